@@ -236,17 +236,23 @@ const struct python_type *python_type_of(struct python *python, uint64_t object)
 }
 
 /* With PYTHONMALLOC=debug two words stand before all that: the size, and a letter (raw, memory,
- * object) with bytes that are always the same (Objects/obmalloc.c). */
+ * object) with bytes that are always the same (Objects/obmalloc.c). What is too large for pymalloc
+ * comes from the raw allocator, which is debugged, too, and has them twice. */
 #define DEBUG_WORDS 2u
+#define DEBUG_TIMES 2u
 #define DEBUG_MARK 0xfdfdfdfdfdfdfd00ull
 
-static bool is_debugged(uint64_t size, const uint8_t *bytes)
+unsigned python_debug_words(uint64_t size, const uint8_t *bytes)
 {
-	uint64_t word;
-	if (size < 8ul * (DEBUG_WORDS + 2))
-		return false;
-	memcpy(&word, bytes + 8, sizeof(word));
-	return (word & ~0xffull) == DEBUG_MARK;
+	unsigned words = 0;
+	for (unsigned i = 0; i < DEBUG_TIMES && size >= 8ul * (words + DEBUG_WORDS + 2); i++) {
+		uint64_t word;
+		memcpy(&word, bytes + 8ul * (words + 1), sizeof(word));
+		if ((word & ~0xffull) != DEBUG_MARK)
+			break;
+		words += DEBUG_WORDS;
+	}
+	return words;
 }
 
 /* A reference count, as far as it is not of one that lives forever (3.12 and later). */
@@ -256,7 +262,7 @@ unsigned python_head(struct python *python, uint64_t size, const uint8_t *bytes,
 	uint64_t *ret)
 {
 	static const uint8_t places[] = {1, 3, 5};
-	unsigned before = pointers & ~7ull && is_debugged(size, bytes) ? DEBUG_WORDS : 0;
+	unsigned before = pointers & ~7ull ? python_debug_words(size, bytes) : 0;
 	for (unsigned i = 0; i < sizeof(places); i++) {
 		unsigned word = places[i] + before;
 		uint64_t pair[2];

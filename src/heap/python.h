@@ -66,7 +66,7 @@ struct python {
 	struct arena arena;
 	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
 	uint64_t low, high;                /* an area of small blocks, which hold no type */
-	bool is_debugged;     /* its blocks begin with what PYTHONMALLOC=debug adds: 16 bytes */
+	bool is_debugged; /* its blocks begin with what PYTHONMALLOC=debug adds: python_is_lead() */
 	uint32_t others_most; /* so many addresses without a type are remembered: python.c */
 };
 
@@ -79,11 +79,26 @@ static inline bool python_is_there(const struct python *python)
 	return python->roots.len;
 }
 
-/* How far from a block's beginning what the interpreter has there begins. */
-static inline uint64_t python_lead(const struct python *python)
+/* What PYTHONMALLOC=debug puts before what a block holds, in bytes: once, or of what does not come
+ * from pymalloc twice. */
+#define PYTHON_DEBUG_ONCE 16u
+#define PYTHON_DEBUG_TWICE 32u
+
+/* How far from a block's beginning what the interpreter has there begins, at most. */
+static inline uint64_t python_lead_most(const struct python *python)
 {
-	return python->is_debugged ? 16 : 0;
+	return python->is_debugged ? PYTHON_DEBUG_TWICE : 0;
 }
+
+/* Whether what the interpreter has in a block may begin so many bytes behind its beginning. */
+static inline bool python_is_lead(const struct python *python, uint64_t bytes)
+{
+	return python->is_debugged ? bytes == PYTHON_DEBUG_ONCE || bytes == PYTHON_DEBUG_TWICE
+				   : !bytes;
+}
+
+/* How many words PYTHONMALLOC=debug has put before what a block holds, by its content. */
+unsigned python_debug_words(uint64_t size, const uint8_t *bytes);
 
 /* The type at an address; NULL: there is none. They stay until the next question. */
 const struct python_type *python_type(struct python *python, uint64_t address);

@@ -21,7 +21,7 @@ struct writing {
 uint64_t python_object_at(struct python *python, uint64_t address)
 {
 	/* What the garbage collector, the interpreter and its debugging keep before an object. */
-	static const uint8_t before[] = {0, 16, 32, 48};
+	static const uint8_t before[] = {0, 16, 32, 48, 64};
 	for (unsigned i = 0; i < sizeof(before); i++) {
 		if (python_type_of(python, address + before[i]))
 			return address + before[i];
@@ -91,7 +91,8 @@ static bool add_text(struct writing *w, uint64_t object, const struct python_typ
 	char quote = find_quote(w->python, &text, count);
 	text_add(w->out, is_new ? "b" : is_old ? "u" : "");
 	text_add_char(w->out, quote);
-	for (uint64_t at = 0; at < count * text.width;) {
+	uint64_t at = 0;
+	while (at < count * text.width) {
 		uint64_t left = count * text.width - at;
 		size_t len = left < PORTION ? (size_t)left : PORTION;
 		if (address_space_read(w->python->space, text.address + at, bytes, len) != len)
@@ -104,7 +105,7 @@ static bool add_text(struct writing *w, uint64_t object, const struct python_typ
 		at += len;
 	}
 	text_add_char(w->out, quote);
-	if (count < text.length)
+	if (at < text.length * text.width)
 		add_cut(w);
 	return true;
 }
@@ -139,6 +140,10 @@ static void add_items(struct writing *w, struct python_items *items, bool as_pai
 		text_add(w->out, as_pairs ? ", " : ": ");
 		add_object(w, value);
 		text_add(w->out, as_pairs ? ")" : "");
+	}
+	if (items->unread) {
+		text_add(w->out, count ? ", " : "");
+		add_cut(w);
 	}
 }
 

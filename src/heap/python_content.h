@@ -33,6 +33,9 @@ bool python_is_since_3_12(struct python *python);
 bool python_number_add(struct python *python, uint64_t object, const struct python_type *type,
 	struct text *ret, bool *ret_cut);
 
+/* A dict that shares its keys with others has so many items at most (SHARED_KEYS_MAX_SIZE). */
+#define PYTHON_SHARED_KEYS 30u
+
 /* What goes through a container's items. */
 struct python_items {
 	struct python *python;
@@ -42,14 +45,16 @@ struct python_items {
 	uint32_t step;       /* from place to place */
 	uint32_t key, value; /* where in a place; value: UINT32_MAX: it stands in `values` */
 	uint64_t values;
-	uint32_t hash; /* of a place; UINT32_MAX: it has none */
-	bool has_values;
+	uint32_t hash;           /* of a place; UINT32_MAX: it has none */
+	bool has_values, unread; /* `unread`: memory that an item stands in can't be read */
+	/* Of a dict with `values`: numbers of its keys in its own order, if it says one. */
+	uint8_t order[PYTHON_SHARED_KEYS], ordered, next;
 };
 
 /* Of a list, tuple, set or dict. False: it is none of them. */
 bool python_items_begin(struct python *python, uint64_t object, const struct python_type *type,
 	struct python_items *ret);
-/* False: there are no more. *ret_value: 0 unless it is a dict. */
+/* False: there are no more, or they are `unread`. *ret_value: 0 unless it is a dict. */
 bool python_items_next(struct python_items *items, uint64_t *ret_key, uint64_t *ret_value);
 
 #endif

@@ -43,7 +43,8 @@ static bool begin_set(struct python_items *i, const uint64_t *words)
 	for (uint64_t at = i->at, n = 0; n < i->left && n < COUNT_MAX; n++, at += i->step) {
 		if (address_space_read(i->python->space, at, pair, sizeof(pair)) != sizeof(pair))
 			break;
-		if (!pair[0] && !pair[1])
+		/* Nothing is there, or what was removed. */
+		if ((!pair[0] && !pair[1]) || pair[0] == UINT64_MAX || pair[1] == UINT64_MAX)
 			continue;
 		if (!python_type_of(i->python, pair[0]))
 			i->key = 8, i->hash = 0;
@@ -95,22 +96,63 @@ static bool begin_dict_old(struct python_items *i, const uint64_t *words)
 	return i->left <= COUNT_MAX && i->count <= i->left && !(i->left & (i->left - 1));
 }
 
+/* From 3.13 on values begin with bytes that say how many there is room for, how many there are, and
+ * whether they are part of an object (0 or 1); the five behind these may be anything. */
+static bool begins_with_counts(struct python *python, uint64_t first)
+{
+	uint8_t room = (uint8_t)first, count = (uint8_t)(first >> 8);
+	uint8_t is_part = (uint8_t)(first >> 16);
+	return room && room <= PYTHON_SHARED_KEYS && count <= room && is_part <= 1 &&
+	       !python_type_of(python, first);
+}
+
+/*
+ * In which order the items of a dict with shared keys were set, from 3.11 on: numbers of keys, with
+ * 3.13 behind the values that there is `room` for, else (`room` is 0) before the values, backwards.
+ * What makes no sense is passed over: then the order is that of the keys.
+ */
+static void read_order(struct python_items *i, unsigned room)
+{
+	uint8_t bytes[PYTHON_SHARED_KEYS + 2];
+	size_t count = (size_t)i->count, before = count + 2;
+	uint64_t at = room ? i->values + 8ull * room : i->values - before;
+	size_t wanted = room ? count : before;
+	uint32_t seen = 0;
+	if (i->count > PYTHON_SHARED_KEYS || (room && count > room) ||
+		address_space_read(i->python->space, at, bytes, wanted) != wanted ||
+		(!room && bytes[count] != count))
+		return;
+	for (size_t n = 0; n < count; n++) {
+		uint8_t number = room ? bytes[n] : bytes[count - 1 - n];
+		if (number >= i->left || number >= PYTHON_SHARED_KEYS || seen >> number & 1)
+			return;
+		seen |= 1u << number;
+		i->order[n] = number;
+	}
+	i->ordered = (uint8_t)count;
+}
+
 static bool begin_dict(struct python_items *i, const uint64_t *words)
 {
 	uint64_t keys[5], first;
 	const struct address_space *space = i->python->space;
 	i->has_values = true;
 	i->count = words[DICT_USED];
-	if (address_space_read(space, words[DICT_KEYS], keys, sizeof(keys)) != sizeof(keys) ||
-		(!begin_dict_new(i, keys, words[DICT_KEYS]) &&
-			!begin_dict_middle(i, keys, words[DICT_KEYS])))
+	if (address_space_read(space, words[DICT_KEYS], keys, sizeof(keys)) != sizeof(keys))
+		return begin_dict_old(i, words);
+	bool is_new = begin_dict_new(i, keys, words[DICT_KEYS]);
+	if (!is_new && !begin_dict_middle(i, keys, words[DICT_KEYS]))
 		return begin_dict_old(i, words);
 	i->values = words[DICT_VALUES];
-	if (i->values && !address_space_word(space, i->values, &first))
+	if (!i->values)
+		return true;
+	if (!address_space_word(space, i->values, &first))
 		return false;
-	/* From 3.13 on values begin with their number, in bytes. */
-	if (i->values && first && first <= UINT32_MAX && !python_type_of(i->python, first))
+	bool is_counted = begins_with_counts(i->python, first);
+	if (is_counted)
 		i->values += 8;
+	if (is_new)
+		read_order(i, is_counted ? (uint8_t)first : 0);
 	return true;
 }
 
@@ -135,13 +177,28 @@ bool python_items_begin(struct python *python, uint64_t object, const struct pyt
 	       begin_set(ret, words);
 }
 
+/* The next item in the dict's own order. */
+static bool next_ordered(struct python_items *i, uint64_t *ret_key, uint64_t *ret_value)
+{
+	if (i->next == i->ordered)
+		return false;
+	uint64_t number = i->order[i->next++];
+	const struct address_space *space = i->python->space;
+	i->unread = !address_space_word(space, i->at + number * i->step + i->key, ret_key) ||
+		    !address_space_word(space, i->values + 8 * number, ret_value);
+	return !i->unread;
+}
+
 bool python_items_next(struct python_items *i, uint64_t *ret_key, uint64_t *ret_value)
 {
 	const struct address_space *space = i->python->space;
 	*ret_value = 0;
+	if (i->ordered)
+		return next_ordered(i, ret_key, ret_value);
 	while (i->left) {
 		uint64_t place[3] = {0};
-		if (address_space_read(space, i->at, place, i->step) != i->step)
+		i->unread = address_space_read(space, i->at, place, i->step) != i->step;
+		if (i->unread)
 			return false;
 		i->left--;
 		i->at += i->step;
@@ -149,7 +206,8 @@ bool python_items_next(struct python_items *i, uint64_t *ret_key, uint64_t *ret_
 		if (i->has_values)
 			*ret_value = place[i->value / 8];
 		if (i->values) {
-			if (!address_space_word(space, i->values, ret_value))
+			i->unread = !address_space_word(space, i->values, ret_value);
+			if (i->unread)
 				return false;
 			i->values += 8;
 		}

@@ -115,7 +115,7 @@ static bool add_complex(struct python *python, uint64_t object, struct text *ret
 	if (both) {
 		text_add_char(ret, '(');
 		add_float(parts[0], false, ret);
-		if (!signbit(parts[1]))
+		if (!signbit(parts[1]) || isnan(parts[1]))
 			text_add_char(ret, '+');
 	}
 	add_float(parts[1], false, ret);

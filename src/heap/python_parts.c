@@ -66,7 +66,7 @@ static uint32_t find_part(const struct saying *w, uint64_t address, uint64_t byt
 	const struct survey *s = w->survey;
 	uint64_t into;
 	uint32_t block = address ? search_block_at(s->search, address, &into) : SPACE_NONE;
-	if (block == SPACE_NONE || into != python_lead(&s->heap.python) ||
+	if (block == SPACE_NONE || !python_is_lead(&s->heap.python, into) ||
 		bytes > search_block_size(s->search, block) - into ||
 		heap_types_of_site(&s->types, search_block_site(s->search, block)) !=
 			HEAP_TYPE_NONE)
@@ -223,9 +223,6 @@ struct error *python_parts_say(struct survey *survey)
 	for (unsigned i = 0; i < PARTS && !error; i++)
 		error = heap_types_add(
 			&s->types, HEAP_TYPE_PYTHON_PART, part_names[i], &w.types[i]);
-	/* With PYTHONMALLOC=debug what is held begins behind the block. */
-	for (unsigned i = 0; i < PARTS && !error; i++)
-		s->types.types.data[w.types[i]].starts |= 1ull << python_lead(&s->heap.python) / 8;
 	if (!error)
 		look_at_all(&w, of_class);
 	pages_close(&w.pages);

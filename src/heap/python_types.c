@@ -59,7 +59,7 @@ static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t
 	struct survey *s = w->survey;
 	uint64_t offset;
 	uint32_t block = pointer ? search_block_at(s->search, pointer, &offset) : SPACE_NONE;
-	if (block == SPACE_NONE || offset > lead + python_lead(&s->heap.python))
+	if (block == SPACE_NONE || offset > lead + python_lead_most(&s->heap.python))
 		return;
 	uint32_t site = search_block_site(s->search, block);
 	if (heap_types_of_site(&s->types, site) == HEAP_TYPE_NONE)
@@ -92,7 +92,7 @@ static void say_parts_of(
 static void say_parts(struct saying *w, uint32_t block, const struct heap_class *class,
 	const struct python_type *type)
 {
-	uint64_t words[OBJECT_WORDS + 8];
+	uint64_t words[OBJECT_WORDS + 10];
 	uint64_t size = class->key.size;
 	size_t wanted = size < sizeof(words) ? (size_t)size & ~7ul : sizeof(words);
 	uint64_t address = search_block_address(w->survey->search, block);
@@ -103,7 +103,7 @@ static void say_parts(struct saying *w, uint32_t block, const struct heap_class 
 	say_parts_of(w, type->parts, words + class->head_at, wanted / 8 - class->head_at);
 	/* Two words before the collector's; what is kept there differs, and has marks in its last
 	 * bit. */
-	size_t first = python_lead(&w->survey->heap.python) / 8;
+	size_t first = python_debug_words(size, bytes);
 	for (size_t i = first;
 		type->has_values && class->head_at > first + 4 && i < first + BEFORE_WORDS; i++)
 		say_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);

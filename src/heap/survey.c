@@ -87,7 +87,7 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	const struct heap_type *type = &s->types.types.data[survey_site_type(s, site)];
 	/* Of a pool the structures are what is held. */
 	return (into < 512 && type->starts >> into / 8 & 1) || is_behind_places(type, into) ||
-	       (type->is_pool && into % 4 == 0) || (into && into == python_lead(&s->heap.python));
+	       (type->is_pool && into % 4 == 0) || (into && python_is_lead(&s->heap.python, into));
 }
 
 struct error *survey_open(const struct address_space *space, struct heap_names *names,

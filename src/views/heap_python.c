@@ -28,11 +28,22 @@ static void write_json(uint64_t object, const char *type, const struct text *con
 	json_finish(&json);
 }
 
+/* The object that an address leads to, in the same block. 0: none is there. */
+static uint64_t object_of(struct survey *survey, uint64_t address)
+{
+	uint64_t into, object = python_object_at(&survey->heap.python, address);
+	uint32_t block = search_block_at(survey->search, address, &into);
+	if (block == SPACE_NONE || !object)
+		return object;
+	uint64_t left = search_block_size(survey->search, block) - into;
+	return object - address < left ? object : 0;
+}
+
 struct error *heap_python_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink)
 {
 	struct python *python = &page->survey->heap.python;
-	uint64_t object = python_is_there(python) ? python_object_at(python, address) : 0;
+	uint64_t object = python_is_there(python) ? object_of(page->survey, address) : 0;
 	if (!python_is_there(python))
 		return error_create(ERROR_INPUT,
 			"no interpreter of Python's is in %s: python shows objects of its",

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import cores  # noqa: E402
 import heaps  # noqa: E402
 import hw  # noqa: E402
 
@@ -206,12 +207,34 @@ def contents_of_objects(folder):
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", hex(address)])
     if ended.text != f"{kind} at {address:#x}\n{said}\n":
         raise hw.Failure(f"text: {ended}")
+    # Behind a small block an object begins, likely: it is not that block's.
+    blocks = ask("core", "--json", folder / "saved", "blocks", "--type", "list items", "--size", "..24")["blocks"]
+    lines = "".join(f"python {block['address']}\n" for block in blocks)
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "prompt"], stdin=lines.encode())
+    if not blocks or ended.text or ended.errors.count("no object of Python's") != len(blocks):
+        raise hw.Failure(f"of {len(blocks)} small blocks that are no objects: {ended}")
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", "0x1000"])
     if ended.status != 3 or "no object of Python's" not in ended.errors:
         raise hw.Failure(f"where none is: {ended}")
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "show", hex(address)])
     if ended.status != 3 or not re.search(r"is of Python: `python 0x[0-9a-f]+` shows", ended.errors):
         raise hw.Failure(f"show: {ended}")
+
+
+@tests.test
+def contents_that_a_core_lacks(folder):
+    """what of a text and of a list is not in a core is said to be left out"""
+    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/left_out.py") as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", pid, "save", folder / "saved"])
+        if ended.status:
+            raise hw.Failure(f"save: {ended}")
+    for line in (folder / "account").read_text().splitlines():
+        address, inside, said = json.loads(line)
+        address, inside = address ^ (2**64 - 1), inside ^ (2**64 - 1)
+        cores.without_rest(folder / "saved", folder / "less", inside)
+        shown = ask("core", "--json", folder / "less", "python", hex(address))["python"]
+        if shown["content"] != said or not shown["cut"]:
+            raise hw.Failure(f"{shown}, not {said}")
 
 
 tests.main(sanitized_part=2)

@@ -55,3 +55,12 @@ def without_memory(core, target, wanted):
         if kind == PT_LOAD and in_file and not wanted(flags, address, bytes(data[offset:offset + 4])):
             struct.pack_into("<Q", data, place + 32, 0)
     target.write_bytes(data)
+
+
+def without_rest(core, target, end):
+    """Copies a core whose segment with that address ends before it in the file."""
+    data = bytearray(core.read_bytes())
+    for place, kind, _, _, address, in_file, _ in list(parts(data)):
+        if kind == PT_LOAD and address < end < address + in_file:
+            struct.pack_into("<Q", data, place + 32, end - address)
+    target.write_bytes(data)

@@ -28,6 +28,9 @@ for key in range(30):
     del emptied[key]
 small = {1, 2, 3}
 small.discard(2)
+# The table begins with what was removed.
+removed = set(range(100))
+removed.difference_update(range(0, 100, 3))
 
 
 class Plain(object):
@@ -37,6 +40,25 @@ class Plain(object):
 
 
 plain = Plain()
+
+
+def attributes(*names):
+    """Of objects that share their keys: of those the first was told all, in another order."""
+    one = Shared()
+    for name in names:
+        if name[0] == "-":
+            delattr(one, name[1:])
+        else:
+            setattr(one, name, "value of " + name)
+    return one.__dict__
+
+
+class Shared(object):
+    pass
+
+
+shared = [attributes("a", "b", "c"), attributes("c", "b", "a"), attributes("b"), attributes("a", "b", "c", "-b"),
+          attributes("a", "b", "c", "-b", "b"), attributes("c", "-c", "a")]
 # Where what is printable begins and ends, in the Unicode that heapwise goes by: that of 3.11.
 edges = []
 if unicodedata.unidata_version == "14.0.0":
@@ -48,11 +70,11 @@ kept = [
     b"bytes \x00\xff'", b"", Name("derived"),
     0, 1, -1, 2**30 - 1, 2**30, -2**60, 2**200, -(10**300), True, False, None,
     0.0, -0.0, 1.0, 0.1, 1e16, 123456789.125, 1e-5, 5e-324, -1.7976931348623157e308, float("inf"), 1 / 3.0, 1e22, 100.0, 12345678901234567.0,
-    1j, 1 + 2j, -1.5 - 0.5j,
+    1j, 1 + 2j, -1.5 - 0.5j, complex(1, float("nan")), complex(float("inf"), -float("nan")),
     [], [1, "two", 3.0], (), (1,), (1, (2, (3, None))), {}, {"a": 1, 2: [3]}, {"only": u"text", "keys": u"here"}, set(), {7}, frozenset([5, "x"]),
-    small, emptied, Grown(x=1), itself, mutual, int, {"deep": [{"er": [1]}]}, list(range(90)), dict.fromkeys(range(99)),
+    small, removed, emptied, Grown(x=1), itself, mutual, int, {"deep": [{"er": [1]}]}, list(range(90)), dict.fromkeys(range(99)),
     plain.__dict__, {i: str(i) for i in range(80)}, {u"ключ": 1},
-] + texts
+] + texts + shared
 # Nobody is to be folded into another, nor to stand where constants do.
 with open(sys.argv[1], "wb") as account:
     for each in kept:

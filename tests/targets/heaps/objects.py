@@ -33,7 +33,14 @@ def make(i):
         OrderedDict(b=i), deque([i]), bytearray(i % 100 + 1), lambda: i, make, Plain.__init__, slice(i, 2 * i), complex(i, 1)]
 
 
-kept = [make(i) for i in range(100)]
+def make_large():
+    """Objects and tables that pymalloc leaves to malloc, with what they alone hold."""
+    numbers = [i + 0.25 for i in range(600)]
+    code = compile("".join(f"x{i} = {i}\n" for i in range(300)), "large", "exec")
+    return [{i: n for i, n in enumerate(numbers[:200])}, set(numbers[200:400]), tuple(numbers[400:]), code, *numbers, "large " * 200]
+
+
+kept = [make(i) for i in range(100)] + [make_large()]
 with open(sys.argv[1], "w", encoding="ascii") as account:
     for objects in kept:
         for each in objects:
