@@ -163,7 +163,24 @@ static bool take_table(struct finding *f, uint64_t from, uint64_t to, uint64_t b
 	return true;
 }
 
-static bool take_deque(struct finding *f, uint32_t map, uint64_t from, uint64_t to, uint64_t bytes)
+static void say_table(
+	struct finding *f, const struct place *place, uint32_t map, uint64_t from, uint64_t to)
+{
+	find_say(f, map, PART_DEQUE_MAP);
+	/* What stands on a stack may be left from before. */
+	if (place->is_stack || f->error)
+		return;
+	bool is_new;
+	struct table_part *part = table_part_map_insert(&f->types->table_parts, map, &is_new);
+	if (part)
+		*part = (struct table_part){from - place->words[0], to - place->words[0]};
+	else
+		f->error = error_no_memory();
+}
+
+/* The table begins where the place's first word says. */
+static bool take_deque(struct finding *f, const struct place *place, uint32_t map, uint64_t from,
+	uint64_t to, uint64_t bytes)
 {
 	if (!find_is_room(f, map) || !f->steps)
 		return false;
@@ -171,7 +188,7 @@ static bool take_deque(struct finding *f, uint32_t map, uint64_t from, uint64_t 
 		f->steps -= (to - from) / 8 < f->steps ? (to - from) / 8 : f->steps;
 		return false;
 	}
-	find_say(f, map, PART_DEQUE_MAP);
+	say_table(f, place, map, from, to);
 	return take_table(f, from, to, bytes, true);
 }
 
@@ -188,7 +205,7 @@ bool find_deque(struct finding *f, const struct place *place)
 		      end[3] < w[0] + 8 * w[1] && (begin[3] | end[3]) % 8 == 0;
 	uint32_t map = agrees ? block_of(f, w[0]) : SPACE_NONE;
 	return map != SPACE_NONE && find_fits(f, 8 * w[1], map) &&
-	       take_deque(f, map, begin[3], end[3] + 8, bytes);
+	       take_deque(f, place, map, begin[3], end[3] + 8, bytes);
 }
 
 /* libc++: the table's memory, its first and last word, its end; the first element's number, and how
@@ -211,5 +228,5 @@ bool find_deque_of_libcxx(struct finding *f, const struct place *place)
 	/* The more elements a block has, the smaller they are. */
 	uint64_t bytes = size_of(f, block), most = bytes * count;
 	return bytes + 8 >= LIBCXX_DEQUE_BYTES && w[4] <= most && w[5] <= most &&
-	       w[4] + w[5] <= most && take_deque(f, map, w[1], w[2], 0);
+	       w[4] + w[5] <= most && take_deque(f, place, map, w[1], w[2], 0);
 }

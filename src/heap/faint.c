@@ -59,6 +59,9 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 	const struct vector_end *end = heap_types_vector_end(&f->survey->types, block);
 	if (end && offset >= end->end)
 		return FAINT_LEFT;
+	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
+	if (part && (offset < part->begin || offset >= part->end))
+		return FAINT_LEFT;
 	if (offset < layout->header || (offset - layout->header) / layout->size >= layout->count)
 		return FAINT_UNKNOWN;
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
@@ -80,7 +83,7 @@ static enum faint_starts starts(void *context, uint32_t block)
 static bool any_is_left(const struct survey *survey)
 {
 	const struct heap_type_vec *types = &survey->types.types;
-	if (survey->left.masks || survey->types.vector_ends.len)
+	if (survey->left.masks || survey->types.vector_ends.len || survey->types.table_parts.len)
 		return true;
 	for (size_t i = 0; i < types->len; i++) {
 		if (types->data[i].kind == HEAP_TYPE_STRING)

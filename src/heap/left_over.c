@@ -62,5 +62,6 @@ bool left_over_has(const struct survey *survey, uint32_t block)
 {
 	const uint64_t *blocks = survey->left.blocks;
 	return (blocks && blocks[block / 64] >> block % 64 & 1) ||
-	       heap_types_vector_end(&survey->types, block);
+	       heap_types_vector_end(&survey->types, block) ||
+	       heap_types_table_part(&survey->types, block);
 }

@@ -32,6 +32,7 @@ void heap_types_close(struct heap_types *types)
 	type_map_deinit(&types->map);
 	heap_family_vec_deinit(&types->families);
 	vector_end_map_deinit(&types->vector_ends);
+	table_part_map_deinit(&types->table_parts);
 	held_deinit(&types->held);
 	free(types->of_class);
 	types->of_class = NULL;

@@ -96,6 +96,11 @@ struct vector_end {
 	uint64_t room; /* that the vector has for them */
 };
 DEFINE_MAP(vector_end_map, uint32_t, struct vector_end, vector_end_hash, vector_end_equal)
+/* Of the table of a std::deque's blocks, in bytes: where those begin and end that it has. */
+struct table_part {
+	uint64_t begin, end;
+};
+DEFINE_MAP(table_part_map, uint32_t, struct table_part, vector_end_hash, vector_end_equal)
 
 struct heap_types {
 	struct heap_type_vec types;
@@ -105,6 +110,7 @@ struct heap_types {
 	struct heap_family_vec families;
 	/* By blocks: of the vectors that were found to have room for more elements. */
 	struct vector_end_map vector_ends;
+	struct table_part_map table_parts; /* of the deques that were found */
 	struct held held;
 	struct arena arena;
 };
@@ -114,6 +120,13 @@ static inline struct vector_end *heap_types_vector_end(
 	const struct heap_types *types, uint32_t block)
 {
 	return types->vector_ends.len ? vector_end_map_find(&types->vector_ends, block) : NULL;
+}
+
+/* NULL: the block is no such table. */
+static inline const struct table_part *heap_types_table_part(
+	const struct heap_types *types, uint32_t block)
+{
+	return types->table_parts.len ? table_part_map_find(&types->table_parts, block) : NULL;
 }
 
 struct error *heap_types_open(

@@ -127,6 +127,20 @@ def program_break(folder):
 
 
 @tests.test
+def shrunk_deque(_):
+    """what a deque's table has before and behind the deque's blocks holds nothing"""
+    with subprocess.Popen([hw.ANSWERS / "shrunk_deque"], stdout=subprocess.PIPE, env=hw.clean_environment()) as program:
+        try:
+            program.stdout.readline()
+            heap = ("heap", "--json", str(program.pid))
+            found = ask(*heap, "dominators", "--limit", "1000000")["dominators"]
+        finally:
+            program.kill()
+    retained = {row.get("symbol"): row["retained_bytes"] for row in found if row["kind"] == "global"}
+    same(retained.get("held"), 12 * 520, "what hangs on held")
+
+
+@tests.test
 def why(_):
     """a chain of thousands of blocks ends with the variable that holds it"""
     with running(3000) as (pid, end):
