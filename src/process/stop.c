@@ -84,12 +84,20 @@ bool stop_is_tracer(pid_t tid)
 	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
 }
 
-/* A process without a program. */
+/* PF_KTHREAD of include/linux/sched.h, in the ninth field of /proc/PID/stat, which anybody may
+ * read. */
+#define KERNEL_THREAD 0x00200000u
+
 static bool is_kernel(pid_t pid)
 {
-	char path[64], program[8];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return readlink(path, program, sizeof(program)) < 0 && errno == ENOENT;
+	char path[64], line[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	/* The name stands in parentheses, and may have some. */
+	const char *behind = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	unsigned flags;
+	return behind && sscanf(behind, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & KERNEL_THREAD;
 }
 
 static const char *process_name(pid_t pid, char *ret, size_t room)

@@ -251,12 +251,16 @@ def debug_information(folder):
             hw.need(squares(ended) and len(lines) == 1 and words in lines[0], f"{program.name}: {ended.errors or ended}")
 
 
+PF_KTHREAD = 0x00200000  # include/linux/sched.h
+
+
 def is_kernel(pid):
+    """Also where its other files in /proc are for root alone."""
     try:
-        os.readlink(f"/proc/{pid}/exe")
+        stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
-        return Path(f"/proc/{pid}").exists()
-    return False
+        return False
+    return bool(int(stat.rpartition(")")[2].split()[6]) & PF_KTHREAD)
 
 
 @tests.test
