@@ -52,6 +52,7 @@ struct heap_session {
 	uint64_t pause_ns;
 	bool is_one_question; /* nothing is asked but one verb */
 	bool has_names, has_space, is_surveyed, is_placed, is_judged;
+	bool has_said_damage; /* to who asks one thing after the other it is said once */
 };
 
 /* Prepares it; what the user wishes is filled in then. */

@@ -15,6 +15,7 @@
 #include "heap/unread.h"
 #include "heap/where.h"
 #include "sources/heap_model.h"
+#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
@@ -422,6 +423,24 @@ static bool options_fit(const struct heap_session *session, const struct heap_ve
 	return !option;
 }
 
+/* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if
+ * the summary, which says it all, is not what was asked for. */
+static void say_damage(struct heap_session *session)
+{
+	const struct heap_damage_vec *damage = &session->survey.heap.damage;
+	if (session->json || session->has_said_damage || !damage->len)
+		return;
+	session->has_said_damage = true;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	heap_damage_describe(&damage->data[0], &text);
+	if (damage->len > 1)
+		text_printf(&text, "; and %zu more such %s (`summary` lists them)", damage->len - 1,
+			damage->len == 2 ? "place" : "places");
+	if (!text.failed)
+		message("%s", text.data);
+}
+
 int heap_verbs_run(struct heap_session *session, int count, char **words)
 {
 	const struct heap_verb *verb = heap_verb_find(count ? words[0] : "summary");
@@ -433,9 +452,12 @@ int heap_verbs_run(struct heap_session *session, int count, char **words)
 		return ERROR_USAGE;
 	if (!count)
 		return run_summary(session, 0, NULL);
+	session->has_said_damage |= verb->run == run_summary;
 	if (count - 1 < verb->least || count - 1 > verb->most) {
 		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
 		return ERROR_USAGE;
 	}
-	return verb->run(session, count, words);
+	int status = verb->run(session, count, words);
+	say_damage(session);
+	return status;
 }

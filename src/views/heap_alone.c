@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "views/heap_notes.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
 
@@ -117,7 +118,7 @@ static void write_json(
 							   : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	json_put_u64(&json, "blocks", alone->blocks.len);
 	json_put_u64(&json, "bytes", alone->bytes);
 	json_key(&json, "alone");

@@ -8,6 +8,7 @@
 #include "heap/inferred.h"
 #include "heap/texts.h"
 #include "views/heap_joined_view.h"
+#include "views/heap_notes.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
 
@@ -259,7 +260,7 @@ static struct error *write_json(struct listing *l)
 	json_init(&json, l->sink->write, l->sink->ctx);
 	l->json = &json;
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, l->page->survey);
 	json_key(&json, "blocks");
 	json_array_begin(&json);
 	struct error *error = walk(l);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "views/heap_layout_view.h"
+#include "views/heap_notes.h"
 #include "views/json_parts.h"
 
 #define ROWS 10u
@@ -166,7 +167,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 		struct json json;
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		json_put_string(&json, "schema", "heapwise.heap/1");
+		heap_document_put(&json, page->survey);
 		json_put_string(&json, "of", what);
 		json_put_u64(&json, "sampled", sampled);
 		json_key(&json, "candidates");
@@ -207,7 +208,7 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 	if (page->json) {
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		json_put_string(&json, "schema", "heapwise.heap/1");
+		heap_document_put(&json, page->survey);
 		json_put_string(&json, "of", what);
 		json_put_string(&json, "type", name.data);
 		json_key(&json, "members");
@@ -262,7 +263,7 @@ struct error *heap_pool_write(
 	if (page->json) {
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		json_put_string(&json, "schema", "heapwise.heap/1");
+		heap_document_put(&json, page->survey);
 		json_put_string(&json, "of", what);
 		json_put_string(&json, "type", name);
 		heap_pool_put(survey, block, &json);

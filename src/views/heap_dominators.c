@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/retained.h"
+#include "views/heap_notes.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
 
@@ -321,7 +322,7 @@ static void write_json(const struct heap_page *page, const struct retained *reta
 								     : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	json_put_u64(&json, "shared_bytes", retained->shared_bytes);
 	json_put_u64(&json, "least_bytes", retained->least);
 	json_put_bool(&json, "upper_bounds", false);

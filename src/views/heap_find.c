@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "heap/layouts.h"
 #include "views/heap_find_view.h"
+#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/json_parts.h"
 
@@ -148,7 +149,7 @@ static struct error *write_json(struct find_listing *l, struct heap_find *find)
 	json_init(&json, l->sink->write, l->sink->ctx);
 	l->json = &json;
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, l->page->survey);
 	json_key(&json, "found");
 	json_array_begin(&json);
 	struct error *error = heap_find(&l->page->survey->heap, find);

@@ -7,14 +7,15 @@
  *	   5.6 KiB         118  inferred     user
  */
 #include "views/heap_follow_view.h"
+#include "views/heap_notes.h"
+#include "views/heap_type_table.h"
+#include "views/json_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "views/heap_type_table.h"
-#include "views/json_parts.h"
 
 #define ROWS 40u
 
@@ -109,7 +110,7 @@ static void write_json(const struct heap_page *page, const struct follow *f, uin
 	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	json_put_u64(&json, "from_blocks", from);
 	json_put_u64(&json, "objects", f->at.len);
 	heap_matched_put(&json, table->blocks, table->bytes);

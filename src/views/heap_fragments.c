@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "views/heap_notes.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
 
@@ -126,7 +127,7 @@ static void write_json(const struct heap_page *page, const struct fragments *fra
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	if (heap_page_is_choosy(page))
 		heap_matched_rows_put(&json, arenas->count);
 	json_key(&json, "arenas");

@@ -12,6 +12,7 @@
 #include "heap/limits.h"
 #include "heap/unread.h"
 #include "views/heap_joined_view.h"
+#include "views/heap_notes.h"
 #include "views/heap_type_table.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -19,6 +20,7 @@
 
 #define SUMMARY_ROWS 15u
 #define TABLE_ROWS 40u
+#define DAMAGE_ROWS 10u
 
 static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 {
@@ -105,24 +107,12 @@ static void text_leaks(const struct survey *s, const struct heap_alone *alone, s
 static void text_damage(const struct survey *s, struct text *out)
 {
 	const struct heap_damage_vec *damage = &s->heap.damage;
-	for (size_t i = 0; i < damage->len && i < 10; i++) {
-		const struct heap_damage *one = &damage->data[i];
-		text_printf(out, "damage at 0x%" PRIx64 ": %s", one->address, one->what);
-		if (one->bytes)
-			text_printf(out, ", %" PRIu64 " bytes were passed over", one->bytes);
-		if (one->blocks)
-			text_printf(out,
-				": up to %" PRIu64 " blocks that count as used may be free",
-				one->blocks);
-		if (one->before)
-			text_printf(out,
-				"; the block before it, at 0x%" PRIx64 " of %" PRIu64
-				" bytes, may have been written beyond its end",
-				one->before, one->before_size);
+	for (size_t i = 0; i < damage->len && i < DAMAGE_ROWS; i++) {
+		heap_damage_describe(&damage->data[i], out);
 		text_add_char(out, '\n');
 	}
-	if (damage->len > 10)
-		text_printf(out, "… and %zu more places with damage\n", damage->len - 10);
+	if (damage->len > DAMAGE_ROWS)
+		text_printf(out, "… and %zu more places with damage\n", damage->len - DAMAGE_ROWS);
 }
 
 static void text_in_use(const struct survey *s, struct text *out)
@@ -213,17 +203,6 @@ static void text_limits(const struct survey *s, struct text *out)
 		if (survey_has_reached(s, limit))
 			text_printf(out, "Partial: %s.\n", survey_limit_words(limit));
 	}
-}
-
-static void put_limits(struct json *json, const struct survey *s)
-{
-	json_key(json, "partial");
-	json_array_begin(json);
-	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
-		if (survey_has_reached(s, limit))
-			json_string(json, survey_limit_name(limit));
-	}
-	json_array_end(json);
 }
 
 /* What was seen of each allocator. */
@@ -320,23 +299,6 @@ static void put_groups(struct json *json, const struct survey *s, const struct h
 	json_array_end(json);
 }
 
-static void put_damage(struct json *json, const struct heap_damage_vec *damage)
-{
-	json_key(json, "damage");
-	json_array_begin(json);
-	for (size_t i = 0; i < damage->len; i++) {
-		const struct heap_damage *one = &damage->data[i];
-		json_object_begin(json);
-		json_put_hexadecimal(json, "address", one->address, true);
-		json_put_u64(json, "bytes", one->bytes);
-		json_put_string(json, "what", one->what);
-		json_put_u64(json, "maybe_free_blocks", one->blocks);
-		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 static void put_source(struct json *json, const struct heap_page *page)
 {
 	const struct core_owner *owner = &page->survey->heap.space->owner;
@@ -369,14 +331,14 @@ static struct error *write_json(const struct heap_page *page, const struct type_
 		put_unread(&json, page->survey, &unread);
 	else
 		put_totals(&json, &page->survey->totals);
-	put_limits(&json, page->survey);
+	heap_limits_put(&json, page->survey);
 	if (!alone && heap_page_is_choosy(page)) {
 		heap_matched_put(&json, table->blocks, table->bytes);
 		json_put_u64(&json, "matched_types", table->count);
 	}
 	put_types(&json, table->types, table->count, limit);
 	put_groups(&json, page->survey, table->types, table->count, limit);
-	put_damage(&json, &page->survey->heap.damage);
+	heap_damage_put(&json, page->survey);
 	if (alone) {
 		json_key(&json, "alone");
 		json_object_begin(&json);

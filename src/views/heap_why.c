@@ -10,6 +10,7 @@
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_layout_view.h"
+#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -456,7 +457,7 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	struct error *error = NULL;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	json_put_string(&json, "of", what);
 	json_put_u64(&json, "blocks", why->asked_blocks);
 	json_put_u64(&json, "bytes", why->asked_bytes);

@@ -168,7 +168,12 @@ def batch_on_its_way(_):
         moved, kept = map(int, line.split())
         damage = ask("heap", "--json", pid)["damage"]
         text = hw.heapwise("heap", pid).text
-        used = ask("heap", "--json", pid, "blocks", "--size", "3072", "--used")["matched"]["blocks"]
+        chosen = ask("heap", "--json", pid, "blocks", "--size", "3072", "--used")
+        used = chosen["matched"]["blocks"]
+        hw.need(chosen["damage"] == damage, f"blocks: {chosen['damage']}")
+        for verb in ("types", "fragmentation"):
+            said = hw.heapwise("heap", pid, verb).errors
+            hw.need(f"up to {moved} blocks that count as used may be free" in said, f"{verb}: {said}")
     hw.need([one["maybe_free_blocks"] for one in damage] == [moved] and used == kept + moved, f"{damage}, {used} in use, {line}")
     hw.need(f"up to {moved} blocks that count as used may be free" in text, text)
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/heap_notes.h"
+
+#include <inttypes.h>
+
+#include "heap/limits.h"
+#include "views/json_parts.h"
+
+void heap_damage_describe(const struct heap_damage *damage, struct text *out)
+{
+	text_printf(out, "damage at 0x%" PRIx64 ": %s", damage->address, damage->what);
+	if (damage->bytes)
+		text_printf(out, ", %" PRIu64 " bytes were passed over", damage->bytes);
+	if (damage->blocks)
+		text_printf(out, ": up to %" PRIu64 " blocks that count as used may be free",
+			damage->blocks);
+	if (damage->before)
+		text_printf(out,
+			"; the block before it, at 0x%" PRIx64 " of %" PRIu64
+			" bytes, may have been written beyond its end",
+			damage->before, damage->before_size);
+}
+
+void heap_limits_put(struct json *json, const struct survey *survey)
+{
+	json_key(json, "partial");
+	json_array_begin(json);
+	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
+		if (survey_has_reached(survey, limit))
+			json_string(json, survey_limit_name(limit));
+	}
+	json_array_end(json);
+}
+
+void heap_damage_put(struct json *json, const struct survey *survey)
+{
+	const struct heap_damage_vec *damage = &survey->heap.damage;
+	json_key(json, "damage");
+	json_array_begin(json);
+	for (size_t i = 0; i < damage->len; i++) {
+		const struct heap_damage *one = &damage->data[i];
+		json_object_begin(json);
+		json_put_hexadecimal(json, "address", one->address, true);
+		json_put_u64(json, "bytes", one->bytes);
+		json_put_string(json, "what", one->what);
+		json_put_u64(json, "maybe_free_blocks", one->blocks);
+		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void heap_document_put(struct json *json, const struct survey *survey)
+{
+	json_put_string(json, "schema", "heapwise.heap/1");
+	heap_limits_put(json, survey);
+	heap_damage_put(json, survey);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an answer about a heap lacks: damage of its books, and bounds that were reached. */
+#ifndef VIEWS_HEAP_NOTES_H
+#define VIEWS_HEAP_NOTES_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "heap/survey.h"
+
+/* Adds a place with damage as a sentence without an end: "damage at 0x55…: …, 48 bytes were passed
+ * over". */
+void heap_damage_describe(const struct heap_damage *damage, struct text *out);
+
+/* Adds "partial": names of the bounds that were reached. */
+void heap_limits_put(struct json *json, const struct survey *survey);
+
+/* Adds "damage": an array of places. */
+void heap_damage_put(struct json *json, const struct survey *survey);
+
+/* Adds what a document of one verb about blocks begins with, in an open object: "schema",
+ * "partial" and "damage". */
+void heap_document_put(struct json *json, const struct survey *survey);
+
+#endif
