@@ -318,8 +318,25 @@ static bool has_parts(const char *name)
 	       (open && open > name && is_word(open[-1])) || strstr(name, "[abi:");
 }
 
+/* What stands behind the name of a variable: " [MODULE]"; NULL: nothing. */
+static const char *place_behind(const char *name)
+{
+	size_t len = strlen(name);
+	const char *open = len && name[len - 1] == ']' ? strrchr(name, '[') : NULL;
+	return open && open > name + 1 && open[-1] == ' ' ? open - 1 : NULL;
+}
+
 void name_add_short(struct text *text, const char *name)
 {
+	const char *place = place_behind(name);
+	if (place) {
+		_cleanup_free_ char *alone = strndup(name, (size_t)(place - name));
+		if (alone)
+			name_add_short(text, alone);
+		text->failed |= !alone;
+		text_add(text, place);
+		return;
+	}
 	_cleanup_(text_deinit) struct text left, spelled;
 	text_init(&left);
 	text_init(&spelled);

@@ -31,6 +31,10 @@ static const struct {
 	{"std::chrono::_V2::system_clock::now", "std::chrono::system_clock::now"},
 	{"std::__1::vector<int, std::__1::allocator<int>>::resize", "std::vector<int>::resize"},
 	{"std::locale::name[abi:cxx11]", "std::locale::name"},
+	{"global tree[abi:cxx11] [grow]", "global tree [grow]"},
+	{"global game::tree [a b.so]", "global game::tree [a b.so]"},
+	{"int* [3]", "int* [3]"},
+	{" [x]", " [x]"},
 	/* Lambdas, however a compiler writes them. */
 	{"main::{lambda(int)#1}::operator()", "main::{lambda#1}"},
 	{"lang::load(int)::{lambda()#1}::operator()", "lang::load::{lambda#1}"},
