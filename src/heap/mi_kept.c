@@ -71,6 +71,17 @@ static bool take_heap(struct keeping *k, uint64_t heap)
 	return ok;
 }
 
+bool mi_heap_is_of(const struct mi_malloc *mi, uint64_t heap, uint64_t thread)
+{
+	uint64_t words[HEAP_WORDS];
+	size_t count = heap ? address_space_read(mi->space, heap, words, sizeof(words)) / 8 : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (words[i] == thread)
+			return true;
+	}
+	return false;
+}
+
 struct error *mi_kept_find(struct mi_malloc *mi)
 {
 	struct keeping k = {.mi = mi};

@@ -45,6 +45,13 @@ struct mi_segment {
 };
 DEFINE_VEC(mi_segments, struct mi_segment)
 
+/* How segments look whose tables make sense. */
+struct mi_sample {
+	const struct mi_shape *shape; /* static; NULL: there is none */
+	unsigned table;               /* where the table begins, in words */
+	uint64_t cookie_key;          /* what the segments' addresses are encoded with */
+};
+
 struct mi_malloc {
 	const struct address_space *space;
 	struct mi_segments segments;    /* with pages in use; ascending, none overlaps another */
@@ -52,6 +59,9 @@ struct mi_malloc {
 	uint64_t blocks;                /* that all pages have given out */
 	struct heap_ranges books;       /* segments without pages */
 	struct heap_addresses kept;     /* blocks that others freed, in heaps' lists: ascending */
+	struct mi_sample sample;        /* the last one's */
+	size_t refused;                 /* segments' heads with tables that make no sense */
+	bool takes_parts;               /* of such tables, if something else tells the segment */
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
@@ -73,6 +83,8 @@ struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area 
 struct error *mi_segments_find(struct mi_malloc *mi) must_check_;
 /* Fills `kept`. */
 struct error *mi_kept_find(struct mi_malloc *mi) must_check_;
+/* Whether a heap (mi_heap_t) is at an address that belongs to a thread, by the thread's number. */
+bool mi_heap_is_of(const struct mi_malloc *mi, uint64_t heap, uint64_t thread);
 
 /* How an entry of a segment's table looks like: the numbers of its words. */
 struct mi_shape {

@@ -12,9 +12,11 @@
 #define STEP_BYTES (8ull << 20)
 
 /* The table begins somewhere here; before it stand how many slices there are and how many the table
- * takes, the kind, and the thread and how many entries there are (either comes first). */
+ * takes, the kind, and the thread and how many entries there are (either comes first). Before these
+ * stands the cookie: the segment's address, encoded with a number that the process has once. */
 #define TABLE_MIN 16u /* words */
 #define TABLE_MAX 128u
+#define BEFORE_COOKIE 6u
 #define BEFORE_SLICES 5u
 #define BEFORE_INFO 4u
 #define BEFORE_KIND 3u
@@ -118,6 +120,60 @@ static bool read_pages(
 	return true;
 }
 
+static uint64_t cookie_key(const struct head *h)
+{
+	return h->words[h->table - BEFORE_COOKIE] ^ h->address;
+}
+
+/* What a table says that a thread is just changing, or that is damaged. */
+struct partial {
+	size_t from;          /* of its pages, by number */
+	uint64_t gap, passed; /* the first slice that makes no sense, and how many make none */
+	bool has_owner;       /* a page's heap is that of the segment's thread */
+};
+
+/*
+ * Adds the pages whose own entries agree. Entries amid free slices are looked at too: a count that
+ * is just being changed may lead beyond pages. What is amid free slices has given out no blocks: a
+ * page is cleared before it becomes free (src/segment.c: mi_segment_page_clear). False: no memory.
+ */
+static bool read_right_pages(struct mi_malloc *mi, const struct head *h,
+	const struct mi_shape *shape, struct partial *ret)
+{
+	uint64_t step, known = 0;
+	*ret = (struct partial){.from = mi->pages.len};
+	for (uint64_t number = 0; number < h->entries; number += step) {
+		uint64_t slices = span_slices(h, shape, number);
+		const uint64_t *entry = entry_at(h, shape, number);
+		struct mi_page page = {.start = h->address + number * MI_SLICE_BYTES,
+			.end = h->address + (number + slices) * MI_SLICE_BYTES};
+		bool is_page = slices && number && mi_shape_read(shape, entry, &page);
+		step = 1;
+		if (slices && (!number || !page.given)) {
+			known = number + slices > known ? number + slices : known;
+		} else if (is_page) {
+			page.about = h->address + 8 * (uint64_t)(entry - h->words);
+			ret->has_owner |= h->thread && mi_heap_is_of(mi, page.heap, h->thread);
+			step = slices;
+			if (!mi_pages_push(&mi->pages, page))
+				return false;
+		} else if (number >= known) {
+			ret->gap = ret->passed++ ? ret->gap : page.start;
+		}
+	}
+	return true;
+}
+
+/* Whether it is a segment although its table makes no sense in places: by its owner, or by the
+ * cookie, as a segment without such places has it. */
+static bool is_confirmed(const struct mi_malloc *mi, const struct head *h,
+	const struct mi_shape *shape, const struct partial *partial)
+{
+	const struct mi_sample *sample = &mi->sample;
+	return partial->has_owner || (sample->shape == shape && sample->table == h->table &&
+					     sample->cookie_key == cookie_key(h));
+}
+
 static bool add_segment(struct mi_malloc *mi, const struct head *h, size_t from)
 {
 	struct mi_segment segment = {.address = h->address,
@@ -131,31 +187,74 @@ static bool add_segment(struct mi_malloc *mi, const struct head *h, size_t from)
 	return mi_segments_push(&mi->segments, segment);
 }
 
+/* Where a whole table makes no sense as one. False: *ret_found if there is no memory. */
+static bool read_partly(struct mi_malloc *mi, const struct head *h, bool *ret_found)
+{
+	struct heap_damage damage = {
+		.what = "parts of a segment's table make no sense: a thread is just "
+			"changing them, or they are damaged; blocks may be missing"};
+	struct partial partial;
+	*ret_found = true;
+	for (unsigned i = 0; i < MI_SHAPES; i++) {
+		if (!read_right_pages(mi, h, &mi_shapes[i], &partial))
+			return false;
+		if (is_confirmed(mi, h, &mi_shapes[i], &partial)) {
+			damage.address = partial.gap;
+			damage.bytes = partial.passed * MI_SLICE_BYTES;
+			return (!partial.passed || heap_damage_vec_push(mi->damage, damage)) &&
+			       add_segment(mi, h, partial.from);
+		}
+		mi->pages.len = partial.from;
+	}
+	*ret_found = false;
+	return true;
+}
+
+/* The same of a table that makes sense. */
+static bool read_wholly(struct mi_malloc *mi, const struct head *h, bool *ret_found)
+{
+	size_t from = mi->pages.len;
+	*ret_found = true;
+	for (unsigned i = 0; i < MI_SHAPES; i++) {
+		bool fits;
+		if (read_pages(&mi->pages, h, &mi_shapes[i], &fits)) {
+			if (mi->pages.len > from)
+				mi->sample =
+					(struct mi_sample){&mi_shapes[i], h->table, cookie_key(h)};
+			return add_segment(mi, h, from);
+		}
+		if (fits)
+			return false;
+		mi->pages.len = from;
+	}
+	*ret_found = false;
+	return true;
+}
+
 /* *ret_size: of the segment there; 0: there is none, or it has no pages. False: no memory. */
 static bool read_segment(
 	struct mi_malloc *mi, uint64_t address, uint64_t *words, uint64_t *ret_size)
 {
 	struct head h = {.address = address, .words = words};
 	size_t from = mi->pages.len;
-	bool fits;
 	*ret_size = 0;
 	size_t count = address_space_read(mi->space, address, words, 8ul * TABLE_MAX) / 8;
 	for (unsigned at = TABLE_MIN; at < count; at++) {
+		bool found;
 		if (!read_head(&h, at))
 			continue;
 		if (!h.count)
 			h.count =
 				address_space_read(mi->space, address, words, 8ul * HEAD_WORDS) / 8;
-		for (unsigned i = 0; i < MI_SHAPES; i++) {
-			if (read_pages(&mi->pages, &h, &mi_shapes[i], &fits)) {
-				if (mi->pages.len > from)
-					*ret_size = h.slices * MI_SLICE_BYTES;
-				return add_segment(mi, &h, from);
-			}
-			if (fits)
-				return false;
-			mi->pages.len = from;
-		}
+		if (!read_wholly(mi, &h, &found))
+			return false;
+		mi->refused += !found;
+		if (!found && mi->takes_parts && !read_partly(mi, &h, &found))
+			return false;
+		if (!found)
+			continue;
+		*ret_size = mi->pages.len > from ? h.slices * MI_SLICE_BYTES : 0;
+		break;
 	}
 	return true;
 }
@@ -183,15 +282,27 @@ static bool find_in_map(
 	return true;
 }
 
-struct error *mi_segments_find(struct mi_malloc *mi)
+static bool find_all(struct mi_malloc *mi, uint64_t *words)
 {
-	_cleanup_free_ uint64_t *words = malloc(8ul * HEAD_WORDS);
 	uint64_t done = 0;
-	bool ok = words;
+	bool ok = true;
 	for (size_t i = 0; ok && i < mi->space->maps.maps.len; i++) {
 		const struct process_map *map = &mi->space->maps.maps.data[i];
 		if (address_map_is_anonymous(map))
 			ok = find_in_map(mi, map, words, &done);
+	}
+	return ok;
+}
+
+struct error *mi_segments_find(struct mi_malloc *mi)
+{
+	_cleanup_free_ uint64_t *words = malloc(8ul * HEAD_WORDS);
+	bool ok = words && find_all(mi, words);
+	/* Those that make sense in parts are told by those that make sense. */
+	if (ok && mi->refused) {
+		mi->takes_parts = true;
+		mi->pages.len = mi->segments.len = mi->books.len = 0;
+		ok = find_all(mi, words);
 	}
 	mi_place_blocks(&mi->pages, 0);
 	return ok ? NULL : error_no_memory();

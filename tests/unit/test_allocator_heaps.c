@@ -120,6 +120,7 @@ CASE(jemalloc, "heaps of jemalloc before 5.3: slabs, large extents, what threads
 #define OWNER (TLS + 0x100)
 #define BLOCK 64u
 #define GIVEN 10u
+#define COOKIE_KEY 0x5bd1e995a3c59ac3ull
 
 struct mi_layout {
 	const char *versions;
@@ -128,17 +129,18 @@ struct mi_layout {
 	unsigned words, free_list, own, used, bytes, first, keys, others, heap; /* of an entry */
 	unsigned lead;        /* bytes before a page's first block */
 	unsigned keys_behind; /* in the heap, words behind the thread's number */
+	uint64_t behind;      /* SEGMENT: how far */
 };
 
 static const struct mi_layout mi_layouts[] = {
-	{"2.0.0 to 2.0.5", 33, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 0, 0},
-	{"2.0.7", 34, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 128, 0},
-	{"2.0.7, secure", 34, true, 12, 2, 6, 5, 0, 0, 3, 7, 8, 128, 2},
-	{"2.0.9", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 384, 0},
-	{"2.0.9, secure", 36, false, 12, 2, 4, 3, 0, 0, 5, 7, 8, 384, 3},
-	{"2.1.0 to 2.1.2", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 192, 0},
-	{"2.1.4 and later", 36, false, 12, 2, 3, 4, 5, 6, 0, 7, 8, 192, 0},
-	{"2.1.4 and later, secure", 36, false, 14, 2, 3, 4, 5, 6, 7, 9, 10, 192, 3},
+	{"2.0.0 to 2.0.5", 33, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 0, 0, 0},
+	{"2.0.7", 34, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 128, 0, 0},
+	{"2.0.7, secure", 34, true, 12, 2, 6, 5, 0, 0, 3, 7, 8, 128, 2, 0},
+	{"2.0.9", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 384, 0, 0},
+	{"2.0.9, secure", 36, false, 12, 2, 4, 3, 0, 0, 5, 7, 8, 384, 3, 0},
+	{"2.1.0 to 2.1.2", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 192, 0, 0},
+	{"2.1.4 and later", 36, false, 12, 2, 3, 4, 5, 6, 0, 7, 8, 192, 0, 0},
+	{"2.1.4 and later, secure", 36, false, 14, 2, 3, 4, 5, 6, 7, 9, 10, 192, 3, 0},
 };
 
 static const uint64_t keys[2] = {0x1234567890abcdefull, 0xfedcba0987654321ull};
@@ -155,7 +157,7 @@ static uint64_t make_entry(struct allocator_image *image, const struct mi_layout
 	unsigned slice, uint64_t slices, uint64_t bytes, uint64_t given, uint64_t room,
 	uint64_t used)
 {
-	uint64_t about = SEGMENT + 8ull * (layout->table + slice * layout->words);
+	uint64_t about = SEGMENT + layout->behind + 8ull * (layout->table + slice * layout->words);
 	uint64_t last = about + 8 * (slices - 1) * layout->words;
 	core_builder_word(&image->core, about, slices);
 	if (slices > 1)
@@ -200,30 +202,123 @@ static void make_small(struct allocator_image *image, const struct mi_layout *la
 			&image->core, OWNER + 16 + 8 * (layout->keys_behind + i), keys[i]);
 }
 
+static void make_head(struct allocator_image *image, const struct mi_layout *layout,
+	uint64_t thread, uint64_t cookie_key)
+{
+	uint64_t segment = SEGMENT + layout->behind, head = segment + 8ull * layout->table;
+	core_builder_add(&image->core, segment, 8 * SLICE, PF_R | PF_W, NULL, 0);
+	core_builder_word(&image->core, head - 48, segment ^ cookie_key);
+	core_builder_word(&image->core, head - 40, SLICES);
+	core_builder_word(&image->core, head - 32, 1);
+	core_builder_word(&image->core, head - (layout->thread_first ? 8 : 16), SLICES);
+	core_builder_word(&image->core, head - (layout->thread_first ? 16 : 8), thread);
+	make_entry(image, layout, 0, 1, SLICE, 0, 0, 0);
+}
+
+static void make_big(struct allocator_image *image, const struct mi_layout *layout)
+{
+	uint64_t about = make_entry(image, layout, 2, 3, 3 * SLICE, 1, 1, 1);
+	if (layout->first)
+		core_builder_word(&image->core, about + 8 * layout->first, BIG + layout->behind);
+}
+
+static struct allocator_image *begin_segment(const struct mi_layout *layout)
+{
+	struct allocator_image *image = allocator_image_begin();
+	printf("# %s\n", layout->versions);
+	core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+	make_head(image, layout, THREAD, COOKIE_KEY);
+	make_small(image, layout);
+	make_big(image, layout);
+	/* A page that is just being made, one that is given back, free slices. */
+	make_entry(image, layout, 5, 2, 2 * SLICE, 0, 0, 0);
+	make_entry(image, layout, 7, 1, 1, 0, 0, 0);
+	make_entry(image, layout, 8, SLICES - 8, 0, 0, 0, 0);
+	return image;
+}
+
+/* The first word of an entry: how many slices, and how far behind the first one it stands. */
+static void change_entry(struct allocator_image *image, const struct mi_layout *layout,
+	unsigned slice, uint64_t word)
+{
+	core_builder_word(&image->core,
+		SEGMENT + layout->behind + 8ull * (layout->table + slice * layout->words), word);
+}
+
+static void expect_damage(struct allocator_image *image)
+{
+	image->damage[image->damaged++] =
+		"parts of a segment's table make no sense: a thread is just changing them, or they "
+		"are damaged; blocks may be missing";
+}
+
+#define MI_LAYOUTS (sizeof(mi_layouts) / sizeof(mi_layouts[0]))
+
 CASE(mimalloc, "heaps of mimalloc 2: pages of small and large blocks, what others freed")
 {
-	for (size_t i = 0; i < sizeof(mi_layouts) / sizeof(mi_layouts[0]); i++) {
-		const struct mi_layout *layout = &mi_layouts[i];
-		struct allocator_image *image = allocator_image_begin();
-		printf("# %s\n", layout->versions);
-		core_builder_add(&image->core, SEGMENT, 8 * SLICE, PF_R | PF_W, NULL, 0);
-		core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
-		uint64_t head = SEGMENT + 8ull * layout->table;
-		core_builder_word(&image->core, head - 40, SLICES);
-		core_builder_word(&image->core, head - 32, 1);
-		core_builder_word(&image->core, head - (layout->thread_first ? 8 : 16), SLICES);
-		core_builder_word(&image->core, head - (layout->thread_first ? 16 : 8), THREAD);
-		make_entry(image, layout, 0, 1, SLICE, 0, 0, 0);
-		make_small(image, layout);
-		uint64_t about = make_entry(image, layout, 2, 3, 3 * SLICE, 1, 1, 1);
-		if (layout->first)
-			core_builder_word(&image->core, about + 8 * layout->first, BIG);
+	for (size_t i = 0; i < MI_LAYOUTS; i++) {
+		struct allocator_image *image = begin_segment(&mi_layouts[i]);
 		allocator_image_expect(image, BIG, 3 * SLICE, BLOCK_USED);
-		/* A page that is just being made, one that is given back, free slices. */
-		make_entry(image, layout, 5, 2, 2 * SLICE, 0, 0, 0);
-		make_entry(image, layout, 7, 1, 1, 0, 0, 0);
-		make_entry(image, layout, 8, SLICES - 8, 0, 0, 0, 0);
 		allocator_image_check(image, HEAP_MIMALLOC);
+	}
+}
+
+CASE(mimalloc_claimed, "a page of mimalloc's that a thread just claims hides no other page")
+{
+	for (size_t i = 0; i < MI_LAYOUTS; i++) {
+		struct allocator_image *image = begin_segment(&mi_layouts[i]);
+		allocator_image_expect(image, BIG, 3 * SLICE, BLOCK_USED);
+		change_entry(image, &mi_layouts[i], 6, 0); /* does not lead back to 5 yet */
+		expect_damage(image);
+		allocator_image_check(image, HEAP_MIMALLOC);
+	}
+}
+
+CASE(mimalloc_split, "free slices of mimalloc's that a thread just splits hide no page")
+{
+	for (size_t i = 0; i < MI_LAYOUTS; i++) {
+		struct allocator_image *image = begin_segment(&mi_layouts[i]);
+		allocator_image_expect(image, BIG, 3 * SLICE, BLOCK_USED);
+		change_entry(image, &mi_layouts[i], 7, SLICES - 7); /* of which 8 is split off */
+		expect_damage(image);
+		allocator_image_check(image, HEAP_MIMALLOC);
+	}
+}
+
+CASE(mimalloc_broken, "a page of mimalloc's whose entry makes no sense hides no other page")
+{
+	for (size_t i = 0; i < MI_LAYOUTS; i++) {
+		struct allocator_image *image = begin_segment(&mi_layouts[i]);
+		change_entry(image, &mi_layouts[i], 2, 4); /* instead of 3: BIG is missing */
+		expect_damage(image);
+		allocator_image_check(image, HEAP_MIMALLOC);
+	}
+}
+
+/* A segment without an owner, in which free slices are just split. */
+static struct allocator_image *begin_two(const struct mi_layout *layout, uint64_t cookie_key)
+{
+	struct allocator_image *image = begin_segment(layout);
+	struct mi_layout other = *layout;
+	other.behind = SLICES * SLICE;
+	allocator_image_expect(image, BIG, 3 * SLICE, BLOCK_USED);
+	make_head(image, &other, 0, cookie_key);
+	make_entry(image, &other, 1, 1, 0, 0, 0, 0);
+	make_big(image, &other);
+	make_entry(image, &other, 5, SLICES - 5, 0, 0, 0, 0);
+	change_entry(image, &other, 1, 0);
+	return image;
+}
+
+CASE(mimalloc_cookie,
+	"a table that makes no sense in places is one with the process's cookie alone")
+{
+	for (size_t i = 0; i < MI_LAYOUTS; i++) {
+		struct allocator_image *image = begin_two(&mi_layouts[i], COOKIE_KEY);
+		allocator_image_expect(image, BIG + SLICES * SLICE, 3 * SLICE, BLOCK_USED);
+		expect_damage(image);
+		allocator_image_check(image, HEAP_MIMALLOC);
+		allocator_image_check(begin_two(&mi_layouts[i], COOKIE_KEY + 1), HEAP_MIMALLOC);
 	}
 }
 
