@@ -74,7 +74,8 @@ const char *pattern_text(const struct pattern *pattern)
 
 bool pattern_match(const struct pattern *pattern, const char *string)
 {
-	if (!string)
+	/* Whatever else it fits, the answer is an error: pattern_check(). */
+	if (!string || *pattern->gave_up)
 		return false;
 	int found = pcre2_match(pattern->code, (PCRE2_SPTR)string, strlen(string), 0, 0,
 		pattern->data, pattern->context);

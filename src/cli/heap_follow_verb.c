@@ -33,14 +33,14 @@ static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t ad
 	struct heap_layout layout = {.type = TYPE_VOID};
 	bool has_layout = heap_layout_of(survey, block, &layout) && layout.type != TYPE_VOID;
 	bool is_array = has_layout && layout.is_array && layout.size;
-	uint64_t number =
-		is_array && offset >= layout.header ? (offset - layout.header) / layout.size : 0;
+	bool in_elements = is_array && offset && offset >= layout.header;
+	uint64_t number = in_elements ? (offset - layout.header) / layout.size : 0;
 	if (object)
 		follow_add_object(follow, start + object->offset, object->type);
-	else if (is_array && number && number < layout.count)
+	else if (in_elements && number < layout.count)
 		follow_add_object(follow, start + layout.header + number * layout.size,
 			types_plain(follow->types, layout.type));
-	else if (number || (pool && offset && (!has_layout || offset >= layout.size)))
+	else if (in_elements || (pool && offset && (!has_layout || offset >= layout.size)))
 		return error_create(ERROR_INPUT,
 			"nothing that is known lies at 0x%" PRIx64 ", %" PRIu64
 			" bytes into its block (show 0x%" PRIx64 " has what does)",

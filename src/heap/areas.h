@@ -60,9 +60,17 @@ DEFINE_VEC(heap_ranges, struct heap_range)
 
 DEFINE_VEC(heap_addresses, uint64_t)
 
-/* A place where the allocator's own books make no sense: what was skipped to go on. */
+/* What bytes of damage are. */
+enum heap_damage_how {
+	HEAP_PASSED_OVER, /* they were skipped, to go on */
+	HEAP_MISSING,     /* the allocator has them by its own count, and they were not found */
+	HEAP_TOO_MANY,    /* found beyond what it counts */
+};
+
+/* A place where the allocator's own books make no sense, or do not agree with what was found. */
 struct heap_damage {
 	uint64_t address, bytes;
+	enum heap_damage_how how; /* of the bytes */
 	uint64_t before; /* the block in front, which likely wrote beyond its end; 0: none */
 	uint64_t before_size;
 	uint64_t blocks;  /* that count as used, and may be free */

@@ -219,7 +219,8 @@ static void drop(struct heap_area_vec *areas, const uint32_t *which, size_t coun
 
 static bool note(struct glibc *glibc, uint64_t address, uint64_t bytes, const char *what)
 {
-	struct heap_damage damage = {.address = address, .bytes = bytes, .what = what};
+	struct heap_damage damage = {
+		.address = address, .bytes = bytes, .how = HEAP_MISSING, .what = what};
 	return heap_damage_vec_push(glibc->damage, damage);
 }
 

@@ -79,7 +79,9 @@ struct error *glibc_sums_missing(
 
 static bool note(struct glibc *glibc, const struct glibc_arena *arena, uint64_t bytes, bool is_less)
 {
-	struct heap_damage damage = {.address = arena->address, .bytes = bytes};
+	struct heap_damage damage = {.address = arena->address,
+		.bytes = bytes,
+		.how = is_less ? HEAP_MISSING : HEAP_TOO_MANY};
 	if (arena->is_locked)
 		damage.what =
 			"what was found of this arena is not what malloc has got for it from the "

@@ -39,7 +39,7 @@ static bool is_inside(const struct tc_malloc *tc, const struct address_thread *t
 static uint32_t size_of_list(const struct tc_malloc *tc, uint64_t word)
 {
 	uint64_t class = tc->central ? (word - tc->central) / TC_CENTRAL_BYTES : 0;
-	if (word > tc->central && class < tc->classes)
+	if (tc->central && word > tc->central && class < tc->classes)
 		return tc->sizes[class];
 	for (size_t i = 0; i < tc->caches.len; i++) {
 		class = (word - tc->caches.data[i]) / TC_LIST_BYTES;

@@ -120,8 +120,10 @@ void hpw_estimate_alloc(struct hpw_estimate *estimate, const struct hpw_estimate
 	for (int half = 0; half < HPW_HALVES; half++)
 		if (estimate->totals.halves[half].bytes > estimate->highest[half]) {
 			estimate->highest[half] = estimate->totals.halves[half].bytes;
-			estimate->moment[half] = moment;
+			estimate->moment[half] = estimate->again[half] = moment;
 			read_other(estimate, half);
+		} else if (estimate->totals.halves[half].bytes >= estimate->highest[half]) {
+			estimate->again[half] = moment;
 		}
 }
 
@@ -140,10 +142,11 @@ void hpw_estimate_begin_range(struct hpw_estimate *estimate, struct hpw_estimate
 		struct hpw_estimate_site *site = is_total ? &estimate->totals : &estimate->sites[i];
 		site->all = site->kept = site->failed = site->freed = (struct hpw_sum){0};
 	}
+	estimate->before_bytes += estimate->whole.all.bytes;
 	estimate->whole = (struct hpw_whole_sums){.live = estimate->whole.live};
 	for (int half = 0; half < HPW_HALVES; half++) {
 		estimate->highest[half] = estimate->totals.halves[half].bytes;
-		estimate->moment[half] = moment;
+		estimate->moment[half] = estimate->again[half] = moment;
 		read_other(estimate, half);
 	}
 }
@@ -153,6 +156,8 @@ void hpw_estimate_settle(struct hpw_estimate *estimate)
 	int at_end = 0;
 	for (int half = 0; half < HPW_HALVES; half++)
 		if (estimate->totals.halves[half].bytes >= estimate->highest[half]) {
+			/* What is live there since then. */
+			estimate->moment[half] = estimate->again[half];
 			read_other(estimate, half);
 			at_end++;
 		}

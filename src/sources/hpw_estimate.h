@@ -68,10 +68,12 @@ struct hpw_estimate {
 	struct hpw_estimate_site *sites;
 	struct hpw_estimate_site totals;
 	struct hpw_whole_sums whole; /* of all sites, so that these add up to the totals shown */
+	uint64_t before_bytes;       /* allocated before the range began */
 	size_t sites_len;
 	double highest[HPW_HALVES]; /* bytes */
 	uint64_t number[HPW_HALVES];
-	struct hpw_estimate_moment moment[HPW_HALVES]; /* at which each was highest */
+	struct hpw_estimate_moment moment[HPW_HALVES]; /* at which each was highest, first */
+	struct hpw_estimate_moment again[HPW_HALVES];  /* the last such */
 	bool at_end;                                   /* the peak is the last moment */
 };
 

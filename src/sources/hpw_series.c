@@ -156,7 +156,7 @@ static struct series_row row_now(const struct hpw_series *series, const struct h
 	row.freed_bytes = row.allocated_bytes - row.live_bytes;
 	if (replay->estimate.mean_bytes > 0) {
 		const struct hpw_whole_sums *whole = &replay->estimate.whole;
-		row.allocated_bytes = whole->all.bytes;
+		row.allocated_bytes = replay->estimate.before_bytes + whole->all.bytes;
 		row.live_blocks = whole->live.blocks;
 		row.live_bytes = whole->live.bytes;
 		row.freed_bytes = row.allocated_bytes > row.live_bytes
@@ -297,8 +297,9 @@ static void on_watch(void *context, struct hpw_replay *replay)
 	uint64_t stride = series->interval < STRIDE_MAX ? series->interval : STRIDE_MAX;
 	if (series->wanted->axis != SOURCE_BY_STEPS)
 		stride = replay->step < series->wanted->rows * 16 ? 1 : STRIDE_MAX / 4;
-	replay->watch_step =
-		min(min(replay->step + stride, replay->to_step), series->estimated_step);
+	uint64_t since = replay->step - replay->from_step;
+	uint64_t next = replay->from_step + since - since % stride + stride;
+	replay->watch_step = min(min(next, replay->to_step), series->estimated_step);
 }
 
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
@@ -329,8 +330,6 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 			.padding = replay->peak_padding,
 			.peak = true,
 		}};
-	if (peak.row.time_ns < series->from_ns)
-		peak.row.time_ns = series->from_ns;
 	peak.row.freed_bytes = peak.row.allocated_bytes > peak.row.live_bytes
 				       ? peak.row.allocated_bytes - peak.row.live_bytes
 				       : 0;
@@ -382,6 +381,20 @@ static void leave_sites(struct hpw_series *series)
 	}
 }
 
+/* The stamp of what comes first in a part is there before the part begins: what was live by then is
+ * of its first moment. */
+static void stay_within(struct hpw_series *series, uint64_t from_step)
+{
+	for (size_t i = 0; i < series->rows.len; i++) {
+		struct series_row *row = &series->rows.data[i].row;
+		bool is_first = from_step && row->step <= from_step;
+		if (row->time_ns < series->from_ns || (is_first && i + 1 < series->rows.len))
+			row->time_ns = series->from_ns;
+		if (series->to_ns && row->time_ns > series->to_ns)
+			row->time_ns = series->to_ns;
+	}
+}
+
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay)
 {
 	note_estimated(series, replay);
@@ -392,6 +405,7 @@ struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *
 		error = insert_peak(series, replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
+	stay_within(series, replay->from_step);
 	leave_sites(series);
 	return error;
 }

@@ -152,7 +152,7 @@ static struct error *read_tree(struct reading *reading)
 	}
 	/* The name in it may go on. */
 	if (!error && reading->stream.cut)
-		error = stream_error(&reading->stream, "is of a tree");
+		error = stream_error(&reading->stream, "may go on");
 	massif_tree_end(&reading->tree);
 	return error;
 }
@@ -272,10 +272,17 @@ static struct error *note_cut(struct reading *reading, struct error *error)
 		return error;
 	if (!cut)
 		return NULL;
+	const char *what = "the file is cut off there: it has no snapshot";
+	if (reading->snapshots && reading->stream.cut)
+		what = error ? "it has no end: its snapshot is left out, and later ones may be "
+			       "missing"
+			     : "it has no end: if the file is cut off there, later snapshots are "
+			       "missing";
+	else if (reading->snapshots)
+		what = "the file is cut off there: later snapshots are missing";
 	char sentence[120];
-	snprintf(sentence, sizeof(sentence), "the file is cut off in line %" PRIu64 ": %s",
-		reading->stream.line,
-		reading->snapshots ? "later snapshots are missing" : "it has no snapshot");
+	snprintf(sentence, sizeof(sentence), "line %" PRIu64 " is the last one: %s",
+		reading->stream.line, what);
 	error_destroy(error);
 	return build_damage(reading->foreign.model, sentence);
 }

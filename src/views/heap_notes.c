@@ -9,8 +9,11 @@
 void heap_damage_describe(const struct heap_damage *damage, struct text *out)
 {
 	text_printf(out, "damage at 0x%" PRIx64 ": %s", damage->address, damage->what);
+	static const char *const hows[] = {[HEAP_PASSED_OVER] = "were passed over",
+		[HEAP_MISSING] = "are missing",
+		[HEAP_TOO_MANY] = "are too many"};
 	if (damage->bytes)
-		text_printf(out, ", %" PRIu64 " bytes were passed over", damage->bytes);
+		text_printf(out, ", %" PRIu64 " bytes %s", damage->bytes, hows[damage->how]);
 	if (damage->blocks)
 		text_printf(out, ": up to %" PRIu64 " blocks that count as used may be free",
 			damage->blocks);
@@ -34,6 +37,9 @@ void heap_limits_put(struct json *json, const struct survey *survey)
 
 void heap_damage_put(struct json *json, const struct survey *survey)
 {
+	static const char *const hows[] = {[HEAP_PASSED_OVER] = "passed-over",
+		[HEAP_MISSING] = "missing",
+		[HEAP_TOO_MANY] = "too-many"};
 	const struct heap_damage_vec *damage = &survey->heap.damage;
 	json_key(json, "damage");
 	json_array_begin(json);
@@ -42,6 +48,7 @@ void heap_damage_put(struct json *json, const struct survey *survey)
 		json_object_begin(json);
 		json_put_hexadecimal(json, "address", one->address, true);
 		json_put_u64(json, "bytes", one->bytes);
+		json_put_string(json, "how", hows[one->how]);
 		json_put_string(json, "what", one->what);
 		json_put_u64(json, "maybe_free_blocks", one->blocks);
 		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);

@@ -150,6 +150,28 @@ def peak_after_mark(folder):
         hw.need(mark <= said < mark + 10 * MS, f"{name}: mark at {mark}, peak at {said}")
 
 
+@tests.test
+def sampled_parts(folder):
+    """Of samples too: the peak's place is what was live then, and a part's rows lie in it and count on"""
+    recording = folder / "replaced.hpw"
+    hw.record([hw.ANSWERS / "replaced"], recording, options=("-q", "--mode", "sample:4K", "--seed", "1"))
+    for moment in ((), ("--at", "peak")):
+        text = hw.ask("report", recording, *moment)
+        hw.need(re.search(r"were live then, .*: second \(" if moment else r"Peak about .*: second \(", text), f"{moment}: {text}")
+    exact = folder / "exact.hpw"
+    hw.record([hw.ANSWERS / "replaced"], exact)
+    for file in (recording, exact):
+        for part in (("--from", "150ms", "--to", "250ms"), ("--from", "150ms")):
+            found = json.loads(hw.ask("timeline", file, *part, "--json"))
+            rows, span = found["snapshots"], found["recording"]["range"]
+            times = [row["time_ns"] for row in rows]
+            hw.need(all(span["from_ns"] <= time <= span["to_ns"] for time in times), f"{file.name} {part}: {times}, {span}")
+            hw.need(times == sorted(times), f"{file.name} {part}: {times}")
+            said = hw.report(file, *part)["totals"]["peak_time_ns"]
+            peaks = [row["time_ns"] for row in rows if row["peak"]]
+            hw.need(peaks == [said], f"{file.name} {part}: peak at {said}, timeline {peaks}")
+
+
 def growth(recording):
     found = json.loads(hw.ask("report", recording, "--view", "growth", "--json"))
     return {row["stack"][0]["function"]: row["verdict"] for row in found["growth"]["places"]}, found["growth"]

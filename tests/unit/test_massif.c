@@ -153,7 +153,9 @@ CASE(cut_off, "a file that was cut off shows the snapshots that are whole")
 {
 	check_incomplete(FILE_TEXT SNAPSHOT(5, 13, 10, 8, 0, "detailed") "n2: 10" ROOT
 									 " n0: 5 0x1: f (a.c:1)\n",
-		"cut off in line");
+		"is the last one: the file is cut off there: later snapshots are missing");
+	check_incomplete(FILE_TEXT "#-----------",
+		"is the last one: it has no end: its snapshot is left out, and later ones may be");
 	check_cut_anywhere(FILE_TEXT);
 	check_changed_anywhere(FILE_TEXT);
 }
