@@ -157,6 +157,17 @@ def break_amid_page(_):
 
 
 @tests.test
+def one_mapping(_):
+    """the only block that ever had a mapping of its own is missed, too, if its head was overwritten: as missing bytes"""
+    with running("one_mapping") as (pid, line):
+        damage = ask("heap", "--json", "--no-inference", pid)["damage"]
+        text = hw.heapwise("heap", pid).text
+    said = [(one["what"], one["how"], one["bytes"]) for one in damage]
+    hw.need(said == [("malloc counts more blocks with mappings of their own than were found", "missing", (1 << 20) + 4096)], f"{damage}")
+    hw.need("1052672 bytes are missing" in text, text)
+
+
+@tests.test
 def batch_on_its_way(_):
     """what a thread just moves from one of tcmalloc's lists to another counts as used, and it is said how many blocks that may be"""
     library = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
