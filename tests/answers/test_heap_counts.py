@@ -157,6 +157,15 @@ def break_amid_page(_):
 
 
 @tests.test
+def header_array(_):
+    """`follow` begins at the element that an address is in, the first one too, and at the start of its block at all"""
+    with running("header_array") as (pid, line):
+        first = int(line, 16)
+        found = {offset: ask("heap", "--json", pid, "follow", f"{first + offset:#x}.held")["objects"] for offset in (-8, 0, 4, 16, 152)}
+    hw.need(found == {-8: 10, 0: 1, 4: 1, 16: 1, 152: 1}, f"{found}")
+
+
+@tests.test
 def one_mapping(_):
     """the only block that ever had a mapping of its own is missed, too, if its head was overwritten: as missing bytes"""
     with running("one_mapping") as (pid, line):
