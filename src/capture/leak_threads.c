@@ -32,14 +32,27 @@ static bool read_descriptor(const struct leak_place *place, uint64_t at, uint64_
 	       ret[0] == at && ret[2] == at;
 }
 
-/* Where a descriptor says that its stack is. */
-static void find_stack(const uint64_t *words, struct leak_thread *ret)
+/* Whether all of it is mapped: guards, which nobody may touch, too. */
+static bool is_mapped(const struct process_maps *maps, uint64_t start, uint64_t end)
+{
+	size_t i = process_maps_first(maps, start);
+	for (uint64_t at = start; at < end; at = maps->maps.data[i++].end)
+		if (i == maps->maps.len || maps->maps.data[i].start > at)
+			return false;
+	return true;
+}
+
+/* Where a descriptor says that its stack is. A small number beside a pointer, as libc keeps with
+ * the values of keys (pthread_setspecific(3)), may say so too: of memory from near 0 on. */
+static void find_stack(
+	const struct process_maps *maps, const uint64_t *words, struct leak_thread *ret)
 {
 	for (size_t i = WORD_ID + 1; i + 2 < WORDS; i++) {
 		uint64_t start = words[i], bytes = words[i + 1], end = start + bytes;
 		if (start && start < ret->descriptor && end > ret->descriptor &&
 			end - ret->descriptor >= BEHIND_LEAST &&
-			end - ret->descriptor <= BEHIND_MOST && words[i + 2] < bytes) {
+			end - ret->descriptor <= BEHIND_MOST && words[i + 2] < bytes &&
+			is_mapped(maps, start, end)) {
 			ret->start = start;
 			ret->end = end;
 			return;
@@ -47,7 +60,8 @@ static void find_stack(const uint64_t *words, struct leak_thread *ret)
 	}
 }
 
-static struct leak_thread thread_of(const uint64_t *words, uint64_t descriptor)
+static struct leak_thread thread_of(
+	const struct process_maps *maps, const uint64_t *words, uint64_t descriptor)
 {
 	struct leak_thread ret = {.descriptor = descriptor, .start = descriptor, .end = descriptor};
 	int32_t id = (int32_t)words[WORD_ID];
@@ -56,7 +70,7 @@ static struct leak_thread thread_of(const uint64_t *words, uint64_t descriptor)
 		detached |= words[i] == descriptor;
 	ret.has_ended = id <= 0;
 	ret.result_kept = id == 0 && !detached;
-	find_stack(words, &ret);
+	find_stack(maps, words, &ret);
 	return ret;
 }
 
@@ -65,7 +79,7 @@ struct leak_thread leak_thread_at(const struct leak_place *place, uint64_t descr
 	uint64_t words[WORDS];
 	if (!read_descriptor(place, descriptor, words))
 		return (struct leak_thread){.descriptor = 0};
-	return thread_of(words, descriptor);
+	return thread_of(&place->hold->maps, words, descriptor);
 }
 
 /* Adds the threads of the list with its head there, if it is one. False: no memory. */
@@ -80,7 +94,8 @@ static bool follow_list(
 			ret->len = known;
 			return true;
 		}
-		if (!leak_thread_vec_push(ret, thread_of(words, link - LINK_OFFSET)))
+		if (!leak_thread_vec_push(
+			    ret, thread_of(&place->hold->maps, words, link - LINK_OFFSET)))
 			return false;
 		before = link;
 		link = words[WORD_LINK];
