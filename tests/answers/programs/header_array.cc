@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An array of ten elements with their number in front of the first, each of which holds a block: the address of the
-// first.
+// An array of ten elements with their number in front of the first, each of which holds a block:
+// the address of the first.
 #include <cstdio>
 #include <unistd.h>
 
@@ -11,7 +11,10 @@ struct Held {
 struct Element {
 	Held *held = nullptr;
 	long count = 0;
-	~Element() { count = 1; }
+	~Element()
+	{
+		count = 1;
+	}
 };
 
 static Element *elements;
