@@ -30,8 +30,8 @@ bool interval_of_totals(const struct recording *recording, enum metric metric,
 bool interval_model_is_by_mean_sizes(const struct model *model);
 
 /*
- * The range that holds whatever the sizes of blocks are, for whoever says that something is so: a
- * much wider one where the other is by mean sizes (by_mean_sizes says that it was), else the same.
+ * The range for verdicts and gates: it holds for blocks of any sizes. Much wider where the other
+ * one rests on mean sizes (then by_mean_sizes is set), else the same.
  */
 bool interval_of_site_any_sizes(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret);

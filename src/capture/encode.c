@@ -184,13 +184,13 @@ void encoder_idle(struct encoder *encoder, uint64_t stamp)
 {
 	if (stamp > encoder->not_before)
 		encoder->not_before = stamp;
-	/* Where TIME has an entry that is it. */
+	/* Else the next step gets an entry of TIME, which has this stamp. */
 	if (encoder->steps % HPW_TIME_STEP)
 		gaps_idle(&encoder->gaps, encoder->steps, stamp, encoder->last_stamp);
 }
 
-/* The next step takes place at this stamp: everything that says when it was goes by that. Returns
- * the stamp it has in the file. */
+/* Writes the stamp of the next step down, between entries of TIME too. Returns the stamp that the
+ * step has in the file, which never goes back. */
 static uint64_t tell_exactly(struct encoder *encoder, uint64_t stamp)
 {
 	if (stamp < encoder->not_before)

@@ -21,8 +21,8 @@ struct gap {
 struct gaps {
 	struct gap *gaps; /* by step */
 	size_t len, capacity;
-	bool open; /* all was told, and since then nothing may have come: the end still moves */
-	struct gap idle;
+	bool open;           /* `idle` is not yet in `gaps`: its end moves until a step comes */
+	struct gap idle;     /* all events before this stamp have been written, before this step */
 	uint64_t idle_after; /* stamp that held before it */
 	struct gap peak;     /* of all that was recorded so far, if it is in this chunk */
 	bool has_peak;
@@ -32,7 +32,8 @@ struct gaps {
 
 void gaps_deinit(struct gaps *gaps);
 
-/* All before `stamp` was told before step number `step`. after: the last stamp of TIME. */
+/* All events before `stamp` have been written, as steps before number `step` of the chunk. after:
+ * the last stamp of TIME. */
 void gaps_idle(struct gaps *gaps, uint64_t step, uint64_t stamp, uint64_t after);
 
 /* The step is known to be of this moment: a mark, or where a thread begins or ends. */
@@ -45,8 +46,8 @@ static inline void gaps_peak(struct gaps *gaps, uint64_t step, uint64_t stamp)
 	gaps->peak = (struct gap){step, stamp};
 }
 
-/* Appends the column's bytes to *ret: none if there is nothing to tell. The chunk has so many
- * steps. */
+/* Appends the column's bytes to *ret; none if it has no entry. steps: of the whole chunk. No
+ * memory: ret->failed. */
 void gaps_put(struct gaps *gaps, uint64_t steps, uint64_t first_stamp, struct buf *ret);
 
 /* The next chunk begins. */
