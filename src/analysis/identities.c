@@ -72,6 +72,7 @@ struct identities {
 	struct arena arena;
 	struct identity_vec names; /* 0 is unused */
 	struct identity_map map;
+	struct identity_origin_vec origins;
 	struct module_map modules;
 	struct short_map shorts;       /* without version, and base names */
 	struct module_map executables; /* by path; those that models say are some */
@@ -278,6 +279,10 @@ struct error *identities_add(
 		if (error)
 			return error;
 		names->names.data[*known].sides |= UINT64_C(1) << side;
+		struct identity_origin origin = {
+			*known, {frame->module_path, frame->code_module, side}};
+		if (!identity_origin_vec_push(&names->origins, origin))
+			return error_no_memory();
 	}
 	*ret = *known;
 	return NULL;
@@ -291,6 +296,12 @@ const struct identity *identities_get(const struct identities *names, uint32_t n
 size_t identities_limit(const struct identities *names)
 {
 	return names->names.len;
+}
+
+const struct identity_origin *identities_origins(const struct identities *names, size_t *ret_count)
+{
+	*ret_count = names->origins.len;
+	return names->origins.data;
 }
 
 bool identities_is_vague(const struct identities *names, uint32_t number)
@@ -487,6 +498,7 @@ void identities_destroy(struct identities *names)
 		number_vec_deinit(&names->sides[i].by_place);
 	arena_deinit(&names->arena);
 	identity_vec_deinit(&names->names);
+	identity_origin_vec_deinit(&names->origins);
 	identity_map_deinit(&names->map);
 	module_map_deinit(&names->modules);
 	module_map_deinit(&names->executables);

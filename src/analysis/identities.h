@@ -35,6 +35,26 @@ struct identity {
 
 DEFINE_VEC(identity_vec, struct identity)
 
+/* One build of a module, as far as it can be told from others. */
+struct identity_build {
+	const char *path; /* the pointer itself: each module of a model has its own */
+	uint32_t file;    /* code_module of its frames */
+	unsigned side;
+};
+
+static inline bool identity_build_equal(struct identity_build a, struct identity_build b)
+{
+	return a.path == b.path && a.file == b.file && a.side == b.side;
+}
+
+/* That a build of a module has a name. */
+struct identity_origin {
+	uint32_t name;
+	struct identity_build build;
+};
+
+DEFINE_VEC(identity_origin_vec, struct identity_origin)
+
 struct identities;
 
 /*
@@ -58,6 +78,9 @@ struct error *identities_add(struct identities *names, unsigned side,
 const struct identity *identities_get(const struct identities *names, uint32_t number);
 /* One more than the largest number. */
 size_t identities_limit(const struct identities *names);
+
+/* Which builds have which names; some more than once. Good until the next identities_add(). */
+const struct identity_origin *identities_origins(const struct identities *names, size_t *ret_count);
 
 /*
  * Whether a name is all that is known of code without a function, and that is too little to tell:

@@ -85,15 +85,6 @@ static struct error *begin_names(struct match *match)
 	return NULL;
 }
 
-/* Renames are not all told: of a function whose file one build does not know there is no word. */
-static bool has_joined_names(const struct match *match)
-{
-	for (uint32_t i = 0; i < match->same_as.len; i++)
-		if (match->same_as.data[i] != i)
-			return true;
-	return false;
-}
-
 static bool is_better_example(const struct match_member *a, const struct match_member *b)
 {
 	if (a->side != b->side)
@@ -154,12 +145,14 @@ static struct error *fill(
 			return error;
 	}
 	struct error *error = begin_names(match);
+	if (!error && !same_recording)
+		error = match_join_fileless(match);
 	if (!error)
 		error = make_groups(match);
 	if (error || count != 2 || same_recording)
 		return error;
 	error = match_find_renames(match);
-	return error || !has_joined_names(match) ? error : make_groups(match);
+	return error || !match->renames.len ? error : make_groups(match);
 }
 
 /* Of how many places it is said which function was called. */
@@ -390,29 +383,105 @@ static bool has_inlined(const struct match *match, const char *module)
 	return false;
 }
 
-/* One sentence a module, by its first name without a file. */
-static void add_fileless(const struct match *match, struct text *ret)
+DEFINE_VEC(build_vec, struct identity_build)
+
+static bool has_build(const struct build_vec *builds, struct identity_build build)
 {
+	for (size_t i = 0; i < builds->len; i++)
+		if (identity_build_equal(builds->data[i], build))
+			return true;
+	return false;
+}
+
+/* Whether a build that has functions of a module without their file knows the files of others. */
+static struct error *knows_files(
+	const struct match *match, const bool *fileless, const char *module, bool *ret)
+{
+	_cleanup_(build_vec_deinit) struct build_vec builds;
+	build_vec_init(&builds);
+	size_t count;
+	const struct identity_origin *origins = identities_origins(match->names, &count);
+	for (int with_file = 0; with_file < 2; with_file++)
+		for (size_t i = 0; i < count; i++) {
+			const struct identity *name = identities_get(match->names, origins[i].name);
+			if ((with_file ? !name->file[0] : !fileless[origins[i].name]) ||
+				strcmp(name->module, module) != 0)
+				continue;
+			*ret = has_build(&builds, origins[i].build);
+			if (with_file && *ret)
+				return NULL;
+			if (!with_file && !*ret && !build_vec_push(&builds, origins[i].build))
+				return error_no_memory();
+		}
+	*ret = false;
+	return NULL;
+}
+
+/* "Functions of app have", or how many if others have files: "2 functions of app, parse first,
+ * have". */
+static struct error *add_fileless_functions(const struct match *match, const bool *fileless,
+	const struct identity *first, bool *ret_one, struct text *ret)
+{
+	bool some;
+	struct error *error = knows_files(match, fileless, first->module, &some);
+	if (error)
+		return error;
+	size_t count = 0;
+	for (size_t i = 0; some && i < match->fileless.len; i++)
+		count += strcmp(identities_get(match->names, match->fileless.data[i])->module,
+				 first->module) == 0;
+	*ret_one = count == 1;
+	if (count > 1)
+		text_add_count(ret, count);
+	text_add(ret, count == 1 ? "Function " : count ? " functions" : "Functions");
+	if (count == 1)
+		shown_frame_add_shown(ret, first->example);
+	text_add(ret, " of ");
+	text_add_shown(ret, first->example->module, SIZE_MAX);
+	if (count > 1) {
+		text_add(ret, ", such as ");
+		shown_frame_add_shown(ret, first->example);
+		text_add(ret, ",");
+	}
+	return NULL;
+}
+
+/* One sentence a module, at its first name without a file. */
+static struct error *add_fileless(const struct match *match, struct text *ret)
+{
+	_cleanup_free_ bool *fileless =
+		calloc(identities_limit(match->names) + 1, sizeof(*fileless));
+	if (!fileless)
+		return error_no_memory();
+	for (size_t i = 0; i < match->fileless.len; i++)
+		fileless[match->fileless.data[i]] = true;
 	for (size_t i = 0; i < match->fileless.len; i++) {
 		const struct identity *name = identities_get(match->names, match->fileless.data[i]);
-		bool said = false;
+		bool said = false, one;
 		for (size_t k = 0; k < i && !said; k++)
 			said = strcmp(identities_get(match->names, match->fileless.data[k])->module,
 				       name->module) == 0;
 		if (said || !name->example->module || !has_inlined(match, name->module))
 			continue;
-		text_add(ret, "Functions of ");
-		text_add_shown(ret, name->example->module, SIZE_MAX);
+		struct error *error = add_fileless_functions(match, fileless, name, &one, ret);
+		if (error)
+			return error;
 		text_printf(ret,
-			" have no source lines%s: what was inlined into them counts as theirs "
-			"there, and as that of inlined functions in the other one.\n",
-			where_of(match, name));
+			" %s no source lines%s: what was inlined into %s counts as %s there, and "
+			"as that of inlined functions in the other%s.\n",
+			one ? "has" : "have",
+			match->side_count == 2 ? where_of(match, name) : " in some of the runs",
+			one ? "it" : "them", one ? "its own" : "theirs",
+			match->side_count == 2 ? " one" : "s");
 	}
+	return NULL;
 }
 
 struct error *match_note_unnamed(const struct match *match, struct text *ret)
 {
-	add_fileless(match, ret);
+	struct error *error = add_fileless(match, ret);
+	if (error)
+		return error;
 	size_t limit = identities_limit(match->names);
 	_cleanup_free_ bool *said = calloc(limit + 1, sizeof(*said));
 	if (!said)

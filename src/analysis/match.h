@@ -4,6 +4,9 @@
  * (identities.h), so that address randomisation, rebuilds, other folders and moved lines do not
  * matter.
  *
+ * A function whose file only some of the builds know is one, if the others have it in one file
+ * alone and none of them has it without as well.
+ *
  * Of two models a second pass finds functions that were renamed or moved to another file: names
  * that only one of the two has, in stacks that are equal otherwise. In each case the module must be
  * the same but another build, whose code no longer has the old name, as the old one's did not have
@@ -52,7 +55,7 @@ struct match {
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
-	struct match_number_vec fileless; /* names without a file that one with a file is, too */
+	struct match_number_vec fileless; /* names without a file of functions that have one, too */
 	size_t side_count;
 	bool kinds; /* each model says which function was called: it counts */
 	bool mixed; /* of files of several tools */
@@ -92,9 +95,13 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret) m
 struct error *match_fold(const struct model *model, struct rows *rows) must_check_;
 
 /* Adds a sentence for each module whose code without names is told apart by the module alone where
- * that decides which places are one, and for each of which one model alone knows source files: only
- * that one tells what was inlined. */
+ * that decides which places are one, and for each of whose functions some builds do not know the
+ * files: only the others tell what was inlined. */
 struct error *match_note_unnamed(const struct match *match, struct text *ret) must_check_;
+
+/* Functions of which some builds do not know the file; used by match_create(), before groups are
+ * made. */
+struct error *match_join_fileless(struct match *match) must_check_;
 
 /* Renames; used by match_create() for two models. */
 struct error *match_find_renames(struct match *match) must_check_;

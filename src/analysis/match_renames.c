@@ -248,7 +248,6 @@ static struct error *compare_positions(struct search *search, const uint32_t *ne
 static struct error *propose_moved(
 	struct search *search, const struct function_map *functions, uint32_t *newer, bool *alike)
 {
-	const struct identities *names = search->match->names;
 	const struct hole *hole;
 	bool any = false;
 	for (uint32_t at = 0; (hole = function_map_next(functions, &at, NULL));) {
@@ -256,8 +255,6 @@ static struct error *propose_moved(
 		if (!old || !new || old == MANY || new == MANY)
 			continue;
 		newer[old] = newer[new] = new;
-		alike[new] = !identities_get(names, old)->file[0] ||
-			     !identities_get(names, new)->file[0];
 		any = true;
 	}
 	struct error *error = any ? compare_positions(search, newer, alike) : NULL;
@@ -269,7 +266,7 @@ static struct error *propose_moved(
 	return error;
 }
 
-/* Functions of one name that each model has in one file, another one, or an unknown one. */
+/* Functions of one name that each model has in one file, another one. */
 static struct error *find_moved(struct search *search)
 {
 	const struct identities *names = search->match->names;
@@ -277,7 +274,7 @@ static struct error *find_moved(struct search *search)
 	function_map_init(&functions);
 	for (uint32_t i = 1; i < identities_limit(names); i++) {
 		const struct identity *name = identities_get(names, i);
-		if (!is_one_sided(search, i) || !name->function[0])
+		if (!is_one_sided(search, i) || !name->function[0] || !name->file[0])
 			continue;
 		struct hole *hole = function_map_insert(
 			&functions, (struct function_key){name->function, name->module}, NULL);
@@ -423,13 +420,8 @@ static struct error *accept(struct search *search, struct pair pair, bool *ret_a
 			match->same_as.data[i] = pair.new;
 	search->sides[pair.old] = search->sides[pair.new] = 3;
 	*ret_any = true;
-	bool same_name = same_string(old->function, new->function);
-	/* One of the builds has no lines: match_note_unnamed() says so once for the module. */
-	if (same_name && (!old->file[0] || !new->file[0]))
-		return match_number_vec_push(&match->fileless, old->file[0] ? pair.new : pair.old)
-			       ? NULL
-			       : error_no_memory();
-	struct rename rename = {old->example, new->example, same_name};
+	struct rename rename = {
+		old->example, new->example, same_string(old->function, new->function)};
 	return rename_vec_push(&match->renames, rename) ? NULL : error_no_memory();
 }
 
@@ -476,8 +468,11 @@ static struct error *search_init(struct search *search)
 	search->partner[NEW] = calloc(limit, sizeof(uint32_t));
 	if (!search->sides || !search->partner[OLD] || !search->partner[NEW])
 		return error_no_memory();
+	const uint32_t *same_as = search->match->same_as.data;
 	for (uint32_t i = 0; i < limit; i++)
-		search->sides[i] = identities_get(search->match->names, i)->sides;
+		search->sides[same_as[i]] |= identities_get(search->match->names, i)->sides;
+	for (uint32_t i = 0; i < limit; i++)
+		search->sides[i] = search->sides[same_as[i]];
 	const struct model *models[2];
 	for (int side = OLD; side <= NEW; side++)
 		models[side] = search->match->models[side];

@@ -132,10 +132,8 @@ struct error *rename_proof_find(struct rename_proof *proof, const struct identit
 {
 	const struct shown_frame *old = older->example, *new = newer->example;
 	bool same_name = strcmp(older->function, newer->function) == 0;
-	bool lines = older->file[0] && newer->file[0];
-	/* The same function, of which one side does not know the file. */
-	*ret = same_name && !lines;
-	if (*ret || older->same_file || newer->same_file)
+	*ret = false;
+	if (older->same_file || newer->same_file)
 		return NULL;
 	if (same_name)
 		return has_moved(proof, old, new, ret);

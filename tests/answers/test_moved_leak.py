@@ -115,6 +115,76 @@ def without_lines(folder):
             hw.need(said == bool(notes), hw.ask("diff", older, newer))
 
 
+@TESTS.test
+def many_without_lines(folder):
+    """Of many builds with -g and without, too: --trend and --merge know a function by its name"""
+    source = folder / "inlines.c"
+    source.write_text(INLINES, encoding="utf-8")
+    runs = []
+    for at, options in enumerate((("-g0",), (), ("-g0",), ())):
+        program = built(folder, f"{at}/app", "-O1", *options, "-DNOTES=1", f"-DMORE={10 * at + 10}", source=source)
+        runs.append(recorded(folder, program, name=str(at)))
+    found = json.loads(hw.ask("diff", "--trend", "--json", *runs))
+    grown = [(row["stack"][0]["function"], row["values"]) for row in found["rows"]]
+    hw.need(grown == [("grow", [1000, 2000, 3000, 4000])], f"{grown}")
+    text = hw.ask("diff", "--trend", *runs)
+    hw.need("Functions of app have no source lines in some of the runs: what was inlined" in text, text)
+    merged = hw.report(runs[0], "--merge", *runs[1:])
+    places = [(row["stack"][0]["function"], row["allocations"]) for row in merged["sites"]]
+    hw.need(sorted(places) == [("grow", 100), ("main", 2), ("note", 2), ("parse", 4)], f"{places}")
+
+
+TWO = """#include <stdlib.h>
+void *kept[100];
+static int count;
+static __attribute__((noinline)) void fill(int n) { while (n--) kept[count++] = malloc(10); }
+void NAME(int n) { fill(n); }
+"""
+TWO_MAIN = """#include <stdlib.h>
+void one(int n);
+void two(int n);
+void *kept;
+static inline __attribute__((always_inline)) void note(void) { kept = malloc(777); }
+int main(void)
+{
+	one(3);
+	two(CALLS);
+	note();
+	return 0;
+}
+"""
+
+
+@TESTS.test
+def partly_without_lines(folder):
+    """Two functions of one name, of which one has source lines, stay two; which functions lack them is told"""
+    for name, text in (("two.c", TWO), ("main.c", TWO_MAIN)):
+        (folder / name).write_text(text, encoding="utf-8")
+
+    def build(name, calls, one_lines):
+        parts = []
+        for function, lines in (("one", one_lines), ("two", "-g0")):
+            part = folder / f"{name}-{function}.o"
+            ended = hw.run([hw.need_program("gcc"), "-O1", lines, "-c", f"-DNAME={function}", f"-Dkept={function}_kept",
+                            "-fno-optimize-sibling-calls", "-o", part, folder / "two.c"])
+            hw.need(ended.status == 0, f"{ended}")
+            parts.append(str(part))
+        return recorded(folder, built(folder, f"{name}/app", "-O1", f"-DCALLS={calls}", *parts, source=folder / "main.c"), name=name)
+
+    def rows(*arguments):
+        found = json.loads(hw.ask("diff", "--json", *arguments))["rows"]
+        return sorted((row.get("status"), *(frame["function"] for frame in row["stack"][:2])) for row in found)
+
+    older, newer, lacks = build("older", 5, "-g"), build("newer", 7, "-g"), build("lacks", 9, "-g0")
+    hw.need(rows(older, newer) == [("grown", "fill", "two")], f"{rows(older, newer)}")
+    wanted = [("gone", "fill", "one"), ("grown", "fill", "two"), ("new", "fill", "one")]
+    hw.need(rows(older, lacks) == wanted, f"{rows(older, lacks)}")
+    hw.need(rows("--trend", older, newer, lacks) == [(None, "fill", "two")], f"{rows('--trend', older, newer, lacks)}")
+    for runs, where in (((older, lacks), "the newer recording"), (("--trend", older, newer, lacks), "some of the runs")):
+        text = hw.ask("diff", *runs)
+        hw.need(f"Function one of app has no source lines in {where}: what was inlined into it" in text, text)
+
+
 PLUGIN = """#include <stdlib.h>
 void *kept;
 void work(int n) { while (n--) { void **p = malloc(4096); *p = kept; kept = p; } }
