@@ -165,6 +165,22 @@ void collector_on_end(struct collector *c, struct subject *s)
 	collector_drop(c, s);
 }
 
+/* Those that ended before root did are to be told with it. False: how one of them ended is still to
+ * come. */
+static bool end_others(struct collector *c)
+{
+	bool all = true;
+	for (uint32_t i = c->subject_count; i-- > 0;) {
+		struct subject *s = c->subjects[i];
+		uint32_t before = c->subject_count;
+		if (s->is_root || !(s->ended_ns || subject_has_ended(s)))
+			continue;
+		collector_on_end(c, s);
+		all &= c->subject_count < before;
+	}
+	return all;
+}
+
 bool collector_make_room(struct collector *c)
 {
 	uint32_t before = c->subject_count;
@@ -189,6 +205,8 @@ void collector_root_finish(struct collector *c)
 		return;
 	/* What was said before the end, and waits: programs that went unrecorded are told below. */
 	if (!collector_answer_callers(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	if (!end_others(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
 	struct subject *root = collector_find(c, c->start->root);
 	if (root) {
