@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_follow_verb.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +40,7 @@ static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t ad
 		follow_add_object(follow, start + layout.header + number * layout.size,
 			types_plain(follow->types, layout.type));
 	else if (in_elements || (pool && offset && (!has_layout || offset >= layout.size)))
-		return error_create(ERROR_INPUT,
-			"nothing that is known lies at 0x%" PRIx64 ", %" PRIu64
-			" bytes into its block (show 0x%" PRIx64 " has what does)",
-			address, offset, start);
+		return heap_subject_nothing_at(start, offset);
 	else
 		follow_add(follow, block);
 	return NULL;

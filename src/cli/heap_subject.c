@@ -10,6 +10,14 @@
 
 #define LIKE_MOST 6u
 
+struct error *heap_subject_nothing_at(uint64_t start, uint64_t offset)
+{
+	return error_create(ERROR_INPUT,
+		"nothing that is known lies at 0x%" PRIx64 ", %" PRIu64
+		" bytes into its block (show 0x%" PRIx64 " has what does)",
+		start + offset, offset, start);
+}
+
 struct error *heap_subject_no_debug_information(void)
 {
 	return error_create(ERROR_INPUT,

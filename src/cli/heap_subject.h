@@ -37,5 +37,7 @@ struct error *heap_subject_word(struct heap_session *session, const char *word, 
 struct error *heap_subject_type(struct heap_session *session, const char *name,
 	struct types **ret_types, uint32_t *ret) must_check_;
 struct error *heap_subject_no_debug_information(void) must_check_;
+/* That nothing is known of what lies `offset` bytes into the block at `start`. */
+struct error *heap_subject_nothing_at(uint64_t start, uint64_t offset) must_check_;
 
 #endif

@@ -75,20 +75,32 @@ static const struct pool_object *object_in_pool(
 	return offset ? pools_object_at(survey, pool, offset) : NULL;
 }
 
+/* Whether an address in a pool asks for what lies there, be it that the block begins with something
+ * else: as that is laid out. An error where nothing is known. */
+static struct error *lay_out_in_pool(const struct survey *survey, const char *word, uint32_t block,
+	bool *ret_is, struct heap_layout *ret)
+{
+	const struct pool_object *object = object_in_pool(survey, word, block);
+	bool is_pool = pools_find(&survey->pools, block);
+	uint64_t offset = is_pool ? offset_in_block(survey, word, block) : 0;
+	struct heap_layout own;
+	*ret_is = object;
+	if (object)
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, object->offset, 0, 0};
+	if (object || !offset || (heap_layout_of(survey, block, &own) && offset < own.size))
+		return NULL;
+	return heap_subject_nothing_at(search_block_address(survey->search, block), offset);
+}
+
 static struct error *lay_out(
 	struct heap_session *session, const char *word, uint32_t block, struct heap_layout *ret)
 {
-	bool any;
+	bool any, is_in_pool;
 	struct survey *survey = &session->survey;
 	struct error *error = heap_layouts_open(survey, &any);
-	const struct pool_object *object = object_in_pool(survey, word, block);
-	/* An address in a pool asks for what lies there, also if the block begins with something
-	 * else. */
-	if (!error && object) {
-		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, object->offset, 0, 0};
-		return NULL;
-	}
-	if (error || heap_layout_of(survey, block, ret))
+	if (!error)
+		error = lay_out_in_pool(survey, word, block, &is_in_pool, ret);
+	if (error || is_in_pool || heap_layout_of(survey, block, ret))
 		return error;
 	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
 	if (kind == HEAP_TYPE_STRING) {

@@ -185,7 +185,7 @@ def followed(folder):
 @tests.test
 def parts(folder):
     """An address amid an array is that element, amid a pool what lies there, whatever its block begins with; where
-    nothing is known to lie nothing is followed."""
+    nothing is known to lie nothing is followed or shown."""
     (folder / "pools").mkdir()
     core = kernel_core(hw.TARGETS / "heaps/heap_chunks", folder)
     array = int(first_of(read_account(folder / "account"), "rec[]"), 16)
@@ -202,9 +202,11 @@ def parts(folder):
         raise hw.Failure(f"behind the last: {ended}")
     core = kernel_core(PROGRAM, folder / "pools")
     account = read_account(folder / "pools/account")
-    ended = hw.run([hw.HEAPWISE, "core", core, "follow", f"{int(first_of(account, 'pool of rec'), 16) + 8:#x}.next"])
-    if ended.status != 3 or "nothing that is known lies at" not in ended.errors:
-        raise hw.Failure(f"before the first of a pool: {ended}")
+    place = int(first_of(account, "pool of rec"), 16) + 8
+    for verb, what in (("follow", f"{place:#x}.next"), ("show", f"{place:#x}")):
+        ended = hw.run([hw.HEAPWISE, "core", core, verb, what])
+        if ended.status != 3 or "nothing that is known lies at" not in ended.errors:
+            raise hw.Failure(f"{verb}, before the first of a pool: {ended}")
     block = ask("core", "--json", core, "show", f"{int(first_of(account, 'chunk'), 16) + 16 + 3 * 56:#x}")["blocks"][0]
     if len(block["members"]) != 1 or members_of(block["members"][0])["number"] != "3":
         raise hw.Failure(f"a record in a chunk: {str(block)[:500]}")
