@@ -22,6 +22,8 @@
 #define CHUNK_MMAPPED 2ull
 #define CHUNK_NOT_MAIN 4ull
 #define CHUNK_FLAGS 7ull
+/* So many chunks that follow each other are no accident; nor are so many that lead to a place. */
+#define GLIBC_CHAIN 24u
 
 /* heap_area.kind */
 enum glibc_area {

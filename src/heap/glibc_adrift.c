@@ -19,8 +19,6 @@ static const uint8_t headers[] = {0x30, 0x20};
  */
 #define STATE_BYTES_MIN 0x860u
 #define STATE_BYTES_MAX 0x8c0u
-/* So many chunks that follow each other are no accident. */
-#define CHAIN 24u
 
 /* Where chunks begin in a heap of an arena; 0: it is none. */
 static uint64_t first_of_heap(const struct address_space *space, uint64_t heap, uint64_t *ret_end)
@@ -36,7 +34,7 @@ static uint64_t first_of_heap(const struct address_space *space, uint64_t heap, 
 		uint64_t last = has_arena ? start + STATE_BYTES_MAX : start;
 		for (start += has_arena ? STATE_BYTES_MIN : 0; start <= last;
 			start += CHUNK_ALIGN) {
-			if (glibc_chain_is(space, start, end, CHAIN)) {
+			if (glibc_chain_is(space, start, end, GLIBC_CHAIN)) {
 				*ret_end = end;
 				return start;
 			}
@@ -68,7 +66,7 @@ static bool add_run(struct glibc *glibc, const struct process_map *map, struct w
 	struct heap_area_vec *ret)
 {
 	uint64_t end = map->end, start = first_of_heap(glibc->space, map->start, &end);
-	bool is_main = !start && glibc_chain_is(glibc->space, map->start, end, CHAIN);
+	bool is_main = !start && glibc_chain_is(glibc->space, map->start, end, GLIBC_CHAIN);
 	if (!start && !is_main)
 		return true;
 	start = is_main ? map->start : start;

@@ -28,8 +28,6 @@ static const uint32_t before_bins[] = {0x68, 0x70, 0x18};
 #define HEAP_HEADER_OLD 0x20u
 #define HEAP_HEADER 0x30u
 #define PAGE_BYTES 4096ull
-/* So many chunks that follow each other are no accident; nor are so many that lead to a place. */
-#define CHAIN 24u
 #define LEADING_MIN 4u
 
 static bool read_arena(const struct address_space *space, uint64_t address, uint32_t before,
@@ -212,7 +210,7 @@ static uint64_t find_leading(struct window *window, uint64_t from, uint64_t end,
 			(step != CHUNK_ALIGN || piece.chunks >= LEADING_MIN))
 			return at;
 		/* Of others on its way none leads further. */
-		if (piece.chunks >= CHAIN)
+		if (piece.chunks >= GLIBC_CHAIN)
 			next = (piece.end + step - 1) & ~(step - 1);
 	}
 	return end;
@@ -279,7 +277,7 @@ static struct error *add_break(struct glibc *glibc, struct heap_area_vec *ret)
 			piece = glibc_piece_read(&window, area.start, end);
 			area.end = area.high = piece.end;
 			piece.end = area.start + CHUNK_ALIGN;
-		} while (area.start < end && !piece.closes && piece.chunks < CHAIN);
+		} while (area.start < end && !piece.closes && piece.chunks < GLIBC_CHAIN);
 	}
 	return NULL;
 }

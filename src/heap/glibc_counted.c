@@ -27,8 +27,6 @@
  * max_total_mem, and sbrk_base. */
 #define COUNTERS_BYTES 16u
 #define PAR_BYTES (COUNTERS_BYTES + 40u)
-/* So many chunks that follow each other are no accident. */
-#define CHAIN 24u
 
 struct told {
 	uint64_t blocks, bytes;
@@ -130,7 +128,7 @@ struct bases {
 static bool take_base(const struct glibc *glibc, const struct told *told, void *context)
 {
 	struct bases *bases = context;
-	uint64_t sure = first_chunk(glibc, told->base, CHAIN);
+	uint64_t sure = first_chunk(glibc, told->base, GLIBC_CHAIN);
 	uint64_t weak = first_chunk(glibc, told->base, 1);
 	if (sure && (!bases->sure || sure < bases->sure))
 		bases->sure = sure;

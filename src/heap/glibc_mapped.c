@@ -15,8 +15,6 @@
 #include "heap/unclaimed.h"
 
 #define PAGE_BYTES UNCLAIMED_PAGE_BYTES
-/* So many chunks that follow each other are no accident. */
-#define CHAIN 24u
 
 struct scan {
 	struct glibc *glibc;
@@ -85,7 +83,7 @@ static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 	if (!s->apart_bytes)
 		return 0;
 	struct glibc_piece piece = glibc_piece_read(s->window, at, end);
-	return piece.closes || piece.chunks >= CHAIN ? piece.end : 0;
+	return piece.closes || piece.chunks >= GLIBC_CHAIN ? piece.end : 0;
 }
 
 static bool add_run(struct scan *s, uint64_t start, uint64_t end)
@@ -135,9 +133,9 @@ static bool take_amid(struct unclaimed_walk *walk, uint64_t at, uint64_t end, ui
 		struct glibc_piece exact = glibc_piece_read(s->window, start, end);
 		bool is_exact =
 			start >= at && start < piece.end && exact.closes && exact.end == piece.end;
-		if (piece.closes && (is_exact || (piece.chunks >= CHAIN && start < at)))
+		if (piece.closes && (is_exact || (piece.chunks >= GLIBC_CHAIN && start < at)))
 			ok = add_run(s, is_exact ? start : at, piece.end);
-		at = piece.closes || piece.chunks >= CHAIN ? piece.end : at + CHUNK_ALIGN;
+		at = piece.closes || piece.chunks >= GLIBC_CHAIN ? piece.end : at + CHUNK_ALIGN;
 	}
 	return ok;
 }

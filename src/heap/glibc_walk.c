@@ -5,8 +5,6 @@
 #include "heap/glibc.h"
 #include "heap/window.h"
 
-/* So many chunks that follow each other are no accident. */
-#define CHAIN 24u
 /* An end mark: a chunk too small to be one, behind which the run ends, or somebody else's memory
  * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
@@ -59,7 +57,7 @@ bool glibc_chain_is(const struct address_space *space, uint64_t chunk, uint64_t 
 
 static bool is_chain(struct walk *w, uint64_t chunk)
 {
-	for (unsigned i = 0; i < CHAIN && chunk < w->area->end; i++) {
+	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
 		uint64_t head;
 		if (!read_head(w, chunk, &head))
 			return false;

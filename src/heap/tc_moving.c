@@ -8,6 +8,7 @@
  * blocks in a list of its own may have that at hand just as well: callers' registers are saved in
  * between. So these blocks count as used, and it is said how many may be free.
  */
+#include "base/map.h"
 #include "heap/at_hand.h"
 #include "heap/tc_malloc.h"
 
@@ -15,6 +16,29 @@
 #define STACK_WORDS 96u
 /* A batch has no more bytes, but two blocks at least (SizeMap::NumMoveSize). */
 #define BATCH_BYTES (64u << 10)
+
+static inline uint64_t block_hash(uint64_t block)
+{
+	return hash_u64(block);
+}
+static inline bool block_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+enum batch {
+	BATCH_NONE,  /* not of one */
+	BATCH_ALONE, /* it ends as batches do, but is one block: that is not told from a used one */
+	BATCH_MOVING
+};
+/* Blocks that were looked at: none is followed twice. */
+DEFINE_MAP(moving_blocks, uint64_t, enum batch, block_hash, block_equal)
+
+struct moving {
+	struct tc_malloc *tc;
+	struct moving_blocks known;
+	struct heap_addresses batch; /* that is just followed */
+	uint64_t count, first;       /* of those that may be moving; the lowest */
+};
 
 /* Whether a thread is in tcmalloc, or in what that has called. */
 static bool is_inside(const struct tc_malloc *tc, const struct address_thread *thread,
@@ -63,45 +87,80 @@ static bool is_listed(const struct tc_malloc *tc, const struct tc_span *span, ui
 	return at == block;
 }
 
-/* Adds the batch that begins with a block, if it ends as such do. False: no memory. */
-static bool take_batch(
-	struct tc_malloc *tc, uint64_t at, uint32_t block_bytes, struct heap_addresses *ret)
+static bool conclude_batch(struct moving *moving, enum batch what)
 {
-	size_t before = ret->len, most = BATCH_BYTES / block_bytes;
-	const struct tc_span *span = NULL;
-	most = most > 2 ? most : 2;
-	while (at && ret->len - before < most && (span = tc_block_span(tc, at)) &&
-		span->block_bytes == block_bytes && !is_listed(tc, span, at)) {
-		if (!heap_addresses_push(ret, at))
+	for (size_t i = 0; i < moving->batch.len; i++) {
+		uint64_t block = moving->batch.data[i];
+		enum batch *known = moving_blocks_insert(&moving->known, block, NULL);
+		if (!known)
 			return false;
-		if (!address_space_word(tc->space, at, &at)) {
-			span = NULL;
-			break;
-		}
+		*known = what;
+		moving->count += what == BATCH_MOVING;
+		if (what == BATCH_MOVING && (!moving->first || block < moving->first))
+			moving->first = block;
 	}
-	/* It ends, or goes on with the list that it is just taken from. */
-	bool ends = !at || (span && span->block_bytes == block_bytes && is_listed(tc, span, at));
-	/* One block alone is not told from one that is given out. */
-	if (!ends || ret->len - before < 2)
-		ret->len = before;
 	return true;
 }
 
-static bool take_of_thread(
-	struct tc_malloc *tc, const struct at_hand *at_hand, struct heap_addresses *ret)
+/* Notes the batch that begins with a block, if it ends as such do. False: no memory. */
+static bool take_batch(struct moving *moving, uint64_t at, uint32_t block_bytes)
 {
+	const struct tc_malloc *tc = moving->tc;
+	size_t most = BATCH_BYTES / block_bytes;
+	bool ends = false, joins = false;
+	heap_addresses_clear(&moving->batch);
+	most = most > 2 ? most : 2;
+	for (;;) {
+		const enum batch *known = moving_blocks_find(&moving->known, at);
+		const struct tc_span *span = at && !known ? tc_block_span(tc, at) : NULL;
+		bool fits = span && span->block_bytes == block_bytes;
+		joins = known && *known == BATCH_MOVING;
+		/* Or it goes on with the list that it is just taken from. */
+		ends = !at || joins || (fits && is_listed(tc, span, at)) ||
+		       (known && *known == BATCH_ALONE && moving->batch.len);
+		if (ends || !fits || moving->batch.len == most)
+			break;
+		if (!heap_addresses_push(&moving->batch, at))
+			return false;
+		if (!address_space_word(tc->space, at, &at))
+			break;
+	}
+	if (ends && at && !joins && moving->batch.len && moving_blocks_find(&moving->known, at) &&
+		!heap_addresses_push(&moving->batch, at))
+		return false;
+	return conclude_batch(moving, !ends                             ? BATCH_NONE
+				      : joins || moving->batch.len >= 2 ? BATCH_MOVING
+									: BATCH_ALONE);
+}
+
+/* Whether one of the first words is equal to that at `i`. */
+static bool came_before(const struct at_hand *at_hand, size_t i)
+{
+	size_t first = 0;
+	while (at_hand->words[first] != at_hand->words[i])
+		first++;
+	return first < i;
+}
+
+static bool take_of_thread(struct moving *moving, const struct at_hand *at_hand)
+{
+	uint32_t seen = 0; /* a size often comes several times in a row */
 	bool ok = true;
 	for (size_t i = 0; ok && i < at_hand->count; i++) {
-		uint32_t bytes = size_of_list(tc, at_hand->words[i]);
+		uint32_t bytes = size_of_list(moving->tc, at_hand->words[i]);
+		if (bytes == seen)
+			continue;
+		seen = bytes;
 		for (size_t k = 0; ok && bytes && k < at_hand->count; k++)
-			ok = take_batch(tc, at_hand->words[k], bytes, ret);
+			ok = came_before(at_hand, k) ||
+			     take_batch(moving, at_hand->words[k], bytes);
 	}
 	return ok;
 }
 
 struct error *tc_moving_find(struct tc_malloc *tc)
 {
-	struct heap_addresses moving = {.data = NULL};
+	struct moving moving = {.tc = tc};
 	bool ok = true;
 	for (size_t i = 0; ok && i < tc->space->threads.len; i++) {
 		const struct address_thread *thread = &tc->space->threads.data[i];
@@ -110,16 +169,15 @@ struct error *tc_moving_find(struct tc_malloc *tc)
 			continue;
 		at_hand_read(tc->space, thread, STACK_WORDS, &at_hand);
 		if (is_inside(tc, thread, &at_hand))
-			ok = take_of_thread(tc, &at_hand, &moving);
-		heap_addresses_sort(&moving);
+			ok = take_of_thread(&moving, &at_hand);
 	}
-	struct heap_damage damage = {.blocks = moving.len,
+	struct heap_damage damage = {.address = moving.first,
+		.blocks = moving.count,
 		.what = "a thread was just moving free blocks from one of tcmalloc's lists to "
 			"another"};
-	if (ok && moving.len) {
-		damage.address = moving.data[0];
+	if (ok && moving.count)
 		ok = heap_damage_vec_push(tc->damage, damage);
-	}
-	heap_addresses_deinit(&moving);
+	moving_blocks_deinit(&moving.known);
+	heap_addresses_deinit(&moving.batch);
 	return ok ? NULL : error_no_memory();
 }
