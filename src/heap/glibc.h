@@ -149,9 +149,11 @@ uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end);
 struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end);
 
 /* Adds the parts of a run of the main arena between which somebody else has taken from the program
- * break, such as the other allocators' areas, which are sorted. */
+ * break, such as the other allocators' areas, which are sorted. Where they may begin elsewhere is
+ * noted in *damage; NULL: nowhere. */
 struct error *glibc_run_split(const struct address_space *space, const struct heap_area *run,
-	const struct heap_area_vec *others, struct heap_area_vec *ret) must_check_;
+	const struct heap_area_vec *others, struct heap_damage_vec *damage,
+	struct heap_area_vec *ret) must_check_;
 
 static inline uint64_t chunk_size(uint64_t head)
 {

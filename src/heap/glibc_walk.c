@@ -9,6 +9,11 @@
  * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
 #define PAGE_BYTES 4096u
+/* So many chunks at most that are none lead to one that is. */
+#define LEADING 2u
+#define UNCLEAR                                                                                    \
+	"where chunks go on behind memory that somebody else took from the program break can be "  \
+	"read in several ways: blocks may be missing, or be none"
 
 struct walk {
 	struct glibc *glibc;
@@ -19,6 +24,7 @@ struct walk {
 	size_t cached;   /* next of the free ones that chunks do not tell */
 	uint64_t before; /* user address of the last block */
 	uint64_t before_size;
+	uint64_t unclear; /* so many bytes of the place just found may begin elsewhere */
 };
 
 static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
@@ -55,50 +61,6 @@ bool glibc_chain_is(const struct address_space *space, uint64_t chunk, uint64_t 
 	return true;
 }
 
-static bool is_chain(struct walk *w, uint64_t chunk)
-{
-	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
-		uint64_t head;
-		if (!read_head(w, chunk, &head))
-			return false;
-		if (i && chunk_size(head) == FENCE_BYTES)
-			return true;
-		if (!is_head(w, chunk, head))
-			return false;
-		chunk += chunk_size(head);
-	}
-	return true;
-}
-
-/* The next place from which on chunks follow each other; the area's end: there is none. */
-static uint64_t resume(struct walk *w, uint64_t chunk)
-{
-	for (; chunk < w->area->end; chunk += CHUNK_ALIGN) {
-		uint64_t head;
-		if (!read_head(w, chunk, &head)) {
-			uint64_t empty =
-				address_space_empty(w->window->space, chunk, w->area->end - chunk);
-			uint64_t page = (chunk | 4095) + 1;
-			chunk = (chunk + empty > page ? (chunk + empty) & ~15ull : page) -
-				CHUNK_ALIGN;
-			continue;
-		}
-		if (is_head(w, chunk, head) && is_chain(w, chunk))
-			return chunk;
-	}
-	return w->area->end;
-}
-
-/* Of a run that nothing is known of: up to `end`, with chunks of the main arena. */
-#define RUN_FLAGS (CHUNK_MMAPPED | CHUNK_NOT_MAIN)
-
-uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end)
-{
-	struct heap_area area = {.start = from, .end = end};
-	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
-	return resume(&w, from);
-}
-
 /* Passes over the end mark at the end of a piece: two fences, or three if the rest of the top chunk
  * was too small for a free one. What malloc has got ends with a page (sysmalloc asserts it). */
 static void close_piece(struct walk *w, struct glibc_piece *piece)
@@ -116,6 +78,145 @@ static void close_piece(struct walk *w, struct glibc_piece *piece)
 			return;
 		}
 	}
+}
+
+static bool is_chain(struct walk *w, uint64_t chunk)
+{
+	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
+		uint64_t head;
+		if (!read_head(w, chunk, &head))
+			return false;
+		if (i && chunk_size(head) == FENCE_BYTES)
+			return true;
+		if (!is_head(w, chunk, head))
+			return false;
+		chunk += chunk_size(head);
+	}
+	return true;
+}
+
+/* Where to look on from an address that nobody can read; it may be behind the end. */
+static uint64_t readable_from(const struct walk *w, uint64_t address)
+{
+	uint64_t empty = address_space_empty(w->window->space, address, w->area->end - address);
+	uint64_t page = (address | (PAGE_BYTES - 1)) + 1;
+	return address + empty > page ? (address + empty) & ~(uint64_t)(CHUNK_ALIGN - 1) : page;
+}
+
+/* The next place at which chunks begin as that says; the area's end: there is none. */
+static uint64_t next_where(
+	struct walk *w, uint64_t chunk, bool (*begins)(struct walk *w, uint64_t chunk))
+{
+	uint64_t head;
+	while (chunk < w->area->end) {
+		if (!read_head(w, chunk, &head)) {
+			chunk = readable_from(w, chunk);
+			continue;
+		}
+		if (is_head(w, chunk, head) && begins(w, chunk))
+			return chunk;
+		chunk += CHUNK_ALIGN;
+	}
+	return w->area->end;
+}
+
+/* The next place from which on chunks follow each other; the area's end: there is none. */
+static uint64_t resume(struct walk *w, uint64_t chunk)
+{
+	return next_where(w, chunk, is_chain);
+}
+
+/* The next chunk; 0: there is none. */
+static uint64_t step_on(struct walk *w, uint64_t chunk)
+{
+	uint64_t head;
+	bool is_right =
+		chunk < w->area->end && read_head(w, chunk, &head) && is_head(w, chunk, head);
+	return is_right ? chunk + chunk_size(head) : 0;
+}
+
+/* Whether chunks from one place lead to where those from another one do, soon. */
+static bool joins(struct walk *w, uint64_t chunk, uint64_t other)
+{
+	for (unsigned i = 0; i < 2 * GLIBC_CHAIN && chunk && other && chunk != other; i++) {
+		if (chunk < other)
+			chunk = step_on(w, chunk);
+		else
+			other = step_on(w, other);
+	}
+	return chunk && chunk == other;
+}
+
+/* Whether chunks of the main arena begin here: before the first one nothing is free, and few of
+ * them lead to an end mark. */
+static bool is_first(struct walk *w, uint64_t chunk)
+{
+	struct glibc_piece piece = {.end = chunk};
+	uint64_t head;
+	if (!read_head(w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+		return false;
+	for (uint64_t next; piece.chunks < GLIBC_CHAIN && (next = step_on(w, piece.end));
+		piece.end = next)
+		piece.chunks++;
+	if (piece.chunks < GLIBC_CHAIN && piece.end < w->area->end)
+		close_piece(w, &piece);
+	return piece.chunks == GLIBC_CHAIN || piece.end == w->area->end ||
+	       (piece.chunks && piece.closes);
+}
+
+/* The first page of a chunk from which on chunks lead to where its next ones do; 0: there is none.
+ */
+static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
+{
+	for (uint64_t page = (chunk | (PAGE_BYTES - 1)) + 1; page < next; page += PAGE_BYTES) {
+		if (is_first(w, page) && joins(w, page, next))
+			return page;
+	}
+	return 0;
+}
+
+/* Whether chunks may begin in one, too, and lead to where its next ones do. */
+static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
+{
+	for (uint64_t at = chunk + CHUNK_MIN; at < next; at += CHUNK_ALIGN) {
+		uint64_t head;
+		if (read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
+			joins(w, at, next))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where chunks go on behind an end mark; the area's end: nowhere. In between lies what somebody
+ * else took from the program break, and that may look like a chunk that leads to one of the real
+ * ones, past others. What others take are mostly whole pages: of two places the one at a page is
+ * more likely. Of others nothing says which.
+ */
+static uint64_t resume_behind(struct walk *w, uint64_t from)
+{
+	uint64_t first = next_where(w, from, is_first), chunk = first;
+	w->unclear = 0;
+	for (unsigned i = 0; i < LEADING && chunk < w->area->end && chunk % PAGE_BYTES; i++) {
+		uint64_t next = step_on(w, chunk);
+		uint64_t page = page_within(w, chunk, next);
+		if (page || is_another_within(w, chunk, next))
+			w->unclear = next - first;
+		if (page)
+			return page;
+		chunk = next;
+	}
+	return first;
+}
+
+/* Of a run that nothing is known of: up to `end`, with chunks of the main arena. */
+#define RUN_FLAGS (CHUNK_MMAPPED | CHUNK_NOT_MAIN)
+
+uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end)
+{
+	struct heap_area area = {.start = from, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
+	return resume(&w, from);
 }
 
 struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end)
@@ -138,20 +239,27 @@ struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint6
 	return piece;
 }
 
+static bool note_unclear(struct walk *w, struct heap_damage_vec *damage, uint64_t chunk)
+{
+	struct heap_damage unclear = {.address = chunk, .bytes = w->unclear, .what = UNCLEAR};
+	return !w->unclear || heap_damage_vec_push(damage, unclear);
+}
+
 /* Where chunks go on behind a fence, past what others have there. */
 static uint64_t resume_past(
 	struct walk *w, uint64_t chunk, const struct heap_area_vec *others, size_t *next)
 {
-	chunk = resume(w, chunk);
+	chunk = resume_behind(w, chunk);
 	for (; *next < others->len && others->data[*next].low <= chunk; ++*next) {
 		if (others->data[*next].high > chunk)
-			chunk = resume(w, (others->data[*next].high + 15) & ~15ull);
+			chunk = resume_behind(w, (others->data[*next].high + 15) & ~15ull);
 	}
 	return chunk;
 }
 
 struct error *glibc_run_split(const struct address_space *space, const struct heap_area *run,
-	const struct heap_area_vec *others, struct heap_area_vec *ret)
+	const struct heap_area_vec *others, struct heap_damage_vec *damage,
+	struct heap_area_vec *ret)
 {
 	struct window window;
 	struct error *error = window_open(space, &window);
@@ -170,6 +278,7 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 			piece.data = 0;
 			ok = heap_areas_add(ret, &piece);
 			chunk = resume_past(&w, piece.end, others, &next);
+			ok = ok && (!damage || note_unclear(&w, damage, chunk));
 			piece = *run;
 			piece.low = piece.start = chunk;
 		} else {
@@ -198,9 +307,9 @@ static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, u
 	if (readable && chunk_size(head) == FENCE_BYTES) {
 		/* Two of them, and nothing more; or memory that is not ours, and then more. */
 		uint64_t behind = chunk + 2ull * FENCE_BYTES;
-		*ret = behind < w->area->end ? resume(w, behind) : w->area->end;
+		*ret = behind < w->area->end ? resume_behind(w, behind) : w->area->end;
 		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
-		return true;
+		return note_unclear(w, w->glibc->damage, *ret);
 	}
 	*ret = resume(w, chunk + CHUNK_ALIGN);
 	if (readable)

@@ -215,7 +215,8 @@ static struct error *give_way(struct heap *heap, size_t known)
 	ok = ok && heap_areas_sort(&others);
 	for (size_t i = 0; i < known && ok && !error && others.len; i++) {
 		if (is_among(&areas->data[i], &others))
-			error = glibc_run_split(heap->space, &areas->data[i], &others, &pieces);
+			error = glibc_run_split(
+				heap->space, &areas->data[i], &others, &heap->damage, &pieces);
 		else
 			ok = heap_areas_add(&pieces, &areas->data[i]);
 	}
@@ -283,7 +284,7 @@ struct error *heap_leave_gaps(struct heap *heap)
 	for (size_t i = 0; i < heap->areas.len && ok && !error; i++) {
 		const struct heap_area *area = &heap->areas.data[i];
 		if (area->maker == HEAP_GLIBC && area->kind == GLIBC_RUN && !area->arena)
-			error = glibc_run_split(heap->space, area, &none, &pieces);
+			error = glibc_run_split(heap->space, area, &none, NULL, &pieces);
 		else
 			ok = heap_areas_add(&pieces, area);
 	}

@@ -74,8 +74,19 @@ struct expected {
 	enum block_state state;
 };
 
+/* What somebody else has in the memory that he took from the program break, amid the main heap. */
+enum hole {
+	HOLE_NONE,
+	HOLE_FREE,   /* a word that looks like a chunk behind a free one, and leads to a real one */
+	HOLE_MARKED, /* one that looks like the first one, and leads to what looks like a mark */
+	HOLE_USED,   /* one that looks like the first one, and leads to a real one */
+	HOLE_ODD,    /* the same, and the real ones do not begin with a page */
+	HOLES
+};
+
 /* What an image has beyond what all have. */
 struct extra {
+	enum hole hole;
 	unsigned fast; /* so many more chunks in one fast bin */
 	/* So many lists of the thread's cache have a block that is not counted, or count one that
 	 * is not in it. */
@@ -257,6 +268,30 @@ static void make_mapped(struct image *image)
 	expect(image, 0x4000 - (chunk - base) - 8, BLOCK_USED);
 }
 
+/* An end mark, somebody else's memory, and the first chunks behind that. */
+static void make_hole(struct image *image)
+{
+	static const uint64_t heads[HOLES] = {[HOLE_FREE] = 0,
+		[HOLE_MARKED] = PREV_INUSE,
+		[HOLE_USED] = PREV_INUSE,
+		[HOLE_ODD] = PREV_INUSE};
+	enum hole hole = image->extra.hole;
+	uint64_t end = (image->at + 0x1fff) & ~0xfffull, head = end + 0x340;
+	uint64_t start = end + (hole == HOLE_ODD ? 0x2350 : 0x2000), real = start + 0x160;
+	make_chunk(image, end - 0x20 - image->at, BLOCK_USED);
+	core_builder_word(&image->core, end - 0x20 + 8, 0x10 | PREV_INUSE);
+	core_builder_word(&image->core, end - 0x10 + 8, 0x10 | PREV_INUSE);
+	core_builder_word(
+		&image->core, head + 8, (hole == HOLE_MARKED ? 0x200 : real - head) | heads[hole]);
+	if (hole == HOLE_MARKED)
+		core_builder_word(&image->core, head + 0x208, 0x13);
+	image->at = start;
+	make_chunk(image, 0x100, BLOCK_USED);
+	make_chunk(image, 0x60, BLOCK_USED);
+	for (unsigned i = 0; i < 30; i++)
+		make_chunk(image, 0x40, BLOCK_USED);
+}
+
 static void make_image(
 	struct image *image, const struct layout *layout, const struct machine *machine)
 {
@@ -267,7 +302,8 @@ static void make_image(
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
 	const struct extra *extra = &image->extra;
-	const uint64_t heap_bytes = HEAP_BYTES + extra->caches * 0x1000ull,
+	const uint64_t heap_bytes =
+			       HEAP_BYTES + extra->caches * 0x1000ull + (extra->hole ? 0x8000 : 0),
 		       arena = ARENA + extra->far;
 	core_builder_add(core, HEAP, heap_bytes, rw, NULL, 0);
 	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
@@ -287,6 +323,8 @@ static void make_image(
 	image->at = HEAP;
 	make_cache(image);
 	make_chunks(image, 150);
+	if (image->extra.hole)
+		make_hole(image);
 	for (unsigned i = 0; i < image->extra.fast; i++)
 		make_fast(image, 32);
 	make_between(image);
@@ -518,6 +556,34 @@ CASE(lost, "memory that malloc has got for an arena, and that is nowhere, is sai
 			CHECK_U64(bytes, extras[k].lost + extras[k].lost_second);
 			opened_close(&o);
 		}
+	}
+}
+
+#define UNCLEAR                                                                                    \
+	"where chunks go on behind memory that somebody else took from the program break can be "  \
+	"read in several ways: blocks may be missing, or be none"
+
+static struct error *pass(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	(void)context, (void)block, (void)bytes, (void)len;
+	return NULL;
+}
+
+CASE(behind_holes,
+	"what somebody else has amid the heap hides no chunks, or it is said that it may")
+{
+	const struct heap_sink sink = {NULL, pass};
+	for (enum hole hole = HOLE_NONE + 1; hole < HOLES; hole++) {
+		const struct extra extra = {.hole = hole};
+		size_t cached;
+		if (hole != HOLE_ODD)
+			check_layout(&layouts[7], &machines[0], extra, &cached);
+		struct opened o;
+		opened_open(image_create(&layouts[7], &machines[0], extra), &o);
+		CHECK_OK(heap_walk(&o.heap, &sink));
+		CHECK_U64(is_damaged(&o.heap, UNCLEAR), hole >= HOLE_USED);
+		opened_close(&o);
 	}
 }
 
