@@ -125,14 +125,16 @@ static bool take_caches(struct glibc *glibc, const struct heap_area_vec *runs)
 		struct glibc_cache_contents c;
 		if (!glibc_cache_read(glibc, runs, cache->address, &c))
 			continue;
+		bool all_end = true;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
 			glibc_list_follow(glibc, runs, c.lists[k], 0, glibc->links, GLIBC_LIST_MAX,
 				&glibc->cached, &ends);
-			if (!ends && !note_broken(glibc, cache->address,
-					     "a thread's list of free blocks does not end"))
-				return false;
+			all_end &= ends;
 		}
+		if (!all_end && !note_broken(glibc, cache->address,
+					"a thread's list of free blocks does not end"))
+			return false;
 	}
 	return true;
 }

@@ -77,6 +77,14 @@ static bool read_contents(const struct glibc *glibc, uint64_t address, const str
 	return true;
 }
 
+/* Whether a block may be there, and the memory that would say so is missing. */
+static bool is_unread(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address)
+{
+	uint64_t head;
+	return address % CHUNK_ALIGN == 0 && heap_areas_find(runs, address - CHUNK_HEADER) &&
+	       !glibc_word(glibc, address - 8, &head);
+}
+
 /*
  * Whether each list begins with a block, or is empty where its count says so. Of one list that need
  * not be so: a thread that stands between its two stores, the list's and the count's
@@ -91,7 +99,8 @@ static bool is_consistent(const struct glibc *glibc, const struct heap_area_vec 
 		bool differs = c->has_counts && !c->lists[i] != !c->counts[i];
 		if ((differs && c->counts[i] > 1) || (between += differs) > 1)
 			return false;
-		if (c->lists[i] && !glibc_block_is(glibc, runs, c->lists[i]))
+		if (c->lists[i] && !glibc_block_is(glibc, runs, c->lists[i]) &&
+			!is_unread(glibc, runs, c->lists[i]))
 			return false;
 	}
 	*ret_between = between;
@@ -184,6 +193,7 @@ static bool has_sizes(const struct glibc *glibc, const struct glibc_cache_conten
 struct near_caches {
 	uint64_t filled; /* the first one; 0: none */
 	uint64_t empty;  /* the lowest one; 0: none */
+	uint64_t unread; /* what may be one, and is missing; 0: nothing */
 };
 
 /* Looks through words, beginning with the last if they lie below the thread pointer. */
@@ -193,6 +203,8 @@ static void find_pointers(const struct glibc *glibc, const struct heap_area_vec 
 	for (size_t i = 0; i < count && !ret->filled; i++) {
 		struct glibc_cache_contents contents;
 		uint64_t word = words[below ? count - 1 - i : i];
+		if (!ret->unread && is_unread(glibc, runs, word))
+			ret->unread = word;
 		if (!glibc_cache_read(glibc, runs, word, &contents) || is_known(glibc, word))
 			continue;
 		if (contents.between && !has_sizes(glibc, &contents))
@@ -210,7 +222,7 @@ static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec 
 	const struct address_thread *thread, bool *ret_seen)
 {
 	uint64_t words[PAGE_BYTES / 8], pointer = thread->thread_pointer & ~7ull;
-	struct near_caches found = {0, 0};
+	struct near_caches found = {0, 0, 0};
 	bool below = glibc->space->machine == EM_X86_64;
 	uint64_t low = !below ? pointer : pointer > TLS_BYTES ? pointer - TLS_BYTES : 0;
 	uint64_t high = below ? pointer : pointer + TLS_BYTES;
@@ -229,7 +241,13 @@ static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec 
 		high = below ? start : high;
 	}
 	uint64_t cache = found.filled ? found.filled : found.empty;
-	return cache ? add_cache(glibc, cache, thread->tid) : NULL;
+	if (cache)
+		return add_cache(glibc, cache, thread->tid);
+	struct heap_damage damage = {.address = found.unread,
+		.what = "a thread's cache of free blocks may be in memory that can't be read: "
+			"these count as used"};
+	bool ok = !found.unread || heap_damage_vec_push(glibc->damage, damage);
+	return ok ? NULL : error_no_memory();
 }
 
 /* Looks for caches by nothing but what they look like. */

@@ -91,9 +91,10 @@ struct extra {
 	/* So many lists of the thread's cache have a block that is not counted, or count one that
 	 * is not in it. */
 	unsigned uncounted, overcounted;
-	uint64_t far;    /* so far behind stands the arena in libc's data: at multiples of 8 */
-	unsigned arenas; /* so many more in the ring, before the second: of other threads */
-	unsigned caches; /* of further threads, in the main heap */
+	uint64_t far;     /* so far behind stands the arena in libc's data: at multiples of 8 */
+	unsigned arenas;  /* so many more in the ring, before the second: of other threads */
+	unsigned caches;  /* of further threads, in the main heap */
+	uint64_t missing; /* so far into the main heap is a page that the core does not have */
 	/* So much more has malloc got for the main arena, and for the second one. */
 	uint64_t lost, lost_second;
 };
@@ -292,6 +293,28 @@ static void make_hole(struct image *image)
 		make_chunk(image, 0x40, BLOCK_USED);
 }
 
+/* In one piece, or with a page of its own. */
+static void add_heap(struct core_builder *core, uint64_t bytes, uint64_t page)
+{
+	const uint32_t rw = PF_R | PF_W;
+	uint64_t behind = page ? page + 0x1000 : 0;
+	if (page)
+		core_builder_add(core, HEAP, page, rw, NULL, 0);
+	if (page)
+		core_builder_add(core, HEAP + page, 0x1000, rw, NULL, 0);
+	core_builder_add(core, HEAP + behind, bytes - behind, rw, NULL, 0);
+}
+
+static void lose_page(struct core_builder *core, uint64_t start)
+{
+	for (unsigned i = 0; i < core->count; i++) {
+		if (core->pieces[i].start == start) {
+			free(core->pieces[i].data);
+			core->pieces[i].data = NULL;
+		}
+	}
+}
+
 static void make_image(
 	struct image *image, const struct layout *layout, const struct machine *machine)
 {
@@ -305,7 +328,7 @@ static void make_image(
 	const uint64_t heap_bytes =
 			       HEAP_BYTES + extra->caches * 0x1000ull + (extra->hole ? 0x8000 : 0),
 		       arena = ARENA + extra->far;
-	core_builder_add(core, HEAP, heap_bytes, rw, NULL, 0);
+	add_heap(core, heap_bytes, extra->missing);
 	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
 	core_builder_add(core, SECOND, SECOND_BYTES, rw, NULL, 0);
 	core_builder_add(core, MAPPED, 0xa000, rw, NULL, 0);
@@ -342,6 +365,8 @@ static void make_image(
 	make_chunks(image, 100);
 	make_top(image, SECOND + SECOND_BYTES);
 	make_mapped(image);
+	if (extra->missing)
+		lose_page(core, HEAP + extra->missing);
 }
 
 struct comparing {
@@ -608,6 +633,41 @@ CASE(circle, "a thread's list that leads back to its beginning is left, and said
 	CHECK(o.heap.glibc.cached.len <= sound.heap.glibc.cached.len + 3 * length);
 	opened_close(&o);
 	opened_close(&sound);
+}
+
+CASE(missing_page,
+	"a thread's cache that leads to memory which the core does not have is one, and said")
+{
+	const struct extra extra = {.missing = 0x8000};
+	struct opened sound, o;
+	opened_open(image_create(&layouts[7], &machines[0], (struct extra){0}), &sound);
+	struct image *image = image_create(&layouts[7], &machines[0], extra);
+	uint64_t list = list_place(&sound, 0x300), count = list_place(&sound, 32) - 128 + 2 * 46;
+	core_builder_word(&image->core, list, HEAP + extra.missing + 0x100);
+	core_builder_word(&image->core, count & ~7ull,
+		core_builder_read(&image->core, count & ~7ull) | 1ull << 8 * (count & 7));
+	opened_open(image, &o);
+	CHECK_U64(o.heap.glibc.caches.len, 1);
+	CHECK(o.heap.glibc.cached.len > 0);
+	CHECK(is_damaged(&o.heap, NO_END));
+	opened_close(&o);
+	opened_close(&sound);
+}
+
+CASE(missing_cache, "where a thread's cache is in memory that the core does not have, that is said")
+{
+	struct opened o;
+	struct image *image =
+		image_create(&layouts[7], &machines[0], (struct extra){.missing = 0x8000});
+	core_builder_word(
+		&image->core, TLS + 0x800 + (uint64_t)machines[0].cache_at, HEAP + 0x8010);
+	core_builder_word(&image->core, TLS + 0x800 + (uint64_t)(machines[0].cache_at / 9), 0);
+	opened_open(image, &o);
+	CHECK_U64(o.heap.glibc.caches.len, 0);
+	CHECK(is_damaged(&o.heap,
+		"a thread's cache of free blocks may be in memory that can't be read: these count "
+		"as used"));
+	opened_close(&o);
 }
 
 CASE(lists_joined,
