@@ -104,6 +104,9 @@ bool glibc_is_adrift(const struct glibc *glibc);
 struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 /* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
+/* Where they begin in the data of another libc (dlmopen); 0 in *ret: nowhere. */
+struct error *glibc_bins_find_other(
+	const struct address_space *space, uint64_t known, uint64_t *ret) must_check_;
 /* Where none are: how many of the 127 rings close one after the other in the best place, *ret. 0:
  * no two do. The only errors are of memory. */
 struct error *glibc_bins_seen(

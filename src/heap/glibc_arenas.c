@@ -131,6 +131,20 @@ static uint64_t heap_bytes(const struct glibc *glibc)
 	return sizes[0];
 }
 
+/* Says that a second libc (dlmopen) has got memory, if one has: its blocks are not told. */
+static struct error *note_other(struct glibc *glibc, uint64_t known)
+{
+	uint64_t bins, top;
+	struct error *error = glibc_bins_find_other(glibc->space, known, &bins);
+	if (error || !bins || !address_space_word(glibc->space, bins - TOP_BEFORE, &top) || !top ||
+		top == bins - TOP_BEFORE)
+		return error;
+	struct heap_damage damage = {.address = bins,
+		.what = "a second libc is in this process (dlmopen) whose malloc has memory of its "
+			"own: its blocks are missing, or told in part"};
+	return heap_damage_vec_push(glibc->damage, damage) ? NULL : error_no_memory();
+}
+
 struct error *glibc_arenas_find(struct glibc *glibc)
 {
 	uint64_t bins;
@@ -144,9 +158,10 @@ struct error *glibc_arenas_find(struct glibc *glibc)
 		return error_no_memory();
 	if (!found)
 		glibc->arenas.len = 0;
-	if (glibc->arenas.len)
-		glibc->heap_bytes = heap_bytes(glibc);
-	return NULL;
+	if (!glibc->arenas.len)
+		return NULL;
+	glibc->heap_bytes = heap_bytes(glibc);
+	return note_other(glibc, bins);
 }
 
 /* Where chunks of a heap begin: behind its header, and the arena if it stands in this one. */

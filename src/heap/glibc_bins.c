@@ -182,6 +182,21 @@ struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
 	return error;
 }
 
+struct error *glibc_bins_find_other(
+	const struct address_space *space, uint64_t known, uint64_t *ret)
+{
+	const struct address_module *module = address_space_module(space, known);
+	struct error *error = NULL;
+	*ret = 0;
+	for (size_t i = 0; i < space->maps.maps.len && !error && !*ret; i++) {
+		const struct process_map *map = &space->maps.maps.data[i];
+		if (place_of(space, map) == PLACE_LIBC &&
+			address_space_module(space, map->start) != module)
+			error = find_in_map(space, map, false, ret);
+	}
+	return error;
+}
+
 /* How many rings that begin with words[0] close. */
 static unsigned count_closing(
 	const struct address_space *space, const uint64_t *words, size_t count, uint64_t address)

@@ -18,7 +18,8 @@
 #define ARENA (DATA + 0x400)
 #define HEAP 0x560000000000ull
 #define HEAP_BYTES 0x40000ull
-#define SECOND 0x7e0000000000ull /* a heap of the second arena: 64 MiB aligned */
+#define OTHER_LIBC 0x7f1000000000ull /* a second one (dlmopen) */
+#define SECOND 0x7e0000000000ull     /* a heap of the second arena: 64 MiB aligned */
 #define SECOND_BYTES 0x30000ull
 #define MAPPED 0x7e8000000000ull
 /* Arenas without heaps, one over the other so that each has its link where others have nothing. */
@@ -94,6 +95,7 @@ struct extra {
 	uint64_t far;     /* so far behind stands the arena in libc's data: at multiples of 8 */
 	unsigned arenas;  /* so many more in the ring, before the second: of other threads */
 	unsigned caches;  /* of further threads, in the main heap */
+	bool has_other;   /* there is a second libc, whose malloc has memory */
 	uint64_t missing; /* so far into the main heap is a page that the core does not have */
 	/* So much more has malloc got for the main arena, and for the second one. */
 	uint64_t lost, lost_second;
@@ -293,6 +295,13 @@ static void make_hole(struct image *image)
 		make_chunk(image, 0x40, BLOCK_USED);
 }
 
+/* The main arena of a second libc, of which nothing but its top is told. */
+static void make_other(struct image *image)
+{
+	make_arena(image, OTHER_LIBC + 0x1400, OTHER_LIBC + 0x1400, 0x21000);
+	core_builder_word(&image->core, image->bins - 16, MAPPED + 0x9000);
+}
+
 /* In one piece, or with a page of its own. */
 static void add_heap(struct core_builder *core, uint64_t bytes, uint64_t page)
 {
@@ -335,6 +344,12 @@ static void make_image(
 	core_builder_module(core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0),
 		0x4000 + extra->far);
 	core_builder_add(core, DATA, 0x2000 + extra->far, rw, "/lib/libc.so.6", 0x1000);
+	if (extra->has_other) {
+		core_builder_module(
+			core_builder_add(core, OTHER_LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0),
+			0x4000);
+		core_builder_add(core, OTHER_LIBC + 0x1000, 0x2000, rw, "/lib/libc.so.6", 0x1000);
+	}
 	core_builder_add(core, TLS, 0x2000, rw, NULL, 0);
 	core_builder_bytes(core, LIBC + offsetof(Elf64_Ehdr, e_machine), &machine->number, 2);
 	core->thread_pointers[core->threads++] = machine->tells_pointer ? TLS + 0x800 : 0;
@@ -365,6 +380,8 @@ static void make_image(
 	make_chunks(image, 100);
 	make_top(image, SECOND + SECOND_BYTES);
 	make_mapped(image);
+	if (extra->has_other)
+		make_other(image);
 	if (extra->missing)
 		lose_page(core, HEAP + extra->missing);
 }
@@ -652,6 +669,22 @@ CASE(missing_page,
 	CHECK(is_damaged(&o.heap, NO_END));
 	opened_close(&o);
 	opened_close(&sound);
+}
+
+CASE(other_libc, "where a second libc has memory, it is said that its blocks are not told")
+{
+	for (unsigned has = 0; has < 2; has++) {
+		struct opened o;
+		opened_open(image_create(&layouts[7], &machines[0],
+				    (struct extra){.has_other = has != 0}),
+			&o);
+		CHECK_U64(o.heap.damage.len, has);
+		CHECK_U64(is_damaged(&o.heap,
+				  "a second libc is in this process (dlmopen) whose malloc has "
+				  "memory of its own: its blocks are missing, or told in part"),
+			has);
+		opened_close(&o);
+	}
 }
 
 CASE(missing_cache, "where a thread's cache is in memory that the core does not have, that is said")
