@@ -21,7 +21,8 @@ struct retained_holder {
 };
 DEFINE_VEC(retained_holders, struct retained_holder)
 
-/* A holder, or a block; of a list's nodes the first, of a chain's the first of each type. */
+/* A holder, or a block; of the nodes of a list or a tree the first, of a chain's the first of each
+ * type. */
 struct retained_row {
 	uint32_t node;  /* of the dominators: a block's number, or behind them a holder's */
 	uint32_t above; /* index of the row that it hangs on; UINT32_MAX: none */

@@ -6,8 +6,8 @@
 
 #include "symbols/types_entry.h"
 
-/* Of one type. */
-#define MEMBERS_MAX (1u << 16)
+/* Of one type: generated tables and enumerations have some 100,000, no program's has as many. */
+#define MEMBERS_MAX (1u << 22)
 #define ARGUMENTS_MAX 16u
 /* Before a table of functions. */
 #define BEFORE_MAX (1u << 20)

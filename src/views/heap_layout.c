@@ -13,8 +13,9 @@
 
 #define INDENT 4u
 #define NO_OFFSET "                           "
-/* Rows in all; types that contain themselves are damaged files'. */
-#define ROWS_MAX 20000u
+/* Behind so many rows structures are not opened any more, but each member still has its row; types
+ * that contain themselves are damaged files'. */
+#define ROWS_OPENED_MAX 20000u
 
 struct layout {
 	struct types *types;
@@ -53,11 +54,11 @@ static void put_hole(struct text *out, uint64_t bits, const char *what)
 		text_printf(out, "/* XXX %2" PRIu64 "-byte %-9s   */\n", bits / 8, what);
 }
 
-static bool is_expanded(const struct types *types, const struct type_member *member, unsigned level)
+static bool is_expanded(const struct layout *l, const struct type_member *member, unsigned level)
 {
-	const struct type *type = types_get(types, types_plain(types, member->type));
-	return type_has_members(type) && type->member_count && level < TYPES_DEPTH_MAX &&
-	       member->kind != MEMBER_VIRTUAL_BASE;
+	const struct type *type = types_get(l->types, types_plain(l->types, member->type));
+	return l->rows < ROWS_OPENED_MAX && type_has_members(type) && type->member_count &&
+	       level < TYPES_DEPTH_MAX && member->kind != MEMBER_VIRTUAL_BASE;
 }
 
 static const char *class_word(const struct type *type)
@@ -115,7 +116,7 @@ static void put_member(struct layout *l, const struct type_member *member, uint6
 	bool in_union, unsigned level)
 {
 	put_place(l->out, member, base, types_get(l->types, member->type)->size, in_union, level);
-	if (is_expanded(l->types, member, level))
+	if (is_expanded(l, member, level))
 		put_expanded(l, member, base, level);
 	else
 		put_name(l, member);
@@ -138,7 +139,7 @@ static void put_type(struct layout *l, uint32_t number, uint64_t base, unsigned 
 {
 	struct type type = *types_get(l->types, number);
 	uint64_t end = 0;
-	for (uint32_t i = 0; i < type.member_count && l->rows < ROWS_MAX; i++, l->rows++) {
+	for (uint32_t i = 0; i < type.member_count; i++, l->rows++) {
 		const struct type_member *member = &type.members[i];
 		if (member->kind != MEMBER_VIRTUAL_BASE)
 			pass(l, member, type.kind == TYPE_UNION, &end);
@@ -210,7 +211,7 @@ static void put_json_member(
 		json_put_u64(l->json, "bit", member->bits % 8);
 		json_put_u64(l->json, "bits", member->bit_size);
 	}
-	if (is_expanded(l->types, member, level))
+	if (is_expanded(l, member, level))
 		put_json_members(
 			l, types_plain(l->types, member->type), base + member->bits / 8, level + 1);
 	json_object_end(l->json);
@@ -221,7 +222,7 @@ static void put_json_members(struct layout *l, uint32_t number, uint64_t base, u
 	struct type type = *types_get(l->types, number);
 	json_key(l->json, type.kind == TYPE_ENUM ? "values" : "members");
 	json_array_begin(l->json);
-	for (uint32_t i = 0; i < type.member_count && l->rows < ROWS_MAX; i++, l->rows++) {
+	for (uint32_t i = 0; i < type.member_count; i++, l->rows++) {
 		if (type.kind != TYPE_ENUM) {
 			put_json_member(l, &type.members[i], base, level);
 			continue;

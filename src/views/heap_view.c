@@ -124,6 +124,10 @@ static void text_in_use(const struct survey *s, struct text *out)
 	if (lost) {
 		add_sum(out, lost, leaks->blocks[SEARCH_DEFINITE] + leaks->blocks[SEARCH_INDIRECT]);
 		text_add(out, " of that lost: nothing points there any more");
+	} else if (leaks->bytes[SEARCH_POSSIBLE]) {
+		text_add(out, "nothing of that is definitely lost, ");
+		add_sum(out, leaks->bytes[SEARCH_POSSIBLE], leaks->blocks[SEARCH_POSSIBLE]);
+		text_add(out, " possibly: only pointers into the middle are left");
 	} else if (!all_is_collected(s)) {
 		text_add(out, "nothing of that is lost");
 	}

@@ -258,6 +258,30 @@ def bounds(_):
 
 
 @tests.test
+def many_members(_):
+    """members and values of an enumeration behind 70,000 others count as the first ones do"""
+    with running("many_members") as (pid, _line):
+        shown = ask("heap", "--json", pid, "types")
+        need({row["name"]: row["blocks"] for row in shown["types"]}, {"wide": 1, "record": 1})
+        need(shown, {"partial": []})
+        need(ask("heap", "--json", pid, "follow", "wide.behind"), {"objects": 1, "outside": 0, "nulls": 0})
+        record = ask("heap", "--json", pid, "show", "record")["blocks"][0]["members"]
+        need({row["name"]: row["value"] for row in record}, {"state": "VALUE_BEHIND"})
+        laid_out = hw.heapwise("heap", pid, "layout", "wide").text
+        if "*behind;" not in laid_out or "padding" in laid_out:
+            raise hw.Failure(laid_out[-300:])
+
+
+@tests.test
+def possible_alone(_):
+    """where blocks are only possibly lost the summary's first sentence says so, not that nothing is lost"""
+    with running("points_amid") as (pid, _line):
+        said = hw.heapwise("heap", pid).text.splitlines()[0]
+        if "nothing of that is definitely lost, 9.77 KiB in 10 blocks possibly" not in said:
+            raise hw.Failure(said)
+
+
+@tests.test
 def deep_and_wide_stacks(_):
     """more frames than are looked at for variables are said to be; more words on a stack than are named first are named"""
     with running("past_bounds", "deep", before=["prlimit", "--stack=67108864"]) as (pid, _line):
