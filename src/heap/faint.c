@@ -16,8 +16,9 @@
 struct finding {
 	const struct survey *survey;
 	unsigned stack_words;      /* that are left */
-	struct heap_layout layout; /* of the block that is asked about */
-	uint32_t mapped;           /* type whose words `map` has; TYPE_VOID: none */
+	struct heap_layout layout; /* of the block that is asked about; its count is 0: not known */
+	const struct heap_type *type; /* of the same */
+	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
 	const uint64_t *is_few; /* bit set of the blocks that are known; NULL: all are */
 };
@@ -46,10 +47,31 @@ static enum faint_word word_of(struct finding *f, uint32_t type, uint64_t offset
 									       : FAINT_UNKNOWN;
 }
 
+/* Where a few are known, others still have the number of what looks alike. */
+static const struct heap_type *type_of(const struct finding *f, uint32_t block)
+{
+	const struct survey *s = f->survey;
+	uint32_t type = f->is_few && !(f->is_few[block / 64] >> block % 64 & 1)
+				? heap_types_of_site(&s->types, search_block_site(s->search, block))
+				: survey_type_of(s, block);
+	return &s->types.types.data[type];
+}
+
+/* Whether a block is an object that Python's garbage collector has in its list, which goes through
+ * nearly all objects and holds none of them. */
+static bool is_listed(const struct heap_type *type)
+{
+	return type->links < type->links_end;
+}
+
 static bool knows(void *context, uint32_t block)
 {
 	struct finding *f = context;
-	return heap_layout_of(f->survey, block, &f->layout);
+	bool is_known = heap_layout_of(f->survey, block, &f->layout);
+	if (!is_known)
+		f->layout.count = 0;
+	f->type = type_of(f, block);
+	return is_listed(f->type) || is_known;
 }
 
 static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
@@ -62,7 +84,10 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
 	if (part && (offset < part->begin || offset >= part->end))
 		return FAINT_LEFT;
-	if (offset < layout->header || (offset - layout->header) / layout->size >= layout->count)
+	if (offset / 8 >= f->type->links && offset / 8 < f->type->links_end)
+		return FAINT_LEFT;
+	if (!layout->count || offset < layout->header ||
+		(offset - layout->header) / layout->size >= layout->count)
 		return FAINT_UNKNOWN;
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
 }
@@ -70,13 +95,11 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 static enum faint_starts starts(void *context, uint32_t block)
 {
 	const struct finding *f = context;
-	/* Where a few are known, others still have the number of what looks alike. */
-	uint32_t type = f->is_few && !(f->is_few[block / 64] >> block % 64 & 1)
-				? heap_types_of_site(&f->survey->types,
-					  search_block_site(f->survey->search, block))
-				: survey_type_of(f->survey, block);
-	if (f->survey->types.types.data[type].kind == HEAP_TYPE_STRING)
+	const struct heap_type *type = type_of(f, block);
+	if (type->kind == HEAP_TYPE_STRING)
 		return FAINT_STARTS_NONE;
+	if (is_listed(type))
+		return FAINT_STARTS_ASKED;
 	return left_over_has(f->survey, block) ? FAINT_STARTS_ASKED : FAINT_STARTS_COUNT;
 }
 
@@ -86,7 +109,7 @@ static bool any_is_left(const struct survey *survey)
 	if (survey->left.masks || survey->types.vector_ends.len || survey->types.table_parts.len)
 		return true;
 	for (size_t i = 0; i < types->len; i++) {
-		if (types->data[i].kind == HEAP_TYPE_STRING)
+		if (types->data[i].kind == HEAP_TYPE_STRING || is_listed(&types->data[i]))
 			return true;
 	}
 	return false;

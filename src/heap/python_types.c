@@ -13,6 +13,9 @@
 #define LIST_ITEMS 2u
 #define SET_TABLE 4u
 #define OBJECT_WORDS 5u
+/* What the garbage collector has right before an object: its list's links. */
+#define LINK_WORDS 2u
+#define LINK_WORDS_OLD 4u
 /* The words before a collected object's head, where its values or its dict are (3.11, 3.12). */
 #define BEFORE_WORDS 2u
 /* A table of values begins so far before what points to it, at most. */
@@ -28,6 +31,24 @@ struct saying {
 	struct window window;
 	uint32_t parts[PARTS]; /* types */
 };
+
+/* Objects of a type begin at a word of their blocks. */
+static void say_head(struct heap_type *type, unsigned word, const struct python_type *of)
+{
+	/* Before Python 3.8 a count and a gap follow the links, which are no pointers. */
+	unsigned most = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
+	unsigned links = word < most ? word : most;
+	uint8_t first = (uint8_t)(word - links);
+	uint8_t end = (uint8_t)(of->collected ? word : first);
+	bool is_new = !type->starts;
+	type->starts |= 1ull << word;
+	if (is_new) {
+		type->links = first;
+		type->links_end = end;
+	} else if (type->links != first || type->links_end != end) {
+		type->links = type->links_end = 0;
+	}
+}
 
 static struct error *say_objects(struct survey *s, bool *ret_parts)
 {
@@ -47,7 +68,7 @@ static struct error *say_objects(struct survey *s, bool *ret_parts)
 			heap_types_say(&s->types, i, type);
 		/* Others have the object's address, not the block's. */
 		if (!error)
-			s->types.types.data[type].starts |= 1ull << (class->head_at - 1);
+			say_head(&s->types.types.data[type], class->head_at - 1u, of);
 		*ret_parts |= of->parts || of->has_values;
 	}
 	return error;
@@ -70,7 +91,8 @@ static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t
 static void say_parts_of(
 	struct saying *w, enum python_parts kind, const uint64_t *head, size_t words)
 {
-	if (words < OBJECT_WORDS)
+	/* Of a list malloc() gives four words from there on. */
+	if (words < (kind == PYTHON_PARTS_LIST ? LIST_ITEMS + 1 : OBJECT_WORDS))
 		return;
 	switch (kind) {
 	case PYTHON_PARTS_DICT:

@@ -20,7 +20,8 @@ enum faint_word {
 	FAINT_UNKNOWN,
 	FAINT_POINTER, /* one is declared there: it counts */
 	FAINT_OTHER,   /* something else is declared there */
-	FAINT_LEFT,    /* what was there before: it is no pointer, to a start neither */
+	FAINT_LEFT,    /* what was there before, or a list of everything: it holds nothing, by its
+			* start neither */
 };
 
 /* Of a block's pointers to starts. */

@@ -20,6 +20,7 @@ tests = hw.Tests()
 
 SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
 CONTENTS = hw.SOURCE / "tests/targets/heaps/contents.py"
+LISTED = hw.SOURCE / "tests/targets/heaps/listed.py"
 FRAMES = hw.SOURCE / "tests/targets/heaps/frames.py"
 PYTHON = "/usr/bin/python3"
 TYPED_LEAST = 0.9
@@ -185,6 +186,23 @@ def stacks_of_python_while_it_runs(folder):
     compare_stacks(folder, threads)
     if text.count("  in Python:\n") != 5 or f"Worker.descend  {FRAMES}:" not in text:
         raise hw.Failure(f"text: {text[-1000:]}")
+
+
+@tests.test
+def collectors_list_holds_nothing(folder):
+    """who holds an object is not those beside it in the garbage collector's list, and what a list alone holds hangs on it"""
+    for environment in ({}, {"PYTHONMALLOC": "malloc"}, {"PYTHONMALLOC": "debug"}):
+        with Waiting(folder, LISTED, environment) as pid:
+            kept, item, held = (folder / "account").read_text().split()
+            why = ask("heap", "--json", pid, "why", item)
+            rows = ask("heap", "--json", pid, "dominators", "--limit", "100000")["dominators"]
+            block = ask("heap", "--json", pid, "blocks", "--containing", kept)["blocks"][0]["address"]
+        nearest = [(row["type"], row["blocks"]) for row in why["referrers"] if row["layer"] == 1]
+        if nearest != [("list items", 1)]:
+            raise hw.Failure(f"{environment}: {nearest} hold an object of a list")
+        retained = [row["retained_bytes"] for row in rows if row["address"] == block]
+        if len(retained) != 1 or retained[0] < int(held):
+            raise hw.Failure(f"{environment}: {retained} bytes hang on a list that holds {held} and more")
 
 
 @tests.test
