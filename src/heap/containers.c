@@ -12,6 +12,9 @@
 /* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED 8192u
+/* What glibc leaves besides behind a block of such an alignment and more. */
+#define ALIGNED_LEAST 32u
+#define SPARE_ALIGNED 16u
 #define MAPPED_FROM (128ull << 10)
 /* Of nodes what is known of them is fetched so far ahead. */
 #define AHEAD_NODES 16u
@@ -56,6 +59,9 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 		spare = size / 4;
 	if (size >= MAPPED_FROM && spare < SPARE_MAPPED)
 		spare = SPARE_MAPPED;
+	/* Elements that ask for an alignment are of multiples of it. */
+	if (!((search_block_address(f->search, block) | wanted) % ALIGNED_LEAST))
+		spare += SPARE_ALIGNED;
 	return wanted <= size && size - wanted <= spare;
 }
 

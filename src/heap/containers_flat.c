@@ -6,6 +6,7 @@
 #define STRING_LEAST 16u
 /* libc++ allocates characters by so many. */
 #define LIBCXX_STRING_STEP 16u
+#define LIBCXX_IS_LONG (1ull << 63)
 #define BYTES_MOST (1ull << 40)
 /* libc++: a deque's blocks have so many bytes, or so many elements. */
 #define LIBCXX_DEQUE_BYTES 4096u
@@ -38,17 +39,23 @@ static bool is_string(const struct finding *f, uint64_t address, uint64_t len, b
 	return address_space_read(f->heap->space, address + len, &end, 1) == 1 && !end;
 }
 
-/* The characters and their end are looked at later: memory is gone through in order. */
+/*
+ * The characters and their end are looked at later: memory is gone through in order. At once, if
+ * they are not the only ones that there may be: the words beside a pointer may be those of a string
+ * of either library.
+ */
 static bool take_string(struct finding *f, const struct place *place, uint32_t block,
-	uint64_t capacity, uint64_t len)
+	uint64_t capacity, uint64_t len, bool is_one_of_two)
 {
-	uint16_t known = block == SPACE_NONE ? 0 : f->tails[block];
-	if (block == SPACE_NONE || (known && !(known & TAIL_TEXT)) || !find_is_free(f, block) ||
-		!find_fits(f, capacity, block))
+	if (block == SPACE_NONE || !find_is_free(f, block) || !find_fits(f, capacity, block))
 		return false;
 	uint64_t tail = size_of(f, block) - len;
+	uint16_t known = f->tails[block];
 	bool is_text = is_doubtful(f, place, block);
-	if (tail < TAIL_TEXT) {
+	if (known == tail)
+		return false;
+	bool is_other = known && (known & ~TAIL_TEXT) != tail;
+	if (tail < TAIL_TEXT && !is_one_of_two && !is_other) {
 		f->tails[block] = (uint16_t)(tail | (is_text ? TAIL_TEXT : 0));
 		return true;
 	}
@@ -59,25 +66,47 @@ static bool take_string(struct finding *f, const struct place *place, uint32_t b
 }
 
 /* libstdc++, since 5: pointer, length, capacity without the NUL. */
-bool find_string(struct finding *f, const struct place *place)
+static bool is_string_of_libstdcxx(const struct place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->behind < 3 || w[1] > w[2] || w[2] < STRING_LEAST || w[2] > BYTES_MOST)
-		return false;
-	return take_string(f, place, block_of(f, w[0]), w[2] + 1, w[1]);
+	return place->behind >= 3 && w[1] <= w[2] && w[2] >= STRING_LEAST && w[2] <= BYTES_MOST;
+}
+
+static bool are_libcxx_bytes(uint64_t bytes, uint64_t len)
+{
+	return bytes && bytes % LIBCXX_STRING_STEP == 0 && bytes <= BYTES_MOST && len < bytes;
 }
 
 /* libc++: allocated bytes + 1, which tells it from a short one, length, pointer. */
+static bool is_string_of_libcxx(const struct place *place)
+{
+	const uint64_t *w = place->words;
+	return place->before >= 2 && w[-2] & 1 && are_libcxx_bytes(w[-2] & ~1ull, w[-1]);
+}
+
+/* The same as it may be built: pointer, length, allocated bytes with the highest bit. */
+static bool is_turned_string_of_libcxx(const struct place *place)
+{
+	const uint64_t *w = place->words;
+	return place->behind >= 3 && w[2] & LIBCXX_IS_LONG &&
+	       are_libcxx_bytes(w[2] & ~LIBCXX_IS_LONG, w[1]);
+}
+
+bool find_string(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	return is_string_of_libstdcxx(place) &&
+	       take_string(f, place, block_of(f, w[0]), w[2] + 1, w[1], is_string_of_libcxx(place));
+}
+
 bool find_string_of_libcxx(struct finding *f, const struct place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->before < 2)
-		return false;
-	uint64_t bytes = w[-2] & ~1ull;
-	if (!(w[-2] & 1) || !bytes || bytes % LIBCXX_STRING_STEP || bytes > BYTES_MOST ||
-		w[-1] >= bytes)
-		return false;
-	return take_string(f, place, block_of(f, w[0]), bytes, w[-1]);
+	if (is_string_of_libcxx(place) && take_string(f, place, block_of(f, w[0]), w[-2] & ~1ull,
+						  w[-1], is_string_of_libstdcxx(place)))
+		return true;
+	return is_turned_string_of_libcxx(place) &&
+	       take_string(f, place, block_of(f, w[0]), w[2] & ~LIBCXX_IS_LONG, w[1], false);
 }
 
 /* Whether an address is in a block, or just behind it. */

@@ -33,6 +33,14 @@ struct recogniser {
 static const struct recogniser recognisers[] = {
 	{"basic_string<char,", "string", contents_read_string},
 	{"basic_string<char>", "string", contents_read_string},
+	{"basic_string<wchar_t", "wstring", contents_read_string},
+	{"basic_string<char16_t", "u16string", contents_read_string},
+	{"basic_string<char32_t", "u32string", contents_read_string},
+	{"basic_string<char8_t", "u8string", contents_read_string},
+	{"basic_string_view<wchar_t", "wstring_view", contents_read_view},
+	{"basic_string_view<char16_t", "u16string_view", contents_read_view},
+	{"basic_string_view<char32_t", "u32string_view", contents_read_view},
+	{"basic_string_view<char8_t", "u8string_view", contents_read_view},
 	{"basic_string_view<char,", "string_view", contents_read_view},
 	{"basic_string_view<char>", "string_view", contents_read_view},
 	{"vector<bool", "vector", contents_read_bools},
@@ -145,7 +153,7 @@ bool contents_read(const struct survey *survey, struct types *types, uint32_t pl
 {
 	const struct recogniser *row = find_recogniser(types_get(types, plain));
 	struct contents_object object = {survey, types, plain, address, 0};
-	*ret = (struct contents){.what = row ? row->what : NULL};
+	*ret = (struct contents){.what = row ? row->what : NULL, .unit = 1};
 	return row && row->read(&object, ret);
 }
 

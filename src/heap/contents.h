@@ -37,6 +37,7 @@ struct contents {
 	enum contents_kind kind;
 	const char *what;  /* static: "vector" */
 	uint64_t count;    /* of elements, characters, bits or parts */
+	uint32_t unit;     /* of CONTENTS_TEXT: bytes of a character, 1, 2 or 4 */
 	bool is_empty;     /* of CONTENTS_ONE and CONTENTS_CALLED: there is nothing */
 	bool has_index;    /* of a variant: */
 	uint64_t index;    /* … which alternative */

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "heap/contents_parts.h"
 
 /* More than a process can have: such a count makes no sense. */
 #define COUNT_MOST (1ull << 40)
 #define ADAPTED_DEPTH_MOST 4u
+#define LIBCXX_STRING_BYTES 24u
 
 /* A member of up to 8 bytes. */
 static bool read_member(const struct contents_object *o, const char *name, uint64_t *ret)
@@ -64,12 +66,56 @@ static bool read_pair_value(const struct contents_object *o, const char *name, u
 			       read_member(o, name, ret)));
 }
 
+/* Bytes of a string's characters; 0: they are no such. */
+static uint32_t unit_of(const struct contents_object *o)
+{
+	const char *name = strchr(types_get(o->types, o->type)->name, '<');
+	static const struct {
+		const char *name;
+		uint32_t unit;
+	} units[] = {{"<char,", 1}, {"<char>", 1}, {"<char8_t", 1}, {"<char16_t", 2},
+		{"<char32_t", 4}, {"<wchar_t", 4}};
+	for (size_t i = 0; name && i < ARRAY_SIZE(units); i++) {
+		if (!strncmp(name, units[i].name, strlen(units[i].name)))
+			return units[i].unit;
+	}
+	return 0;
+}
+
+/*
+ * libc++'s strings: allocated bytes, length, pointer, where the first bit says that it is a long
+ * one, and else the first byte has the length of the text behind it. Or all of that turned round,
+ * as a library may be built: then it is the last bit, and the last byte.
+ */
+static bool read_libcxx_string(
+	const struct contents_object *o, uint32_t unit, uint64_t *ret_len, uint64_t *ret_address)
+{
+	uint64_t words[3] = {0, 0, 0}, data_at;
+	struct contents_object parts;
+	uint32_t type;
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!read_word(o, o->address + 8ull * i, &words[i]))
+			return false;
+	}
+	bool is_turned = find_part(o, "__l", &parts) &&
+			 contents_member(o->types, parts.type, "__data_", &data_at, &type) &&
+			 !data_at;
+	bool is_long = is_turned ? words[2] >> 63 : words[0] & 1;
+	uint64_t short_len = is_turned ? words[2] >> 56 : (words[0] & 0xff) >> 1;
+	*ret_len = is_long ? words[1] : short_len;
+	*ret_address = is_long     ? words[is_turned ? 0 : 2]
+		       : is_turned ? o->address
+				   : o->address + unit;
+	return is_long || (short_len + 1) * unit < LIBCXX_STRING_BYTES;
+}
+
 bool contents_read_string(struct contents_object *o, struct contents *ret)
 {
 	const struct type *type = types_get(o->types, o->type);
 	struct contents_object parts;
-	uint64_t words[3] = {0, 0, 0}, len = 0;
+	uint64_t len = 0;
 	ret->kind = CONTENTS_TEXT;
+	ret->unit = unit_of(o);
 	if (find_part(o, "_M_string_length", &parts)) {
 		if (!read_member(o, "_M_p", &ret->address) ||
 			!read_member(o, "_M_string_length", &len))
@@ -78,35 +124,29 @@ bool contents_read_string(struct contents_object *o, struct contents *ret)
 		/* Before C++11: length, room and count stand in front of the text. */
 		if (!read_word(o, ret->address - 24, &len))
 			return false;
-	} else if (type->size == sizeof(words)) {
-		/* The first bit says whether it is a long one. */
-		for (unsigned i = 0; i < 3; i++) {
-			if (!read_word(o, o->address + 8ull * i, &words[i]))
-				return false;
-		}
-		bool is_long = words[0] & 1;
-		len = is_long ? words[1] : (words[0] & 0xff) >> 1;
-		ret->address = is_long ? words[2] : o->address + 1;
-		if (!is_long && len > 22)
+	} else if (type->size == LIBCXX_STRING_BYTES) {
+		if (!read_libcxx_string(o, ret->unit, &len, &ret->address))
 			return false;
 	} else {
 		return false;
 	}
 	ret->count = len;
-	return len < COUNT_MOST && is_readable(o, ret->address + (len ? len - 1 : 0));
+	return ret->unit && len < COUNT_MOST &&
+	       is_readable(o, ret->address + ret->unit * (len ? len - 1 : 0));
 }
 
 bool contents_read_view(struct contents_object *o, struct contents *ret)
 {
 	ret->kind = CONTENTS_TEXT;
+	ret->unit = unit_of(o);
 	bool ok = (read_member(o, "_M_str", &ret->address) &&
 			  read_member(o, "_M_len", &ret->count)) ||
 		  (read_member(o, "__data", &ret->address) &&
 			  read_member(o, "__size", &ret->count)) ||
 		  (read_member(o, "__data_", &ret->address) &&
 			  read_member(o, "__size_", &ret->count));
-	return ok && ret->count < COUNT_MOST &&
-	       (!ret->count || is_readable(o, ret->address + ret->count - 1));
+	return ok && ret->unit && ret->count < COUNT_MOST &&
+	       (!ret->count || is_readable(o, ret->address + ret->unit * (ret->count - 1)));
 }
 
 /* Elements from one address to another; the type is what the member points to. */

@@ -54,6 +54,7 @@ static bool read_in_order(
 	uint64_t room = 0, size = element_size(o, c->element);
 	bool is_text = c->form == RUST_TEXT || c->form == RUST_STR;
 	bool has_room = c->form == RUST_BUFFER || c->form == RUST_TEXT;
+	ret->unit = 1;
 	ret->kind = is_text ? CONTENTS_TEXT : CONTENTS_ELEMENTS;
 	ret->type = c->element;
 	if (!read_at(o, c->pointer, &ret->address) || !read_at(o, c->count, &ret->count) ||

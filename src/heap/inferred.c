@@ -13,6 +13,9 @@
 
 /* Which glibc may give more than was asked for. */
 #define SPARE_WORDS 2u
+/* The same where an alignment was asked for: what is left behind a block is cut off only if it is
+ * more than a chunk of the smallest size (malloc.c, _int_memalign()). */
+#define ALIGNED_SPARE 47u
 /* Numbers that are no bytes. */
 #define NUMBER_BYTES_LEAST 2u
 /* Nobody gives out less piece by piece. */
@@ -73,6 +76,7 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 		return NULL;
 	*fact = fresh;
 	fresh->size = types_get(f->types, type)->size;
+	fresh->align = types_get(f->types, type)->align;
 	fresh->single = fresh->array = fresh->part = HEAP_TYPE_NONE;
 	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
 	learn_open_end(f->types, type, fresh);
@@ -104,6 +108,15 @@ bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint6
 	if (usable >= PAGE_BYTES && (usable + CHUNK_ALIGN) % PAGE_BYTES == 0 && spare < PAGE_BYTES)
 		spare = PAGE_BYTES;
 	return wanted <= usable && usable - wanted <= spare;
+}
+
+bool inferred_is_close_to(
+	const struct inferring *inferring, const struct fact *fact, uint64_t usable)
+{
+	bool is_aligned = fact->align > CHUNK_ALIGN && fact->size < usable;
+	if (is_aligned && usable - fact->size <= ALIGNED_SPARE)
+		return true;
+	return inferred_is_close(inferring, fact->size, usable);
 }
 
 /* Words of an array's elements, one behind the other, without those of the first `from`. What an
@@ -165,8 +178,7 @@ static enum form form_of(
 	if (!fact->size || fact->size > usable)
 		return FORM_NONE;
 	bool is_plain = !type_has_members(of);
-	if (!is_plain &&
-		(inferred_is_close(f, fact->size, usable) || has_open_end(f->types, type))) {
+	if (!is_plain && (inferred_is_close_to(f, fact, usable) || has_open_end(f->types, type))) {
 		uint64_t words = fact->size / 8;
 		uint64_t own = words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;

@@ -48,11 +48,12 @@ static bool can_be(struct inferring *f, uint32_t type, const struct heap_class *
 {
 	uint32_t element;
 	uint64_t at, size = types_get(f->types, type)->size;
-	if (size > of->key.size || !(inferred_is_close(f, size, of->key.size) ||
-					   types_open_end(f->types, type, &element, &at, NULL)))
-		return false;
 	struct fact *fact = inferred_fact(f, type);
-	return fact && inferred_is_single(f, type, of->key.size, of->key.pointers) &&
+	if (size > of->key.size || !fact ||
+		!(inferred_is_close_to(f, fact, of->key.size) ||
+			types_open_end(f->types, type, &element, &at, NULL)))
+		return false;
+	return inferred_is_single(f, type, of->key.size, of->key.pointers) &&
 	       inferred_can_be_pointers(f, of, of->example, fact->map.pointers & ~fact->map.code);
 }
 

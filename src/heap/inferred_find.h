@@ -23,6 +23,7 @@ struct fact {
 	const struct slot *words[CLASS_WORDS];
 	struct word_map map;
 	uint64_t size;
+	uint32_t align;   /* what its declaration asks for; 0: nothing */
 	bool has_choices; /* of some of its slots numbers say whether they are there, or how much */
 	/* Of an array without an end at its end (`T x[]`) the elements, if these may have pointers,
 	 * and where they begin; TYPE_VOID: it has none. */
@@ -179,8 +180,8 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
  * block: a header, or what was put first into it. Arrays of bytes are pools if anything lies in
  * them (inferred_pools.h), and are not asked for it. */
 bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type);
-/* A block of which nothing was known is an array, a type of the heap's: its elements are followed
- * later. */
+/* A block of which nothing was known, or not whether it is one or several, is of a type of the
+ * heap's: what it points to is followed later. */
 void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type);
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
@@ -202,6 +203,9 @@ void inferred_claim_container(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
+/* The same of one of a type, which may ask for an alignment. */
+bool inferred_is_close_to(
+	const struct inferring *inferring, const struct fact *fact, uint64_t usable);
 /* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
  * HEAP_TYPE_NONE: it can't be. */
 uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);

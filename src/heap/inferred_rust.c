@@ -272,6 +272,25 @@ static void claim_trait(const struct claiming *c)
 		inferred_claim(c->f, block, type);
 }
 
+/* What was taken for an array, by a pointer that may lead to several, is one, too. */
+static void claim_box(const struct claiming *c)
+{
+	struct heap_types *types = &c->f->survey->types;
+	uint64_t offset;
+	uint32_t block = search_block_at(c->f->search, c->word, &offset);
+	if (block == SPACE_NONE || offset || !c->size ||
+		!inferred_is_close(c->f, c->size, search_block_size(c->f->search, block)))
+		return;
+	uint32_t known = heap_types_of_site(types, search_block_site(c->f->search, block));
+	const struct heap_type *of = known == HEAP_TYPE_NONE ? NULL : &types->types.data[known];
+	if (of && (of->kind != HEAP_TYPE_INFERRED || !of->is_array ||
+			  of->layout != c->slot->target || of->header))
+		return;
+	uint32_t type = inferred_single_type(c->f, c->slot->target, c->word);
+	if (type != HEAP_TYPE_NONE)
+		inferred_say_array(c->f, block, type);
+}
+
 void inferred_claim_container(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address)
 {
@@ -297,6 +316,9 @@ void inferred_claim_container(
 		break;
 	case RUST_TRAIT:
 		claim_trait(&c);
+		break;
+	case RUST_BOX:
+		claim_box(&c);
 		break;
 	default:
 		break;

@@ -24,6 +24,7 @@ enum rust_form {
 	RUST_SLICE,  /* a pointer and a number: &[T], Box<[T]>, Rc<[T]> */
 	RUST_STR,    /* the same of bytes, which are UTF-8: &str, Box<str> */
 	RUST_TRAIT,  /* a pointer and a table of functions: &dyn T, Box<dyn T>, Rc<dyn T> */
+	RUST_BOX,    /* a pointer to one T: Box<T> of what has no members */
 };
 
 /* Offsets in the object; UINT32_MAX: it has no such word. */

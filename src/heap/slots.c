@@ -63,6 +63,9 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 	const struct type of = *types_get(f->types, target);
 	if (rust_is_leaf(&of))
 		slot.internal = rust_internal_of_leaf(f->types, &of);
+	/* Structures are one without being told. */
+	if (types_get(f->types, number)->is_box && !type_has_members(&of))
+		slot.container = (struct slot_container){.form = RUST_BOX, .type = number};
 	take_slot(f, &slot);
 }
 

@@ -88,6 +88,9 @@ struct type {
 	bool is_declared; /* its members are described nowhere at hand */
 	bool is_c;        /* `struct` belongs to its name */
 	bool is_rust;     /* of structures, unions and enumerations: written in Rust */
+	bool is_box;      /* of a pointer: Rust's Box, which leads to one thing, never to several */
+	uint32_t align;   /* of structures, unions and classes: what the declaration asks for, in
+			   * bytes; 0: nothing */
 	/* Of a structure that is one of several things, beside its members; NULL: of others. */
 	const struct type_variant *variants;
 	uint32_t variant_count;

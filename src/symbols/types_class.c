@@ -261,6 +261,7 @@ uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 		return types_stand_for(types, die, types_of_die(types, &whole));
 	type.is_declared = is_declared;
 	type.size = entry_number(die, DW_AT_byte_size, 0);
+	type.align = (uint32_t)entry_number(die, DW_AT_alignment, 0);
 	int line = 0;
 	struct type_key key = {.name = type.name, .size = type.size, .tag = (uint32_t)tag};
 	if (dwarf_decl_line(die, &line) == 0)

@@ -105,11 +105,16 @@ static uint32_t read_number(struct types *types, Dwarf_Die *die)
 	return *same = types_make(types, die, &type);
 }
 
+static const char box[] = "alloc::boxed::Box<";
+
 /* What it points to is read when somebody asks. */
 static uint32_t read_pointer(struct types *types, Dwarf_Die *die, enum type_kind kind)
 {
+	const char *name = dwarf_diename(die);
 	uint32_t number = types_make(types, die,
-		&(struct type){.kind = kind, .size = entry_number(die, DW_AT_byte_size, 8)});
+		&(struct type){.kind = kind,
+			.size = entry_number(die, DW_AT_byte_size, 8),
+			.is_box = name && !strncmp(name, box, sizeof(box) - 1)});
 	if (number != TYPE_VOID && !entry_type(die, &types->made.data[number].target))
 		types->made.data[number].target.addr = NULL;
 	return number;

@@ -34,7 +34,8 @@ bool heap_contents_read(
 }
 
 /* The value of what lies at an address. */
-static void add_at(struct heap_values *v, uint32_t type, uint64_t address, struct text *text)
+static void add_at(
+	struct heap_values *v, uint32_t type, uint64_t address, unsigned depth, struct text *text)
 {
 	uint64_t size = types_get(v->types, types_plain(v->types, type))->size;
 	size_t wanted = (size_t)min(size, (uint64_t)ELEMENT_BYTES_MOST);
@@ -51,7 +52,7 @@ static void add_at(struct heap_values *v, uint32_t type, uint64_t address, struc
 		.elements = min(v->elements, (size_t)INNER_ELEMENTS),
 		.most = v->most,
 		.is_short = true,
-		.depth = v->depth + 1};
+		.depth = depth};
 	inner.len = address_space_read(v->survey->heap.space, address, bytes, wanted);
 	if (inner.len < wanted)
 		text_add_char(text, '?');
@@ -86,7 +87,7 @@ static void put_json_at(struct adding *a, const char *key, uint32_t type, uint64
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_at(a->values, type, address, &text);
+	add_at(a->values, type, address, a->values->depth + 1, &text);
 	if (key)
 		json_put_string(a->json, key, text.data ? text.data : "");
 	else
@@ -110,10 +111,11 @@ static bool take(void *context, uint64_t number, uint32_t type, uint64_t address
 	} else {
 		text_add(a->text, number ? ", " : "");
 		add_at(a->values, a->are_pairs ? a->parts[0] : type, address + a->offsets[0],
-			a->text);
+			a->values->depth + 1, a->text);
 		if (a->are_pairs) {
 			text_add(a->text, ": ");
-			add_at(a->values, a->parts[1], address + a->offsets[1], a->text);
+			add_at(a->values, a->parts[1], address + a->offsets[1],
+				a->values->depth + 1, a->text);
 		}
 	}
 	return !a->text || !a->text->failed;
@@ -179,7 +181,10 @@ static void add_one(struct heap_values *v, const struct contents *c, struct text
 	if (c->type == TYPE_VOID)
 		return;
 	text_add(text, c->is_type_told ? " " : "");
-	add_at(v, c->type, c->address, text);
+	/* What is there is a part of it, which is no further step inside, unless it lies elsewhere.
+	 */
+	bool is_part = v->depth && strcmp(c->what, "any") != 0;
+	add_at(v, c->type, c->address, v->depth + !is_part, text);
 }
 
 void heap_contents_add(struct heap_values *v, const struct contents *c, struct text *text)
@@ -187,7 +192,10 @@ void heap_contents_add(struct heap_values *v, const struct contents *c, struct t
 	bool was_short = v->is_short;
 	switch (c->kind) {
 	case CONTENTS_TEXT:
-		heap_values_add_text(v, c->address, c->count, text);
+		if (c->unit > 1)
+			heap_values_add_wide_text(v, c->address, c->count, c->unit, text);
+		else
+			heap_values_add_text(v, c->address, c->count, text);
 		break;
 	case CONTENTS_BITS:
 		add_bits(v, c, text);

@@ -294,6 +294,32 @@ void heap_values_add_text(
 		text_printf(text, " (%" PRIu64 " bytes)", len);
 }
 
+void heap_values_add_wide_text(struct heap_values *values, uint64_t address, uint64_t len,
+	uint32_t unit, struct text *text)
+{
+	uint8_t bytes[4 * TEXT_MOST];
+	size_t shown = len < TEXT_MOST ? (size_t)len : TEXT_MOST;
+	if (address_space_read(values->survey->heap.space, address, bytes, shown * unit) !=
+		shown * unit) {
+		text_printf(text, "{0x%" PRIx64 ", %" PRIu64 " characters}", address, len);
+		return;
+	}
+	text_add_char(text, '"');
+	for (size_t i = 0; i < shown; i++) {
+		uint32_t character = 0;
+		memcpy(&character, bytes + i * unit, unit);
+		if (character < 0x80)
+			add_character((unsigned char)character, text);
+		else
+			text_printf(text,
+				character > UINT16_MAX ? "\\U%08" PRIx32 : "\\u%04" PRIx32,
+				character);
+	}
+	text_add_char(text, '"');
+	if (shown < len)
+		text_printf(text, "… (%" PRIu64 " characters)", len);
+}
+
 #define MEMBERS_SHOWN 8u
 
 /* A structure in a container: "{1, 2.5}". */
@@ -308,7 +334,7 @@ static void add_members(
 		uint32_t plain = types_plain(v->types, member->type);
 		const struct type *of = types_get(v->types, plain);
 		if (member->kind == MEMBER_VIRTUAL_BASE || member->kind == MEMBER_VTABLE ||
-			(type_has_members(of) && !of->member_count))
+			(type_has_members(of) && !of->member_count && !of->variant_count))
 			continue;
 		if (shown == MEMBERS_SHOWN) {
 			text_add(text, ", …");

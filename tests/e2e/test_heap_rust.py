@@ -16,7 +16,8 @@ PROGRAMS = sorted(p for p in (hw.TARGETS / "heaps").glob("heap_rust_*_O*") if p.
 # Beside those that the program names one by one.
 TABLES = {
     "HashMap<u64, String> table": 1, "HashMap<u8, u16> table": 1, "HashSet<u32> table": 1,
-    "HashMap<u64, Box<rust::Removed>> table": 1, "VecDeque<Box<rust::Live>> buffer": 1}
+    "HashMap<u64, Box<rust::Removed>> table": 1, "VecDeque<Box<rust::Live>> buffer": 1,
+    "rust::Aligned": 20}
 NODES = ("BTreeMap<u32, String> leaf node", "BTreeMap<u32, String> node with edges", "BTreeSet<u64> leaf node",
          "BTreeSet<u64> node with edges")
 VALUES = {
@@ -69,6 +70,8 @@ def check_values(program, account, core):
     hw.need(found["ring"]["contents"]["count"] == 6, f"{found['ring']}")
     hw.need(found["tagged"]["value"] == "Small {87}" or found["tagged"]["value"].startswith("Small {"), f"{found['tagged']}")
     hw.need(found["some"]["value"].startswith("Some {0x"), f"{found['some']}")
+    hw.need(found["inner"]["value"].startswith("Some {Some {0x"), f"{found['inner']}")
+    hw.need(found["trees"]["value"] == '[3]{Leaf {1}, Text {"in a tree"}, Empty}', f"{found['trees']}")
 
 
 @tests.test

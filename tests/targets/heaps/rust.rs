@@ -90,7 +90,16 @@ pub struct Held {
     whole_of: Vec<u64>,
     arena: *mut u8,
     in_arena: &'static InArena,
+    number: Box<u64>,
+    boxed_box: Box<Box<i32>>,
+    inner: Option<Option<Box<u16>>>,
+    trees: Vec<Tree>,
+    aligned: Vec<Box<Aligned>>,
 }
+
+/// An allocator that cuts it out of a larger block leaves a little behind it.
+#[repr(align(128))]
+pub struct Aligned(#[allow(dead_code)] [u64; 48]);
 
 /// What is leaked has no owner but a slice.
 #[allow(dead_code)]
@@ -186,7 +195,16 @@ fn make() -> Box<Held> {
         whole_of: vec![5; 20],
         arena: std::ptr::null_mut(),
         in_arena: fill_arena(unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(ARENA_BYTES, 16).unwrap()) }),
+        number: Box::new(5),
+        boxed_box: Box::new(Box::new(-6)),
+        inner: Some(Some(Box::new(7))),
+        trees: vec![Tree::Leaf(1), Tree::Text("in a tree".to_string()), Tree::Empty],
+        aligned: Vec::new(),
     });
+    for i in 0..20 {
+        held.aligned.push(Box::new(Aligned([i; 48])));
+        std::mem::forget(vec![1u8; 40 * (i as usize % 5 + 1)]);
+    }
     held.whole = unsafe { std::slice::from_raw_parts(held.whole_of.as_ptr(), 20) };
     held.arena = unsafe { (held.in_arena as *const InArena as *mut u8).sub(64 + (IN_ARENA - 1) * 72) };
     held.numbers.extend(0..60);
@@ -276,7 +294,7 @@ fn tell(held: &Box<Held>, account: &mut Account) {
     for (_, one) in held.tree_map.iter() {
         account.tell(one.as_ptr(), one.capacity(), "String buffer");
     }
-    account.tell(&**held.some.as_ref().unwrap() as *const [u64; 41], 41 * 8, "u64 [41][]");
+    account.tell(&**held.some.as_ref().unwrap() as *const [u64; 41], 41 * 8, "u64 [41]");
     let some_text = held.some_text.as_ref().unwrap();
     account.tell(some_text.as_ptr(), some_text.capacity(), "String buffer");
     if let Tree::Pair(left, right) = &held.tree {
@@ -298,6 +316,13 @@ fn tell(held: &Box<Held>, account: &mut Account) {
     }
     account.tell(&*held.wide as *const u128 as *const u8, 16, "u128");
     account.tell(held.leaked_numbers.as_ptr(), 36, "u32[]");
+    account.tell(&*held.number as *const u64, 8, "u64");
+    account.tell(&*held.boxed_box as *const Box<i32>, 8, "i32 *");
+    account.tell(&**held.boxed_box as *const i32, 4, "i32");
+    account.tell(&**held.inner.as_ref().unwrap().as_ref().unwrap() as *const u16, 2, "u16");
+    if let Tree::Text(text) = &held.trees[1] {
+        account.tell(text.as_ptr(), text.capacity(), "String buffer");
+    }
     account.tell(held.whole.as_ptr(), 160, "Vec<u64> buffer");
     account.tell(held.arena, ARENA_BYTES, "pool of rust::InArena");
     let mut next = Some(held.in_arena);

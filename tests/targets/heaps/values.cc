@@ -77,6 +77,9 @@ struct Held {
 	std::shared_ptr<Point> shared;
 	std::weak_ptr<Point> weak;
 	std::atomic<int> atomic;
+	std::wstring wide, short_wide, no_wide;
+	std::u16string of_16;
+	std::u32string_view of_32;
 };
 
 static Held *held;
@@ -89,6 +92,10 @@ int main(int argc, char **argv)
 	held->text = "short";
 	held->long_text = std::string(200, 'x') + "end";
 	held->view = std::string_view(held->text).substr(1, 3);
+	held->wide = std::wstring(70, L'w');
+	held->short_wide = L"\u20ac1";
+	held->of_16 = u"a text of 16 bits each";
+	held->of_32 = U"32 \U0001f600";
 	for (int i = 0; i < 20; i++) {
 		held->ids.push_back(i * i);
 		held->deque.push_back(i);

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What blocks are called, and what objects hold: of programs that were nearly taken for others."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+from heaps import ask  # noqa: E402
+
+tests = hw.Tests()
+
+
+@contextmanager
+def running(name):
+    """The process number, and what the program printed before "ready"."""
+    program = subprocess.Popen([hw.ANSWERS / name], stdout=subprocess.PIPE, env=hw.clean_environment())
+    try:
+        yield str(program.pid), [line.decode().strip() for line in iter(program.stdout.readline, b"ready\n")]
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+def counts_of(pid):
+    return {row["name"]: row["blocks"] for row in ask("heap", "--json", pid, "types", "--limit", "1000")["types"]}
+
+
+@tests.test
+def strings(_):
+    """libc++'s, in both orders of their words, whatever stands beside them"""
+    for name in ("strings_of_libcxx", "strings_of_libcxx_turned"):
+        with running(name) as (pid, texts):
+            blocks = {b["address"]: b["type"] for b in ask("heap", "--json", pid, "blocks", "--used", "--limit", "1000")["blocks"]}
+            (shown,) = ask("heap", "--json", pid, "show", "Table")["blocks"]
+        wrong = {blocks[text] for text in texts} - {"std::string buffer"}
+        hw.need(len(texts) == 6 and not wrong, f"{name}: {len(texts)} texts, {wrong}")
+        found = {m["name"]: m.get("value") for m in shown["members"]}
+        hw.need(found["brief"] == '"twenty-two characters."' and found["none"] == '""', f"{name}: {found}")
+        hw.need(found["longest"] == '"a text that is too long for the string itself"', f"{name}: {found}")
+
+
+@tests.test
+def aligned(_):
+    """objects that ask for an alignment, with what an allocator leaves behind them"""
+    with running("asks_alignment") as (pid, _texts):
+        found = counts_of(pid)
+    hw.need(found.get("Line") == 40 and found.get("std::vector buffer of Element") == 8, f"{found}")
+
+
+tests.main()
