@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "heap/asked.h"
+#include "heap/cxx.h"
 #include "heap/inferred_find.h"
 
 /* Members at the beginning of one type, and those of these. */
@@ -52,11 +53,47 @@ static bool is_larger_than(struct types *types, uint32_t type, uint32_t class)
 	       begins_with(types, type, class, false, 0, &steps);
 }
 
+static bool is_called(const struct type *type, const char *plain)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	if (type->name)
+		cxx_add_plain_name(&name, type->name);
+	return name.data && !strcmp(name.data, plain);
+}
+
+/* The same as begins_with() of a class that nothing at hand describes, by its name: compilers leave
+ * that to the library which has the class's functions. */
+static bool begins_with_name(struct types *types, uint32_t type, const char *plain, bool is_member,
+	unsigned depth, unsigned *steps)
+{
+	struct type of = *types_get(types, types_plain(types, type));
+	if (depth > TYPES_DEPTH_MAX || ++*steps > STEPS_MOST)
+		return false;
+	if (of.is_declared)
+		return is_member && is_called(&of, plain);
+	if (of.kind == TYPE_ARRAY)
+		return begins_with_name(types, of.target, plain, true, depth + 1, steps);
+	for (uint32_t i = 0; type_has_members(&of) && i < of.member_count; i++) {
+		const struct type_member *member = &of.members[i];
+		if (member->bits || member->kind > MEMBER_BASE || member->bit_size)
+			continue;
+		if (begins_with_name(types, member->type, plain,
+			    is_member || member->kind == MEMBER_PLAIN, depth + 1, steps))
+			return true;
+	}
+	return false;
+}
+
 bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type)
 {
 	const struct heap_type *of = &inferring->survey->types.types.data[known];
-	return of->kind == HEAP_TYPE_CXX && of->layout != TYPE_VOID && !of->is_array &&
-	       is_larger_than(inferring->types, type, of->layout);
+	unsigned steps = 0;
+	if (of->kind != HEAP_TYPE_CXX || of->is_array)
+		return false;
+	return of->layout != TYPE_VOID
+		       ? is_larger_than(inferring->types, type, of->layout)
+		       : begins_with_name(inferring->types, type, of->name, false, 0, &steps);
 }
 
 /* Blocks of classes that are one group, whose object is smaller than they are. */

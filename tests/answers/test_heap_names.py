@@ -52,4 +52,13 @@ def aligned(_):
     hw.need(found.get("Line") == 40 and found.get("std::vector buffer of Element") == 8, f"{found}")
 
 
+@tests.test
+def larger(_):
+    """structures that begin with an object of a library's class, which their own module only declares"""
+    with running("begins_with_library") as (pid, _texts):
+        found = counts_of(pid)
+    wanted = {"Log": 4, "Arena": 1, "std::pmr::monotonic_buffer_resource": 1, "std::vector buffer of int": 4}
+    hw.need(found.items() >= wanted.items(), f"{found}")
+
+
 tests.main()
