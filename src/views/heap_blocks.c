@@ -60,8 +60,12 @@ static void fill_cell(const struct survey *s, const struct chosen_block *found, 
 		ret->text = used ? kinds[search_kind(s->search, found->number)] : NULL;
 		break;
 	default:
-		ret->text =
-			used ? s->types.types.data[survey_type_of(s, found->number)].name : NULL;
+		if (used) {
+			const struct heap_type *type =
+				&s->types.types.data[survey_type_of(s, found->number)];
+			ret->text = type->name;
+			ret->is_makeshift = type->kind == HEAP_TYPE_GROUP;
+		}
 	}
 }
 

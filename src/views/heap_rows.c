@@ -197,6 +197,13 @@ struct order {
 	const void *context;
 };
 
+/* Names come first, whichever way they are sorted. */
+static unsigned lateness(const struct rows_cell *cell)
+{
+	bool is_empty = !cell->text || !*cell->text;
+	return is_empty ? 2 : cell->is_makeshift;
+}
+
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct order *order = context;
@@ -208,7 +215,11 @@ static int compare(const void *a, const void *b, void *context)
 	int result = 0;
 	if (of_x.is_unknown != of_y.is_unknown)
 		return of_x.is_unknown ? 1 : -1;
-	if (rows->columns[rows->sort].kind == ROWS_TEXT)
+	bool is_text = rows->columns[rows->sort].kind == ROWS_TEXT;
+	unsigned late_x = is_text ? lateness(&of_x) : 0, late_y = is_text ? lateness(&of_y) : 0;
+	if (late_x != late_y)
+		return late_x < late_y ? -1 : 1;
+	if (is_text)
 		result = strcmp(of_x.text ? of_x.text : "", of_y.text ? of_y.text : "");
 	else
 		result = (of_x.number > of_y.number) - (of_x.number < of_y.number);

@@ -23,8 +23,10 @@ struct rows_column {
 
 struct rows_cell {
 	uint64_t number;
-	const char *text; /* of ROWS_TEXT; NULL: it has none */
-	bool is_unknown;  /* fits nothing, and comes last */
+	const char *text;  /* of ROWS_TEXT; NULL: it has none */
+	bool is_unknown;   /* fits nothing, and comes last */
+	bool is_makeshift; /* the text only stands for a name that nobody knows: comes behind names
+			    */
 };
 
 /* The words of a user: "bytes>=1m", "type=node*", "state!=free", "type~string". */

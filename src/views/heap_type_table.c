@@ -69,6 +69,7 @@ static void cell_of(const void *context, size_t row, unsigned column, struct row
 		break;
 	default:
 		ret->text = type->name;
+		ret->is_makeshift = type->kind == HEAP_TYPE_GROUP;
 	}
 }
 

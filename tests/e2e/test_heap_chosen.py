@@ -74,6 +74,14 @@ def order_and_counts(folder):
     need([b["address"] for b in found], [b["address"] for b in by_size], "by size")
     found = ask("core", "--json", core, "blocks", "--sort", "-address", "--limit", "3")["blocks"]
     need([b["address"] for b in found], [b["address"] for b in everything[:-4:-1]], "from the end")
+    # What nothing names, and what has no type, comes behind all names.
+    for turned in ("", "-"):
+        found = ask("core", "--json", core, "blocks", f"--sort={turned}type")["blocks"]
+        late = [2 if not b.get("type") else int(b["type"][0].isdigit()) for b in found]
+        need(late, sorted(late), "names first")
+        need({0, 1, 2} - set(late), set(), "all kinds of rows")
+        names = [b["type"] for b, is_late in zip(found, late) if not is_late]
+        need(names, sorted(names, reverse=bool(turned)), "names in order")
     found = ask("core", "--json", core, "blocks", "--used", "--sort", "size", "--limit", "2")
     used = [b for b in everything if b["state"] == "used"]
     need(found["matched"]["blocks"], len(used), "matched beyond the limit")
