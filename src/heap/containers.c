@@ -60,7 +60,8 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 	if (size >= MAPPED_FROM && spare < SPARE_MAPPED)
 		spare = SPARE_MAPPED;
 	/* Elements that ask for an alignment are of multiples of it. */
-	if (!((search_block_address(f->search, block) | wanted) % ALIGNED_LEAST))
+	if (wanted <= size && size - wanted > spare && wanted % ALIGNED_LEAST == 0 &&
+		search_block_address(f->search, block) % ALIGNED_LEAST == 0)
 		spare += SPARE_ALIGNED;
 	return wanted <= size && size - wanted <= spare;
 }
