@@ -15,6 +15,8 @@ static const struct {
 	{"std::_Rb_tree<", "std::_Rb_tree_node<", "", "std::_Rb_tree_node_base", 1, false},
 	{"std::__cxx11::_List_base<", "std::_List_node<", "", "std::__detail::_List_node_base", 0,
 		false},
+	/* Before C++11. */
+	{"std::_List_base<", "std::_List_node<", "", "std::__detail::_List_node_base", 0, false},
 	{"std::_Hashtable<", "std::__detail::_Hash_node<", ", true",
 		"std::__detail::_Hash_node_base", 1, false},
 	{"std::_Hashtable<", "std::__detail::_Hash_node<", ", false",

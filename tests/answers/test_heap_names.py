@@ -61,4 +61,13 @@ def larger(_):
     hw.need(found.items() >= wanted.items(), f"{found}")
 
 
+@tests.test
+def old_lists(_):
+    """nodes of std::list before C++11, which have no count to agree with, are no others'"""
+    with running("old_lists") as (pid, _texts):
+        found = counts_of(pid)
+    wanted = {"std::_List_node<int>": 10, "std::_List_node<std::string>": 10, "std::_Fwd_list_node<std::string>": 10}
+    hw.need(found.items() >= wanted.items(), f"{found}")
+
+
 tests.main()
