@@ -420,7 +420,9 @@ struct error *follow_step(struct follow *follow, const char *member, bool repeat
 	/* What is new in `from` is gone along as well, if it repeats. */
 	for (size_t i = 0; i < from.places.len && !follow->failed; i++) {
 		struct follow_place place = from.places.data[i];
-		has_any |= go(into, &place, member);
+		bool has = go(into, &place, member);
+		has_any |= has;
+		follow->memberless += !has;
 	}
 	if (!has_any && from.places.len && !follow->failed)
 		error = no_member(follow, &from.places, member);

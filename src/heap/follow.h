@@ -26,7 +26,10 @@ struct follow {
 	uint64_t outside;        /* … and to what is no block in use */
 	uint64_t broken; /* containers, and what is too deep inside of others, that could not all be
 			    read */
-	bool failed;     /* no memory */
+	/* Objects that ended it before its last step: they have no such member, or nothing says
+	 * what they are. */
+	uint64_t memberless;
+	bool failed; /* no memory */
 };
 
 /* The survey's types are known (heap_layouts_open()). */

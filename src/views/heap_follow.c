@@ -36,6 +36,10 @@ static void add_sums(
 		text_add_counted(out, f->outside,
 			"pointer on the way leads to what is no block in use\n",
 			"pointers on the way lead to what is no block in use\n");
+	if (f->memberless)
+		text_add_counted(out, f->memberless,
+			"object on the way has no such member, or is of no known type\n",
+			"objects on the way have no such member, or are of no known type\n");
 	if (f->broken)
 		text_add_counted(out, f->broken,
 			"container on the way could not be read to its end\n",
@@ -116,6 +120,7 @@ static void write_json(const struct heap_page *page, const struct follow *f, uin
 	heap_matched_put(&json, table->blocks, table->bytes);
 	json_put_u64(&json, "nulls", f->nulls);
 	json_put_u64(&json, "outside", f->outside);
+	json_put_u64(&json, "memberless", f->memberless);
 	json_put_u64(&json, "broken", f->broken);
 	json_key(&json, "types");
 	json_array_begin(&json);

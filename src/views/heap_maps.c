@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/map_kinds.h"
+#include "views/heap_notes.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
 
@@ -268,7 +269,7 @@ static void write_json(const struct tables *t, size_t limit, const struct sink *
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, t->survey);
 	json_key(&json, "kinds");
 	json_array_begin(&json);
 	for (unsigned i = 0; i < MAP_KINDS; i++) {

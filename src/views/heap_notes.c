@@ -24,14 +24,38 @@ void heap_damage_describe(const struct heap_damage *damage, struct text *out)
 			damage->before, damage->before_size);
 }
 
+/* What a core itself lacks. */
+static void put_core(struct json *json, const struct address_space *space)
+{
+	const struct core_file *core = &space->core;
+	if (space->is_live)
+		return;
+	if (core->missing_bytes || core->unpacked_cut)
+		json_string(json, "core-cut");
+	if (core->notes_damaged || core->overlapping)
+		json_string(json, "core-damaged");
+	if (address_space_lacks_private(space))
+		json_string(json, "no-private-memory");
+}
+
 void heap_limits_put(struct json *json, const struct survey *survey)
 {
 	json_key(json, "partial");
 	json_array_begin(json);
+	put_core(json, survey->heap.space);
 	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
 		if (survey_has_reached(survey, limit))
 			json_string(json, survey_limit_name(limit));
 	}
+	json_array_end(json);
+}
+
+void heap_memory_document_put(struct json *json, const struct address_space *space)
+{
+	json_put_string(json, "schema", "heapwise.heap/1");
+	json_key(json, "partial");
+	json_array_begin(json);
+	put_core(json, space);
 	json_array_end(json);
 }
 

@@ -11,7 +11,7 @@
  * over". */
 void heap_damage_describe(const struct heap_damage *damage, struct text *out);
 
-/* Adds "partial": names of the bounds that were reached. */
+/* Adds "partial": names of what the core lacks, and of the bounds that were reached. */
 void heap_limits_put(struct json *json, const struct survey *survey);
 
 /* Adds "damage": an array of places. */
@@ -20,5 +20,8 @@ void heap_damage_put(struct json *json, const struct survey *survey);
 /* Adds what a document of one verb about blocks begins with, in an open object: "schema",
  * "partial" and "damage". */
 void heap_document_put(struct json *json, const struct survey *survey);
+
+/* The same without "damage", of a verb that rests on memory alone and not on blocks. */
+void heap_memory_document_put(struct json *json, const struct address_space *space);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "heap/python_content.h"
+#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/json_parts.h"
 
@@ -10,13 +11,13 @@
 static const struct python_limits limits = {
 	.items = 100, .characters = 1000, .depth = 4, .bytes = 64u << 10};
 
-static void write_json(uint64_t object, const char *type, const struct text *content, bool cut,
-	const struct sink *sink)
+static void write_json(const struct survey *survey, uint64_t object, const char *type,
+	const struct text *content, bool cut, const struct sink *sink)
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, survey);
 	json_key(&json, "python");
 	json_object_begin(&json);
 	json_put_hexadecimal(&json, "address", object, true);
@@ -61,7 +62,7 @@ struct error *heap_python_write(
 	python_describe(python, object, &limits, &content, &cut);
 	struct error *error = content.failed ? error_no_memory() : NULL;
 	if (!error && page->json) {
-		write_json(object, type, &content, cut, sink);
+		write_json(page->survey, object, type, &content, cut, sink);
 	} else if (!error) {
 		text_add_shown(&out, type, 200);
 		text_printf(&out, " at 0x%" PRIx64 "\n", object);

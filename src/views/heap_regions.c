@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "views/heap_notes.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES (256u << 10)
@@ -42,8 +43,9 @@ static void end_row(struct out *out)
 		out->stopped = true;
 }
 
-static void begin(struct out *out, const struct region_options *options, const struct sink *sink,
-	struct json *json, const char *member)
+static void begin(struct out *out, const struct address_space *space,
+	const struct region_options *options, const struct sink *sink, struct json *json,
+	const char *member)
 {
 	*out = (struct out){.sink = sink,
 		.json = options->json ? json : NULL,
@@ -53,7 +55,7 @@ static void begin(struct out *out, const struct region_options *options, const s
 		return;
 	json_init(json, sink->write, sink->ctx);
 	json_object_begin(json);
-	json_put_string(json, "schema", "heapwise.heap/1");
+	heap_memory_document_put(json, space);
 	json_key(json, member);
 	json_array_begin(json);
 }
@@ -142,7 +144,7 @@ struct error *heap_hexdump_write(const struct address_space *space,
 		return error_no_memory();
 	if (!address_space_read(space, at, piece, 1))
 		return error_create(ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", at);
-	begin(&out, options, sink, &json, "lines");
+	begin(&out, space, options, sink, &json, "lines");
 	bool ended = false;
 	while (at < options->end && out.left && !out.stopped && !ended) {
 		uint64_t left = options->end - at;
@@ -257,7 +259,7 @@ struct error *heap_strings_write(const struct address_space *space,
 			ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", options->start);
 	if (!piece)
 		return error_no_memory();
-	begin(&out, options, sink, &json, "strings");
+	begin(&out, space, options, sink, &json, "strings");
 	for (size_t i = 0; i < space->maps.maps.len; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		uint64_t start = options->start == UINT64_MAX || map->start > options->start

@@ -13,6 +13,7 @@
 #include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "views/heap_contents_view.h"
+#include "views/heap_notes.h"
 #include "views/heap_show_parts.h"
 #include "views/json_parts.h"
 
@@ -444,7 +445,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 			sink);
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, page->survey);
 	struct error *error = NULL;
 	if (block == SPACE_NONE) {
 		error = put_blocks(&s, types, layout);

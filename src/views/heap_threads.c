@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "heap/python_frames.h"
 #include "heap/stacks.h"
+#include "views/heap_notes.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
 
@@ -129,7 +130,7 @@ struct error *heap_threads_write(const struct address_space *space, struct heap_
 	if (as_json) {
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		json_put_string(&json, "schema", "heapwise.heap/1");
+		heap_memory_document_put(&json, space);
 		json_key(&json, "threads");
 		json_array_begin(&json);
 	}

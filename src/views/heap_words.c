@@ -14,6 +14,7 @@
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_layout_view.h"
+#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -208,7 +209,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_init(&json, sink->write, sink->ctx);
 	w->json = &json;
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.heap/1");
+	heap_document_put(&json, s);
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
 	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);

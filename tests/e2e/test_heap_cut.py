@@ -62,6 +62,22 @@ def strings_of_what_is_left(folder):
         raise hw.Failure(f"{missing}: {ended}")
 
 
+@tests.test
+def each_document(folder):
+    """What each verb says as JSON of a core that is cut off names that; of the whole core none does"""
+    core = saved(folder)
+    data = core.read_bytes()
+    cut = folder / "cut"
+    cut.write_bytes(data[:max(offset for _, _, offset, in_file, _ in segments(data) if in_file)])
+    block = ask("core", "--json", cut, "blocks", "--used", "--limit", "1")["blocks"][0]["address"]
+    for verb in ((), ("types",), ("blocks",), ("alone",), ("dominators",), ("fragmentation",), ("maps",), ("threads",),
+                 ("strings",), ("hexdump", block), ("why", block), ("block", block), ("find", block)):
+        for path, partial in ((cut, True), (core, False)):
+            said = ask("core", "--json", path, *verb)
+            hw.need("partial" in said, f"{verb} has no partial")
+            hw.need(("core-cut" in said["partial"]) == partial, f"{verb} of {path.name}: {said}")
+
+
 def claims(core, folder):
     """Copies of a core in which one segment says that it is of terabytes: (name, file, said, its strings are the core's)."""
     data = core.read_bytes()

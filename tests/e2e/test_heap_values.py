@@ -210,6 +210,8 @@ def walks(folder):
     last = hex(nodes[-1])
     hw.need(follow(f"{last}.next*")["objects"] == 3000, "the list's nodes")
     hw.need(follow(f"{last}.next.next")["objects"] == 1, "the third")
+    ends = follow("node.name*")
+    hw.need((found["memberless"], ends["memberless"]) == (0, 3000), f"texts have no name: {ends['memberless']}")
     third = follow(f"{last}.next.next", "--list")["blocks"]
     hw.need(third[0]["address"] == hex(nodes[-3]), f"{third}")
     hw.need(follow(f"{last}.next*.name", "--list")["matched"]["blocks"] == 3000, "the list's names")
