@@ -3,7 +3,7 @@
 #ifndef FUZZ_CHECK_QUERIES_H
 #define FUZZ_CHECK_QUERIES_H
 
-#include "sources/input.h"
+#include "sources/recording/input.h"
 #include "sources/source.h"
 
 struct asked {

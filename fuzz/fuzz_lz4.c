@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "process/core_lz4.h"
+#include "process/cores/core_lz4.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

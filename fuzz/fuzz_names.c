@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/names_file.h"
+#include "symbols/names/names_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

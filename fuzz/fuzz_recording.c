@@ -12,7 +12,7 @@
 #include "check_model.h"
 #include "check_queries.h"
 #include "format/hpw.h"
-#include "sources/hpw.h"
+#include "sources/recording/hpw.h"
 #include "sources/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/recorder.h"
+#include "capture/recorder/recorder.h"
 
 #include "check_recording.h"
 

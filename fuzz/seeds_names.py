@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the seeds of fuzz_names.c: files of kept names (src/symbols/names_file.h), and what is none.
+"""Writes the seeds of fuzz_names.c: files of kept names (src/symbols/names/names_file.h), and what is none.
 
     fuzz/seeds_names.py       into seeds/names; checksums are left out, the harness makes them right
 """

@@ -6,8 +6,8 @@
  *
  * Which they are is a table (suppress_built_in.c): a stack fits or it does not. Of a stack only the
  * innermost frames count that are the system's own libraries', so that no entry spans code of
- * somebody else; what only debug files name is told without them (symbols/inner_names.h) or not
- * told, and what one stack has is bounded. Where somebody searched for leaks, blocks that were
+ * somebody else; what only debug files name is told without them (symbols/names/inner_names.h) or
+ * not told, and what one stack has is bounded. Where somebody searched for leaks, blocks that were
  * found lost are never a library's, and what `leaks` calls a library's is one here: all blocks of a
  * stack are, or none.
  */

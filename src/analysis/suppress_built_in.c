@@ -6,10 +6,10 @@
  * an entry that none of them needs.
  *
  * They are said by functions that the libraries export, and by those that can be told from these
- * (symbols/inner_names.h): the others have their names from debug files (libc6-dbg), which Valgrind
- * always has and users of ours do not, and answers may not depend on that. An entry whose function
- * also gives memory to its caller is of what others allocate that it calls. No entry spans code of
- * the program's: library_own.h shows it the libraries' own frames alone.
+ * (symbols/names/inner_names.h): the others have their names from debug files (libc6-dbg), which
+ * Valgrind always has and users of ours do not, and answers may not depend on that. An entry whose
+ * function also gives memory to its caller is of what others allocate that it calls. No entry spans
+ * code of the program's: library_own.h shows it the libraries' own frames alone.
  */
 #include <assert.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "capture/leak_check.h"
+#include "capture/leaks/leak_check.h"
 #include "format/shm.h"
 
 #define ASK_MAGIC 0x6b736177u

@@ -9,7 +9,7 @@
 #define CAPTURE_KEEP_H
 
 #include "base/error.h"
-#include "capture/mode.h"
+#include "capture/recorder/mode.h"
 #include "capture/writer.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #ifndef CAPTURE_LAUNCH_H
 #define CAPTURE_LAUNCH_H
 
-#include "capture/collector.h"
+#include "capture/collector/collector.h"
 
 #include <stdbool.h>
 #include <stddef.h>

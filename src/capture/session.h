@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "capture/ask.h"
-#include "capture/callers.h"
+#include "capture/collector/callers.h"
 #include "format/shm.h"
 
 #include <stdbool.h>

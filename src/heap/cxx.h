@@ -10,9 +10,9 @@
 #define HEAP_CXX_H
 
 #include "base/text.h"
-#include "heap/classes.h"
-#include "heap/names.h"
-#include "heap/types.h"
+#include "heap/survey/classes.h"
+#include "heap/survey/names.h"
+#include "heap/types/types.h"
 #include "symbols/types.h"
 
 /* Says what such classes of blocks are. */

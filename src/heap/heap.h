@@ -6,15 +6,15 @@
 #ifndef HEAP_HEAP_H
 #define HEAP_HEAP_H
 
-#include "heap/areas.h"
-#include "heap/glibc.h"
-#include "heap/go_spans.h"
-#include "heap/je_malloc.h"
-#include "heap/mi_malloc.h"
-#include "heap/ng_malloc.h"
-#include "heap/old_malloc.h"
-#include "heap/python.h"
-#include "heap/tc_malloc.h"
+#include "heap/allocators/glibc.h"
+#include "heap/allocators/go_spans.h"
+#include "heap/allocators/je_malloc.h"
+#include "heap/allocators/mi_malloc.h"
+#include "heap/allocators/ng_malloc.h"
+#include "heap/allocators/old_malloc.h"
+#include "heap/allocators/tc_malloc.h"
+#include "heap/blocks/areas.h"
+#include "heap/python/python.h"
 #include "process/address_space.h"
 
 struct heap {

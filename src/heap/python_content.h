@@ -8,7 +8,7 @@
 #define HEAP_PYTHON_CONTENT_H
 
 #include "base/text.h"
-#include "heap/python.h"
+#include "heap/python/python.h"
 
 struct python_limits {
 	size_t items;      /* of each container */

@@ -11,8 +11,8 @@
 #ifndef HEAP_PYTHON_FRAMES_H
 #define HEAP_PYTHON_FRAMES_H
 
-#include "heap/python.h"
-#include "heap/python_lines.h"
+#include "heap/python/python.h"
+#include "heap/python/python_lines.h"
 
 #define PYTHON_FRAMES_MAX 1024u
 

@@ -7,15 +7,15 @@
 #define HEAP_SURVEY_H
 
 #include "base/vec.h"
-#include "heap/classes.h"
 #include "heap/heap.h"
-#include "heap/interior.h"
 #include "heap/layouts.h"
-#include "heap/names.h"
-#include "heap/pools.h"
-#include "heap/roots.h"
-#include "heap/stack_places.h"
-#include "heap/types.h"
+#include "heap/survey/classes.h"
+#include "heap/survey/interior.h"
+#include "heap/survey/names.h"
+#include "heap/survey/roots.h"
+#include "heap/survey/stack_places.h"
+#include "heap/types/pools.h"
+#include "heap/types/types.h"
 #include "search/search.h"
 #include "search/space.h"
 

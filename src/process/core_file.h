@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "process/core_owner.h"
+#include "process/cores/core_owner.h"
 
 /* A piece of memory (PT_LOAD). Of [start, end) only the first file_bytes are in the core. */
 struct core_segment {

@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "process/restart.h"
+#include "process/live/restart.h"
 
 struct stopped_thread {
 	pid_t tid;

@@ -9,7 +9,7 @@
 #include "heap/survey.h"
 #include "model/joined.h"
 #include "model/model.h"
-#include "sources/input.h"
+#include "sources/recording/input.h"
 
 /*
  * The survey is typed and judged. `name` stands for the path. joined: of a survey that heap_join()

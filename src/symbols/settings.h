@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "symbols/fetch.h"
+#include "symbols/split/fetch.h"
 
 /* Where distributions put separate debug files. */
 #define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"

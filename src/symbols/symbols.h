@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "symbols/settings.h"
-#include "symbols/tried.h"
+#include "symbols/split/tried.h"
 
 struct symbols;
 

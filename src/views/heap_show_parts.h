@@ -35,7 +35,7 @@ static inline bool heap_show_is_string(const struct heap_layout *layout)
 	return layout->is_array && layout->type == TYPE_VOID;
 }
 
-/* Whether what lies in it is shown: that is a pool (heap/pools.h). */
+/* Whether what lies in it is shown: that is a pool (heap/types/pools.h). */
 static inline bool heap_show_is_pool(const struct heap_layout *layout)
 {
 	return !layout->is_array && layout->type == TYPE_VOID;

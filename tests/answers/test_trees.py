@@ -81,7 +81,7 @@ def children_that_leak_fail(folder):
         hw.need(ended.status == status, f"one of {lost} leaks: {ended}")
 
 
-SMALL_KEPT = 4  # as src/capture/small.h
+SMALL_KEPT = 4  # as src/capture/collector/small.h
 
 
 def script_of(folder, lines, name="script"):

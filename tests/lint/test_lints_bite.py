@@ -75,7 +75,7 @@ LAYERS = [
     ("src/base/error.c", GPL + "\tfputs(text, stderr);\n", 2, "stderr"),
     ("src/sources/hpw.c", GPL + '#include "views/text.h"\n', 2, "src/views"),
     ("src/sources/hpw.c", GPL + "#include <zstd.h>\n", 2, "zstd"),
-    ("src/views/text.c", GPL + '#include "sources/hpw.h"\n', 2, "src/sources"),
+    ("src/views/text.c", GPL + '#include "sources/recording/hpw.h"\n', 2, "src/sources"),
     ("src/views/text.c", GPL + '#include "heap/inner/text.h"\n', 2, "for itself"),
     ("src/cli/main.c", GPL + '#include "runtime/core/sys.h"\n', 2, "src/runtime"),
     ("tests/targets/malloc.c", GPL + '#include "base/error.h"\n', 2, "src/base"),

@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "sources/hpw_events.h"
+#include "sources/events/hpw_events.h"
 #include "sources/source.h"
 
 enum { HEAD_WORDS = 4, SHOWN_OF_A_SORT = 3 };

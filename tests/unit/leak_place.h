@@ -8,8 +8,8 @@
 
 #include <sys/mman.h>
 
-#include "capture/leak_heaps.h"
-#include "capture/leak_roots.h"
+#include "capture/leaks/leak_heaps.h"
+#include "capture/leaks/leak_roots.h"
 #include "lib/tap.h"
 
 #define MIB (1ull << 20)

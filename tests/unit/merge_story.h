@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-#include "capture/merge.h"
+#include "capture/recorder/merge.h"
 #include "unit/ring_image.h"
 
 #define HZ 1000000000u

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "model/build.h"
-#include "sources/hpw_file.h"
+#include "sources/recording/hpw_file.h"
 #include "sources/source.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)

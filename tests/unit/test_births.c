@@ -4,7 +4,7 @@
  * what comes behind is right by its events alone. Two recorders, one with a low limit, over the
  * same rings.
  */
-#include "capture/recorder.h"
+#include "capture/recorder/recorder.h"
 #include "format/hpw.h"
 #include "unit/read_part.h"
 #include "unit/ring_image.h"

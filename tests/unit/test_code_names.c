@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists of code as programs write them, and as they should not. */
-#include "capture/code_names.h"
+#include "capture/recorder/code_names.h"
 
 #include "base/text.h"
 #include "lib/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Column sets as bytes: FORMAT.md, "Columns". */
-#include "capture/columns.h"
+#include "capture/writer/columns.h"
 #include "lib/tap.h"
 
 CASE(layout, "count, then number and length of each column, then their data")

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
-#include "process/core_lz4.h"
+#include "process/cores/core_lz4.h"
 
 /* "abcd", four bytes back for 19 + 3 bytes; five literals. */
 static const uint8_t block[] = {0x4f, 'a', 'b', 'c', 'd', 4, 0, 3, 0x50, '1', '2', '3', '4', '5'};

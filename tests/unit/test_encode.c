@@ -2,9 +2,9 @@
 /* What the collector encodes, the reader decodes: random steps of many threads, chunk by chunk. */
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "capture/encode.h"
+#include "capture/writer/encode.h"
 #include "lib/tap.h"
-#include "sources/hpw_events.h"
+#include "sources/events/hpw_events.h"
 
 #define THREADS_MAX 300
 #define CHUNK_MAX 20000

@@ -7,7 +7,7 @@
 #include "analysis/interval.h"
 #include "base/hash.h"
 #include "lib/tap.h"
-#include "sources/hpw_estimate.h"
+#include "sources/events/hpw_estimate.h"
 
 #define MEAN 4096
 

@@ -2,8 +2,8 @@
 /* Stories of calls written by hand, and the figures that they must give. */
 #include "base/util.h"
 #include "lib/tap.h"
-#include "sources/event_feed.h"
-#include "sources/event_sums.h"
+#include "sources/events/event_feed.h"
+#include "sources/events/event_sums.h"
 
 #define MS UINT64_C(1000000)
 

@@ -8,7 +8,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "heap/halves.h"
+#include "heap/blocks/halves.h"
 #include "heap/survey.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"

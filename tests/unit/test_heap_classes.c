@@ -2,7 +2,7 @@
 /* Classes of blocks beyond what is told apart. */
 #include <elf.h>
 
-#include "heap/classes.h"
+#include "heap/survey/classes.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/types.h"
+#include "heap/types/types.h"
 #include "lib/tap.h"
 
 static void add(struct heap_classes *classes, uint64_t size, uint64_t pointers, uint64_t nulls)

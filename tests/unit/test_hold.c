@@ -2,8 +2,8 @@
 /* Which process stands still by itself, and whether it did so all along. */
 #include <unistd.h>
 
-#include "capture/hold.h"
-#include "capture/lineage.h"
+#include "capture/collector/lineage.h"
+#include "capture/leaks/hold.h"
 #include "lib/tap.h"
 
 CASE(one_wait, "a process that went on in between has not waited all along, though it waits again")

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "lib/tap.h"
-#include "sources/hpw_blocks.h"
+#include "sources/events/hpw_blocks.h"
 
 #define KEYS 3000u
 

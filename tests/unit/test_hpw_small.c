@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "lib/hpw_stories.h"
 #include "lib/tap.h"
-#include "sources/hpw_small.h"
-#include "sources/hpw_target.h"
+#include "sources/recording/hpw_small.h"
+#include "sources/recording/hpw_target.h"
 #include "sources/source.h"
 
 static void model_cleanup(struct model **model)

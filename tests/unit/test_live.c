@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of live blocks against an array that is searched from end to end. */
-#include "capture/live.h"
+#include "capture/recorder/live.h"
 #include "lib/tap.h"
 
 #define MODEL_MAX 2048

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whose the words in rings are: threads that have one, share one, come late, end, and leave it to
  * others; rings of each size. */
-#include "capture/hold.h"
+#include "capture/leaks/hold.h"
 #include "unit/merge_story.h"
 
 CASE(shared, "the shared ring: each record behind the name of its thread")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks in the middle of a realloc: each thread's latest first, known to the books or not. */
-#include "capture/moving.h"
+#include "capture/recorder/moving.h"
 #include "lib/tap.h"
 
 static struct live live;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kept names: the file as anybody may write it, and the folder that files come and go in. */
-#include "symbols/names_file.h"
+#include "symbols/names/names_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "lib/tap.h"
-#include "symbols/names_store.h"
-#include "symbols/names_writer.h"
+#include "symbols/names/names_store.h"
+#include "symbols/names/names_writer.h"
 #include "symbols/symbols.h"
 
 #define KEY "module 4:/bin 1 2 3\n"

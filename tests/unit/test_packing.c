@@ -5,7 +5,7 @@
 #include "base/packing.h"
 #include "base/util.h"
 #include "lib/tap.h"
-#include "sources/stream.h"
+#include "sources/recording/stream.h"
 
 static void keep(void *ctx, const char *data, size_t len)
 {

@@ -2,7 +2,7 @@
 /* The mappings of a process, hand-written, malformed and our own; and memory read through them. */
 #include <sys/mman.h>
 
-#include "capture/leak_ranges.h"
+#include "capture/leaks/leak_ranges.h"
 #include "process/maps.h"
 #include "process/memory.h"
 #include "process/unforked.h"

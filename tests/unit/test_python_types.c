@@ -2,7 +2,7 @@
 /* Types of Python's in the data of a module, as CPython lays them out. */
 #include <elf.h>
 
-#include "heap/python.h"
+#include "heap/python/python.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

@@ -3,7 +3,7 @@
  * The fast loop over runs of usual records leaves live table, books and encoder as they are when
  * each record is told by itself: two recorders, one without the loop, over the same random rings.
  */
-#include "capture/recorder.h"
+#include "capture/recorder/recorder.h"
 #include "lib/tap.h"
 
 #include <fcntl.h>

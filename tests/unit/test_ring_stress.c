@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "capture/merge.h"
+#include "capture/recorder/merge.h"
 #include "ring_image.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/stacks.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Figures of sites as the collector writes them and a reader reads them, in one chunk or several.
  */
-#include "capture/site_stats.h"
+#include "capture/recorder/site_stats.h"
 #include "lib/tap.h"
-#include "sources/hpw_footer.h"
+#include "sources/recording/hpw_footer.h"
 
 #define SITES 10u
 

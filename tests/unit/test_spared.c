@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a program says to ignore, while blocks come and go. */
-#include "capture/spared.h"
+#include "capture/leaks/spared.h"
 #include "lib/tap.h"
 
 #define ADDRESS 0x10000000ull

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The books against ones that copy every site at each new peak. */
-#include "capture/tally.h"
+#include "capture/recorder/tally.h"
 #include "format/hpw.h"
 #include "lib/tap.h"
 

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "heap/thread_blocks.h"
+#include "heap/survey/thread_blocks.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

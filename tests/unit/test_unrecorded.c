@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list of programs that ran unrecorded: its bounds, and what is taken back of it. */
-#include "capture/unrecorded.h"
+#include "capture/recorder/unrecorded.h"
 
 #include "lib/tap.h"
 

@@ -3,8 +3,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "heap/pages.h"
-#include "heap/window.h"
+#include "heap/blocks/pages.h"
+#include "heap/blocks/window.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One loop: wait for the session's socket, the launcher and the processes' pidfds with a timeout
+ * that follows the load, then drain all rings. Producers never wake the collector (that would cost
+ * them a system call and a descriptor); it comes by often enough for the rings' sizes. To a process
+ * that does nothing it comes seldom, and meanwhile only glances at its doorbell.
+ *
+ * Life: the launcher is told as soon as root's recording is complete. After that the collector
+ * stays for the other processes of the session. Those that have said hello are known; when the last
+ * of them has ended the environments of all processes are searched for others, so that a child that
+ * has only been forked yet is not left alone.
+ */
+#include "capture/collector/collector_impl.h"
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "capture/shared_memory.h"
+#include "process/living.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLEEP_MIN_NS 300000
+#define SLEEP_MAX_NS 5000000
+/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). What it
+ * does next may have been at any time since it was last seen, so few processes are not left alone
+ * as long as many: about one of all that do nothing is looked at in SLEEP_MAX_NS. */
+#define PAUSE_MAX_NS 320000000
+#define IDLE_NS 500000000 /* while nobody is recorded */
+/* A pass that brought more than this many words is followed by the next at once. */
+#define BUSY_WORDS (1u << 16)
+#define TEND_NS 50000000
+/* Processes at a time: each takes two descriptors and some hundred KiB. */
+#define SUBJECTS_MAX 1024u
+#define DESCRIPTORS_OWN 32u
+#define EVENTS_MAX 64
+#define CALLERS_NS 5000000 /* for callers, between two looks at the rings */
+/* As many callers can wait. */
+#define ENDS_PUT_OFF_MAX (SOMAXCONN / EVENTS_MAX)
+
+void collector_watch(struct collector *c, int fd, void *tag)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void collector_unwatch(struct collector *c, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+struct subject *collector_find(const struct collector *c, pid_t pid)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i]->pid == pid)
+			return c->subjects[i];
+	}
+	return NULL;
+}
+
+struct subject *collector_add(struct collector *c, pid_t pid)
+{
+	struct subject *s = c->subject_count < c->subject_max ? subject_create(pid) : NULL;
+	if (!s)
+		return NULL;
+	s->is_root = pid == c->start->root;
+	s->has_launcher = c->start->control >= 0;
+	c->subjects[c->subject_count++] = s;
+	collector_watch(c, s->pidfd, s);
+	return s;
+}
+
+void collector_drop(struct collector *c, struct subject *s)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i] == s)
+			c->subjects[i] = c->subjects[--c->subject_count];
+	}
+	collector_unwatch_jobs(c, s);
+	collector_unwatch(c, s->watch.channel);
+	collector_unwatch(c, s->pidfd);
+	subject_destroy(s);
+}
+
+static void on_control(struct collector *c)
+{
+	struct collector_ended told;
+	ssize_t n = recv(c->start->control, &told, sizeof(told), MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(told) && told.kind >= COLLECTOR_ROOT_STOPS) {
+		c->launcher_stops = told.kind == COLLECTOR_ROOT_STOPS;
+	} else if (n == (ssize_t)sizeof(told)) {
+		c->ended = told;
+		c->have_ended = true;
+	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		c->launcher_gone = true;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);
+	}
+}
+
+/* The launcher stops when its program does, and can't see from there that this goes on. */
+static void wake_launcher(const struct collector *c)
+{
+	pid_t launcher = c->start->launcher;
+	if (c->launcher_stops && !process_is_stopped(c->start->root) &&
+		process_is_stopped(launcher) && getppid() == launcher)
+		kill(launcher, SIGCONT);
+}
+
+uint32_t collector_living(const struct collector *c)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < c->subject_count; i++)
+		count += c->subjects[i]->recorder != NULL;
+	return count;
+}
+
+/* Some of them take long (those that say that they are others'
+ * children, or have a large map of memory), and meanwhile no ring is looked at. */
+bool collector_answer_callers(struct collector *c)
+{
+	struct session_caller caller;
+	const struct session_gate gate = {collector_knows, c};
+	uint64_t began = clock_pair_now().ns, now = began;
+	for (int i = 0; i < EVENTS_MAX && now - began < CALLERS_NS;
+		i++, now = clock_pair_now().ns) {
+		switch (session_accept(&c->start->session, &c->callers, &gate, now, &caller)) {
+		case SESSION_HELLO:
+			collector_on_hello(c, &caller);
+			break;
+		case SESSION_NOTICE:
+			collector_on_notice(c, &caller);
+			break;
+		case SESSION_REQUEST:
+			collector_on_request(c, &caller);
+			break;
+		case SESSION_NOBODY:
+			return true;
+		case SESSION_STRANGER:
+		case SESSION_SILENT:
+			break;
+		}
+	}
+	return false;
+}
+
+/* What the tag of an event is of may have gone with an event before it. */
+static bool is_subject(const struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i] == tag)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sleeps until something happens or the rings are due. Hellos first: the callers wait. And what a
+ * process told before it ended is heard before its recording is completed.
+ */
+static void nap(struct collector *c)
+{
+	struct pollfd any = {.fd = c->epoll, .events = POLLIN};
+	struct timespec timeout = {0, (long)c->sleep_ns};
+	if (!collector_living(c))
+		timeout = (struct timespec){0, IDLE_NS};
+	if (ppoll(&any, 1, &timeout, NULL) <= 0)
+		return;
+	bool all = collector_answer_callers(c);
+	c->ends_put_off = all || c->ends_put_off == ENDS_PUT_OFF_MAX ? 0 : c->ends_put_off + 1;
+	struct epoll_event events[EVENTS_MAX];
+	int count = epoll_wait(c->epoll, events, EVENTS_MAX, 0);
+	for (int i = 0; i < count; i++) {
+		void *tag = events[i].data.ptr;
+		if (tag == &c->start->control)
+			on_control(c);
+		else if (tag == &c->closings)
+			collector_on_closed(c);
+		else if (!collector_on_searched(c, tag) && !collector_on_dying(c, tag) &&
+			 is_subject(c, tag) && !c->ends_put_off && subject_has_ended(tag))
+			collector_on_end(c, tag);
+	}
+}
+
+static uint64_t pause_max_ns(const struct collector *c)
+{
+	return min((uint64_t)SLEEP_MAX_NS * c->subject_count, (uint64_t)PAUSE_MAX_NS);
+}
+
+/* Takes what is in a subject's rings; the less there is, the later is the next time. */
+static uint64_t drain_rings(const struct collector *c, struct subject *s, uint64_t now)
+{
+	uint64_t moved = recorder_drain(s->recorder);
+	if (moved)
+		s->pause_ns = 0;
+	else
+		s->pause_ns = s->pause_ns ? min(s->pause_ns * 2, pause_max_ns(c)) : SLEEP_MIN_NS;
+	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
+	return moved;
+}
+
+/* Sees to a subject if it is its turn, and to what was taken of it before in any case. */
+static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t now)
+{
+	if (!s->recorder)
+		return 0;
+	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
+	uint64_t moved = due ? drain_rings(c, s, now) : 0;
+	if (now - s->tended_ns > TEND_NS && (due || recorder_has_unwritten(s->recorder))) {
+		s->tended_ns = now;
+		recorder_tend(s->recorder);
+	}
+	return moved;
+}
+
+static void drain(struct collector *c)
+{
+	uint64_t now = clock_pair_now().ns, most = 0;
+	if (now - c->tended_ns > TEND_NS) {
+		c->tended_ns = now;
+		wake_launcher(c);
+		callers_expire(&c->callers, now);
+		collector_look_at_ended(c);
+	}
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		collector_look_for_leaving(c, s);
+		uint64_t moved = drain_one(c, s, now);
+		most = moved > most ? moved : most;
+	}
+	if (most > BUSY_WORDS)
+		c->sleep_ns = 0;
+	else if (most)
+		c->sleep_ns = SLEEP_MIN_NS;
+	else if (c->sleep_ns < SLEEP_MAX_NS)
+		c->sleep_ns = c->sleep_ns ? c->sleep_ns * 2 : SLEEP_MIN_NS;
+}
+
+static bool collector_init(struct collector *c, struct collector_start *start)
+{
+	struct rlimit files = {256, 256};
+	getrlimit(RLIMIT_NOFILE, &files);
+	uint64_t silent = min(files.rlim_cur / 8, (uint64_t)CALLERS_MAX);
+	uint64_t own = DESCRIPTORS_OWN + silent;
+	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
+	c->start = start;
+	c->sleep_ns = SLEEP_MIN_NS;
+	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
+	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!callers_init(&c->callers, (uint32_t)silent) || !closings_init(&c->closings) ||
+		!c->subjects || c->epoll < 0)
+		return false;
+	shared_memory_survive();
+	session_take_over(&start->session);
+	collector_watch(c, c->callers.epoll, &c->callers);
+	collector_watch(c, start->session.socket, &start->session);
+	if (start->session.abstract >= 0)
+		collector_watch(c, start->session.abstract, &start->session);
+	collector_watch(c, c->closings.wake, &c->closings);
+	if (start->control >= 0)
+		collector_watch(c, start->control, &start->control);
+	else
+		c->launcher_gone = true;
+	if (!collector_add(c, start->root)) /* it has ended already */
+		c->root_gone_ns = clock_pair_now().ns;
+	return true;
+}
+
+static void collector_deinit(struct collector *c)
+{
+	callers_deinit(&c->callers);
+	closings_deinit(&c->closings);
+	while (c->subject_count)
+		collector_drop(c, c->subjects[0]);
+	free(c->subjects);
+	roll_deinit(&c->roll);
+	lineage_deinit(&c->lineage);
+	small_deinit(&c->small);
+	if (c->start->file >= 0)
+		close(c->start->file);
+	if (!c->recorded)
+		unlink(c->start->file_now);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	if (c->start->control >= 0)
+		close(c->start->control);
+}
+
+int collector_run(struct collector_start *start)
+{
+	_cleanup_free_ struct collector *c = calloc(1, sizeof(*c));
+	if (!c)
+		return EXIT_FAILURE;
+	bool ok = collector_init(c, start);
+	if (ok && start->first) {
+		collector_on_hello(c, start->first);
+		collector_say_first(c);
+	}
+	while (ok && !c->told) {
+		nap(c);
+		drain(c);
+		if (c->root_gone_ns)
+			collector_root_finish(c);
+	}
+	while (ok && collector_has_work(c)) {
+		nap(c);
+		drain(c);
+	}
+	session_remove(&start->session);
+	collector_deinit(c);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

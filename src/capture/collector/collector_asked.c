@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What commands ask of recorded processes while these run: see ask.h. */
+#include "capture/collector/collector_impl.h"
+#include "capture/leaks/hold.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* The recorded process that a command means; NULL: there is none. */
+static struct subject *asked_for(const struct collector *c, pid_t pid)
+{
+	struct subject *s = NULL;
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *one = c->subjects[i];
+		if (one->recorder && (one->pid == pid || (!s && one->recorder->target_pid == pid)))
+			s = one;
+	}
+	return s;
+}
+
+static void mark(struct subject *s, const struct session_caller *caller)
+{
+	struct ask_reply reply = {.ok = 1};
+	const char *name = caller->request.name, *problem = ask_mark_problem(name);
+	if (!problem)
+		problem = recorder_mark(s->recorder, name, &reply.time_ns);
+	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
+	ask_reply_send(caller->connection, &reply, problem);
+}
+
+static void tell_blocks(struct subject *s, const struct session_caller *caller)
+{
+	struct ask_reply reply = {.ok = 1};
+	int fd = -1;
+	const char *problem = NULL;
+	reply.busy = !caller->request.anyhow && hold_is_busy(s->recorder->shm);
+	if (reply.busy)
+		problem = "a thread is in an event";
+	else
+		problem = recorder_tell_blocks(s->recorder, &fd, &reply.blocks);
+	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
+	ask_reply_send_with(caller->connection, &reply, problem, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+void collector_on_request(struct collector *c, const struct session_caller *caller)
+{
+	struct subject *s = asked_for(c, caller->request.pid);
+	const char *problem = NULL;
+	if (caller->is_other)
+		problem = "it is recorded by another user";
+	else if (!s)
+		problem = "that process is not recorded by this collector";
+	else if (caller->request.what == ASK_LEAKS)
+		collector_search(c, s, caller);
+	else if (caller->request.what == ASK_MARK)
+		mark(s, caller);
+	else if (caller->request.what == ASK_BLOCKS)
+		tell_blocks(s, caller);
+	else
+		problem = "what it asks for makes no sense";
+	if (problem)
+		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ends of processes, and of the collector's work. */
+#include "capture/collector/collector_impl.h"
+
+#include "base/cleanup.h"
+#include "capture/collector/survivors.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* The launcher tells how its program ended; if it does not within this time it has died too. */
+#define ENDED_NS 2000000000u
+
+static bool are_leaks_wanted(const struct collector *c)
+{
+	const struct leak_check *leaks = &c->start->leak_check;
+	return leaks->at_exit || leaks->at_main_end || leaks->on_death;
+}
+
+static enum roll_rank rank_of(
+	const struct recorder_end *end, const struct recorder_totals *t, bool leaks)
+{
+	uint32_t unseen = HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED;
+	bool all_held =
+		t->went_on || (t->found.is_whole && t->found.kinds == 1u << HPW_LEAK_REACHABLE);
+	if (t->wrong_frees || (leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
+		t->notes & unseen)
+		return ROLL_TELLS;
+	return small_ended_well(end) ? ROLL_STAYS : ROLL_ENDED_BADLY;
+}
+
+static void conclude(struct collector *c, struct subject *s, const struct recorder_end *end)
+{
+	struct recorder_totals totals;
+	recorder_finish(s->recorder, end, &totals);
+	bool leaks = are_leaks_wanted(c), first = s->is_root && s->images == 1;
+	bool small = !c->start->all_processes && !first && small_is(s, end, &totals, leaks);
+	roll_add(&c->roll, s, &totals, small ? ROLL_MAY_GO : rank_of(end, &totals, leaks));
+	if (small)
+		small_note(&c->small, s, &totals);
+}
+
+/* What is told in a row of root's recording, which is still open, needs no file any more. */
+static void move_small(struct collector *c, const struct subject *root)
+{
+	size_t gone = small_move(&c->small, &c->lineage, root->recorder);
+	for (size_t i = 0; i < gone; i++)
+		roll_take_file(&c->roll, c->small.data[i].file);
+	small_deinit(&c->small);
+}
+
+static void closed(struct collector *c, struct closing *one)
+{
+	roll_add(&c->roll, &one->about, &one->totals,
+		rank_of(&one->end, &one->totals, are_leaks_wanted(c)));
+	closing_destroy(one);
+}
+
+void collector_finish(
+	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
+{
+	collector_unwatch_jobs(c, s);
+	leak_job_cancel(steal_ptr(s->leaks));
+	judge_cancel(steal_ptr(s->judge));
+	if (!s->recorder)
+		return;
+	struct recorder_end end = {.kind = kind, .value = value};
+	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
+		conclude(c, s, &end);
+		recorder_destroy(steal_ptr(s->recorder));
+	}
+	s->completed++;
+}
+
+static void on_survivor(void *context, pid_t pid)
+{
+	struct collector *c = context;
+	if (pid != getpid() && !collector_find(c, pid))
+		collector_add(c, pid);
+}
+
+void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end)
+{
+	bool first = s->recorder->target_pid == 1;
+	conclude(c, s, &end);
+	for (uint32_t i = 0; first && i < c->subject_count; i++) {
+		struct subject *other = c->subjects[i];
+		if (other == s || !other->recorder)
+			continue;
+		conclude(c, other, &(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL});
+		recorder_release(other->recorder);
+		recorder_destroy(steal_ptr(other->recorder));
+		other->completed++;
+	}
+	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
+		closed(c, one);
+	if (!first)
+		survivors_each(c->start->session.path, on_survivor, c);
+	if (first || c->subject_count == 1) /* there may be no time for it later */
+		session_remove(&c->start->session);
+	recorder_release(s->recorder);
+	recorder_destroy(steal_ptr(s->recorder));
+	s->completed++;
+}
+
+void collector_on_closed(struct collector *c)
+{
+	for (struct closing *one; (one = closings_next(&c->closings, false));)
+		closed(c, one);
+}
+
+static struct collector_ended ending(const struct subject *s)
+{
+	uint32_t value;
+	enum hpw_exit_kind kind = subject_ending(s, &value);
+	return (struct collector_ended){kind, value};
+}
+
+/* The kernel tells it to who may trace the process, and to all others once its parent has asked. */
+static bool is_put_off(struct collector *c, struct subject *s, const struct collector_ended *ended)
+{
+	if (ended->kind != HPW_EXIT_UNKNOWN || !subject_ending_is_to_come(s))
+		return false;
+	uint64_t now = clock_pair_now().ns;
+	if (!s->ended_ns) {
+		s->ended_ns = now;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
+	}
+	return now - s->ended_ns < ENDED_NS;
+}
+
+void collector_end_now(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
+	collector_finish(c, s, ended.kind, ended.value);
+	collector_drop(c, s);
+}
+
+void collector_look_at_ended(struct collector *c)
+{
+	for (uint32_t i = c->subject_count; i-- > 0;) {
+		if (c->subjects[i]->ended_ns)
+			collector_on_end(c, c->subjects[i]);
+	}
+}
+
+void collector_on_end(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
+	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
+		if (!c->root_gone_ns)
+			c->root_gone_ns = clock_pair_now().ns;
+		if (c->start->control < 0) { /* nobody else will */
+			c->ended = ended;
+			c->have_ended = true;
+		}
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
+		return;
+	}
+	if (is_put_off(c, s, &ended))
+		return;
+	collector_finish(c, s, ended.kind, ended.value);
+	collector_drop(c, s);
+}
+
+/* Those that ended before root did are to be told with it. False: how one of them ended is still to
+ * come. */
+static bool end_others(struct collector *c)
+{
+	bool all = true;
+	for (uint32_t i = c->subject_count; i-- > 0;) {
+		struct subject *s = c->subjects[i];
+		uint32_t before = c->subject_count;
+		if (s->is_root || !(s->ended_ns || subject_has_ended(s)))
+			continue;
+		collector_on_end(c, s);
+		all &= c->subject_count < before;
+	}
+	return all;
+}
+
+bool collector_make_room(struct collector *c)
+{
+	uint32_t before = c->subject_count;
+	for (int forced = 0; forced < 2 && c->subject_count == before; forced++) {
+		for (uint32_t i = c->subject_count; i-- > 0;) {
+			struct subject *s = c->subjects[i];
+			if (s->is_root || !(s->ended_ns || subject_has_ended(s)) ||
+				(forced && c->subject_count < before))
+				continue;
+			if (forced)
+				collector_end_now(c, s);
+			else
+				collector_on_end(c, s);
+		}
+	}
+	return c->subject_count < before;
+}
+
+void collector_root_finish(struct collector *c)
+{
+	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	/* What was said before the end, and waits: programs that went unrecorded are told below. */
+	if (!collector_answer_callers(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	if (!end_others(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	struct subject *root = collector_find(c, c->start->root);
+	if (root) {
+		if (root->recorder)
+			move_small(c, root);
+		collector_finish(
+			c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
+		collector_drop(c, root);
+	}
+	if (c->closings.count) /* of these something is to be told too */
+		return;
+	c->roll.end.stays = collector_has_work(c);
+	c->roll.end.living = collector_living(c);
+	c->roll.end.silent = c->subject_count - c->roll.end.living;
+	if (!c->roll.end.stays)
+		session_remove(&c->start->session);
+	if (c->start->control >= 0)
+		roll_tell(&c->roll, c->start->control);
+	c->told = true;
+}
+
+bool collector_has_work(struct collector *c)
+{
+	if (c->closings.count)
+		return true;
+	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+		survivors_each(c->start->session.path, on_survivor, c);
+	return c->subject_count;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Processes that say hello, or of which somebody says that they will not. */
+#include "capture/collector/collector_impl.h"
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "process/living.h"
+#include "process/program.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+/* Processes between one that is not recorded and the one above it that is. */
+#define ANCESTORS_MAX 32
+
+static uint64_t estimate_hz(struct clock_pair began)
+{
+	struct clock_pair now = clock_pair_now();
+	while (now.ns - began.ns < 200000)
+		now = clock_pair_now();
+	return (uint64_t)((double)(now.tsc - began.tsc) * 1e9 / (double)(now.ns - began.ns));
+}
+
+/* Root's first image has said hello: its file gets its name. */
+static int root_file(struct collector *c, struct subject *s)
+{
+	const char *now = c->start->file_now;
+	c->recorded = true;
+	snprintf(s->file, sizeof(s->file), "%s", c->start->file_name);
+	if (strcmp(now, s->file) && rename(now, s->file)) {
+		roll_complain(&c->roll, error_errno(ERROR_ENVIRONMENT, errno,
+						"the old recording could not be replaced"));
+		snprintf(s->file, sizeof(s->file), "%s", now);
+	}
+	int file = c->start->file;
+	c->start->file = -1;
+	return file;
+}
+
+void collector_say_first(struct collector *c)
+{
+	if (!c->first_said)
+		c->start->on_first(c->roll.end.message);
+	c->first_said = true;
+}
+
+/* The recording that a program's start belongs to: of the process itself, of the nearest one above
+ * it, or else root's. NULL: there is none any more. */
+static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t told_parent)
+{
+	const struct subject *s;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		s = collector_find(c, pid);
+		if (s && s->recorder)
+			return s->recorder;
+		pid_t parent = process_parent(pid);
+		pid = parent || i ? parent : told_parent; /* it may have ended */
+	}
+	s = collector_find(c, c->start->root);
+	return s ? s->recorder : NULL;
+}
+
+bool collector_knows(void *collector, pid_t pid)
+{
+	const struct collector *c = collector;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		if (collector_find(c, pid))
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
+/* `process` is where it came from, as this side sees it; again: it is counted already, as what the
+ * process was before. */
+static void note_unrecorded(
+	struct collector *c, struct unrecorded *one, pid_t process, pid_t told_parent, bool again)
+{
+	one->noted_ns = clock_pair_now().ns;
+	struct recorder *near = recorder_near(c, process, told_parent);
+	struct unrecorded before;
+	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
+		roll_take_back(&c->roll, &before);
+		roll_unrecorded(&c->roll, one);
+	} else if (!again) {
+		roll_unrecorded(&c->roll, one);
+		if (near)
+			unrecorded_add(&near->unrecorded, one);
+	}
+}
+
+static void turn_away(struct collector *c, struct session_caller *caller, enum hw_unrecorded why)
+{
+	if (caller == c->start->first) /* it may end, and take us along, as soon as it may go on */
+		collector_say_first(c);
+	struct unrecorded one = {
+		.stamp = caller->hello.tsc, .pid = caller->hello.pid, .reason = why};
+	subject_program(caller->pid, one.path, sizeof(one.path));
+	session_answer(caller, -1);
+	bool again = !roll_turn_away(&c->roll, caller->pid);
+	note_unrecorded(c, &one, caller->pid, caller->ppid, again);
+}
+
+static bool is_wanted_by_name(const struct collector *c, const char *command)
+{
+	const char *children = c->start->children;
+	return !strcmp(children, COLLECTOR_CHILDREN_ALL) ||
+	       (strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0));
+}
+
+/* Whether the image that `pid` is now is to be recorded. */
+static bool is_wanted(const struct collector *c, pid_t pid)
+{
+	char command[SUBJECT_COMMAND_MAX];
+	subject_command(pid, command);
+	return pid == c->start->root || is_wanted_by_name(c, command);
+}
+
+/* A program that will say nothing itself. */
+void collector_on_notice(struct collector *c, const struct session_caller *caller)
+{
+	const struct hw_notice *n = &caller->notice;
+	bool itself = n->pid == n->by;
+	if (n->reason == HW_UNRECORDED_NOT) {
+		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
+		struct unrecorded untrue;
+		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
+			roll_take_back(&c->roll, &untrue);
+		return;
+	}
+	if (n->reason >= HW_UNRECORDED_REASONS)
+		return;
+	struct unrecorded one = {.stamp = n->tsc, .pid = n->pid, .reason = n->reason};
+	memcpy(one.path, n->path, sizeof(one.path));
+	if (!(itself && caller->pid == c->start->root) &&
+		!is_wanted_by_name(c, path_last_part(one.path)))
+		one.reason = HW_UNRECORDED_UNWANTED;
+	note_unrecorded(c, &one, caller->pid, caller->ppid,
+		itself && roll_has_turned_away(&c->roll, caller->pid));
+}
+
+/* As the user wants it, with a seed of its own for each image. */
+static struct mode next_mode(struct collector *c)
+{
+	struct mode mode = c->start->mode;
+	if (mode.sample_bytes && !mode.seed &&
+		getrandom(&mode.seed, sizeof(mode.seed), 0) != (ssize_t)sizeof(mode.seed))
+		mode.seed = clock_pair_now().tsc;
+	mode.seed += c->images++ << 32;
+	return mode;
+}
+
+/* Whether the process is of a program whose allocator nobody sees. */
+static bool has_own_malloc(struct collector *c, pid_t pid)
+{
+	char path[64];
+	struct stat about;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (stat(path, &about))
+		return false;
+	if (about.st_dev != c->program.device || about.st_ino != c->program.inode) {
+		c->program.device = about.st_dev;
+		c->program.inode = about.st_ino;
+		c->program.own_malloc = program_has_own_malloc(path);
+	}
+	return c->program.own_malloc;
+}
+
+static void record(struct collector *c, struct subject *s, struct session_caller *caller)
+{
+	if (!c->tsc_hz)
+		c->tsc_hz = estimate_hz(c->start->began);
+	int file = s->is_root && !c->recorded ? root_file(c, s)
+					      : subject_file_create(s, c->start->file_name);
+	collector_watch_for_death(c, s);
+	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
+	const struct hw_hello *hello = &caller->hello;
+	struct lineage_image *parent = NULL;
+	if (hello->forked_at)
+		parent = lineage_find(
+			&c->lineage, hello->forked_from, caller->ppid, hello->forked_at);
+	if (parent) { /* it may have ended, and the child be another's by now */
+		caller->ppid = parent->outer_pid;
+		caller->hello.ppid = parent->pid;
+		parent->heard++;
+		parent->named++;
+	}
+	s->parent_number = parent ? lineage_number(&c->lineage, parent) : 0;
+	struct error *error =
+		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
+			 : subject_record(s, caller, &wishes, parent ? parent->file : NULL, file);
+	if (error)
+		roll_complain(&c->roll, error);
+	if (s->recorder) {
+		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
+		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
+			s->recorder->began.tsc, path_last_part(s->file));
+	} else {
+		turn_away(c, caller, HW_UNRECORDED_FAILED);
+	}
+}
+
+void collector_on_hello(struct collector *c, struct session_caller *caller)
+{
+	struct subject *s = collector_find(c, caller->pid);
+	if (s && !s->is_root && subject_has_ended(s)) {
+		collector_end_now(c, s); /* and this is another with its number */
+		s = collector_find(c, caller->pid);
+	}
+	if (s && subject_is_same_image(s)) {
+		session_answer(caller, -1); /* its recording goes on */
+		return;
+	}
+	if (s)
+		collector_finish(c, s, HPW_EXIT_EXEC, 0);
+	if (!is_wanted(c, caller->pid)) {
+		if (s && s->images)
+			session_answer(caller, -1); /* it has recordings, of what it was before */
+		else
+			turn_away(c, caller, HW_UNRECORDED_UNWANTED);
+		return;
+	}
+	if (!s)
+		s = collector_add(c, caller->pid);
+	if (!s && c->subject_count == c->subject_max && collector_make_room(c))
+		s = collector_add(c, caller->pid);
+	if (s) {
+		record(c, s, caller);
+		return;
+	}
+	if (c->subject_count == c->subject_max)
+		roll_complain(&c->roll, error_create(ERROR_ENVIRONMENT,
+						"more than %u processes at a time: some were not "
+						"recorded",
+						c->subject_max));
+	turn_away(c, caller, HW_UNRECORDED_MANY);
+}

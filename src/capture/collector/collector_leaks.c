@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Searches for leaks: at the ends of processes, and when a command asks for one. */
+#include "capture/collector/collector_impl.h"
+#include "search/search.h"
+
+#include "base/cleanup.h"
+
+#include <poll.h>
+
+static void end_watch(struct collector *c, struct subject *s)
+{
+	collector_unwatch(c, s->watch.channel);
+	hold_watch_end(&s->watch);
+}
+
+void collector_unwatch_jobs(struct collector *c, const struct subject *s)
+{
+	if (s->leaks)
+		collector_unwatch(c, s->leaks->pidfd);
+	if (s->judge)
+		collector_unwatch(c, s->judge->pidfd);
+}
+
+void collector_watch_for_death(struct collector *c, struct subject *s)
+{
+	if (!c->start->leak_check.on_death || s->watch.keeper > 0)
+		return;
+	struct error *error = hold_watch_start(s->pid, &s->watch);
+	if (error)
+		roll_complain(&c->roll, error);
+	else
+		collector_watch(c, s->watch.channel, &s->watch);
+}
+
+/* NULL: there is none. */
+static struct leak_job *begun(struct collector *c, struct subject *s, struct leak_job *job)
+{
+	s->leaks = job;
+	if (job)
+		collector_watch(c, job->pidfd, job);
+	return job;
+}
+
+static struct leak_job *begin(struct collector *c, struct subject *s,
+	const struct leak_check *check, enum hpw_leak_moment moment)
+{
+	end_watch(c, s); /* a thread has one tracer */
+	return begun(c, s, leak_job_start(s->recorder, check, moment));
+}
+
+bool collector_on_dying(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		if (tag != &s->watch)
+			continue;
+		collector_unwatch(c, s->watch.channel);
+		if (s->recorder && !s->leaks && !recorder_is_blind(s->recorder))
+			begun(c, s,
+				leak_job_start_dying(
+					s->recorder, &c->start->leak_check, &s->watch));
+		hold_watch_end(&s->watch);
+		return true;
+	}
+	return false;
+}
+
+/* Whether the process that says that it ends, or asks for it, is to be searched for leaks first. */
+static bool is_to_be_searched(
+	const struct collector *c, const struct subject *s, enum hpw_leak_moment *ret)
+{
+	const struct leak_check *check = &c->start->leak_check;
+	switch (recorder_leaving_what(s->recorder)) {
+	case HW_LEAVES_NOT:
+		*ret = HPW_LEAK_BY_PROGRAM;
+		return c->start->judge;
+	case HW_LEAVES_TOLD:
+		*ret = HPW_LEAK_AT_EXIT;
+		return check->at_exit && c->start->judge;
+	case HW_LEAVES_MAIN:
+		*ret = HPW_LEAK_AT_MAIN_END;
+		return check->at_main_end && !recorder_is_unsearched(s->recorder);
+	case HW_LEAVES:
+		break;
+	}
+	*ret = HPW_LEAK_AT_EXIT;
+	return (check->at_exit || (check->at_main_end && !s->searched)) &&
+	       !recorder_is_unsearched(s->recorder);
+}
+
+/*
+ * A forked child that ends with no block of its own: there is nothing to be searched for, and no
+ * leak is possible. What the blocks of its parent's are, is the parent's to be asked. Of programs
+ * that were started as such people expect a search.
+ */
+static bool is_trivial(const struct subject *s, enum hpw_leak_moment moment)
+{
+	return moment == HPW_LEAK_AT_EXIT && s->recorder->forked &&
+	       recorder_leaving_what(s->recorder) == HW_LEAVES && recorder_ends_empty(s->recorder);
+}
+
+/* Its question is answered: it goes on, or takes us along. */
+static void let_go(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	if (s->takes_along && recorder_leaving_what(s->recorder) == HW_LEAVES &&
+		recorder_is_leaving(s->recorder, &end))
+		collector_take_leave(c, s, end);
+	else
+		recorder_go_on(s->recorder);
+}
+
+void collector_look_for_leaving(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	enum hpw_leak_moment moment;
+	if (s->recorder && (s->judge || s->leaks))
+		recorder_beat(s->recorder);
+	if (!s->recorder || s->leaks || s->judge || !recorder_is_leaving(s->recorder, &end))
+		return;
+	if (is_to_be_searched(c, s, &moment) && !is_trivial(s, moment)) {
+		recorder_hold_on(s->recorder);
+		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
+		begin(c, s, &c->start->leak_check, moment);
+	}
+	if (!s->leaks)
+		let_go(c, s);
+}
+
+/* The program waits for what its search has come to. */
+static void judge(struct collector *c, struct subject *s)
+{
+	recorder_tell_found(s->recorder, HW_FOUND_UNKNOWN, 0);
+	s->judge = judge_start(c->start->judge, c->start->judge_context, s->file, s->pidfd, s->pid);
+	if (s->judge)
+		collector_watch(c, s->judge->pidfd, s->judge);
+	else
+		recorder_go_on(s->recorder);
+}
+
+static void on_judged(struct collector *c, struct subject *s)
+{
+	collector_unwatch_jobs(c, s);
+	struct judge_verdict verdict = judge_finish(steal_ptr(s->judge));
+	recorder_tell_found(s->recorder, verdict.found, verdict.status);
+	recorder_go_on(s->recorder);
+}
+
+static void on_found(struct collector *c, struct subject *s)
+{
+	enum hpw_leak_moment moment = s->leaks->moment;
+	collector_unwatch_jobs(c, s);
+	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
+	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
+		collector_watch_for_death(c, s);
+	bool waits = recorder_leaving_what(s->recorder) == HW_LEAVES_TOLD;
+	if (moment == HPW_LEAK_BY_PROGRAM || (moment == HPW_LEAK_AT_EXIT && waits))
+		judge(c, s);
+	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
+		let_go(c, s);
+}
+
+/* The tag of an event may be one that was there before. */
+static bool is_over(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	return poll(&ended, 1, 0) == 1;
+}
+
+bool collector_on_searched(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		bool found = s->leaks && s->leaks == tag && is_over(s->leaks->pidfd);
+		bool judged = s->judge && s->judge == tag && is_over(s->judge->pidfd);
+		if (found)
+			on_found(c, s);
+		else if (judged)
+			on_judged(c, s);
+		if (found || judged)
+			return true;
+	}
+	return false;
+}
+
+/* It comes from outside. */
+static bool is_valid(const struct ask_request *request)
+{
+	uint32_t bytes = request->alignment;
+	return bytes <= 8 && !(bytes & (bytes - 1)) &&
+	       !(request->heuristics & ~(uint32_t)SEARCH_HEURISTICS_ALL);
+}
+
+void collector_search(struct collector *c, struct subject *s, const struct session_caller *caller)
+{
+	const struct ask_request *request = &caller->request;
+	struct leak_check check = c->start->leak_check;
+	check.alignment = request->alignment;
+	check.heuristics = request->heuristics;
+	const char *problem = NULL;
+	if (s->leaks)
+		problem = "another search goes on in that process";
+	else if (!is_valid(request))
+		problem = "what it asks for makes no sense";
+	else if (!begin(c, s, &check, HPW_LEAK_ON_DEMAND))
+		problem = "no memory, or no process to search with";
+	if (problem)
+		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);
+	else
+		s->leaks->asker = caller->connection;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process that the collector watches: recorded, one image after the other, or only known to be
+ * one of ours that has not said anything yet.
+ *
+ * Names. The first image of the launched program gets FILE. Everything else inserts into it, before
+ * the extension .hpw if it has that: .PID for the first image of another process, .PID.N for image
+ * number N (from 1) of any process. N grows further as long as such a file exists already.
+ */
+#ifndef CAPTURE_SUBJECT_H
+#define CAPTURE_SUBJECT_H
+
+#include "capture/judge.h"
+#include "capture/leaks/leak_job.h"
+#include "capture/recorder/recorder.h"
+#include "capture/session.h"
+
+#include <stdbool.h>
+
+#define SUBJECT_FILE_MAX 4200
+#define SUBJECT_COMMAND_MAX 64
+
+struct subject {
+	pid_t pid; /* as this side sees it */
+	int pidfd;
+	bool is_root;              /* what the launcher has started */
+	bool has_launcher;         /* who waits for root's recording; false: root itself does */
+	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
+	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
+	uint64_t tended_ns;
+	uint64_t
+		ended_ns; /* when it was seen to have ended; 0: it lives, or that was not put off */
+	uint32_t images;  /* said hello so far */
+	uint32_t completed;                   /* recordings of them */
+	uint64_t image_number, parent_number; /* in the lineage, of the present image */
+	uint64_t rings_inode;                 /* of the present image's memory */
+	bool takes_along;                     /* the collector dies soon after the present image */
+	bool searched;                        /* the present image's end, for leaks */
+	struct leak_job *leaks;               /* a search in the present image, or NULL */
+	struct hold_watch watch;              /* for a fatal signal, if it is to be searched then */
+	struct judge *judge;                  /* of one that the program asked for, or NULL */
+	char command[SUBJECT_COMMAND_MAX];    /* base name of the present image's program */
+	char file[SUBJECT_FILE_MAX];          /* of the present image */
+};
+
+/* NULL: no memory, or the process has gone already. */
+struct subject *subject_create(pid_t pid);
+/* NULL is fine. A recording that is open stays an incomplete one. */
+void subject_destroy(struct subject *subject);
+
+bool subject_has_ended(const struct subject *subject);
+
+/* Whether what says hello is the image that is being recorded already: it still has its rings. */
+bool subject_is_same_image(const struct subject *subject);
+
+/*
+ * How an ended process ended, with value: exit status or signal number. It is not our child, so
+ * before Linux 6.15 this works only until its parent has asked; else HPW_EXIT_UNKNOWN.
+ */
+enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_value);
+
+/* Whether that will be known once the parent of the ended process has asked. */
+bool subject_ending_is_to_come(const struct subject *subject);
+
+/* Base name of the program that a process executes, "" if nobody may know. */
+void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX]);
+
+/* The path of that program, cut to `bytes` with the NUL. */
+void subject_program(pid_t pid, char *ret, size_t bytes);
+
+/* Creates the file for the next image and says its name in subject->file; -1 with errno set. */
+int subject_file_create(struct subject *subject, const char *root_file);
+
+/* How an image is to be recorded. */
+struct subject_wishes {
+	struct mode mode;
+	struct leak_check leak_check;
+	uint64_t tsc_hz;
+};
+
+/*
+ * Begins to record the image that has just said hello, into `file`, which is taken over, and
+ * answers the caller, if there was no error. parent_file: as in recorder_start. A process that has
+ * gone meanwhile is no error, but there is no recorder then, and no file.
+ */
+struct error *subject_record(struct subject *subject, struct session_caller *caller,
+	const struct subject_wishes *wishes, const char *parent_file, int file) must_check_;
+
+/*
+ * Whether the collector dies soon after a process that has said hello: as the first process of a
+ * PID namespace ends, or, if it is the program that the session is about, because the first process
+ * ends when that does. Only in a namespace other than the machine's own.
+ */
+bool subject_takes_collector_along(const struct session_caller *caller, bool is_program);
+
+#endif

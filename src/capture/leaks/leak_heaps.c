@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leaks/leak_heaps.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "capture/leaks/leak_break.h"
+
+/* glibc, x86-64: HEAP_MAX_SIZE of malloc/arena.c; where in a heap its arena may stand: behind
+ * heap_info of 4 words (to 2.34) or 6. */
+#define ARENA_HEAP_BYTES (64ull << 20)
+#define ARENA_OFFSET_OLD 0x20u
+#define ARENA_OFFSET 0x30u
+/* malloc/malloc.c: malloc_chunk; struct malloc_state from 2.27 on. */
+#define CHUNK_MMAPPED 2u
+#define CHUNK_NOT_MAIN 4u
+#define CHUNK_FLAGS 7u
+#define BINS 127u
+#define BINS_EMPTY_MIN 40u
+#define ARENA_BEFORE_BINS 0x70u
+#define ARENA_BYTES 0x898u
+#define BOOKS_MAX (256u << 20)
+#define PART_BYTES (256u << 10)
+#define PAGE_BYTES 4096ull
+
+static const struct hw_module *modules_of(const struct hw_shm *shm)
+{
+	return (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+}
+
+uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address)
+{
+	const struct hw_module *modules = modules_of(shm);
+	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	for (uint32_t i = count < HW_MODULES_MAX ? count : HW_MODULES_MAX; i-- > 1;) {
+		if (address >= modules[i].start && address < modules[i].end)
+			return i;
+	}
+	return 0;
+}
+
+bool leak_heap_like(const struct process_map *map)
+{
+	return map->readable && map->writable && !map->shared && !map->inode &&
+	       (!*map->path || !strcmp(map->path, "[heap]") || !strncmp(map->path, "[anon", 5));
+}
+
+/* Whether a heap of glibc's begins here: it names its arena, which stands in it or another one. */
+static bool is_arena_heap(const struct leak_place *place, uint64_t start, uint64_t *ret_bytes)
+{
+	uint64_t info[4];
+	if (process_memory_read(place->memory, start, info, sizeof(info)) != sizeof(info))
+		return false;
+	uint64_t offset = info[0] % ARENA_HEAP_BYTES;
+	*ret_bytes = info[2];
+	return info[0] && (offset == ARENA_OFFSET || offset == ARENA_OFFSET_OLD) && info[2] &&
+	       info[2] <= ARENA_HEAP_BYTES && info[3] <= ARENA_HEAP_BYTES && !(info[2] % 4096) &&
+	       (info[0] - offset == start || info[1]);
+}
+
+static bool add_arenas(
+	const struct leak_place *place, const struct process_map *map, struct leak_ranges *ret)
+{
+	uint64_t at = (map->start + ARENA_HEAP_BYTES - 1) & ~(ARENA_HEAP_BYTES - 1), bytes;
+	for (; at < map->end; at += ARENA_HEAP_BYTES) {
+		if (is_arena_heap(place, at, &bytes) && !leak_ranges_add(ret, at, at + bytes))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Another allocator's heap, around a block: the whole mapping, if that is of the allocator alone.
+ * The kernel may have joined it with what the program mapped beside it, unless they are unlike: it
+ * is the program break, or has no memory set aside, as allocators like it. Else it is the block's
+ * pages, and what else is there is a root: better a leak less than a false one.
+ */
+static struct leak_range around_other(
+	const struct process_map *map, bool is_alone, const struct live_block *block)
+{
+	if (is_alone || !strcmp(map->path, "[heap]"))
+		return (struct leak_range){map->start, map->end};
+	uint64_t end = (block->address + block->size + PAGE_BYTES) & ~(PAGE_BYTES - 1);
+	return (struct leak_range){
+		block->address & ~(PAGE_BYTES - 1), end < map->end ? end : map->end};
+}
+
+/* The range around a block that lies in none of the heaps known so far. */
+static struct leak_range around(
+	const struct leak_place *place, const bool *alone, const struct live_block *block)
+{
+	uint64_t address = block->address;
+	const struct process_map *map = process_maps_find(&place->hold->maps, address);
+	uint64_t header[2];
+	if (!map || !leak_heap_like(map))
+		return (struct leak_range){address, address + 1}; /* the program's own memory */
+	if (alone)
+		return around_other(map, alone[map - place->hold->maps.maps.data], block);
+	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
+		     sizeof(header);
+	uint64_t start = address - 16 - header[0], bytes = (header[1] & ~(uint64_t)CHUNK_FLAGS);
+	if (known && (header[1] & CHUNK_FLAGS) == CHUNK_MMAPPED && start % 4096 == 0 &&
+		start >= map->start && (header[0] + bytes) % 4096 == 0 &&
+		address - 16 + bytes <= map->end)
+		return (struct leak_range){start, address - 16 + bytes};
+	return (struct leak_range){map->start, map->end};
+}
+
+/* alone: of each mapping, whether it is of one maker; NULL: the allocator is libc's. */
+static struct error *add_around_blocks(
+	const struct leak_place *place, const bool *alone, struct leak_ranges *ret)
+{
+	struct live_walk walk;
+	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	struct leak_ranges found = {NULL, 0, 0};
+	if (!blocks || !live_walk_begin(place->live, &walk))
+		return error_no_memory();
+	struct leak_range last = {0, 0};
+	bool ok = true;
+	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+		for (size_t i = 0; ok && i < n; i++) {
+			uint64_t address = blocks[i].address;
+			if (address >= last.start && address < last.end)
+				continue;
+			const struct leak_range *known = leak_ranges_from(ret, address);
+			last = known && address >= known->start ? *known
+								: around(place, alone, &blocks[i]);
+			if (!known || address < known->start)
+				ok = leak_ranges_add(&found, last.start, last.end);
+		}
+	}
+	live_walk_end(&walk);
+	for (size_t i = 0; ok && i < found.len; i++)
+		ok = leak_ranges_push(ret, found.data[i]);
+	leak_ranges_deinit(&found);
+	return ok ? NULL : error_no_memory();
+}
+
+bool leak_map_is_libc(const struct process_map *map)
+{
+	const char *base = map ? strrchr(map->path, '/') : NULL;
+	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
+}
+
+/* A bin of main_arena: empty, it points at itself; else at free chunks. */
+static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ranges *heaps,
+	unsigned *ret_empty)
+{
+	uint64_t self = address - 0x10;
+	if (words[0] == self && words[1] == self) {
+		++*ret_empty;
+		return true;
+	}
+	return leak_ranges_has(heaps, words[0]) && leak_ranges_has(heaps, words[1]);
+}
+
+/* The rings of bins in a module's data. */
+static bool add_main_arena(struct leak_range data, const uint64_t *words,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	uint64_t count = (data.end - data.start) / 8, run = 0;
+	unsigned empty = 0;
+	for (uint64_t i = 0; i + 1 < count;) {
+		uint64_t address = data.start + i * 8;
+		if (is_bin(words + i, address, heaps, &empty)) {
+			run++;
+			i += 2;
+			continue;
+		}
+		if (run >= BINS && empty >= BINS_EMPTY_MIN) {
+			uint64_t bins = address - BINS * 16ul;
+			return leak_ranges_add(ret, bins - ARENA_BEFORE_BINS,
+				bins - ARENA_BEFORE_BINS + ARENA_BYTES);
+		}
+		i = run ? i - 2 * run + 1 : i + 1;
+		run = empty = 0;
+	}
+	return true;
+}
+
+static struct error *add_libc_books(const struct leak_place *place, struct leak_range data,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	uint64_t bytes = data.end - data.start;
+	if (bytes > BOOKS_MAX)
+		return NULL;
+	_cleanup_free_ uint64_t *words = calloc(1, bytes);
+	if (!words)
+		return error_no_memory();
+	process_memory_read(place->memory, data.start, words, bytes);
+	return add_main_arena(data, words, heaps, ret) ? NULL : error_no_memory();
+}
+
+/* A library that is an allocator: a program that is linked with one keeps its own data there. */
+static bool is_library(const struct process_map *map)
+{
+	const char *base = map && map->inode ? strrchr(map->path, '/') : NULL;
+	return base && strstr(base, ".so");
+}
+
+/* Adds the mappings that a word points into, if it is the allocator's alone and not there yet. */
+static bool add_pointed(
+	const struct leak_place *place, bool *alone, uint64_t word, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	const struct process_map *map = process_maps_find(maps, word);
+	if (!map || !alone[map - maps->maps.data] || !leak_heap_like(map))
+		return true;
+	alone[map - maps->maps.data] = false;
+	return leak_ranges_add(ret, map->start, map->end);
+}
+
+/* The same for all words of a range that are multiples of `aligned`. */
+static struct error *add_all_pointed(const struct leak_place *place, bool *alone,
+	struct leak_range from, uint64_t aligned, struct leak_ranges *ret)
+{
+	if (from.end - from.start > BOOKS_MAX)
+		return NULL;
+	_cleanup_free_ uint64_t *words = malloc(PART_BYTES);
+	bool ok = words;
+	for (uint64_t at = from.start; ok && at < from.end; at += PART_BYTES) {
+		uint64_t bytes = from.end - at < PART_BYTES ? from.end - at : PART_BYTES;
+		if (process_memory_untouched(place->memory, at, bytes) >= bytes)
+			continue;
+		uint64_t n = process_memory_read(place->memory, at, words, bytes) / 8;
+		for (uint64_t i = 0; ok && i < n; i++) {
+			if (words[i] && words[i] % aligned == 0)
+				ok = add_pointed(place, alone, words[i], ret);
+		}
+	}
+	return ok ? NULL : error_no_memory();
+}
+
+/*
+ * What an allocator keeps beside its data: mappings of its alone that these point into, and those
+ * in turn, whose pointers to mappings are to pages. (In jemalloc's data are its arenas, there what
+ * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
+ * that has been given out again.)
+ */
+static struct error *add_other_books(const struct leak_place *place, bool *alone,
+	struct leak_range data, struct leak_ranges *ret)
+{
+	size_t next = ret->len + 1;
+	if (data.start >= data.end)
+		return NULL;
+	if (!leak_ranges_add(ret, data.start, data.end))
+		return error_no_memory();
+	struct error *error = add_all_pointed(place, alone, data, sizeof(uint64_t), ret);
+	for (; !error && next < ret->len; next++)
+		error = add_all_pointed(place, alone, ret->data[next], PAGE_BYTES, ret);
+	return error;
+}
+
+#define PARTS_MAX 32u
+
+/* What a library's program headers say (System V ABI, 5.1). */
+struct library_parts {
+	uint64_t start; /* of its first mapping */
+	size_t count;
+	Elf64_Phdr parts[PARTS_MAX];
+};
+
+static void read_parts(
+	const struct leak_place *place, const struct process_map *code, struct library_parts *ret)
+{
+	const struct process_map *first = place->hold->maps.maps.data, *map = code;
+	while (map > first && map[-1].inode == code->inode && map->offset)
+		map--;
+	Elf64_Ehdr header;
+	ret->start = map->start;
+	ret->count = 0;
+	if (process_memory_read(place->memory, map->start, &header, sizeof(header)) !=
+			sizeof(header) ||
+		memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return;
+	size_t count = header.e_phnum < PARTS_MAX ? header.e_phnum : PARTS_MAX;
+	ret->count = process_memory_read(place->memory, map->start + header.e_phoff, ret->parts,
+			     count * sizeof(ret->parts[0])) /
+		     sizeof(ret->parts[0]);
+}
+
+/* Where the memory of a library ends; 0: unknown. */
+static uint64_t library_end(const struct leak_place *place, const struct process_map *code)
+{
+	struct library_parts library;
+	uint64_t end = 0;
+	read_parts(place, code, &library);
+	for (size_t i = 0; i < library.count; i++) {
+		const Elf64_Phdr *part = &library.parts[i];
+		if (part->p_type == PT_LOAD && part->p_vaddr + part->p_memsz > end)
+			end = part->p_vaddr + part->p_memsz;
+	}
+	return (library.start + end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+/* Adds where a library has its data: in its file's mappings, and, if `whole`, in what follows them,
+ * of which it has no file, and perhaps something of somebody else's is behind. */
+static bool add_library_data(const struct leak_place *place, const struct process_map *code,
+	bool whole, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	uint64_t before = 0, end = whole ? library_end(place, code) : UINT64_MAX;
+	bool ok = true;
+	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		bool own = map->inode == code->inode && map->device_major == code->device_major;
+		if (!map->writable || !(own || (whole && map->start == before && !map->inode)))
+			continue;
+		before = own ? map->end : 0;
+		ok = leak_ranges_add(ret, map->start, map->end < end ? map->end : end);
+	}
+	return ok;
+}
+
+static const struct process_map *allocator_code(const struct leak_place *place)
+{
+	return process_maps_find(&place->hold->maps, place->shm->allocator);
+}
+
+bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret)
+{
+	const struct process_map *code = allocator_code(place);
+	return !is_library(code) || leak_map_is_libc(code) ||
+	       add_library_data(place, code, true, ret);
+}
+
+bool leak_allocator_local(
+	const struct leak_place *place, uint64_t *ret_distance, uint64_t *ret_bytes)
+{
+	const struct process_map *code = allocator_code(place);
+	struct library_parts library;
+	if (!is_library(code) || leak_map_is_libc(code) || !place->shm->allocator_local)
+		return false;
+	read_parts(place, code, &library);
+	for (size_t i = 0; i < library.count; i++) {
+		const Elf64_Phdr *part = &library.parts[i];
+		if (part->p_type != PT_TLS || part->p_memsz > place->shm->allocator_local)
+			continue;
+		*ret_distance = place->shm->allocator_local;
+		*ret_bytes = part->p_memsz;
+		return true;
+	}
+	return false;
+}
+
+/* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
+static struct error *add_books(const struct leak_place *place, bool *alone,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	const struct process_map *code = allocator_code(place);
+	struct leak_ranges data = {NULL, 0, 0};
+	if (!is_library(code))
+		return NULL;
+	struct error *error =
+		add_library_data(place, code, alone, &data) ? NULL : error_no_memory();
+	for (size_t i = 0; !error && i < data.len; i++) {
+		if (alone)
+			error = add_other_books(place, alone, data.data[i], ret);
+		else
+			error = add_libc_books(place, data.data[i], heaps, ret);
+	}
+	leak_ranges_deinit(&data);
+	return error;
+}
+
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
+	struct leak_ranges *ret_books)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
+	struct error *error = NULL;
+	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		if (!leak_heap_like(map))
+			continue;
+		if (!strcmp(map->path, "[heap]"))
+			error = leak_break_find(place, map, ret_heaps);
+		else
+			ok = add_arenas(place, map, ret_heaps);
+	}
+	leak_ranges_join(ret_heaps);
+	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
+	if (!error && (!ok || (!libc && !alone)))
+		error = error_no_memory();
+	if (!error && alone)
+		error = process_maps_no_reserve(place->hold->process, maps, alone);
+	if (!error)
+		error = add_around_blocks(place, alone, ret_heaps);
+	leak_ranges_join(ret_heaps);
+	if (!error)
+		error = add_books(place, alone, ret_heaps, ret_books);
+	return error;
+}

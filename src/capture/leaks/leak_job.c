@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leaks/leak_job.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "base/io.h"
+#include "capture/ask.h"
+
+/* Of a searcher that could not even say what went wrong. */
+#define DIED "the search for leaks has died"
+
+/* What stands before each chunk's payload in the results. */
+struct stored {
+	uint32_t type, bytes;
+};
+
+static void store(int fd, const struct leak_chunk *chunk)
+{
+	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
+	if (chunk->type == HPW_LEAK_SAID && !chunk->payload.len)
+		return;
+	struct error *error = write_all(fd, "results", &head, sizeof(head));
+	if (!error)
+		error = write_all(fd, "results", chunk->payload.data, chunk->payload.len);
+	error_destroy(error);
+}
+
+static void store_failure(int fd, const struct leak_asked *asked, const char *problem)
+{
+	struct leak_chunk chunk;
+	if (leak_search_failed(asked->moment, asked->tsc, problem, &chunk))
+		store(fd, &chunk);
+	buf_deinit(&chunk.payload);
+}
+
+/* The searcher's life. */
+static void search(const struct leak_asked *asked, int results)
+{
+	struct leak_chunk chunks[LEAK_CHUNKS];
+	/* Fixed, so that large tables are fresh from the kernel, and cost what is touched of them.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	struct error *error = leak_search(asked, chunks);
+	for (unsigned i = 0; !error && i < LEAK_CHUNKS; i++)
+		store(results, &chunks[i]);
+	if (error)
+		store_failure(results, asked, error->message);
+}
+
+static bool searcher_start(struct leak_job *job, const struct leak_asked *asked)
+{
+	pid_t self = getpid();
+	job->searcher = fork();
+	if (!job->searcher) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == self)
+			search(asked, job->results);
+		_exit(0);
+	}
+	if (job->searcher < 0)
+		return false;
+	job->pidfd = (int)syscall(SYS_pidfd_open, job->searcher, 0);
+	return job->pidfd >= 0;
+}
+
+/* Nothing is left to be searched: the answer stands already. */
+static bool settle(struct leak_job *job, const struct leak_asked *asked, struct error *error)
+{
+	store_failure(job->results, asked, error->message);
+	error_destroy(error);
+	job->searcher = fork();
+	if (!job->searcher)
+		_exit(0);
+	job->pidfd = job->searcher > 0 ? (int)syscall(SYS_pidfd_open, job->searcher, 0) : -1;
+	return job->pidfd >= 0;
+}
+
+static bool is_leaving(enum hpw_leak_moment moment)
+{
+	return moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END ||
+	       moment == HPW_LEAK_BY_PROGRAM;
+}
+
+static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
+{
+	merge_pass_until(&r->merge, job->hold.heads);
+	asked->place = (struct leak_place){.hold = &job->hold,
+		.live = &r->live,
+		.tally = &r->tally,
+		.spared = &r->spared,
+		.shm = r->shm,
+		.is_leaving = is_leaving(asked->moment),
+		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE,
+		.is_sampled = r->mode.kind == MODE_SAMPLE};
+	return searcher_start(job, asked);
+}
+
+static struct leak_job *create(enum hpw_leak_moment moment)
+{
+	struct leak_job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct leak_job){.moment = moment,
+		.searcher = -1,
+		.pidfd = -1,
+		.asker = -1,
+		.hold = {.keeper = -1, .channel = -1}};
+	job->results = memfd_create("heapwise-leaks", MFD_CLOEXEC);
+	return job;
+}
+
+static struct leak_asked asked_now(
+	struct leak_job *job, struct recorder *recorder, const struct leak_check *check)
+{
+	struct clock_pair now = clock_pair_now();
+	job->tsc = now.tsc;
+	return (struct leak_asked){.check = *check,
+		.moment = job->moment,
+		.heartbeat = &recorder->shm->held,
+		.since_ns = now.ns,
+		.tsc = now.tsc};
+}
+
+static struct error *begin_hold(
+	struct leak_job *job, struct recorder *recorder, enum hpw_leak_moment moment)
+{
+	if (recorder_is_blind(recorder))
+		return error_create(ERROR_INPUT,
+			"the program has an allocator of its own, whose blocks were not seen");
+	if (is_leaving(moment) && hold_begin_waiting(recorder->pid, recorder->shm, &job->hold))
+		return NULL;
+	return hold_begin(recorder->pid, recorder->shm,
+		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+}
+
+struct leak_job *leak_job_start(
+	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
+{
+	struct leak_job *job = create(moment);
+	if (!job)
+		return NULL;
+	struct leak_asked asked = asked_now(job, recorder, check);
+	struct error *error = begin_hold(job, recorder, moment);
+	if (job->results >= 0 &&
+		(error ? settle(job, &asked, error) : begin(job, recorder, &asked)))
+		return job;
+	leak_job_cancel(job);
+	return NULL;
+}
+
+struct leak_job *leak_job_start_dying(
+	struct recorder *recorder, const struct leak_check *check, struct hold_watch *watch)
+{
+	struct leak_job *job = create(HPW_LEAK_ON_DEATH);
+	if (!job)
+		return NULL;
+	struct leak_asked asked = asked_now(job, recorder, check);
+	if (job->results >= 0 &&
+		hold_begin_dying(recorder->pid, recorder->shm, watch, &job->hold) &&
+		begin(job, recorder, &asked))
+		return job;
+	leak_job_cancel(job);
+	return NULL;
+}
+
+/* Of what it does not understand it says that it is not whole. */
+struct leak_found leak_job_read(const void *payload, size_t bytes)
+{
+	struct cursor cursor;
+	struct leak_found ret = {.is_whole = 1};
+	uint64_t key, value, way = HPW_LEAK_NONE;
+	cursor_init(&cursor, "a search for leaks", payload, bytes, 0);
+	while (cursor_left(&cursor)) {
+		if (!cursor_try_varint(&cursor, &key) || !cursor_try_varint(&cursor, &value) ||
+			key == HPW_LEAK_PROBLEM)
+			return (struct leak_found){.is_whole = 0};
+		if (key == HPW_LEAK_WAY)
+			way = value;
+		else if (key == HPW_LEAK_MOMENT)
+			ret.is_whole &= value == HPW_LEAK_AT_EXIT || value == HPW_LEAK_AT_MAIN_END;
+		else if (key == HPW_LEAK_NOTES)
+			ret.is_whole &= !(value & HPW_LEAK_NOTE_PARTIAL);
+		else if (key == HPW_LEAK_THREADS_MISSED || key == HPW_LEAK_UNREAD_BYTES)
+			ret.is_whole &= !value;
+		else if (key >= HPW_LEAK_BLOCKS && key < HPW_LEAK_BLOCKS + HPW_LEAK_KINDS && value)
+			ret.kinds |= 1u << (key - HPW_LEAK_BLOCKS);
+	}
+	ret.is_whole &= way == HPW_LEAK_HELD || way == HPW_LEAK_SNAPSHOT;
+	return ret;
+}
+
+static void take_results(struct leak_job *job, struct recorder *recorder)
+{
+	struct stat about;
+	if (fstat(job->results, &about) || about.st_size <= 0)
+		return;
+	size_t bytes = (size_t)about.st_size;
+	uint8_t *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, job->results, 0);
+	if (data == MAP_FAILED)
+		return;
+	for (size_t at = 0; at + sizeof(struct stored) <= bytes;) {
+		struct stored head;
+		memcpy(&head, data + at, sizeof(head));
+		at += sizeof(head);
+		if (head.bytes > bytes - at)
+			break;
+		recorder_add_chunk(recorder, (enum hpw_chunk_type)head.type, data + at, head.bytes);
+		recorder->has_search = true;
+		if (head.type == HPW_LEAK_SEARCH)
+			recorder->found = leak_job_read(data + at, head.bytes);
+		at += head.bytes;
+	}
+	munmap(data, bytes);
+}
+
+static void answer(const struct leak_job *job, const char *file, const char *problem)
+{
+	struct ask_reply reply = {.ok = 1};
+	snprintf(reply.file, sizeof(reply.file), "%s", file);
+	ask_reply_send(job->asker, &reply, problem);
+}
+
+void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file)
+{
+	int status = 0;
+	if (job->searcher > 0 && child_wait(job->searcher, &status, 0) == job->searcher && status) {
+		struct leak_asked asked = {.moment = job->moment, .tsc = job->tsc};
+		if (!ftruncate(job->results, 0) && !lseek(job->results, 0, SEEK_SET))
+			store_failure(job->results, &asked, DIED);
+	}
+	job->searcher = -1;
+	take_results(job, recorder);
+	hold_end(&job->hold); /* the asker finds the process as it was */
+	answer(job, file, NULL);
+	job->asker = -1;
+	leak_job_cancel(job);
+}
+
+void leak_job_cancel(struct leak_job *job)
+{
+	if (!job)
+		return;
+	answer(job, "", "the process has ended meanwhile");
+	if (job->searcher > 0) {
+		kill(job->searcher, SIGKILL);
+		child_wait(job->searcher, NULL, 0);
+	}
+	if (job->pidfd >= 0)
+		close(job->pidfd);
+	if (job->results >= 0)
+		close(job->results);
+	hold_end(&job->hold);
+	free(job);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leaks/leak_search.h"
+#include "capture/leaks/leak_heaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "capture/writer/columns.h"
+
+#define BEAT_BYTES (32u << 20)
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The process's memory, and a sign of life while it is read. */
+struct reading {
+	struct process_memory memory;
+	uint32_t *heartbeat;
+	uint64_t bytes;
+};
+
+static void beat(struct reading *r)
+{
+	__atomic_fetch_add(r->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	struct reading *r = context;
+	uint64_t before = __atomic_fetch_add(&r->bytes, bytes + 64, __ATOMIC_RELAXED);
+	if (before / BEAT_BYTES != (before + bytes + 64) / BEAT_BYTES)
+		beat(r);
+	return process_memory_read(&r->memory, address, ret, bytes);
+}
+
+static size_t untouched(void *context, uint64_t address, size_t bytes)
+{
+	struct reading *r = context;
+	return process_memory_untouched(&r->memory, address, bytes);
+}
+
+static struct error *add_blocks(
+	struct search *search, const struct live *live, struct reading *reading)
+{
+	struct live_walk walk;
+	size_t room = (size_t)4 * LIVE_WALK_ROOM;
+	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
+	if (!blocks || !live_walk_begin(live, &walk))
+		return error_no_memory();
+	struct error *error = search_reserve(search, live->blocks);
+	for (size_t n; !error && (n = live_walk_next(&walk, blocks, room));) {
+		for (size_t i = 0; !error && i < n; i++)
+			error = search_add_block(
+				search, blocks[i].address, blocks[i].size, blocks[i].site);
+		beat(reading);
+	}
+	live_walk_end(&walk);
+	return error;
+}
+
+/* The how-manieth of its thread: threads are taken to have allocated side by side. */
+static uint64_t age_of(void *context, uint64_t address)
+{
+	struct live_block block;
+	return live_find(context, address, &block) ? block.number << 16 | block.thread : UINT64_MAX;
+}
+
+static bool is_array(void *context, uint32_t site)
+{
+	const struct tally *tally = context;
+	enum hw_alloc_kind kind = tally->sites[site].kind;
+	return kind == HW_NEW_ARRAY || kind == HW_NEW_ARRAY_NOTHROW;
+}
+
+static struct error *run(const struct leak_asked *asked, const struct leak_roots *roots,
+	struct reading *reading, struct search **ret)
+{
+	const struct search_options options = {
+		.alignment = asked->check.alignment ? asked->check.alignment : 8,
+		.heuristics = asked->check.heuristics,
+		.is_array = is_array,
+		.is_array_context = (void *)asked->place.tally,
+		.maps = roots->maps.data,
+		.map_count = roots->maps.len,
+		.age = age_of,
+		.age_context = (void *)asked->place.live};
+	const struct search_memory memory = {reading, read_memory, untouched};
+	_cleanup_free_ struct search_root *list =
+		calloc(roots->roots.len + 1, sizeof(struct search_root));
+	struct error *error = list ? search_create(&options, ret) : error_no_memory();
+	for (size_t i = 0; !error && i < roots->roots.len; i++) {
+		const struct leak_root *root = &roots->roots.data[i];
+		list[i] = (struct search_root){.start = root->start, .end = root->end};
+		if (root->many) {
+			list[i].values = root->many->data;
+			list[i].value_count = root->many->len;
+		} else if (root->value_count) {
+			list[i].values = root->values;
+			list[i].value_count = root->value_count;
+		}
+	}
+	if (!error)
+		error = add_blocks(*ret, asked->place.live, reading);
+	return error ? error : search_run(*ret, &memory, list, roots->roots.len);
+}
+
+static void put_pair(struct buf *buf, uint64_t key, uint64_t value)
+{
+	buf_varint(buf, key);
+	buf_varint(buf, value);
+}
+
+static enum hpw_leak_way way_of(const struct hold *hold)
+{
+	if (hold->is_unstopped)
+		return HPW_LEAK_UNSTOPPED;
+	return hold->is_snapshot ? HPW_LEAK_SNAPSHOT : HPW_LEAK_HELD;
+}
+
+/* What the program had called by that moment. */
+static void put_until_then(const struct tally *tally, struct buf *ret)
+{
+	uint64_t allocations = 0, frees = 0, bytes = 0;
+	for (uint32_t i = 0; i < tally->thread_count; i++) {
+		allocations += tally->threads[i].allocations;
+		frees += tally->threads[i].frees;
+		bytes += tally->threads[i].allocated_bytes;
+	}
+	put_pair(ret, HPW_LEAK_ALLOCATIONS, allocations);
+	put_pair(ret, HPW_LEAK_FREES, frees);
+	put_pair(ret, HPW_LEAK_ALLOCATED_BYTES, bytes);
+}
+
+/*
+ * Whether nothing is held by memory in which blocks may lie that are not known: then no leak is
+ * missed for want of them. Data of modules, stacks and registers have none.
+ */
+static bool is_held_for_sure(const struct search *search, const struct leak_roots *roots)
+{
+	size_t count, group_count;
+	const struct search_record *records = search_records(search, &count);
+	const struct search_group *groups = search_groups(search, &group_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_record *record = &records[i];
+		if (record->kind != SEARCH_REACHABLE && record->kind != SEARCH_POSSIBLE)
+			continue;
+		if (record->group >= group_count ||
+			roots->roots.data[groups[record->group].root].place ==
+				HPW_LEAK_ROOT_MAPPING)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t notes_of(
+	const struct leak_place *place, const struct search *search, const struct leak_roots *roots)
+{
+	bool partial = place->is_partial && (place->is_sampled || !is_held_for_sure(search, roots));
+	return (partial ? HPW_LEAK_NOTE_PARTIAL : 0u) |
+	       (place->shm->clears ? HPW_LEAK_NOTE_CLEARED : 0u);
+}
+
+static void put_search(const struct leak_asked *asked, const struct search *search,
+	const struct leak_roots *roots, struct buf *ret)
+{
+	const struct hold *hold = asked->place.hold;
+	const struct search_totals *totals = search_totals(search);
+	uint64_t missed = 0, search_ns = now_ns() - asked->since_ns;
+	for (size_t i = 0; i < hold->threads.len; i++)
+		missed += !hold->threads.data[i].stopped;
+	const uint64_t pairs[][2] = {{HPW_LEAK_MOMENT, asked->moment}, {HPW_LEAK_TSC, asked->tsc},
+		{HPW_LEAK_WAY, way_of(hold)},
+		{HPW_LEAK_PAUSE_NS, hold->pause_ns ? hold->pause_ns : search_ns},
+		{HPW_LEAK_SEARCH_NS, search_ns},
+		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
+		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
+		{HPW_LEAK_NOTES, notes_of(&asked->place, search, roots)},
+		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
+		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
+		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
+		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		put_pair(ret, pairs[i][0], pairs[i][1]);
+	put_until_then(asked->place.tally, ret);
+	/* Both number kinds and heuristics alike. */
+	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
+		put_pair(ret, HPW_LEAK_BLOCKS + i, totals->blocks[i]);
+		put_pair(ret, HPW_LEAK_BYTES + i, totals->bytes[i]);
+	}
+	for (unsigned i = 0; i < SEARCH_HEURISTIC_COUNT; i++) {
+		put_pair(ret, HPW_LEAK_HEURISTIC_BLOCKS + i, totals->heuristic_blocks[i]);
+		put_pair(ret, HPW_LEAK_HEURISTIC_BYTES + i, totals->heuristic_bytes[i]);
+	}
+}
+
+_Static_assert((int)SEARCH_DEFINITE == (int)HPW_LEAK_DEFINITE &&
+		       (int)SEARCH_INDIRECT == (int)HPW_LEAK_INDIRECT &&
+		       (int)SEARCH_POSSIBLE == (int)HPW_LEAK_POSSIBLE &&
+		       (int)SEARCH_REACHABLE == (int)HPW_LEAK_REACHABLE,
+	"kinds");
+_Static_assert(SEARCH_HEURISTIC_COUNT == HPW_LEAK_HEURISTIC_COUNT, "heuristics");
+
+static bool put_roots(const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
+{
+	struct columns c;
+	columns_init(&c, 7);
+	for (size_t i = 0; i < roots->roots.len; i++) {
+		const struct leak_root *root = &roots->roots.data[i];
+		if (!numbers[i])
+			continue;
+		const uint64_t row[] = {root->place, root->start, root->end - root->start,
+			(uint64_t)root->tid, root->module, strlen(root->name)};
+		for (unsigned column = 0; column < 6; column++)
+			columns_add(&c, column, row[column]);
+		buf_bytes(&c.column[6], root->name, strlen(root->name));
+	}
+	return columns_finish(&c, ret);
+}
+
+/* Numbers the roots that hold something from 1 on. */
+static void number_roots(
+	const struct search_group *groups, size_t count, uint32_t *numbers, size_t root_count)
+{
+	for (size_t i = 0; i < count; i++)
+		numbers[groups[i].root] = 1;
+	uint32_t next = 0;
+	for (size_t i = 0; i < root_count; i++)
+		numbers[i] = numbers[i] ? ++next : 0;
+}
+
+/* Of a word that stands for one in memory, that one's. */
+static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
+{
+	const struct leak_root *root = &roots->roots.data[g->root];
+	bool stands_for = (root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS) ||
+			  (root->many && root->place != HPW_LEAK_ROOT_IGNORED);
+	return stands_for ? root->start : g->root_address;
+}
+
+static bool put_groups(const struct search_group *groups, size_t count,
+	const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
+{
+	struct columns c;
+	columns_init(&c, 9);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_group *g = &groups[i];
+		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
+			numbers[g->root] - 1, root_address(roots, g), g->site,
+			g->repeats | (uint64_t)g->together << 1, g->holder, g->offset, g->block,
+			g->into};
+		for (unsigned column = 0; column < 9; column++)
+			columns_add(&c, column, row[column]);
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_records(
+	const struct leak_asked *asked, const struct search *search, struct buf *ret)
+{
+	size_t count;
+	const struct search_record *records = search_records(search, &count);
+	struct columns c;
+	columns_init(&c, 11);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_record *r = &records[i];
+		struct live_block block = {.address = r->example};
+		live_find(asked->place.live, r->example, &block);
+		const uint64_t row[] = {r->site, r->kind,
+			r->group == SEARCH_NO_GROUP ? 0 : r->group + 1ull, r->blocks, r->bytes,
+			r->indirect_blocks, r->indirect_bytes, r->example, r->example_size,
+			block.thread, block.number};
+		for (unsigned column = 0; column < 11; column++)
+			columns_add(&c, column, row[column]);
+	}
+	return columns_finish(&c, ret);
+}
+
+/* The program's own words: what can't be read is as if it said nothing. */
+static void put_said(const struct leak_place *place, struct buf *ret)
+{
+	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
+		struct hw_span span = place->shm->lsan_texts[i];
+		uint64_t bytes = span.end - span.start;
+		if (span.end <= span.start || bytes > HPW_LEAK_SAID_MAX)
+			continue;
+		_cleanup_free_ uint8_t *text = malloc(bytes);
+		if (!text || process_memory_read(place->memory, span.start, text, bytes) != bytes)
+			continue;
+		put_pair(ret, i == HW_LSAN_OPTIONS ? HPW_LEAK_OPTIONS : HPW_LEAK_SUPPRESSIONS,
+			bytes);
+		buf_bytes(ret, text, bytes);
+	}
+}
+
+static struct error *put_all(const struct leak_asked *asked, const struct search *search,
+	const struct leak_roots *roots, struct leak_chunk *ret)
+{
+	size_t count;
+	const struct search_group *groups = search_groups(search, &count);
+	_cleanup_free_ uint32_t *numbers = calloc(roots->roots.len + 1, sizeof(*numbers));
+	if (!numbers)
+		return error_no_memory();
+	number_roots(groups, count, numbers, roots->roots.len);
+	put_search(asked, search, roots, &ret[0].payload);
+	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
+		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
+		!put_records(asked, search, &ret[3].payload))
+		return error_no_memory();
+	put_said(&asked->place, &ret[4].payload);
+	return ret[4].payload.failed ? error_no_memory() : NULL;
+}
+
+static void chunks_init(struct leak_chunk *chunks)
+{
+	static const enum hpw_chunk_type types[LEAK_CHUNKS] = {
+		HPW_LEAK_SEARCH, HPW_LEAK_ROOTS, HPW_LEAK_GROUPS, HPW_LEAK_RECORDS, HPW_LEAK_SAID};
+	for (unsigned i = 0; i < LEAK_CHUNKS; i++) {
+		chunks[i].type = types[i];
+		buf_init(&chunks[i].payload);
+	}
+}
+
+struct error *leak_search(const struct leak_asked *asked, struct leak_chunk ret[static LEAK_CHUNKS])
+{
+	struct leak_asked now = *asked;
+	struct reading reading = {.heartbeat = asked->heartbeat};
+	struct leak_roots roots;
+	struct search *search = NULL;
+	chunks_init(ret);
+	struct error *error = process_memory_open(asked->place.hold->process,
+		asked->place.hold->owner, &asked->place.hold->maps, &reading.memory);
+	if (error)
+		return error;
+	now.place.memory = &reading.memory;
+	error = leak_roots_find(&now.place, &roots);
+	if (!error) {
+		error = run(&now, &roots, &reading, &search);
+		if (!error)
+			error = put_all(&now, search, &roots, ret);
+		if (!error && asked->place.hold->is_waiting &&
+			!hold_still_waits(asked->place.hold, asked->place.shm))
+			error = error_create(
+				ERROR_ENVIRONMENT, "the process went on, or ended, meanwhile");
+		search_destroy(search);
+		leak_roots_deinit(&roots);
+	}
+	process_memory_close(&reading.memory);
+	return error;
+}
+
+bool leak_search_failed(
+	enum hpw_leak_moment moment, uint64_t tsc, const char *problem, struct leak_chunk *ret)
+{
+	ret->type = HPW_LEAK_SEARCH;
+	buf_init(&ret->payload);
+	put_pair(&ret->payload, HPW_LEAK_MOMENT, moment);
+	put_pair(&ret->payload, HPW_LEAK_TSC, tsc);
+	put_pair(&ret->payload, HPW_LEAK_WAY, HPW_LEAK_NONE);
+	put_pair(&ret->payload, HPW_LEAK_PROBLEM, strlen(problem));
+	buf_bytes(&ret->payload, problem, strlen(problem));
+	return !ret->payload.failed;
+}

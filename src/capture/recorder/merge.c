@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/recorder/merge.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Stores of another processor are visible long before this. */
+#define MARGIN_SECONDS (1.0 / 50000)
+/*
+ * A busy ring that does not move holds the others up for so long: as long as there is room in them,
+ * and when one is full until shortly before its thread would give up (RT_WAIT_MAX_NS there). Where
+ * hundreds of threads share a processor, one of them may have to wait for it that long.
+ */
+#define BUSY_SECONDS 5.0
+#define BUSY_SECONDS_FULL 0.8
+/* Tell the producer about room every so many words, not only at the end of a pass. */
+#define PUBLISH_WORDS 4096
+
+static uint64_t tsc_now(void)
+{
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+}
+
+void merge_init(
+	struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink)
+{
+	memset(merge, 0, sizeof(*merge));
+	merge->shm = shm;
+	merge->sink = *sink;
+	merge->tsc_hz = tsc_hz;
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
+		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
+		lane->words = hw_ring_words(i);
+		lane->thread = MERGE_NO_THREAD;
+		lane->foreign = MERGE_NO_TID;
+	}
+}
+
+void merge_deinit(struct merge *merge)
+{
+	merge_threads_deinit(&merge->threads);
+}
+
+static inline uint64_t word(const struct merge_lane *lane, uint64_t at)
+{
+	return __atomic_load_n(&lane->data[at & (lane->words - 1)], __ATOMIC_RELAXED);
+}
+
+static void lane_break(struct merge *merge, struct merge_lane *lane)
+{
+	lane->broken = true;
+	lane->tail = lane->head;
+	merge->damaged++;
+}
+
+/* A record taken apart. */
+struct record {
+	uint32_t op;    /* without HW_R_STAMPED */
+	uint32_t words; /* 0: nonsense */
+	bool stamped;
+	uint64_t number; /* address, or what the operation says */
+	uint32_t stack;
+	uint64_t size, old;
+	uint64_t stamp, stamp2;
+};
+
+/* Takes apart the record at `at`; words = 0 when it makes no sense or is not all there. */
+static inline struct record record_at(const struct merge_lane *lane, uint64_t at)
+{
+	uint64_t w0 = word(lane, at), left = lane->head - at;
+	struct record r = {.op = (uint32_t)w0 & 0x7f,
+		.stamped = w0 & HW_R_STAMPED,
+		.number = w0 >> 8,
+		.stamp = lane->stamp};
+	uint32_t n = 1;
+	if (merge_is_free(r.op)) {
+		/* one word */
+	} else if (merge_is_alloc(r.op) || r.op == HW_R_REALLOC) {
+		if (left < 2)
+			return r;
+		uint64_t w1 = word(lane, at + n++);
+		r.stack = (uint32_t)w1;
+		r.size = w1 >> 32;
+		if (r.size == HW_R_SIZE_BIG)
+			r.size = word(lane, at + n++);
+		if (r.op == HW_R_REALLOC)
+			r.old = word(lane, at + n++);
+		if (!r.number)
+			return r;
+	} else if (r.op == HW_R_FAILED) {
+		r.stack = (uint32_t)word(lane, at + 1);
+		r.size = word(lane, at + 2);
+		n = 3;
+	} else if (r.op == HW_R_TOLD) {
+		r.stack = (uint32_t)word(lane, at + 1) & 0xff;
+		r.size = word(lane, at + n++) >> 8;
+	} else if (r.op == HW_R_TIME) {
+		r.stamp = word(lane, at + 1);
+		n = 2;
+	} else if (r.op == HW_R_MARK) {
+		if (!r.number || r.number > HW_MARK_NAME_MAX || !r.stamped)
+			return r;
+		n += (uint32_t)(r.number + 7) / 8;
+	} else if (r.op == HW_R_PAD) {
+		n = lane->words - (uint32_t)(at & (lane->words - 1));
+	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
+		   !((r.op == HW_R_FORK || r.op == HW_R_MOVING) && r.stamped)) {
+		return r;
+	}
+	if (r.stamped) {
+		r.stamp = word(lane, at + n++);
+		if (r.op == HW_R_REALLOC)
+			r.stamp2 = word(lane, at + n++);
+	} else {
+		r.stamp2 = r.stamp;
+	}
+	if (n <= left)
+		r.words = n;
+	return r;
+}
+
+/* A thread of that id begins: another one that had it has ended by then. */
+static uint32_t thread_begin(struct merge *merge, uint32_t tid, uint32_t lane, uint64_t stamp)
+{
+	struct merge_thread *known = merge_threads_find(&merge->threads, tid);
+	if (known && known->lane == MERGE_NO_LANE)
+		merge->sink.on_thread_end(merge->sink.context, known->thread, stamp);
+	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
+	if (thread == MERGE_NO_THREAD) {
+		if (known && known->lane == MERGE_NO_LANE)
+			merge_threads_remove(&merge->threads, tid);
+		return thread;
+	}
+	known = merge_threads_insert(&merge->threads, tid, NULL);
+	if (known)
+		*known = (struct merge_thread){.thread = thread, .lane = lane};
+	else if (lane == MERGE_NO_LANE)
+		return MERGE_NO_THREAD;
+	return thread;
+}
+
+/* The thread of the record at the shared lane's tail. */
+static uint32_t foreign_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
+{
+	const struct merge_thread *known = merge_threads_find(&merge->threads, lane->foreign);
+	if (known && (!known->gone || lane->tail < known->gone))
+		return known->thread;
+	return thread_begin(merge, lane->foreign, MERGE_NO_LANE, stamp);
+}
+
+/* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared ring
+ * first. */
+static uint32_t own_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
+{
+	uint32_t number = (uint32_t)(lane - merge->lanes);
+	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
+	if (!known || known->lane != MERGE_NO_LANE || known->gone)
+		return thread_begin(merge, lane->tid, number, stamp);
+	known->lane = number;
+	return known->thread;
+}
+
+static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
+{
+	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
+		return lane->foreign == MERGE_NO_TID ? MERGE_NO_THREAD
+						     : foreign_thread(merge, lane, stamp);
+	if (lane->thread == MERGE_NO_THREAD)
+		lane->thread = own_thread(merge, lane, stamp);
+	return lane->thread;
+}
+
+static inline bool is_call(uint32_t op)
+{
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_TOLD &&
+	       op != HW_R_MARK;
+}
+
+/* Of a mark that the program has set. Whoever wrote the name, it ends where a NUL is. */
+static void tell_mark(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
+	const struct record *r)
+{
+	uint64_t name[HW_MARK_NAME_WORDS];
+	for (uint64_t i = 0; i * 8 < r->number; i++)
+		name[i] = word(lane, lane->tail + 1 + i);
+	size_t bytes = strnlen((const char *)name, r->number);
+	if (bytes)
+		merge->sink.on_mark(
+			merge->sink.context, thread, (const char *)name, bytes, r->stamp);
+}
+
+/* Tells one record. */
+static inline void tell(struct merge *merge, struct merge_lane *lane, const struct record *r)
+{
+	const struct merge_sink *s = &merge->sink;
+	uint32_t thread = lane_thread(merge, lane, r->stamp);
+	if (thread == MERGE_NO_THREAD) {
+		merge->dropped += is_call(r->op) && !lane->half;
+		return;
+	}
+	if (merge_is_alloc(r->op))
+		s->on_alloc(s->context, thread, r->op - HW_R_ALLOC, r->number, r->stack, r->size,
+			r->stamp);
+	else if (merge_is_free(r->op))
+		s->on_free(s->context, thread, r->op & 7, r->op >= HW_R_FREE_SAME_FRAME, r->number,
+			r->stamp);
+	else if (r->op == HW_R_FAILED)
+		s->on_failed(s->context, thread, r->number % HW_ALLOC_KINDS, r->stack, r->size,
+			r->stamp);
+	else if (r->op == HW_R_LOST)
+		s->on_lost(s->context, thread, r->number, r->stamp);
+	else if (r->op == HW_R_MOVING && s->on_moving)
+		s->on_moving(s->context, thread, r->number);
+	else if (r->op == HW_R_TOLD && s->on_told)
+		s->on_told(s->context, thread, r->stack, r->number, r->size);
+	else if (r->op == HW_R_MARK && s->on_mark)
+		tell_mark(merge, lane, thread, r);
+	else if (r->op == HW_R_FORK && s->on_fork)
+		s->on_fork(s->context, thread, r->stamp);
+}
+
+static void publish_tail(struct merge *merge, struct merge_lane *lane)
+{
+	if (lane->tail == __atomic_load_n(&lane->ring->tail, __ATOMIC_RELAXED))
+		return;
+	/* Gives the words back to the producer (its acquire load of tail). */
+	__atomic_store_n(&lane->ring->tail, lane->tail, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&merge->shm->progress, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&lane->ring->waiting, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &lane->ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/*
+ * Brings lane->stamp up to the record at tail, passing over what has no time. False: no data left.
+ */
+static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struct record *ret)
+{
+	while (lane->tail != lane->head) {
+		*ret = record_at(lane, lane->tail);
+		if (__builtin_expect(!ret->words, 0)) {
+			lane_break(merge, lane);
+			return false;
+		}
+		if (ret->op == HW_R_FOREIGN) {
+			lane->foreign = (uint32_t)ret->number;
+			lane->tail += ret->words;
+			continue;
+		}
+		if (ret->op == HW_R_STACK) {
+			if (!lane->stack_next || ret->number < lane->stack_next)
+				lane->stack_next = ret->number;
+			lane->tail += ret->words;
+			continue;
+		}
+		if (ret->op == HW_R_TIME || ret->op == HW_R_PAD) {
+			lane->stamp = ret->stamp;
+			lane->tail += ret->words;
+			continue;
+		}
+		if (lane->half && ret->op != HW_R_REALLOC) {
+			lane_break(merge, lane);
+			return false;
+		}
+		lane->stamp = lane->half ? ret->stamp2 : ret->stamp;
+		return true;
+	}
+	return false;
+}
+
+/* The lane's tail has moved: gives the room back when it is worth it. */
+static inline void moved_on(struct merge *merge, struct merge_lane *lane, uint64_t words)
+{
+	merge->moved += words;
+	if (lane->tail - lane->published < PUBLISH_WORDS)
+		return;
+	lane->published = lane->tail;
+	publish_tail(merge, lane);
+}
+
+/* Hands the sink runs of records for as long as it takes them. */
+static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_t until)
+{
+	const struct merge_sink *s = &merge->sink;
+	uint64_t taken = 1;
+	while (taken && lane->tail != lane->head) {
+		uint32_t at = (uint32_t)lane->tail & (lane->words - 1);
+		uint64_t left = lane->head - lane->tail, lap = lane->words - at;
+		struct merge_run run = {.words = &lane->data[at],
+			.count = left < lap ? left : lap,
+			.until = until,
+			.stamp = lane->stamp,
+			.look_ahead = merge->look_ahead,
+			.looked = lane->looked > lane->tail ? lane->looked - lane->tail : 0};
+		taken = s->on_run(s->context, lane->thread, &run);
+		lane->stamp = run.stamp;
+		lane->looked = lane->tail + run.looked;
+		lane->tail += taken;
+		merge->events += run.events;
+		moved_on(merge, lane, taken);
+	}
+}
+
+/* The record at tail is about to be told: the depth that HW_R_STACK gave for it counts now. */
+static inline void lane_deepen(struct merge_lane *lane)
+{
+	if (!lane->stack_next)
+		return;
+	if (!lane->stack_low || lane->stack_next < lane->stack_low)
+		lane->stack_low = lane->stack_next;
+	lane->stack_next = 0;
+}
+
+/* Tells records of the lane as long as they are not later than `until`. False: no data left. */
+static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
+{
+	struct record r;
+	bool shared = lane->ring == merge->lanes[HW_RING_SHARED].ring;
+	while (lane_peek(merge, lane, &r)) {
+		if (lane->stamp > until)
+			return true;
+		/* A realloc counts with its first half: the second may never be seen. */
+		merge->events += is_call(r.op) && !lane->half;
+		lane_deepen(lane);
+		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
+			uint64_t address = r.number;
+			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
+			r.number = lane->half ? address : r.old;
+			r.stamp = lane->stamp;
+			tell(merge, lane, &r);
+			lane->half = !lane->half;
+			if (lane->half)
+				continue;
+		} else {
+			tell(merge, lane, &r);
+		}
+		lane->tail += r.words;
+		moved_on(merge, lane, r.words);
+		if (!shared && !lane->half && lane->thread != MERGE_NO_THREAD && merge->sink.on_run)
+			lane_run_whole(merge, lane, until);
+	}
+	return false;
+}
+
+/* A new producer has taken the ring over; the old one's events have all been told, or the ring
+ * would not have been free. */
+static void lane_renew(struct merge_lane *lane, uint32_t generation)
+{
+	lane->generation = generation;
+	lane->tid = __atomic_load_n(&lane->ring->tid, __ATOMIC_RELAXED);
+	lane->thread = MERGE_NO_THREAD;
+	lane->idle_at = lane->stamp = 0;
+	lane->stack_next = lane->stack_low = 0;
+	lane->half = lane->broken = false;
+}
+
+/* What is not to be seen at `now` has a later stamp than this. */
+static uint64_t merge_idle(const struct merge *merge, uint64_t now)
+{
+	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
+	return now > margin ? now - margin : 0;
+}
+
+/* Looks at one ring: what there is, and what can still come. */
+static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
+{
+	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
+		       lane->ring == merge->lanes[HW_RING_SHARED].ring;
+	if (!lane->active)
+		return;
+	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+	if (merge->limits && (int64_t)(head - merge->limits[lane - merge->lanes]) > 0)
+		head = merge->limits[lane - merge->lanes];
+	/* After head: what a new producer has published must not pass for the old one's. */
+	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
+	if (generation != lane->generation)
+		lane_renew(lane, generation);
+	if (head - lane->tail > lane->words) {
+		lane->head = head;
+		lane_break(merge, lane);
+	}
+	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_LONGEST >= lane->words;
+	lane->head = lane->broken ? lane->tail : head;
+	if (lane->broken)
+		lane->tail = lane->head = head;
+	uint64_t idle = merge_idle(merge, now);
+	if (last) {
+		lane->bound = UINT64_MAX;
+		return;
+	}
+	if (!busy) {
+		lane->busy_seen = 0;
+		lane->idle_at = lane->bound = idle;
+		return;
+	}
+	if (busy != lane->busy_seen || head != lane->busy_head) {
+		lane->busy_seen = busy;
+		lane->busy_head = head;
+		lane->busy_since = now;
+	}
+	double seconds = (double)(now - lane->busy_since) / (double)merge->tsc_hz;
+	bool stuck = seconds > (merge->full ? BUSY_SECONDS_FULL : BUSY_SECONDS);
+	lane->bound = stuck ? idle : lane->idle_at;
+}
+
+/* Binary heap of lanes by stamp. */
+static void heap_sift_down(struct merge *merge, uint32_t i)
+{
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+		if (child >= merge->heap_count)
+			return;
+		if (child + 1 < merge->heap_count && merge->lanes[merge->heap[child + 1]].stamp <
+							     merge->lanes[merge->heap[child]].stamp)
+			child++;
+		if (merge->lanes[merge->heap[i]].stamp <= merge->lanes[merge->heap[child]].stamp)
+			return;
+		uint32_t swap = merge->heap[i];
+		merge->heap[i] = merge->heap[child];
+		merge->heap[child] = swap;
+		i = child;
+	}
+}
+
+/* How far the first lane may go before another one's turn comes. */
+static uint64_t second_stamp(const struct merge *merge)
+{
+	uint64_t second = UINT64_MAX;
+	for (uint32_t i = 1; i < 3 && i < merge->heap_count; i++) {
+		uint64_t stamp = merge->lanes[merge->heap[i]].stamp;
+		if (stamp < second)
+			second = stamp;
+	}
+	return second;
+}
+
+static uint64_t lane_bound(const struct merge_lane *lane)
+{
+	/* A busy lane's next event comes after its last one, whatever was seen before. */
+	return lane->bound > lane->stamp ? lane->bound : lane->stamp;
+}
+
+/* What there is goes to the heap, what there is not limits what is safe to tell. */
+static bool lane_enter(
+	struct merge *merge, uint32_t number, uint64_t now, bool last, uint64_t *safe)
+{
+	struct merge_lane *lane = &merge->lanes[number];
+	lane_look(merge, lane, now, last);
+	if (!lane->active)
+		return false;
+	if (number < HW_RING_SHARED && number >= merge->lane_count)
+		merge->lane_count = number + 1;
+	struct record r;
+	if (lane_peek(merge, lane, &r))
+		merge->heap[merge->heap_count++] = number;
+	else if (lane_bound(lane) < *safe)
+		*safe = lane_bound(lane);
+	return true;
+}
+
+static void lane_publish(struct merge *merge, struct merge_lane *lane)
+{
+	if (!lane->active)
+		return;
+	lane->published = lane->tail;
+	publish_tail(merge, lane);
+}
+
+/* Rings are handed out from the first on, in a process with little address space from the first
+ * small one on: after so many unused ones there is none. */
+#define UNUSED_MOST (HW_RINGS_LARGE + HW_RINGS_MEDIUM + 16)
+
+uint64_t merge_pass(struct merge *merge, bool last)
+{
+	/* Nothing later than now, even if every ring has more: a ring that had no owner when it was
+	 * looked at can have got one since. */
+	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
+	merge->moved = 0;
+	merge->full = merge->filled;
+	merge->filled = false;
+	merge->heap_count = 0;
+	if (__atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED))
+		__atomic_store_n(&merge->shm->doorbell, 0, __ATOMIC_SEQ_CST);
+	uint32_t unused = 0;
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		if (unused > UNUSED_MOST && i > merge->lane_count)
+			break;
+		unused = lane_enter(merge, i, now, last, &safe) ? 0 : unused + 1;
+	}
+	lane_enter(merge, HW_RING_SHARED, now, last, &safe);
+	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
+		heap_sift_down(merge, i);
+	while (merge->heap_count) {
+		struct merge_lane *lane = &merge->lanes[merge->heap[0]];
+		uint64_t until = second_stamp(merge);
+		if (lane->stamp > safe)
+			break;
+		if (!lane_run(merge, lane, until < safe ? until : safe)) {
+			if (lane_bound(lane) < safe)
+				safe = lane_bound(lane);
+			merge->heap[0] = merge->heap[--merge->heap_count];
+		}
+		heap_sift_down(merge, 0);
+	}
+	for (uint32_t i = 0; i < merge->lane_count; i++)
+		lane_publish(merge, &merge->lanes[i]);
+	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
+	merge->told = safe;
+	merge->idle_since = merge->heap_count || last ? 0 : safe;
+	return merge->moved;
+}
+
+static void lane_pass_time(struct merge_lane *lane, uint64_t stamp)
+{
+	if (lane->active && lane->stamp < stamp)
+		lane->stamp = stamp;
+}
+
+uint64_t merge_idle_since(struct merge *merge)
+{
+	if (!merge->idle_since)
+		return 0;
+	for (uint32_t i = 0; i < merge->lane_count; i++)
+		lane_pass_time(&merge->lanes[i], merge->idle_since);
+	lane_pass_time(&merge->lanes[HW_RING_SHARED], merge->idle_since);
+	return merge->idle_since;
+}
+
+void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
+{
+	merge->limits = heads;
+	merge_pass(merge, true);
+	merge->limits = NULL;
+}
+
+/* Nobody has a larger one that heapwise can measure. */
+#define STACK_MAX (1ull << 30)
+
+void merge_each_stack(struct merge *merge,
+	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context)
+{
+	for (uint32_t i = 0; i < merge->lane_count; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		uint64_t low = lane->stack_low;
+		if (!lane->active || lane->thread == MERGE_NO_THREAD || !low)
+			continue;
+		lane->stack_low = 0;
+		__atomic_fetch_add(&lane->ring->stack_asked, 1, __ATOMIC_RELAXED);
+		uint64_t top = __atomic_load_n(&lane->ring->stack_top, __ATOMIC_RELAXED);
+		if (low && low < top && top - low <= STACK_MAX)
+			found(context, lane->thread, top - low);
+	}
+}
+
+uint32_t merge_in_flight(const struct merge *merge)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		const struct hw_ring *ring = merge->lanes[i].ring;
+		count += __atomic_load_n(&ring->busy, __ATOMIC_RELAXED) &&
+			 (i == HW_RING_SHARED || __atomic_load_n(&ring->state, __ATOMIC_RELAXED));
+	}
+	return count;
+}
+
+/* The block that the lane's thread is resizing, or 0. */
+static uint64_t lane_moving(const struct merge_lane *lane)
+{
+	uint64_t address = __atomic_load_n(&lane->ring->moving, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&lane->ring->busy, __ATOMIC_RELAXED) ? address : 0;
+}
+
+bool merge_open_realloc(
+	struct merge *merge, uint32_t ring, uint64_t stamp, struct merge_realloc *ret)
+{
+	struct merge_lane *lane = &merge->lanes[ring];
+	uint64_t address = lane_moving(lane);
+	if (!address || !__atomic_load_n(&lane->ring->state, __ATOMIC_RELAXED))
+		return false;
+	uint32_t thread = lane_thread(merge, lane, stamp);
+	if (thread == MERGE_NO_THREAD)
+		return false;
+	*ret = (struct merge_realloc){
+		.address = address, .thread = thread, .stack = lane->ring->moving_from};
+	return true;
+}
+
+/* The lane's thread is gone. What it left in the shared ring, it did before. */
+static void lane_free(struct merge *merge, struct merge_lane *lane)
+{
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
+	bool has_told = lane->thread != MERGE_NO_THREAD;
+	if (has_told && known && known->thread == lane->thread) {
+		known->lane = MERGE_NO_LANE;
+		known->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+	} else if (has_told) {
+		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
+	}
+	lane->active = false;
+	lane->thread = MERGE_NO_THREAD;
+	lane->tid = 0;
+	__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+}
+
+static bool all_told(const struct merge_lane *lane)
+{
+	return __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE) == lane->tail;
+}
+
+/* Whether a thread that has ended had a ring in the end, the words of which are still to come. */
+static bool has_ring(const struct merge *merge, uint32_t tid)
+{
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		const struct hw_ring *ring = merge->lanes[i].ring;
+		if (__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) == tid &&
+			__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether nothing of the thread, which had no ring in the end, can still come. */
+static bool has_ended(const struct merge *merge, struct merge_thread *t, uint32_t tid,
+	bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	if (t->lane != MERGE_NO_LANE)
+		return false;
+	if (!t->gone && !alive(context, tid) && !has_ring(merge, tid))
+		t->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+	return t->gone && shared->tail + 1 >= t->gone;
+}
+
+#define ENDED_AT_ONCE 64
+
+/* Ends threads that are gone and have no ring; true if there may be more. */
+static bool end_ringless(
+	struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	uint32_t ended[ENDED_AT_ONCE], count = 0, at = 0;
+	const uint32_t *tid;
+	for (struct merge_thread *t;
+		count < ENDED_AT_ONCE && (t = merge_threads_next(&merge->threads, &at, &tid));) {
+		if (has_ended(merge, t, *tid, alive, context))
+			ended[count++] = *tid;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct merge_thread *t = merge_threads_find(&merge->threads, ended[i]);
+		merge->sink.on_thread_end(merge->sink.context, t->thread, shared->stamp);
+		merge_threads_remove(&merge->threads, ended[i]);
+	}
+	return count == ENDED_AT_ONCE;
+}
+
+void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	uint32_t freed = 0;
+	__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < merge->lane_count; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
+		 * at again once its thread is gone: only then it can't move any more. One that is
+		 * gone from within a realloc is to be told at the end of all, which is near. */
+		if (lane->active && lane->tail == lane->head && lane->tid &&
+			!alive(context, lane->tid) && all_told(lane) && !lane_moving(lane)) {
+			lane_free(merge, lane);
+			freed++;
+		}
+	}
+	if (freed) /* after the states: who sees this looks at them again */
+		__atomic_fetch_add(&merge->shm->rings_freed, 1, __ATOMIC_RELEASE);
+	/* A thread id that is used again is another thread. */
+	while (end_ringless(merge, alive, context))
+		;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are
+ * written when enough steps have come or some time has passed (FLUSH_MAX_NS), so that a collector
+ * that is killed loses at most a second. Where not all steps go into chunks the books do, as often.
+ */
+#include "capture/recorder/recorder_impl.h"
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "capture/recorder/instructions.h"
+#include "format/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What is in no chunk yet is lost if this process is killed: at most FLUSH_MAX_NS of it, and the
+ * pause before the collector looks (PAUSE_MAX_NS there), a second together. The first chunks come
+ * sooner: of a program that is killed soon there is to be something. */
+#define FLUSH_FIRST_NS 100000000ull
+#define FLUSH_MAX_NS 600000000ull
+/* How well the time of events is known that come now and then. */
+#define GAPS_A_SECOND 200u
+/* Nobody else is served while one mark is being set. */
+#define MARK_WAIT_NS 20000000ull
+#define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
+
+void recorder_keep_error(struct recorder *r, struct error *error)
+{
+	if (!r->error)
+		r->error = error;
+	else
+		error_destroy(error);
+}
+
+static struct error *recorder_open(struct recorder *r, const struct recorder_start *start)
+{
+	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
+	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
+	if (error)
+		return error;
+	error = recorder_create_rings(r, start);
+	if (error)
+		return error;
+	/* Not calloc: that would touch all of it once such a piece was freed before. */
+	void *known = mmap(NULL, STACKS_KNOWN_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (known == MAP_FAILED)
+		return error_no_memory();
+	r->stacks_known = known;
+	recorder_steps_init(r, start->tsc_hz);
+	const char *why = NULL;
+	if (r->sums.on)
+		r->instructions = instructions_open(r->pid, &why);
+	if (!footer_target(&r->payload, start) ||
+		(r->sums.on && !footer_target_instructions(
+				       &r->payload, r->instructions >= 0 ? HPW_COUNTED : why)))
+		return error_no_memory();
+	error = writer_chunk(&r->writer, HPW_TARGET, &r->payload, false);
+	r->payload.len = 0;
+	return error;
+}
+
+struct error *recorder_create(const struct recorder_start *start, struct recorder **ret)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	if (!r) {
+		close(start->file);
+		return error_no_memory();
+	}
+	r->mode = start->mode;
+	keep_init(&r->keep, &r->mode);
+	checkpoints_init(&r->checkpoints, start->began.ns);
+	r->chunk_steps = keep_chunk_steps(&r->keep);
+	r->folds = start->mode.kind == MODE_AGGREGATE;
+	r->pid = start->pid;
+	r->target_pid = start->target_pid;
+	r->forked = start->forked;
+	r->tids_differ = start->pid != start->target_pid;
+	r->memory = -1;
+	r->instructions = -1;
+	r->writer.fd = -1;
+	r->began = start->began;
+	r->flushed_ns = start->began.ns;
+	r->flush_pause_ns = FLUSH_FIRST_NS;
+	r->modules_written = 1; /* module 0 is "unknown" */
+	r->stacks_end = 1;      /* node 0 is the root */
+	code_names_init(&r->code_names);
+	unrecorded_init(&r->unrecorded);
+	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);
+	live_init(&r->live);
+	moving_init(&r->moving);
+	spared_init(&r->spared);
+	tally_init(&r->tally);
+	encoder_init(&r->encoder);
+	r->encoder.gaps.least = start->tsc_hz / GAPS_A_SECOND;
+	if (start->mode.kind == MODE_EXACT && !start->mode.ring_bytes)
+		sums_begin(&r->sums, &r->tally, &r->encoder);
+	buf_init(&r->payload);
+	struct error *error = recorder_open(r, start);
+	if (error) {
+		recorder_destroy(r);
+		return error;
+	}
+	*ret = r;
+	return NULL;
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->shm) {
+		/* A child of the process may hold on to one page: the others are let go. */
+		if (!recorder->outlived)
+			madvise(recorder->shm, HW_SHM_BYTES, MADV_REMOVE);
+		munmap(recorder->shm, HW_SHM_BYTES);
+	}
+	if (recorder->memory >= 0)
+		close(recorder->memory);
+	if (recorder->instructions >= 0)
+		close(recorder->instructions);
+	writer_close(&recorder->writer);
+	keep_deinit(&recorder->keep);
+	checkpoints_deinit(&recorder->checkpoints);
+	merge_deinit(&recorder->merge);
+	live_deinit(&recorder->live);
+	moving_deinit(&recorder->moving);
+	spared_deinit(&recorder->spared);
+	tally_deinit(&recorder->tally);
+	sums_deinit(&recorder->sums);
+	encoder_deinit(&recorder->encoder);
+	buf_deinit(&recorder->payload);
+	if (recorder->stacks_known)
+		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
+	free(recorder->stacks);
+	code_names_deinit(&recorder->code_names);
+	unrecorded_deinit(&recorder->unrecorded);
+	bad_frees_deinit(&recorder->bad_frees);
+	error_destroy(recorder->error);
+	free(recorder);
+}
+
+static bool thread_alive(void *context, uint32_t tid)
+{
+	const struct recorder *r = context;
+	return r->tids_differ || !syscall(SYS_tgkill, r->pid, tid, 0) || errno != ESRCH;
+}
+
+uint64_t recorder_drain(struct recorder *recorder)
+{
+	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
+	uint64_t moved = merge_pass(&recorder->merge, false);
+	uint64_t told = merge_idle_since(&recorder->merge);
+	if (told)
+		encoder_idle(&recorder->encoder, told);
+	if (merge_ring_wanted(&recorder->merge))
+		merge_reclaim(&recorder->merge, thread_alive, recorder);
+	return moved;
+}
+
+/* Takes all that happened before the stamp, or what can be had of it in a short while. */
+static void drain_until(struct recorder *r, uint64_t stamp)
+{
+	uint64_t began = clock_pair_now().ns;
+	do
+		recorder_drain(r);
+	while (r->merge.told < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
+}
+
+/* One that lives, if there is one. */
+static uint32_t any_thread(const struct recorder *r)
+{
+	uint32_t thread = 0;
+	while (thread < r->tally.thread_count && r->tally.threads[thread].ended)
+		thread++;
+	return thread < r->tally.thread_count ? thread : 0;
+}
+
+const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns)
+{
+	struct recorder *r = recorder;
+	struct clock_pair now = clock_pair_now();
+	drain_until(r, now.tsc);
+	if (r->folds)
+		return "its recording has no events, in which the mark could stand";
+	if (!r->tally.thread_count)
+		return "it has not allocated anything yet";
+	recorder_put_mark(r, any_thread(r), name, strlen(name),
+		r->merge.told > now.tsc ? r->merge.told : now.tsc);
+	*ret_ns = now.ns - r->began.ns;
+	return NULL;
+}
+
+void recorder_catch_up(struct recorder *r)
+{
+	uint64_t heads[HW_RINGS];
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		heads[i] = __atomic_load_n(&rings[i].head, __ATOMIC_ACQUIRE);
+	merge_pass_until(&r->merge, heads);
+	recorder_flush(r);
+}
+
+bool recorder_is_called(const struct recorder *recorder)
+{
+	return merge_is_called(&recorder->merge);
+}
+
+bool recorder_has_unwritten(const struct recorder *recorder)
+{
+	return recorder->encoder.steps;
+}
+
+/* How much memory the process has had: it may be killed, and nobody can ask then. */
+static void look_at_memory(struct recorder *r)
+{
+	char path[32], text[HW_STATUS_BYTES];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)r->pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+	uint64_t bytes = len > 0 ? hw_status_resident(text, (size_t)len) : 0;
+	if (bytes > r->resident_bytes)
+		r->resident_bytes = bytes;
+}
+
+void recorder_tend(struct recorder *recorder)
+{
+	merge_reclaim(&recorder->merge, thread_alive, recorder);
+	struct clock_pair now = clock_pair_now();
+	bool due = recorder_needs_checkpoints(recorder) &&
+		   checkpoints_due(&recorder->checkpoints, now.ns, recorder->tally.steps);
+	if (!due && now.ns - recorder->flushed_ns < recorder->flush_pause_ns)
+		return;
+	if (recorder_has_unwritten(recorder))
+		recorder->flush_pause_ns =
+			min(recorder->flush_pause_ns * 2, (uint64_t)FLUSH_MAX_NS);
+	for (uint32_t i = 0; i < recorder->tally.thread_count && i < 64; i++) {
+		if (!recorder->tally.threads[i].ended)
+			recorder_read_name(recorder, &recorder->tally.threads[i]);
+	}
+	look_at_memory(recorder);
+	recorder_flush(recorder);
+	if (due)
+		recorder_checkpoint(recorder);
+}
+
+/* What a forked child frees that nobody knows may be its parent's: there only rows count. */
+static uint64_t wrong_frees(const struct recorder *r)
+{
+	uint64_t rows = r->bad_frees.written + r->bad_frees.rows.len;
+	uint64_t counted = r->tally.mismatched + (r->forked ? 0 : r->tally.unknown_frees);
+	return max(rows, counted);
+}
+
+static void fill_totals(
+	const struct recorder *r, const struct footer_summary *s, struct recorder_totals *ret)
+{
+	struct rusage usage = {.ru_maxrss = 0};
+	getrusage(RUSAGE_SELF, &usage);
+	const struct tally *t = &r->tally;
+	*ret = (struct recorder_totals){.events = s->events,
+		.lost = footer_lost(s),
+		.repairs = t->repairs,
+		.allocations = t->allocations,
+		.allocated_bytes = t->allocated_bytes,
+		.frees = t->frees,
+		.failed = t->failed,
+		.live_blocks = t->live_blocks,
+		.live_bytes = t->live_bytes,
+		.temporary = t->temporary,
+		.peak_bytes = t->peak_bytes,
+		.duration_ns = s->duration_ns,
+		.file_bytes = r->writer.offset,
+		.threads = t->threads_seen,
+		.wrong_frees = wrong_frees(r),
+		.unheard = s->unrecorded - r->unrecorded.count,
+		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
+		.connected = 1,
+		.notes = s->notes,
+		.write_error = r->error != NULL,
+		.found = r->found};
+	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
+		ret->peak_ns =
+			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /
+				   (double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
+	if (r->error)
+		snprintf(ret->message, sizeof(ret->message), "%s", r->error->message);
+}
+
+void recorder_add_chunk(
+	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes)
+{
+	recorder_flush(recorder);
+	recorder_write_chunk(recorder, type, buf_bytes(&recorder->payload, payload, bytes), true);
+}
+
+void recorder_finish(
+	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
+{
+	struct recorder *r = recorder;
+	/* One pass takes all there is. Should somebody else hold the memory and go on writing, that
+	 * is no part of this process. */
+	r->in_flight = merge_in_flight(&r->merge);
+	merge_pass(&r->merge, true);
+	recorder_end_reallocs(r, clock_pair_now().tsc);
+	recorder_flush(r);
+	recorder_write_unrecorded(r, true);
+	recorder_write_bad_frees(r, true);
+	struct footer_summary s = recorder_write_books(r, end);
+	recorder_write_code_names(r);
+	recorder_write_live(r);
+	recorder_keep_error(r, writer_finish(&r->writer));
+	checkpoints_finish(&r->checkpoints, &r->writer);
+	bool gone = writer_is_gone(&r->writer);
+	if (gone && !r->error)
+		r->error = error_create(ERROR_ENVIRONMENT,
+			"%s was removed or replaced while it was recorded: nothing of it is left",
+			r->writer.name);
+	fill_totals(r, &s, ret);
+	ret->file_gone = gone;
+	ret->went_on = end->kind == HPW_EXIT_EXEC;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What goes into the file, and when: events with what they refer to and come to, the books. */
+#include "capture/recorder/recorder_impl.h"
+
+#include "base/cleanup.h"
+#include "capture/recorder/instructions.h"
+#include "capture/recorder/site_stats.h"
+#include "capture/shared_memory.h"
+
+#include <stdlib.h>
+
+void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
+{
+	struct error *error = NULL;
+	if (!ok)
+		error = error_no_memory();
+	else if (r->payload.len <= HPW_CHUNK_RAW_MAX && r->aside)
+		error = writer_seal(&r->writer, type, &r->payload, r->aside);
+	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
+		error = writer_chunk(&r->writer, type, &r->payload, compress);
+	else if (type == HPW_STACKS || type == HPW_SITES || recorder_needs_checkpoints(r))
+		error = error_create(ERROR_INTERNAL,
+			"a chunk of %zu bytes is too large to be written", r->payload.len);
+	/* Else it is a sum of the events, which a reader makes itself. */
+	recorder_keep_error(r, error);
+	buf_clear(&r->payload);
+}
+
+static void note_stack(void *context, uint32_t thread, uint64_t bytes)
+{
+	struct recorder *r = context;
+	r->tally.threads[thread].stack_bytes = bytes;
+}
+
+/* What goes with the events, before them: sums without their events are passed over, events
+ * without their sums would be in the way. */
+static void write_moment(struct recorder *r)
+{
+	if (r->sums.on)
+		merge_each_stack(&r->merge, note_stack, r);
+	if (sums_put_deaths(&r->sums, &r->encoder, &r->payload)) {
+		if (r->payload.len)
+			recorder_write_chunk(r, HPW_DEATHS, true, true);
+		if (sums_put(&r->sums, &r->tally, &r->encoder, &r->payload))
+			recorder_write_chunk(r, HPW_SUMS, true, true);
+	}
+	buf_clear(&r->payload);
+	sums_next(&r->sums, &r->tally, &r->encoder);
+	r->sums.instructions = instructions_read(r->instructions);
+}
+
+static void flush_events(struct recorder *r, struct clock_pair now)
+{
+	write_moment(r);
+	const struct keep_span span = {r->encoder.first_step, r->encoder.steps,
+		r->encoder.first_stamp, r->encoder.last_stamp};
+	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
+	struct error *error = NULL;
+	if (!ok)
+		error = error_no_memory();
+	else if (r->payload.len > HPW_CHUNK_RAW_MAX)
+		error = error_create(ERROR_INTERNAL,
+			"a chunk of %zu bytes is too large to be written", r->payload.len);
+	else
+		error = keep_events(&r->keep, &r->writer, &r->payload, &span);
+	recorder_keep_error(r, error);
+	buf_clear(&r->payload);
+}
+
+void recorder_write_unrecorded(struct recorder *r, bool end)
+{
+	size_t rows = end ? r->unrecorded.rows.len
+			  : unrecorded_settled(&r->unrecorded, clock_pair_now().ns);
+	if (r->unrecorded.written >= rows)
+		return;
+	bool ok = footer_unrecorded(&r->payload, &r->unrecorded, rows);
+	recorder_write_chunk(r, HPW_UNRECORDED, ok, true);
+}
+
+bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf *payload)
+{
+	bool ok = !r->error && !payload->failed && !r->aside &&
+		  buf_bytes(&r->payload, payload->data, payload->len);
+	if (ok)
+		recorder_write_chunk(r, type, true, true);
+	buf_clear(payload);
+	return ok && !r->error;
+}
+
+static uint32_t notes_of(const struct recorder *r)
+{
+	uint32_t notes = __atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED);
+	return (notes & HW_NOTE_OWN_MALLOC || r->own_malloc ? HPW_NOTE_OWN_MALLOC : 0u) |
+	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
+	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
+	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
+	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
+}
+
+/* What is live, in chunks. */
+void recorder_write_live(struct recorder *r)
+{
+	if (!r->live.blocks)
+		return;
+	size_t room = r->live.blocks < FOOTER_LIVE_ROWS ? r->live.blocks : FOOTER_LIVE_ROWS;
+	room += LIVE_WALK_ROOM;
+	struct live_walk walk;
+	_cleanup_free_ struct live_block *blocks = malloc(room * sizeof(*blocks));
+	if (!blocks || !live_walk_begin(&r->live, &walk)) {
+		recorder_keep_error(r, error_no_memory());
+		return;
+	}
+	for (size_t n; (n = live_walk_next(&walk, blocks, room));) {
+		bool ok = footer_live(&r->payload, blocks, n);
+		recorder_write_chunk(r, HPW_LIVE, ok, true);
+	}
+	live_walk_end(&walk);
+}
+
+/* At its end the process says it itself; one that was killed was looked at before. */
+static uint64_t resident_of(const struct recorder *r)
+{
+	uint64_t told = __atomic_load_n(&r->shm->resident_bytes, __ATOMIC_RELAXED);
+	return told > r->resident_bytes ? told : r->resident_bytes;
+}
+
+static void write_table(
+	struct recorder *r, enum hpw_chunk_type type, const struct footer_summary *summary)
+{
+	bool ok = footer_table(&r->payload, type, &r->tally, summary);
+	recorder_write_chunk(r, type, ok, true);
+}
+
+/* The books as they stand, without the list of what is live. */
+struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
+{
+	tally_settle(&r->tally);
+	r->threads_written = r->tally.threads_seen;
+	struct clock_pair now = clock_pair_now();
+	struct footer_summary s = {.end = *end,
+		.events = r->merge.events - r->merge.dropped + r->frees_added,
+		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
+			[HPW_LOST_DAMAGED] = r->merge.damaged + shared_memory_is_torn(r->shm),
+			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
+		.stacks_full = r->stacks_bad,
+		.notes = notes_of(r),
+		.unrecorded = r->unrecorded.count,
+		.kept = keep_all(&r->keep),
+		.marks = r->marks,
+		.instructions = instructions_read(r->instructions),
+		.resident_bytes = resident_of(r),
+		.end_tsc = now.tsc,
+		.duration_ns = now.ns - r->began.ns};
+	footer_rings(r->shm, &s);
+	write_table(r, HPW_THREADS, NULL);
+	uint32_t first = 0;
+	do {
+		bool ok = site_stats_put(&r->payload, &r->tally, first, SITE_STATS_ROWS);
+		recorder_write_chunk(r, HPW_SITE_STATS, ok, true);
+		first += SITE_STATS_ROWS;
+	} while (first < r->tally.site_count);
+	write_table(r, HPW_SIZES, NULL);
+	write_table(r, HPW_SUMMARY, &s);
+	return s;
+}
+
+/* Whether the sums can't be had from the events in the file. */
+bool recorder_needs_checkpoints(const struct recorder *r)
+{
+	return r->folds || keep_drops(&r->keep);
+}
+
+/* All that happened is in the file or in the sums. */
+void recorder_checkpoint(struct recorder *r)
+{
+	struct checkpoints *c = &r->checkpoints;
+	r->aside = checkpoints_begin(c, clock_pair_now().ns);
+	recorder_write_books(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
+	if (r->live.blocks <= CHECKPOINT_LIVE_ROWS)
+		recorder_write_live(r);
+	r->aside = NULL;
+	recorder_keep_error(r, checkpoints_end(c, &r->writer, r->tally.steps, clock_pair_now().ns));
+}
+
+static void write_threads(struct recorder *r)
+{
+	r->threads_written = r->tally.threads_seen;
+	write_table(r, HPW_THREADS, NULL);
+}
+
+void recorder_write_new_threads(struct recorder *r)
+{
+	if (r->tally.threads_seen == r->threads_written)
+		return;
+	if (!recorder_needs_checkpoints(r))
+		write_threads(r);
+	else if (!r->checkpoints.given_up)
+		recorder_checkpoint(r);
+}
+
+/* What others that are to be written refer to: modules, stacks, sites. */
+static void write_stacks(struct recorder *r)
+{
+	while (footer_modules(&r->payload, r->shm, &r->modules_written))
+		recorder_write_chunk(r, HPW_MODULES, true, true);
+	footer_stacks_sort(r->stacks, r->stacks_count);
+	for (size_t done = 0, taken; done < r->stacks_count; done += taken) {
+		bool ok = footer_stacks(&r->payload, r->shm, r->stacks + done,
+			r->stacks_count - done, &r->stacks_end, &taken);
+		recorder_write_chunk(r, HPW_STACKS, ok, true);
+	}
+	r->stacks_count = 0;
+	if (r->sites_written < r->tally.site_count) {
+		bool ok = footer_sites(&r->payload, &r->tally, r->sites_written);
+		r->sites_written = r->tally.site_count;
+		recorder_write_chunk(r, HPW_SITES, ok, true);
+	}
+}
+
+void recorder_write_bad_frees(struct recorder *r, bool end)
+{
+	bad_frees_settle(&r->bad_frees, end);
+	struct bad_free_vec *rows = &r->bad_frees.rows;
+	if (!rows->len)
+		return;
+	for (size_t i = 0; i < rows->len; i++) {
+		rows->data[i].stack = recorder_want_stack(r, rows->data[i].stack);
+		rows->data[i].first_stack = recorder_want_stack(r, rows->data[i].first_stack);
+	}
+	write_stacks(r);
+	bool ok = footer_bad_frees(&r->payload, rows);
+	recorder_write_chunk(r, HPW_BAD_FREES, ok, true);
+	bad_frees_clear(&r->bad_frees);
+}
+
+/* Everything that happened since the last flush, with what it refers to first. */
+void recorder_flush(struct recorder *r)
+{
+	struct clock_pair now = clock_pair_now();
+	r->flushed_ns = now.ns;
+	recorder_write_unrecorded(r, false);
+	if (!r->encoder.steps)
+		return;
+	write_stacks(r);
+	recorder_write_bad_frees(r, false);
+	if (r->folds) {
+		encoder_drop(&r->encoder);
+	} else {
+		flush_events(r, now);
+	}
+	/* Events know threads by number only; a recording that is cut off here has their names all
+	 * the same, or most of them: the table is written whole each time. */
+	uint64_t seen = r->tally.threads_seen;
+	if (!recorder_needs_checkpoints(r) && seen != r->threads_written &&
+		seen >= r->threads_written + r->threads_written / 8)
+		write_threads(r);
+	if (keep_is_full(&r->keep, r->writer.offset)) {
+		r->folds = true;
+		sums_end(&r->sums, &r->tally, &r->encoder);
+	}
+	/* Before anything is left out. */
+	if (r->mode.kind == MODE_EXACT && recorder_needs_checkpoints(r) && !r->checkpoints.number &&
+		!r->checkpoints.given_up)
+		recorder_checkpoint(r);
+}
+
+void recorder_write_code_names(struct recorder *r)
+{
+	code_names_read(&r->code_names, r->pid, r->target_pid);
+	if (!r->code_names.rows.len)
+		return;
+	bool ok = footer_code_names(&r->payload, &r->code_names);
+	recorder_write_chunk(r, HPW_CODE_NAMES, ok, true);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process that says that it ends, or wants to be searched, and waits for the answer. */
+#include "capture/leaks/hold.h"
+#include "capture/recorder/recorder.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
+{
+	struct hw_shm *shm = recorder->shm;
+	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+	if (state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD)
+		return false;
+	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
+	bool known = status <= 255;
+	*ret = (struct recorder_end){
+		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0};
+	return true;
+}
+
+static void answer_leaving(struct recorder *recorder, enum hw_leaving answer)
+{
+	struct hw_shm *shm = recorder->shm;
+	__atomic_store_n(&shm->leaving, answer, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->leaving, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void recorder_hold_on(struct recorder *recorder)
+{
+	answer_leaving(recorder, HW_LEAVING_HELD);
+}
+
+void recorder_go_on(struct recorder *recorder)
+{
+	answer_leaving(recorder, HW_LEAVING_NOT);
+}
+
+enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
+{
+	return (enum hw_leaving_what)__atomic_load_n(
+		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
+}
+
+bool recorder_is_blind(const struct recorder *recorder)
+{
+	uint32_t notes = __atomic_load_n(&recorder->shm->notes, __ATOMIC_RELAXED);
+	return notes & HW_NOTE_OWN_MALLOC || (recorder->own_malloc && !recorder->live.blocks);
+}
+
+bool recorder_ends_empty(struct recorder *recorder)
+{
+	const struct hw_shm *shm = recorder->shm;
+	struct hold hold;
+	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_blind(recorder) ||
+		!hold_begin_waiting(recorder->pid, shm, &hold))
+		return false;
+	merge_pass_until(&recorder->merge, hold.heads);
+	bool waits = hold_still_waits(&hold, shm);
+	hold_end(&hold);
+	uint64_t lost = recorder->tally.lost + recorder->tally.repairs + recorder->blocks_dropped +
+			recorder->merge.dropped + recorder->merge.damaged;
+	for (unsigned i = 0; i < HW_LOST_REASONS; i++)
+		lost += __atomic_load_n(&shm->lost[i], __ATOMIC_RELAXED);
+	return waits && !lost && !recorder->live.blocks;
+}
+
+bool recorder_is_unsearched(const struct recorder *recorder)
+{
+	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
+}
+
+void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status)
+{
+	recorder->shm->found = found;
+	recorder->shm->found_status = status;
+}
+
+void recorder_beat(struct recorder *recorder)
+{
+	__atomic_fetch_add(&recorder->shm->held, 1, __ATOMIC_RELAXED);
+}
+
+void recorder_release(struct recorder *recorder)
+{
+	struct hw_shm *shm = recorder->shm;
+	recorder->outlived = true;
+	__atomic_store_n(&shm->stalled_at, shm->progress + 1, __ATOMIC_RELAXED);
+	answer_leaving(recorder, HW_LEAVING_DONE);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the merge tells, step by step: each goes to the live table, the books and the encoder. */
+#include "capture/recorder/recorder_impl.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "capture/recorder/run.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(
+	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
+
+/* Parents are smaller, so this ends. */
+uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
+{
+	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
+	if (stack >= HW_NODES_MAX) {
+		r->stacks_bad++;
+		return 0;
+	}
+	for (uint32_t id = stack; id && !(r->stacks_known[id / 8] >> (id % 8) & 1);) {
+		if (r->stacks_count == r->stacks_capacity) {
+			size_t capacity = r->stacks_capacity ? r->stacks_capacity * 2 : 1024;
+			uint32_t *moved = realloc(r->stacks, capacity * sizeof(*moved));
+			if (!moved)
+				return 0;
+			r->stacks = moved;
+			r->stacks_capacity = capacity;
+		}
+		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
+		r->stacks[r->stacks_count++] = id;
+		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
+		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK)
+			code_names_note(&r->code_names, r->pid, frame);
+		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
+		if (parent >= id) {
+			r->stacks_bad++;
+			break;
+		}
+		id = parent;
+	}
+	return stack;
+}
+
+static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc_kind kind)
+{
+	uint32_t before = r->tally.site_count;
+	if (stack >= HW_NODES_MAX)
+		stack = recorder_want_stack(r, stack);
+	uint32_t site = tally_site(&r->tally, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX && stack, 0)) {
+		r->stacks_bad++;
+		stack = 0;
+		site = tally_site(&r->tally, stack, kind);
+	}
+	if (r->tally.site_count != before)
+		recorder_want_stack(r, stack);
+	return site;
+}
+
+static inline void after_step(struct recorder *r)
+{
+	r->tally.steps++;
+	if (__builtin_expect(r->encoder.steps >= r->chunk_steps, 0))
+		recorder_flush(r);
+}
+
+void recorder_read_name(const struct recorder *r, struct tally_thread *t)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", (int)r->pid, t->tid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char name[sizeof(t->name) + 1] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(t->name));
+	if (n <= 0)
+		return;
+	if (name[n - 1] == '\n')
+		n--;
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
+}
+
+/* What the thread with that id said itself when it began; false: it has no ring, or said nothing.
+ */
+static bool name_of_ring(const struct recorder *r, struct tally_thread *t)
+{
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		const struct hw_ring *ring = &rings[i];
+		if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != HW_RING_ACTIVE ||
+			__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) != t->tid || !t->tid)
+			continue;
+		_Static_assert(sizeof(t->name) >= sizeof(ring->name), "it fits");
+		memcpy(t->name, ring->name, sizeof(ring->name));
+		t->name[sizeof(ring->name) - 1] = 0;
+		return t->name[0];
+	}
+	return false;
+}
+
+/* A row of several threads has the name that all of them had. */
+static void name_row(const struct recorder *r, struct tally_thread *t)
+{
+	char before[sizeof(t->name)];
+	memcpy(before, t->name, sizeof(before));
+	memset(t->name, 0, sizeof(t->name));
+	if (!name_of_ring(r, t))
+		recorder_read_name(r, t);
+	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
+		memset(t->name, 0, sizeof(t->name));
+}
+
+static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t thread = tally_thread_new(&r->tally, tid, stamp);
+	if (thread == UINT32_MAX)
+		return MERGE_NO_THREAD;
+	name_row(r, &r->tally.threads[thread]);
+	r->tally.threads[thread].stack_bytes = 0;
+	/* A row that was another thread's goes on counting. */
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations,
+		HPW_SP_THREAD_START, stamp);
+	after_step(r);
+	return thread;
+}
+
+static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	spared_thread_end(&r->spared, thread, r->tally.threads[thread].allocations);
+	tally_thread_end(&r->tally, thread);
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
+		stamp);
+	after_step(r);
+}
+
+/* The function that gave a block of `allocated` back, as far as it can be judged: a delete of what
+ * an allocator's own operator new got by malloc or the like is no mismatch (HW_NOTE_OPERATORS). */
+static inline enum hw_free_kind kind_told(
+	const struct recorder *r, enum hw_free_kind kind, enum hw_alloc_kind allocated)
+{
+	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
+	if (__builtin_expect(deletes && hw_matching_free(allocated) == HW_FREE, 0) &&
+		__atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED) & HW_NOTE_OPERATORS)
+		return HW_FREE;
+	return kind;
+}
+
+/* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
+static inline void free_block(struct recorder *r, uint32_t thread, uint64_t address,
+	const struct live_block *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
+{
+	uint64_t allocations = r->tally.threads[thread].allocations;
+	struct encode_free e = {.thread = thread,
+		.allocations = allocations,
+		.same_frame = same_frame,
+		.special_kind = -1,
+		.stamp = stamp};
+	if (!block) {
+		r->tally.unknown_frees++;
+		r->tally.threads[thread].frees++;
+		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
+		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
+	} else {
+		bool mismatched = false;
+		kind = kind_told(r, kind, r->tally.sites[block->site].kind);
+		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
+		if (__builtin_expect(kind != expected, 0)) {
+			e.special_kind = (int)kind;
+			mismatched = !hw_free_is_realloc(kind) || expected != HW_FREE;
+			r->tally.mismatched += mismatched;
+		}
+		if (mismatched)
+			bad_frees_mismatch(
+				&r->bad_frees, address, block->site, thread, kind, stamp);
+		else if (r->bad_frees.all)
+			bad_frees_note(&r->bad_frees, address, block->site, thread, kind);
+		bad_frees_pass(&r->bad_frees, address, block->site, thread);
+		e.known = true;
+		e.owner = block->thread;
+		e.number = block->number;
+		e.site = block->site;
+		e.size = block->size;
+		tally_free(&r->tally,
+			&(struct tally_free){.site = block->site,
+				.thread = thread,
+				.size = block->size,
+				.stamp = stamp,
+				.temporary = e.owner == thread && e.number + 1 == allocations &&
+					     !r->tally.threads[thread].fresh &&
+					     !hw_free_is_realloc(kind),
+				.same_frame = same_frame});
+	}
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = kind == HW_FREE_REALLOC;
+	encode_free(&r->encoder, &e);
+	after_step(r);
+}
+
+static void on_moving(void *context, uint32_t thread, uint64_t address)
+{
+	struct recorder *r = context;
+	/* Else its end will have to do. */
+	moving_begin(&r->moving, &r->live, thread, address);
+}
+
+/* Nothing became of a realloc; or nobody will know: then it did, if another block has its place. */
+static void give_back(
+	struct recorder *r, uint32_t thread, const struct moving_block *moved, uint64_t stamp)
+{
+	enum live_added added = live_add(&r->live, &moved->block);
+	if (added == LIVE_OCCUPIED) {
+		r->frees_added++;
+		free_block(r, thread, moved->block.address, &moved->block, HW_FREE_REALLOC, false,
+			stamp);
+	}
+	r->blocks_dropped += added == LIVE_NO_MEMORY;
+}
+
+/* The thread's latest realloc failed. */
+static void moving_failed(struct recorder *r, uint32_t thread, uint64_t stamp)
+{
+	struct moving_block moved;
+	if (moving_end(&r->moving, thread, 0, &moved) && moved.known)
+		give_back(r, thread, &moved, stamp);
+}
+
+/* Of reallocs on the shared ring. */
+static void end_moving(struct recorder *r, uint64_t stamp)
+{
+	struct moving_block moved;
+	for (uint32_t thread; moving_any(&r->moving, &thread);) {
+		if (!moving_end(&r->moving, thread, 0, &moved))
+			return;
+		if (moved.known)
+			give_back(r, thread, &moved, stamp);
+		else
+			free_block(r, thread, moved.block.address, NULL, HW_FREE_REALLOC, false,
+				stamp);
+	}
+}
+
+/*
+ * Of the others. A block that is live still is one whatever the realloc has come to; what isn't
+ * was none when the realloc began: that was an error, and often the end of the process.
+ */
+void recorder_end_reallocs(struct recorder *r, uint64_t stamp)
+{
+	end_moving(r, stamp);
+	for (uint32_t ring = 0; ring < HW_RING_SHARED; ring++) {
+		struct merge_realloc open;
+		struct live_block block;
+		if (!merge_open_realloc(&r->merge, ring, stamp, &open) ||
+			live_find(&r->live, open.address, &block))
+			continue;
+		free_block(r, open.thread, open.address, NULL, HW_FREE_REALLOC, false, stamp);
+		bad_frees_moved(&r->bad_frees, open.thread, open.stack);
+	}
+}
+
+static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
+	bool same_frame, uint64_t address, uint64_t stamp)
+{
+	struct recorder *r = context;
+	struct live_block block;
+	struct moving_block moved;
+	if (__builtin_expect(r->moving.len && hw_free_is_realloc(kind), 0) &&
+		moving_end(&r->moving, thread, address, &moved)) {
+		free_block(r, thread, address, moved.known ? &moved.block : NULL, kind, same_frame,
+			stamp);
+		return;
+	}
+	bool known = live_take(&r->live, address, &block);
+	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
+}
+
+static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
+	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t site = site_of(r, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX, 0)) {
+		r->blocks_dropped++;
+		return;
+	}
+	uint64_t number = r->tally.threads[thread].allocations;
+	const struct live_block block = {
+		.address = address, .size = size, .thread = thread, .number = number, .site = site};
+	enum live_added added = address ? live_add(&r->live, &block) : LIVE_NO_MEMORY;
+	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
+		/* Its free was lost, or came out of order, or was in a realloc that a kill cut off.
+		 */
+		struct live_block old;
+		if (r->in_flight)
+			r->in_flight--;
+		else
+			r->tally.repairs += !r->tally.lost;
+		r->frees_added++;
+		live_take(&r->live, address, &old);
+		free_block(r, thread, address, &old,
+			hw_matching_free(r->tally.sites[old.site].kind), false, stamp);
+		added = live_add(&r->live, &block);
+	}
+	r->blocks_dropped += added != LIVE_ADDED;
+	bool *in_realloc = &r->tally.threads[thread].in_realloc;
+	r->sums.calls += !(*in_realloc && kind == HW_REALLOC);
+	if (__builtin_expect(*in_realloc, 0))
+		bad_frees_moved(&r->bad_frees, thread, stack);
+	*in_realloc = false;
+	encode_alloc(&r->encoder, thread, number, site, size, stamp);
+	uint64_t peak = r->tally.peak_epoch;
+	tally_alloc(&r->tally, site, thread, size, stamp);
+	if (r->tally.peak_epoch != peak)
+		r->tally.peak_stamp =
+			encoder_peak(&r->encoder, r->encoder.steps - 1, r->tally.peak_stamp);
+	after_step(r);
+}
+
+static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
+	uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t site = site_of(r, stack, kind);
+	if (site == UINT32_MAX)
+		return;
+	tally_failed(&r->tally, site);
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = false;
+	if (kind == HW_REALLOC && r->moving.len)
+		moving_failed(r, thread, stamp);
+	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
+	after_step(r);
+}
+
+static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
+{
+	struct recorder *r = context;
+	if (count > clock_pair_now().tsc - r->began.tsc) { /* no processor does that */
+		r->merge.damaged++;
+		return;
+	}
+	r->tally.lost += count;
+	encode_lost(&r->encoder, thread, r->tally.threads[thread].allocations, count, stamp);
+	after_step(r);
+}
+
+static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
+{
+	struct recorder *r = context;
+	if (what == HW_TOLD_FREED_FROM)
+		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
+	else if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
+			 (enum hw_told)what, address, bytes))
+		recorder_keep_error(r, error_no_memory());
+}
+
+/* Names that begin so are ours. */
+static bool is_mark_of_fork(const char *name, size_t bytes)
+{
+	size_t prefix = strlen(HPW_MARK_FORK);
+	return bytes >= prefix && memcmp(name, HPW_MARK_FORK, prefix) == 0;
+}
+
+void recorder_put_mark(
+	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	const struct encode_mark mark = {.name = name,
+		.name_bytes = bytes,
+		.live_blocks = r->tally.live_blocks,
+		.live_bytes = r->tally.live_bytes};
+	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, &mark, stamp);
+	r->marks += !r->folds && !is_mark_of_fork(name, bytes);
+	after_step(r);
+}
+
+static void on_mark(void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	if (is_mark_of_fork(name, bytes))
+		return;
+	char string[HW_MARK_NAME_MAX + 1];
+	snprintf(string, sizeof(string), "%.*s", (int)bytes, name);
+	_cleanup_(text_deinit) struct text plain;
+	text_init(&plain);
+	text_add_plain(&plain, string); /* what it calls it ends up on terminals */
+	if (!plain.failed)
+		recorder_put_mark(context, thread, plain.data, plain.len, stamp);
+}
+
+static void on_fork(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	r->forks++;
+	char name[HPW_MARK_FORK_BYTES];
+	int n = snprintf(name, sizeof(name), HPW_MARK_FORK "%" PRIx64, stamp);
+	recorder_put_mark(r, thread, name, (size_t)n, stamp);
+}
+
+static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
+{
+	struct recorder *r = context;
+	uint64_t taken = recorder_run(r, thread, run);
+	if (r->encoder.steps >= r->chunk_steps)
+		recorder_flush(r);
+	return taken;
+}
+
+void recorder_steps_init(struct recorder *r, uint64_t tsc_hz)
+{
+	const struct merge_sink sink = {.context = r,
+		.on_thread = on_thread,
+		.on_thread_end = on_thread_end,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_failed = on_failed,
+		.on_moving = on_moving,
+		.on_told = on_told,
+		.on_lost = on_lost,
+		.on_mark = on_mark,
+		.on_fork = on_fork,
+		.on_run = on_run};
+	merge_init(&r->merge, r->shm, tsc_hz, &sink);
+}

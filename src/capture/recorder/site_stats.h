@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The figures of all sites, as chunk payloads: format/FORMAT.md, SITE_STATS. */
+#ifndef CAPTURE_SITE_STATS_H
+#define CAPTURE_SITE_STATS_H
+
+#include "base/buf.h"
+#include "capture/recorder/tally.h"
+
+/* A chunk of so many rows fits (HPW_CHUNK_RAW_MAX), whatever the figures are. */
+#define SITE_STATS_ROWS (256u << 10)
+
+/* Appends at most so many rows, from `first` on; false: no memory. */
+bool site_stats_put(struct buf *ret, const struct tally *tally, uint32_t first, uint32_t rows);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/writer/footer.h"
+
+#include "base/util.h"
+
+#include "base/cleanup.h"
+#include "capture/writer/columns.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef HW_VERSION
+#define HW_VERSION "0"
+#endif
+
+/* A chunk of modules is closed after so many. */
+#define MODULES_BYTES (1u << 20)
+/* A chunk of stacks is closed after so many, or before so many rows that say nothing. */
+#define STACKS_RUN (1u << 20)
+#define STACKS_GAP 64
+
+static void put_key(struct buf *ret, enum hpw_target_key key, const void *data, size_t bytes)
+{
+	buf_varint(ret, key);
+	buf_varint(ret, bytes);
+	buf_bytes(ret, data, bytes);
+}
+
+static void put_number(struct buf *ret, enum hpw_target_key key, uint64_t value)
+{
+	buf_varint(ret, key);
+	buf_varint(ret, 8);
+	buf_u64(ret, value);
+}
+
+static void put_text(struct buf *ret, enum hpw_target_key key, const char *text)
+{
+	put_key(ret, key, text, strlen(text));
+}
+
+static void put_link(struct buf *ret, enum hpw_target_key key, pid_t pid, const char *what)
+{
+	char path[64], to[4096];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	ssize_t n = readlink(path, to, sizeof(to));
+	if (n > 0)
+		put_key(ret, key, to, (size_t)n);
+}
+
+/* The arguments as the kernel keeps them: NUL after each. At most 1 MiB of them. */
+static void put_arguments(struct buf *ret, pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t size = 1 << 20, got = 0;
+	_cleanup_free_ char *text = malloc(size);
+	for (ssize_t n;
+		text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
+		got += (size_t)n;
+	for (size_t at = 0; at < got;) {
+		size_t length = strnlen(text + at, got - at);
+		put_key(ret, HPW_TARGET_ARG, text + at, length);
+		at += length + 1;
+	}
+}
+
+bool footer_target(struct buf *ret, const struct recorder_start *start)
+{
+	char host[256] = "";
+	struct timespec wall;
+	gethostname(host, sizeof(host) - 1);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	uint64_t wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+	uint64_t since = clock_pair_now().ns - start->began.ns;
+	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
+	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	if (start->pid != start->target_pid) {
+		put_number(ret, HPW_TARGET_OUTER_PID, (uint64_t)start->pid);
+		put_number(ret, HPW_TARGET_OUTER_PPID, (uint64_t)start->outer_ppid);
+	}
+	put_arguments(ret, start->pid);
+	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
+	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
+	put_text(ret, HPW_TARGET_HOST, host);
+	put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since);
+	put_number(ret, HPW_TARGET_TSC_START, start->began.tsc);
+	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
+	if (start->forked)
+		put_number(ret, HPW_TARGET_FORKED, 1);
+	if (start->forked_at && start->parent_file) {
+		put_number(ret, HPW_TARGET_FORKED_AT, start->forked_at);
+		put_text(ret, HPW_TARGET_PARENT_FILE, start->parent_file);
+	}
+	static const char *const modes[] = {
+		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
+	put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
+	if (start->mode.sample_bytes)
+		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
+	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
+	return !ret->failed;
+}
+
+bool footer_target_instructions(struct buf *ret, const char *counted_or_why)
+{
+	put_text(ret, HPW_TARGET_INSTRUCTIONS, counted_or_why);
+	return !ret->failed;
+}
+
+bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
+{
+	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	if (count > HW_MODULES_MAX)
+		count = HW_MODULES_MAX;
+	if (*next >= count)
+		return false;
+	const struct hw_module *table =
+		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+	const char *strings = (const char *)shm + HW_SHM_STRINGS;
+	for (; *next < count && ret->len < MODULES_BYTES; ++*next) {
+		struct hw_module m = table[*next];
+		__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
+		if (m.end < m.start)
+			m.end = m.start;
+		if (m.build_id_bytes > sizeof(m.build_id))
+			m.build_id_bytes = 0;
+		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
+			m.path_bytes = m.path_offset = 0;
+		const uint64_t fields[] = {*next, m.start, m.end, m.bias, m.build_id_bytes};
+		for (unsigned i = 0; i < 5; i++)
+			buf_varint(ret, fields[i]);
+		buf_bytes(ret, m.build_id, m.build_id_bytes);
+		buf_varint(ret, m.path_bytes);
+		buf_bytes(ret, strings + m.path_offset, m.path_bytes);
+	}
+	return !ret->failed;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+void footer_stacks_sort(uint32_t *numbers, size_t count)
+{
+	if (count)
+		qsort(numbers, count, sizeof(*numbers), by_number);
+}
+
+/* How many of the numbers go into one chunk: until a wide gap in what earlier chunks cover. */
+static size_t stacks_run(const uint32_t *numbers, size_t count, uint32_t end)
+{
+	size_t n = 1;
+	while (n < count && n < STACKS_RUN &&
+		(numbers[n] - numbers[n - 1] <= STACKS_GAP || numbers[n] > end))
+		n++;
+	return n;
+}
+
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
+	uint32_t *end, size_t *ret_taken)
+{
+	const struct hw_node *nodes = (const struct hw_node *)((const char *)shm + HW_SHM_NODES);
+	uint32_t modules = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	size_t taken = stacks_run(numbers, count, *end);
+	uint32_t row = numbers[0] < *end ? numbers[0] : *end;
+	struct columns c;
+	columns_init(&c, 4);
+	columns_add(&c, 0, row);
+	uint64_t before = 0;
+	for (size_t i = 0; i < taken; i++) {
+		uint32_t number = numbers[i];
+		uint64_t frame = __atomic_load_n(&nodes[number].frame, __ATOMIC_RELAXED);
+		uint32_t parent = __atomic_load_n(&nodes[number].parent, __ATOMIC_RELAXED);
+		uint64_t address = frame & HW_FRAME_ADDRESS_MASK,
+			 module = frame >> HW_FRAME_ADDRESS_BITS;
+		for (; row < number; row++) {
+			for (unsigned column = 1; column < 4; column++)
+				columns_add(&c, column, 0);
+		}
+		columns_add(&c, 1, parent < number ? number - parent : number);
+		columns_add(&c, 2, module < modules ? module : 0);
+		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
+		before = address;
+		row++;
+	}
+	if (row > *end)
+		*end = row;
+	*ret_taken = taken;
+	return columns_finish(&c, ret);
+}
+
+bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
+{
+	struct columns c;
+	columns_init(&c, 3);
+	columns_add(&c, 0, first);
+	for (uint32_t i = first; i < tally->site_count; i++) {
+		columns_add(&c, 1, tally->sites[i].stack);
+		columns_add(&c, 2, tally->sites[i].kind);
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_threads(struct buf *ret, const struct tally *tally)
+{
+	struct columns c;
+	columns_init(&c, 11);
+	for (uint32_t i = 0; i < tally->thread_count; i++) {
+		const struct tally_thread *t = &tally->threads[i];
+		size_t length = strnlen(t->name, sizeof(t->name));
+		const uint64_t row[] = {t->tid, t->first_stamp, t->last_stamp, t->allocations,
+			t->allocated_bytes, t->frees, t->temporary, length};
+		for (unsigned column = 0; column < 8; column++)
+			columns_add(&c, column, row[column]);
+		buf_bytes(&c.column[8], t->name, length);
+		columns_add(&c, 9, t->ended);
+		columns_add(&c, 10, t->threads - 1);
+	}
+	return columns_finish(&c, ret);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct tally_size *x = a, *y = b;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *from)
+{
+	size_t n = 0;
+	_cleanup_free_ struct tally_size *sizes = malloc((from->count + 1) * sizeof(*sizes));
+	if (!sizes)
+		return false;
+	for (size_t i = 0; i < from->capacity && n < from->count; i++) {
+		if (from->places[i].allocations)
+			sizes[n++] = from->places[i];
+	}
+	if (n)
+		qsort(sizes, n, sizeof(*sizes), by_size);
+	uint64_t before = 0;
+	for (size_t i = 0; i < n; i++) {
+		columns_add(c, first, sizes[i].size - before);
+		columns_add(c, first + 1, sizes[i].allocations);
+		before = sizes[i].size;
+	}
+	return true;
+}
+
+static bool put_sizes(struct buf *ret, const struct tally *tally)
+{
+	struct columns c;
+	columns_init(&c, 2);
+	bool ok = footer_sizes(&c, 0, &tally->sizes);
+	return columns_finish(&c, ret) && ok;
+}
+
+uint64_t footer_lost(const struct footer_summary *summary)
+{
+	uint64_t sum = 0;
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++)
+		sum += summary->lost[why];
+	return sum;
+}
+
+static bool put_summary(struct buf *ret, const struct tally *t, const struct footer_summary *s)
+{
+	const uint64_t pairs[][2] = {{HPW_SUM_EVENTS, s->events}, {HPW_SUM_STEPS, t->steps},
+		{HPW_SUM_LOST, footer_lost(s)}, {HPW_SUM_REPAIRS, t->repairs},
+		{HPW_SUM_UNKNOWN_FREES, t->unknown_frees}, {HPW_SUM_ALLOCATIONS, t->allocations},
+		{HPW_SUM_ALLOCATED_BYTES, t->allocated_bytes}, {HPW_SUM_FREES, t->frees},
+		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
+		{HPW_SUM_LIVE_BYTES, t->live_bytes}, {HPW_SUM_TEMPORARY, t->temporary},
+		{HPW_SUM_PEAK_BLOCKS, t->peak_blocks}, {HPW_SUM_PEAK_BYTES, t->peak_bytes},
+		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->threads_seen},
+		{HPW_SUM_TSC_END, s->end_tsc}, {HPW_SUM_NS_DURATION, s->duration_ns},
+		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
+		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
+		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
+		{HPW_SUM_CHILDREN, s->unrecorded}, {HPW_SUM_NOTES, s->notes},
+		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
+		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
+		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
+		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
+		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes}};
+	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_varint(ret, pairs[i][0]);
+		buf_varint(ret, pairs[i][1]);
+	}
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++) {
+		buf_varint(ret, HPW_SUM_LOST_FIRST + why);
+		buf_varint(ret, s->lost[why]);
+	}
+	return !ret->failed;
+}
+
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
+	const struct footer_summary *summary)
+{
+	switch (type) {
+	case HPW_THREADS:
+		return put_threads(ret, tally);
+	case HPW_SIZES:
+		return put_sizes(ret, tally);
+	default:
+		return put_summary(ret, tally, summary);
+	}
+}
+
+bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	uint64_t before = 0;
+	for (size_t i = 0; i < count; i++) {
+		columns_add(&c, 0, blocks[i].address - before);
+		columns_add(&c, 1, blocks[i].size);
+		columns_add(&c, 2, blocks[i].site);
+		columns_add(&c, 3, blocks[i].thread);
+		columns_add(&c, 4, blocks[i].number);
+		before = blocks[i].address;
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_code_names(struct buf *ret, const struct code_names *names)
+{
+	struct columns c;
+	columns_init(&c, 3);
+	uint64_t before = 0;
+	for (size_t i = 0; i < names->rows.len; i++) {
+		const struct code_name *row = &names->rows.data[i];
+		columns_add(&c, 0, row->address - before);
+		columns_add(&c, 1, row->name_len);
+		buf_bytes(&c.column[2], row->name, row->name_len);
+		before = row->address;
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	for (; list->written < end; list->written++) {
+		const struct unrecorded *row = &list->rows.data[list->written];
+		size_t length = strlen(row->path);
+		columns_add(&c, 0, row->stamp);
+		columns_add(&c, 1, (uint32_t)row->pid);
+		columns_add(&c, 2, row->reason);
+		columns_add(&c, 3, length);
+		buf_bytes(&c.column[4], row->path, length);
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows)
+{
+	struct columns c;
+	columns_init(&c, HPW_BAD_FREES_COLUMNS);
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct bad_free *row = &rows->data[i];
+		const uint64_t values[HPW_BAD_FREES_COLUMNS] = {row->stamp, row->thread,
+			row->address, row->count, row->what, row->kind, row->stack, row->site + 1u,
+			row->first_thread + 1u, row->first_stack};
+		for (unsigned k = 0; k < HPW_BAD_FREES_COLUMNS; k++)
+			columns_add(&c, k, values[k]);
+	}
+	return columns_finish(&c, ret);
+}
+
+/* The target's own causes come first. */
+_Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
+		       (int)HW_LOST_IN_HANDLER == HPW_LOST_IN_HANDLER &&
+		       (int)HW_LOST_SAMPLED == HPW_LOST_SAMPLED &&
+		       (int)HW_LOST_HELD == HPW_LOST_HELD &&
+		       (int)HW_LOST_REALLOC_FAILED == HPW_LOST_REALLOC_FAILED &&
+		       (int)HW_LOST_SAMPLER == HPW_LOST_SAMPLER &&
+		       (int)HW_LOST_REASONS == HPW_LOST_OWNERLESS,
+	"as in hpw.h");
+
+/* More events than one a nanosecond and processor there can't have been: then the process has
+ * written over its count, which is not believed. */
+static uint64_t believed(uint64_t count, uint64_t most, struct footer_summary *summary)
+{
+	if (count <= most)
+		return count;
+	summary->lost[HPW_LOST_DAMAGED]++;
+	return 0;
+}
+
+void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
+{
+	struct footer_summary *s = summary;
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
+	/* A process takes longer than that to start. */
+	s->unrecorded +=
+		believed(__atomic_load_n(&shm->untold, __ATOMIC_RELAXED), s->duration_ns / 1000, s);
+	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		s->lost[why] +=
+			believed(__atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED), most, s);
+	s->stacks_full += believed(__atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED), most, s);
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		uint64_t waited = __atomic_load_n(&rings[i].wait_ns, __ATOMIC_RELAXED);
+		uint64_t one = __atomic_load_n(&rings[i].longest_wait_ns, __ATOMIC_RELAXED);
+		s->wait_ns += min(waited, s->duration_ns);
+		longest = longest > one ? longest : one;
+	}
+	s->longest_wait_ns = min(longest, s->duration_ns);
+}

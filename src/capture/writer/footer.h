@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything in a recording but its events, as chunk payloads: the target, modules, stacks, sites,
+ * and the books at the end. Each function appends to *ret and returns false when out of memory.
+ * Layouts: format/FORMAT.md.
+ */
+#ifndef CAPTURE_FOOTER_H
+#define CAPTURE_FOOTER_H
+
+#include "base/buf.h"
+#include "capture/recorder/recorder.h"
+#include "capture/writer/columns.h"
+
+#include <stddef.h>
+
+#define FOOTER_LIVE_ROWS (512u << 10)
+
+struct footer_summary {
+	struct recorder_end end;
+	uint64_t events, stacks_full, end_tsc, duration_ns;
+	uint64_t longest_wait_ns, wait_ns;
+	uint64_t unrecorded; /* programs it started, all of them */
+	uint64_t lost[HPW_LOST_REASONS];
+	uint64_t marks, instructions;
+	uint64_t resident_bytes;
+	uint32_t notes;        /* enum hpw_note */
+	struct keep_span kept; /* of the events */
+};
+
+bool footer_target(struct buf *ret, const struct recorder_start *start);
+
+/* What is known after the start; goes behind that. */
+bool footer_target_instructions(struct buf *ret, const char *counted_or_why);
+
+/* Modules from *next on; false: there are none, or no memory. Moves *next. */
+bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);
+
+/*
+ * Some of the nodes with these numbers, sorted; *ret_taken says how many. Chunks cover numbers
+ * without a gap, the first one from 1 on (a reader believes no jumps): *end is the number behind
+ * what they cover so far.
+ */
+void footer_stacks_sort(uint32_t *numbers, size_t count);
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
+	uint32_t *end, size_t *ret_taken);
+
+bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
+
+/* Sizes, ascending, into the columns `first` and the next one. */
+bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *from);
+
+/* HPW_THREADS, HPW_SIZES or HPW_SUMMARY. */
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
+	const struct footer_summary *summary);
+
+bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
+
+bool footer_code_names(struct buf *ret, const struct code_names *names);
+
+/* The rows of the list up to `end` that were not yet written. */
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end);
+
+/* All rows. */
+bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
+
+/* All of them together. */
+uint64_t footer_lost(const struct footer_summary *summary);
+
+/* Adds up the waits and losses of the process, and the children that nobody heard, as far as it can
+ * be believed: goes after the duration. */
+void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
+
+#endif

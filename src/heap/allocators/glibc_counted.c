@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What malloc itself counts of blocks with mappings of their own (struct malloc_par, `mp_`),
+ * against other memory that only looks like such: two words at the beginning of a page tell little.
+ *
+ * Which of the candidates are none is told by two things: without them number and bytes are those
+ * that malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves
+ * a choice nothing is left out, and it is said.
+ *
+ * Beside these counts stands where the program break was when malloc first asked for more.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "heap/allocators/glibc.h"
+
+/* malloc_par lies near main_arena, both are data of malloc.c. */
+#define NEAR_BYTES (64u << 10)
+#define PAGE_BYTES 4096u
+/* Candidates that are none, for which combinations are tried, and how many of these. */
+#define FALSE_MOST 16u
+#define TRIES_MOST (1u << 16)
+
+/* n_mmaps, n_mmaps_max, max_n_mmaps, no_dyn_threshold; then mmapped_mem, max_mmapped_mem, to 2.2x
+ * max_total_mem, and sbrk_base. */
+#define COUNTERS_BYTES 16u
+#define PAR_BYTES (COUNTERS_BYTES + 40u)
+
+struct told {
+	uint64_t blocks, bytes;
+	uint64_t base; /* sbrk_base */
+};
+
+static bool is_anonymous(const struct address_space *space, uint64_t address)
+{
+	const struct process_map *map = address_space_map(space, address);
+	return map && address_map_is_anonymous(map);
+}
+
+static bool read_told(
+	const struct glibc *glibc, const uint8_t *bytes, uint64_t address, struct told *ret)
+{
+	uint32_t
+		counters[4]; /* blocks, most that may be, most that were, no threshold that moves */
+	uint64_t sums[4];    /* bytes, most that were, what follows */
+	memcpy(counters, bytes, sizeof(counters));
+	memcpy(sums, bytes + COUNTERS_BYTES + (address % 8 ? 4 : 0), sizeof(sums));
+	if (!counters[1] || counters[0] > counters[1] || counters[0] > counters[2] ||
+		counters[3] > 1 || sums[0] > sums[1] || sums[0] % PAGE_BYTES ||
+		sums[1] % PAGE_BYTES || !counters[0] != !sums[0] || !counters[2] != !sums[1] ||
+		sums[0] / PAGE_BYTES < counters[0])
+		return false;
+	*ret = (struct told){counters[0], sums[0], sums[2]};
+	if (!is_anonymous(glibc->space, ret->base))
+		ret->base = sums[3];
+	return is_anonymous(glibc->space, ret->base);
+}
+
+/* The first chunk from there on; 0: there is none. `count`: so many must follow each other. */
+static uint64_t first_chunk(const struct glibc *glibc, uint64_t base, unsigned count)
+{
+	uint64_t chunk = (base + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1), head;
+	const struct process_map *map = address_space_map(glibc->space, chunk);
+	bool is_first = map && glibc_chain_is(glibc->space, chunk, map->end, count) &&
+			address_space_word(glibc->space, chunk + 8, &head) &&
+			head & CHUNK_PREV_INUSE;
+	return is_first ? chunk : 0;
+}
+
+/* Calls for all places near main_arena that may have it, until that says no. */
+static void each_told(const struct glibc *glibc,
+	bool (*take)(const struct glibc *glibc, const struct told *told, void *context),
+	void *context)
+{
+	uint64_t arena = glibc->arenas.data[0].address;
+	const struct process_map *map = address_space_map(glibc->space, arena);
+	if (!map)
+		return;
+	uint64_t start = arena - map->start > NEAR_BYTES ? arena - NEAR_BYTES : map->start;
+	uint64_t end = map->end - arena > NEAR_BYTES ? arena + NEAR_BYTES : map->end;
+	_cleanup_free_ uint8_t *bytes = malloc(end - start);
+	size_t len = bytes ? address_space_read(glibc->space, start, bytes, end - start) : 0;
+	struct told told, next;
+	bool fits_next = PAR_BYTES <= len && read_told(glibc, bytes, start, &next);
+	for (size_t at = 0; at + PAR_BYTES <= len; at += 4) {
+		bool fits = fits_next;
+		told = next;
+		fits_next = at + 4 + PAR_BYTES <= len &&
+			    read_told(glibc, bytes + at + 4, start + at + 4, &next);
+		/* Of a single block the counters read as such from the word before them on, too. */
+		if (fits && !fits_next && !take(glibc, &told, context))
+			return;
+	}
+}
+
+struct only_told {
+	struct told told;
+	bool found, differs;
+};
+
+static bool take_only(const struct glibc *glibc, const struct told *told, void *context)
+{
+	struct only_told *only = context;
+	(void)glibc;
+	only->differs = only->found &&
+			(told->blocks != only->told.blocks || told->bytes != only->told.bytes);
+	only->found = true;
+	only->told = *told;
+	return !only->differs;
+}
+
+/* False: not found, or in several places that say different things. */
+static bool find_told(const struct glibc *glibc, struct told *ret)
+{
+	struct only_told only = {.found = false};
+	each_told(glibc, take_only, &only);
+	*ret = only.told;
+	return only.found && !only.differs;
+}
+
+struct bases {
+	uint64_t sure, weak; /* of which chunks were overwritten */
+};
+
+/* Others than the lowest lead into the heap. */
+static bool take_base(const struct glibc *glibc, const struct told *told, void *context)
+{
+	struct bases *bases = context;
+	uint64_t sure = first_chunk(glibc, told->base, GLIBC_CHAIN);
+	uint64_t weak = first_chunk(glibc, told->base, 1);
+	if (sure && (!bases->sure || sure < bases->sure))
+		bases->sure = sure;
+	if (weak && (!bases->weak || weak < bases->weak))
+		bases->weak = weak;
+	return true;
+}
+
+uint64_t glibc_break_start(const struct glibc *glibc)
+{
+	struct bases bases = {0, 0};
+	if (glibc->arenas.len)
+		each_told(glibc, take_base, &bases);
+	return bases.sure ? bases.sure : bases.weak;
+}
+
+struct choosing {
+	const struct heap_area_vec *areas;
+	uint32_t *weak; /* which of them lie amid a mapping, and how many */
+	size_t count;
+	size_t excess;  /* so many of them are none… */
+	uint64_t bytes; /* … of so many bytes */
+	unsigned tries, ways;
+	uint32_t chosen[FALSE_MOST], found[FALSE_MOST];
+};
+
+static uint64_t area_bytes(const struct choosing *c, size_t i)
+{
+	const struct heap_area *area = &c->areas->data[c->weak[i]];
+	return area->end - area->low;
+}
+
+/* Every way to choose `left` more, from one on, of so many bytes. */
+static void choose(struct choosing *c, size_t from, size_t left, uint64_t bytes)
+{
+	if (!left) {
+		c->ways += !bytes;
+		if (!bytes)
+			memcpy(c->found, c->chosen, sizeof(c->found));
+		return;
+	}
+	for (size_t i = from; i + left <= c->count && c->ways < 2; i++) {
+		if (++c->tries > TRIES_MOST) {
+			c->ways = 2;
+			return;
+		}
+		if (area_bytes(c, i) > bytes)
+			continue;
+		c->chosen[c->excess - left] = c->weak[i];
+		choose(c, i + 1, left - 1, bytes - area_bytes(c, i));
+	}
+}
+
+/* Whether just one choice is right; all of them are, or the found ones. */
+static bool choose_weak(struct choosing *c, bool *ret_all)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < c->count; i++)
+		sum += area_bytes(c, i);
+	*ret_all = c->count == c->excess && sum == c->bytes;
+	if (*ret_all)
+		return true;
+	if (c->excess > FALSE_MOST || c->count <= c->excess)
+		return false;
+	c->tries = c->ways = 0;
+	choose(c, 0, c->excess, c->bytes);
+	return c->ways == 1;
+}
+
+/* How many ends of a candidate are neither a mapping's nor another candidate's. */
+static unsigned open_ends(const struct glibc *glibc, const struct heap_area_vec *areas, size_t i)
+{
+	const struct heap_area *area = &areas->data[i];
+	const struct process_map *map = address_space_map(glibc->space, area->low);
+	bool starts = !map || map->start == area->low || (i && areas->data[i - 1].end == area->low);
+	bool ends = !map || map->end == area->end ||
+		    (i + 1 < areas->len && areas->data[i + 1].low == area->end);
+	return !starts + !ends;
+}
+
+static void drop(struct heap_area_vec *areas, const uint32_t *which, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0, next = 0; i < areas->len; i++) {
+		if (next < count && which[next] == i)
+			next++;
+		else
+			areas->data[kept++] = areas->data[i];
+	}
+	areas->len = kept;
+}
+
+static bool note(struct glibc *glibc, uint64_t address, uint64_t bytes, const char *what)
+{
+	struct heap_damage damage = {
+		.address = address, .bytes = bytes, .how = HEAP_MISSING, .what = what};
+	return heap_damage_vec_push(glibc->damage, damage);
+}
+
+struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapped)
+{
+	struct told told = {0};
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < mapped->len; i++)
+		bytes += mapped->data[i].end - mapped->data[i].low;
+	if (!glibc->arenas.len || !find_told(glibc, &told))
+		return NULL;
+	if (mapped->len < told.blocks && bytes < told.bytes)
+		return note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,
+			       "malloc counts more blocks with mappings of their own than were "
+			       "found")
+			       ? NULL
+			       : error_no_memory();
+	if (mapped->len <= told.blocks || bytes < told.bytes)
+		return NULL;
+	_cleanup_free_ uint32_t *weak = calloc(mapped->len, sizeof(*weak));
+	if (!weak)
+		return error_no_memory();
+	struct choosing c = {.areas = mapped, .weak = weak};
+	c.excess = mapped->len - told.blocks;
+	c.bytes = bytes - told.bytes;
+	for (unsigned ends = 2; ends > 0; ends--) {
+		bool all;
+		c.count = 0;
+		for (size_t i = 0; i < mapped->len; i++) {
+			if (open_ends(glibc, mapped, i) >= ends)
+				weak[c.count++] = (uint32_t)i;
+		}
+		if (choose_weak(&c, &all)) {
+			drop(mapped, all ? weak : c.found, c.excess);
+			return NULL;
+		}
+	}
+	bool ok = note(glibc, mapped->data[0].low, 0,
+		"more memory looks like blocks with mappings of their own than malloc counts");
+	return ok ? NULL : error_no_memory();
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/util.h"
+#include "heap/allocators/glibc.h"
+#include "heap/blocks/window.h"
+
+/* An end mark: a chunk too small to be one, behind which the run ends, or somebody else's memory
+ * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
+#define FENCE_BYTES 16u
+#define PAGE_BYTES 4096u
+/* So many chunks at most that are none lead to one that is. */
+#define LEADING 2u
+#define UNCLEAR                                                                                    \
+	"where chunks go on behind memory that somebody else took from the program break can be "  \
+	"read in several ways: blocks may be missing, or be none"
+
+struct walk {
+	struct glibc *glibc;
+	const struct heap_area *area;
+	struct window *window;
+	const struct heap_sink *sink;
+	uint64_t flags;  /* that none of its chunks may have; free ones have no CHUNK_NOT_MAIN */
+	size_t cached;   /* next of the free ones that chunks do not tell */
+	uint64_t before; /* user address of the last block */
+	uint64_t before_size;
+	uint64_t unclear; /* so many bytes of the place just found may begin elsewhere */
+};
+
+static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
+{
+	const uint8_t *at = window_at(w->window, chunk + 8, 8, w->area->end);
+	if (!at)
+		return false;
+	memcpy(ret, at, 8);
+	return true;
+}
+
+static inline bool is_head(const struct walk *w, uint64_t chunk, uint64_t head)
+{
+	uint64_t size = chunk_size(head);
+	return size >= CHUNK_MIN && size % CHUNK_ALIGN == 0 && size <= w->area->end - chunk &&
+	       !(head & w->flags);
+}
+
+bool glibc_chain_is(const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count)
+{
+	uint64_t head, size;
+	if (chunk % CHUNK_ALIGN)
+		return false;
+	for (unsigned i = 0; i < count && chunk < end; i++, chunk += size) {
+		if (!address_space_word(space, chunk + 8, &head))
+			return false;
+		size = chunk_size(head);
+		if (i && size == FENCE_BYTES)
+			return true;
+		if (size < CHUNK_MIN || size % CHUNK_ALIGN || size > end - chunk ||
+			head & CHUNK_MMAPPED)
+			return false;
+	}
+	return true;
+}
+
+/* Passes over the end mark at the end of a piece: two fences, or three if the rest of the top chunk
+ * was too small for a free one. What malloc has got ends with a page (sysmalloc asserts it). */
+static void close_piece(struct walk *w, struct glibc_piece *piece)
+{
+	uint64_t head, at = piece->end;
+	unsigned fences = 0;
+	while (fences < 3 && w->area->end - at >= FENCE_BYTES && read_head(w, at, &head) &&
+		chunk_size(head) == FENCE_BYTES &&
+		(!fences || head == (FENCE_BYTES | CHUNK_PREV_INUSE))) {
+		at += FENCE_BYTES;
+		fences++;
+		if (fences >= 2 && at % PAGE_BYTES == 0) {
+			piece->closes = true;
+			piece->end = at;
+			return;
+		}
+	}
+}
+
+static bool is_chain(struct walk *w, uint64_t chunk)
+{
+	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
+		uint64_t head;
+		if (!read_head(w, chunk, &head))
+			return false;
+		if (i && chunk_size(head) == FENCE_BYTES)
+			return true;
+		if (!is_head(w, chunk, head))
+			return false;
+		chunk += chunk_size(head);
+	}
+	return true;
+}
+
+/* Where to look on from an address that nobody can read; it may be behind the end. */
+static uint64_t readable_from(const struct walk *w, uint64_t address)
+{
+	uint64_t empty = address_space_empty(w->window->space, address, w->area->end - address);
+	uint64_t page = (address | (PAGE_BYTES - 1)) + 1;
+	return address + empty > page ? (address + empty) & ~(uint64_t)(CHUNK_ALIGN - 1) : page;
+}
+
+/* The next place at which chunks begin as that says; the area's end: there is none. */
+static uint64_t next_where(
+	struct walk *w, uint64_t chunk, bool (*begins)(struct walk *w, uint64_t chunk))
+{
+	uint64_t head;
+	while (chunk < w->area->end) {
+		if (!read_head(w, chunk, &head)) {
+			chunk = readable_from(w, chunk);
+			continue;
+		}
+		if (is_head(w, chunk, head) && begins(w, chunk))
+			return chunk;
+		chunk += CHUNK_ALIGN;
+	}
+	return w->area->end;
+}
+
+/* The next place from which on chunks follow each other; the area's end: there is none. */
+static uint64_t resume(struct walk *w, uint64_t chunk)
+{
+	return next_where(w, chunk, is_chain);
+}
+
+/* The next chunk; 0: there is none. */
+static uint64_t step_on(struct walk *w, uint64_t chunk)
+{
+	uint64_t head;
+	bool is_right =
+		chunk < w->area->end && read_head(w, chunk, &head) && is_head(w, chunk, head);
+	return is_right ? chunk + chunk_size(head) : 0;
+}
+
+/* Whether chunks from one place lead to where those from another one do, soon. */
+static bool joins(struct walk *w, uint64_t chunk, uint64_t other)
+{
+	for (unsigned i = 0; i < 2 * GLIBC_CHAIN && chunk && other && chunk != other; i++) {
+		if (chunk < other)
+			chunk = step_on(w, chunk);
+		else
+			other = step_on(w, other);
+	}
+	return chunk && chunk == other;
+}
+
+/* Whether chunks of the main arena begin here: before the first one nothing is free, and few of
+ * them lead to an end mark. */
+static bool is_first(struct walk *w, uint64_t chunk)
+{
+	struct glibc_piece piece = {.end = chunk};
+	uint64_t head;
+	if (!read_head(w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+		return false;
+	for (uint64_t next; piece.chunks < GLIBC_CHAIN && (next = step_on(w, piece.end));
+		piece.end = next)
+		piece.chunks++;
+	if (piece.chunks < GLIBC_CHAIN && piece.end < w->area->end)
+		close_piece(w, &piece);
+	return piece.chunks == GLIBC_CHAIN || piece.end == w->area->end ||
+	       (piece.chunks && piece.closes);
+}
+
+/* The first page of a chunk from which on chunks lead to where its next ones do; 0: there is none.
+ */
+static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
+{
+	for (uint64_t page = (chunk | (PAGE_BYTES - 1)) + 1; page < next; page += PAGE_BYTES) {
+		if (is_first(w, page) && joins(w, page, next))
+			return page;
+	}
+	return 0;
+}
+
+/* Whether chunks may begin in one, too, and lead to where its next ones do. */
+static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
+{
+	for (uint64_t at = chunk + CHUNK_MIN; at < next; at += CHUNK_ALIGN) {
+		uint64_t head;
+		if (read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
+			joins(w, at, next))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where chunks go on behind an end mark; the area's end: nowhere. In between lies what somebody
+ * else took from the program break, and that may look like a chunk that leads to one of the real
+ * ones, past others. What others take are mostly whole pages: of two places the one at a page is
+ * more likely. Of others nothing says which.
+ */
+static uint64_t resume_behind(struct walk *w, uint64_t from)
+{
+	uint64_t first = next_where(w, from, is_first), chunk = first;
+	w->unclear = 0;
+	for (unsigned i = 0; i < LEADING && chunk < w->area->end && chunk % PAGE_BYTES; i++) {
+		uint64_t next = step_on(w, chunk);
+		uint64_t page = page_within(w, chunk, next);
+		if (page || is_another_within(w, chunk, next))
+			w->unclear = next - first;
+		if (page)
+			return page;
+		chunk = next;
+	}
+	return first;
+}
+
+/* Of a run that nothing is known of: up to `end`, with chunks of the main arena. */
+#define RUN_FLAGS (CHUNK_MMAPPED | CHUNK_NOT_MAIN)
+
+uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end)
+{
+	struct heap_area area = {.start = from, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
+	return resume(&w, from);
+}
+
+struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end)
+{
+	struct heap_area area = {.start = chunk, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
+	struct glibc_piece piece = {.end = chunk};
+	uint64_t head;
+	/* Nothing stands before it that could be free. */
+	if (chunk >= end || !read_head(&w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+		return piece;
+	while (piece.end < end && read_head(&w, piece.end, &head) && is_head(&w, piece.end, head)) {
+		piece.end += chunk_size(head);
+		piece.chunks++;
+	}
+	if (piece.chunks && piece.end == end)
+		piece.closes = true;
+	else if (piece.chunks)
+		close_piece(&w, &piece);
+	return piece;
+}
+
+static bool note_unclear(struct walk *w, struct heap_damage_vec *damage, uint64_t chunk)
+{
+	struct heap_damage unclear = {.address = chunk, .bytes = w->unclear, .what = UNCLEAR};
+	return !w->unclear || heap_damage_vec_push(damage, unclear);
+}
+
+/* Where chunks go on behind a fence, past what others have there. */
+static uint64_t resume_past(
+	struct walk *w, uint64_t chunk, const struct heap_area_vec *others, size_t *next)
+{
+	chunk = resume_behind(w, chunk);
+	for (; *next < others->len && others->data[*next].low <= chunk; ++*next) {
+		if (others->data[*next].high > chunk)
+			chunk = resume_behind(w, (others->data[*next].high + 15) & ~15ull);
+	}
+	return chunk;
+}
+
+struct error *glibc_run_split(const struct address_space *space, const struct heap_area *run,
+	const struct heap_area_vec *others, struct heap_damage_vec *damage,
+	struct heap_area_vec *ret)
+{
+	struct window window;
+	struct error *error = window_open(space, &window);
+	struct walk w = {.area = run, .window = &window, .flags = RUN_FLAGS};
+	struct heap_area piece = *run;
+	uint64_t chunk = run->start, head;
+	size_t next = 0;
+	bool ok = true;
+	while (!error && ok && chunk < run->end) {
+		bool readable = read_head(&w, chunk, &head);
+		if (readable && is_head(&w, chunk, head)) {
+			chunk += chunk_size(head);
+		} else if (readable && chunk_size(head) == FENCE_BYTES) {
+			uint64_t behind = chunk + 2ull * FENCE_BYTES;
+			piece.end = piece.high = min(behind, run->end);
+			piece.data = 0;
+			ok = heap_areas_add(ret, &piece);
+			chunk = resume_past(&w, piece.end, others, &next);
+			ok = ok && (!damage || note_unclear(&w, damage, chunk));
+			piece = *run;
+			piece.low = piece.start = chunk;
+		} else {
+			chunk = resume(&w, chunk + CHUNK_ALIGN);
+		}
+	}
+	if (ok && piece.low < piece.high)
+		ok = heap_areas_add(ret, &piece);
+	window_close(&window);
+	return error || ok ? error : error_no_memory();
+}
+
+static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)
+{
+	struct heap_damage damage = {.address = chunk,
+		.bytes = next - chunk,
+		.before = w->before,
+		.before_size = w->before_size,
+		.what = what};
+	return heap_damage_vec_push(w->glibc->damage, damage);
+}
+
+/* Goes on behind a head that is none. *ret: where. False: no memory. */
+static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, uint64_t *ret)
+{
+	if (readable && chunk_size(head) == FENCE_BYTES) {
+		/* Two of them, and nothing more; or memory that is not ours, and then more. */
+		uint64_t behind = chunk + 2ull * FENCE_BYTES;
+		*ret = behind < w->area->end ? resume_behind(w, behind) : w->area->end;
+		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
+		return note_unclear(w, w->glibc->damage, *ret);
+	}
+	*ret = resume(w, chunk + CHUNK_ALIGN);
+	if (readable)
+		return note_damage(w, chunk, *ret, "the size of a chunk makes no sense");
+	/* That is no block's doing. */
+	w->before = w->before_size = 0;
+	return note_damage(w, chunk, *ret, "memory that can't be read");
+}
+
+static bool is_cached(struct walk *w, uint64_t address)
+{
+	const struct glibc_addresses *cached = &w->glibc->cached;
+	while (w->cached < cached->len && cached->data[w->cached] < address)
+		w->cached++;
+	return w->cached < cached->len && cached->data[w->cached] == address;
+}
+
+/* Of which sizes chunks of threads' caches are (glibc_caches.c): others need not be looked up. */
+#define CACHE_CHUNK_LEAST 0x250u
+#define CACHE_CHUNK_LARGEST 0x310u
+
+static inline bool may_be_own(uint64_t size)
+{
+	return size >= CACHE_CHUNK_LEAST && size <= CACHE_CHUNK_LARGEST;
+}
+
+static inline enum block_state state_of(
+	struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+{
+	uint64_t address = chunk + CHUNK_HEADER;
+	if (!(next & CHUNK_PREV_INUSE))
+		return BLOCK_FREE;
+	if (is_cached(w, address))
+		return BLOCK_CACHED;
+	return may_be_own(size) && glibc_is_cache(w->glibc, address) ? BLOCK_OWN : BLOCK_USED;
+}
+
+static struct error *tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+{
+	struct heap_block block = {chunk + CHUNK_HEADER, size - 8, state_of(w, chunk, size, next)};
+	size_t len = 0;
+	const uint8_t *bytes = NULL;
+	if (block.address >= w->window->start && block.address < w->window->end)
+		bytes = window_peek(w->window, block.address, block.size, &len);
+	w->before = block.address;
+	w->before_size = block.size;
+	return w->sink->take(w->sink->context, &block, bytes, len);
+}
+
+static size_t first_cached(const struct glibc_addresses *cached, uint64_t address)
+{
+	size_t low = 0, high = cached->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (cached->data[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Behind the last chunk of a run there is the top chunk, or nothing that would say it is in use. */
+static uint64_t head_behind(struct walk *w)
+{
+	uint64_t head;
+	if (w->area->data && address_space_word(w->glibc->space, w->area->end + 8, &head))
+		return head;
+	return CHUNK_PREV_INUSE;
+}
+
+static struct error *walk_run(struct walk *w)
+{
+	uint64_t end = w->area->end, chunk = w->area->start, head, next;
+	bool readable = read_head(w, chunk, &head);
+	while (chunk < end) {
+		if (!readable || !is_head(w, chunk, head)) {
+			if (!skip(w, chunk, readable, head, &chunk))
+				return error_no_memory();
+			readable = chunk < end && read_head(w, chunk, &head);
+			continue;
+		}
+		uint64_t size = chunk_size(head), behind = chunk + size;
+		/* The content must still be in the window, so a chunk is told before the next head
+		 * is read, if that is not far. */
+		const uint8_t *at = size <= WINDOW_BYTES / 2
+					    ? window_at(w->window, chunk, size + 16, end + 16)
+					    : NULL;
+		if (at && behind < end)
+			memcpy(&next, at + size + 8, 8);
+		else if (behind < end && !address_space_word(w->glibc->space, behind + 8, &next))
+			next = CHUNK_PREV_INUSE;
+		else if (behind >= end)
+			next = head_behind(w);
+		/* A head that was written over says nothing of the chunk before. */
+		if (!(next & CHUNK_PREV_INUSE) && behind < end && !is_head(w, behind, next) &&
+			chunk_size(next) != FENCE_BYTES)
+			next = CHUNK_PREV_INUSE;
+		struct error *error = tell(w, chunk, size, next);
+		if (error)
+			return error;
+		chunk = behind;
+		readable = chunk < end && read_head(w, chunk, &head);
+	}
+	return NULL;
+}
+
+static struct error *tell_mapped(
+	const struct heap_area *area, struct window *window, const struct heap_sink *sink)
+{
+	uint64_t address = area->data + CHUNK_HEADER;
+	struct heap_block block = {address, area->end - address, BLOCK_USED};
+	const uint8_t *bytes = window_at(window, address, 8, area->end);
+	size_t len = 0;
+	if (bytes)
+		bytes = window_peek(window, address, block.size, &len);
+	return sink->take(sink->context, &block, bytes, len);
+}
+
+static void begin(struct walk *w, struct glibc *glibc, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	*w = (struct walk){.glibc = glibc,
+		.area = area,
+		.window = window,
+		.sink = sink,
+		.flags = area->arena ? CHUNK_MMAPPED : CHUNK_MMAPPED | CHUNK_NOT_MAIN,
+		.cached = first_cached(&glibc->cached, area->start)};
+}
+
+uint64_t glibc_chunk_from(
+	struct glibc *glibc, const struct heap_area *area, uint64_t address, struct window *window)
+{
+	struct walk w;
+	if (area->kind == GLIBC_MAPPED)
+		return address > area->start ? area->end : area->data;
+	begin(&w, glibc, area, window, NULL);
+	uint64_t into = (address - area->start + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
+	return into < area->end - area->start ? resume(&w, area->start + into) : area->end;
+}
+
+struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
+	const struct heap_sink *sink)
+{
+	struct walk w;
+	if (area->kind == GLIBC_MAPPED)
+		return tell_mapped(area, window, sink);
+	begin(&w, glibc, area, window, sink);
+	return walk_run(&w);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap of a program in Go (runtime/mheap.go, mbitmap.go), without symbols. A garbage collector
+ * owns it: what nothing points to is freed some day, and no leak.
+ *
+ *	runtime.mheap_.allspans → | span | span | … |, each → what describes a span:
+ *
+ *	| start | pages of 8 KiB | … | next to look at | elements | … | bits | … | class | state |
+ *size |
+ *
+ * A span is pages for elements of one size, for a large one, or for a stack. Of elements the first
+ * ones, up to the next to look at, are in use, and of the others those whose bit is set. What is no
+ * more but not swept yet has its bit still, and counts as in use, as in runtime.MemStats.
+ *
+ * The list is found in writable data: a pointer, a length and a capacity whose spans all agree with
+ * themselves and with each other. Which words a span has where differs by version, and is told by
+ * what fits.
+ */
+#ifndef HEAP_GO_SPANS_H
+#define HEAP_GO_SPANS_H
+
+#include "heap/blocks/areas.h"
+#include "heap/blocks/window.h"
+#include "process/address_space.h"
+
+#define GO_PAGE_BYTES 8192ull
+#define GO_CLASSES 68u
+
+struct go_span {
+	uint64_t start, end;
+	uint64_t bits; /* address of a bit for each element */
+	uint64_t size; /* of an element */
+	uint32_t elements;
+	uint32_t next; /* those before are in use */
+	uint8_t class; /* of sizes, 0: a large element; twice, and 1 if it has no pointers */
+};
+DEFINE_VEC(go_span_vec, struct go_span)
+
+struct go_spans {
+	const struct address_space *space;
+	struct go_span_vec spans;       /* of elements; ascending, none overlaps another */
+	struct heap_addresses used;     /* elements in use */
+	struct heap_ranges others;      /* spans of stacks and of the runtime's own */
+	struct heap_ranges books;       /* what describes spans, and pages in none */
+	struct heap_damage_vec *damage; /* borrowed */
+};
+
+/* Finds them; none: this is no program in Go. */
+struct error *go_spans_find(const struct address_space *space, struct heap_damage_vec *damage,
+	struct go_spans *ret) must_check_;
+void go_spans_close(struct go_spans *go);
+
+/* Adds where elements lie. */
+struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *ret) must_check_;
+
+/* Tells the elements of one area, ascending. */
+struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink) must_check_;
+
+/* The span that has an address; NULL: none. */
+const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
+
+struct survey;
+/* While sites are classes: says what elements are. */
+struct error *go_types_say(struct survey *survey) must_check_;
+/* Sums up elements in use, which nobody judges to be lost or not. */
+void go_types_sum(const struct survey *survey, uint64_t *ret_blocks, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/allocators/mi_malloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define GIVEN_MAX (1u << 16)
+
+struct error *mi_malloc_find(
+	const struct address_space *space, struct heap_damage_vec *damage, struct mi_malloc *ret)
+{
+	*ret = (struct mi_malloc){.space = space, .damage = damage};
+	struct error *error = mi_segments_find(ret);
+	for (size_t i = 0; i < ret->pages.len; i++)
+		ret->blocks += ret->pages.data[i].given;
+	return error ? error : mi_kept_find(ret);
+}
+
+void mi_malloc_close(struct mi_malloc *mi)
+{
+	mi_segments_deinit(&mi->segments);
+	mi_pages_deinit(&mi->pages);
+	heap_ranges_deinit(&mi->books);
+	heap_addresses_deinit(&mi->kept);
+}
+
+/* Runs of pages; what lies between them belongs to nobody, and may be full of what once was. */
+static bool add_runs(
+	const struct mi_malloc *mi, const struct mi_segment *segment, struct heap_area_vec *ret)
+{
+	struct heap_area area = {.maker = HEAP_MIMALLOC, .low = segment->address};
+	bool ok = true;
+	for (size_t i = segment->from; ok && i < segment->to; i++) {
+		const struct mi_page *page = &mi->pages.data[i];
+		if (i == segment->from || page->start != area.end) {
+			area.high = page->start;
+			ok = heap_areas_add(ret, &area);
+			area.start = page->start;
+			area.low = i == segment->from ? segment->address : page->start;
+			area.data = i;
+		}
+		area.end = page->end;
+	}
+	uint64_t end = segment->address + segment->size;
+	area.high = end > area.end ? end : area.end;
+	return ok && heap_areas_add(ret, &area);
+}
+
+struct error *mi_malloc_areas(const struct mi_malloc *mi, struct heap_area_vec *ret)
+{
+	for (size_t i = 0; i < mi->segments.len; i++) {
+		if (!add_runs(mi, &mi->segments.data[i], ret))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+const struct mi_page *mi_page_at(const struct mi_malloc *mi, uint64_t address)
+{
+	size_t low = 0, high = mi->pages.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (mi->pages.data[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct mi_page *page = mi->pages.data + low;
+	return low < mi->pages.len && address >= page->start ? page : NULL;
+}
+
+enum mark { MARK_USED, MARK_FREE, MARK_OTHERS };
+
+struct walk {
+	const struct mi_malloc *mi;
+	const struct heap_area *area;
+	struct window *window;
+	const struct heap_sink *sink;
+	size_t kept; /* the next one */
+	uint8_t *marks;
+};
+
+/* The next of a list; false: it leads out of the page. */
+static bool next_of(const struct mi_page *page, uint64_t link, uint64_t *ret)
+{
+	uint32_t number;
+	/* Whether links are encoded is seen by what they lead to. */
+	uint64_t decoded = page->has_keys ? mi_decode(link, page->keys, page->about) : link;
+	*ret = !decoded || mi_block_number(page, decoded, &number) ? decoded : link;
+	return !*ret || mi_block_number(page, *ret, &number);
+}
+
+/* Marks what is in a list, and says how much that is. False: it does not end. */
+static bool read_list(struct walk *w, const struct mi_page *page, uint64_t at, enum mark mark,
+	const uint8_t *bytes, uint32_t *ret_count)
+{
+	uint32_t number;
+	while (at) {
+		uint64_t link;
+		if (!mi_block_number(page, at, &number) || w->marks[number] != MARK_USED)
+			return false;
+		w->marks[number] = (uint8_t)mark;
+		++*ret_count;
+		memcpy(&link, bytes + (at - page->first), sizeof(link));
+		if (!next_of(page, link, &at))
+			return false;
+	}
+	return true;
+}
+
+static bool read_lists(struct walk *w, const struct mi_page *page, const uint8_t *bytes)
+{
+	uint32_t is_free = 0, others = 0;
+	memset(w->marks, MARK_USED, page->given);
+	bool right = read_list(w, page, page->free_list, MARK_FREE, bytes, &is_free);
+	right = read_list(w, page, page->own_list, MARK_FREE, bytes, &is_free) && right;
+	right = read_list(w, page, page->others_list, MARK_OTHERS, bytes, &others) && right;
+	return right && is_free + page->used == page->given && others <= page->used;
+}
+
+static struct error *tell(
+	struct walk *w, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	return w->sink->take(w->sink->context, block, bytes, len);
+}
+
+static struct error *tell_page(struct walk *w, const struct mi_page *page)
+{
+	uint64_t size = page->block_bytes;
+	const uint8_t *bytes = window_at(w->window, page->first, page->given * size, w->area->end);
+	struct heap_damage broken = {
+		.address = page->start, .what = "a page's list of free blocks does not end"};
+	struct error *error = NULL;
+	if (!bytes)
+		return NULL;
+	if (!read_lists(w, page, bytes) && !heap_damage_vec_push(w->mi->damage, broken))
+		return error_no_memory();
+	for (uint32_t i = 0; i < page->given && !error; i++) {
+		struct heap_block block = {page->first + i * size, size, BLOCK_USED};
+		bool kept = heap_addresses_next(&w->mi->kept, &w->kept, block.address);
+		if (w->marks[i] == MARK_FREE)
+			block.state = BLOCK_FREE;
+		else if (w->marks[i] == MARK_OTHERS || kept)
+			block.state = BLOCK_CACHED;
+		error = tell(w, &block, bytes + i * size, (size_t)size);
+	}
+	uint64_t rest = page->first + page->given * size;
+	struct heap_block fresh = {rest, page->first + page->room * size - rest, BLOCK_FREE};
+	return error || !fresh.size ? error : tell(w, &fresh, NULL, 0);
+}
+
+/* A page of one block. */
+static struct error *tell_large(struct walk *w, const struct mi_page *page)
+{
+	struct heap_block block = {page->first, page->block_bytes, BLOCK_USED};
+	const uint8_t *bytes = window_at(w->window, page->first, 8, w->area->end);
+	size_t len = 0;
+	if (bytes)
+		bytes = window_peek(w->window, page->first, (size_t)page->block_bytes, &len);
+	if (heap_addresses_next(&w->mi->kept, &w->kept, page->first) || page->others_list)
+		block.state = BLOCK_CACHED;
+	if (!page->used)
+		block.state = BLOCK_FREE;
+	return tell(w, &block, bytes, len);
+}
+
+struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	_cleanup_free_ uint8_t *marks = malloc(GIVEN_MAX);
+	struct walk w = {
+		mi, area, window, sink, heap_addresses_from(&mi->kept, area->start), marks};
+	struct error *error = marks ? NULL : error_no_memory();
+	for (size_t i = area->data; i < mi->pages.len && !error; i++) {
+		const struct mi_page *page = &mi->pages.data[i];
+		if (page->start >= area->end)
+			break;
+		if (page->start < area->start || page->end > area->end)
+			continue; /* another's */
+		if (page->room == 1)
+			error = tell_large(&w, page);
+		else if (page->block_bytes * page->given <= WINDOW_BYTES)
+			error = tell_page(&w, page);
+	}
+	return error;
+}

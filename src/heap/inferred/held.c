@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/inferred/held.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "heap/cxx.h"
+#include "heap/survey.h"
+
+const char *held_arguments(const char *symbol, size_t *ret_len)
+{
+	static const char *const before[] = {
+		"_Manager_external<", "_LargeHandler<", "_Function_handler<", "_Base_manager<"};
+	const char *at = NULL, *end = symbol + strlen(symbol);
+	for (size_t i = 0; i < ARRAY_SIZE(before) && !at; i++) {
+		at = strstr(symbol, before[i]);
+		at = at ? at + strlen(before[i]) : NULL;
+	}
+	/* The function's own name has no brackets. */
+	while (at && end > at && end[-1] != '>')
+		end--;
+	end -= at && end > at;
+	while (at && end > at && end[-1] == ' ')
+		end--;
+	*ret_len = at ? (size_t)(end - at) : 0;
+	return *ret_len ? at : NULL;
+}
+
+static void add_content(struct text *text, const char *symbol)
+{
+	size_t len;
+	const char *at = held_arguments(symbol, &len);
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	text_add_n(&name, at ? at : "", len);
+	if (!name.len)
+		return;
+	text_add(text, "content of std::any: ");
+	cxx_add_plain_name(text, name.data);
+}
+
+struct error *held_say(struct survey *survey)
+{
+	struct heap_types *types = &survey->types;
+	struct error *error = NULL;
+	for (size_t i = 0; i < types->held.blocks.len && !error; i++) {
+		struct held_block block = types->held.blocks.data[i];
+		const struct held_code *code = &types->held.codes.data[block.code];
+		uint32_t site = search_block_site(survey->search, block.block), type;
+		if (code->kind != HELD_BY_ANY || heap_types_of_site(types, site) != HEAP_TYPE_NONE)
+			continue;
+		_cleanup_(text_deinit) struct text name;
+		text_init(&name);
+		add_content(&name, code->symbol);
+		if (!name.len)
+			continue;
+		error = heap_types_add(types, HEAP_TYPE_CONTAINER, name.data, &type);
+		if (!error)
+			search_block_set_site(
+				survey->search, block.block, heap_types_site(types, type));
+	}
+	return error;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What std::function and std::any have allocated (held.h): the function that manages it is a member
+ * of a class template, whose argument is the type.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/cxx.h"
+#include "heap/inferred/inferred_find.h"
+
+/* Of a manager. */
+struct managed {
+	bool is_sought;
+	uint32_t type; /* plain; TYPE_VOID: not known, or not in a block */
+	uint32_t heap; /* the heap's type for a lambda; HEAP_TYPE_NONE: it is another class */
+};
+DEFINE_VEC(managed_vec, struct managed)
+
+/* Of a template's arguments those from the n-th on. */
+static void add_arguments(struct text *text, const char *at, size_t len, unsigned n)
+{
+	const char *end = at + len;
+	for (; at < end && n; n--) {
+		for (int depth = 0; at < end && (depth || *at != ','); at++)
+			depth += strchr("<([{", *at) ? 1 : strchr(">)]}", *at) ? -1 : 0;
+		while (at < end && (*at == ',' || *at == ' '))
+			at++;
+	}
+	text_add_n(text, at, (size_t)(end - at));
+}
+
+/* Whether a type's own name does not tell it from others: a lambda's. */
+static bool is_nameless(const struct type *type)
+{
+	return !type->name || type->name[0] == '<' || type->name[0] == '(' ||
+	       type->name[0] == '.' || strstr(type->name, "lambda");
+}
+
+static uint32_t name_by(
+	struct inferring *f, const struct managed *m, const char *owner, unsigned argument)
+{
+	_cleanup_(text_deinit) struct text own, name;
+	text_init(&own);
+	text_init(&name);
+	size_t len;
+	const char *at = held_arguments(owner, &len);
+	if (at)
+		add_arguments(&own, at, len, argument);
+	if (own.len)
+		cxx_add_plain_name(&name, own.data);
+	return name.len ? inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, m->type, false)
+			: HEAP_TYPE_NONE;
+}
+
+/* As debug information writes it, which has one name for several of a function's; those after the
+ * first as the symbol does. */
+static uint32_t name_lambda(struct inferring *f, const struct managed *m, const char *class,
+	const char *symbol, unsigned argument)
+{
+	uint32_t type = name_by(f, m, class, argument);
+	return type != HEAP_TYPE_NONE ? type : name_by(f, m, symbol, argument);
+}
+
+static void find_managed(struct inferring *f, const struct held_code *code, struct managed *ret)
+{
+	const struct address_space *space = f->survey->heap.space;
+	const struct address_module *module = address_space_module(space, code->address);
+	uint32_t number;
+	struct types_function_class class;
+	*ret = (struct managed){true, TYPE_VOID, HEAP_TYPE_NONE};
+	if (!inferred_know_module(f, module, &number) ||
+		!types_function_class(f->types, number, code->address - module->bias,
+			"__stored_locally", &class) ||
+		(code->kind == HELD_BY_FUNCTION && class.constant != 0))
+		return;
+	const struct type *type = types_get(f->types, class.argument);
+	size_t unused;
+	if (!held_arguments(class.name, &unused) || !type_has_members(type))
+		return;
+	ret->type = class.argument;
+	if (is_nameless(type))
+		ret->heap = name_lambda(f, ret, class.name, code->symbol,
+			strstr(class.name, "_Function_handler<") ? 1 : 0);
+}
+
+/* What manages a content is made for just its type: no larger one is meant. */
+static void take(struct inferring *f, uint32_t block, const struct managed *m)
+{
+	uint32_t site = search_block_site(f->search, block);
+	if (site >= f->survey->types.class_count ||
+		heap_types_of_site(&f->survey->types, site) != HEAP_TYPE_NONE)
+		return;
+	const struct class_key *key = &f->survey->classes.classes.data[site].key;
+	uint64_t size = types_get(f->types, m->type)->size;
+	if (!inferred_is_close(f, size ? size : 1, key->size) ||
+		!inferred_is_single(f, m->type, key->size, key->pointers))
+		return;
+	uint32_t type = m->heap != HEAP_TYPE_NONE ? m->heap
+						  : inferred_single_type(f, m->type,
+							    search_block_address(f->search, block));
+	if (type == HEAP_TYPE_NONE)
+		return;
+	inferred_say_block(f, block, type);
+	inferred_push(f, block, type);
+}
+
+void inferred_take_held(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	const struct held *held = &f->survey->types.held;
+	_cleanup_(managed_vec_deinit) struct managed_vec all = {.data = NULL};
+	for (size_t i = 0; i < held->codes.len && !f->failed; i++)
+		f->failed |= !managed_vec_push(&all, (struct managed){.is_sought = false});
+	for (size_t i = 0; i < held->blocks.len && !f->failed; i++) {
+		struct held_block block = held->blocks.data[i];
+		struct managed *m = &all.data[block.code];
+		if (!m->is_sought)
+			find_managed(f, &held->codes.data[block.code], m);
+		if (m->type != TYPE_VOID && !f->failed)
+			take(f, block.block, m);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether a block is a pool, by the places that are known in it (inferred_pools.h). Of
+ * inferred_judging.c and inferred_pools.c alone.
+ */
+#ifndef HEAP_INFERRED_JUDGING_H
+#define HEAP_INFERRED_JUDGING_H
+
+#include "heap/inferred/inferred_places.h"
+
+/* Fewer structures may be members of something without a description. */
+#define PLACES_LEAST 4u
+
+/* Of a block the places that count: none in another one. */
+struct pool_judging {
+	struct inferring *f;
+	uint32_t block;
+	struct pool_objects objects; /* ascending by offset */
+	size_t broken;               /* places that are something else, or overlap */
+	size_t sure;
+};
+
+/* Gathers the objects of a block, which pool_objects_deinit() frees whatever it returns: whether it
+ * is a pool by all places that are known in it. */
+bool inferred_judge(struct pool_judging *judging, const struct pool_block *in);
+
+#endif

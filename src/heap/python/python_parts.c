@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory of objects of CPython's libraries. Layouts are those of 3.11 (Objects/bytearrayobject.c,
+ * Objects/odictobject.c, Modules/arraymodule.c, Modules/_collectionsmodule.c,
+ * Modules/_io/stringio.c); in other versions what does not agree with the blocks is left unnamed.
+ */
+#include "heap/python/python_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "heap/blocks/pages.h"
+#include "heap/blocks/window.h"
+#include "search/graph.h"
+
+enum part {
+	PART_BYTEARRAY,
+	PART_ARRAY,
+	PART_STRINGIO,
+	PART_DEQUE,
+	PART_ORDERED_NODE,
+	PART_ORDERED_TABLE,
+	PARTS
+};
+static const char *const part_names[PARTS] = {[PART_BYTEARRAY] = "bytearray buffer",
+	[PART_ARRAY] = "array buffer",
+	[PART_STRINGIO] = "StringIO buffer",
+	[PART_DEQUE] = "deque block",
+	[PART_ORDERED_NODE] = "OrderedDict node",
+	[PART_ORDERED_TABLE] = "OrderedDict table"};
+
+/* Words of an object, from its type (ob_type) on. */
+enum { VAR_SIZE = 1 };
+enum { BYTEARRAY_ROOM = 2, BYTEARRAY_BYTES, BYTEARRAY_START };
+enum { ARRAY_ITEMS = 2, ARRAY_ROOM, ARRAY_KIND };
+enum { STRINGIO_BUFFER = 1, STRINGIO_POSITION, STRINGIO_SIZE, STRINGIO_ROOM };
+enum { DEQUE_LEFT = 2, DEQUE_RIGHT, DEQUE_LEFT_INDEX, DEQUE_RIGHT_INDEX };
+enum { ORDERED_USED = 1, ORDERED_FIRST = 5, ORDERED_LAST, ORDERED_TABLE, ORDERED_TABLE_SIZE };
+#define OBJECT_WORDS 9u
+/* A block of a deque: the one before, items, the next one. */
+#define DEQUE_ITEMS 64u
+#define DEQUE_BEFORE 0u
+#define DEQUE_NEXT (DEQUE_ITEMS + 1)
+#define DEQUE_BYTES (8ull * (DEQUE_ITEMS + 2))
+/* A node of an OrderedDict: key, hash, next, the one before. */
+#define NODE_NEXT 2u
+#define NODE_BEFORE 3u
+#define NODE_BYTES 32u
+/* The bytes of array.array's item, in what describes its kind: a letter, an int. */
+#define KIND_BYTES 4u
+#define ITEM_BYTES_MAX 16u
+
+struct saying {
+	struct survey *survey;
+	struct window window; /* of objects */
+	struct pages pages;   /* of what they lead to */
+	uint32_t types[PARTS];
+};
+
+/* The block of which nothing is known, and which has so many bytes from an address on that an
+ * object keeps; SPACE_NONE: there is none. */
+static uint32_t find_part(const struct saying *w, uint64_t address, uint64_t bytes)
+{
+	const struct survey *s = w->survey;
+	uint64_t into;
+	uint32_t block = address ? search_block_at(s->search, address, &into) : SPACE_NONE;
+	if (block == SPACE_NONE || !python_is_lead(&s->heap.python, into) ||
+		bytes > search_block_size(s->search, block) - into ||
+		heap_types_of_site(&s->types, search_block_site(s->search, block)) !=
+			HEAP_TYPE_NONE)
+		return SPACE_NONE;
+	return block;
+}
+
+static bool say(struct saying *w, uint64_t address, uint64_t bytes, enum part part)
+{
+	struct survey *s = w->survey;
+	uint32_t block = find_part(w, address, bytes);
+	if (block != SPACE_NONE)
+		search_block_set_site(s->search, block, heap_types_site(&s->types, w->types[part]));
+	return block != SPACE_NONE;
+}
+
+static void say_bytearray(struct saying *w, const uint64_t *head)
+{
+	uint64_t room = head[BYTEARRAY_ROOM];
+	if (head[VAR_SIZE] <= room && room && head[BYTEARRAY_START] - head[BYTEARRAY_BYTES] <= room)
+		say(w, head[BYTEARRAY_BYTES], room, PART_BYTEARRAY);
+}
+
+static void say_array(struct saying *w, const uint64_t *head)
+{
+	uint64_t kind, room = head[ARRAY_ROOM];
+	if (head[VAR_SIZE] > room || !room || room > UINT64_MAX / ITEM_BYTES_MAX ||
+		!pages_word(&w->pages, head[ARRAY_KIND], &kind))
+		return;
+	uint64_t bytes = kind >> 8 * KIND_BYTES;
+	if (bytes && bytes <= ITEM_BYTES_MAX && (kind & 0xff) > ' ')
+		say(w, head[ARRAY_ITEMS], bytes * room, PART_ARRAY);
+}
+
+static void say_stringio(struct saying *w, const uint64_t *head)
+{
+	uint64_t room = head[STRINGIO_ROOM];
+	if (room && room < UINT64_MAX / 4 && head[STRINGIO_SIZE] <= room)
+		say(w, head[STRINGIO_BUFFER], 4 * room, PART_STRINGIO);
+}
+
+/* From the first to the last; each but the first points back. */
+static void say_deque(struct saying *w, const uint64_t *head)
+{
+	uint64_t at = head[DEQUE_LEFT], before = 0, back;
+	uint64_t left = head[DEQUE_LEFT_INDEX], right = head[DEQUE_RIGHT_INDEX];
+	uint64_t all = left + head[VAR_SIZE];
+	/* An empty one begins behind where it ends. */
+	if (left > DEQUE_ITEMS || right >= DEQUE_ITEMS || all < left)
+		return;
+	uint64_t count = all ? (all + DEQUE_ITEMS - 1) / DEQUE_ITEMS : 1;
+	for (uint64_t i = 0; i < count; i++) {
+		if (before &&
+			(!pages_word(&w->pages, at + 8ull * DEQUE_BEFORE, &back) || back != before))
+			return;
+		before = at;
+		if (!say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
+			!pages_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
+			return;
+	}
+}
+
+static void say_ordered(struct saying *w, const uint64_t *head)
+{
+	uint64_t at = head[ORDERED_FIRST], before = 0, back;
+	uint64_t size = head[ORDERED_TABLE_SIZE];
+	if (size && size < UINT64_MAX / 8 && (size & (size - 1)) == 0)
+		say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
+	for (uint64_t i = 0; i < head[ORDERED_USED]; i++) {
+		if (!pages_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
+			return;
+		before = at;
+		if (!say(w, at, NODE_BYTES, PART_ORDERED_NODE) || at == head[ORDERED_LAST] ||
+			!pages_word(&w->pages, at + 8ull * NODE_NEXT, &at))
+			return;
+	}
+}
+
+/* What types keep beside their objects. */
+static const struct holder {
+	const char *type;
+	void (*say)(struct saying *w, const uint64_t *head);
+} holders[] = {
+	{"bytearray", say_bytearray},
+	{"array.array", say_array},
+	{"_io.StringIO", say_stringio},
+	{"collections.deque", say_deque},
+	{"collections.OrderedDict", say_ordered},
+};
+#define HOLDER_NONE ((uint8_t)ARRAY_SIZE(holders))
+
+static void look_at(struct saying *w, uint32_t block, uint64_t address, unsigned head_at,
+	const struct holder *holder)
+{
+	uint64_t words[OBJECT_WORDS] = {0};
+	uint64_t size = search_block_size(w->survey->search, block) & ~7ull;
+	if (size <= 8ull * head_at)
+		return;
+	size_t wanted = min((size_t)size - 8ul * head_at, sizeof(words));
+	const uint8_t *bytes = window_at(&w->window, address + 8ull * head_at, wanted,
+		search_graph(w->survey->search)->space->high);
+	if (!bytes)
+		return;
+	memcpy(words, bytes, wanted);
+	holder->say(w, words);
+}
+
+/* Of each class of objects which of the holders they are. */
+static bool find_holders(struct survey *s, uint8_t *ret)
+{
+	struct python *python = &s->heap.python;
+	bool any = false;
+	for (size_t i = 0; i < s->types.class_count; i++) {
+		const struct heap_class *class = &s->classes.classes.data[i];
+		const struct python_type *type =
+			class->head_at ? python_type(python, class->key.head) : NULL;
+		ret[i] = HOLDER_NONE;
+		for (uint8_t k = 0; type && k < HOLDER_NONE && ret[i] == HOLDER_NONE; k++) {
+			if (python_type_is(python, class->key.head, holders[k].type))
+				ret[i] = k;
+		}
+		any |= ret[i] != HOLDER_NONE;
+	}
+	return any;
+}
+
+static void look_at_all(struct saying *w, const uint8_t *of_class)
+{
+	struct survey *s = w->survey;
+	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
+	uint32_t count = search_block_count(s->search);
+	for (; walk.block < count; walk.block++) {
+		uint32_t site = search_block_site(s->search, walk.block);
+		if (site < s->types.class_count && of_class[site] != HOLDER_NONE)
+			look_at(w, walk.block, space_walk_address(&walk),
+				s->classes.classes.data[site].head_at, &holders[of_class[site]]);
+	}
+}
+
+struct error *python_parts_say(struct survey *survey)
+{
+	struct survey *s = survey;
+	if (!python_is_there(&s->heap.python))
+		return NULL;
+	_cleanup_free_ uint8_t *of_class = malloc(s->types.class_count + 1);
+	struct saying w = {.survey = s};
+	if (!of_class)
+		return error_no_memory();
+	if (!find_holders(s, of_class))
+		return NULL;
+	struct error *error = window_open(s->heap.space, &w.window);
+	if (!error)
+		error = pages_open(s->heap.space, &w.pages);
+	for (unsigned i = 0; i < PARTS && !error; i++)
+		error = heap_types_add(
+			&s->types, HEAP_TYPE_PYTHON_PART, part_names[i], &w.types[i]);
+	if (!error)
+		look_at_all(&w, of_class);
+	pages_close(&w.pages);
+	window_close(&w.window);
+	return error;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/python/python_types.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/blocks/window.h"
+
+/* Words of objects, from ob_type on, that point to what they have beside them: the same in all
+ * versions (Include/cpython/dictobject.h, listobject.h, setobject.h). */
+#define DICT_KEYS 3u
+#define DICT_VALUES 4u
+#define LIST_ITEMS 2u
+#define SET_TABLE 4u
+#define OBJECT_WORDS 5u
+/* What the garbage collector has right before an object: its list's links. */
+#define LINK_WORDS 2u
+#define LINK_WORDS_OLD 4u
+/* The words before a collected object's head, where its values or its dict are (3.11, 3.12). */
+#define BEFORE_WORDS 2u
+/* A table of values begins so far before what points to it, at most. */
+#define VALUES_LEAD_MAX 64u
+
+enum { PART_KEYS, PART_VALUES, PART_ITEMS, PART_TABLE, PART_ATTRIBUTES, PARTS };
+
+static const char *const part_names[PARTS] = {
+	"dict keys", "dict values", "list items", "set table", "instance attributes"};
+
+struct saying {
+	struct survey *survey;
+	struct window window;
+	uint32_t parts[PARTS]; /* types */
+};
+
+/* Objects of a type begin at a word of their blocks. */
+static void say_head(struct heap_type *type, unsigned word, const struct python_type *of)
+{
+	/* Before Python 3.8 a count and a gap follow the links, which are no pointers. */
+	unsigned most = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
+	unsigned links = word < most ? word : most;
+	uint8_t first = (uint8_t)(word - links);
+	uint8_t end = (uint8_t)(of->collected ? word : first);
+	bool is_new = !type->starts;
+	type->starts |= 1ull << word;
+	if (is_new) {
+		type->links = first;
+		type->links_end = end;
+	} else if (type->links != first || type->links_end != end) {
+		type->links = type->links_end = 0;
+	}
+}
+
+static struct error *say_objects(struct survey *s, bool *ret_parts)
+{
+	struct python *python = &s->heap.python;
+	struct error *error = NULL;
+	*ret_parts = false;
+	for (uint32_t i = 0; i < s->types.class_count && !error; i++) {
+		const struct heap_class *class = &s->classes.classes.data[i];
+		if (!class->head_at)
+			continue;
+		const struct python_type *of = python_type(python, class->key.head);
+		uint32_t type;
+		if (!of)
+			continue;
+		error = heap_types_add(&s->types, HEAP_TYPE_PYTHON, of->name, &type);
+		if (!error)
+			heap_types_say(&s->types, i, type);
+		/* Others have the object's address, not the block's. */
+		if (!error)
+			say_head(&s->types.types.data[type], class->head_at - 1u, of);
+		*ret_parts |= of->parts || of->has_values;
+	}
+	return error;
+}
+
+/* What an object points to is its part, if it is a block that nothing else is known of. */
+static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t lead)
+{
+	struct survey *s = w->survey;
+	uint64_t offset;
+	uint32_t block = pointer ? search_block_at(s->search, pointer, &offset) : SPACE_NONE;
+	if (block == SPACE_NONE || offset > lead + python_lead_most(&s->heap.python))
+		return;
+	uint32_t site = search_block_site(s->search, block);
+	if (heap_types_of_site(&s->types, site) == HEAP_TYPE_NONE)
+		search_block_set_site(s->search, block, heap_types_site(&s->types, w->parts[part]));
+}
+
+/* `head`: the block's content from its type on, `words` of them. */
+static void say_parts_of(
+	struct saying *w, enum python_parts kind, const uint64_t *head, size_t words)
+{
+	/* Of a list malloc() gives four words from there on. */
+	if (words < (kind == PYTHON_PARTS_LIST ? LIST_ITEMS + 1 : OBJECT_WORDS))
+		return;
+	switch (kind) {
+	case PYTHON_PARTS_DICT:
+		say_part(w, head[DICT_KEYS], PART_KEYS, 0);
+		say_part(w, head[DICT_VALUES], PART_VALUES, VALUES_LEAD_MAX);
+		break;
+	case PYTHON_PARTS_LIST:
+		say_part(w, head[LIST_ITEMS], PART_ITEMS, 0);
+		break;
+	case PYTHON_PARTS_SET:
+		say_part(w, head[SET_TABLE], PART_TABLE, 0);
+		break;
+	case PYTHON_PARTS_TYPE:
+	case PYTHON_PARTS_NONE:
+		break;
+	}
+}
+
+static void say_parts(struct saying *w, uint32_t block, const struct heap_class *class,
+	const struct python_type *type)
+{
+	uint64_t words[OBJECT_WORDS + 10];
+	uint64_t size = class->key.size;
+	size_t wanted = size < sizeof(words) ? (size_t)size & ~7ul : sizeof(words);
+	uint64_t address = search_block_address(w->survey->search, block);
+	const uint8_t *bytes = window_at(&w->window, address, wanted, address + WINDOW_BYTES);
+	if (!bytes)
+		return;
+	memcpy(words, bytes, wanted);
+	say_parts_of(w, type->parts, words + class->head_at, wanted / 8 - class->head_at);
+	/* Two words before the collector's; what is kept there differs, and has marks in its last
+	 * bit. */
+	size_t first = python_debug_words(size, bytes);
+	for (size_t i = first;
+		type->has_values && class->head_at > first + 4 && i < first + BEFORE_WORDS; i++)
+		say_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);
+}
+
+static struct error *say_all_parts(struct survey *s)
+{
+	struct saying w = {.survey = s};
+	struct error *error = window_open(s->heap.space, &w.window);
+	for (unsigned i = 0; i < PARTS && !error; i++)
+		error = heap_types_add(
+			&s->types, HEAP_TYPE_PYTHON_PART, part_names[i], &w.parts[i]);
+	const unsigned tables[] = {PART_VALUES, PART_ATTRIBUTES};
+	for (unsigned i = 0; i < 2 && !error; i++)
+		s->types.types.data[w.parts[tables[i]]].starts = (2ull << VALUES_LEAD_MAX / 8) - 1;
+	uint32_t count = search_block_count(s->search);
+	for (uint32_t block = 0; block < count && !error; block++) {
+		uint32_t site = search_block_site(s->search, block);
+		const struct heap_class *class =
+			site < s->types.class_count ? &s->classes.classes.data[site] : NULL;
+		if (!class || !class->head_at)
+			continue;
+		const struct python_type *type = python_type(&s->heap.python, class->key.head);
+		if (type && (type->parts || type->has_values))
+			say_parts(&w, block, class, type);
+	}
+	window_close(&w.window);
+	return error;
+}
+
+struct error *python_types_say(struct survey *survey)
+{
+	if (!python_is_there(&survey->heap.python))
+		return NULL;
+	bool has_parts;
+	struct error *error = say_objects(survey, &has_parts);
+	return error || !has_parts ? error : say_all_parts(survey);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of candidates*.c alone. */
+#ifndef HEAP_CANDIDATES_JUDGE_H
+#define HEAP_CANDIDATES_JUDGE_H
+
+#include "heap/candidates.h"
+#include "heap/types/slots.h"
+
+/* What stands in the words of a block. */
+struct sample {
+	uint32_t block;
+	uint64_t words[CLASS_WORDS];
+	size_t len;
+	uint64_t filled;   /* bits: of words that are not 0 */
+	uint64_t pointers; /* of these, to what is mapped */
+	uint64_t code;     /* of these, to what may be run */
+	uint64_t modules;  /* of these, to what modules have read-only: tables of functions */
+};
+
+struct judging {
+	struct survey *survey;
+	struct types *types;
+	struct sample *samples;
+	uint32_t count;
+	uint64_t usable;
+	uint64_t pointers, data; /* words that are pointers, or something else, in some block */
+	uint64_t no_code;        /* pointers to no functions, in some */
+	uint64_t elsewhere;      /* words that are no pointers to tables of functions in some */
+	struct slot_vec slots;   /* of the type that is looked at */
+	struct candidate_vec *found;
+	bool failed;
+};
+
+void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret);
+
+/* Words that the type covers. */
+uint64_t candidates_covered(const struct candidate *candidate);
+
+/* Fills `declared_by` of all that were found. False: no memory. */
+bool candidates_find_declared(struct judging *judging);
+
+/* Fills `known` and `broken` of all that were found. */
+struct error *candidates_find_known(struct judging *judging) must_check_;
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/leading.h"
+
+#include "heap/cxx.h"
+#include "heap/faint.h"
+#include "heap/inferred/inferred_few.h"
+
+/* With more it is no question about a few any more. */
+#define LEADING_MOST 4096u
+
+/* Python's objects and what C++'s containers hold are told by more than who points to them; what
+ * counts as a start only types tell. */
+static bool is_plain(const struct survey *s)
+{
+	return s->pointers != POINTERS_START && !python_is_there(&s->heap.python) &&
+	       !cxx_is_there(s->heap.space);
+}
+
+struct error *leading_type(struct survey *survey, uint64_t address, struct reverse *ret_reverse)
+{
+	uint64_t offset;
+	uint32_t block = search_block_at(survey->search, address, &offset);
+	bool is_few = false;
+	*ret_reverse = (struct reverse){.heads = NULL};
+	struct error *error = NULL;
+	if (block != SPACE_NONE && is_plain(survey))
+		error = reverse_make_few(
+			search_graph(survey->search), block, LEADING_MOST, ret_reverse, &is_few);
+	if (error)
+		return error;
+	struct inferred_few few = {.reverse = ret_reverse};
+	error = survey_type_few(survey, is_few ? &few : NULL);
+	if (!error && few.is_told)
+		error = faint_find(survey, &ret_reverse->blocks);
+	if (error || !few.is_told)
+		reverse_free(ret_reverse);
+	else
+		reverse_drop_faint(search_graph(survey->search), ret_reverse);
+	return error;
+}

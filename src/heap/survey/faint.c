@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/faint.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/inferred.h"
+#include "heap/survey/left_over.h"
+#include "heap/thread_locals.h"
+#include "search/faint.h"
+#include "search/graph.h"
+
+/* Of so many words on stacks it is asked which variables they are. */
+#define STACK_WORDS_MOST 256u
+
+struct finding {
+	const struct survey *survey;
+	unsigned stack_words;      /* that are left */
+	struct heap_layout layout; /* of the block that is asked about; its count is 0: not known */
+	const struct heap_type *type; /* of the same */
+	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
+	struct word_map map;
+	const uint64_t *is_few; /* bit set of the blocks that are known; NULL: all are */
+};
+
+/* What a type has at an offset. */
+static enum faint_word word_of(struct finding *f, uint32_t type, uint64_t offset)
+{
+	struct types *types = f->survey->layouts.types;
+	type = types_plain(types, type);
+	if (type == TYPE_VOID || offset % 8)
+		return FAINT_UNKNOWN;
+	if (type != f->mapped)
+		inferred_word_map(types, type, &f->map);
+	f->mapped = type;
+	uint64_t word = offset / 8;
+	if (word < CLASS_WORDS && f->map.texts >> word & 1)
+		return FAINT_LEFT;
+	if (word < CLASS_WORDS)
+		return f->map.pointers >> word & 1 ? FAINT_POINTER
+		       : f->map.data >> word & 1   ? FAINT_OTHER
+						   : FAINT_UNKNOWN;
+	struct types_place place;
+	types_locate(types, type, offset, &place, NULL);
+	enum type_kind kind = types_get(types, place.type)->kind;
+	return (kind == TYPE_POINTER || kind == TYPE_REFERENCE) && !place.into ? FAINT_POINTER
+									       : FAINT_UNKNOWN;
+}
+
+/* Where a few are known, others still have the number of what looks alike. */
+static const struct heap_type *type_of(const struct finding *f, uint32_t block)
+{
+	const struct survey *s = f->survey;
+	uint32_t type = f->is_few && !(f->is_few[block / 64] >> block % 64 & 1)
+				? heap_types_of_site(&s->types, search_block_site(s->search, block))
+				: survey_type_of(s, block);
+	return &s->types.types.data[type];
+}
+
+/* Whether a block is an object that Python's garbage collector has in its list, which goes through
+ * nearly all objects and holds none of them. */
+static bool is_listed(const struct heap_type *type)
+{
+	return type->links < type->links_end;
+}
+
+static bool knows(void *context, uint32_t block)
+{
+	struct finding *f = context;
+	bool is_known = heap_layout_of(f->survey, block, &f->layout);
+	if (!is_known)
+		f->layout.count = 0;
+	f->type = type_of(f, block);
+	return is_listed(f->type) || is_known;
+}
+
+static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
+{
+	struct finding *f = context;
+	const struct heap_layout *layout = &f->layout;
+	const struct vector_end *end = heap_types_vector_end(&f->survey->types, block);
+	if (end && offset >= end->end)
+		return FAINT_LEFT;
+	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
+	if (part && (offset < part->begin || offset >= part->end))
+		return FAINT_LEFT;
+	if (offset / 8 >= f->type->links && offset / 8 < f->type->links_end)
+		return FAINT_LEFT;
+	if (!layout->count || offset < layout->header ||
+		(offset - layout->header) / layout->size >= layout->count)
+		return FAINT_UNKNOWN;
+	return word_of(f, layout->type, (offset - layout->header) % layout->size);
+}
+
+static enum faint_starts starts(void *context, uint32_t block)
+{
+	const struct finding *f = context;
+	const struct heap_type *type = type_of(f, block);
+	if (type->kind == HEAP_TYPE_STRING)
+		return FAINT_STARTS_NONE;
+	if (is_listed(type))
+		return FAINT_STARTS_ASKED;
+	return left_over_has(f->survey, block) ? FAINT_STARTS_ASKED : FAINT_STARTS_COUNT;
+}
+
+static bool any_is_left(const struct survey *survey)
+{
+	const struct heap_type_vec *types = &survey->types.types;
+	if (survey->left.masks || survey->types.vector_ends.len || survey->types.table_parts.len)
+		return true;
+	for (size_t i = 0; i < types->len; i++) {
+		if (types->data[i].kind == HEAP_TYPE_STRING || is_listed(&types->data[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A word on a stack, and what the variables of its frame say of it. */
+struct asking {
+	struct finding *f;
+	uint64_t address;
+	enum faint_word says;
+};
+
+static void take_variable(void *context, uint32_t type, uint64_t start)
+{
+	struct asking *a = context;
+	uint64_t size = types_get(a->f->survey->layouts.types, type)->size;
+	if (a->says == FAINT_UNKNOWN && a->address - start < size)
+		a->says = word_of(a->f, type, a->address - start);
+}
+
+static enum faint_word on_stack(struct finding *f, uint32_t thread, uint64_t address)
+{
+	struct asking a = {f, address, FAINT_UNKNOWN};
+	bool any = f->survey->layouts.types && f->stack_words;
+	f->stack_words -= any;
+	for (size_t i = 0; any; i++) {
+		struct local_frame frame;
+		const struct address_module *module;
+		uint32_t number;
+		struct error *error =
+			stack_places_frame(f->survey->stacks, thread, i, &frame, &module, &any);
+		any = any && !error;
+		/* Without memory nothing is known of it. */
+		error_destroy(error);
+		if (!any || !module || address >= frame.cfa)
+			continue;
+		if (heap_names_symbols(f->survey->names, module, &number))
+			types_locals(
+				f->survey->layouts.types, number, &frame, 0, take_variable, &a);
+		break;
+	}
+	return a.says;
+}
+
+static enum faint_word in_root(void *context, const struct graph_root *word)
+{
+	struct finding *f = context;
+	const struct heap_root *root = &f->survey->roots.data[word->root];
+	uint64_t address = heap_root_address(root, word->address);
+	struct heap_global global;
+	if (root->kind == HEAP_ROOT_STACK)
+		return on_stack(f, root->thread, address);
+	bool is_known = root->kind == HEAP_ROOT_DATA
+				? heap_layouts_global(f->survey, address, &global)
+				: root->kind == HEAP_ROOT_TLS &&
+					  thread_locals_declared(f->survey, address, &global);
+	return is_known ? word_of(f, global.variable.type, global.offset) : FAINT_UNKNOWN;
+}
+
+struct error *faint_find(const struct survey *survey, const struct space_u32 *few)
+{
+	if (search_graph(survey->search)->has_faint)
+		return NULL;
+	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
+	const struct faint_rule rule = {&f, knows, in_block, in_root,
+		any_is_left(survey) ? starts : NULL, survey->pointers == POINTERS_TAGGED};
+	_cleanup_free_ uint64_t *is_few =
+		few ? calloc((size_t)search_block_count(survey->search) / 64 + 1, 8) : NULL;
+	if (few && !is_few)
+		return error_no_memory();
+	for (size_t i = 0; few && i < few->len; i++)
+		is_few[few->data[i] / 64] |= 1ull << few->data[i] % 64;
+	f.is_few = is_few;
+	return search_find_faint(survey->search, &rule, few);
+}
+
+struct faint_words faint_words_of(const struct survey *survey, uint32_t block)
+{
+	const struct graph *graph = search_graph(survey->search);
+	return (struct faint_words){
+		graph, graph_edges(graph, block), graph_edges_end(graph, block), 0, false};
+}
+
+bool faint_words_take(struct faint_words *words, uint64_t value)
+{
+	const struct graph *graph = words->graph;
+	/* Of equal ones to a start that follow each other there is one edge. */
+	if (value && value == words->last)
+		return words->last_is_faint;
+	if (words->next == words->end)
+		return false;
+	uint32_t number = words->next, into = graph_offset(graph, number);
+	uint64_t start = space_address(graph->space, GRAPH_BLOCK(graph->edges.data[number]));
+	if (into == UINT32_MAX ? value - start < into : value != start + into)
+		return false;
+	words->next++;
+	words->last = into ? 0 : value;
+	words->last_is_faint = graph_is_faint(graph, number);
+	return words->last_is_faint;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/survey.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/blocks/pages.h"
+#include "heap/cxx.h"
+#include "heap/inferred.h"
+#include "heap/inferred/inferred_few.h"
+#include "heap/limits.h"
+#include "heap/python/python_parts.h"
+#include "heap/python/python_types.h"
+#include "heap/survey/left_over.h"
+#include "heap/survey/survey_blocks.h"
+#include "heap/tails.h"
+#include "heap/texts.h"
+#include "heap/types/system_pool.h"
+#include "heap/types/system_types.h"
+#include "heap/values/containers.h"
+
+/* To that places in a table of hashes are rounded (hashbrown). */
+#define PLACES_ROUNDED 16u
+
+static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	return address_space_read(context, address, ret, bytes);
+}
+
+static size_t untouched_memory(void *context, uint64_t address, size_t bytes)
+{
+	return address_space_empty(context, address, bytes);
+}
+
+static size_t read_paged(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	return pages_read(context, address, ret, bytes);
+}
+
+static size_t untouched_paged(void *context, uint64_t address, size_t bytes)
+{
+	return address_space_empty(((struct pages *)context)->space, address, bytes);
+}
+
+/* Does what looks at a few words of many blocks, one thread alone: not by a system call each. */
+static struct error *do_paged(struct survey *s, struct error *(*step)(struct survey *s))
+{
+	struct search_memory memory = s->memory;
+	struct pages pages;
+	struct error *error = pages_open(s->heap.space, &pages);
+	s->memory = (struct search_memory){&pages, read_paged, untouched_paged};
+	if (!error)
+		error = step(s);
+	s->memory = memory;
+	pages_close(&pages);
+	return error;
+}
+
+static struct error *read_graph(struct survey *s)
+{
+	size_t count = s->roots.len;
+	_cleanup_free_ struct search_root *roots = calloc(count + 1, sizeof(*roots));
+	if (!roots)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		const struct heap_root *from = &s->roots.data[i];
+		roots[i] = (struct search_root){
+			from->start, from->end, from->values, from->value_count, (uint32_t)i};
+	}
+	return search_read(s->search, &s->memory, roots, count);
+}
+
+/* Whether a table that is held by a pointer behind its places may have so many bytes of these,
+ * which are rounded up for what stands behind them. */
+static bool is_behind_places(const struct heap_type *type, uint64_t into)
+{
+	uint64_t count = type->place ? into / type->place : 0;
+	return count && !(count & (count - 1)) && into - count * type->place < PLACES_ROUNDED;
+}
+
+/* Types are known when this is asked. */
+static bool is_start(void *context, uint32_t site, uint64_t into)
+{
+	const struct survey *s = context;
+	if (into < 8 && s->pointers == POINTERS_TAGGED)
+		return true;
+	const struct heap_type *type = &s->types.types.data[survey_site_type(s, site)];
+	/* Of a pool the structures are what is held. */
+	return (into < 512 && type->starts >> into / 8 & 1) || is_behind_places(type, into) ||
+	       (type->is_pool && into % 4 == 0) || (into && python_is_lead(&s->heap.python, into));
+}
+
+struct error *survey_open(const struct address_space *space, struct heap_names *names,
+	enum pointer_rule pointers, unsigned heuristics, struct survey *ret)
+{
+	*ret = (struct survey){.names = names,
+		.pointers = pointers,
+		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
+	struct error *error = interior_init(space, &ret->interior);
+	if (error)
+		return error;
+	struct search_options options = {.alignment = 8,
+		.heuristics = ret->heuristics,
+		.maps = ret->interior.maps.data,
+		.map_count = ret->interior.maps.len,
+		.may_explain = interior_may_explain,
+		.may_explain_context = ret,
+		.starts_only = pointers == POINTERS_START,
+		.is_start = is_start,
+		.is_start_context = ret};
+	error = search_create(&options, &ret->search);
+	if (!error)
+		error = heap_classes_open(space, pointers, &ret->classes);
+	if (!error)
+		error = heap_open(space, &ret->heap);
+	ret->memory = (struct search_memory){(void *)space, read_memory, untouched_memory};
+	if (!error)
+		error = survey_read_blocks(ret);
+	if (!error)
+		error = heap_leave_gaps(&ret->heap);
+	if (!error)
+		error = heap_classes_group(&ret->classes);
+	if (heap_classes_are_full(&ret->classes))
+		survey_reach(ret, REACHED_CLASSES);
+	if (!error)
+		error = thread_blocks_find(space, &ret->thread_blocks);
+	if (!error)
+		error = heap_roots_find(&ret->heap, &ret->thread_blocks, &ret->roots);
+	if (!error)
+		error = stack_places_create(space, names, &ret->stacks);
+	return error ? error : read_graph(ret);
+}
+
+void survey_close(struct survey *survey)
+{
+	search_destroy(survey->search);
+	interior_deinit(&survey->interior);
+	survey->search = NULL;
+	survey_sites_deinit(&survey->sites);
+	space_u32_deinit(&survey->cut);
+	pools_deinit(&survey->pools);
+	heap_root_vec_deinit(&survey->roots);
+	free(survey->alike.looks);
+	free(survey->alike.settled);
+	survey->alike = (struct survey_alike){.looks = NULL};
+	thread_blocks_deinit(&survey->thread_blocks);
+	stack_places_destroy(survey->stacks);
+	survey->stacks = NULL;
+	heap_layouts_close(&survey->layouts);
+	left_over_close(&survey->left);
+	heap_types_close(&survey->types);
+	heap_classes_close(&survey->classes);
+	heap_close(&survey->heap);
+}
+
+/* From now on a block's site is its type. */
+static void settle(struct survey *s)
+{
+	uint32_t count = search_block_count(s->search);
+	for (uint32_t block = 0; block < count; block++) {
+		uint32_t type = heap_types_of_site(&s->types, search_block_site(s->search, block));
+		struct heap_type *of = &s->types.types.data[type];
+		of->blocks++;
+		of->bytes += search_block_size(s->search, block);
+		search_block_set_site(s->search, block, type);
+		left_over_take(s, block, type);
+	}
+}
+
+#define BASES_DEPTH 8u
+
+/* A pointer to one of the classes that an object's derives from is as good as one to its start; and
+ * so is one to the first element of an array, behind their number. */
+static void add_bases(
+	struct types *types, uint32_t layout, uint64_t at, unsigned depth, uint64_t *starts)
+{
+	const struct type of = *types_get(types, layout);
+	for (uint32_t i = 0; depth < BASES_DEPTH && i < of.member_count; i++) {
+		uint64_t offset = at + of.members[i].bits / 8;
+		/* The first member's bases, too: a pointer to that is one to the start. */
+		bool is_first = of.members[i].kind == MEMBER_PLAIN && !offset &&
+				(of.kind == TYPE_STRUCT || of.kind == TYPE_CLASS);
+		if ((of.members[i].kind != MEMBER_BASE && !is_first) || offset % 8 ||
+			offset >= 8ul * CLASS_WORDS)
+			continue;
+		*starts |= 1ull << offset / 8;
+		add_bases(types, types_plain(types, of.members[i].type), offset, depth + 1, starts);
+	}
+}
+
+/* Objects without virtual functions, too, if their type is known. */
+static void start_at_bases(struct survey *s)
+{
+	for (size_t i = 0; s->layouts.types && i < s->types.types.len; i++) {
+		struct heap_type *type = &s->types.types.data[i];
+		bool is_object = type->kind == HEAP_TYPE_CXX ||
+				 (type->kind == HEAP_TYPE_INFERRED && !type->is_array);
+		if (is_object && type->layout != TYPE_VOID)
+			add_bases(s->layouts.types, type->layout, 0, 0, &type->starts);
+		else if (type->header)
+			type->starts |= 1ull << type->header / 8;
+	}
+}
+
+/* What single blocks are; the rest is known by classes. */
+static struct error *say_blocks(struct survey *s, struct inferred_few *few)
+{
+	struct error *error = heap_types_open(&s->classes, &s->types);
+	if (!error)
+		error = python_types_say(s);
+	if (!error)
+		error = python_parts_say(s);
+	if (!error)
+		error = system_types_say(s);
+	if (!error)
+		error = system_pool_say(s);
+	if (!error)
+		error = go_types_say(s);
+	if (!error)
+		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
+	if (!error)
+		error = containers_recognise(&s->heap, &s->roots, s->search, s->names, &s->types);
+	if (!error && !s->no_inference)
+		error = inferred_say_few(s, few);
+	else if (few)
+		few->is_told = true;
+	if (!error)
+		error = held_say(s);
+	return error ? error : texts_say(s, few);
+}
+
+static struct error *finish(struct survey *s)
+{
+	struct error *error = do_paged(s, tails_cut);
+	if (!error)
+		error = heap_types_finish(&s->types, &s->classes);
+	if (!error)
+		error = left_over_open(s);
+	if (error)
+		return error;
+	settle(s);
+	start_at_bases(s);
+	if (s->pointers == POINTERS_START)
+		search_drop_interiors(s->search);
+	return NULL;
+}
+
+static struct error *finish_few(struct survey *s, const struct inferred_few *few)
+{
+	struct error *error = heap_types_finish(&s->types, &s->classes);
+	const struct space_u32 *blocks = &few->reverse->blocks;
+	if (!error)
+		error = left_over_open(s);
+	for (size_t i = 0; i < blocks->len && !error; i++) {
+		uint32_t block = blocks->data[i], site = search_block_site(s->search, block);
+		uint32_t type = heap_types_of_site(&s->types, site);
+		search_block_set_site(s->search, block, type);
+		left_over_take(s, block, type);
+	}
+	return error;
+}
+
+struct error *survey_type_few(struct survey *survey, struct inferred_few *few)
+{
+	struct error *error = say_blocks(survey, few);
+	if (!error)
+		error = few && few->is_told ? finish_few(survey, few) : finish(survey);
+	return error ? error : search_check_sites(survey->search);
+}
+
+struct error *survey_type(struct survey *survey)
+{
+	return survey_type_few(survey, NULL);
+}
+
+static inline uint64_t site_hash(struct survey_site site)
+{
+	return hash_u64((uint64_t)site.place << 32 | site.type);
+}
+static inline bool site_equal(struct survey_site a, struct survey_site b)
+{
+	return a.type == b.type && a.place == b.place;
+}
+DEFINE_MAP(site_map, struct survey_site, uint32_t, site_hash, site_equal)
+
+/* The number of a pair, a new one if it was not met so far. NULL: no memory. */
+static const uint32_t *number_of(
+	struct survey_sites *sites, struct site_map *map, struct survey_site site)
+{
+	bool is_new;
+	uint32_t *number = site_map_insert(map, site, &is_new);
+	if (!number || !is_new)
+		return number;
+	*number = (uint32_t)sites->len;
+	return survey_sites_push(sites, site) ? number : NULL;
+}
+
+struct error *survey_place(struct survey *survey,
+	uint32_t (*place_of)(
+		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
+	void *context)
+{
+	struct search *search = survey->search;
+	struct survey_sites sites = {.data = NULL};
+	_cleanup_(site_map_deinit) struct site_map map = {.len = 0};
+	uint32_t count = search_block_count(search);
+	for (uint32_t block = 0; block < count; block++) {
+		uint64_t size = search_block_size(search, block), requested = size;
+		struct survey_site site = {search_block_site(search, block),
+			place_of(context, search_block_address(search, block), size, &requested)};
+		if (requested < size)
+			search_cut(search, block, requested);
+		const uint32_t *number = number_of(&sites, &map, site);
+		if (!number) {
+			survey_sites_deinit(&sites);
+			return error_no_memory();
+		}
+		search_block_set_site(search, block, *number);
+	}
+	survey->sites = sites;
+	return search_check_sites(search);
+}
+
+static struct error *judge(struct survey *s)
+{
+	return search_judge(s->search);
+}
+
+struct error *survey_judge(struct survey *survey)
+{
+	struct error *error = do_paged(survey, judge);
+	if (!error)
+		inferred_count_alike(survey);
+	return error;
+}

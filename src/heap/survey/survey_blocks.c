@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/survey/survey_blocks.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/blocks/halves.h"
+
+/* No block takes less of an area in the mean, but for a few of other allocators. */
+#define BLOCK_ROOM 32u
+#define BLOCKS_RESERVED (512u << 20)
+
+/* Processors hand memory to each other by such pieces. */
+#define SHARED_PIECE 128
+
+/* What one thread finds; the other one's is in another piece of memory. */
+struct taking {
+	_Alignas(SHARED_PIECE) struct survey_totals totals;
+	struct heap_classes *classes;
+	struct search *search;
+	const struct heap *heap;
+	struct interior *interior; /* NULL: nobody wants to know */
+};
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct taking *t = context;
+	t->totals.blocks[block->state]++;
+	t->totals.bytes[block->state] += block->size;
+	if (block->state != BLOCK_USED)
+		return NULL;
+	uint32_t number;
+	struct word_bits bits = heap_class_words(block, bytes, len);
+	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search),
+				   block, bytes, len))
+		return error_no_memory();
+	struct error *error = heap_classes_add(t->classes, block, bytes, &bits, &number);
+	if (!error)
+		error = search_add_block(t->search, block->address, block->size, number);
+	if (!error)
+		search_tell_block(t->search, block->address, block->size, bytes, len, &bits);
+	return error;
+}
+
+static uint64_t blocks_that_may_be(const struct heap *heap)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < heap->areas.len; i++)
+		bytes += heap->areas.data[i].end - heap->areas.data[i].start;
+	uint64_t blocks = bytes / BLOCK_ROOM;
+	return blocks < BLOCKS_RESERVED ? blocks : BLOCKS_RESERVED;
+}
+
+/* Room for all blocks: tables that grow are moved, and of these only what is used is ever there.
+ * That it can't be had is no error. */
+static void reserve(const struct heap *heap, struct search *search)
+{
+	error_destroy(search_reserve(search, blocks_that_may_be(heap)));
+}
+
+/* Words are taken along; without memory for that they are read later. */
+static void begin_to_tell(struct survey *s)
+{
+	const struct heap_area_vec *areas = &s->heap.areas;
+	_cleanup_free_ struct search_range *ranges = calloc(areas->len + 1, sizeof(*ranges));
+	for (size_t i = 0; ranges && i < areas->len; i++)
+		ranges[i] = (struct search_range){areas->data[i].start, areas->data[i].end};
+	if (ranges)
+		search_tell(
+			s->search, &s->memory, ranges, areas->len, blocks_that_may_be(&s->heap));
+}
+
+static void add_totals(struct survey *s, const struct survey_totals *more)
+{
+	for (unsigned i = 0; i < BLOCK_STATES; i++) {
+		s->totals.blocks[i] += more->blocks[i];
+		s->totals.bytes[i] += more->bytes[i];
+	}
+}
+
+/* Puts what the second thread has found behind what the first one has. */
+static struct error *join(struct survey *s, const struct taking *behind)
+{
+	size_t count = behind->classes->classes.len;
+	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
+	if (!numbers)
+		return error_no_memory();
+	struct error *error = heap_classes_append(&s->classes, behind->classes, numbers);
+	if (error)
+		return error;
+	add_totals(s, &behind->totals);
+	if (behind->interior &&
+		!interior_append(&s->interior, search_block_count(s->search), behind->interior))
+		return error_no_memory();
+	return search_append(s->search, behind->search, numbers);
+}
+
+static struct error *read_by_two(struct survey *s, struct taking *first, struct taking *second)
+{
+	const struct heap_sink sinks[2] = {{first, take}, {second, take}};
+	bool halved;
+	/* What is known of Python's types, and is looked up on the way, is one thread's. */
+	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
+	reserve(&s->heap, second->search);
+	search_tell_behind(second->search, s->search, blocks_that_may_be(&s->heap));
+	struct error *error = heap_walk_halves(&s->heap, least, &sinks[0], &sinks[1], &halved);
+	if (!error)
+		add_totals(s, &first->totals);
+	return error || !halved ? error : join(s, second);
+}
+
+struct error *survey_read_blocks(struct survey *survey)
+{
+	struct survey *s = survey;
+	struct interior *own = s->heuristics ? &s->interior : NULL,
+			behind = {.fitting = {.data = NULL}};
+	struct taking first = {
+		.classes = &s->classes, .search = s->search, .heap = &s->heap, .interior = own};
+	struct heap_classes classes;
+	struct taking second = {
+		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
+	heap_classes_use_python(&s->classes, &s->heap.python);
+	reserve(&s->heap, s->search);
+	begin_to_tell(s);
+	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
+	if (!error)
+		error = search_create(&(struct search_options){.alignment = 8}, &second.search);
+	if (!error && own)
+		error = interior_init(s->heap.space, &behind);
+	if (!error)
+		error = read_by_two(s, &first, &second);
+	search_destroy(second.search);
+	heap_classes_close(&classes);
+	interior_deinit(&behind);
+	return error;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What blocks are. A type is a name and what kind of thing it is; blocks that nothing names are of
+ * the type of their group. Recognisers say what classes of blocks are, one after the other: what an
+ * earlier one has said stays.
+ */
+#ifndef HEAP_TYPES_H
+#define HEAP_TYPES_H
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "heap/inferred/held.h"
+#include "heap/survey/classes.h"
+#include "heap/survey/repeats.h"
+#include "search/sites.h"
+#include "symbols/strings.h"
+
+enum heap_type_kind {
+	HEAP_TYPE_GROUP,       /* unknown: blocks that look alike */
+	HEAP_TYPE_CXX,         /* an object of a C++ class with a vtable */
+	HEAP_TYPE_CONTAINER,   /* memory of a C++ container: a node, a table of buckets */
+	HEAP_TYPE_STRING,      /* characters */
+	HEAP_TYPE_PYTHON,      /* a Python object */
+	HEAP_TYPE_PYTHON_PART, /* memory that one has beside it */
+	HEAP_TYPE_SYSTEM,      /* of libc's: FILE, a thread's table of thread-local memory… */
+	HEAP_TYPE_GO,          /* an element of a span of Go's, whose type nothing says */
+	HEAP_TYPE_INFERRED,    /* what a pointer's declared type says of what it points to */
+	HEAP_TYPE_KINDS
+};
+
+/* Static: "c++", "container"…; of JSON too. */
+const char *heap_type_kind_name(enum heap_type_kind kind);
+
+struct heap_type {
+	const char *name;
+	enum heap_type_kind kind;
+	uint32_t class;            /* of a group: the class that stands for it */
+	struct heap_repeat repeat; /* of a group: the elements of which its blocks are arrays */
+	uint64_t blocks, bytes;
+	uint64_t alike; /* of the blocks: nothing declares that they are, they look like it */
+	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
+	 */
+	uint64_t starts;
+	/* Of tables that are held by a pointer behind their places: the size of one, of which there
+	 * is a power of two; 0: of others. */
+	uint64_t place;
+	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
+	uint32_t layout;
+	bool is_array, layout_sought;
+	bool has_more;   /* its blocks have something behind the object that debug information does
+			  * not know */
+	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */
+	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
+	/* Python's: words [links, links_end) of its blocks are where the garbage collector's list
+	 * goes through them, if these are the same in all; else none. */
+	uint8_t links, links_end;
+};
+DEFINE_VEC(heap_type_vec, struct heap_type)
+
+struct type_key {
+	const char *name;
+	enum heap_type_kind kind;
+};
+static inline uint64_t type_key_hash(struct type_key key)
+{
+	return hash_bytes(key.name, __builtin_strlen(key.name)) + (uint64_t)key.kind;
+}
+static inline bool type_key_equal(struct type_key a, struct type_key b)
+{
+	return a.kind == b.kind && !__builtin_strcmp(a.name, b.name);
+}
+DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
+
+#define HEAP_TYPE_NONE UINT32_MAX
+
+/* The types of families: blocks that are of one type, whatever that turns out to be. */
+DEFINE_VEC(heap_family_vec, uint32_t)
+/* From here on a site is one of a family. Each has so many blocks at least, and no block is in two
+ * of them: there are numbers for all that a heap can have. */
+#define HEAP_FAMILY_SITES (1u << 27)
+#define HEAP_FAMILY_LEAST 64u
+static_assert(HEAP_FAMILY_SITES + SPACE_BLOCKS_MAX / HEAP_FAMILY_LEAST <= 1u << NODE_SITE_BITS,
+	"all families have sites");
+
+static inline uint64_t vector_end_hash(uint32_t block)
+{
+	return hash_u64(block);
+}
+static inline bool vector_end_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+/* Of a std::vector's memory, in bytes. */
+struct vector_end {
+	uint64_t end;  /* of its elements */
+	uint64_t room; /* that the vector has for them */
+};
+DEFINE_MAP(vector_end_map, uint32_t, struct vector_end, vector_end_hash, vector_end_equal)
+/* Of the table of a std::deque's blocks, in bytes: where those begin and end that it has. */
+struct table_part {
+	uint64_t begin, end;
+};
+DEFINE_MAP(table_part_map, uint32_t, struct table_part, vector_end_hash, vector_end_equal)
+
+struct heap_types {
+	struct heap_type_vec types;
+	struct type_map map;
+	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
+	size_t class_count;
+	struct heap_family_vec families;
+	/* By blocks: of the vectors that were found to have room for more elements. */
+	struct vector_end_map vector_ends;
+	struct table_part_map table_parts; /* of the deques that were found */
+	struct held held;
+	struct arena arena;
+};
+
+/* NULL: the block is no such vector's. */
+static inline struct vector_end *heap_types_vector_end(
+	const struct heap_types *types, uint32_t block)
+{
+	return types->vector_ends.len ? vector_end_map_find(&types->vector_ends, block) : NULL;
+}
+
+/* NULL: the block is no such table. */
+static inline const struct table_part *heap_types_table_part(
+	const struct heap_types *types, uint32_t block)
+{
+	return types->table_parts.len ? table_part_map_find(&types->table_parts, block) : NULL;
+}
+
+struct error *heap_types_open(
+	const struct heap_classes *classes, struct heap_types *ret) must_check_;
+void heap_types_close(struct heap_types *types);
+
+/* The type of that name, a new one if there is none. The name is copied. */
+struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind, const char *name,
+	uint32_t *ret) must_check_;
+
+/* Says what the blocks of a class are, unless that is known. */
+void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
+
+/*
+ * What single blocks of a class are: before survey_type() ends a block's site is its class, or one
+ * of these, which stands for a type, or for a family.
+ */
+static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t type)
+{
+	return (uint32_t)types->class_count + type;
+}
+static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32_t site)
+{
+	if (site < types->class_count)
+		return types->of_class[site];
+	return site < HEAP_FAMILY_SITES ? site - (uint32_t)types->class_count
+					: types->families.data[site - HEAP_FAMILY_SITES];
+}
+
+/* A new family, whose blocks are of that type so far; *ret: their site. */
+struct error *heap_types_add_family(
+	struct heap_types *types, uint32_t type, uint32_t *ret) must_check_;
+/* From now on its blocks are of another type. */
+static inline void heap_types_set_family(struct heap_types *types, uint32_t site, uint32_t type)
+{
+	types->families.data[site - HEAP_FAMILY_SITES] = type;
+}
+
+/* What is still unknown becomes a group's. */
+struct error *heap_types_finish(
+	struct heap_types *types, const struct heap_classes *classes) must_check_;
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Goes through all that may hold containers: the blocks that point to others, and roots. */
+#include "heap/values/containers.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/blocks/window.h"
+#include "heap/cxx.h"
+#include "heap/values/containers_find.h"
+
+/* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
+#define SPARE_BYTES 31u
+#define SPARE_MAPPED 8192u
+/* What glibc leaves besides behind a block of such an alignment and more. */
+#define ALIGNED_LEAST 32u
+#define SPARE_ALIGNED 16u
+#define MAPPED_FROM (128ull << 10)
+/* Of nodes what is known of them is fetched so far ahead. */
+#define AHEAD_NODES 16u
+
+static const struct {
+	enum heap_type_kind kind;
+	const char *name;
+	uint64_t links; /* so many bytes at its beginning are not of elements */
+} parts[CONTAINER_PARTS] = {
+	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer", UINT64_MAX},
+	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer", 0},
+	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node", 16},
+	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node", 24},
+	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node", 8},
+	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets", UINT64_MAX},
+	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map", UINT64_MAX},
+	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block", 0},
+};
+
+static uint32_t class_type(const struct finding *f, uint32_t block)
+{
+	return heap_types_of_site(f->types, search_block_site(f->search, block));
+}
+
+bool find_is_free(const struct finding *f, uint32_t block)
+{
+	return class_type(f, block) == HEAP_TYPE_NONE;
+}
+
+bool find_is_room(const struct finding *f, uint32_t block)
+{
+	uint32_t site = search_block_site(f->search, block), type = class_type(f, block);
+	if (site >= f->types->class_count)
+		return false;
+	return type == HEAP_TYPE_NONE || f->types->types.data[type].kind == HEAP_TYPE_CXX;
+}
+
+bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
+{
+	uint64_t size = size_of(f, block), spare = SPARE_BYTES;
+	if (f->loose && size / 4 > spare)
+		spare = size / 4;
+	if (size >= MAPPED_FROM && spare < SPARE_MAPPED)
+		spare = SPARE_MAPPED;
+	/* Elements that ask for an alignment are of multiples of it. */
+	if (wanted <= size && size - wanted > spare && wanted % ALIGNED_LEAST == 0 &&
+		search_block_address(f->search, block) % ALIGNED_LEAST == 0)
+		spare += SPARE_ALIGNED;
+	return wanted <= size && size - wanted <= spare;
+}
+
+static uint32_t type_of_part(struct finding *f, enum container_part part)
+{
+	uint32_t *type = &f->part_types[part];
+	if (*type == HEAP_TYPE_NONE && !f->error)
+		f->error = heap_types_add(f->types, parts[part].kind, parts[part].name, type);
+	return *type;
+}
+
+void find_say(struct finding *f, uint32_t block, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part);
+	f->tails[block] = 0;
+	if (!f->error)
+		search_block_set_site(f->search, block, heap_types_site(f->types, type));
+}
+
+void find_say_nodes(struct finding *f, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part), site = heap_types_site(f->types, type);
+	if (f->nodes.len >= HEAP_FAMILY_LEAST && !f->error)
+		f->error = heap_types_add_family(f->types, type, &site);
+	for (size_t i = 0; i < f->nodes.len && !f->error; i++) {
+		if (i + AHEAD_NODES < f->nodes.len)
+			search_prefetch_block(f->search, f->nodes.data[i + AHEAD_NODES]);
+		f->tails[f->nodes.data[i]] = 0;
+		search_block_set_site(f->search, f->nodes.data[i], site);
+	}
+}
+
+/* How many bytes a character of UTF-8 has; 0: none begins so. */
+static unsigned utf8_len(uint8_t first)
+{
+	return first < 0x80   ? 1
+	       : first < 0xc2 ? 0
+	       : first < 0xe0 ? 2
+	       : first < 0xf0 ? 3
+	       : first < 0xf5 ? 4
+			      : 0;
+}
+
+static bool is_readable(const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		unsigned count = utf8_len(bytes[i]);
+		bool is_control =
+			bytes[i] == 127 || (bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r'));
+		if (!count || is_control)
+			return false;
+		for (i++; --count && i < len; i++) {
+			if ((bytes[i] & 0xc0) != 0x80)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Six bytes of a pointer may be letters. */
+bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len)
+{
+	for (size_t at = 0; at < len; at += 8) {
+		uint64_t word;
+		memcpy(&word, bytes + at, 8);
+		if (block_of(f, word) != SPACE_NONE)
+			return false;
+	}
+	return is_readable(bytes, len);
+}
+
+/* What comes first is the surer. Three words on a stack are a vector's only if no block says
+ * otherwise. */
+static bool look(struct finding *f, const struct place *place)
+{
+	if (place->is_stack && f->is_late)
+		return find_vector(f, place);
+	return find_deque(f, place) || find_deque_of_libcxx(f, place) || find_tree(f, place) ||
+	       find_hash(f, place) || find_tree_of_libcxx(f, place) || find_list(f, place) ||
+	       find_string(f, place) || find_string_of_libcxx(f, place) ||
+	       (!place->is_stack && find_vector(f, place));
+}
+
+/* What a container's second word can be, if its first points to a block. */
+static inline bool is_second(const struct finding *f, uint64_t word)
+{
+	const struct space *space = f->graph->space;
+	return word <= COUNT_MOST || word - space->low < space->high - space->low;
+}
+
+/* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
+static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
+	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack)
+{
+	const uint64_t *words = (const void *)(bytes + (address - start));
+	struct place place = {.words = words,
+		.before = (size_t)(address - start) / 8,
+		.behind = (size_t)(start + len - address) / 8,
+		.address = address,
+		.holder = holder,
+		.offset = offset,
+		.is_stack = is_stack};
+	if (!f->is_late && ((place.before && find_is_outside(f, words[-1])) ||
+				   (place.behind > 3 && find_is_outside(f, words[2]))))
+		find_held(f, &place);
+	/* libc++'s strings end with the pointer. */
+	bool is_first = place.behind > 1 && is_second(f, words[1]);
+	if (is_first || (place.before && words[-1] <= COUNT_MOST))
+		look(f, &place);
+}
+
+/* The words of a piece of a block from `from` on, until `to`. */
+static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
+	size_t from, size_t to, uint32_t holder, uint64_t offset)
+{
+	uint64_t low = f->graph->space->low, room = f->graph->space->high - low;
+	for (size_t at = from; at + 8 <= to; at += 8) {
+		uint64_t word;
+		memcpy(&word, bytes + at, 8);
+		if (__builtin_expect(word - low < room && !(word & 7), 0))
+			look_at(f, bytes, start, len, start + at, holder, offset + at, false);
+	}
+}
+
+/* Where elements begin in a block, as far as it is known what that is. */
+static uint64_t elements_at(const struct finding *f, uint32_t block)
+{
+	uint32_t site = search_block_site(f->search, block), type;
+	if (site < f->types->class_count)
+		return 0;
+	type = heap_types_of_site(f->types, site);
+	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
+		if (type == f->part_types[i])
+			return parts[i].links;
+	}
+	return 0;
+}
+
+static void look_through_block(
+	struct finding *f, struct window *window, uint32_t block, uint64_t address)
+{
+	const size_t before = 8 * PLACE_BEFORE, behind = 8 * PLACE_BEHIND;
+	uint64_t size = size_of(f, block) & ~7ull, at = elements_at(f, block);
+	while (at < size && !f->error) {
+		uint64_t first = at > before ? at - before : 0;
+		size_t len = size - first < WINDOW_BYTES ? (size_t)(size - first) : WINDOW_BYTES;
+		const uint8_t *bytes =
+			window_at(window, address + first, len, f->graph->space->high);
+		size_t to = first + len == size ? len : len - behind;
+		if (bytes)
+			look_through(f, bytes, address + first, len, (size_t)(at - first), to,
+				block, first);
+		at = first + to;
+	}
+}
+
+static struct error *look_through_blocks(struct finding *f, struct window *window)
+{
+	struct space_walk walk = {f->graph->space, 0, 0};
+	for (; walk.block < f->blocks && !f->error; walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		if (address % 8 == 0 &&
+			graph_edges(f->graph, walk.block) < graph_edges_end(f->graph, walk.block))
+			look_through_block(f, window, walk.block, address);
+	}
+	return f->error;
+}
+
+/* The words of roots that point to blocks; they come by roots and ascending in each. */
+static struct error *look_through_roots(
+	struct finding *f, const struct heap_root_vec *roots, struct window *window)
+{
+	for (size_t i = 0; i < f->graph->roots.len && !f->error; i++) {
+		const struct graph_root *word = &f->graph->roots.data[i];
+		const struct heap_root *root = &roots->data[word->root];
+		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8 ||
+			(f->is_late && root->kind != HEAP_ROOT_STACK))
+			continue;
+		uint64_t start = (root->start + 7) & ~7ull;
+		if (word->address - start > 8 * PLACE_BEFORE)
+			start = word->address - 8 * PLACE_BEFORE;
+		uint64_t end = root->end - word->address > 8 * PLACE_BEHIND
+				       ? word->address + 8 * PLACE_BEHIND
+				       : root->end;
+		size_t len = (size_t)(end - start);
+		const uint8_t *bytes = window_at(window, start, len, root->end);
+		if (bytes)
+			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0,
+				root->kind == HEAP_ROOT_STACK);
+	}
+	return f->error;
+}
+
+/* A string ends with a NUL, and where little speaks for it, it has to read as one. */
+static bool is_string(
+	struct finding *f, struct window *window, uint64_t address, uint64_t len, bool must_be_text)
+{
+	uint64_t high = f->graph->space->high;
+	size_t some = len < TEXT_LOOKED_AT ? (size_t)len : TEXT_LOOKED_AT;
+	const uint8_t *bytes =
+		must_be_text && len ? window_at(window, address, find_text_room(len), high) : NULL;
+	if (must_be_text && (!bytes || !find_is_text(f, bytes, some)))
+		return false;
+	const uint8_t *end = window_at(window, address + len, 1, high);
+	return end && !*end;
+}
+
+/* What nothing surer was found to be. */
+static struct error *look_at_tails(struct finding *f, struct window *window)
+{
+	struct space_walk walk = {f->graph->space, 0, 0};
+	for (; walk.block < f->blocks && !f->error; walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		uint16_t tail = f->tails[walk.block];
+		if (!tail)
+			continue;
+		uint64_t len = size_of(f, walk.block) - (tail & ~TAIL_TEXT);
+		f->tails[walk.block] = 0;
+		if (find_is_free(f, walk.block) &&
+			is_string(f, window, address, len, (tail & TAIL_TEXT) != 0))
+			find_say(f, walk.block, PART_STRING);
+	}
+	return f->error;
+}
+
+static struct error *find_all(struct finding *f, const struct heap_root_vec *roots)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(f->heap->space, &window);
+	if (!error)
+		error = look_through_roots(f, roots, &window);
+	if (!error)
+		error = look_through_blocks(f, &window);
+	if (!error)
+		error = look_at_tails(f, &window);
+	f->is_late = true;
+	return error ? error : look_through_roots(f, roots, &window);
+}
+
+struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,
+	struct search *search, struct heap_names *names, struct heap_types *types)
+{
+	struct finding f = {.heap = heap,
+		.names = names,
+		.search = search,
+		.graph = search_graph(search),
+		.types = types,
+		.blocks = search_block_count(search)};
+	if (!f.blocks || !cxx_is_there(heap->space))
+		return NULL;
+	f.steps = 4ull * f.blocks + (1u << 20);
+	f.tails = calloc(f.blocks, sizeof(*f.tails));
+	for (size_t i = 0; i < CONTAINER_PARTS; i++)
+		f.part_types[i] = HEAP_TYPE_NONE;
+	for (size_t i = 0; i < heap->areas.len; i++)
+		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
+					     heap->areas.data[i].maker != HEAP_PYMALLOC);
+	struct error *error = f.tails ? find_all(&f, roots) : error_no_memory();
+	space_u32_deinit(&f.nodes);
+	space_u32_deinit(&f.owners);
+	held_map_deinit(&f.managers);
+	free(f.tails);
+	return error;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of containers*.c alone: what they share while they look for containers. */
+#ifndef HEAP_CONTAINERS_FIND_H
+#define HEAP_CONTAINERS_FIND_H
+
+#include <string.h>
+
+#include "base/map.h"
+#include "heap/values/containers.h"
+#include "search/graph.h"
+
+enum container_part {
+	PART_STRING,
+	PART_VECTOR,
+	PART_LIST,
+	PART_TREE,
+	PART_HASH,
+	PART_BUCKETS,
+	PART_DEQUE_MAP,
+	PART_DEQUE_BLOCK,
+	CONTAINER_PARTS
+};
+
+/* Words that a container may be: at most so many before and behind the one that is looked at. */
+#define PLACE_BEFORE ((size_t)3)
+#define PLACE_BEHIND ((size_t)10)
+
+/* A word that points to where blocks are, with what stands around it; words[0] is it. */
+struct place {
+	const uint64_t *words;
+	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
+	uint64_t address;
+	uint32_t holder; /* the block that it stands in; SPACE_NONE: outside of blocks */
+	uint64_t offset; /* in it */
+	bool is_stack;   /* what stands there may be left from before */
+};
+
+/* Of finding.tails: what is in the block must read as text, too. */
+#define TAIL_TEXT 0x8000u
+
+/* Of code: what it manages, a number in struct held's codes; UINT32_MAX: nothing. */
+static inline bool held_same(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(held_map, uint64_t, uint32_t, hash_u64, held_same)
+#define MANAGERS_RECENT 256u
+
+struct finding {
+	const struct heap *heap;
+	struct heap_names *names;
+	struct search *search;
+	const struct graph *graph;
+	struct heap_types *types;
+	uint32_t part_types[CONTAINER_PARTS];
+	uint32_t blocks;
+	bool loose;              /* an allocator may give more than glibc does */
+	bool is_late;            /* all but vectors on stacks is known */
+	struct space_u32 nodes;  /* of the container that is looked at */
+	struct space_u32 owners; /* of trees: from which node each was reached */
+	/* How far before its end the string in a block must end, and TAIL_TEXT; or 0. Looked at
+	 * afterwards, if until then nothing surer says what the block is. */
+	uint16_t *tails;
+	struct held_map managers;
+	struct {
+		uint64_t address;
+		uint32_t code;
+	} recent[MANAGERS_RECENT];
+	uint64_t steps; /* that may still be taken in vain */
+	struct error *error;
+};
+
+/* What a place is the beginning of. False: of nothing of that kind. */
+bool find_list(struct finding *f, const struct place *place);
+bool find_tree(struct finding *f, const struct place *place);
+bool find_tree_of_libcxx(struct finding *f, const struct place *place);
+bool find_hash(struct finding *f, const struct place *place);
+bool find_deque(struct finding *f, const struct place *place);
+bool find_deque_of_libcxx(struct finding *f, const struct place *place);
+bool find_string(struct finding *f, const struct place *place);
+bool find_string_of_libcxx(struct finding *f, const struct place *place);
+bool find_vector(struct finding *f, const struct place *place);
+
+/* A number of bytes or elements is not larger. */
+#define COUNT_MOST (1ull << 40)
+/* Whether a word is neither a number nor the address of a block: it may be that of code. */
+static inline bool find_is_outside(const struct finding *f, uint64_t word)
+{
+	const struct space *space = f->graph->space;
+	return word > COUNT_MOST && word - space->low >= space->high - space->low;
+}
+/* Notes that a place is the pointer of a std::function or a std::any to its content. */
+void find_held(struct finding *f, const struct place *place);
+
+/* The block that begins at an address; SPACE_NONE: none does. */
+static inline uint32_t block_of(const struct finding *f, uint64_t address)
+{
+	uint64_t offset = 0;
+	uint32_t block = search_block_at(f->search, address, &offset);
+	return offset ? SPACE_NONE : block;
+}
+
+static inline uint64_t size_of(const struct finding *f, uint32_t block)
+{
+	return space_size(f->graph->space, block);
+}
+
+/* Nobody has said yet what the block is; that it may be a string's does not count. */
+bool find_is_free(const struct finding *f, uint32_t block);
+/* The same; but of objects it may be the memory. */
+bool find_is_room(const struct finding *f, uint32_t block);
+/* Whether an allocator gives that much to who asks for `wanted` bytes. */
+bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block);
+/* Whether two blocks may be nodes of one container. */
+static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
+{
+	uint64_t x = size_of(f, a), y = size_of(f, b);
+	return (x > y ? x - y : y - x) <= 16;
+}
+/* Whether the beginning of a block, rounded up to words, reads as text of so many bytes: printable
+ * ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a pointer. */
+bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len);
+/* Of a string so many bytes are looked at. */
+#define TEXT_LOOKED_AT 256u
+static inline size_t find_text_room(uint64_t len)
+{
+	return len < TEXT_LOOKED_AT ? (size_t)(len + 7) & ~(size_t)7 : TEXT_LOOKED_AT;
+}
+void find_say(struct finding *f, uint32_t block, enum container_part part);
+/* f->nodes are all nodes of one container. */
+void find_say_nodes(struct finding *f, enum container_part part);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What std::function and std::any hold: which blocks, by the functions that manage them (held.h).
+ * What these are is said when debug information was asked. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/values/containers_find.h"
+#include "symbols/name.h"
+
+/* A module's own name for it; what several functions have in common tells none of them. */
+static struct error *name_code(struct finding *f, struct held_code *code)
+{
+	const struct address_space *space = f->heap->space;
+	const struct address_module *module = address_space_module(space, code->address);
+	const char *const *aliases;
+	size_t count = 0;
+	uint32_t number;
+	if (!module || !heap_names_symbols(f->names, module, &number))
+		return NULL;
+	struct error *error = symbols_aliases(
+		f->names->symbols, number, code->address - module->bias, &aliases, &count);
+	if (error || count != 1)
+		return error;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	name_add_demangled(&text, aliases[0]);
+	const char *name = text.data ? text.data : "";
+	if ((strstr(name, "std::any::_Manager_external<") && strstr(name, "::_S_manage")) ||
+		(strstr(name, "::__any_imp::_LargeHandler<") && strstr(name, "::__handle")))
+		code->kind = HELD_BY_ANY;
+	else if ((strstr(name, "std::_Function_handler<") ||
+			 strstr(name, "std::_Function_base::_Base_manager<")) &&
+		 strstr(name, "::_M_manager"))
+		code->kind = HELD_BY_FUNCTION;
+	if (code->kind == HELD_NOTHING)
+		return NULL;
+	code->symbol = arena_strdup(&f->types->arena, name);
+	return code->symbol ? NULL : error_no_memory();
+}
+
+/* The number of what manages contents, of all code that was met; UINT32_MAX: it is no such. */
+static uint32_t learn_code(struct finding *f, uint64_t address)
+{
+	const struct process_map *map = address_space_map(f->heap->space, address);
+	bool is_new;
+	if (!map || !map->executable)
+		return UINT32_MAX;
+	uint32_t *number = held_map_insert(&f->managers, address, &is_new);
+	if (!number) {
+		f->error = error_no_memory();
+		return UINT32_MAX;
+	}
+	if (!is_new)
+		return *number;
+	*number = UINT32_MAX;
+	struct held_code code = {.address = address};
+	f->error = name_code(f, &code);
+	if (f->error || code.kind == HELD_NOTHING)
+		return UINT32_MAX;
+	*number = (uint32_t)f->types->held.codes.len;
+	if (!held_codes_push(&f->types->held.codes, code))
+		f->error = error_no_memory();
+	return f->error ? UINT32_MAX : *number;
+}
+
+/* Most of the words that are asked about are tables of virtual functions, the same again and again.
+ */
+static uint32_t code_at(struct finding *f, uint64_t address)
+{
+	size_t slot = (address >> 3 ^ address >> 11) % MANAGERS_RECENT;
+	if (f->recent[slot].address != address) {
+		f->recent[slot].code = learn_code(f, address);
+		f->recent[slot].address = address;
+	}
+	return f->recent[slot].code;
+}
+
+static void take(
+	struct finding *f, const struct place *place, uint64_t manager, enum held_kind kind)
+{
+	uint32_t code = code_at(f, manager);
+	if (code == UINT32_MAX || f->types->held.codes.data[code].kind != kind)
+		return;
+	uint32_t block = block_of(f, place->words[0]);
+	if (block != SPACE_NONE &&
+		!held_blocks_push(&f->types->held.blocks, (struct held_block){block, code}))
+		f->error = error_no_memory();
+}
+
+void find_held(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->before && find_is_outside(f, w[-1]))
+		take(f, place, w[-1], HELD_BY_ANY);
+	if (place->behind > 3 && find_is_outside(f, w[2]) && find_is_outside(f, w[3]) && !f->error)
+		take(f, place, w[2], HELD_BY_FUNCTION);
+}

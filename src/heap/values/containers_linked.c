@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Containers of nodes that point to each other: lists, trees, hash tables. Nodes are gone through
+ * by the pointers that the search has found, not by their memory: the first pointers of a node are
+ * its links, as long as they lead to blocks.
+ */
+#include "heap/values/containers_find.h"
+
+/* A link of a tree's node is among its first pointers. */
+#define LINKS 3u
+
+/* The node's pointers to blocks, at most `most`. */
+static const uint32_t *links_of(
+	const struct finding *f, uint32_t node, uint32_t most, uint32_t *ret_count)
+{
+	uint32_t first = graph_edges(f->graph, node), end = graph_edges_end(f->graph, node);
+	*ret_count = end - first < most ? end - first : most;
+	return f->graph->edges.data + first;
+}
+
+static uint32_t first_link(const struct finding *f, uint32_t node)
+{
+	uint32_t count;
+	const uint32_t *links = links_of(f, node, 1, &count);
+	return count && !(*links & GRAPH_INTERIOR) ? *links : SPACE_NONE;
+}
+
+static bool has_link(const struct finding *f, uint32_t node, uint32_t most, uint32_t to)
+{
+	uint32_t count;
+	const uint32_t *links = links_of(f, node, most, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (links[i] == to)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the node has the address among its first three words. */
+static bool points_to(const struct finding *f, uint32_t node, uint64_t address)
+{
+	uint64_t words[LINKS], size = size_of(f, node), at = search_block_address(f->search, node);
+	if (size < sizeof(words) ||
+		address_space_read(f->heap->space, at, words, sizeof(words)) != sizeof(words))
+		return false;
+	return words[0] == address || words[1] == address || words[2] == address;
+}
+
+/* `offset` bytes behind the place's word. */
+static bool points_back(
+	const struct finding *f, uint32_t node, const struct place *place, int64_t offset)
+{
+	uint32_t count;
+	if (place->holder == SPACE_NONE)
+		return points_to(f, node, place->address + (uint64_t)offset);
+	const uint32_t *links = links_of(f, node, LINKS, &count);
+	uint64_t wanted = place->offset + (uint64_t)offset;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = (uint32_t)(links + i - f->graph->edges.data);
+		if (GRAPH_BLOCK(links[i]) == place->holder &&
+			graph_offset(f->graph, number) == wanted)
+			return true;
+	}
+	return false;
+}
+
+static bool add_node(struct finding *f, uint32_t fresh, uint32_t owner)
+{
+	if (space_u32_push(&f->nodes, fresh) && space_u32_push(&f->owners, owner))
+		return true;
+	if (!f->error)
+		f->error = error_no_memory();
+	return false;
+}
+
+static void begin(struct finding *f)
+{
+	space_u32_clear(&f->nodes);
+	space_u32_clear(&f->owners);
+}
+
+/* If they are all right, that is what they are; else the way was in vain. */
+static bool settle(struct finding *f, bool right, enum container_part part)
+{
+	if (!right) {
+		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
+		return false;
+	}
+	find_say_nodes(f, part);
+	return true;
+}
+
+static bool is_count(const struct finding *f, uint64_t word)
+{
+	return word && word <= f->blocks;
+}
+
+/* From the first node to the last one; each must point back to the one before. */
+static bool walk_list(struct finding *f, uint32_t first, uint32_t last, uint64_t count)
+{
+	uint32_t node = first;
+	for (;;) {
+		if (!find_is_free(f, node) || !find_alike(f, node, first) ||
+			!add_node(f, node, SPACE_NONE))
+			return false;
+		if (f->nodes.len == count)
+			return node == last;
+		uint32_t next = first_link(f, node);
+		if (next == SPACE_NONE || next == node || !has_link(f, next, 2, node))
+			return false;
+		node = next;
+	}
+}
+
+/*
+ * Both libraries: two pointers to nodes, and how many there are. Where the list's own words are the
+ * beginning of a block, each of its nodes looks like it, if a number in it happens to be right:
+ * then it must be told from them by its size.
+ */
+bool find_list(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
+		return false;
+	uint32_t first = block_of(f, w[0]);
+	if (first == SPACE_NONE || !find_is_free(f, first) ||
+		(place->holder != SPACE_NONE && !place->offset &&
+			find_alike(f, place->holder, first)) ||
+		!points_back(f, first, place, 0))
+		return false;
+	uint32_t last = block_of(f, w[1]);
+	if (last == SPACE_NONE || (first == last) != (w[2] == 1) || !points_back(f, last, place, 0))
+		return false;
+	begin(f);
+	return settle(f, walk_list(f, first, last, w[2]), PART_LIST);
+}
+
+/* Whether the parent of `node` is `of`: libstdc++'s is its first link, libc++'s its last. */
+static bool is_child(const struct finding *f, uint32_t node, uint32_t of, bool libcxx)
+{
+	return libcxx ? has_link(f, node, LINKS, of) : first_link(f, node) == of;
+}
+
+/* How many nodes ahead what is needed of them and of those below is fetched, step by step. */
+#define AHEAD_HEAD 16u
+#define AHEAD_LINKS 11u
+#define AHEAD_BELOW 7u
+#define AHEAD_BELOW_LINKS 3u
+
+static void fetch_ahead(const struct finding *f, size_t at)
+{
+	const uint32_t *nodes = f->nodes.data, *edges = f->graph->edges.data;
+	size_t left = f->nodes.len - at;
+	uint32_t count;
+	if (left > AHEAD_HEAD) {
+		uint32_t node = nodes[at + AHEAD_HEAD];
+		graph_prefetch(f->graph, node);
+		prefetch(&f->tails[node]);
+		search_prefetch_block(f->search, node);
+	}
+	if (left > AHEAD_LINKS)
+		prefetch(&edges[graph_edges(f->graph, nodes[at + AHEAD_LINKS])]);
+	if (left > AHEAD_BELOW) {
+		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW], LINKS, &count);
+		for (uint32_t i = 0; i < count; i++) {
+			graph_prefetch(f->graph, GRAPH_BLOCK(links[i]));
+			prefetch(&f->graph->space->sizes.data[GRAPH_BLOCK(links[i])]);
+		}
+	}
+	if (left > AHEAD_BELOW_LINKS) {
+		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW_LINKS], LINKS, &count);
+		for (uint32_t i = 0; i < count; i++)
+			prefetch(&edges[graph_edges(f->graph, GRAPH_BLOCK(links[i]))]);
+	}
+}
+
+/* All nodes below a root. */
+static bool walk_tree(struct finding *f, uint32_t root, uint64_t count, bool libcxx)
+{
+	if (!add_node(f, root, SPACE_NONE))
+		return false;
+	for (size_t at = 0; at < f->nodes.len; at++) {
+		uint32_t node = f->nodes.data[at], owner = f->owners.data[at], links_count;
+		const uint32_t *links = links_of(f, node, LINKS, &links_count);
+		uint32_t before = SPACE_NONE;
+		fetch_ahead(f, at);
+		if (!find_is_free(f, node))
+			return false;
+		for (uint32_t i = 0; i < links_count; i++) {
+			uint32_t child = links[i];
+			if (child & GRAPH_INTERIOR || child == owner || child == before ||
+				!find_alike(f, child, root) || !is_child(f, child, node, libcxx))
+				continue;
+			if (f->nodes.len >= count || !add_node(f, child, node))
+				return false;
+			before = child;
+		}
+	}
+	return f->nodes.len == count;
+}
+
+/* libstdc++: colour (red), root, first and last node, and how many there are. */
+bool find_tree(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (!place->before || place->behind < 4 || (uint32_t)w[-1] || !is_count(f, w[3]) ||
+		!f->steps)
+		return false;
+	uint32_t root = block_of(f, w[0]);
+	bool one = w[3] == 1;
+	if (root == SPACE_NONE || (w[1] == w[2]) != one || (one && w[0] != w[1]) ||
+		!points_back(f, root, place, -8) || block_of(f, w[1]) == SPACE_NONE ||
+		block_of(f, w[2]) == SPACE_NONE)
+		return false;
+	begin(f);
+	return settle(f, walk_tree(f, root, w[3], false), PART_TREE);
+}
+
+/* libc++: first node, root, and how many there are; the root's parent is where the root is held. */
+bool find_tree_of_libcxx(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
+		return false;
+	uint32_t root = block_of(f, w[1]);
+	if (root == SPACE_NONE || (w[2] == 1 && w[0] != w[1]) || !points_back(f, root, place, 8) ||
+		block_of(f, w[0]) == SPACE_NONE)
+		return false;
+	begin(f);
+	return settle(f, walk_tree(f, root, w[2], true), PART_TREE);
+}
+
+/* One after the other. Whether the last one has no next cannot be seen here. */
+static bool walk_chain(struct finding *f, uint32_t first, uint64_t count)
+{
+	uint32_t node = first;
+	while (node != SPACE_NONE && find_is_free(f, node) && find_alike(f, node, first) &&
+		add_node(f, node, SPACE_NONE)) {
+		if (f->nodes.len == count)
+			return true;
+		uint32_t next = first_link(f, node);
+		node = next == node ? SPACE_NONE : next;
+	}
+	return false;
+}
+
+static bool is_last(const struct finding *f, uint32_t node)
+{
+	uint64_t word, address = search_block_address(f->search, node);
+	return address_space_word(f->heap->space, address, &word) && !word;
+}
+
+static bool take_chain(struct finding *f, uint64_t first, uint64_t count)
+{
+	uint32_t node = block_of(f, first);
+	if (node == SPACE_NONE || !f->steps)
+		return false;
+	begin(f);
+	bool right = walk_chain(f, node, count) && is_last(f, f->nodes.data[count - 1]);
+	return settle(f, right, PART_HASH);
+}
+
+static bool is_load_factor(uint64_t word)
+{
+	uint32_t bits = (uint32_t)word;
+	float factor;
+	memcpy(&factor, &bits, sizeof(factor));
+	return factor >= 0.01f && factor <= 1000.0f;
+}
+
+/*
+ * Both libraries: buckets, their number, first node, number of nodes, how full it may become. Of
+ * libstdc++ a table with one bucket has that in itself, behind all else; then the place is its
+ * first node.
+ */
+bool find_hash(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->before >= 2 && place->behind >= 5 && w[-1] == 1 && w[1] == 1 &&
+		w[-2] == place->address + 32 && is_load_factor(w[2]))
+		return take_chain(f, w[0], 1);
+	if (place->behind < 5 || !w[1] || w[1] > 1ull << 36 || w[3] > f->blocks || !w[2] != !w[3] ||
+		!is_load_factor(w[4]))
+		return false;
+	uint32_t buckets = block_of(f, w[0]);
+	if (buckets == SPACE_NONE || !find_is_free(f, buckets) ||
+		!find_fits(f, 8 * w[1], buckets) || (w[3] && !take_chain(f, w[2], w[3])))
+		return false;
+	find_say(f, buckets, PART_BUCKETS);
+	return true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where in the order of a recording's steps a moment is. A place p is the state after all steps
+ * whose number is less than p. Steps have no stamps of their own: those between two stamps of TIME
+ * (FORMAT.md) belong to the earlier one, so a time falls between two groups of HPW_TIME_STEP steps.
+ */
+#ifndef SOURCES_HPW_MOMENTS_H
+#define SOURCES_HPW_MOMENTS_H
+
+#include "base/error.h"
+#include "model/model.h"
+#include "sources/events/event_story.h"
+#include "sources/events/hpw_clock.h"
+#include "sources/events/hpw_part.h"
+#include "sources/source.h"
+
+struct hpw_moments {
+	const struct event_story *story; /* borrowed; of events in RING chunks too */
+	const struct model *model;       /* borrowed; its sites are known */
+	const struct hpw_clock *clock;   /* borrowed */
+	const struct hpw_parts *parts;   /* borrowed; NULL: all events have to be looked at */
+};
+
+/* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there
+ * is. */
+struct error *hpw_moments_find(const struct hpw_moments *moments, const struct source_query *query,
+	struct hpw_span *ret) must_check_;
+
+/* Both ends of a part on the time axis (hpw_clock.h); query NULL: the part is all. *ret_to_ns: 0 if
+ * nobody knows when the recording ended. */
+void hpw_span_times(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
+
+/* Says in the model which part figures are of; its duration is known. */
+struct error *hpw_span_put(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, struct model *model) must_check_;
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/events/hpw_sums.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "format/hpw.h"
+
+#define SITE_COLUMNS (HPW_SUMS_SITE_MAX - HPW_SUMS_SITE + 1)
+#define MARK_FIGURES (HPW_SUMS_MARK_BYTES - HPW_SUMS_MARK_STAMP + 1)
+#define THREAD_COLUMNS (HPW_SUMS_THREAD_TEMPORARY - HPW_SUMS_THREAD + 1)
+
+static struct error *malformed(const char *what)
+{
+	return error_create(ERROR_INPUT, "its table of %s is malformed", what);
+}
+
+static bool has_rows(const struct hpw_column *column)
+{
+	return column->present && cursor_left(&column->cursor);
+}
+
+static struct error *read_head(struct hpw_column *column, uint64_t ret[HPW_SUMS_HEADS])
+{
+	for (unsigned i = 0; i < HPW_SUMS_HEADS; i++) {
+		ret[i] = 0;
+		if (i >= HPW_SUMS_INSTRUCTIONS && !has_rows(column))
+			continue;
+		struct error *error = hpw_column_next(column, &ret[i]);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct error *hpw_sums_head(const struct hpw_payload *payload, uint64_t ret[HPW_SUMS_HEADS])
+{
+	struct hpw_column head;
+	struct error *error = hpw_columns_find(payload, HPW_SUMS_HEAD, &head);
+	return error ? error : read_head(&head, ret);
+}
+
+/* A row of so many columns; false: they end before, or are malformed. */
+static bool read_row(struct hpw_column *columns, unsigned count, uint64_t *ret)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!columns[i].present || !cursor_try_varint(&columns[i].cursor, &ret[i]))
+			return false;
+	return true;
+}
+
+static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sums)
+{
+	uint64_t v[SITE_COLUMNS], site = 0;
+	while (has_rows(&columns[0])) {
+		if (!read_row(columns, SITE_COLUMNS, v) || v[0] >= HPW_SITES_MAX ||
+			(site += v[0]) >= HPW_SITES_MAX || (sums->sites.len && !v[0]))
+			return malformed("places of allocation");
+		const struct hpw_sums_site row = {.site = (uint32_t)site,
+			.allocations = v[1],
+			.allocated_bytes = v[2],
+			.frees = v[3],
+			.freed_bytes = v[4],
+			.temporary = v[5],
+			.same_frame = v[6],
+			.failed = v[7],
+			.min_size = v[8],
+			.max_size = v[9]};
+		if (!hpw_sums_sites_push(&sums->sites, row))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *read_threads(
+	struct hpw_column *columns, struct hpw_column *stacks, struct hpw_sums *sums)
+{
+	uint64_t v[THREAD_COLUMNS];
+	while (has_rows(&columns[0])) {
+		uint64_t stack = 0;
+		if (!read_row(columns, THREAD_COLUMNS, v) || v[0] > UINT32_MAX)
+			return malformed("threads");
+		if (has_rows(stacks) && !read_row(stacks, 1, &stack))
+			return malformed("threads");
+		const struct hpw_sums_thread row = {.thread = (uint32_t)v[0],
+			.in_realloc = v[1] & HPW_SUMS_IN_REALLOC,
+			.fresh = v[1] & HPW_SUMS_FRESH,
+			.number = v[2],
+			.allocations = v[3],
+			.allocated_bytes = v[4],
+			.frees = v[5],
+			.temporary = v[6],
+			.stack_bytes = stack};
+		if (!hpw_sums_threads_push(&sums->threads, row))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *read_sizes(struct hpw_column *columns, struct hpw_sums *sums)
+{
+	uint64_t v[2], size = 0;
+	while (has_rows(&columns[0])) {
+		if (!read_row(columns, 2, v) || v[0] > UINT64_MAX - size ||
+			(sums->sizes.len && !v[0]))
+			return malformed("sizes");
+		size += v[0];
+		if (!hpw_sums_sizes_push(&sums->sizes, (struct size_count){size, v[1]}))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret)
+{
+	struct hpw_column columns[HPW_SUMS_COLUMNS];
+	hpw_sums_sites_init(&ret->sites);
+	hpw_sums_threads_init(&ret->threads);
+	hpw_sums_sizes_init(&ret->sizes);
+	struct error *error = hpw_columns_open(payload, columns, HPW_SUMS_COLUMNS);
+	if (!error)
+		error = read_head(&columns[HPW_SUMS_HEAD], ret->head);
+	if (!error)
+		error = read_sites(&columns[HPW_SUMS_SITE], ret);
+	if (!error)
+		error = read_threads(
+			&columns[HPW_SUMS_THREAD], &columns[HPW_SUMS_THREAD_STACK], ret);
+	if (!error)
+		error = read_sizes(&columns[HPW_SUMS_SIZE], ret);
+	ret->marks = columns[HPW_SUMS_MARKS];
+	for (unsigned i = 0; i < MARK_FIGURES; i++)
+		ret->mark_figures[i] = columns[HPW_SUMS_MARK_STAMP + i];
+	if (error)
+		hpw_sums_deinit(ret);
+	return error;
+}
+
+void hpw_sums_deinit(struct hpw_sums *sums)
+{
+	hpw_sums_sites_deinit(&sums->sites);
+	hpw_sums_threads_deinit(&sums->threads);
+	hpw_sums_sizes_deinit(&sums->sizes);
+}
+
+bool hpw_sums_mark(struct hpw_sums *sums, struct hpw_mark *ret)
+{
+	struct cursor *cursor = &sums->marks.cursor;
+	uint64_t len;
+	const uint8_t *name;
+	if (!has_rows(&sums->marks) || !cursor_try_varint(cursor, &ret->step) ||
+		!cursor_try_varint(cursor, &len) || len > cursor_left(cursor))
+		return false;
+	struct error *error = cursor_bytes(cursor, len, &name);
+	error_destroy(error);
+	ret->name = (const char *)name;
+	ret->len = (size_t)len;
+	uint64_t v[MARK_FIGURES] = {0};
+	ret->has_figures = read_row(sums->mark_figures, MARK_FIGURES, v);
+	ret->stamp = v[0];
+	ret->live_blocks = v[1];
+	ret->live_bytes = v[2];
+	return !error;
+}
+
+struct error *hpw_deaths_open(
+	const struct hpw_payload *payload, size_t slots, struct hpw_deaths *ret)
+{
+	*ret = (struct hpw_deaths){.slots = calloc(slots + 1, sizeof(*ret->slots)), .count = slots};
+	_cleanup_free_ struct hpw_column *columns = calloc(slots + 1, sizeof(*columns));
+	if (!ret->slots || !columns) {
+		hpw_deaths_deinit(ret);
+		return error_no_memory();
+	}
+	if (!payload)
+		return NULL;
+	struct error *error = hpw_columns_open(payload, columns, slots + 1);
+	for (size_t i = 0; !error && i < slots; i++)
+		ret->slots[i].rows = columns[i + 1];
+	if (error)
+		hpw_deaths_deinit(ret);
+	return error;
+}
+
+void hpw_deaths_deinit(struct hpw_deaths *deaths)
+{
+	free(deaths->slots);
+	*deaths = (struct hpw_deaths){0};
+}
+
+bool hpw_deaths_next(struct hpw_deaths_slot *slot, struct hpw_death *ret)
+{
+	struct cursor *cursor = &slot->rows.cursor;
+	uint64_t changed, value;
+	if (!has_rows(&slot->rows) || !cursor_try_varint(cursor, &changed))
+		return false;
+	if (changed & HPW_DEATH_SITE) {
+		if (!cursor_try_varint(cursor, &value) || value >= HPW_SITES_MAX)
+			return false;
+		slot->last.site = (uint32_t)value;
+	}
+	if (changed & HPW_DEATH_SIZE && !cursor_try_varint(cursor, &slot->last.size))
+		return false;
+	if (changed & HPW_DEATH_BIRTH) {
+		if (!cursor_try_varint(cursor, &value) || value > UINT32_MAX)
+			return false;
+		slot->last.birth = (uint32_t)value;
+	}
+	*ret = slot->last;
+	return true;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/recording/hpw_footer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "format/kinds.h"
+#include "sources/events/hpw_columns.h"
+#include "sources/hpw_unrecorded.h"
+
+#define LIVE_BATCH 1024u
+
+void hpw_footer_init(struct hpw_footer *footer)
+{
+	*footer = (struct hpw_footer){.has_summary = false};
+	hpw_site_vec_init(&footer->sites);
+	hpw_thread_vec_init(&footer->threads);
+	hpw_size_vec_init(&footer->sizes);
+}
+
+void hpw_footer_deinit(struct hpw_footer *footer)
+{
+	hpw_site_vec_deinit(&footer->sites);
+	hpw_thread_vec_deinit(&footer->threads);
+	hpw_size_vec_deinit(&footer->sizes);
+	free(footer->names);
+	footer->names = NULL;
+}
+
+static struct error *decode_summary(struct hpw_footer *footer, const struct hpw_payload *payload)
+{
+	struct cursor c = hpw_payload_cursor(payload);
+	memset(footer->summary, 0, sizeof(footer->summary));
+	while (cursor_left(&c)) {
+		uint64_t key, value;
+		struct error *error = cursor_varint(&c, &key);
+		if (!error)
+			error = cursor_varint(&c, &value);
+		if (error)
+			return error;
+		if (key < HPW_SUM_LIMIT)
+			footer->summary[key] = value;
+	}
+	return NULL;
+}
+
+struct totals hpw_summary_totals(const uint64_t sum[static HPW_SUM_LIMIT])
+{
+	return (struct totals){
+		.allocations = sum[HPW_SUM_ALLOCATIONS],
+		.allocated_bytes = sum[HPW_SUM_ALLOCATED_BYTES],
+		.frees = sum[HPW_SUM_FREES],
+		.failed = sum[HPW_SUM_FAILED],
+		.live_blocks = sum[HPW_SUM_LIVE_BLOCKS],
+		.live_bytes = sum[HPW_SUM_LIVE_BYTES],
+		.kept_blocks = sum[HPW_SUM_LIVE_BLOCKS],
+		.kept_bytes = sum[HPW_SUM_LIVE_BYTES],
+		.temporary = sum[HPW_SUM_TEMPORARY],
+		.peak_bytes = sum[HPW_SUM_PEAK_BYTES],
+		.peak_blocks = sum[HPW_SUM_PEAK_BLOCKS],
+		.threads = sum[HPW_SUM_THREADS],
+	};
+}
+
+void hpw_summary_exit(const uint64_t sum[static HPW_SUM_LIMIT], struct target *ret)
+{
+	static const enum exit_kind kinds[] = {
+		[HPW_EXIT_UNKNOWN] = EXIT_KIND_UNKNOWN,
+		[HPW_EXIT_STATUS] = EXIT_KIND_STATUS,
+		[HPW_EXIT_SIGNAL] = EXIT_KIND_SIGNAL,
+		[HPW_EXIT_EXEC] = EXIT_KIND_EXEC,
+	};
+	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_EXEC)
+		ret->exit_kind = kinds[sum[HPW_SUM_EXIT_KIND]];
+	ret->exit_value = (int)(uint32_t)sum[HPW_SUM_EXIT_VALUE];
+}
+
+/* Reads one row across the columns into the places that the table gives, at `row`. */
+struct field {
+	uint32_t column;
+	size_t place;
+};
+
+static struct error *read_row(
+	struct hpw_column *columns, const struct field *fields, size_t count, void *row)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+		struct error *error = hpw_column_next(&columns[fields[i].column], &value);
+		if (error)
+			return error;
+		memcpy((char *)row + fields[i].place, &value, sizeof(value));
+	}
+	return NULL;
+}
+
+static const struct field site_fields[] = {
+	{0, offsetof(struct site, allocations)},
+	{1, offsetof(struct site, allocated_bytes)},
+	{2, offsetof(struct site, live_blocks)},
+	{3, offsetof(struct site, live_bytes)},
+	{4, offsetof(struct site, peak_blocks)},
+	{5, offsetof(struct site, peak_bytes)},
+	{6, offsetof(struct site, temporary)},
+	{7, offsetof(struct site, same_frame)},
+	{8, offsetof(struct site, failed)},
+	{9, offsetof(struct site, min_size)},
+	{10, offsetof(struct site, max_size)},
+};
+
+static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[ARRAY_SIZE(site_fields) + 1];
+	struct hpw_column *begin = &columns[ARRAY_SIZE(site_fields)];
+	size_t rows;
+	uint64_t first = 0;
+	struct error *error = hpw_columns_open(payload, columns, ARRAY_SIZE(columns));
+	if (!error)
+		error = hpw_columns_rows(columns, ARRAY_SIZE(site_fields), UINT32_MAX, &rows);
+	if (!error && begin->present)
+		error = hpw_column_next(begin, &first);
+	if (error)
+		return error;
+	if (!first)
+		hpw_site_vec_clear(&footer->sites);
+	else if (first != footer->sites.len || !footer->has_sites)
+		return error_create(ERROR_INPUT,
+			"figures of sites go on at %" PRIu64 ", where %zu came before", first,
+			footer->sites.len);
+	if (rows > BUILD_SITES_MAX - first)
+		return error_create(ERROR_INPUT, "%zu sites are too many", rows);
+	if (!hpw_site_vec_reserve(&footer->sites, footer->sites.len + rows))
+		return error_no_memory();
+	for (size_t i = 0; i < rows; i++) {
+		struct site site = {.allocations = 0};
+		error = read_row(columns, site_fields, ARRAY_SIZE(site_fields), &site);
+		if (error)
+			return error;
+		if (!site.allocations)
+			site.min_size = site.max_size = 0;
+		if (!hpw_site_vec_push(&footer->sites, site))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 11 };
+
+/* Values that are not 64 bits wide in the model. */
+struct thread_extra {
+	uint64_t tid, name_len, ended;
+};
+static const struct field thread_fields[] = {
+	{1, offsetof(struct hpw_thread_row, first_tsc)},
+	{2, offsetof(struct hpw_thread_row, last_tsc)},
+	{3, offsetof(struct hpw_thread_row, row.allocations)},
+	{4, offsetof(struct hpw_thread_row, row.allocated_bytes)},
+	{5, offsetof(struct hpw_thread_row, row.frees)},
+	{6, offsetof(struct hpw_thread_row, row.temporary)},
+	{10, offsetof(struct hpw_thread_row, row.others)},
+};
+static const struct field thread_extra_fields[] = {
+	{0, offsetof(struct thread_extra, tid)},
+	{THREAD_NAME_LENGTH, offsetof(struct thread_extra, name_len)},
+	{9, offsetof(struct thread_extra, ended)},
+};
+
+static struct error *read_thread(
+	struct hpw_footer *footer, struct hpw_column *columns, size_t *name_offset)
+{
+	struct hpw_thread_row thread = {.name_offset = *name_offset};
+	struct thread_extra extra;
+	struct error *error = read_row(columns, thread_fields, ARRAY_SIZE(thread_fields), &thread);
+	if (!error)
+		error = read_row(
+			columns, thread_extra_fields, ARRAY_SIZE(thread_extra_fields), &extra);
+	if (error)
+		return error;
+	if (extra.name_len > cursor_left(&columns[THREAD_NAMES].cursor) - *name_offset)
+		return error_create(ERROR_INPUT, "a thread's name is longer than the chunk");
+	thread.row.tid = (uint32_t)extra.tid;
+	thread.row.ended = extra.ended != 0;
+	thread.name_len = (size_t)extra.name_len;
+	*name_offset += thread.name_len;
+	return hpw_thread_vec_push(&footer->threads, thread) ? NULL : error_no_memory();
+}
+
+static struct error *decode_threads(struct hpw_footer *footer, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[THREAD_COLUMNS];
+	size_t rows;
+	struct error *error = hpw_columns_open(payload, columns, THREAD_COLUMNS);
+	if (!error)
+		error = hpw_columns_rows(columns, THREAD_COLUMNS, ~(1u << THREAD_NAMES), &rows);
+	if (error)
+		return error;
+	hpw_thread_vec_clear(&footer->threads);
+	free(footer->names);
+	footer->names = NULL;
+	if (rows > BUILD_THREADS_MAX)
+		return error_create(ERROR_INPUT, "%zu threads are too many", rows);
+	const struct cursor *names = &columns[THREAD_NAMES].cursor;
+	footer->names = malloc(cursor_left(names) + 1);
+	if (!footer->names)
+		return error_no_memory();
+	if (cursor_left(names))
+		memcpy(footer->names, names->pos, cursor_left(names));
+	size_t name_offset = 0;
+	for (size_t i = 0; !error && i < rows; i++)
+		error = read_thread(footer, columns, &name_offset);
+	return error;
+}
+
+static struct error *decode_sizes(struct hpw_footer *footer, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[2];
+	size_t rows;
+	struct error *error = hpw_columns_open(payload, columns, 2);
+	if (!error)
+		error = hpw_columns_rows(columns, 2, 3, &rows);
+	if (error)
+		return error;
+	hpw_size_vec_clear(&footer->sizes);
+	uint64_t size = 0;
+	for (size_t i = 0; i < rows; i++) {
+		uint64_t step, allocations;
+		error = hpw_column_next(&columns[0], &step);
+		if (!error)
+			error = hpw_column_next(&columns[1], &allocations);
+		if (error)
+			return error;
+		if ((i && !step) || step > UINT64_MAX - size)
+			return error_create(ERROR_INPUT, "sizes do not ascend");
+		size += step;
+		if (!hpw_size_vec_push(&footer->sizes, (struct size_count){size, allocations}))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static const struct {
+	enum hpw_chunk_type type;
+	size_t has; /* place of its has_… flag */
+	struct error *(*decode)(struct hpw_footer *footer, const struct hpw_payload *payload);
+} parts[] = {
+	{HPW_SUMMARY, offsetof(struct hpw_footer, has_summary), decode_summary},
+	{HPW_SITE_STATS, offsetof(struct hpw_footer, has_sites), decode_sites},
+	{HPW_THREADS, offsetof(struct hpw_footer, has_threads), decode_threads},
+	{HPW_SIZES, offsetof(struct hpw_footer, has_sizes), decode_sizes},
+};
+
+bool hpw_footer_takes(uint16_t type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].type == type)
+			return true;
+	return false;
+}
+
+struct error *hpw_footer_decode(
+	struct hpw_footer *footer, uint16_t type, const struct hpw_payload *payload)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (parts[i].type != type)
+			continue;
+		struct error *error = parts[i].decode(footer, payload);
+		*(bool *)((char *)footer + parts[i].has) = !error;
+		return error;
+	}
+	return NULL;
+}
+
+static struct error *read_live(
+	struct hpw_column *columns, uint64_t *address, struct live_block *ret)
+{
+	uint64_t v[5];
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		struct error *error = hpw_column_next(&columns[i], &v[i]);
+		if (error)
+			return error;
+	}
+	if (v[0] > UINT64_MAX - *address || v[2] > UINT32_MAX || v[3] > UINT32_MAX)
+		return error_create(ERROR_INPUT, "a live block is impossible");
+	*address += v[0];
+	*ret = (struct live_block){
+		.address = *address,
+		.size = v[1],
+		.site = {(uint32_t)v[2]},
+		.thread = {(uint32_t)v[3]},
+		.number = v[4],
+	};
+	return NULL;
+}
+
+struct error *hpw_footer_live(struct model *model, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[5];
+	size_t rows;
+	struct error *error = hpw_columns_open(payload, columns, 5);
+	if (!error)
+		error = hpw_columns_rows(columns, 5, UINT32_MAX, &rows);
+	uint64_t address = 0;
+	struct live_block batch[LIVE_BATCH];
+	size_t len = 0;
+	for (size_t i = 0; !error && i < rows; i++) {
+		error = read_live(columns, &address, &batch[len]);
+		if (!error && ++len == LIVE_BATCH) {
+			error = build_live(model, batch, len);
+			len = 0;
+		}
+	}
+	return error ? error : build_live(model, batch, len);
+}
+
+/* The reasons of a recording in the model's words. A number of a newer writer is not known. */
+enum unrecorded_reason hpw_unrecorded_reason(uint64_t stored)
+{
+	static const enum unrecorded_reason reasons[HW_UNRECORDED_REASONS] = {
+		[HW_UNRECORDED_STATIC] = UNRECORDED_STATIC,
+		[HW_UNRECORDED_SETUID] = UNRECORDED_SETUID,
+		[HW_UNRECORDED_CLASS] = UNRECORDED_CLASS,
+		[HW_UNRECORDED_MACHINE] = UNRECORDED_MACHINE,
+		[HW_UNRECORDED_SANITIZER] = UNRECORDED_SANITIZER,
+		[HW_UNRECORDED_MUSL] = UNRECORDED_MUSL,
+		[HW_UNRECORDED_UNWANTED] = UNRECORDED_UNWANTED,
+		[HW_UNRECORDED_MANY] = UNRECORDED_MANY,
+		[HW_UNRECORDED_FAILED] = UNRECORDED_FAILED,
+	};
+	return stored < HW_UNRECORDED_REASONS ? reasons[stored] : UNRECORDED_UNKNOWN;
+}
+
+static struct error *read_unrecorded(
+	struct model *model, const struct hpw_clock *clock, struct hpw_column columns[static 5])
+{
+	uint64_t row[4]; /* stamp, pid, reason, length of the path */
+	const uint8_t *path = NULL;
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < ARRAY_SIZE(row); i++)
+		error = hpw_column_next(&columns[i], &row[i]);
+	if (!error && row[3] > HPW_UNRECORDED_PATH_MAX)
+		error = error_create(ERROR_INPUT, "a path has %" PRIu64 " bytes", row[3]);
+	if (!error)
+		error = cursor_bytes(&columns[4].cursor, row[3], &path);
+	if (error)
+		return error;
+	const struct unrecorded_program program = {.pid = (uint32_t)row[1],
+		.start_ns = hpw_clock_ns(clock, row[0]),
+		.reason = hpw_unrecorded_reason(row[2])};
+	return build_unrecorded(model, &program, (const char *)path, (size_t)row[3]);
+}
+
+struct error *hpw_footer_unrecorded(
+	struct model *model, const struct hpw_clock *clock, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[5];
+	size_t rows, before;
+	model_unrecorded(model, &before);
+	struct error *error = hpw_columns_open(payload, columns, 5);
+	if (!error)
+		error = hpw_columns_rows(columns, 5, 0xf, &rows);
+	if (!error && rows > HPW_UNRECORDED_MAX - before)
+		error = error_create(ERROR_INPUT, "%zu programs that went unrecorded are too many",
+			before + rows);
+	for (size_t i = 0; !error && i < rows; i++)
+		error = read_unrecorded(model, clock, columns);
+	return error;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The totals that a writer leaves at the end: SUMMARY, SITE_STATS, THREADS, SIZES, LIVE. Each part
+ * that is whole is used; one that is missing is computed from the events (hpw_replay.h).
+ */
+#ifndef SOURCES_HPW_FOOTER_H
+#define SOURCES_HPW_FOOTER_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "model/build.h"
+#include "sources/events/hpw_clock.h"
+#include "sources/recording/hpw_file.h"
+
+/* One more than the largest key known. */
+#define HPW_SUM_LIMIT (HPW_SUM_RESIDENT + 1)
+
+/* A thread as stored: stamps, not nanoseconds. */
+struct hpw_thread_row {
+	struct thread row; /* first_ns and last_ns unset */
+	uint64_t first_tsc, last_tsc;
+	size_t name_offset, name_len; /* in footer's names */
+};
+DEFINE_VEC(hpw_thread_vec, struct hpw_thread_row)
+DEFINE_VEC(hpw_size_vec, struct size_count)
+DEFINE_VEC(hpw_site_vec, struct site)
+
+struct hpw_footer {
+	bool has_summary, has_sites, has_threads, has_sizes;
+	uint64_t summary[HPW_SUM_LIMIT];
+	struct hpw_site_vec sites; /* counters only; may be more rows than sites are known */
+	struct hpw_thread_vec threads;
+	char *names;
+	struct hpw_size_vec sizes;
+};
+
+void hpw_footer_init(struct hpw_footer *footer);
+void hpw_footer_deinit(struct hpw_footer *footer);
+
+/* Decodes a chunk; types of no interest are passed over. After an error that part is missing. */
+struct error *hpw_footer_decode(
+	struct hpw_footer *footer, uint16_t type, const struct hpw_payload *payload);
+bool hpw_footer_takes(uint16_t type);
+
+/* Totals of a SUMMARY, but for the time of the peak. */
+struct totals hpw_summary_totals(const uint64_t summary[static HPW_SUM_LIMIT]);
+/* How the program ended: into the target. */
+void hpw_summary_exit(const uint64_t summary[static HPW_SUM_LIMIT], struct target *ret);
+
+/* Puts one UNRECORDED chunk into a model. */
+struct error *hpw_footer_unrecorded(
+	struct model *model, const struct hpw_clock *clock, const struct hpw_payload *payload);
+
+/* Puts one LIVE chunk into a model that has its sites and threads. */
+struct error *hpw_footer_live(struct model *model, const struct hpw_payload *payload);
+
+#endif

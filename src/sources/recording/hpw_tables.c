@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/recording/hpw_tables.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "format/kinds.h"
+#include "sources/events/hpw_columns.h"
+#include "sources/recording/hpw_names.h"
+#include "sources/recording/hpw_target.h"
+
+/* The kernel lets arguments take 6 MiB. */
+#define TARGET_BYTES_MAX (16u << 20)
+/* How far site numbers may jump over what a lost chunk named. */
+#define SITES_GAP (1u << 16)
+#define BUILD_ID_BYTES_MAX 64u
+
+enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
+
+/* Keys that are numbers; the place of each is taken from the table below. */
+struct target_numbers {
+	uint64_t pid, ppid, outer_pid, outer_ppid, wall_start_ns, tsc_start, tsc_hz, forked,
+		sample_bytes, forked_at;
+};
+
+static const struct {
+	enum hpw_target_key key;
+	enum target_value value;
+	size_t place; /* in target_numbers, target or recording */
+	bool of_recording;
+} target_keys[] = {
+	{HPW_TARGET_PID, VALUE_NUMBER, offsetof(struct target_numbers, pid), false},
+	{HPW_TARGET_PPID, VALUE_NUMBER, offsetof(struct target_numbers, ppid), false},
+	{HPW_TARGET_OUTER_PID, VALUE_NUMBER, offsetof(struct target_numbers, outer_pid), false},
+	{HPW_TARGET_OUTER_PPID, VALUE_NUMBER, offsetof(struct target_numbers, outer_ppid), false},
+	{HPW_TARGET_ARG, VALUE_ARGUMENT, 0, false},
+	{HPW_TARGET_EXE, VALUE_TEXT, offsetof(struct target, exe), false},
+	{HPW_TARGET_CWD, VALUE_TEXT, offsetof(struct target, cwd), false},
+	{HPW_TARGET_HOST, VALUE_TEXT, offsetof(struct target, host), false},
+	{HPW_TARGET_WALL_START_NS, VALUE_NUMBER, offsetof(struct target_numbers, wall_start_ns),
+		false},
+	{HPW_TARGET_TSC_START, VALUE_NUMBER, offsetof(struct target_numbers, tsc_start), false},
+	{HPW_TARGET_TSC_HZ, VALUE_NUMBER, offsetof(struct target_numbers, tsc_hz), false},
+	{HPW_TARGET_FORKED, VALUE_NUMBER, offsetof(struct target_numbers, forked), false},
+	{HPW_TARGET_SAMPLE_BYTES, VALUE_NUMBER, offsetof(struct target_numbers, sample_bytes),
+		false},
+	{HPW_TARGET_FORKED_AT, VALUE_NUMBER, offsetof(struct target_numbers, forked_at), false},
+	{HPW_TARGET_PARENT_FILE, VALUE_TEXT, offsetof(struct target, parent_file), false},
+	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
+	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
+	{HPW_TARGET_INSTRUCTIONS, VALUE_TEXT, offsetof(struct recording, instructions), true},
+};
+
+static struct error *target_value(
+	struct model *model, struct target_numbers *numbers, const struct hpw_target_pair *pair)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(target_keys); i++) {
+		if (target_keys[i].key != pair->key)
+			continue;
+		if (target_keys[i].value == VALUE_ARGUMENT)
+			return build_argument(model, (const char *)pair->bytes, pair->len);
+		if (target_keys[i].value == VALUE_TEXT) {
+			void *base = target_keys[i].of_recording ? (void *)build_recording(model)
+								 : (void *)build_target(model);
+			const char **place = (const char **)((char *)base + target_keys[i].place);
+			return build_string(model, (const char *)pair->bytes, pair->len, place);
+		}
+		if (pair->len != sizeof(uint64_t))
+			return error_create(ERROR_INPUT, "key %" PRIu64 " has %zu bytes, not 8",
+				pair->key, pair->len);
+		uint64_t value = hpw_target_number(pair);
+		memcpy((char *)numbers + target_keys[i].place, &value, sizeof(value));
+	}
+	return NULL;
+}
+
+static struct error *decode_target(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	if (tables->has_target)
+		return NULL;
+	if (payload->len > TARGET_BYTES_MAX)
+		return error_create(ERROR_INPUT, "it is too large");
+	struct target_numbers numbers = {0};
+	struct cursor c = hpw_payload_cursor(payload);
+	while (cursor_left(&c)) {
+		struct hpw_target_pair pair;
+		struct error *error = hpw_target_next(&c, &pair);
+		if (!error)
+			error = target_value(tables->model, &numbers, &pair);
+		if (error)
+			return error;
+	}
+	struct target *target = build_target(tables->model);
+	target->pid = (uint32_t)numbers.pid;
+	target->ppid = (uint32_t)numbers.ppid;
+	target->outer_pid = (uint32_t)(numbers.outer_pid ? numbers.outer_pid : numbers.pid);
+	target->outer_ppid = (uint32_t)(numbers.outer_pid ? numbers.outer_ppid : numbers.ppid);
+	target->forked = numbers.forked == 1;
+	target->forked_at = numbers.forked_at;
+	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
+	if (numbers.sample_bytes)
+		build_recording(tables->model)->unknown |= UNKNOWN_TEMPORARY;
+	target->wall_start_ns = numbers.wall_start_ns;
+	tables->clock.tsc_start = numbers.tsc_start;
+	tables->clock.hz = numbers.tsc_hz;
+	tables->has_target = true;
+	return NULL;
+}
+
+static struct error *decode_module(struct hpw_tables *tables, struct cursor *c)
+{
+	uint64_t number[5]; /* id, start, end, bias, length of the build-id */
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < ARRAY_SIZE(number); i++)
+		error = cursor_varint(c, &number[i]);
+	if (error)
+		return error;
+	const uint8_t *build_id, *path;
+	uint64_t path_len;
+	if (number[4] > BUILD_ID_BYTES_MAX)
+		return error_create(ERROR_INPUT, "a build-id has %" PRIu64 " bytes", number[4]);
+	error = cursor_bytes(c, number[4], &build_id);
+	if (!error)
+		error = cursor_varint(c, &path_len);
+	if (!error)
+		error = cursor_bytes(c, path_len, &path);
+	if (error)
+		return error;
+	if (number[0] >= BUILD_MODULES_MAX)
+		return error_create(ERROR_INPUT, "module %" PRIu64 " is out of range", number[0]);
+	struct module module = {
+		.build_id = build_id,
+		.build_id_len = (size_t)number[4],
+		.start = number[1],
+		.end = number[2],
+		.bias = number[3],
+	};
+	return build_module(tables->model, (struct module_id){(uint32_t)number[0]}, &module,
+		(const char *)path, (size_t)path_len);
+}
+
+static struct error *decode_modules(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct cursor c = hpw_payload_cursor(payload);
+	struct error *error = NULL;
+	while (!error && cursor_left(&c))
+		error = decode_module(tables, &c);
+	return error;
+}
+
+/* A module whose chunk was lost still gives its frames an address. */
+static struct error *stand_in_module(struct model *model, uint64_t module)
+{
+	if (module >= BUILD_MODULES_MAX)
+		return error_create(ERROR_INPUT, "module %" PRIu64 " is out of range", module);
+	if (module < model_module_limit(model))
+		return NULL;
+	static const struct module unknown;
+	return build_module(model, (struct module_id){(uint32_t)module}, &unknown, "", 0);
+}
+
+struct stack_rows {
+	uint32_t *parent;
+	uint16_t *module;
+	uint64_t *address;
+};
+
+static void stack_rows_deinit(struct stack_rows *rows)
+{
+	free(rows->parent);
+	free(rows->module);
+	free(rows->address);
+}
+
+static struct error *read_stack_rows(struct hpw_tables *tables, struct hpw_column *columns,
+	uint64_t first, size_t count, struct stack_rows *rows)
+{
+	uint64_t address = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t up, module, step;
+		struct error *error = hpw_column_next(&columns[1], &up);
+		if (!error)
+			error = hpw_column_next(&columns[2], &module);
+		if (!error)
+			error = hpw_column_next(&columns[3], &step);
+		if (!error && up > first + i)
+			error = error_create(ERROR_INPUT,
+				"stack %" PRIu64 " has an impossible parent", first + i);
+		if (!error)
+			error = stand_in_module(tables->model, module);
+		if (error)
+			return error;
+		address += (uint64_t)zigzag_decode(step);
+		rows->parent[i] = (uint32_t)(first + i - up);
+		rows->module[i] = (uint16_t)module;
+		rows->address[i] = address;
+	}
+	return NULL;
+}
+
+static struct error *decode_stacks(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[4];
+	size_t count;
+	uint64_t first;
+	struct error *error = hpw_columns_open(payload, columns, 4);
+	if (!error)
+		error = hpw_columns_rows(columns, 4, 0xe, &count);
+	if (!error)
+		error = hpw_column_next(&columns[0], &first);
+	if (error)
+		return error;
+	if (first >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - first)
+		return error_create(ERROR_INPUT, "stacks from %" PRIu64 " on are too many", first);
+	_cleanup_(stack_rows_deinit) struct stack_rows rows = {
+		calloc(count + 1, sizeof(*rows.parent)),
+		calloc(count + 1, sizeof(*rows.module)),
+		calloc(count + 1, sizeof(*rows.address)),
+	};
+	if (!rows.parent || !rows.module || !rows.address)
+		return error_no_memory();
+	error = read_stack_rows(tables, columns, first, count, &rows);
+	if (error)
+		return error;
+	struct stack_columns in = {rows.parent, rows.module, rows.address};
+	return build_stacks(tables->model, (struct stack_id){(uint32_t)first}, &in, count);
+}
+
+/* The kinds of a recording in the model's words. A number of a newer writer is not known. */
+static enum alloc_kind kind_of(uint8_t stored)
+{
+	static const enum alloc_kind kinds[HW_ALLOC_KINDS] = {
+		[HW_MALLOC] = KIND_MALLOC,
+		[HW_CALLOC] = KIND_CALLOC,
+		[HW_REALLOC] = KIND_REALLOC,
+		[HW_POSIX_MEMALIGN] = KIND_POSIX_MEMALIGN,
+		[HW_ALIGNED_ALLOC] = KIND_ALIGNED_ALLOC,
+		[HW_MEMALIGN] = KIND_MEMALIGN,
+		[HW_VALLOC] = KIND_VALLOC,
+		[HW_PVALLOC] = KIND_PVALLOC,
+		[HW_NEW] = KIND_NEW,
+		[HW_NEW_ARRAY] = KIND_NEW_ARRAY,
+		[HW_NEW_NOTHROW] = KIND_NEW_NOTHROW,
+		[HW_NEW_ARRAY_NOTHROW] = KIND_NEW_ARRAY_NOTHROW,
+		[HW_NEW_ALIGNED] = KIND_NEW_ALIGNED,
+		[HW_NEW_ARRAY_ALIGNED] = KIND_NEW_ARRAY_ALIGNED,
+		[HW_NEW_ALIGNED_NOTHROW] = KIND_NEW_ALIGNED_NOTHROW,
+		[HW_NEW_ARRAY_ALIGNED_NOTHROW] = KIND_NEW_ARRAY_ALIGNED_NOTHROW,
+	};
+	return stored < HW_ALLOC_KINDS ? kinds[stored] : KIND_UNKNOWN;
+}
+
+static struct error *decode_site(
+	struct hpw_tables *tables, uint64_t site, struct hpw_column *columns)
+{
+	uint64_t stack;
+	uint8_t kind = 0;
+	struct error *error = hpw_column_next(&columns[1], &stack);
+	if (!error && columns[2].present)
+		error = cursor_u8(&columns[2].cursor, &kind);
+	if (error)
+		return error;
+	if (stack >= model_stack_limit(tables->model)) {
+		stack = 0;
+		tables->sites_astray++;
+	}
+	error = build_site(tables->model, (struct site_id){(uint32_t)site},
+		(struct stack_id){(uint32_t)stack}, kind_of(kind));
+	if (!error && site >= tables->sites)
+		tables->sites = site + 1;
+	return error;
+}
+
+static struct error *decode_sites(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[3];
+	size_t count;
+	uint64_t first;
+	struct error *error = hpw_columns_open(payload, columns, 3);
+	if (!error)
+		error = hpw_columns_rows(columns, 3, 2, &count);
+	if (!error)
+		error = hpw_column_next(&columns[0], &first);
+	if (error)
+		return error;
+	if (first > 2 * tables->sites + SITES_GAP || first >= BUILD_SITES_MAX ||
+		count > BUILD_SITES_MAX - first)
+		return error_create(
+			ERROR_INPUT, "site numbers jump to %" PRIu64 " and %zu more", first, count);
+	for (size_t i = 0; !error && i < count; i++)
+		error = decode_site(tables, first + i, columns);
+	return error;
+}
+
+static struct error *decode_code_names(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[3];
+	size_t count;
+	if (tables->has_code_names)
+		return NULL;
+	tables->has_code_names = true;
+	struct error *error = hpw_columns_open(payload, columns, 3);
+	if (!error)
+		error = hpw_columns_rows(columns, 3, 3, &count);
+	if (!error && count > HPW_CODE_NAMES_MAX)
+		error = error_create(ERROR_INPUT, "%zu names of code are too many", count);
+	uint64_t address = 0;
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t step, len;
+		const uint8_t *name = NULL;
+		error = hpw_column_next(&columns[0], &step);
+		if (!error)
+			error = hpw_column_next(&columns[1], &len);
+		if (!error)
+			error = cursor_bytes(&columns[2].cursor, len, &name);
+		if (!error && step > UINT64_MAX - address)
+			error = error_create(ERROR_INPUT, "addresses of code overflow");
+		if (error)
+			break;
+		address += step;
+		error = build_code_name(tables->model, address, (const char *)name, (size_t)len);
+	}
+	return error;
+}
+
+static struct error *decode_names(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	return hpw_names_decode(tables->model, payload);
+}
+
+static const struct {
+	enum hpw_chunk_type type;
+	struct error *(*decode)(struct hpw_tables *tables, const struct hpw_payload *payload);
+} decoders[] = {
+	{HPW_TARGET, decode_target},
+	{HPW_MODULES, decode_modules},
+	{HPW_STACKS, decode_stacks},
+	{HPW_SITES, decode_sites},
+	{HPW_CODE_NAMES, decode_code_names},
+	{HPW_NAMES, decode_names},
+};
+
+bool hpw_tables_has(uint16_t type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decoders); i++)
+		if (decoders[i].type == type)
+			return true;
+	return false;
+}
+
+struct error *hpw_tables_decode(
+	struct hpw_tables *tables, uint16_t type, const struct hpw_payload *payload)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decoders); i++)
+		if (decoders[i].type == type)
+			return decoders[i].decode(tables, payload);
+	return NULL;
+}
