@@ -193,6 +193,7 @@ struct error *glibc_bins_find_other(
 		if (place_of(space, map) == PLACE_LIBC &&
 			address_space_module(space, map->start) != module)
 			error = find_in_map(space, map, false, ret);
+		*ret = *ret == known ? 0 : *ret;
 	}
 	return error;
 }

@@ -11,6 +11,9 @@
 #define PAGE_BYTES 4096u
 /* So many chunks at most that are none lead to one that is. */
 #define LEADING 2u
+/* So far into the first of them it is looked for another beginning: what others take from the break
+ * is mostly less. */
+#define WITHIN_MOST (256u << 10)
 #define UNCLEAR                                                                                    \
 	"where chunks go on behind memory that somebody else took from the program break can be "  \
 	"read in several ways: blocks may be missing, or be none"
@@ -24,7 +27,7 @@ struct walk {
 	size_t cached;   /* next of the free ones that chunks do not tell */
 	uint64_t before; /* user address of the last block */
 	uint64_t before_size;
-	uint64_t unclear; /* so many bytes of the place just found may begin elsewhere */
+	uint64_t unclear; /* the place just found, if chunks may begin elsewhere; else 0 */
 };
 
 static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
@@ -126,12 +129,13 @@ static uint64_t resume(struct walk *w, uint64_t chunk)
 	return next_where(w, chunk, is_chain);
 }
 
-/* The next chunk; 0: there is none. */
+/* The next chunk; 0: there is none. Such steps lead far: what is read in order stays at hand. */
 static uint64_t step_on(struct walk *w, uint64_t chunk)
 {
 	uint64_t head;
-	bool is_right =
-		chunk < w->area->end && read_head(w, chunk, &head) && is_head(w, chunk, head);
+	bool is_right = chunk < w->area->end && w->area->end - chunk >= CHUNK_HEADER &&
+			address_space_word(w->window->space, chunk + 8, &head) &&
+			is_head(w, chunk, head);
 	return is_right ? chunk + chunk_size(head) : 0;
 }
 
@@ -153,7 +157,7 @@ static bool is_first(struct walk *w, uint64_t chunk)
 {
 	struct glibc_piece piece = {.end = chunk};
 	uint64_t head;
-	if (!read_head(w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+	if (!address_space_word(w->window->space, chunk + 8, &head) || !(head & CHUNK_PREV_INUSE))
 		return false;
 	for (uint64_t next; piece.chunks < GLIBC_CHAIN && (next = step_on(w, piece.end));
 		piece.end = next)
@@ -178,7 +182,8 @@ static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
 /* Whether chunks may begin in one, too, and lead to where its next ones do. */
 static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 {
-	for (uint64_t at = chunk + CHUNK_MIN; at < next; at += CHUNK_ALIGN) {
+	uint64_t end = min(next, chunk + WITHIN_MOST);
+	for (uint64_t at = chunk + CHUNK_MIN; at < end; at += CHUNK_ALIGN) {
 		uint64_t head;
 		if (read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
 			joins(w, at, next))
@@ -201,7 +206,7 @@ static uint64_t resume_behind(struct walk *w, uint64_t from)
 		uint64_t next = step_on(w, chunk);
 		uint64_t page = page_within(w, chunk, next);
 		if (page || is_another_within(w, chunk, next))
-			w->unclear = next - first;
+			w->unclear = first;
 		if (page)
 			return page;
 		chunk = next;
@@ -239,10 +244,13 @@ struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint6
 	return piece;
 }
 
-static bool note_unclear(struct walk *w, struct heap_damage_vec *damage, uint64_t chunk)
+/* Once. */
+static bool note_unclear(struct walk *w, struct heap_damage_vec *damage)
 {
-	struct heap_damage unclear = {.address = chunk, .bytes = w->unclear, .what = UNCLEAR};
-	return !w->unclear || heap_damage_vec_push(damage, unclear);
+	struct heap_damage unclear = {.address = w->unclear, .what = UNCLEAR};
+	bool ok = !w->unclear || heap_damage_vec_push(damage, unclear);
+	w->unclear = 0;
+	return ok;
 }
 
 /* Where chunks go on behind a fence, past what others have there. */
@@ -278,7 +286,7 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 			piece.data = 0;
 			ok = heap_areas_add(ret, &piece);
 			chunk = resume_past(&w, piece.end, others, &next);
-			ok = ok && (!damage || note_unclear(&w, damage, chunk));
+			ok = ok && (!damage || note_unclear(&w, damage));
 			piece = *run;
 			piece.low = piece.start = chunk;
 		} else {
@@ -309,7 +317,7 @@ static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, u
 		uint64_t behind = chunk + 2ull * FENCE_BYTES;
 		*ret = behind < w->area->end ? resume_behind(w, behind) : w->area->end;
 		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
-		return note_unclear(w, w->glibc->damage, *ret);
+		return note_unclear(w, w->glibc->damage);
 	}
 	*ret = resume(w, chunk + CHUNK_ALIGN);
 	if (readable)
