@@ -114,9 +114,26 @@ bool inferred_is_close_to(
 	const struct inferring *inferring, const struct fact *fact, uint64_t usable)
 {
 	bool is_aligned = fact->align > CHUNK_ALIGN && fact->size < usable;
-	if (is_aligned && usable - fact->size <= ALIGNED_SPARE)
+	/* Where there is room for two it may be an array as well. */
+	if (is_aligned && usable - fact->size <= ALIGNED_SPARE && usable / fact->size < 2)
 		return true;
 	return inferred_is_close(inferring, fact->size, usable);
+}
+
+/* Whether a block has the size of an array of a type. Of elements that are smaller than what an
+ * alignment may leave, how many there are can't be told. */
+static bool is_close_to_array(const struct inferring *f, const struct fact *fact, uint64_t usable)
+{
+	bool is_aligned = fact->align > CHUNK_ALIGN && fact->size > ALIGNED_SPARE;
+	return (is_aligned && usable % fact->size <= ALIGNED_SPARE) ||
+	       inferred_is_close(f, usable / fact->size * fact->size, usable);
+}
+
+/* One, with what an alignment left, or two without pointers: nothing tells. */
+static bool is_one_or_two(const struct fact *fact, uint64_t usable)
+{
+	return fact->align > CHUNK_ALIGN && usable / fact->size == 2 &&
+	       usable - fact->size <= ALIGNED_SPARE && !fact->map.pointers;
 }
 
 /* Words of an array's elements, one behind the other, without those of the first `from`. What an
@@ -184,8 +201,8 @@ static enum form form_of(
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
 	/* What is behind the last one would be something else. */
-	if (!is_plain && (!inferred_is_close(f, usable / fact->size * fact->size, usable) ||
-				 !is_repeated(fact, look)))
+	if (!is_plain && (!is_close_to_array(f, fact, usable) || !is_repeated(fact, look) ||
+				 is_one_or_two(fact, usable)))
 		return FORM_NONE;
 	/* A number that is larger than a word, with room for one of them: of small ones allocators
 	 * give room for several. */

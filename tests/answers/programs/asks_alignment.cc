@@ -12,11 +12,19 @@ struct alignas(64) Line {
 	char text[100];
 };
 
+// Two of them may be one with what an alignment left, by their size.
+struct alignas(32) Pair {
+	long number;
+	Line *line;
+	long more[2];
+};
+
 struct alignas(128) Element {
 	long numbers[16];
 };
 
-static Line *lines;
+static Line *lines, *arrays[20];
+static Pair *pairs[20];
 static std::vector<Element> *elements;
 
 int main()
@@ -26,6 +34,13 @@ int main()
 		lines = new Line{i, lines, "a line"};
 		elements[i % 8].push_back(Element{});
 		free(malloc(50 * i));
+		void *left = malloc(24 * (i % 7) + 1);
+		(void)left;
+	}
+	for (int i = 0; i < 20; i++) {
+		pairs[i] = new Pair[2]{{i, lines, {1, 2}}, {i, lines->next, {3, 4}}};
+		arrays[i] = new Line[3]{{i, lines, "one"}, {i, lines, "two"}, {i, lines, "three"}};
+		free(malloc(70 * i));
 		void *left = malloc(24 * (i % 7) + 1);
 		(void)left;
 	}
