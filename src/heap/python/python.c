@@ -227,6 +227,12 @@ const struct python_type *python_type(struct python *python, uint64_t address)
 	return &python->types.data[*number - 1];
 }
 
+const struct python_type *python_type_known(const struct python *python, uint64_t address)
+{
+	const uint32_t *known = python_known_find(&python->known, address);
+	return known && *known ? &python->types.data[*known - 1] : NULL;
+}
+
 const struct python_type *python_type_of(struct python *python, uint64_t object)
 {
 	uint64_t type;

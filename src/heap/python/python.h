@@ -103,6 +103,9 @@ unsigned python_debug_words(uint64_t size, const uint8_t *bytes);
 /* The type at an address; NULL: there is none. They stay until the next question. */
 const struct python_type *python_type(struct python *python, uint64_t address);
 
+/* The same of what was asked about before. */
+const struct python_type *python_type_known(const struct python *python, uint64_t address);
+
 /* The type of an object; NULL: there is none. */
 const struct python_type *python_type_of(struct python *python, uint64_t object);
 /* What a type is derived from; 0: nothing. False: it can't be read. */

@@ -36,18 +36,11 @@ struct saying {
 static void say_head(struct heap_type *type, unsigned word, const struct python_type *of)
 {
 	/* Before Python 3.8 a count and a gap follow the links, which are no pointers. */
-	unsigned most = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
-	unsigned links = word < most ? word : most;
-	uint8_t first = (uint8_t)(word - links);
-	uint8_t end = (uint8_t)(of->collected ? word : first);
-	bool is_new = !type->starts;
 	type->starts |= 1ull << word;
-	if (is_new) {
-		type->links = first;
-		type->links_end = end;
-	} else if (type->links != first || type->links_end != end) {
-		type->links = type->links_end = 0;
-	}
+	if (!of->collected)
+		return;
+	type->listed |= 1ull << word;
+	type->links = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
 }
 
 static struct error *say_objects(struct survey *s, bool *ret_parts)

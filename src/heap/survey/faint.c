@@ -2,8 +2,10 @@
 #include "heap/faint.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "heap/inferred.h"
 #include "heap/survey/left_over.h"
 #include "heap/thread_locals.h"
@@ -18,6 +20,7 @@ struct finding {
 	unsigned stack_words;      /* that are left */
 	struct heap_layout layout; /* of the block that is asked about; its count is 0: not known */
 	const struct heap_type *type; /* of the same */
+	uint64_t links, links_end;    /* of the same: its words of Python's list of all objects */
 	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
 	const uint64_t *is_few; /* bit set of the blocks that are known; NULL: all are */
@@ -61,7 +64,35 @@ static const struct heap_type *type_of(const struct finding *f, uint32_t block)
  * nearly all objects and holds none of them. */
 static bool is_listed(const struct heap_type *type)
 {
-	return type->links < type->links_end;
+	return type->listed;
+}
+
+/* Where objects of one name begin at different words of their blocks, the block says where its own
+ * does: a pointer to its type follows the count of references. */
+static bool begins_at(
+	const struct survey *s, uint32_t block, const struct heap_type *type, unsigned word)
+{
+	uint64_t pointer;
+	if (!(type->starts & (type->starts - 1)))
+		return true;
+	const struct python_type *of = NULL;
+	if (address_space_word(s->heap.space,
+		    search_block_address(s->search, block) + 8ull * (word + 1), &pointer))
+		of = python_type_known(&s->heap.python, pointer);
+	return of && of->collected && !strcmp(of->name, type->name);
+}
+
+static void find_links(struct finding *f, uint32_t block)
+{
+	f->links = f->links_end = 0;
+	for (uint64_t left = f->type->listed; left; left &= left - 1) {
+		unsigned word = (unsigned)__builtin_ctzll(left);
+		if (!begins_at(f->survey, block, f->type, word))
+			continue;
+		f->links = word - min(word, (unsigned)f->type->links);
+		f->links_end = word;
+		return;
+	}
 }
 
 static bool knows(void *context, uint32_t block)
@@ -71,6 +102,7 @@ static bool knows(void *context, uint32_t block)
 	if (!is_known)
 		f->layout.count = 0;
 	f->type = type_of(f, block);
+	find_links(f, block);
 	return is_listed(f->type) || is_known;
 }
 
@@ -84,7 +116,7 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
 	if (part && (offset < part->begin || offset >= part->end))
 		return FAINT_LEFT;
-	if (offset / 8 >= f->type->links && offset / 8 < f->type->links_end)
+	if (offset / 8 >= f->links && offset / 8 < f->links_end)
 		return FAINT_LEFT;
 	if (!layout->count || offset < layout->header ||
 		(offset - layout->header) / layout->size >= layout->count)

@@ -54,9 +54,10 @@ struct heap_type {
 			  * not know */
 	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */
 	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
-	/* Python's: words [links, links_end) of its blocks are where the garbage collector's list
-	 * goes through them, if these are the same in all; else none. */
-	uint8_t links, links_end;
+	/* Python's. Bit i: objects that begin at word i of its blocks are in the garbage
+	 * collector's list, whose links are the words before them: so many. */
+	uint64_t listed;
+	uint8_t links;
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)
 
