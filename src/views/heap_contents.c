@@ -52,7 +52,8 @@ static void add_at(
 		.elements = min(v->elements, (size_t)INNER_ELEMENTS),
 		.most = v->most,
 		.is_short = true,
-		.depth = depth};
+		.depth = depth,
+		.parts = v->parts};
 	inner.len = address_space_read(v->survey->heap.space, address, bytes, wanted);
 	if (inner.len < wanted)
 		text_add_char(text, '?');
@@ -182,9 +183,11 @@ static void add_one(struct heap_values *v, const struct contents *c, struct text
 		return;
 	text_add(text, c->is_type_told ? " " : "");
 	/* What is there is a part of it, which is no further step inside, unless it lies elsewhere.
-	 */
-	bool is_part = v->depth && strcmp(c->what, "any") != 0;
+	 * Damaged debug information may have parts without end. */
+	bool is_part = v->depth && v->parts < TYPES_DEPTH_MAX && strcmp(c->what, "any") != 0;
+	v->parts += is_part;
 	add_at(v, c->type, c->address, v->depth + !is_part, text);
+	v->parts -= is_part;
 }
 
 void heap_contents_add(struct heap_values *v, const struct contents *c, struct text *text)

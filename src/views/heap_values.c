@@ -294,6 +294,19 @@ void heap_values_add_text(
 		text_printf(text, " (%" PRIu64 " bytes)", len);
 }
 
+/* A character of UTF-16 that is two units: returns 1. */
+static size_t join_surrogates(const uint8_t *at, uint32_t unit, size_t left, uint32_t *character)
+{
+	uint16_t next;
+	if (unit != sizeof(next) || left < 2 || *character >> 10 != 0xd800 >> 10)
+		return 0;
+	memcpy(&next, at + unit, sizeof(next));
+	if (next >> 10 != 0xdc00 >> 10)
+		return 0;
+	*character = 0x10000 + ((*character & 0x3ff) << 10 | (next & 0x3ff));
+	return 1;
+}
+
 void heap_values_add_wide_text(struct heap_values *values, uint64_t address, uint64_t len,
 	uint32_t unit, struct text *text)
 {
@@ -308,6 +321,7 @@ void heap_values_add_wide_text(struct heap_values *values, uint64_t address, uin
 	for (size_t i = 0; i < shown; i++) {
 		uint32_t character = 0;
 		memcpy(&character, bytes + i * unit, unit);
+		i += join_surrogates(bytes + i * unit, unit, shown - i, &character);
 		if (character < 0x80)
 			add_character((unsigned char)character, text);
 		else

@@ -16,6 +16,7 @@ struct heap_values {
 	bool is_short;    /* a cell of a table: pointers without what they point to */
 	bool raw;         /* containers are their members */
 	unsigned depth;   /* it is inside of so many containers: then structures are values, too */
+	unsigned parts;   /* … and so many parts of these that are no step inside */
 	size_t most;      /* bytes of text, about, that the elements of a container may take */
 	uint64_t address; /* of the bytes; 0: they are nowhere */
 	struct error *error;

@@ -16,7 +16,7 @@ LONG = "x" * 60
 BITS = "".join("1" if i % 3 == 0 else "0" for i in range(70))
 WANTED = {
     "text": '"short"', "long_text": f'"{LONG}"… (203 bytes)', "no_text": '""', "view": '"hor"',
-    "wide": f'"{"w" * 60}"… (70 characters)', "short_wide": '"\\u20ac1"', "no_wide": '""', "of_16": '"a text of 16 bits each"',
+    "wide": f'"{"w" * 60}"… (70 characters)', "short_wide": '"\\u20ac1"', "no_wide": '""', "of_16": '"16 bits each, \\U0001f600 32"',
     "of_32": '"32 \\U0001f600"',
     "ids": f"[20]{{{', '.join(str(i * i) for i in range(20))}}}", "no_ids": "[0]{}",
     "names": '[2]{"one", "a name that is longer than fifteen"}', "rows": "[3]{[2]{1, 2}, [0]{}, [1]{3}}",

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	held->view = std::string_view(held->text).substr(1, 3);
 	held->wide = std::wstring(70, L'w');
 	held->short_wide = L"\u20ac1";
-	held->of_16 = u"a text of 16 bits each";
+	held->of_16 = u"16 bits each, \U0001f600 32";
 	held->of_32 = U"32 \U0001f600";
 	for (int i = 0; i < 20; i++) {
 		held->ids.push_back(i * i);
