@@ -417,8 +417,8 @@ static struct error *knows_files(
 	return NULL;
 }
 
-/* "Functions of app have", or how many if others have files: "2 functions of app, parse first,
- * have". */
+/* "Functions of app have", or how many if others have files: "2 functions of app, such as
+ * parse, have". */
 static struct error *add_fileless_functions(const struct match *match, const bool *fileless,
 	const struct identity *first, bool *ret_one, struct text *ret)
 {

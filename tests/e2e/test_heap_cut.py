@@ -71,7 +71,8 @@ def each_document(folder):
     cut.write_bytes(data[:max(offset for _, _, offset, in_file, _ in segments(data) if in_file)])
     block = ask("core", "--json", cut, "blocks", "--used", "--limit", "1")["blocks"][0]["address"]
     for verb in ((), ("types",), ("blocks",), ("alone",), ("dominators",), ("fragmentation",), ("maps",), ("threads",),
-                 ("strings",), ("hexdump", block), ("why", block), ("block", block), ("find", block)):
+                 ("strings",), ("hexdump", block), ("why", block), ("block", block), ("find", block), ("show", "node"),
+                 ("follow", "node.next"), ("type", "node"), ("refs", block)):
         for path, partial in ((cut, True), (core, False)):
             said = ask("core", "--json", path, *verb)
             hw.need("partial" in said, f"{verb} has no partial")
