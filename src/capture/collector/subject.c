@@ -103,6 +103,14 @@ static bool may_know_exit(pid_t pid)
 	return may;
 }
 
+/* Whether a process has, by its /proc/PID/stat: it waits for its parent to ask (Z), or that has
+ * just asked (X). */
+static bool has_ended(const char *stat)
+{
+	const char *state = strrchr(stat, ')');
+	return state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+}
+
 /* The last field of /proc/PID/stat (proc(5): exit_code), as waitpid(2) gives it. The kernel shows 0
  * to those who may not see it. */
 static bool exit_code_read(pid_t pid, int *ret)
@@ -114,8 +122,8 @@ static bool exit_code_read(pid_t pid, int *ret)
 		error_destroy(error);
 		return false;
 	}
-	const char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
-	bool known = state && !strncmp(state, ") Z", 3) && last > state && may_know_exit(pid);
+	const char *last = strrchr(text, ' ');
+	bool known = has_ended(text) && last > strrchr(text, ')') && may_know_exit(pid);
 	if (known)
 		*ret = atoi(last);
 	free(text);
@@ -151,11 +159,13 @@ bool subject_ending_is_to_come(const struct subject *subject)
 		return false; /* an older kernel */
 	struct error *error = process_read(subject->pid, "stat", 4096, &text, &bytes);
 	if (error) {
+		/* Since then the parent may have asked: the kernel notes the code before it takes
+		 * the process away. */
+		int status;
 		error_destroy(error);
-		return info.mask & INFO_EXIT;
+		return exit_code_ask(subject->pidfd, &status);
 	}
-	const char *state = strrchr(text, ')');
-	bool waits = state && !strncmp(state, ") Z", 3);
+	bool waits = has_ended(text);
 	free(text);
 	return waits;
 }
@@ -164,7 +174,8 @@ enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_v
 {
 	int status;
 	*ret_value = 0;
-	/* The parent may ask while we do: then the second time helps. */
+	/* The parent may ask while we do: then the second time helps, or a later one
+	 * (subject_ending_is_to_come()). */
 	if (!exit_code_ask(subject->pidfd, &status) && !exit_code_read(subject->pid, &status) &&
 		!exit_code_ask(subject->pidfd, &status))
 		return HPW_EXIT_UNKNOWN;
