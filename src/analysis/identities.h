@@ -47,7 +47,7 @@ static inline bool identity_build_equal(struct identity_build a, struct identity
 	return a.path == b.path && a.file == b.file && a.side == b.side;
 }
 
-/* That a build of a module has a name. */
+/* A name that a build of a module has. */
 struct identity_origin {
 	uint32_t name;
 	struct identity_build build;

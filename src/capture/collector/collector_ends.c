@@ -165,8 +165,8 @@ void collector_on_end(struct collector *c, struct subject *s)
 	collector_drop(c, s);
 }
 
-/* Those that ended before root did are to be told with it. False: how one of them ended is still to
- * come. */
+/* Concludes the processes that ended before the root, so that its recording can have their rows.
+ * False: how one of them ended is not known yet. */
 static bool end_others(struct collector *c)
 {
 	bool all = true;

@@ -131,7 +131,7 @@ static uint64_t heap_bytes(const struct glibc *glibc)
 	return sizes[0];
 }
 
-/* Says that a second libc (dlmopen) has got memory, if one has: its blocks are not told. */
+/* Notes as damage that a second libc (dlmopen) has memory, if one has: its blocks are not read. */
 static struct error *note_other(struct glibc *glibc, uint64_t known)
 {
 	uint64_t bins, top;

@@ -9,9 +9,9 @@
  * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
 #define PAGE_BYTES 4096u
-/* So many chunks at most that are none lead to one that is. */
+/* At most so many false chunks are taken to stand before a real one. */
 #define LEADING 2u
-/* So far into the first of them it is looked for another beginning: what others take from the break
+/* Bytes of a false chunk that are searched for another beginning: what others take from the break
  * is mostly less. */
 #define WITHIN_MOST (256u << 10)
 #define UNCLEAR                                                                                    \
@@ -244,7 +244,7 @@ struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint6
 	return piece;
 }
 
-/* Once. */
+/* Notes as damage, once, that the place just found may not be where chunks begin. */
 static bool note_unclear(struct walk *w, struct heap_damage_vec *damage)
 {
 	struct heap_damage unclear = {.address = w->unclear, .what = UNCLEAR};
