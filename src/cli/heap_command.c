@@ -116,6 +116,14 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 		return true;
 	case HEAP_OPT_JSON:
 		session->json = true;
+		session->json_before = options->argument != NULL;
+		if (!options->argument || !strcmp(options->argument, "1"))
+			return true;
+		options_wrong(options->command, "invalid version of JSON '%s': expected 1",
+			options->argument);
+		return false;
+	case HEAP_OPT_CSV:
+		session->csv = true;
 		return true;
 	case HEAP_OPT_RECORDING:
 		session->no_recording = !strcmp(options->argument, "none");
@@ -156,8 +164,8 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 static bool is_of_reading(int id)
 {
 	return (id < HEAP_WISH_TYPE || id >= HEAP_WISH_END) && id != HEAP_OPT_AS &&
-	       id != HEAP_OPT_JSON && id != HEAP_OPT_LIMIT && id != VIEW_OPT_NO_PAGER &&
-	       id != VIEW_OPT_COLOUR;
+	       id != HEAP_OPT_JSON && id != HEAP_OPT_CSV && id != HEAP_OPT_LIMIT &&
+	       id != VIEW_OPT_NO_PAGER && id != VIEW_OPT_COLOUR;
 }
 
 int heap_command_line(struct heap_session *session, char **words, size_t count)

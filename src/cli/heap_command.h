@@ -10,6 +10,7 @@
 enum heap_option {
 	HEAP_OPT_EXE = 256,
 	HEAP_OPT_JSON,
+	HEAP_OPT_CSV,
 	HEAP_OPT_LIMIT,
 	HEAP_OPT_POINTERS,
 	HEAP_OPT_RECORDING,
@@ -19,7 +20,9 @@ enum heap_option {
 };
 
 #define HEAP_SPECS                                                                                 \
-	{HEAP_OPT_JSON, "json", NULL, "write JSON; without a verb all of it (heapwise.heap/1)"},   \
+	{HEAP_OPT_JSON, "json", "[=1]",                                                            \
+		"write JSON (docs/schema); =1: under the schema's name of the last release"},      \
+		{HEAP_OPT_CSV, "csv", NULL, "write the verb's table as CSV"},                      \
 		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
 		{HEAP_OPT_POINTERS, "pointers", "RULE",                                            \
 			"which words hold blocks: aligned (multiples of 8), tagged (marks in the " \

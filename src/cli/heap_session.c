@@ -382,7 +382,11 @@ struct heap_page heap_session_page(struct heap_session *session)
 		.pause_ns = session->pause_ns,
 		.maps_before = &session->maps_before,
 		.usage = session->usage,
+		.space = &session->space,
+		.names = &session->names,
 		.json = session->json,
+		.json_before = session->json_before,
+		.csv = session->csv,
 		.colour = session->colour,
 		.limit = session->limit,
 		.chosen = &session->wishes.chosen,
@@ -393,7 +397,7 @@ struct heap_page heap_session_page(struct heap_session *session)
 
 struct sink heap_session_sink(const struct heap_session *session, struct output *output)
 {
-	return output_sink_paged(output, !session->no_pager && !session->json);
+	return output_sink_paged(output, !session->no_pager && !session->json && !session->csv);
 }
 
 int heap_session_shown(struct output *output, struct error *error)

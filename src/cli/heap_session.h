@@ -30,7 +30,8 @@ struct heap_session {
 	const char *as;             /* --as; NULL: none */
 	struct heap_wishes wishes;  /* of the verb */
 	struct symbol_options symbols;
-	bool json, colour, no_pager, no_inference;
+	bool json, csv, colour, no_pager, no_inference;
+	bool json_before;             /* --json=1 */
 	enum colour_when colour_when; /* --color of the command line */
 	size_t limit;
 	enum pointer_rule pointers;

@@ -15,30 +15,33 @@
 #include "heap/unread.h"
 #include "heap/where.h"
 #include "sources/heap_model.h"
+#include "views/heap_answers.h"
 #include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
-/* A view of the judged heap, or of memory as it is. */
-static int show_any(struct heap_session *session,
-	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
+/* A heap that is read, with what was chosen of it. */
+static struct error *prepare(struct heap_session *session)
 {
 	struct error *error = heap_session_judge(session);
-	if (!error)
-		error = heap_wishes_choose(session);
+	return error ? error : heap_wishes_choose(session);
+}
+
+/* An answer about the judged heap, or memory as it is. */
+static int show_any(struct heap_session *session, heap_answer_fn *ask)
+{
+	struct error *error = prepare(session);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, write(&page, &sink));
+	return heap_session_shown(&output, heap_answer_write(&page, ask, &sink));
 }
 
-/* A view of blocks: what is empty since nothing could be read fails. */
-static int show(struct heap_session *session,
-	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
+/* What is empty since nothing could be read fails. */
+static int check_found(struct heap_session *session, int status)
 {
-	int status = show_any(session, write);
 	const struct address_space *space = session->survey.heap.space;
 	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
 	bool is_unread = is_cut ? !session->survey.heap.areas.len
@@ -53,16 +56,23 @@ static int show(struct heap_session *session,
 		session->core ? session->core : session->name));
 }
 
+/* An answer about blocks. */
+static int show(struct heap_session *session, heap_answer_fn *ask)
+{
+	int status = show_any(session, ask);
+	return status ? status : check_found(session, status);
+}
+
 static int run_summary(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_summary_write);
+	return show(session, heap_summary_answer);
 }
 
 static int run_types(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_types_write);
+	return show(session, heap_types_answer);
 }
 
 /* Bits of enum leak_kind, of those of enum search_kind. */
@@ -120,13 +130,22 @@ static int show_leaks_of(struct heap_session *session)
 static int run_leaks(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return session->wishes.type ? show_leaks_of(session) : show(session, write_leaks);
+	if (session->wishes.type)
+		return show_leaks_of(session);
+	struct error *error = prepare(session);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	int status = heap_session_shown(&output, write_leaks(&page, &sink));
+	return status ? status : check_found(session, status);
 }
 
 static int run_blocks(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_blocks_write);
+	return show(session, heap_blocks_answer);
 }
 
 /* A view of one address. */
@@ -258,34 +277,34 @@ static int run_why(struct heap_session *session, int count, char **words)
 static int run_alone(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_alone_write);
+	return show(session, heap_alone_answer);
 }
 
 static int run_fragmentation(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_fragments_write);
+	return show(session, heap_fragments_answer);
 }
 
 static int run_dominators(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_dominators_write);
+	return show(session, heap_dominators_answer);
 }
 
 static int run_maps(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show_any(session, heap_maps_write);
+	return show_any(session, heap_maps_answer);
 }
 
 static int run_threads(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
+	struct heap_page page = heap_session_page(session);
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output,
-		heap_threads_write(&session->space, &session->names, session->json, &sink));
+	return heap_session_shown(&output, heap_answer_write(&page, heap_threads_answer, &sink));
 }
 
 #define BLOCK_HELP                                                                                 \

@@ -20,7 +20,7 @@ void heap_wishes_init(struct heap_wishes *wishes)
 
 void heap_wishes_deinit(struct heap_wishes *wishes)
 {
-	rows_words_deinit(&wishes->rows.where);
+	table_words_deinit(&wishes->rows.where);
 	heap_chosen_deinit(&wishes->chosen);
 }
 
@@ -68,7 +68,7 @@ bool heap_wishes_take(
 	switch (id) {
 	case HEAP_WISH_WHERE:
 		/* Without memory it is wrong, too. */
-		return rows_words_push(&wishes->rows.where, options->argument);
+		return table_words_push(&wishes->rows.where, options->argument);
 	case HEAP_WISH_COUNT:
 		wishes->rows.count_only = true;
 		return true;
@@ -231,7 +231,7 @@ struct error *heap_wishes_choose(struct heap_session *session)
 	heap_chosen_deinit(chosen);
 	choose_states(wishes, chosen);
 	if (wishes->size) {
-		if (!heap_rows_range(wishes->size, &chosen->least, &chosen->most))
+		if (!table_select_range(wishes->size, &chosen->least, &chosen->most))
 			return error_create(ERROR_USAGE,
 				"--size wants 24, 1k.., ..64k or 1m..2m, not '%s'", wishes->size);
 		chosen->is_asked = true;

@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 #include "heap/chosen.h"
-#include "views/heap_rows.h"
+#include "table/select.h"
 
 enum heap_wish {
 	HEAP_WISH_TYPE = 300,
@@ -81,7 +81,7 @@ enum heap_wish {
 struct heap_wishes {
 	unsigned given; /* HEAP_WISH_BIT() of each */
 	const char *type, *size, *leak, *referenced_by, *references, *containing;
-	struct rows_asked rows;
+	struct table_asked rows;
 	unsigned width; /* 0: not given */
 	enum heap_wish_in { HEAP_IN_ALL, HEAP_IN_USED, HEAP_IN_FREE } in;
 	struct heap_chosen chosen; /* what heap_wishes_choose() has made of it */

@@ -45,7 +45,4 @@ bool heap_chosen_takes(const struct heap_chosen *chosen, const struct survey *su
 bool heap_chosen_takes_used(
 	const struct heap_chosen *chosen, const struct survey *survey, uint32_t number);
 
-/* Whether a text is what a pattern says. */
-bool heap_chosen_fits(const char *pattern, const char *text);
-
 #endif

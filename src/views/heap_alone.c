@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `alone`: blocks that neither hold pointers nor are pointed at, their contents and neighbours. */
 #include "heap/alone.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "views/heap_notes.h"
-#include "views/heap_view.h"
-#include "views/json_parts.h"
+#include "views/heap_answers.h"
+#include "views/heap_parts.h"
 
 #define TEXT_ROWS 40u
 #define CONTENT_BYTES 32u
@@ -26,6 +25,34 @@ static size_t read_content(
 		ret, size < CONTENT_BYTES ? (size_t)size : CONTENT_BYTES);
 }
 
+struct alone_rows {
+	const struct survey *survey;
+	const uint32_t *blocks;
+};
+
+/* A neighbour, as a record: `context` is the rows, `row` the block. */
+static const struct column neighbour_columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the block"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
+
+static void block_cell(
+	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+{
+	ret->number = column ? search_block_size(survey->search, block)
+			     : search_block_address(survey->search, block);
+	ret->text = type_name(survey, block);
+}
+
+static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct alone_rows *rows = context;
+	block_cell(rows->survey, (uint32_t)row, column, ret);
+}
+
+static const struct table_type neighbour_type = {
+	.columns = neighbour_columns, .cell = neighbour_cell};
+
 static void text_neighbour(
 	const struct survey *survey, const char *where, uint32_t block, struct text *out)
 {
@@ -35,8 +62,11 @@ static void text_neighbour(
 	text_add_char(out, '\n');
 }
 
-static void text_block(const struct survey *survey, uint32_t block, struct text *out)
+static void row_text(const void *context, size_t row, struct text *out)
 {
+	const struct alone_rows *rows = context;
+	const struct survey *survey = rows->survey;
+	uint32_t block = rows->blocks[row];
 	uint8_t content[CONTENT_BYTES];
 	size_t len = read_content(survey, block, content);
 	text_printf(out, "0x%012" PRIx64 " %12" PRIu64 "   |",
@@ -52,83 +82,69 @@ static void text_block(const struct survey *survey, uint32_t block, struct text 
 		text_neighbour(survey, "before ", block + 1, out);
 }
 
-static struct error *write_text(
-	const struct heap_page *page, const struct heap_alone *alone, const struct sink *sink)
-{
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	size_t limit = page->rows->count_only              ? 0
-		       : page->limit == VIEW_DEFAULT_LIMIT ? TEXT_ROWS
-							   : page->limit;
-	text_add_count(&out, alone->blocks.len);
-	text_add(&out, alone->blocks.len == 1 ? " block, " : " blocks, ");
-	text_add_bytes(&out, alone->bytes);
-	text_add(&out, ": without pointers, and nothing points at them\n");
-	if (alone->blocks.len && limit)
-		text_add(&out, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");
-	for (size_t i = 0; i < alone->blocks.len && i < limit; i++)
-		text_block(page->survey, alone->blocks.data[i], &out);
-	if (alone->blocks.len > limit && limit)
-		text_printf(&out, "… and %zu more (--limit)\n", alone->blocks.len - limit);
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
-}
+enum { ALONE_ADDRESS, ALONE_SIZE, ALONE_TYPE, ALONE_BYTES, ALONE_BEHIND, ALONE_BEFORE };
+static const struct column alone_columns[] = {{"address", COLUMN_ADDRESS, .says = "of the block"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	{"type", COLUMN_TEXT, .says = "of the block"},
+	{"bytes", COLUMN_TEXT, .says = "the first 32, in hexadecimal"},
+	{"behind", COLUMN_RECORD, .says = "the block in use that lies before it in memory, or null",
+		.nested = &neighbour_type},
+	{"before", COLUMN_RECORD, .says = "the block in use that lies after it, or null",
+		.nested = &neighbour_type},
+	COLUMNS_END};
 
-static void put_neighbour(
-	struct json *json, const struct survey *survey, const char *key, uint32_t block)
-{
-	json_key(json, key);
-	if (block >= search_block_count(survey->search)) {
-		json_null(json);
-		return;
-	}
-	json_object_begin(json);
-	json_put_hexadecimal(json, "address", search_block_address(survey->search, block), true);
-	json_put_u64(json, "size", search_block_size(survey->search, block));
-	json_put_string(json, "type", type_name(survey, block));
-	json_object_end(json);
-}
-
-static void put_block(struct json *json, const struct survey *survey, uint32_t block)
+static void add_content(const struct survey *survey, uint32_t block, struct text *out)
 {
 	uint8_t content[CONTENT_BYTES];
-	char hex[2 * CONTENT_BYTES + 1];
 	size_t len = read_content(survey, block, content);
 	for (size_t i = 0; i < len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", content[i]);
-	hex[2 * len] = 0;
-	json_object_begin(json);
-	json_put_hexadecimal(json, "address", search_block_address(survey->search, block), true);
-	json_put_u64(json, "size", search_block_size(survey->search, block));
-	json_put_string(json, "type", type_name(survey, block));
-	json_put_string(json, "bytes", hex);
-	put_neighbour(json, survey, "behind", block - 1);
-	put_neighbour(json, survey, "before", block + 1);
-	json_object_end(json);
+		text_printf(out, "%02x", content[i]);
 }
 
-static void write_json(
-	const struct heap_page *page, const struct heap_alone *alone, const struct sink *sink)
+static void alone_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	struct json json;
-	size_t limit = page->rows->count_only              ? 0
-		       : page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT
-							   : page->limit;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, page->survey);
-	json_put_u64(&json, "blocks", alone->blocks.len);
-	json_put_u64(&json, "bytes", alone->bytes);
-	json_key(&json, "alone");
-	json_array_begin(&json);
-	for (size_t i = 0; i < alone->blocks.len && i < limit && !json.failed; i++)
-		put_block(&json, page->survey, alone->blocks.data[i]);
-	json_array_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
+	const struct alone_rows *rows = context;
+	uint32_t block = rows->blocks[row];
+	uint32_t beside = column == ALONE_BEHIND ? block - 1 : block + 1;
+	if (column < ALONE_BYTES) {
+		block_cell(rows->survey, block, column, ret);
+	} else if (column == ALONE_BYTES) {
+		add_content(rows->survey, block, &ret->built);
+		cell_take_built(ret);
+	} else if (beside >= search_block_count(rows->survey->search)) {
+		ret->state = CELL_UNKNOWN;
+	} else {
+		ret->row = beside;
+		ret->nested = (struct table){&neighbour_type, context, 1, .limit = 1};
+	}
 }
+
+static const struct table_type alone_type = {.name = "alone",
+	.says = "a row a block",
+	.columns = alone_columns,
+	.cell = alone_cell,
+	.row_text = row_text,
+	.one = "block",
+	.many = "blocks"};
+
+static void sums_text(const void *context, size_t row, struct text *out)
+{
+	const struct heap_matched *sums = context;
+	(void)row;
+	text_add_counted(out, sums->blocks, "block", "blocks");
+	text_add(out, ", ");
+	text_add_bytes(out, sums->bytes);
+	text_add(out, ": without pointers, and nothing points at them\n");
+}
+
+static const struct table_type sum_type = {.columns = heap_matched_columns, .row_text = sums_text};
+
+const struct answer_type heap_alone_type = {.schema = "heapwise.heap-alone/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE alone",
+	.says = "blocks in use without pointers that nothing points at",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &alone_type, NULL},
+	.main = &alone_type};
 
 /* Leaves those that are wanted. */
 static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
@@ -145,15 +161,24 @@ static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
 	alone->blocks.len = kept;
 }
 
-struct error *heap_alone_write(const struct heap_page *page, const struct sink *sink)
+struct error *heap_alone_answer(const struct heap_page *page, struct answer *answer)
 {
 	_cleanup_(heap_alone_deinit) struct heap_alone alone;
 	struct error *error = heap_alone_find(page->survey, &alone);
-	if (!error)
-		keep_chosen(page, &alone);
-	if (!error && page->json)
-		write_json(page, &alone, sink);
-	else if (!error)
-		error = write_text(page, &alone, sink);
-	return error;
+	if (error)
+		return error;
+	keep_chosen(page, &alone);
+	const struct alone_rows rows = {page->survey, alone.blocks.data};
+	const struct heap_matched sums = {alone.blocks.len, alone.bytes};
+	const struct table record = {&sum_type, &sums, 1, .limit = 1};
+	const struct table blocks = {&alone_type, &rows, alone.blocks.len,
+		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_alone_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &record);
+	if (prose && blocks.count && blocks.limit)
+		text_add(prose, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");
+	answer_table(answer, &blocks);
+	return answer_end(answer);
 }

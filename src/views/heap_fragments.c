@@ -1,174 +1,107 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `fragmentation`: free memory of each arena, and what keeps pages of it from being given back. */
 #include "heap/fragments.h"
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "views/heap_notes.h"
-#include "views/heap_view.h"
-#include "views/json_parts.h"
+#include "views/heap_answers.h"
+#include "views/heap_parts.h"
 
 #define TEXT_ROWS 20u
 
-enum {
-	COLUMN_ALLOCATOR,
-	COLUMN_ARENA,
-	COLUMN_BYTES,
-	COLUMN_USED,
-	COLUMN_FREE,
-	COLUMN_SPARE,
-	COLUMN_PAGES,
-	COLUMN_FREE_PAGES,
-	COLUMN_PINNED_PAGES,
-	COLUMN_PINNED_BYTES
-};
-static const struct rows_column columns[] = {{"allocator", ROWS_TEXT}, {"arena", ROWS_PLACE},
-	{"bytes", ROWS_AMOUNT}, {"used", ROWS_AMOUNT}, {"free", ROWS_AMOUNT},
-	{"spare", ROWS_AMOUNT}, {"pages", ROWS_AMOUNT}, {"free_pages", ROWS_AMOUNT},
-	{"pinned_pages", ROWS_AMOUNT}, {"pinned_bytes", ROWS_AMOUNT}, {NULL, ROWS_TEXT}};
+static const struct column arena_columns[] = {
+	{"allocator", COLUMN_TEXT, .says = "whose arena it is", .title = "ALLOCATOR", .width = -9},
+	{"arena", COLUMN_INTEGER, .says = "its number", .ascending = true, .title = "ARENA",
+		.gap = 1, .width = 5, .plain = true, COLUMN_OF(fragment_arena, arena)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "all of it", .title = "BYTES", .width = 10,
+		COLUMN_OF(fragment_arena, bytes)},
+	{"used_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in blocks in use", .key = "used",
+		.title = "USED", .width = 10, COLUMN_OF(fragment_arena, used)},
+	{"free_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in free blocks", .key = "free",
+		.title = "FREE", .width = 10, COLUMN_OF(fragment_arena, free)},
+	{"spare_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "after the last block", .key = "spare",
+		.title = "SPARE", .width = 10, COLUMN_OF(fragment_arena, spare)},
+	{"pages", COLUMN_INTEGER, UNIT_COUNT, .says = "pages that blocks lie in", .title = "PAGES",
+		.gap = 1, .width = 9, .plain = true, COLUMN_OF(fragment_arena, pages)},
+	{"free_pages", COLUMN_INTEGER, UNIT_COUNT, .says = "of these without a block in use",
+		.title = "FREE", .gap = 1, .width = 9, .plain = true,
+		COLUMN_OF(fragment_arena, free_pages)},
+	{"pinned_pages", COLUMN_INTEGER, UNIT_COUNT, .says = "used to less than a quarter",
+		.title = "PINNED", .gap = 1, .width = 9, .plain = true,
+		COLUMN_OF(fragment_arena, pinned_pages)},
+	{"pinned_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "free in these", .title = "BY BYTES",
+		.width = 10, COLUMN_OF(fragment_arena, pinned_bytes)},
+	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct rows_cell *ret)
+static void arena_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct fragment_arena *arena = &((const struct fragments *)context)->arenas.data[row];
-	const uint64_t numbers[] = {[COLUMN_ARENA] = arena->arena,
-		[COLUMN_BYTES] = arena->bytes,
-		[COLUMN_USED] = arena->used,
-		[COLUMN_FREE] = arena->free,
-		[COLUMN_SPARE] = arena->spare,
-		[COLUMN_PAGES] = arena->pages,
-		[COLUMN_FREE_PAGES] = arena->free_pages,
-		[COLUMN_PINNED_PAGES] = arena->pinned_pages,
-		[COLUMN_PINNED_BYTES] = arena->pinned_bytes};
-	if (column == COLUMN_ALLOCATOR)
+	const struct fragment_arena *arena = &((const struct fragment_arena *)context)[row];
+	if (column == 0)
 		ret->text = heap_maker_name(arena->maker);
 	else
-		ret->number = numbers[column];
+		table_member(&arena_columns[column], arena, ret);
 }
 
-/* The arenas that are shown, in their order. */
-struct arenas {
-	size_t *order;
-	size_t count;
+static const struct table_type arena_type = {
+	.name = "arenas", .says = "a row an arena", .columns = arena_columns, .cell = arena_cell};
+
+struct pin_rows {
+	const struct survey *survey;
+	const struct fragment_pin *pins;
 };
 
-static void add_cell(struct text *out, uint64_t bytes)
+static const struct column pin_columns[] = {
+	{"free_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "free in pages that they pin",
+		.title = "FREE", .width = 10},
+	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", .title = "BLOCKS", .gap = 2,
+		.width = 10, .plain = true},
+	{"type", COLUMN_TEXT, .says = "of which type", .title = "TYPE", .gap = 2}, COLUMNS_END};
+
+static void pin_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	_cleanup_(text_deinit) struct text cell;
-	text_init(&cell);
-	text_add_bytes(&cell, bytes);
-	text_printf(out, "%10s", cell.data ? cell.data : "");
+	const struct pin_rows *rows = context;
+	const struct fragment_pin *pin = &rows->pins[row];
+	ret->number = column ? pin->blocks : (uint64_t)pin->bytes;
+	ret->text = rows->survey->types.types.data[pin->type].name;
 }
 
-static void text_arena(const struct fragment_arena *arena, struct text *out)
-{
-	text_printf(out, "%-9s %5u", heap_maker_name(arena->maker), arena->arena);
-	add_cell(out, arena->bytes);
-	add_cell(out, arena->used);
-	add_cell(out, arena->free);
-	add_cell(out, arena->spare);
-	text_printf(out, " %9llu %9llu", (unsigned long long)arena->pages,
-		(unsigned long long)arena->free_pages);
-	text_printf(out, " %9llu", (unsigned long long)arena->pinned_pages);
-	add_cell(out, arena->pinned_bytes);
-	text_add_char(out, '\n');
-}
+static const struct table_type pin_type = {.name = "pins",
+	.says = "blocks in use that pin pages, by type",
+	.title = "What pins pages that are used to less than a quarter",
+	.columns = pin_columns,
+	.cell = pin_cell};
 
-static struct error *write_text(const struct heap_page *page, const struct fragments *fragments,
-	const struct arenas *arenas, const struct sink *sink)
-{
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? TEXT_ROWS : page->limit;
-	bool choosy = heap_page_is_choosy(page);
-	if (page->rows->count_only)
-		limit = 0;
-	else
-		text_add(&out,
-			"ALLOCATOR ARENA     BYTES      USED      FREE     SPARE     PAGES      "
-			"FREE    PINNED   BY BYTES\n");
-	for (size_t i = 0; i < arenas->count && i < limit; i++)
-		text_arena(&fragments->arenas.data[arenas->order[i]], &out);
-	if (choosy)
-		heap_matched_rows_text(&out, arenas->count);
-	if (fragments->pins.len && !choosy)
-		text_add(&out, "\nWhat pins pages that are used to less than a quarter\n"
-			       "      FREE      BLOCKS  TYPE\n");
-	for (size_t i = 0; i < fragments->pins.len && i < limit && !choosy; i++) {
-		const struct fragment_pin *pin = &fragments->pins.data[i];
-		add_cell(&out, (uint64_t)pin->bytes);
-		text_printf(&out, "  %10llu  ", (unsigned long long)pin->blocks);
-		text_add_shown(&out, page->survey->types.types.data[pin->type].name, 200);
-		text_add_char(&out, '\n');
-	}
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
-}
+const struct answer_type heap_fragments_type = {.schema = "heapwise.heap-fragmentation/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE fragmentation",
+	.says = "free memory of each arena, and what pins its pages",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &arena_type,
+		&heap_matched_rows_type, &pin_type, NULL},
+	.main = &arena_type};
 
-static void put_arena(struct json *json, const struct fragment_arena *arena)
-{
-	json_object_begin(json);
-	json_put_string(json, "allocator", heap_maker_name(arena->maker));
-	json_put_u64(json, "arena", arena->arena);
-	json_put_u64(json, "bytes", arena->bytes);
-	json_put_u64(json, "used_bytes", arena->used);
-	json_put_u64(json, "free_bytes", arena->free);
-	json_put_u64(json, "spare_bytes", arena->spare);
-	json_put_u64(json, "pages", arena->pages);
-	json_put_u64(json, "free_pages", arena->free_pages);
-	json_put_u64(json, "pinned_pages", arena->pinned_pages);
-	json_put_u64(json, "pinned_bytes", arena->pinned_bytes);
-	json_object_end(json);
-}
-
-static void write_json(const struct heap_page *page, const struct fragments *fragments,
-	const struct arenas *arenas, const struct sink *sink)
-{
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, page->survey);
-	if (heap_page_is_choosy(page))
-		heap_matched_rows_put(&json, arenas->count);
-	json_key(&json, "arenas");
-	json_array_begin(&json);
-	for (size_t i = 0; i < arenas->count && !page->rows->count_only; i++)
-		put_arena(&json, &fragments->arenas.data[arenas->order[i]]);
-	json_array_end(&json);
-	json_key(&json, "pins");
-	json_array_begin(&json);
-	for (size_t i = 0; i < fragments->pins.len; i++) {
-		const struct fragment_pin *pin = &fragments->pins.data[i];
-		json_object_begin(&json);
-		json_put_string(&json, "type", page->survey->types.types.data[pin->type].name);
-		json_put_u64(&json, "blocks", pin->blocks);
-		json_put_u64(&json, "free_bytes", (uint64_t)pin->bytes);
-		json_object_end(&json);
-	}
-	json_array_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
-}
-
-struct error *heap_fragments_write(const struct heap_page *page, const struct sink *sink)
+struct error *heap_fragments_answer(const struct heap_page *page, struct answer *answer)
 {
 	_cleanup_(heap_fragments_deinit) struct fragments fragments = {.arenas = {.len = 0}};
 	_cleanup_free_ size_t *order = NULL;
-	struct arenas arenas = {.count = 0};
-	struct heap_rows rows;
-	struct error *error = heap_rows_open(columns, cell_of, page->rows, &rows);
+	struct table_select select;
+	struct error *error = table_select_open(&arena_type, page->rows, &select);
 	if (error)
 		return error;
 	error = heap_fragments(page->survey, &fragments);
+	struct table arenas = {&arena_type, fragments.arenas.data, fragments.arenas.len,
+		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
 	if (!error)
-		error = heap_rows_choose(
-			&rows, &fragments, fragments.arenas.len, &order, &arenas.count);
-	heap_rows_close(&rows);
+		error = table_select_order(&select, &arenas, &order);
+	table_select_close(&select);
 	if (error)
 		return error;
-	arenas.order = order;
-	if (!page->json)
-		return write_text(page, &fragments, &arenas, sink);
-	write_json(page, &fragments, &arenas, sink);
-	return NULL;
+	const struct pin_rows rows = {page->survey, fragments.pins.data};
+	const struct table pins = {&pin_type, &rows, fragments.pins.len, .limit = arenas.limit};
+	answer_begin(answer, &heap_fragments_type);
+	heap_head_answer(answer, page->survey);
+	answer_table(answer, &arenas);
+	if (heap_page_is_choosy(page))
+		heap_matched_rows_answer(answer, arenas.count);
+	if (!heap_page_is_choosy(page) || !answer_is_brief(answer))
+		answer_table(answer, &pins);
+	return answer_end(answer);
 }

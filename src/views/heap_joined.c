@@ -47,6 +47,39 @@ void heap_joined_text(const struct heap_page *page, struct text *out)
 	text_add(out, ".\n");
 }
 
+static const struct column joined_columns[] = {
+	{"file", COLUMN_TEXT, .says = "the recording", COLUMN_OF(joined, name)},
+	{"sampled", COLUMN_BOOLEAN, .says = "it has a sample of the blocks",
+		COLUMN_OF(joined, sampled)},
+	{"known_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "blocks in use that it knows",
+		COLUMN_OF(joined, known)},
+	{"known_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, known_bytes)},
+	{"unknown_blocks", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks in use that it does not know", COLUMN_OF(joined, unknown)},
+	{"unknown_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, unknown_bytes)},
+	{"misfits", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "of the unknown ones those at whose address it has a block of another size",
+		COLUMN_OF(joined, misfits)},
+	{"missing_blocks", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks that it has as live and that are not in use",
+		COLUMN_OF(joined, missing)},
+	{"missing_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, missing_bytes)},
+	COLUMNS_END};
+
+const struct table_type heap_joined_type = {.name = "recording",
+	.says = "the recording that the heap is joined with, or null",
+	.columns = joined_columns};
+
+void heap_joined_answer(const struct heap_page *page, struct answer *answer)
+{
+	const struct table record = {
+		&heap_joined_type, page->joined, page->joined != NULL, .limit = 1};
+	answer_record(answer, &record);
+}
+
 void heap_joined_put(const struct heap_page *page, struct json *json)
 {
 	const struct joined *j = page->joined;
@@ -114,13 +147,21 @@ struct error *heap_allocation_text(
 	return error;
 }
 
+struct error *heap_site_frames(const struct heap_page *page, struct resolver *resolver,
+	uint32_t site, const char **ret_function, struct frame_vec *frames)
+{
+	const struct site *of = site_at(page->joined, site);
+	*ret_function = of ? alloc_kind_name(of->kind) : NULL;
+	return of ? resolver_stack(resolver, of->stack, of->kind, frames) : NULL;
+}
+
 struct error *heap_site_put(
 	const struct heap_page *page, struct resolver *resolver, uint32_t site, struct json *json)
 {
-	const struct site *of = site_at(page->joined, site);
+	const char *function;
 	struct frame_vec frames = {.data = NULL};
-	struct error *error = of ? resolver_stack(resolver, of->stack, of->kind, &frames) : NULL;
-	json_put_string(json, "function", of ? alloc_kind_name(of->kind) : NULL);
+	struct error *error = heap_site_frames(page, resolver, site, &function, &frames);
+	json_put_string(json, "function", function);
 	json_put_frames(json, frames.data, error ? 0 : frames.len, false);
 	frame_vec_deinit(&frames);
 	return error;

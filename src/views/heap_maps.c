@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What memory there is and what it is for. Of a process: how much of it takes room, is nobody
- * else's, is swapped out. Of a core: how much of it the core has, and how much of that is not zero.
+ * `maps`: what memory there is and what it is for. Of a process: how much of it takes room, is
+ * nobody else's, is swapped out. Of a core: how much of it the core has, and how much of that is
+ * not zero.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "heap/map_kinds.h"
-#include "views/heap_notes.h"
-#include "views/heap_view.h"
-#include "views/json_parts.h"
+#include "views/heap_answers.h"
+#include "views/heap_parts.h"
 
 #define PIECE_BYTES (256u << 10)
 #define PAGE_BYTES 4096u
 
 struct map_row {
 	enum map_kind kind;
+	size_t mappings; /* of a kind */
 	uint64_t bytes;
 	uint64_t there, not_zero; /* of what can be read */
 	struct process_map_usage usage;
 };
 
-struct tables {
+struct map_rows {
 	const struct survey *survey;
 	const struct process_maps *maps;
 	struct map_row *rows; /* of the maps */
 	struct map_row kinds[MAP_KINDS];
-	size_t counts[MAP_KINDS];
-	bool is_live, measured;
-	size_t *order; /* of the maps that are shown */
-	size_t shown;
-	bool is_choosy, count_only;
+	size_t shown_kinds[MAP_KINDS]; /* those that there are */
+	size_t kind_count;
+	bool measured;
 };
 
 /* How much of a mapping can be read, and how much of that is not zero, by pages. */
@@ -60,10 +58,11 @@ static void measure(const struct address_space *space, const struct process_map 
 	}
 }
 
-static void sum(struct tables *t, const struct map_row *row)
+static void sum(struct map_rows *t, const struct map_row *row)
 {
 	struct map_row *kind = &t->kinds[row->kind];
-	t->counts[row->kind]++;
+	kind->kind = row->kind;
+	kind->mappings++;
 	kind->bytes += row->bytes;
 	kind->there += row->there;
 	kind->not_zero += row->not_zero;
@@ -84,11 +83,8 @@ static struct process_map_usage usage_of(
 	return page->usage[same - page->maps_before->maps.data];
 }
 
-static struct error *fill(struct tables *t, const struct heap_page *page)
+static struct error *fill(struct map_rows *t, const struct heap_page *page)
 {
-	/* What takes time, for whoever sees it. */
-	bool measured = page->json || !t->is_live || page->rows->sort || page->rows->where.len;
-	t->measured = measured;
 	const struct address_space *space = t->survey->heap.space;
 	size_t count = t->maps->maps.len;
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
@@ -100,73 +96,86 @@ static struct error *fill(struct tables *t, const struct heap_page *page)
 		t->rows[i] = (struct map_row){.kind = map_kind_of(t->survey, map),
 			.bytes = map->end - map->start,
 			.usage = usage_of(page, map)};
-		if (measured)
+		if (t->measured)
 			measure(space, map, &t->rows[i], piece);
 		sum(t, &t->rows[i]);
+	}
+	for (size_t i = 0; i < MAP_KINDS; i++) {
+		if (t->kinds[i].mappings)
+			t->shown_kinds[t->kind_count++] = i;
 	}
 	return NULL;
 }
 
-enum {
-	COLUMN_START,
-	COLUMN_BYTES,
-	COLUMN_THERE,
-	COLUMN_NOT_ZERO,
-	COLUMN_RESIDENT,
-	COLUMN_PRIVATE,
-	COLUMN_SWAPPED,
-	COLUMN_KIND,
-	COLUMN_PATH
-};
-static const struct rows_column columns[] = {{"start", ROWS_PLACE}, {"bytes", ROWS_AMOUNT},
-	{"there", ROWS_AMOUNT}, {"not_zero", ROWS_AMOUNT}, {"resident", ROWS_AMOUNT},
-	{"private", ROWS_AMOUNT}, {"swapped", ROWS_AMOUNT}, {"kind", ROWS_TEXT},
-	{"path", ROWS_TEXT}, {NULL, ROWS_TEXT}};
-
-static void cell_of(const void *context, size_t number, unsigned column, struct rows_cell *ret)
-{
-	const struct tables *t = context;
-	const struct process_map *map = &t->maps->maps.data[number];
-	const struct map_row *row = &t->rows[number];
-	const uint64_t numbers[] = {[COLUMN_START] = map->start,
-		[COLUMN_BYTES] = row->bytes,
-		[COLUMN_THERE] = row->there,
-		[COLUMN_NOT_ZERO] = row->not_zero,
-		[COLUMN_RESIDENT] = row->usage.resident,
-		[COLUMN_PRIVATE] = row->usage.own,
-		[COLUMN_SWAPPED] = row->usage.swapped};
-	if (column == COLUMN_KIND) {
-		ret->text = map_kind_name(row->kind);
-	} else if (column == COLUMN_PATH) {
-		ret->text = map->path;
-	} else {
-		ret->number = numbers[column];
-		ret->is_unknown =
-			(column >= COLUMN_RESIDENT && !row->usage.known) ||
-			(!t->measured && (column == COLUMN_THERE || column == COLUMN_NOT_ZERO));
+/* The same in both tables. */
+#define FIGURE_COLUMNS                                                                             \
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "all of it", FIGURE("BYTES")},               \
+		{"there", COLUMN_INTEGER, UNIT_BYTES, .says = "can be read", FIGURE("THERE")},     \
+		{"not_zero", COLUMN_INTEGER, UNIT_BYTES, .says = "of that not zero, by pages",     \
+			FIGURE("NOT ZERO")},                                                       \
+		{"resident", COLUMN_INTEGER, UNIT_BYTES,                                           \
+			.says = "in memory; null of a core, and where the process has changed "    \
+				"the mapping meanwhile",                                           \
+			FIGURE("RESIDENT")},                                                       \
+		{"private", COLUMN_INTEGER, UNIT_BYTES, .says = "of that nobody else's",           \
+			FIGURE("PRIVATE")},                                                        \
+	{                                                                                          \
+		"swapped", COLUMN_INTEGER, UNIT_BYTES, .says = "swapped out", FIGURE("SWAPPED")    \
 	}
+#define FIGURE(heading) .title = heading, .gap = 1, .width = 14, .plain = true
+#define KIND_COLUMN(...)                                                                           \
+	{                                                                                          \
+		"kind", COLUMN_TEXT,                                                               \
+			.says = "`heap`, `stack`, `data`, `code`, `constant`, `file`, `shared`, "  \
+				"`guard`, `kernel` or `other`",                                    \
+			.title = "KIND", .width = -8, __VA_ARGS__                                  \
+	}
+
+enum { FIGURE_BYTES, FIGURE_THERE, FIGURE_NOT_ZERO, FIGURE_RESIDENT, FIGURE_OWN, FIGURE_SWAPPED };
+
+static void figure_cell(
+	const struct map_rows *t, const struct map_row *row, unsigned figure, struct cell *ret)
+{
+	const uint64_t numbers[] = {row->bytes, row->there, row->not_zero, row->usage.resident,
+		row->usage.own, row->usage.swapped};
+	ret->number = numbers[figure];
+	bool is_known = figure >= FIGURE_RESIDENT ? row->usage.known
+						  : t->measured || figure == FIGURE_BYTES;
+	if (!is_known)
+		ret->state = CELL_UNKNOWN;
 }
 
-static void text_figures(const struct tables *t, const struct map_row *row, struct text *out)
+/* Bits of figures from the column `first` on that the text leaves out: of processes what cores
+ * have, and the other way round. */
+static uint64_t hidden_figures(bool is_live, unsigned first)
 {
-	text_printf(out, " %14" PRIu64, row->bytes);
-	if (!t->is_live)
-		text_printf(out, " %14" PRIu64 " %14" PRIu64, row->there, row->not_zero);
-	else if (row->usage.known)
-		text_printf(out, " %14" PRIu64 " %14" PRIu64 " %14" PRIu64, row->usage.resident,
-			row->usage.own, row->usage.swapped);
-	else
-		text_printf(out, " %14s %14s %14s", "?", "?", "?");
+	uint64_t of_cores = 1u << FIGURE_THERE | 1u << FIGURE_NOT_ZERO;
+	uint64_t of_processes = 1u << FIGURE_RESIDENT | 1u << FIGURE_OWN | 1u << FIGURE_SWAPPED;
+	return (is_live ? of_cores : of_processes) << first;
 }
 
-static void text_head(const struct tables *t, struct text *out)
+enum { KIND_KIND, KIND_MAPPINGS, KIND_FIGURES };
+static const struct column kind_columns[] = {KIND_COLUMN(),
+	{"mappings", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", .title = "MAPPINGS", .gap = 1,
+		.width = 8, .plain = true},
+	FIGURE_COLUMNS, COLUMNS_END};
+
+static void kind_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	text_printf(out, " %14s", "BYTES");
-	if (t->is_live)
-		text_printf(out, " %14s %14s %14s", "RESIDENT", "PRIVATE", "SWAPPED");
+	const struct map_rows *t = context;
+	const struct map_row *row = &t->kinds[number];
+	if (column == KIND_KIND)
+		ret->text = map_kind_name(row->kind);
+	else if (column == KIND_MAPPINGS)
+		ret->number = row->mappings;
 	else
-		text_printf(out, " %14s %14s", "THERE", "NOT ZERO");
+		figure_cell(t, row, column - KIND_FIGURES, ret);
 }
+
+static const struct table_type kind_type = {.name = "kinds",
+	.says = "mappings by what they are for",
+	.columns = kind_columns,
+	.cell = kind_cell};
 
 static void flags_of(const struct process_map *map, char ret[5])
 {
@@ -177,149 +186,139 @@ static void flags_of(const struct process_map *map, char ret[5])
 	ret[4] = 0;
 }
 
-static void text_map(const struct tables *t, size_t number, struct text *out)
+static const struct process_map *map_at(const void *context, size_t row)
 {
-	const struct process_map *map = &t->maps->maps.data[number];
-	const struct map_row *row = &t->rows[number];
-	char flags[5];
-	flags_of(map, flags);
-	text_printf(out, "%012" PRIx64 "-%012" PRIx64 " %s", map->start, map->end, flags);
-	text_figures(t, row, out);
-	text_printf(out, "  %-8s  ", map_kind_name(row->kind));
-	text_add_shown(out, map->path, 500);
-	if (*map->path)
+	return &((const struct map_rows *)context)->maps->maps.data[row];
+}
+
+static void show_range(const void *context, size_t row, const struct cell *cell, struct text *out)
+{
+	const struct process_map *map = map_at(context, row);
+	(void)cell;
+	text_printf(out, "%012" PRIx64 "-%012" PRIx64, map->start, map->end);
+}
+
+/* The path, and whose it is. */
+static void show_path(const void *context, size_t row, const struct cell *cell, struct text *out)
+{
+	const struct map_rows *t = context;
+	text_add_shown(out, cell->text, 500);
+	if (*cell->text)
 		text_add_char(out, ' ');
-	map_kind_describe(t->survey, map, row->kind, out);
-	text_add_char(out, '\n');
+	map_kind_describe(t->survey, map_at(context, row), t->rows[row].kind, out);
 }
 
-static void write_maps(const struct tables *t, size_t limit, struct text *out)
-{
-	if (t->count_only)
-		return;
-	text_printf(out, "%-25s %s", "START        END", "FLAG");
-	text_head(t, out);
-	text_add(out, "  KIND      PATH\n");
-	for (size_t i = 0; i < t->shown && i < limit; i++)
-		text_map(t, t->order[i], out);
-}
+enum {
+	MAP_START,
+	MAP_FLAGS,
+	MAP_FIGURES,
+	MAP_KIND = MAP_FIGURES + 6,
+	MAP_PATH,
+	MAP_END,
+	MAP_OF,
+	MAP_OFFSET
+};
+static const struct column map_columns[] = {
+	{"start", COLUMN_ADDRESS, .says = "where it begins", .title = "START        END",
+		.width = -25, .show = show_range},
+	{"flags", COLUMN_TEXT, .says = "as of /proc/PID/maps", .fixed = true, .title = "FLAG",
+		.gap = 1, .width = -4},
+	FIGURE_COLUMNS, KIND_COLUMN(.gap = 2),
+	{"path", COLUMN_TEXT, .says = "of the file; empty: there is none", .title = "PATH",
+		.gap = 2, .show = show_path},
+	{"end", COLUMN_ADDRESS, .says = "where it ends", .fixed = true},
+	{"of", COLUMN_TEXT, .says = "whose it is, or null", .fixed = true},
+	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "in the file", .fixed = true}, COLUMNS_END};
 
-static void write_text(const struct tables *t, size_t limit, struct text *out)
+static void map_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	if (t->is_choosy) {
-		write_maps(t, limit, out);
-		heap_matched_rows_text(out, t->shown);
-		return;
-	}
-	text_printf(out, "%-8s %8s", "KIND", "MAPPINGS");
-	text_head(t, out);
-	text_add_char(out, '\n');
-	for (unsigned i = 0; i < MAP_KINDS; i++) {
-		if (!t->counts[i])
-			continue;
-		text_printf(out, "%-8s %8zu", map_kind_name(i), t->counts[i]);
-		text_figures(t, &t->kinds[i], out);
-		text_add_char(out, '\n');
-	}
-	text_add_char(out, '\n');
-	write_maps(t, limit, out);
-}
-
-static void put_u64_if(struct json *json, const char *key, uint64_t value, bool known)
-{
-	json_key(json, key);
-	if (known)
-		json_u64(json, value);
-	else
-		json_null(json);
-}
-
-static void put_figures(struct json *json, const struct map_row *row)
-{
-	json_put_string(json, "kind", map_kind_name(row->kind));
-	json_put_u64(json, "bytes", row->bytes);
-	json_put_u64(json, "there", row->there);
-	json_put_u64(json, "not_zero", row->not_zero);
-	put_u64_if(json, "resident", row->usage.resident, row->usage.known);
-	put_u64_if(json, "private", row->usage.own, row->usage.known);
-	put_u64_if(json, "swapped", row->usage.swapped, row->usage.known);
-}
-
-static void put_map(struct json *json, const struct tables *t, size_t number)
-{
-	const struct process_map *map = &t->maps->maps.data[number];
-	_cleanup_(text_deinit) struct text owner;
+	const struct map_rows *t = context;
+	const struct process_map *map = map_at(context, number);
 	char flags[5];
-	flags_of(map, flags);
-	text_init(&owner);
-	map_kind_describe(t->survey, map, t->rows[number].kind, &owner);
-	json_object_begin(json);
-	json_put_hexadecimal(json, "start", map->start, true);
-	json_put_hexadecimal(json, "end", map->end, true);
-	put_figures(json, &t->rows[number]);
-	json_put_string(json, "of", owner.len ? owner.data : NULL);
-	json_put_string(json, "flags", flags);
-	json_put_u64(json, "offset", map->offset);
-	json_put_string(json, "path", map->path);
-	json_object_end(json);
-}
-
-static void write_json(const struct tables *t, size_t limit, const struct sink *sink)
-{
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, t->survey);
-	json_key(&json, "kinds");
-	json_array_begin(&json);
-	for (unsigned i = 0; i < MAP_KINDS; i++) {
-		if (!t->counts[i])
-			continue;
-		struct map_row row = t->kinds[i];
-		row.kind = i;
-		json_object_begin(&json);
-		json_put_u64(&json, "mappings", t->counts[i]);
-		put_figures(&json, &row);
-		json_object_end(&json);
+	switch (column) {
+	case MAP_START:
+		ret->number = map->start;
+		break;
+	case MAP_END:
+		ret->number = map->end;
+		break;
+	case MAP_FLAGS:
+		flags_of(map, flags);
+		text_add(&ret->built, flags);
+		cell_take_built(ret);
+		break;
+	case MAP_KIND:
+		ret->text = map_kind_name(t->rows[number].kind);
+		break;
+	case MAP_PATH:
+		ret->text = map->path;
+		break;
+	case MAP_OF:
+		map_kind_describe(t->survey, map, t->rows[number].kind, &ret->built);
+		ret->text = ret->built.len ? ret->built.data : NULL;
+		break;
+	case MAP_OFFSET:
+		ret->number = map->offset;
+		break;
+	default:
+		figure_cell(t, &t->rows[number], column - MAP_FIGURES, ret);
 	}
-	json_array_end(&json);
-	if (t->is_choosy)
-		heap_matched_rows_put(&json, t->shown);
-	json_key(&json, "maps");
-	json_array_begin(&json);
-	for (size_t i = 0; i < t->shown && i < limit && !t->count_only; i++)
-		put_map(&json, t, t->order[i]);
-	json_array_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
 }
 
-struct error *heap_maps_write(const struct heap_page *page, const struct sink *sink)
+static const struct table_type map_type = {
+	.name = "maps", .says = "a row a mapping", .columns = map_columns, .cell = map_cell};
+
+const struct answer_type heap_maps_type = {.schema = "heapwise.heap-maps/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE maps",
+	.says = "what memory there is and what it is for",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &kind_type,
+		&heap_matched_rows_type, &map_type, NULL},
+	.main = &map_type};
+
+static void write_maps(const struct heap_page *page, const struct map_rows *t,
+	const struct table *maps, struct answer *answer)
+{
+	bool choosy = heap_page_is_choosy(page);
+	const struct table kinds = {&kind_type, t, t->kind_count, .order = t->shown_kinds,
+		.limit = TABLE_NO_LIMIT,
+		.hidden = hidden_figures(t->survey->heap.space->is_live, KIND_FIGURES)};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_maps_type);
+	heap_head_answer(answer, page->survey);
+	if (!prose || !choosy)
+		answer_table(answer, &kinds);
+	if (prose && !choosy)
+		text_add_char(prose, '\n');
+	answer_table(answer, maps);
+	if (choosy)
+		heap_matched_rows_answer(answer, maps->count);
+}
+
+struct error *heap_maps_answer(const struct heap_page *page, struct answer *answer)
 {
 	const struct address_space *space = page->survey->heap.space;
-	struct tables t = {.survey = page->survey, .maps = &space->maps, .is_live = space->is_live};
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	t.is_choosy = heap_page_is_choosy(page);
-	t.count_only = page->rows->count_only;
-	struct heap_rows rows;
-	struct error *error = heap_rows_open(columns, cell_of, page->rows, &rows);
+	/* What takes time is measured for those who see it. */
+	struct map_rows t = {.survey = page->survey,
+		.maps = &space->maps,
+		.measured = !answer_is_brief(answer) || !space->is_live || page->rows->sort ||
+			    page->rows->where.len};
+	_cleanup_free_ size_t *order = NULL;
+	struct table_select select;
+	struct error *error = table_select_open(&map_type, page->rows, &select);
 	if (error)
 		return error;
 	error = fill(&t, page);
+	struct table maps = {&map_type, &t, t.maps->maps.len,
+		.limit = heap_page_limit(page, answer, TABLE_NO_LIMIT),
+		.hidden = hidden_figures(space->is_live, MAP_FIGURES)};
 	if (!error)
-		error = heap_rows_choose(&rows, &t, t.maps->maps.len, &t.order, &t.shown);
-	heap_rows_close(&rows);
-	if (!error && page->json) {
-		write_json(&t, limit, sink);
-	} else if (!error) {
-		write_text(&t, limit, &out);
-		error = out.failed ? error_no_memory() : NULL;
-		if (!error)
-			sink->write(sink->ctx, out.data, out.len);
+		error = table_select_order(&select, &maps, &order);
+	table_select_close(&select);
+	if (!error) {
+		write_maps(page, &t, &maps, answer);
+		error = answer_end(answer);
 	}
 	free(t.rows);
-	free(t.order);
 	return error;
 }

@@ -26,14 +26,14 @@
 #define BASIS_WIDTH strlen("look-alike")
 
 /* The members of a row of the table: where each begins, and what it is called. */
-struct column {
+struct shown_column {
 	char *name;
 	uint32_t type;
 	uint64_t bits;
 	uint32_t bit_size;
 	size_t width;
 };
-DEFINE_VEC(columns, struct column)
+DEFINE_VEC(columns, struct shown_column)
 #define COLUMNS_MOST 12u
 #define LEVELS_MOST 8u
 
@@ -73,7 +73,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 				return false;
 			continue;
 		}
-		struct column column = {
+		struct shown_column column = {
 			text_steal(&name), inner, bits + member->bits, member->bit_size, 0};
 		if (!column.name || !columns_push(ret, column)) {
 			free(column.name);
@@ -84,7 +84,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 }
 
 /* What rows have before the members' values. */
-struct table {
+struct shown_table {
 	const struct kin_set *types;
 	const struct heap_layout *layout;
 	struct columns columns;
@@ -174,7 +174,8 @@ static void put_count(struct show *s, uint32_t block)
 }
 
 /* The member that rows of a kind have in a column. */
-static const struct column *own_column(const struct table *table, const struct column *column)
+static const struct shown_column *own_column(
+	const struct shown_table *table, const struct shown_column *column)
 {
 	for (size_t i = 0; i < table->own.len; i++) {
 		if (!strcmp(table->own.data[i].name, column->name))
@@ -183,7 +184,7 @@ static const struct column *own_column(const struct table *table, const struct c
 	return column;
 }
 
-static bool find_own(const struct show *s, const struct kin *kin, struct table *table)
+static bool find_own(const struct show *s, const struct kin *kin, struct shown_table *table)
 {
 	struct heap_layout own = heap_show_layout(s, kin, table->layout);
 	if (own.type == table->own_type)
@@ -196,7 +197,7 @@ static bool find_own(const struct show *s, const struct kin *kin, struct table *
 }
 
 static struct error *put_row(
-	struct show *s, uint32_t block, const struct kin *kin, struct table *table)
+	struct show *s, uint32_t block, const struct kin *kin, struct shown_table *table)
 {
 	if (!find_own(s, kin, table))
 		return error_no_memory();
@@ -215,8 +216,8 @@ static struct error *put_row(
 	else if (table->layout->is_array)
 		put_count(s, block);
 	for (size_t i = 0; i < table->columns.len; i++) {
-		const struct column *column = &table->columns.data[i];
-		const struct column *own = own_column(table, column);
+		const struct shown_column *column = &table->columns.data[i];
+		const struct shown_column *own = own_column(table, column);
 		_cleanup_(text_deinit) struct text cell;
 		text_init(&cell);
 		heap_values_add(&s->values, own->type, own->bits, own->bit_size, &cell);
@@ -226,7 +227,7 @@ static struct error *put_row(
 	return s->values.error;
 }
 
-static size_t width_of(const struct show *s, const struct column *column)
+static size_t width_of(const struct show *s, const struct shown_column *column)
 {
 	const struct type *type =
 		types_get(s->values.types, types_plain(s->values.types, column->type));
@@ -235,7 +236,7 @@ static size_t width_of(const struct show *s, const struct column *column)
 	return name > least ? name : least;
 }
 
-static void put_head(struct show *s, struct table *table)
+static void put_head(struct show *s, struct shown_table *table)
 {
 	text_printf(s->out, "%-14s", "ADDRESS");
 	if (table->type_width)
@@ -247,7 +248,7 @@ static void put_head(struct show *s, struct table *table)
 	else if (table->layout->is_array)
 		text_printf(s->out, "  %*s", COUNT_WIDTH, "COUNT");
 	for (size_t i = 0; i < table->columns.len; i++) {
-		struct column *column = &table->columns.data[i];
+		struct shown_column *column = &table->columns.data[i];
 		column->width = width_of(s, column);
 		text_printf(s->out, "  %-*s", (int)column->width, column->name);
 	}
@@ -255,7 +256,7 @@ static void put_head(struct show *s, struct table *table)
 }
 
 /* Which of these types there are, if there are several. */
-static void learn_types(struct show *s, struct table *table)
+static void learn_types(struct show *s, struct shown_table *table)
 {
 	const struct heap_types *all = &s->page->survey->types;
 	for (size_t i = 0; i < table->types->kin.len; i++) {
@@ -273,7 +274,7 @@ static void learn_types(struct show *s, struct table *table)
 	text_add_char(s->out, '\n');
 }
 
-static struct error *put_table(struct show *s, struct table *table)
+static struct error *put_table(struct show *s, struct shown_table *table)
 {
 	const struct survey *survey = s->page->survey;
 	learn_types(s, table);
@@ -300,7 +301,7 @@ static struct error *put_table(struct show *s, struct table *table)
 struct error *heap_show_table(
 	struct show *show, const struct kin_set *types, const struct heap_layout *layout)
 {
-	struct table table = {.types = types, .layout = layout, .own_type = layout->type};
+	struct shown_table table = {.types = types, .layout = layout, .own_type = layout->type};
 	uint32_t plain = types_plain(show->values.types, layout->type);
 	bool ok = heap_show_is_string(layout) ||
 		  find_columns(show, plain, 8 * layout->header, "", 0, &table.columns);

@@ -1,25 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `threads`: the call stack of each thread, and where it is in Python. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "heap/python_frames.h"
 #include "heap/stacks.h"
-#include "views/heap_notes.h"
-#include "views/heap_view.h"
-#include "views/json_parts.h"
+#include "views/heap_answers.h"
+#include "views/heap_parts.h"
 
-static void text_thread(const struct address_thread *thread, const struct heap_stack_frames *frames,
-	struct text *out)
+/* One thread: the only row at a time. */
+struct thread_row {
+	const struct address_thread *thread;
+	struct heap_stack_frames frames;
+	struct python_frames python;
+};
+
+enum { FRAME_ADDRESS, FRAME_FUNCTION, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_MODULE };
+static const struct column frame_columns[] = {
+	[FRAME_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "where it goes on",
+		COLUMN_OF(heap_stack_frame, pc)},
+	[FRAME_FUNCTION] = {"function", COLUMN_TEXT, .says = "its name, or null",
+		COLUMN_OF(heap_stack_frame, function)},
+	[FRAME_FILE] = {"file", COLUMN_TEXT, .says = "the source file, or null",
+		COLUMN_OF(heap_stack_frame, file)},
+	[FRAME_LINE] = {"line", COLUMN_INTEGER, .says = "in it; 0: not known",
+		COLUMN_OF(heap_stack_frame, line)},
+	[FRAME_INLINED] = {"inlined", COLUMN_BOOLEAN, .says = "it is part of the frame after it",
+		COLUMN_OF(heap_stack_frame, inlined)},
+	[FRAME_MODULE] = {"module", COLUMN_TEXT, .says = "the path of the loaded file, or null"},
+	COLUMNS_END};
+
+static void frame_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	text_printf(out, "thread %d", (int)thread->tid);
-	if (thread->signal)
-		text_printf(out, ", SIG%s",
-			sigabbrev_np(thread->signal) ? sigabbrev_np(thread->signal) : "?");
-	text_add(out, thread->stopped ? "\n" : ": its registers are not known\n");
+	const struct heap_stack_frame *frame = &((const struct heap_stack_frame *)context)[row];
+	if (column == FRAME_MODULE)
+		ret->text = frame->module ? frame->module->path : NULL;
+	else
+		table_member(&frame_columns[column], frame, ret);
+}
+
+static const struct table_type frame_type = {.columns = frame_columns, .cell = frame_cell};
+
+static const struct column python_columns[] = {
+	{"function", COLUMN_TEXT, .says = "its name", COLUMN_OF(python_frame, function)},
+	{"file", COLUMN_TEXT, .says = "the source file", COLUMN_OF(python_frame, file)},
+	{"line", COLUMN_INTEGER, .says = "in it; 0: not known", COLUMN_OF(python_frame, line)},
+	COLUMNS_END};
+
+static const struct table_type python_frame_type = {
+	.columns = python_columns, .row_bytes = sizeof(struct python_frame)};
+
+static void frames_text(const struct heap_stack_frames *frames, struct text *out)
+{
 	for (size_t i = 0; i < frames->len; i++) {
 		const struct heap_stack_frame *frame = &frames->data[i];
 		text_printf(out, "  #%-3zu 0x%012" PRIx64 "  ", i, frame->pc);
@@ -36,7 +71,7 @@ static void text_thread(const struct address_thread *thread, const struct heap_s
 	}
 }
 
-static void text_python(const struct python_frames *frames, struct text *out)
+static void python_text(const struct python_frames *frames, struct text *out)
 {
 	if (frames->len)
 		text_add(out, "  in Python:\n");
@@ -52,97 +87,87 @@ static void text_python(const struct python_frames *frames, struct text *out)
 		text_add(out, "  … and those that called them\n");
 }
 
-static void put_python(const struct python_frames *frames, struct json *json)
+static void row_text(const void *context, size_t number, struct text *out)
 {
-	json_key(json, "python");
-	json_array_begin(json);
-	for (size_t i = 0; i < frames->len; i++) {
-		const struct python_frame *frame = &frames->data[i];
-		json_object_begin(json);
-		json_put_string(json, "function", frame->function);
-		json_put_string(json, "file", frame->file);
-		json_put_u64(json, "line", frame->line);
-		json_object_end(json);
-	}
-	json_array_end(json);
+	const struct thread_row *row = context;
+	int signal = row->thread->signal;
+	(void)number;
+	text_printf(out, "thread %d", (int)row->thread->tid);
+	if (signal)
+		text_printf(out, ", SIG%s", sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
+	text_add(out, row->thread->stopped ? "\n" : ": its registers are not known\n");
+	frames_text(&row->frames, out);
+	python_text(&row->python, out);
 }
 
-static void put_thread(const struct address_thread *thread, const struct heap_stack_frames *frames,
-	const struct python_frames *python, struct json *json)
+enum { TID, SIGNAL, STACK, PYTHON };
+static const struct column columns[] = {[TID] = {"tid", COLUMN_INTEGER, .says = "its number"},
+	[SIGNAL] = {"signal", COLUMN_INTEGER, .says = "that ended it; 0: none"},
+	[STACK] = {"stack", COLUMN_TABLE, .says = "innermost frame first", .nested = &frame_type},
+	[PYTHON] = {"python", COLUMN_TABLE, .nested = &python_frame_type,
+		.says = "innermost frame first; empty where a thread is not in Python"},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	json_object_begin(json);
-	json_put_u64(json, "tid", (uint64_t)thread->tid);
-	json_put_u64(json, "signal", (uint64_t)thread->signal);
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; i < frames->len; i++) {
-		const struct heap_stack_frame *frame = &frames->data[i];
-		json_object_begin(json);
-		json_put_hexadecimal(json, "address", frame->pc, true);
-		json_put_string(json, "function", frame->function);
-		json_put_string(json, "file", frame->file);
-		json_put_u64(json, "line", frame->line);
-		json_put_bool(json, "inlined", frame->inlined);
-		json_put_string(json, "module", frame->module ? frame->module->path : NULL);
-		json_object_end(json);
-	}
-	json_array_end(json);
-	put_python(python, json);
-	json_object_end(json);
+	const struct thread_row *row = context;
+	(void)number;
+	ret->number = column == TID ? (uint64_t)row->thread->tid : (uint64_t)row->thread->signal;
+	if (column == STACK)
+		ret->nested = (struct table){
+			&frame_type, row->frames.data, row->frames.len, .limit = TABLE_NO_LIMIT};
+	else if (column == PYTHON)
+		ret->nested = (struct table){&python_frame_type, row->python.data, row->python.len,
+			.limit = TABLE_NO_LIMIT};
 }
 
-static struct error *write_all_threads(const struct address_space *space, struct heap_names *names,
-	struct unwinder *unwinder, struct text *out, struct json *json)
+static const struct table_type thread_type = {.name = "threads",
+	.says = "a row a thread",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+const struct answer_type heap_threads_type = {.schema = "heapwise.heap-threads/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE threads",
+	.says = "the call stack of each thread",
+	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
+	.main = &thread_type};
+
+static struct error *put_threads(const struct address_space *space, struct heap_names *names,
+	struct unwinder *unwinder, struct answer *answer)
 {
-	struct heap_stack_frames frames;
-	struct python_frames in_python;
 	struct python_stacks stacks;
+	struct thread_row row;
+	const struct table table = {&thread_type, &row, 1, .limit = TABLE_NO_LIMIT};
 	struct error *error = python_stacks_open(space, &stacks);
-	heap_stack_frames_init(&frames);
-	python_frames_init(&in_python);
+	heap_stack_frames_init(&row.frames);
+	python_frames_init(&row.python);
+	answer_table_begin(answer, &table);
 	for (size_t i = 0; i < space->threads.len && !error; i++) {
-		error = heap_stack_make(unwinder, space, names, i, &frames);
+		row.thread = &space->threads.data[i];
+		error = heap_stack_make(unwinder, space, names, i, &row.frames);
 		if (!error)
-			error = python_stack_make(&stacks, i, &in_python);
-		if (!error && json)
-			put_thread(&space->threads.data[i], &frames, &in_python, json);
-		else if (!error) {
-			text_thread(&space->threads.data[i], &frames, out);
-			text_python(&in_python, out);
-		}
+			error = python_stack_make(&stacks, i, &row.python);
+		if (!error)
+			answer_row(answer, &table, 0);
 	}
+	answer_table_end(answer, &table);
 	python_stacks_close(&stacks);
-	python_frames_deinit(&in_python);
-	heap_stack_frames_deinit(&frames);
+	python_frames_deinit(&row.python);
+	heap_stack_frames_deinit(&row.frames);
 	return error;
 }
 
-struct error *heap_threads_write(const struct address_space *space, struct heap_names *names,
-	bool as_json, const struct sink *sink)
+struct error *heap_threads_answer(const struct heap_page *page, struct answer *answer)
 {
 	struct unwinder *unwinder;
-	struct json json;
-	struct text out;
-	struct error *error = heap_stacks_open(space, &unwinder);
+	struct error *error = heap_stacks_open(page->space, &unwinder);
 	if (error)
 		return error;
-	text_init(&out);
-	if (as_json) {
-		json_init(&json, sink->write, sink->ctx);
-		json_object_begin(&json);
-		heap_memory_document_put(&json, space);
-		json_key(&json, "threads");
-		json_array_begin(&json);
-	}
-	error = write_all_threads(space, names, unwinder, &out, as_json ? &json : NULL);
-	if (as_json) {
-		json_array_end(&json);
-		json_object_end(&json);
-		json_finish(&json);
-	} else if (!error && out.len) {
-		sink->write(sink->ctx, out.data, out.len);
-	}
-	text_deinit(&out);
+	answer_begin(answer, &heap_threads_type);
+	heap_memory_head_answer(answer, page->space);
+	error = put_threads(page->space, page->names, unwinder, answer);
 	unwinder_destroy(unwinder);
-	return error;
+	return error ? error : answer_end(answer);
 }

@@ -26,19 +26,6 @@ void heap_matched_put(struct json *json, uint64_t blocks, uint64_t bytes)
 	json_object_end(json);
 }
 
-void heap_matched_rows_text(struct text *out, uint64_t rows)
-{
-	text_add_counted(out, rows, "row matches\n", "rows match\n");
-}
-
-void heap_matched_rows_put(struct json *json, uint64_t rows)
-{
-	json_key(json, "matched");
-	json_object_begin(json);
-	json_put_u64(json, "rows", rows);
-	json_object_end(json);
-}
-
 static int by_bytes(const void *a, const void *b)
 {
 	const struct heap_type *x = *(const struct heap_type *const *)a;
@@ -50,28 +37,49 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-enum { COLUMN_BYTES, COLUMN_BLOCKS, COLUMN_KIND, COLUMN_TYPE };
-static const struct rows_column columns[] = {{"bytes", ROWS_AMOUNT}, {"blocks", ROWS_AMOUNT},
-	{"kind", ROWS_TEXT}, {"type", ROWS_TEXT}, {NULL, ROWS_TEXT}};
-
-static void cell_of(const void *context, size_t row, unsigned column, struct rows_cell *ret)
+static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	const struct heap_type *type = ((const struct heap_type *const *)context)[row];
-	switch (column) {
-	case COLUMN_BYTES:
-		ret->number = type->bytes;
-		break;
-	case COLUMN_BLOCKS:
-		ret->number = type->blocks;
-		break;
-	case COLUMN_KIND:
-		ret->text = heap_type_kind_name(type->kind);
-		break;
-	default:
-		ret->text = type->name;
-		ret->is_makeshift = type->kind == HEAP_TYPE_GROUP;
-	}
+	text_add_shown(out, cell->text, 200);
+	if (!type->alike)
+		return;
+	text_add(out, " (");
+	text_add_count(out, type->alike);
+	text_add(out, " by look alone)");
 }
+
+enum { BYTES, BLOCKS, KIND, NAME, ALIKE };
+static const struct column columns[] = {
+	[BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in its blocks", .title = "BYTES",
+		.width = 10},
+	[BLOCKS] = {"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", .title = "BLOCKS",
+		.gap = 2, .width = 10},
+	[KIND] = {"kind", COLUMN_TEXT, .says = "how it is known (docs/heap.md)", .title = "KIND",
+		.gap = 2, .width = -11},
+	[NAME] = {"name", COLUMN_TEXT, .says = "of the type, or what its blocks have in common",
+		.key = "type", .title = "TYPE", .gap = 2, .show = show_name},
+	[ALIKE] = {"look_alike", COLUMN_INTEGER, UNIT_COUNT, .fixed = true, .optional = true,
+		.says = "of inferred types: blocks that only look like it"},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct heap_type *type = ((const struct heap_type *const *)context)[row];
+	const uint64_t numbers[] = {
+		[BYTES] = type->bytes, [BLOCKS] = type->blocks, [ALIKE] = type->alike, [NAME] = 0};
+	ret->number = numbers[column];
+	ret->text = column == KIND ? heap_type_kind_name(type->kind) : type->name;
+	ret->is_makeshift = column == NAME && type->kind == HEAP_TYPE_GROUP;
+	if (column == ALIKE && type->kind != HEAP_TYPE_INFERRED)
+		ret->state = CELL_ABSENT;
+}
+
+const struct table_type heap_types_table = {.name = "types",
+	.says = "what there is, by type",
+	.columns = columns,
+	.cell = cell_of,
+	.one = "type",
+	.many = "types"};
 
 void type_table_deinit(struct type_table *table)
 {
@@ -105,25 +113,25 @@ static struct error *count_chosen(const struct heap_page *page, struct type_tabl
 /* Leaves the wanted rows, in the wanted order. */
 static struct error *choose_rows(const struct heap_page *page, struct type_table *table)
 {
-	struct heap_rows rows;
+	struct table_select select;
 	_cleanup_free_ size_t *order = NULL;
-	size_t count = 0;
-	struct error *error = heap_rows_open(columns, cell_of, page->rows, &rows);
+	struct table rows = {&heap_types_table, table->types, table->count, .limit = 0};
+	struct error *error = table_select_open(&heap_types_table, page->rows, &select);
 	if (error)
 		return error;
-	error = heap_rows_choose(&rows, table->types, table->count, &order, &count);
-	heap_rows_close(&rows);
-	const struct heap_type **chosen = error ? NULL : calloc(count + 1, sizeof(*chosen));
+	error = table_select_order(&select, &rows, &order);
+	table_select_close(&select);
+	const struct heap_type **chosen = error ? NULL : calloc(rows.count + 1, sizeof(*chosen));
 	if (!chosen)
 		return error ? error : error_no_memory();
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < rows.count; i++) {
 		chosen[i] = table->types[order[i]];
 		table->blocks += chosen[i]->blocks;
 		table->bytes += chosen[i]->bytes;
 	}
 	free(table->types);
 	table->types = chosen;
-	table->count = count;
+	table->count = rows.count;
 	return NULL;
 }
 

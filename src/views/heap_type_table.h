@@ -3,6 +3,7 @@
 #ifndef VIEWS_HEAP_TYPE_TABLE_H
 #define VIEWS_HEAP_TYPE_TABLE_H
 
+#include "table/answer.h"
 #include "views/heap_view.h"
 
 /* The types, with figures of the wanted blocks alone. */
@@ -17,5 +18,8 @@ struct type_table {
  * back after an error, too. */
 struct error *type_table_make(const struct heap_page *page, struct type_table *ret) must_check_;
 void type_table_deinit(struct type_table *table);
+
+/* Its rows: `context` is type_table's `types`. */
+extern const struct table_type heap_types_table;
 
 #endif

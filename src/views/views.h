@@ -11,17 +11,12 @@
 #include "analysis/metric.h"
 #include "analysis/timeline.h"
 #include "base/error.h"
+#include "base/sink.h"
 #include "base/text.h"
 #include "model/model.h"
 
 struct view;
 struct filter;
-
-/* Where a view's bytes go. write returns false to stop (it keeps the reason itself). */
-struct sink {
-	bool (*write)(void *ctx, const char *data, size_t len);
-	void *ctx;
-};
 
 #define VIEW_NO_LIMIT SIZE_MAX
 /* The view's own choice: 20 rows (3 for each list of the summary, these in brief) as text, all as

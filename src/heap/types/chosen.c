@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pattern.h"
 #include "heap/faint.h"
 #include "heap/where.h"
 #include "search/graph.h"
@@ -22,28 +23,6 @@ void heap_chosen_deinit(struct heap_chosen *chosen)
 	free(chosen->holders);
 	free(chosen->held);
 	heap_chosen_init(chosen);
-}
-
-bool heap_chosen_fits(const char *pattern, const char *text)
-{
-	const char *star = NULL, *from = NULL;
-	while (*text) {
-		if (*pattern == '*') {
-			star = pattern++;
-			from = text;
-		} else if (*pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star + 1;
-			text = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
 }
 
 static struct error *make_types(const struct survey *survey, struct heap_chosen *chosen)
@@ -67,11 +46,11 @@ struct error *heap_chosen_kin(
 static bool name_fits(const char *pattern, const char *spelled, const char *name)
 {
 	_cleanup_(text_deinit) struct text text;
-	if (heap_chosen_fits(pattern, name))
+	if (pattern_fits(pattern, name))
 		return true;
 	text_init(&text);
 	types_spell(name, &text);
-	return text.data && heap_chosen_fits(spelled, text.data);
+	return text.data && pattern_fits(spelled, text.data);
 }
 
 struct error *heap_chosen_pattern(

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "views/heap_rows.h"
+#include "table/select.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pattern.h"
 #include "base/text.h"
-#include "heap/chosen.h"
 
 /* One end of a range; *end: behind it. */
 static bool take_size(const char *text, const char **end, uint64_t *ret)
@@ -34,7 +34,7 @@ static bool take_size(const char *text, const char **end, uint64_t *ret)
 	return true;
 }
 
-bool heap_rows_range(const char *text, uint64_t *ret_least, uint64_t *ret_most)
+bool table_select_range(const char *text, uint64_t *ret_least, uint64_t *ret_most)
 {
 	uint64_t least = 0, most = UINT64_MAX;
 	const char *at = text;
@@ -53,35 +53,45 @@ bool heap_rows_range(const char *text, uint64_t *ret_least, uint64_t *ret_most)
 	return least <= most;
 }
 
-static bool find_column(
-	const struct rows_column *columns, const char *name, size_t len, unsigned *ret)
+static const char *key_of(const struct column *column)
+{
+	return column->key ? column->key : column->name;
+}
+
+/* By the name of options, or by that which it has in JSON. */
+static bool find_column(const struct column *columns, const char *name, size_t len, unsigned *ret)
 {
 	for (unsigned i = 0; columns[i].name; i++) {
-		if (strlen(columns[i].name) == len && !strncmp(columns[i].name, name, len)) {
-			*ret = i;
-			return true;
+		const char *names[] = {key_of(&columns[i]), columns[i].name};
+		for (unsigned k = 0; k < 2 && !columns[i].fixed; k++) {
+			if (strlen(names[k]) == len && !strncmp(names[k], name, len)) {
+				*ret = i;
+				return true;
+			}
 		}
 	}
 	return false;
 }
 
-static struct error *no_column(const struct rows_column *columns, const char *name, size_t len)
+static struct error *no_column(const struct column *columns, const char *name, size_t len)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	for (unsigned i = 0; columns[i].name; i++) {
-		text_add(&text, i ? ", " : "");
-		text_add(&text, columns[i].name);
+		if (columns[i].fixed)
+			continue;
+		text_add(&text, text.len ? ", " : "");
+		text_add(&text, key_of(&columns[i]));
 	}
 	return error_create(ERROR_USAGE, "this table has no column '%.*s'; it has %s", (int)len,
 		name, text.data ? text.data : "");
 }
 
 /* A comparison with a number: "=" takes ranges, too. Where nothing fits the range is empty. */
-static bool take_number(const char *operator, const char * value, struct rows_test *test)
+static bool take_number(const char *operator, const char * value, struct table_test *test)
 {
 	uint64_t least, most;
-	if (!heap_rows_range(value, &least, &most))
+	if (!table_select_range(value, &least, &most))
 		return false;
 	bool with = operator[1] == '=';
 	if (*operator== '=' || * operator== '!') {
@@ -110,12 +120,12 @@ static struct error *wrong_test(const char *words)
 		words);
 }
 
-static struct error *take_test(struct heap_rows *rows, const char *words)
+static struct error *take_test(struct table_select *select, const char *words)
 {
 	size_t len = strcspn(words, "=!<>~");
 	size_t width = strspn(words + len, "=!<>~");
 	char operator[3] = "";
-	struct rows_test test = {.most = UINT64_MAX};
+	struct table_test test = {.most = UINT64_MAX};
 	if (!len || !width || width > 2)
 		return wrong_test(words);
 	memcpy(operator, words + len, width);
@@ -126,9 +136,9 @@ static struct error *take_test(struct heap_rows *rows, const char *words)
 		is_known |= !strcmp(operator, known[i]);
 	if (!is_known)
 		return wrong_test(words);
-	if (!find_column(rows->columns, words, len, &test.column))
-		return no_column(rows->columns, words, len);
-	if (rows->columns[test.column].kind != ROWS_TEXT) {
+	if (!find_column(select->type->columns, words, len, &test.column))
+		return no_column(select->type->columns, words, len);
+	if (select->type->columns[test.column].type != COLUMN_TEXT) {
 		if (!take_number(operator, value, &test))
 			return wrong_test(words);
 	} else if (*operator== '<' || * operator== '>') {
@@ -138,14 +148,13 @@ static struct error *take_test(struct heap_rows *rows, const char *words)
 		test.is_not = *operator== '!';
 		test.has_part = *operator== '~';
 	}
-	return rows_tests_push(&rows->tests, test) ? NULL : error_no_memory();
+	return table_tests_push(&select->tests, test) ? NULL : error_no_memory();
 }
 
-struct error *heap_rows_open(const struct rows_column *columns,
-	void (*cell)(const void *context, size_t row, unsigned column, struct rows_cell *ret),
-	const struct rows_asked *asked, struct heap_rows *ret)
+struct error *table_select_open(
+	const struct table_type *type, const struct table_asked *asked, struct table_select *ret)
 {
-	*ret = (struct heap_rows){.columns = columns, .cell = cell};
+	*ret = (struct table_select){.type = type};
 	struct error *error = NULL;
 	if (!asked)
 		return NULL;
@@ -154,94 +163,102 @@ struct error *heap_rows_open(const struct rows_column *columns,
 	if (!error && asked->sort) {
 		ret->is_turned = *asked->sort == '-';
 		const char *name = asked->sort + ret->is_turned;
-		ret->is_sorted = find_column(columns, name, strlen(name), &ret->sort);
+		ret->is_sorted = find_column(type->columns, name, strlen(name), &ret->sort);
 		if (!ret->is_sorted)
-			error = no_column(columns, name, strlen(name));
+			error = no_column(type->columns, name, strlen(name));
 	}
 	if (error)
-		heap_rows_close(ret);
+		table_select_close(ret);
 	return error;
 }
 
-void heap_rows_close(struct heap_rows *rows)
+void table_select_close(struct table_select *select)
 {
-	rows_tests_deinit(&rows->tests);
+	table_tests_deinit(&select->tests);
 }
 
-static bool passes(
-	const struct heap_rows *rows, const struct rows_test *test, const void *context, size_t row)
+static bool passes(const struct table_select *select, const struct table_test *test,
+	const struct table *table, size_t row, struct cell *cell)
 {
-	struct rows_cell cell = {.number = 0};
-	rows->cell(context, row, test->column, &cell);
-	if (cell.is_unknown)
-		return false;
-	if (rows->columns[test->column].kind != ROWS_TEXT)
-		return (cell.number >= test->least && cell.number <= test->most) != test->is_not;
-	const char *text = cell.text ? cell.text : "";
+	table_cell(table, row, test->column, cell);
+	if (select->type->columns[test->column].type != COLUMN_TEXT)
+		return cell->state == CELL_KNOWN &&
+		       (cell->number >= test->least && cell->number <= test->most) != test->is_not;
+	const char *text = cell->text ? cell->text : "";
 	bool fits = test->has_part ? strstr(text, test->pattern) != NULL
-				   : heap_chosen_fits(test->pattern, text);
+				   : pattern_fits(test->pattern, text);
 	return fits != test->is_not;
 }
 
-bool heap_rows_take(const struct heap_rows *rows, const void *context, size_t row)
+bool table_select_takes(
+	const struct table_select *select, const struct table *table, size_t row, struct cell *cell)
 {
-	for (size_t i = 0; i < rows->tests.len; i++) {
-		if (!passes(rows, &rows->tests.data[i], context, row))
+	for (size_t i = 0; i < select->tests.len; i++) {
+		if (!passes(select, &select->tests.data[i], table, row, cell))
 			return false;
 	}
 	return true;
 }
 
 struct order {
-	const struct heap_rows *rows;
-	const void *context;
+	const struct table_select *select;
+	const struct table *table;
+	struct cell a, b;
 };
 
-/* Names come first, whichever way they are sorted. */
-static unsigned lateness(const struct rows_cell *cell)
+/* Names come first, whichever way they are sorted; then what only stands for one. */
+static unsigned lateness(const struct cell *cell)
 {
 	bool is_empty = !cell->text || !*cell->text;
 	return is_empty ? 2 : cell->is_makeshift;
 }
 
+static int compare_texts(const struct cell *a, const struct cell *b)
+{
+	return strcmp(a->text ? a->text : "", b->text ? b->text : "");
+}
+
 static int compare(const void *a, const void *b, void *context)
 {
-	const struct order *order = context;
-	const struct heap_rows *rows = order->rows;
+	struct order *order = context;
+	const struct table_select *select = order->select;
+	const struct column *column = &select->type->columns[select->sort];
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	struct rows_cell of_x = {.number = 0}, of_y = {.number = 0};
-	rows->cell(order->context, x, rows->sort, &of_x);
-	rows->cell(order->context, y, rows->sort, &of_y);
-	int result = 0;
-	if (of_x.is_unknown != of_y.is_unknown)
-		return of_x.is_unknown ? 1 : -1;
-	bool is_text = rows->columns[rows->sort].kind == ROWS_TEXT;
-	unsigned late_x = is_text ? lateness(&of_x) : 0, late_y = is_text ? lateness(&of_y) : 0;
+	table_cell(order->table, x, select->sort, &order->a);
+	table_cell(order->table, y, select->sort, &order->b);
+	bool is_text = column->type == COLUMN_TEXT;
+	unsigned late_x = is_text ? lateness(&order->a) : order->a.state != CELL_KNOWN;
+	unsigned late_y = is_text ? lateness(&order->b) : order->b.state != CELL_KNOWN;
 	if (late_x != late_y)
 		return late_x < late_y ? -1 : 1;
-	if (is_text)
-		result = strcmp(of_x.text ? of_x.text : "", of_y.text ? of_y.text : "");
-	else
-		result = (of_x.number > of_y.number) - (of_x.number < of_y.number);
-	if ((rows->columns[rows->sort].kind == ROWS_AMOUNT) != rows->is_turned)
+	int result =
+		is_text ? compare_texts(&order->a, &order->b)
+			: (order->a.number > order->b.number) - (order->a.number < order->b.number);
+	bool rises = is_text || column->type == COLUMN_ADDRESS || column->ascending;
+	if (rises == select->is_turned)
 		result = -result;
 	return result ? result : (x > y) - (x < y);
 }
 
-struct error *heap_rows_choose(const struct heap_rows *rows, const void *context, size_t count,
-	size_t **ret_order, size_t *ret_count)
+struct error *table_select_order(
+	const struct table_select *select, struct table *table, size_t **ret_order)
 {
-	size_t *order = calloc(count + 1, sizeof(*order)), kept = 0;
+	size_t *order = calloc(table->count + 1, sizeof(*order)), kept = 0;
 	if (!order)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		if (heap_rows_take(rows, context, i))
+	struct order how = {.select = select, .table = table};
+	cell_init(&how.a);
+	cell_init(&how.b);
+	for (size_t i = 0; i < table->count; i++) {
+		if (table_select_takes(select, table, i, &how.a))
 			order[kept++] = i;
 	}
-	struct order how = {rows, context};
-	if (rows->is_sorted)
+	if (select->is_sorted)
 		qsort_r(order, kept, sizeof(*order), compare, &how);
+	cell_deinit(&how.a);
+	cell_deinit(&how.b);
 	*ret_order = order;
-	*ret_count = kept;
+	table->order = order;
+	table->count = kept;
 	return NULL;
 }

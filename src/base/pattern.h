@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Patterns of names, as --type and --where take them. */
+#ifndef BASE_PATTERN_H
+#define BASE_PATTERN_H
+
+#include <stdbool.h>
+
+/* Whether all of `text` fits: '*' stands for any characters, or none, all else for itself. Takes
+ * at most strlen(pattern) * strlen(text) steps. */
+bool pattern_fits(const char *pattern, const char *text);
+
+#endif

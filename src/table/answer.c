@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "table/answer.h"
+
+void answer_begin(struct answer *answer, const struct answer_type *type)
+{
+	answer->type = type;
+	answer->form->begin(answer, type);
+}
+
+void answer_table_begin(struct answer *answer, const struct table *table)
+{
+	answer->form->table_begin(answer, table);
+}
+
+void answer_row(struct answer *answer, const struct table *table, size_t row)
+{
+	if (!answer->stopped)
+		answer->form->row(answer, table, row);
+}
+
+void answer_table_end(struct answer *answer, const struct table *table)
+{
+	answer->form->table_end(answer, table);
+}
+
+void answer_table(struct answer *answer, const struct table *table)
+{
+	answer_table_begin(answer, table);
+	for (size_t i = 0; i < table_shown(table) && !answer->stopped; i++)
+		answer_row(answer, table, table_row(table, i));
+	answer_table_end(answer, table);
+}
+
+void answer_record(struct answer *answer, const struct table *record)
+{
+	answer->form->record(answer, record);
+}
+
+struct text *answer_prose(struct answer *answer)
+{
+	return answer->form->prose ? answer->form->prose(answer) : NULL;
+}
+
+struct json *answer_json(struct answer *answer)
+{
+	return answer->form->json ? answer->form->json(answer) : NULL;
+}
+
+struct error *answer_end(struct answer *answer)
+{
+	return answer->form->end(answer);
+}
+
+size_t answer_limit(const struct answer *answer, size_t limit, size_t brief)
+{
+	if (limit)
+		return limit;
+	return answer->form->is_brief ? brief : TABLE_NO_LIMIT;
+}
+
+void answer_destroy(struct answer *answer)
+{
+	if (answer)
+		answer->form->destroy(answer);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The main table of an answer as comma-separated values (RFC 4180, with newlines alone): a heading
+ * with the columns' names, a line a row. A record in a row has columns of its own, "outer.inner";
+ * of a table or a list in a row there are the first texts, from the first row on, with ';' between
+ * them.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/answer.h"
+
+#define PIECE_BYTES ((size_t)64 << 10)
+
+struct csv_form {
+	struct answer answer;
+	const struct sink *sink;
+	struct text out;
+	bool no_memory;
+};
+
+static void flush(struct csv_form *form)
+{
+	if (form->out.len && !form->answer.stopped &&
+		!form->sink->write(form->sink->ctx, form->out.data, form->out.len))
+		form->answer.stopped = true;
+	text_clear(&form->out);
+}
+
+static void add_quoted(struct text *out, const char *text)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		text_add(out, text);
+		return;
+	}
+	text_add_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			text_add_char(out, '"');
+		text_add_char(out, *text);
+	}
+	text_add_char(out, '"');
+}
+
+static void add_names(struct csv_form *form, const struct table_type *type, const char *before,
+	const char **comma)
+{
+	for (const struct column *column = type->columns; column->name; column++) {
+		if (column->type == COLUMN_RECORD && !*before) {
+			add_names(form, column->nested, column->name, comma);
+			continue;
+		}
+		text_add(&form->out, *comma);
+		*comma = ",";
+		text_printf(&form->out, "%s%s%s", before, *before ? "." : "", column->name);
+	}
+}
+
+/* The first texts of the rows of what is nested. */
+static void add_texts(struct csv_form *form, const struct table *nested)
+{
+	const struct column *columns = nested->type->columns;
+	unsigned number = 0;
+	while (columns[number].name && columns[number].type != COLUMN_TEXT)
+		number++;
+	if (!columns[number].name)
+		return;
+	struct text texts;
+	struct cell cell;
+	text_init(&texts);
+	cell_init(&cell);
+	for (size_t i = 0; i < table_shown(nested); i++) {
+		table_cell(nested, table_row(nested, i), number, &cell);
+		text_add(&texts, i ? ";" : "");
+		text_add(&texts, cell.state == CELL_KNOWN ? cell.text : "");
+	}
+	add_quoted(&form->out, texts.data ? texts.data : "");
+	form->no_memory |= texts.failed || cell.built.failed;
+	text_deinit(&texts);
+	cell_deinit(&cell);
+}
+
+static void add_value(struct csv_form *form, const struct column *column, const struct cell *cell)
+{
+	struct text *out = &form->out;
+	if (cell->state != CELL_KNOWN)
+		return;
+	switch (column->type) {
+	case COLUMN_INTEGER:
+		text_printf(out, "%" PRIu64, cell->number);
+		break;
+	case COLUMN_SIGNED:
+		text_printf(out, "%" PRId64, cell->signed_number);
+		break;
+	case COLUMN_REAL:
+		text_printf(out, "%.17g", cell->real);
+		break;
+	case COLUMN_BOOLEAN:
+		text_add(out, cell->truth ? "true" : "false");
+		break;
+	case COLUMN_ADDRESS:
+		text_printf(out, "0x%" PRIx64, cell->number);
+		break;
+	case COLUMN_TEXT:
+		add_quoted(out, cell->text);
+		break;
+	default:
+		add_texts(form, &cell->nested);
+	}
+}
+
+/* row SIZE_MAX: the record that they are of is not known, all are empty. */
+static void add_cells(struct csv_form *form, const struct table *table, size_t row, bool is_inner,
+	const char **comma)
+{
+	struct cell cell;
+	cell_init(&cell);
+	for (unsigned i = 0; table->type->columns[i].name; i++) {
+		const struct column *column = &table->type->columns[i];
+		if (row == SIZE_MAX)
+			cell.state = CELL_UNKNOWN;
+		else
+			table_cell(table, row, i, &cell);
+		if (column->type == COLUMN_RECORD && !is_inner) {
+			struct table nested = cell.nested;
+			nested.type = column->nested;
+			add_cells(form, &nested, cell.state == CELL_KNOWN ? cell.row : SIZE_MAX,
+				true, comma);
+			continue;
+		}
+		text_add(&form->out, *comma);
+		*comma = ",";
+		add_value(form, column, &cell);
+		form->no_memory |= cell.built.failed;
+	}
+	cell_deinit(&cell);
+}
+
+static void csv_begin(struct answer *answer, const struct answer_type *type)
+{
+	(void)answer, (void)type;
+}
+
+static void csv_table_begin(struct answer *answer, const struct table *table)
+{
+	struct csv_form *form = (struct csv_form *)answer;
+	const char *comma = "";
+	if (table->type != answer->type->main)
+		return;
+	add_names(form, table->type, "", &comma);
+	text_add_char(&form->out, '\n');
+}
+
+static void csv_row(struct answer *answer, const struct table *table, size_t row)
+{
+	struct csv_form *form = (struct csv_form *)answer;
+	const char *comma = "";
+	if (table->type != answer->type->main)
+		return;
+	add_cells(form, table, row, false, &comma);
+	text_add_char(&form->out, '\n');
+	if (form->out.len >= PIECE_BYTES)
+		flush(form);
+}
+
+static void csv_nothing(struct answer *answer, const struct table *table)
+{
+	(void)answer, (void)table;
+}
+
+static struct error *csv_end(struct answer *answer)
+{
+	struct csv_form *form = (struct csv_form *)answer;
+	if (form->out.failed || form->no_memory)
+		return error_no_memory();
+	flush(form);
+	return NULL;
+}
+
+static void csv_destroy(struct answer *answer)
+{
+	struct csv_form *form = (struct csv_form *)answer;
+	text_deinit(&form->out);
+	free(form);
+}
+
+static const struct answer_form csv_form = {.begin = csv_begin,
+	.table_begin = csv_table_begin,
+	.row = csv_row,
+	.table_end = csv_nothing,
+	.record = csv_nothing,
+	.end = csv_end,
+	.destroy = csv_destroy};
+
+struct answer *answer_csv_create(const struct sink *sink)
+{
+	struct csv_form *form = malloc(sizeof(*form));
+	if (!form)
+		return NULL;
+	*form = (struct csv_form){.answer = {.form = &csv_form}, .sink = sink};
+	text_init(&form->out);
+	return &form->answer;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pages of docs/schema are what the columns of answers say; HEAPWISE_GOLDEN=update writes them.
+ */
+#include "golden.h"
+#include "table/schema.h"
+#include "views/heap_answers.h"
+
+/* "heapwise.heap-maps/1" -> "heap-maps-1.md" */
+static void check_page(const struct answer_type *type)
+{
+	_cleanup_(text_deinit) struct text page;
+	char path[256];
+	text_init(&page);
+	schema_describe(type, &page);
+	CHECK(!page.failed);
+	snprintf(path, sizeof(path), "../../../docs/schema/%s", strchr(type->schema, '.') + 1);
+	*strrchr(path, '/') = '-';
+	strcat(path, ".md");
+	check_golden(path, page.data);
+}
+
+CASE(answer_schemas_heap, "pages of answers about heaps are as their columns say")
+{
+	for (size_t i = 0; heap_answer_types[i]; i++)
+		check_page(heap_answer_types[i]);
+}
+
+/* A column that nobody explains would have an empty cell. */
+static void check_says(const struct table_type *type, const char *schema)
+{
+	for (const struct column *column = type->columns; column->name; column++) {
+		if (!column->says || !*column->says)
+			tap_fail("%s: '%s' is not explained", schema, column->name);
+		if (column->nested)
+			check_says(column->nested, schema);
+	}
+}
+
+CASE(answer_schemas_explained, "each column is explained")
+{
+	for (size_t i = 0; heap_answer_types[i]; i++) {
+		const struct answer_type *type = heap_answer_types[i];
+		for (const struct table_type *const *table = type->tables; *table; table++)
+			check_says(*table, type->schema);
+	}
+}
+
+TAP_MAIN

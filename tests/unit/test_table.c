@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One table in each form, chosen and sorted. */
+#include "table/answer.h"
+
+#include "base/cleanup.h"
+#include "lib/tap.h"
+#include "table/schema.h"
+#include "table/select.h"
+
+struct fruit {
+	const char *name;
+	uint64_t bytes;
+	uint32_t count;
+	double share;
+	bool ripe;
+};
+
+static const struct fruit fruits[] = {{"apple", 2048, 1200, 12.5, true},
+	{"pear, \"red\"", 3u << 20, 3, 80, false}, {NULL, 512, 0, 7.5, true}};
+
+static const struct column seed_columns[] = {
+	{"", COLUMN_INTEGER, UNIT_COUNT, .says = "weight"}, COLUMNS_END};
+
+static void seed_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context, (void)column;
+	ret->number = 10 * (row + 1);
+}
+
+static const struct table_type seed_type = {.columns = seed_columns, .cell = seed_cell};
+
+static const struct column tree_columns[] = {{"height", COLUMN_INTEGER, .says = "in metres"},
+	{"kind", COLUMN_TEXT, .says = "of it"}, COLUMNS_END};
+
+static void tree_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context;
+	ret->number = row;
+	ret->text = column ? "oak" : NULL;
+}
+
+static const struct table_type tree_type = {.columns = tree_columns, .cell = tree_cell};
+
+enum { NAME, BYTES, COUNT, CHANGE, AT, SHARE, RIPE, TREE, SEEDS };
+static const struct column columns[] = {
+	[NAME] = {"name", COLUMN_TEXT, .title = "NAME", .width = -12, COLUMN_OF(fruit, name)},
+	[BYTES] = {"all_bytes", COLUMN_INTEGER, UNIT_BYTES, .key = "bytes", .title = "BYTES",
+		.gap = 1, .width = 9, COLUMN_OF(fruit, bytes)},
+	[COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .title = "COUNT", .gap = 2, .width = 6,
+		COLUMN_OF(fruit, count)},
+	[CHANGE] = {"change", COLUMN_SIGNED, UNIT_BYTES, .title = "CHANGE", .gap = 1, .width = 10},
+	[AT] = {"at", COLUMN_ADDRESS, .title = "AT", .gap = 1, .width = 6, .plain = true},
+	[SHARE] = {"share", COLUMN_REAL, UNIT_PERCENT, .title = "SHARE", .gap = 1, .width = 6,
+		COLUMN_OF(fruit, share)},
+	[RIPE] = {"ripe", COLUMN_BOOLEAN, .title = "RIPE", .gap = 1, COLUMN_OF(fruit, ripe)},
+	[TREE] = {"tree", COLUMN_RECORD, .optional = true, .nested = &tree_type},
+	[SEEDS] = {"seeds", COLUMN_LIST, .nested = &seed_type},
+	COLUMNS_END};
+
+static void cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct fruit *fruit = &((const struct fruit *)context)[row];
+	switch (column) {
+	case CHANGE:
+		ret->signed_number = 1024 - (int64_t)fruit->bytes;
+		break;
+	case AT:
+		ret->number = 0x10 * row;
+		ret->state = row ? CELL_KNOWN : CELL_UNKNOWN;
+		break;
+	case TREE:
+		ret->nested = (struct table){&tree_type, NULL, 1, .limit = 1};
+		ret->row = row;
+		ret->state = row == 1 ? CELL_ABSENT : CELL_KNOWN;
+		break;
+	case SEEDS:
+		ret->nested = (struct table){&seed_type, NULL, row, .limit = TABLE_NO_LIMIT};
+		break;
+	default:
+		table_member(&columns[column], fruit, ret);
+	}
+}
+
+static const struct table_type fruit_type = {.name = "fruits",
+	.says = "a row a fruit",
+	.columns = columns,
+	.cell = cell,
+	.one = "fruit",
+	.many = "fruits"};
+
+static const struct answer_type answer_type = {.schema = "heapwise.fruits/2",
+	.before = "heapwise.food/1",
+	.from = "market",
+	.says = "what there is",
+	.tables = (const struct table_type *const[]){&fruit_type, NULL},
+	.main = &fruit_type};
+
+static bool add_to_text(void *ctx, const char *data, size_t len)
+{
+	text_add_n(ctx, data, len);
+	return true;
+}
+
+/* What a form makes of the table. */
+static void check_form(struct answer *answer, const struct table *table, const struct text *out,
+	const char *expected)
+{
+	CHECK(answer);
+	answer_begin(answer, &answer_type);
+	answer_table(answer, table);
+	struct text *prose = answer_prose(answer);
+	if (prose)
+		text_add(prose, "That is all.\n");
+	CHECK_OK(answer_end(answer));
+	answer_destroy(answer);
+	CHECK_STR(out->data, expected);
+}
+
+static struct table all_fruits(void)
+{
+	return (struct table){&fruit_type, fruits, 3, .limit = TABLE_NO_LIMIT};
+}
+
+CASE(table_text, "text has columns of their width, units, and what is unknown")
+{
+	struct text out;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	struct table table = all_fruits();
+	check_form(answer_text_create(&sink), &table, &out,
+		"NAME             BYTES   COUNT     CHANGE     AT  SHARE RIPE\n"
+		"apple         2.00 KiB   1,200  -1.00 KiB      ?  12.5% yes\n"
+		"pear, \"red\"   3.00 MiB       3  -3.00 MiB   0x10  80.0% no\n"
+		"?                512 B       0     +512 B   0x20   7.5% yes\n"
+		"That is all.\n");
+	text_deinit(&out);
+}
+
+CASE(table_text_cut, "a table that is cut says how much is left, hidden columns are left out")
+{
+	struct text out;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	struct table table = all_fruits();
+	table.limit = 2;
+	table.hidden = ~(1ull << NAME | 1ull << COUNT);
+	check_form(answer_text_create(&sink), &table, &out,
+		"NAME           COUNT\n"
+		"apple          1,200\n"
+		"pear, \"red\"        3\n"
+		"… and 1 more fruit (--limit)\n"
+		"That is all.\n");
+	text_deinit(&out);
+}
+
+CASE(table_json, "JSON has all columns, null for what is unknown, nothing for what is absent")
+{
+	struct text out;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	struct table table = all_fruits();
+	check_form(answer_json_create(&sink, false), &table, &out,
+		"{\n \"schema\": \"heapwise.fruits/2\",\n \"fruits\": [\n"
+		"  {\"name\": \"apple\", \"all_bytes\": 2048, \"count\": 1200, \"change\": -1024, "
+		"\"at\": null, \"share\": 12.5, \"ripe\": true, "
+		"\"tree\": {\"height\": 0, \"kind\": \"oak\"}, \"seeds\": []},\n"
+		"  {\"name\": \"pear, \\\"red\\\"\", \"all_bytes\": 3145728, \"count\": 3, "
+		"\"change\": -3144704, \"at\": \"0x10\", \"share\": 80, \"ripe\": false, "
+		"\"seeds\": [10]},\n"
+		"  {\"name\": null, \"all_bytes\": 512, \"count\": 0, \"change\": 512, "
+		"\"at\": \"0x20\", \"share\": 7.5, \"ripe\": true, "
+		"\"tree\": {\"height\": 2, \"kind\": \"oak\"}, \"seeds\": [10, 20]}]\n}\n");
+	text_clear(&out);
+	table.limit = 0;
+	check_form(answer_json_create(&sink, true), &table, &out,
+		"{\n \"schema\": \"heapwise.food/1\",\n \"fruits\": []\n}\n");
+	text_deinit(&out);
+}
+
+CASE(table_csv, "CSV quotes, and has records as columns")
+{
+	struct text out;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	struct table table = all_fruits();
+	check_form(answer_csv_create(&sink), &table, &out,
+		"name,all_bytes,count,change,at,share,ripe,tree.height,tree.kind,seeds\n"
+		"apple,2048,1200,-1024,,12.5,true,0,oak,\n"
+		"\"pear, \"\"red\"\"\",3145728,3,-3144704,0x10,80,false,,,\n"
+		",512,0,512,0x20,7.5,true,2,oak,\n");
+	text_deinit(&out);
+}
+
+/* The rows that are left, by the numbers that they had. */
+static void check_chosen(const struct table_asked *asked, const char *expected)
+{
+	struct table_select select;
+	struct table table = all_fruits();
+	_cleanup_free_ size_t *order = NULL;
+	_cleanup_(text_deinit) struct text found;
+	text_init(&found);
+	CHECK_OK(table_select_open(&fruit_type, asked, &select));
+	CHECK_OK(table_select_order(&select, &table, &order));
+	table_select_close(&select);
+	for (size_t i = 0; i < table.count; i++)
+		text_printf(&found, "%zu", table_row(&table, i));
+	CHECK_STR(found.data ? found.data : "", expected);
+}
+
+static struct table_asked asked_where(const char *first, const char *second)
+{
+	struct table_asked asked = {.sort = NULL};
+	CHECK(table_words_push(&asked.where, first));
+	CHECK(!second || table_words_push(&asked.where, second));
+	return asked;
+}
+
+static void check_where(const char *first, const char *second, const char *expected)
+{
+	struct table_asked asked = asked_where(first, second);
+	check_chosen(&asked, expected);
+	table_words_deinit(&asked.where);
+}
+
+CASE(table_sort, "amounts fall, addresses and texts rise, what is unknown comes last")
+{
+	check_chosen(&(struct table_asked){.sort = "bytes"}, "102");
+	check_chosen(&(struct table_asked){.sort = "-all_bytes"}, "201");
+	check_chosen(&(struct table_asked){.sort = "at"}, "120");
+	check_chosen(&(struct table_asked){.sort = "-at"}, "210");
+	check_chosen(&(struct table_asked){.sort = "name"}, "012");
+	check_chosen(&(struct table_asked){.sort = "-name"}, "102");
+}
+
+CASE(table_where, "conditions hold together; what is unknown fits none")
+{
+	check_where("bytes>=2k", NULL, "01");
+	check_where("bytes<2k", NULL, "2");
+	check_where("bytes=1k..2k", NULL, "0");
+	check_where("bytes!=1k..2k", NULL, "12");
+	check_where("name=*e*", "count>3", "0");
+	check_where("name~ar,", NULL, "1");
+	check_where("at<1k", NULL, "12");
+	check_where("at!=16", NULL, "2");
+}
+
+CASE(table_where_wrong, "a condition that is none, and a column that there is not, are said")
+{
+	static const char *const wrong[] = {
+		"bytes", "bytes>>3", "bytes~3", "name<a", "bytes>1..2", "size=3", "=3"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct table_select select;
+		struct table_asked asked = asked_where(wrong[i], NULL);
+		struct error *error = table_select_open(&fruit_type, &asked, &select);
+		CHECK(error && error->code == ERROR_USAGE);
+		error_destroy(error);
+		table_words_deinit(&asked.where);
+	}
+}
+
+CASE(table_schema, "a schema's page names all members")
+{
+	struct text out;
+	text_init(&out);
+	schema_describe(&answer_type, &out);
+	static const char *const has[] = {"# heapwise.fruits/2", "`heapwise.food/1`",
+		"| `all_bytes` | integer | bytes |", "| `tree.kind` | text |",
+		"| `seeds` | array of integer |", "left out where it does not apply"};
+	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++) {
+		if (!strstr(out.data, has[i]))
+			tap_fail("'%s' is not in\n%s", has[i], out.data);
+	}
+	text_deinit(&out);
+}
+
+TAP_MAIN
