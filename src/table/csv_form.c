@@ -47,6 +47,8 @@ static void add_names(struct csv_form *form, const struct table_type *type, cons
 	const char **comma)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
+		if (column->for_people)
+			continue;
 		if (column->type == COLUMN_RECORD && !*before) {
 			add_names(form, column->nested, column->name, comma);
 			continue;
@@ -118,6 +120,8 @@ static void add_cells(struct csv_form *form, const struct table *table, size_t r
 	cell_init(&cell);
 	for (unsigned i = 0; table->type->columns[i].name; i++) {
 		const struct column *column = &table->type->columns[i];
+		if (column->for_people)
+			continue;
 		if (row == SIZE_MAX)
 			cell.state = CELL_UNKNOWN;
 		else

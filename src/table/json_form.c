@@ -99,6 +99,8 @@ static void put_row(struct json_form *form, const struct table *table, size_t ro
 	const struct column *columns = table->type->columns;
 	struct cell *cell = &form->cells[depth];
 	for (unsigned i = 0; columns[i].name; i++) {
+		if (columns[i].for_people)
+			continue;
 		table_cell(table, row, i, cell);
 		form->no_memory |= cell->built.failed;
 		if (cell->state == CELL_ABSENT)

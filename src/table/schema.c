@@ -26,6 +26,8 @@ static bool is_value(const struct table_type *type)
 static void add_columns(const struct table_type *type, const char *before, struct text *out)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
+		if (column->for_people)
+			continue;
 		text_printf(out, "| `%s%s` | %s", before, column->name, type_names[column->type]);
 		if (column->nested && is_value(column->nested))
 			text_printf(out, " of %s", type_names[column->nested->columns[0].type]);

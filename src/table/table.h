@@ -56,6 +56,7 @@ struct column {
 	bool fixed;       /* neither sorted nor compared */
 	bool ascending;   /* --sort has the smallest first, as of addresses and texts */
 	bool optional;    /* cells may be CELL_ABSENT */
+	bool for_people;  /* text alone has it: others can tell it from other columns */
 
 	/* Where the value stands in a row that is a struct (COLUMN_OF), for types without `cell`.
 	 */

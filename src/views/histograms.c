@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The view lifetimes, and the classes of the view sizes: histograms with bars. */
+/* The view lifetimes: histograms with bars. */
 #include <string.h>
 
-#include "analysis/size_classes.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "views/histogram_axis.h"
 #include "views/page.h"
+#include "views/report_answers.h"
 #include "views/text_parts.h"
 
-#define BAR_WIDTH 24u
+#define BAR_WIDTH TEXT_BAR_WIDTH
 #define BAR_PARTS 8u
 
 /* As long as value is of the most, in eighths of a character, then blanks. */
-static void add_bar(struct text *out, uint64_t value, uint64_t most)
+void text_add_bar(struct text *out, uint64_t value, uint64_t most)
 {
 	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 	unsigned eighths =
@@ -37,6 +37,11 @@ static void add_cell(
 	/* "µ" is one character of two bytes. */
 	int bytes = cell.data && strstr(cell.data, "µ") ? 1 : 0;
 	text_printf(out, "%*s", width + bytes, cell.data ? cell.data : "");
+}
+
+void text_add_padded_bytes(struct text *out, uint64_t bytes, int width)
+{
+	add_cell(out, text_add_bytes, bytes, width);
 }
 
 void life_bounds(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end)
@@ -95,7 +100,7 @@ static void add_histogram(
 		add_cell(out, text_add_count, count->freed_blocks, 14);
 		add_cell(out, text_add_bytes, count->freed_bytes, 13);
 		text_add(out, "  ");
-		add_bar(out, count->freed_blocks, most);
+		text_add_bar(out, count->freed_blocks, most);
 		add_cell(out, text_add_count, count->live_blocks, 14);
 		add_cell(out, text_add_bytes, count->live_bytes, 13);
 		text_add(out, "\n");
@@ -161,35 +166,4 @@ void json_lifetimes(const struct page *page, struct json *json)
 	put_histogram(json, "by_time", "up_to_ns", lifetimes->by_time);
 	put_histogram(json, "by_allocations", "up_to", lifetimes->by_others);
 	json_object_end(json);
-}
-
-void text_size_classes(const struct page *page, struct text *out)
-{
-	struct size_classes classes;
-	size_classes_fill(page->model, &classes);
-	for (unsigned i = classes.first; i < classes.end; i++) {
-		text_printf(out, "%*s≤ ", 4, "");
-		add_cell(out, text_add_bytes, size_class_most(i), 10);
-		add_cell(out, text_add_count, classes.classes[i].allocations, 17);
-		text_add(out, "  ");
-		add_bar(out, classes.classes[i].allocations, classes.highest);
-		add_cell(out, text_add_bytes, classes.classes[i].bytes, 13);
-		text_add(out, "\n");
-	}
-}
-
-void json_size_classes(const struct page *page, struct json *json)
-{
-	struct size_classes classes;
-	size_classes_fill(page->model, &classes);
-	json_key(json, "size_classes");
-	json_array_begin(json);
-	for (unsigned i = classes.first; i < classes.end; i++) {
-		json_object_begin(json);
-		json_put_u64(json, "up_to", size_class_most(i));
-		json_put_u64(json, "allocations", classes.classes[i].allocations);
-		json_put_u64(json, "bytes", classes.classes[i].bytes);
-		json_object_end(json);
-	}
-	json_array_end(json);
 }

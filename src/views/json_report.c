@@ -12,6 +12,8 @@
 #include "base/json.h"
 #include "base/util.h"
 #include "views/change_view.h"
+#include "views/report_answers.h"
+#include "views/text_parts.h"
 
 /* Estimated figures, and their names in totals if they are others. */
 static const struct ranged {
@@ -59,8 +61,7 @@ static void put_ranges(struct json *json, const struct page *page, const struct 
 	json_put_bool(json, "by_mean_sizes", by_mean_sizes);
 }
 
-/* Whether the source says the figure of that name. */
-static bool is_known(const struct recording *recording, const char *name)
+bool figure_is_known(const struct recording *recording, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -90,7 +91,7 @@ static void put_figures(struct json *json, const struct page *page,
 	const struct json_member *members, size_t count, const void *base)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (is_known(model_recording(page->model), members[i].name)) {
+		if (figure_is_known(model_recording(page->model), members[i].name)) {
 			json_put_members(json, &members[i], 1, base);
 			continue;
 		}
@@ -267,22 +268,6 @@ void json_inherited(const struct page *page, struct json *json)
 	json_sites(page, json);
 }
 
-void json_sizes(const struct page *page, struct json *json)
-{
-	json_size_classes(page, json);
-	json_key(json, "sizes");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {
-		struct size_count row = page->sizes.data[i];
-		json_object_begin(json);
-		json_put_u64(json, "size", row.size);
-		json_put_u64(json, "allocations", row.allocations);
-		json_put_u64(json, "bytes", row.size * row.allocations);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
 #name, offsetof(struct thread, name)                                               \
@@ -306,49 +291,42 @@ void json_thread_members(const struct page *page, const struct thread *row, stru
 	json_put_bool(json, "ended", row->ended);
 }
 
-void json_threads(const struct page *page, struct json *json)
-{
-	json_key(json, "threads");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
-		json_object_begin(json);
-		json_thread_members(page, page->threads.data[i], json);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void put_change(struct json *json, const struct mark *row, const struct mark *before)
-{
-	uint64_t from = before ? before->live_bytes : 0;
-	json_key(json, "change_bytes");
-	json_i64(json, (int64_t)(row->live_bytes - from));
-}
-
-void json_marks(const struct page *page, struct json *json)
-{
-	json_put_u64(json, "marks_total", page->mark_count);
-	json_key(json, "marks");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->mark_count && i < page->limit; i++) {
-		const struct mark *row = &page->marks[i];
-		json_object_begin(json);
-		json_put_string(json, "name", row->name);
-		json_put_u64(json, "nth", row->nth);
-		json_put_u64(json, "time_ns", row->time_ns);
-		json_put_u64(json, "live_blocks", row->live_blocks);
-		json_put_u64(json, "live_bytes", row->live_bytes);
-		put_change(json, row, i ? row - 1 : NULL);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 void json_put_older(const struct page *page, struct json *json)
 {
 	json_put_string(json, "label", page->options->base->label);
 	json_put_target(json, model_target(page->options->base->model));
 	json_put_recording(json, page->options->base->model, NULL);
+}
+
+/* What all reports begin with, after the schema. */
+static void put_head(const struct page *page, struct json *json)
+{
+	json_put_string(json, "view", page->view->name);
+	json_put_target(json, model_target(page->model));
+	json_put_recording(json, page->model, &page->unrecorded);
+	json_put_totals(page, json);
+	if (page->options->base && !page->view->own_change)
+		json_change_report(page, json);
+	json_put_lines(json, "notes", &page->notes);
+	json_put_filter(json, view_can_filter(page->view) ? page->options->filter : NULL);
+	/* Errors come as the checker has them, marks as time goes. */
+	const char *order = page->view->needs_errors ? NULL : "time_ns";
+	json_put_string(json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : order);
+}
+
+struct error *report_answer(const struct page *page, struct answer *answer)
+{
+	struct json *json = answer_json(answer);
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, page->view->answer_type);
+	if (json)
+		put_head(page, json);
+	if (prose) {
+		text_heading(page->model, prose);
+		text_notes(&page->notes, prose);
+	}
+	page->view->answer(page, answer);
+	return answer_end(answer);
 }
 
 struct error *json_report(const struct page *page, const struct sink *sink)
@@ -359,17 +337,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_object_begin(&json);
 	json_put_string(
 		&json, "schema", page->view->schema ? page->view->schema : "heapwise.report/1");
-	json_put_string(&json, "view", page->view->name);
-	json_put_target(&json, model_target(page->model));
-	json_put_recording(&json, page->model, &page->unrecorded);
-	json_put_totals(page, &json);
-	if (page->options->base && !page->view->own_change)
-		json_change_report(page, &json);
-	json_put_lines(&json, "notes", &page->notes);
-	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);
-	/* Errors come as the checker has them, marks as time goes. */
-	const char *order = page->view->needs_errors ? NULL : "time_ns";
-	json_put_string(&json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : order);
+	put_head(page, &json);
 	if (page->options->base && page->view->json_change)
 		page->view->json_change(page, &json);
 	else

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "model/errors.h"
 #include "views/change_view.h"
+#include "views/report_answers.h"
 #include "views/view_fill.h"
 
 static void page_init(struct page *page)
@@ -145,6 +146,15 @@ static struct error *write_text(const struct page *page, const struct sink *sink
 	return NULL;
 }
 
+static struct error *write_answer(const struct page *page, const struct sink *sink)
+{
+	struct answer *answer =
+		page->options->json ? answer_json_create(sink, false) : answer_text_create(sink);
+	struct error *error = answer ? report_answer(page, answer) : error_no_memory();
+	answer_destroy(answer);
+	return error;
+}
+
 /* The view's own order, of what all sources say. A verdict on what changed is as that of diff. */
 static enum metric sort_of(
 	const struct view *view, const struct model *model, const struct view_options *options)
@@ -199,5 +209,7 @@ struct error *view_write(const struct view *view, const struct model *model,
 	error = page_fill(&page, resolver);
 	if (error)
 		return error;
+	if (view->answer && !options->base)
+		return write_answer(&page, sink);
 	return options->json ? json_report(&page, sink) : write_text(&page, sink);
 }

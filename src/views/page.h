@@ -60,6 +60,8 @@ struct page {
 };
 
 struct json;
+struct answer;
+struct answer_type;
 
 /* The order in which a view shows things, and what of them. */
 struct view {
@@ -73,6 +75,9 @@ struct view {
 	bool of_program, of_libraries;
 	size_t text_limit;
 	struct error *(*fill)(struct page *page);
+	/* A table, in all forms; NULL: the two below lay it out, and so they do with a base. */
+	void (*answer)(const struct page *page, struct answer *answer);
+	const struct answer_type *answer_type;
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
 	bool has_sites;                                        /* needs stacks with names */
@@ -104,17 +109,10 @@ void text_timeline(const struct page *page, struct text *out);
 void text_spots(const struct page *page, struct text *out);
 void text_lifetimes(const struct page *page, struct text *out);
 void text_reallocs(const struct page *page, struct text *out);
-void text_sizes(const struct page *page, struct text *out);
-void text_threads(const struct page *page, struct text *out);
-void text_marks(const struct page *page, struct text *out);
 void text_errors(const struct page *page, struct text *out);
 
 /* A thread's tid and name, as the first two columns. */
 void text_thread_name(const struct thread *thread, struct text *out);
-
-/* A part of those of sizes. */
-void text_size_classes(const struct page *page, struct text *out);
-void json_size_classes(const struct page *page, struct json *json);
 
 /* One list of rows under a title; `metric` heads each row. */
 void text_rows(const struct page *page, const char *title, enum metric metric,
@@ -136,9 +134,6 @@ void json_timeline(const struct page *page, struct json *json);
 void json_spots(const struct page *page, struct json *json);
 void json_lifetimes(const struct page *page, struct json *json);
 void json_reallocs(const struct page *page, struct json *json);
-void json_sizes(const struct page *page, struct json *json);
-void json_threads(const struct page *page, struct json *json);
-void json_marks(const struct page *page, struct json *json);
 void json_errors(const struct page *page, struct json *json);
 
 /* "totals": {…} of the page's model. */

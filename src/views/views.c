@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "views/change_view.h"
+#include "views/report_answers.h"
 #include "views/view_fill.h"
 
 #define BIT(metric) (1u << (metric))
@@ -165,8 +166,8 @@ static const struct view views[] = {
 		.metrics = BIT(METRIC_ALLOCATIONS) | BIT(METRIC_ALLOCATED_BYTES),
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_sizes,
-		.text = text_sizes,
-		.json = json_sizes,
+		.answer = report_sizes,
+		.answer_type = &report_sizes_type,
 		.needs = UNKNOWN_SIZES,
 		.fill_change = fill_change_sizes,
 		.text_change = text_change_sizes,
@@ -179,8 +180,8 @@ static const struct view views[] = {
 			   BIT(METRIC_TEMPORARY),
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_threads,
-		.text = text_threads,
-		.json = json_threads,
+		.answer = report_threads,
+		.answer_type = &report_threads_type,
 		.needs = UNKNOWN_THREADS,
 		.fill_change = fill_change_threads,
 		.text_change = text_change_threads,
@@ -193,8 +194,8 @@ static const struct view views[] = {
 		.sort = METRICS,
 		.text_limit = MARKS_LIMIT,
 		.fill = view_fill_marks,
-		.text = text_marks,
-		.json = json_marks,
+		.answer = report_marks,
+		.answer_type = &report_marks_type,
 		.needs_marks = true},
 	{.name = "errors",
 		.title = "Errors",
