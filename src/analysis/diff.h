@@ -6,9 +6,9 @@
 #ifndef ANALYSIS_DIFF_H
 #define ANALYSIS_DIFF_H
 
+#include "analysis/compare/match.h"
 #include "analysis/interval.h"
-#include "analysis/match.h"
-#include "analysis/stack_sizes.h"
+#include "analysis/time/stack_sizes.h"
 #include "base/text.h"
 
 enum diff_status { DIFF_NEW, DIFF_GROWN, DIFF_SHRUNK, DIFF_GONE, DIFF_SAME, DIFF_STATUSES };

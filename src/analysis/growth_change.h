@@ -6,8 +6,8 @@
 #ifndef ANALYSIS_GROWTH_CHANGE_H
 #define ANALYSIS_GROWTH_CHANGE_H
 
+#include "analysis/compare/match.h"
 #include "analysis/growth.h"
-#include "analysis/match.h"
 #include "analysis/profile.h"
 
 enum growth_fate {

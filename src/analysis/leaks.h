@@ -11,9 +11,9 @@
 #define ANALYSIS_LEAKS_H
 
 #include "analysis/evidence.h"
-#include "analysis/leak_paths.h"
+#include "analysis/leaks/leak_paths.h"
+#include "analysis/leaks/suppress_stack.h"
 #include "analysis/resolve.h"
-#include "analysis/suppress_stack.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/vec.h"

@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_MAPPED_CODE_H
 #define ANALYSIS_MAPPED_CODE_H
 
-#include "analysis/loaded_files.h"
+#include "analysis/stacks/loaded_files.h"
 
 /* As a line of /proc/PID/maps. */
 struct mapped_code {

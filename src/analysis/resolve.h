@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_RESOLVE_H
 #define ANALYSIS_RESOLVE_H
 
-#include "analysis/shown_frame.h"
+#include "analysis/stacks/shown_frame.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "model/model.h"

@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_TREND_H
 #define ANALYSIS_TREND_H
 
-#include "analysis/match.h"
+#include "analysis/compare/match.h"
 #include "base/text.h"
 
 struct trend_row {

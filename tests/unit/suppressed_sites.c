@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/suppress_stack.h"
+#include "analysis/leaks/suppress_stack.h"
 #include "base/cleanup.h"
 #include "sources/source.h"
 

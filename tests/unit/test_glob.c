@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Wildcards against a matcher that is too simple to be wrong, over all short patterns and names. */
-#include "analysis/glob.h"
+#include "analysis/stacks/glob.h"
 #include "lib/tap.h"
 
 static bool simple(const char *pattern, const char *name, bool question)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks of a model as suppressions see them: names, aliases, inlined frames, marks. */
-#include "analysis/suppress_stack.h"
+#include "analysis/leaks/suppress_stack.h"
 #include "lib/tap.h"
 #include "unit/fake_symbols.h"
 #include "unit/model_fixture.h"

@@ -214,7 +214,7 @@ static struct error *give(
 	return build_given(at->model, node.module, node.address, &run);
 }
 
-/* As a report does it: analysis/resolve.c. */
+/* As a report does it: analysis/stacks/resolve.c. */
 static struct error *look_up(struct looking_up *at, struct stack_node node)
 {
 	const struct symbol *symbols = NULL;

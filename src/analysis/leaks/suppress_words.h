@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The words at the head of an entry for Valgrind: which tools and errors, and which kinds of leaks.
+ */
+#ifndef ANALYSIS_SUPPRESS_WORDS_H
+#define ANALYSIS_SUPPRESS_WORDS_H
+
+#include "analysis/leaks/suppress_lines.h"
+
+#define MEMCHECK_LEAK "Leak"
+
+/* A kind of Memcheck's errors. */
+struct memcheck_kind {
+	const char *name;
+	bool has_extra; /* a line of its own follows */
+};
+
+/* Kind of Memcheck that the line tools:kind names; NULL: it is for other tools. */
+struct error *suppress_parse_tools(
+	const struct parser *parser, const struct memcheck_kind **ret_kind) must_check_;
+
+/* What stands behind match-leak-kinds:, as bits of enum suppress_kind. */
+struct error *suppress_parse_kinds(
+	const struct parser *parser, struct slice list, unsigned *ret) must_check_;
+
+#endif

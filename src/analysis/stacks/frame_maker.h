@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Makes shown frames of what a stack consists of: code in a file, named by its symbols; code that
+ * the source of the model names itself; remarks; and the allocation function that was called.
+ */
+#ifndef ANALYSIS_FRAME_MAKER_H
+#define ANALYSIS_FRAME_MAKER_H
+
+#include "analysis/stacks/frame_places.h"
+#include "analysis/stacks/loaded_files.h"
+#include "analysis/stacks/shown_frame.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/model.h"
+
+struct frame_maker {
+	const struct model *model;
+	struct loaded_files files;
+	struct place_map places;
+	struct arena arena;    /* frames */
+	struct frame_vec made; /* in the order in which they were */
+	bool with_aliases;     /* frames get them */
+};
+
+/* Where code is. */
+struct code_address {
+	uint32_t module;  /* of symbols, or NO_MODULE */
+	uint64_t address; /* ELF address looked up; in the target's memory without a module */
+};
+
+/* `model`, and its model_names_from(), must outlive it. Is to be deinited also when it fails. */
+struct error *frame_maker_init(struct frame_maker *maker, const struct model *model) must_check_;
+void frame_maker_deinit(struct frame_maker *maker);
+
+/* Where a node's code is: of the call, not of what it returns to. */
+struct error *frame_maker_find_code(
+	struct frame_maker *maker, struct stack_node node, struct code_address *ret) must_check_;
+
+/* Each adds to `made`, innermost first. */
+struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame frame) must_check_;
+struct error *frame_maker_add_code(
+	struct frame_maker *maker, struct stack_node node, struct code_address code) must_check_;
+struct error *frame_maker_add_given(
+	struct frame_maker *maker, struct stack_node node, const struct given_run *run) must_check_;
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See resolve.h. Two tables, each filled on first use:
+ *
+ *   stack node ──by_node──▶ entry (a run of shown frames) ◀──frames── (symbol module, ELF address)
+ *
+ * by_node makes the common case, a frame seen before in another stack, one array read; the map
+ * behind it makes modules that were loaded again at another address share their frames.
+ */
+#include "analysis/resolve.h"
+
+#include <stdlib.h>
+
+#include "analysis/stacks/frame_maker.h"
+#include "analysis/stacks/left_out.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "base/util.h"
+
+#define MARKS_MODULE (UINT32_MAX - 1)
+#define GIVEN_MODULE (UINT32_MAX - 2) /* what the source says itself, by number */
+
+#define NOTHING_SHOWN 1u /* an entry */
+
+/* Where code is, or one of the modules above with a number of its own. */
+static inline uint64_t frame_key_hash(struct code_address key)
+{
+	return hash_u64(key.address ^ hash_u64(key.module));
+}
+
+static inline bool frame_key_equal(struct code_address a, struct code_address b)
+{
+	return a.module == b.module && a.address == b.address;
+}
+
+DEFINE_MAP(frame_map, struct code_address, uint32_t, frame_key_hash, frame_key_equal)
+
+/* A run in what the maker made. */
+struct entry {
+	uint32_t first, count;
+};
+
+DEFINE_VEC(entry_vec, struct entry)
+
+struct resolver {
+	const struct model *model;
+	struct frame_maker maker;
+	struct left_out left_out;
+	struct entry_vec entries; /* 0 is unused, NOTHING_SHOWN empty */
+	struct frame_map frames;
+	uint32_t *by_node; /* entry of each stack node; 0: not yet */
+	const struct shown_frame *kinds[ALLOC_KINDS];
+	bool all_frames;
+};
+
+/* Makes the entry of a frame that no table knows yet. */
+static struct error *add_entry(struct resolver *resolver, struct stack_node node,
+	const struct given_run *given, struct code_address key, uint32_t *ret)
+{
+	struct frame_maker *maker = &resolver->maker;
+	struct entry entry = {.first = (uint32_t)maker->made.len};
+	enum stack_mark mark = stack_node_mark(node);
+	struct error *error = mark != MARK_NONE
+				      ? frame_maker_add(maker, (struct shown_frame){.mark = mark})
+			      : given ? frame_maker_add_given(maker, node, given)
+				      : frame_maker_add_code(maker, node, key);
+	if (error)
+		return error;
+	entry.count = (uint32_t)maker->made.len - entry.first;
+	*ret = (uint32_t)resolver->entries.len;
+	return entry_vec_push(&resolver->entries, entry) ? NULL : error_no_memory();
+}
+
+/*
+ * The frame that a handler returns to lies right inward of the frame that its signal interrupted.
+ * It is code that the kernel was told to use (__restore_rt of libc), which says nothing to anybody.
+ */
+static bool is_trampoline(const struct resolver *resolver, struct stack_node node)
+{
+	struct stack_node outer = model_stack(resolver->model, node.parent);
+	return stack_node_mark(node) == MARK_NONE && stack_node_mark(outer) == MARK_NONE &&
+	       stack_node_mark(model_stack(resolver->model, outer.parent)) == MARK_SIGNAL;
+}
+
+/*
+ * A signal is shown where a reader expects it: instead of the trampoline, between the handler and
+ * what it interrupted. The mark itself stands one frame further out and is not shown.
+ */
+static struct error *find_entry(struct resolver *resolver, struct stack_id id, uint32_t *ret)
+{
+	struct stack_node node = model_stack(resolver->model, id);
+	if (stack_node_mark(node) == MARK_SIGNAL) {
+		*ret = NOTHING_SHOWN;
+		return NULL;
+	}
+	if (is_trampoline(resolver, node))
+		node = (struct stack_node){.address = MARK_SIGNAL};
+	const struct given_run *given = model_given(resolver->model, node.module, node.address);
+	struct code_address key = {.module = MARKS_MODULE, .address = node.address};
+	if (given) {
+		key = (struct code_address){.module = GIVEN_MODULE,
+			.address = model_given_number(resolver->model, given)};
+	} else if (stack_node_mark(node) == MARK_NONE) {
+		struct error *error = frame_maker_find_code(&resolver->maker, node, &key);
+		if (error)
+			return error;
+	}
+	uint32_t *known = frame_map_find(&resolver->frames, key);
+	if (known) {
+		*ret = *known;
+		return NULL;
+	}
+	struct error *error = add_entry(resolver, node, given, key, ret);
+	if (error)
+		return error;
+	bool is_new;
+	known = frame_map_insert(&resolver->frames, key, &is_new);
+	if (!known)
+		return error_no_memory();
+	*known = *ret;
+	return NULL;
+}
+
+/* The called function itself, for all_frames. */
+static struct error *kind_frame(
+	struct resolver *resolver, enum alloc_kind kind, const struct shown_frame **ret)
+{
+	if (!resolver->kinds[kind]) {
+		struct error *error = frame_maker_add(
+			&resolver->maker, (struct shown_frame){.function = alloc_kind_name(kind)});
+		if (error)
+			return error;
+		resolver->kinds[kind] = resolver->maker.made.data[resolver->maker.made.len - 1];
+	}
+	*ret = resolver->kinds[kind];
+	return NULL;
+}
+
+struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
+	struct frame_vec *ret)
+{
+	ret->len = 0;
+	if (resolver->all_frames && kind != KIND_UNKNOWN) {
+		const struct shown_frame *frame;
+		struct error *error = kind_frame(resolver, kind, &frame);
+		if (error)
+			return error;
+		if (!frame_vec_push(ret, frame))
+			return error_no_memory();
+	}
+	bool guessed = false;
+	for (struct stack_id id = stack; id.value != 0;
+		id = model_stack(resolver->model, id).parent) {
+		uint32_t *known = &resolver->by_node[id.value];
+		if (*known == 0) {
+			struct error *error = find_entry(resolver, id, known);
+			if (error)
+				return error;
+		}
+		struct entry entry = resolver->entries.data[*known];
+		/* Each guessed step has a mark; "from here on" is said once. */
+		if (entry.count == 1 &&
+			resolver->maker.made.data[entry.first]->mark == MARK_GUESSED) {
+			if (guessed)
+				continue;
+			guessed = true;
+		}
+		for (uint32_t i = 0; i < entry.count; i++)
+			if (!frame_vec_push(ret, resolver->maker.made.data[entry.first + i]))
+				return error_no_memory();
+	}
+	left_out_apply(&resolver->left_out, ret);
+	return NULL;
+}
+
+struct error *resolver_data(
+	struct resolver *resolver, struct module_id id, uint64_t address, struct shown_data *ret)
+{
+	const struct module *module = model_module(resolver->model, id);
+	*ret = (struct shown_data){.offset = address - module->bias};
+	if (module->path[0] == '\0')
+		return NULL;
+	ret->module = path_last_part(module->path);
+	uint32_t number;
+	struct symbol_variable variable = {.name = NULL};
+	struct error *error = loaded_files_find(&resolver->maker.files, id, &number);
+	if (!error && number != NO_MODULE)
+		error = symbols_variable(
+			resolver->maker.files.symbols, number, ret->offset, &variable);
+	if (error || !variable.name)
+		return error;
+	ret->name = variable.name;
+	ret->offset = variable.offset;
+	ret->file = variable.file;
+	ret->line = variable.line;
+	return NULL;
+}
+
+const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame)
+{
+	return frame->code_module ? symbols_inner_name(resolver->maker.files.symbols,
+					    frame->code_module - 1, frame->offset)
+				  : NULL;
+}
+
+void resolver_add_aliases(struct resolver *resolver)
+{
+	resolver->maker.with_aliases = true;
+}
+
+void resolver_notes(const struct resolver *resolver, struct text *ret)
+{
+	loaded_files_notes(&resolver->maker.files, ret);
+}
+
+struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = calloc(1, sizeof(*resolver));
+	if (!resolver)
+		return error_no_memory();
+	entry_vec_init(&resolver->entries);
+	frame_map_init(&resolver->frames);
+	resolver->model = model;
+	resolver->all_frames = all_frames;
+	struct error *error = frame_maker_init(&resolver->maker, model);
+	if (!error)
+		error = left_out_init(&resolver->left_out, model_recording(model), all_frames);
+	if (error)
+		return error;
+	resolver->by_node = calloc(model_stack_limit(model), sizeof(*resolver->by_node));
+	if (!resolver->by_node || !entry_vec_push(&resolver->entries, (struct entry){0}) ||
+		!entry_vec_push(&resolver->entries, (struct entry){0}))
+		return error_no_memory();
+	*ret = steal_ptr(resolver);
+	return NULL;
+}
+
+void resolver_destroy(struct resolver *resolver)
+{
+	if (!resolver)
+		return;
+	frame_maker_deinit(&resolver->maker);
+	left_out_deinit(&resolver->left_out);
+	free(resolver->by_node);
+	frame_map_deinit(&resolver->frames);
+	entry_vec_deinit(&resolver->entries);
+	free(resolver);
+}

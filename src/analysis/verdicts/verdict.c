@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See verdict.h. Sentences are a table: each either has something to say of this model, or nothing.
+ * Shares are given of one place (innermost frame of the program's own code), since that is what one
+ * mends; the lists below the verdict have the stacks.
+ */
+#include "analysis/verdicts/verdict.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+#include "analysis/interval.h"
+#include "analysis/library_own.h"
+#include "analysis/metric.h"
+#include "analysis/notable.h"
+#include "analysis/stacks/top_place.h"
+#include "analysis/summary.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
+/* What sentences are made from. */
+struct facts {
+	const struct target *target;
+	const struct recording *recording;
+	const struct totals *totals;
+	const struct summary *summary;
+	const struct inherited *inherited;
+	const struct lifetimes *lives;
+	const struct leak_sum *leaks;       /* by class; NULL: no search, or an attempt alone */
+	struct totals left;                 /* the totals without what libraries keep */
+	struct site own;                    /* what they keep */
+	const struct program_error *errors; /* that a checker found */
+	size_t error_count;
+	const struct leak_search
+		*early; /* the search, if the program went on after it; else NULL */
+	/* Of what was left only what somebody wanted to see is known; some kinds they did not. */
+	bool selected, hidden;
+};
+
+/* ", all of it from one place: foo (foo.c:12)": what the list has first, so that both agree. */
+static void add_top_place(const struct facts *facts, enum summary_list list, enum metric metric,
+	uint64_t total, const char *it, struct text *text)
+{
+	top_place_add(&facts->summary->lists[list], metric, total, it, facts->target->exe, text);
+}
+
+/* What libraries keep at the peak is in no list: said where it is more than the list's first has.
+ */
+static void add_libraries_share(const struct facts *facts, struct text *text)
+{
+	const struct row *top =
+		top_place_find(&facts->summary->lists[SUMMARY_PEAK], METRIC_PEAK_BYTES);
+	uint64_t own = facts->own.peak_bytes;
+	if (own <= (top ? metric_of_site(METRIC_PEAK_BYTES, &top->sums) : 0))
+		return;
+	text_add(text, "; libraries keep ");
+	top_place_add_share(text, own, facts->totals->peak_bytes);
+	text_add(text, " of it for themselves");
+}
+
+static void say_nothing_allocated(const struct facts *facts, struct text *text)
+{
+	if (facts->totals->allocations != 0 || facts->recording->range.part ||
+		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
+		return;
+	if (facts->recording->blocks)
+		text_printf(text, "No block is chosen: only blocks %s count, and there are none.\n",
+			facts->recording->blocks);
+	else if (!facts->recording->complete && !facts->recording->events &&
+		 !facts->recording->own_malloc && !facts->recording->not_attached)
+		text_add(text,
+			"Nothing is known of what the program allocated: no event of it can be "
+			"read.\n");
+	else if (facts->recording->own_malloc || facts->recording->sample_bytes ||
+		 facts->recording->not_attached || !facts->recording->complete)
+		text_add(text, "No allocation was seen.\n");
+	else
+		text_add(text, "The program allocated nothing.\n");
+}
+
+/* "about ", before a figure of a sample. */
+static void add_about(const struct facts *facts, struct text *text)
+{
+	if (facts->recording->sample_bytes)
+		text_add(text, "about ");
+}
+
+/* " (306 KiB to 1.07 MiB)", behind bytes that are estimated. */
+static void add_range(const struct facts *facts, enum metric metric, const struct totals *totals,
+	struct text *text)
+{
+	struct interval range;
+	if (!interval_of_totals(facts->recording, metric, totals, &range))
+		return;
+	text_add(text, " (");
+	text_add_bytes(text, range.low);
+	text_add(text, " to ");
+	text_add_bytes(text, range.high);
+	text_add(text, ")");
+}
+
+/* "3 MiB in 5 blocks were live then; 1 MiB in 2 blocks of these were allocated in the range, …" */
+static void say_live_then(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	bool from_start = !facts->recording->range.from_step;
+	bool counted = metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
+	add_about(facts, text);
+	text_add_bytes(text, totals->live_bytes);
+	if (counted) {
+		text_add(text, " in ");
+		text_add_counted(text, totals->live_blocks, "block", "blocks");
+	}
+	text_printf(
+		text, " %s live then", plural(counted ? totals->live_blocks : 2, "was", "were"));
+	if (!from_start) {
+		text_add(text, "; of these ");
+		text_add_bytes(text, totals->kept_bytes);
+		text_add(text, " in ");
+		text_add_counted(text, totals->kept_blocks, "block", "blocks");
+		text_printf(text, " %s allocated in the range",
+			plural(totals->kept_blocks, "was", "were"));
+	}
+	enum metric metric = from_start ? METRIC_LIVE_BYTES : METRIC_KEPT_BYTES;
+	uint64_t total = metric_of_totals(metric, totals);
+	if (total)
+		add_top_place(facts, SUMMARY_NEVER_FREED, metric, total, "it", text);
+	text_add(text, ".\n");
+}
+
+/* "4.00 KiB in 1 block" */
+static void add_amount(struct text *text, uint64_t bytes, uint64_t blocks)
+{
+	text_add_bytes(text, bytes);
+	text_add(text, " in ");
+	text_add_counted(text, blocks, "block", "blocks");
+}
+
+/* Whether what libraries keep is told apart: figures at the end of a whole recording. */
+static bool tells_own(const struct facts *facts)
+{
+	return facts->own.live_blocks && !facts->recording->range.part &&
+	       !facts->recording->snapshot && metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
+}
+
+/* None of the program's own blocks was left. */
+static void say_nothing_left(const struct facts *facts, struct text *text)
+{
+	const struct recording *recording = facts->recording;
+	if (facts->selected) {
+		text_add(text, "It shows no block that was left; those that nobody wanted to be "
+			       "shown are not in it.\n");
+		return;
+	}
+	text_add(text, recording->blocks         ? "None of these blocks was left"
+		       : recording->sample_bytes ? "No block that was sampled was left"
+		       : recording->complete
+			       ? "Nothing was left: every block was freed"
+			       : "Nothing was left where the recording ends: every block was "
+				 "freed");
+	if (tells_own(facts)) {
+		text_add(text, ", but for ");
+		add_amount(text, facts->own.live_bytes, facts->own.live_blocks);
+		text_add(text, " that libraries keep for themselves (report --view libraries)");
+	}
+	text_add(text, ".\n");
+}
+
+static void say_never_freed(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	if (!metric_is_known(METRIC_LIVE_BYTES, facts->recording))
+		return;
+	if (facts->recording->range.part || facts->recording->snapshot) {
+		say_live_then(facts, text);
+		return;
+	}
+	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
+		return;
+	totals = &facts->left;
+	if (totals->live_blocks == 0) {
+		say_nothing_left(facts, text);
+		return;
+	}
+	text_add(text, facts->hidden ? "at least " : "");
+	add_about(facts, text);
+	add_amount(text, totals->live_bytes, totals->live_blocks);
+	add_range(facts, METRIC_LIVE_BYTES, totals, text);
+	if (!facts->recording->complete)
+		text_printf(text, " %s live where the recording ends",
+			plural(totals->live_blocks, "was", "were"));
+	else if (facts->target->exit_kind == EXIT_KIND_SIGNAL)
+		text_printf(text, " %s live when the program was killed",
+			plural(totals->live_blocks, "was", "were"));
+	else
+		text_printf(text, " %s never freed", plural(totals->live_blocks, "was", "were"));
+	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
+	add_top_place(
+		facts, SUMMARY_NEVER_FREED, metric, metric_of_totals(metric, totals), "it", text);
+	text_add(text, ".\n");
+}
+
+/* "A search while the program ran, after 1.5 s, found of what was live then " */
+static void add_early(const struct leak_search *search, struct text *text)
+{
+	text_printf(text, "a search %s, after ", leak_moment_words(search->moment));
+	text_add_duration_ns(text, search->time_ns);
+	text_add(text, ", found of what was live then: ");
+}
+
+/* What became of the blocks that were never freed, where somebody searched. */
+static void say_leaks(const struct facts *facts, struct text *text)
+{
+	static const char *const words[] = {
+		[LEAK_CLASS_DEFINITE] = "definitely lost",
+		[LEAK_CLASS_INDIRECT] = "lost with them",
+		[LEAK_CLASS_POSSIBLE] = "possibly lost",
+		[LEAK_CLASS_REACHABLE] = "still reachable",
+		[LEAK_CLASS_SUPPRESSED] = "suppressed",
+	};
+	const char *before = NULL;
+	for (unsigned i = 0; facts->leaks && i < ARRAY_SIZE(words); i++) {
+		const struct leak_sum *sum = &facts->leaks[i];
+		if (!sum->blocks)
+			continue;
+		if (!before && facts->early)
+			add_early(facts->early, text);
+		else
+			text_add(
+				text, before ? before
+				      : facts->recording->sample_bytes
+					      ? "of those that the sample has, and of these alone, "
+					      : "of these, ");
+		add_amount(text, sum->bytes, sum->blocks);
+		text_printf(text, " %s %s",
+			facts->early ? plural(sum->blocks, "was", "were")
+				     : plural(sum->blocks, "is", "are"),
+			words[i]);
+		before = ", ";
+	}
+	if (before)
+		text_add(text, " ('heapwise leaks' tells which).\n");
+}
+
+/* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
+static void say_libraries(const struct facts *facts, struct text *text)
+{
+	if (!tells_own(facts) || !facts->left.live_blocks)
+		return;
+	text_add(text, "Libraries keep ");
+	text_add_bytes(text, facts->own.live_bytes);
+	text_add(text, " in ");
+	text_add_counted(text, facts->own.live_blocks, "more block", "more blocks");
+	text_add(text, " for themselves (report --view libraries).\n");
+}
+
+static void say_peak(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	if (totals->peak_bytes == 0)
+		return;
+	bool merged = facts->recording->merged;
+	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
+	add_about(facts, text);
+	text_add_bytes(text, totals->peak_bytes);
+	add_range(facts, METRIC_PEAK_BYTES, totals, text);
+	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES)) {
+		text_add(text, " after ");
+		text_add_duration_ns(text, totals->peak_time_ns);
+	}
+	if (facts->own.peak_bytes == totals->peak_bytes)
+		text_add(text, ", all of it what libraries keep for themselves");
+	else {
+		add_top_place(
+			facts, SUMMARY_PEAK, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
+		add_libraries_share(facts, text);
+	}
+	text_add(text, ".\n");
+}
+
+/* Places that keep growing, whether they are freed at the end or not. */
+static void say_growth(const struct facts *facts, struct text *text)
+{
+	if (facts->summary->has_growth)
+		notable_say_growth(facts->totals, &facts->summary->growth, text);
+}
+
+/* Programs that bring a heap of their own, which does not come through malloc. */
+static const struct own_heap {
+	const char *program; /* what the name of its file begins with */
+	const char *words;
+} own_heaps[] = {
+	{"python", "Python's own allocator (PYTHONMALLOC=malloc sends it all through malloc)"},
+	{"pypy", "PyPy's own heap"},
+	{"node", "V8's heap (node --heap-prof shows it)"},
+	{"chrom", "V8's heap and PartitionAlloc"},
+	{"java", "the JVM's heap (jcmd PID GC.heap_info shows it)"},
+	{"ruby", "Ruby's heap of objects (ObjectSpace shows it)"},
+	{"php", "PHP's own allocator (USE_ZEND_ALLOC=0 sends it through malloc)"},
+};
+
+/* NULL: the program is none of these. */
+static const char *own_heap_of(const struct target *target)
+{
+	const char *slash = strrchr(target->exe, '/');
+	const char *name = slash ? slash + 1 : target->exe;
+	for (size_t i = 0; i < ARRAY_SIZE(own_heaps); i++)
+		if (strncmp(name, own_heaps[i].program, strlen(own_heaps[i].program)) == 0)
+			return own_heaps[i].words;
+	return NULL;
+}
+
+/* Less than that is code, stacks and what each process has. */
+#define RESIDENT_UNEXPLAINED_BYTES (UINT64_C(16) << 20)
+
+/* "The process's resident memory peaked at 58 MiB; 4.24 MiB of that came through malloc. …" */
+static void say_resident(const struct facts *facts, struct text *text)
+{
+	const struct recording *recording = facts->recording;
+	uint64_t resident = recording->resident_peak_bytes, peak = facts->totals->peak_bytes;
+	if (recording->range.part || recording->merged || recording->blocks ||
+		resident < RESIDENT_UNEXPLAINED_BYTES || resident / 2 < peak ||
+		!metric_is_known(METRIC_PEAK_BYTES, recording))
+		return;
+	const char *own = own_heap_of(facts->target);
+	text_add(text, "The process's resident memory peaked at ");
+	text_add_bytes(text, resident);
+	text_add(text, "; at most ");
+	text_add_bytes(text, peak);
+	text_add(text, " of that came through malloc at a time. The rest is code, stacks, "
+		       "mapped memory, what malloc keeps free");
+	text_printf(text, own ? ", and %s.\n" : ".\n", own);
+}
+
+static void say_reallocs(const struct facts *facts, struct text *text)
+{
+	if (facts->summary->has_reallocs)
+		notable_say_reallocs(&facts->summary->reallocs, text);
+}
+
+/*
+ * "600,003 allocations of 40.8 MiB were made for a peak of 864 KiB, 99% of them from one place: …;
+ * 97% of the blocks lived for at most 100 allocations."
+ */
+static void say_churn(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	const enum metric metrics[] = {
+		METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_PEAK_BYTES};
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
+		if (!metric_is_known(metrics[i], facts->recording))
+			return;
+	if (facts->recording->range.part || facts->recording->merged || !notable_churn(totals))
+		return;
+	add_about(facts, text);
+	text_add_count(text, totals->allocations);
+	text_add(text, " allocations of ");
+	text_add_bytes(text, totals->allocated_bytes);
+	text_add(text, " were made for a peak of ");
+	text_add_bytes(text, totals->peak_bytes);
+	add_top_place(facts, SUMMARY_CALLS, METRIC_ALLOCATIONS, totals->allocations, "them", text);
+	uint64_t brief = notable_short_lived(facts->lives);
+	if (facts->lives->known && brief) {
+		text_add(text, "; ");
+		top_place_add_share(text, brief, totals->allocations);
+		text_printf(text, " of the blocks lived for at most %u allocations",
+			NOTABLE_SHORT_OTHERS);
+	}
+	text_add(text, ".\n");
+}
+
+/* Churn is worth a sentence from a tenth of all allocations on. */
+static void say_temporary(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	/* Of samples, and of sums with one among them, it is not known. */
+	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10 ||
+		facts->recording->sample_bytes)
+		return;
+	top_place_add_share(text, totals->temporary, totals->allocations);
+	text_add(text, " of the allocations were temporary (freed ");
+	summary_add_temporary_rule(text, facts->recording);
+	text_add(text, ")");
+	add_top_place(facts, SUMMARY_TEMPORARY, METRIC_TEMPORARY, totals->temporary, "these", text);
+	text_add(text, ".\n");
+}
+
+static void say_failed(const struct facts *facts, struct text *text)
+{
+	if (facts->totals->failed) {
+		text_add_counted(text, facts->totals->failed, "allocation", "allocations");
+		text_add(text, " failed.\n");
+	}
+}
+
+static void say_mismatched(const struct facts *facts, struct text *text)
+{
+	uint64_t count = facts->recording->mismatched_frees;
+	if (count && !facts->error_count) { /* else they are among the errors */
+		text_add_counted(text, count, "block", "blocks");
+		text_printf(text,
+			" %s freed by a function that does not match the allocating one.\n",
+			plural(count, "was", "were"));
+	}
+}
+
+/* "It began with at most 6 blocks of 30 KiB that its parent had allocated; 5 of them were freed
+ * here." */
+static void say_inherited(const struct facts *facts, struct text *text)
+{
+	const struct inherited *inherited = facts->inherited;
+	uint64_t freed = facts->recording->inherited_frees;
+	if (!inherited->from || !inherited->blocks)
+		return;
+	text_add(text, "It began with ");
+	bool counted = inherited_is_counted(inherited);
+	text_add(text, inherited->at_most && !counted ? "at most " : "");
+	text_add_counted(text, inherited_left(inherited), "block", "blocks");
+	text_add(text, inherited->at_most && counted ? " of at most " : " of ");
+	text_add_bytes(text, inherited->bytes);
+	text_add(text, inherited->generations > 1 ? " that its forebears had allocated; "
+						  : " that its parent had allocated; ");
+	if (freed)
+		text_add_count(text, freed);
+	text_printf(text, "%s of them %s freed here.\n", freed ? "" : "none",
+		plural(freed ? freed : 1, "was", "were"));
+}
+
+/* Bytes of an error's own sentence. */
+#define ERROR_WORDS_MOST 200u
+
+/* "5 errors were found, 12 times in all, the first: free() of … (report --view errors)." */
+static void say_errors(const struct facts *facts, struct text *text)
+{
+	uint64_t times = 0;
+	for (size_t i = 0; i < facts->error_count; i++)
+		times += facts->errors[i].count;
+	if (!facts->error_count)
+		return;
+	text_add_counted(text, facts->error_count, "error", "errors");
+	text_printf(text, " %s found", plural(facts->error_count, "was", "were"));
+	if (times > facts->error_count) {
+		text_add(text, ", ");
+		text_add_counted(text, times, "time", "times");
+		text_add(text, " in all");
+	}
+	if (*facts->errors->what) {
+		text_add(text, facts->error_count > 1 ? ", the first: " : ": ");
+		text_add_shown(text, facts->errors->what, ERROR_WORDS_MOST);
+	}
+	text_add(text, " (report --view errors).\n");
+}
+
+/* "It has 12 marks (report --view marks)." */
+static void say_marks(const struct facts *facts, struct text *text)
+{
+	uint64_t count = facts->recording->marks;
+	if (count) {
+		text_add(text, "It has ");
+		text_add_counted(text, count, "mark", "marks");
+		/* Marks are events: where these were not kept nobody knows what was live then. */
+		bool can_be_shown = !facts->recording->dropped_steps;
+		text_add(text, can_be_shown ? " (report --view marks).\n" : ".\n");
+	}
+}
+
+static const struct verdict_sentence {
+	void (*say)(const struct facts *facts, struct text *text);
+	bool begins_with_words; /* not with a name, which has its own first letter */
+} verdict_sentences[] = {
+	{say_nothing_allocated, true},
+	{say_never_freed, true},
+	{say_leaks, true},
+	{say_libraries, true},
+	{say_errors, true},
+	{say_growth, false},
+	{say_peak, true},
+	{say_resident, true},
+	{say_reallocs, false},
+	{say_churn, true},
+	{say_temporary, true},
+	{say_failed, true},
+	{say_mismatched, true},
+	{say_inherited, true},
+	{say_marks, true},
+};
+
+struct error *verdict_add(const struct model *model, const struct rows *rows,
+	const struct summary *summary, struct text *text)
+{
+	struct facts facts = {
+		.target = model_target(model),
+		.recording = model_recording(model),
+		.totals = model_totals(model),
+		.summary = summary,
+		.inherited = model_inherited(model),
+		.lives = model_lifetimes(model),
+		.leaks = summary->searched ? summary->leaks : NULL,
+		.early = evidence_search_is_early(model) ? model_leak_search(model) : NULL,
+		.left = library_own_left(model_totals(model), rows),
+	};
+	const struct leak_search *search = model_leak_search(model);
+	facts.selected = search && search->selected;
+	facts.hidden = facts.selected && search->shown != (1u << LEAK_KINDS) - 1;
+	library_own_sum(rows, &facts.own);
+	facts.errors = model_errors(model, &facts.error_count);
+	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
+		size_t start = text->len;
+		verdict_sentences[i].say(&facts, text);
+		if (verdict_sentences[i].begins_with_words && start < text->len && !text->failed)
+			text->data[start] = (char)toupper(text->data[start]);
+	}
+	return text->failed ? error_no_memory() : NULL;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/compare/change_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "views/report/json_parts.h"
+#include "views/report/paint.h"
+#include "views/report/text_parts.h"
+
+/* The figure that stands beside a metric's, and what each counts. */
+static const struct pair {
+	enum metric other, bytes, count; /* METRICS: none */
+	const char *one, *many;
+} pairs[] = {
+	[METRIC_ALLOCATIONS] = {METRIC_ALLOCATED_BYTES, METRIC_ALLOCATED_BYTES, METRIC_ALLOCATIONS,
+		"call", "calls"},
+	[METRIC_ALLOCATED_BYTES] = {METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_ALLOCATIONS,
+		"call", "calls"},
+	[METRIC_LIVE_BYTES] = {METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, METRIC_LIVE_BLOCKS, "block",
+		"blocks"},
+	[METRIC_LIVE_BLOCKS] = {METRIC_LIVE_BYTES, METRIC_LIVE_BYTES, METRIC_LIVE_BLOCKS, "block",
+		"blocks"},
+	[METRIC_KEPT_BYTES] = {METRIC_KEPT_BLOCKS, METRIC_KEPT_BYTES, METRIC_KEPT_BLOCKS, "block",
+		"blocks"},
+	[METRIC_KEPT_BLOCKS] = {METRIC_KEPT_BYTES, METRIC_KEPT_BYTES, METRIC_KEPT_BLOCKS, "block",
+		"blocks"},
+	[METRIC_PEAK_BYTES] = {METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES, METRIC_PEAK_BLOCKS, "block",
+		"blocks"},
+	[METRIC_PEAK_BLOCKS] = {METRIC_PEAK_BYTES, METRIC_PEAK_BYTES, METRIC_PEAK_BLOCKS, "block",
+		"blocks"},
+	[METRIC_TEMPORARY] = {METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_ALLOCATIONS,
+		"call", "calls"},
+	[METRIC_FAILED] = {METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_ALLOCATIONS, "call",
+		"calls"},
+};
+static_assert(ARRAY_SIZE(pairs) == METRICS, "each metric heads rows");
+
+enum metric change_other(enum metric metric)
+{
+	return pairs[metric].other;
+}
+
+const char *change_unit(enum metric metric)
+{
+	enum metric other = pairs[metric].other;
+	return metric_is_bytes(other) ? "bytes" : pairs[other].many;
+}
+
+static void add_unit(enum metric metric, int64_t change, struct text *out)
+{
+	if (metric == METRIC_TEMPORARY || metric == METRIC_FAILED)
+		text_printf(out, " %s", metric_name(metric));
+	else if (!metric_is_bytes(metric))
+		text_printf(out, " %s",
+			change == 1 || change == -1 ? pairs[metric].one : pairs[metric].many);
+}
+
+/* How much a change is of all that there was, or of all that there is if that is more. */
+static double share_of(const struct change_look *look, const struct diff_figure *figure)
+{
+	struct diff_figure total;
+	diff_of_totals(look->diff, look->diff->options.metric, &total);
+	uint64_t whole = max(total.base, total.value);
+	return whole ? (double)figure->change / (double)whole : 0;
+}
+
+/* "+4 KiB  from 1.5 KiB to 5.5 KiB" */
+static void add_figure(const struct change_look *look, const struct row *row, enum metric metric,
+	const char *joint, struct text *out)
+{
+	struct diff_figure figure;
+	diff_of_row(look->diff, row, metric, &figure);
+	bool colour = look->colour && metric == look->diff->options.metric;
+	enum paint paint = paint_of(share_of(look, &figure));
+	text_add(out, "  ");
+	paint_begin(out, colour, paint);
+	diff_add_change(out, metric, figure.change);
+	add_unit(metric, figure.change, out);
+	paint_end(out, colour, paint);
+	text_printf(out, "%sfrom ", joint);
+	diff_add_value(out, metric, figure.base);
+	text_add(out, " to ");
+	diff_add_value(out, metric, figure.value);
+	if (figure.within_error) {
+		text_add(out, " (within the error)");
+	} else if (figure.estimated) {
+		text_add(out, " (95% ");
+		diff_add_change(out, metric, figure.low);
+		text_add(out, " to ");
+		diff_add_change(out, metric, figure.high);
+		text_add(out, figure.by_mean_sizes ? " " INTERVAL_BY_MEAN_SIZES ")" : ")");
+	}
+}
+
+static void add_average(const struct row *row, enum metric metric, struct text *out)
+{
+	const struct pair *pair = &pairs[metric];
+	const struct site *site = metric_of_site(pair->count, &row->sums) ? &row->sums : &row->base;
+	uint64_t count = metric_of_site(pair->count, site);
+	if (!count)
+		return;
+	text_add(out, "  ");
+	text_add_bytes(out, (metric_of_site(pair->bytes, site) + count / 2) / count);
+	text_add(out, " each");
+}
+
+/* Bytes without blocks are those of a file that counts no blocks. */
+static bool is_counted(const struct row *row, enum metric metric)
+{
+	enum metric other = pairs[metric].other;
+	if (!metric_is_bytes(metric) || metric_is_bytes(other))
+		return true;
+	return metric_of_site(other, &row->sums) || metric_of_site(other, &row->base) ||
+	       (!metric_of_site(metric, &row->sums) && !metric_of_site(metric, &row->base));
+}
+
+void text_change_row(
+	const struct change_look *look, const struct row *row, const char *remark, struct text *out)
+{
+	enum metric metric = look->diff->options.metric;
+	text_printf(out, "%s", remark);
+	add_figure(look, row, metric, "  ", out);
+	if (is_counted(row, metric))
+		add_figure(look, row, pairs[metric].other, ", ", out);
+	add_average(row, metric, out);
+	if (row->sums.kind == KIND_UNKNOWN)
+		text_add(out, "  from\n");
+	else
+		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
+	text_row_stack(row, look->all_frames, out);
+}
+
+void text_change_sides(
+	const struct model *const models[2], const char *const labels[2], struct text *out)
+{
+	static const char *const sides[] = {"Older", "Newer"};
+	for (int i = 0; i < 2; i++) {
+		text_printf(out, "%s: ", sides[i]);
+		text_add_shown(out, labels[i], 400);
+		text_add(out, "\n  ");
+		text_heading(models[i], out);
+	}
+}
+
+/* Adds the lines of a text, each with what it is about before it. */
+static void add_notes(const char *label, const struct text *notes, struct text *out)
+{
+	for (size_t at = 0; at < notes->len;) {
+		const char *line = notes->data + at;
+		const char *end = memchr(line, '\n', notes->len - at);
+		size_t len = end ? (size_t)(end - line) + 1 : notes->len - at;
+		text_add_shown(out, label, 400);
+		text_add(out, ": ");
+		text_add_n(out, line, len);
+		at += len;
+	}
+}
+
+void change_add_notes(
+	const struct comparison *comparison, const char *const labels[2], struct text *out)
+{
+	const struct text *notes = &comparison->diff.notes;
+	text_add_n(out, notes->data ? notes->data : "", notes->len);
+	for (int i = 0; i < 2; i++)
+		add_notes(labels[i], &comparison->sides[i].notes, out);
+}
+
+/* "change": {"older": 1, "newer": 2, "change": 1, "range": null, "within_error": false} */
+static void put_figure(struct json *json, const char *key, const struct diff_figure *figure)
+{
+	json_key(json, key);
+	json_object_begin(json);
+	json_put_u64(json, "older", figure->base);
+	json_put_u64(json, "newer", figure->value);
+	json_key(json, "change");
+	json_i64(json, figure->change);
+	json_key(json, "range");
+	if (figure->estimated) {
+		json_array_begin(json);
+		json_i64(json, figure->low);
+		json_i64(json, figure->high);
+		json_array_end(json);
+		json_put_bool(json, "by_mean_sizes", figure->by_mean_sizes);
+	} else {
+		json_null(json);
+	}
+	json_put_bool(json, "within_error", figure->within_error);
+	json_object_end(json);
+}
+
+void json_change_figures(struct json *json, const struct diff *diff, const struct row *row)
+{
+	for (int i = 0; i < METRICS; i++) {
+		enum metric metric = (enum metric)i;
+		struct diff_figure figure;
+		if (!diff_knows(diff, metric)) {
+			json_key(json, metric_name(metric));
+			json_null(json);
+			continue;
+		}
+		if (row)
+			diff_of_row(diff, row, metric, &figure);
+		else
+			diff_of_totals(diff, metric, &figure);
+		put_figure(json, metric_name(metric), &figure);
+	}
+}
+
+void json_change_of_program(struct json *json, const struct diff *diff, enum metric metric)
+{
+	struct diff_figure figure;
+	if (diff_knows(diff, metric)) {
+		diff_of_program(diff, metric, &figure);
+		put_figure(json, metric_name(metric), &figure);
+		return;
+	}
+	json_key(json, metric_name(metric));
+	json_null(json);
+}
+
+void json_change_renames(struct json *json, const struct diff *diff)
+{
+	const struct rename_vec *renames = &diff->match->renames;
+	json_key(json, "renames");
+	json_array_begin(json);
+	for (size_t i = 0; i < renames->len; i++) {
+		json_object_begin(json);
+		json_put_bool(json, "moved", renames->data[i].moved);
+		json_key(json, "from");
+		json_put_frame(json, renames->data[i].from);
+		json_key(json, "to");
+		json_put_frame(json, renames->data[i].to);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}

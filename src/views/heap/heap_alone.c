@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `alone`: blocks that neither hold pointers nor are pointed at, their contents and neighbours. */
+#include "heap/alone.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap_answers.h"
+
+#define TEXT_ROWS 40u
+#define CONTENT_BYTES 32u
+
+static const char *type_name(const struct survey *survey, uint32_t block)
+{
+	return survey->types.types.data[survey_type_of(survey, block)].name;
+}
+
+static size_t read_content(
+	const struct survey *survey, uint32_t block, uint8_t ret[static CONTENT_BYTES])
+{
+	uint64_t size = search_block_size(survey->search, block);
+	return address_space_read(survey->heap.space, search_block_address(survey->search, block),
+		ret, size < CONTENT_BYTES ? (size_t)size : CONTENT_BYTES);
+}
+
+struct alone_rows {
+	const struct survey *survey;
+	const uint32_t *blocks;
+};
+
+/* A neighbour, as a record: `context` is the rows, `row` the block. */
+static const struct column neighbour_columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the block"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
+
+static void block_cell(
+	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+{
+	ret->number = column ? search_block_size(survey->search, block)
+			     : search_block_address(survey->search, block);
+	ret->text = type_name(survey, block);
+}
+
+static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct alone_rows *rows = context;
+	block_cell(rows->survey, (uint32_t)row, column, ret);
+}
+
+static const struct table_type neighbour_type = {
+	.columns = neighbour_columns, .cell = neighbour_cell};
+
+static void text_neighbour(
+	const struct survey *survey, const char *where, uint32_t block, struct text *out)
+{
+	text_printf(out, "                                %s 0x%" PRIx64 ", ", where,
+		search_block_address(survey->search, block));
+	text_add_shown(out, type_name(survey, block), 120);
+	text_add_char(out, '\n');
+}
+
+static void row_text(const void *context, size_t row, struct text *out)
+{
+	const struct alone_rows *rows = context;
+	const struct survey *survey = rows->survey;
+	uint32_t block = rows->blocks[row];
+	uint8_t content[CONTENT_BYTES];
+	size_t len = read_content(survey, block, content);
+	text_printf(out, "0x%012" PRIx64 " %12" PRIu64 "   |",
+		search_block_address(survey->search, block),
+		search_block_size(survey->search, block));
+	for (size_t i = 0; i < len; i++)
+		text_add_char(
+			out, isprint(content[i]) && content[i] < 128 ? (char)content[i] : '.');
+	text_add(out, "|\n");
+	if (block)
+		text_neighbour(survey, "behind ", block - 1, out);
+	if (block + 1 < search_block_count(survey->search))
+		text_neighbour(survey, "before ", block + 1, out);
+}
+
+enum { ALONE_ADDRESS, ALONE_SIZE, ALONE_TYPE, ALONE_BYTES, ALONE_BEHIND, ALONE_BEFORE };
+static const struct column alone_columns[] = {{"address", COLUMN_ADDRESS, .says = "of the block"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	{"type", COLUMN_TEXT, .says = "of the block"},
+	{"bytes", COLUMN_TEXT, .says = "the first 32, in hexadecimal"},
+	{"behind", COLUMN_RECORD, .says = "the block in use that lies before it in memory, or null",
+		.nested = &neighbour_type},
+	{"before", COLUMN_RECORD, .says = "the block in use that lies after it, or null",
+		.nested = &neighbour_type},
+	COLUMNS_END};
+
+static void add_content(const struct survey *survey, uint32_t block, struct text *out)
+{
+	uint8_t content[CONTENT_BYTES];
+	size_t len = read_content(survey, block, content);
+	for (size_t i = 0; i < len; i++)
+		text_printf(out, "%02x", content[i]);
+}
+
+static void alone_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct alone_rows *rows = context;
+	uint32_t block = rows->blocks[row];
+	uint32_t beside = column == ALONE_BEHIND ? block - 1 : block + 1;
+	if (column < ALONE_BYTES) {
+		block_cell(rows->survey, block, column, ret);
+	} else if (column == ALONE_BYTES) {
+		add_content(rows->survey, block, &ret->built);
+		cell_take_built(ret);
+	} else if (beside >= search_block_count(rows->survey->search)) {
+		ret->state = CELL_UNKNOWN;
+	} else {
+		ret->row = beside;
+		ret->nested = (struct table){&neighbour_type, context, 1, .limit = 1};
+	}
+}
+
+static const struct table_type alone_type = {.name = "alone",
+	.says = "a row a block",
+	.columns = alone_columns,
+	.cell = alone_cell,
+	.row_text = row_text,
+	.one = "block",
+	.many = "blocks"};
+
+static void sums_text(const void *context, size_t row, struct text *out)
+{
+	const struct heap_matched *sums = context;
+	(void)row;
+	text_add_counted(out, sums->blocks, "block", "blocks");
+	text_add(out, ", ");
+	text_add_bytes(out, sums->bytes);
+	text_add(out, ": without pointers, and nothing points at them\n");
+}
+
+static const struct table_type sum_type = {.columns = heap_matched_columns, .row_text = sums_text};
+
+const struct answer_type heap_alone_type = {.schema = "heapwise.heap-alone/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE alone",
+	.says = "blocks in use without pointers that nothing points at",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &alone_type, NULL},
+	.main = &alone_type};
+
+/* Leaves those that are wanted. */
+static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
+{
+	size_t kept = 0;
+	alone->bytes = 0;
+	for (size_t i = 0; i < alone->blocks.len; i++) {
+		uint32_t block = alone->blocks.data[i];
+		if (!heap_chosen_takes_used(page->chosen, page->survey, block))
+			continue;
+		alone->blocks.data[kept++] = block;
+		alone->bytes += search_block_size(page->survey->search, block);
+	}
+	alone->blocks.len = kept;
+}
+
+struct error *heap_alone_answer(const struct heap_page *page, struct answer *answer)
+{
+	_cleanup_(heap_alone_deinit) struct heap_alone alone;
+	struct error *error = heap_alone_find(page->survey, &alone);
+	if (error)
+		return error;
+	keep_chosen(page, &alone);
+	const struct alone_rows rows = {page->survey, alone.blocks.data};
+	const struct heap_matched sums = {alone.blocks.len, alone.bytes};
+	const struct table record = {&sum_type, &sums, 1, .limit = 1};
+	const struct table blocks = {&alone_type, &rows, alone.blocks.len,
+		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_alone_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &record);
+	if (prose && blocks.count && blocks.limit)
+		text_add(prose, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");
+	answer_table(answer, &blocks);
+	return answer_end(answer);
+}

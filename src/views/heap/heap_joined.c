@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "views/heap/heap_joined_view.h"
+#include "views/report/json_parts.h"
+#include "views/report/text_parts.h"
+
+static void add_blocks(struct text *out, uint64_t blocks, uint64_t bytes)
+{
+	text_add_count(out, blocks);
+	text_add(out, blocks == 1 ? " block (" : " blocks (");
+	text_add_bytes(out, bytes);
+	text_add_char(out, ')');
+}
+
+void heap_joined_text(const struct heap_page *page, struct text *out)
+{
+	const struct joined *j = page->joined;
+	if (!j)
+		return;
+	text_add(out, "Joined with ");
+	text_add_shown(out, j->name, 500);
+	text_add(out, ": ");
+	add_blocks(out, j->known, j->known_bytes);
+	text_add(out, " have their call stacks");
+	if (j->unknown) {
+		text_add(out, "; ");
+		text_add_count(out, j->unknown);
+		text_add(out, " of ");
+		text_add_count(out, j->unknown + j->known);
+		text_add(out, j->sampled ? " are not in its sample"
+					 : " are not in it: allocated before recording began, by "
+					   "an allocator of the program's own, or since it ended");
+		if (j->misfits)
+			text_printf(out,
+				" (at %" PRIu64 " of their addresses it has a block of "
+				"another size)",
+				j->misfits);
+	}
+	if (j->missing) {
+		text_add(out, "; ");
+		add_blocks(out, j->missing, j->missing_bytes);
+		text_add(out, j->missing == 1 ? " that it has is" : " that it has are");
+		text_add(out, " not in use here");
+	}
+	text_add(out, ".\n");
+}
+
+static const struct column joined_columns[] = {
+	{"file", COLUMN_TEXT, .says = "the recording", COLUMN_OF(joined, name)},
+	{"sampled", COLUMN_BOOLEAN, .says = "it has a sample of the blocks",
+		COLUMN_OF(joined, sampled)},
+	{"known_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "blocks in use that it knows",
+		COLUMN_OF(joined, known)},
+	{"known_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, known_bytes)},
+	{"unknown_blocks", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks in use that it does not know", COLUMN_OF(joined, unknown)},
+	{"unknown_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, unknown_bytes)},
+	{"misfits", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "of the unknown ones those at whose address it has a block of another size",
+		COLUMN_OF(joined, misfits)},
+	{"missing_blocks", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks that it has as live and that are not in use",
+		COLUMN_OF(joined, missing)},
+	{"missing_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
+		COLUMN_OF(joined, missing_bytes)},
+	COLUMNS_END};
+
+const struct table_type heap_joined_type = {.name = "recording",
+	.says = "the recording that the heap is joined with, or null",
+	.columns = joined_columns};
+
+void heap_joined_answer(const struct heap_page *page, struct answer *answer)
+{
+	const struct table record = {
+		&heap_joined_type, page->joined, page->joined != NULL, .limit = 1};
+	answer_record(answer, &record);
+}
+
+void heap_joined_put(const struct heap_page *page, struct json *json)
+{
+	const struct joined *j = page->joined;
+	json_key(json, "recording");
+	if (!j) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_put_string(json, "file", j->name);
+	json_put_bool(json, "sampled", j->sampled);
+	json_put_u64(json, "known_blocks", j->known);
+	json_put_u64(json, "known_bytes", j->known_bytes);
+	json_put_u64(json, "unknown_blocks", j->unknown);
+	json_put_u64(json, "unknown_bytes", j->unknown_bytes);
+	json_put_u64(json, "misfits", j->misfits);
+	json_put_u64(json, "missing_blocks", j->missing);
+	json_put_u64(json, "missing_bytes", j->missing_bytes);
+	json_object_end(json);
+}
+
+/* The thread that allocated it; 0: not known. */
+static uint32_t thread_of(const struct joined *joined, const struct live_block *block)
+{
+	size_t count;
+	const struct thread *threads = model_threads(joined->recording, &count);
+	return block->thread.value < count ? threads[block->thread.value].tid : 0;
+}
+
+/* NULL: the recording has no such site. */
+static const struct site *site_at(const struct joined *joined, uint32_t number)
+{
+	size_t count;
+	const struct site *sites = model_sites(joined->recording, &count);
+	return number < count ? &sites[number] : NULL;
+}
+
+struct error *heap_allocation_text(
+	const struct heap_page *page, uint64_t address, uint64_t size, struct text *out)
+{
+	const struct joined *j = page->joined;
+	if (!j)
+		return NULL;
+	const struct live_block *block = joined_find(j, address, size);
+	const struct site *site = block ? site_at(j, block->site.value) : NULL;
+	if (!site) {
+		text_add(out, "  where it was allocated is not in the recording\n");
+		return NULL;
+	}
+	text_printf(out, "  allocated by %s of %" PRIu64 " bytes", alloc_kind_name(site->kind),
+		block->size);
+	if (thread_of(j, block))
+		text_printf(out, " in thread %" PRIu32, thread_of(j, block));
+	text_add(out, ", at\n");
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct frame_vec frames = {.data = NULL};
+	struct error *error = resolver_create(j->recording, false, &resolver);
+	if (!error)
+		error = resolver_stack(resolver, site->stack, site->kind, &frames);
+	if (!error)
+		text_stack(frames.data, frames.len, false, out);
+	if (!error && !frames.len)
+		text_add(out, TEXT_FRAME_INDENT "(no stack was recorded)\n");
+	frame_vec_deinit(&frames);
+	return error;
+}
+
+struct error *heap_site_frames(const struct heap_page *page, struct resolver *resolver,
+	uint32_t site, const char **ret_function, struct frame_vec *frames)
+{
+	const struct site *of = site_at(page->joined, site);
+	*ret_function = of ? alloc_kind_name(of->kind) : NULL;
+	return of ? resolver_stack(resolver, of->stack, of->kind, frames) : NULL;
+}
+
+struct error *heap_site_put(
+	const struct heap_page *page, struct resolver *resolver, uint32_t site, struct json *json)
+{
+	const char *function;
+	struct frame_vec frames = {.data = NULL};
+	struct error *error = heap_site_frames(page, resolver, site, &function, &frames);
+	json_put_string(json, "function", function);
+	json_put_frames(json, frames.data, error ? 0 : frames.len, false);
+	frame_vec_deinit(&frames);
+	return error;
+}
+
+static struct error *put_allocated(
+	const struct heap_page *page, const struct live_block *block, struct json *json)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct error *error = resolver_create(page->joined->recording, false, &resolver);
+	json_object_begin(json);
+	json_put_u64(json, "site", block->site.value);
+	if (thread_of(page->joined, block))
+		json_put_u64(json, "thread", thread_of(page->joined, block));
+	if (!error)
+		error = heap_site_put(page, resolver, block->site.value, json);
+	json_object_end(json);
+	return error;
+}
+
+struct error *heap_allocation_put(
+	const struct heap_page *page, uint64_t address, uint64_t size, struct json *json)
+{
+	const struct live_block *block =
+		page->joined ? joined_find(page->joined, address, size) : NULL;
+	json_key(json, "requested");
+	if (block)
+		json_u64(json, block->size);
+	else
+		json_null(json);
+	json_key(json, "allocated");
+	if (block)
+		return put_allocated(page, block, json);
+	json_null(json);
+	return NULL;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/heap/heap_parts.h"
+
+#include "heap/limits.h"
+
+static const char *const damage_ways[] = {[HEAP_PASSED_OVER] = "passed-over",
+	[HEAP_MISSING] = "missing",
+	[HEAP_TOO_MANY] = "too-many"};
+
+static const struct column partial_columns[] = {
+	{"", COLUMN_TEXT, .says = "the name of a bound or of what is missing (docs/limits.md)"},
+	COLUMNS_END};
+
+struct partial {
+	const char *names[SURVEY_LIMITS + 3];
+	size_t count;
+};
+
+const struct table_type heap_partial_type = {.name = "partial",
+	.says = "why figures may be too small: what the core lacks, bounds that were reached",
+	.columns = partial_columns,
+	.row_bytes = sizeof(const char *)};
+
+/* What a core itself lacks. */
+static void add_core(struct partial *partial, const struct address_space *space)
+{
+	const struct core_file *core = &space->core;
+	if (space->is_live)
+		return;
+	if (core->missing_bytes || core->unpacked_cut)
+		partial->names[partial->count++] = "core-cut";
+	if (core->notes_damaged || core->overlapping)
+		partial->names[partial->count++] = "core-damaged";
+	if (address_space_lacks_private(space))
+		partial->names[partial->count++] = "no-private-memory";
+}
+
+static void put_partial(struct answer *answer, const struct partial *partial)
+{
+	const struct table table = {
+		&heap_partial_type, partial->names, partial->count, .limit = TABLE_NO_LIMIT};
+	answer_table(answer, &table);
+}
+
+static const struct column damage_columns[] = {{"address", COLUMN_ADDRESS, .says = "where"},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "how many are concerned; 0: not known"},
+	{"how", COLUMN_TEXT, .says = "`passed-over`, `missing` or `too-many`"},
+	{"what", COLUMN_TEXT, .says = "what is wrong, as a sentence without its end"},
+	{"maybe_free_blocks", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks that count as used and may be free"},
+	{"block_before", COLUMN_ADDRESS,
+		.says = "the block before it, which may have been written beyond its end; or null"},
+	COLUMNS_END};
+
+static void damage_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct heap_damage *one = &((const struct heap_damage *)context)[row];
+	const uint64_t numbers[] = {one->address, one->bytes, 0, 0, one->blocks, one->before};
+	ret->number = numbers[column];
+	ret->text = column == 2 ? damage_ways[one->how] : one->what;
+	if (column == 5 && !one->before)
+		ret->state = CELL_UNKNOWN;
+}
+
+const struct table_type heap_damage_type = {.name = "damage",
+	.says = "places where the allocator's books are damaged or missing",
+	.columns = damage_columns,
+	.cell = damage_cell};
+
+void heap_head_answer(struct answer *answer, const struct survey *survey)
+{
+	const struct heap_damage_vec *damage = &survey->heap.damage;
+	struct partial partial = {.count = 0};
+	add_core(&partial, survey->heap.space);
+	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
+		if (survey_has_reached(survey, limit))
+			partial.names[partial.count++] = survey_limit_name(limit);
+	}
+	put_partial(answer, &partial);
+	const struct table table = {
+		&heap_damage_type, damage->data, damage->len, .limit = TABLE_NO_LIMIT};
+	answer_table(answer, &table);
+}
+
+void heap_memory_head_answer(struct answer *answer, const struct address_space *space)
+{
+	struct partial partial = {.count = 0};
+	add_core(&partial, space);
+	put_partial(answer, &partial);
+}
+
+static void rows_text(const void *context, size_t row, struct text *out)
+{
+	(void)row;
+	text_add_counted(out, *(const uint64_t *)context, "row matches\n", "rows match\n");
+}
+
+static const struct column rows_columns[] = {
+	{"rows", COLUMN_INTEGER, UNIT_COUNT, .says = "how many match, also beyond a limit",
+		.bytes = sizeof(uint64_t)},
+	COLUMNS_END};
+
+const struct table_type heap_matched_rows_type = {.name = "matched",
+	.says = "where rows were chosen: how many match",
+	.columns = rows_columns,
+	.row_text = rows_text};
+
+void heap_matched_rows_answer(struct answer *answer, uint64_t rows)
+{
+	const struct table record = {&heap_matched_rows_type, &rows, 1, .limit = 1};
+	answer_record(answer, &record);
+}
+
+static void matched_text(const void *context, size_t row, struct text *out)
+{
+	const struct heap_matched *matched = context;
+	(void)row;
+	text_add_counted(out, matched->blocks, "block", "blocks");
+	text_add(out, ", ");
+	text_add_bytes(out, matched->bytes);
+	text_add(out, matched->blocks == 1 ? " matches\n" : " match\n");
+}
+
+const struct column heap_matched_columns[] = {
+	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many, also beyond a limit",
+		COLUMN_OF(heap_matched, blocks)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(heap_matched, bytes)},
+	COLUMNS_END};
+
+const struct table_type heap_matched_type = {.name = "matched",
+	.says = "where blocks were chosen: how many match",
+	.columns = heap_matched_columns,
+	.row_text = matched_text};
+
+void heap_matched_answer(struct answer *answer, uint64_t blocks, uint64_t bytes)
+{
+	const struct heap_matched matched = {blocks, bytes};
+	const struct table record = {&heap_matched_type, &matched, 1, .limit = 1};
+	answer_record(answer, &record);
+}

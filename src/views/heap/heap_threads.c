@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `threads`: the call stack of each thread, and where it is in Python. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "heap/python_frames.h"
+#include "heap/stacks.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap_answers.h"
+
+/* One thread: the only row at a time. */
+struct thread_row {
+	const struct address_thread *thread;
+	struct heap_stack_frames frames;
+	struct python_frames python;
+};
+
+enum { FRAME_ADDRESS, FRAME_FUNCTION, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_MODULE };
+static const struct column frame_columns[] = {
+	[FRAME_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "where it goes on",
+		COLUMN_OF(heap_stack_frame, pc)},
+	[FRAME_FUNCTION] = {"function", COLUMN_TEXT, .says = "its name, or null",
+		COLUMN_OF(heap_stack_frame, function)},
+	[FRAME_FILE] = {"file", COLUMN_TEXT, .says = "the source file, or null",
+		COLUMN_OF(heap_stack_frame, file)},
+	[FRAME_LINE] = {"line", COLUMN_INTEGER, .says = "in it; 0: not known",
+		COLUMN_OF(heap_stack_frame, line)},
+	[FRAME_INLINED] = {"inlined", COLUMN_BOOLEAN, .says = "it is part of the frame after it",
+		COLUMN_OF(heap_stack_frame, inlined)},
+	[FRAME_MODULE] = {"module", COLUMN_TEXT, .says = "the path of the loaded file, or null"},
+	COLUMNS_END};
+
+static void frame_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct heap_stack_frame *frame = &((const struct heap_stack_frame *)context)[row];
+	if (column == FRAME_MODULE)
+		ret->text = frame->module ? frame->module->path : NULL;
+	else
+		table_member(&frame_columns[column], frame, ret);
+}
+
+static const struct table_type frame_type = {.columns = frame_columns, .cell = frame_cell};
+
+static const struct column python_columns[] = {
+	{"function", COLUMN_TEXT, .says = "its name", COLUMN_OF(python_frame, function)},
+	{"file", COLUMN_TEXT, .says = "the source file", COLUMN_OF(python_frame, file)},
+	{"line", COLUMN_INTEGER, .says = "in it; 0: not known", COLUMN_OF(python_frame, line)},
+	COLUMNS_END};
+
+static const struct table_type python_frame_type = {
+	.columns = python_columns, .row_bytes = sizeof(struct python_frame)};
+
+static void frames_text(const struct heap_stack_frames *frames, struct text *out)
+{
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct heap_stack_frame *frame = &frames->data[i];
+		text_printf(out, "  #%-3zu 0x%012" PRIx64 "  ", i, frame->pc);
+		text_add_shown(out, frame->function ? frame->function : "??", 200);
+		if (frame->file) {
+			text_add(out, "  ");
+			text_add_shown(out, frame->file, 300);
+			text_printf(out, ":%u", frame->line);
+		} else if (frame->module) {
+			text_add(out, "  in ");
+			text_add_shown(out, path_last_part(frame->module->path), 200);
+		}
+		text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
+	}
+}
+
+static void python_text(const struct python_frames *frames, struct text *out)
+{
+	if (frames->len)
+		text_add(out, "  in Python:\n");
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct python_frame *frame = &frames->data[i];
+		text_printf(out, "  #%-3zu ", i);
+		text_add_shown(out, frame->function, 200);
+		text_add(out, "  ");
+		text_add_shown(out, frame->file, 300);
+		text_printf(out, frame->line ? ":%u\n" : "\n", frame->line);
+	}
+	if (frames->len == PYTHON_FRAMES_MAX)
+		text_add(out, "  … and those that called them\n");
+}
+
+static void row_text(const void *context, size_t number, struct text *out)
+{
+	const struct thread_row *row = context;
+	int signal = row->thread->signal;
+	(void)number;
+	text_printf(out, "thread %d", (int)row->thread->tid);
+	if (signal)
+		text_printf(out, ", SIG%s", sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
+	text_add(out, row->thread->stopped ? "\n" : ": its registers are not known\n");
+	frames_text(&row->frames, out);
+	python_text(&row->python, out);
+}
+
+enum { TID, SIGNAL, STACK, PYTHON };
+static const struct column columns[] = {[TID] = {"tid", COLUMN_INTEGER, .says = "its number"},
+	[SIGNAL] = {"signal", COLUMN_INTEGER, .says = "that ended it; 0: none"},
+	[STACK] = {"stack", COLUMN_TABLE, .says = "innermost frame first", .nested = &frame_type},
+	[PYTHON] = {"python", COLUMN_TABLE, .nested = &python_frame_type,
+		.says = "innermost frame first; empty where a thread is not in Python"},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct thread_row *row = context;
+	(void)number;
+	ret->number = column == TID ? (uint64_t)row->thread->tid : (uint64_t)row->thread->signal;
+	if (column == STACK)
+		ret->nested = (struct table){
+			&frame_type, row->frames.data, row->frames.len, .limit = TABLE_NO_LIMIT};
+	else if (column == PYTHON)
+		ret->nested = (struct table){&python_frame_type, row->python.data, row->python.len,
+			.limit = TABLE_NO_LIMIT};
+}
+
+static const struct table_type thread_type = {.name = "threads",
+	.says = "a row a thread",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+const struct answer_type heap_threads_type = {.schema = "heapwise.heap-threads/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE threads",
+	.says = "the call stack of each thread",
+	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
+	.main = &thread_type};
+
+static struct error *put_threads(const struct address_space *space, struct heap_names *names,
+	struct unwinder *unwinder, struct answer *answer)
+{
+	struct python_stacks stacks;
+	struct thread_row row;
+	const struct table table = {&thread_type, &row, 1, .limit = TABLE_NO_LIMIT};
+	struct error *error = python_stacks_open(space, &stacks);
+	heap_stack_frames_init(&row.frames);
+	python_frames_init(&row.python);
+	answer_table_begin(answer, &table);
+	for (size_t i = 0; i < space->threads.len && !error; i++) {
+		row.thread = &space->threads.data[i];
+		error = heap_stack_make(unwinder, space, names, i, &row.frames);
+		if (!error)
+			error = python_stack_make(&stacks, i, &row.python);
+		if (!error)
+			answer_row(answer, &table, 0);
+	}
+	answer_table_end(answer, &table);
+	python_stacks_close(&stacks);
+	python_frames_deinit(&row.python);
+	heap_stack_frames_deinit(&row.frames);
+	return error;
+}
+
+struct error *heap_threads_answer(const struct heap_page *page, struct answer *answer)
+{
+	struct unwinder *unwinder;
+	struct error *error = heap_stacks_open(page->space, &unwinder);
+	if (error)
+		return error;
+	answer_begin(answer, &heap_threads_type);
+	heap_memory_head_answer(answer, page->space);
+	error = put_threads(page->space, page->names, unwinder, answer);
+	unwinder_destroy(unwinder);
+	return error ? error : answer_end(answer);
+}

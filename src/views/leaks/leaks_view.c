@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/leaks_view.h"
+
+#include <inttypes.h>
+
+#include "analysis/summary.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "model/errors.h"
+#include "views/leaks/leaks_page.h"
+
+/* Rows as text. */
+#define TEXT_ROWS 100u
+/* Valgrind's --num-callers. */
+#define MEMCHECK_FRAMES 12u
+
+/* One of the two functions is set. */
+static const struct form {
+	const char *name;
+	struct error *(*text)(const struct leaks_page *page, struct text *out);
+	struct error *(*stream)(const struct leaks_page *page, const struct sink *sink);
+} forms[LEAKS_FORMS] = {
+	[LEAKS_TEXT] = {"text", leaks_text, NULL},
+	[LEAKS_JSON] = {"json", NULL, leaks_json},
+	[LEAKS_MEMCHECK] = {"memcheck", leaks_memcheck, NULL},
+	[LEAKS_SARIF] = {"sarif", NULL, leaks_sarif},
+	[LEAKS_JUNIT] = {"junit", leaks_junit, NULL},
+	[LEAKS_GITHUB] = {"github", leaks_github, NULL},
+	[LEAKS_VALGRIND] = {"valgrind", NULL, leaks_valgrind},
+};
+
+const char *leaks_form_name(enum leaks_form form)
+{
+	return forms[form].name;
+}
+
+bool leaks_shows(const struct leaks_page *page, const struct leak_row *row)
+{
+	if (row->class == LEAK_CLASS_NEVER_FREED)
+		return true;
+	return row->class < LEAK_CLASS_SUPPRESSED &&
+	       (page->options->show_kinds >> row->kind & 1) != 0;
+}
+
+uint64_t leaks_errors(const struct leaks_page *page)
+{
+	return page->options->detail == LEAKS_FULL
+		       ? leaks_count(&page->leaks, page->options->error_kinds)
+		       : 0;
+}
+
+const char *leaks_function(const struct leak_stack *stack)
+{
+	return stack->kind == KIND_UNKNOWN ? "" : alloc_kind_name(stack->kind);
+}
+
+/* Exact, where one may want to compare with a size in the source. */
+static void add_size(uint64_t size, struct text *out)
+{
+	if (size < 1u << 20)
+		text_printf(out, "%" PRIu64 " B", size);
+	else
+		text_add_bytes(out, size);
+}
+
+/* "block of 4096 B", "one of 12 blocks of 4096 B", "one of 12 blocks (3.4 KiB in all)" */
+static void add_block(const struct leak_path *path, struct text *out)
+{
+	if (path->into) {
+		add_size(path->into, out);
+		text_add(out, " into ");
+	}
+	if (path->blocks > 1 && !path->repeats) {
+		text_add(out, "one of ");
+		text_add_count(out, path->blocks);
+		text_add(out, " blocks");
+	} else {
+		text_add(out, "block");
+	}
+	if (path->size != UINT64_MAX) {
+		text_add(out, " of ");
+		add_size(path->size, out);
+	} else if (path->blocks > 1) {
+		text_add(out, " (");
+		text_add_bytes(out, path->bytes);
+		text_add(out, " in all)");
+	}
+}
+
+static void add_step(const struct leaks *leaks, const struct leak_path *path, struct text *out)
+{
+	bool in_holder = path->parent == LEAK_NO_PATH;
+	enum leak_place place = leaks->paths.holders.data[path->holder].place;
+	text_add(out, " → ");
+	/* Where on a stack says nothing to anybody. */
+	if (!in_holder || ((place == LEAK_PLACE_DATA || place == LEAK_PLACE_MAPPING) &&
+				  (path->offset || path->words > 1))) {
+		text_printf(out, "+0x%" PRIx64, path->offset);
+		if (in_holder && path->words > 1) {
+			text_add(out, path->together ? " and at least " : " and ");
+			text_add_count(out, path->words - 1);
+			text_add(out, " more");
+		}
+		text_add(out, " → ");
+	}
+	add_block(path, out);
+	const struct leak_stack *stack = &leaks->stacks.data[path->stack];
+	if (stack->place) {
+		bool is_type = model_recording(leaks->model)->types;
+		text_add(out, is_type ? " (" : " allocated at ");
+		summary_add_place(out, stack->place);
+		text_add(out, is_type ? ")" : "");
+	}
+	if (path->repeats) {
+		text_add(out, " → … (a chain of ");
+		text_add_count(out, path->blocks);
+		text_add(out, ")");
+	}
+}
+
+void leaks_add_path(const struct leaks *leaks, uint32_t path, struct text *out)
+{
+	uint32_t steps[LEAK_STEPS_MAX], skipped;
+	size_t count = leak_path_steps(&leaks->paths, path, steps, &skipped);
+	const struct leak_path *all = leaks->paths.paths.data;
+	leak_holder_describe(out, &leaks->paths.holders.data[all[path].holder]);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 1 && skipped)
+			text_printf(out, " → … (%" PRIu32 " more)", skipped);
+		add_step(leaks, &all[steps[i]], out);
+	}
+}
+
+struct error *leaks_add_suppression(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out)
+{
+	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
+	suppress_frame_vec_init(&frames);
+	struct error *error = leaks_suppress_frames(&page->leaks, row, &frames);
+	if (!error && row->class < LEAK_CLASS_SUPPRESSED)
+		suppress_write(out, (enum suppress_kind)row->kind, frames.data, frames.len);
+	return error;
+}
+
+static void page_init(struct leaks_page *page)
+{
+	leaks_init(&page->leaks);
+	unrecorded_groups_init(&page->unrecorded);
+	text_init(&page->verdict);
+	text_init(&page->notes);
+}
+
+static void page_deinit(struct leaks_page *page)
+{
+	leaks_deinit(&page->leaks);
+	unrecorded_groups_deinit(&page->unrecorded);
+	text_deinit(&page->verdict);
+	text_deinit(&page->notes);
+}
+
+/* Finds of which kinds errors are sure, and why it is undecided whether there are any: a sure one
+ * decides. */
+static void find_doubt(struct leaks_page *page)
+{
+	const struct leaks_view_options *options = page->options;
+	unsigned kinds = options->error_kinds;
+	page->sure_kinds = evidence_sure_kinds(page->model, kinds, !options->of_moment);
+	if (leaks_count(&page->leaks, page->sure_kinds))
+		return;
+	bool any = leaks_count(&page->leaks, kinds) > 0;
+	struct evidence evidence = evidence_of_leaks(page->model, kinds, !options->of_moment);
+	evidence_judge(&evidence, any, any, &page->doubt);
+}
+
+static struct error *fill(struct leaks_page *page, struct resolver *resolver)
+{
+	const struct leaks_view_options *options = page->options;
+	bool memcheck = options->form == LEAKS_MEMCHECK;
+	struct leaks_options how = {
+		.frames = options->frames || !memcheck ? options->frames : MEMCHECK_FRAMES,
+		.resolution = options->resolution,
+		.by_address = memcheck,
+		.tell_libraries = options->tell_libraries,
+		.suppressions = options->suppressions,
+		.at_end = !options->of_moment,
+	};
+	if (options->suppressions)
+		suppressions_limit_lines(options->suppressions, how.frames);
+	struct error *error = leaks_build(page->model, resolver, &how, &page->leaks);
+	if (!error)
+		error = unrecorded_group(page->model, &page->unrecorded);
+	if (error)
+		return error;
+	if (!options->errors_only)
+		find_doubt(page);
+	page->resolver = resolver;
+	if (!options->no_errors) {
+		model_errors(page->model, &page->error_count);
+		page->error_doubt = evidence_of_errors(page->model);
+	}
+	leaks_verdict(&page->leaks, &page->verdict);
+	leaks_circumstances(&page->leaks, &page->notes);
+	summary_add_notes(page->model, resolver, &page->notes);
+	return page->verdict.failed || page->notes.failed ? error_no_memory() : NULL;
+}
+
+static struct error *write_page(const struct leaks_page *page, const struct sink *sink)
+{
+	const struct form *form = &forms[page->options->form];
+	if (form->stream)
+		return form->stream(page, sink);
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	struct error *error = form->text(page, &out);
+	if (!error && out.failed)
+		error = error_no_memory();
+	if (!error && out.len)
+		sink->write(sink->ctx, out.data, out.len);
+	return error;
+}
+
+struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
+	const struct sink *sink, struct leaks_outcome *ret)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	const struct recording *recording = model_recording(model);
+	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !model_leak_search(model))
+		return error_create(ERROR_INPUT,
+			"%s: is read as %s, which does not say what blocks were left",
+			recording->path, recording->source);
+	if (model_subtracted(model))
+		return error_create(ERROR_INPUT,
+			"%s: is a difference of two states, which does not say what blocks were "
+			"left; 'heapwise report' shows it",
+			recording->path);
+	struct error *error = resolver_create(model, true, &resolver);
+	if (error)
+		return error;
+	resolver_add_aliases(resolver);
+	size_t own_limit = options->form == LEAKS_TEXT ? TEXT_ROWS : VIEW_NO_LIMIT;
+	_cleanup_(page_deinit) struct leaks_page page = {
+		.model = model,
+		.options = options,
+		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
+	};
+	page_init(&page);
+	error = fill(&page, resolver);
+	if (!error)
+		error = write_page(&page, sink);
+	bool counts = options->detail == LEAKS_FULL && !options->errors_only;
+	*ret = (struct leaks_outcome){
+		.errors = counts ? leaks_count(&page.leaks, page.sure_kinds) : 0,
+		.wrong = page.error_count,
+		.wrong_doubt = page.error_doubt,
+		.doubt = page.doubt};
+	return error;
+}
+
+struct error *leaks_view_put(const struct model *model, struct json *json)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct error *error = resolver_create(model, true, &resolver);
+	if (error)
+		return error;
+	const struct leaks_view_options options = {.form = LEAKS_JSON,
+		.detail = LEAKS_FULL,
+		.show_kinds = (1u << LEAK_KINDS) - 1,
+		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE};
+	_cleanup_(page_deinit) struct leaks_page page = {
+		.model = model, .options = &options, .limit = VIEW_NO_LIMIT};
+	page_init(&page);
+	error = fill(&page, resolver);
+	return error ? error : leaks_put(json, &page);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the forms of the views share: everything a view may show of one model. Inside views/ only.
+ */
+#ifndef VIEWS_PAGE_H
+#define VIEWS_PAGE_H
+
+#include "analysis/comparison.h"
+#include "analysis/filter.h"
+#include "analysis/folding.h"
+#include "analysis/growth_change.h"
+#include "analysis/realloc_changes.h"
+#include "analysis/size_classes.h"
+#include "analysis/spot_totals.h"
+#include "analysis/summary.h"
+#include "analysis/thread_changes.h"
+#include "analysis/timeline.h"
+#include "analysis/unrecorded.h"
+#include "views/report/json_parts.h"
+#include "views/views.h"
+
+DEFINE_VEC(size_list, struct size_count)
+DEFINE_VEC(thread_list, const struct thread *)
+
+struct page {
+	const struct model *model;
+	const struct view *view;
+	const struct view_options *options;
+	struct resolver *resolver;
+	enum metric sort;
+	size_t limit; /* rows to show */
+
+	struct rows all;         /* every row of the model */
+	struct filtered left;    /* of these, what a filter leaves */
+	struct filtered folded;  /* of these, what people read (folding.h) */
+	const struct rows *rows; /* one of these three */
+	struct rows merged;      /* the view's own, if it merges */
+	struct row_list list;    /* the view's rows, in order, not yet limited */
+	struct summary summary;  /* empty in other views */
+	struct text notes;       /* what limits the figures: sentences, each with a newline */
+	struct unrecorded_groups unrecorded;
+	struct size_list sizes; /* in order */
+	struct thread_list threads;
+	const struct mark *marks; /* in the order of time */
+	size_t mark_count;
+	struct growth growth;               /* empty in other views */
+	struct growth_change growth_change; /* likewise, and without a base */
+	struct timeline timeline;           /* empty in other views */
+	struct timeline older_timeline;     /* that of the base */
+	struct reallocs reallocs;           /* likewise */
+	struct spots *spots;                /* NULL in views of other things */
+	struct spot_total_vec spot_totals;
+
+	/* Empty unless options->base is set. */
+	struct comparison compared;
+	struct text verdict; /* on what changed: sentences, each with a newline */
+	struct size_changes size_changes;
+	struct lifetimes base_lifetimes;
+	struct thread_change_vec thread_changes;
+	struct realloc_changes realloc_changes;
+};
+
+struct json;
+struct answer;
+struct answer_type;
+
+/* The order in which a view shows things, and what of them. */
+struct view {
+	const char *name;
+	const char *title;  /* of the list, as text */
+	enum metric filter; /* rows that have any of it; METRICS: all */
+	enum metric sort;   /* unless the user chose another */
+	unsigned metrics;   /* bit set of those that can be chosen */
+	bool merges;        /* stacks with a common innermost part */
+	/* Lists what was left: without what libraries keep for themselves, or that alone. */
+	bool of_program, of_libraries;
+	size_t text_limit;
+	struct error *(*fill)(struct page *page);
+	/* A table, in all forms; NULL: the two below lay it out, and so they do with a base. */
+	void (*answer)(const struct page *page, struct answer *answer);
+	const struct answer_type *answer_type;
+	void (*text)(const struct page *page, struct text *out);
+	void (*json)(const struct page *page, struct json *json);
+	bool has_sites;                                        /* needs stacks with names */
+	enum grain grain;                                      /* what spots are told apart by */
+	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
+	const char *schema;                                    /* NULL: heapwise.report/1 */
+	uint32_t needs;    /* of recording.unknown: without it there is nothing to show */
+	bool needs_marks;  /* model_marks() */
+	bool needs_errors; /* model_errors() */
+	bool needs_lives;  /* model_lifetimes(), model_reallocs() */
+	bool inherited;    /* these are of what the process was forked with */
+	/* With a base, in place of those above; json NULL: the same one. */
+	struct error *(*fill_change)(struct page *page);
+	void (*text_change)(const struct page *page, struct text *out);
+	void (*json_change)(const struct page *page, struct json *json);
+	const char *no_base; /* why it takes none; NULL: it does */
+	bool own_change;     /* these say all of a change themselves: no comparison of totals */
+};
+
+/* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
+void page_add_sample_note(struct page *page);
+
+/* The text forms. */
+void text_summary(const struct page *page, struct text *out);
+void text_sites(const struct page *page, struct text *out);
+void text_inherited(const struct page *page, struct text *out);
+void text_growth(const struct page *page, struct text *out);
+void text_timeline(const struct page *page, struct text *out);
+void text_spots(const struct page *page, struct text *out);
+void text_lifetimes(const struct page *page, struct text *out);
+void text_reallocs(const struct page *page, struct text *out);
+void text_errors(const struct page *page, struct text *out);
+
+/* A thread's tid and name, as the first two columns. */
+void text_thread_name(const struct thread *thread, struct text *out);
+
+/* One list of rows under a title; `metric` heads each row. */
+void text_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out);
+
+/* The same in brief: of each stack the frame to blame and who called it. */
+void text_rows_brief(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out);
+
+/* Which views to look at next, as commands. Nothing where none is due. */
+void text_next(const struct page *page, struct text *out);
+
+/* The JSON forms: each adds the members that are a view's own. */
+void json_summary(const struct page *page, struct json *json);
+void json_sites(const struct page *page, struct json *json);
+void json_inherited(const struct page *page, struct json *json);
+void json_growth(const struct page *page, struct json *json);
+void json_timeline(const struct page *page, struct json *json);
+void json_spots(const struct page *page, struct json *json);
+void json_lifetimes(const struct page *page, struct json *json);
+void json_reallocs(const struct page *page, struct json *json);
+void json_errors(const struct page *page, struct json *json);
+
+/* "totals": {…} of the page's model. */
+void json_put_totals(const struct page *page, struct json *json);
+/* The members of a row, and of a thread, into an object that is open. */
+void json_row_members(const struct page *page, const struct row *row, struct json *json);
+void json_thread_members(const struct page *page, const struct thread *row, struct json *json);
+
+/* The first THREAD_FIGURES can be compared. */
+#define THREAD_FIGURES 4u
+#define THREAD_MEMBERS 6u
+extern const struct json_member thread_members[THREAD_MEMBERS];
+
+/* What the base is: label, target, recording, into an object that is open. */
+void json_put_older(const struct page *page, struct json *json);
+
+/* A whole report of any view. */
+struct error *json_report(const struct page *page, const struct sink *sink);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lists of stacks as text:
+ *
+ *   12.3 MiB (61.2%)  in 1,204 blocks  from malloc at
+ *       read_line  input.c:41  [app]
+ *       main  app.c:12  [app]
+ *
+ * A figure heads each row, because that is what the list is sorted by; the stack follows, innermost
+ * frame first, one frame a line.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/interval.h"
+#include "analysis/library_own.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/report/page.h"
+#include "views/report/paint.h"
+#include "views/report/text_parts.h"
+
+#define INDENT TEXT_FRAME_INDENT
+
+/* How the figure of a metric reads, and what stands behind it for scale. */
+static const struct head {
+	const char *unit;                           /* NULL: bytes */
+	enum metric scale;                          /* METRICS: none */
+	const char *joint, *scale_one, *scale_many; /* scale_one NULL: bytes */
+} heads[] = {
+	[METRIC_ALLOCATIONS] = {"calls", METRIC_ALLOCATED_BYTES, "for ", NULL, NULL},
+	[METRIC_ALLOCATED_BYTES] = {NULL, METRIC_ALLOCATIONS, "in ", "call", "calls"},
+	[METRIC_LIVE_BYTES] = {NULL, METRIC_LIVE_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_LIVE_BLOCKS] = {"blocks", METRIC_LIVE_BYTES, "with ", NULL, NULL},
+	[METRIC_KEPT_BYTES] = {NULL, METRIC_KEPT_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_KEPT_BLOCKS] = {"blocks", METRIC_KEPT_BYTES, "with ", NULL, NULL},
+	[METRIC_PEAK_BYTES] = {NULL, METRIC_PEAK_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_PEAK_BLOCKS] = {"blocks", METRIC_PEAK_BYTES, "with ", NULL, NULL},
+	[METRIC_TEMPORARY] = {"temporary", METRIC_ALLOCATIONS, "of ", "call", "calls"},
+	[METRIC_FAILED] = {"failed", METRIC_ALLOCATIONS, "beside ", "successful call",
+		"successful calls"},
+};
+static_assert(ARRAY_SIZE(heads) == METRICS, "each metric heads rows");
+
+static void add_quantity(struct text *out, uint64_t value, const char *one, const char *many)
+{
+	if (!many) {
+		text_add_bytes(out, value);
+		return;
+	}
+	text_add_count(out, value);
+	text_printf(out, " %s", value == 1 ? one : many);
+}
+
+static const char *singular(const char *unit)
+{
+	static const char *const pairs[][2] = {{"calls", "call"}, {"blocks", "block"}};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (unit && strcmp(unit, pairs[i][0]) == 0)
+			return pairs[i][1];
+	return unit;
+}
+
+static void add_share(struct text *out, uint64_t part, uint64_t whole)
+{
+	double percent = 100.0 * (double)part / (double)whole;
+	if (part > 0 && percent < 0.05)
+		text_add(out, " (<0.1%)");
+	else
+		text_printf(out, " (%.1f%%)", percent);
+}
+
+/* " 11.9 MiB to 12.6 MiB" */
+static void add_range(
+	const struct page *page, enum metric metric, const struct row *row, struct text *out)
+{
+	struct interval range;
+	if (!interval_of_site(model_recording(page->model), metric, &row->sums, &range))
+		return;
+	text_add(out, "  95% ");
+	add_quantity(out, range.low, singular(heads[metric].unit), heads[metric].unit);
+	text_add(out, " to ");
+	add_quantity(out, range.high, singular(heads[metric].unit), heads[metric].unit);
+	text_add(out, range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")" : "");
+}
+
+/* What a row's figure is a share of. */
+static uint64_t whole_of(const struct page *page, enum metric metric)
+{
+	const struct inherited *inherited = model_inherited(page->model);
+	if (page->view->inherited)
+		return metric == METRIC_LIVE_BYTES ? inherited->bytes : inherited->blocks;
+	bool peak = metric == METRIC_PEAK_BYTES || metric == METRIC_PEAK_BLOCKS;
+	if (peak || !(page->view->of_program || page->summary.libraries.live_blocks))
+		return metric_of_totals(metric, model_totals(page->model));
+	struct totals left = library_own_left(model_totals(page->model), &page->all);
+	return metric_of_totals(metric, &left);
+}
+
+static void add_head(const struct page *page, enum metric metric, uint64_t whole,
+	const struct row *row, struct text *out)
+{
+	uint64_t value = metric_of_site(metric, &row->sums);
+	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
+	text_add(out, "  ");
+	paint_begin(out, page->options->colour, paint);
+	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
+	if (whole)
+		add_share(out, value, whole);
+	paint_end(out, page->options->colour, paint);
+	add_range(page, metric, row, out);
+	const struct head *head = &heads[metric];
+	if (metric_is_known(head->scale, model_recording(page->model))) {
+		text_printf(out, "  %s", head->joint);
+		add_quantity(out, metric_of_site(head->scale, &row->sums), head->scale_one,
+			head->scale_many);
+	}
+	if (row->sums.kind == KIND_UNKNOWN)
+		text_add(out, "  from\n");
+	else
+		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
+}
+
+/* From the frame to blame on, so many. */
+#define BRIEF_FRAMES 2u
+
+/* In the list of a page in brief: whole ones are in the views that it names. What calls main says
+ * nothing there. */
+static void add_brief_stack(const struct row *row, struct text *out)
+{
+	struct folding folding;
+	folding_of_row(&folding, row);
+	size_t first = 0;
+	while (first < row->depth && row->frames[first] != row->place)
+		first++;
+	if (first == row->depth)
+		first = 0;
+	size_t end = min(row->depth, first + BRIEF_FRAMES);
+	for (size_t i = first; i < end && (i == first || i < folding.outermost); i++)
+		text_frame(row->frames[i], out);
+	if (row->depth == 0)
+		text_add(out, INDENT "(no stack was recorded)\n");
+}
+
+static void add_stack(const struct page *page, const struct row *row, struct text *out)
+{
+	text_row_stack(row, page->options->all_frames, out);
+	if (row->fits_on_stack)
+		text_printf(out,
+			INDENT "fits on the stack: always %" PRIu64
+			       " B, freed by the frame that allocated it\n",
+			row->sums.max_size);
+	if (row->library)
+		text_printf(out, INDENT "kept by a library for itself: %s (%s)\n", row->library,
+			library_own_reason(row->library));
+}
+
+static void add_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, bool brief, struct text *out)
+{
+	size_t shown = list->len < limit ? list->len : limit;
+	if (!metric_is_known(metric, model_recording(page->model))) {
+		text_printf(out, "%s\n  not known of %s\n", title,
+			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
+		return;
+	}
+	paint_begin(out, page->options->colour, PAINT_TITLE);
+	text_add(out, title);
+	paint_end(out, page->options->colour, PAINT_TITLE);
+	if (shown < list->len) {
+		text_printf(out, " (%zu of ", shown);
+		text_add_count(out, list->len);
+		text_add(out, " places)");
+	}
+	text_add(out, "\n");
+	if (list->len == 0)
+		text_add(out, "  nothing\n");
+	uint64_t whole = whole_of(page, metric);
+	for (size_t i = 0; i < shown; i++) {
+		add_head(page, metric, whole, list->data[i], out);
+		if (brief)
+			add_brief_stack(list->data[i], out);
+		else
+			add_stack(page, list->data[i], out);
+	}
+}
+
+void text_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out)
+{
+	add_rows(page, title, metric, list, limit, false, out);
+}
+
+void text_rows_brief(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out)
+{
+	add_rows(page, title, metric, list, limit, true, out);
+}

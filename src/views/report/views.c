@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of views. A view says what of the model it shows and in which order (fill,
+ * view_fill.c); the forms (text, JSON) only lay out what the page holds (page.c).
+ */
+#include "views/views.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "views/compare/change_view.h"
+#include "views/report/report_answers.h"
+#include "views/report/view_fill.h"
+
+#define BIT(metric) (1u << (metric))
+#define ALL_METRICS (BIT(METRICS) - 1)
+#define TEXT_ROWS 20u
+#define TEXT_TOP 3u
+#define MARKS_LIMIT 1000u
+/* What all lists of sites have in common. */
+#define SHOWS_SITES SHOWS_SITES_OF(view_fill_sites)
+#define SHOWS_SITES_OF(filled)                                                                     \
+	.metrics = ALL_METRICS, .fill = filled, .text = text_sites, .json = json_sites,            \
+	.fill_change = fill_change_sites, .text_change = text_change_sites, .has_sites = true
+
+/* What all tables of flat and cum have in common. */
+#define SHOWS_SPOTS                                                                                \
+	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
+	.text_limit = TEXT_ROWS, .fill = view_fill_spots, .text = text_spots, .json = json_spots,  \
+	.fill_change = fill_change_spots, .text_change = text_change_spots, .has_sites = true
+
+static const struct view views[] = {
+	{.name = "summary",
+		.title = "Sites",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.metrics = ALL_METRICS,
+		.text_limit = TEXT_TOP,
+		.fill = view_fill_summary,
+		.text = text_summary,
+		.json = json_summary,
+		.fill_change = fill_change_summary,
+		.text_change = text_change_summary,
+		.has_sites = true},
+	{.name = "sites",
+		.title = "Sites",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.text_limit = TEXT_ROWS,
+		SHOWS_SITES},
+	{.name = "never-freed",
+		.title = "Never freed",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.text_limit = TEXT_ROWS,
+		.of_program = true,
+		SHOWS_SITES},
+	{.name = "libraries",
+		.no_base = "what libraries keep is compared with all else: --view sites --base OLD",
+		.title = "Kept by libraries for themselves",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.text_limit = TEXT_ROWS,
+		.of_libraries = true,
+		SHOWS_SITES},
+	{.name = "kept",
+		.no_base = "what is kept is of a range of one recording, and the older one has "
+			   "none: compare what is live at two moments, --view never-freed --base "
+			   "OLD@MOMENT NEW@MOMENT",
+		.title = "Allocated in the range and live at its end",
+		.filter = METRIC_KEPT_BLOCKS,
+		.sort = METRIC_KEPT_BYTES,
+		.text_limit = TEXT_ROWS,
+		.of_program = true,
+		SHOWS_SITES},
+	{.name = "peak",
+		.title = "Live at the peak",
+		.filter = METRIC_PEAK_BLOCKS,
+		.sort = METRIC_PEAK_BYTES,
+		.text_limit = TEXT_ROWS,
+		SHOWS_SITES},
+	{.name = "inherited",
+		.title = "Allocated by the process that it was forked from",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.metrics = BIT(METRIC_LIVE_BLOCKS) | BIT(METRIC_LIVE_BYTES),
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_sites,
+		.text = text_inherited,
+		.json = json_inherited,
+		.fill_change = fill_change_inherited,
+		.text_change = text_change_sites,
+		.has_sites = true,
+		.inherited = true},
+	{.name = "temporary",
+		.title = "Temporary allocations",
+		.filter = METRIC_TEMPORARY,
+		.sort = METRIC_TEMPORARY,
+		.merges = true,
+		.text_limit = TEXT_ROWS,
+		SHOWS_SITES_OF(view_fill_temporary)},
+	{.name = "functions", .title = "Functions", .grain = GRAIN_FUNCTIONS, SHOWS_SPOTS},
+	{.name = "lines", .title = "Source lines", .grain = GRAIN_LINES, SHOWS_SPOTS},
+	{.name = "addresses", .title = "Addresses", .grain = GRAIN_ADDRESSES, SHOWS_SPOTS},
+	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
+	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
+	{.name = "growth",
+		.title = "Growth",
+		.filter = METRICS,
+		.sort = METRIC_LIVE_BYTES,
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_growth,
+		.text = text_growth,
+		.json = json_growth,
+		.fill_change = view_compare_growth,
+		.text_change = text_growth,
+		.json_change = json_growth,
+		.own_change = true,
+		.needs = UNKNOWN_SERIES | UNKNOWN_SERIES_SITES,
+		.has_sites = true,
+		.moments = view_growth_moments},
+	{.name = "timeline",
+		.title = "Timeline",
+		.filter = METRICS,
+		.sort = METRIC_LIVE_BYTES,
+		.fill = view_fill_timeline,
+		.text = text_timeline,
+		.json = json_timeline,
+		.fill_change = view_compare_timeline,
+		.text_change = text_timeline,
+		.json_change = json_timeline,
+		.own_change = true,
+		.needs = UNKNOWN_SERIES,
+		.moments = view_timeline_moments,
+		.schema = "heapwise.timeline/1"},
+	{.name = "lifetimes",
+		.title = "Lifetimes",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.fill = view_fill_lifetimes,
+		.text = text_lifetimes,
+		.json = json_lifetimes,
+		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_lifetimes,
+		.text_change = text_change_lifetimes,
+		.json_change = json_change_lifetimes,
+		.needs_lives = true},
+	{.name = "realloc",
+		.title = "Reallocs",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_reallocs,
+		.text = text_reallocs,
+		.json = json_reallocs,
+		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_reallocs,
+		.text_change = text_change_reallocs,
+		.json_change = json_change_reallocs,
+		.has_sites = true,
+		.needs_lives = true},
+	{.name = "sizes",
+		.title = "Sizes",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.metrics = BIT(METRIC_ALLOCATIONS) | BIT(METRIC_ALLOCATED_BYTES),
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_sizes,
+		.answer = report_sizes,
+		.answer_type = &report_sizes_type,
+		.needs = UNKNOWN_SIZES,
+		.fill_change = fill_change_sizes,
+		.text_change = text_change_sizes,
+		.json_change = json_change_sizes},
+	{.name = "threads",
+		.title = "Threads",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.metrics = BIT(METRIC_ALLOCATIONS) | BIT(METRIC_ALLOCATED_BYTES) |
+			   BIT(METRIC_TEMPORARY),
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_threads,
+		.answer = report_threads,
+		.answer_type = &report_threads_type,
+		.needs = UNKNOWN_THREADS,
+		.fill_change = fill_change_threads,
+		.text_change = text_change_threads,
+		.json_change = json_change_threads},
+	{.name = "marks",
+		.no_base = "marks are moments of one recording. What was live at them can be "
+			   "compared: --view never-freed --base OLD@mark:NAME NEW@mark:NAME",
+		.title = "Marks",
+		.filter = METRICS,
+		.sort = METRICS,
+		.text_limit = MARKS_LIMIT,
+		.fill = view_fill_marks,
+		.answer = report_marks,
+		.answer_type = &report_marks_type,
+		.needs_marks = true},
+	{.name = "errors",
+		.title = "Errors",
+		.filter = METRICS,
+		.sort = METRICS,
+		.text_limit = TEXT_ROWS,
+		.fill = view_fill_errors,
+		.text = text_errors,
+		.json = json_errors,
+		.no_base = "errors are not compared: 'heapwise diff' compares what was allocated",
+		.needs_errors = true},
+};
+
+const struct view *view_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return NULL;
+}
+
+void view_add_names(struct text *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		text_printf(text, "%s%s", i ? ", " : "", views[i].name);
+}
+
+bool view_tells_inherited(const struct view *view)
+{
+	return view->inherited || view->fill == view_fill_summary;
+}
+
+bool view_has_cum(const struct view *view)
+{
+	return view->fill == view_fill_spots;
+}
+
+bool view_needs_marks(const struct view *view)
+{
+	return view->needs_marks;
+}
+
+size_t view_needs_moments(const struct view *view, const struct view_options *options)
+{
+	return view->moments ? view->moments(options) : 0;
+}
+
+size_t view_moments_every(const struct view *view, const struct view_options *options)
+{
+	return view->fill == view_fill_timeline ? options->timeline.detailed_freq : 0;
+}
+
+bool view_needs_lives(const struct view *view)
+{
+	return view->needs_lives;
+}
+
+const char *view_no_base(const struct view *view)
+{
+	return view->no_base;
+}
+
+bool view_can_filter(const struct view *view)
+{
+	/* A summary's verdict is on all of a recording. */
+	return view->has_sites && view->fill != view_fill_summary && !view->needs_lives;
+}
+
+bool view_can_sort(const struct view *view, enum metric metric)
+{
+	return metric < METRICS && (view->metrics & BIT(metric)) != 0;
+}
+
+void view_add_metrics(struct text *text, const struct view *view)
+{
+	const char *joint = "";
+	for (int i = 0; i < METRICS; i++) {
+		if (!view_can_sort(view, (enum metric)i))
+			continue;
+		text_printf(text, "%s%s", joint, metric_name((enum metric)i));
+		joint = ", ";
+	}
+}
