@@ -41,6 +41,8 @@ static int show_region(struct heap_session *session, struct region_options *opti
 	uint64_t lacking = REGION_ALL_THERE;
 	struct sink sink = heap_session_sink(session, &output);
 	options->json = session->json;
+	options->json_before = session->json_before;
+	options->csv = session->csv;
 	options->limit = session->limit;
 	int code = heap_session_shown(&output, write(&session->space, options, &sink, &lacking));
 	if (!code && lacking != REGION_ALL_THERE)

@@ -31,6 +31,10 @@ struct error *heap_answer_write(
 heap_answer_fn heap_summary_answer;
 /* The table of types alone, by bytes. */
 heap_answer_fn heap_types_answer;
+/* The form that a page wants; NULL: no memory. answer_destroy() it. */
+struct answer *heap_answer_create(
+	const struct heap_page *page, const struct sink *sink) must_check_;
+
 /* Every block: address, size, state, kind of leak, type. */
 heap_answer_fn heap_blocks_answer;
 /* What globals, stacks and blocks retain. */
@@ -47,6 +51,7 @@ heap_answer_fn heap_threads_answer;
 /* All kinds of documents, for their schemas; NULL ends them. */
 extern const struct answer_type *const heap_answer_types[];
 extern const struct answer_type heap_blocks_type, heap_dominators_type, heap_fragments_type,
-	heap_maps_type, heap_alone_type, heap_summary_type, heap_threads_type, heap_types_type;
+	heap_follow_type, heap_maps_type, heap_alone_type, heap_hexdump_type, heap_python_type,
+	heap_strings_type, heap_summary_type, heap_threads_type, heap_types_type;
 
 #endif

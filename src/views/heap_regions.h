@@ -9,7 +9,7 @@
 #define REGION_ALL_THERE UINT64_MAX
 
 struct region_options {
-	bool json;
+	bool json, csv, json_before;
 	uint64_t start, end; /* UINT64_MAX: all that there is */
 	size_t least;        /* characters of a string */
 	size_t limit;

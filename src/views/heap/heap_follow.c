@@ -6,18 +6,20 @@
  *	     BYTES      BLOCKS  KIND         TYPE
  *	   5.6 KiB         118  inferred     user
  */
-#include "views/heap/heap_type_table.h"
-#include "views/heap_follow_view.h"
-#include "views/heap_notes.h"
-#include "views/report/json_parts.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "base/cleanup.h"
-#include "base/json.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap/heap_type_table.h"
+#include "views/heap_answers.h"
+#include "views/heap_follow_view.h"
 
 #define ROWS 40u
+
+/* What the sentences are of. */
+struct followed {
+	const struct follow *follow;
+	uint64_t from;
+	const struct type_table *table;
+};
 
 static void add_sums(
 	const struct follow *f, uint64_t from, const struct type_table *table, struct text *out)
@@ -46,114 +48,111 @@ static void add_sums(
 			"containers on the way could not be read to their ends\n");
 }
 
-static const char *type_of(const struct survey *s, uint32_t block)
+static void sums_text(const void *context, size_t row, struct text *out)
 {
-	return s->types.types.data[survey_type_of(s, block)].name;
+	const struct followed *all = context;
+	(void)row;
+	add_sums(all->follow, all->from, all->table, out);
 }
 
-static void text_types(const struct type_table *table, size_t limit, struct text *out)
+enum { FROM, OBJECTS, NULLS, OUTSIDE, MEMBERLESS, BROKEN };
+static const struct column sum_columns[] = {
+	[FROM] = {"from_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "where the walk began"},
+	[OBJECTS] = {"objects", COLUMN_INTEGER, UNIT_COUNT, .says = "that it reached"},
+	[NULLS] = {"nulls", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "pointers on the way that are NULL"},
+	[OUTSIDE] = {"outside", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "pointers on the way to what is no block in use"},
+	[MEMBERLESS] = {"memberless", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "objects on the way that have no such member, or are of no known type"},
+	[BROKEN] = {"broken", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "containers that could not be read to their ends"},
+	COLUMNS_END};
+
+static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	text_add(out, "\n     BYTES      BLOCKS  KIND         TYPE\n");
-	for (size_t i = 0; i < table->count && i < limit; i++) {
-		const struct heap_type *type = table->types[i];
-		_cleanup_(text_deinit) struct text cell;
-		text_init(&cell);
-		text_add_bytes(&cell, type->bytes);
-		text_printf(out, "%10s", cell.data ? cell.data : "");
-		text_clear(&cell);
-		text_add_count(&cell, type->blocks);
-		text_printf(out, "  %10s  %-11s  ", cell.data ? cell.data : "",
-			heap_type_kind_name(type->kind));
-		text_add_shown(out, type->name, 200);
-		text_add_char(out, '\n');
-	}
-	if (table->count > limit)
-		text_printf(out, "… and %zu more types (--limit)\n", table->count - limit);
+	const struct followed *all = context;
+	const struct follow *f = all->follow;
+	const uint64_t numbers[] = {
+		all->from, f->at.len, f->nulls, f->outside, f->memberless, f->broken};
+	(void)row;
+	ret->number = numbers[column];
 }
 
-static void text_list(
-	const struct survey *s, const uint64_t *blocks, size_t limit, struct text *out)
+static const struct table_type sum_type = {
+	.columns = sum_columns, .cell = sum_cell, .row_text = sums_text};
+
+/* Of programs alone: people read it in the sentences. */
+static const struct table_type matched_type = {.name = "matched",
+	.says = "blocks in which the objects lie",
+	.columns = heap_matched_columns};
+
+enum { ADDRESS, SIZE, TYPE };
+static const struct column block_columns[] = {
+	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block", .title = "ADDRESS",
+		.width = -14},
+	[SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for",
+		.title = "SIZE", .gap = 1, .width = 12, .plain = true},
+	[TYPE] = {"type", COLUMN_TEXT, .says = "of the block", .title = "TYPE", .gap = 2},
+	COLUMNS_END};
+
+static void block_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	uint32_t count = search_block_count(s->search);
-	text_add(out, "\nADDRESS                SIZE  TYPE\n");
-	for (uint32_t block = 0; block < count && limit; block++) {
+	const struct survey *s = context;
+	uint32_t block = (uint32_t)row;
+	ret->number = column == ADDRESS ? search_block_address(s->search, block)
+					: search_block_size(s->search, block);
+	ret->text = s->types.types.data[survey_type_of(s, block)].name;
+}
+
+static const struct table_type block_type = {.name = "blocks",
+	.says = "with `--list`: the blocks that were reached",
+	.columns = block_columns,
+	.cell = block_cell};
+
+const struct answer_type heap_follow_type = {.schema = "heapwise.heap-follow/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE follow TYPE.MEMBER",
+	.says = "what blocks lead to along members",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &matched_type,
+		&heap_types_table, &block_type, NULL},
+	.main = &heap_types_table};
+
+static void put_list(const struct heap_page *page, const uint64_t *blocks, struct answer *answer)
+{
+	const struct survey *s = page->survey;
+	size_t left = answer_limit(answer, page->limit, TABLE_NO_LIMIT);
+	const struct table table = {&block_type, s, search_block_count(s->search), .limit = left};
+	answer_table_begin(answer, &table);
+	for (uint32_t block = 0; block < table.count && left && !answer->stopped; block++) {
 		if (!(blocks[block / 64] >> block % 64 & 1))
 			continue;
-		text_printf(out, "0x%012" PRIx64 " %12" PRIu64 "  ",
-			search_block_address(s->search, block),
-			search_block_size(s->search, block));
-		text_add_shown(out, type_of(s, block), 200);
-		text_add_char(out, '\n');
-		limit--;
+		answer_row(answer, &table, block);
+		left--;
 	}
+	answer_table_end(answer, &table);
 }
 
-static void put_list(
-	const struct survey *s, const uint64_t *blocks, size_t limit, struct json *json)
+static struct error *lay_out(const struct heap_page *page, const struct followed *all,
+	const uint64_t *listed, struct answer *answer)
 {
-	uint32_t count = search_block_count(s->search);
-	json_key(json, "blocks");
-	json_array_begin(json);
-	for (uint32_t block = 0; block < count && limit && !json->failed; block++) {
-		if (!(blocks[block / 64] >> block % 64 & 1))
-			continue;
-		json_object_begin(json);
-		json_put_hexadecimal(json, "address", search_block_address(s->search, block), true);
-		json_put_u64(json, "size", search_block_size(s->search, block));
-		json_put_string(json, "type", type_of(s, block));
-		json_object_end(json);
-		limit--;
-	}
-	json_array_end(json);
-}
-
-static void write_json(const struct heap_page *page, const struct follow *f, uint64_t from,
-	const struct type_table *table, const uint64_t *listed, const struct sink *sink)
-{
-	struct json json;
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, page->survey);
-	json_put_u64(&json, "from_blocks", from);
-	json_put_u64(&json, "objects", f->at.len);
-	heap_matched_put(&json, table->blocks, table->bytes);
-	json_put_u64(&json, "nulls", f->nulls);
-	json_put_u64(&json, "outside", f->outside);
-	json_put_u64(&json, "memberless", f->memberless);
-	json_put_u64(&json, "broken", f->broken);
-	json_key(&json, "types");
-	json_array_begin(&json);
-	for (size_t i = 0; i < table->count && i < limit; i++) {
-		json_object_begin(&json);
-		json_put_string(&json, "name", table->types[i]->name);
-		json_put_string(&json, "kind", heap_type_kind_name(table->types[i]->kind));
-		json_put_u64(&json, "blocks", table->types[i]->blocks);
-		json_put_u64(&json, "bytes", table->types[i]->bytes);
-		json_object_end(&json);
-	}
-	json_array_end(&json);
+	const struct heap_matched matched = {all->table->blocks, all->table->bytes};
+	const struct table sums = {&sum_type, all, 1, .limit = 1};
+	const struct table record = {&matched_type, &matched, 1, .limit = 1};
+	const struct table types = {&heap_types_table, all->table->types, all->table->count,
+		.limit = heap_page_limit(page, answer, ROWS)};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_follow_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &sums);
+	answer_record(answer, &record);
+	if (prose && (listed || types.limit))
+		text_add_char(prose, '\n');
+	if (!prose || !listed)
+		answer_table(answer, &types);
 	if (listed)
-		put_list(page->survey, listed, limit, &json);
-	json_object_end(&json);
-	json_finish(&json);
-}
-
-static struct error *write_text(const struct heap_page *page, const struct follow *f, uint64_t from,
-	const struct type_table *table, const uint64_t *listed, const struct sink *sink)
-{
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	bool is_default = page->limit == VIEW_DEFAULT_LIMIT;
-	add_sums(f, from, table, &out);
-	if (listed)
-		text_list(page->survey, listed, is_default ? VIEW_NO_LIMIT : page->limit, &out);
-	else if (!page->rows->count_only)
-		text_types(table, is_default ? ROWS : page->limit, &out);
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+		put_list(page, listed, answer);
+	return answer_end(answer);
 }
 
 struct error *heap_follow_write(const struct heap_page *page, const struct follow *follow,
@@ -166,12 +165,13 @@ struct error *heap_follow_write(const struct heap_page *page, const struct follo
 	struct heap_page own = *page;
 	own.chosen = &reached;
 	_cleanup_(type_table_deinit) struct type_table table = {.count = 0};
-	struct error *error = reached.held ? type_table_make(&own, &table) : error_no_memory();
-	const uint64_t *listed = lists ? reached.held : NULL;
-	if (!error && page->json)
-		write_json(page, follow, from, &table, listed, sink);
-	else if (!error)
-		error = write_text(page, follow, from, &table, listed, sink);
+	const struct followed all = {follow, from, &table};
+	struct answer *answer = heap_answer_create(page, sink);
+	struct error *error =
+		reached.held && answer ? type_table_make(&own, &table) : error_no_memory();
+	if (!error)
+		error = lay_out(page, &all, lists ? reached.held : NULL, answer);
+	answer_destroy(answer);
 	heap_chosen_deinit(&reached);
 	return error;
 }

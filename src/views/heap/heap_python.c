@@ -1,32 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `python`: what an object of Python's holds. */
 #include <inttypes.h>
+#include <string.h>
 
-#include "base/json.h"
 #include "heap/python_content.h"
-#include "views/heap_notes.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap_answers.h"
 #include "views/heap_where_view.h"
-#include "views/report/json_parts.h"
 
 /* At a prompt a page or two. */
 static const struct python_limits limits = {
 	.items = 100, .characters = 1000, .depth = 4, .bytes = 64u << 10};
 
-static void write_json(const struct survey *survey, uint64_t object, const char *type,
-	const struct text *content, bool cut, const struct sink *sink)
+/* The object, as the only row. */
+struct python_row {
+	uint64_t object;
+	const char *type, *content;
+	bool is_cut;
+};
+
+static void row_text(const void *context, size_t number, struct text *out)
 {
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, survey);
-	json_key(&json, "python");
-	json_object_begin(&json);
-	json_put_hexadecimal(&json, "address", object, true);
-	json_put_string(&json, "type", type);
-	json_put_string(&json, "content", content->len ? content->data : "");
-	json_put_bool(&json, "cut", cut);
-	json_object_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
+	const struct python_row *row = context;
+	(void)number;
+	text_add_shown(out, row->type, 200);
+	text_printf(out, " at 0x%" PRIx64 "\n", row->object);
+	text_add_shown(out, row->content, strlen(row->content));
+	text_add_char(out, '\n');
+}
+
+static const struct column columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the object", COLUMN_OF(python_row, object)},
+	{"type", COLUMN_TEXT, .says = "of the object", COLUMN_OF(python_row, type)},
+	{"content", COLUMN_TEXT, .says = "as Python writes it", COLUMN_OF(python_row, content)},
+	{"cut", COLUMN_BOOLEAN, .says = "something was left out", COLUMN_OF(python_row, is_cut)},
+	COLUMNS_END};
+
+static const struct table_type python_object_type = {.name = "python",
+	.says = "the object at the address",
+	.columns = columns,
+	.row_text = row_text};
+
+const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE python ADDR",
+	.says = "what an object of Python's holds",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL}};
+
+static struct error *lay_out(
+	const struct heap_page *page, const struct python_row *row, const struct sink *sink)
+{
+	const struct table record = {&python_object_type, row, 1, .limit = 1};
+	struct answer *answer = heap_answer_create(page, sink);
+	if (!answer)
+		return error_no_memory();
+	answer_begin(answer, &heap_python_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &record);
+	struct error *error = answer_end(answer);
+	answer_destroy(answer);
+	return error;
 }
 
 /* The object that an address leads to, in the same block. 0: none is there. */
@@ -54,26 +87,12 @@ struct error *heap_python_write(
 			"no object of Python's is at 0x%" PRIx64
 			" (`blocks` lists blocks with their types)",
 			address);
-	const char *type = python_type_of(python, object)->name;
-	struct text content, out;
-	bool cut;
+	struct text content;
 	text_init(&content);
-	text_init(&out);
-	python_describe(python, object, &limits, &content, &cut);
-	struct error *error = content.failed ? error_no_memory() : NULL;
-	if (!error && page->json) {
-		write_json(page->survey, object, type, &content, cut, sink);
-	} else if (!error) {
-		text_add_shown(&out, type, 200);
-		text_printf(&out, " at 0x%" PRIx64 "\n", object);
-		text_add_shown(&out, content.len ? content.data : "", content.len);
-		text_add_char(&out, '\n');
-		if (out.failed)
-			error = error_no_memory();
-		else
-			sink->write(sink->ctx, out.data, out.len);
-	}
+	struct python_row row = {.object = object, .type = python_type_of(python, object)->name};
+	python_describe(python, object, &limits, &content, &row.is_cut);
+	row.content = content.len ? content.data : "";
+	struct error *error = content.failed ? error_no_memory() : lay_out(page, &row, sink);
 	text_deinit(&content);
-	text_deinit(&out);
 	return error;
 }

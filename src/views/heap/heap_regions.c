@@ -7,103 +7,114 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "views/heap_notes.h"
-#include "views/report/json_parts.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap_answers.h"
 
 #define PIECE_BYTES (256u << 10)
-#define FLUSH_BYTES (64u << 10)
 #define STRING_MAX 4096u
 #define LINE_BYTES 16u
 
-struct out {
-	const struct sink *sink;
-	struct text text;
-	struct json *json; /* NULL: text */
-	size_t left;       /* rows */
-	bool stopped;
+/* A row: a line of bytes, or a string. */
+struct region_row {
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t len;
 };
 
-static void flush(struct out *out)
+struct out {
+	struct answer *answer;
+	struct table table; /* of one row at a time, `row` */
+	struct region_row row;
+	size_t left; /* rows */
+};
+
+static bool is_done(const struct out *out)
 {
-	if (out->text.len && !out->sink->write(out->sink->ctx, out->text.data, out->text.len))
-		out->stopped = true;
-	text_clear(&out->text);
+	return !out->left || out->answer->stopped;
 }
 
-/* A row is done. */
-static void end_row(struct out *out)
+static void put_row(struct out *out, uint64_t address, const uint8_t *bytes, size_t len)
 {
+	out->row = (struct region_row){address, bytes, len};
+	answer_row(out->answer, &out->table, 0);
 	out->left--;
-	if (out->text.len >= FLUSH_BYTES)
-		flush(out);
-	if (out->json && out->json->failed)
-		out->stopped = true;
 }
 
-static void begin(struct out *out, const struct address_space *space,
-	const struct region_options *options, const struct sink *sink, struct json *json,
-	const char *member)
+static struct error *begin(struct out *out, const struct address_space *space,
+	const struct region_options *options, const struct sink *sink,
+	const struct answer_type *type)
 {
-	*out = (struct out){.sink = sink,
-		.json = options->json ? json : NULL,
+	*out = (struct out){.answer = options->csv ? answer_csv_create(sink)
+				      : options->json
+					      ? answer_json_create(sink, options->json_before)
+					      : answer_text_create(sink),
 		.left = options->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : options->limit};
-	text_init(&out->text);
-	if (!out->json)
-		return;
-	json_init(json, sink->write, sink->ctx);
-	json_object_begin(json);
-	heap_memory_document_put(json, space);
-	json_key(json, member);
-	json_array_begin(json);
+	if (!out->answer)
+		return error_no_memory();
+	out->table = (struct table){type->main, &out->row, 1, .limit = TABLE_NO_LIMIT};
+	answer_begin(out->answer, type);
+	heap_memory_head_answer(out->answer, space);
+	answer_table_begin(out->answer, &out->table);
+	return NULL;
 }
 
 static struct error *finish(struct out *out)
 {
-	if (out->json) {
-		json_array_end(out->json);
-		json_object_end(out->json);
-		json_finish(out->json);
-	}
-	flush(out);
-	bool failed = out->text.failed;
-	text_deinit(&out->text);
-	return failed ? error_no_memory() : NULL;
+	answer_table_end(out->answer, &out->table);
+	struct error *error = answer_end(out->answer);
+	answer_destroy(out->answer);
+	return error;
 }
 
 /* A line of hexdump -C: 16 bytes, the same as characters. */
-static void put_line(struct out *out, uint64_t address, const uint8_t *bytes, size_t len)
+static void line_text(const void *context, size_t number, struct text *out)
 {
-	text_printf(&out->text, "%016" PRIx64 " ", address);
+	const struct region_row *row = context;
+	(void)number;
+	text_printf(out, "%016" PRIx64 " ", row->address);
 	for (size_t i = 0; i < LINE_BYTES; i++) {
 		if (i % 8 == 0)
-			text_add_char(&out->text, ' ');
-		if (i < len)
-			text_printf(&out->text, "%02x ", bytes[i]);
+			text_add_char(out, ' ');
+		if (i < row->len)
+			text_printf(out, "%02x ", row->bytes[i]);
 		else
-			text_add(&out->text, "   ");
+			text_add(out, "   ");
 	}
-	text_add(&out->text, " |");
-	for (size_t i = 0; i < len; i++)
-		text_add_char(
-			&out->text, isprint(bytes[i]) && bytes[i] < 128 ? (char)bytes[i] : '.');
-	text_add(&out->text, "|\n");
-	end_row(out);
+	text_add(out, " |");
+	for (size_t i = 0; i < row->len; i++)
+		text_add_char(out,
+			isprint(row->bytes[i]) && row->bytes[i] < 128 ? (char)row->bytes[i] : '.');
+	text_add(out, "|\n");
 }
 
-static void put_json_line(struct out *out, uint64_t address, const uint8_t *bytes, size_t len)
+static const struct column line_columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the first byte"},
+	{"bytes", COLUMN_TEXT, .says = "up to 16, in hexadecimal"}, COLUMNS_END};
+
+static void line_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	char hex[2 * LINE_BYTES + 1];
-	for (size_t i = 0; i < len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	json_object_begin(out->json);
-	json_put_hexadecimal(out->json, "address", address, true);
-	json_put_string(out->json, "bytes", hex);
-	json_object_end(out->json);
-	end_row(out);
+	const struct region_row *row = context;
+	(void)number;
+	ret->number = row->address;
+	for (size_t i = 0; column && i < row->len; i++)
+		text_printf(&ret->built, "%02x", row->bytes[i]);
+	cell_take_built(ret);
 }
+
+static const struct table_type line_type = {.name = "lines",
+	.says = "the bytes, in order",
+	.columns = line_columns,
+	.cell = line_cell,
+	.row_text = line_text};
+
+const struct answer_type heap_hexdump_type = {.schema = "heapwise.heap-hexdump/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE hexdump ADDR",
+	.says = "memory as it lies there",
+	.tables = (const struct table_type *const[]){&heap_partial_type, &line_type, NULL},
+	.main = &line_type};
 
 /* What the last line was, to tell those that are like it. */
 struct last {
@@ -111,20 +122,19 @@ struct last {
 	bool known, starred;
 };
 
-/* Lines like the one before are one "*". */
+/* For people lines like the one before are one "*". */
 static void put_bytes(
 	struct out *out, uint64_t address, const uint8_t *bytes, size_t len, struct last *last)
 {
-	for (size_t i = 0; i < len && out->left && !out->stopped; i += LINE_BYTES) {
+	struct text *prose = answer_prose(out->answer);
+	for (size_t i = 0; i < len && !is_done(out); i += LINE_BYTES) {
 		size_t n = len - i < LINE_BYTES ? len - i : LINE_BYTES;
 		bool same = last->known && n == LINE_BYTES && !memcmp(last->bytes, bytes + i, n);
-		if (out->json) {
-			put_json_line(out, address + i, bytes + i, n);
-		} else if (!same) {
-			put_line(out, address + i, bytes + i, n);
+		if (!prose || !same) {
+			put_row(out, address + i, bytes + i, n);
 			last->starred = false;
 		} else if (!last->starred) {
-			text_add(&out->text, "*\n");
+			text_add(prose, "*\n");
 			last->starred = true;
 		}
 		last->known = n == LINE_BYTES;
@@ -136,7 +146,6 @@ struct error *heap_hexdump_write(const struct address_space *space,
 	const struct region_options *options, const struct sink *sink, uint64_t *ret_lacking)
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
-	struct json json;
 	struct out out;
 	struct last last = {.known = false};
 	uint64_t at = options->start;
@@ -144,9 +153,11 @@ struct error *heap_hexdump_write(const struct address_space *space,
 		return error_no_memory();
 	if (!address_space_read(space, at, piece, 1))
 		return error_create(ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", at);
-	begin(&out, space, options, sink, &json, "lines");
+	struct error *error = begin(&out, space, options, sink, &heap_hexdump_type);
+	if (error)
+		return error;
 	bool ended = false;
-	while (at < options->end && out.left && !out.stopped && !ended) {
+	while (at < options->end && !is_done(&out) && !ended) {
 		uint64_t left = options->end - at;
 		size_t wanted = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
 		size_t got = address_space_read(space, at, piece, wanted);
@@ -154,8 +165,9 @@ struct error *heap_hexdump_write(const struct address_space *space,
 		at += got;
 		ended = got < wanted;
 	}
-	if (!out.json)
-		text_printf(&out.text, "%016" PRIx64 "\n", at);
+	struct text *prose = answer_prose(out.answer);
+	if (prose)
+		text_printf(prose, "%016" PRIx64 "\n", at);
 	if (ended)
 		*ret_lacking = at;
 	return finish(&out);
@@ -167,19 +179,43 @@ struct run {
 	uint64_t start;
 };
 
+static const struct column string_columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the first character"},
+	{"text", COLUMN_TEXT, .says = "printable characters in a row"}, COLUMNS_END};
+
+static void string_text(const void *context, size_t number, struct text *out)
+{
+	const struct region_row *row = context;
+	(void)number;
+	text_printf(out, "0x%012" PRIx64 "  %s\n", row->address, (const char *)row->bytes);
+}
+
+static void string_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct region_row *row = context;
+	(void)number, (void)column;
+	ret->number = row->address;
+	ret->text = (const char *)row->bytes;
+}
+
+static const struct table_type string_type = {.name = "strings",
+	.says = "in the order of addresses",
+	.columns = string_columns,
+	.cell = string_cell,
+	.row_text = string_text};
+
+const struct answer_type heap_strings_type = {.schema = "heapwise.heap-strings/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE strings",
+	.says = "printable text in memory that the program wrote",
+	.tables = (const struct table_type *const[]){&heap_partial_type, &string_type, NULL},
+	.main = &string_type};
+
 static void put_string(struct out *out, struct run *run, size_t least)
 {
-	if (run->len >= least && out->left && !out->stopped) {
+	if (run->len >= least && !is_done(out)) {
 		run->text[run->len] = 0;
-		if (out->json) {
-			json_object_begin(out->json);
-			json_put_hexadecimal(out->json, "address", run->start, true);
-			json_put_string(out->json, "text", run->text);
-			json_object_end(out->json);
-		} else {
-			text_printf(&out->text, "0x%012" PRIx64 "  %s\n", run->start, run->text);
-		}
-		end_row(out);
+		put_row(out, run->start, (const uint8_t *)run->text, run->len);
 	}
 	run->len = 0;
 }
@@ -207,7 +243,7 @@ static void find_strings(struct out *out, const struct address_space *space,
 	uint64_t *lacking)
 {
 	struct run run = {.len = 0};
-	for (uint64_t at = start; at < end && out->left && !out->stopped;) {
+	for (uint64_t at = start; at < end && !is_done(out);) {
 		size_t room = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
 		size_t empty = address_space_empty(space, at, end - at);
 		if (empty >= 4096) {
@@ -250,7 +286,6 @@ struct error *heap_strings_write(const struct address_space *space,
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
 	uint64_t lacking = REGION_ALL_THERE;
-	struct json json;
 	struct out out;
 	if (options->start != UINT64_MAX)
 		*ret_lacking = first_lacking(space, options);
@@ -259,7 +294,9 @@ struct error *heap_strings_write(const struct address_space *space,
 			ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", options->start);
 	if (!piece)
 		return error_no_memory();
-	begin(&out, space, options, sink, &json, "strings");
+	struct error *error = begin(&out, space, options, sink, &heap_strings_type);
+	if (error)
+		return error;
 	for (size_t i = 0; i < space->maps.maps.len; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		uint64_t start = options->start == UINT64_MAX || map->start > options->start
