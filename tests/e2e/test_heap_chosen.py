@@ -3,6 +3,7 @@
 """Which blocks and rows a verb of core and heap is asked for: what matches is what a filter of all blocks in Python
 finds, and is counted; options that a verb has no use for are refused."""
 
+import csv
 import sys
 from pathlib import Path
 
@@ -175,6 +176,35 @@ def refusals(folder):
     hw.need("is like 'nix*'" in refused(core, "blocks", "--type", "nix*", status=3), "a pattern that nothing fits")
     refused(core, "blocks", "--references", "0x10", status=3)
     refused(core, "blocks", "--referenced-by", "0x10", status=3)
+
+
+def as_csv(value):
+    """A value of JSON as the same cell has it in CSV."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+@tests.test
+def forms_of_tables(folder):
+    """CSV has the rows of JSON, chosen and sorted alike; each document has its own name, and of one release the old one."""
+    core = kernel_core(SMALL, folder)
+    for verb, member in (("types", "types"), ("blocks", "blocks"), ("maps", "maps"), ("alone", "alone"),
+                         ("fragmentation", "arenas"), ("dominators", "dominators"), ("threads", "threads")):
+        document = ask("core", "--json", core, verb)
+        need(document["schema"], f"heapwise.heap-{verb}/1", "schema")
+        before = ask("core", "--json=1", core, verb)
+        need(before["schema"], "heapwise.heap/1", "schema of before")
+        need({k: v for k, v in before.items() if k != "schema"}, {k: v for k, v in document.items() if k != "schema"}, verb)
+        rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, verb]).text.splitlines()))
+        need(len(rows), len(document[member]), f"rows of {verb}")
+        for row, found in zip(rows, document[member]):
+            plain = {k: as_csv(v) for k, v in found.items() if not isinstance(v, (list, dict))}
+            need({k: row[k] for k in plain if k in row}, {k: v for k, v in plain.items() if k in row}, f"{verb} as CSV")
+    words = ("blocks", "--where", "size>=48", "--sort", "size", "--limit", "5")
+    rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, *words]).text.splitlines()))
+    need([row["address"] for row in rows], [b["address"] for b in ask("core", "--json", core, *words)["blocks"]], "sorted")
+    hw.need("invalid version of JSON '2': expected 1" in refused(core, "--json=2", "blocks"), "a version that there is not")
 
 
 @tests.test
