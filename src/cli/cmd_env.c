@@ -136,12 +136,15 @@ static int print(const struct command *command, const struct request *request)
 	if (!format->name)
 		return options_wrong(
 			command, "--format is shell, systemd or docker, not '%s'", request->format);
-	_cleanup_free_ char *library = runtime_find();
-	if (!library) {
-		message("libheapwise-rt.so is not where it belongs beside this command; build or "
-			"install again");
-		return ERROR_ENVIRONMENT;
-	}
+	_cleanup_free_ char *library = NULL;
+	struct error *error = runtime_find(&library);
+	if (error)
+		return message_error(error);
+	if (runtime_is_linked(library))
+		message("the library's own path has blanks or colons; %s leads there until "
+			"somebody "
+			"clears that folder: 'heapwise env' makes it again",
+			library);
 	_cleanup_(text_deinit) struct text text, libraries;
 	text_init(&text);
 	text_init(&libraries);

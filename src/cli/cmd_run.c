@@ -465,10 +465,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct error *error = program_find(options->argv[0], &program, &image, &state);
 	if (error)
 		return refuse(error, state);
-	_cleanup_free_ char *runtime = runtime_find();
-	if (!runtime) {
-		message("libheapwise-rt.so is not where it belongs beside this command; build or "
-			"install again");
+	_cleanup_free_ char *runtime = NULL;
+	error = runtime_find(&runtime);
+	if (error) {
+		message_error(error);
 		return EXIT_OURS;
 	}
 	options->program = program;

@@ -25,12 +25,10 @@
 
 static void check_runtime(struct findings *findings)
 {
-	_cleanup_free_ char *path = runtime_find();
-	if (!path) {
-		findings_add(findings, FINDING_PROBLEM, "runtime",
-			"libheapwise-rt.so is not where it belongs beside this command");
-		findings_fix(
-			findings, "build or install again, to a path without blanks and colons");
+	_cleanup_free_ char *path = NULL;
+	_cleanup_error_ struct error *error = runtime_find(&path);
+	if (error) {
+		findings_add(findings, FINDING_PROBLEM, "runtime", "%s", error->message);
 		return;
 	}
 	struct statvfs system;

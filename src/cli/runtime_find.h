@@ -3,11 +3,23 @@
 #ifndef CLI_RUNTIME_FIND_H
 #define CLI_RUNTIME_FIND_H
 
-/* The library stands in a fixed place relative to the command, built or installed. The caller frees
- * the path; NULL: it is not there, or its path has a blank or colon, which LD_PRELOAD cannot. */
-char *runtime_find(void);
+#include <stdbool.h>
 
-/* The library with the functions of LeakSanitizer, which stands beside that one: the same rules. */
+#include "base/error.h"
+
+/*
+ * Finds the library, which stands in a fixed place relative to the command, built or installed.
+ * *ret is a path that LD_PRELOAD can carry, through a link if its own has blanks or colons
+ * (preload_link.h). The caller frees it. ERROR_ENVIRONMENT: it is not there, or no link to it can
+ * be made.
+ */
+struct error *runtime_find(char **ret) must_check_;
+
+/* Whether the path is one through such a link. */
+bool runtime_is_linked(const char *path);
+
+/* The library with the functions of LeakSanitizer, which stands beside that one: the same rules.
+ * NULL: it is not there. */
 char *runtime_find_lsan(const char *runtime);
 
 #endif
