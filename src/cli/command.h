@@ -37,6 +37,9 @@ struct command {
 	int (*run)(const struct command *command, int argc, char **argv);
 };
 
+/* One line that says what the tool does. In cmd_help.c. */
+extern const char tool_what[];
+
 /* All commands, ended by NULL. In main.c. */
 extern const struct command *const commands[];
 const struct command *command_find(const char *name);

@@ -16,7 +16,6 @@
 #include "cli/suggest.h"
 
 #define OPTIONS_MAX 64
-#define LETTER_MAX 255
 
 /* The tables that getopt_long wants. */
 struct getopt_tables {
@@ -48,7 +47,7 @@ static void make_tables(const struct command *command, struct getopt_tables *tab
 	*row++ = (struct option){"help", no_argument, NULL, 'h'};
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
 		*row++ = (struct option){spec->name, argument_kind(spec), NULL, spec->id};
-		if (spec->id > LETTER_MAX)
+		if (spec->id > OPTION_LETTER_MAX)
 			continue;
 		*letter++ = (char)spec->id;
 		if (spec->argument)
@@ -84,7 +83,7 @@ static int wrong_option(struct options *options, const char *problem)
 		message("%s: %s '%s'; nothing is recorded", options->origin, problem, word);
 		return stop(options, ERROR_USAGE);
 	}
-	if (optopt > 0 && optopt <= LETTER_MAX && strncmp(word, "--", 2) != 0)
+	if (optopt > 0 && optopt <= OPTION_LETTER_MAX && strncmp(word, "--", 2) != 0)
 		return stop(options, options_wrong(options->command, "%s '-%c'", problem, optopt));
 	return stop(options, options_wrong(options->command, "%s '%s'", problem, word));
 }
@@ -178,10 +177,12 @@ int options_wrong(const struct command *command, const char *format, ...)
 	return ERROR_USAGE;
 }
 
+const struct option_spec option_help = {'h', "help", NULL, "show this text"};
+
 static void add_option(struct text *text, const struct option_spec *spec)
 {
 	char left[64];
-	int len = spec->id <= LETTER_MAX
+	int len = spec->id <= OPTION_LETTER_MAX
 			  ? snprintf(left, sizeof(left), "-%c, --%s", spec->id, spec->name)
 			  : snprintf(left, sizeof(left), "    --%s", spec->name);
 	if (spec->argument && len > 0 && (size_t)len < sizeof(left))
@@ -203,8 +204,7 @@ int command_print_help(const struct command *command)
 	text_add(&text, "\nOptions\n");
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
 		add_option(&text, spec);
-	static const struct option_spec help = {'h', "help", NULL, "show this text"};
-	add_option(&text, &help);
+	add_option(&text, &option_help);
 	if (command->examples)
 		text_printf(&text, "\nExamples\n%s", command->examples);
 	return output_text(&text);

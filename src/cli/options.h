@@ -54,6 +54,12 @@ bool options_number(
 int options_wrong(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Above this, an option's id is no letter. */
+#define OPTION_LETTER_MAX 255
+
+/* --help, which every command has after its own options. */
+extern const struct option_spec option_help;
+
 /* Writes a command's help to stdout; returns the exit code. */
 int command_print_help(const struct command *command);
 
