@@ -200,5 +200,43 @@ def version(folder):
     hw.need("http://127.0.0.1:1/" in served, served)
 
 
+def typed(page):
+    """The lines after a prompt in a page, without their remarks."""
+    return [line.removeprefix("$ ").partition(" #")[0].strip()
+            for line in (hw.SOURCE / page).read_text().splitlines() if line.startswith("$ ")]
+
+
+@TESTS.test
+def readme(folder):
+    """The commands of the README work one after the other, from any folder"""
+    shutil.copy2(hw.EXAMPLES / "two_leaks", folder / "app")
+    env = hw.clean_environment(PATH=f"{hw.BUILD}:{os.environ['PATH']}")
+    lines = [line for line in typed("README.md") if not line.startswith("./dev ")]
+    hw.need(len(lines) == 3, f"the README has {lines}")
+    for line in lines:
+        ended = hw.run(["sh", "-ec", line], env=env, cwd=folder)
+        hw.need(ended.status == 0, f"{line}: {ended}")
+    hw.need("<svg" in (folder / "peak.svg").read_text(), "no picture")
+    usage = hw.run([hw.SOURCE / "dev"]).text
+    for line in typed("README.md"):
+        name = line.split()[1]
+        hw.need(line in lines or f"\n  {name} " in usage, f"{line}: no such command of ./dev")
+
+
+@TESTS.test
+def documented_options(_):
+    """Each command and option that the README and its table name exists"""
+    helps = {name: hw.ask("help", name) for name in commands()}
+    for page in ("README.md", "docs/questions.md"):
+        text = (hw.SOURCE / page).read_text()
+        for code in re.findall(r"`(heapwise [^`]+)`", text) + typed(page):
+            words = code.split()
+            if words[0] != "heapwise" or not words[1].islower():  # `heapwise FILE`
+                continue
+            hw.need(words[1] in helps, f"{page}: {code}")
+            for option in re.findall(r" (--[a-z-]+)", code.partition(" -- ")[0]):
+                hw.need(re.search(rf"{option}[ =\[\n]", helps[words[1]]), f"{page}: {code}: {option}")
+
+
 if __name__ == "__main__":
     TESTS.main(width=1)  # meson has one log of installations
