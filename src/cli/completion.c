@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cli/heap_verbs.h"
 #include "cli/options.h"
 
 /* What an option's argument can be completed with. */
@@ -54,6 +55,18 @@ static void each_command(
 	for (size_t i = 0; commands[i]; i++)
 		if (!commands[i]->hidden)
 			add(commands[i], text);
+}
+
+/* Whether words that follow its operand are verbs. */
+static bool has_verbs(const struct command *command)
+{
+	return command->describe == heap_verbs_describe;
+}
+
+static void add_verbs(struct text *text)
+{
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++)
+		text_printf(text, " %s", verb->name);
 }
 
 static void add_command_name(const struct command *command, struct text *text)
@@ -146,6 +159,9 @@ static const char bash_tail[] =
 	"\telse\n"
 	"\t\tcompopt -o filenames 2>/dev/null\n"
 	"\t\t_heapwise_reply -f -- \"$cur\"\n"
+	"\t\tif [[ \" $_heapwise_askers \" == *\" $command \"* ]]; then\n"
+	"\t\t\t_heapwise_reply -W \"$_heapwise_verbs\" -- \"$cur\"\n"
+	"\t\tfi\n"
 	"\t\tif [[ \" $_heapwise_starters \" == *\" $command \"* && ( ! $program || $program == "
 	"\"$COMP_CWORD\" ) ]]; then\n"
 	"\t\t\t_heapwise_reply -c -- \"$cur\"\n"
@@ -194,6 +210,12 @@ static void bash_add_command(const struct command *command, struct text *text)
 	text_add(text, "\t\tesac\n\t\t;;\n");
 }
 
+static void bash_add_asker(const struct command *command, struct text *text)
+{
+	if (has_verbs(command))
+		add_command_name(command, text);
+}
+
 static void bash_add_starter(const struct command *command, struct text *text)
 {
 	if (command->stops_at_operand)
@@ -215,6 +237,10 @@ static void bash_add(struct text *text)
 	text_add(text, bash_tail);
 	bash_add_list(text, "_heapwise_commands", add_command_name);
 	bash_add_list(text, "_heapwise_starters", bash_add_starter);
+	bash_add_list(text, "_heapwise_askers", bash_add_asker);
+	text_add(text, "_heapwise_verbs='");
+	add_verbs(text);
+	text_add(text, " '\n");
 }
 
 /* --- zsh ------------------------------------------------------------------------------------ */
@@ -278,6 +304,9 @@ static void zsh_add_command(const struct command *command, struct text *text)
 			       " \\\n\t\t\t'*::arguments:_normal'");
 	else if (command == &command_help)
 		text_add(text, " \\\n\t\t\t'1:command:($names)'");
+	else if (has_verbs(command))
+		text_add(text, " \\\n\t\t\t'*:verb:{_alternative \"verbs:verb:($verbs)\" "
+			       "\"files:file:_files\"}'");
 	else
 		text_add(text, " \\\n\t\t\t'*:file:_files'");
 	text_add(text, "\n\t\t\t;;\n");
@@ -297,10 +326,12 @@ static void zsh_add(struct text *text)
 		       "\n_heapwise()\n{\n"
 		       "\tlocal curcontext=\"$curcontext\" context state state_descr line\n"
 		       "\ttypeset -A opt_args\n"
-		       "\tlocal -a commands names\n\tcommands=(\n");
+		       "\tlocal -a commands names verbs\n\tcommands=(\n");
 	each_command(text, zsh_add_described);
 	text_add(text, "\t)\n\tnames=(");
 	each_command(text, add_command_name);
+	text_add(text, " )\n\tverbs=(");
+	add_verbs(text);
 	text_add(text, " )\n\t_arguments -C '1: :->command' '*:: :->rest'\n"
 		       "\tcase $state in\n"
 		       "\tcommand)\n"
@@ -363,6 +394,11 @@ static void fish_add_command(const struct command *command, struct text *text)
 			"complete -c heapwise -n '__heapwise_is %s' -x "
 			"-a '(__fish_complete_subcommand --fcs-skip=2)'\n",
 			command->name);
+	if (!has_verbs(command))
+		return;
+	text_printf(text, "complete -c heapwise -n '__heapwise_is %s' -a '", command->name);
+	add_verbs(text);
+	text_add(text, "'\n");
 }
 
 static void fish_add(struct text *text)

@@ -93,6 +93,7 @@ TYPED = (
     ("export -o one\t", "<export><-o><one recording[.]hpw>"),
     ("run ./prog\t", "<run><[.]/program>"),
     ("help timel\t", "<help><timeline>"),
+    ("core one.core fragm\t", "<core><one.core><fragmentation>"),
 )
 SHELLS = {
     "bash": (["--norc", "--noprofile", "-i"], "source '{root}/share/bash-completion/completions/heapwise'",
