@@ -33,10 +33,15 @@ static enum value_kind value_kind_of(const struct option_spec *spec)
 	return VALUE_OTHER;
 }
 
-static void add_replaced(struct text *text, const char *string, char old, char new)
+/* Adds the words of VALUE_WORDS with blanks between. */
+static void add_values(struct text *text, const struct option_spec *spec)
 {
-	for (const char *p = string; *p; p++)
-		text_add_char(text, *p == old ? new : *p);
+	for (const char *p = spec->argument; *p; p++) {
+		if (*p == '|')
+			text_add_char(text, ' ');
+		else
+			text_add_char(text, *p);
+	}
 }
 
 /* Calls `add` for each option of the command, --help last. */
@@ -195,7 +200,7 @@ static void bash_add_value(
 	text_printf(text, ") kind=%s", is_optional(spec) ? "attached" : kinds[kind]);
 	if (kind == VALUE_WORDS) {
 		text_add(text, " values='");
-		add_replaced(text, spec->argument, '|', ' ');
+		add_values(text, spec);
 		text_add_char(text, '\'');
 	}
 	text_add(text, " ;;\n");
@@ -266,7 +271,7 @@ static void zsh_add_argument(struct text *text, const struct option_spec *spec)
 	text_add(text, is_optional(spec) ? "::" : ":");
 	if (kind == VALUE_WORDS) {
 		text_add(text, "value:(");
-		add_replaced(text, spec->argument, '|', ' ');
+		add_values(text, spec);
 		text_add_char(text, ')');
 		return;
 	}
@@ -375,7 +380,7 @@ static void fish_add_option(
 		text_add(text, " -x");
 	if (kind == VALUE_WORDS) {
 		text_add(text, " -a '");
-		add_replaced(text, spec->argument, '|', ' ');
+		add_values(text, spec);
 		text_add_char(text, '\'');
 	}
 	text_add(text, " -d ");

@@ -38,6 +38,10 @@ CLEAN = {
     "docs/limits.md": "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | same | steps | a slower way |\n",
     "README.md": "[a house](LICENSE) [elsewhere](https://example.org)\n",
     "LICENSE": "x\n",
+    "dev": "# SPDX-License-Identifier: GPL-2.0-or-later\n[BUILD]=\"gcc git meson libelf-dev\"\n",
+    "meson.build": "# SPDX-License-Identifier: GPL-2.0-or-later\nproject('x', version: '1.2')\n",
+    "debian/control": "Source: x\nBuild-Depends: debhelper-compat (= 13), libelf-dev (>= 1),\n meson,\n\nPackage: x\n",
+    "debian/changelog": "heapwise (1.2) unstable; urgency=medium\n",
     "run.sh": "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0-or-later\nexit 0\n",
 }
 
@@ -81,6 +85,11 @@ LAYERS = [
     ("tests/targets/malloc.c", GPL + '#include "base/error.h"\n', 2, "src/base"),
     ("bench/workloads/w.c", GPL + '#include "format/kinds.h"\n', 2, "src/format"),
     ("src/attic/x.c", GPL, 1, ""),
+]
+PACKAGE = [
+    ("debian/control", "Source: x\nBuild-Depends: meson\n", 2, "lacks libelf-dev"),
+    ("debian/control", "Build-Depends: meson, libelf-dev,\n zlib1g-dev\n", None, "lacks zlib1g-dev"),
+    ("debian/changelog", "heapwise (1.1) unstable; urgency=medium\n", 1, "1.1"),
 ]
 TREE = [
     ("licences", "src/base/error.c", "#include <stdio.h>\n", 1, "no licence"),
@@ -141,7 +150,7 @@ def clean_tree(tap, scratch):
     for name, text in CLEAN.items():
         write(tree / name, text)
     shutil.copy(ROOT / ".clang-format", tree)
-    for tool in [["check-layers"], ["check-limits"]] + [["check-tree", check]
+    for tool in [["check-layers"], ["check-limits"], ["check-package"]] + [["check-tree", check]
                                       for check in ("licences", "links", "length", "words", "shell")]:
         status, output = run(TOOLS / tool[0], *tool[1:], tree)
         skip = output.splitlines()[0] if status == 77 else None
@@ -206,6 +215,8 @@ def main():
             plant(tap, scratch, [TOOLS / "check-layers"], file, text, line, word)
         for file, text, line, word in LIMITS:
             plant(tap, scratch, [TOOLS / "check-limits"], file, text, line, word)
+        for file, text, line, word in PACKAGE:
+            plant(tap, scratch, [TOOLS / "check-package"], file, text, line, word)
         for check, file, text, line, word in TREE:
             plant(tap, scratch, [TOOLS / "check-tree", check], file, text, line, word)
         binaries(tap, scratch)
