@@ -83,12 +83,14 @@ static bool link_make(int folder, const char *name, const char *target)
 	return !symlinkat(target, folder, name) || is_link_to(folder, name, target);
 }
 
+/* `number`: of the folder, from 0. */
 static bool link_make_at(
 	const char *parent, int number, const char *target, char ret[static PATH_MAX])
 {
-	char name[NAME_BYTES];
-	snprintf(ret, PATH_MAX, "%s/heapwise-%u%s%.0d", parent, (unsigned)geteuid(),
-		number ? "-" : "", number);
+	char name[NAME_BYTES], suffix[NAME_BYTES] = "";
+	if (number)
+		snprintf(suffix, sizeof(suffix), "-%d", number);
+	snprintf(ret, PATH_MAX, "%s/heapwise-%u%s", parent, (unsigned)geteuid(), suffix);
 	_cleanup_close_ int folder = folder_open(ret);
 	snprintf(name, sizeof(name), "%016llx",
 		(unsigned long long)hash_bytes(target, strlen(target)));
