@@ -86,6 +86,13 @@ struct error *address_space_of_core(struct core_file *core, const struct address
 struct error *address_space_of_process(
 	const struct stopped *stopped, pid_t readable, struct address_space *ret) must_check_;
 
+/*
+ * Of a process whose mappings, memory and threads the caller has read: `space` has them, is_live,
+ * machine and owner.pid. Adds the modules and the auxiliary vector, as far as that can be read of
+ * `readable`. All but `modules` stays the caller's: address_modules_deinit() ends the space.
+ */
+struct error *address_space_of_parts(pid_t readable, struct address_space *space) must_check_;
+
 void address_space_close(struct address_space *space);
 
 /* Reads at most `bytes` from address on; returns how many: fewer where nothing is known. Several

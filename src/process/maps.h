@@ -36,6 +36,9 @@ size_t process_maps_first(const struct process_maps *maps, uint64_t address);
 /* The mapping that an address lies in; NULL: none. */
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
 
+/* Whether a mapping is of glibc's file, by its name. NULL is none. */
+bool process_map_is_libc(const struct process_map *map);
+
 /*
  * Which of the mappings have no memory set aside for them (MAP_NORESERVE, VmFlags "nr" in
  * /proc/PID/smaps): the kernel joins adjacent mappings only if they are alike in this, too.

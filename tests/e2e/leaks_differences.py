@@ -21,6 +21,10 @@ MEMCHECK = {
         "--run-libc-freeres=no",
         [Moved("put_string", "reachable", "definite", None)],
     ),
+    "read_only": (
+        "it searches only what the program may read and write at the moment",
+        [Moved("in_read_only", "reachable", "definite", None), Moved("in_untouchable", "reachable", "definite", None)],
+    ),
     "stdio_buffer": (
         "before it searches it has libc free its own, and with that go buffers of streams; not so with "
         "--run-libc-freeres=no",

@@ -2,22 +2,22 @@
 /* Which memory is an allocator's: glibc's marks as they should be, and almost so. */
 #include "unit/leak_place.h"
 
-static struct leak_ranges heaps, books;
+static struct address_ranges heaps, books;
 
 static void find(void)
 {
-	leak_ranges_init(&heaps);
-	leak_ranges_init(&books);
+	address_ranges_init(&heaps);
+	address_ranges_init(&books);
 	CHECK_OK(leak_heaps_find(&place, &heaps, &books));
 }
 
 static void forget(void)
 {
-	leak_ranges_deinit(&heaps);
-	leak_ranges_deinit(&books);
+	address_ranges_deinit(&heaps);
+	address_ranges_deinit(&books);
 }
 
-static void check_range(const struct leak_ranges *ranges, size_t i, uint64_t start, uint64_t end)
+static void check_range(const struct address_ranges *ranges, size_t i, uint64_t start, uint64_t end)
 {
 	CHECK(i < ranges->len);
 	CHECK_U64(ranges->data[i].start - base, start);

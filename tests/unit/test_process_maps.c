@@ -2,7 +2,7 @@
 /* The mappings of a process, hand-written, malformed and our own; and memory read through them. */
 #include <sys/mman.h>
 
-#include "capture/leaks/leak_ranges.h"
+#include "base/ranges.h"
 #include "process/maps.h"
 #include "process/memory.h"
 #include "process/unforked.h"
@@ -170,27 +170,27 @@ CASE(unforked, "pages that fork leaves out are found, unless they are known")
 
 CASE(ranges, "sets of ranges are joined, and the range of an address is found")
 {
-	struct leak_ranges ranges = {NULL, 0, 0};
+	struct address_ranges ranges = {NULL, 0, 0};
 	static const uint64_t added[][2] = {
 		{50, 60}, {10, 20}, {20, 30}, {12, 15}, {55, 70}, {40, 40}, {9, 3}, {90, 91}};
-	leak_ranges_join(&ranges);
-	CHECK(!leak_ranges_from(&ranges, 0) && !leak_ranges_has(&ranges, 0));
+	address_ranges_join(&ranges);
+	CHECK(!address_ranges_from(&ranges, 0) && !address_ranges_has(&ranges, 0));
 	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++)
-		CHECK(leak_ranges_add(&ranges, added[i][0], added[i][1]));
-	leak_ranges_join(&ranges);
-	static const struct leak_range expected[] = {{10, 30}, {50, 70}, {90, 91}};
+		CHECK(address_ranges_add(&ranges, added[i][0], added[i][1]));
+	address_ranges_join(&ranges);
+	static const struct address_range expected[] = {{10, 30}, {50, 70}, {90, 91}};
 	CHECK_U64(ranges.len, 3);
 	CHECK_MEM(ranges.data, expected, sizeof(expected));
 	for (uint64_t address = 0; address < 100; address++) {
 		bool in = false;
 		for (unsigned i = 0; i < 3; i++)
 			in |= address >= expected[i].start && address < expected[i].end;
-		CHECK(leak_ranges_has(&ranges, address) == in);
-		const struct leak_range *from = leak_ranges_from(&ranges, address);
+		CHECK(address_ranges_has(&ranges, address) == in);
+		const struct address_range *from = address_ranges_from(&ranges, address);
 		unsigned first = address < 30 ? 0 : address < 70 ? 1 : 2;
 		CHECK(address < 91 ? from == &ranges.data[first] : !from);
 	}
-	leak_ranges_deinit(&ranges);
+	address_ranges_deinit(&ranges);
 }
 
 TAP_MAIN

@@ -4,9 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
-#include "heap/survey/thread_blocks.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
+#include "roots/thread_blocks.h"
 
 #define PROGRAM 0x555500000000ull
 #define DYNAMIC (PROGRAM + 0x1100)

@@ -18,7 +18,7 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "capture/leaks/leak_ranges.h"
+#include "base/ranges.h"
 #include "format/hpw.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
@@ -141,23 +141,37 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 	stopped_threads_deinit(&threads);
 }
 
+bool hold_own_memory(struct address_ranges *ranges, const struct hw_shm *shm)
+{
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < HW_OWN; i++)
+		ok = address_ranges_add(ranges, shm->own[i].start, shm->own[i].end);
+	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
+		const struct hw_ring *ring =
+			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
+		if (ring->own)
+			ok = address_ranges_add(ranges, ring->own, ring->own + shm->own_ring_bytes);
+	}
+	return ok;
+}
+
 /* In a program that confines itself the runtime maps more than it uses. The kernel joins that with
  * none of the program's: nobody else's is wiped on fork, and neither dumped, huge nor reserved. */
 static bool is_own(const void *context, uint64_t start, uint64_t end, const char *path)
 {
-	const struct leak_range *own = leak_ranges_from(context, start);
+	const struct address_range *own = address_ranges_from(context, start);
 	return !strncmp(path, RINGS, sizeof(RINGS) - 1) || (own && own->start < end);
 }
 
 /* Whether a copy would lack something of the program's: what is the runtime's own it does lack. */
 static bool lacks_in_copy(pid_t pid, const struct hw_shm *shm)
 {
-	struct leak_ranges own = {NULL, 0, 0};
+	struct address_ranges own = {NULL, 0, 0};
 	const struct unforked_known known = {is_own, &own};
-	bool lacks = !leak_ranges_add_own(&own, shm);
-	leak_ranges_join(&own);
+	bool lacks = !hold_own_memory(&own, shm);
+	address_ranges_join(&own);
 	lacks = lacks || process_has_unforked(pid, &known);
-	leak_ranges_deinit(&own);
+	address_ranges_deinit(&own);
 	return lacks;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/user.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/vec.h"
 #include "format/shm.h"
 #include "process/maps.h"
@@ -76,6 +77,10 @@ void hold_watch_end(struct hold_watch *watch);
  * hold_begin(), for the moment when it dies; hold_end() lets it. Ends the watch in any case. */
 bool hold_begin_dying(
 	pid_t pid, const struct hw_shm *shm, struct hold_watch *watch, struct hold *ret);
+
+/* Adds what the runtime keeps for itself, but for the rings: nothing for rings that nobody uses.
+ * False: no memory. */
+bool hold_own_memory(struct address_ranges *ret, const struct hw_shm *shm);
 
 /* Lets it go, and gives back everything. */
 void hold_end(struct hold *hold);

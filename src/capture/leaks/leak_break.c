@@ -22,7 +22,7 @@
 struct chain {
 	const struct leak_place *place;
 	const struct process_map *map;
-	struct leak_ranges *found;
+	struct address_ranges *found;
 	uint64_t begun; /* the part of glibc's heap that `at` is in */
 	uint64_t at;    /* a chunk */
 	uint64_t steps;
@@ -105,13 +105,13 @@ static bool go_on(struct chain *c, uint64_t to)
 	c->at = to;
 	if (how != CHAIN_FENCE)
 		return true;
-	bool ok = leak_ranges_add(c->found, c->begun, end);
+	bool ok = address_ranges_add(c->found, c->begun, end);
 	c->begun = next_part(c, end, to);
 	return ok;
 }
 
 struct error *leak_break_find(
-	const struct leak_place *place, const struct process_map *map, struct leak_ranges *ret)
+	const struct leak_place *place, const struct process_map *map, struct address_ranges *ret)
 {
 	struct live_walk walk;
 	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
@@ -133,6 +133,6 @@ struct error *leak_break_find(
 		}
 	}
 	live_walk_end(&walk);
-	ok = ok && go_on(&c, map->end) && leak_ranges_add(ret, c.begun, map->end);
+	ok = ok && go_on(&c, map->end) && address_ranges_add(ret, c.begun, map->end);
 	return ok ? NULL : error_no_memory();
 }

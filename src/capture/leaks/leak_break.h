@@ -11,11 +11,11 @@
 #ifndef CAPTURE_LEAK_BREAK_H
 #define CAPTURE_LEAK_BREAK_H
 
-#include "capture/leaks/leak_ranges.h"
+#include "base/ranges.h"
 #include "capture/leaks/leak_roots.h"
 
 /* Adds what of `map` is glibc's. Where chunks don't say, all of it is. */
 struct error *leak_break_find(const struct leak_place *place, const struct process_map *map,
-	struct leak_ranges *ret) must_check_;
+	struct address_ranges *ret) must_check_;
 
 #endif

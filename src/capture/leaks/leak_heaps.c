@@ -61,11 +61,11 @@ static bool is_arena_heap(const struct leak_place *place, uint64_t start, uint64
 }
 
 static bool add_arenas(
-	const struct leak_place *place, const struct process_map *map, struct leak_ranges *ret)
+	const struct leak_place *place, const struct process_map *map, struct address_ranges *ret)
 {
 	uint64_t at = (map->start + ARENA_HEAP_BYTES - 1) & ~(ARENA_HEAP_BYTES - 1), bytes;
 	for (; at < map->end; at += ARENA_HEAP_BYTES) {
-		if (is_arena_heap(place, at, &bytes) && !leak_ranges_add(ret, at, at + bytes))
+		if (is_arena_heap(place, at, &bytes) && !address_ranges_add(ret, at, at + bytes))
 			return false;
 	}
 	return true;
@@ -77,25 +77,25 @@ static bool add_arenas(
  * is the program break, or has no memory set aside, as allocators like it. Else it is the block's
  * pages, and what else is there is a root: better a leak less than a false one.
  */
-static struct leak_range around_other(
+static struct address_range around_other(
 	const struct process_map *map, bool is_alone, const struct live_block *block)
 {
 	if (is_alone || !strcmp(map->path, "[heap]"))
-		return (struct leak_range){map->start, map->end};
+		return (struct address_range){map->start, map->end};
 	uint64_t end = (block->address + block->size + PAGE_BYTES) & ~(PAGE_BYTES - 1);
-	return (struct leak_range){
+	return (struct address_range){
 		block->address & ~(PAGE_BYTES - 1), end < map->end ? end : map->end};
 }
 
 /* The range around a block that lies in none of the heaps known so far. */
-static struct leak_range around(
+static struct address_range around(
 	const struct leak_place *place, const bool *alone, const struct live_block *block)
 {
 	uint64_t address = block->address;
 	const struct process_map *map = process_maps_find(&place->hold->maps, address);
 	uint64_t header[2];
 	if (!map || !leak_heap_like(map))
-		return (struct leak_range){address, address + 1}; /* the program's own memory */
+		return (struct address_range){address, address + 1}; /* the program's own memory */
 	if (alone)
 		return around_other(map, alone[map - place->hold->maps.maps.data], block);
 	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
@@ -104,48 +104,42 @@ static struct leak_range around(
 	if (known && (header[1] & CHUNK_FLAGS) == CHUNK_MMAPPED && start % 4096 == 0 &&
 		start >= map->start && (header[0] + bytes) % 4096 == 0 &&
 		address - 16 + bytes <= map->end)
-		return (struct leak_range){start, address - 16 + bytes};
-	return (struct leak_range){map->start, map->end};
+		return (struct address_range){start, address - 16 + bytes};
+	return (struct address_range){map->start, map->end};
 }
 
 /* alone: of each mapping, whether it is of one maker; NULL: the allocator is libc's. */
 static struct error *add_around_blocks(
-	const struct leak_place *place, const bool *alone, struct leak_ranges *ret)
+	const struct leak_place *place, const bool *alone, struct address_ranges *ret)
 {
 	struct live_walk walk;
 	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
-	struct leak_ranges found = {NULL, 0, 0};
+	struct address_ranges found = {NULL, 0, 0};
 	if (!blocks || !live_walk_begin(place->live, &walk))
 		return error_no_memory();
-	struct leak_range last = {0, 0};
+	struct address_range last = {0, 0};
 	bool ok = true;
 	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++) {
 			uint64_t address = blocks[i].address;
 			if (address >= last.start && address < last.end)
 				continue;
-			const struct leak_range *known = leak_ranges_from(ret, address);
+			const struct address_range *known = address_ranges_from(ret, address);
 			last = known && address >= known->start ? *known
 								: around(place, alone, &blocks[i]);
 			if (!known || address < known->start)
-				ok = leak_ranges_add(&found, last.start, last.end);
+				ok = address_ranges_add(&found, last.start, last.end);
 		}
 	}
 	live_walk_end(&walk);
 	for (size_t i = 0; ok && i < found.len; i++)
-		ok = leak_ranges_push(ret, found.data[i]);
-	leak_ranges_deinit(&found);
+		ok = address_ranges_push(ret, found.data[i]);
+	address_ranges_deinit(&found);
 	return ok ? NULL : error_no_memory();
 }
 
-bool leak_map_is_libc(const struct process_map *map)
-{
-	const char *base = map ? strrchr(map->path, '/') : NULL;
-	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
-}
-
 /* A bin of main_arena: empty, it points at itself; else at free chunks. */
-static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ranges *heaps,
+static bool is_bin(const uint64_t *words, uint64_t address, const struct address_ranges *heaps,
 	unsigned *ret_empty)
 {
 	uint64_t self = address - 0x10;
@@ -153,12 +147,12 @@ static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ra
 		++*ret_empty;
 		return true;
 	}
-	return leak_ranges_has(heaps, words[0]) && leak_ranges_has(heaps, words[1]);
+	return address_ranges_has(heaps, words[0]) && address_ranges_has(heaps, words[1]);
 }
 
 /* The rings of bins in a module's data. */
-static bool add_main_arena(struct leak_range data, const uint64_t *words,
-	const struct leak_ranges *heaps, struct leak_ranges *ret)
+static bool add_main_arena(struct address_range data, const uint64_t *words,
+	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	uint64_t count = (data.end - data.start) / 8, run = 0;
 	unsigned empty = 0;
@@ -171,7 +165,7 @@ static bool add_main_arena(struct leak_range data, const uint64_t *words,
 		}
 		if (run >= BINS && empty >= BINS_EMPTY_MIN) {
 			uint64_t bins = address - BINS * 16ul;
-			return leak_ranges_add(ret, bins - ARENA_BEFORE_BINS,
+			return address_ranges_add(ret, bins - ARENA_BEFORE_BINS,
 				bins - ARENA_BEFORE_BINS + ARENA_BYTES);
 		}
 		i = run ? i - 2 * run + 1 : i + 1;
@@ -180,8 +174,8 @@ static bool add_main_arena(struct leak_range data, const uint64_t *words,
 	return true;
 }
 
-static struct error *add_libc_books(const struct leak_place *place, struct leak_range data,
-	const struct leak_ranges *heaps, struct leak_ranges *ret)
+static struct error *add_libc_books(const struct leak_place *place, struct address_range data,
+	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	uint64_t bytes = data.end - data.start;
 	if (bytes > BOOKS_MAX)
@@ -202,19 +196,19 @@ static bool is_library(const struct process_map *map)
 
 /* Adds the mappings that a word points into, if it is the allocator's alone and not there yet. */
 static bool add_pointed(
-	const struct leak_place *place, bool *alone, uint64_t word, struct leak_ranges *ret)
+	const struct leak_place *place, bool *alone, uint64_t word, struct address_ranges *ret)
 {
 	const struct process_maps *maps = &place->hold->maps;
 	const struct process_map *map = process_maps_find(maps, word);
 	if (!map || !alone[map - maps->maps.data] || !leak_heap_like(map))
 		return true;
 	alone[map - maps->maps.data] = false;
-	return leak_ranges_add(ret, map->start, map->end);
+	return address_ranges_add(ret, map->start, map->end);
 }
 
 /* The same for all words of a range that are multiples of `aligned`. */
 static struct error *add_all_pointed(const struct leak_place *place, bool *alone,
-	struct leak_range from, uint64_t aligned, struct leak_ranges *ret)
+	struct address_range from, uint64_t aligned, struct address_ranges *ret)
 {
 	if (from.end - from.start > BOOKS_MAX)
 		return NULL;
@@ -240,12 +234,12 @@ static struct error *add_all_pointed(const struct leak_place *place, bool *alone
  * that has been given out again.)
  */
 static struct error *add_other_books(const struct leak_place *place, bool *alone,
-	struct leak_range data, struct leak_ranges *ret)
+	struct address_range data, struct address_ranges *ret)
 {
 	size_t next = ret->len + 1;
 	if (data.start >= data.end)
 		return NULL;
-	if (!leak_ranges_add(ret, data.start, data.end))
+	if (!address_ranges_add(ret, data.start, data.end))
 		return error_no_memory();
 	struct error *error = add_all_pointed(place, alone, data, sizeof(uint64_t), ret);
 	for (; !error && next < ret->len; next++)
@@ -298,7 +292,7 @@ static uint64_t library_end(const struct leak_place *place, const struct process
 /* Adds where a library has its data: in its file's mappings, and, if `whole`, in what follows them,
  * of which it has no file, and perhaps something of somebody else's is behind. */
 static bool add_library_data(const struct leak_place *place, const struct process_map *code,
-	bool whole, struct leak_ranges *ret)
+	bool whole, struct address_ranges *ret)
 {
 	const struct process_maps *maps = &place->hold->maps;
 	uint64_t before = 0, end = whole ? library_end(place, code) : UINT64_MAX;
@@ -309,7 +303,7 @@ static bool add_library_data(const struct leak_place *place, const struct proces
 		if (!map->writable || !(own || (whole && map->start == before && !map->inode)))
 			continue;
 		before = own ? map->end : 0;
-		ok = leak_ranges_add(ret, map->start, map->end < end ? map->end : end);
+		ok = address_ranges_add(ret, map->start, map->end < end ? map->end : end);
 	}
 	return ok;
 }
@@ -319,10 +313,10 @@ static const struct process_map *allocator_code(const struct leak_place *place)
 	return process_maps_find(&place->hold->maps, place->shm->allocator);
 }
 
-bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret)
+bool leak_allocator_data(const struct leak_place *place, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
-	return !is_library(code) || leak_map_is_libc(code) ||
+	return !is_library(code) || process_map_is_libc(code) ||
 	       add_library_data(place, code, true, ret);
 }
 
@@ -331,7 +325,7 @@ bool leak_allocator_local(
 {
 	const struct process_map *code = allocator_code(place);
 	struct library_parts library;
-	if (!is_library(code) || leak_map_is_libc(code) || !place->shm->allocator_local)
+	if (!is_library(code) || process_map_is_libc(code) || !place->shm->allocator_local)
 		return false;
 	read_parts(place, code, &library);
 	for (size_t i = 0; i < library.count; i++) {
@@ -347,10 +341,10 @@ bool leak_allocator_local(
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
 static struct error *add_books(const struct leak_place *place, bool *alone,
-	const struct leak_ranges *heaps, struct leak_ranges *ret)
+	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
-	struct leak_ranges data = {NULL, 0, 0};
+	struct address_ranges data = {NULL, 0, 0};
 	if (!is_library(code))
 		return NULL;
 	struct error *error =
@@ -361,15 +355,15 @@ static struct error *add_books(const struct leak_place *place, bool *alone,
 		else
 			error = add_libc_books(place, data.data[i], heaps, ret);
 	}
-	leak_ranges_deinit(&data);
+	address_ranges_deinit(&data);
 	return error;
 }
 
-struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
-	struct leak_ranges *ret_books)
+struct error *leak_heaps_find(const struct leak_place *place, struct address_ranges *ret_heaps,
+	struct address_ranges *ret_books)
 {
 	const struct process_maps *maps = &place->hold->maps;
-	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
+	bool libc = process_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
 	struct error *error = NULL;
 	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
@@ -380,7 +374,7 @@ struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges
 		else
 			ok = add_arenas(place, map, ret_heaps);
 	}
-	leak_ranges_join(ret_heaps);
+	address_ranges_join(ret_heaps);
 	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
 	if (!error && (!ok || (!libc && !alone)))
 		error = error_no_memory();
@@ -388,7 +382,7 @@ struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges
 		error = process_maps_no_reserve(place->hold->process, maps, alone);
 	if (!error)
 		error = add_around_blocks(place, alone, ret_heaps);
-	leak_ranges_join(ret_heaps);
+	address_ranges_join(ret_heaps);
 	if (!error)
 		error = add_books(place, alone, ret_heaps, ret_books);
 	return error;

@@ -3,14 +3,11 @@
 #ifndef CAPTURE_LEAK_HEAPS_H
 #define CAPTURE_LEAK_HEAPS_H
 
-#include "capture/leaks/leak_ranges.h"
+#include "base/ranges.h"
 #include "capture/leaks/leak_roots.h"
 
 /* Whether a mapping can be an allocator's: private, writable, without a file. */
 bool leak_heap_like(const struct process_map *map);
-
-/* Whether a mapping is libc's, by its name. */
-bool leak_map_is_libc(const struct process_map *map);
 
 /* The module, as the runtime numbers them, that an address is in; 0: none. */
 uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
@@ -19,12 +16,12 @@ uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
  * Adds the ranges of all heaps, joined, and those of what the allocator keeps for itself elsewhere:
  * in the data of its module, and what these point to.
  */
-struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
-	struct leak_ranges *ret_books) must_check_;
+struct error *leak_heaps_find(const struct leak_place *place, struct address_ranges *ret_heaps,
+	struct address_ranges *ret_books) must_check_;
 
 /* Adds where an allocator's library has its data: of libc, and of a program that is linked with its
  * allocator, nothing. False: no memory. */
-bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret);
+bool leak_allocator_data(const struct leak_place *place, struct address_ranges *ret);
 
 /* How far below a thread's pointer an allocator's library has its thread-local memory, and how
  * much. Of libc, of a program that is linked with its allocator, and where it is not known: false.

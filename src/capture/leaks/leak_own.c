@@ -128,7 +128,7 @@ static bool add_word(struct own *o, uint64_t at, uint64_t word)
 	return leak_root_vec_push(&o->roots->roots, root);
 }
 
-static bool add_words(struct own *o, const struct leak_range *data)
+static bool add_words(struct own *o, const struct address_range *data)
 {
 	_cleanup_free_ uint64_t *words = malloc(PART_BYTES);
 	bool ok = words;
@@ -170,12 +170,12 @@ static bool add_others(struct own *o, uint64_t data)
 }
 
 struct error *leak_own_find(
-	const struct leak_place *place, const struct leak_ranges *locals, struct leak_roots *ret)
+	const struct leak_place *place, const struct address_ranges *locals, struct leak_roots *ret)
 {
 	struct own o = {.place = place,
 		.allocator = leak_module_of(place->shm, place->shm->allocator),
 		.roots = ret};
-	struct leak_ranges data = {NULL, 0, 0};
+	struct address_ranges data = {NULL, 0, 0};
 	bool ok = leak_allocator_data(place, &data);
 	if (ok && data.len && o.allocator) {
 		ok = know_sites(&o);
@@ -187,6 +187,6 @@ struct error *leak_own_find(
 			ok = add_others(&o, data.data[0].start);
 	}
 	free(o.sites);
-	leak_ranges_deinit(&data);
+	address_ranges_deinit(&data);
 	return ok ? NULL : error_no_memory();
 }

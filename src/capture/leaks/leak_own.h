@@ -17,12 +17,12 @@
 #ifndef CAPTURE_LEAK_OWN_H
 #define CAPTURE_LEAK_OWN_H
 
-#include "capture/leaks/leak_ranges.h"
+#include "base/ranges.h"
 #include "capture/leaks/leak_roots.h"
 
 /* Adds what holds such blocks to the roots: the data of the allocator's library, and its
  * thread-local memory, which is at `locals`. */
-struct error *leak_own_find(const struct leak_place *place, const struct leak_ranges *locals,
+struct error *leak_own_find(const struct leak_place *place, const struct address_ranges *locals,
 	struct leak_roots *ret) must_check_;
 
 #endif

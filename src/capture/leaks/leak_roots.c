@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leaks/leak_roots.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,29 +9,21 @@
 #include "base/cleanup.h"
 #include "capture/leaks/leak_heaps.h"
 #include "capture/leaks/leak_own.h"
-#include "capture/leaks/leak_threads.h"
+#include "roots/roots.h"
 
-/* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
-#define RED_ZONE 128u
-/* glibc's struct pthread stands at the thread pointer, in the last page of the thread's stack: at
- * its beginning if thread-local memory is aligned to pages. */
-#define THREAD_BYTES 4096u
-/* In it, in 8 bytes: a pointer to itself, and the thread's table of thread-local memory (dtv).
- */
-#define THREAD_TABLE 1ul
-/* A dtv is known by its second entry of 16 bytes. */
-#define TABLE_OFFSET 16u
-/* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
-#define RUNTIME_LIBRARY "/libheapwise-"
+/* Registers as <sys/user.h> has them. */
+enum { R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI, RSP = 19 };
 
 /* What is being put together. */
 struct finding {
 	const struct leak_place *place;
-	struct leak_ranges heaps;   /* where blocks are, and free ones */
-	struct leak_ranges skipped; /* no roots, and no stacks either */
-	struct leak_ranges stacks;  /* of threads, alive or dead, whole: told by stack pointers */
-	struct leak_thread_vec threads; /* of libc's, by its lists */
-	struct leak_ranges locals;      /* an allocator library's thread-local memory */
+	struct address_space space; /* of parts: mappings and memory are the place's */
+	struct libc_threads threads;
+	struct thread_blocks blocks;
+	struct address_ranges heaps;    /* where blocks are, and free ones */
+	struct address_ranges excluded; /* no roots */
+	struct address_ranges locals;   /* an allocator library's thread-local memory */
+	struct memory_root_vec found;
 	struct leak_roots *roots;
 };
 
@@ -50,87 +43,6 @@ static bool add_root(struct finding *f, enum hpw_leak_root place, uint64_t start
 	if (place == HPW_LEAK_ROOT_DATA)
 		root.module = leak_module_of(f->place->shm, start);
 	return start >= end || leak_root_vec_push(&f->roots->roots, root);
-}
-
-static bool add_registers(struct finding *f, const struct hold_thread *thread)
-{
-	const struct user_regs_struct *r = &thread->regs;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
-		.tid = thread->target_tid,
-		.name = "",
-		.value_count = LEAK_ROOT_REGISTERS,
-		.values = {r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-			r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15}};
-	return leak_root_vec_push(&f->roots->roots, root);
-}
-
-/* Of the thread that ends the process: as its call of exit found them. */
-static bool add_leaving_registers(struct finding *f, const struct hold_thread *thread)
-{
-	const uint64_t *r = f->place->shm->leaving_registers;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
-		.tid = thread->target_tid,
-		.name = "",
-		.value_count = LEAK_ROOT_REGISTERS,
-		.values = {0, r[0], 0, 0, 0, 0, r[1], 0, 0, 0, 0, 0, r[2], r[3], r[4], r[5]}};
-	return leak_root_vec_push(&f->roots->roots, root);
-}
-
-/*
- * Thread-local memory of libraries that came later: blocks of the loader's, which the thread's
- * table holds; the table itself is such a block, which the thread holds in the middle.
- */
-static bool add_table(struct finding *f, pid_t tid, uint64_t thread_pointer)
-{
-	uint64_t at = thread_pointer + THREAD_TABLE * 8, table;
-	if (!thread_pointer ||
-		process_memory_read(f->place->memory, at, &table, sizeof(table)) != sizeof(table))
-		return true;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_STACK,
-		.start = at,
-		.end = at + sizeof(table),
-		.tid = tid,
-		.name = "",
-		.value_count = 1,
-		.values = {table - TABLE_OFFSET}};
-	return leak_root_vec_push(&f->roots->roots, root);
-}
-
-/* The parts of [start, end) that are in none of the sets. */
-static bool add_remains(struct finding *f, const struct leak_ranges *sets[], size_t count,
-	const struct leak_root *as, uint64_t start, uint64_t end)
-{
-	while (start < end) {
-		uint64_t stop = end;
-		bool covered = false;
-		for (size_t i = 0; i < count && !covered; i++) {
-			const struct leak_range *r = leak_ranges_from(sets[i], start);
-			if (r && start >= r->start) {
-				start = r->end;
-				covered = true;
-			} else if (r && r->start < stop) {
-				stop = r->start;
-			}
-		}
-		if (covered)
-			continue;
-		if (!add_root(f, as->place, start, stop, as->tid, as->name))
-			return false;
-		start = stop;
-	}
-	return true;
-}
-
-static bool add_stack_root(struct finding *f, uint64_t start, uint64_t end, pid_t tid)
-{
-	const struct leak_ranges *sets[] = {&f->locals};
-	struct leak_root as = {.place = HPW_LEAK_ROOT_STACK, .tid = tid, .name = ""};
-	return add_remains(f, sets, 1, &as, start, end);
-}
-
-static bool is_main_stack(const struct process_map *map)
-{
-	return !strncmp(map->path, "[stack", 6);
 }
 
 /* Main has returned: of its stack there is left what it was started with. */
@@ -168,7 +80,7 @@ static uint64_t thread_bottom(struct finding *f, const struct hold_thread *threa
 				     : 0;
 	while (n-- > 0) {
 		const struct process_map *map = process_maps_find(maps, words[n]);
-		if (!map || !map->executable || !leak_map_is_libc(map))
+		if (!map || !map->executable || !process_map_is_libc(map))
 			continue;
 		if (found)
 			return start + 8 * n;
@@ -177,225 +89,71 @@ static uint64_t thread_bottom(struct finding *f, const struct hold_thread *threa
 	return 0;
 }
 
-/* Threads' stacks usually have a page below that nobody may touch. */
-static bool has_guard(const struct process_maps *maps, const struct process_map *map)
+static bool is_leaving(const struct leak_place *place, const struct hold_thread *thread)
 {
-	return map != maps->maps.data && map[-1].end == map->start && !map[-1].readable &&
-	       !map[-1].writable;
+	return place->is_leaving && (uint32_t)thread->target_tid == place->shm->leaving_tid;
 }
 
-/* The part of a mapping, if any, that is the stack of who has its descriptor there: up to the end
- * of that. */
-static struct leak_range stack_in(const struct process_map *map, uint64_t descriptor)
-{
-	struct leak_range ret = {map->start, map->end};
-	uint64_t end = (descriptor + THREAD_BYTES) & ~4095ull;
-	if (!is_main_stack(map) && descriptor >= map->start && end < map->end)
-		ret.end = end;
-	return ret;
-}
-
-/* Where the thread has the stack that it began on: the first one, or the one that its descriptor is
- * in. Empty: not known, or a block. */
-static struct leak_range usual_stack(struct finding *f, const struct hold_thread *thread)
-{
-	const struct process_maps *maps = &f->place->hold->maps;
-	uint64_t pointer = thread->stopped ? thread->regs.fs_base : 0;
-	const struct leak_thread *known = leak_threads_by_descriptor(&f->threads, pointer);
-	const struct process_map *home = process_maps_find(maps, pointer);
-	if (leak_ranges_has(&f->heaps, pointer))
-		home = NULL;
-	else if (thread->tid != f->place->hold->pid && known && known->start < known->end)
-		return (struct leak_range){known->start, known->end};
-	if (thread->tid != f->place->hold->pid)
-		return home && leak_heap_like(home) ? stack_in(home, pointer)
-						    : (struct leak_range){0, 0};
-	for (size_t i = maps->maps.len; i-- > 0;) {
-		if (is_main_stack(&maps->maps.data[i]))
-			return stack_in(&maps->maps.data[i], pointer);
-	}
-	return (struct leak_range){0, 0};
-}
-
-/* The stack that the thread is on, if it is known to be one, and not one of the program's making (a
- * coroutine's, a signal's). Else empty. */
-static struct leak_range present_stack(
-	struct finding *f, const struct hold_thread *thread, uint64_t sp, struct leak_range usual)
-{
-	const struct process_maps *maps = &f->place->hold->maps;
-	const struct process_map *map = process_maps_find(maps, sp);
-	const struct leak_thread *known = leak_threads_by_stack(&f->threads, sp);
-	if (!map || leak_ranges_has(&f->heaps, sp))
-		return (struct leak_range){0, 0};
-	if (sp >= usual.start && sp < usual.end && (known || is_main_stack(map)))
-		return usual;
-	if (known)
-		return (struct leak_range){known->start, known->end};
-	if (is_main_stack(map) || has_guard(maps, map))
-		return stack_in(map, thread->stopped ? thread->regs.fs_base : 0);
-	return (struct leak_range){0, 0};
-}
-
-/*
- * The thread's stack is told from its sp on; what lies below is of the past. But not where that
- * may be of something else: on a stack of the program's making. Then the thread's usual one is
- * taken whole, since nobody knows where it was left.
- */
-static bool add_stack(struct finding *f, const struct hold_thread *thread, uint64_t sp)
-{
-	struct leak_range usual = usual_stack(f, thread),
-			  present = present_stack(f, thread, sp, usual);
-	if (present.start < present.end) {
-		uint64_t from = sp - present.start > RED_ZONE ? sp - RED_ZONE : present.start;
-		if (!add_stack_root(f, from & ~7ull, present.end, thread->target_tid) ||
-			!leak_ranges_add(&f->stacks, present.start, present.end))
-			return false;
-	}
-	if (usual.start == present.start)
-		return true;
-	return add_stack_root(f, usual.start, usual.end, thread->target_tid) &&
-	       leak_ranges_add(&f->stacks, usual.start, usual.end);
-}
-
-static bool add_thread(struct finding *f, const struct hold_thread *thread)
+/* A thread that ends the process: its stack and registers are as its call of exit found them. */
+static void see_leaving(
+	struct finding *f, const struct hold_thread *held, struct address_thread *ret)
 {
 	const struct hw_shm *shm = f->place->shm;
-	bool leaves = f->place->is_leaving && (uint32_t)thread->target_tid == shm->leaving_tid;
-	if (thread->stopped && !add_table(f, thread->target_tid, thread->regs.fs_base))
-		return false;
-	if (leaves && shm->leaving_sp)
-		return add_leaving_registers(f, thread) && add_stack(f, thread, shm->leaving_sp);
-	if (leaves) {
-		uint64_t bottom = thread->tid == f->place->hold->pid ? stack_bottom(thread->tid)
-								     : thread_bottom(f, thread);
-		return add_stack(f, thread, bottom ? bottom : thread->regs.rsp);
+	const uint64_t *r = shm->leaving_registers;
+	memset(ret->registers, 0, sizeof(ret->registers));
+	if (shm->leaving_sp) {
+		ret->sp = shm->leaving_sp;
+		ret->registers[RBX] = r[0];
+		ret->registers[RBP] = r[1];
+		ret->registers[R12] = r[2];
+		ret->registers[R13] = r[3];
+		ret->registers[R14] = r[4];
+		ret->registers[R15] = r[5];
+		return;
 	}
-	if (thread->stopped && !add_registers(f, thread))
-		return false;
-	return !thread->regs.rsp || add_stack(f, thread, thread->regs.rsp);
+	uint64_t bottom =
+		held->tid == f->place->hold->pid ? stack_bottom(held->tid) : thread_bottom(f, held);
+	if (bottom)
+		ret->sp = bottom;
 }
 
-/* The stack of a thread that has ended holds nothing any more, apart from the result. */
-static bool add_dead_stack(struct finding *f, const struct leak_thread *thread)
+/* The threads as they are searched. False: no memory. */
+static bool see_threads(struct finding *f)
 {
-	/* Of a thread that nobody has joined yet its table is held as memory holds it: in the
-	 * middle. */
-	if (thread->result_kept)
-		return leak_ranges_add(&f->skipped, thread->start, thread->descriptor);
-	return add_table(f, 0, thread->descriptor) &&
-	       leak_ranges_add(&f->skipped, thread->start, thread->end);
-}
-
-/*
- * Where libc's lists were not found, stacks of threads that have ended, which are kept for the next
- * ones, are told by their thread descriptor, which points at itself twice, and that no thread has;
- * and by the page below that nobody may touch.
- */
-static bool add_dead_stacks(struct finding *f, const struct process_map *map)
-{
-	const uint64_t portion = 64ul << 10;
-	_cleanup_free_ uint64_t *words = malloc(portion);
-	uint64_t start = map->start;
-	if (!words)
-		return false;
-	for (uint64_t at = map->start; at < map->end; at += portion) {
-		size_t bytes = map->end - at < portion ? map->end - at : portion;
-		if (process_memory_untouched(f->place->memory, at, bytes) >= bytes)
-			continue;
-		size_t n = process_memory_read(f->place->memory, at, words, bytes) / 8;
-		for (size_t i = 0; i + 3 <= n; i += 2) {
-			uint64_t address = at + 8 * i;
-			if (words[i] != address || words[i + 2] != address)
-				continue;
-			struct leak_thread thread = leak_thread_at(f->place, address);
-			thread.start = start;
-			/* A page has one at most. */
-			start = thread.end = (address + THREAD_BYTES) & ~4095ull;
-			if (thread.descriptor && !leak_ranges_has(&f->stacks, address) &&
-				!add_dead_stack(f, &thread))
-				return false;
-			i = (start - at) / 8 - 2;
-		}
-	}
-	return true;
-}
-
-/* Those that no thread is on: what is known of a thread that was not stopped is its stack pointer,
- * so it may be any that has not ended by its own word. */
-static bool find_dead_stacks(struct finding *f)
-{
-	const struct process_maps *maps = &f->place->hold->maps;
 	const struct hold_threads *held = &f->place->hold->threads;
-	bool ok = true, all_stopped = true;
-	for (size_t i = 0; i < held->len; i++)
-		all_stopped &= held->data[i].stopped;
-	for (size_t i = 0; ok && !f->threads.len && i < maps->maps.len; i++) {
-		const struct process_map *map = &maps->maps.data[i];
-		if (leak_heap_like(map) && has_guard(maps, map) &&
-			!leak_ranges_has(&f->heaps, map->start))
-			ok = add_dead_stacks(f, map);
-	}
-	for (size_t i = 0; ok && i < f->threads.len; i++) {
-		const struct leak_thread *thread = &f->threads.data[i];
-		if ((thread->has_ended || all_stopped) && thread->start < thread->end &&
-			!leak_ranges_has(&f->stacks, thread->descriptor))
-			ok = add_dead_stack(f, thread);
-	}
-	leak_ranges_join(&f->skipped);
-	return ok;
-}
-
-/* Whether a mapping is the runtime's: its library's file, what of the library's data has no file
- * and follows, or the memory that is shared with the collector. */
-static bool is_ours(const struct process_maps *maps, size_t index)
-{
-	const struct process_map *map = &maps->maps.data[index];
-	const struct process_map *before = index ? map - 1 : NULL;
-	if (!*map->path && !map->inode && before && before->end == map->start && before->inode)
-		map = before;
-	const char *base = strrchr(map->path, '/');
-	if (!strncmp(map->path, "/memfd:heapwise", 15))
-		return true;
-	return base && !strncmp(base, RUNTIME_LIBRARY, strlen(RUNTIME_LIBRARY));
-}
-
-/* Device memory is none of the program's data; /dev/zero is how some get plain memory. */
-static bool is_searched(const struct process_maps *maps, size_t index)
-{
-	const struct process_map *map = &maps->maps.data[index];
-	if (!map->readable || !map->writable || is_main_stack(map) || is_ours(maps, index))
-		return false;
-	if (!strcmp(map->path, "[vvar]"))
-		return false;
-	return strncmp(map->path, "/dev/", 5) || !strncmp(map->path, "/dev/zero", 9) ||
-	       !strncmp(map->path, "/dev/shm/", 9);
-}
-
-static bool add_mappings(struct finding *f)
-{
-	const struct process_maps *maps = &f->place->hold->maps;
-	const struct leak_ranges none = {NULL, 0, 0};
-	const struct leak_ranges *sets[] = {
-		&f->skipped, &f->stacks, f->place->is_partial ? &none : &f->heaps};
-	uint64_t data_end = 0; /* of a module: what has no file follows */
 	bool ok = true;
-	for (size_t i = 0; ok && i < maps->maps.len; i++) {
-		const struct process_map *map = &maps->maps.data[i];
-		bool data = leak_module_of(f->place->shm, map->start) ||
-			    (map->start == data_end && !map->inode && !*map->path) ||
-			    (map->inode && !map->shared);
-		data_end = map->inode && data ? map->end : 0;
-		if (!is_searched(maps, i))
-			continue;
-		struct leak_root as = {.place = data ? HPW_LEAK_ROOT_DATA : HPW_LEAK_ROOT_MAPPING,
-			.name = map->path};
-		ok = add_remains(f, sets, 3, &as, map->start, map->end);
+	for (size_t i = 0; ok && i < held->len; i++) {
+		const struct hold_thread *from = &held->data[i];
+		struct address_thread thread = {
+			.tid = from->tid, .stopped = from->stopped, .sp = from->regs.rsp};
+		if (from->stopped) {
+			memcpy(thread.registers, &from->regs, sizeof(from->regs));
+			thread.thread_pointer = from->regs.fs_base;
+			thread.pc = from->regs.rip;
+		}
+		if (is_leaving(f->place, from))
+			see_leaving(f, from, &thread);
+		ok = address_threads_push(&f->space.threads, thread);
 	}
 	return ok;
+}
+
+static struct error *see_space(struct finding *f)
+{
+	f->space = (struct address_space){.is_live = true,
+		.machine = EM_X86_64,
+		.maps = f->place->hold->maps,
+		.owner.pid = f->place->hold->pid,
+		.core.fd = -1,
+		.memory = *f->place->memory};
+	if (!see_threads(f))
+		return error_no_memory();
+	struct error *error = address_space_of_parts(f->place->hold->process, &f->space);
+	return error ? error : thread_blocks_find(&f->space, &f->blocks);
 }
 
 /* What a block's own memory is, is no root either, also where the rest of the heap is. */
-static bool skip_blocks(struct finding *f)
+static bool exclude_blocks(struct finding *f)
 {
 	struct live_walk walk;
 	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
@@ -404,11 +162,10 @@ static bool skip_blocks(struct finding *f)
 	bool ok = true;
 	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++)
-			ok = leak_ranges_add(
-				&f->skipped, blocks[i].address, blocks[i].address + blocks[i].size);
+			ok = address_ranges_add(&f->excluded, blocks[i].address,
+				blocks[i].address + blocks[i].size);
 	}
 	live_walk_end(&walk);
-	leak_ranges_join(&f->skipped);
 	return ok;
 }
 
@@ -436,7 +193,7 @@ static bool add_region(struct finding *f, const struct spared_root *region)
 		const struct process_map *map = &maps->maps.data[i];
 		uint64_t start = region->start > map->start ? region->start : map->start,
 			 end = region->end < map->end ? region->end : map->end;
-		if (map->readable && !is_ours(maps, i) && start < end)
+		if (map->readable && !roots_map_is_of_recorder(&f->space, map) && start < end)
 			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
 	}
 	return ok;
@@ -464,7 +221,7 @@ static bool add_local(struct finding *f, uint64_t thread_pointer, uint64_t dista
 {
 	uint64_t start = thread_pointer - distance;
 	return thread_pointer < distance ||
-	       leak_ranges_add(&f->locals, start & ~7ull, (start + bytes + 7) & ~7ull);
+	       address_ranges_add(&f->locals, start & ~7ull, (start + bytes + 7) & ~7ull);
 }
 
 /* What an allocator has there is no more the program's than its data is: of each thread that is
@@ -480,43 +237,130 @@ static bool find_locals(struct finding *f)
 		uint64_t pointer = held->data[i].stopped ? held->data[i].regs.fs_base : 0;
 		ok = add_local(f, pointer, distance, bytes);
 	}
-	for (size_t i = 0; ok && i < f->threads.len; i++)
-		ok = add_local(f, f->threads.data[i].descriptor, distance, bytes);
-	leak_ranges_join(&f->locals);
+	for (size_t i = 0; ok && i < f->threads.threads.len; i++)
+		ok = add_local(f, f->threads.threads.data[i].descriptor, distance, bytes);
+	address_ranges_join(&f->locals);
 	for (size_t i = 0; ok && i < f->locals.len; i++)
-		ok = leak_ranges_add(&f->skipped, f->locals.data[i].start, f->locals.data[i].end);
+		ok = address_ranges_add(
+			&f->excluded, f->locals.data[i].start, f->locals.data[i].end);
 	return ok;
 }
 
-static bool find_all(struct finding *f)
+/* In the order of FORMAT.md. False: no memory. */
+static bool add_registers(struct finding *f, uint32_t number)
 {
-	if (!leak_ranges_add_own(&f->skipped, f->place->shm) ||
-		!leak_threads_find(f->place, &f->threads) || !find_locals(f))
-		return false;
-	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
-		if (!add_thread(f, &f->place->hold->threads.data[i]))
-			return false;
+	const uint64_t *r = f->space.threads.data[number].registers;
+	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
+		.tid = f->place->hold->threads.data[number].target_tid,
+		.name = "",
+		.value_count = LEAK_ROOT_REGISTERS,
+		.values = {r[RAX], r[RBX], r[RCX], r[RDX], r[RSI], r[RDI], r[RBP], r[RSP], r[R8],
+			r[R9], r[R10], r[R11], r[R12], r[R13], r[R14], r[R15]}};
+	return leak_root_vec_push(&f->roots->roots, root);
+}
+
+/* Of a thread that ends the process its call of exit has told the registers, though it could not be
+ * stopped. */
+static bool add_unstopped_leaving(struct finding *f)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < f->space.threads.len; i++) {
+		const struct hold_thread *held = &f->place->hold->threads.data[i];
+		if (!held->stopped && is_leaving(f->place, held) && f->place->shm->leaving_sp)
+			ok = add_registers(f, (uint32_t)i);
 	}
-	leak_ranges_join(&f->stacks);
-	leak_ranges_join(&f->skipped);
-	return find_dead_stacks(f) && (!f->place->is_partial || skip_blocks(f)) &&
-	       add_mappings(f) && add_regions(f) && add_maps(f) && add_ignored(f);
+	return ok;
+}
+
+/* A part of a stack; thread-local storage there is told as that. */
+static bool add_stack(struct finding *f, const struct memory_root *from)
+{
+	bool has_thread = from->thread != MEMORY_ROOT_NO_THREAD;
+	struct leak_root root = {.place = HPW_LEAK_ROOT_STACK,
+		.start = from->start,
+		.end = from->end,
+		.tid = has_thread ? f->place->hold->threads.data[from->thread].target_tid : 0,
+		.name = "",
+		.value_count = from->value_count,
+		.values = {from->value}};
+	struct leak_root_vec *roots = &f->roots->roots;
+	struct leak_root *last = roots->len ? &roots->data[roots->len - 1] : NULL;
+	if (last && !last->value_count && !root.value_count && last->place == root.place &&
+		last->tid == root.tid && last->end == root.start) {
+		last->end = root.end;
+		return true;
+	}
+	return leak_root_vec_push(roots, root);
+}
+
+static bool add_found(struct finding *f, const struct memory_root *from)
+{
+	switch (from->kind) {
+	case MEMORY_ROOT_REGISTERS: {
+		/* The stack pointer follows the others, and comes with them. */
+		const struct address_thread *thread = &f->space.threads.data[from->thread];
+		return from->values != thread->registers || add_registers(f, from->thread);
+	}
+	case MEMORY_ROOT_STACK:
+	case MEMORY_ROOT_TLS:
+		if (!from->is_guess)
+			return add_stack(f, from);
+		return add_root(f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, "");
+	case MEMORY_ROOT_DATA:
+		return add_root(f, HPW_LEAK_ROOT_DATA, from->start, from->end, 0, from->map->path);
+	case MEMORY_ROOT_MAPPING:
+		break;
+	}
+	return add_root(f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, from->map->path);
+}
+
+/* What holds nothing: the runtime's own, an allocator's books, and its heap, or of one that is not
+ * known whole its blocks, also where the rest is. */
+static bool exclude(struct finding *f)
+{
+	bool ok = hold_own_memory(&f->excluded, f->place->shm) && find_locals(f);
+	for (size_t i = 0; ok && !f->place->is_partial && i < f->heaps.len; i++)
+		ok = address_ranges_add(&f->excluded, f->heaps.data[i].start, f->heaps.data[i].end);
+	ok = ok && (!f->place->is_partial || exclude_blocks(f));
+	address_ranges_join(&f->excluded);
+	return ok;
+}
+
+static struct error *find_all(struct finding *f)
+{
+	const struct roots_place place = {
+		&f->space, &f->threads, &f->blocks, &f->heaps, &f->excluded};
+	struct error *error = see_space(f);
+	if (error)
+		return error;
+	if (!libc_threads_find(&f->space, &f->threads) || !exclude(f))
+		return error_no_memory();
+	error = roots_find(&place, &f->found);
+	bool ok = !error && add_unstopped_leaving(f);
+	for (size_t i = 0; ok && i < f->found.len; i++)
+		ok = add_found(f, &f->found.data[i]);
+	if (!error && !(ok && add_regions(f) && add_maps(f) && add_ignored(f)))
+		error = error_no_memory();
+	return error;
 }
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
 {
 	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
-	struct error *error = leak_heaps_find(place, &f.heaps, &f.skipped);
-	if (!error && !find_all(&f))
-		error = error_no_memory();
+	struct error *error = leak_heaps_find(place, &f.heaps, &f.excluded);
+	if (!error)
+		error = find_all(&f);
 	if (!error)
 		error = leak_own_find(place, &f.locals, ret);
-	leak_ranges_deinit(&f.heaps);
-	leak_ranges_deinit(&f.skipped);
-	leak_ranges_deinit(&f.stacks);
-	leak_thread_vec_deinit(&f.threads);
-	leak_ranges_deinit(&f.locals);
+	address_ranges_deinit(&f.heaps);
+	address_ranges_deinit(&f.excluded);
+	address_ranges_deinit(&f.locals);
+	libc_threads_deinit(&f.threads);
+	thread_blocks_deinit(&f.blocks);
+	memory_root_vec_deinit(&f.found);
+	address_modules_deinit(&f.space.modules);
+	address_threads_deinit(&f.space.threads);
 	if (error)
 		leak_roots_deinit(ret);
 	return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which memory of a held process is searched for pointers to its blocks: registers, the live parts
- * of stacks, thread-local storage, writable data of modules and other writable mappings; and which
- * is not, because it is an allocator's (free blocks, lists of them, its own books) or ours.
+ * Which memory of a held process is searched for pointers to its blocks: what src/roots finds, and
+ * what the program has said itself; and which is not, because it is an allocator's (free blocks,
+ * lists of them, its own books) or ours.
  *
  * An allocator's memory is told by evidence, never by version. glibc's: the heap of the program
  * break, arenas of 64 MiB (malloc/arena.c: heap_info names its arena), mappings of single blocks

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which memory holds blocks from outside: registers, the live parts of stacks, thread-local
- * storage, writable data of modules, other writable mappings; and which does not, because it is an
- * allocator's: areas with all that their maker has there, and its books elsewhere.
+ * Which memory holds blocks from outside, as src/roots finds it. What is an allocator's is none:
+ * areas with all that their maker has there, and its books elsewhere. Blocks that a thread is just
+ * freeing have roots of their own (freeing.h).
  */
 #ifndef HEAP_ROOTS_H
 #define HEAP_ROOTS_H
@@ -10,11 +10,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "heap/heap.h"
-#include "heap/survey/thread_blocks.h"
+#include "roots/thread_blocks.h"
 #include "search/search.h"
-
-/* glibc: what describes a thread has so many bytes at most (struct pthread). */
-#define ROOTS_DESCRIPTOR_BYTES 2304u
 
 enum heap_root_kind {
 	HEAP_ROOT_DATA, /* of a module */

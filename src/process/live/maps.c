@@ -146,6 +146,12 @@ size_t process_maps_first(const struct process_maps *maps, uint64_t address)
 	return low;
 }
 
+bool process_map_is_libc(const struct process_map *map)
+{
+	const char *base = map ? strrchr(map->path, '/') : NULL;
+	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
+}
+
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
 {
 	size_t first = process_maps_first(maps, address);

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "process/address_threads.h"
 #include "process/cores/core_notes.h"
+#include "process/living.h"
 #include "process/space/address_links.h"
 #include "process/space/address_modules.h"
 
@@ -183,14 +184,22 @@ struct error *address_space_of_process(
 		.core.fd = -1,
 		.memory = {-1, -1, -1, NULL, NULL}};
 	core_owner_of_process(stopped->pid, &ret->owner);
+	readable = process_living_thread(readable);
 	struct error *error = process_maps_read(readable, &ret->maps);
 	if (!error)
-		error = process_memory_open(readable, stopped->pid, &ret->maps, &ret->memory);
+		error = process_memory_open(
+			readable, process_living_thread(stopped->pid), &ret->maps, &ret->memory);
 	if (!error)
-		error = read_auxv(stopped->pid, &ret->auxv);
+		error = read_auxv(readable, &ret->auxv);
 	if (!error)
 		error = take_stopped(ret, stopped);
 	return error ? error : address_modules_find(ret, NULL);
+}
+
+struct error *address_space_of_parts(pid_t readable, struct address_space *space)
+{
+	error_destroy(read_auxv(readable, &space->auxv));
+	return address_modules_find(space, NULL);
 }
 
 void address_space_close(struct address_space *space)

@@ -182,10 +182,10 @@ static void lost_after_a_disabled_thread(void)
 
 static void *page;
 
-/* Memory that may not be written to is searched by nobody who is not told to. */
+/* Shared memory that may not be written to is searched by nobody who is not told to. */
 static __attribute__((noinline)) void hide_in_page(void)
 {
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char **words = page;
 	words[3] = malloc(LOST_BYTES);
 	mprotect(page, 4096, PROT_READ);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/thread_blocks.h"
+#include "roots/thread_blocks.h"
 
 #include <elf.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "heap/survey/roots.h"
 #include "process/module_headers.h"
 
 #define DYNAMIC_ENTRIES_MAX 512u

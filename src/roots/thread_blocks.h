@@ -8,11 +8,14 @@
  * linker keeps in its struct link_map; there it follows what the program headers say, and is told
  * by that.
  */
-#ifndef HEAP_THREAD_BLOCKS_H
-#define HEAP_THREAD_BLOCKS_H
+#ifndef ROOTS_THREAD_BLOCKS_H
+#define ROOTS_THREAD_BLOCKS_H
 
 #include "base/vec.h"
 #include "process/address_space.h"
+
+/* glibc: what describes a thread has so many bytes at most (struct pthread). */
+#define ROOTS_DESCRIPTOR_BYTES 2304u
 
 struct thread_block {
 	uint64_t start, end;
