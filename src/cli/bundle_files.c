@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/bundle_files.h"
+#include "cli/context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/bundles.h"
 #include "cli/source_files.h"
+#include "query/bundles.h"
 
 /* As many parents as a report goes back to. */
 #define PARENTS_MAX 64u
@@ -61,7 +62,7 @@ static struct error *add_parents(
 
 struct error *bundle_add_recording(struct bundle_manifest *manifest, const struct model *model)
 {
-	const char *path = bundle_recording(model_recording(model)->path);
+	const char *path = bundle_recording(cli_context(), model_recording(model)->path);
 	struct error *error = add_recording(manifest, BUNDLE_KIND_RECORDING, path);
 	return error ? error : add_parents(manifest, model, path);
 }
@@ -257,7 +258,7 @@ struct error *bundle_add_sources(struct bundle_manifest *manifest, const struct 
 	for (size_t i = 0; i < files->sources.len && !error; i++) {
 		const struct source_search search = {.file = files->sources.data[i],
 			.cwd = target->cwd,
-			.bundle = bundle_folder(model_recording(model)->path),
+			.bundle = bundle_folder(cli_context(), model_recording(model)->path),
 			.folders = where->folders,
 			.folder_count = where->count,
 			.recorded_ns = target->wall_start_ns};

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/context.h"
 #include "cli/leak_options.h"
 #include "cli/leak_report.h"
 #include "cli/limits.h"
-#include "cli/main_program.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/output.h"
+#include "query/main_program.h"
 #include "views/budget_view.h"
 
 #define EXCEEDED 1
@@ -195,7 +196,8 @@ static int answer(const struct command *command, struct request *request, char *
 	if (count > 1)
 		return options_wrong(command, "one recording is judged, not %d", count);
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = count ? NULL : main_program_newest(MAIN_PROGRAM_ALL, &newest);
+	struct error *error =
+		count ? NULL : main_program_newest(cli_context(), MAIN_PROGRAM_ALL, &newest);
 	if (error)
 		return message_error(error);
 	const char *file = count ? words[0] : newest;

@@ -8,12 +8,13 @@
 #include "bundle/pack.h"
 #include "cli/bundle_anonymous.h"
 #include "cli/bundle_files.h"
-#include "cli/bundles.h"
-#include "cli/inputs.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/view_options.h"
+#include "query/bundles.h"
+#include "query/inputs.h"
 
 #define NAME_END ".bundle.tar.zst"
 #define MISSING_SOURCES_MAX 10u
@@ -175,7 +176,7 @@ static struct error *gather_anonymous(const struct request *request, const struc
 {
 	struct source_place place;
 	manifest->anonymous = true;
-	struct error *error = recording_place(request->shown.opened, &place);
+	struct error *error = recording_place(cli_context(), request->shown.opened, &place);
 	return error ? error
 		     : bundle_add_anonymous(
 			       manifest, output, &place, request->shown.anonymizer, model, ret_fd);
@@ -205,10 +206,10 @@ static struct error *write_bundle(
 {
 	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
 	for (size_t i = 0; i < manifest->files.len; i++)
-		inputs_note(manifest->files.data[i].from);
+		inputs_note(cli_context(), manifest->files.data[i].from);
 	struct error *error = output_file_open(path, 0600, &file);
 	if (!error)
-		error = inputs_check(&file);
+		error = inputs_check(cli_context(), &file);
 	if (!error)
 		error = bundle_pack(manifest, path, file.fd, ret_bytes);
 	return error ? error : output_file_commit(&file);

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/bundles.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
 #include "cli/timeline_options.h"
+#include "query/bundles.h"
 #include "sources/source.h"
 
 enum {
@@ -214,7 +215,7 @@ struct told_file {
 static struct error *tell_events(void *context, const struct event_sink *sink)
 {
 	const struct told_file *file = context;
-	return recording_events(file->path, file->query, sink);
+	return recording_events(cli_context(), file->path, file->query, sink);
 }
 
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)

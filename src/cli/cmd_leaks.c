@@ -7,10 +7,11 @@
 
 #include "base/cleanup.h"
 #include "capture/ask.h"
+#include "cli/context.h"
 #include "cli/leak_report.h"
-#include "cli/main_program.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
+#include "query/main_program.h"
 
 static const struct option_spec option_specs[] = {
 	{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",
@@ -82,7 +83,7 @@ static int show(struct request *request, const char *word)
 static int show_newest(struct request *request)
 {
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = main_program_newest(
+	struct error *error = main_program_newest(cli_context(),
 		MAIN_PROGRAM_ALL ", 'heapwise leaks FILE…' what others lost", &newest);
 	if (error)
 		return message_error(error);

@@ -6,10 +6,11 @@
 
 #include "analysis/names.h"
 #include "base/cleanup.h"
-#include "cli/bundles.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/source_files.h"
 #include "cli/stack_view.h"
+#include "query/bundles.h"
 
 enum {
 	OPT_SOURCE_PATH = 256,
@@ -138,7 +139,7 @@ static struct error *write_list(const struct stack_view *view, void *ctx, const 
 	struct request *request = ctx;
 	const struct target *target = model_target(view->model);
 	const struct listing *listing = &request->listing;
-	const char *bundle = bundle_folder(model_recording(view->model)->path);
+	const char *bundle = bundle_folder(cli_context(), model_recording(view->model)->path);
 	size_t count = listing->parts.len, found = 0;
 	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
 	struct error *error = sources ? NULL : error_no_memory();

@@ -16,13 +16,14 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/inputs.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/prompt_complete.h"
-#include "cli/spool.h"
+#include "query/inputs.h"
+#include "query/spool.h"
 
 #define PICTURES_MAX 1000u
 
@@ -65,7 +66,7 @@ static int answer(struct prompt_words *words, const char *output)
 	struct output_file file = OUTPUT_FILE_NONE;
 	struct error *error = output_file_open(output, OUTPUT_MODE, &file);
 	if (!error)
-		error = inputs_check(&file);
+		error = inputs_check(cli_context(), &file);
 	if (!error && dup2(file.fd, STDOUT_FILENO) < 0)
 		error = error_errno(ERROR_ENVIRONMENT, errno, "cannot write %s", output);
 	int code =
@@ -255,10 +256,10 @@ static int run(const struct command *command, int argc, char **argv)
 		message("%s: cannot open: %s", state.file, strerror(errno));
 		return ERROR_INPUT;
 	}
-	inputs_note(state.file);
+	inputs_note(cli_context(), state.file);
 	/* Answers come from children, which can't each read a pipe. */
 	const char *file;
-	struct error *error = spool_path(state.file, &file);
+	struct error *error = spool_path(cli_context(), state.file, &file);
 	if (error)
 		return message_error(error);
 	/* ^C ends an answer, not the prompt. */

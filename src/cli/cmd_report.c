@@ -165,11 +165,6 @@ static bool parse(
 	return *ret_code == 0;
 }
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 /* Lives and reallocs of a sample are those of its blocks alone, not estimates for all. */
 static bool lives_compare(
 	const struct request *request, const struct model *older, const struct model *newer)

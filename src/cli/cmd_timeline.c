@@ -5,11 +5,12 @@
 
 #include "analysis/timeline.h"
 #include "base/cleanup.h"
-#include "cli/bundles.h"
-#include "cli/main_program.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/stack_view.h"
 #include "cli/timeline_options.h"
+#include "query/bundles.h"
+#include "query/main_program.h"
 
 enum {
 	OPT_IGNORE_FN = 256,
@@ -76,11 +77,6 @@ static bool parse(
 	return stack_view_operand(&options, "a timeline", &ret->shown, &ret->path);
 }
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 /* Leaves out, of the recording that is opened next, the sites that --ignore-fn means; all of it is
  * read for that. `ret`: which they are, as long as blocks are chosen so. */
 static struct error *leave_out(struct request *request, const char *path, bool **ret)
@@ -93,7 +89,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 	blocks->left_out = NULL;
 	if (!request->ignore_fns.len)
 		return NULL;
-	struct error *error = recording_open(path, 0, NULL, &model);
+	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
 	if (!error)
 		error = symbol_options_apply(&request->shown.symbols, model);
 	if (!error)
@@ -113,7 +109,8 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 static int find_file(struct request *request)
 {
 	if (!request->path) {
-		struct error *error = main_program_newest(MAIN_PROGRAM_ALL, &request->newest);
+		struct error *error =
+			main_program_newest(cli_context(), MAIN_PROGRAM_ALL, &request->newest);
 		if (error)
 			return message_error(error);
 		request->path = request->newest;

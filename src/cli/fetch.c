@@ -18,7 +18,7 @@
 #include "base/util.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "cli/state_folder.h"
+#include "query/state_folder.h"
 
 /* Larger ones are no profiles. */
 #define PROFILE_MAX (UINT64_C(1) << 30)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/graphviz.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +15,10 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
-#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
+#include "query/inputs.h"
 
 extern char **environ;
 
@@ -92,7 +93,7 @@ struct error *graphviz_draw(const char *format, const char *path, const struct t
 	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
 	struct error *error = output_file_open(path, OUTPUT_MODE, &file);
 	if (!error)
-		error = inputs_check(&file);
+		error = inputs_check(cli_context(), &file);
 	if (!error)
 		error = draw(format, path, file.fd, graph);
 	return error ? error : output_file_commit(&file);

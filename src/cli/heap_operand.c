@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_operand.h"
-#include "cli/spool.h"
+#include "cli/context.h"
+#include "query/spool.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -42,7 +43,7 @@ static bool is_core(const char *path)
 	char head[64];
 	const char *file = path;
 	/* What is wrong with it, who opens it says. */
-	error_destroy(spool_path(path, &file));
+	error_destroy(spool_path(cli_context(), path, &file));
 	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t len = fd >= 0 ? pread(fd, head, sizeof(head), 0) : -1;
 	return len > 0 && core_file_is(head, (size_t)len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_prompt.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +17,10 @@
 #include "cli/heap_command.h"
 #include "cli/heap_interrupt.h"
 #include "cli/heap_verbs.h"
-#include "cli/inputs.h"
 #include "cli/line_editor.h"
 #include "cli/message.h"
 #include "cli/prompt_state.h"
+#include "query/inputs.h"
 
 extern char **environ;
 
@@ -155,7 +156,7 @@ static int answer_to(struct heap_session *session, const struct prompt_words *wo
 	struct output_file file = OUTPUT_FILE_NONE;
 	struct error *error = output_file_open(to->file, OUTPUT_MODE, &file);
 	if (!error)
-		error = inputs_check(&file);
+		error = inputs_check(cli_context(), &file);
 	if (!error && to->appends)
 		error = copy_there(&file);
 	if (!error && dup2(file.fd, STDOUT_FILENO) < 0)

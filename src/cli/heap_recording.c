@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_recording.h"
+#include "cli/context.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,10 +12,10 @@
 
 #include "base/cleanup.h"
 #include "capture/ask.h"
-#include "cli/bundles.h"
 #include "cli/message.h"
-#include "cli/recordings.h"
 #include "process/living.h"
+#include "query/bundles.h"
+#include "query/recordings.h"
 #include "sources/heap_join.h"
 
 /* Of a folder, so many files are looked into at most. */
@@ -150,14 +151,14 @@ static inline void closedir_cleanup(DIR **dir)
 static struct error *open_model(const char *path, bool runs, struct model **ret)
 {
 	unsigned flags = SOURCE_TABLES | (runs ? SOURCE_OF_RUNNING : SOURCE_WITH_LIVE);
-	return recording_open(path, flags, NULL, ret);
+	return recording_open(cli_context(), path, flags, NULL, ret);
 }
 
 /* Whether a file is the recording of this process. */
 static bool is_its(const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
-	struct error *error = recording_open(path, SOURCE_TABLES, NULL, &model);
+	struct error *error = recording_open(cli_context(), path, SOURCE_TABLES, NULL, &model);
 	if (!error && space->owner.pid &&
 		model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
 		model_target(model)->pid != (uint32_t)space->owner.pid)
@@ -230,7 +231,7 @@ struct error *heap_recording_open(const char *path, const char *core,
 	if (error)
 		return error;
 	if (!ret->blocks)
-		recording_warn(ret->model, ret->path);
+		recording_warn(cli_context(), ret->model, ret->path);
 	ret->joined = (struct joined){.recording = ret->model,
 		.name = ret->path,
 		.blocks = ret->blocks,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_region_verbs.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "process/core_write.h"
+#include "query/inputs.h"
 #include "views/heap_regions.h"
 
 /* "0x…", or a decimal number. False, after saying so. */
@@ -99,7 +100,7 @@ static int file_open(const char *path, struct output_file *ret)
 {
 	struct error *error = output_file_open(path, 0600, ret);
 	if (!error)
-		error = inputs_check(ret);
+		error = inputs_check(cli_context(), ret);
 	if (!error)
 		return 0;
 	output_file_discard(ret);

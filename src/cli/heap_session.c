@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_session.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,11 +10,11 @@
 #include <unistd.h>
 
 #include "cli/heap_interrupt.h"
-#include "cli/inputs.h"
 #include "cli/message.h"
-#include "cli/spool.h"
 #include "heap/leading.h"
 #include "process/unforked.h"
+#include "query/inputs.h"
+#include "query/spool.h"
 #include "sources/heap_join.h"
 #include "sources/heap_model.h"
 
@@ -101,7 +102,7 @@ static struct error *open_core(struct heap_session *s)
 {
 	struct core_file core;
 	const char *file;
-	struct error *error = spool_path(s->core, &file);
+	struct error *error = spool_path(cli_context(), s->core, &file);
 	if (error)
 		return error;
 	error = core_file_open(file, &core);
@@ -266,7 +267,7 @@ struct error *heap_session_open(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	if (s->core)
-		inputs_note(s->core);
+		inputs_note(cli_context(), s->core);
 	struct error *error = symbol_options_ready(&s->symbols);
 	if (!error && s->exe && access(s->exe, R_OK) != 0)
 		error = error_errno(ERROR_INPUT, errno, "can't read %s (--exe)", s->exe);

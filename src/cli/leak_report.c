@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/leak_report.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +12,14 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "cli/bundles.h"
 #include "cli/heap_operand.h"
-#include "cli/inputs.h"
 #include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "cli/recordings.h"
-#include "cli/spool.h"
+#include "query/bundles.h"
+#include "query/inputs.h"
+#include "query/recordings.h"
+#include "query/spool.h"
 #include "sources/source.h"
 #include "views/leaks_view.h"
 
@@ -132,10 +133,10 @@ static struct error *read_suppression_file(struct suppressions *set, const char 
 	_cleanup_free_ uint8_t *text = NULL;
 	size_t len;
 	const char *file;
-	struct error *error = spool_path(path, &file);
+	struct error *error = spool_path(cli_context(), path, &file);
 	if (error)
 		return error;
-	inputs_note(file);
+	inputs_note(cli_context(), file);
 	error = read_stored_file(file, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
@@ -278,11 +279,6 @@ static int log_end(struct leak_report *report, struct output *output)
 	return code;
 }
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 /* The program's own wishes, and before them those of who started it. */
 static void lsan_wishes_find(
 	const struct leak_report *report, const struct model *model, struct lsan_wishes *ret)
@@ -415,7 +411,7 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
 	struct error *error = !living && heap_operand_is(path)
 				      ? heap_operand_open(path, HEAP_BY_BEST, &model)
-				      : recording_open(path, flags, NULL, &model);
+				      : recording_open(cli_context(), path, flags, NULL, &model);
 	if (error)
 		return message_error(error);
 	error = symbol_options_apply(&report->symbols, model);
@@ -426,7 +422,7 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	error = gather_suppressions(report, model, &lsan, &suppressions);
 	if (error)
 		return message_error(error);
-	recording_warn(model, path);
+	recording_warn(cli_context(), model, path);
 	return is_shown(report, model, living, &lsan)
 		       ? show(report, model, suppressions, &lsan, living, fd)
 		       : 0;

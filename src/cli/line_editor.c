@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/state_folder.h"
+#include "query/state_folder.h"
 
 #define PROMPT_TEXT "(heapwise) "
 #define HISTORY_MAX 1000

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/operands.h"
+#include "cli/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/bundles.h"
+#include "base/cleanup.h"
 #include "cli/message.h"
-#include "cli/recordings.h"
+#include "cli/options.h"
+#include "query/bundles.h"
+#include "query/recordings.h"
 
 int operand_open(const struct command *command, const char *text,
 	const struct operand_wanted *wanted, struct operand *ret)
@@ -17,8 +20,10 @@ int operand_open(const struct command *command, const char *text,
 	ret->path = moment ? strndup(text, (size_t)(moment - text) - 1) : strdup(text);
 	if (!ret->path)
 		return message_error(error_no_memory());
-	if (moment && !moments_take_text(command, moment, &ret->moments, false))
-		return ERROR_USAGE;
+	_cleanup_error_ struct error *wrong =
+		moment ? moments_set(&ret->moments, moment, false) : NULL;
+	if (wrong)
+		return options_wrong(command, "%s", wrong->message);
 	struct stat st;
 	if (stat(ret->path, &st) == 0) {
 		ret->device = st.st_dev;
@@ -34,10 +39,11 @@ int operand_open(const struct command *command, const char *text,
 		query = *moments;
 	query.blocks = wanted->blocks;
 	query.series = wanted->series;
-	struct error *error = recording_open(ret->path, wanted->flags, &query, &ret->model);
+	struct error *error =
+		recording_open(cli_context(), ret->path, wanted->flags, &query, &ret->model);
 	if (error)
 		return message_error(error);
-	recording_warn(ret->model, ret->path);
+	recording_warn(cli_context(), ret->model, ret->path);
 	if (!model_subtracted(ret->model))
 		return 0;
 	message("%s is a difference of two states already: 'heapwise report' shows it", ret->path);

@@ -6,9 +6,10 @@
 
 #include <sys/types.h>
 
+#include "cli/command.h"
 #include "cli/heap_operand.h"
-#include "cli/moments.h"
 #include "model/model.h"
+#include "query/moments.h"
 #include "sources/source.h"
 
 /* All 0 before it is opened. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output.h"
+#include "cli/context.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,10 +9,10 @@
 
 #include "base/error.h"
 #include "cli/heap_interrupt.h"
-#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
+#include "query/inputs.h"
 
 static bool output_write(void *ctx, const char *data, size_t len)
 {
@@ -66,7 +67,7 @@ int output_open(struct output *output, struct sink *ret_sink, const char *path, 
 	struct error *error = output_file_open(path, mode, &file);
 	if (error)
 		return message_error(error);
-	error = inputs_check(&file);
+	error = inputs_check(cli_context(), &file);
 	if (error) {
 		output_file_discard(&file);
 		return message_error(error);
@@ -85,7 +86,7 @@ int output_file_end(struct output_file *file)
 {
 	struct error *error = heap_interrupt_check();
 	if (!error)
-		error = inputs_check(file);
+		error = inputs_check(cli_context(), file);
 	if (!error)
 		error = output_file_commit(file);
 	output_file_discard(file);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/prompt_complete.h"
+#include "cli/context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,8 @@
 #include "analysis/grain.h"
 #include "analysis/profile.h"
 #include "base/cleanup.h"
-#include "cli/bundles.h"
+#include "query/bundles.h"
 #include "sources/source.h"
-
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
 
 static bool keep_names(struct prompt_complete *c, const struct profile *profile)
 {
@@ -44,7 +40,7 @@ static void need_names(struct prompt_complete *c)
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct profile profile;
 	profile_init(&profile);
-	struct error *error = recording_open(c->state->file, 0, NULL, &model);
+	struct error *error = recording_open(cli_context(), c->state->file, 0, NULL, &model);
 	if (!error)
 		error = profile_build(model, false, NULL, &profile);
 	if (!error)

@@ -35,11 +35,6 @@ static void rows_deinit(struct rows *rows)
 	free(rows->data);
 }
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 static char *command_text(const struct target *target)
 {
 	struct text text;

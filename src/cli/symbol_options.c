@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/symbol_options.h"
+#include "cli/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/state_folder.h"
 #include "model/model.h"
+#include "query/bundles.h"
+#include "query/state_folder.h"
 
 #define FETCH_SECONDS 120u
 #define FETCH_SECONDS_MAX 86400u
@@ -155,7 +156,7 @@ struct error *symbol_options_apply(struct symbol_options *options, struct model 
 	if (error)
 		return error;
 	struct symbols_settings *settings = options->settings;
-	const char *folder = bundle_folder(model_recording(model)->path);
+	const char *folder = bundle_folder(cli_context(), model_recording(model)->path);
 	if (folder)
 		error = settings_for(options, folder, &settings);
 	if (!error)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/view_options.h"
-#include "cli/main_program.h"
+#include "cli/context.h"
+#include "query/main_program.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "cli/recordings.h"
 #include "model/model.h"
+#include "query/bundles.h"
+#include "query/recordings.h"
 #include "sources/anonymize.h"
 #include "sources/merge.h"
 #include "sources/source.h"
@@ -32,6 +33,15 @@ static bool take_pattern(
 	_cleanup_error_ struct error *error = filter_set(&request->filter, part, options->argument);
 	if (error)
 		options_wrong(options->command, "%s", error->message);
+	return !error;
+}
+
+static bool take_moment_text(
+	const struct command *command, struct moments *moments, const char *text, bool from)
+{
+	_cleanup_error_ struct error *error = moments_set(moments, text, from);
+	if (error)
+		options_wrong(command, "%s", error->message);
 	return !error;
 }
 
@@ -219,9 +229,11 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return true;
 	case VIEW_OPT_AT:
 	case VIEW_OPT_TO:
-		return moments_take(options, &request->moments, false);
+		return take_moment_text(
+			options->command, &request->moments, options->argument, false);
 	case VIEW_OPT_FROM:
-		return moments_take(options, &request->moments, true);
+		return take_moment_text(
+			options->command, &request->moments, options->argument, true);
 	case VIEW_OPT_FOCUS:
 	case VIEW_OPT_IGNORE:
 	case VIEW_OPT_HIDE:
@@ -296,7 +308,7 @@ static bool take_moment(struct view_request *request, const char **path)
 		return false;
 	}
 	*path = request->path;
-	return moments_take_text(request->command, moment, &request->moments, false);
+	return take_moment_text(request->command, &request->moments, moment, false);
 }
 
 bool view_request_files(const struct command *command, struct view_request *request,
@@ -354,14 +366,14 @@ static struct error *open_one(
 	if (series.rows)
 		query.series = &series;
 	query.blocks = view_request_blocks(request);
-	struct error *error = recording_open(path, flags, &query, ret);
+	struct error *error = recording_open(cli_context(), path, flags, &query, ret);
 	if (error && series.rows && request->moments_if_known && error->code == ERROR_INPUT) {
 		error_destroy(error);
 		query.series = NULL;
-		error = recording_open(path, flags, &query, ret);
+		error = recording_open(cli_context(), path, flags, &query, ret);
 	}
 	if (!error)
-		recording_warn(*ret, path);
+		recording_warn(cli_context(), *ret, path);
 	return error;
 }
 
@@ -506,8 +518,8 @@ int view_request_open(
 	if (request->anonymize && !can_be_anonymous(request))
 		return ERROR_USAGE;
 	if (!path) {
-		struct error *error =
-			main_program_newest(request->anonymize ? NULL : MAIN_PROGRAM_ALL, &newest);
+		struct error *error = main_program_newest(
+			cli_context(), request->anonymize ? NULL : MAIN_PROGRAM_ALL, &newest);
 		if (error)
 			return message_error(error);
 		path = newest;

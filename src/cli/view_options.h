@@ -28,12 +28,12 @@
 #include "analysis/filter.h"
 #include "analysis/grain.h"
 #include "analysis/growth.h"
-#include "cli/moments.h"
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/symbol_options.h"
 #include "cli/terminal.h"
+#include "query/moments.h"
 #include "views/views.h"
 
 enum view_option {

@@ -14,11 +14,6 @@
 #define GAP_FIXED (1u << 20)
 #define GAP_FACTOR 16u
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 static bool stack_table_grow(struct stack_table *table, size_t want)
 {
 	if (want <= table->cap)

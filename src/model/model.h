@@ -465,6 +465,11 @@ struct model;
 
 void model_destroy(struct model *model);
 
+static inline void model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+
 /*
  * How names of the code in it are looked up (symbols/settings.h): a wish of the reader that the
  * model only carries, NULL unless set. Borrowed: the settings must outlive those who look names up.

@@ -5,10 +5,6 @@
 #include "lib/tap.h"
 #include "sources/source.h"
 
-static void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
 #define _cleanup_model_ _cleanup_(model_cleanup) __attribute__((unused))
 
 static void check_site(const struct site *site, const struct story_site_truth *truth)

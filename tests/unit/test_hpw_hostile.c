@@ -13,10 +13,6 @@
 #include "lib/tap.h"
 #include "sources/source.h"
 
-static void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
 #define _cleanup_model_ _cleanup_(model_cleanup) __attribute__((unused))
 
 static struct error *open_builder(const struct builder *builder, struct model **ret)

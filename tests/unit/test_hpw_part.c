@@ -5,10 +5,6 @@
 #include "lib/tap.h"
 #include "sources/source.h"
 
-static void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
 #define _cleanup_model_ _cleanup_(model_cleanup) __attribute__((unused))
 
 #define SAME(field) CHECK_U64(a->field, b->field)

@@ -7,10 +7,6 @@
 #include "sources/recording/hpw_target.h"
 #include "sources/source.h"
 
-static void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
 #define _cleanup_model_ _cleanup_(model_cleanup) __attribute__((unused))
 
 /* Decodes so many bytes, which stand at the end of their memory. */

@@ -7,11 +7,6 @@
 
 #define NO_FIELD 0
 
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
-}
-
 static void put_number(struct buf *out, unsigned field, uint64_t value)
 {
 	buf_varint(out, field << 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/recordings.h"
+#include "query/recordings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "cli/message.h"
 #include "model/model.h"
 
 static bool ends_with(const char *name, const char *end)
@@ -59,16 +58,16 @@ struct error *recording_newest(char **ret)
 	return NULL;
 }
 
-void recording_warn(const struct model *model, const char *path)
+void recording_warn(struct query_context *context, const struct model *model, const char *path)
 {
 	size_t count;
 	const char *const *damage = model_damage(model, &count);
 	if (!model_recording(model)->complete)
-		message("%s is incomplete: figures %s", path,
+		query_note(context, "%s is incomplete: figures %s", path,
 			model_recording(model)->types ? "are of what is there"
 						      : "hold up to where it ends");
 	for (size_t i = 0; i < count; i++)
-		message("%s: %s", path, damage[i]);
+		query_note(context, "%s: %s", path, damage[i]);
 	if (model_recording(model)->lost_events)
-		message("%s: events were lost while recording", path);
+		query_note(context, "%s: events were lost while recording", path);
 }

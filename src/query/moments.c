@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/moments.h"
+#include "query/moments.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -102,37 +102,27 @@ void moments_deinit(struct moments *moments)
 	*moments = (struct moments){0};
 }
 
-bool moments_take_text(
-	const struct command *command, const char *text, struct moments *moments, bool from)
+struct error *moments_set(struct moments *moments, const char *text, bool from)
 {
 	struct source_query *query = &moments->query;
 	if (!moments->given)
 		query->to.kind = SOURCE_END;
 	moments->given = true;
 	const char **given = from ? &query->from_text : &query->to_text;
-	if (*given && strcmp(*given, text) != 0) {
-		options_wrong(command, "%s: '%s' and '%s'",
+	if (*given && strcmp(*given, text) != 0)
+		return error_create(ERROR_USAGE, "%s: '%s' and '%s'",
 			from ? "--from is given twice"
 			     : "--at, --to and FILE@MOMENT say the same, and are given twice",
 			*given, text);
-		return false;
-	}
 	char **storage = &moments->storage[from];
 	free(*storage);
-	if (moment_parse(text, from ? &query->from : &query->to, storage)) {
-		*given = text;
-		return true;
-	}
-	options_wrong(command,
-		"'%s' is no moment; there are start, end, peak, times (3.2s, 150ms, 2min) and "
-		"mark:NAME (mark:NAME#2: the second of that name)",
-		text);
-	return false;
-}
-
-bool moments_take(const struct options *options, struct moments *moments, bool from)
-{
-	return moments_take_text(options->command, options->argument, moments, from);
+	if (!moment_parse(text, from ? &query->from : &query->to, storage))
+		return error_create(ERROR_USAGE,
+			"'%s' is no moment; there are start, end, peak, times (3.2s, 150ms, 2min) "
+			"and mark:NAME (mark:NAME#2: the second of that name)",
+			text);
+	*given = text;
+	return NULL;
 }
 
 const struct source_query *moments_query(const struct moments *moments)

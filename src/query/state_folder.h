@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the tool keeps what outlives it: the XDG Base Directory Specification. */
-#ifndef CLI_STATE_FOLDER_H
-#define CLI_STATE_FOLDER_H
+#ifndef QUERY_STATE_FOLDER_H
+#define QUERY_STATE_FOLDER_H
 
 /*
  * $XDG_STATE_HOME/heapwise/NAME (~/.local/state), made if it is not there, for its owner alone;

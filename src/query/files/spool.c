@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/spool.h"
+#include "query/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,18 +10,15 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/progress.h"
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
-struct spooled {
+struct spooled_file {
 	char *name; /* as the user calls it */
+	int fd;
 	char path[32];
-	struct spooled *next;
+	struct spooled_file *next;
 };
-
-/* For good, and with them their descriptors. */
-static struct spooled *spooled;
 
 static bool is_stdin(const char *path)
 {
@@ -87,42 +84,55 @@ static struct error *copy_all(const char *name, int from, int to)
 	}
 }
 
-static struct error *spool(const char *path, struct spooled **ret)
+static struct error *spool_copy(
+	struct query_context *context, const char *path, struct spooled_file **ret)
 {
 	_cleanup_close_ int from = -1, to = -1;
 	struct error *error = source_open(path, &from);
 	if (!error)
 		error = copy_open(path, &to);
-	progress_begin("reading %s", path);
+	struct query_task task;
+	query_task_begin(context, &task, "reading %s", path);
 	if (!error)
 		error = copy_all(path, from, to);
-	progress_end();
+	query_task_end(context, &task);
 	if (error)
 		return error;
-	struct spooled *one = malloc(sizeof(*one));
+	struct spooled_file *one = malloc(sizeof(*one));
 	char *name = strdup(path);
 	if (!one || !name) {
 		free(one);
 		free(name);
 		return error_no_memory();
 	}
-	*one = (struct spooled){.name = name, .next = spooled};
+	*one = (struct spooled_file){.name = name, .fd = to, .next = context->spooled};
 	snprintf(one->path, sizeof(one->path), "/proc/self/fd/%d", to);
 	to = -1; /* it stays open */
-	*ret = spooled = one;
+	*ret = context->spooled = one;
 	return NULL;
 }
 
-struct error *spool_path(const char *path, const char **ret)
+struct error *spool_path(struct query_context *context, const char *path, const char **ret)
 {
-	struct spooled *one = spooled;
+	struct spooled_file *one = context->spooled;
 	while (one && strcmp(one->name, path) != 0)
 		one = one->next;
 	if (!one && is_pipe(path)) {
-		struct error *error = spool(path, &one);
+		struct error *error = spool_copy(context, path, &one);
 		if (error)
 			return error;
 	}
 	*ret = one ? one->path : path;
 	return NULL;
+}
+
+void spool_forget(struct query_context *context)
+{
+	for (struct spooled_file *one = context->spooled, *next; one; one = next) {
+		next = one->next;
+		close(one->fd);
+		free(one->name);
+		free(one);
+	}
+	context->spooled = NULL;
 }

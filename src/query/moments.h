@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moments of a recording as users write them. */
-#ifndef CLI_MOMENTS_H
-#define CLI_MOMENTS_H
+#ifndef QUERY_MOMENTS_H
+#define QUERY_MOMENTS_H
 
 #include <stdbool.h>
 
-#include "cli/options.h"
 #include "sources/source.h"
 
 /*
@@ -30,12 +29,9 @@ struct moments {
 };
 void moments_deinit(struct moments *moments);
 
-/* Takes the argument of --from (`from`), or --at or --to. False, after saying so: it is no moment.
- */
-bool moments_take(const struct options *options, struct moments *moments, bool from);
-/* The same of a text that stands for --at. */
-bool moments_take_text(
-	const struct command *command, const char *text, struct moments *moments, bool from);
+/* Sets where the range begins (`from`), or where it ends. ERROR_USAGE: `text` is no moment, or
+ * another one was given before. It must outlive the moments. */
+struct error *moments_set(struct moments *moments, const char *text, bool from) must_check_;
 
 /* NULL: none was given. */
 const struct source_query *moments_query(const struct moments *moments);

@@ -5,14 +5,14 @@
  * recordings of the run, the one with the largest peak; of equal ones the one that began last,
  * since wrappers begin before what they start.
  */
-#ifndef CLI_MAIN_PROGRAM_H
-#define CLI_MAIN_PROGRAM_H
+#ifndef QUERY_MAIN_PROGRAM_H
+#define QUERY_MAIN_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "query/context.h"
 
 struct main_program {
 	char *path;    /* of its recording; the caller frees it */
@@ -32,11 +32,12 @@ struct error *main_program_find(const char *path, struct main_program *ret) must
 #define MAIN_PROGRAM_ALL "'heapwise report .' shows all"
 
 /*
- * That of the newest run whose recordings are in the current folder: says which it is, and by
+ * That of the newest run whose recordings are in the current folder: notes which it is, and by
  * `others` how to see the others; NULL: without its command, which nobody is to see. The caller
  * frees the path.
  */
-struct error *main_program_newest(const char *others, char **ret) must_check_;
+struct error *main_program_newest(
+	struct query_context *context, const char *others, char **ret) must_check_;
 
 /*
  * Whether a recording is, by its name and those beside it, the first of a run: FILE.hpw. Who names

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/main_program.h"
+#include "query/main_program.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,9 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "cli/message.h"
-#include "cli/recordings.h"
 #include "model/model.h"
+#include "query/recordings.h"
 #include "sources/source.h"
 
 #define SUFFIX ".hpw"
@@ -20,11 +19,6 @@ void main_program_deinit(struct main_program *program)
 {
 	free(program->path);
 	free(program->command);
-}
-
-static inline void model_cleanup(struct model **model)
-{
-	model_destroy(*model);
 }
 
 /* The length without ".123" at the end; the same: there is none. */
@@ -132,7 +126,7 @@ static size_t find_stem(const struct search *search)
 	return once < len && exists(search->folder, search->name, once) ? once : len;
 }
 
-struct error *main_program_newest(const char *others, char **ret)
+struct error *main_program_newest(struct query_context *context, const char *others, char **ret)
 {
 	_cleanup_free_ char *newest = NULL;
 	struct error *error = recording_newest(&newest);
@@ -143,15 +137,17 @@ struct error *main_program_newest(const char *others, char **ret)
 	if (error)
 		return error;
 	if (program.count > 1 && others)
-		message("reading %s (%s): of %zu recordings of the newest run here the one with "
+		query_note(context,
+			"reading %s (%s): of %zu recordings of the newest run here the one with "
 			"the largest peak; %s",
 			program.path, program.command, program.count, others);
 	else if (program.count > 1)
-		message("reading %s: of %zu recordings of the newest run here the one with the "
+		query_note(context,
+			"reading %s: of %zu recordings of the newest run here the one with the "
 			"largest peak",
 			program.path, program.count);
 	else
-		message("reading %s, the newest recording here", newest);
+		query_note(context, "reading %s, the newest recording here", newest);
 	*ret = steal_ptr(program.path);
 	return NULL;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/bundles.h"
+#include "query/bundles.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,27 +13,21 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "bundle/unpack.h"
-#include "cli/inputs.h"
-#include "cli/message.h"
-#include "cli/progress.h"
-#include "cli/spool.h"
-#include "cli/state_folder.h"
+#include "query/inputs.h"
+#include "query/spool.h"
+#include "query/state_folder.h"
 
 #define FOLDER_NAME "bundle-XXXXXX"
 #define OPEN_FILES 16
 
-/* One that was unpacked; for as long as the process lives. */
-struct unpacked {
+struct unpacked_bundle {
 	char *name;      /* as the user calls it */
 	char *folder;    /* whose lock `fd` holds: somebody uses it */
 	char *recording; /* path */
 	char *root;
 	int fd;
-	struct unpacked *next;
+	struct unpacked_bundle *next;
 };
-
-static struct unpacked *unpacked;
-static pid_t owner;
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
@@ -48,40 +41,12 @@ static void remove_folder(const char *folder)
 	(void)nftw(folder, remove_one, OPEN_FILES, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Children (pagers, graphviz) end without their parent's folders. */
-static void remove_all(void)
+void query_context_each_folder(
+	const struct query_context *context, void (*each)(void *ctx, const char *folder), void *ctx)
 {
-	for (struct unpacked *one = unpacked; one && owner == getpid(); one = one->next)
+	for (const struct unpacked_bundle *one = context->unpacked; one; one = one->next)
 		if (one->folder)
-			remove_folder(one->folder);
-}
-
-/* Runs in a signal handler, so rm(1) has to do it. */
-static void remove_and_die(int number)
-{
-	for (struct unpacked *one = unpacked; one && owner == getpid(); one = one->next)
-		/* NOLINTNEXTLINE(bugprone-signal-handler): POSIX (2024) has it for handlers */
-		if (one->folder && _Fork() == 0) {
-			execl("/bin/rm", "rm", "-rf", "--", one->folder, NULL);
-			_exit(127);
-		}
-	signal(number, SIG_DFL);
-	raise(number);
-}
-
-/* Who is to be stopped removes what it has unpacked; who ignores that goes on to. */
-static void arrange_removal(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	if (owner)
-		return;
-	owner = getpid();
-	atexit(remove_all);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		struct sigaction now;
-		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-			signal(numbers[i], remove_and_die);
-	}
+			each(ctx, one->folder);
 }
 
 static int lock_folder(const char *folder)
@@ -111,7 +76,7 @@ static void remove_stale(const char *parent)
 		closedir(entries);
 }
 
-static struct error *make_folder_in(const char *parent, struct unpacked *one)
+static struct error *make_folder_in(const char *parent, struct unpacked_bundle *one)
 {
 	if (asprintf(&one->folder, "%s" FOLDER_NAME, parent) < 0) {
 		one->folder = NULL;
@@ -131,7 +96,7 @@ static struct error *make_folder_in(const char *parent, struct unpacked *one)
 }
 
 /* Where a user has no home, or may not write there, where all have temporary files. */
-static struct error *make_folder(struct unpacked *one)
+static struct error *make_folder(struct unpacked_bundle *one)
 {
 	_cleanup_free_ char *state = state_folder("bundles");
 	if (state && access(state, W_OK) == 0) {
@@ -145,7 +110,7 @@ static struct error *make_folder(struct unpacked *one)
 	return make_folder_in(parent, one);
 }
 
-static void forget(struct unpacked *one)
+static void forget(struct unpacked_bundle *one)
 {
 	if (one->folder)
 		remove_folder(one->folder);
@@ -158,7 +123,7 @@ static void forget(struct unpacked *one)
 	free(one);
 }
 
-static struct error *fill(struct unpacked *one)
+static struct error *fill(struct unpacked_bundle *one)
 {
 	_cleanup_free_ char *place = NULL;
 	struct error *error = make_folder(one);
@@ -173,81 +138,90 @@ static struct error *fill(struct unpacked *one)
 	return one->recording && one->root ? NULL : error_no_memory();
 }
 
-static struct error *unpack(const char *path)
+static struct error *unpack(struct query_context *context, const char *path)
 {
-	struct unpacked *one = calloc(1, sizeof(*one));
+	struct unpacked_bundle *one = calloc(1, sizeof(*one));
 	if (!one)
 		return error_no_memory();
 	one->fd = -1;
 	one->name = strdup(path);
-	bool goes_on = progress_goes_on();
-	progress_begin("unpacking %s", path);
-	arrange_removal();
+	struct query_task task;
+	query_task_begin(context, &task, "unpacking %s", path);
+	if (!context->unpacked && context->listener.keeps_folders)
+		context->listener.keeps_folders(context->listener.ctx);
 	/* A signal finds it from the beginning. */
-	one->next = unpacked;
-	unpacked = one;
+	one->next = context->unpacked;
+	context->unpacked = one;
 	struct error *error = one->name ? fill(one) : error_no_memory();
-	progress_end();
-	if (goes_on && !error)
-		progress_begin("reading %s", path);
+	query_task_end(context, &task);
 	if (!error)
 		return NULL;
-	unpacked = one->next;
+	context->unpacked = one->next;
 	forget(one);
 	return error;
 }
 
-static const struct unpacked *find(const char *path)
+static const struct unpacked_bundle *find(const struct query_context *context, const char *path)
 {
-	const struct unpacked *one = unpacked;
+	const struct unpacked_bundle *one = context->unpacked;
 	while (one && strcmp(one->name, path) != 0)
 		one = one->next;
 	return one;
 }
 
-const char *bundle_folder(const char *path)
+const char *bundle_folder(const struct query_context *context, const char *path)
 {
-	const struct unpacked *one = find(path);
+	const struct unpacked_bundle *one = find(context, path);
 	return one ? one->folder : NULL;
 }
 
-const char *bundle_recording(const char *path)
+const char *bundle_recording(const struct query_context *context, const char *path)
 {
-	const struct unpacked *one = find(path);
+	const struct unpacked_bundle *one = find(context, path);
 	return one ? one->recording : path;
 }
 
-struct error *recording_place(const char *path, struct source_place *ret)
+void bundles_forget(struct query_context *context)
+{
+	while (context->unpacked) {
+		struct unpacked_bundle *one = context->unpacked;
+		context->unpacked = one->next;
+		forget(one);
+	}
+}
+
+struct error *recording_place(
+	struct query_context *context, const char *path, struct source_place *ret)
 {
 	const char *file;
-	struct error *error = spool_path(path, &file);
+	struct error *error = spool_path(context, path, &file);
 	if (error)
 		return error;
-	const struct unpacked *one = find(file);
-	inputs_note(file);
+	const struct unpacked_bundle *one = find(context, file);
+	inputs_note(context, file);
 	if (!one && bundle_recognise(file)) {
-		error = unpack(file);
+		error = unpack(context, file);
 		if (error)
 			return error;
-		one = find(file);
+		one = find(context, file);
 	}
 	*ret = (struct source_place){
 		.path = one ? one->recording : file, .name = path, .root = one ? one->root : NULL};
 	return NULL;
 }
 
-struct error *recording_open(
-	const char *path, unsigned flags, const struct source_query *query, struct model **ret)
+struct error *recording_open(struct query_context *context, const char *path, unsigned flags,
+	const struct source_query *query, struct model **ret)
 {
 	struct source_place place;
-	struct error *error = recording_place(path, &place);
+	struct error *error = recording_place(context, path, &place);
 	return error ? error : source_open_place(&place, flags, query, ret);
 }
 
-struct error *recording_events(
-	const char *path, const struct source_query *query, const struct event_sink *sink)
+struct error *recording_events(struct query_context *context, const char *path,
+	const struct source_query *query, const struct event_sink *sink)
 {
 	struct source_place place;
-	struct error *error = recording_place(path, &place);
+	struct error *error = recording_place(context, path, &place);
 	return error ? error : source_events(&place, query, sink);
 }

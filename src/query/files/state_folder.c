@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/state_folder.h"
+#include "query/state_folder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "query/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "query/bundles.h"
+#include "query/inputs.h"
+#include "query/spool.h"
+
+void query_context_init(struct query_context *context, const struct query_listener *listener)
+{
+	*context = (struct query_context){.task = NULL};
+	if (listener)
+		context->listener = *listener;
+}
+
+void query_context_deinit(struct query_context *context)
+{
+	bundles_forget(context);
+	spool_forget(context);
+	inputs_forget(context);
+}
+
+void query_note(struct query_context *context, const char *format, ...)
+{
+	const struct query_listener *listener = &context->listener;
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	if (!listener->note)
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	listener->note(listener->ctx, text ? text : "there is no memory to say what is missing");
+}
+
+static void tell_progress(const struct query_context *context)
+{
+	const struct query_listener *listener = &context->listener;
+	if (listener->progress)
+		listener->progress(listener->ctx, context->task ? context->task->what : NULL);
+}
+
+void query_task_begin(
+	struct query_context *context, struct query_task *task, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	/* A long name is cut off. */
+	(void)vsnprintf(task->what, sizeof(task->what), format, args);
+	va_end(args);
+	task->outer = context->task;
+	context->task = task;
+	tell_progress(context);
+}
+
+void query_task_end(struct query_context *context, struct query_task *task)
+{
+	context->task = task->outer;
+	tell_progress(context);
+}
