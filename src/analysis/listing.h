@@ -31,6 +31,18 @@ struct listing {
 	size_t without_lines;       /* frames that were meant, but whose lines are not known */
 };
 
+/* A part's file as it was found here, or not; strings are the caller's. */
+struct listing_source {
+	const char *found; /* its path; NULL: nowhere */
+	const char *text;  /* with NUL behind `len` bytes; NULL: not found */
+	size_t len;
+	const char *const *tried; /* paths that were looked at, all of them if it was not found */
+	size_t tried_count;
+	const char
+		*refused; /* one of `tried` that is there, but has no name of source code; NULL */
+	bool newer;       /* it was changed after the recording began: lines may have moved */
+};
+
 void listing_init(struct listing *listing);
 void listing_deinit(struct listing *listing);
 

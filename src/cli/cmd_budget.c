@@ -9,8 +9,8 @@
 #include "cli/leak_report.h"
 #include "cli/limits.h"
 #include "cli/message.h"
-#include "cli/operands.h"
 #include "cli/output.h"
+#include "cli/view_options.h"
 #include "query/main_program.h"
 #include "views/budget_view.h"
 
@@ -130,7 +130,9 @@ static bool take(const struct options *options, int id, void *ctx)
 			return take_limit(
 				options, (enum budget_rule)(id - OPT_LIMIT_FIRST), request);
 	}
-	return is_taken(options, leak_options_take(&request->leaks, id, options->argument, &taken));
+	return is_taken(options,
+		       leak_options_take(&request->leaks, id, options->argument, &taken)) &&
+	       (taken || options_untaken(options, id));
 }
 
 /* Fills in what goes without saying; returns 0, or the exit code after saying what is wrong. */
@@ -173,7 +175,8 @@ static int judge(const struct request *request, const struct operand *recording)
 /* The model may be NULL. */
 static int find_names(struct request *request, struct model *model)
 {
-	struct error *error = model ? symbol_options_apply(&request->leaks.symbols, model) : NULL;
+	struct error *error =
+		model ? name_settings_apply(cli_context(), &request->leaks.symbols, model) : NULL;
 	return error ? message_error(error) : 0;
 }
 
@@ -181,10 +184,10 @@ static int open_all(const struct command *command, struct request *request, cons
 	struct operand operands[2])
 {
 	const struct operand_wanted wanted = {.flags = 0};
-	int code = operand_open(command, file, &wanted, &operands[1]);
+	int code = operand_take_open(command, file, &wanted, &operands[1]);
 	if (code || !request->baseline)
 		return code;
-	code = operand_open(command, request->baseline, &wanted, &operands[0]);
+	code = operand_take_open(command, request->baseline, &wanted, &operands[0]);
 	request->view.baseline = operands[0].model;
 	request->view.same_recording = operand_same_file(&operands[0], &operands[1]);
 	request->view.labels[0] = request->baseline;

@@ -7,12 +7,12 @@
 #include "base/json.h"
 #include "bundle/pack.h"
 #include "cli/bundle_anonymous.h"
-#include "cli/bundle_files.h"
 #include "cli/context.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/view_options.h"
+#include "query/bundle_files.h"
 #include "query/bundles.h"
 #include "query/inputs.h"
 
@@ -176,10 +176,10 @@ static struct error *gather_anonymous(const struct request *request, const struc
 {
 	struct source_place place;
 	manifest->anonymous = true;
-	struct error *error = recording_place(cli_context(), request->shown.opened, &place);
+	struct error *error = recording_place(cli_context(), request->shown.query.opened, &place);
 	return error ? error
-		     : bundle_add_anonymous(
-			       manifest, output, &place, request->shown.anonymizer, model, ret_fd);
+		     : bundle_add_anonymous(manifest, output, &place,
+			       request->shown.query.anonymizer, model, ret_fd);
 }
 
 static struct error *gather(
@@ -188,13 +188,13 @@ static struct error *gather(
 	struct symbol_files files;
 	symbol_files_init(&files);
 	progress_begin("looking for files");
-	struct error *error = bundle_add_recording(manifest, model);
+	struct error *error = bundle_add_recording(cli_context(), manifest, model);
 	if (!error)
 		error = symbol_files_build(model, &files);
 	if (!error)
 		error = bundle_add_symbols(manifest, &files);
 	if (!error && request->sources)
-		error = bundle_add_sources(manifest, model, &files, &request->where);
+		error = bundle_add_sources(cli_context(), manifest, model, &files, &request->where);
 	symbol_files_deinit(&files);
 	progress_end();
 	return error;
@@ -224,10 +224,11 @@ static int pack(struct request *request, const struct model *model)
 		.output = request->output ? request->output : made,
 		.json = request->shown.options.json};
 	_cleanup_close_ int fd = -1;
-	struct error *error = !told.output               ? error_no_memory()
-			      : request->shown.anonymize ? gather_anonymous(request, model,
-								   told.output, &manifest, &fd)
-							 : gather(request, model, &manifest);
+	struct error *error =
+		!told.output ? error_no_memory()
+		: request->shown.query.anonymize
+			? gather_anonymous(request, model, told.output, &manifest, &fd)
+			: gather(request, model, &manifest);
 	progress_begin("packing %s", told.output ? told.output : "");
 	if (!error)
 		error = write_bundle(&manifest, told.output, &told.packed);
@@ -245,7 +246,7 @@ static int show(struct request *request)
 	int code = view_request_open(&request->shown, request->path, 0, &model);
 	/* What libdw finds by itself it does not tell. */
 	if (!code)
-		request->shown.symbols.settings->own_split = true;
+		request->shown.query.names.settings->own_split = true;
 	if (!code)
 		code = pack(request, model);
 	model_destroy(model);
@@ -254,7 +255,7 @@ static int show(struct request *request)
 
 static bool check(const struct command *command, const struct request *request)
 {
-	if (request->sources && request->shown.anonymize) {
+	if (request->sources && request->shown.query.anonymize) {
 		options_wrong(
 			command, "--anonymize leaves out all files: --sources can't be given too");
 		return false;

@@ -8,9 +8,9 @@ static const struct option_spec option_specs[] = {
 	HEAP_SPECS{0},
 };
 
-static bool take_core(struct heap_session *session, const char *word)
+static bool take_core(struct heap_look *look, const char *word)
 {
-	session->core = word;
+	look->heap.core = word;
 	return true;
 }
 

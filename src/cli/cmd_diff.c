@@ -9,9 +9,9 @@
 #include "base/util.h"
 #include "cli/limits.h"
 #include "cli/message.h"
-#include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/view_options.h"
+#include "query/operands.h"
 #include "views/diff_view.h"
 #include "views/trend_view.h"
 
@@ -191,7 +191,7 @@ static int compare(struct request *request, const struct operand operands[2])
 		.view = request->shown.options,
 		.labels = {operands[0].text, operands[1].text},
 	};
-	options.view.filter = &request->shown.filter;
+	options.view.filter = &request->shown.query.filter;
 	struct diff_outcome outcome = {.total = {0}};
 	struct error *error =
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
@@ -212,7 +212,7 @@ static int show_trend(struct request *request, const struct operand *operands, s
 		labels[i] = operands[i].text;
 		same &= operand_same_file(&operands[0], &operands[i]);
 	}
-	request->shown.options.filter = &request->shown.filter;
+	request->shown.options.filter = &request->shown.query.filter;
 	struct output output;
 	struct sink sink = view_request_sink(&request->shown, &output);
 	struct error *error =
@@ -281,13 +281,19 @@ static int choose_by(
 {
 	int heaps = 0;
 	for (int i = 0; i < count; i++)
-		heaps += heap_operand_is(words[i]);
+		heaps += heap_operand_is(cli_context(), words[i]);
 	if (!request->by_given && heaps && heaps < count)
 		request->by = HEAP_BY_STACK;
 	if (!request->by_given || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
 		return 0;
 	return options_wrong(command, "--by is for cores and processes; recordings have call "
 				      "stacks alone");
+}
+
+static int name_model(struct query *query, struct model *model)
+{
+	struct error *error = query_names(query, model);
+	return error ? message_error(error) : 0;
 }
 
 static int answer(struct request *request, const struct command *command, char **argv,
@@ -306,13 +312,13 @@ static int answer(struct request *request, const struct command *command, char *
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
 	const struct operand_wanted wanted = {
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
-		.blocks = view_request_blocks(&request->shown),
+		.blocks = query_blocks(&request->shown.query),
 		.by = request->by,
 	};
 	for (int i = 0; i < count && !code; i++) {
-		code = operand_open(command, words[i], &wanted, &operands[i]);
+		code = operand_take_open(command, words[i], &wanted, &operands[i]);
 		if (!code)
-			code = view_request_names(&request->shown, operands[i].model);
+			code = name_model(&request->shown.query, operands[i].model);
 	}
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)

@@ -78,18 +78,20 @@ static bool check_moments(const struct command *command, struct request *request
 				name);
 		return !request->timeline.any;
 	}
-	if (filter_is_given(&shown->filter)) {
+	if (filter_is_given(&shown->query.filter)) {
 		options_wrong(command,
 			"%s is of whole snapshots: it takes --min-size and other choices of "
 			"blocks, but not of stacks or kinds",
 			name);
 		return false;
 	}
-	shown->moments_wanted =
+	shown->query.series.rows =
 		shown->merge ? 0 : view_needs_moments(view_find("timeline"), &shown->options);
-	shown->moments_every = view_moments_every(view_find("timeline"), &shown->options);
-	shown->moments_by_bytes = shown->options.timeline.unit == TIMELINE_BYTES;
-	shown->moments_if_known = true;
+	shown->query.series.sites_every =
+		view_moments_every(view_find("timeline"), &shown->options);
+	shown->query.series.axis =
+		shown->options.timeline.unit == TIMELINE_BYTES ? SOURCE_BY_BYTES : SOURCE_BY_TIME;
+	shown->query.series_if_known = true;
 	return true;
 }
 
@@ -97,8 +99,8 @@ static bool check_moments(const struct command *command, struct request *request
 static bool check_leaks(const struct command *command, struct request *request)
 {
 	const struct view_request *shown = &request->shown;
-	if (!request->format->leaks ||
-		(!filter_is_given(&shown->filter) && !shown->merge && !view_request_blocks(shown)))
+	if (!request->format->leaks || (!filter_is_given(&shown->query.filter) && !shown->merge &&
+					       !query_blocks(&shown->query)))
 		return true;
 	options_wrong(command,
 		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
@@ -111,9 +113,9 @@ static bool check_leaks(const struct command *command, struct request *request)
 static bool check_events(const struct command *command, const struct request *request)
 {
 	const struct view_request *shown = &request->shown;
-	const struct source_query *query = moments_query(&shown->moments);
+	const struct source_query *query = moments_query(&shown->query.moments);
 	const char *wrong = shown->merge ? "--merge"
-			    : filter_is_given(&shown->filter) || view_request_blocks(shown)
+			    : filter_is_given(&shown->query.filter) || query_blocks(&shown->query)
 				    ? "a choice of stacks or blocks"
 			    : query && query->from.kind != SOURCE_START ? "--from"
 									: NULL;
@@ -125,8 +127,9 @@ static bool check_events(const struct command *command, const struct request *re
 	return false;
 }
 
-static bool check(const struct command *command, struct request *request)
+static bool check(const struct command *command, void *ctx)
 {
+	struct request *request = ctx;
 	if (!request->format) {
 		options_wrong(command, "--format says what to write");
 		return false;
@@ -140,19 +143,11 @@ static bool check(const struct command *command, struct request *request)
 			request->format->name);
 		return false;
 	}
-	return view_request_metric(command, &request->shown, METRIC_PEAK_BYTES);
+	return true;
 }
 
-/* False: leave with *ret_code, all is said. */
-static bool parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
-{
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
-		return false;
-	return stack_view_operand(&options, "an export", &ret->shown, &ret->path) &&
-	       check(command, ret);
-}
+static const struct stack_view_line command_line = {
+	.what = "an export", .take = take, .check = check};
 
 static void say_lost(const struct text *lost)
 {
@@ -164,7 +159,7 @@ static void say_lost(const struct text *lost)
 }
 
 /* What is below 0 in a difference would be left out, and what is above 0 taken for all. */
-static int check_difference(const struct stack_view *view, const struct export_format *format)
+static int check_difference(const struct stacks *view, const struct export_format *format)
 {
 	if (format->differences || !model_subtracted(view->model))
 		return 0;
@@ -178,7 +173,7 @@ static int check_difference(const struct stack_view *view, const struct export_f
 }
 
 /* What of the options depends on the file. */
-static int check_unit(const struct stack_view *view, struct request *request)
+static int check_unit(const struct stacks *view, struct request *request)
 {
 	struct timeline_options *timeline = &request->shown.options.timeline;
 	const char *path = model_recording(view->model)->path;
@@ -199,7 +194,7 @@ static int check_unit(const struct stack_view *view, struct request *request)
 	return ERROR_INPUT;
 }
 
-static int check_file(const struct stack_view *view, void *ctx)
+static int check_file(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	int code = check_difference(view, request->format);
@@ -218,12 +213,12 @@ static struct error *tell_events(void *context, const struct event_sink *sink)
 	return recording_events(cli_context(), file->path, file->query, sink);
 }
 
-static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_export(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	struct told_file file = {
-		.path = request->shown.opened,
-		.query = moments_query(&request->shown.moments),
+		.path = request->shown.query.opened,
+		.query = moments_query(&request->shown.query.moments),
 	};
 	const struct event_stream events = {.context = &file, .each = tell_events};
 	const struct exported from = {.profile = &view->profile,
@@ -240,7 +235,9 @@ static int run(const struct command *command, int argc, char **argv)
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
 	text_init(&request.lost);
-	if (parse(command, argc, argv, &request, &code)) {
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code)) {
 		const struct stack_view_form form = {
 			.choose = check_file,
 			.write = write_export,

@@ -92,17 +92,7 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-/* False: leave with *ret_code, all is said. */
-static bool parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
-{
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
-		return false;
-	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
-		return false;
-	return stack_view_operand(&options, "a flame graph", &ret->shown, &ret->path);
-}
+static const struct stack_view_line command_line = {.what = "a flame graph", .take = take};
 
 static struct error *write_form(struct request *request, const struct profile *profile,
 	const struct calltree *tree, const struct sink *sink)
@@ -127,7 +117,7 @@ static struct error *write_form(struct request *request, const struct profile *p
 	return flame_write_text(profile, tree, flame, sink);
 }
 
-static struct error *write_flame(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_flame(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	request->flame.metric = request->shown.options.sort;
@@ -163,7 +153,9 @@ static int run(const struct command *command, int argc, char **argv)
 		.flame = {.threshold = SVG_THRESHOLD},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
 		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;

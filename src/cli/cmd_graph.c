@@ -74,22 +74,19 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-/* False: leave with *ret_code, all is said. */
-static bool parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+/* Says what is wrong with options that are right one by one. */
+static bool check(const struct command *command, void *ctx)
 {
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
-		return false;
-	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
-		return false;
-	ret->graph.json = ret->shown.options.json;
-	if (ret->graph.json && ret->output) {
-		options_wrong(command, "--json goes to stdout; -o is of pictures");
-		return false;
-	}
-	return stack_view_operand(&options, "a graph", &ret->shown, &ret->path);
+	struct request *request = ctx;
+	request->graph.json = request->shown.options.json;
+	if (!request->graph.json || !request->output)
+		return true;
+	options_wrong(command, "--json goes to stdout; -o is of pictures");
+	return false;
 }
+
+static const struct stack_view_line command_line = {
+	.what = "a graph", .take = take, .check = check};
 
 static bool keep(void *ctx, const char *data, size_t len)
 {
@@ -97,7 +94,7 @@ static bool keep(void *ctx, const char *data, size_t len)
 	return true;
 }
 
-static struct error *draw(const struct request *request, const struct stack_view *view,
+static struct error *draw(const struct request *request, const struct stacks *view,
 	const struct callgraph *graph, struct spots *spots)
 {
 	_cleanup_(text_deinit) struct text dot;
@@ -115,7 +112,7 @@ static bool is_drawn(const struct request *request)
 	return request->output && strcmp(request->format, "dot") != 0;
 }
 
-static struct error *write_graph(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_graph(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	request->graph.metric = request->shown.options.sort;
@@ -150,7 +147,9 @@ static int run(const struct command *command, int argc, char **argv)
 			CALLGRAPH_NODE_COUNT},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
 		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;

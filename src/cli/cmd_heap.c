@@ -2,6 +2,7 @@
 /* heapwise heap: the heap of a process that runs. */
 #include <limits.h>
 
+#include "base/number.h"
 #include "cli/heap_command.h"
 #include "cli/heap_verbs.h"
 
@@ -9,11 +10,11 @@ static const struct option_spec option_specs[] = {
 	HEAP_SPECS{0},
 };
 
-static bool take_process(struct heap_session *session, const char *word)
+static bool take_process(struct heap_look *look, const char *word)
 {
 	uint64_t number;
-	if (options_whole(word, &number) && number <= INT_MAX) {
-		session->pid = (pid_t)number;
+	if (number_whole(word, &number) && number <= INT_MAX) {
+		look->heap.pid = (pid_t)number;
 		return true;
 	}
 	options_wrong(&command_heap, "'%s' is no process: it wants its number", word);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "capture/ask.h"
 #include "cli/context.h"
 #include "cli/leak_report.h"
@@ -62,7 +63,7 @@ static struct error *check(struct request *request)
 static bool is_process(const char *word, pid_t *ret)
 {
 	uint64_t number;
-	if (!options_whole(word, &number) || number > INT_MAX || access(word, F_OK) == 0)
+	if (!number_whole(word, &number) || number > INT_MAX || access(word, F_OK) == 0)
 		return false;
 	*ret = (pid_t)number;
 	return true;

@@ -6,11 +6,13 @@
 
 #include "analysis/names.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "cli/context.h"
 #include "cli/message.h"
-#include "cli/source_files.h"
 #include "cli/stack_view.h"
 #include "query/bundles.h"
+#include "query/source_files.h"
+#include "views/listing.h"
 
 enum {
 	OPT_SOURCE_PATH = 256,
@@ -67,7 +69,7 @@ static size_t split_line(const char *sought, uint32_t *ret_line)
 	const char *colon = strrchr(sought, ':');
 	uint64_t line;
 	*ret_line = 0;
-	if (!colon || colon == sought || !options_whole(colon + 1, &line) || line > UINT32_MAX)
+	if (!colon || colon == sought || !number_whole(colon + 1, &line) || line > UINT32_MAX)
 		return strlen(sought);
 	*ret_line = (uint32_t)line;
 	return (size_t)(colon - sought);
@@ -82,14 +84,14 @@ static void drop_choice(struct request *request)
 }
 
 /* *ret_found: whether files of that name are in the stacks. */
-static int choose_files(const struct stack_view *view, struct request *request, bool *ret_found)
+static int choose_files(const struct stacks *view, struct request *request, bool *ret_found)
 {
 	uint32_t line;
 	_cleanup_free_ char *name =
 		strndup(request->list.sought, split_line(request->list.sought, &line));
 	struct error *error = name ? spots_create(GRAIN_FILES, &request->spots) : error_no_memory();
 	if (!error)
-		error = stack_view_meet(view, request->spots);
+		error = stacks_meet(view, request->spots);
 	if (!error) {
 		request->is_chosen = calloc(spots_count(request->spots) + 1, sizeof(bool));
 		error = request->is_chosen ? NULL : error_no_memory();
@@ -103,7 +105,7 @@ static int choose_files(const struct stack_view *view, struct request *request, 
 	return line && !*ret_found ? stack_view_unknown(request->spots, name) : 0;
 }
 
-static int choose_spots(const struct stack_view *view, struct request *request)
+static int choose_spots(const struct stacks *view, struct request *request)
 {
 	bool found;
 	int code = choose_files(view, request, &found);
@@ -116,7 +118,7 @@ static int choose_spots(const struct stack_view *view, struct request *request)
 	return stack_view_find(view, request->spots, request->list.sought, &request->is_chosen);
 }
 
-static int choose(const struct stack_view *view, void *ctx)
+static int choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	int code = choose_spots(view, request);
@@ -134,7 +136,7 @@ static int choose(const struct stack_view *view, void *ctx)
 	return STACK_VIEW_NOTHING;
 }
 
-static struct error *write_list(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_list(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	const struct target *target = model_target(view->model);

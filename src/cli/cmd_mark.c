@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "capture/ask.h"
 #include "cli/message.h"
@@ -39,7 +40,7 @@ static int run(const struct command *command, int argc, char **argv)
 	uint64_t pid;
 	if (argc - options.operand != 2)
 		return options_wrong(command, "it needs a process and a name for the mark");
-	if (!options_whole(words[0], &pid) || pid > INT_MAX)
+	if (!number_whole(words[0], &pid) || pid > INT_MAX)
 		return options_wrong(command, "'%s' is no process number", words[0]);
 	const char *problem = ask_mark_problem(words[1]);
 	if (problem)

@@ -73,7 +73,7 @@ static bool parse(
 
 /* Whether a stack through a chosen spot has what is to be shown. */
 static struct error *find_figure(
-	const struct stack_view *view, const struct request *request, bool *ret)
+	const struct stacks *view, const struct request *request, bool *ret)
 {
 	const struct rows *rows = profile_rows(&view->profile);
 	enum metric metric = request->shown.options.sort;
@@ -92,12 +92,12 @@ static struct error *find_figure(
 }
 
 /* Chooses the spots whose name fits. */
-static int choose(const struct stack_view *view, void *ctx)
+static int choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
 	if (!error)
-		error = stack_view_meet(view, request->spots);
+		error = stacks_meet(view, request->spots);
 	if (error)
 		return message_error(error);
 	size_t count = spots_count(request->spots);
@@ -129,7 +129,7 @@ static int choose(const struct stack_view *view, void *ctx)
 	return STACK_VIEW_NOTHING;
 }
 
-static struct error *write_peek(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_peek(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	const struct view_options *options = &request->shown.options;

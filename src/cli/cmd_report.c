@@ -6,11 +6,11 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
-#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/report_tree.h"
 #include "cli/view_options.h"
 #include "model/model.h"
+#include "query/operands.h"
 #include "sources/source.h"
 #include "views/views.h"
 
@@ -88,15 +88,15 @@ static int wrong_metric(const struct command *command, const struct view *view, 
 static int check_base(const struct command *command, const struct request *request)
 {
 	const char *reason = view_no_base(request->view);
-	if (!request->shown.base && request->normalize)
+	if (!request->shown.query.base && request->normalize)
 		return options_wrong(
 			command, "--normalize scales what --base names; there is no --base");
 	if (request->normalize && view_needs_moments(request->view, &request->shown.options))
 		return options_wrong(command,
 			"--normalize scales totals, and this view shows how each recording went");
-	if (request->shown.base && reason)
+	if (request->shown.query.base && reason)
 		return options_wrong(command, "this view takes no --base: %s", reason);
-	if (request->shown.base && is_tree(request))
+	if (request->shown.query.base && is_tree(request))
 		return options_wrong(command,
 			"several recordings make one table, which takes no --base; their sum does: "
 			"--merge");
@@ -107,7 +107,7 @@ static int check_base(const struct command *command, const struct request *reque
 static int check(const struct command *command, struct request *request, const char *view)
 {
 	struct view_request *shown = &request->shown;
-	bool filtered = filter_is_given(&shown->filter);
+	bool filtered = filter_is_given(&shown->query.filter);
 	request->view = view_find(view ? view : filtered ? "sites" : "summary");
 	if (!request->view)
 		return wrong_view(command, view);
@@ -128,7 +128,8 @@ static int check(const struct command *command, struct request *request, const c
 		return options_wrong(command,
 			"--cum is for the views functions, lines, addresses, files and modules");
 	bool summary = !view || strcmp(view, "summary") == 0;
-	if (is_tree(request) && (!summary || sort || filtered || moments_query(&shown->moments)))
+	if (is_tree(request) &&
+		(!summary || sort || filtered || moments_query(&shown->query.moments)))
 		return options_wrong(command,
 			"several recordings make one table; a view is of one of them, or of their "
 			"sum: --merge");
@@ -197,13 +198,13 @@ static int compare(struct request *request, unsigned flags, const struct model *
 	struct view_base base = {.model = model_subtracted(model),
 		.label = "what it subtracts",
 		.same_recording = true};
-	int code = shown->base ? view_request_open_base(shown, flags, &older) : 0;
+	int code = shown->query.base ? view_request_open_base(shown, flags, &older) : 0;
 	if (code)
 		return code;
-	if (shown->base)
+	if (shown->query.base)
 		base = (struct view_base){
 			.model = older.model,
-			.label = shown->base,
+			.label = shown->query.base,
 			.same_recording = operand_is_of(&older, model),
 			.normalize = request->normalize,
 		};
@@ -219,8 +220,8 @@ static int compare(struct request *request, unsigned flags, const struct model *
 static bool looks_at_lives(const struct request *request)
 {
 	const struct view_request *shown = &request->shown;
-	return request->view == view_find("summary") && !shown->merge && !shown->base &&
-	       !moments_query(&shown->moments) && !view_request_blocks(shown);
+	return request->view == view_find("summary") && !shown->merge && !shown->query.base &&
+	       !moments_query(&shown->query.moments) && !query_blocks(&shown->query);
 }
 
 static int show(const struct command *command, struct request *request)
@@ -229,15 +230,17 @@ static int show(const struct command *command, struct request *request)
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
-	request->shown.moments_wanted = view_needs_moments(request->view, &request->shown.options);
-	request->shown.moments_every = view_moments_every(request->view, &request->shown.options);
+	request->shown.query.series.rows =
+		view_needs_moments(request->view, &request->shown.options);
+	request->shown.query.series.sites_every =
+		view_moments_every(request->view, &request->shown.options);
 	if (view_needs_lives(request->view))
 		flags |= SOURCE_WITH_LIVES;
-	if ((request->shown.moments_wanted || view_needs_lives(request->view)) &&
+	if ((request->shown.query.series.rows || view_needs_lives(request->view)) &&
 		request->shown.merge)
 		return options_wrong(
 			command, "this view is of one recording: sums of several have no time");
-	if (view_needs_lives(request->view) && view_request_blocks(&request->shown))
+	if (view_needs_lives(request->view) && query_blocks(&request->shown.query))
 		return options_wrong(command,
 			"this view is of all blocks: --min-size, --thread, --min-lifetime… are for "
 			"others");
@@ -246,15 +249,15 @@ static int show(const struct command *command, struct request *request)
 		return ERROR_USAGE;
 	if (looks_at_lives(request)) {
 		flags |= SOURCE_WITH_LIVES | SOURCE_IF_FEW;
-		request->shown.moments_wanted = GROWTH_MOMENTS;
-		request->shown.moments_if_known = true;
+		request->shown.query.series.rows = GROWTH_MOMENTS;
+		request->shown.query.series_if_known = true;
 	}
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
 	if (is_refused(request, model))
 		return ERROR_INPUT;
-	return request->shown.base || model_subtracted(model)
+	return request->shown.query.base || model_subtracted(model)
 		       ? compare(request, flags, model)
 		       : view_request_show(&request->shown, request->view, model);
 }
@@ -267,7 +270,7 @@ static int run(const struct command *command, int argc, char **argv)
 		const struct report_tree_options tree = {
 			.json = request.shown.options.json,
 			.paged = !request.shown.no_pager,
-			.anonymize = request.shown.anonymize,
+			.anonymize = request.shown.query.anonymize,
 		};
 		code = is_tree(&request) ? report_tree(request.paths, request.path_count, &tree)
 					 : show(command, &request);

@@ -65,17 +65,18 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-/* False: leave with *ret_code, all is said. */
-static bool parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+static bool check(const struct command *command, void *ctx)
 {
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
-		return false;
-	struct timeline_options *timeline = &ret->shown.options.timeline;
-	ret->shown.moments_by_bytes = timeline->unit == TIMELINE_BYTES;
-	return stack_view_operand(&options, "a timeline", &ret->shown, &ret->path);
+	struct request *request = ctx;
+	(void)command;
+	request->shown.query.series.axis = request->shown.options.timeline.unit == TIMELINE_BYTES
+						   ? SOURCE_BY_BYTES
+						   : SOURCE_BY_TIME;
+	return true;
 }
+
+static const struct stack_view_line command_line = {
+	.what = "a timeline", .take = take, .check = check, .no_metric = true};
 
 /* Leaves out, of the recording that is opened next, the sites that --ignore-fn means; all of it is
  * read for that. `ret`: which they are, as long as blocks are chosen so. */
@@ -83,7 +84,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct source_blocks *blocks = &request->shown.blocks;
+	struct source_blocks *blocks = &request->shown.query.blocks;
 	const struct view_options *options = &request->shown.options;
 	size_t found = 0;
 	blocks->left_out = NULL;
@@ -91,7 +92,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 		return NULL;
 	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
 	if (!error)
-		error = symbol_options_apply(&request->shown.symbols, model);
+		error = name_settings_apply(cli_context(), &request->shown.query.names, model);
 	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (!error)
@@ -125,7 +126,7 @@ static int open_newer(struct request *request, struct model **ret)
 	if (error)
 		return message_error(error);
 	int code = view_request_open(&request->shown, request->path, 0, ret);
-	request->shown.blocks.left_out = NULL;
+	request->shown.query.blocks.left_out = NULL;
 	return !code && !timeline_has_unit(&request->shown.options.timeline, &request->given,
 				request->path, *ret)
 		       ? ERROR_INPUT
@@ -135,7 +136,7 @@ static int open_newer(struct request *request, struct model **ret)
 static int open_older(struct request *request, struct operand *ret)
 {
 	_cleanup_free_ bool *left_out = NULL;
-	const char *base = request->shown.base, *moment = base ? moment_behind(base) : NULL;
+	const char *base = request->shown.query.base, *moment = base ? moment_behind(base) : NULL;
 	if (!base)
 		return 0;
 	_cleanup_free_ char *path =
@@ -144,7 +145,7 @@ static int open_older(struct request *request, struct operand *ret)
 	if (error)
 		return message_error(error);
 	int code = view_request_open_base(&request->shown, 0, ret);
-	request->shown.blocks.left_out = NULL;
+	request->shown.query.blocks.left_out = NULL;
 	return !code && !timeline_has_unit(
 				&request->shown.options.timeline, &request->given, path, ret->model)
 		       ? ERROR_INPUT
@@ -160,8 +161,8 @@ static int show(struct request *request)
 	int code = find_file(request);
 	if (code)
 		return code;
-	shown->moments_wanted = view_needs_moments(view, &shown->options);
-	shown->moments_every = view_moments_every(view, &shown->options);
+	shown->query.series.rows = view_needs_moments(view, &shown->options);
+	shown->query.series.sites_every = view_moments_every(view, &shown->options);
 	code = open_newer(request, &model);
 	if (!code)
 		code = open_older(request, &older);
@@ -169,7 +170,7 @@ static int show(struct request *request)
 		return code;
 	if (request->given.stacks)
 		shown->options.timeline.stacks = strcmp(request->given.stacks, "yes") == 0;
-	const struct view_base base = {.model = older.model, .label = shown->base};
+	const struct view_base base = {.model = older.model, .label = shown->query.base};
 	shown->options.base = older.model ? &base : NULL;
 	code = view_request_show(shown, view, model);
 	shown->options.base = NULL;
@@ -180,7 +181,9 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
 		code = show(&request);
 	timeline_given_deinit(&request.given);
 	name_vec_deinit(&request.ignore_fns);

@@ -81,11 +81,10 @@ static bool take(const struct options *options, int id, void *ctx)
 }
 
 /* Says what is wrong with options that are right one by one. */
-static bool check(const struct command *command, struct request *request)
+static bool check(const struct command *command, void *ctx)
 {
+	struct request *request = ctx;
 	struct calltree_options *tree = &request->tree;
-	if (!view_request_metric(command, &request->shown, METRIC_PEAK_BYTES))
-		return false;
 	tree->json = request->shown.options.json;
 	if (tree->threshold < 0)
 		tree->threshold = tree->json ? 0 : TEXT_THRESHOLD;
@@ -97,18 +96,9 @@ static bool check(const struct command *command, struct request *request)
 	return true;
 }
 
-/* False: leave with *ret_code, all is said. */
-static bool parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
-{
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
-		return false;
-	return stack_view_operand(&options, "a tree", &ret->shown, &ret->path) &&
-	       check(command, ret);
-}
+static const struct stack_view_line command_line = {.what = "a tree", .take = take, .check = check};
 
-static int choose(const struct stack_view *view, void *ctx)
+static int choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
@@ -120,7 +110,7 @@ static int choose(const struct stack_view *view, void *ctx)
 				    : 0;
 }
 
-static struct error *write_tree(const struct stack_view *view, void *ctx, const struct sink *sink)
+static struct error *write_tree(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	struct calltree tree;
@@ -156,7 +146,9 @@ static int run(const struct command *command, int argc, char **argv)
 		.tree = {.threshold = THRESHOLD_UNSET, .depth = VIEW_NO_LIMIT},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
 		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;

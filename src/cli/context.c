@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "cli/heap_collector.h"
+#include "cli/heap_interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/symbol_options.h"
 #include "query/bundles.h"
 
 static void show_note(void *ctx, const char *text)
@@ -27,15 +30,30 @@ static void show_task(void *ctx, const char *what)
 
 static void remove_at_end(void *ctx);
 
-static struct query_context context = {
-	.listener = {.note = show_note, .progress = show_task, .keeps_folders = remove_at_end},
-};
+static void watch_signals(void *ctx, bool holds)
+{
+	(void)ctx;
+	if (holds)
+		heap_interrupt_begin();
+	else
+		heap_interrupt_end();
+}
+
+static struct query_context context;
 
 /* Who keeps folders: children (pagers, graphviz) end without removing what is their parent's. */
 static pid_t owner;
 
 struct query_context *cli_context(void)
 {
+	if (!context.listener.note)
+		query_context_init(&context, &(struct query_listener){.note = show_note,
+						     .progress = show_task,
+						     .keeps_folders = remove_at_end,
+						     .holds_process = watch_signals,
+						     .stop = &heap_interrupted,
+						     .fetch = symbol_fetch_listener,
+						     .collector = &heap_collector});
 	return &context;
 }
 

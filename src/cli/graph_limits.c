@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/graph_limits.h"
 
+#include "base/number.h"
 #include "cli/stack_view.h"
 
 static bool take_fraction(const struct options *options, const char *name, double *ret)
@@ -16,7 +17,7 @@ static bool take_count(const struct options *options, size_t *ret)
 {
 	uint64_t number = 0;
 	bool none = options->argument[0] == '0' && !options->argument[1];
-	if (!none && !options_whole(options->argument, &number)) {
+	if (!none && !number_whole(options->argument, &number)) {
 		options_wrong(options->command,
 			"--nodecount wants a whole number, 0: all; not '%s'", options->argument);
 		return false;

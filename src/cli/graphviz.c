@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/graphviz.h"
-#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
+#include "cli/context.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/progress.h"

@@ -94,56 +94,56 @@ static int next_option(struct options *options, const struct hiding *h)
 }
 
 /* False: all is said. */
-static bool take(const struct options *options, int id, struct heap_session *session,
-	enum colour_when *colour)
+static bool take(
+	const struct options *options, int id, struct heap_look *look, enum colour_when *colour)
 {
 	uint64_t number;
 	bool taken;
 	struct error *error = NULL;
-	if (!heap_wishes_take(&session->wishes, options, id, &taken))
+	if (!heap_wishes_take(&look->wishes, options, id, &taken))
 		return false;
 	if (taken)
 		return true;
 	switch (id) {
 	case HEAP_OPT_EXE:
-		session->exe = options->argument;
+		look->heap.exe = options->argument;
 		return true;
 	case HEAP_OPT_AS:
-		session->as = options->argument;
+		look->as = options->argument;
 		return true;
 	case HEAP_OPT_NO_INFERENCE:
-		session->no_inference = true;
+		look->heap.no_inference = true;
 		return true;
 	case HEAP_OPT_JSON:
-		session->json = true;
-		session->json_before = options->argument != NULL;
+		look->json = true;
+		look->json_before = options->argument != NULL;
 		if (!options->argument || !strcmp(options->argument, "1"))
 			return true;
 		options_wrong(options->command, "invalid version of JSON '%s': expected 1",
 			options->argument);
 		return false;
 	case HEAP_OPT_CSV:
-		session->csv = true;
+		look->csv = true;
 		return true;
 	case HEAP_OPT_RECORDING:
-		session->no_recording = !strcmp(options->argument, "none");
-		session->recording_path = session->no_recording ? NULL : options->argument;
+		look->heap.no_recording = !strcmp(options->argument, "none");
+		look->heap.recording_path = look->heap.no_recording ? NULL : options->argument;
 		return true;
 	case HEAP_OPT_LIMIT:
 		if (!options_number(options, options->argument, "limit", &number))
 			return false;
-		session->limit = number;
+		look->limit = number;
 		return true;
 	case HEAP_OPT_POINTERS:
-		return take_pointers(options, &session->pointers);
+		return take_pointers(options, &look->heap.pointers);
 	case HEAP_OPT_HEURISTICS:
-		error = heuristics_parse(options->argument, &session->heuristics);
+		error = heuristics_parse(options->argument, &look->heap.heuristics);
 		if (error)
 			options_wrong(options->command, "%s", error->message);
 		error_destroy(error);
 		return !error;
 	case VIEW_OPT_NO_PAGER:
-		session->no_pager = true;
+		look->no_pager = true;
 		return true;
 	case VIEW_OPT_COLOUR:
 		if (colour_when_parse(options->argument, colour))
@@ -152,11 +152,11 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 			options->argument);
 		return false;
 	default:
-		error = symbol_options_take(&session->symbols, id, options->argument, &taken);
+		error = symbol_options_take(&look->heap.symbols, id, options->argument, &taken);
 		if (error)
 			options_wrong(options->command, "%s", error->message);
 		error_destroy(error);
-		return !error;
+		return !error && (taken || options_untaken(options, id));
 	}
 }
 
@@ -168,9 +168,9 @@ static bool is_of_reading(int id)
 	       id != VIEW_OPT_NO_PAGER && id != VIEW_OPT_COLOUR;
 }
 
-int heap_command_line(struct heap_session *session, char **words, size_t count)
+int heap_command_line(struct heap_look *look, char **words, size_t count)
 {
-	const struct command *command = session->core ? &command_core : &command_heap;
+	const struct command *command = look->heap.core ? &command_core : &command_heap;
 	_cleanup_free_ char **argv = calloc(count + 2, sizeof(*argv));
 	char name[] = "heapwise";
 	if (!argv)
@@ -181,7 +181,7 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 	if (!hiding_init(&hiding, (int)count + 1, argv))
 		return message_error(error_no_memory());
 	struct options options = {.command = command, .argc = (int)count + 1, .argv = hiding.words};
-	enum colour_when colour = session->colour_when;
+	enum colour_when colour = look->colour_when;
 	int id;
 	while ((id = next_option(&options, &hiding)) > 0) {
 		if (is_of_reading(id)) {
@@ -190,15 +190,14 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 				command->name, command->synopsis);
 			return ERROR_USAGE;
 		}
-		if (!take(&options, id, session, &colour))
+		if (!take(&options, id, look, &colour))
 			return ERROR_USAGE;
 	}
 	if (id < 0)
 		return options.exit_code;
-	session->colour = !session->json && terminal_has_colour(colour);
+	look->colour = !look->json && terminal_has_colour(colour);
 	hiding_show_all(&hiding, options.argc);
-	return heap_verbs_run(
-		session, options.argc - options.operand, hiding.words + options.operand);
+	return heap_verbs_run(look, options.argc - options.operand, hiding.words + options.operand);
 }
 
 /* The verb that help is asked of: "--help VERB", "VERB --help", or "help VERB" alone; NULL: none.
@@ -215,7 +214,7 @@ static const struct heap_verb *help_of(int argc, char **argv)
 }
 
 int heap_command_run(const struct command *command, int argc, char **argv,
-	bool (*take_operand)(struct heap_session *session, const char *word))
+	bool (*take_operand)(struct heap_look *look, const char *word))
 {
 	const struct heap_verb *helped = help_of(argc, argv);
 	if (helped) {
@@ -227,32 +226,32 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 	_cleanup_(hiding_deinit) struct hiding hiding;
 	if (!hiding_init(&hiding, argc, argv))
 		return message_error(error_no_memory());
-	_cleanup_(heap_session_close) struct heap_session session;
-	heap_session_init(&session);
+	_cleanup_(heap_look_close) struct heap_look look;
+	heap_look_init(&look);
 	argv = hiding.words;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	enum colour_when colour = COLOUR_AUTO;
 	int id;
 	while ((id = next_option(&options, &hiding)) > 0)
-		if (!take(&options, id, &session, &colour))
+		if (!take(&options, id, &look, &colour))
 			return ERROR_USAGE;
 	if (id < 0)
 		return options.exit_code;
 	hiding_show_all(&hiding, argc);
 	if (options.operand >= argc)
 		return options_wrong(command, "it wants %s", command->synopsis);
-	if (!take_operand(&session, argv[options.operand]))
+	if (!take_operand(&look, argv[options.operand]))
 		return ERROR_USAGE;
-	session.colour_when = colour;
-	session.colour = !session.json && terminal_has_colour(colour);
-	struct error *error = heap_session_open(&session);
+	look.colour_when = colour;
+	look.colour = !look.json && terminal_has_colour(colour);
+	struct error *error = heap_session_open(&look.heap);
 	if (error)
 		return message_error(error);
 	int words = argc - options.operand - 1;
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	bool asks = words == 1 && !strcmp(argv[options.operand + 1], "prompt");
-	if (asks || (!words && on_terminal && !session.json))
-		return heap_prompt_run(&session);
-	session.is_one_question = true;
-	return heap_verbs_run(&session, words, argv + options.operand + 1);
+	if (asks || (!words && on_terminal && !look.json))
+		return heap_prompt_run(&look);
+	look.heap.is_one_question = true;
+	return heap_verbs_run(&look, words, argv + options.operand + 1);
 }

@@ -3,7 +3,7 @@
 #ifndef CLI_HEAP_COMMAND_H
 #define CLI_HEAP_COMMAND_H
 
-#include "cli/heap_session.h"
+#include "cli/heap_look.h"
 #include "cli/options.h"
 #include "cli/view_options.h"
 
@@ -41,10 +41,10 @@ enum heap_option {
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */
 int heap_command_run(const struct command *command, int argc, char **argv,
-	bool (*take_operand)(struct heap_session *session, const char *word));
+	bool (*take_operand)(struct heap_look *look, const char *word));
 
 /* A line of the prompt: a verb, and options of those that say how it is shown. They stay in the
  * session, which is that of the one answer. Returns the exit code. */
-int heap_command_line(struct heap_session *session, char **words, size_t count);
+int heap_command_line(struct heap_look *look, char **words, size_t count);
 
 #endif

@@ -20,10 +20,10 @@ static bool take_value(const char *word, uint64_t *ret, bool *ret_fits)
 }
 
 /* False, after saying so. */
-static bool take_number(struct heap_session *session, const char *word, bool fits, uint64_t *value,
+static bool take_number(struct heap_look *look, const char *word, bool fits, uint64_t *value,
 	struct heap_find *find)
 {
-	unsigned width = session->wishes.width ? session->wishes.width : 8;
+	unsigned width = look->wishes.width ? look->wishes.width : 8;
 	uint64_t beyond = width == 8 ? 0 : *value >> (8 * width);
 	bool is_negative = *word == '-' && beyond == UINT64_MAX >> (8 * width);
 	if (!fits || (beyond && !is_negative)) {
@@ -36,11 +36,11 @@ static bool take_number(struct heap_session *session, const char *word, bool fit
 	}
 	find->bytes = value; /* of machines that begin with the lowest byte, as all that are read */
 	find->len = width;
-	find->step = heap_wishes_has(&session->wishes, HEAP_WISH_ANYWHERE) ? 1 : width;
+	find->step = heap_wishes_has(&look->wishes, HEAP_WISH_ANYWHERE) ? 1 : width;
 	return true;
 }
 
-int heap_verb_find_bytes(struct heap_session *session, int count, char **words)
+int heap_verb_find_bytes(struct heap_look *look, int count, char **words)
 {
 	_cleanup_(text_deinit) struct text text;
 	uint64_t value;
@@ -52,7 +52,7 @@ int heap_verb_find_bytes(struct heap_session *session, int count, char **words)
 	}
 	if (text.failed)
 		return message_error(error_no_memory());
-	const struct heap_wishes *wishes = &session->wishes;
+	const struct heap_wishes *wishes = &look->wishes;
 	struct heap_find find = {.in_used = wishes->in != HEAP_IN_FREE,
 		.in_free = wishes->in != HEAP_IN_USED,
 		.in_rest = wishes->in == HEAP_IN_ALL};
@@ -69,13 +69,13 @@ int heap_verb_find_bytes(struct heap_session *session, int count, char **words)
 	find.bytes = text.data;
 	find.len = text.len;
 	find.step = 1;
-	if (!is_text && !take_number(session, text.data, fits, &value, &find))
+	if (!is_text && !take_number(look, text.data, fits, &value, &find))
 		return ERROR_USAGE;
-	struct error *error = heap_session_judge(session);
+	struct error *error = heap_session_judge(&look->heap);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_find_write(&page, &find, is_text, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_find_write(&page, &find, is_text, &sink));
 }

@@ -3,8 +3,8 @@
 #ifndef CLI_HEAP_FIND_VERB_H
 #define CLI_HEAP_FIND_VERB_H
 
-#include "cli/heap_session.h"
+#include "cli/heap_look.h"
 
-int heap_verb_find_bytes(struct heap_session *session, int count, char **words);
+int heap_verb_find_bytes(struct heap_look *look, int count, char **words);
 
 #endif

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/heap_subject.h"
 #include "cli/message.h"
 #include "heap/follow.h"
+#include "query/heap_subject.h"
 #include "views/heap_follow_view.h"
 
 /* Where the first member begins: behind the last '.' of those before which nothing but a type or an
@@ -59,11 +59,11 @@ static bool begin_in(struct follow *follow, uint32_t block, const struct heap_su
 
 /* The blocks where it begins. */
 static struct error *begin(
-	struct heap_session *session, const char *word, struct follow *follow, uint64_t *ret_blocks)
+	struct heap_look *look, const char *word, struct follow *follow, uint64_t *ret_blocks)
 {
-	struct survey *survey = &session->survey;
+	struct survey *survey = &look->heap.survey;
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
-	struct error *error = heap_subject_find_anywhere(session, "follow", word, &about);
+	struct error *error = heap_subject_find_anywhere(&look->heap, "follow", word, &about);
 	bool any = false;
 	if (!error)
 		error = heap_layouts_open(survey, &any);
@@ -72,7 +72,7 @@ static struct error *begin(
 	if (error)
 		return error;
 	follow_init(follow, survey);
-	const struct heap_chosen *chosen = &session->wishes.chosen;
+	const struct heap_chosen *chosen = &look->wishes.chosen;
 	uint32_t count = search_block_count(survey->search);
 	uint64_t address;
 	bool is_one = about.block != SPACE_NONE && heap_subject_address(word, &address);
@@ -102,7 +102,7 @@ static struct error *walk(struct follow *follow, char *path)
 	return error;
 }
 
-int heap_verb_follow(struct heap_session *session, int count, char **words)
+int heap_verb_follow(struct heap_look *look, int count, char **words)
 {
 	_cleanup_(text_deinit) struct text text;
 	_cleanup_(follow_deinit) struct follow follow = {.failed = false};
@@ -118,19 +118,19 @@ int heap_verb_follow(struct heap_session *session, int count, char **words)
 		message("follow wants members: follow TYPE.member, or follow ADDR.member");
 		return ERROR_USAGE;
 	}
-	struct error *error = word ? heap_session_judge(session) : error_no_memory();
+	struct error *error = word ? heap_session_judge(&look->heap) : error_no_memory();
 	if (!error)
-		error = heap_wishes_choose(session);
+		error = heap_wishes_choose(look);
 	if (!error)
-		error = begin(session, word, &follow, &from);
+		error = begin(look, word, &follow, &from);
 	if (!error)
 		error = walk(&follow, path);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
 		&output, heap_follow_write(&page, &follow, from,
-				 heap_wishes_has(&session->wishes, HEAP_WISH_LIST), &sink));
+				 heap_wishes_has(&look->wishes, HEAP_WISH_LIST), &sink));
 }

@@ -21,15 +21,6 @@ void heap_interrupt_begin(void)
 	}
 }
 
-struct error *heap_interrupt_check(void)
-{
-	return heap_interrupted ? error_create(ERROR_ENVIRONMENT,
-					  "SIG%s came: nothing was shown; the process "
-					  "goes on as before",
-					  sigabbrev_np(heap_interrupted))
-				: NULL;
-}
-
 void heap_interrupt_end(void)
 {
 	struct sigaction old;

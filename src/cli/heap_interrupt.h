@@ -8,15 +8,11 @@
 
 #include <signal.h>
 
-#include "base/error.h"
-
 /* Not 0: one of them came; its number. */
 extern volatile sig_atomic_t heap_interrupted;
 
 /* From now on SIGINT, SIGTERM and SIGHUP only have all reading and writing come to its end. */
 void heap_interrupt_begin(void);
-/* NULL, or that one of them came. */
-struct error *heap_interrupt_check(void) must_check_;
 /* All is given back: signals are as before, and what came ends this process now. */
 void heap_interrupt_end(void);
 

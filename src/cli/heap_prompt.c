@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_prompt.h"
-#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/context.h"
 #include "cli/heap_command.h"
 #include "cli/heap_interrupt.h"
 #include "cli/heap_verbs.h"
@@ -68,8 +68,8 @@ static const char *word_before(const char *line, size_t start, size_t *ret_len)
 static const char *candidate(void *context, const char *line, size_t start, size_t n)
 {
 	static char option[40];
-	const struct heap_session *session = context;
-	const struct heap_type_vec *types = &session->survey.types.types;
+	const struct heap_look *look = context;
+	const struct heap_type_vec *types = &look->heap.survey.types.types;
 	size_t len;
 	if (!start)
 		return verb_word(n, true);
@@ -140,19 +140,19 @@ static struct error *copy_there(const struct output_file *file)
 		       : error_errno(ERROR_ENVIRONMENT, errno, "cannot read %s", file->path);
 }
 
-static int answer_words(struct heap_session *session, const struct prompt_words *words)
+static int answer_words(struct heap_look *look, const struct prompt_words *words)
 {
 	if (!strcmp(words->data[0], "help") || !strcmp(words->data[0], "?"))
 		return show_help(words);
-	return heap_command_line(session, words->data, words->len);
+	return heap_command_line(look, words->data, words->len);
 }
 
 /* In a process of its own: with stdout where the answer goes. */
-static int answer_to(struct heap_session *session, const struct prompt_words *words,
-	const struct destination *to)
+static int answer_to(
+	struct heap_look *look, const struct prompt_words *words, const struct destination *to)
 {
 	if (!to->file)
-		return answer_words(session, words);
+		return answer_words(look, words);
 	struct output_file file = OUTPUT_FILE_NONE;
 	struct error *error = output_file_open(to->file, OUTPUT_MODE, &file);
 	if (!error)
@@ -161,7 +161,7 @@ static int answer_to(struct heap_session *session, const struct prompt_words *wo
 		error = copy_there(&file);
 	if (!error && dup2(file.fd, STDOUT_FILENO) < 0)
 		error = error_errno(ERROR_ENVIRONMENT, errno, "cannot write %s", to->file);
-	int code = error ? message_error(error) : answer_words(session, words);
+	int code = error ? message_error(error) : answer_words(look, words);
 	fflush(NULL);
 	if (!code)
 		code = output_file_end(&file);
@@ -194,8 +194,8 @@ static bool start_shell(const char *command, int in, pid_t *ret)
 
 /* Both are children of the prompt: ^C ends the answer, and a pager that lives on keeps the
  * terminal. */
-static void answer(struct heap_session *session, const struct prompt_words *words,
-	const struct destination *to)
+static void answer(
+	struct heap_look *look, const struct prompt_words *words, const struct destination *to)
 {
 	pid_t shell = 0;
 	int ends[2] = {-1, -1};
@@ -219,7 +219,7 @@ static void answer(struct heap_session *session, const struct prompt_words *word
 		if (out >= 0)
 			dup2(out, STDOUT_FILENO);
 		/* What the session holds is its parent's to give back. */
-		int code = answer_to(session, words, to);
+		int code = answer_to(look, words, to);
 		fflush(NULL);
 		_exit(code);
 	}
@@ -273,7 +273,7 @@ static void take_file(struct prompt_words *line, struct destination *ret)
 }
 
 /* False: the prompt ends. */
-static bool obey(struct heap_session *session, char *line)
+static bool obey(struct heap_look *look, char *line)
 {
 	struct prompt_words words;
 	struct destination to = {.file = NULL};
@@ -297,29 +297,29 @@ static bool obey(struct heap_session *session, char *line)
 		 !strcmp(words.data[0], "exit"))
 		stays = false;
 	else
-		answer(session, &words, &to);
+		answer(look, &words, &to);
 	free(to.file);
 	prompt_words_free(&words);
 	return stays;
 }
 
-int heap_prompt_run(struct heap_session *session)
+int heap_prompt_run(struct heap_look *look)
 {
-	struct error *error = heap_session_judge(session);
+	struct error *error = heap_session_judge(&look->heap);
 	if (error)
 		return message_error(error);
 	/* Who writes lines from elsewhere asks for what he wants. */
-	int code = isatty(STDIN_FILENO) ? heap_verbs_run(session, 0, NULL) : 0;
+	int code = isatty(STDIN_FILENO) ? heap_verbs_run(look, 0, NULL) : 0;
 	if (code)
 		return code;
-	const struct line_completion completion = {session, candidate};
+	const struct line_completion completion = {look, candidate};
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
 	struct line_editor *editor = line_editor_create(&completion);
 	if (!editor)
 		return message_error(error_no_memory());
 	for (char *line; !heap_interrupted && (line = line_editor_read(editor)) != NULL;) {
-		bool stays = obey(session, line);
+		bool stays = obey(look, line);
 		free(line);
 		if (!stays)
 			break;

@@ -6,9 +6,9 @@
 #ifndef CLI_HEAP_PROMPT_H
 #define CLI_HEAP_PROMPT_H
 
-#include "cli/heap_session.h"
+#include "cli/heap_look.h"
 
 /* Reads lines until there are no more, or one says quit. Returns the exit code. */
-int heap_prompt_run(struct heap_session *session);
+int heap_prompt_run(struct heap_look *look);
 
 #endif

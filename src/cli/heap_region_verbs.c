@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_region_verbs.h"
-#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/context.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "process/core_write.h"
@@ -33,19 +33,19 @@ bool heap_verb_address(const char *word, uint64_t *ret)
 }
 
 /* A view of memory as it lies there. */
-static int show_region(struct heap_session *session, struct region_options *options,
+static int show_region(struct heap_look *look, struct region_options *options,
 	struct error *(*write)(const struct address_space *space,
 		const struct region_options *options, const struct sink *sink,
 		uint64_t *ret_lacking))
 {
 	struct output output;
 	uint64_t lacking = REGION_ALL_THERE;
-	struct sink sink = heap_session_sink(session, &output);
-	options->json = session->json;
-	options->json_before = session->json_before;
-	options->csv = session->csv;
-	options->limit = session->limit;
-	int code = heap_session_shown(&output, write(&session->space, options, &sink, &lacking));
+	struct sink sink = heap_look_sink(look, &output);
+	options->json = look->json;
+	options->json_before = look->json_before;
+	options->csv = look->csv;
+	options->limit = look->limit;
+	int code = heap_look_shown(&output, write(&look->heap.space, options, &sink, &lacking));
 	if (!code && lacking != REGION_ALL_THERE)
 		message("from 0x%llx on %llu bytes of what was asked for are not there, or not all "
 			"of them (`maps` shows what is)",
@@ -75,23 +75,22 @@ static bool take_range(int count, char **words, struct region_options *ret)
 	return true;
 }
 
-int heap_verb_hexdump(struct heap_session *session, int count, char **words)
+int heap_verb_hexdump(struct heap_look *look, int count, char **words)
 {
 	struct region_options options = {.start = 0};
-	return take_range(count, words, &options)
-		       ? show_region(session, &options, heap_hexdump_write)
-		       : ERROR_USAGE;
+	return take_range(count, words, &options) ? show_region(look, &options, heap_hexdump_write)
+						  : ERROR_USAGE;
 }
 
 #define STRING_LEAST 8u
 
-int heap_verb_strings(struct heap_session *session, int count, char **words)
+int heap_verb_strings(struct heap_look *look, int count, char **words)
 {
 	struct region_options options = {
 		.start = UINT64_MAX, .end = UINT64_MAX, .least = STRING_LEAST};
 	if (count > 1 && !take_range(count, words, &options))
 		return ERROR_USAGE;
-	return show_region(session, &options, heap_strings_write);
+	return show_region(look, &options, heap_strings_write);
 }
 
 /* A file for its owner alone, made beside its place. Returns 0, or the exit code after saying why
@@ -144,7 +143,7 @@ static const char *replaced_words(bool replaced)
 
 #define DUMP_BYTES_MAX (1ull << 40)
 
-int heap_verb_dump(struct heap_session *session, int count, char **words)
+int heap_verb_dump(struct heap_look *look, int count, char **words)
 {
 	struct region_options options = {.start = 0};
 	const char *path = words[count - 1];
@@ -155,7 +154,7 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 		message("dump wants a range of 1 byte to 1 TiB");
 		return ERROR_USAGE;
 	}
-	if (!address_space_read(&session->space, options.start, &byte, 1)) {
+	if (!address_space_read(&look->heap.space, options.start, &byte, 1)) {
 		message("0x%llx: nothing can be read there", (unsigned long long)options.start);
 		return ERROR_INPUT;
 	}
@@ -166,7 +165,7 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 	const bool replaced = file.exists && file.there.st_size;
 	uint64_t lacks = 0;
 	struct error *error =
-		copy_range(&session->space, options.start, options.end, file.fd, path, &lacks);
+		copy_range(&look->heap.space, options.start, options.end, file.fd, path, &lacks);
 	if (!error && lacks)
 		message("%llu bytes of the range can't be read; they are zeros in %s",
 			(unsigned long long)lacks, path);
@@ -179,10 +178,10 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 	return code;
 }
 
-int heap_verb_save(struct heap_session *session, int count, char **words)
+int heap_verb_save(struct heap_look *look, int count, char **words)
 {
 	(void)count;
-	if (session->core) {
+	if (look->heap.core) {
 		message("save writes a core of a process; this is one already");
 		return ERROR_USAGE;
 	}
@@ -191,9 +190,9 @@ int heap_verb_save(struct heap_session *session, int count, char **words)
 	if (code)
 		return code;
 	const bool replaced = file.exists && file.there.st_size;
-	code = file_end(&file, core_write(&session->space, file.fd, words[1]));
+	code = file_end(&file, core_write(&look->heap.space, file.fd, words[1]));
 	if (!code)
-		message("a core of process %d written to %s%s", (int)session->pid, words[1],
+		message("a core of process %d written to %s%s", (int)look->heap.pid, words[1],
 			replaced_words(replaced));
 	return code;
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/heap_subject.h"
 #include "cli/heap_verbs.h"
 #include "cli/message.h"
+#include "query/heap_subject.h"
 #include "views/heap_layout_view.h"
 
 /* Words as one, with spaces between: "struct node" needs no quotes. */
@@ -20,7 +20,7 @@ static void join(int count, char **words, struct text *ret)
 	}
 }
 
-int heap_verb_layout(struct heap_session *session, int count, char **words)
+int heap_verb_layout(struct heap_look *look, int count, char **words)
 {
 	struct types *types;
 	uint32_t type;
@@ -29,21 +29,21 @@ int heap_verb_layout(struct heap_session *session, int count, char **words)
 	join(count - 1, words + 1, &name);
 	struct error *error = name.failed ? error_no_memory() : NULL;
 	if (!error)
-		error = heap_subject_type(session, name.data, &types, &type);
+		error = heap_subject_type(&look->heap, name.data, &types, &type);
 	if (error)
 		return message_error(error);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_layout_write(types, type, session->json, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_layout_write(types, type, look->json, &sink));
 }
 
 /* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */
-static struct error *lay_out_as(struct heap_session *session, const char *name, uint64_t usable,
+static struct error *lay_out_as(struct heap_look *look, const char *name, uint64_t usable,
 	uint64_t at, struct heap_layout *ret)
 {
 	struct types *types;
 	uint32_t type;
-	struct error *error = heap_subject_type(session, name, &types, &type);
+	struct error *error = heap_subject_type(&look->heap, name, &types, &type);
 	if (error)
 		return error;
 	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, at, 0, 0};
@@ -93,10 +93,10 @@ static struct error *lay_out_in_pool(const struct survey *survey, const char *wo
 }
 
 static struct error *lay_out(
-	struct heap_session *session, const char *word, uint32_t block, struct heap_layout *ret)
+	struct heap_look *look, const char *word, uint32_t block, struct heap_layout *ret)
 {
 	bool any, is_in_pool;
-	struct survey *survey = &session->survey;
+	struct survey *survey = &look->heap.survey;
 	struct error *error = heap_layouts_open(survey, &any);
 	if (!error)
 		error = lay_out_in_pool(survey, word, block, &is_in_pool, ret);
@@ -134,11 +134,11 @@ static uint32_t example_of(const struct survey *survey, uint32_t type)
 }
 
 /* How blocks are laid out: as the user says, as the type that was asked for, or as they are. */
-static struct error *lay_out_subject(struct heap_session *session, const char *word, const char *as,
+static struct error *lay_out_subject(struct heap_look *look, const char *word, const char *as,
 	const struct heap_subject *about, struct heap_layout *ret)
 {
 	bool any;
-	struct survey *survey = &session->survey;
+	struct survey *survey = &look->heap.survey;
 	uint32_t example = about->block;
 	if (example == SPACE_NONE)
 		example = example_of(survey, about->kin.kin.data[0].type);
@@ -148,10 +148,10 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 	if (error)
 		return error;
 	if (as)
-		return lay_out_as(session, as, search_block_size(survey->search, example),
+		return lay_out_as(look, as, search_block_size(survey->search, example),
 			offset_in_block(survey, word, about->block), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
-		return lay_out(session, word, example, ret);
+		return lay_out(look, word, example, ret);
 	/* With the virtual bases of those that come first. */
 	uint32_t type = about->kin.kin.data[0].layout;
 	*ret = (struct heap_layout){
@@ -159,23 +159,23 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 	return NULL;
 }
 
-static int show_as(struct heap_session *session, const char *word, const char *as)
+static int show_as(struct heap_look *look, const char *word, const char *as)
 {
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	struct heap_layout layout;
-	struct error *error = heap_subject_find(session, "show", word, &about);
+	struct error *error = heap_subject_find(&look->heap, "show", word, &about);
 	if (!error)
-		error = lay_out_subject(session, word, as, &about, &layout);
+		error = lay_out_subject(look, word, as, &about, &layout);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
 		&output, heap_show_write(&page, about.block, &about.kin, &layout, &sink));
 }
 
-int heap_verb_show(struct heap_session *session, int count, char **words)
+int heap_verb_show(struct heap_look *look, int count, char **words)
 {
 	int last = 2;
 	while (last < count && strcmp(words[last], "as") != 0 && strcmp(words[last], "--as") != 0)
@@ -193,53 +193,51 @@ int heap_verb_show(struct heap_session *session, int count, char **words)
 	}
 	struct error *error = what.failed || as.failed ? error_no_memory() : NULL;
 	if (!error)
-		error = heap_session_judge(session);
+		error = heap_session_judge(&look->heap);
 	if (!error)
-		return show_as(session, what.data, as.data ? as.data : session->as);
+		return show_as(look, what.data, as.data ? as.data : look->as);
 	return message_error(error);
 }
 
-static int tell_holders(struct heap_session *session, const char *what, uint32_t layout)
+static int tell_holders(struct heap_look *look, const char *what, uint32_t layout)
 {
 	_cleanup_(holding_members_deinit) struct holding_members found;
-	if (!candidates_holders(&session->survey, layout, &found))
+	if (!candidates_holders(&look->heap.survey, layout, &found))
 		return message_error(error_no_memory());
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
 }
 
-static int tell_candidates(
-	struct heap_session *session, const char *what, uint32_t block, uint32_t type)
+static int tell_candidates(struct heap_look *look, const char *what, uint32_t block, uint32_t type)
 {
 	uint32_t sampled = 0;
 	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
-	struct error *error = candidates_find(&session->survey, block, type, &found, &sampled);
+	struct error *error = candidates_find(&look->heap.survey, block, type, &found, &sampled);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(
-		&output, heap_candidates_write(&page, what, &found, sampled, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_candidates_write(&page, what, &found, sampled, &sink));
 }
 
-static int tell_pool(struct heap_session *session, const char *what, uint32_t block)
+static int tell_pool(struct heap_look *look, const char *what, uint32_t block)
 {
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_pool_write(&page, what, block, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_pool_write(&page, what, block, &sink));
 }
 
-static int tell_type(struct heap_session *session, const char *what)
+static int tell_type(struct heap_look *look, const char *what)
 {
-	struct survey *survey = &session->survey;
+	struct survey *survey = &look->heap.survey;
 	struct heap_layout layout = {.type = TYPE_VOID};
 	uint32_t block, type;
 	bool any;
-	struct error *error = heap_subject_word(session, what, &block, &type, &layout.type);
+	struct error *error = heap_subject_word(&look->heap, what, &block, &type, &layout.type);
 	if (!error)
 		error = heap_layouts_open(survey, &any);
 	if (!error && !any)
@@ -248,24 +246,24 @@ static int tell_type(struct heap_session *session, const char *what)
 		return message_error(error);
 	/* Who may point to a type debug information says, though no block is one. */
 	if (layout.type != TYPE_VOID)
-		return tell_holders(session, what, layout.type);
+		return tell_holders(look, what, layout.type);
 	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
 	const struct pool_object *object =
 		block == SPACE_NONE ? NULL : object_in_pool(survey, what, block);
 	if (object)
-		return tell_holders(session, what, object->type);
+		return tell_holders(look, what, object->type);
 	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
-		return tell_holders(session, what, layout.type);
+		return tell_holders(look, what, layout.type);
 	if (example != SPACE_NONE && pools_find(&survey->pools, example))
-		return tell_pool(session, what, example);
-	return tell_candidates(session, what, block, type);
+		return tell_pool(look, what, example);
+	return tell_candidates(look, what, block, type);
 }
 
-int heap_verb_type(struct heap_session *session, int count, char **words)
+int heap_verb_type(struct heap_look *look, int count, char **words)
 {
 	_cleanup_(text_deinit) struct text what;
 	text_init(&what);
 	join(count - 1, words + 1, &what);
-	struct error *error = what.failed ? error_no_memory() : heap_session_judge(session);
-	return error ? message_error(error) : tell_type(session, what.data);
+	struct error *error = what.failed ? error_no_memory() : heap_session_judge(&look->heap);
+	return error ? message_error(error) : tell_type(look, what.data);
 }

@@ -3,10 +3,10 @@
 #ifndef CLI_HEAP_TYPE_VERBS_H
 #define CLI_HEAP_TYPE_VERBS_H
 
-#include "cli/heap_session.h"
+#include "cli/heap_look.h"
 
-int heap_verb_layout(struct heap_session *session, int count, char **words);
-int heap_verb_show(struct heap_session *session, int count, char **words);
-int heap_verb_type(struct heap_session *session, int count, char **words);
+int heap_verb_layout(struct heap_look *look, int count, char **words);
+int heap_verb_show(struct heap_look *look, int count, char **words);
+int heap_verb_type(struct heap_look *look, int count, char **words);
 
 #endif

@@ -9,11 +9,11 @@
 #include "cli/heap_find_verb.h"
 #include "cli/heap_follow_verb.h"
 #include "cli/heap_region_verbs.h"
-#include "cli/heap_subject.h"
 #include "cli/heap_type_verbs.h"
 #include "cli/message.h"
 #include "heap/unread.h"
 #include "heap/where.h"
+#include "query/heap_subject.h"
 #include "sources/heap_model.h"
 #include "views/heap_answers.h"
 #include "views/heap_notes.h"
@@ -21,31 +21,31 @@
 #include "views/leaks_view.h"
 
 /* A heap that is read, with what was chosen of it. */
-static struct error *prepare(struct heap_session *session)
+static struct error *prepare(struct heap_look *look)
 {
-	struct error *error = heap_session_judge(session);
-	return error ? error : heap_wishes_choose(session);
+	struct error *error = heap_session_judge(&look->heap);
+	return error ? error : heap_wishes_choose(look);
 }
 
 /* An answer about the judged heap, or memory as it is. */
-static int show_any(struct heap_session *session, heap_answer_fn *ask)
+static int show_any(struct heap_look *look, heap_answer_fn *ask)
 {
-	struct error *error = prepare(session);
+	struct error *error = prepare(look);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_answer_write(&page, ask, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_answer_write(&page, ask, &sink));
 }
 
 /* What is empty since nothing could be read fails. */
-static int check_found(struct heap_session *session, int status)
+static int check_found(struct heap_look *look, int status)
 {
-	const struct address_space *space = session->survey.heap.space;
+	const struct address_space *space = look->heap.survey.heap.space;
 	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
-	bool is_unread = is_cut ? !session->survey.heap.areas.len
-				: heap_unread_find(&session->survey).largest != NULL;
+	bool is_unread = is_cut ? !look->heap.survey.heap.areas.len
+				: heap_unread_find(&look->heap.survey).largest != NULL;
 	if (status || !is_unread)
 		return status;
 	return message_error(error_create(ERROR_INPUT,
@@ -53,26 +53,26 @@ static int check_found(struct heap_session *session, int status)
 			 "blocks"
 		       : "%s: no heap was found though memory is there: nothing is known of "
 			 "blocks",
-		session->core ? session->core : session->name));
+		heap_session_name(&look->heap)));
 }
 
 /* An answer about blocks. */
-static int show(struct heap_session *session, heap_answer_fn *ask)
+static int show(struct heap_look *look, heap_answer_fn *ask)
 {
-	int status = show_any(session, ask);
-	return status ? status : check_found(session, status);
+	int status = show_any(look, ask);
+	return status ? status : check_found(look, status);
 }
 
-static int run_summary(struct heap_session *session, int count, char **words)
+static int run_summary(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_summary_answer);
+	return show(look, heap_summary_answer);
 }
 
-static int run_types(struct heap_session *session, int count, char **words)
+static int run_types(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_types_answer);
+	return show(look, heap_types_answer);
 }
 
 /* Bits of enum leak_kind, of those of enum search_kind. */
@@ -102,209 +102,173 @@ static struct error *write_leaks(const struct heap_page *page, const struct sink
 }
 
 /* What is lost of some types: a model of them alone. */
-static int show_leaks_of(struct heap_session *session)
+static int show_leaks_of(struct heap_look *look)
 {
 	struct model *model = NULL;
-	const struct joined *joined =
-		session->recording.joined.recording ? &session->recording.joined : NULL;
-	struct error *error = heap_session_judge(session);
+	const struct joined *joined = heap_session_joined(&look->heap);
+	struct error *error = heap_session_judge(&look->heap);
 	if (!error)
-		error = heap_wishes_choose(session);
+		error = heap_wishes_choose(look);
 	if (!error)
-		error = heap_model_make_of(&session->survey,
-			session->core ? session->core : session->name, joined,
-			session->wishes.chosen.types, &model);
+		error = heap_model_make_of(&look->heap.survey, heap_session_name(&look->heap),
+			joined, look->wishes.chosen.types, &model);
 	if (error)
 		return message_error(error);
-	if (session->symbols.settings)
-		model_set_names_from(model, session->symbols.settings);
-	struct heap_page page = heap_session_page(session);
+	if (look->heap.symbols.settings)
+		model_set_names_from(model, look->heap.symbols.settings);
+	struct heap_page page = heap_look_page(look);
 	page.model = model;
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	int status = heap_session_shown(&output, write_leaks(&page, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	int status = heap_look_shown(&output, write_leaks(&page, &sink));
 	model_destroy(model);
 	return status;
 }
 
-static int run_leaks(struct heap_session *session, int count, char **words)
+static int run_leaks(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	if (session->wishes.type)
-		return show_leaks_of(session);
-	struct error *error = prepare(session);
+	if (look->wishes.type)
+		return show_leaks_of(look);
+	struct error *error = prepare(look);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	int status = heap_session_shown(&output, write_leaks(&page, &sink));
-	return status ? status : check_found(session, status);
+	struct sink sink = heap_look_sink(look, &output);
+	int status = heap_look_shown(&output, write_leaks(&page, &sink));
+	return status ? status : check_found(look, status);
 }
 
-static int run_blocks(struct heap_session *session, int count, char **words)
+static int run_blocks(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_blocks_answer);
+	return show(look, heap_blocks_answer);
 }
 
 /* A view of one address. */
-static int show_address(struct heap_session *session, const char *word,
+static int show_address(struct heap_look *look, const char *word,
 	struct error *(*write)(
 		const struct heap_page *page, uint64_t address, const struct sink *sink))
 {
 	uint64_t address;
 	if (!heap_verb_address(word, &address))
 		return ERROR_USAGE;
-	struct error *error = heap_session_judge(session);
+	struct error *error = heap_session_judge(&look->heap);
 	if (error)
 		return message_error(error);
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, write(&page, address, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, write(&page, address, &sink));
 }
 
-static int run_block(struct heap_session *session, int count, char **words)
+static int run_block(struct heap_look *look, int count, char **words)
 {
 	(void)count;
-	return show_address(session, words[1], heap_block_write);
+	return show_address(look, words[1], heap_block_write);
 }
 
-static int run_words(struct heap_session *session, int count, char **words)
+static int run_words(struct heap_look *look, int count, char **words)
 {
 	(void)count;
-	return show_address(session, words[1], heap_words_write);
+	return show_address(look, words[1], heap_words_write);
 }
 
-static int run_refs(struct heap_session *session, int count, char **words)
+static int run_refs(struct heap_look *look, int count, char **words)
 {
 	(void)count;
-	return show_address(session, words[1], heap_refs_write);
+	return show_address(look, words[1], heap_refs_write);
 }
 
-static int run_python(struct heap_session *session, int count, char **words)
+static int run_python(struct heap_look *look, int count, char **words)
 {
 	(void)count;
-	return show_address(session, words[1], heap_python_write);
-}
-
-/* The type that is called so; HEAP_TYPE_NONE: none is. */
-static uint32_t find_type(const struct survey *survey, const char *name)
-{
-	for (uint32_t i = 0; i < survey->types.types.len; i++) {
-		if (!strcmp(survey->types.types.data[i].name, name))
-			return i;
-	}
-	return HEAP_TYPE_NONE;
-}
-
-struct error *heap_verbs_find(
-	const struct survey *survey, const char *word, uint32_t *ret_block, uint32_t *ret_type)
-{
-	*ret_block = SPACE_NONE;
-	*ret_type = find_type(survey, word);
-	if (*ret_type != HEAP_TYPE_NONE)
-		return NULL;
-	char *end;
-	errno = 0;
-	uint64_t address = strtoull(word, &end, 0);
-	if (errno == ERANGE && end != word && !*end)
-		return error_create(
-			ERROR_USAGE, "'%s' is no address: it has more than 64 bits", word);
-	if (end == word || *end || *word == '-')
-		return error_create(ERROR_USAGE,
-			"'%s' is neither an address (0x…) nor a type that the heap has (`types` "
-			"lists them)",
-			word);
-	return heap_where_block(survey, address, ret_block);
+	return show_address(look, words[1], heap_python_write);
 }
 
 /* What is asked for: a block, or what is of a type, or (word NULL) of any; of these, what options
  * choose. */
-static struct error *find_asked(
-	struct heap_session *session, const char *word, struct heap_subject *ret)
+static struct error *find_asked(struct heap_look *look, const char *word, struct heap_subject *ret)
 {
-	bool is_chosen = session->wishes.given & HEAP_WISHES_USED;
+	bool is_chosen = look->wishes.given & HEAP_WISHES_USED;
 	ret->block = SPACE_NONE;
 	if (!word && !is_chosen)
 		return error_create(ERROR_USAGE,
 			"why wants an address, a type, or options that choose blocks (help why)");
-	struct error *error =
-		is_chosen ? heap_session_judge(session) : heap_session_survey_for(session, word);
+	struct error *error = is_chosen ? heap_session_judge(&look->heap)
+					: heap_session_survey_for(&look->heap, word);
 	if (!error)
-		error = heap_session_place(session);
+		error = heap_session_place(&look->heap);
 	if (!error && word)
-		error = heap_subject_find(session, "why", word, ret);
+		error = heap_subject_find(&look->heap, "why", word, ret);
 	if (!error && is_chosen && ret->block != SPACE_NONE)
 		error = error_create(ERROR_USAGE,
 			"why of one block takes no options that choose blocks (help why)");
-	return !error && is_chosen ? heap_wishes_choose(session) : error;
+	return !error && is_chosen ? heap_wishes_choose(look) : error;
 }
 
 static struct error *ask_why(
-	struct heap_session *session, const struct heap_subject *about, bool any, struct why *ret)
+	struct heap_look *look, const struct heap_subject *about, bool any, struct why *ret)
 {
-	const struct reverse *known = session->reverse.heads ? &session->reverse : NULL;
-	struct error *error = heap_why(&session->survey, about->block, any ? NULL : &about->kin,
-		&session->wishes.chosen, WHY_ALL_LAYERS, known, ret);
+	const struct reverse *known = look->heap.reverse.heads ? &look->heap.reverse : NULL;
+	struct error *error = heap_why(&look->heap.survey, about->block, any ? NULL : &about->kin,
+		&look->wishes.chosen, WHY_ALL_LAYERS, known, ret);
 	if (!error && !ret->asked_blocks)
 		error = error_create(ERROR_INPUT, "no block in use is what the options choose");
 	return error;
 }
 
-static int run_why(struct heap_session *session, int count, char **words)
+static int run_why(struct heap_look *look, int count, char **words)
 {
 	const char *word = count > 1 ? words[1] : NULL;
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
-	struct error *error = find_asked(session, word, &about);
+	struct error *error = find_asked(look, word, &about);
 	if (!error)
-		error = ask_why(session, &about, !word, &why);
+		error = ask_why(look, &about, !word, &why);
 	if (error)
 		return message_error(error);
-	bool is_whole = word && about.block == SPACE_NONE && !session->wishes.chosen.is_asked;
-	const char *what = word                   ? word
-			   : session->wishes.type ? session->wishes.type
-						  : "chosen blocks";
-	struct heap_page page = heap_session_page(session);
+	bool is_whole = word && about.block == SPACE_NONE && !look->wishes.chosen.is_asked;
+	const char *what = word ? word : look->wishes.type ? look->wishes.type : "chosen blocks";
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
 		&output, heap_why_write(&page, what, is_whole ? &about.kin : NULL, &why, &sink));
 }
 
-static int run_alone(struct heap_session *session, int count, char **words)
+static int run_alone(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_alone_answer);
+	return show(look, heap_alone_answer);
 }
 
-static int run_fragmentation(struct heap_session *session, int count, char **words)
+static int run_fragmentation(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_fragments_answer);
+	return show(look, heap_fragments_answer);
 }
 
-static int run_dominators(struct heap_session *session, int count, char **words)
+static int run_dominators(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_dominators_answer);
+	return show(look, heap_dominators_answer);
 }
 
-static int run_maps(struct heap_session *session, int count, char **words)
+static int run_maps(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show_any(session, heap_maps_answer);
+	return show_any(look, heap_maps_answer);
 }
 
-static int run_threads(struct heap_session *session, int count, char **words)
+static int run_threads(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	struct heap_page page = heap_session_page(session);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
-	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_answer_write(&page, heap_threads_answer, &sink));
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_answer_write(&page, heap_threads_answer, &sink));
 }
 
 #define BLOCK_HELP                                                                                 \
@@ -434,9 +398,9 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 }
 
 /* False, after saying so: it takes none of an option that was given. */
-static bool options_fit(const struct heap_session *session, const struct heap_verb *verb)
+static bool options_fit(const struct heap_look *look, const struct heap_verb *verb)
 {
-	const char *option = heap_wishes_beyond(&session->wishes, verb->options);
+	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
 	if (option)
 		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
 	return !option;
@@ -444,12 +408,12 @@ static bool options_fit(const struct heap_session *session, const struct heap_ve
 
 /* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if
  * the summary, which says it all, is not what was asked for. */
-static void say_damage(struct heap_session *session)
+static void say_damage(struct heap_look *look)
 {
-	const struct heap_damage_vec *damage = &session->survey.heap.damage;
-	if (session->json || session->has_said_damage || !damage->len)
+	const struct heap_damage_vec *damage = &look->heap.survey.heap.damage;
+	if (look->json || look->has_said_damage || !damage->len)
 		return;
-	session->has_said_damage = true;
+	look->has_said_damage = true;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	heap_damage_describe(&damage->data[0], &text);
@@ -460,23 +424,23 @@ static void say_damage(struct heap_session *session)
 		message("%s", text.data);
 }
 
-int heap_verbs_run(struct heap_session *session, int count, char **words)
+int heap_verbs_run(struct heap_look *look, int count, char **words)
 {
 	const struct heap_verb *verb = heap_verb_find(count ? words[0] : "summary");
 	if (!verb) {
 		message("there is no verb '%s' (heapwise core --help has them)", words[0]);
 		return ERROR_USAGE;
 	}
-	if (!options_fit(session, verb))
+	if (!options_fit(look, verb))
 		return ERROR_USAGE;
 	if (!count)
-		return run_summary(session, 0, NULL);
-	session->has_said_damage |= verb->run == run_summary;
+		return run_summary(look, 0, NULL);
+	look->has_said_damage |= verb->run == run_summary;
 	if (count - 1 < verb->least || count - 1 > verb->most) {
 		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
 		return ERROR_USAGE;
 	}
-	int status = verb->run(session, count, words);
-	say_damage(session);
+	int status = verb->run(look, count, words);
+	say_damage(look);
 	return status;
 }

@@ -5,7 +5,7 @@
 #define CLI_HEAP_VERBS_H
 
 #include "base/text.h"
-#include "cli/heap_session.h"
+#include "cli/heap_look.h"
 
 struct heap_verb {
 	const char *name;
@@ -13,7 +13,7 @@ struct heap_verb {
 	const char *what;     /* one line */
 	int least, most;      /* words that follow */
 	/* words[0] is the name. Returns the exit code, after saying what is wrong. */
-	int (*run)(struct heap_session *session, int count, char **words);
+	int (*run)(struct heap_look *look, int count, char **words);
 	unsigned options;    /* HEAP_WISH_BIT() of those that it takes */
 	const char *more;    /* sentences of its help, with line ends; NULL: none */
 	const char *example; /* of its help, behind the verb; NULL: none */
@@ -29,12 +29,7 @@ void heap_verbs_describe(struct text *text);
 /* Adds what a verb is for, its options and an example. */
 void heap_verb_describe(const struct heap_verb *verb, struct text *text);
 
-/* The block at an address, or all of a type that the heap has; the other is SPACE_NONE, or
- * HEAP_TYPE_NONE. */
-struct error *heap_verbs_find(const struct survey *survey, const char *word, uint32_t *ret_block,
-	uint32_t *ret_type) must_check_;
-
 /* Does what the words say; without any: the summary. Returns the exit code. */
-int heap_verbs_run(struct heap_session *session, int count, char **words);
+int heap_verbs_run(struct heap_look *look, int count, char **words);
 
 #endif

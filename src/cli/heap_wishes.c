@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/heap_subject.h"
 #include "cli/heap_verbs.h"
+#include "query/heap_subject.h"
 
 static const struct option_spec specs[] = {HEAP_WISH_SPECS{0}};
 
@@ -147,15 +147,15 @@ static struct error *take_address(const char *name, const char *word, uint64_t *
 	return error_create(ERROR_USAGE, "--%s wants an address (0x…), not '%s'", name, word);
 }
 
-static struct error *choose_type(struct heap_session *session, struct heap_chosen *chosen)
+static struct error *choose_type(struct heap_look *look, struct heap_chosen *chosen)
 {
-	const char *word = session->wishes.type;
+	const char *word = look->wishes.type;
 	uint32_t block, type;
-	struct error *none = heap_verbs_find(&session->survey, word, &block, &type);
+	struct error *none = heap_subject_own(&look->heap.survey, word, &block, &type);
 	if (none && strchr(word, '*')) {
 		bool any;
 		error_destroy(none);
-		struct error *error = heap_chosen_pattern(&session->survey, word, chosen, &any);
+		struct error *error = heap_chosen_pattern(&look->heap.survey, word, chosen, &any);
 		if (!error && !any)
 			error = error_create(ERROR_INPUT,
 				"--type: the heap has no type whose name is like '%s' (`types` "
@@ -165,11 +165,11 @@ static struct error *choose_type(struct heap_session *session, struct heap_chose
 	}
 	error_destroy(none);
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
-	struct error *error = heap_subject_find(session, "blocks --type", word, &about);
+	struct error *error = heap_subject_find(&look->heap, "blocks --type", word, &about);
 	if (!error && about.block != SPACE_NONE)
-		error = heap_kin_alone(&session->survey,
-			survey_type_of(&session->survey, about.block), &about.kin);
-	return error ? error : heap_chosen_kin(&session->survey, &about.kin, chosen);
+		error = heap_kin_alone(&look->heap.survey,
+			survey_type_of(&look->heap.survey, about.block), &about.kin);
+	return error ? error : heap_chosen_kin(&look->heap.survey, &about.kin, chosen);
 }
 
 /* "definite,possible" */
@@ -203,19 +203,19 @@ static void choose_states(const struct heap_wishes *wishes, struct heap_chosen *
 	chosen->is_asked |= chosen->states != 0;
 }
 
-static struct error *choose_pointers(struct heap_session *session, struct heap_chosen *chosen)
+static struct error *choose_pointers(struct heap_look *look, struct heap_chosen *chosen)
 {
-	const struct heap_wishes *wishes = &session->wishes;
+	const struct heap_wishes *wishes = &look->wishes;
 	uint64_t address;
 	struct error *error = NULL;
 	if (wishes->references)
 		error = take_address("references", wishes->references, &address);
 	if (!error && wishes->references)
-		error = heap_chosen_holders(&session->survey, address, chosen);
+		error = heap_chosen_holders(&look->heap.survey, address, chosen);
 	if (!error && wishes->referenced_by)
 		error = take_address("referenced-by", wishes->referenced_by, &address);
 	if (!error && wishes->referenced_by)
-		error = heap_chosen_held(&session->survey, address, chosen);
+		error = heap_chosen_held(&look->heap.survey, address, chosen);
 	if (!error && wishes->containing) {
 		error = take_address("containing", wishes->containing, &chosen->containing);
 		chosen->has_containing = chosen->is_asked = true;
@@ -223,9 +223,9 @@ static struct error *choose_pointers(struct heap_session *session, struct heap_c
 	return error;
 }
 
-struct error *heap_wishes_choose(struct heap_session *session)
+struct error *heap_wishes_choose(struct heap_look *look)
 {
-	struct heap_wishes *wishes = &session->wishes;
+	struct heap_wishes *wishes = &look->wishes;
 	struct heap_chosen *chosen = &wishes->chosen;
 	struct error *error = NULL;
 	heap_chosen_deinit(chosen);
@@ -244,6 +244,6 @@ struct error *heap_wishes_choose(struct heap_session *session)
 	wishes->kinds = chosen->kinds;
 	chosen->is_asked |= chosen->kinds != 0;
 	if (!error && wishes->type)
-		error = choose_type(session, chosen);
-	return error ? error : choose_pointers(session, chosen);
+		error = choose_type(look, chosen);
+	return error ? error : choose_pointers(look, chosen);
 }

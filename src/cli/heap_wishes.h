@@ -114,7 +114,7 @@ const char *heap_wishes_option(unsigned allowed, size_t n, char *ret, size_t roo
 const char *const *heap_wishes_values(const char *option, size_t len);
 
 /* Finds out what `chosen` is, in a heap that is judged. */
-struct heap_session;
-struct error *heap_wishes_choose(struct heap_session *session) must_check_;
+struct heap_look;
+struct error *heap_wishes_choose(struct heap_look *look) must_check_;
 
 #endif

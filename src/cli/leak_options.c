@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/util.h"
 #include "cli/options.h"
 
@@ -31,7 +32,7 @@ void leak_options_init(struct leak_options *options)
 void leak_options_deinit(struct leak_options *options)
 {
 	suppression_files_deinit(&options->suppressions);
-	symbol_options_deinit(&options->symbols);
+	name_settings_deinit(&options->symbols);
 }
 
 void leak_options_as_lsan(struct leak_options *options)
@@ -117,7 +118,7 @@ static struct error *take_gen(const char *argument, bool *ret)
 static struct error *take_exitcode(const char *argument, int *ret)
 {
 	uint64_t number = 0;
-	if ((strcmp(argument, "0") != 0 && !options_whole(argument, &number)) || number > 255)
+	if ((strcmp(argument, "0") != 0 && !number_whole(argument, &number)) || number > 255)
 		return wrong("error-exitcode", "a number from 0 to 255", argument);
 	/* As with Valgrind 0 stands for the exit status as it is. */
 	*ret = number ? (int)number : LEAK_NO_EXITCODE;
@@ -127,7 +128,7 @@ static struct error *take_exitcode(const char *argument, int *ret)
 static struct error *take_number(
 	const char *name, const char *argument, uint64_t most, uint64_t *ret)
 {
-	if (options_whole(argument, ret) && *ret <= most)
+	if (number_whole(argument, ret) && *ret <= most)
 		return NULL;
 	return wrong(name,
 		most == CALLERS_MAX ? "a whole number from 1 to 500" : "a whole number from 1 on",

@@ -94,7 +94,7 @@ struct leak_options {
 	const char *detail;               /* full, yes, summary, no */
 	unsigned show_kinds, error_kinds; /* bits 1 << enum leak_kind */
 	struct suppression_files suppressions;
-	struct symbol_options symbols;
+	struct name_settings symbols;
 	bool default_suppressions, gen_suppressions, libc_freeres;
 	bool errors_only;   /* nobody asked for leaks: wrong frees alone are told */
 	int error_exitcode; /* LEAK_NO_EXITCODE */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/leak_report.h"
-#include "cli/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,17 +9,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/text.h"
-#include "cli/heap_operand.h"
+#include "cli/context.h"
 #include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "query/bundles.h"
-#include "query/inputs.h"
+#include "query/leak_search.h"
 #include "query/recordings.h"
-#include "query/spool.h"
-#include "sources/source.h"
 #include "views/leaks_view.h"
 
 #define LOG_MODE 0644u
@@ -34,7 +29,7 @@ struct leak_report {
 	unsigned undecided;             /* of these, where a status was asked for */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
-	struct symbol_options symbols;  /* the options' own settings if they have some */
+	struct name_settings symbols;   /* the options' own settings if they have some */
 };
 
 /* What LeakSanitizer's options say about one recording: none if they don't count. */
@@ -128,46 +123,15 @@ struct error *leak_report_check(const struct leak_options *options)
 	return error ? error : check_log(options);
 }
 
-static struct error *read_suppression_file(struct suppressions *set, const char *path)
-{
-	_cleanup_free_ uint8_t *text = NULL;
-	size_t len;
-	const char *file;
-	struct error *error = spool_path(cli_context(), path, &file);
-	if (error)
-		return error;
-	inputs_note(cli_context(), file);
-	error = read_stored_file(file, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
-	return error ? error : suppressions_parse(set, path, (const char *)text, len);
-}
-
-static struct error *read_suppressions(
-	const struct leak_options *options, struct suppressions **ret)
-{
-	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
-	struct error *error = suppressions_create(&set);
-	for (size_t i = 0; i < options->suppressions.len && !error; i++)
-		error = read_suppression_file(set, options->suppressions.data[i]);
-	if (!error)
-		*ret = steal_ptr(set);
-	return error;
-}
-
 struct error *leak_report_suppressions(
 	const struct leak_options *options, const struct model *model, struct suppressions **ret)
 {
-	bool own = strcmp(model_recording(model)->source, "recording") == 0;
-	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
-	struct error *error = read_suppressions(options, &set);
-	if (!error && own && options->default_suppressions)
-		error = suppressions_add_built_in(set);
-	if (!error)
-		*ret = steal_ptr(set);
-	return error;
+	return leak_search_suppressions(cli_context(), options->suppressions.data,
+		options->suppressions.len, model, options->default_suppressions, ret);
 }
 
-/* The same, and what the program itself brings, and LSAN_OPTIONS. What is wrong with the program's
- * is said; the others count. */
+/* Those of the options, and what the program itself brings, and LSAN_OPTIONS. What is wrong with
+ * the program's is said; the others count. */
 static struct error *gather_suppressions(const struct leak_report *report,
 	const struct model *model, const struct lsan_wishes *lsan, struct suppressions **ret)
 {
@@ -176,7 +140,7 @@ static struct error *gather_suppressions(const struct leak_report *report,
 		   *file = lsan->counts ? lsan->options.suppressions : NULL;
 	struct error *error = leak_report_suppressions(report->options, model, ret);
 	if (!error && file)
-		error = read_suppression_file(*ret, file);
+		error = leak_search_add_file(cli_context(), file, *ret);
 	if (error || !own || !report->options->default_suppressions)
 		return error;
 	error = suppressions_parse(*ret, "__lsan_default_suppressions", own, strlen(own));
@@ -223,7 +187,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!error)
 		error = check_log(options);
 	if (!error)
-		error = read_suppressions(options, &checked);
+		error = leak_report_suppressions(options, NULL, &checked);
 	if (!error)
 		*ret = steal_ptr(report);
 	return error;
@@ -232,7 +196,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 void leak_report_destroy(struct leak_report *report)
 {
 	if (report && report->symbols.settings != report->options->symbols.settings)
-		symbol_options_deinit(&report->symbols);
+		name_settings_deinit(&report->symbols);
 	if (report && report->log >= 0)
 		close(report->log);
 	free(report);
@@ -408,13 +372,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
 	report->shown++;
-	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
-	struct error *error = !living && heap_operand_is(path)
-				      ? heap_operand_open(path, HEAP_BY_BEST, &model)
-				      : recording_open(cli_context(), path, flags, NULL, &model);
-	if (error)
-		return message_error(error);
-	error = symbol_options_apply(&report->symbols, model);
+	struct error *error =
+		leak_search_open(cli_context(), &report->symbols, path, living, &model);
 	if (error)
 		return message_error(error);
 	_cleanup_(lsan_wishes_deinit) struct lsan_wishes lsan;

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -129,18 +130,6 @@ bool options_each(struct options *options,
 	return id == 0;
 }
 
-bool options_whole(const char *text, uint64_t *ret)
-{
-	errno = 0;
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-	bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
-	if (!digits || errno || value == 0)
-		return false;
-	*ret = value;
-	return true;
-}
-
 bool options_size(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -160,7 +149,7 @@ bool options_size(const char *text, uint64_t *ret)
 bool options_number(
 	const struct options *options, const char *text, const char *name, uint64_t *ret)
 {
-	if (options_whole(text, ret))
+	if (number_whole(text, ret))
 		return true;
 	options_wrong(
 		options->command, "--%s wants a whole number from 1 on, not '%s'", name, text);
@@ -178,6 +167,16 @@ int options_wrong(const struct command *command, const char *format, ...)
 }
 
 const struct option_spec option_help = {'h', "help", NULL, "show this text"};
+
+bool options_untaken(const struct options *options, int id)
+{
+	const struct option_spec *spec = options->command->options;
+	while (spec && spec->name && spec->id != id)
+		spec++;
+	message("heapwise %s has an option --%s that does nothing; please report that",
+		options->command->name, spec && spec->name ? spec->name : "?");
+	return false;
+}
 
 static void add_option(struct text *text, const struct option_spec *spec)
 {

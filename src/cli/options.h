@@ -40,9 +40,6 @@ int options_next(struct options *options);
 bool options_each(struct options *options,
 	bool (*take)(const struct options *options, int id, void *ctx), void *ctx, int *ret_code);
 
-/* A whole number from 1 on; false: the text is none. */
-bool options_whole(const char *text, uint64_t *ret);
-
 /* "524288", "512K", "3M", "1G"; false: it is none of these. */
 bool options_size(const char *text, uint64_t *ret);
 
@@ -59,6 +56,10 @@ int options_wrong(const struct command *command, const char *format, ...)
 
 /* --help, which every command has after its own options. */
 extern const struct option_spec option_help;
+
+/* For an option that stands in the command's table and that nobody takes, a mistake in the command:
+ * says so. Returns false. */
+bool options_untaken(const struct options *options, int id);
 
 /* Writes a command's help to stdout; returns the exit code. */
 int command_print_help(const struct command *command);

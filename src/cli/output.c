@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output.h"
-#include "cli/context.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/context.h"
 #include "cli/heap_interrupt.h"
 #include "cli/message.h"
 #include "cli/pager.h"
@@ -84,7 +84,7 @@ void output_drop(struct output *output)
 
 int output_file_end(struct output_file *file)
 {
-	struct error *error = heap_interrupt_check();
+	struct error *error = query_context_check(cli_context());
 	if (!error)
 		error = inputs_check(cli_context(), file);
 	if (!error)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/prompt_complete.h"
-#include "cli/context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "analysis/grain.h"
 #include "analysis/profile.h"
 #include "base/cleanup.h"
+#include "cli/context.h"
 #include "query/bundles.h"
 #include "sources/source.h"
 

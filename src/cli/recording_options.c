@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/util.h"
 #include "capture/apart.h"
 #include "capture/keep.h"
@@ -191,7 +192,7 @@ struct error *recording_options_check(struct recording_options *options)
 		error = recording_options_leak_check(options, &options->launch.leak_check);
 	if (error)
 		return error;
-	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))
+	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))
 		return error_create(ERROR_USAGE, "--seed wants a whole number from 1 on, not '%s'",
 			options->seed);
 	return recording_pattern_check(options->launch.file);

@@ -6,104 +6,57 @@
 #include "analysis/names.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
-#include "cli/progress.h"
 
-static void stack_view_deinit(struct stack_view *view)
+/* A recording as such a command looks at it. */
+struct opened {
+	struct model *model;
+	struct operand base;
+	struct stacks stacks;
+};
+
+static void opened_deinit(struct opened *opened)
 {
-	if (view->compared) {
-		/* Its rows are those of `compared`. */
-		comparison_deinit(view->compared);
-		filtered_deinit(&view->profile.folded);
-		text_deinit(&view->profile.notes);
-	} else {
-		profile_deinit(&view->profile);
-	}
-	free(view->compared);
-	operand_deinit(&view->base);
-	model_destroy(view->model);
+	stacks_deinit(&opened->stacks);
+	operand_deinit(&opened->base);
+	model_destroy(opened->model);
 }
 
-static bool is_known(const struct model *model, enum metric metric)
+static int open_stacks(struct opened *opened, struct view_request *request, const char *path,
+	const struct stack_view_form *form)
 {
-	const struct recording *recording = model_recording(model);
-	if (metric == METRICS || metric_is_known(metric, recording))
-		return true;
-	if (metric == METRIC_TEMPORARY && recording->sample_bytes)
-		message("%s is a sample: which allocations were temporary is not known; "
-			"--metric allocations is",
-			recording->path);
-	else
-		message("%s, read as %s, does not say %s; --metric %s is known", recording->path,
-			recording->source, metric_name(metric),
-			metric_name(metric_or_known(metric, recording)));
-	return false;
-}
-
-/* Opens what --base names. */
-static int open_base(struct stack_view *view, struct view_request *request)
-{
-	const struct operand_wanted wanted = {.blocks = view_request_blocks(request)};
-	int code = operand_open(request->command, request->base, &wanted, &view->base);
-	if (!code)
-		code = view_request_names(request, view->base.model);
+	int code = view_request_open(request, path, 0, &opened->model);
 	if (code)
 		return code;
-	return is_known(view->base.model, request->options.sort) ? 0 : ERROR_INPUT;
-}
-
-/* Builds the profile of both. */
-static int compare(
-	struct stack_view *view, const struct view_request *request, const struct model *base)
-{
-	view->compared = malloc(sizeof(*view->compared));
-	if (!view->compared)
-		return message_error(error_no_memory());
-	comparison_init(view->compared);
-	struct diff_options options = {
-		/* Views of all metrics sort by none. */
-		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
-							   : request->options.sort,
-		.same_recording = !view->base.model || operand_is_of(&view->base, view->model),
-		.count_libraries = true, /* all stacks are shown */
-	};
-	progress_begin("looking up names");
-	struct error *error = comparison_build(base, view->model, &options,
-		request->options.all_frames, &request->filter, view->compared);
-	progress_end();
-	view->profile = view->compared->both;
-	text_init(&view->compared->both.notes); /* they are the profile's now */
-	return error ? message_error(error) : 0;
-}
-
-static int stack_view_open(struct stack_view *view, struct view_request *request, const char *path)
-{
-	int code = view_request_open(request, path, 0, &view->model);
-	if (code)
-		return code;
-	/* What is shown unless something else is asked for may not be known. */
 	enum metric *metric = &request->options.sort;
-	if (!request->metric_name && *metric != METRICS)
-		*metric = metric_or_known(*metric, model_recording(view->model));
-	if (!is_known(view->model, *metric))
-		return ERROR_INPUT;
-	if (request->base) {
-		code = open_base(view, request);
-		return code ? code : compare(view, request, view->base.model);
-	}
-	if (model_subtracted(view->model))
-		return compare(view, request, model_subtracted(view->model));
-	progress_begin("looking up names");
-	struct error *error = profile_build(
-		view->model, request->options.all_frames, &request->filter, &view->profile);
-	progress_end();
-	if (!error && view->profile.filter)
-		error = filter_check_left(
-			&request->filter, &view->profile.all, profile_rows(&view->profile));
+	struct error *error = stacks_metric(opened->model, request->metric_name, *metric, metric);
+	if (error)
+		return message_error(error);
+	if (request->query.base)
+		code = view_request_open_base(request, 0, &opened->base);
+	if (code)
+		return code;
+	const struct stacks_wanted wanted = {.metric = *metric,
+		.all_frames = request->options.all_frames,
+		.folds = form->folds && !request->options.json};
+	error = stacks_build(
+		&request->query, opened->model, &opened->base, &wanted, &opened->stacks);
 	return error ? message_error(error) : 0;
+}
+
+bool stack_view_parse(const struct stack_view_line *line, struct options *options,
+	struct view_request *request, void *ctx, const char **ret_path, int *ret_code)
+{
+	if (!options_each(options, line->take, ctx, ret_code))
+		return false;
+	if (!line->no_metric && !view_request_metric(options->command, request, METRIC_PEAK_BYTES))
+		return false;
+	if (line->check && !line->check(options->command, ctx))
+		return false;
+	return stack_view_operand(options, line->what, request, ret_path);
 }
 
 struct writing {
-	const struct stack_view *view;
+	const struct stacks *view;
 	const struct stack_view_form *form;
 	void *ctx;
 };
@@ -117,29 +70,12 @@ static struct error *write_form(void *ctx, const struct sink *sink)
 int stack_view_show(struct view_request *request, const char *path,
 	const struct stack_view_form *form, void *ctx)
 {
-	_cleanup_(stack_view_deinit) struct stack_view view = {.model = NULL};
-	profile_init(&view.profile);
-	struct writing writing = {&view, form, ctx};
-	int code = stack_view_open(&view, request, path);
-	if (!code && form->folds && !request->options.json && !request->options.all_frames) {
-		struct error *error = profile_fold(&view.profile);
-		code = error ? message_error(error) : 0;
-	}
+	_cleanup_(opened_deinit) struct opened opened = {.model = NULL};
+	struct writing writing = {&opened.stacks, form, ctx};
+	int code = open_stacks(&opened, request, path, form);
 	if (!code && form->choose)
-		code = form->choose(&view, ctx);
+		code = form->choose(&opened.stacks, ctx);
 	return code ? code : view_request_write(request, form->file, write_form, &writing);
-}
-
-struct error *stack_view_meet(const struct stack_view *view, struct spots *spots)
-{
-	const struct rows *rows = profile_rows(&view->profile);
-	struct error *error = NULL;
-	for (size_t i = 0; !error && i < rows->rows.len; i++)
-		for (size_t k = 0; !error && k < rows->rows.data[i].depth; k++) {
-			const struct spot *spot;
-			error = spots_find(spots, rows->rows.data[i].frames[k], &spot);
-		}
-	return error;
 }
 
 int stack_view_unknown(const struct spots *spots, const char *name)
@@ -156,16 +92,11 @@ int stack_view_unknown(const struct spots *spots, const char *name)
 	return STACK_VIEW_NOTHING;
 }
 
-int stack_view_find(
-	const struct stack_view *view, struct spots *spots, const char *name, bool **ret)
+int stack_view_find(const struct stacks *view, struct spots *spots, const char *name, bool **ret)
 {
-	struct error *error = stack_view_meet(view, spots);
-	_cleanup_free_ bool *found = calloc(spots_count(spots) + 1, sizeof(*found));
-	size_t count = 0;
-	if (!error && !found)
-		error = error_no_memory();
-	if (!error)
-		error = names_find(spots, name, found, &count);
+	_cleanup_free_ bool *found = NULL;
+	size_t count;
+	struct error *error = stacks_find(view, spots, name, &found, &count);
 	if (error)
 		return message_error(error);
 	if (!count)

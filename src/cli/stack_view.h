@@ -3,24 +3,15 @@
 #ifndef CLI_STACK_VIEW_H
 #define CLI_STACK_VIEW_H
 
-#include "analysis/comparison.h"
-#include "cli/operands.h"
 #include "cli/view_options.h"
-
-/* A recording as such a command looks at it. */
-struct stack_view {
-	struct model *model;
-	struct profile profile; /* with a base that of `compared`, not owned */
-	struct operand base;
-	struct comparison *compared; /* NULL: there is no base */
-};
+#include "query/stacks.h"
 
 /* What a command makes of it. */
 struct stack_view_form {
 	/* Looks for what was asked about. Returns 0, or the exit code after saying why; NULL: there
 	 * is nothing to look for. */
-	int (*choose)(const struct stack_view *view, void *ctx);
-	struct error *(*write)(const struct stack_view *view, void *ctx, const struct sink *sink);
+	int (*choose)(const struct stacks *view, void *ctx);
+	struct error *(*write)(const struct stacks *view, void *ctx, const struct sink *sink);
 	const char *file; /* where to: as of view_request_write() */
 	bool folds;       /* frames that are folded are taken out, unless all are asked for */
 };
@@ -32,11 +23,25 @@ struct stack_view_form {
 int stack_view_show(struct view_request *request, const char *path,
 	const struct stack_view_form *form, void *ctx);
 
+/* How the command line of such a command is read. */
+struct stack_view_line {
+	const char *what; /* that is of one recording: "a tree" */
+	/* As of options_each(). */
+	bool (*take)(const struct options *options, int id, void *ctx);
+	/* Says what is wrong with options that are right one by one: false. NULL: nothing is. */
+	bool (*check)(const struct command *command, void *ctx);
+	bool no_metric; /* it takes none; the others show peak bytes unless one is given */
+};
+
+/*
+ * Reads it: options into `ctx`, of which `request` is a part, and the recording (NULL: none is
+ * named). False: leave with *ret_code, all is said.
+ */
+bool stack_view_parse(const struct stack_view_line *line, struct options *options,
+	struct view_request *request, void *ctx, const char **ret_path, int *ret_code);
+
 /* The exit code where what is asked about is not there. */
 #define STACK_VIEW_NOTHING 1
-
-/* Makes all frames of the rows known to the spots. */
-struct error *stack_view_meet(const struct stack_view *view, struct spots *spots) must_check_;
 
 /* Says that no spot has the name, and which are like it; returns the exit code. */
 int stack_view_unknown(const struct spots *spots, const char *name);
@@ -46,8 +51,7 @@ int stack_view_unknown(const struct spots *spots, const char *name);
  * spots of the rows. Returns 0, or the exit code after saying why: 1 if there is none, with near
  * ones.
  */
-int stack_view_find(
-	const struct stack_view *view, struct spots *spots, const char *name, bool **ret);
+int stack_view_find(const struct stacks *view, struct spots *spots, const char *name, bool **ret);
 
 /* A number from 0 to `most`, "1e-10" too; false: it is none. */
 bool stack_view_number(const char *text, double most, double *ret);

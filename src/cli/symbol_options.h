@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How names of functions are found and shown: options of all commands that show stacks. They are in
- * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table. PPROF_BINARY_PATH
- * counts as --symbol-path does, behind it, HEAPWISE_DEBUGINFOD=1 as --debuginfod, and
- * HEAPWISE_SYMBOL_CACHE=0 as --no-symbol-cache.
+ * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table.
  */
 #ifndef CLI_SYMBOL_OPTIONS_H
 #define CLI_SYMBOL_OPTIONS_H
 
-#include "symbols/settings.h"
-
-struct model;
+#include "query/name_settings.h"
 
 enum symbol_option {
 	SYMBOL_OPT_FIRST = 800, /* beyond those of all that take them */
@@ -40,25 +36,11 @@ enum symbol_option {
 			"look up all names anew, and keep none for later commands "                \
 			"(HEAPWISE_SYMBOL_CACHE=0 does it too)"},
 
-/* All 0 before the first. */
-struct symbol_options {
-	struct symbols_settings *settings; /* NULL: nothing was said yet */
-	bool environment;                  /* it was read */
-	bool no_cache;
-	/* The same for what came in bundles, one each. */
-	struct symbols_settings **for_bundles;
-	size_t bundle_count;
-};
-
 /* Takes an option if it is one of these; *ret_taken says whether. The error is one sentence. */
 struct error *symbol_options_take(
-	struct symbol_options *options, int id, const char *argument, bool *ret_taken) must_check_;
-void symbol_options_deinit(struct symbol_options *options);
+	struct name_settings *names, int id, const char *argument, bool *ret_taken) must_check_;
 
-/* All is said: from now on the settings are there. */
-struct error *symbol_options_ready(struct symbol_options *options) must_check_;
-
-/* Has names of a model's code found as the options say; they must outlive its use. */
-struct error *symbol_options_apply(struct symbol_options *options, struct model *model) must_check_;
+/* Shows what is fetched, and why no more is. */
+extern const struct fetch_listener symbol_fetch_listener;
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/util.h"
 #include "cli/options.h"
 
@@ -40,7 +41,7 @@ size_t terminal_width(void)
 		return size.ws_col;
 	const char *columns = getenv("COLUMNS");
 	uint64_t number;
-	return columns && options_whole(columns, &number) ? (size_t)number : OTHER_WIDTH;
+	return columns && number_whole(columns, &number) ? (size_t)number : OTHER_WIDTH;
 }
 
 bool terminal_is_utf8(void)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/view_options.h"
-#include "cli/context.h"
-#include "query/main_program.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,26 +9,19 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "model/model.h"
-#include "query/bundles.h"
-#include "query/recordings.h"
-#include "sources/anonymize.h"
 #include "sources/merge.h"
-#include "sources/source.h"
 
 void view_request_deinit(struct view_request *request)
 {
-	moments_deinit(&request->moments);
-	filter_deinit(&request->filter);
-	symbol_options_deinit(&request->symbols);
-	anonymizer_destroy(request->anonymizer);
-	free(request->opened);
+	query_deinit(&request->query);
 	free(request->path);
 }
 
 static bool take_pattern(
 	const struct options *options, enum filter_part part, struct view_request *request)
 {
-	_cleanup_error_ struct error *error = filter_set(&request->filter, part, options->argument);
+	_cleanup_error_ struct error *error =
+		filter_set(&request->query.filter, part, options->argument);
 	if (error)
 		options_wrong(options->command, "%s", error->message);
 	return !error;
@@ -48,7 +39,7 @@ static bool take_moment_text(
 static bool take_kind_named(
 	const struct options *options, const char *name, struct view_request *request)
 {
-	if (filter_add_kind(&request->filter, name))
+	if (filter_add_kind(&request->query.filter, name))
 		return true;
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
@@ -181,14 +172,14 @@ static bool take_tag(const struct options *options, struct view_request *request
 	static const char bytes[] = "bytes=", thread[] = "thread=", kind[] = "kind=";
 	const char *text = options->argument;
 	if (strncmp(text, thread, strlen(thread)) == 0) {
-		request->blocks.thread = text + strlen(thread);
+		request->query.blocks.thread = text + strlen(thread);
 		return true;
 	}
 	if (strncmp(text, kind, strlen(kind)) == 0)
 		return take_kind_named(options, text + strlen(kind), request);
 	if (strncmp(text, bytes, strlen(bytes)) == 0)
 		text += strlen(bytes);
-	if (tag_sizes(text, &request->blocks))
+	if (tag_sizes(text, &request->query.blocks))
 		return true;
 	options_wrong(options->command,
 		"'%s' is no tag; there are sizes (64:1kb, 1mb:, bytes=64), thread=NAME and "
@@ -203,7 +194,7 @@ static bool take_symbols(
 {
 	bool taken;
 	_cleanup_error_ struct error *error =
-		symbol_options_take(&request->symbols, id, options->argument, &taken);
+		symbol_options_take(&request->query.names, id, options->argument, &taken);
 	if (error)
 		options_wrong(options->command, "%s", error->message);
 	*ret_ok = !error;
@@ -230,10 +221,10 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_AT:
 	case VIEW_OPT_TO:
 		return take_moment_text(
-			options->command, &request->moments, options->argument, false);
+			options->command, &request->query.moments, options->argument, false);
 	case VIEW_OPT_FROM:
 		return take_moment_text(
-			options->command, &request->moments, options->argument, true);
+			options->command, &request->query.moments, options->argument, true);
 	case VIEW_OPT_FOCUS:
 	case VIEW_OPT_IGNORE:
 	case VIEW_OPT_HIDE:
@@ -258,14 +249,14 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MIN_AGE:
 	case VIEW_OPT_MAX_AGE:
 	case VIEW_OPT_TEMPORARY_WITHIN:
-		return take_blocks(options, (enum view_option)id, &request->blocks);
+		return take_blocks(options, (enum view_option)id, &request->query.blocks);
 	case VIEW_OPT_TAGFOCUS:
 		return take_tag(options, request);
 	case VIEW_OPT_ANONYMIZE:
-		request->anonymize = true;
+		request->query.anonymize = true;
 		return true;
 	case VIEW_OPT_BASE:
-		request->base = options->argument;
+		request->query.base = options->argument;
 		return true;
 	case VIEW_OPT_MERGE:
 		request->merge = true;
@@ -278,7 +269,7 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		request->no_pager = true;
 		return true;
 	}
-	return true;
+	return options_untaken(options, id);
 }
 
 bool view_request_metric(
@@ -308,7 +299,7 @@ static bool take_moment(struct view_request *request, const char **path)
 		return false;
 	}
 	*path = request->path;
-	return take_moment_text(request->command, &request->moments, moment, false);
+	return take_moment_text(request->command, &request->query.moments, moment, false);
 }
 
 bool view_request_files(const struct command *command, struct view_request *request,
@@ -334,68 +325,10 @@ bool view_request_files(const struct command *command, struct view_request *requ
 				words[i]);
 			return false;
 		}
-	request->more = words + 1;
-	request->more_count = count ? count - 1 : 0;
+	request->query.more = words + 1;
+	request->query.more_count = count ? count - 1 : 0;
 	request->command = command;
 	return take_moment(request, ret_path);
-}
-
-const struct source_blocks *view_request_blocks(const struct view_request *request)
-{
-	const struct source_blocks *blocks = &request->blocks;
-	return source_blocks_are_all(blocks) && blocks->temporary_within <= 1 ? NULL : blocks;
-}
-
-/* Which moments the view wants. */
-static struct source_series series_of(const struct view_request *request)
-{
-	return (struct source_series){.rows = request->moments_wanted,
-		.axis = request->moments_by_bytes ? SOURCE_BY_BYTES : SOURCE_BY_TIME,
-		.with_sites = true,
-		.sites_every = request->moments_every};
-}
-
-static struct error *open_one(
-	const struct view_request *request, const char *path, unsigned flags, struct model **ret)
-{
-	const struct source_query *moments = moments_query(&request->moments);
-	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
-	if (moments)
-		query = *moments;
-	const struct source_series series = series_of(request);
-	if (series.rows)
-		query.series = &series;
-	query.blocks = view_request_blocks(request);
-	struct error *error = recording_open(cli_context(), path, flags, &query, ret);
-	if (error && series.rows && request->moments_if_known && error->code == ERROR_INPUT) {
-		error_destroy(error);
-		query.series = NULL;
-		error = recording_open(cli_context(), path, flags, &query, ret);
-	}
-	if (!error)
-		recording_warn(cli_context(), *ret, path);
-	return error;
-}
-
-/* Replaces a model by the sum of it and all others. */
-static struct error *add_up(
-	const struct view_request *request, unsigned flags, struct model **model)
-{
-	_cleanup_free_ struct model **models =
-		calloc(request->more_count + 1, sizeof(struct model *));
-	size_t count = 1;
-	struct error *error = NULL;
-	if (!models)
-		return error_no_memory();
-	models[0] = *model;
-	for (; count <= request->more_count && !error; count++)
-		error = open_one(request, request->more[count - 1], flags, &models[count]);
-	*model = NULL;
-	if (!error)
-		error = merge_models((const struct model *const *)models, count, model);
-	for (size_t i = 0; i < count; i++)
-		model_destroy(models[i]);
-	return error;
 }
 
 struct sink view_request_sink(struct view_request *request, struct output *output)
@@ -456,105 +389,34 @@ static void take_unit_of_file(struct view_request *request, const struct model *
 			break;
 }
 
-int view_request_names(struct view_request *request, struct model *model)
+int operand_take(const struct command *command, const char *text, struct operand *ret)
 {
-	struct error *error = symbol_options_apply(&request->symbols, model);
-	return error ? message_error(error) : 0;
+	_cleanup_error_ struct error *error = operand_parse(text, ret);
+	return error ? options_wrong(command, "%s", error->message) : 0;
 }
 
-/* Where a difference makes no sense; says so. */
-static bool is_refused_difference(const struct view_request *request, const struct model *model)
+int operand_take_open(const struct command *command, const char *text,
+	const struct operand_wanted *wanted, struct operand *ret)
 {
-	bool combined = request->base || request->more_count;
-	if (!combined || !model_subtracted(model))
-		return false;
-	message("%s is a difference of two states, which cannot be %s; give the states themselves",
-		model_recording(model)->path, request->base ? "compared" : "added up");
-	return true;
-}
-
-/* Names that options could choose by are gone when they are asked for. */
-static bool can_be_anonymous(const struct view_request *request)
-{
-	const char *wrong = request->base                           ? "--base"
-			    : filter_has_patterns(&request->filter) ? "--focus and what is like it"
-								    : NULL;
-	if (wrong)
-		message("--anonymize replaces names before anything is chosen by them: it can't be "
-			"together with %s",
-			wrong);
-	return !wrong;
-}
-
-static int anonymize(struct view_request *request, struct model *model)
-{
-	progress_begin("looking up names");
-	struct error *error = request->anonymizer ? NULL : anonymizer_create(&request->anonymizer);
-	if (!error)
-		error = anonymizer_model(request->anonymizer, model);
-	progress_end();
-	return error ? message_error(error) : 0;
-}
-
-/* The first recording of a run may be of who only started the program: then says where that is. */
-static void point_to_main_program(const char *path, bool anonymize)
-{
-	_cleanup_(main_program_deinit) struct main_program program = {.path = NULL};
-	struct error *error = main_program_find(path, &program);
-	if (error) /* the file itself will say it */
-		error_destroy(error);
-	else if (program.count > 1 && strcmp(program.path, path) != 0)
-		message("%s is one of %zu recordings of a run; the one with the largest peak is "
-			"%s%s%s%s",
-			path, program.count, program.path, anonymize ? "" : " (",
-			anonymize ? "" : program.command, anonymize ? "" : ")");
+	int code = operand_take(command, text, ret);
+	struct error *error = code ? NULL : operand_open(cli_context(), wanted, ret);
+	return error ? message_error(error) : code;
 }
 
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
-	_cleanup_free_ char *newest = NULL;
-	request->options.filter = &request->filter;
-	if (request->anonymize && !can_be_anonymous(request))
-		return ERROR_USAGE;
-	if (!path) {
-		struct error *error = main_program_newest(
-			cli_context(), request->anonymize ? NULL : MAIN_PROGRAM_ALL, &newest);
-		if (error)
-			return message_error(error);
-		path = newest;
-	} else if (!request->more_count && main_program_is_first(path)) {
-		point_to_main_program(path, request->anonymize);
-	}
-	progress_begin("reading %s", path);
-	struct error *error = open_one(request, path, flags, ret);
-	bool refused = !error && is_refused_difference(request, *ret);
-	if (!error && !refused && request->more_count)
-		error = add_up(request, flags, ret);
-	if (!error)
-		take_unit_of_file(request, *ret);
-	progress_end();
-	if (refused)
-		return ERROR_INPUT;
-	if (!error) {
-		free(request->opened);
-		request->opened = strdup(path);
-		error = request->opened ? NULL : error_no_memory();
-	}
+	request->options.filter = &request->query.filter;
+	struct error *error = query_open(&request->query, path, flags, ret);
 	if (error)
 		return message_error(error);
-	int code = view_request_names(request, *ret);
-	return code || !request->anonymize ? code : anonymize(request, *ret);
+	take_unit_of_file(request, *ret);
+	return 0;
 }
 
 int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret)
 {
-	const struct source_series series = series_of(request);
-	const struct operand_wanted wanted = {.flags = flags,
-		.blocks = view_request_blocks(request),
-		.series = series.rows ? &series : NULL};
-	progress_begin("reading %s", request->base);
-	int code = operand_open(request->command, request->base, &wanted, ret);
-	progress_end();
-	return code ? code : view_request_names(request, ret->model);
+	int code = operand_take(request->command, request->query.base, ret);
+	struct error *error = code ? NULL : query_open_base(&request->query, flags, ret);
+	return error ? message_error(error) : code;
 }

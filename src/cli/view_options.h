@@ -25,15 +25,14 @@
 #ifndef CLI_VIEW_OPTIONS_H
 #define CLI_VIEW_OPTIONS_H
 
-#include "analysis/filter.h"
 #include "analysis/grain.h"
 #include "analysis/growth.h"
-#include "cli/operands.h"
+#include "cli/context.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/symbol_options.h"
 #include "cli/terminal.h"
-#include "query/moments.h"
+#include "query/query.h"
 #include "views/views.h"
 
 enum view_option {
@@ -144,28 +143,15 @@ struct view_request {
 	enum grain grain;
 	enum colour_when colour;
 	bool no_pager;
-	struct moments moments;
-	struct filter filter;
-	struct symbol_options symbols;
-	struct source_blocks blocks;   /* all 0: all */
+	struct query query;
 	const char *metric_name;       /* as given; NULL: not */
-	const char *base;              /* NULL: none */
 	const struct command *command; /* set by view_request_files() */
 	char *path;                    /* of FILE@MOMENT the file; NULL: as it was given */
 	bool merge;
-	bool anonymize;
-	struct anonymizer *anonymizer; /* of that; knows all tokens */
-	char *opened;                  /* the file that was opened; NULL: none yet */
-	char *const *more;             /* files that are added up with the one that is opened */
-	size_t more_count;
-	size_t moments_wanted; /* of a series with sites; 0: none */
-	size_t moments_every;  /* every so many of them with sites; 0: all */
-	bool moments_by_bytes; /* allocated and freed, not by time */
-	bool moments_if_known; /* a source without them is opened too, and has no series then */
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \
 	{                                                                                          \
-		.options = {                                                                       \
+		.query = {.context = cli_context()}, .options = {                                  \
 			.sort = METRICS,                                                           \
 			.limit = VIEW_DEFAULT_LIMIT,                                               \
 			.tail_percent = GROWTH_TAIL_PERCENT,                                       \
@@ -208,26 +194,22 @@ int view_request_show(
 bool view_request_files(const struct command *command, struct view_request *request,
 	const char *what, char *const *words, size_t count, const char **ret_path);
 
-/* Has names found as the request says, in a model that was opened otherwise than by
- * view_request_open(). Returns 0, or the exit code after saying why. */
-int view_request_names(struct view_request *request, struct model *model);
-
-/* Which blocks are chosen; NULL: all. */
-const struct source_blocks *view_request_blocks(const struct view_request *request);
+/* Parses what is compared, says what is wrong with it, and where help is; operand_deinit() in
+ * either case. Returns 0, or the exit code. */
+int operand_take(const struct command *command, const char *text, struct operand *ret);
+/* Parses and opens it likewise. */
+int operand_take_open(const struct command *command, const char *text,
+	const struct operand_wanted *wanted, struct operand *ret);
 
 /*
- * Opens the recording at `path` (NULL: the newest one here, and says which), at the moments that
- * were asked for, with those that are added up with it. flags: enum source_flag. Returns 0, or the
- * exit code after saying why.
+ * Opens the recording at `path` as query_open() does, and takes over what of the options depends on
+ * it. Returns 0, or the exit code after saying why.
  */
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret);
 
-/*
- * Opens what the recording is compared with, with the flags, and the blocks and moments that were
- * asked for there. `ret` is all 0 before; operand_deinit() in either case. Returns 0, or the exit
- * code after saying why.
- */
+/* Opens what the recording is compared with as query_open_base() does. Returns 0, or the exit code
+ * after saying why. */
 int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret);
 
 #endif

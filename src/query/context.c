@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "query/bundles.h"
@@ -22,6 +23,16 @@ void query_context_deinit(struct query_context *context)
 	bundles_forget(context);
 	spool_forget(context);
 	inputs_forget(context);
+}
+
+struct error *query_context_check(const struct query_context *context)
+{
+	const volatile sig_atomic_t *stop = context->listener.stop;
+	return stop && *stop ? error_create(ERROR_ENVIRONMENT,
+				       "SIG%s came: nothing was shown; the process "
+				       "goes on as before",
+				       sigabbrev_np(*stop))
+			     : NULL;
 }
 
 void query_note(struct query_context *context, const char *format, ...)

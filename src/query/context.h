@@ -11,9 +11,14 @@
 #ifndef QUERY_CONTEXT_H
 #define QUERY_CONTEXT_H
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
+#include "symbols/settings.h"
 
 /* Whom queries tell what they notice and do. Each function may be NULL. */
 struct query_listener {
@@ -27,6 +32,33 @@ struct query_listener {
 	/* A bundle is about to be unpacked for the first time: who may be killed arranges that
 	 * query_context_each_folder() names what is to be removed then. */
 	void (*keeps_folders)(void *ctx);
+	/* A process is about to be stopped and copied: who may be killed sets `stop` instead, until
+	 * all is given back (`holds` false). */
+	void (*holds_process)(void *ctx, bool holds);
+	/* Not 0: a signal's number, for which what is going on ends early. May be NULL. */
+	const volatile sig_atomic_t *stop;
+	struct fetch_listener fetch;             /* told of debug files that are fetched */
+	const struct query_collector *collector; /* NULL: collectors are not asked */
+};
+
+struct live_block;
+
+/* What the collector of a recorded process has told of it. */
+struct query_told {
+	char *path;      /* of its recording; whoever asked frees it */
+	int pipe;        /* live blocks come through it; -1: it could not be asked now */
+	uint64_t blocks; /* how many */
+};
+
+/* How the collector of a process that is being recorded is asked what lives in it. */
+struct query_collector {
+	/* Asks, while the process stands still. ret->pipe -1 and no error: a thread was stopped in
+	 * the middle of telling something, and the process is to go on for a moment; never if
+	 * `anyhow`. */
+	struct error *(*ask)(pid_t pid, bool anyhow, struct query_told *ret);
+	/* Reads what was announced, ascending by address; the caller frees *ret. Closes the pipe.
+	 * Fewer than announced: it has ended. */
+	struct error *(*read)(struct query_told *told, struct live_block **ret, size_t *ret_count);
 };
 
 /* What goes on; a variable of the function that does it. */
@@ -39,8 +71,7 @@ struct spooled_file;
 struct unpacked_bundle;
 struct input_file;
 
-/* Its members are of src/query alone, but that a variable that lives as long as the program may
- * have its listener set and all else 0, instead of query_context_init(). */
+/* Its members are of src/query alone. */
 struct query_context {
 	struct query_listener listener;
 	struct query_task *task; /* the innermost; NULL: none */
@@ -59,6 +90,9 @@ void query_context_deinit(struct query_context *context);
  */
 void query_context_each_folder(const struct query_context *context,
 	void (*each)(void *ctx, const char *folder), void *ctx);
+
+/* NULL, or that the listener wants an end. */
+struct error *query_context_check(const struct query_context *context) must_check_;
 
 /* Tells the listener. */
 void query_note(struct query_context *context, const char *format, ...)

@@ -10,18 +10,6 @@
 #include "analysis/profile.h"
 #include "views/views.h"
 
-/* A part's file as it was found here, or not; strings are the caller's. */
-struct listing_source {
-	const char *found; /* its path; NULL: nowhere */
-	const char *text;  /* with NUL behind `len` bytes; NULL: not found */
-	size_t len;
-	const char *const *tried; /* paths that were looked at, all of them if it was not found */
-	size_t tried_count;
-	const char
-		*refused; /* one of `tried` that is there, but has no name of source code; NULL */
-	bool newer;       /* it was changed after the recording began: lines may have moved */
-};
-
 struct listing_options {
 	const char *sought; /* as given */
 	uint32_t line;      /* of files: only around this one; 0: all of it */

@@ -65,7 +65,9 @@ static bool add_module(struct heap_names *names, const struct address_module *mo
 }
 
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
-	pid_t readable, void (*tell)(const struct address_module *module, enum live_file where))
+	pid_t readable,
+	void (*tell)(void *ctx, const struct address_module *module, enum live_file where),
+	void *ctx)
 {
 	for (size_t i = 0; i < space->modules.len; i++) {
 		const struct address_module *module = &space->modules.data[i];
@@ -77,7 +79,7 @@ struct error *heap_names_live(struct heap_names *names, const struct address_spa
 		if (!add_module_as(names, module, path, &number))
 			return error_no_memory();
 		if (where != LIVE_FILE_AT_PATH)
-			tell(module, where);
+			tell(ctx, module, where);
 	}
 	return NULL;
 }

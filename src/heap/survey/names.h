@@ -37,7 +37,8 @@ void heap_names_close(struct heap_names *names);
  * of address_space_of_process(). Calls back with those that are not at their paths. */
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
 	pid_t readable,
-	void (*tell)(const struct address_module *module, enum live_file where)) must_check_;
+	void (*tell)(void *ctx, const struct address_module *module, enum live_file where),
+	void *ctx) must_check_;
 
 /* For address_space_of_core(): finds modules' files. */
 struct address_files heap_names_files(struct heap_names *names);

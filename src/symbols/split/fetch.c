@@ -62,13 +62,20 @@ void fetch_destroy(struct fetch *fetch)
 	free(fetch);
 }
 
+static void tell_progress(const struct fetch *fetch, const char *name)
+{
+	if (fetch->listener.progress)
+		fetch->listener.progress(fetch->listener.ctx, name);
+}
+
 static void give_up(struct fetch *fetch, const char *name, const char *why)
 {
 	char sentence[SENTENCE_MAX];
 	snprintf(sentence, sizeof(sentence), "%.64s: %.100s; no more debug files are asked for",
 		name, why);
 	fetch->ended = true;
-	fetch->listener.problem(fetch->listener.ctx, sentence);
+	if (fetch->listener.problem)
+		fetch->listener.problem(fetch->listener.ctx, sentence);
 }
 
 /* A function of the library as the type of its caller has it; POSIX wants them to be alike. */
@@ -128,14 +135,14 @@ char *fetch_debug_file(
 {
 	if (fetch->ended || !build_id_len || (!fetch->client && !load(fetch)))
 		return NULL;
-	fetch->listener.progress(fetch->listener.ctx, name);
+	tell_progress(fetch, name);
 	uint64_t begun_ns = now_ns();
 	fetch->deadline_ns = begun_ns + fetch->left_ns;
 	char *path = NULL;
 	int fd = fetch->find_debug_file(fetch->client, build_id, (int)build_id_len, &path);
 	uint64_t took_ns = now_ns() - begun_ns;
 	fetch->left_ns -= took_ns < fetch->left_ns ? took_ns : fetch->left_ns;
-	fetch->listener.progress(fetch->listener.ctx, NULL);
+	tell_progress(fetch, NULL);
 	if (fd >= 0) {
 		close(fd);
 		return path;

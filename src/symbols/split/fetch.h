@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-/* Who hears of it; both may be called whenever an address is looked up. */
+/* Who hears of it; both may be called whenever an address is looked up. Either may be NULL. */
 struct fetch_listener {
 	/* What is fetched now, "libc.so.6"; NULL: it has ended. */
 	void (*progress)(void *ctx, const char *name);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which files a bundle of a recording has: those that a report of it is made from. */
-#ifndef CLI_BUNDLE_FILES_H
-#define CLI_BUNDLE_FILES_H
+#ifndef QUERY_BUNDLE_FILES_H
+#define QUERY_BUNDLE_FILES_H
 
 #include "analysis/symbol_files.h"
 #include "bundle/manifest.h"
+#include "query/context.h"
 
 /* Adds the recording that was opened by that name, and those of the processes that it was forked
  * from. */
-struct error *bundle_add_recording(
-	struct bundle_manifest *manifest, const struct model *model) must_check_;
+struct error *bundle_add_recording(struct query_context *context, struct bundle_manifest *manifest,
+	const struct model *model) must_check_;
 
 /* Adds programs, libraries and debug files that stacks go through, or in whose data leaks are held.
  */
@@ -23,7 +24,8 @@ struct bundle_folders {
 };
 
 /* Adds sources of all frames. */
-struct error *bundle_add_sources(struct bundle_manifest *manifest, const struct model *model,
-	const struct symbol_files *files, const struct bundle_folders *where) must_check_;
+struct error *bundle_add_sources(struct query_context *context, struct bundle_manifest *manifest,
+	const struct model *model, const struct symbol_files *files,
+	const struct bundle_folders *where) must_check_;
 
 #endif

@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The heap that `core` and `heap` look at: opened once, read and judged when a verb wants that.
+ * The heap of a core or a process that is asked about: opened once, read and judged when an answer
+ * wants that.
+ *
+ *	struct heap_session session;
+ *	heap_session_init(&session, &context);
+ *	session.core = path;
+ *	error = heap_session_open(&session);
+ *	if (!error)
+ *		error = heap_session_judge(&session);
+ *	… session.survey, session.model …
+ *	heap_session_close(&session);
+ *
  * A process stands still only until a copy of its memory is made; where it can't be copied, until
  * its heap is read, and what is read later is of the running process.
  */
-#ifndef CLI_HEAP_SESSION_H
-#define CLI_HEAP_SESSION_H
+#ifndef QUERY_HEAP_SESSION_H
+#define QUERY_HEAP_SESSION_H
 
 #include <sys/types.h>
 
-#include "cli/heap_recording.h"
-#include "cli/heap_wishes.h"
-#include "cli/output.h"
-#include "cli/symbol_options.h"
-#include "cli/terminal.h"
+#include "heap/leading.h"
 #include "heap/survey.h"
 #include "process/guard.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
-#include "search/reverse.h"
-#include "views/heap_view.h"
+#include "query/heap_recording.h"
+#include "query/name_settings.h"
 
 struct heap_session {
+	struct query_context *context;
 	const char *core; /* path; NULL: a process */
 	pid_t pid;
 	const char *exe;            /* --exe; NULL: none */
 	const char *recording_path; /* --recording; NULL: what is found */
 	bool no_recording;          /* --recording none */
-	const char *as;             /* --as; NULL: none */
-	struct heap_wishes wishes;  /* of the verb */
-	struct symbol_options symbols;
-	bool json, csv, colour, no_pager, no_inference;
-	bool json_before;             /* --json=1 */
-	enum colour_when colour_when; /* --color of the command line */
-	size_t limit;
+	struct name_settings symbols;
+	bool no_inference;
 	enum pointer_rule pointers;
 	unsigned heuristics; /* enum search_heuristic */
 
@@ -53,11 +56,10 @@ struct heap_session {
 	uint64_t pause_ns;
 	bool is_one_question; /* nothing is asked but one verb */
 	bool has_names, has_space, is_surveyed, is_placed, is_judged;
-	bool has_said_damage; /* to who asks one thing after the other it is said once */
 };
 
-/* Prepares it; what the user wishes is filled in then. */
-void heap_session_init(struct heap_session *session);
+/* Prepares it; what the user wishes is filled in then. The context must outlive it. */
+void heap_session_init(struct heap_session *session, struct query_context *context);
 void heap_session_close(struct heap_session *session);
 
 /* Opens what is to be looked at: mappings, modules, threads; nothing of the heap. */
@@ -72,11 +74,9 @@ struct error *heap_session_place(struct heap_session *session) must_check_;
 /* Sorts it into kinds of leaks and makes the model, once. */
 struct error *heap_session_judge(struct heap_session *session) must_check_;
 
-/* What is passed to views. */
-struct heap_page heap_session_page(struct heap_session *session);
-/* Where a verb writes what it shows; a pager is in front of it if that is wanted. */
-struct sink heap_session_sink(const struct heap_session *session, struct output *output);
-/* Ends it: the exit code, after saying what went wrong. Takes the error. */
-int heap_session_shown(struct output *output, struct error *error);
+/* The core's path, or "process PID". */
+const char *heap_session_name(const struct heap_session *session);
+/* What is known of where its blocks were allocated; NULL: nothing. */
+const struct joined *heap_session_joined(const struct heap_session *session);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/source_files.h"
+#include "query/source_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

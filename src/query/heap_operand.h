@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cores, and processes that run, where commands take recordings. */
-#ifndef CLI_HEAP_OPERAND_H
-#define CLI_HEAP_OPERAND_H
+#ifndef QUERY_HEAP_OPERAND_H
+#define QUERY_HEAP_OPERAND_H
 
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "model/model.h"
+#include "query/context.h"
 
 /* What stands in the place of call stacks. */
 enum heap_by {
@@ -20,9 +20,10 @@ enum heap_by {
 bool heap_by_parse(const char *text, enum heap_by *ret);
 
 /* Whether an operand is one: "PID" (unless a file is called so), "process:PID", or a core. */
-bool heap_operand_is(const char *text);
+bool heap_operand_is(struct query_context *context, const char *text);
 
 /* Its model, which the caller destroys. */
-struct error *heap_operand_open(const char *text, enum heap_by by, struct model **ret) must_check_;
+struct error *heap_operand_open(struct query_context *context, const char *text, enum heap_by by,
+	struct model **ret) must_check_;
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/heap_subject.h"
+#include "query/heap_subject.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/heap_verbs.h"
-#include "cli/message.h"
+#include "heap/where.h"
 
 #define LIKE_MOST 6u
 
@@ -171,13 +172,14 @@ static struct error *none_of(const struct survey *survey, const struct kin_set *
 }
 
 /* Leaves those whose place is known, and says which others there are. */
-static void keep_objects(const struct survey *survey, const char *word, struct kin_set *set)
+static void keep_objects(struct heap_session *session, const char *word, struct kin_set *set)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(survey, set, KIN_VIRTUAL, "", &text);
+	add_kin(&session->survey, set, KIN_VIRTUAL, "", &text);
 	if (text.data)
-		message("%s is a virtual base class of these, too, whose objects are not among "
+		query_note(session->context,
+			"%s is a virtual base class of these, too, whose objects are not among "
 			"what follows: %s",
 			word, text.data);
 	heap_kin_keep_objects(set);
@@ -185,26 +187,59 @@ static void keep_objects(const struct survey *survey, const char *word, struct k
 
 /* Those of a type by debug information. */
 static struct error *find_kin(
-	const struct survey *survey, const char *verb, const char *word, struct heap_subject *ret)
+	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
+	const struct survey *survey = &session->survey;
 	struct error *error = heap_kin_find(survey, ret->layout, &ret->kin);
 	if (error)
 		return error;
 	if (!ret->kin.kin.len || ret->kin.kin.data[0].how > KIN_DERIVED)
 		return none_of(survey, &ret->kin, ret->layout, verb, word);
-	keep_objects(survey, word, &ret->kin);
+	keep_objects(session, word, &ret->kin);
 	return NULL;
 }
 
 /* The survey's own type of that name, and those that derive from it. */
 static struct error *find_own(
-	const struct survey *survey, const char *verb, const char *word, struct heap_subject *ret)
+	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
+	const struct survey *survey = &session->survey;
 	const struct heap_type *type = &survey->types.types.data[ret->type];
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
 	if (ret->layout == TYPE_VOID || !survey->layouts.types)
 		return heap_kin_alone(survey, ret->type, &ret->kin);
-	return find_kin(survey, verb, word, ret);
+	return find_kin(session, verb, word, ret);
+}
+
+/* The type that is called so; HEAP_TYPE_NONE: none is. */
+static uint32_t find_type(const struct survey *survey, const char *name)
+{
+	for (uint32_t i = 0; i < survey->types.types.len; i++) {
+		if (!strcmp(survey->types.types.data[i].name, name))
+			return i;
+	}
+	return HEAP_TYPE_NONE;
+}
+
+struct error *heap_subject_own(
+	const struct survey *survey, const char *word, uint32_t *ret_block, uint32_t *ret_type)
+{
+	*ret_block = SPACE_NONE;
+	*ret_type = find_type(survey, word);
+	if (*ret_type != HEAP_TYPE_NONE)
+		return NULL;
+	char *end;
+	errno = 0;
+	uint64_t address = strtoull(word, &end, 0);
+	if (errno == ERANGE && end != word && !*end)
+		return error_create(
+			ERROR_USAGE, "'%s' is no address: it has more than 64 bits", word);
+	if (end == word || *end || *word == '-')
+		return error_create(ERROR_USAGE,
+			"'%s' is neither an address (0x…) nor a type that the heap has (`types` "
+			"lists them)",
+			word);
+	return heap_where_block(survey, address, ret_block);
 }
 
 bool heap_subject_address(const char *word, uint64_t *ret)
@@ -226,7 +261,7 @@ struct error *heap_subject_word(struct heap_session *session, const char *word, 
 	bool any = false;
 	struct types *types;
 	*ret_layout = TYPE_VOID;
-	struct error *error = heap_verbs_find(&session->survey, word, ret_block, ret_type);
+	struct error *error = heap_subject_own(&session->survey, word, ret_block, ret_type);
 	if (!error || is_address(word) || *word == '-')
 		return error;
 	struct error *unread = heap_layouts_open(&session->survey, &any);
@@ -246,8 +281,8 @@ struct error *heap_subject_find(
 		heap_subject_word(session, word, &ret->block, &ret->type, &ret->layout);
 	if (error || ret->block != SPACE_NONE)
 		return error;
-	return ret->layout != TYPE_VOID ? find_kin(&session->survey, verb, word, ret)
-					: find_own(&session->survey, verb, word, ret);
+	return ret->layout != TYPE_VOID ? find_kin(session, verb, word, ret)
+					: find_own(session, verb, word, ret);
 }
 
 struct error *heap_subject_find_anywhere(

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/heap_operand.h"
-#include "cli/context.h"
-#include "query/spool.h"
+#include "query/heap_operand.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,10 +7,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/util.h"
-#include "cli/heap_session.h"
-#include "cli/options.h"
 #include "process/core_file.h"
+#include "query/heap_session.h"
+#include "query/spool.h"
 #include "sources/heap_model.h"
 
 bool heap_by_parse(const char *text, enum heap_by *ret)
@@ -33,25 +32,25 @@ static pid_t process_of(const char *text)
 	static const char prefix[] = "process:";
 	uint64_t number;
 	bool named = !strncmp(text, prefix, strlen(prefix));
-	if (!options_whole(named ? text + strlen(prefix) : text, &number) || number > INT_MAX)
+	if (!number_whole(named ? text + strlen(prefix) : text, &number) || number > INT_MAX)
 		return 0;
 	return named || access(text, F_OK) ? (pid_t)number : 0;
 }
 
-static bool is_core(const char *path)
+static bool is_core(struct query_context *context, const char *path)
 {
 	char head[64];
 	const char *file = path;
 	/* What is wrong with it, who opens it says. */
-	error_destroy(spool_path(cli_context(), path, &file));
+	error_destroy(spool_path(context, path, &file));
 	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t len = fd >= 0 ? pread(fd, head, sizeof(head), 0) : -1;
 	return len > 0 && core_file_is(head, (size_t)len);
 }
 
-bool heap_operand_is(const char *text)
+bool heap_operand_is(struct query_context *context, const char *text)
 {
-	return process_of(text) || is_core(text);
+	return process_of(text) || is_core(context, text);
 }
 
 static struct error *make(struct heap_session *s, enum heap_by by, struct model **ret)
@@ -60,7 +59,7 @@ static struct error *make(struct heap_session *s, enum heap_by by, struct model 
 	if (!error && by == HEAP_BY_OWNER) {
 		error = heap_session_survey(s);
 		return error ? error
-			     : heap_model_make_owners(&s->survey, s->core ? s->core : s->name, ret);
+			     : heap_model_make_owners(&s->survey, heap_session_name(s), ret);
 	}
 	if (!error)
 		error = heap_session_judge(s);
@@ -68,7 +67,7 @@ static struct error *make(struct heap_session *s, enum heap_by by, struct model 
 		return error_create(ERROR_INPUT,
 			"%s has no recording that says where its blocks were allocated: compare "
 			"it by type or owner (--by), with another core or process",
-			s->core ? s->core : s->name);
+			heap_session_name(s));
 	if (!error) {
 		/* The names' settings are the session's. */
 		model_set_names_from(s->model, NULL);
@@ -77,10 +76,11 @@ static struct error *make(struct heap_session *s, enum heap_by by, struct model 
 	return error;
 }
 
-struct error *heap_operand_open(const char *text, enum heap_by by, struct model **ret)
+struct error *heap_operand_open(
+	struct query_context *context, const char *text, enum heap_by by, struct model **ret)
 {
 	_cleanup_(heap_session_close) struct heap_session session;
-	heap_session_init(&session);
+	heap_session_init(&session, context);
 	session.pid = process_of(text);
 	session.core = session.pid ? NULL : text;
 	session.no_recording = by == HEAP_BY_TYPE || by == HEAP_BY_OWNER;

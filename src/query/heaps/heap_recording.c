@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/heap_recording.h"
-#include "cli/context.h"
+#include "query/heap_recording.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "capture/ask.h"
-#include "cli/message.h"
 #include "process/living.h"
 #include "query/bundles.h"
 #include "query/recordings.h"
@@ -20,9 +15,6 @@
 
 /* Of a folder, so many files are looked into at most. */
 #define FILES_MAX 1000u
-/* Rows come one after the other; who says nothing for so long says nothing more. */
-#define SILENCE_MS 10000
-#define ROWS_AT_ONCE 1024
 
 void heap_recording_deinit(struct heap_recording *recording)
 {
@@ -30,7 +22,7 @@ void heap_recording_deinit(struct heap_recording *recording)
 	free(recording->blocks);
 	free(recording->path);
 	if (recording->is_asked)
-		close(recording->pipe);
+		close(recording->told.pipe);
 	*recording = (struct heap_recording){.path = NULL};
 }
 
@@ -59,78 +51,42 @@ bool heap_recording_is_wanted_of(pid_t pid)
 	return is;
 }
 
-/* Some of what comes through the pipe, in bytes; 0: it has ended, or nothing has come for long. */
-static size_t read_some(int pipe, void *ret, size_t room)
-{
-	struct pollfd more = {.fd = pipe, .events = POLLIN};
-	ssize_t n;
-	do
-		n = poll(&more, 1, SILENCE_MS) == 1 ? read(pipe, ret, room) : 0;
-	while (n < 0 && errno == EINTR);
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* Room for one more: as many as were announced may never come. */
-static bool make_room(struct heap_recording *r, size_t *room)
-{
-	if (r->count < *room)
-		return true;
-	size_t more = *room ? *room * 2 : 4096;
-	void *moved = realloc(r->blocks, more * sizeof(*r->blocks));
-	if (!moved)
-		return false;
-	r->blocks = moved;
-	*room = more;
-	return true;
-}
-
 /* What the collector tells, up to the end. */
-static struct error *read_blocks(struct heap_recording *r)
+static struct error *read_blocks(struct query_context *context, struct heap_recording *r)
 {
-	struct ask_block rows[ROWS_AT_ONCE];
-	size_t room = 0, held = 0, taken;
-	if (!make_room(r, &room))
-		return error_no_memory();
-	while (r->count < r->told &&
-		(taken = read_some(r->pipe, (char *)rows + held, sizeof(rows) - held))) {
-		held += taken;
-		size_t whole = held / sizeof(*rows);
-		for (size_t i = 0; i < whole && r->count < r->told; i++) {
-			if (!make_room(r, &room))
-				return error_no_memory();
-			r->blocks[r->count++] = (struct live_block){.address = rows[i].address,
-				.size = rows[i].size,
-				.site = {rows[i].site},
-				.thread = {rows[i].thread},
-				.number = rows[i].number};
-		}
-		held -= whole * sizeof(*rows);
-		memmove(rows, rows + whole, held);
-	}
-	close(r->pipe);
+	const uint64_t announced = r->told.blocks;
+	struct error *error = context->listener.collector->read(&r->told, &r->blocks, &r->count);
 	r->is_asked = false;
-	if (r->count == r->told)
-		return NULL;
+	if (error || r->count == announced)
+		return error;
 	return error_create(ERROR_ENVIRONMENT,
 		"%s: its collector has told %zu of %llu live blocks, then it ended", r->path,
-		r->count, (unsigned long long)r->told);
+		r->count, (unsigned long long)announced);
 }
 
-bool heap_recording_ask(pid_t pid, bool anyhow, struct heap_recording *ret)
+static struct error *ask_collector(
+	struct query_context *context, pid_t pid, bool anyhow, struct query_told *ret)
 {
-	struct ask_reply reply;
-	struct error *error = ask_for_blocks(pid, anyhow, &reply, &ret->pipe);
-	if (!error && ret->pipe < 0)
+	const struct query_collector *collector = context->listener.collector;
+	return collector ? collector->ask(pid, anyhow, ret)
+			 : error_create(ERROR_ENVIRONMENT,
+				   "process %d is being recorded, and its collector can't be asked "
+				   "from here",
+				   (int)pid);
+}
+
+bool heap_recording_ask(
+	struct query_context *context, pid_t pid, bool anyhow, struct heap_recording *ret)
+{
+	struct error *error = ask_collector(context, pid, anyhow, &ret->told);
+	if (!error && ret->told.pipe < 0)
 		return false;
 	ret->is_asked = !error;
 	if (!error) {
-		ret->told = reply.blocks;
-		ret->path = strdup(reply.file);
-		error = ret->path ? NULL : error_no_memory();
-	}
-	if (!error)
+		ret->path = ret->told.path;
 		return true;
-	message("it is not joined with its recording: %s", error->message);
+	}
+	query_note(context, "it is not joined with its recording: %s", error->message);
 	error_destroy(error);
 	heap_recording_deinit(ret);
 	return true;
@@ -148,17 +104,19 @@ static inline void closedir_cleanup(DIR **dir)
 		closedir(*dir);
 }
 
-static struct error *open_model(const char *path, bool runs, struct model **ret)
+static struct error *open_model(
+	struct query_context *context, const char *path, bool runs, struct model **ret)
 {
 	unsigned flags = SOURCE_TABLES | (runs ? SOURCE_OF_RUNNING : SOURCE_WITH_LIVE);
-	return recording_open(cli_context(), path, flags, NULL, ret);
+	return recording_open(context, path, flags, NULL, ret);
 }
 
 /* Whether a file is the recording of this process. */
-static bool is_its(const char *path, const struct address_space *space)
+static bool is_its(
+	struct query_context *context, const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
-	struct error *error = recording_open(cli_context(), path, SOURCE_TABLES, NULL, &model);
+	struct error *error = recording_open(context, path, SOURCE_TABLES, NULL, &model);
 	if (!error && space->owner.pid &&
 		model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
 		model_target(model)->pid != (uint32_t)space->owner.pid)
@@ -172,7 +130,8 @@ static bool is_its(const char *path, const struct address_space *space)
 }
 
 /* Looks into a folder for it: first among those that are called after the process. */
-static char *find_in(const char *folder, const struct address_space *space)
+static char *find_in(
+	struct query_context *context, const char *folder, const struct address_space *space)
 {
 	char number[32];
 	snprintf(number, sizeof(number), ".%d.", (int)space->owner.pid);
@@ -189,23 +148,24 @@ static char *find_in(const char *folder, const struct address_space *space)
 			if (asprintf(&path, "%s%s%s", here ? "" : folder, here ? "" : "/",
 				    entry->d_name) < 0)
 				return NULL;
-			if (is_its(path, space))
+			if (is_its(context, path, space))
 				return steal_ptr(path);
 		}
 	}
 	return NULL;
 }
 
-static char *find_beside(const char *core, const struct address_space *space)
+static char *find_beside(
+	struct query_context *context, const char *core, const struct address_space *space)
 {
 	const char *slash = core ? strrchr(core, '/') : NULL;
 	_cleanup_free_ char *folder =
 		slash ? strndup(core, slash == core ? 1 : (size_t)(slash - core)) : NULL;
-	char *found = folder ? find_in(folder, space) : NULL;
-	return found ? found : find_in(".", space);
+	char *found = folder ? find_in(context, folder, space) : NULL;
+	return found ? found : find_in(context, ".", space);
 }
 
-struct error *heap_recording_open(const char *path, const char *core,
+struct error *heap_recording_open(struct query_context *context, const char *path, const char *core,
 	const struct address_space *space, struct heap_recording *ret)
 {
 	if (path) {
@@ -215,23 +175,24 @@ struct error *heap_recording_open(const char *path, const char *core,
 			return error_no_memory();
 	}
 	if (!ret->path && core)
-		ret->path = find_beside(core, space);
+		ret->path = find_beside(context, core, space);
 	if (!ret->path) {
 		if (core)
-			message("%s was recorded, but its recording is neither beside it nor here: "
+			query_note(context,
+				"%s was recorded, but its recording is neither beside it nor here: "
 				"--recording FILE says where allocations came from",
 				core);
 		return NULL;
 	}
-	struct error *error = ret->is_asked ? read_blocks(ret) : NULL;
+	struct error *error = ret->is_asked ? read_blocks(context, ret) : NULL;
 	if (!error)
-		error = open_model(ret->path, ret->blocks, &ret->model);
+		error = open_model(context, ret->path, ret->blocks, &ret->model);
 	if (!error)
 		error = heap_join_check(space, ret->model, ret->path);
 	if (error)
 		return error;
 	if (!ret->blocks)
-		recording_warn(cli_context(), ret->model, ret->path);
+		recording_warn(context, ret->model, ret->path);
 	ret->joined = (struct joined){.recording = ret->model,
 		.name = ret->path,
 		.blocks = ret->blocks,

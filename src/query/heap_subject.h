@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a verb of core and heap is asked about: a block, or a type and what is of it. */
-#ifndef CLI_HEAP_SUBJECT_H
-#define CLI_HEAP_SUBJECT_H
+/* What a question about a heap is about: a block, or a type and what is of it. */
+#ifndef QUERY_HEAP_SUBJECT_H
+#define QUERY_HEAP_SUBJECT_H
 
-#include "cli/heap_session.h"
 #include "heap/kin.h"
+#include "query/heap_session.h"
 
 struct heap_subject {
 	uint32_t block;     /* SPACE_NONE: blocks of types */
@@ -16,7 +16,7 @@ struct heap_subject {
 /*
  * The block at an address; or what is of a type, named as the heap has it or as debug information
  * does. The heap is surveyed. ERROR_INPUT: no block is of that type; what there is of it instead is
- * said, for `verb`.
+ * said, in the words of `verb`, which is what the user calls the question.
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
 	struct heap_subject *ret) must_check_;
@@ -27,6 +27,11 @@ struct error *heap_subject_find_anywhere(struct heap_session *session, const cha
 /* The address that a word is; false: it is none. */
 bool heap_subject_address(const char *word, uint64_t *ret);
 void heap_subject_deinit(struct heap_subject *subject);
+
+/* The block at an address, or all of a type that the heap has; the other is SPACE_NONE, or
+ * HEAP_TYPE_NONE. ERROR_USAGE: the word is neither. */
+struct error *heap_subject_own(const struct survey *survey, const char *word, uint32_t *ret_block,
+	uint32_t *ret_type) must_check_;
 
 /* What a word means: a block, a type of the survey's, or else one of debug information's; the
  * others are SPACE_NONE, HEAP_TYPE_NONE and TYPE_VOID. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/bundle_files.h"
-#include "cli/context.h"
+#include "query/bundle_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/source_files.h"
 #include "query/bundles.h"
+#include "query/source_files.h"
 
 /* As many parents as a report goes back to. */
 #define PARENTS_MAX 64u
@@ -60,9 +59,10 @@ static struct error *add_parents(
 	return error;
 }
 
-struct error *bundle_add_recording(struct bundle_manifest *manifest, const struct model *model)
+struct error *bundle_add_recording(
+	struct query_context *context, struct bundle_manifest *manifest, const struct model *model)
 {
-	const char *path = bundle_recording(cli_context(), model_recording(model)->path);
+	const char *path = bundle_recording(context, model_recording(model)->path);
 	struct error *error = add_recording(manifest, BUNDLE_KIND_RECORDING, path);
 	return error ? error : add_parents(manifest, model, path);
 }
@@ -250,15 +250,16 @@ static struct error *add_source(
 	return error;
 }
 
-struct error *bundle_add_sources(struct bundle_manifest *manifest, const struct model *model,
-	const struct symbol_files *files, const struct bundle_folders *where)
+struct error *bundle_add_sources(struct query_context *context, struct bundle_manifest *manifest,
+	const struct model *model, const struct symbol_files *files,
+	const struct bundle_folders *where)
 {
 	const struct target *target = model_target(model);
 	struct error *error = NULL;
 	for (size_t i = 0; i < files->sources.len && !error; i++) {
 		const struct source_search search = {.file = files->sources.data[i],
 			.cwd = target->cwd,
-			.bundle = bundle_folder(cli_context(), model_recording(model)->path),
+			.bundle = bundle_folder(context, model_recording(model)->path),
 			.folders = where->folders,
 			.folder_count = where->count,
 			.recorded_ns = target->wall_start_ns};

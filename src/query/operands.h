@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is compared, as a command line names it: FILE or FILE@MOMENT of recordings, a core, a
- * process. */
-#ifndef CLI_OPERANDS_H
-#define CLI_OPERANDS_H
+/* What is compared, as users name it: FILE or FILE@MOMENT of recordings, a core, a process. */
+#ifndef QUERY_OPERANDS_H
+#define QUERY_OPERANDS_H
 
 #include <sys/types.h>
 
-#include "cli/command.h"
-#include "cli/heap_operand.h"
 #include "model/model.h"
+#include "query/heap_operand.h"
 #include "query/moments.h"
 #include "sources/source.h"
 
@@ -30,10 +28,13 @@ struct operand_wanted {
 	enum heap_by by;                    /* of cores and processes */
 };
 
-/* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text
- * must outlive it; operand_deinit() in either case. */
-int operand_open(const struct command *command, const char *text,
-	const struct operand_wanted *wanted, struct operand *ret);
+/* Takes FILE and MOMENT apart. ERROR_USAGE: there is no such moment. The text must outlive it;
+ * operand_deinit() in either case. */
+struct error *operand_parse(const char *text, struct operand *ret) must_check_;
+/* Opens one that was parsed, and notes what is missing from it. ERROR_INPUT: it can't be read, or
+ * is a difference itself. */
+struct error *operand_open(struct query_context *context, const struct operand_wanted *wanted,
+	struct operand *operand) must_check_;
 void operand_deinit(struct operand *operand);
 
 /* Whether both are of one recording. */

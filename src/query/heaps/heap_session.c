@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/heap_session.h"
-#include "cli/context.h"
+#include "query/heap_session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/heap_interrupt.h"
-#include "cli/message.h"
 #include "heap/leading.h"
 #include "process/unforked.h"
 #include "query/inputs.h"
@@ -18,13 +15,24 @@
 #include "sources/heap_join.h"
 #include "sources/heap_model.h"
 
-void heap_session_init(struct heap_session *session)
+void heap_session_init(struct heap_session *session, struct query_context *context)
 {
-	*session =
-		(struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}},
-			.guard = GUARD_NONE,
-			.heuristics = SEARCH_HEURISTICS_ALL};
-	heap_wishes_init(&session->wishes);
+	*session = (struct heap_session){.context = context,
+		.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}},
+		.guard = GUARD_NONE,
+		.heuristics = SEARCH_HEURISTICS_ALL};
+}
+
+static void tell_holds(const struct heap_session *s, bool holds)
+{
+	const struct query_listener *listener = &s->context->listener;
+	if (listener->holds_process)
+		listener->holds_process(listener->ctx, holds);
+}
+
+const char *heap_session_name(const struct heap_session *session)
+{
+	return session->core ? session->core : session->name;
 }
 
 /* The process goes on, if it does not yet. */
@@ -49,7 +57,7 @@ static const char *cut_file(struct heap_session *s, uint32_t module)
 }
 
 /* What debug information lacks, of those modules whose files were opened so far. */
-static void warn_lacks(struct heap_session *s)
+static void note_lacks(struct heap_session *s)
 {
 	for (size_t i = 0; i < s->names.modules.len; i++) {
 		struct named_module *module = &s->names.modules.data[i];
@@ -59,14 +67,17 @@ static void warn_lacks(struct heap_session *s)
 		const char *path = symbols_module_debug_path(s->names.symbols, module->symbols);
 		const char *cut = lacks & SYMBOLS_LACK_CUT ? cut_file(s, module->symbols) : NULL;
 		if (cut)
-			message("%s is cut off, so it is not used: names of %s may be missing", cut,
+			query_note(s->context,
+				"%s is cut off, so it is not used: names of %s may be missing", cut,
 				module->path);
 		if (lacks & SYMBOLS_LACK_ZSTD)
-			message("%s: its debug information is packed by zstd, which can't be read "
+			query_note(s->context,
+				"%s: its debug information is packed by zstd, which can't be read "
 				"here (objcopy --decompress-debug-sections unpacks it)",
 				path ? path : module->path);
 		if (lacks & SYMBOLS_LACK_DAMAGED)
-			message("%s: its debug information is damaged, and not used", module->path);
+			query_note(s->context, "%s: its debug information is damaged, and not used",
+				module->path);
 		module->is_told = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
 	}
 }
@@ -75,8 +86,7 @@ void heap_session_close(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	if (s->has_names)
-		warn_lacks(s);
-	heap_wishes_deinit(&s->wishes);
+		note_lacks(s);
 	model_destroy(s->model);
 	heap_recording_deinit(&s->recording);
 	reverse_free(&s->reverse);
@@ -91,18 +101,18 @@ void heap_session_close(struct heap_session *session)
 	guard_end(&s->guard);
 	if (s->pid)
 		stop_deinit(&s->stopped);
-	symbol_options_deinit(&s->symbols);
+	name_settings_deinit(&s->symbols);
 	process_maps_deinit(&s->maps_before);
 	free(s->usage);
 	if (s->pid)
-		heap_interrupt_end();
+		tell_holds(s, false);
 }
 
 static struct error *open_core(struct heap_session *s)
 {
 	struct core_file core;
 	const char *file;
-	struct error *error = spool_path(cli_context(), s->core, &file);
+	struct error *error = spool_path(s->context, s->core, &file);
 	if (error)
 		return error;
 	error = core_file_open(file, &core);
@@ -138,32 +148,36 @@ static struct error *stop_at_rest(struct heap_session *s)
 	for (int tries = 0;; tries++) {
 		struct error *error = stop_process_in_turn(&s->stopped);
 		if (error || !recorded ||
-			heap_recording_ask(s->pid, tries == REST_TRIES, &s->recording))
+			heap_recording_ask(s->context, s->pid, tries == REST_TRIES, &s->recording))
 			return error;
 		stop_end(&s->stopped);
 		nanosleep(&(struct timespec){0, REST_PAUSE_NS}, NULL);
 	}
 }
 
-static void tell_live(const struct address_module *module, enum live_file where)
+static void tell_live(void *ctx, const struct address_module *module, enum live_file where)
 {
+	const struct heap_session *s = ctx;
 	if (where == LIVE_FILE_HELD)
-		message("%s: the file was removed or replaced since the process started; the one "
+		query_note(s->context,
+			"%s: the file was removed or replaced since the process started; the one "
 			"that it still holds is read",
 			module->path);
 	else if (where == LIVE_FILE_LOST)
-		message("%s: the file was removed or replaced since the process started, and the "
+		query_note(s->context,
+			"%s: the file was removed or replaced since the process started, and the "
 			"one that it still holds can't be opened (root may): names in it may be "
 			"missing",
 			module->path);
 }
 
 /* What nobody can stop (a thread whose child by vfork(2) has not executed anything yet). */
-static void warn_moving(const struct heap_session *s)
+static void note_moving(const struct heap_session *s)
 {
 	for (size_t i = 0; i < s->stopped.threads.len; i++) {
 		if (!s->stopped.threads.data[i].stopped)
-			message("thread %d stands in the kernel (vfork?) and can't be stopped: "
+			query_note(s->context,
+				"thread %d stands in the kernel (vfork?) and can't be stopped: "
 				"what "
 				"its registers hold is not known, and may count as lost",
 				(int)s->stopped.threads.data[i].tid);
@@ -194,7 +208,7 @@ static struct error *no_copy_of_all(const struct heap_session *s)
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
-	heap_interrupt_begin();
+	tell_holds(s, true);
 	s->guard = guard_start();
 	read_usage(s);
 	bool lacks = copy_lacks(s->pid);
@@ -207,7 +221,7 @@ static struct error *open_process(struct heap_session *s)
 		return error_create(ERROR_INPUT,
 			"process %d runs 32-bit code; heaps are read of 64-bit programs (x86-64)",
 			(int)s->pid);
-	warn_moving(s);
+	note_moving(s);
 	int reason;
 	struct error *no_copy =
 		lacks ? no_copy_of_all(s) : snapshot_take(&s->stopped, &s->snapshot, &reason);
@@ -215,15 +229,16 @@ static struct error *open_process(struct heap_session *s)
 	if (s->has_snapshot)
 		guard_tell(&s->guard, s->pid, &s->snapshot);
 	if (no_copy)
-		message("%s; it stands still until its heap is read", no_copy->message);
+		query_note(
+			s->context, "%s; it stands still until its heap is read", no_copy->message);
 	error_destroy(no_copy);
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
-	s->space.memory.stopped = &heap_interrupted;
+	s->space.memory.stopped = s->context->listener.stop;
 	if (!error)
 		error = heap_names_live(&s->names, &s->space,
-			s->has_snapshot ? s->snapshot.pid : s->pid, tell_live);
+			s->has_snapshot ? s->snapshot.pid : s->pid, tell_live, s);
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);
@@ -232,30 +247,34 @@ static struct error *open_process(struct heap_session *s)
 }
 
 /* What of a core can't be trusted, said once. */
-static void warn(struct heap_session *s)
+static void note_damage(struct heap_session *s)
 {
 	const struct core_file *core = &s->space.core;
 	if (core->missing_bytes)
-		message("%s is cut off: %llu bytes of memory are missing from it", s->core,
-			(unsigned long long)core->missing_bytes);
+		query_note(s->context, "%s is cut off: %llu bytes of memory are missing from it",
+			s->core, (unsigned long long)core->missing_bytes);
 	if (core->unpacked_cut)
-		message("%s ends in the middle of what is packed; what comes before is read",
+		query_note(s->context,
+			"%s ends in the middle of what is packed; what comes before is read",
 			s->core);
 	if (core->notes_damaged)
-		message("%s: some of its notes or headers are damaged and were passed over",
+		query_note(s->context,
+			"%s: some of its notes or headers are damaged and were passed over",
 			s->core);
 	if (core->overlapping)
-		message("%s: %llu segments overlap others and were cut", s->core,
+		query_note(s->context, "%s: %llu segments overlap others and were cut", s->core,
 			(unsigned long long)core->overlapping);
 	if (address_space_lacks_private(&s->space))
-		message("%s has no private memory, so neither stacks nor a heap: bit 0 of "
+		query_note(s->context,
+			"%s has no private memory, so neither stacks nor a heap: bit 0 of "
 			"/proc/PID/coredump_filter was not set when it was written (0x33 is the "
 			"kernel's own setting)",
 			s->core);
 	for (size_t i = 0; i < s->space.modules.len; i++) {
 		const struct address_module *module = &s->space.modules.data[i];
 		if (module->file == ADDRESS_FILE_CHANGED)
-			message("%s is not the file that the program ran: %s, so it is not used "
+			query_note(s->context,
+				"%s is not the file that the program ran: %s, so it is not used "
 				"(--exe, --sysroot, --symbol-path)",
 				heap_names_changed(&s->names, module),
 				module->build_id_len ? "its build-id is another one"
@@ -267,8 +286,8 @@ struct error *heap_session_open(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	if (s->core)
-		inputs_note(cli_context(), s->core);
-	struct error *error = symbol_options_ready(&s->symbols);
+		inputs_note(s->context, s->core);
+	struct error *error = name_settings_ready(s->context, &s->symbols);
 	if (!error && s->exe && access(s->exe, R_OK) != 0)
 		error = error_errno(ERROR_INPUT, errno, "can't read %s (--exe)", s->exe);
 	if (!error)
@@ -278,7 +297,7 @@ struct error *heap_session_open(struct heap_session *session)
 	s->has_names = true;
 	error = s->core ? open_core(s) : open_process(s);
 	if (!error && s->core)
-		warn(s);
+		note_damage(s);
 	return error;
 }
 
@@ -322,9 +341,9 @@ struct error *heap_session_survey_for(struct heap_session *session, const char *
 		error = type_for(s, word);
 	let_go(s);
 	if (!error)
-		warn_lacks(s);
+		note_lacks(s);
 	if (!error)
-		error = heap_interrupt_check();
+		error = query_context_check(s->context);
 	return error;
 }
 
@@ -334,7 +353,8 @@ static struct error *join(struct heap_session *s)
 	struct heap_recording *recording = &s->recording;
 	if (!has_recording(s))
 		return NULL;
-	struct error *error = heap_recording_open(s->recording_path, s->core, &s->space, recording);
+	struct error *error =
+		heap_recording_open(s->context, s->recording_path, s->core, &s->space, recording);
 	if (error || !recording->model)
 		return error;
 	if (s->symbols.settings)
@@ -342,10 +362,9 @@ static struct error *join(struct heap_session *s)
 	return heap_join(&s->survey, &recording->joined);
 }
 
-/* What is known where from. */
-static const struct joined *joined_of(const struct heap_session *s)
+const struct joined *heap_session_joined(const struct heap_session *session)
 {
-	return s->recording.joined.recording ? &s->recording.joined : NULL;
+	return session->recording.joined.recording ? &session->recording.joined : NULL;
 }
 
 struct error *heap_session_place(struct heap_session *session)
@@ -368,40 +387,8 @@ struct error *heap_session_judge(struct heap_session *session)
 	error = survey_judge(&s->survey);
 	if (!error)
 		error = heap_model_make(
-			&s->survey, s->core ? s->core : s->name, joined_of(s), &s->model);
+			&s->survey, heap_session_name(s), heap_session_joined(s), &s->model);
 	if (!error && s->symbols.settings)
 		model_set_names_from(s->model, s->symbols.settings);
 	return error;
-}
-
-struct heap_page heap_session_page(struct heap_session *session)
-{
-	return (struct heap_page){.survey = &session->survey,
-		.model = session->model,
-		.joined = joined_of(session),
-		.name = session->core ? session->core : session->name,
-		.pause_ns = session->pause_ns,
-		.maps_before = &session->maps_before,
-		.usage = session->usage,
-		.space = &session->space,
-		.names = &session->names,
-		.json = session->json,
-		.json_before = session->json_before,
-		.csv = session->csv,
-		.colour = session->colour,
-		.limit = session->limit,
-		.chosen = &session->wishes.chosen,
-		.rows = &session->wishes.rows,
-		.leak_kinds = session->wishes.kinds,
-		.raw = heap_wishes_has(&session->wishes, HEAP_WISH_RAW)};
-}
-
-struct sink heap_session_sink(const struct heap_session *session, struct output *output)
-{
-	return output_sink_paged(output, !session->no_pager && !session->json && !session->csv);
-}
-
-int heap_session_shown(struct output *output, struct error *error)
-{
-	return error ? message_error(error) : output_end(output);
 }

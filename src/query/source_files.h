@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source files of a recorded program, wherever they are on this machine. */
-#ifndef CLI_SOURCE_FILES_H
-#define CLI_SOURCE_FILES_H
+#ifndef QUERY_SOURCE_FILES_H
+#define QUERY_SOURCE_FILES_H
 
-#include "views/listing.h"
+#include "analysis/listing.h"
 
 /* Larger ones are none that people wrote. */
 #define SOURCE_BYTES_MAX ((size_t)64 << 20)
