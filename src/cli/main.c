@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/fetch.h"
 #include "cli/message.h"
+#include "query/urls.h"
 
 const struct command *const commands[] = {
 	&command_run,
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
 		return ERROR_USAGE;
 	}
 	const struct command *command = command_find(command_name(argv[1]));
-	bool alone = !command && argc == 2 && (is_file(argv[1]) || fetch_is_url(argv[1]));
+	bool alone = !command && argc == 2 && (is_file(argv[1]) || url_is(argv[1]));
 	int code = 0;
 	if (alone || (command && !command->no_files))
 		code = fetch_words(argc, argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/fetch.h"
+#include "query/urls.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -16,8 +16,6 @@
 #include "base/library.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "cli/message.h"
-#include "cli/progress.h"
 #include "query/state_folder.h"
 
 /* Larger ones are no profiles. */
@@ -28,7 +26,7 @@
 #define WAIT_MAX 86400L
 #define REDIRECTS_MAX 5L
 
-bool fetch_is_url(const char *word)
+bool url_is(const char *word)
 {
 	return strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0;
 }
@@ -177,35 +175,20 @@ static struct error *open_file(const char *url, char **ret_path, int *ret_fd)
 	return NULL;
 }
 
-/* `ret` is for good: words of a command line live as long. */
-static struct error *fetch(const char *url, char **ret)
+struct error *url_fetch(struct query_context *context, const char *url, char **ret)
 {
 	_cleanup_close_ int fd = -1;
-	struct error *error = open_file(url, ret, &fd);
+	_cleanup_free_ char *path = NULL;
+	struct error *error = open_file(url, &path, &fd);
 	if (error)
 		return error;
-	progress_begin("fetching %s", url);
+	struct query_task task;
+	query_task_begin(context, &task, "fetching %s", url);
 	error = download(url, fd);
-	progress_end();
-	if (!error)
-		return NULL;
-	unlink(*ret);
-	free(*ret);
-	*ret = NULL;
+	query_task_end(context, &task);
+	if (error)
+		unlink(path);
+	else
+		*ret = steal_ptr(path);
 	return error;
-}
-
-int fetch_words(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		if (!fetch_is_url(argv[i]))
-			continue;
-		char *path = NULL;
-		struct error *error = fetch(argv[i], &path);
-		if (error)
-			return message_error(error);
-		message("%s: saved as %s", argv[i], path);
-		argv[i] = path;
-	}
-	return 0;
 }
