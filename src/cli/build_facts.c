@@ -20,7 +20,7 @@
 #include "cli/build_commit.h"
 #include "cli/pager.h"
 #include "cli/runtime_find.h"
-#include "cli/state_folder.h"
+#include "query/state_folder.h"
 #include "symbols/symbols.h"
 
 /* A library, as meson found it: NAME=VERSION. */
