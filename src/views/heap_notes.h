@@ -21,6 +21,11 @@ void heap_damage_put(struct json *json, const struct survey *survey);
  * "partial" and "damage". */
 void heap_document_put(struct json *json, const struct survey *survey);
 
+/* Adds "partial" of a verb that rests on no block: names of what the core lacks, and of a bound
+ * that was reached; NULL: none was. */
+void heap_core_limits_put(
+	struct json *json, const struct address_space *space, const char *reached);
+
 /* The same without "damage", of a verb that rests on memory alone and not on blocks. */
 void heap_memory_document_put(struct json *json, const struct address_space *space);
 

@@ -3,6 +3,7 @@
 """No bound decides how many blocks are of a type, nor how much of a heap is found."""
 
 import json
+import resource
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -270,6 +271,44 @@ def many_members(_):
         laid_out = hw.heapwise("heap", pid, "layout", "wide").text
         if "*behind;" not in laid_out or "padding" in laid_out:
             raise hw.Failure(laid_out[-300:])
+
+
+@tests.test
+def further_libcs(_):
+    """blocks of libcs that were loaded beside the program's (dlmopen) are counted, used and free ones"""
+    with running("further_libcs") as (pid, line):
+        shown = ask("heap", "--json", pid, "blocks", "--limit", "100000")
+    words = line.split()
+    truth = {int(address, 16): used == "1" for address, used in zip(words[::2], words[1::2])}
+    found = {int(row["address"], 16): row for row in shown["blocks"]}
+    missing = [hex(at) for at, used in truth.items() if used and found.get(at, {}).get("state") != "used"]
+    # libc took some of those that were freed for itself.
+    own = ("dtv", "FILE buffer")
+    wrong = [row for at, row in found.items() if not truth.get(at, True) and row["state"] == "used" and row["type"] not in own]
+    need({"damage": shown["damage"], "missing": missing, "wrong": wrong, "caches": sum(row["state"] == "allocator" for row in found.values())},
+         {"damage": [], "missing": [], "wrong": [], "caches": 6})
+
+
+@tests.test
+def amid_change(_):
+    """a process that stands in the middle of malloc() is not simply said to be damaged"""
+    with running("splits_top") as (_, pid):
+        found = ask("heap", "--json", pid)["damage"]
+        said = hw.heapwise("heap", pid).text
+    hw.need(found and all(place["amid_change"] for place in found), str(found))
+    hw.need("a thread is in the middle of a change, or damage at" in said and "written beyond" not in said, said)
+
+
+@tests.test
+def small_numbers(_):
+    """a heap that begins with a large block of small numbers is read as quickly as any"""
+    with running("small_numbers") as (pid, line):
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = {int(row["address"], 16): row["state"] for row in ask("heap", "--json", pid, "blocks", "--limit", "100000")["blocks"]}
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    need({"used": {found.get(int(address, 16)) for address in line.split()}}, {"used": {"used"}})
+    spent = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+    hw.need(spent < 2.5, f"{spent:.1f} s of CPU time")
 
 
 @tests.test

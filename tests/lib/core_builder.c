@@ -84,8 +84,12 @@ static void add_thread(struct buf *notes, const struct core_builder *builder, un
 	uint64_t pointer = builder->thread_pointers[number];
 	uint32_t tid = 1000 + number;
 	memcpy(status + 32, &tid, 4);
-	if (x86)
+	if (x86) {
 		memcpy(status + 112 + 8 * 21, &pointer, 8);
+		memcpy(status + 112 + 8 * 16, &builder->pcs[number], 8);
+		memcpy(status + 112 + 8 * 5, &builder->rbxs[number], 8);
+		memcpy(status + 12, &builder->signals[number], 2);
+	}
 	add_note(notes, "CORE", NT_PRSTATUS, status, x86 ? 336 : sizeof(status));
 	if (!x86 && pointer)
 		add_note(notes, "LINUX", NT_ARM_TLS, &pointer, sizeof(pointer));

@@ -21,6 +21,9 @@ struct core_builder {
 	struct core_piece pieces[CORE_PIECES_MAX]; /* added in ascending order */
 	unsigned count;
 	uint64_t thread_pointers[8]; /* 0: not told */
+	/* Of threads of x86-64: rip, rbx, and the signal that it has got. */
+	uint64_t pcs[8], rbxs[8];
+	uint16_t signals[8];
 	unsigned threads;
 	uint64_t auxv[16];  /* pairs; the first that is 0 ends it */
 	uint16_t machine;   /* EM_X86_64 if 0 */

@@ -6,6 +6,7 @@
  * of their own.
  */
 #include <elf.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "heap/blocks/halves.h"
@@ -19,7 +20,9 @@
 #define HEAP 0x560000000000ull
 #define HEAP_BYTES 0x40000ull
 #define OTHER_LIBC 0x7f1000000000ull /* a second one (dlmopen) */
-#define SECOND 0x7e0000000000ull     /* a heap of the second arena: 64 MiB aligned */
+#define OTHER_HEAP 0x7e9000000000ull
+#define OTHER_BYTES 0x21000ull
+#define SECOND 0x7e0000000000ull /* a heap of the second arena: 64 MiB aligned */
 #define SECOND_BYTES 0x30000ull
 #define MAPPED 0x7e8000000000ull
 /* Arenas without heaps, one over the other so that each has its link where others have nothing. */
@@ -96,6 +99,8 @@ struct extra {
 	unsigned arenas;  /* so many more in the ring, before the second: of other threads */
 	unsigned caches;  /* of further threads, in the main heap */
 	bool has_other;   /* there is a second libc, whose malloc has memory */
+	bool is_broken;   /* its ring of arenas does not close */
+	bool has_seeming; /* the program's blocks with addresses where a cache has its lists */
 	uint64_t missing; /* so far into the main heap is a page that the core does not have */
 	/* So much more has malloc got for the main arena, and for the second one. */
 	uint64_t lost, lost_second;
@@ -163,7 +168,8 @@ static void count_cached(struct image *image, uint64_t size)
 	uint32_t index = (uint32_t)(size / 16 - 2);
 	uint64_t count = image->cache + (image->layout->cache == 0x250 ? index : 2 * index);
 	uint64_t word = core_builder_read(&image->core, count & ~7ull);
-	word += 1ull << 8 * (count & 7);
+	uint64_t one = 1ull << 8 * (count & 7);
+	word += image->layout->cache == 0x300 ? -one : one;
 	core_builder_word(&image->core, count & ~7ull, word);
 }
 
@@ -233,11 +239,19 @@ static void make_top(struct image *image, uint64_t end)
 		(end - image->at) | (image->before_free ? 0 : PREV_INUSE));
 }
 
+/* From 2.42 on counts are of what may still come: of 76 lists. */
+static void make_room(struct image *image)
+{
+	for (uint64_t at = 0; image->layout->cache == 0x300 && at < 152; at += 8)
+		core_builder_word(&image->core, image->cache + at, 0x0010001000100010ull);
+}
+
 static void make_cache(struct image *image)
 {
 	if (!image->layout->cache)
 		return;
 	image->cache = image->at + 16;
+	make_room(image);
 	make_chunk(image, image->layout->cache, BLOCK_OWN);
 	core_builder_word(
 		&image->core, TLS + 0x800 + (uint64_t)image->machine->cache_at, image->cache);
@@ -252,6 +266,7 @@ static void make_caches(struct image *image)
 {
 	for (unsigned i = 0; i < image->extra.caches; i++) {
 		image->cache = image->at + 16;
+		make_room(image);
 		make_chunk(image, image->layout->cache, BLOCK_OWN);
 		make_cached(image, 32);
 	}
@@ -295,11 +310,30 @@ static void make_hole(struct image *image)
 		make_chunk(image, 0x40, BLOCK_USED);
 }
 
-/* The main arena of a second libc, of which nothing but its top is told. */
+/* The main arena of a second libc, and its memory. */
 static void make_other(struct image *image)
 {
-	make_arena(image, OTHER_LIBC + 0x1400, OTHER_LIBC + 0x1400, 0x21000);
-	core_builder_word(&image->core, image->bins - 16, MAPPED + 0x9000);
+	uint64_t arena = OTHER_LIBC + 0x1400;
+	make_arena(image, arena, image->extra.is_broken ? 8 : arena, OTHER_BYTES);
+	image->at = OTHER_HEAP;
+	image->flag = 0;
+	image->cache = 0;
+	image->before_free = false;
+	size_t count = image->count;
+	make_chunks(image, 60);
+	make_top(image, OTHER_HEAP + OTHER_BYTES);
+	image->count = image->extra.is_broken ? count : image->count;
+}
+
+/* Each with the address of the block before it, in the list of its size. */
+static void make_seeming(struct image *image)
+{
+	for (uint64_t more = 0; image->extra.has_seeming && more < 32; more += 16) {
+		uint64_t before = image->at + 16, size = 0x60;
+		make_chunk(image, size, BLOCK_USED);
+		core_builder_word(&image->core, image->at + 16 + 152 + 8 * (size / 16 - 2), before);
+		make_chunk(image, image->layout->cache + more, BLOCK_USED);
+	}
 }
 
 /* In one piece, or with a page of its own. */
@@ -341,6 +375,8 @@ static void make_image(
 	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
 	core_builder_add(core, SECOND, SECOND_BYTES, rw, NULL, 0);
 	core_builder_add(core, MAPPED, 0xa000, rw, NULL, 0);
+	if (extra->has_other)
+		core_builder_add(core, OTHER_HEAP, OTHER_BYTES, rw, NULL, 0);
 	core_builder_module(core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0),
 		0x4000 + extra->far);
 	core_builder_add(core, DATA, 0x2000 + extra->far, rw, "/lib/libc.so.6", 0x1000);
@@ -367,6 +403,7 @@ static void make_image(
 		make_fast(image, 32);
 	make_between(image);
 	make_caches(image);
+	make_seeming(image);
 	make_top(image, HEAP + heap_bytes);
 
 	core_builder_word(core, SECOND, second);
@@ -671,18 +708,59 @@ CASE(missing_page,
 	opened_close(&sound);
 }
 
-CASE(other_libc, "where a second libc has memory, it is said that its blocks are not told")
+CASE(other_libc, "blocks of a second libc count, or it is said that they are not told")
 {
-	for (unsigned has = 0; has < 2; has++) {
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		size_t cached;
+		check_layout(&layouts[i], &machines[0], (struct extra){.has_other = true}, &cached);
+	}
+	for (unsigned broken = 0; broken < 2; broken++) {
 		struct opened o;
 		opened_open(image_create(&layouts[7], &machines[0],
-				    (struct extra){.has_other = has != 0}),
+				    (struct extra){.has_other = true, .is_broken = broken != 0}),
 			&o);
-		CHECK_U64(o.heap.damage.len, has);
+		CHECK_U64(o.heap.damage.len, broken);
 		CHECK_U64(is_damaged(&o.heap,
 				  "a second libc is in this process (dlmopen) whose malloc has "
 				  "memory of its own: its blocks are missing, or told in part"),
-			has);
+			broken);
+		opened_close(&o);
+	}
+}
+
+CASE(seeming_cache, "a block that has one address where a thread's cache has a list is none")
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		size_t cached;
+		if (layouts[i].cache == 0x300)
+			check_layout(&layouts[i], &machines[1], (struct extra){.has_seeming = true},
+				&cached);
+	}
+}
+
+CASE(amid_change, "where a thread is in the middle of malloc(), damage may be that, unless it died")
+{
+	static const struct {
+		uint64_t pc, rbx;
+		uint16_t signal;
+		bool is_amid;
+	} threads[] = {
+		{LIBC + 0x100, ARENA, 0, true},
+		{LIBC + 0x100, ARENA + 8, 0, false},
+		{HEAP, ARENA, 0, false},
+		{LIBC + 0x100, ARENA, SIGSEGV, false},
+		{LIBC + 0x100, ARENA, SIGSTOP, true},
+	};
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		struct opened o;
+		struct image *image =
+			image_create(&layouts[7], &machines[0], (struct extra){.lost = 0x3000});
+		image->core.pcs[0] = threads[i].pc;
+		image->core.rbxs[0] = threads[i].rbx;
+		image->core.signals[0] = threads[i].signal;
+		opened_open(image, &o);
+		CHECK_U64(o.heap.damage.len, 1);
+		CHECK_U64(o.heap.damage.data[0].amid, threads[i].is_amid);
 		opened_close(&o);
 	}
 }

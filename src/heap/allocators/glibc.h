@@ -37,6 +37,7 @@ struct glibc_arena {
 	uint64_t top, top_size;
 	uint64_t system_bytes; /* that it has got from the system (system_mem) */
 	uint64_t heaps_bytes; /* of its heaps that were found; of the main one, which has none, 0 */
+	uint32_t libc;        /* whose it is: 0 is that of the program's own libc */
 	bool is_main;
 	bool is_locked;    /* a thread was inside: lists may be half changed */
 	bool apart;        /* its memory need not be in one piece (NONCONTIGUOUS_BIT) */
@@ -59,8 +60,11 @@ enum glibc_links {
 
 struct glibc {
 	const struct address_space *space;
-	struct glibc_arenas arenas; /* the main one first; none: this is no glibc's heap */
-	uint64_t heap_bytes;        /* to which heaps of other arenas are aligned: 64 MiB */
+	/* The main one first; none: this is no glibc's heap. Those of further libcs in the process
+	 * (dlmopen, audit libraries) follow, the main one of each before its others. */
+	struct glibc_arenas arenas;
+	uint32_t libcs;
+	uint64_t heap_bytes; /* to which heaps of other arenas are aligned: 64 MiB */
 	struct glibc_caches caches;
 	size_t caches_sorted; /* so many, the first ones, ascend: all once they are found */
 	/* User addresses of free blocks that chunks do not tell: ascending once found. */
@@ -90,7 +94,7 @@ struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, stru
 	const struct heap_sink *sink) must_check_;
 
 /* The first chunk from an address in an area on that others seem to follow; the area's end: there
- * is none. */
+ * is none near by. */
 uint64_t glibc_chunk_from(
 	struct glibc *glibc, const struct heap_area *area, uint64_t address, struct window *window);
 
@@ -104,9 +108,9 @@ bool glibc_is_adrift(const struct glibc *glibc);
 struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 /* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
-/* Where they begin in the data of another libc (dlmopen); 0 in *ret: nowhere. */
-struct error *glibc_bins_find_other(
-	const struct address_space *space, uint64_t known, uint64_t *ret) must_check_;
+/* Adds where they begin in the data of each other libc (dlmopen) than the one that is known. */
+struct error *glibc_bins_find_others(
+	const struct address_space *space, uint64_t known, struct glibc_addresses *ret) must_check_;
 /* Where none are: how many of the 127 rings close one after the other in the best place, *ret. 0:
  * no two do. The only errors are of memory. */
 struct error *glibc_bins_seen(
@@ -120,18 +124,34 @@ struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec 
 bool glibc_is_cache(const struct glibc *glibc, uint64_t address);
 /* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
+/* Says of runs that were found beside the areas, sorted from now on, whose they are. */
+struct error *glibc_owners_find(struct glibc *glibc, const struct heap_area_vec *areas,
+	struct heap_area_vec *runs) must_check_;
 /* Takes away those of these candidates, ascending, that are no such blocks by what malloc counts.
  * If it has fewer, and nothing says which, that is noted as damage. */
 struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapped) must_check_;
 
-/* Where the main arena's chunks begin in the program break, by what malloc keeps of it; 0: unknown.
- */
-uint64_t glibc_break_start(const struct glibc *glibc);
+/* Where a main arena's chunks began first, in the program break if it is the program's own libc's,
+ * by what malloc keeps of it; 0: unknown. */
+uint64_t glibc_break_start(const struct glibc *glibc, const struct glibc_arena *arena);
 
-/* What of the main arena's memory is in none of these runs, sorted, so far, at most: 0 if it is in
+/* Adds the runs of a main arena, by its number, that lead to its top chunk or begin the program
+ * break. */
+struct error *glibc_main_runs(
+	struct glibc *glibc, uint32_t number, struct heap_area_vec *ret) must_check_;
+/* Whether nothing was allocated in an arena yet: its top is its own first bin. */
+bool glibc_arena_is_unused(const struct glibc_arena *arena);
+/* Whether an address is in a libc whose arenas are told. */
+bool glibc_has_code(const struct glibc *glibc, uint64_t address);
+/* Whether a thread stands in the middle of changing an arena. */
+bool glibc_is_amid(const struct glibc *glibc, bool *ret_memory);
+/* Whether an area has chunks of a main arena. */
+bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area);
+
+/* What of a main arena's memory is in none of these runs, sorted, so far, at most: 0 if it is in
  * one piece. */
-struct error *glibc_sums_missing(
-	struct glibc *glibc, const struct heap_area_vec *runs, uint64_t *ret) must_check_;
+struct error *glibc_sums_missing(struct glibc *glibc, uint32_t number,
+	const struct heap_area_vec *runs, uint64_t *ret) must_check_;
 /* Compares what was found of all arenas with what malloc has got for them from the system. Where
  * that differs, it is noted as damage. `areas`: all, sorted. */
 struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *areas) must_check_;

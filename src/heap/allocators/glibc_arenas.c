@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "heap/allocators/glibc.h"
-#include "heap/blocks/window.h"
+#include "heap/blocks/amid.h"
 
 /*
  * struct malloc_state around its bins, in all versions: `top` stands 16 bytes before them; behind
@@ -28,7 +29,6 @@ static const uint32_t before_bins[] = {0x68, 0x70, 0x18};
 #define HEAP_HEADER_OLD 0x20u
 #define HEAP_HEADER 0x30u
 #define PAGE_BYTES 4096ull
-#define LEADING_MIN 4u
 
 static bool read_arena(const struct address_space *space, uint64_t address, uint32_t before,
 	struct glibc_arena *ret)
@@ -85,13 +85,13 @@ static bool follow_ring(struct glibc *glibc, uint64_t main_bins, uint32_t before
 {
 	uint64_t first = main_bins - before, at = first;
 	struct trail trail = {0, 0, 0};
-	glibc->arenas.len = 0;
 	for (;;) {
 		struct glibc_arena arena;
 		if (at % 4 || trail_returns(&trail, at) ||
 			!read_arena(glibc->space, at, before, &arena))
 			return false;
 		arena.is_main = at == first;
+		arena.libc = glibc->libcs;
 		if (!glibc_arenas_push(&glibc->arenas, arena)) {
 			*ret_memory = false;
 			return false;
@@ -120,48 +120,157 @@ static uint64_t heap_bytes(const struct glibc *glibc)
 		64ull << 20, 8ull << 20, 1ull << 20, 4ull << 30, 128ull << 20, 32ull << 20};
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t right = 0;
-		for (size_t k = 1; k < glibc->arenas.len; k++) {
+		for (size_t k = 0; k < glibc->arenas.len; k++) {
 			const struct glibc_arena *arena = &glibc->arenas.data[k];
 			right +=
+				arena->is_main ||
 				is_heap(glibc->space, arena->top & ~(sizes[i] - 1), arena->address);
 		}
-		if (right == glibc->arenas.len - 1)
+		if (right == glibc->arenas.len)
 			return sizes[i];
 	}
 	return sizes[0];
 }
 
-/* Notes as damage that a second libc (dlmopen) has memory, if one has: its blocks are not read. */
-static struct error *note_other(struct glibc *glibc, uint64_t known)
+bool glibc_arena_is_unused(const struct glibc_arena *arena)
 {
-	uint64_t bins, top;
-	struct error *error = glibc_bins_find_other(glibc->space, known, &bins);
-	if (error || !bins || !address_space_word(glibc->space, bins - TOP_BEFORE, &top) || !top ||
+	return !arena->top || arena->top == arena->bins - TOP_BEFORE;
+}
+
+bool glibc_has_code(const struct glibc *glibc, uint64_t address)
+{
+	const struct address_module *module = address_space_module(glibc->space, address);
+	bool found = false;
+	for (size_t i = 0; module && !found && i < glibc->arenas.len; i++) {
+		const struct glibc_arena *arena = &glibc->arenas.data[i];
+		found = arena->is_main &&
+			address_space_module(glibc->space, arena->address) == module;
+	}
+	return found;
+}
+
+static bool is_code(const void *context, uint64_t pc)
+{
+	return glibc_has_code(context, pc);
+}
+
+bool glibc_is_amid(const struct glibc *glibc, bool *ret_memory)
+{
+	_cleanup_free_ uint64_t *addresses = calloc(glibc->arenas.len + 1, sizeof(*addresses));
+	*ret_memory = addresses;
+	for (size_t i = 0; addresses && i < glibc->arenas.len; i++)
+		addresses[i] = glibc->arenas.data[i].address;
+	return addresses && amid_any(glibc->space, addresses, glibc->arenas.len, is_code, glibc);
+}
+
+bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area)
+{
+	return area->arena < glibc->arenas.len ? glibc->arenas.data[area->arena].is_main
+					       : !area->arena;
+}
+
+/* Adds the arenas of the libc with these bins, if they are such. *ret_before: where bins stand in
+ * an arena; 0: it is not known yet. */
+static struct error *add_libc(struct glibc *glibc, uint64_t bins, uint32_t *ret_before)
+{
+	size_t known = glibc->arenas.len;
+	bool memory = true, found = false;
+	for (unsigned i = 0; i < BEFORE_COUNT && memory && !found; i++) {
+		if (*ret_before && *ret_before != before_bins[i])
+			continue;
+		glibc->arenas.len = known;
+		found = follow_ring(glibc, bins, before_bins[i], &memory);
+		*ret_before = found ? before_bins[i] : *ret_before;
+	}
+	glibc->arenas.len = found ? glibc->arenas.len : known;
+	glibc->libcs += found;
+	return memory ? NULL : error_no_memory();
+}
+
+/* Notes as damage that a further libc has memory, whose arenas are not told. */
+static struct error *note_other(struct glibc *glibc, uint64_t bins)
+{
+	uint64_t top;
+	if (!address_space_word(glibc->space, bins - TOP_BEFORE, &top) || !top ||
 		top == bins - TOP_BEFORE)
-		return error;
+		return NULL;
 	struct heap_damage damage = {.address = bins,
 		.what = "a second libc is in this process (dlmopen) whose malloc has memory of its "
 			"own: its blocks are missing, or told in part"};
 	return heap_damage_vec_push(glibc->damage, damage) ? NULL : error_no_memory();
 }
 
+/* Where a libc's first memory lies; the highest address: it has none. */
+static uint64_t first_memory(const struct glibc *glibc, size_t main)
+{
+	const struct glibc_arena *arena = &glibc->arenas.data[main];
+	uint64_t start = glibc_arena_is_unused(arena) ? 0 : glibc_break_start(glibc, arena);
+	return start ? start : UINT64_MAX;
+}
+
+/* Turns the arenas round so that those from one on are the first. */
+static struct error *put_first(struct glibc *glibc, size_t first)
+{
+	struct glibc_arenas turned = {.data = NULL};
+	uint32_t number = 0;
+	bool ok = true;
+	for (size_t i = 0; i < glibc->arenas.len && ok; i++) {
+		struct glibc_arena arena = glibc->arenas.data[(first + i) % glibc->arenas.len];
+		number += i && arena.is_main;
+		arena.libc = number;
+		ok = glibc_arenas_push(&turned, arena);
+	}
+	if (ok) {
+		struct glibc_arenas swap = glibc->arenas;
+		glibc->arenas = turned;
+		turned = swap;
+	}
+	glibc_arenas_deinit(&turned);
+	return ok ? NULL : error_no_memory();
+}
+
+/* The program's own libc is the one that has the program break, below all mappings: another one
+ * never asks for it. */
+static struct error *put_own_first(struct glibc *glibc)
+{
+	size_t first = 0;
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < glibc->arenas.len && glibc->libcs > 1; i++) {
+		uint64_t start = glibc->arenas.data[i].is_main ? first_memory(glibc, i) : least;
+		first = start < least ? i : first;
+		least = start < least ? start : least;
+	}
+	return first ? put_first(glibc, first) : NULL;
+}
+
+static struct error *add_others(struct glibc *glibc, uint64_t known, uint32_t before)
+{
+	struct glibc_addresses others = {.data = NULL};
+	struct error *error = glibc_bins_find_others(glibc->space, known, &others);
+	for (size_t i = 0; i < others.len && !error; i++) {
+		uint32_t libcs = glibc->libcs;
+		error = add_libc(glibc, others.data[i], &before);
+		if (!error && glibc->libcs == libcs)
+			error = note_other(glibc, others.data[i]);
+	}
+	glibc_addresses_deinit(&others);
+	return error;
+}
+
 struct error *glibc_arenas_find(struct glibc *glibc)
 {
 	uint64_t bins;
+	uint32_t before = 0;
 	struct error *error = glibc_bins_find(glibc->space, &bins);
-	if (error || !bins)
+	if (!error && bins)
+		error = add_libc(glibc, bins, &before);
+	if (error || !glibc->arenas.len)
 		return error;
-	bool memory = true, found = false;
-	for (unsigned i = 0; i < BEFORE_COUNT && memory && !found; i++)
-		found = follow_ring(glibc, bins, before_bins[i], &memory);
-	if (!memory)
-		return error_no_memory();
-	if (!found)
-		glibc->arenas.len = 0;
-	if (!glibc->arenas.len)
-		return NULL;
+	error = add_others(glibc, bins, before);
+	if (!error)
+		error = put_own_first(glibc);
 	glibc->heap_bytes = heap_bytes(glibc);
-	return note_other(glibc, bins);
+	return error;
 }
 
 /* Where chunks of a heap begin: behind its header, and the arena if it stands in this one. */
@@ -213,128 +322,17 @@ static bool add_heaps(
 	return ok;
 }
 
-/* The first place from which chunks lead to `end` without a break, of those that are so far from
- * each other; `end`: there is none. */
-static uint64_t find_leading(struct window *window, uint64_t from, uint64_t end, uint64_t step)
-{
-	for (uint64_t at = from, next; at < end; at = next) {
-		at = step == CHUNK_ALIGN ? glibc_piece_from(window, at, end) : at;
-		next = at + step;
-		struct glibc_piece piece = glibc_piece_read(window, at, end);
-		if (piece.end == end && piece.closes &&
-			(step != CHUNK_ALIGN || piece.chunks >= LEADING_MIN))
-			return at;
-		/* Of others on its way none leads further. */
-		if (piece.chunks >= GLIBC_CHAIN)
-			next = (piece.end + step - 1) & ~(step - 1);
-	}
-	return end;
-}
-
-/*
- * Where chunks begin that lead to the top one. Of mappings that is at a page; of the program break
- * it may be amid one, and a later chunk stands at a page by chance.
- */
-static struct error *find_start(
-	struct glibc *glibc, const struct process_map *map, uint64_t top, uint64_t *ret)
-{
-	_cleanup_(window_cleanup) struct window window;
-	struct error *error = window_open(glibc->space, &window);
-	if (error)
-		return error;
-	uint64_t base = glibc_break_start(glibc);
-	if (base >= map->start && base < top) {
-		struct glibc_piece piece = glibc_piece_read(&window, base, top);
-		*ret = base;
-		if (piece.closes && piece.end == top)
-			return NULL;
-	}
-	uint64_t page = find_leading(&window, map->start, top, PAGE_BYTES);
-	uint64_t amid = find_leading(&window, map->start, page, CHUNK_ALIGN);
-	*ret = amid < top || top % PAGE_BYTES == 0 ? amid : map->start;
-	return NULL;
-}
-
-/* Where the program break's first chunks end, past those whose heads were overwritten. */
-static uint64_t first_end(struct window *window, uint64_t base, uint64_t end)
-{
-	struct glibc_piece piece = glibc_piece_read(window, base, end);
-	uint64_t at = piece.end;
-	while (!piece.closes && (at = glibc_piece_from(window, at + CHUNK_ALIGN, end)) < end)
-		piece = glibc_piece_read(window, at, end);
-	return piece.end;
-}
-
-/* The program break's run, if the main arena went on elsewhere: it goes up to what others took, and
- * on behind that. */
-static struct error *add_break(struct glibc *glibc, struct heap_area_vec *ret)
-{
-	_cleanup_(window_cleanup) struct window window;
-	struct error *error = window_open(glibc->space, &window);
-	uint64_t base = glibc->arenas.data[0].apart ? glibc_break_start(glibc) : 0;
-	const struct process_map *map = base ? address_space_map(glibc->space, base) : NULL;
-	if (error || !map || heap_areas_find(ret, base))
-		return error;
-	uint64_t top = ret->len && !ret->data[0].arena ? ret->data[0].low : 0;
-	uint64_t end = top > base && top < map->end ? top : map->end;
-	struct heap_area area = {.low = base,
-		.start = base,
-		.end = first_end(&window, base, end),
-		.maker = HEAP_GLIBC,
-		.kind = GLIBC_RUN};
-	area.high = area.end;
-	while (area.end > area.start) {
-		if (!heap_areas_add(ret, &area))
-			return error_no_memory();
-		struct glibc_piece piece = {.end = area.end};
-		do {
-			area.low = area.start = glibc_piece_from(&window, piece.end, end);
-			piece = glibc_piece_read(&window, area.start, end);
-			area.end = area.high = piece.end;
-			piece.end = area.start + CHUNK_ALIGN;
-		} while (area.start < end && !piece.closes && piece.chunks < GLIBC_CHAIN);
-	}
-	return NULL;
-}
-
-/*
- * The program break's run ends with the top chunk; it is as long as what the system gave, unless a
- * thread is just getting more. Where other memory came in between, it begins elsewhere.
- */
-static struct error *add_main(struct glibc *glibc, struct heap_area_vec *ret)
-{
-	const struct glibc_arena *arena = &glibc->arenas.data[0];
-	struct error *error = NULL;
-	uint64_t end = arena->top + arena->top_size;
-	const struct process_map *map = address_space_map(glibc->space, arena->top);
-	if (!arena->top || !map || arena->top == arena->bins - TOP_BEFORE)
-		return NULL; /* nothing was allocated yet: top is the arena's own first bin */
-	uint64_t start = end > arena->system_bytes ? end - arena->system_bytes : map->start;
-	uint64_t lowest = address_space_joined_start(glibc->space, arena->top);
-	start = ((start > lowest ? start : lowest) + 15) & ~15ull;
-	if (arena->apart || !glibc_chain_is(glibc->space, start, arena->top, 4))
-		error = find_start(glibc, map, arena->top, &start);
-	if (error)
-		return error;
-	struct heap_area area = {.low = start,
-		.start = start,
-		.end = arena->top,
-		.high = end,
-		.maker = HEAP_GLIBC,
-		.kind = GLIBC_RUN,
-		.data = arena->top};
-	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
-}
-
 static struct error *add_runs(struct glibc *glibc, struct heap_area_vec *ret)
 {
-	struct error *error = add_main(glibc, ret);
-	if (!error)
-		error = add_break(glibc, ret);
-	bool ok = true;
-	for (size_t i = 1; !error && ok && i < glibc->arenas.len; i++)
-		ok = add_heaps(glibc, (uint32_t)i, &glibc->arenas.data[i], ret);
-	return error || ok ? error : error_no_memory();
+	struct error *error = NULL;
+	for (uint32_t i = 0; !error && i < glibc->arenas.len; i++) {
+		struct glibc_arena *arena = &glibc->arenas.data[i];
+		if (arena->is_main)
+			error = glibc_main_runs(glibc, i, ret);
+		else if (!add_heaps(glibc, i, arena, ret))
+			error = error_no_memory();
+	}
+	return error;
 }
 
 struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
@@ -365,9 +363,11 @@ struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 
 struct error *glibc_books(const struct glibc *glibc, struct heap_ranges *ret)
 {
-	if (!glibc->arenas.len)
-		return NULL;
-	const struct glibc_arena *arena = &glibc->arenas.data[0];
-	struct heap_range range = {arena->address, arena->bins + SYSTEM_BEHIND + 16};
-	return heap_ranges_push(ret, range) ? NULL : error_no_memory();
+	bool ok = true;
+	for (size_t i = 0; ok && i < glibc->arenas.len; i++) {
+		const struct glibc_arena *arena = &glibc->arenas.data[i];
+		struct heap_range range = {arena->address, arena->bins + SYSTEM_BEHIND + 16};
+		ok = !arena->is_main || heap_ranges_push(ret, range);
+	}
+	return ok ? NULL : error_no_memory();
 }

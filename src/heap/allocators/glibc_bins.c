@@ -182,18 +182,21 @@ struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
 	return error;
 }
 
-struct error *glibc_bins_find_other(
-	const struct address_space *space, uint64_t known, uint64_t *ret)
+struct error *glibc_bins_find_others(
+	const struct address_space *space, uint64_t known, struct glibc_addresses *ret)
 {
-	const struct address_module *module = address_space_module(space, known);
+	const struct address_module *first = address_space_module(space, known), *last = NULL;
 	struct error *error = NULL;
-	*ret = 0;
-	for (size_t i = 0; i < space->maps.maps.len && !error && !*ret; i++) {
+	for (size_t i = 0; i < space->maps.maps.len && !error; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
-		if (place_of(space, map) == PLACE_LIBC &&
-			address_space_module(space, map->start) != module)
-			error = find_in_map(space, map, false, ret);
-		*ret = *ret == known ? 0 : *ret;
+		const struct address_module *module = address_space_module(space, map->start);
+		uint64_t bins = 0;
+		if (place_of(space, map) != PLACE_LIBC || module == first || module == last)
+			continue;
+		error = find_in_map(space, map, true, &bins);
+		if (!error && bins && !glibc_addresses_push(ret, bins))
+			error = error_no_memory();
+		last = bins ? module : last;
 	}
 	return error;
 }

@@ -70,7 +70,7 @@ static uint64_t try_links(
 			bool ends;
 			uint32_t count = glibc_list_follow(
 				glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends);
-			whole += is_whole(count, ends, c.has_counts, c.counts[k]);
+			whole += is_whole(count, ends, true, c.counts[k]);
 		}
 	}
 	return whole;

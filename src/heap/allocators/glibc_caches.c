@@ -5,8 +5,9 @@
  * twice; which of these it is, its size tells, and that its lists are as long as its counts say.
  *
  * Where a thread pointer is unknown or that memory is missing, all blocks of such sizes are looked
- * at: those whose lists begin with blocks of just their sizes are caches. An empty one is told only
- * if it is an arena's first block, as the first thread's is: nothing is lost by others.
+ * at: those whose lists begin with blocks of just their sizes, and are as long as they are counted,
+ * are caches. An empty one is told only if it is an arena's first block, as the first thread's is:
+ * nothing is lost by others.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct shape {
 	uint32_t chunk;
 	uint32_t count_bytes; /* of one */
 	uint32_t bins, lists_offset;
-	bool left; /* from 2.42 on counts are of what may still come, so they tell nothing */
+	bool left; /* from 2.42 on counts are of what may still come */
 };
 static const struct shape shapes[] = {
 	{0x250, 1, 64, 64, false},
@@ -59,11 +60,23 @@ bool glibc_block_is(const struct glibc *glibc, const struct heap_area_vec *runs,
 	       !(head & CHUNK_MMAPPED) && address - CHUNK_HEADER + chunk_size(head) <= run->end;
 }
 
+/* From what may still come to what there is: an empty list has room for as many as any has. False:
+ * there is room in none. */
+static bool turn_counts(struct glibc_cache_contents *c)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < c->bins; i++)
+		most = c->counts[i] > most ? c->counts[i] : most;
+	for (uint32_t i = 0; i < c->bins; i++)
+		c->counts[i] = most - c->counts[i];
+	return most != 0;
+}
+
 static bool read_contents(const struct glibc *glibc, uint64_t address, const struct shape *shape,
 	struct glibc_cache_contents *ret)
 {
 	uint8_t counts[2 * GLIBC_CACHE_BINS_MAX];
-	*ret = (struct glibc_cache_contents){.bins = shape->bins, .has_counts = !shape->left};
+	*ret = (struct glibc_cache_contents){.bins = shape->bins};
 	size_t bytes = (size_t)shape->bins * shape->count_bytes;
 	if (address_space_read(glibc->space, address, counts, bytes) != bytes ||
 		address_space_read(glibc->space, address + shape->lists_offset, ret->lists,
@@ -74,7 +87,7 @@ static bool read_contents(const struct glibc *glibc, uint64_t address, const str
 		memcpy(&wide, counts + 2ul * (shape->count_bytes == 2 ? i : 0), sizeof(wide));
 		ret->counts[i] = shape->count_bytes == 2 ? wide : counts[i];
 	}
-	return true;
+	return !shape->left || turn_counts(ret);
 }
 
 /* Whether a block may be there, and the memory that would say so is missing. */
@@ -96,7 +109,7 @@ static bool is_consistent(const struct glibc *glibc, const struct heap_area_vec 
 {
 	uint32_t between = 0;
 	for (uint32_t i = 0; i < c->bins; i++) {
-		bool differs = c->has_counts && !c->lists[i] != !c->counts[i];
+		bool differs = !c->lists[i] != !c->counts[i];
 		if ((differs && c->counts[i] > 1) || (between += differs) > 1)
 			return false;
 		if (c->lists[i] && !glibc_block_is(glibc, runs, c->lists[i]) &&
@@ -188,13 +201,41 @@ static bool has_sizes(const struct glibc *glibc, const struct glibc_cache_conten
 	return true;
 }
 
+/* Whether most lists are as long as they are counted, however links are read: of a block that only
+ * has addresses where a cache has lists they are not. */
+static bool has_lengths(const struct glibc *glibc, const struct heap_area_vec *runs,
+	const struct glibc_cache_contents *c)
+{
+	uint32_t lists = 0, right[2] = {0, 0};
+	for (uint32_t i = 0; i < c->bins; i++) {
+		lists += c->lists[i] != 0;
+		for (enum glibc_links links = 0; c->lists[i] && links < 2; links++) {
+			bool ends;
+			uint32_t count = glibc_list_follow(
+				glibc, runs, c->lists[i], 0, links, c->counts[i] + 1, NULL, &ends);
+			right[links] += ends && count == c->counts[i];
+		}
+	}
+	return 2 * right[GLIBC_LINKS_PLAIN] > lists || 2 * right[GLIBC_LINKS_SAFE] > lists;
+}
+
 /* What words near a thread's pointer lead to. A block of the program's that is all zeros looks like
  * a cache that is empty, and may be led to from nearer by; but the cache is older. */
 struct near_caches {
+	uint32_t libc;   /* of which they are */
 	uint64_t filled; /* the first one; 0: none */
 	uint64_t empty;  /* the lowest one; 0: none */
 	uint64_t unread; /* what may be one, and is missing; 0: nothing */
 };
+
+/* Whether a block is in memory of that libc: each has caches of its own. */
+static bool is_of_libc(const struct glibc *glibc, const struct heap_area_vec *runs,
+	uint64_t address, uint32_t libc)
+{
+	const struct heap_area *run = heap_areas_find(runs, address - CHUNK_HEADER);
+	return run &&
+	       (run->arena < glibc->arenas.len ? glibc->arenas.data[run->arena].libc : 0) == libc;
+}
 
 /* Looks through words, beginning with the last if they lie below the thread pointer. */
 static void find_pointers(const struct glibc *glibc, const struct heap_area_vec *runs,
@@ -203,6 +244,8 @@ static void find_pointers(const struct glibc *glibc, const struct heap_area_vec 
 	for (size_t i = 0; i < count && !ret->filled; i++) {
 		struct glibc_cache_contents contents;
 		uint64_t word = words[below ? count - 1 - i : i];
+		if (!is_of_libc(glibc, runs, word, ret->libc))
+			continue;
 		if (!ret->unread && is_unread(glibc, runs, word))
 			ret->unread = word;
 		if (!glibc_cache_read(glibc, runs, word, &contents) || is_known(glibc, word))
@@ -216,13 +259,13 @@ static void find_pointers(const struct glibc *glibc, const struct heap_area_vec 
 	}
 }
 
-/* The thread's own: the word nearest to the thread pointer that points to one with blocks, else to
- * an empty one. *ret_seen: whether there is memory where it would be. */
+/* The thread's own of a libc: the word nearest to the thread pointer that points to one with
+ * blocks, else to an empty one. *ret_seen: whether there is memory where it would be. */
 static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec *runs,
-	const struct address_thread *thread, bool *ret_seen)
+	const struct address_thread *thread, uint32_t libc, bool *ret_seen)
 {
 	uint64_t words[PAGE_BYTES / 8], pointer = thread->thread_pointer & ~7ull;
-	struct near_caches found = {0, 0, 0};
+	struct near_caches found = {libc, 0, 0, 0};
 	bool below = glibc->space->machine == EM_X86_64;
 	uint64_t low = !below ? pointer : pointer > TLS_BYTES ? pointer - TLS_BYTES : 0;
 	uint64_t high = below ? pointer : pointer + TLS_BYTES;
@@ -240,7 +283,8 @@ static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec 
 		low = below ? low : end;
 		high = below ? start : high;
 	}
-	uint64_t cache = found.filled ? found.filled : found.empty;
+	/* Where the cache itself may be missing, what is all zeros is rather the program's. */
+	uint64_t cache = found.filled ? found.filled : found.unread ? 0 : found.empty;
 	if (cache)
 		return add_cache(glibc, cache, thread->tid);
 	struct heap_damage damage = {.address = found.unread,
@@ -267,7 +311,8 @@ static struct error *look_at(
 	if (block->state != BLOCK_USED ||
 		!glibc_cache_read(l->glibc, l->runs, block->address, &contents) ||
 		contents.between || !has_sizes(l->glibc, &contents) ||
-		(!has_blocks(&contents) && block->address != l->first))
+		(has_blocks(&contents) ? !has_lengths(l->glibc, l->runs, &contents)
+				       : block->address != l->first))
 		return NULL;
 	return add_cache(l->glibc, block->address, 0);
 }
@@ -297,8 +342,11 @@ struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec 
 	bool all_seen = threads->len;
 	struct error *error = NULL;
 	for (size_t i = 0; i < threads->len && !error; i++) {
-		bool seen;
-		error = find_cache(glibc, runs, &threads->data[i], &seen);
+		bool seen = false;
+		uint32_t libc = 0;
+		do
+			error = find_cache(glibc, runs, &threads->data[i], libc, &seen);
+		while (!error && ++libc < glibc->libcs);
 		all_seen &= seen;
 	}
 	/* What is known by now is no block of the program's, and not looked at by its shape. */

@@ -13,7 +13,6 @@
 /* What a cache's memory says. */
 struct glibc_cache_contents {
 	uint32_t bins;
-	bool has_counts; /* else `counts` tell nothing */
 	bool between; /* its thread was just changing a list: that one's count is not its length */
 	uint64_t lists[GLIBC_CACHE_BINS_MAX]; /* user addresses of their first blocks; 0: empty */
 	uint32_t counts[GLIBC_CACHE_BINS_MAX];

@@ -69,12 +69,11 @@ static uint64_t first_chunk(const struct glibc *glibc, uint64_t base, unsigned c
 	return is_first ? chunk : 0;
 }
 
-/* Calls for all places near main_arena that may have it, until that says no. */
-static void each_told(const struct glibc *glibc,
+/* Calls for all places near a main arena that may have it, until that says no. */
+static void each_told(const struct glibc *glibc, uint64_t arena,
 	bool (*take)(const struct glibc *glibc, const struct told *told, void *context),
 	void *context)
 {
-	uint64_t arena = glibc->arenas.data[0].address;
 	const struct process_map *map = address_space_map(glibc->space, arena);
 	if (!map)
 		return;
@@ -112,10 +111,10 @@ static bool take_only(const struct glibc *glibc, const struct told *told, void *
 }
 
 /* False: not found, or in several places that say different things. */
-static bool find_told(const struct glibc *glibc, struct told *ret)
+static bool find_told(const struct glibc *glibc, uint64_t arena, struct told *ret)
 {
 	struct only_told only = {.found = false};
-	each_told(glibc, take_only, &only);
+	each_told(glibc, arena, take_only, &only);
 	*ret = only.told;
 	return only.found && !only.differs;
 }
@@ -137,12 +136,28 @@ static bool take_base(const struct glibc *glibc, const struct told *told, void *
 	return true;
 }
 
-uint64_t glibc_break_start(const struct glibc *glibc)
+uint64_t glibc_break_start(const struct glibc *glibc, const struct glibc_arena *arena)
 {
 	struct bases bases = {0, 0};
-	if (glibc->arenas.len)
-		each_told(glibc, take_base, &bases);
+	each_told(glibc, arena->address, take_base, &bases);
 	return bases.sure ? bases.sure : bases.weak;
+}
+
+/* The same of all libcs together: whose a block is, it does not say. */
+static bool sum_told(const struct glibc *glibc, struct told *ret)
+{
+	bool found = glibc->arenas.len;
+	*ret = (struct told){0};
+	for (size_t i = 0; found && i < glibc->arenas.len; i++) {
+		const struct glibc_arena *arena = &glibc->arenas.data[i];
+		struct told told;
+		if (!arena->is_main || (i && glibc_arena_is_unused(arena)))
+			continue;
+		found = find_told(glibc, arena->address, &told);
+		ret->blocks += told.blocks;
+		ret->bytes += told.bytes;
+	}
+	return found;
 }
 
 struct choosing {
@@ -234,7 +249,7 @@ struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapp
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < mapped->len; i++)
 		bytes += mapped->data[i].end - mapped->data[i].low;
-	if (!glibc->arenas.len || !find_told(glibc, &told))
+	if (!sum_told(glibc, &told))
 		return NULL;
 	if (mapped->len < told.blocks && bytes < told.bytes)
 		return note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,

@@ -82,14 +82,12 @@ bool glibc_detached_take(struct glibc *glibc, const struct heap_area_vec *runs)
 	if (!glibc->arenas.len)
 		return true;
 	const struct address_space *space = glibc->space;
-	const struct address_module *libc =
-		address_space_module(space, glibc->arenas.data[0].address);
 	size_t known = glibc->cached.len;
 	bool ok = true;
-	for (size_t i = 0; libc && ok && i < space->threads.len; i++) {
+	for (size_t i = 0; ok && i < space->threads.len; i++) {
 		const struct address_thread *thread = &space->threads.data[i];
 		struct at_hand at_hand;
-		if (!thread->stopped || address_space_module(space, thread->pc) != libc)
+		if (!thread->stopped || !glibc_has_code(glibc, thread->pc))
 			continue;
 		at_hand_read(space, thread, STACK_WORDS, &at_hand);
 		ok = take_of_thread(glibc, runs, &at_hand, known);

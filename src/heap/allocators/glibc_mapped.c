@@ -20,7 +20,7 @@ struct scan {
 	struct glibc *glibc;
 	struct window *window;
 	struct heap_area_vec mapped, runs;
-	uint64_t apart_bytes; /* of the main arena, still to be found */
+	uint64_t apart_bytes; /* of main arenas, still to be found */
 };
 
 /* A chunk at `at` of the mapping that begins at `base`: its size; 0: there is none. It may be
@@ -77,7 +77,7 @@ static uint64_t mapped_chunk(struct scan *s, uint64_t at, uint64_t end, uint64_t
 	return size <= end - at || chunk > at ? chunk : 0;
 }
 
-/* How far chunks of the main arena go from a page on; 0: there are none. */
+/* How far chunks of a main arena go from a page on; 0: there are none. */
 static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 {
 	if (!s->apart_bytes)
@@ -148,18 +148,35 @@ static bool add_all(const struct heap_area_vec *from, struct heap_area_vec *to)
 	return ok;
 }
 
-/* Looks for the runs of the main arena again, if some of its memory is still missing: a page that
+/* What main arenas lack, all together. */
+static struct error *sum_missing(
+	struct glibc *glibc, const struct heap_area_vec *areas, uint64_t *ret)
+{
+	struct error *error = NULL;
+	*ret = 0;
+	for (uint32_t i = 0; !error && i < glibc->arenas.len; i++) {
+		uint64_t missing;
+		error = glibc_sums_missing(glibc, i, areas, &missing);
+		*ret += error ? 0 : missing;
+	}
+	return error;
+}
+
+/* Looks for the runs of main arenas again, if some of its memory is still missing: a page that
  * looked like the beginning of one may lie amid it. */
-static struct error *find_amid(struct scan *s, const struct heap_area_vec *areas, uint64_t missing)
+static struct error *find_amid(struct scan *s, const struct heap_area_vec *areas)
 {
 	struct heap_area_vec claimed = {.data = NULL};
-	struct scan again = {.glibc = s->glibc, .apart_bytes = missing};
+	struct scan again = {.glibc = s->glibc};
+	struct error *error = sum_missing(s->glibc, areas, &again.apart_bytes);
+	if (error)
+		return error;
 	struct unclaimed_walk walk = {
 		.space = s->glibc->space, .areas = &claimed, .context = &again, .look = take_amid};
 	again.window = &walk.window;
 	bool ok = add_all(areas, &claimed) && add_all(&s->mapped, &claimed) &&
 		  heap_areas_sort(&claimed);
-	struct error *error = ok ? unclaimed_walk(&walk) : error_no_memory();
+	error = ok ? unclaimed_walk(&walk) : error_no_memory();
 	if (!error && again.apart_bytes < s->apart_bytes) {
 		struct heap_area_vec swap = s->runs;
 		s->runs = again.runs;
@@ -173,11 +190,9 @@ static struct error *find_amid(struct scan *s, const struct heap_area_vec *areas
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas)
 {
 	struct scan s = {.glibc = glibc};
-	uint64_t missing;
-	struct error *error = glibc_sums_missing(glibc, areas, &missing);
+	struct error *error = sum_missing(glibc, areas, &s.apart_bytes);
 	if (error)
 		return error;
-	s.apart_bytes = missing;
 	struct unclaimed_walk walk = {
 		.space = glibc->space, .areas = areas, .context = &s, .look = take};
 	s.window = &walk.window;
@@ -185,7 +200,9 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 	if (!error)
 		error = glibc_mapped_check(glibc, &s.mapped);
 	if (!error && s.apart_bytes >= CHUNK_ALIGN)
-		error = find_amid(&s, areas, missing);
+		error = find_amid(&s, areas);
+	if (!error)
+		error = glibc_owners_find(glibc, areas, &s.runs);
 	bool ok = error || (add_all(&s.mapped, areas) && add_all(&s.runs, areas));
 	heap_area_vec_deinit(&s.mapped);
 	heap_area_vec_deinit(&s.runs);

@@ -37,7 +37,7 @@ static bool is_run_of(const struct heap_area *area, uint32_t arena)
 }
 
 static struct error *sum_main(
-	struct glibc *glibc, const struct heap_area_vec *areas, struct sum *ret)
+	struct glibc *glibc, uint32_t number, const struct heap_area_vec *areas, struct sum *ret)
 {
 	_cleanup_(window_cleanup) struct window window;
 	struct error *error = window_open(glibc->space, &window);
@@ -46,15 +46,15 @@ static struct error *sum_main(
 	*ret = (struct sum){0, 0};
 	for (size_t i = 0; !error && i < areas->len; i++) {
 		const struct heap_area *area = &areas->data[i];
-		if (!is_run_of(area, 0))
+		if (!is_run_of(area, number))
 			continue;
 		ret->bytes += area->high - area->low;
-		if (glibc->arenas.data[0].apart) {
+		if (glibc->arenas.data[number].apart) {
 			ret->holes += holes_of(&window, area);
 			/* The break lies below all mappings that malloc gets. */
 			program_break =
 				before ? program_break : address_space_map(glibc->space, area->low);
-			if (before && program_break && area->low < program_break->end) {
+			if (!number && before && program_break && area->low < program_break->end) {
 				ret->bytes += area->low - before->high;
 				ret->holes += area->low - before->high;
 			}
@@ -65,14 +65,15 @@ static struct error *sum_main(
 }
 
 struct error *glibc_sums_missing(
-	struct glibc *glibc, const struct heap_area_vec *runs, uint64_t *ret)
+	struct glibc *glibc, uint32_t number, const struct heap_area_vec *runs, uint64_t *ret)
 {
 	struct sum sum;
 	*ret = 0;
-	if (!glibc->arenas.len || !glibc->arenas.data[0].apart)
+	const struct glibc_arena *arena = &glibc->arenas.data[number];
+	if (!arena->is_main || !arena->apart)
 		return NULL;
-	struct error *error = sum_main(glibc, runs, &sum);
-	uint64_t system = glibc->arenas.data[0].system_bytes, least = sum.bytes - sum.holes;
+	struct error *error = sum_main(glibc, number, runs, &sum);
+	uint64_t system = arena->system_bytes, least = sum.bytes - sum.holes;
 	*ret = !error && system > least ? system - least : 0;
 	return error;
 }
@@ -97,10 +98,10 @@ static bool note(struct glibc *glibc, const struct glibc_arena *arena, uint64_t 
 
 struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *areas)
 {
-	for (size_t k = 0; k < glibc->arenas.len; k++) {
+	for (uint32_t k = 0; k < glibc->arenas.len; k++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
 		struct sum sum = {arena->heaps_bytes, 0};
-		struct error *error = k ? NULL : sum_main(glibc, areas, &sum);
+		struct error *error = arena->is_main ? sum_main(glibc, k, areas, &sum) : NULL;
 		if (error)
 			return error;
 		bool is_less = arena->system_bytes > sum.bytes + ALIGN_SLACK;

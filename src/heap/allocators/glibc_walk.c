@@ -14,6 +14,8 @@
 /* Bytes of a false chunk that are searched for another beginning: what others take from the break
  * is mostly less. */
 #define WITHIN_MOST (256u << 10)
+/* Bytes in which a chunk in the middle of a run is looked for, to go through it in two halves. */
+#define MIDDLE_MOST (4ul << 20)
 #define UNCLEAR                                                                                    \
 	"where chunks go on behind memory that somebody else took from the program break can be "  \
 	"read in several ways: blocks may be missing, or be none"
@@ -83,11 +85,20 @@ static void close_piece(struct walk *w, struct glibc_piece *piece)
 	}
 }
 
+/* The same as read_head(), of steps that may lead far: what is read in order stays at hand. */
+static bool read_far(struct walk *w, uint64_t chunk, uint64_t *ret)
+{
+	if (chunk + 8 >= w->window->start && chunk + 16 <= w->window->end)
+		return read_head(w, chunk, ret);
+	return w->area->end - chunk >= CHUNK_HEADER &&
+	       address_space_word(w->window->space, chunk + 8, ret);
+}
+
 static bool is_chain(struct walk *w, uint64_t chunk)
 {
 	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
 		uint64_t head;
-		if (!read_head(w, chunk, &head))
+		if (!read_far(w, chunk, &head))
 			return false;
 		if (i && chunk_size(head) == FENCE_BYTES)
 			return true;
@@ -106,12 +117,13 @@ static uint64_t readable_from(const struct walk *w, uint64_t address)
 	return address + empty > page ? (address + empty) & ~(uint64_t)(CHUNK_ALIGN - 1) : page;
 }
 
-/* The next place at which chunks begin as that says; the area's end: there is none. */
-static uint64_t next_where(
-	struct walk *w, uint64_t chunk, bool (*begins)(struct walk *w, uint64_t chunk))
+/* The next place before `until` at which chunks begin as that says; the area's end: there is none.
+ */
+static uint64_t next_where(struct walk *w, uint64_t chunk, uint64_t until,
+	bool (*begins)(struct walk *w, uint64_t chunk))
 {
 	uint64_t head;
-	while (chunk < w->area->end) {
+	while (chunk < until) {
 		if (!read_head(w, chunk, &head)) {
 			chunk = readable_from(w, chunk);
 			continue;
@@ -126,7 +138,7 @@ static uint64_t next_where(
 /* The next place from which on chunks follow each other; the area's end: there is none. */
 static uint64_t resume(struct walk *w, uint64_t chunk)
 {
-	return next_where(w, chunk, is_chain);
+	return next_where(w, chunk, w->area->end, is_chain);
 }
 
 /* The next chunk; 0: there is none. Such steps lead far: what is read in order stays at hand. */
@@ -200,7 +212,7 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
  */
 static uint64_t resume_behind(struct walk *w, uint64_t from)
 {
-	uint64_t first = next_where(w, from, is_first), chunk = first;
+	uint64_t first = next_where(w, from, w->area->end, is_first), chunk = first;
 	w->unclear = 0;
 	for (unsigned i = 0; i < LEADING && chunk < w->area->end && chunk % PAGE_BYTES; i++) {
 		uint64_t next = step_on(w, chunk);
@@ -444,7 +456,8 @@ static void begin(struct walk *w, struct glibc *glibc, const struct heap_area *a
 		.area = area,
 		.window = window,
 		.sink = sink,
-		.flags = area->arena ? CHUNK_MMAPPED : CHUNK_MMAPPED | CHUNK_NOT_MAIN,
+		.flags =
+			glibc_is_main(glibc, area) ? CHUNK_MMAPPED | CHUNK_NOT_MAIN : CHUNK_MMAPPED,
 		.cached = first_cached(&glibc->cached, area->start)};
 }
 
@@ -456,7 +469,10 @@ uint64_t glibc_chunk_from(
 		return address > area->start ? area->end : area->data;
 	begin(&w, glibc, area, window, NULL);
 	uint64_t into = (address - area->start + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
-	return into < area->end - area->start ? resume(&w, area->start + into) : area->end;
+	if (into >= area->end - area->start)
+		return area->end;
+	uint64_t from = area->start + into, most = area->end - from;
+	return next_where(&w, from, from + min(most, MIDDLE_MOST), is_chain);
 }
 
 struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,

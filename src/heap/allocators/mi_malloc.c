@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/blocks/amid.h"
 
 #define GIVEN_MAX (1u << 16)
 
@@ -135,8 +136,11 @@ static struct error *tell_page(struct walk *w, const struct mi_page *page)
 	struct error *error = NULL;
 	if (!bytes)
 		return NULL;
-	if (!read_lists(w, page, bytes) && !heap_damage_vec_push(w->mi->damage, broken))
-		return error_no_memory();
+	if (!read_lists(w, page, bytes)) {
+		broken.amid = amid_any(w->mi->space, &page->about, 1, NULL, NULL);
+		if (!heap_damage_vec_push(w->mi->damage, broken))
+			return error_no_memory();
+	}
 	for (uint32_t i = 0; i < page->given && !error; i++) {
 		struct heap_block block = {page->first + i * size, size, BLOCK_USED};
 		bool kept = heap_addresses_next(&w->mi->kept, &w->kept, block.address);

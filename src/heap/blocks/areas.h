@@ -74,6 +74,7 @@ struct heap_damage {
 	uint64_t before; /* the block in front, which likely wrote beyond its end; 0: none */
 	uint64_t before_size;
 	uint64_t blocks;  /* that count as used, and may be free */
+	bool amid;        /* a thread was just changing these books: nothing need be wrong */
 	const char *what; /* static */
 };
 DEFINE_VEC(heap_damage_vec, struct heap_damage)

@@ -53,9 +53,7 @@ static bool may_be_freeing(const struct heap *heap, const struct address_thread 
 	const struct address_space *space = heap->space;
 	if (!heap->glibc.arenas.len || !thread->stopped)
 		return false;
-	const struct address_module *libc =
-		address_space_module(space, heap->glibc.arenas.data[0].address);
-	return libc && address_space_module(space, thread->pc) == libc &&
+	return glibc_has_code(&heap->glibc, thread->pc) &&
 	       (!is_in_call(space, thread) || waits_for_arena(heap, thread));
 }
 

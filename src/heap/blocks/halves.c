@@ -92,10 +92,12 @@ static struct error *take_until(
 /* Damage is told in the order of addresses. */
 static struct error *append_damage(struct heap *heap, const struct heap_damage_vec *more)
 {
+	size_t before = heap->damage.len;
 	for (size_t i = 0; i < more->len; i++) {
 		if (!heap_damage_vec_push(&heap->damage, more->data[i]))
 			return error_no_memory();
 	}
+	heap_note_amid(heap, before);
 	return NULL;
 }
 

@@ -22,6 +22,10 @@ static struct error *find_glibc(struct heap *heap)
 	struct error *error = glibc_find(heap->space, &heap->damage, &heap->glibc);
 	if (!error)
 		error = glibc_areas(&heap->glibc, &heap->areas);
+	bool memory = true;
+	heap->is_amid = !error && glibc_is_amid(&heap->glibc, &memory);
+	if (!memory)
+		return error_no_memory();
 	return error ? error : glibc_books(&heap->glibc, &heap->books);
 }
 
@@ -232,14 +236,23 @@ static struct error *give_way(struct heap *heap, size_t known)
 	return error || ok ? error : error_no_memory();
 }
 
+void heap_note_amid(struct heap *heap, size_t from)
+{
+	for (size_t i = from; i < heap->damage.len; i++)
+		heap->damage.data[i].amid |= heap->is_amid;
+}
+
 struct error *heap_open(const struct address_space *space, struct heap *ret)
 {
 	*ret = (struct heap){.space = space};
 	struct error *error = NULL;
 	for (unsigned i = 0; !error && i < HEAP_MAKERS; i++) {
 		size_t known = ret->areas.len;
+		size_t damage = ret->damage.len;
 		if (makers[i].find)
 			error = makers[i].find(ret);
+		if (i == HEAP_GLIBC)
+			heap_note_amid(ret, damage);
 		if (!error && i != HEAP_GLIBC && ret->areas.len > known)
 			error = give_way(ret, known);
 		if (!error && !heap_areas_sort(&ret->areas))
@@ -268,7 +281,10 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
 	heap->damage.len = heap->damage_found;
 	for (size_t i = 0; !error && i < heap->areas.len; i++) {
 		const struct heap_area *area = &heap->areas.data[i];
+		size_t damage = heap->damage.len;
 		error = makers[area->maker].walk(heap, area, &window, sink);
+		if (area->maker == HEAP_GLIBC)
+			heap_note_amid(heap, damage);
 	}
 	return error;
 }

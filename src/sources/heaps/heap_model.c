@@ -298,12 +298,16 @@ static struct error *make_damage(struct making *m)
 {
 	const struct survey *s = m->survey;
 	const struct heap_damage_vec *damage = &s->heap.damage;
-	char sentence[256];
+	char sentence[512];
 	struct error *error = NULL;
+	bool amid = damage->len;
+	for (size_t i = 0; i < damage->len; i++)
+		amid &= damage->data[i].amid;
 	if (damage->len) {
 		snprintf(sentence, sizeof(sentence),
-			"the heap is damaged at %zu place%s, first at 0x%llx (%s): blocks there "
+			"the heap is %s at %zu place%s, first at 0x%llx (%s): blocks there "
 			"are not known",
+			amid ? "in the middle of a change by a thread, or damaged," : "damaged",
 			damage->len, damage->len == 1 ? "" : "s",
 			(unsigned long long)damage->data[0].address, damage->data[0].what);
 		error = build_damage(m->foreign.model, sentence);

@@ -8,7 +8,9 @@
 
 void heap_damage_describe(const struct heap_damage *damage, struct text *out)
 {
-	text_printf(out, "damage at 0x%" PRIx64 ": %s", damage->address, damage->what);
+	text_printf(out, "%s at 0x%" PRIx64 ": %s",
+		damage->amid ? "a thread is in the middle of a change, or damage" : "damage",
+		damage->address, damage->what);
 	static const char *const hows[] = {[HEAP_PASSED_OVER] = "were passed over",
 		[HEAP_MISSING] = "are missing",
 		[HEAP_TOO_MANY] = "are too many"};
@@ -17,7 +19,7 @@ void heap_damage_describe(const struct heap_damage *damage, struct text *out)
 	if (damage->blocks)
 		text_printf(out, ": up to %" PRIu64 " blocks that count as used may be free",
 			damage->blocks);
-	if (damage->before)
+	if (damage->before && !damage->amid)
 		text_printf(out,
 			"; the block before it, at 0x%" PRIx64 " of %" PRIu64
 			" bytes, may have been written beyond its end",
@@ -50,13 +52,20 @@ void heap_limits_put(struct json *json, const struct survey *survey)
 	json_array_end(json);
 }
 
-void heap_memory_document_put(struct json *json, const struct address_space *space)
+void heap_core_limits_put(struct json *json, const struct address_space *space, const char *reached)
 {
-	json_put_string(json, "schema", "heapwise.heap/1");
 	json_key(json, "partial");
 	json_array_begin(json);
 	put_core(json, space);
+	if (reached)
+		json_string(json, reached);
 	json_array_end(json);
+}
+
+void heap_memory_document_put(struct json *json, const struct address_space *space)
+{
+	json_put_string(json, "schema", "heapwise.heap/1");
+	heap_core_limits_put(json, space, NULL);
 }
 
 void heap_damage_put(struct json *json, const struct survey *survey)
@@ -74,6 +83,7 @@ void heap_damage_put(struct json *json, const struct survey *survey)
 		json_put_u64(json, "bytes", one->bytes);
 		json_put_string(json, "how", hows[one->how]);
 		json_put_string(json, "what", one->what);
+		json_put_bool(json, "amid_change", one->amid);
 		json_put_u64(json, "maybe_free_blocks", one->blocks);
 		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
 		json_object_end(json);
