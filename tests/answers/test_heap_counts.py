@@ -290,6 +290,18 @@ def further_libcs(_):
 
 
 @tests.test
+def large_elements(_):
+    """arrays of structures of 512 bytes and more are named; what only begins with one is not"""
+    with running("large_elements") as (pid, line):
+        found = types_of(pid)
+        blocks = [ask("heap", "--json", pid, "block", address) for address in line.split()]
+    need({name: found.get(name) for name in ("record[]", "narrow[]", "plain[]")}, {"record[]": 1, "narrow[]": 1, "plain[]": 1})
+    need({"elements": [block.get("count") for block in blocks[:3]]}, {"elements": [9, 9, 9]})
+    named = [block["type"] for block in blocks[3:] if block["type"].startswith("record")]
+    hw.need(not named, str(named))
+
+
+@tests.test
 def amid_change(_):
     """a process that stands in the middle of malloc() is not simply said to be damaged"""
     with running("splits_top") as (_, pid):

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "heap/inferred/inferred_arrays.h"
 #include "heap/inferred/inferred_find.h"
+#include "heap/inferred/inferred_places.h"
 #include "heap/inferred/inferred_pools.h"
 #include "heap/limits.h"
 #include "heap/types/nodes.h"
@@ -151,14 +152,17 @@ static uint64_t tiled(const struct fact *fact, uint64_t of_one, uint64_t from, u
 	return end < CLASS_WORDS ? bits & ((1ull << end) - 1) : bits;
 }
 
-/* What a block of a class has: its size, its pointers, and what is NULL in all of them. */
+/* What a block of a class has: its size, its pointers, and what is NULL in all of them. Pointers
+ * are known of the first CLASS_WORDS: where an element is as long, an example tells. */
 struct look {
 	uint64_t usable, pointers, nulls;
+	uint64_t example; /* the address of one; 0: none */
 };
 
 /* Whether elements behind the first have pointers where they should; a larger structure that
  * begins with one of the type has not. */
-static bool is_repeated(const struct fact *fact, const struct look *look)
+static bool is_repeated(
+	struct inferring *f, uint32_t type, const struct fact *fact, const struct look *look)
 {
 	uint64_t words = fact->size / 8;
 	if (!fact->map.pointers) {
@@ -166,8 +170,10 @@ static bool is_repeated(const struct fact *fact, const struct look *look)
 			fact->size % 8 ? UINT64_MAX : tiled(fact, UINT64_MAX, 0, look->usable);
 		return !(look->pointers & all);
 	}
-	if (fact->size % 8 || words >= CLASS_WORDS)
+	if (fact->size % 8)
 		return false;
+	if (words >= CLASS_WORDS)
+		return look->example && inferred_repeats(f, look->example, look->usable, type);
 	if (look->pointers >> words & fact->map.pointers)
 		return true;
 	/* It may be a later one, if in those between there is NULL. */
@@ -201,8 +207,8 @@ static enum form form_of(
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
 	/* What is behind the last one would be something else. */
-	if (!is_plain && (!is_close_to_array(f, fact, usable) || !is_repeated(fact, look) ||
-				 is_one_or_two(fact, usable)))
+	if (!is_plain && (!is_close_to_array(f, fact, usable) ||
+				 !is_repeated(f, type, fact, look) || is_one_or_two(fact, usable)))
 		return FORM_NONE;
 	/* A number that is larger than a word, with room for one of them: of small ones allocators
 	 * give room for several. */
@@ -328,7 +334,7 @@ bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t cl
 	struct fact *fact = inferred_fact(f, type);
 	const struct heap_class *alike = &f->survey->classes.classes.data[class];
 	struct class_key key = alike->key;
-	struct look look = {key.size, key.pointers, alike->nulls};
+	struct look look = {key.size, key.pointers, alike->nulls, alike->example};
 	/* Where the type has a pointer, and these have neither one nor NULL, they are something
 	 * else.
 	 */
@@ -341,7 +347,7 @@ bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers)
 {
 	struct fact *fact = inferred_fact(inferring, type);
-	struct look look = {usable, pointers, 0};
+	struct look look = {usable, pointers, 0, 0};
 	return fact && form_of(inferring, type, fact, &look) == FORM_SINGLE;
 }
 
@@ -399,7 +405,8 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 		return fact->last_found;
 	const struct heap_class *class = has_class ? &f->survey->classes.classes.data[site] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
-	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0};
+	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0,
+		search_block_address(f->search, block)};
 	enum form form = form_of(f, type, fact, &look);
 	bool is_part = part != HEAP_TYPE_NONE;
 	/* Elements of a vector: it is an array even of one. */

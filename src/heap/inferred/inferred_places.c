@@ -152,6 +152,31 @@ bool inferred_fits_array(
 	return is_linked ? not <= fit / PLACES_BROKEN_PART : not <= fit;
 }
 
+bool inferred_repeats(
+	struct inferring *inferring, uint64_t address, uint64_t usable, uint32_t element)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = inferred_fact(f, element);
+	uint8_t bytes[COMPARED_BYTES];
+	uint64_t count = fact && fact->size ? usable / fact->size : 0, fit = 0, not = 0;
+	uint64_t step = count / ELEMENTS_COMPARED_MOST + 1;
+	bool any = false;
+	for (uint64_t k = 1; k < count; k += step) {
+		if (pages_read(&f->pages, address + k * fact->size, bytes, sizeof(bytes)) !=
+			sizeof(bytes))
+			return false;
+		bool is_one = fits_bytes(f, fact, element, bytes, sizeof(bytes));
+		fit += is_one;
+		not += !is_one;
+		for (unsigned i = 0; is_one && !any && i < CLASS_WORDS; i++) {
+			uint64_t word;
+			memcpy(&word, bytes + 8ul * i, 8);
+			any = word && fact->map.pointers >> i & 1;
+		}
+	}
+	return any && not <= fit / PLACES_BROKEN_PART;
+}
+
 /* The block with places, a new one if there was none in it. NULL: no memory. */
 static struct pool_block *find_block(struct inferred_pools *p, uint32_t block)
 {

@@ -95,6 +95,11 @@ bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offs
  * pointers to their own type, as headers of chunks have, 15 in 16. */
 bool inferred_fits_array(
 	struct inferring *inferring, uint32_t block, uint32_t element, bool is_linked);
+/* Whether elements of a type, plain, of 512 bytes or more, follow the first one in `usable` bytes
+ * from an address on: what stands there can be some, but for one in 16, and has one of their
+ * pointers. */
+bool inferred_repeats(
+	struct inferring *inferring, uint64_t address, uint64_t usable, uint32_t element);
 /* Later follows the pointers of a place, by its number. False: no memory. */
 bool inferred_wait_for(struct inferring *inferring, uint32_t number);
 
