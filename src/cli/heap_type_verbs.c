@@ -34,7 +34,8 @@ int heap_verb_layout(struct heap_look *look, int count, char **words)
 		return message_error(error);
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
-	return heap_look_shown(&output, heap_layout_write(types, type, look->json, &sink));
+	return heap_look_shown(
+		&output, heap_layout_write(types, type, &look->heap.space, look->json, &sink));
 }
 
 /* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */
@@ -220,7 +221,10 @@ static int tell_candidates(struct heap_look *look, const char *what, uint32_t bl
 	struct heap_page page = heap_look_page(look);
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
-	return heap_look_shown(&output, heap_candidates_write(&page, what, &found, sampled, &sink));
+	return heap_look_shown(&output,
+		heap_candidates_write(&page, what, &found, sampled,
+			block != SPACE_NONE || example_of(&look->heap.survey, type) != SPACE_NONE,
+			&sink));
 }
 
 static int tell_pool(struct heap_look *look, const char *what, uint32_t block)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bounds that can make an answer about a heap partial, and what is said then. All bounds of the
- * rooms heap, search and analysis are in docs/limits.md, which a lint compares with the source.
+ * rooms heap, search, symbols and analysis are in docs/limits.md, which a lint compares with the
+ * source.
  */
 #ifndef HEAP_LIMITS_H
 #define HEAP_LIMITS_H
@@ -26,6 +27,7 @@ enum survey_limit {
 	REACHED_CLASSES,
 	REACHED_ARRAY_PLACES,
 	REACHED_POOL_TRIES,
+	REACHED_TYPE_ENTRIES,
 	SURVEY_LIMITS
 };
 

@@ -111,6 +111,8 @@ static inline void types_cleanup(struct types **types)
 
 /* Memory ran out at some time: what was said since may be too little. */
 bool types_failed(const struct types *types);
+/* Whether a module has more debug information than is looked at: some types are not known. */
+bool types_are_cut(const struct types *types);
 
 /* Finds out what a module's debug information declares, once. Returns whether it has any. */
 bool types_add_module(struct types *types, uint32_t module);

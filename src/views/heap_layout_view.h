@@ -11,9 +11,10 @@
 #include "heap/survey.h"
 #include "views/heap_view.h"
 
-/* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. */
-struct error *heap_layout_write(
-	struct types *types, uint32_t type, bool as_json, const struct sink *sink) must_check_;
+/* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. `space`: whose
+ * types they are. Structures that are not opened any more are said to be left closed. */
+struct error *heap_layout_write(struct types *types, uint32_t type,
+	const struct address_space *space, bool as_json, const struct sink *sink) must_check_;
 
 /* Of a block: of an array "count", of an object with more behind it "behind". */
 void heap_extent_put(const struct heap_layout *layout, struct json *json);
@@ -29,9 +30,11 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout,
 	const struct sink *sink) must_check_;
 
-/* What blocks may be, with reasons; `what` says what was asked for. */
+/* What blocks may be, with reasons; `what` says what was asked for. `sampled`: of them were looked
+ * at; 0, though there are some: they can't be read. */
 struct error *heap_candidates_write(const struct heap_page *page, const char *what,
-	const struct candidate_vec *found, uint32_t sampled, const struct sink *sink) must_check_;
+	const struct candidate_vec *found, uint32_t sampled, bool has_blocks,
+	const struct sink *sink) must_check_;
 
 /* What a block is, and the members that are declared to point to such. */
 struct error *heap_holders_write(const struct heap_page *page, const char *what, uint32_t layout,

@@ -274,6 +274,32 @@ def many_members(_):
 
 
 @tests.test
+def many_structures(_):
+    """where a layout has more rows than it opens structures in, it says so, and of how many"""
+    with running("many_structures") as (pid, _line):
+        laid_out = ask("heap", "--json", pid, "layout", "wide")
+        said = hw.heapwise("heap", pid, "layout", "wide").text
+        small = ask("heap", "--json", pid, "layout", "pair")
+    closed = sum("members" not in member for member in laid_out["members"])
+    need({"partial": laid_out["partial"], "rows": len(laid_out["members"]), "small": small["partial"]},
+         {"partial": ["layout-rows"], "rows": 25000, "small": []})
+    hw.need(closed == 25000 - 6667, f"{closed} closed")
+    hw.need(f"as {closed} here are" in said, said[-300:])
+
+
+@tests.test
+def cut_layout(folder):
+    """of a core that was cut off a layout says so, too"""
+    core = folder / "cut.core"
+    with running("many_structures") as (pid, _line):
+        ended = hw.heapwise("heap", pid, "save", core)
+        hw.need(ended.status == 0, str(ended))
+    with core.open("r+b") as file:
+        file.truncate(core.stat().st_size - 8192)
+    need(ask("core", "--json", core, "layout", "pair"), {"partial": ["core-cut"]})
+
+
+@tests.test
 def further_libcs(_):
     """blocks of libcs that were loaded beside the program's (dlmopen) are counted, used and free ones"""
     with running("further_libcs") as (pid, line):
@@ -299,6 +325,15 @@ def large_elements(_):
     need({"elements": [block.get("count") for block in blocks[:3]]}, {"elements": [9, 9, 9]})
     named = [block["type"] for block in blocks[3:] if block["type"].startswith("record")]
     hw.need(not named, str(named))
+
+
+@tests.test
+def type_without_blocks(_):
+    """of a type that no block is nothing is said by 0 blocks"""
+    with running("large_elements") as (pid, _line):
+        for name in ("FILE", "DIR", "text"):
+            said = hw.heapwise("heap", pid, "type", name).text
+            need({name: said.strip()}, {name: f"{name}: no block is one, so nothing says what it may be"})
 
 
 @tests.test

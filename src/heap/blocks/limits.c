@@ -22,6 +22,9 @@ static const struct {
 	[REACHED_POOL_TRIES] = {"pool-tries",
 		"structures in a pool may be parts of larger ones in more than 16,384 ways: "
 		"further ways were not tried, and what those may be is not named"},
+	[REACHED_TYPE_ENTRIES] = {"type-entries",
+		"a module has more than 16,777,216 entries of debug information: types and "
+		"variables that are described behind these are not known"},
 };
 
 void survey_reach(struct survey *survey, enum survey_limit limit)

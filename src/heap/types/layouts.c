@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
+#include "heap/limits.h"
 #include "heap/survey.h"
 #include "heap/types/virtual_bases.h"
 
@@ -113,6 +114,8 @@ struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
 		layouts->has_all = true;
 		error = heap_names_all_types(
 			survey->names, survey->heap.space, &layouts->types, &layouts->has_any);
+		if (!error && layouts->types && types_are_cut(layouts->types))
+			survey_reach(survey, REACHED_TYPE_ENTRIES);
 		if (!error)
 			lay_out_objects(survey);
 	}

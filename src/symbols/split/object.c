@@ -204,16 +204,17 @@ const char *object_debug_link(const struct object *object, uint32_t *ret_crc)
 }
 
 /* The CRC-32 of ISO 3309 (polynomial 0xedb88320 reflected), 8 bytes a step ("slicing by 8"). */
-static void make_crc_tables(uint32_t tables[8][256])
+#define BYTE_VALUES 256u
+static void make_crc_tables(uint32_t tables[8][BYTE_VALUES])
 {
-	for (uint32_t i = 0; i < 256; i++) {
+	for (uint32_t i = 0; i < BYTE_VALUES; i++) {
 		uint32_t crc = i;
 		for (int bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
 		tables[0][i] = crc;
 	}
 	for (int table = 1; table < 8; table++)
-		for (int i = 0; i < 256; i++)
+		for (unsigned i = 0; i < BYTE_VALUES; i++)
 			tables[table][i] =
 				tables[table - 1][i] >> 8 ^ tables[0][tables[table - 1][i] & 0xff];
 }

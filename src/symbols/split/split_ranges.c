@@ -19,7 +19,7 @@ struct list {
 static uint64_t list_number(struct list *list)
 {
 	uint64_t value = 0;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
+	for (unsigned shift = 0; shift < 8 * sizeof(value); shift += 7) {
 		if (list->at >= list->bytes.len)
 			break;
 		uint8_t byte = list->bytes.data[list->at++];

@@ -46,6 +46,11 @@ void types_destroy(struct types *types)
 	free(types);
 }
 
+bool types_are_cut(const struct types *types)
+{
+	return types->outline.cut;
+}
+
 bool types_failed(const struct types *types)
 {
 	return types->failed;

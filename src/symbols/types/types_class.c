@@ -6,8 +6,6 @@
 
 #include "symbols/types/types_entry.h"
 
-/* Of one type: generated tables and enumerations have some 100,000, no program's has as many. */
-#define MEMBERS_MAX (1u << 22)
 #define ARGUMENTS_MAX 16u
 /* Before a table of functions. */
 #define BEFORE_MAX (1u << 20)
@@ -99,9 +97,7 @@ static uint32_t find_arguments(
 	Dwarf_Die *die, bool is_pack, Dwarf_Die found[static ARGUMENTS_MAX], uint32_t count)
 {
 	Dwarf_Die child;
-	uint32_t seen = 0;
-	for (bool ok = die_child(die, &child); ok && seen < MEMBERS_MAX && count < ARGUMENTS_MAX;
-		ok = die_next(&child), seen++) {
+	for (bool ok = die_child(die, &child); ok && count < ARGUMENTS_MAX; ok = die_next(&child)) {
 		if (dwarf_tag(&child) == DW_TAG_template_type_parameter &&
 			entry_type(&child, &found[count]))
 			count++;
@@ -129,10 +125,8 @@ static void read_members(struct types *types, Dwarf_Die *die, uint32_t number)
 {
 	Dwarf_Die child;
 	size_t first = types->scratch.len;
-	uint32_t seen = 0;
 	bool templates = false;
-	for (bool ok = die_child(die, &child); ok && seen < MEMBERS_MAX && !types->failed;
-		ok = die_next(&child), seen++) {
+	for (bool ok = die_child(die, &child); ok && !types->failed; ok = die_next(&child)) {
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
 			read_member(types, &child, tag);
@@ -202,9 +196,7 @@ static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 								    : UINT64_MAX;
 	Dwarf_Die child;
 	size_t first = types->scratch.len;
-	uint32_t seen = 0;
-	for (bool ok = die_child(die, &child); ok && seen < MEMBERS_MAX;
-		ok = die_next(&child), seen++) {
+	for (bool ok = die_child(die, &child); ok && !types->failed; ok = die_next(&child)) {
 		Dwarf_Attribute attribute;
 		Dwarf_Sword value;
 		if (dwarf_tag(&child) != DW_TAG_enumerator ||

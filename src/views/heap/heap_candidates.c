@@ -157,7 +157,8 @@ static void put_json(struct types *types, const struct candidate *c, struct json
 }
 
 struct error *heap_candidates_write(const struct heap_page *page, const char *what,
-	const struct candidate_vec *found, uint32_t sampled, const struct sink *sink)
+	const struct candidate_vec *found, uint32_t sampled, bool has_blocks,
+	const struct sink *sink)
 {
 	struct types *types = page->survey->layouts.types;
 	size_t most = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit;
@@ -180,10 +181,14 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 		return NULL;
 	}
 	text_add_shown(&out, what, 300);
-	text_printf(&out, " may be (by %u block%s):\n", sampled, sampled == 1 ? "" : "s");
+	if (sampled)
+		text_printf(&out, " may be (by %u block%s):\n", sampled, sampled == 1 ? "" : "s");
+	else
+		text_printf(&out, ": %s, so nothing says what it may be\n",
+			has_blocks ? "its memory can't be read" : "no block is one");
 	for (size_t i = 0; i < found->len && i < most; i++)
 		put_text(types, &found->data[i], i + 1, &out);
-	if (!found->len)
+	if (sampled && !found->len)
 		text_add(&out, "  no type of the debug information: none has that size, and "
 			       "pointers where these blocks have them\n");
 	if (found->len > most)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "views/heap_layout_view.h"
+#include "views/heap_notes.h"
 #include "views/report/json_parts.h"
 
 #define INDENT 4u
@@ -22,6 +23,7 @@ struct layout {
 	struct text *out;
 	struct json *json;
 	unsigned rows;
+	unsigned closed; /* structures that would have been opened, if there were fewer rows */
 };
 
 static void put_spaces(struct text *out, unsigned count)
@@ -54,11 +56,14 @@ static void put_hole(struct text *out, uint64_t bits, const char *what)
 		text_printf(out, "/* XXX %2" PRIu64 "-byte %-9s   */\n", bits / 8, what);
 }
 
-static bool is_expanded(const struct layout *l, const struct type_member *member, unsigned level)
+static bool is_expanded(struct layout *l, const struct type_member *member, unsigned level)
 {
 	const struct type *type = types_get(l->types, types_plain(l->types, member->type));
-	return l->rows < ROWS_OPENED_MAX && type_has_members(type) && type->member_count &&
-	       level < TYPES_DEPTH_MAX && member->kind != MEMBER_VIRTUAL_BASE;
+	if (!type_has_members(type) || !type->member_count || member->kind == MEMBER_VIRTUAL_BASE)
+		return false;
+	bool is_open = l->rows < ROWS_OPENED_MAX && level < TYPES_DEPTH_MAX;
+	l->closed += !is_open;
+	return is_open;
 }
 
 static const char *class_word(const struct type *type)
@@ -183,6 +188,11 @@ static void write_text(struct layout *l, uint32_t number)
 	text_add(l->out, " {\n");
 	put_type(l, number, 0, 1);
 	text_add(l->out, NO_OFFSET "}\n");
+	if (l->closed)
+		text_printf(l->out,
+			"Partial: behind 20,000 rows a structure is one row without its members, "
+			"as %u here are (layout of their types shows these).\n",
+			l->closed);
 }
 
 static void put_json_members(struct layout *l, uint32_t number, uint64_t base, unsigned level);
@@ -239,7 +249,7 @@ static void put_json_members(struct layout *l, uint32_t number, uint64_t base, u
 	json_array_end(l->json);
 }
 
-static void write_json(struct layout *l, uint32_t number)
+static void write_json(struct layout *l, uint32_t number, const struct address_space *space)
 {
 	struct type type = *types_get(l->types, number);
 	_cleanup_(text_deinit) struct text declared;
@@ -251,11 +261,12 @@ static void write_json(struct layout *l, uint32_t number)
 	json_put_string(l->json, "declared", declared.data);
 	json_put_u64(l->json, "size", type.size);
 	put_json_members(l, number, 0, 0);
+	heap_core_limits_put(l->json, space, l->closed ? "layout-rows" : NULL);
 	json_object_end(l->json);
 }
 
-struct error *heap_layout_write(
-	struct types *types, uint32_t type, bool as_json, const struct sink *sink)
+struct error *heap_layout_write(struct types *types, uint32_t type,
+	const struct address_space *space, bool as_json, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
@@ -264,7 +275,7 @@ struct error *heap_layout_write(
 	type = types_plain(types, type);
 	if (as_json) {
 		json_init(&json, sink->write, sink->ctx);
-		write_json(&l, type);
+		write_json(&l, type, space);
 		json_finish(&json);
 	} else {
 		write_text(&l, type);
