@@ -138,7 +138,8 @@ static void look_at_confinement(struct findings *findings, const struct living *
 		findings_add(findings, FINDING_NOTE, "pid-namespace",
 			"it is in another PID namespace (a container): it has another PID there");
 	_cleanup_free_ char *runtime = NULL;
-	_cleanup_error_ struct error *error = p->other_mounts ? runtime_find(&runtime) : NULL;
+	if (p->other_mounts)
+		error_destroy(runtime_find(&runtime)); /* without it nothing is said */
 	char path[PATH_MAX + 32];
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)p->pid, runtime ? runtime : "");
 	if (!runtime || access(path, R_OK) == 0)
