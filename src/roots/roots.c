@@ -356,11 +356,10 @@ static bool all_have_stopped(const struct finding *f)
 
 static bool is_of_thread(const struct finding *f, uint64_t pointer)
 {
-	for (size_t i = 0; i < f->space->threads.len; i++) {
-		if (f->space->threads.data[i].thread_pointer == pointer)
-			return true;
-	}
-	return address_ranges_has(&f->stacks, pointer);
+	bool is = address_ranges_has(&f->stacks, pointer);
+	for (size_t i = 0; !is && i < f->space->threads.len; i++)
+		is = f->space->threads.data[i].thread_pointer == pointer;
+	return is;
 }
 
 /*
@@ -379,17 +378,21 @@ static bool is_descriptor(const struct finding *f, const uint64_t *words, uint64
 	       address_space_word(f->space, list[1], &forth) && forth == own;
 }
 
-/* The thread whose description is at an address, with its stack from `start` on. */
-static struct libc_thread described_at(const struct finding *f, uint64_t address, uint64_t start)
+/* Adds the thread whose description is at an address, if it has ended, with its stack. */
+static bool add_described(
+	struct finding *f, uint64_t address, struct address_range stack, bool all_stopped)
 {
-	struct libc_thread ret = {.descriptor = address, .has_ended = true};
+	struct libc_thread thread = libc_thread_at(f->space, address);
+	thread.start = stack.start;
+	thread.end = stack.end;
 	if (is_x86(f))
-		ret = libc_thread_at(f->space, address);
-	else
-		ret.descriptor = address_thread_pointer(f->space, address);
-	ret.start = start;
-	ret.end = descriptor_end(f, address);
-	return ret;
+		return !thread.descriptor || !(thread.has_ended || all_stopped) ||
+		       is_of_thread(f, thread.descriptor) || add_dead_stack(f, &thread);
+	/* Whether somebody may ask for its result is not known: what describes it stays. */
+	uint64_t pointer = address_thread_pointer(f->space, address);
+	return !pointer || is_of_thread(f, pointer) ||
+	       (take(f, stack.start, address) && take(f, pointer, stack.end) &&
+		       add_table(f, MEMORY_ROOT_NO_THREAD, pointer));
 }
 
 /*
@@ -414,11 +417,9 @@ static bool find_dead_in(struct finding *f, const struct process_map *map, bool 
 			uint64_t address = at + 8 * i;
 			if (address < start || !is_descriptor(f, words + i, address))
 				continue;
-			struct libc_thread thread = described_at(f, address, start);
-			start = thread.end; /* a page has one at most */
-			if (thread.descriptor && (thread.has_ended || all_stopped) &&
-				!is_of_thread(f, thread.descriptor))
-				ok = add_dead_stack(f, &thread);
+			const struct address_range stack = {start, descriptor_end(f, address)};
+			start = stack.end; /* a page has one at most */
+			ok = add_described(f, address, stack, all_stopped);
 		}
 	}
 	return ok;
