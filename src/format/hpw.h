@@ -347,6 +347,23 @@ enum hpw_names_column {
 };
 #define HPW_NAMES_FRAMES_MAX 256u /* functions at one place */
 
+/* Columns of a SITE_STATS chunk: one row a site. */
+enum hpw_site_column {
+	HPW_SITE_ALLOCATIONS = 0,
+	HPW_SITE_ALLOCATED,
+	HPW_SITE_LIVE_BLOCKS,
+	HPW_SITE_LIVE_BYTES,
+	HPW_SITE_PEAK_BLOCKS,
+	HPW_SITE_PEAK_BYTES,
+	HPW_SITE_TEMPORARY,
+	HPW_SITE_SAME_FRAME,
+	HPW_SITE_FAILED,
+	HPW_SITE_MIN_SIZE,
+	HPW_SITE_MAX_SIZE,
+	HPW_SITE_FIRST, /* one varint: number of the first site; not in the first chunk */
+	HPW_SITE_COLUMNS
+};
+
 /* Columns of a SUMS chunk. */
 enum hpw_sums_column {
 	HPW_SUMS_HEAD = 0, /* enum hpw_sums_head, in that order */

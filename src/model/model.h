@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "accounts/counters.h"
 #include "model/errors.h"
 #include "model/given.h"
 #include "model/kind.h"
@@ -263,14 +264,9 @@ static inline enum stack_mark stack_node_mark(struct stack_node node)
 struct site {
 	struct stack_id stack;
 	enum alloc_kind kind;
-	uint64_t allocations, allocated_bytes;
-	uint64_t live_blocks, live_bytes; /* at the end */
-	uint64_t kept_blocks, kept_bytes; /* of these, allocated in the range: see struct range */
-	uint64_t peak_blocks, peak_bytes; /* its share at the process's peak */
-	uint64_t temporary;
-	uint64_t same_frame; /* blocks freed by the frame that allocated them */
-	uint64_t failed;
-	uint64_t min_size, max_size; /* of successful allocations */
+	SITE_COUNTERS_MEMBERS;            /* live_… at the end */
+	uint64_t kept_blocks, kept_bytes; /* of the live ones, allocated in the range: see struct
+					     range */
 	struct spread spread;
 };
 
@@ -279,7 +275,7 @@ struct thread {
 	uint64_t others;  /* ended threads that are in this row too: tid is the last one's */
 	const char *name; /* "" if unknown, or if not all of them had the same */
 	uint64_t first_ns, last_ns; /* of its first and last event */
-	uint64_t allocations, allocated_bytes, frees, temporary;
+	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* its part of the recording's; 0 also of one that had ended */
 	bool ended;           /* before the process did */
 };

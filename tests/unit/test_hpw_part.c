@@ -15,18 +15,11 @@ static void compare_sites(const struct model *sums, const struct model *replay)
 	const struct site *a = model_sites(sums, &count), *b = model_sites(replay, &other);
 	CHECK_U64(count, other);
 	for (size_t i = 0; i < count; i++, a++, b++) {
-		SAME(allocations);
-		SAME(allocated_bytes);
-		SAME(live_blocks);
-		SAME(live_bytes);
+#define SAME_COUNTER(name, how, column, part, unknown) SAME(name);
+		SITE_COUNTERS(SAME_COUNTER)
+#undef SAME_COUNTER
 		SAME(kept_blocks);
 		SAME(kept_bytes);
-		SAME(peak_blocks);
-		SAME(peak_bytes);
-		SAME(temporary);
-		SAME(failed);
-		SAME(min_size);
-		SAME(max_size);
 	}
 }
 

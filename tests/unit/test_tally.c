@@ -55,19 +55,19 @@ static void simple_free(struct simple *s, const struct tally_free *f)
 {
 	struct simple_site *x = &s->sites[f->site];
 	x->live_blocks--;
-	x->live_bytes -= f->size;
-	x->temporary += f->temporary;
-	x->same_frame += f->same_frame;
+	x->live_bytes -= f->block.size;
+	x->temporary += f->block.temporary;
+	x->same_frame += f->block.same_frame;
 	s->live_blocks--;
-	s->live_bytes -= f->size;
+	s->live_bytes -= f->block.size;
 }
 
 static void check_same(const struct tally *tally, const struct simple *s)
 {
-	CHECK_U64(tally->live_blocks, s->live_blocks);
-	CHECK_U64(tally->live_bytes, s->live_bytes);
-	CHECK_U64(tally->peak_blocks, s->peak_blocks);
-	CHECK_U64(tally->peak_bytes, s->peak_bytes);
+	CHECK_U64(tally->heap.live_blocks, s->live_blocks);
+	CHECK_U64(tally->heap.live_bytes, s->live_bytes);
+	CHECK_U64(tally->heap.peak_blocks, s->peak_blocks);
+	CHECK_U64(tally->heap.peak_bytes, s->peak_bytes);
 	CHECK_U64(tally->peak_stamp, s->peak_stamp);
 	uint64_t peak = 0;
 	for (unsigned i = 0; i < SITES; i++) {
@@ -85,7 +85,7 @@ static void check_same(const struct tally *tally, const struct simple *s)
 		CHECK_U64(is->min_size, x->allocations ? x->min : UINT64_MAX);
 		peak += is->peak_bytes;
 	}
-	CHECK_U64(peak, tally->peak_bytes);
+	CHECK_U64(peak, tally->heap.peak_bytes);
 }
 
 static void check_sizes(const struct tally *tally, const uint64_t *allocations, size_t count)
@@ -130,12 +130,13 @@ static void check_random(uint64_t seed, uint64_t steps, uint64_t size_limit)
 			tally_alloc(&tally, site, 0, size, stamp);
 			simple_alloc(&simple, site, size, stamp);
 			allocations[size]++;
-			blocks[count++] = (struct tally_free){.site = site, .size = size};
+			blocks[count++] =
+				(struct tally_free){.site = site, .block = {.size = size}};
 		} else if (count) {
 			size_t i = random_below(count);
 			struct tally_free f = blocks[i];
-			f.temporary = random_below(2);
-			f.same_frame = random_below(2);
+			f.block.temporary = random_below(2);
+			f.block.same_frame = random_below(2);
 			tally_free(&tally, &f);
 			simple_free(&simple, &f);
 			blocks[i] = blocks[--count];
@@ -144,9 +145,9 @@ static void check_random(uint64_t seed, uint64_t steps, uint64_t size_limit)
 	tally_settle(&tally);
 	check_same(&tally, &simple);
 	check_sizes(&tally, allocations, 5000);
-	CHECK_U64(tally.threads[0].allocations, tally.allocations);
-	CHECK_U64(tally.threads[0].frees, tally.frees);
-	CHECK_U64(tally.allocations - tally.frees, tally.live_blocks);
+	CHECK_U64(tally.threads[0].allocations, tally.calls.allocations);
+	CHECK_U64(tally.threads[0].frees, tally.calls.frees);
+	CHECK_U64(tally.calls.allocations - tally.calls.frees, tally.heap.live_blocks);
 	tally_deinit(&tally);
 }
 
@@ -162,10 +163,10 @@ CASE(equal_peaks, "of two equal peaks the first counts")
 	sites_make(&tally);
 	tally_alloc(&tally, 0, 0, 100, 1);
 	tally_alloc(&tally, 1, 0, 50, 2);
-	tally_free(&tally, &(struct tally_free){.site = 1, .size = 50});
+	tally_free(&tally, &(struct tally_free){.site = 1, .block = {.size = 50}});
 	tally_alloc(&tally, 2, 0, 50, 3);
 	tally_settle(&tally);
-	CHECK_U64(tally.peak_bytes, 150);
+	CHECK_U64(tally.heap.peak_bytes, 150);
 	CHECK_U64(tally.peak_stamp, 2);
 	CHECK_U64(tally.sites[0].peak_bytes, 100);
 	CHECK_U64(tally.sites[1].peak_bytes, 50);
@@ -180,13 +181,13 @@ CASE(empty_blocks, "blocks of no bytes make no peak")
 	struct tally tally;
 	sites_make(&tally);
 	tally_alloc(&tally, 0, 0, 0, 1);
-	CHECK_U64(tally.peak_epoch, 0);
+	CHECK_U64(tally.heap.peak_epoch, 0);
 	tally_alloc(&tally, 0, 0, 1, 2);
 	tally_alloc(&tally, 1, 0, 0, 3);
 	tally_settle(&tally);
-	CHECK_U64(tally.peak_blocks, 2);
+	CHECK_U64(tally.heap.peak_blocks, 2);
 	CHECK_U64(tally.sites[1].peak_blocks, 0);
-	CHECK_U64(tally.live_blocks, 3);
+	CHECK_U64(tally.heap.live_blocks, 3);
 	tally_deinit(&tally);
 }
 

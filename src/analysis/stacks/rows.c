@@ -55,25 +55,11 @@ int64_t row_value(const struct row *row, enum metric metric)
 
 void site_add(struct site *sums, const struct site *more)
 {
-	if (more->allocations) {
-		if (sums->allocations == 0 || more->min_size < sums->min_size)
-			sums->min_size = more->min_size;
-		if (more->max_size > sums->max_size)
-			sums->max_size = more->max_size;
-	}
+	site_counters_add(&sums->counters, &more->counters);
 	if (more->stack.value < sums->stack.value)
 		sums->stack = more->stack;
-	sums->allocations += more->allocations;
-	sums->allocated_bytes += more->allocated_bytes;
-	sums->live_blocks += more->live_blocks;
-	sums->live_bytes += more->live_bytes;
 	sums->kept_blocks += more->kept_blocks;
 	sums->kept_bytes += more->kept_bytes;
-	sums->peak_blocks += more->peak_blocks;
-	sums->peak_bytes += more->peak_bytes;
-	sums->temporary += more->temporary;
-	sums->same_frame += more->same_frame;
-	sums->failed += more->failed;
 	spread_add(&sums->spread, &more->spread);
 }
 

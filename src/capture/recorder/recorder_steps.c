@@ -165,7 +165,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		.stamp = stamp};
 	if (!block) {
 		r->tally.unknown_frees++;
-		r->tally.threads[thread].frees++;
+		account_unknown_free(&r->tally.threads[thread].calls);
 		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
 		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
 	} else {
@@ -188,15 +188,16 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		e.number = block->number;
 		e.site = block->site;
 		e.size = block->size;
-		tally_free(&r->tally,
-			&(struct tally_free){.site = block->site,
-				.thread = thread,
-				.size = block->size,
-				.stamp = stamp,
-				.temporary = e.owner == thread && e.number + 1 == allocations &&
-					     !r->tally.threads[thread].fresh &&
-					     !hw_free_is_realloc(kind),
-				.same_frame = same_frame});
+		tally_free(
+			&r->tally, &(struct tally_free){.site = block->site,
+					   .thread = thread,
+					   .stamp = stamp,
+					   .block = {.size = block->size,
+						   .temporary = e.owner == thread &&
+								e.number + 1 == allocations &&
+								!r->tally.threads[thread].fresh &&
+								!hw_free_is_realloc(kind),
+						   .same_frame = same_frame}});
 	}
 	r->sums.calls++;
 	r->tally.threads[thread].in_realloc = kind == HW_FREE_REALLOC;
@@ -315,9 +316,9 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		bad_frees_moved(&r->bad_frees, thread, stack);
 	*in_realloc = false;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
-	uint64_t peak = r->tally.peak_epoch;
+	uint64_t peak = r->tally.heap.peak_epoch;
 	tally_alloc(&r->tally, site, thread, size, stamp);
-	if (r->tally.peak_epoch != peak)
+	if (r->tally.heap.peak_epoch != peak)
 		r->tally.peak_stamp =
 			encoder_peak(&r->encoder, r->encoder.steps - 1, r->tally.peak_stamp);
 	after_step(r);
@@ -373,8 +374,8 @@ void recorder_put_mark(
 {
 	const struct encode_mark mark = {.name = name,
 		.name_bytes = bytes,
-		.live_blocks = r->tally.live_blocks,
-		.live_bytes = r->tally.live_bytes};
+		.live_blocks = r->tally.heap.live_blocks,
+		.live_bytes = r->tally.heap.live_bytes};
 	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, &mark, stamp);
 	r->marks += !r->folds && !is_mark_of_fork(name, bytes);
 	after_step(r);

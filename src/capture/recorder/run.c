@@ -3,6 +3,8 @@
  * Nearly every event of nearly every program passes here, so this one loop does for it what merge,
  * live, tally and encode do step by step for the others: what can't change from one event of a
  * thread to the next (its slot, its buffers, its counters) is looked up once for up to 255 of them.
+ * What an event counts is not decided here: both roads call tally_count_alloc() and
+ * tally_count_free(), the loop with counters of the thread that it has at hand.
  */
 #include "capture/recorder/run.h"
 
@@ -14,8 +16,7 @@ struct run {
 	struct recorder *r;
 	struct encode_thread *encode;
 	uint32_t thread;
-	uint64_t allocations; /* of the thread, so far */
-	uint64_t allocated_bytes, frees, temporary;
+	struct call_counters calls;     /* of the thread: allocations so far; else of this run */
 	uint64_t peak_epoch, peak_step; /* of the latest peak; its place if it is in this run */
 	uint32_t *follower;             /* of the site before */
 	uint8_t *runs, *token, *sizes, *refs;
@@ -63,8 +64,8 @@ static bool begin(struct run *run, struct recorder *r, uint32_t thread, uint64_t
 	*run = (struct run){.r = r,
 		.encode = t,
 		.thread = thread,
-		.allocations = r->tally.threads[thread].allocations,
-		.peak_epoch = r->tally.peak_epoch,
+		.calls.allocations = r->tally.threads[thread].allocations,
+		.peak_epoch = r->tally.heap.peak_epoch,
 		.peak_step = UINT64_MAX,
 		.follower = t->last_site
 				    ? &encode_remembered(&r->encoder, t, t->last_site - 1)->follower
@@ -91,11 +92,11 @@ static void end(const struct run *run, uint64_t steps, uint64_t stamp)
 	r->encoder.run_length += (uint32_t)steps;
 	r->tally.steps += steps;
 	struct tally_thread *books = &r->tally.threads[run->thread];
-	t->tokens += run->allocations - books->allocations;
-	books->allocations = run->allocations;
-	books->allocated_bytes += run->allocated_bytes;
-	books->frees += run->frees;
-	books->temporary += run->temporary;
+	uint64_t allocations = run->calls.allocations - books->allocations;
+	t->tokens += allocations;
+	struct call_counters more = run->calls;
+	more.allocations = allocations;
+	call_counters_add(&books->calls, &more);
 	if (steps) {
 		books->last_stamp = stamp;
 		books->in_realloc = false;
@@ -134,7 +135,7 @@ static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_
 	uint64_t address = w0 >> 8;
 	uint32_t stack = (uint32_t)w1, size = (uint32_t)(w1 >> 32);
 	if (!address || size == HW_R_SIZE_BIG || stack >= tally->stack_capacity ||
-		!tally->site_of_stack[stack] || run->allocations >> LIVE_NUMBER_BITS)
+		!tally->site_of_stack[stack] || run->calls.allocations >> LIVE_NUMBER_BITS)
 		return false;
 	uint32_t site = tally->site_of_stack[stack] - 1;
 	struct tally_site *s = &tally->sites[site];
@@ -149,19 +150,11 @@ static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_
 	live_put(&r->live, page, place,
 		&(struct live_block){.address = address,
 			.size = size,
-			.number = run->allocations,
+			.number = run->calls.allocations,
 			.thread = run->thread,
 			.site = site});
 	encode(run, site, size);
-	tally_catch_up(tally, s);
-	s->allocations++;
-	s->allocated_bytes += size;
-	s->live_blocks++;
-	s->live_bytes += size;
-	tally_site_size(tally, s, size);
-	run->allocations++;
-	run->allocated_bytes += size;
-	tally_more(tally, size, stamp);
+	tally_count_alloc(tally, s, &run->calls, size, stamp);
 	return true;
 }
 
@@ -180,11 +173,11 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	struct tally_site *s = &tally->sites[live_site(place)];
 	if ((w0 & 7) != hw_matching_free(s->kind) || r->bad_frees.all)
 		return false;
-	uint64_t same_frame = (w0 & 0x7f) >= HW_R_FREE_SAME_FRAME, flags = same_frame << 1;
-	uint64_t number = live_number(place), age = run->allocations - number;
+	bool same_frame = (w0 & 0x7f) >= HW_R_FREE_SAME_FRAME;
+	uint64_t flags = same_frame ? 2 : 0;
+	uint64_t number = live_number(place), age = run->calls.allocations - number;
 	uint32_t owner = live_thread(place);
 	bool own = owner == run->thread;
-	uint64_t temporary = own && age == 1;
 	if (r->folds) {
 		/* nothing is kept of it */
 	} else if (own) {
@@ -199,14 +192,9 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	if (older && r->encoder.with_deaths)
 		encode_death(&r->encoder, run->encode,
 			&(struct encode_block){owner, live_site(place), number, size});
-	tally_catch_up(tally, s);
-	s->live_blocks--;
-	s->live_bytes -= size;
-	s->temporary += temporary;
-	s->same_frame += same_frame;
-	run->frees++;
-	run->temporary += temporary;
-	tally_less(tally, size);
+	tally_count_free(tally, s, &run->calls,
+		&(struct account_free){
+			.size = size, .temporary = own && age == 1, .same_frame = same_frame});
 	bad_frees_pass(&r->bad_frees, address, live_site(place), run->thread);
 	live_close(&r->live, page, place);
 	return true;
@@ -251,8 +239,8 @@ uint64_t recorder_run(struct recorder *recorder, uint32_t thread, struct merge_r
 		if (now > given->until ||
 			!(alloc ? take_alloc(&run, w0, w1, now) : take_free(&run, w0)))
 			break;
-		if (recorder->tally.peak_epoch != run.peak_epoch) {
-			run.peak_epoch = recorder->tally.peak_epoch;
+		if (recorder->tally.heap.peak_epoch != run.peak_epoch) {
+			run.peak_epoch = recorder->tally.heap.peak_epoch;
 			run.peak_step = steps;
 		}
 		stamp = now;

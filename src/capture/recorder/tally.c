@@ -177,47 +177,19 @@ static void note_before(struct tally *tally, struct tally_site *s)
 	}
 	tally->before[tally->before_count++] = (struct tally_before){
 		.site = (uint64_t)(s - tally->sites),
-		.allocations = s->allocations,
-		.allocated_bytes = s->allocated_bytes,
-		.live_blocks = s->live_blocks,
-		.live_bytes = s->live_bytes,
-		.temporary = s->temporary,
-		.same_frame = s->same_frame,
-		.failed = s->failed,
-		.min_size = s->min_size,
-		.max_size = s->max_size,
+		.counters = s->counters,
 	};
-	s->min_size = UINT64_MAX;
-	s->max_size = 0;
-}
-
-static inline void catch_up_peak(const struct tally *tally, struct tally_site *s)
-{
-	if (s->seen < tally->peak_epoch) {
-		s->peak_blocks = s->live_blocks;
-		s->peak_bytes = s->live_bytes;
-	}
+	site_counters_clear_extremes(&s->counters);
 }
 
 void tally_catch_up_now(struct tally *tally, struct tally_site *s)
 {
-	catch_up_peak(tally, s);
+	account_catch_up(&tally->heap, &s->counters, s->seen);
 	if (tally->parts && s->seen < tally->part_epoch) {
 		tally_count_sizes(tally, s);
 		note_before(tally, s);
 	}
-	s->seen = tally->epoch;
-}
-
-void tally_higher(struct tally *tally, uint64_t stamp)
-{
-	tally->highest_bytes = tally->live_bytes;
-	if (tally->live_bytes <= tally->peak_bytes)
-		return;
-	tally->peak_bytes = tally->live_bytes;
-	tally->peak_blocks = tally->live_blocks;
-	tally->peak_stamp = stamp;
-	tally->peak_epoch = ++tally->epoch;
+	s->seen = tally->heap.epoch;
 }
 
 void tally_settle_sizes(struct tally *tally)
@@ -234,11 +206,8 @@ static void end_part(struct tally *tally)
 {
 	for (size_t i = 0; i < tally->before_count; i++) {
 		const struct tally_before *before = &tally->before[i];
-		struct tally_site *s = &tally->sites[before->site];
-		if (before->min_size < s->min_size)
-			s->min_size = before->min_size;
-		if (before->max_size > s->max_size)
-			s->max_size = before->max_size;
+		site_counters_join_extremes(
+			&tally->sites[before->site].counters, &before->counters);
 	}
 	tally->before_count = 0;
 	struct tally_sizes *part = &tally->part_sizes;
@@ -257,7 +226,7 @@ void tally_parts_end(struct tally *tally)
 	tally_settle_sizes(tally);
 	end_part(tally);
 	tally->parts = false;
-	tally->highest_bytes = tally->peak_bytes;
+	tally->heap.highest_bytes = tally->heap.peak_bytes;
 }
 
 void tally_part(struct tally *tally)
@@ -265,48 +234,30 @@ void tally_part(struct tally *tally)
 	tally_settle_sizes(tally);
 	end_part(tally);
 	tally->parts = true;
-	tally->part_epoch = ++tally->epoch;
-	tally->highest_bytes = tally->live_bytes;
+	account_begin_part(&tally->heap);
+	tally->part_epoch = tally->heap.epoch;
 }
 
 void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp)
 {
-	struct tally_site *s = &tally->sites[site];
-	tally_catch_up(tally, s);
-	s->allocations++;
-	s->allocated_bytes += size;
-	s->live_blocks++;
-	s->live_bytes += size;
-	tally_site_size(tally, s, size);
 	struct tally_thread *t = &tally->threads[thread];
+	tally_count_alloc(tally, &tally->sites[site], &t->calls, size, stamp);
 	t->fresh = false;
-	t->allocations++;
-	t->allocated_bytes += size;
 	t->last_stamp = stamp;
-	tally_more(tally, size, stamp);
 }
 
 void tally_free(struct tally *tally, const struct tally_free *freed)
 {
-	struct tally_site *s = &tally->sites[freed->site];
-	tally_catch_up(tally, s);
-	s->live_blocks--;
-	s->live_bytes -= freed->size;
-	s->temporary += freed->temporary;
-	s->same_frame += freed->same_frame;
 	struct tally_thread *t = &tally->threads[freed->thread];
-	t->frees++;
-	t->temporary += freed->temporary;
+	tally_count_free(tally, &tally->sites[freed->site], &t->calls, &freed->block);
 	t->last_stamp = freed->stamp;
-	tally_less(tally, freed->size);
 }
 
 void tally_failed(struct tally *tally, uint32_t site)
 {
 	struct tally_site *s = &tally->sites[site];
 	tally_catch_up(tally, s);
-	s->failed++;
-	tally->failed++;
+	account_failed(&tally->heap, &s->counters);
 }
 
 void tally_settle(struct tally *tally)
@@ -314,13 +265,8 @@ void tally_settle(struct tally *tally)
 	tally_settle_sizes(tally);
 	end_part(tally);
 	for (uint32_t i = 0; i < tally->site_count; i++)
-		catch_up_peak(tally, &tally->sites[i]);
-	tally->allocations = tally->allocated_bytes = tally->frees = tally->temporary = 0;
-	for (uint32_t i = 0; i < tally->thread_count; i++) {
-		const struct tally_thread *t = &tally->threads[i];
-		tally->allocations += t->allocations;
-		tally->allocated_bytes += t->allocated_bytes;
-		tally->frees += t->frees;
-		tally->temporary += t->temporary;
-	}
+		account_catch_up(&tally->heap, &tally->sites[i].counters, tally->sites[i].seen);
+	tally->calls = (struct call_counters){0};
+	for (uint32_t i = 0; i < tally->thread_count; i++)
+		call_counters_add(&tally->calls, &tally->threads[i].calls);
 }

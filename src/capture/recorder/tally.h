@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The books: totals of the process, of each site and of each thread, kept up to the event, so that
- * a report needs no replay. Quantities are defined in docs/quantities.md.
+ * a report needs no replay. How an event counts is in accounts/accounts.h; here are the rows.
  *
- * A site's share of the process's peak is known without a snapshot at each new peak: the time from
- * one peak to the next is an epoch. A site remembers the epoch of its last change and, before its
- * first change in a later one, catches up: its live figures have not moved since, so they are its
- * share of the latest peak. O(1) an event, exact.
- *
- * What came about since the last tally_part() is known in the same way, and as cheaply: a part
- * begins an epoch too, and a site that catches up for the first time in it leaves its figures of
- * before in a list.
+ * What came about since the last tally_part() is known as a site's share of the peak is, and as
+ * cheaply: a part begins an epoch too, and a site that catches up for the first time in it leaves
+ * its figures of before in a list.
  */
 #ifndef CAPTURE_TALLY_H
 #define CAPTURE_TALLY_H
 
+#include "accounts/accounts.h"
 #include "format/hpw.h"
 #include "format/kinds.h"
 
@@ -24,14 +20,10 @@
 
 struct tally_site {
 	uint32_t stack;
-	uint32_t next; /* another site of the same stack, + 1; 0: none */
-	uint8_t kind;  /* enum hw_alloc_kind */
-	uint64_t allocations, allocated_bytes;
-	uint64_t live_blocks, live_bytes;
-	uint64_t peak_blocks, peak_bytes;
-	uint64_t seen; /* epoch of the last change */
-	uint64_t temporary, same_frame, failed;
-	uint64_t min_size, max_size;    /* of this part, if it changed in it: see tally_before */
+	uint32_t next;                  /* another site of the same stack, + 1; 0: none */
+	uint8_t kind;                   /* enum hw_alloc_kind */
+	SITE_COUNTERS_MEMBERS;          /* extremes: of this part, if it changed in it */
+	uint64_t seen;                  /* epoch of the last change */
 	uint64_t last_size, last_count; /* allocations of that size that are not in `sizes` yet */
 };
 
@@ -46,7 +38,7 @@ struct tally_thread {
 	bool fresh;      /* it has allocated nothing yet: what was allocated last is another's */
 	char name[16];   /* of all of them, or empty */
 	uint64_t first_stamp, last_stamp;
-	uint64_t allocations, allocated_bytes, frees, temporary;
+	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* largest size when it was last seen; 0: not known */
 };
 
@@ -64,8 +56,7 @@ struct tally_size {
 /* What a site had when the part began. */
 struct tally_before {
 	uint64_t site;
-	uint64_t allocations, allocated_bytes, live_blocks, live_bytes;
-	uint64_t temporary, same_frame, failed, min_size, max_size;
+	struct site_counters counters;
 };
 
 /* How often each size was asked for: open addressing; allocations 0: empty. */
@@ -85,17 +76,12 @@ struct tally {
 	uint64_t threads_seen;
 	struct tally_sizes sizes;
 	uint64_t events, steps, repairs, lost, unknown_frees, mismatched;
-	uint64_t failed;
-	/* Sums over the threads; filled by tally_settle(). */
-	uint64_t allocations, allocated_bytes, frees, temporary;
-	uint64_t live_blocks, live_bytes;
-	uint64_t live_padding; /* what live blocks lack to whole HPW_PADDED bytes */
-	uint64_t peak_bytes, peak_blocks, peak_stamp;
-	uint64_t epoch, peak_epoch; /* the latest, and that which began with the latest peak */
+	struct call_counters calls; /* of all threads; filled by tally_settle() */
+	struct heap_counters heap;
+	uint64_t peak_stamp;
 	/* Since tally_part(). */
-	bool parts;             /* it has been called */
-	uint64_t part_epoch;    /* that which began with the part */
-	uint64_t highest_bytes; /* of live bytes in this part; without parts the peak */
+	bool parts;          /* it has been called */
+	uint64_t part_epoch; /* that which began with the part */
 	struct tally_before *before;
 	size_t before_count, before_capacity;
 	struct tally_sizes part_sizes;
@@ -128,8 +114,8 @@ void tally_alloc(
 
 struct tally_free {
 	uint32_t site, thread; /* of the block; thread: who frees it */
-	uint64_t size, stamp;
-	bool temporary, same_frame;
+	uint64_t stamp;
+	struct account_free block;
 };
 void tally_free(struct tally *tally, const struct tally_free *freed);
 
@@ -139,7 +125,7 @@ void tally_catch_up_now(struct tally *tally, struct tally_site *s);
 /* The site is about to change. */
 static inline void tally_catch_up(struct tally *tally, struct tally_site *s)
 {
-	if (__builtin_expect(s->seen != tally->epoch, 0))
+	if (__builtin_expect(s->seen != tally->heap.epoch, 0))
 		tally_catch_up_now(tally, s);
 }
 
@@ -147,49 +133,32 @@ static inline void tally_catch_up(struct tally *tally, struct tally_site *s)
  * which is when this is called. */
 void tally_count_sizes(struct tally *tally, struct tally_site *site);
 
-/* An allocation's share in the sizes of its site. */
-static inline void tally_site_size(struct tally *tally, struct tally_site *s, uint64_t size)
+/* An allocation at a site. Its thread's row may be kept elsewhere: `thread`. */
+static inline __attribute__((always_inline)) void tally_count_alloc(struct tally *tally,
+	struct tally_site *s, struct call_counters *thread, uint64_t size, uint64_t stamp)
 {
-	if (size != s->last_size || !s->last_count) {
+	tally_catch_up(tally, s);
+	bool same_size = size == s->last_size && s->last_count;
+	if (!same_size) {
 		tally_count_sizes(tally, s);
 		s->last_size = size;
-		if (size < s->min_size)
-			s->min_size = size;
-		if (size > s->max_size)
-			s->max_size = size;
 	}
 	s->last_count++;
+	if (account_alloc(&tally->heap, &s->counters, thread, size, same_size))
+		tally->peak_stamp = stamp;
 }
 
-/* More is live than ever before in this part, and maybe at all. */
-void tally_higher(struct tally *tally, uint64_t stamp);
-
-static inline uint64_t tally_padding(uint64_t size)
+/* A free of a block of a site. */
+static inline __attribute__((always_inline)) void tally_count_free(struct tally *tally,
+	struct tally_site *s, struct call_counters *thread, const struct account_free *freed)
 {
-	return (0 - size) % HPW_PADDED;
-}
-
-/* An allocation's share in the process's totals. */
-static inline void tally_more(struct tally *tally, uint64_t size, uint64_t stamp)
-{
-	tally->live_blocks++;
-	tally->live_bytes += size;
-	tally->live_padding += tally_padding(size);
-	if (tally->live_bytes > tally->highest_bytes)
-		tally_higher(tally, stamp);
-}
-
-/* The same of a free. */
-static inline void tally_less(struct tally *tally, uint64_t size)
-{
-	tally->live_blocks--;
-	tally->live_bytes -= size;
-	tally->live_padding -= tally_padding(size);
+	tally_catch_up(tally, s);
+	account_free(&tally->heap, &s->counters, thread, freed);
 }
 
 /*
  * Begins a part. From then on `before` lists what the sites that changed in it had, each once,
- * part_sizes its allocations, and highest_bytes is its own. What the part before had is
+ * part_sizes its allocations, and heap.highest_bytes is its own. What the part before had is
  * forgotten: min_size and max_size of its sites are those of all parts again.
  */
 void tally_part(struct tally *tally);

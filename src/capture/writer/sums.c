@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/writer/sums.h"
 
+#include "accounts/site_columns.h"
 #include "capture/writer/columns.h"
 #include "capture/writer/footer.h"
 #include "format/hpw.h"
@@ -42,7 +43,7 @@ static void put_head(const struct sums *sums, const struct tally *tally,
 		[HPW_SUMS_STAMP] = encoder->first_stamp,
 		[HPW_SUMS_LIVE_BLOCKS] = sums->live_blocks,
 		[HPW_SUMS_LIVE_BYTES] = sums->live_bytes,
-		[HPW_SUMS_HIGHEST_BYTES] = tally->highest_bytes,
+		[HPW_SUMS_HIGHEST_BYTES] = tally->heap.highest_bytes,
 		[HPW_SUMS_CALLS] = sums->calls - sums->calls_before,
 		[HPW_SUMS_LOST] = tally->lost - sums->lost,
 		[HPW_SUMS_UNKNOWN_FREES] = tally->unknown_frees - sums->unknown_frees,
@@ -65,16 +66,13 @@ static void put_sites(const struct tally *tally, struct columns *c)
 	uint64_t last = 0;
 	for (size_t i = 0; i < tally->before_count; i++) {
 		const struct tally_before *b = &tally->before[i];
-		const struct tally_site *s = &tally->sites[b->site];
-		uint64_t allocations = s->allocations - b->allocations;
-		uint64_t allocated = s->allocated_bytes - b->allocated_bytes;
-		const uint64_t row[] = {b->site - last, allocations, allocated,
-			allocations - (s->live_blocks - b->live_blocks),
-			allocated - (s->live_bytes - b->live_bytes), s->temporary - b->temporary,
-			s->same_frame - b->same_frame, s->failed - b->failed,
-			allocations ? s->min_size : 0, allocations ? s->max_size : 0};
-		for (unsigned column = 0; column < sizeof(row) / sizeof(row[0]); column++)
-			columns_add(c, HPW_SUMS_SITE + column, row[column]);
+		struct site_counters part =
+			site_counters_since(&tally->sites[b->site].counters, &b->counters);
+		columns_add(c, HPW_SUMS_SITE, b->site - last);
+		for (size_t column = 0; column < SITE_COUNTERS_COUNT; column++)
+			if (site_columns[column].part != SITE_COLUMN_NONE)
+				columns_add(c, site_columns[column].part,
+					site_column_part(&site_columns[column], &part));
 		last = b->site;
 	}
 }
@@ -192,9 +190,9 @@ void sums_next(struct sums *sums, struct tally *tally, struct encoder *encoder)
 		return;
 	}
 	tally_part(tally);
-	sums->live_blocks = tally->live_blocks;
-	sums->live_bytes = tally->live_bytes;
-	sums->live_padding = tally->live_padding;
+	sums->live_blocks = tally->heap.live_blocks;
+	sums->live_bytes = tally->heap.live_bytes;
+	sums->live_padding = tally->heap.live_padding;
 	sums->lost = tally->lost;
 	sums->unknown_frees = tally->unknown_frees;
 	sums->mismatched = tally->mismatched;

@@ -107,10 +107,7 @@ static struct error *put_threads(const struct sums *sums)
 		const struct thread row = {.tid = (uint32_t)i,
 			.first_ns = tally->first_stamp,
 			.last_ns = tally->last_stamp,
-			.allocations = tally->allocations,
-			.allocated_bytes = tally->allocated_bytes,
-			.frees = tally->frees,
-			.temporary = tally->temporary};
+			.calls = tally->calls};
 		error = build_thread(sums->model, &row, "", 0);
 	}
 	return error;

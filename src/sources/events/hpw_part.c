@@ -276,40 +276,18 @@ static struct error *replay_chunk(struct filling *filling, size_t number)
 		error = pair(filling->parts, number, &pairing);
 	const struct hpw_part_chunk *chunk = &filling->parts->chunks.data[number];
 	replay->next_step = chunk->head[HPW_SUMS_FIRST_STEP];
-	replay->padding = chunk->head[HPW_SUMS_PADDING];
+	replay->heap.live_padding = chunk->head[HPW_SUMS_PADDING];
 	uint64_t missing;
 	if (!error)
 		error = payload_of(filling->parts, chunk->events, &events);
 	return error ? error : hpw_replay_chunk(replay, &events, &missing);
 }
 
-static void add_site(struct hpw_tally_site *site, const struct hpw_sums_site *row)
+static void add_heap(struct heap_counters *heap, const struct site_counters *more)
 {
-	if (row->allocations && (!site->allocations || row->min_size < site->min_size))
-		site->min_size = row->min_size;
-	if (row->max_size > site->max_size)
-		site->max_size = row->max_size;
-	site->allocations += row->allocations;
-	site->allocated_bytes += row->allocated_bytes;
-	site->live_blocks += row->allocations - row->frees;
-	site->live_bytes += row->allocated_bytes - row->freed_bytes;
-	site->kept_blocks += row->allocations - row->frees;
-	site->kept_bytes += row->allocated_bytes - row->freed_bytes;
-	site->temporary += row->temporary;
-	site->same_frame += row->same_frame;
-	site->failed += row->failed;
-}
-
-static void add_totals(struct totals *totals, const struct hpw_sums_site *row)
-{
-	totals->allocations += row->allocations;
-	totals->allocated_bytes += row->allocated_bytes;
-	totals->live_blocks += row->allocations - row->frees;
-	totals->live_bytes += row->allocated_bytes - row->freed_bytes;
-	totals->kept_blocks += row->allocations - row->frees;
-	totals->kept_bytes += row->allocated_bytes - row->freed_bytes;
-	totals->temporary += row->temporary;
-	totals->failed += row->failed;
+	heap->live_blocks += more->live_blocks;
+	heap->live_bytes += more->live_bytes;
+	heap->failed += more->failed;
 }
 
 static inline size_t place_of(const struct hpw_replay *replay, uint32_t site)
@@ -324,25 +302,22 @@ static struct error *add_sums(struct filling *filling, const struct hpw_sums *su
 	struct error *error = make_threads(replay, sums);
 	if (error)
 		return error;
-	if (filling->inside && sums->head[HPW_SUMS_LIVE_BYTES] != replay->totals.live_bytes)
+	if (filling->inside && sums->head[HPW_SUMS_LIVE_BYTES] != replay->heap.live_bytes)
 		return misfit("other blocks are live");
 	for (size_t i = 0; i < sums->sites.len; i++) {
 		const struct hpw_sums_site *row = &sums->sites.data[i];
 		size_t place = place_of(replay, row->site);
-		add_site(&replay->sites[place], row);
+		site_counters_add(&replay->sites[place].counters, &row->counters);
 		replay->sites_end = max(replay->sites_end, place + 1);
-		add_totals(&replay->totals, row);
+		add_heap(&replay->heap, &row->counters);
 	}
 	for (size_t i = 0; i < sums->threads.len; i++) {
 		const struct hpw_sums_thread *row = &sums->threads.data[i];
 		struct hpw_tally_thread *thread = &replay->threads.data[row->thread];
 		thread->next = row->number + row->allocations;
 		thread->seen = true;
-		thread->allocations += row->allocations;
-		thread->allocated_bytes += row->allocated_bytes;
-		thread->frees += row->frees;
-		thread->temporary += row->temporary;
-		replay->totals.frees += row->frees;
+		call_counters_add(&thread->calls, &row->calls);
+		call_counters_add(&replay->calls, &row->calls);
 	}
 	for (size_t i = 0; !error && filling->inside && i < sums->sizes.len; i++)
 		error = hpw_replay_count_size(
@@ -357,11 +332,7 @@ static struct error *add_sums(struct filling *filling, const struct hpw_sums *su
 /* A block that was allocated before the part is none of those that are kept. */
 static void take_back(struct hpw_replay *replay, const struct hpw_death *death)
 {
-	struct hpw_tally_site *site = &replay->sites[place_of(replay, death->site)];
-	site->kept_blocks++;
-	site->kept_bytes += death->size;
-	replay->totals.kept_blocks++;
-	replay->totals.kept_bytes += death->size;
+	hpw_replay_older_freed(replay, &replay->sites[place_of(replay, death->site)], death->size);
 }
 
 static struct error *take_back_paired(
@@ -431,8 +402,8 @@ static struct error *add_inside(struct filling *filling, size_t number)
 	error = add_sums(filling, &sums);
 	if (!error)
 		error = take_back_older(filling, number, &sums);
-	if (sums.head[HPW_SUMS_HIGHEST_BYTES] > replay->totals.peak_bytes) {
-		replay->totals.peak_bytes = sums.head[HPW_SUMS_HIGHEST_BYTES];
+	if (sums.head[HPW_SUMS_HIGHEST_BYTES] > replay->heap.peak_bytes) {
+		replay->heap.peak_bytes = sums.head[HPW_SUMS_HIGHEST_BYTES];
 		filling->peak_chunk = number;
 	}
 	hpw_sums_deinit(&sums);
@@ -493,9 +464,9 @@ static struct error *fill_peak(struct filling *filling)
 	struct error *error = hpw_parts_replay_one(filling->parts, filling->peak_chunk, &one);
 	if (error)
 		return error;
-	if (one.totals.peak_bytes != replay->totals.peak_bytes)
+	if (one.heap.peak_bytes != replay->heap.peak_bytes)
 		return misfit("the peak is another one");
-	replay->totals.peak_blocks = one.totals.peak_blocks;
+	replay->heap.peak_blocks = replay->totals.peak_blocks = one.heap.peak_blocks;
 	replay->peak_stamp = one.peak_stamp;
 	replay->peak_step = one.peak_step;
 	for (size_t i = 0; i <= replay->sites_len; i++) {
@@ -510,8 +481,9 @@ static struct error *check(const struct hpw_replay *replay)
 {
 	for (size_t i = 0; i <= replay->sites_len; i++) {
 		const struct hpw_tally_site *site = &replay->sites[i];
-		if ((site->live_blocks | site->live_bytes | site->kept_blocks | site->kept_bytes) >>
-			63)
+		uint64_t kept_blocks = site->live_blocks - site->older_blocks;
+		uint64_t kept_bytes = site->live_bytes - site->older_bytes;
+		if ((site->live_blocks | site->live_bytes | kept_blocks | kept_bytes) >> 63)
 			return misfit("more was freed than allocated");
 	}
 	return NULL;
@@ -534,12 +506,12 @@ struct error *hpw_parts_fill(const struct hpw_parts *parts, struct hpw_replay *r
 	bool by_sums = filling.first == 0 && !replay->from_step && last > 0;
 	for (size_t i = filling.first + !by_sums; !error && i < last; i++)
 		error = add_inside(&filling, i);
-	uint64_t peak_bytes = replay->totals.peak_bytes;
+	uint64_t peak_bytes = replay->heap.peak_bytes;
 	if (!error && last < parts->chunks.len && (by_sums || last > filling.first))
 		error = replay_chunk(&filling, last);
 	if (error)
 		return error;
-	if (replay->totals.peak_bytes > peak_bytes)
+	if (replay->heap.peak_bytes > peak_bytes)
 		filling.peak_chunk = SIZE_MAX;
 	hpw_replay_settle(replay);
 	if (filling.peak_chunk != SIZE_MAX)

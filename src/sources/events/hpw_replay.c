@@ -60,22 +60,24 @@ static inline size_t site_place(const struct hpw_replay *replay, uint32_t site)
 
 static inline void catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site)
 {
-	if (site->peak_seen != replay->peak_number) {
-		site->peak_seen = replay->peak_number;
-		site->peak_blocks = site->live_blocks;
-		site->peak_bytes = site->live_bytes;
-	}
-}
-
-void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site)
-{
-	catch_up(replay, site);
+	if (site->seen == replay->heap.epoch)
+		return;
+	account_catch_up(&replay->heap, &site->counters, site->seen);
+	site->seen = replay->heap.epoch;
 }
 
 void hpw_replay_settle_peak(struct hpw_replay *replay)
 {
 	for (size_t i = 0; i <= replay->sites_len; i++)
 		catch_up(replay, &replay->sites[i]);
+}
+
+void hpw_replay_older_freed(struct hpw_replay *replay, struct hpw_tally_site *site, uint64_t size)
+{
+	site->older_blocks--;
+	site->older_bytes -= size;
+	replay->older_blocks--;
+	replay->older_bytes -= size;
 }
 
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations)
@@ -99,35 +101,14 @@ static void count_alloc(
 	if (place >= replay->sites_end)
 		replay->sites_end = place + 1;
 	catch_up(replay, site);
-	if (!site->allocations || step->size < site->min_size)
-		site->min_size = step->size;
-	if (step->size > site->max_size)
-		site->max_size = step->size;
-	site->allocations++;
-	site->allocated_bytes += step->size;
-	site->live_blocks++;
-	site->live_bytes += step->size;
-	site->kept_blocks++;
-	site->kept_bytes += step->size;
 	thread->fresh = false;
-	thread->allocations++;
-	thread->allocated_bytes += step->size;
-	struct totals *totals = &replay->totals;
-	totals->allocations++;
-	totals->allocated_bytes += step->size;
-	totals->live_blocks++;
-	totals->live_bytes += step->size;
-	totals->kept_blocks++;
-	totals->kept_bytes += step->size;
-	replay->padding += (0 - step->size) % HPW_PADDED;
-	if (totals->live_bytes > totals->peak_bytes) {
-		totals->peak_bytes = totals->live_bytes;
-		totals->peak_blocks = totals->live_blocks;
+	replay->calls.allocations++;
+	replay->calls.allocated_bytes += step->size;
+	if (account_alloc(&replay->heap, &site->counters, &thread->calls, step->size, false)) {
 		replay->peak_stamp = replay->stamp;
 		replay->peak_step = replay->step + 1;
-		replay->peak_allocated = totals->allocated_bytes;
-		replay->peak_padding = replay->padding;
-		replay->peak_number++;
+		replay->peak_allocated = replay->calls.allocated_bytes;
+		replay->peak_padding = replay->heap.live_padding;
 	}
 }
 
@@ -261,34 +242,26 @@ static struct error *on_free(
 	if (!found && replay->choice && !source_blocks_are_all(replay->choice->wanted))
 		return NULL;
 	replay->events++;
-	replay->totals.frees++;
-	thread->frees++;
+	replay->calls.frees++;
 	if (!found) {
+		account_unknown_free(&thread->calls);
 		replay->unknown_frees++;
 		return NULL;
 	}
 	struct hpw_tally_site *site = &replay->sites[site_place(replay, block.site)];
 	bool in_range = step->number >= replay->threads.data[step->owner].from;
+	const struct account_free freed = {.size = block.size,
+		.temporary = !hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
+			     is_temporary(replay, thread, step),
+		.same_frame = step->same_frame};
 	catch_up(replay, site);
-	site->live_blocks--;
-	site->live_bytes -= block.size;
-	site->kept_blocks -= in_range;
-	site->kept_bytes -= in_range ? block.size : 0;
-	site->same_frame += step->same_frame;
-	replay->totals.live_blocks--;
-	replay->totals.live_bytes -= block.size;
-	replay->padding -= (0 - block.size) % HPW_PADDED;
-	replay->totals.kept_blocks -= in_range;
-	replay->totals.kept_bytes -= in_range ? block.size : 0;
+	account_free(&replay->heap, &site->counters, &thread->calls, &freed);
+	replay->calls.temporary += freed.temporary;
+	if (!in_range)
+		hpw_replay_older_freed(replay, site, block.size);
 	if (is_sampled(replay))
 		estimate_free(replay, thread, &block, in_range);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
-	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
-		is_temporary(replay, thread, step)) {
-		site->temporary++;
-		thread->temporary++;
-		replay->totals.temporary++;
-	}
 	return NULL;
 }
 
@@ -301,34 +274,31 @@ static bool is_until(const struct hpw_replay *replay, const struct hpw_step *ste
 /* The range begins: what counts calls starts anew, what is live stays, and is the first peak. */
 static void begin_range(struct hpw_replay *replay)
 {
-	struct totals *totals = &replay->totals;
 	replay->begun = true;
 	if (!replay->from_step)
 		return;
-	replay->before_bytes = totals->allocated_bytes;
-	*totals = (struct totals){
-		.live_blocks = totals->live_blocks,
-		.live_bytes = totals->live_bytes,
-		.peak_blocks = totals->live_blocks,
-		.peak_bytes = totals->live_bytes,
-	};
+	replay->before_bytes = replay->calls.allocated_bytes;
+	replay->calls = (struct call_counters){0};
+	account_begin_anew(&replay->heap);
+	replay->older_blocks = replay->heap.live_blocks;
+	replay->older_bytes = replay->heap.live_bytes;
 	replay->peak_stamp = replay->stamp;
 	replay->peak_step = replay->from_step;
-	replay->peak_padding = replay->padding;
+	replay->peak_padding = replay->heap.live_padding;
 	replay->peak_allocated = 0;
-	replay->peak_number++;
 	for (size_t i = 0; i <= replay->sites_len; i++) {
 		struct hpw_tally_site *site = &replay->sites[i];
 		*site = (struct hpw_tally_site){
 			.live_blocks = site->live_blocks,
 			.live_bytes = site->live_bytes,
+			.older_blocks = site->live_blocks,
+			.older_bytes = site->live_bytes,
 		};
 	}
 	for (size_t i = 0; i < replay->threads.len; i++) {
 		struct hpw_tally_thread *thread = &replay->threads.data[i];
 		thread->from = thread->next;
-		thread->allocations = thread->allocated_bytes = 0;
-		thread->frees = thread->temporary = 0;
+		thread->calls = (struct call_counters){0};
 		thread->estimated = thread->estimated_bytes = thread->estimated_frees = 0;
 	}
 	memset(replay->sizes_small, 0, HPW_SIZES_SMALL * sizeof(*replay->sizes_small));
@@ -361,6 +331,17 @@ static bool has_failed_call(const struct hpw_choice *choice, const struct hpw_st
 	return !choice->bits && hpw_choice_has(choice, 0, step);
 }
 
+static void on_failed(struct hpw_replay *replay, const struct hpw_step *step)
+{
+	size_t place = site_place(replay, step->site);
+	struct hpw_tally_site *site = &replay->sites[place];
+	replay->events++;
+	catch_up(replay, site);
+	account_failed(&replay->heap, &site->counters);
+	if (is_sampled(replay))
+		hpw_estimate_failed(&replay->estimate, place, step->size);
+}
+
 static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step)
 {
 	struct hpw_tally_thread *thread = &replay->threads.data[step->thread];
@@ -376,14 +357,8 @@ static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *s
 		return on_free(replay, thread, step);
 	case HPW_STEP_FAILED:
 		thread->in_realloc = false;
-		if (replay->choice && !has_failed_call(replay->choice, step))
-			return NULL;
-		replay->events++;
-		replay->totals.failed++;
-		replay->sites[site_place(replay, step->site)].failed++;
-		if (is_sampled(replay))
-			hpw_estimate_failed(
-				&replay->estimate, site_place(replay, step->site), step->size);
+		if (!replay->choice || has_failed_call(replay->choice, step))
+			on_failed(replay, step);
 		return NULL;
 	case HPW_STEP_THREAD_END:
 		thread->ended = true;
@@ -489,7 +464,19 @@ void hpw_replay_settle(struct hpw_replay *replay)
 	if (!replay->begun)
 		begin_range(replay);
 	hpw_replay_settle_peak(replay);
-	replay->totals.threads = replay->threads.len;
+	const struct heap_counters *heap = &replay->heap;
+	replay->totals = (struct totals){.allocations = replay->calls.allocations,
+		.allocated_bytes = replay->calls.allocated_bytes,
+		.frees = replay->calls.frees,
+		.failed = heap->failed,
+		.live_blocks = heap->live_blocks,
+		.live_bytes = heap->live_bytes,
+		.kept_blocks = heap->live_blocks - replay->older_blocks,
+		.kept_bytes = heap->live_bytes - replay->older_bytes,
+		.temporary = replay->calls.temporary,
+		.peak_blocks = heap->peak_blocks,
+		.peak_bytes = heap->peak_bytes,
+		.threads = replay->threads.len};
 	for (size_t i = 0; i < replay->threads.len; i++)
 		replay->totals.threads += replay->threads.data[i].others;
 	if (is_sampled(replay))
@@ -498,19 +485,9 @@ void hpw_replay_settle(struct hpw_replay *replay)
 
 static void put_site(const struct hpw_tally_site *tally, struct site *site)
 {
-	site->allocations = tally->allocations;
-	site->allocated_bytes = tally->allocated_bytes;
-	site->live_blocks = tally->live_blocks;
-	site->live_bytes = tally->live_bytes;
-	site->kept_blocks = tally->kept_blocks;
-	site->kept_bytes = tally->kept_bytes;
-	site->peak_blocks = tally->peak_blocks;
-	site->peak_bytes = tally->peak_bytes;
-	site->temporary = tally->temporary;
-	site->same_frame = tally->same_frame;
-	site->failed = tally->failed;
-	site->min_size = tally->min_size;
-	site->max_size = tally->max_size;
+	site->counters = tally->counters;
+	site->kept_blocks = tally->live_blocks - tally->older_blocks;
+	site->kept_bytes = tally->live_bytes - tally->older_bytes;
 }
 
 struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model *model)

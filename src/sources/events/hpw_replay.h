@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The books of a recording without a footer: every figure that a footer has, computed from the
- * events. Quantities are defined in docs/quantities.md.
- *
- * A site's share of the peak needs no snapshot at each new peak. Peaks are numbered, and a site
- * remembers up to which one its peak figures are right; before its next change it catches up: its
- * live figures have not moved since, so they are its share of the latest peak. O(1) a step, exact.
+ * events. How a step counts is in accounts/accounts.h, as the collector counts it; here is what a
+ * reader knows besides: ranges, choices of blocks, estimates.
  */
 #ifndef SOURCES_HPW_REPLAY_H
 #define SOURCES_HPW_REPLAY_H
 
 #include <stdbool.h>
 
+#include "accounts/accounts.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/build.h"
@@ -22,19 +20,16 @@
 #include "sources/recording/hpw_damage.h"
 
 struct hpw_tally_site {
-	uint64_t live_blocks, live_bytes, kept_blocks, kept_bytes;
-	uint64_t peak_seen; /* number of the peak that the next two belong to */
-	uint64_t peak_blocks, peak_bytes;
-	uint64_t allocations, allocated_bytes;
-	uint64_t min_size, max_size;
-	uint64_t temporary, same_frame, failed;
+	SITE_COUNTERS_MEMBERS;
+	uint64_t seen;                      /* epoch of the last change */
+	uint64_t older_blocks, older_bytes; /* of the live ones, allocated before the range */
 };
 
 struct hpw_tally_thread {
 	uint64_t next; /* number of its next allocation */
 	uint64_t from; /* the same where the range begins */
 	uint64_t first_stamp, last_stamp;
-	uint64_t allocations, allocated_bytes, frees, temporary;
+	CALL_COUNTERS_MEMBERS;
 	double estimated, estimated_bytes, estimated_frees; /* if sampled */
 	bool seen, ended;
 	bool fresh;      /* it has begun, and allocated nothing yet */
@@ -63,8 +58,11 @@ struct hpw_replay {
 	struct hpw_size_map sizes; /* by size ^ the seed of blocks: see hpw_hash.h */
 	struct hpw_blocks blocks;
 	uint64_t blocks_max;
-	struct totals totals; /* peak_time_ns unset */
-	uint64_t peak_number, peak_stamp;
+	struct call_counters calls; /* of all threads */
+	struct heap_counters heap;
+	uint64_t older_blocks, older_bytes; /* as of a site */
+	struct totals totals;               /* after hpw_replay_settle(); peak_time_ns unset */
+	uint64_t peak_stamp;
 	struct hpw_estimate estimate; /* of all blocks, if those here were sampled */
 	uint64_t events, lost, unknown_frees, mismatched;
 	uint64_t stamp;      /* of the current steps */
@@ -76,7 +74,6 @@ struct hpw_replay {
 				      */
 	bool begun;                  /* from_step has been reached */
 	uint64_t before_bytes;       /* allocated before from_step */
-	uint64_t padding;            /* what live blocks lack to whole HPW_PADDED bytes */
 	uint64_t peak_allocated, peak_padding; /* at the peak: bytes allocated so far; padding */
 	const struct hpw_choice *choice;       /* which blocks count; NULL: all */
 	uint64_t allocation; /* number of the next one, whether it counts or not */
@@ -116,10 +113,10 @@ struct error *hpw_replay_chunk(
 /* Goes through a story of its own. */
 struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay);
 
-/* Before a site changes: what it has now is its share of every peak since its last change. */
-void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site);
-/* The same of all sites. */
+/* All sites have their share of the latest peak. */
 void hpw_replay_settle_peak(struct hpw_replay *replay);
+/* A block of the site that was allocated before the range has been freed. */
+void hpw_replay_older_freed(struct hpw_replay *replay, struct hpw_tally_site *site, uint64_t size);
 /* So many allocations more of that size. */
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations);
 

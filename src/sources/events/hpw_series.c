@@ -144,14 +144,13 @@ static struct series_site *copy_sites(
 /* Where the replay is. */
 static struct series_row row_now(const struct hpw_series *series, const struct hpw_replay *replay)
 {
-	const struct totals *totals = &replay->totals;
 	struct series_row row = {
 		.step = replay->step,
 		.time_ns = hpw_clock_ns(series->clock, replay->done_stamp),
-		.allocated_bytes = replay->before_bytes + totals->allocated_bytes,
-		.live_blocks = totals->live_blocks,
-		.live_bytes = totals->live_bytes,
-		.padding = replay->padding,
+		.allocated_bytes = replay->before_bytes + replay->calls.allocated_bytes,
+		.live_blocks = replay->heap.live_blocks,
+		.live_bytes = replay->heap.live_bytes,
+		.padding = replay->heap.live_padding,
 	};
 	row.freed_bytes = row.allocated_bytes - row.live_bytes;
 	if (replay->estimate.mean_bytes > 0) {
@@ -208,18 +207,18 @@ static struct error *insert(struct hpw_series *series, struct hpw_series_row row
 /* The peak was one moment, and may stand for less than a stamp: what came after it. */
 static void note_after_peak(struct hpw_series *series, const struct hpw_replay *replay)
 {
-	const struct totals *totals = &replay->totals;
-	if (replay->peak_number == series->after_number || replay->peak_stamp != replay->stamp)
+	const struct heap_counters *heap = &replay->heap;
+	if (heap->peak_epoch == series->after_number || replay->peak_stamp != replay->stamp)
 		return;
 	series->after_number = 0;
-	if (totals->peak_bytes - totals->live_bytes <= totals->peak_bytes / AFTER_PEAK_PART)
+	if (heap->peak_bytes - heap->live_bytes <= heap->peak_bytes / AFTER_PEAK_PART)
 		return;
 	free(series->after_peak.sites);
 	series->after_peak = (struct hpw_series_row){.row = row_now(series, replay)};
 	if (series->wanted->with_sites)
 		series->after_peak.sites = copy_sites(
 			replay, false, &series->after_peak.sites_len, &series->no_memory);
-	series->after_number = replay->peak_number;
+	series->after_number = heap->peak_epoch;
 }
 
 /* The replay is at the peak that samples point to. */
@@ -325,8 +324,8 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 			.step = replay->peak_step,
 			.time_ns = hpw_clock_ns(series->clock, replay->peak_stamp),
 			.allocated_bytes = replay->before_bytes + replay->peak_allocated,
-			.live_blocks = replay->totals.peak_blocks,
-			.live_bytes = replay->totals.peak_bytes,
+			.live_blocks = replay->heap.peak_blocks,
+			.live_bytes = replay->heap.peak_bytes,
 			.padding = replay->peak_padding,
 			.peak = true,
 		}};
@@ -336,7 +335,7 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 	if (series->wanted->with_sites)
 		peak.sites = copy_sites(replay, true, &peak.sites_len, &series->no_memory);
 	struct error *error = NULL;
-	if (is_by_time(series) && series->after_number == replay->peak_number) {
+	if (is_by_time(series) && series->after_number == replay->heap.peak_epoch) {
 		error = insert(series, series->after_peak);
 		series->after_peak.sites = NULL;
 	}
@@ -401,7 +400,7 @@ struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *
 	struct error *error = series->ended ? NULL : insert_end(series, replay);
 	if (!error && series->estimated.row.peak)
 		error = insert_estimated(series);
-	else if (!error && replay->totals.peak_bytes && !(replay->estimate.mean_bytes > 0))
+	else if (!error && replay->heap.peak_bytes && !(replay->estimate.mean_bytes > 0))
 		error = insert_peak(series, replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
@@ -452,7 +451,7 @@ static bool on_chunk(void *context, size_t number, struct hpw_replay *replay)
 	struct hpw_series *series = summing->series;
 	const uint64_t *head = summing->parts->chunks.data[number].head;
 	replay->step = head[HPW_SUMS_FIRST_STEP];
-	replay->padding = head[HPW_SUMS_PADDING];
+	replay->heap.live_padding = head[HPW_SUMS_PADDING];
 	if (number == summing->peak_chunk + 1)
 		hpw_replay_settle_peak(replay);
 	on_time(series, replay, head[HPW_SUMS_STAMP]);
@@ -478,7 +477,7 @@ struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_part
 	}
 	choose_interval(series, parts);
 	struct error *error = hpw_parts_each(parts, on_chunk, &summing, &replay);
-	if (!error && replay.totals.peak_bytes != summing.peak_bytes)
+	if (!error && replay.heap.peak_bytes != summing.peak_bytes)
 		error = error_create(ERROR_INPUT, "the peak is another one");
 	if (!error)
 		hpw_replay_settle_peak(&replay);

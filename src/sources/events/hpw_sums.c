@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "accounts/site_columns.h"
 #include "base/cleanup.h"
 #include "format/hpw.h"
 
-#define SITE_COLUMNS (HPW_SUMS_SITE_MAX - HPW_SUMS_SITE + 1)
 #define MARK_FIGURES (HPW_SUMS_MARK_BYTES - HPW_SUMS_MARK_STAMP + 1)
 #define THREAD_COLUMNS (HPW_SUMS_THREAD_TEMPORARY - HPW_SUMS_THREAD + 1)
 
@@ -49,23 +49,30 @@ static bool read_row(struct hpw_column *columns, unsigned count, uint64_t *ret)
 	return true;
 }
 
+static bool read_counters(struct hpw_column *columns, struct site_counters *ret)
+{
+	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
+		const struct site_column *column = &site_columns[i];
+		uint64_t value;
+		if (column->part == SITE_COLUMN_NONE)
+			continue;
+		if (!read_row(&columns[column->part], 1, &value))
+			return false;
+		site_column_take_part(column, value, ret);
+	}
+	return true;
+}
+
 static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sums)
 {
-	uint64_t v[SITE_COLUMNS], site = 0;
-	while (has_rows(&columns[0])) {
-		if (!read_row(columns, SITE_COLUMNS, v) || v[0] >= HPW_SITES_MAX ||
-			(site += v[0]) >= HPW_SITES_MAX || (sums->sites.len && !v[0]))
+	uint64_t number, site = 0;
+	while (has_rows(&columns[HPW_SUMS_SITE])) {
+		struct hpw_sums_site row = {.site = 0};
+		if (!read_row(&columns[HPW_SUMS_SITE], 1, &number) || number >= HPW_SITES_MAX ||
+			(site += number) >= HPW_SITES_MAX || (sums->sites.len && !number) ||
+			!read_counters(columns, &row.counters))
 			return malformed("places of allocation");
-		const struct hpw_sums_site row = {.site = (uint32_t)site,
-			.allocations = v[1],
-			.allocated_bytes = v[2],
-			.frees = v[3],
-			.freed_bytes = v[4],
-			.temporary = v[5],
-			.same_frame = v[6],
-			.failed = v[7],
-			.min_size = v[8],
-			.max_size = v[9]};
+		row.site = (uint32_t)site;
 		if (!hpw_sums_sites_push(&sums->sites, row))
 			return error_no_memory();
 	}
@@ -121,7 +128,7 @@ struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums
 	if (!error)
 		error = read_head(&columns[HPW_SUMS_HEAD], ret->head);
 	if (!error)
-		error = read_sites(&columns[HPW_SUMS_SITE], ret);
+		error = read_sites(columns, ret);
 	if (!error)
 		error = read_threads(
 			&columns[HPW_SUMS_THREAD], &columns[HPW_SUMS_THREAD_STACK], ret);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accounts/counters.h"
 #include "base/vec.h"
 #include "model/model.h"
 #include "sources/events/hpw_columns.h"
@@ -16,9 +17,7 @@
 
 struct hpw_sums_site {
 	uint32_t site;
-	uint64_t allocations, allocated_bytes, frees, freed_bytes;
-	uint64_t temporary, same_frame, failed;
-	uint64_t min_size, max_size; /* 0, 0: no allocations */
+	struct site_counters counters; /* live_…: may be less than 0; peak_… unset */
 };
 DEFINE_VEC(hpw_sums_sites, struct hpw_sums_site)
 
@@ -26,7 +25,7 @@ struct hpw_sums_thread {
 	uint32_t thread;
 	bool in_realloc, fresh; /* before the chunk: as in struct hpw_tally_thread */
 	uint64_t number;        /* of its first allocation in the chunk */
-	uint64_t allocations, allocated_bytes, frees, temporary;
+	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* largest size of its stack; 0: not known */
 };
 DEFINE_VEC(hpw_sums_threads, struct hpw_sums_thread)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/site_columns.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "format/kinds.h"
@@ -97,29 +98,27 @@ static struct error *read_row(
 	return NULL;
 }
 
-static const struct field site_fields[] = {
-	{0, offsetof(struct site, allocations)},
-	{1, offsetof(struct site, allocated_bytes)},
-	{2, offsetof(struct site, live_blocks)},
-	{3, offsetof(struct site, live_bytes)},
-	{4, offsetof(struct site, peak_blocks)},
-	{5, offsetof(struct site, peak_bytes)},
-	{6, offsetof(struct site, temporary)},
-	{7, offsetof(struct site, same_frame)},
-	{8, offsetof(struct site, failed)},
-	{9, offsetof(struct site, min_size)},
-	{10, offsetof(struct site, max_size)},
-};
+static struct error *read_counters(struct hpw_column *columns, struct site_counters *ret)
+{
+	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
+		uint64_t value;
+		struct error *error = hpw_column_next(&columns[site_columns[i].stored], &value);
+		if (error)
+			return error;
+		site_column_take_stored(&site_columns[i], value, ret);
+	}
+	return NULL;
+}
 
 static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_payload *payload)
 {
-	struct hpw_column columns[ARRAY_SIZE(site_fields) + 1];
-	struct hpw_column *begin = &columns[ARRAY_SIZE(site_fields)];
+	struct hpw_column columns[HPW_SITE_COLUMNS];
+	struct hpw_column *begin = &columns[HPW_SITE_FIRST];
 	size_t rows;
 	uint64_t first = 0;
 	struct error *error = hpw_columns_open(payload, columns, ARRAY_SIZE(columns));
 	if (!error)
-		error = hpw_columns_rows(columns, ARRAY_SIZE(site_fields), UINT32_MAX, &rows);
+		error = hpw_columns_rows(columns, HPW_SITE_COLUMNS, ~(1u << HPW_SITE_FIRST), &rows);
 	if (!error && begin->present)
 		error = hpw_column_next(begin, &first);
 	if (error)
@@ -136,7 +135,7 @@ static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_pa
 		return error_no_memory();
 	for (size_t i = 0; i < rows; i++) {
 		struct site site = {.allocations = 0};
-		error = read_row(columns, site_fields, ARRAY_SIZE(site_fields), &site);
+		error = read_counters(columns, &site.counters);
 		if (error)
 			return error;
 		if (!site.allocations)

@@ -269,12 +269,12 @@ static struct error *put_parent(struct model *model, struct search *search)
 		_cleanup_error_ struct error *taken = error;
 		return put_problem(model, search->file, taken->message);
 	}
-	inherited->blocks += parent.replay.totals.live_blocks;
-	inherited->bytes += parent.replay.totals.live_bytes;
+	inherited->blocks += parent.replay.heap.live_blocks;
+	inherited->bytes += parent.replay.heap.live_bytes;
 	inherited->generations++;
 	if (!inherited->from)
 		inherited->from = search->file;
-	if (search->freed && parent.replay.totals.live_blocks) {
+	if (search->freed && parent.replay.heap.live_blocks) {
 		inherited->at_most = true;
 		inherited->freed_blocks = search->freed;
 	}

@@ -58,8 +58,8 @@ static struct error *on_mark(
 	struct hpw_marks *marks = context;
 	struct mark row = {.step = replay->step + 1,
 		.time_ns = hpw_clock_ns(marks->clock, replay->stamp),
-		.live_blocks = replay->totals.live_blocks,
-		.live_bytes = replay->totals.live_bytes};
+		.live_blocks = replay->heap.live_blocks,
+		.live_bytes = replay->heap.live_bytes};
 	if (replay->estimate.mean_bytes > 0) {
 		row.live_blocks = replay->estimate.whole.live.blocks;
 		row.live_bytes = replay->estimate.whole.live.bytes;

@@ -179,21 +179,9 @@ static struct error *put_astray(struct reader *reader, size_t known)
 	struct site *all = build_site_at(reader->model, id);
 	for (size_t i = known; i < rows->len; i++) {
 		const struct site *row = &rows->data[i];
-		if (row->allocations && (!all->allocations || row->min_size < all->min_size))
-			all->min_size = row->min_size;
-		if (row->max_size > all->max_size)
-			all->max_size = row->max_size;
-		all->allocations += row->allocations;
-		all->allocated_bytes += row->allocated_bytes;
-		all->live_blocks += row->live_blocks;
-		all->live_bytes += row->live_bytes;
+		site_counters_add(&all->counters, &row->counters);
 		all->kept_blocks += row->live_blocks;
 		all->kept_bytes += row->live_bytes;
-		all->peak_blocks += row->peak_blocks;
-		all->peak_bytes += row->peak_bytes;
-		all->temporary += row->temporary;
-		all->same_frame += row->same_frame;
-		all->failed += row->failed;
 	}
 	return NULL;
 }
@@ -245,13 +233,10 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 	}
 	row.stack_bytes = i < reader->stacks_len ? reader->stacks[i] : 0;
 	if (reader->query)
-		row.allocations = row.allocated_bytes = row.frees = row.temporary = 0;
+		row.calls = (struct call_counters){0};
 	if (replayed && i < reader->replay.threads.len) {
 		const struct hpw_tally_thread *tally = &reader->replay.threads.data[i];
-		row.allocations = tally->allocations;
-		row.allocated_bytes = tally->allocated_bytes;
-		row.frees = tally->frees;
-		row.temporary = tally->temporary;
+		row.calls = tally->calls;
 		if (reader->query && reader->footer.has_threads)
 			return build_thread(reader->model, &row, name, name_len);
 		row.first_ns = hpw_clock_ns(clock, tally->first_stamp);
