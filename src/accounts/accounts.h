@@ -107,10 +107,12 @@ static inline void account_unknown_free(struct call_counters *thread)
 	thread->frees++;
 }
 
-/* A call that failed, at a site that has caught up. */
-static inline void account_failed(struct heap_counters *heap, struct site_counters *site)
+/* A call for `size` bytes that failed, at a site that has caught up. */
+static inline void account_failed(
+	struct heap_counters *heap, struct site_counters *site, uint64_t size)
 {
 	site->failed++;
+	(void)size; /* no counter has it yet */
 	heap->failed++;
 }
 

@@ -74,8 +74,10 @@ void site_counters_join_extremes(struct site_counters *counters, const struct si
 	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
 		const struct site_column *column = &site_columns[i];
 		uint64_t now = counter_get(column, counters), then = counter_get(column, before);
-		if ((column->how == SITE_COUNTER_LEAST && then < now) ||
-			(column->how == SITE_COUNTER_MOST && then > now))
+		bool less = before->allocations && then < now;
+		if (column->how == SITE_COUNTER_LEAST
+				? less
+				: column->how == SITE_COUNTER_MOST && then > now)
 			counter_set(column, then, counters);
 	}
 }

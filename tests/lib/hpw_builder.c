@@ -110,20 +110,24 @@ void columns_init(struct columns *columns, size_t count)
 {
 	builder_must(count <= BUILDER_COLUMNS_MAX);
 	columns->count = count;
+	columns->absent = 0;
 	for (size_t i = 0; i < count; i++)
 		buf_init(&columns->column[i]);
 }
 
 void columns_finish(struct columns *columns, struct buf *ret)
 {
-	buf_varint(ret, columns->count);
+	buf_varint(ret, columns->count - (size_t)__builtin_popcount(columns->absent));
 	for (size_t i = 0; i < columns->count; i++) {
+		if (i < 32 && columns->absent >> i & 1)
+			continue;
 		buf_varint(ret, i);
 		buf_varint(ret, columns->column[i].len);
 	}
 	for (size_t i = 0; i < columns->count; i++) {
 		builder_must(!columns->column[i].failed);
-		buf_bytes(ret, columns->column[i].data, columns->column[i].len);
+		if (i >= 32 || !(columns->absent >> i & 1))
+			buf_bytes(ret, columns->column[i].data, columns->column[i].len);
 		buf_deinit(&columns->column[i]);
 	}
 }

@@ -50,6 +50,7 @@ void builder_trailer(struct builder *builder, uint64_t index_offset);
 struct columns {
 	struct buf column[BUILDER_COLUMNS_MAX];
 	size_t count;
+	uint32_t absent; /* bits 1 << column: it is left out */
 };
 
 void columns_init(struct columns *columns, size_t count);

@@ -94,7 +94,7 @@ static void put_odd(struct feed *f, unsigned lane)
 	if (random_below(2)) {
 		put(f, lane, HW_R_FAILED | (uint64_t)HW_MALLOC << 8);
 		put(f, lane, 1 + random_below(12));
-		put(f, lane, 77);
+		put(f, lane, 1 + random_below(1u << 20));
 	} else {
 		put(f, lane, HW_R_LOST | (1 + random_below(3)) << 8);
 	}

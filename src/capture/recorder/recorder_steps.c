@@ -331,7 +331,7 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	uint32_t site = site_of(r, stack, kind);
 	if (site == UINT32_MAX)
 		return;
-	tally_failed(&r->tally, site);
+	tally_failed(&r->tally, site, size);
 	r->sums.calls++;
 	r->tally.threads[thread].in_realloc = false;
 	if (kind == HW_REALLOC && r->moving.len)

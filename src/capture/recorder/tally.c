@@ -253,11 +253,11 @@ void tally_free(struct tally *tally, const struct tally_free *freed)
 	t->last_stamp = freed->stamp;
 }
 
-void tally_failed(struct tally *tally, uint32_t site)
+void tally_failed(struct tally *tally, uint32_t site, uint64_t size)
 {
 	struct tally_site *s = &tally->sites[site];
 	tally_catch_up(tally, s);
-	account_failed(&tally->heap, &s->counters);
+	account_failed(&tally->heap, &s->counters, size);
 }
 
 void tally_settle(struct tally *tally)

@@ -20,11 +20,12 @@
 
 struct tally_site {
 	uint32_t stack;
-	uint32_t next;                  /* another site of the same stack, + 1; 0: none */
-	uint8_t kind;                   /* enum hw_alloc_kind */
-	SITE_COUNTERS_MEMBERS;          /* extremes: of this part, if it changed in it */
-	uint64_t seen;                  /* epoch of the last change */
-	uint64_t last_size, last_count; /* allocations of that size that are not in `sizes` yet */
+	uint32_t next;         /* another site of the same stack, + 1; 0: none */
+	uint32_t last_count;   /* allocations of last_size that are not in `sizes` yet */
+	uint8_t kind;          /* enum hw_alloc_kind */
+	SITE_COUNTERS_MEMBERS; /* extremes: of this part, if it changed in it */
+	uint64_t seen;         /* epoch of the last change */
+	uint64_t last_size;
 };
 
 /* A row of the table of threads: one thread, or late in the life of a program that starts very many
@@ -138,7 +139,8 @@ static inline __attribute__((always_inline)) void tally_count_alloc(struct tally
 	struct tally_site *s, struct call_counters *thread, uint64_t size, uint64_t stamp)
 {
 	tally_catch_up(tally, s);
-	bool same_size = size == s->last_size && s->last_count;
+	/* At least one is counted, and one more can be. */
+	bool same_size = size == s->last_size && s->last_count - 1u < UINT32_MAX - 1u;
 	if (!same_size) {
 		tally_count_sizes(tally, s);
 		s->last_size = size;
@@ -169,7 +171,7 @@ void tally_parts_end(struct tally *tally);
 /* Puts the sizes asked for into part_sizes (without parts into sizes). */
 void tally_settle_sizes(struct tally *tally);
 
-void tally_failed(struct tally *tally, uint32_t site);
+void tally_failed(struct tally *tally, uint32_t site, uint64_t size);
 
 /* Brings sums, sizes and every site's peak figures up to date; call before they are read. Ends a
  * part. */

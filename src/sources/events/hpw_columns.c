@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/model.h"
+
 /* Columns first … first + limit - 1. */
 static struct error *open_from(
 	const struct hpw_payload *payload, uint64_t first, struct hpw_column *columns, size_t limit)
@@ -83,4 +85,12 @@ struct error *hpw_columns_rows(
 	}
 	*ret = rows;
 	return NULL;
+}
+
+uint32_t hpw_columns_unknown(size_t i)
+{
+#define UNKNOWN(name, how, column, part, unknown) unknown,
+	static const uint32_t figures[SITE_COUNTERS_COUNT] = {SITE_COUNTERS(UNKNOWN)};
+#undef UNKNOWN
+	return figures[i];
 }

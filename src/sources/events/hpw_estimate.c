@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "sources/events/hpw_columns.h"
 
 struct error *hpw_estimate_init(struct hpw_estimate *estimate, uint64_t mean_bytes, size_t sites)
 {
@@ -225,21 +226,34 @@ static struct spread spread_of(const struct hpw_estimate_site *s, const struct h
 	};
 }
 
+uint32_t hpw_estimate_unknown(void)
+{
+	uint32_t all = 0, told = UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES |
+				 UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BLOCKS |
+				 UNKNOWN_PEAK_BYTES | UNKNOWN_FAILED | UNKNOWN_EXTREMES;
+	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++)
+		all |= hpw_columns_unknown(i);
+	return all & ~told;
+}
+
 void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret)
 {
 	struct hpw_estimate_site site = estimate->sites[place];
 	catch_up(estimate, &site);
 	struct hpw_sum peak = peak_of(estimate, &site);
-	ret->allocations = hpw_estimate_whole(site.all.blocks);
-	ret->allocated_bytes = hpw_estimate_whole(site.all.bytes);
-	ret->live_blocks = hpw_estimate_whole(site.live.blocks);
-	ret->live_bytes = hpw_estimate_whole(site.live.bytes);
+	ret->counters = (struct site_counters){
+		.allocations = hpw_estimate_whole(site.all.blocks),
+		.allocated_bytes = hpw_estimate_whole(site.all.bytes),
+		.live_blocks = hpw_estimate_whole(site.live.blocks),
+		.live_bytes = hpw_estimate_whole(site.live.bytes),
+		.peak_blocks = hpw_estimate_whole(peak.blocks),
+		.peak_bytes = hpw_estimate_whole(peak.bytes),
+		.failed = hpw_estimate_whole(site.failed.blocks),
+		.min_size = ret->min_size,
+		.max_size = ret->max_size,
+	};
 	ret->kept_blocks = hpw_estimate_whole(site.kept.blocks);
 	ret->kept_bytes = hpw_estimate_whole(site.kept.bytes);
-	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
-	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
-	ret->failed = hpw_estimate_whole(site.failed.blocks);
-	ret->temporary = ret->same_frame = 0;
 	ret->spread = spread_of(&site, &peak);
 }
 

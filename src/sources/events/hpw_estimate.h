@@ -107,6 +107,9 @@ void hpw_estimate_settle(struct hpw_estimate *estimate);
  * the later one. */
 struct hpw_estimate_moment hpw_estimate_peak_moment(const struct hpw_estimate *estimate);
 
+/* The counters of a site that a sample does not tell: of enum unknown_figure. */
+uint32_t hpw_estimate_unknown(void);
+
 /* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are
  * left alone. */
 void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret);

@@ -304,6 +304,7 @@ static struct error *add_sums(struct filling *filling, const struct hpw_sums *su
 		return error;
 	if (filling->inside && sums->head[HPW_SUMS_LIVE_BYTES] != replay->heap.live_bytes)
 		return misfit("other blocks are live");
+	replay->unknown |= filling->inside ? sums->unknown : 0;
 	for (size_t i = 0; i < sums->sites.len; i++) {
 		const struct hpw_sums_site *row = &sums->sites.data[i];
 		size_t place = place_of(replay, row->site);

@@ -337,7 +337,7 @@ static void on_failed(struct hpw_replay *replay, const struct hpw_step *step)
 	struct hpw_tally_site *site = &replay->sites[place];
 	replay->events++;
 	catch_up(replay, site);
-	account_failed(&replay->heap, &site->counters);
+	account_failed(&replay->heap, &site->counters, step->size);
 	if (is_sampled(replay))
 		hpw_estimate_failed(&replay->estimate, place, step->size);
 }
@@ -494,6 +494,7 @@ struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model
 {
 	const struct hpw_tally_site *astray = &replay->sites[replay->sites_len];
 	size_t count = replay->sites_len;
+	build_recording(model)->unknown |= replay->unknown;
 	if (astray->allocations || astray->failed) {
 		struct error *error = build_site(model, (struct site_id){(uint32_t)count},
 			(struct stack_id){0}, KIND_UNKNOWN);

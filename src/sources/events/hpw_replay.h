@@ -58,6 +58,7 @@ struct hpw_replay {
 	struct hpw_size_map sizes; /* by size ^ the seed of blocks: see hpw_hash.h */
 	struct hpw_blocks blocks;
 	uint64_t blocks_max;
+	uint32_t unknown;           /* figures of sites that the sums it was filled with have not */
 	struct call_counters calls; /* of all threads */
 	struct heap_counters heap;
 	uint64_t older_blocks, older_bytes; /* as of a site */

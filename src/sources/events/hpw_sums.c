@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "accounts/site_columns.h"
 #include "base/cleanup.h"
 #include "format/hpw.h"
 
@@ -49,14 +48,32 @@ static bool read_row(struct hpw_column *columns, unsigned count, uint64_t *ret)
 	return true;
 }
 
+/* Columns that the first versions wrote have to be there; of later ones it is noted which are not.
+ */
+static bool may_be_missing(uint32_t part)
+{
+	return part > HPW_SUMS_THREAD_STACK;
+}
+
+static void note_unknown(const struct hpw_column *columns, struct hpw_sums *sums)
+{
+	sums->unknown = 0;
+	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
+		uint32_t part = site_columns[i].part;
+		if (part != SITE_COLUMN_NONE && may_be_missing(part) && !columns[part].present)
+			sums->unknown |= hpw_columns_unknown(i);
+	}
+}
+
 static bool read_counters(struct hpw_column *columns, struct site_counters *ret)
 {
 	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
 		const struct site_column *column = &site_columns[i];
-		uint64_t value;
+		uint64_t value = 0;
 		if (column->part == SITE_COLUMN_NONE)
 			continue;
-		if (!read_row(&columns[column->part], 1, &value))
+		bool missing = may_be_missing(column->part) && !columns[column->part].present;
+		if (!missing && !read_row(&columns[column->part], 1, &value))
 			return false;
 		site_column_take_part(column, value, ret);
 	}
@@ -129,6 +146,7 @@ struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums
 		error = read_head(&columns[HPW_SUMS_HEAD], ret->head);
 	if (!error)
 		error = read_sites(columns, ret);
+	note_unknown(columns, ret);
 	if (!error)
 		error = read_threads(
 			&columns[HPW_SUMS_THREAD], &columns[HPW_SUMS_THREAD_STACK], ret);

@@ -33,6 +33,7 @@ DEFINE_VEC(hpw_sums_sizes, struct size_count)
 
 struct hpw_sums {
 	uint64_t head[HPW_SUMS_HEADS];
+	uint32_t unknown;                /* figures of sites that it has not */
 	struct hpw_sums_sites sites;     /* ascending */
 	struct hpw_sums_threads threads; /* as the slots of the events */
 	struct hpw_sums_sizes sizes;     /* ascending */

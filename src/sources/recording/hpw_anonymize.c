@@ -134,9 +134,9 @@ typedef struct error *copier(struct rewriting *at, struct cursor *from, struct b
 static copier *copier_of(unsigned type, uint64_t column)
 {
 	if (type == HPW_SUMS)
-		return column == HPW_SUMS_MARKS          ? copy_marks
-		       : column <= HPW_SUMS_THREAD_STACK ? copy_rest
-							 : NULL;
+		return column == HPW_SUMS_MARKS    ? copy_marks
+		       : column < HPW_SUMS_COLUMNS ? copy_rest
+						   : NULL;
 	if (column == HPW_EV_GAPS || column < HPW_EV_FIRST_SLOT)
 		return copy_rest;
 	if (column > HPW_EV_GAPS)

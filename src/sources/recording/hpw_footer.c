@@ -123,12 +123,17 @@ static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_pa
 		error = hpw_column_next(begin, &first);
 	if (error)
 		return error;
-	if (!first)
+	if (!first) {
 		hpw_site_vec_clear(&footer->sites);
-	else if (first != footer->sites.len || !footer->has_sites)
+		footer->unknown = 0;
+	} else if (first != footer->sites.len || !footer->has_sites) {
 		return error_create(ERROR_INPUT,
 			"figures of sites go on at %" PRIu64 ", where %zu came before", first,
 			footer->sites.len);
+	}
+	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++)
+		if (!columns[site_columns[i].stored].present)
+			footer->unknown |= hpw_columns_unknown(i);
 	if (rows > BUILD_SITES_MAX - first)
 		return error_create(ERROR_INPUT, "%zu sites are too many", rows);
 	if (!hpw_site_vec_reserve(&footer->sites, footer->sites.len + rows))

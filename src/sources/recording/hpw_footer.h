@@ -29,6 +29,7 @@ DEFINE_VEC(hpw_site_vec, struct site)
 struct hpw_footer {
 	bool has_summary, has_sites, has_threads, has_sizes;
 	uint64_t summary[HPW_SUM_LIMIT];
+	uint32_t unknown;          /* figures that the sites have not: of enum unknown_figure */
 	struct hpw_site_vec sites; /* counters only; may be more rows than sites are known */
 	struct hpw_thread_vec threads;
 	char *names;

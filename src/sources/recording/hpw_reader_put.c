@@ -192,6 +192,7 @@ static struct error *put_sites(struct reader *reader)
 		return hpw_replay_put_sites(&reader->replay, reader->model);
 	size_t known;
 	model_sites(reader->model, &known);
+	build_recording(reader->model)->unknown |= reader->footer.unknown;
 	struct error *error = put_astray(reader, known);
 	for (size_t i = 0; !error && i < known && i < reader->footer.sites.len; i++) {
 		struct site *site = build_site_at(reader->model, (struct site_id){(uint32_t)i});

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "format/kinds.h"
 #include "sources/events/hpw_columns.h"
+#include "sources/events/hpw_estimate.h"
 #include "sources/recording/hpw_names.h"
 #include "sources/recording/hpw_target.h"
 
@@ -104,7 +105,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	target->forked_at = numbers.forked_at;
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
 	if (numbers.sample_bytes)
-		build_recording(tables->model)->unknown |= UNKNOWN_TEMPORARY;
+		build_recording(tables->model)->unknown |= hpw_estimate_unknown();
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;
