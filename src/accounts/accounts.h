@@ -112,7 +112,8 @@ static inline void account_failed(
 	struct heap_counters *heap, struct site_counters *site, uint64_t size)
 {
 	site->failed++;
-	(void)size; /* no counter has it yet */
+	if (size > site->max_failed_size)
+		site->max_failed_size = size;
 	heap->failed++;
 }
 

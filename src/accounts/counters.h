@@ -5,7 +5,7 @@
  * by it (site_columns.h). Quantities are defined in docs/quantities.md.
  *
  * A new counter is a row here, the numbers of its columns in format/hpw.h, the line of accounts.h
- * that counts it, and the views that show it.
+ * that counts it, and the views that show it: docs/howto/counter.md.
  *
  *	X(name, how, column in SITE_STATS, column in SUMS, enum unknown_figure if it is missing)
  *
@@ -39,7 +39,9 @@
 	X(failed,          SUM,         HPW_SITE_FAILED,      HPW_SUMS_SITE_FAILED,      UNKNOWN_FAILED) \
 	/* Of successful allocations. */                                                           \
 	X(min_size,        LEAST,       HPW_SITE_MIN_SIZE,    HPW_SUMS_SITE_MIN,         UNKNOWN_EXTREMES) \
-	X(max_size,        MOST,        HPW_SITE_MAX_SIZE,    HPW_SUMS_SITE_MAX,         UNKNOWN_EXTREMES)
+	X(max_size,        MOST,        HPW_SITE_MAX_SIZE,    HPW_SUMS_SITE_MAX,         UNKNOWN_EXTREMES) \
+	/* The largest size that a call asked for in vain. */                                      \
+	X(max_failed_size, MOST,        HPW_SITE_MAX_FAILED,  HPW_SUMS_SITE_MAX_FAILED,  UNKNOWN_FAILED_SIZE)
 /* clang-format on */
 
 #define SITE_COUNTER_MEMBER_(name, how, column, part, unknown) uint64_t name;

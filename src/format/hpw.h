@@ -361,6 +361,7 @@ enum hpw_site_column {
 	HPW_SITE_MIN_SIZE,
 	HPW_SITE_MAX_SIZE,
 	HPW_SITE_FIRST, /* one varint: number of the first site; not in the first chunk */
+	HPW_SITE_MAX_FAILED,
 	HPW_SITE_COLUMNS
 };
 
@@ -398,6 +399,8 @@ enum hpw_sums_column {
 	/* One row a slot of the EVENTS: the largest size of its stack that was seen there, or
 	 * before if none was, in bytes; 0: not known. */
 	HPW_SUMS_THREAD_STACK,
+	/* One row a site, as from HPW_SUMS_SITE on; may be missing. */
+	HPW_SUMS_SITE_MAX_FAILED,
 	HPW_SUMS_COLUMNS
 };
 enum hpw_sums_head {

@@ -128,11 +128,14 @@ static void put_site_stats(
 	struct builder *builder, const struct story *story, const struct story_truth *truth)
 {
 	struct columns columns;
-	columns_init(&columns, 11);
+	uint32_t later = story->with_counters ? 0 : 1u << 12;
+	columns_init(&columns, 13);
+	columns.absent = 1u << 11 | later;
 	for (size_t i = 0; i < story->sites_len; i++) {
 		if (i && story->site_stats_rows && i % story->site_stats_rows == 0) {
 			builder_columns(builder, HPW_SITE_STATS, &columns);
-			columns_init(&columns, 12);
+			columns_init(&columns, 13);
+			columns.absent = later;
 			buf_varint(&columns.column[11], i);
 		}
 		const struct story_site_truth *s = &truth->sites[i];
@@ -141,6 +144,7 @@ static void put_site_stats(
 			s->failed, s->min_size, s->max_size};
 		for (size_t c = 0; c < 11; c++)
 			buf_varint(&columns.column[c], row[c]);
+		buf_varint(&columns.column[12], s->max_failed_size);
 	}
 	builder_columns(builder, HPW_SITE_STATS, &columns);
 }

@@ -132,6 +132,7 @@ struct story {
 	const struct story_small_row *small;
 	size_t small_len;
 	bool with_sums;     /* SUMS and DEATHS stand before each EVENTS */
+	bool with_counters; /* sites have the counters that later versions added */
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
 	enum hpw_exit_kind exit_kind;
 	uint64_t exit_value;
@@ -139,7 +140,7 @@ struct story {
 
 struct story_site_truth {
 	uint64_t allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
-		temporary, same_frame, failed, min_size, max_size;
+		temporary, same_frame, failed, min_size, max_size, max_failed_size;
 };
 
 struct story_thread_truth {

@@ -52,7 +52,8 @@ struct teller {
 	struct told_size sizes[BUILDER_SIZES_MAX]; /* of the chunk, ascending */
 	size_t sizes_len;
 	struct buf marks;
-	uint64_t min_size[BUILDER_SITES_MAX], max_size[BUILDER_SITES_MAX]; /* in the chunk */
+	uint64_t min_size[BUILDER_SITES_MAX], max_size[BUILDER_SITES_MAX],
+		max_failed_size[BUILDER_SITES_MAX]; /* in the chunk */
 };
 
 static void told_slot_enter(struct teller *teller, uint32_t thread)
@@ -134,6 +135,15 @@ static void count_size(struct teller *teller, uint64_t size)
 		teller->sizes_len++;
 	}
 	sizes[at].allocations++;
+}
+
+static void note_failed_size(struct teller *teller, const struct story_step *step)
+{
+	struct story_site_truth *site = &teller->truth->sites[step->site];
+	if (step->size > site->max_failed_size)
+		site->max_failed_size = step->size;
+	if (step->size > teller->max_failed_size[step->site])
+		teller->max_failed_size[step->site] = step->size;
 }
 
 static void count_alloc(struct teller *teller, const struct story_step *step)
@@ -283,6 +293,7 @@ static void tell(struct teller *teller, const struct story_step *step)
 		truth->events++;
 		truth->failed++;
 		truth->sites[step->site].failed++;
+		note_failed_size(teller, step);
 		teller->in_realloc[step->thread] = false;
 		slot = tell_step(teller, step->thread);
 		tell_special(slot, HPW_SP_FAILED);
@@ -359,6 +370,8 @@ static void put_sums_sites(const struct teller *teller, struct buf *first)
 			now->failed - was->failed, teller->min_size[i], teller->max_size[i]};
 		for (size_t c = 0; c < sizeof(row) / sizeof(row[0]); c++)
 			buf_varint(&first[c], row[c]);
+		buf_varint(&first[HPW_SUMS_SITE_MAX_FAILED - HPW_SUMS_SITE],
+			teller->max_failed_size[i]);
 		last = i;
 	}
 }
@@ -384,6 +397,8 @@ static void put_sums(struct builder *builder, struct teller *teller)
 {
 	struct columns columns;
 	columns_init(&columns, HPW_SUMS_COLUMNS);
+	if (!teller->story->with_counters)
+		columns.absent = 1u << HPW_SUMS_SITE_MAX_FAILED;
 	const struct story_truth *now = teller->truth, *was = &teller->before;
 	const uint64_t head[] = {teller->first_step, now->steps - teller->first_step,
 		teller->first_stamp, was->live_blocks, was->live_bytes, teller->highest,
@@ -413,6 +428,7 @@ static void begin_chunk(struct teller *teller)
 	teller->highest = teller->truth->live_bytes;
 	memset(teller->min_size, 0, sizeof(teller->min_size));
 	memset(teller->max_size, 0, sizeof(teller->max_size));
+	memset(teller->max_failed_size, 0, sizeof(teller->max_failed_size));
 	memcpy(teller->was_in_realloc, teller->in_realloc, sizeof(teller->in_realloc));
 	memcpy(teller->was_fresh, teller->fresh, sizeof(teller->fresh));
 	teller->sizes_len = 0;

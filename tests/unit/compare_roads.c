@@ -76,6 +76,7 @@ static void compare_sites(const struct model *footer, const struct model *replay
 		COMPARE_ROW(temporary);
 		COMPARE_ROW(same_frame);
 		COMPARE_ROW(failed);
+		COMPARE_ROW(max_failed_size);
 		COMPARE_ROW(min_size);
 		COMPARE_ROW(max_size);
 	}

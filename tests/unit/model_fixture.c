@@ -187,7 +187,8 @@ static void add_leak(struct fixture *fixture, uint32_t main_node)
 			.live_bytes = 66000,
 			.min_size = 200,
 			.max_size = 220,
-			.failed = 2});
+			.failed = 2,
+			.max_failed_size = 6442451033});
 }
 
 static void add_peak(struct fixture *fixture, uint32_t main_node)

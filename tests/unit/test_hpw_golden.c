@@ -110,6 +110,13 @@ CASE(sums, "a recording with the sums of its chunks")
 	check_golden("recording-sums", &story, true);
 }
 
+CASE(counters, "a recording with the counters that later versions added")
+{
+	struct story story = story_full;
+	story.with_sums = story.with_counters = true;
+	check_golden("recording-counters", &story, true);
+}
+
 CASE(code, "a recording with names of code made at run time")
 {
 	check_golden("recording-code", &story_code, true);

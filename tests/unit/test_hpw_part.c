@@ -96,7 +96,7 @@ static void compare_all(const struct story *story, uint64_t stride)
 	struct story summed = *story;
 	struct story_truth truth;
 	struct builder builder;
-	summed.with_sums = true;
+	summed.with_sums = summed.with_counters = true;
 	builder_init(&builder);
 	builder_story(&builder, &summed, &truth);
 	for (uint64_t from = 0; from < truth.steps; from += stride)
@@ -155,6 +155,27 @@ CASE(lies, "sums that do not fit the events are left alone")
 		"story", builder.file.data, builder.file.len, 0, &query, &model));
 	CHECK(model_recording(model)->read_way == READ_REPLAY);
 	buf_deinit(&nonsense);
+	builder_deinit(&builder);
+}
+
+CASE(earlier, "what the sums of an earlier version lack is not known, but events say it")
+{
+	struct story story = story_full;
+	struct story_truth truth;
+	struct builder builder;
+	story.with_sums = true;
+	builder_init(&builder);
+	builder_story(&builder, &story, &truth);
+	const struct source_query query = {
+		.from = step(1), .to = {.kind = SOURCE_STEP, .step = truth.steps - 1}};
+	for (unsigned flags = 0; flags <= SOURCE_REPLAY; flags += SOURCE_REPLAY) {
+		_cleanup_model_ struct model *model = NULL;
+		CHECK_OK(source_open_bytes_query(
+			"story", builder.file.data, builder.file.len, flags, &query, &model));
+		const struct recording *recording = model_recording(model);
+		CHECK_U64(recording->read_way, flags ? READ_REPLAY : READ_SUMS);
+		CHECK_U64(recording->unknown, flags ? 0 : UNKNOWN_FAILED_SIZE);
+	}
 	builder_deinit(&builder);
 }
 

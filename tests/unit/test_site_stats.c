@@ -13,8 +13,10 @@ static const struct tally tally = {.sites = sites, .site_count = SITES};
 static void fill(void)
 {
 	for (uint32_t i = 0; i < SITES; i++)
-		sites[i] = (struct tally_site){
-			.allocations = i + 1, .allocated_bytes = 1000 * i, .max_size = 7 * i};
+		sites[i] = (struct tally_site){.allocations = i + 1,
+			.allocated_bytes = 1000 * i,
+			.max_size = 7 * i,
+			.max_failed_size = 11 * i};
 }
 
 /* Reads the chunk of so many sites from one on. */
@@ -37,6 +39,7 @@ static void check_sites(const struct hpw_footer *footer)
 		CHECK_U64(footer->sites.data[i].allocations, i + 1);
 		CHECK_U64(footer->sites.data[i].allocated_bytes, 1000 * i);
 		CHECK_U64(footer->sites.data[i].max_size, 7 * i);
+		CHECK_U64(footer->sites.data[i].max_failed_size, 11 * i);
 	}
 }
 

@@ -74,6 +74,7 @@ bool figure_is_known(const struct recording *recording, const char *name)
 		{"threads", UNKNOWN_THREADS},
 		{"min_size", UNKNOWN_EXTREMES},
 		{"max_size", UNKNOWN_EXTREMES},
+		{"max_failed_size", UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE},
 	};
 	enum metric metric;
 	if (!recording->unknown)
@@ -157,6 +158,7 @@ void json_row_members(const struct page *page, const struct row *row, struct jso
 		MEMBER(failed),
 		MEMBER(min_size),
 		MEMBER(max_size),
+		MEMBER(max_failed_size),
 	};
 #undef MEMBER
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));

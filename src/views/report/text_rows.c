@@ -156,6 +156,22 @@ static void add_stack(const struct page *page, const struct row *row, struct tex
 			library_own_reason(row->library));
 }
 
+/* What a row's calls asked for in vain: too much for this machine, or a size that was computed
+ * wrongly. */
+static void add_failed_size(const struct page *page, const struct row *row, struct text *out)
+{
+	uint64_t size = row->sums.max_failed_size;
+	uint32_t unknown = model_recording(page->model)->unknown;
+	if (!row->sums.failed || unknown & (UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE))
+		return;
+	text_add(out, row->sums.failed == 1 ? INDENT "it asked for "
+					    : INDENT "the largest one asked for ");
+	text_add_bytes(out, size);
+	if (size >= 1024)
+		text_printf(out, " (%" PRIu64 " B)", size);
+	text_add(out, "\n");
+}
+
 static void add_rows(const struct page *page, const char *title, enum metric metric,
 	const struct row_list *list, size_t limit, bool brief, struct text *out)
 {
@@ -183,6 +199,8 @@ static void add_rows(const struct page *page, const char *title, enum metric met
 			add_brief_stack(list->data[i], out);
 		else
 			add_stack(page, list->data[i], out);
+		if (metric == METRIC_FAILED)
+			add_failed_size(page, list->data[i], out);
 	}
 }
 
