@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process that stands still in the midst of malloc(), which cuts a chunk from what the heap has not
- * used so far: the arena leads to the rest already, the chunk's head still has the size of all.
+ * A process that stands still in the midst of malloc(), which cuts a chunk from what the heap has
+ * not used so far: the arena leads to the rest already, the chunk's head still has the size of all.
  * Prints its number, and ends it at the end of the input.
  */
 #include <signal.h>
