@@ -77,6 +77,7 @@ static void remove_in_child(void *ctx, const char *folder)
 static void remove_and_die(int number)
 {
 	if (owner == getpid())
+		/* NOLINTNEXTLINE(bugprone-signal-handler): its header promises it */
 		query_context_each_folder(&context, remove_in_child, NULL);
 	signal(number, SIG_DFL);
 	raise(number);
