@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "cli/command.h"
-#include "cli/fetch.h"
-#include "cli/message.h"
+#include "cli/setup/fetch.h"
+#include "cli/terminal/message.h"
 #include "query/urls.h"
 
 const struct command *const commands[] = {

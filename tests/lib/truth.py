@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Holds a report (heapwise.report/1) against what a target said it did: tests/targets/README.md.
 
-Nothing here runs a program, so tests/e2e/test_checker.py can show that each check fails when it should.
+Nothing here runs a program, so tests/e2e/formats/test_checker.py can show that each check fails when it should.
 """
 
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Containers, and what their elements point to. Blocks are called "PART ELEMENT" in the account, as
- * tests/e2e/test_heap_types.py writes it out; each container's elements have leaves of a size of
+ * tests/e2e/heap/test_heap_types.py writes it out; each container's elements have leaves of a size of
  * their own, so that none is named because it looks like others.
  */
 #include <deque>

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise diff: two recordings, or two moments of one, compared. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analysis/evidence.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "cli/options/limits.h"
+#include "cli/options/view_options.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/output.h"
+#include "query/operands.h"
+#include "views/diff_view.h"
+#include "views/trend_view.h"
+
+enum {
+	OPT_NORMALIZE = 256,
+	OPT_FAIL_ON_GROWTH,
+	OPT_COUNT_LIBRARIES,
+	OPT_TREND,
+	OPT_VIEW,
+	OPT_BY,
+};
+
+static const struct option_spec option_specs[] = {
+	{VIEW_OPT_METRIC, "metric", "METRIC",
+		"what is compared: live_bytes (default), live_blocks, peak_bytes, allocations, "
+		"allocated_bytes, temporary, …"},
+	{VIEW_OPT_LIMIT, "limit", "N", "show at most N places of each list (default: 10)"},
+	{VIEW_OPT_JSON, "json", NULL,
+		"write JSON, schema heapwise.diff/1; complete unless limited"},
+	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that the totals agree"},
+	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
+		"exit 1 if the metric grew by more: a size (64K, 1M), a number or a share (5%)"},
+	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
+		"what libraries keep for themselves is the program's, too"},
+	{OPT_TREND, "trend", NULL,
+		"two recordings or more, the oldest first: what grows steadily, step by step"},
+	{OPT_VIEW, "view", "VIEW",
+		"lists (default), tree, flame or graph: as these commands show it with --base "
+		"OLDER"},
+	{OPT_BY, "by", "WHAT",
+		"of cores and processes: type (default), owner (what holds it), or stack (where a "
+		"recording has it allocated; default beside a recording)"},
+	VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+};
+
+struct request {
+	struct view_request shown;
+	struct diff_options diff;
+	bool trend;
+	const struct command *view; /* that shows it; NULL: lists */
+	struct limit growth;
+	const char *growth_text; /* NULL: none */
+	bool by_given;
+	enum heap_by by;
+};
+
+static bool take_view(const struct options *options, struct request *request)
+{
+	static const char *const names[] = {"tree", "flame", "graph"};
+	request->view = NULL;
+	if (strcmp(options->argument, "lists") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], options->argument) == 0)
+			request->view = command_find(names[i]);
+	if (!request->view)
+		options_wrong(options->command,
+			"there is no view '%s' of two recordings; there are lists, tree, flame and "
+			"graph",
+			options->argument);
+	return request->view;
+}
+
+static bool take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	switch (id) {
+	case OPT_NORMALIZE:
+		request->diff.normalize = true;
+		return true;
+	case OPT_COUNT_LIBRARIES:
+		request->diff.count_libraries = true;
+		request->shown.options.count_libraries = true;
+		return true;
+	case OPT_VIEW:
+		return take_view(options, request);
+	case OPT_BY:
+		request->by_given = true;
+		return heap_by_parse(options->argument, &request->by) ||
+		       (options_wrong(options->command,
+				"cores and processes are compared by type, owner or stack, not by "
+				"'%s'",
+				options->argument),
+			       false);
+	case OPT_TREND:
+		request->trend = true;
+		return true;
+	case OPT_FAIL_ON_GROWTH:
+		request->growth_text = options->argument;
+		return limit_take(options, "fail-on-growth", LIMIT_SHARE, &request->growth);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* Says so, and of which of the two that is; returns the exit code. */
+static int undecided(
+	const struct request *request, const struct operand operands[2], const char *why)
+{
+	enum metric metric = request->diff.metric;
+	struct evidence newer = evidence_of_metric(operands[1].model, metric, EVIDENCE_OF_TOTAL);
+	bool of_newer = why == newer.unknown || why == newer.more || why == newer.less;
+	struct evidence older = evidence_of_metric(operands[0].model, metric, EVIDENCE_OF_TOTAL);
+	bool of_older = why == older.unknown || why == older.more || why == older.less;
+	message("whether %s grew by more than %s cannot be decided: %s%s%s", metric_name(metric),
+		request->growth_text,
+		of_newer   ? operands[1].text
+		: of_older ? operands[0].text
+			   : "",
+		of_newer || of_older ? ": " : "", why);
+	return ERROR_INPUT;
+}
+
+/* What the change rests on: where the older figure may be smaller it may be larger. */
+static struct evidence evidence_of_change(enum metric metric, const struct operand operands[2])
+{
+	struct evidence older = evidence_of_metric(operands[0].model, metric, EVIDENCE_OF_TOTAL);
+	struct evidence newer = evidence_of_metric(operands[1].model, metric, EVIDENCE_OF_TOTAL);
+	return (struct evidence){
+		.unknown = newer.unknown ? newer.unknown : older.unknown,
+		.more = newer.more ? newer.more : older.less,
+		.less = newer.less ? newer.less : older.more,
+	};
+}
+
+static bool exceeds(const struct limit *limit, int64_t change, uint64_t base)
+{
+	return change > 0 && limit_exceeded(limit, (uint64_t)change, base);
+}
+
+static void say_growth(const struct request *request, const struct diff_outcome *outcome)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "%s grew by %s", metric_name(request->diff.metric),
+		outcome->total.estimated ? "about " : "");
+	diff_add_value(&text, request->diff.metric, (uint64_t)outcome->total.change);
+	const char *top = outcome->top.data ? outcome->top.data : "";
+	text_printf(&text, ", more than %s.%s%s", request->growth_text, *top ? " " : "", top);
+	message("%.*s", (int)strcspn(text.data ? text.data : "", "\n"), text.data);
+}
+
+/* Says what grew too much, or why that can't be told; returns the exit code. */
+static int judge(const struct request *request, const struct operand operands[2],
+	const struct diff_outcome *outcome)
+{
+	if (!request->growth_text)
+		return 0;
+	const struct diff_figure *total = &outcome->total;
+	int64_t low = total->estimated ? total->sure_low : total->change;
+	int64_t high = total->estimated ? total->sure_high : total->change;
+	struct evidence evidence = evidence_of_change(request->diff.metric, operands);
+	const char *why;
+	switch (evidence_judge(&evidence, exceeds(&request->growth, low, total->base),
+		exceeds(&request->growth, high, total->base), &why)) {
+	case LIMIT_KEPT:
+		return 0;
+	case LIMIT_EXCEEDED:
+		say_growth(request, outcome);
+		return 1;
+	default:
+		return undecided(request, operands,
+			why ? why
+			: total->by_mean_sizes
+				? "the files do not say how large the blocks of "
+				  "a stack are, and so not how many there are"
+				: "the limit lies within the range of the estimates");
+	}
+}
+
+static int compare(struct request *request, const struct operand operands[2])
+{
+	struct output output;
+	struct sink sink = view_request_sink(&request->shown, &output);
+	struct diff_view_options options = {
+		.diff = request->diff,
+		.view = request->shown.options,
+		.labels = {operands[0].text, operands[1].text},
+	};
+	options.view.filter = &request->shown.query.filter;
+	struct diff_outcome outcome = {.total = {0}};
+	struct error *error =
+		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
+	int code = error ? message_error(error) : output_end(&output);
+	if (!code)
+		code = judge(request, operands, &outcome);
+	text_deinit(&outcome.top);
+	return code;
+}
+
+static int show_trend(struct request *request, const struct operand *operands, size_t count)
+{
+	const struct model *models[TREND_MODELS_MAX];
+	const char *labels[TREND_MODELS_MAX];
+	bool same = true;
+	for (size_t i = 0; i < count; i++) {
+		models[i] = operands[i].model;
+		labels[i] = operands[i].text;
+		same &= operand_same_file(&operands[0], &operands[i]);
+	}
+	request->shown.options.filter = &request->shown.query.filter;
+	struct output output;
+	struct sink sink = view_request_sink(&request->shown, &output);
+	struct error *error =
+		trend_view_write(models, labels, count, same, &request->shown.options, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+/* What cannot be asked for; 0: all can. */
+static int check(const struct command *command, struct request *request, int count)
+{
+	if (request->trend && (request->diff.normalize || request->growth_text))
+		return options_wrong(command, "--%s is not for --trend",
+			request->growth_text ? "fail-on-growth" : "normalize");
+	if (request->view && (request->trend || request->diff.normalize || request->growth_text))
+		return options_wrong(command, "--%s is for lists, not for --view %s",
+			request->trend            ? "trend"
+			: request->diff.normalize ? "normalize"
+						  : "fail-on-growth",
+			request->view->name);
+	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
+		return options_wrong(
+			command, "--limit is for lists, not for --view %s", request->view->name);
+	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
+		return options_wrong(command,
+			"--trend wants from 2 to %u recordings, FILE or FILE@MOMENT; %d %s given",
+			TREND_MODELS_MAX, count, count == 1 ? "is" : "are");
+	if (!request->trend && count != 2)
+		return options_wrong(command,
+			"two recordings are compared, FILE or FILE@MOMENT; %d %s given%s", count,
+			count == 1 ? "is" : "are", count > 2 ? " (--trend takes more)" : "");
+	if (!view_request_metric(command, &request->shown, METRIC_LIVE_BYTES))
+		return ERROR_USAGE;
+	request->diff.metric = request->shown.options.sort;
+	return 0;
+}
+
+/* Hands over to the command that shows one recording, with the older one as its base: options of
+ * the command line but --view, which getopt has put before the operands. */
+static int hand_over(const struct request *request, char **argv, int operand)
+{
+	char base[] = "--base", metric[] = "--metric";
+	_cleanup_free_ char *name = strdup(metric_name(request->diff.metric));
+	_cleanup_free_ char *view = strdup(request->view->name);
+	_cleanup_free_ char **words = calloc((size_t)operand + 8, sizeof(*words));
+	if (!name || !view || !words)
+		return message_error(error_no_memory());
+	int count = 0;
+	words[count++] = view;
+	words[count++] = base;
+	words[count++] = argv[operand];
+	words[count++] = metric;
+	words[count++] = name;
+	/* It may be shortened, and no other begins alike. */
+	for (int i = 1; i < operand && strcmp(argv[i], "--") != 0; i++)
+		if (strncmp(argv[i], "--v", strlen("--v")) != 0)
+			words[count++] = argv[i];
+		else if (!strchr(argv[i], '='))
+			i++;
+	words[count++] = argv[operand + 1];
+	return request->view->run(request->view, count, words);
+}
+
+/* By what heaps are compared: beside a recording, which has call stacks, by these. */
+static int choose_by(
+	const struct command *command, struct request *request, char **words, int count)
+{
+	int heaps = 0;
+	for (int i = 0; i < count; i++)
+		heaps += heap_operand_is(cli_context(), words[i]);
+	if (!request->by_given && heaps && heaps < count)
+		request->by = HEAP_BY_STACK;
+	if (!request->by_given || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
+		return 0;
+	return options_wrong(command, "--by is for cores and processes; recordings have call "
+				      "stacks alone");
+}
+
+static int name_model(struct query *query, struct model *model)
+{
+	struct error *error = query_names(query, model);
+	return error ? message_error(error) : 0;
+}
+
+static int answer(struct request *request, const struct command *command, char **argv,
+	struct options *options)
+{
+	int count = options->argc - options->operand;
+	char **words = argv + options->operand;
+	int code = check(command, request, count);
+	if (code)
+		return code;
+	if (request->view)
+		return hand_over(request, argv, options->operand);
+	code = choose_by(command, request, words, count);
+	if (code)
+		return code;
+	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
+	const struct operand_wanted wanted = {
+		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
+		.blocks = query_blocks(&request->shown.query),
+		.by = request->by,
+	};
+	for (int i = 0; i < count && !code; i++) {
+		code = operand_take_open(command, words[i], &wanted, &operands[i]);
+		if (!code)
+			code = name_model(&request->shown.query, operands[i].model);
+	}
+	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
+	if (!code)
+		code = request->trend ? show_trend(request, operands, (size_t)count)
+				      : compare(request, operands);
+	for (int i = 0; i < count; i++)
+		operand_deinit(&operands[i]);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int code;
+	if (options_each(&options, take, &request, &code))
+		code = answer(&request, command, argv, &options);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.synopsis =
+		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
+	.what = "Says what grew between two recordings, cores or moments.",
+	.about = "OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
+		 "without a "
+		 "moment all of\n"
+		 "a recording. Places are the same if their functions, source files and modules "
+		 "are, "
+		 "whatever their\n"
+		 "addresses and lines: runs and builds can be compared. docs/diff.md has the "
+		 "rules.\n"
+		 "OLDER and NEWER may also be cores, or numbers of processes that run (PID or "
+		 "process:PID): what is in\n"
+		 "their heaps is compared by type, or by who holds it (--by owner). "
+		 "The exit status is\n"
+		 "1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
+	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
+		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
+		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
+		    "  heapwise diff --view tree old.hpw new.hpw         by callers\n"
+		    "  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
+		    "  heapwise diff before.core 1234                    since `heapwise heap 1234 "
+		    "save before.core`\n"
+		    "  heapwise diff --by owner core.1 core.2            which globals hold more\n"
+		    "  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
+	.options = option_specs,
+	.run = run,
+};

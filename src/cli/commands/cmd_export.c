@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise export: what is in a file, in the format of another tool. */
+#include "views/export.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/options/stack_view.h"
+#include "cli/options/timeline_options.h"
+#include "cli/setup/context.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/output.h"
+#include "query/bundles.h"
+#include "sources/source.h"
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_OUTPUT = 'o',
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_FORMAT, "format", "FORMAT", "one of those above"},
+	{OPT_OUTPUT, "output", "FILE",
+		"write there (default, and -: to stdout); .gz and .zst are packed"},
+	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+};
+
+struct request {
+	struct view_request shown;
+	const struct export_format *format;
+	const char *output;
+	const char *path; /* NULL: the newest recording here */
+	struct timeline_given timeline;
+	struct text lost; /* what the format cannot hold: sentences, each with a newline */
+};
+
+static bool take_format(const struct options *options, struct request *request)
+{
+	request->format = export_find(options->argument);
+	if (request->format)
+		return true;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	export_add_names(&names, false);
+	options_wrong(options->command, "there is no format '%s'; there are %s", options->argument,
+		names.data ? names.data : "");
+	return false;
+}
+
+static bool take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	if (timeline_option_is(id))
+		return timeline_options_take(
+			options, id, &request->shown.options.timeline, &request->timeline);
+	switch (id) {
+	case OPT_FORMAT:
+		return take_format(options, request);
+	case OPT_OUTPUT:
+		request->output = options->argument;
+		return true;
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* What a format of moments takes, and others don't. */
+static bool check_moments(const struct command *command, struct request *request)
+{
+	const char *name = request->format->name;
+	struct view_request *shown = &request->shown;
+	if (!request->format->moments) {
+		if (request->timeline.any)
+			options_wrong(command,
+				"%s has no snapshots: --time-unit, --threshold and what is like "
+				"them are for massif",
+				name);
+		return !request->timeline.any;
+	}
+	if (filter_is_given(&shown->query.filter)) {
+		options_wrong(command,
+			"%s is of whole snapshots: it takes --min-size and other choices of "
+			"blocks, but not of stacks or kinds",
+			name);
+		return false;
+	}
+	shown->query.series.rows =
+		shown->merge ? 0 : view_needs_moments(view_find("timeline"), &shown->options);
+	shown->query.series.sites_every =
+		view_moments_every(view_find("timeline"), &shown->options);
+	shown->query.series.axis =
+		shown->options.timeline.unit == TIMELINE_BYTES ? SOURCE_BY_BYTES : SOURCE_BY_TIME;
+	shown->query.series_if_known = true;
+	return true;
+}
+
+/* Leaks are those of the whole recording. */
+static bool check_leaks(const struct command *command, struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	if (!request->format->leaks || (!filter_is_given(&shown->query.filter) && !shown->merge &&
+					       !query_blocks(&shown->query)))
+		return true;
+	options_wrong(command,
+		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
+		"'heapwise leaks --format valgrind' takes kinds and suppressions",
+		request->format->name);
+	return false;
+}
+
+/* Events are those of a program from its beginning on, all of them. */
+static bool check_events(const struct command *command, const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	const struct source_query *query = moments_query(&shown->query.moments);
+	const char *wrong = shown->merge ? "--merge"
+			    : filter_is_given(&shown->query.filter) || query_blocks(&shown->query)
+				    ? "a choice of stacks or blocks"
+			    : query && query->from.kind != SOURCE_START ? "--from"
+									: NULL;
+	if (!request->format->events || !wrong)
+		return true;
+	options_wrong(command,
+		"%s is of all events from the beginning on: it takes --at and --to, but not %s",
+		request->format->name, wrong);
+	return false;
+}
+
+static bool check(const struct command *command, void *ctx)
+{
+	struct request *request = ctx;
+	if (!request->format) {
+		options_wrong(command, "--format says what to write");
+		return false;
+	}
+	if (!check_leaks(command, request) || !check_moments(command, request) ||
+		!check_events(command, request))
+		return false;
+	if (request->shown.metric_name && !request->format->one_figure) {
+		options_wrong(command,
+			"--metric is for formats with one figure a stack; %s has several",
+			request->format->name);
+		return false;
+	}
+	return true;
+}
+
+static const struct stack_view_line command_line = {
+	.what = "an export", .take = take, .check = check};
+
+static void say_lost(const struct text *lost)
+{
+	for (const char *line = lost->data; line && *line;) {
+		const char *end = strchr(line, '\n');
+		message("%.*s", (int)(end - line), line);
+		line = end + 1;
+	}
+}
+
+/* What is below 0 in a difference would be left out, and what is above 0 taken for all. */
+static int check_difference(const struct stacks *view, const struct export_format *format)
+{
+	if (format->differences || !model_subtracted(view->model))
+		return 0;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	export_add_names(&names, true);
+	message("%s is a difference of two states, which a file of the format %s cannot hold; "
+		"these can: %s",
+		model_recording(view->model)->path, format->name, names.data ? names.data : "");
+	return ERROR_INPUT;
+}
+
+/* What of the options depends on the file. */
+static int check_unit(const struct stacks *view, struct request *request)
+{
+	struct timeline_options *timeline = &request->shown.options.timeline;
+	const char *path = model_recording(view->model)->path;
+	size_t count;
+	if (!request->format->moments)
+		return 0;
+	if (request->timeline.stacks)
+		timeline->stacks = strcmp(request->timeline.stacks, "yes") == 0;
+	model_series(view->model, &count);
+	if (count)
+		return timeline_has_unit(timeline, &request->timeline, path, view->model)
+			       ? 0
+			       : ERROR_INPUT;
+	if (timeline->unit == TIMELINE_MS)
+		return 0;
+	message("%s does not say what was when, in %s; --time-unit=ms goes without", path,
+		timeline_unit_name(timeline->unit));
+	return ERROR_INPUT;
+}
+
+static int check_file(const struct stacks *view, void *ctx)
+{
+	struct request *request = ctx;
+	int code = check_difference(view, request->format);
+	return code ? code : check_unit(view, request);
+}
+
+/* The events of the file that is shown. */
+struct told_file {
+	const char *path;
+	const struct source_query *query;
+};
+
+static struct error *tell_events(void *context, const struct event_sink *sink)
+{
+	const struct told_file *file = context;
+	return recording_events(cli_context(), file->path, file->query, sink);
+}
+
+static struct error *write_export(const struct stacks *view, void *ctx, const struct sink *sink)
+{
+	struct request *request = ctx;
+	struct told_file file = {
+		.path = request->shown.query.opened,
+		.query = moments_query(&request->shown.query.moments),
+	};
+	const struct event_stream events = {.context = &file, .each = tell_events};
+	const struct exported from = {.profile = &view->profile,
+		.events = request->format->events ? &events : NULL,
+		.metric = request->shown.options.sort,
+		.timeline = &request->shown.options.timeline,
+		.lost = &request->lost};
+	enum packing packing = request->output ? packing_by_name(request->output) : PACKING_NONE;
+	return export_write(request->format, packing, &from, sink);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	int code;
+	text_init(&request.lost);
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code)) {
+		const struct stack_view_form form = {
+			.choose = check_file,
+			.write = write_export,
+			.file = request.output ? request.output : OUTPUT_STDOUT,
+		};
+		code = stack_view_show(&request.shown, request.path, &form, &request);
+		if (!code)
+			say_lost(&request.lost);
+	}
+	text_deinit(&request.lost);
+	timeline_given_deinit(&request.timeline);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.synopsis = "[FILE] --format FORMAT [-o OUT] [OPTION…]",
+	.what = "Writes what is in a file in the format of another tool.",
+	.about =
+		"Without FILE: the newest recording (*.hpw) in the current folder. What the format "
+		"cannot hold is\nsaid on stderr. docs/formats.md has what becomes of what. "
+		"Formats:\n\n"
+		"  pprof        go tool pprof, Pyroscope, Parca\n"
+		"  massif       ms_print, massif-visualizer: snapshots and trees of "
+		"`heapwise timeline`\n"
+		"  dhat         dh_view.html of Valgrind, Firefox's profiler\n"
+		"  speedscope   speedscope.app: a profile for each figure\n"
+		"  firefox      profiler.firefox.com: bytes, each figure as a thread\n"
+		"  callgrind    KCachegrind, callgrind_annotate\n"
+		"  json         all stacks with all figures, schema heapwise.export/1\n"
+		"  csv          the same as a table, a row a stack\n"
+		"  gperftools   google-pprof, go tool pprof: addresses, and what was mapped\n"
+		"  jemalloc     jeprof: the same as jemalloc dumps it\n"
+		"  valgrind     memcheck's XML: what a search for leaks found (run --leak-check)\n"
+		"  heaptrack    heaptrack_gui, heaptrack_print: all events\n"
+		"  heaptrack2   the same for older ones\n"
+		"  heaptrack1   the same for those from 1.0 on\n"
+		"  mtrace       the script mtrace: all calls, with one caller each\n"
+		"  folded       a line a stack: flamegraph.pl\n",
+	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
+		    "app.pb.gz\n"
+		    "  heapwise export --format folded --metric live_bytes | flamegraph.pl > "
+		    "live.svg\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise flame: a tree of calls as a flame graph, on the terminal or as SVG. */
+#include "views/flame.h"
+
+#include "base/util.h"
+#include "cli/options/stack_view.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "views/calltree.h"
+
+enum {
+	OPT_SVG = 256,
+	OPT_FOLDED,
+	OPT_WIDTH,
+	OPT_BOTTOM_UP,
+	OPT_THRESHOLD,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_SVG, "svg", "FILE",
+		"write a picture for browsers, with zoom and search, that needs no other file "
+		"(-: to stdout)"},
+	{OPT_FOLDED, "folded", NULL, "write lines 'main;read;malloc 1234', for other tools"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
+	{OPT_BOTTOM_UP, "bottom-up", NULL,
+		"the functions that allocate on top, their callers below"},
+	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
+	{OPT_THRESHOLD, "threshold", "PERCENT",
+		"leave out of the SVG what is narrower (default: 0.01)"},
+	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_GRAIN
+		VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+};
+
+#define SVG_THRESHOLD 0.01
+
+enum form { FORM_TEXT, FORM_SVG, FORM_FOLDED, FORM_JSON };
+
+struct request {
+	struct view_request shown;
+	struct flame_options flame;
+	enum calltree_way way;
+	enum form form;
+	const char *svg;  /* where to */
+	const char *path; /* NULL: the newest recording here */
+};
+
+static bool take_form(const struct options *options, enum form form, struct request *request)
+{
+	if (request->form != FORM_TEXT && request->form != form) {
+		options_wrong(options->command,
+			"only one of --svg, --folded and --json can be written at a time");
+		return false;
+	}
+	request->form = form;
+	return true;
+}
+
+static bool take_width(const struct options *options, struct request *request)
+{
+	uint64_t number;
+	if (!options_number(options, options->argument, "width", &number))
+		return false;
+	if (number < FLAME_WIDTH_MIN || number > FLAME_WIDTH_MAX) {
+		options_wrong(options->command, "--width wants a number from %u to %u, not %s",
+			FLAME_WIDTH_MIN, FLAME_WIDTH_MAX, options->argument);
+		return false;
+	}
+	request->flame.width = number;
+	return true;
+}
+
+static bool take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	switch (id) {
+	case OPT_SVG:
+		request->svg = options->argument;
+		return take_form(options, FORM_SVG, request);
+	case OPT_FOLDED:
+		return take_form(options, FORM_FOLDED, request);
+	case VIEW_OPT_JSON:
+		return take_form(options, FORM_JSON, request);
+	case OPT_BOTTOM_UP:
+		request->way = CALLTREE_UP;
+		return true;
+	case OPT_WIDTH:
+		return take_width(options, request);
+	case OPT_THRESHOLD:
+		return stack_view_percent(options, "threshold", &request->flame.threshold);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+static const struct stack_view_line command_line = {.what = "a flame graph", .take = take};
+
+static struct error *write_form(struct request *request, const struct profile *profile,
+	const struct calltree *tree, const struct sink *sink)
+{
+	struct flame_options *flame = &request->flame;
+	struct calltree_options nested = {
+		.metric = flame->metric, .depth = VIEW_NO_LIMIT, .json = true};
+	switch (request->form) {
+	case FORM_JSON:
+		return calltree_write(profile, tree, &nested, sink);
+	case FORM_FOLDED:
+		return flame_write_folded(profile, tree, sink);
+	case FORM_SVG:
+		return flame_write_svg(profile, tree, flame, sink);
+	default:
+		break;
+	}
+	if (!flame->width)
+		flame->width = max(terminal_width(), (size_t)FLAME_WIDTH_MIN);
+	flame->colour = request->shown.options.colour;
+	flame->utf8 = terminal_is_utf8();
+	return flame_write_text(profile, tree, flame, sink);
+}
+
+static struct error *write_flame(const struct stacks *view, void *ctx, const struct sink *sink)
+{
+	struct request *request = ctx;
+	request->flame.metric = request->shown.options.sort;
+	struct spots *spots;
+	struct error *error = spots_create(request->shown.grain, &spots);
+	if (error)
+		return error;
+	struct calltree tree;
+	calltree_init(&tree);
+	error = calltree_build(profile_rows(&view->profile), request->flame.metric, request->way,
+		NULL, spots, &tree);
+	if (!error)
+		error = write_form(request, &view->profile, &tree, sink);
+	calltree_deinit(&tree);
+	return error;
+}
+
+static int show(struct request *request)
+{
+	const struct stack_view_form form = {
+		.write = write_flame,
+		.file = request->form == FORM_TEXT ? NULL
+			: request->svg             ? request->svg
+						   : OUTPUT_STDOUT,
+	};
+	return stack_view_show(&request->shown, request->path, &form, request);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {
+		.shown = VIEW_REQUEST_DEFAULT,
+		.flame = {.threshold = SVG_THRESHOLD},
+	};
+	int code;
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
+		code = show(&request);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_flame = {
+	.name = "flame",
+	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json] [--metric METRIC] [OPTION…]",
+	.what = "Draws who called whom to allocate how much, as a flame graph.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. The wider a "
+		 "function, the more\nwas allocated in it and below it; main is on top.\n",
+	.examples =
+		"  heapwise flame                                  at the peak, on the terminal\n"
+		"  heapwise flame --svg out.svg app.hpw            for a browser\n"
+		"  heapwise flame --metric allocations --folded | flamegraph.pl > calls.svg\n",
+	.options = option_specs,
+	.run = run,
+};

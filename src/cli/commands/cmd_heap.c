@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise heap: the heap of a process that runs. */
+#include <limits.h>
+
+#include "base/number.h"
+#include "cli/heap/heap_command.h"
+#include "cli/heap/heap_verbs.h"
+
+static const struct option_spec option_specs[] = {
+	HEAP_SPECS{0},
+};
+
+static bool take_process(struct heap_look *look, const char *word)
+{
+	uint64_t number;
+	if (number_whole(word, &number) && number <= INT_MAX) {
+		look->heap.pid = (pid_t)number;
+		return true;
+	}
+	options_wrong(&command_heap, "'%s' is no process: it wants its number", word);
+	return false;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	return heap_command_run(command, argc, argv, take_process);
+}
+
+const struct command command_heap = {
+	.name = "heap",
+	.synopsis = "PID [OPTION…] [VERB…]",
+	.what = "Says what is in the heap of a process that runs, and was never recorded.",
+	.about = "The process stands still for milliseconds, while a copy of it is made, and goes "
+		 "on "
+		 "unharmed; how\n"
+		 "long is said. Verbs (without one: a summary):\n",
+	.describe = heap_verbs_describe,
+	.examples = "  heapwise heap $(pidof -s app)\n"
+		    "  heapwise heap 1234 leaks\n"
+		    "  heapwise heap 1234 save app.core\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise mark: a mark in the recording of a running process, set from outside. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "capture/ask.h"
+#include "cli/options/options.h"
+#include "cli/terminal/message.h"
+
+static const struct option_spec option_specs[] = {{0}};
+
+static int show(const char *name, const struct ask_reply *reply)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add(&text, "marked '");
+	text_add_shown(&text, name, strlen(name));
+	text_add(&text, "' after ");
+	text_add_duration_ns(&text, reply->time_ns);
+	text_add(&text, " of ");
+	text_add_shown(&text, reply->file, sizeof(reply->file));
+	if (text.failed)
+		return message_error(error_no_memory());
+	return puts(text.data) < 0 || fflush(stdout)
+		       ? message_error(error_create(
+				 ERROR_ENVIRONMENT, "the mark is set, but can't be told"))
+		       : 0;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (options_next(&options) < 0)
+		return options.exit_code;
+	char **words = argv + options.operand;
+	uint64_t pid;
+	if (argc - options.operand != 2)
+		return options_wrong(command, "it needs a process and a name for the mark");
+	if (!number_whole(words[0], &pid) || pid > INT_MAX)
+		return options_wrong(command, "'%s' is no process number", words[0]);
+	const char *problem = ask_mark_problem(words[1]);
+	if (problem)
+		return options_wrong(command, "%s", problem);
+	struct ask_reply reply;
+	struct error *error = ask_for_mark((pid_t)pid, words[1], &reply);
+	return error ? message_error(error) : show(words[1], &reply);
+}
+
+const struct command command_mark = {
+	.name = "mark",
+	.synopsis = "PID NAME",
+	.what = "Marks this moment in the recording of a running process.",
+	.about = "All that the process has allocated and freed by now is before the mark. NAME "
+		 "has at most 255\n"
+		 "bytes; it may be used again: mark:NAME#2 is the second of that name. Programs "
+		 "set marks\n"
+		 "themselves with heapwise_mark() of <heapwise/client.h>.\n",
+	.examples = "  heapwise mark 4711 loaded\n"
+		    "  heapwise report --from mark:loaded app.hpw   what was allocated since\n",
+	.options = option_specs,
+	.no_files = true,
+	.run = run,
+};

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise report: a recording, read and shown. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/commands/report_tree.h"
+#include "cli/options/options.h"
+#include "cli/options/view_options.h"
+#include "cli/terminal/message.h"
+#include "model/model.h"
+#include "query/operands.h"
+#include "sources/source.h"
+#include "views/views.h"
+
+enum {
+	OPT_VIEW = 256,
+	OPT_NORMALIZE,
+	OPT_CUM,
+	OPT_COUNT_LIBRARIES,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_VIEW, "view", "VIEW",
+		"summary (default), sites, never-freed, libraries, peak, inherited, temporary, "
+		"kept, "
+		"functions, lines, addresses, files, modules, growth, timeline, lifetimes, "
+		"realloc, sizes, threads, "
+		"marks or errors"},
+	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
+		"show at most N rows (default: 20, in the summary 3)"},
+	{OPT_CUM, "cum", NULL,
+		"functions, lines, files…: those first that have most below them too"},
+	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
+		"what libraries keep for themselves is the program's, too: see --view libraries"},
+	{VIEW_OPT_JSON, "json", NULL,
+		"write JSON, schema heapwise.report/1; complete unless limited (of the view "
+		"timeline: heapwise.timeline/1)"},
+	{VIEW_OPT_TAIL, "tail", "PERCENT",
+		"of the time that growth is not judged by, at the end (default: 10)"},
+	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
+		"with --base: scale the older figures so that the totals agree"},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+};
+
+struct request {
+	const struct view *view;
+	struct view_request shown;
+	bool normalize;
+	char *const *paths; /* none: the newest recording here */
+	size_t path_count;
+};
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_tree(const struct request *request)
+{
+	return !request->shown.merge &&
+	       (request->path_count > 1 ||
+		       (request->path_count == 1 && is_folder(request->paths[0])));
+}
+
+static int wrong_view(const struct command *command, const char *name)
+{
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	view_add_names(&names);
+	return options_wrong(
+		command, "there is no view '%s'; there are %s", name, names.data ? names.data : "");
+}
+
+static int wrong_metric(const struct command *command, const struct view *view, const char *name)
+{
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	view_add_metrics(&names, view);
+	return options_wrong(command, "this view cannot be sorted by '%s', but by %s", name,
+		names.data ? names.data : "");
+}
+
+/* Of what is compared; 0: all is right. */
+static int check_base(const struct command *command, const struct request *request)
+{
+	const char *reason = view_no_base(request->view);
+	if (!request->shown.query.base && request->normalize)
+		return options_wrong(
+			command, "--normalize scales what --base names; there is no --base");
+	if (request->normalize && view_needs_moments(request->view, &request->shown.options))
+		return options_wrong(command,
+			"--normalize scales totals, and this view shows how each recording went");
+	if (request->shown.query.base && reason)
+		return options_wrong(command, "this view takes no --base: %s", reason);
+	if (request->shown.query.base && is_tree(request))
+		return options_wrong(command,
+			"several recordings make one table, which takes no --base; their sum does: "
+			"--merge");
+	return 0;
+}
+
+/* What cannot be asked of the view; 0: all can. */
+static int check(const struct command *command, struct request *request, const char *view)
+{
+	struct view_request *shown = &request->shown;
+	bool filtered = filter_is_given(&shown->query.filter);
+	request->view = view_find(view ? view : filtered ? "sites" : "summary");
+	if (!request->view)
+		return wrong_view(command, view);
+	const char *sort = shown->metric_name;
+	if (sort && view_needs_marks(request->view))
+		return options_wrong(command, "marks come in the order of time, not by '%s'", sort);
+	if (shown->merge && view_needs_marks(request->view))
+		return options_wrong(command, "marks are of one recording, not of a sum (--merge)");
+	if (sort && (!metric_find(sort, &shown->options.sort) ||
+			    !view_can_sort(request->view, shown->options.sort)))
+		return wrong_metric(command, request->view, sort);
+	if (filtered && !view_can_filter(request->view))
+		return options_wrong(command,
+			"the view %s is of all that was recorded, stacks can be chosen in others: "
+			"--view sites",
+			view);
+	if (shown->options.by_cum && !view_has_cum(request->view))
+		return options_wrong(command,
+			"--cum is for the views functions, lines, addresses, files and modules");
+	bool summary = !view || strcmp(view, "summary") == 0;
+	if (is_tree(request) &&
+		(!summary || sort || filtered || moments_query(&shown->query.moments)))
+		return options_wrong(command,
+			"several recordings make one table; a view is of one of them, or of their "
+			"sum: --merge");
+	return check_base(command, request);
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	const char *view = NULL;
+	int id;
+	while ((id = options_next(&options)) > 0) {
+		if (id == OPT_VIEW) {
+			view = options.argument;
+		} else if (id == OPT_NORMALIZE) {
+			ret->normalize = true;
+		} else if (id == OPT_COUNT_LIBRARIES) {
+			ret->shown.options.count_libraries = true;
+		} else if (id == OPT_CUM) {
+			ret->shown.options.by_cum = true;
+		} else if (!view_options_take(&options, id, &ret->shown)) {
+			*ret_code = ERROR_USAGE;
+			return false;
+		}
+	}
+	*ret_code = options.exit_code;
+	if (id < 0)
+		return false;
+	ret->paths = argv + options.operand;
+	ret->path_count = (size_t)(argc - options.operand);
+	*ret_code = check(command, ret, view);
+	return *ret_code == 0;
+}
+
+/* Lives and reallocs of a sample are those of its blocks alone, not estimates for all. */
+static bool lives_compare(
+	const struct request *request, const struct model *older, const struct model *newer)
+{
+	const struct recording *a = model_recording(older), *b = model_recording(newer);
+	if (!view_needs_lives(request->view) || a->sample_bytes == b->sample_bytes)
+		return true;
+	message("%s and %s cannot be compared in this view: of a sample it knows the sampled "
+		"blocks alone, and the recordings are not samples of one rate; --view sites "
+		"compares them",
+		a->path, b->path);
+	return false;
+}
+
+/* A file that is a difference is shown as a comparison, which not every view can be. */
+static bool is_refused(const struct request *request, const struct model *model)
+{
+	const char *reason = view_no_base(request->view);
+	if (!model_subtracted(model) || !reason)
+		return false;
+	message("%s is a difference of two states: %s", model_recording(model)->path, reason);
+	return true;
+}
+
+/* Shows it as it is other than the older one, or than what a difference subtracts. */
+static int compare(struct request *request, unsigned flags, const struct model *model)
+{
+	struct view_request *shown = &request->shown;
+	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
+	struct view_base base = {.model = model_subtracted(model),
+		.label = "what it subtracts",
+		.same_recording = true};
+	int code = shown->query.base ? view_request_open_base(shown, flags, &older) : 0;
+	if (code)
+		return code;
+	if (shown->query.base)
+		base = (struct view_base){
+			.model = older.model,
+			.label = shown->query.base,
+			.same_recording = operand_is_of(&older, model),
+			.normalize = request->normalize,
+		};
+	if (!lives_compare(request, base.model, model))
+		return ERROR_INPUT;
+	shown->options.base = &base;
+	code = view_request_show(shown, request->view, model);
+	shown->options.base = NULL;
+	return code;
+}
+
+/* Whether a verdict on all of one recording is wanted: it says what places do over time. */
+static bool looks_at_lives(const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	return request->view == view_find("summary") && !shown->merge && !shown->query.base &&
+	       !moments_query(&shown->query.moments) && !query_blocks(&shown->query);
+}
+
+static int show(const struct command *command, struct request *request)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
+	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
+	const char *path;
+	request->shown.query.series.rows =
+		view_needs_moments(request->view, &request->shown.options);
+	request->shown.query.series.sites_every =
+		view_moments_every(request->view, &request->shown.options);
+	if (view_needs_lives(request->view))
+		flags |= SOURCE_WITH_LIVES;
+	if ((request->shown.query.series.rows || view_needs_lives(request->view)) &&
+		request->shown.merge)
+		return options_wrong(
+			command, "this view is of one recording: sums of several have no time");
+	if (view_needs_lives(request->view) && query_blocks(&request->shown.query))
+		return options_wrong(command,
+			"this view is of all blocks: --min-size, --thread, --min-lifetime… are for "
+			"others");
+	if (!view_request_files(command, &request->shown, "a report", request->paths,
+		    request->path_count, &path))
+		return ERROR_USAGE;
+	if (looks_at_lives(request)) {
+		flags |= SOURCE_WITH_LIVES | SOURCE_IF_FEW;
+		request->shown.query.series.rows = GROWTH_MOMENTS;
+		request->shown.query.series_if_known = true;
+	}
+	int code = view_request_open(&request->shown, path, flags, &model);
+	if (code)
+		return code;
+	if (is_refused(request, model))
+		return ERROR_INPUT;
+	return request->shown.query.base || model_subtracted(model)
+		       ? compare(request, flags, model)
+		       : view_request_show(&request->shown, request->view, model);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		const struct report_tree_options tree = {
+			.json = request.shown.options.json,
+			.paged = !request.shown.no_pager,
+			.anonymize = request.shown.query.anonymize,
+		};
+		code = is_tree(&request) ? report_tree(request.paths, request.path_count, &tree)
+					 : show(command, &request);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.synopsis = "[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--base OLD] "
+		    "[--focus REGEX] [--json]",
+	.what = "Says where the memory of a recorded program went.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A recording "
+		 "that was\n"
+		 "cut short is shown as far as it goes, and what is missing is said. Several "
+		 "files, or a folder\n"
+		 "with recordings: a table of the processes and their sum.\n",
+	.examples =
+		"  heapwise report                                 verdict, totals, top lists\n"
+		"  heapwise report --view never-freed --limit 50   what was left, with stacks\n"
+		"  heapwise report --view sites --sort allocations --json app.hpw\n"
+		"  heapwise report --focus '^parse_' --ignore libstdc  stacks with such a frame\n"
+		"  heapwise report build*.hpw                      who started whom, and each "
+		"one's figures\n"
+		"  heapwise report --merge one.hpw two.hpw        added up, as if it were one\n"
+		"  heapwise report --view threads --base old.hpw new.hpw  what each does more\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise run: a program, started and recorded; its ending is ours. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "capture/launch.h"
+#include "cli/commands/leak_report.h"
+#include "cli/options/leak_judge.h"
+#include "cli/options/lsan_options.h"
+#include "cli/options/recording_options.h"
+#include "cli/setup/runtime_find.h"
+#include "cli/terminal/message.h"
+#include "process/needed.h"
+#include "process/program.h"
+#include "sources/hpw_unrecorded.h"
+
+/* As env(1): our own failures leave the program's range of statuses alone. */
+enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* What the functions are called that programs have for LeakSanitizer, and it for them. */
+#define LSAN_PREFIX "__lsan_"
+
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
+
+struct request {
+	struct recording_options recording;
+	struct leak_options leaks;
+	struct leak_report *report; /* NULL: nobody wants a search for leaks */
+	struct leak_judge judge;
+};
+
+static void request_deinit(struct request *request)
+{
+	leak_report_destroy(request->report);
+	leak_options_deinit(&request->leaks);
+	recording_options_deinit(&request->recording);
+}
+
+static int wrong(const struct command *command, struct error *error)
+{
+	if (error->code == ERROR_USAGE) {
+		options_wrong(command, "%s", error->message);
+		error_destroy(error);
+	} else {
+		message_error(error);
+	}
+	return EXIT_OURS;
+}
+
+/* What is asked of the search is checked before anything runs. */
+static struct error *check(struct request *request)
+{
+	struct error *error = recording_options_check(&request->recording);
+	const struct leak_check *search = &request->recording.launch.leak_check;
+	bool at_end = search->at_exit || search->at_main_end;
+	if (error)
+		return error;
+	if (at_end && request->recording.leak_check)
+		request->leaks.detail = request->recording.leak_check;
+	request->leaks.quiet = request->recording.quiet;
+	request->leaks.of_run = true;
+	if (search->as_lsan)
+		leak_options_as_lsan(&request->leaks);
+	leak_judge_init(&request->judge, &request->leaks);
+	request->recording.launch.judge = leak_judge;
+	request->recording.launch.judge_context = &request->judge;
+	if (!at_end && !search->on_death && request->leaks.error_exitcode == LEAK_NO_EXITCODE)
+		return NULL;
+	request->leaks.errors_only = !at_end && !search->on_death;
+	return leak_report_create(&request->leaks, &request->report);
+}
+
+static int parse(const struct command *command, int argc, char **argv, struct request *ret)
+{
+	if (!recording_options_from_environment(&ret->recording, &ret->leaks))
+		return EXIT_OURS;
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	struct error *error = NULL;
+	int id;
+	while (!error && (id = options_next(&options)) > 0) {
+		bool taken = recording_options_take(&ret->recording, id, options.argument);
+		if (!taken)
+			error = leak_options_take(&ret->leaks, id, options.argument, &taken);
+	}
+	if (error)
+		return wrong(command, error);
+	if (id < 0)
+		return options.exit_code ? EXIT_OURS : 0;
+	if (options.operand >= argc) {
+		options_wrong(command, "a program is missing");
+		return EXIT_OURS;
+	}
+	error = check(ret);
+	if (error)
+		return wrong(command, error);
+	ret->recording.launch.argv = argv + options.operand;
+	return -1;
+}
+
+static void add_unfreed(struct text *text, const struct recorder_totals *t)
+{
+	if (t->live_blocks) {
+		text_add_bytes(text, t->live_bytes);
+		text_add(text, " in ");
+		text_add_counted(text, t->live_blocks, "block was", "blocks were");
+		text_add(text, " never freed");
+	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
+		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
+			       "(ulimit -v?)");
+	} else if (t->notes & HPW_NOTE_IN_FRONT) {
+		text_add(text, "a library that is loaded before the recorder's defines malloc, "
+			       "whose calls are NOT seen: put libheapwise-rt.so first in "
+			       "LD_PRELOAD");
+	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
+		text_add(text, "the executable defines malloc itself, whose calls are NOT seen");
+	} else {
+		text_add(text, t->allocations ? "every block was freed" : "nothing was allocated");
+	}
+	if (t->lost) {
+		text_add(text, "; ");
+		text_add_counted(text, t->lost, "event was", "events were");
+		text_add(text, " LOST, figures are too low");
+	}
+}
+
+static void add_allocations(struct text *text, const struct recorder_totals *t)
+{
+	text_add(text, "peak ");
+	text_add_bytes(text, t->peak_bytes);
+	text_add(text, ", ");
+	text_add_counted(text, t->allocations, "allocation", "allocations");
+	text_add(text, " of ");
+	text_add_bytes(text, t->allocated_bytes);
+}
+
+static void say_text(struct text *text)
+{
+	message("%s", text->data ? text->data : "");
+	text_clear(text);
+}
+
+static void say_totals(const struct recorder_totals *t)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add(&text, "recorded ");
+	text_add_counted(&text, t->events, "event", "events");
+	text_add(&text, " in ");
+	text_add_duration_ns(&text, t->duration_ns);
+	text_add(&text, "; ");
+	add_allocations(&text, t);
+	say_text(&text);
+	add_unfreed(&text, t);
+	say_text(&text);
+}
+
+/* The file as it is shortest to type from here. */
+static const char *short_name(const char *file)
+{
+	char folder[PATH_MAX];
+	if (!getcwd(folder, sizeof(folder)))
+		return file;
+	size_t n = strlen(folder);
+	return !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+static void say_recordings(const struct launch_result *r)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_counted(&text, r->end.recordings, "recording", "recordings");
+	text_add(&text, " of ");
+	text_add_counted(&text, r->end.processes, "process", "processes");
+	if (r->recording_count < r->end.recordings)
+		text_printf(&text, "; those that tell most are");
+	text_add(&text, ":");
+	say_text(&text);
+	for (size_t i = 0; i < r->recording_count; i++) {
+		const struct collector_recording *one = &r->recordings[i];
+		text_printf(&text, "  %s: %s (%d), ", short_name(one->file), one->command,
+			(int)one->pid);
+		add_allocations(&text, &one->totals);
+		text_add(&text, "; ");
+		add_unfreed(&text, &one->totals);
+		if (one->totals.write_error)
+			text_add(&text, "; INCOMPLETE on disk");
+		say_text(&text);
+	}
+}
+
+/* How to see the whole tree. */
+static void say_all(const char *file)
+{
+	const char *name = short_name(file);
+	size_t stem = strlen(name);
+	const char *extension = stem > 4 && !strcmp(name + stem - 4, ".hpw") ? ".hpw" : "";
+	message("the table of all: heapwise report %.*s*%s", (int)(stem - strlen(extension)), name,
+		extension);
+}
+
+/* ": busybox (static), 3 × sudo (set-user-ID) and 2 more" */
+static void add_unrecorded(struct text *text, const struct collector_end *end)
+{
+	uint64_t left = end->unrecorded;
+	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
+		const struct collector_unrecorded *one = &end->unrecorded_named[i];
+		if (!one->count)
+			continue;
+		text_add(text, left == end->unrecorded ? ": " : ", ");
+		if (one->count > 1) {
+			text_add_count(text, one->count);
+			text_add(text, " × ");
+		}
+		text_add_shown(text, *one->program ? one->program : "?", SIZE_MAX);
+		text_printf(
+			text, " (%s)", unrecorded_reason_text(hpw_unrecorded_reason(one->reason)));
+		left -= one->count;
+	}
+	if (left && left < end->unrecorded) {
+		text_add(text, " and ");
+		text_add_count(text, left);
+		text_add(text, " more");
+	}
+}
+
+static void say_others(const struct collector_end *end, const char *file)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (end->small) {
+		text_add_counted(&text, end->small, "small recording has no file of its own: its",
+			"small recordings have no file of their own: their");
+		text_printf(&text, " totals are in %s; --all-processes keeps a file for each",
+			short_name(file));
+		say_text(&text);
+	}
+	if (end->living) {
+		text_add_counted(
+			&text, end->living, "other process goes on", "other processes go on");
+		text_add(&text, end->living == 1 ? "; its recording is complete when it has ended"
+						 : "; their recordings are complete when they have "
+						   "ended");
+		say_text(&text);
+	}
+	if (end->silent) {
+		text_add_counted(
+			&text, end->silent, "other process goes on", "other processes go on");
+		text_add(&text, " without an allocation so far; from the first one on what is "
+				"allocated is recorded");
+		say_text(&text);
+	}
+	if (end->unrecorded) {
+		text_add_counted(&text, end->unrecorded, "other process that it started was",
+			"other processes that it started were");
+		text_add(&text, " not recorded");
+		add_unrecorded(&text, end);
+		say_text(&text);
+	}
+}
+
+/* What is wrong is said with -q too. Returns the recording to look at first, NULL: there is none.
+ */
+static const struct collector_recording *say_faults(const struct launch_result *r)
+{
+	if (r->collector != LAUNCH_COLLECTOR_TOLD) {
+		message(r->collector == LAUNCH_COLLECTOR_STOPPED
+				? "the collector is stopped; when it goes on, it completes %s"
+				: "the collector was killed; what %s holds can be read",
+			short_name(r->file));
+		return NULL;
+	}
+	if (!r->recording_count) {
+		message("nothing was recorded: %s",
+			r->end.message[0] ? r->end.message
+					  : "the program ended without loading the runtime");
+		return NULL;
+	}
+	if (r->end.message[0])
+		message("%s", r->end.message);
+	const struct collector_recording *most = &r->recordings[0];
+	for (size_t i = 0; i < r->recording_count; i++) {
+		const struct recorder_totals *t = &r->recordings[i].totals;
+		if (t->write_error)
+			message("%s", t->message);
+		/* Of equal ones the last: a wrapper (env, nice) ends before what it went on as. */
+		if (t->peak_bytes >= most->totals.peak_bytes)
+			most = &r->recordings[i];
+	}
+	return most;
+}
+
+static void say_end(const struct launch_result *r, bool quiet)
+{
+	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
+	const struct collector_recording *first = say_faults(r);
+	if (!first || quiet)
+		return;
+	bool one = r->end.recordings == 1 && !r->end.small;
+	if (r->sampled)
+		message("sampled; the report has the estimates");
+	else if (one)
+		say_totals(&first->totals);
+	else
+		say_recordings(r);
+	say_others(&r->end, r->file);
+	if (!one || r->end.living)
+		say_all(r->file);
+	if (first->totals.file_gone)
+		return;
+	if (first->totals.write_error)
+		message("the figures above are whole, the file is not; for what it holds type: "
+			"heapwise report %s",
+			short_name(first->file));
+	else
+		message("now type: heapwise report %s%s", short_name(first->file),
+			one ? "" : " (the one with the largest peak)");
+}
+
+/* Ends as the program did; a second core file would help nobody. */
+static int end_like(int status)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	int number = WTERMSIG(status);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	signal(number, SIG_DFL);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int refuse(struct error *error, enum program_state state)
+{
+	message_error(error);
+	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
+	       : state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
+						 : EXIT_OURS;
+}
+
+static int say_not_executed(const char *name, int why)
+{
+	message("%s: %s", name, strerror(why));
+	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* What the searches have found, on stderr: stdout is the program's. */
+static void say_leaks(const struct launch_result *r, struct leak_report *report)
+{
+	if (r->collector == LAUNCH_COLLECTOR_DIED)
+		message("the search for leaks is lost with it");
+	else if (r->collector == LAUNCH_COLLECTOR_STOPPED)
+		message("what it finds of leaks is not shown here: then type heapwise leaks %s",
+			short_name(r->file));
+	if (r->collector != LAUNCH_COLLECTOR_TOLD)
+		return;
+	for (size_t i = 0; i < r->recording_count; i++)
+		if (!r->recordings[i].totals.file_gone)
+			leak_report_show(report, r->recordings[i].file, STDERR_FILENO, false);
+}
+
+/* Processes that no search tells of; those that were left out as the user wished count for nothing.
+ */
+static uint64_t count_unsearched(const struct launch_result *r, bool errors_only)
+{
+	uint64_t unwanted = 0, untold = errors_only ? r->end.untold_frees : r->end.untold;
+	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
+		const struct collector_unrecorded *one = &r->end.unrecorded_named[i];
+		if (hpw_unrecorded_reason(one->reason) == UNRECORDED_UNWANTED)
+			unwanted += one->count;
+	}
+	return r->end.unrecorded - unwanted + r->end.living + r->end.silent + untold;
+}
+
+/* Processes that were searched, but are too many to be shown, and have blocks of kinds that are
+ * errors: nobody has asked the suppressions about them. */
+static uint64_t count_unjudged(const struct launch_result *r, const struct leak_options *leaks)
+{
+	uint64_t ret = 0;
+	for (unsigned kinds = 0; kinds < 1u << HPW_LEAK_KINDS && !leaks->errors_only; kinds++)
+		ret += kinds & leaks->error_kinds ? r->end.untold_kinds[kinds] : 0;
+	return ret;
+}
+
+static void say_unjudged(uint64_t count)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_counted(&text, count, "more process", "more processes");
+	text_printf(&text,
+		" %s blocks that may be errors, and %s not compared with suppressions here: "
+		"'heapwise leaks FILE…' does",
+		count == 1 ? "has" : "have", count == 1 ? "was" : "were");
+	say_text(&text);
+}
+
+/* Whether leaks that somebody wants a status for may be where nobody searched. Says so. */
+static bool is_undecided(const struct launch_result *r, const struct request *request)
+{
+	const struct leak_report *report = request->report;
+	if (!leak_report_is_gate(report))
+		return false;
+	if (r->collector != LAUNCH_COLLECTOR_TOLD || !r->recording_count)
+		return true;
+	uint64_t unsearched = count_unsearched(r, request->leaks.errors_only);
+	if (unsearched) {
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		text_add_counted(&text, unsearched, "process", "processes");
+		text_printf(&text, " that the program started %s not %s",
+			unsearched == 1 ? "was" : "were",
+			request->leaks.errors_only ? "looked at" : "searched for leaks");
+		add_unrecorded(&text, &r->end);
+		text_add(&text, "; --children leaves out those that don't matter");
+		say_text(&text);
+	}
+	uint64_t unjudged = count_unjudged(r, &request->leaks);
+	if (unjudged)
+		say_unjudged(unjudged);
+	return unsearched || unjudged || leak_report_undecided(report);
+}
+
+/* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */
+static int conclude(const struct request *request, const struct launch_result *result)
+{
+	const struct recording_options *recording = &request->recording;
+	if (result->exec_errno)
+		return say_not_executed(recording->launch.argv[0], result->exec_errno);
+	say_end(result, recording->quiet);
+	fflush(stderr);
+	if (!request->report)
+		return -1;
+	say_leaks(result, request->report);
+	if (WIFSIGNALED(result->status)) /* which is worse */
+		return -1;
+	if (leak_report_fails(request->report))
+		return leak_report_exitcode(request->report);
+	bool undecided = is_undecided(result, request);
+	return undecided && !WEXITSTATUS(result->status) ? EXIT_OURS : -1;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	hold_standard_streams();
+	_cleanup_(request_deinit) struct request request = {.recording = RECORDING_OPTIONS_DEFAULT};
+	leak_options_init(&request.leaks);
+	int code = parse(command, argc, argv, &request);
+	if (code >= 0)
+		return code;
+	struct launch_options *options = &request.recording.launch;
+	_cleanup_free_ char *program = NULL, *image = NULL, *lsan = NULL;
+	enum program_state state;
+	struct error *error = program_find(options->argv[0], &program, &image, &state);
+	if (error)
+		return refuse(error, state);
+	_cleanup_free_ char *runtime = NULL;
+	error = runtime_find(&runtime);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
+	}
+	options->program = program;
+	options->runtime = runtime;
+	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
+		options->beside = lsan = runtime_find_lsan(runtime);
+		lsan_program_find(image, &options->leak_check.program);
+		lsan_options_warn();
+	}
+	struct launch_result result;
+	error = launch(options, &result);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
+	}
+	code = conclude(&request, &result);
+	fflush(stderr);
+	int status = result.status;
+	launch_result_deinit(&result);
+	return code >= 0 ? code : end_like(status);
+}
+
+const struct command command_run = {
+	.name = "run",
+	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
+	.what = "Starts a program and records where its heap goes.",
+	.about = "The program's streams, folder, signals and ending are its own: the exit status "
+		 "is its status,\n"
+		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
+		 "127 (not\n"
+		 "found), as for env(1).\n"
+		 "\n"
+		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
+		 "say; another\n"
+		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
+		 "from 1. Small\n"
+		 "ones that ended well have no files: their totals are in FILE "
+		 "(--all-processes keeps them all).\n"
+		 "The command returns when the program ends; a collector stays for processes that "
+		 "live on, "
+		 "and completes\n"
+		 "their recordings. --children 'cc*' records only processes of programs whose "
+		 "file name matches.\n"
+		 "\n"
+		 "With --leak-check each recorded process is searched for leaks at its end, and "
+		 "what was found\n"
+		 "stands on stderr; 'heapwise leaks' shows it again, in other forms. With "
+		 "--error-exitcode=N the exit\n"
+		 "status is N if there are errors (leaks, where they are searched for, and wrong "
+		 "frees), and 125 if that cannot be decided of one of the "
+		 "processes and the\n"
+		 "program's own is 0. A program that "
+		 "calls functions\n"
+		 "of LeakSanitizer (__lsan_do_leak_check and others) is answered as by that; "
+		 "--as=lsan "
+		 "has it searched\n"
+		 "at its end as well, with exit status 23 if there are leaks.\n",
+	.examples = "  heapwise run ./app --fast input.txt\n"
+		    "  heapwise run -o before.hpw -- jq . big.json\n"
+		    "  heapwise run --children=cc1 -o build.hpw -- make\n"
+		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
+		    "  heapwise run -q --as=lsan ./app\n",
+	.options = option_specs,
+	.stops_at_operand = true,
+	.no_files = true,
+	.run = run,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise symbols: where names of a recording's functions come from, and why some have none. */
+#include "cli/options/view_options.h"
+#include "views/symbol_files_view.h"
+
+static const struct option_spec option_specs[] = {
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.symbols/1"},
+	VIEW_SPECS_TERMINAL SYMBOL_SPECS{0},
+};
+
+struct request {
+	struct view_request shown;
+	const char *path;
+	struct model *model;
+};
+
+static struct error *write_it(void *ctx, const struct sink *sink)
+{
+	const struct request *request = ctx;
+	return symbol_files_view_write(request->model, request->shown.options.json, sink);
+}
+
+static int show(struct request *request)
+{
+	int code = view_request_open(&request->shown, request->path, 0, &request->model);
+	if (!code)
+		code = view_request_write(&request->shown, NULL, write_it, request);
+	model_destroy(request->model);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id, code = 0;
+	while (!code && (id = options_next(&options)) > 0)
+		code = view_options_take(&options, id, &request.shown) ? 0 : ERROR_USAGE;
+	if (!code)
+		code = options.exit_code;
+	if (!code && id == 0 &&
+		!view_request_files(command, &request.shown, "this table", argv + options.operand,
+			(size_t)(argc - options.operand), &request.path))
+		code = ERROR_USAGE;
+	if (!code && id == 0)
+		code = show(&request);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_symbols = {
+	.name = "symbols",
+	.synopsis = "[FILE] [--symbol-path DIR[:DIR]] [--sysroot DIR] [OPTION…]",
+	.what = "Says where names of functions come from, and why some have none.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. For each "
+		 "program "
+		 "and library: its\n"
+		 "build-id, which file gives names and how good they are, which files were looked "
+		 "at "
+		 "and why they\n"
+		 "are not used. docs/symbols.md has the rules.\n",
+	.examples =
+		"  heapwise symbols app.hpw\n"
+		"  heapwise symbols --symbol-path /srv/symbols app.hpw    would these files do?\n"
+		"  heapwise symbols --json app.hpw\n",
+	.options = option_specs,
+	.run = run,
+};

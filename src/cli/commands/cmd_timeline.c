@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise timeline: how the heap grew and shrank, as Massif and ms_print show it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/timeline.h"
+#include "base/cleanup.h"
+#include "cli/options/stack_view.h"
+#include "cli/options/timeline_options.h"
+#include "cli/setup/context.h"
+#include "cli/terminal/message.h"
+#include "query/bundles.h"
+#include "query/main_program.h"
+
+enum {
+	OPT_IGNORE_FN = 256,
+	OPT_WIDTH,
+	OPT_HEIGHT,
+};
+
+static const struct option_spec option_specs[] = {
+	TIMELINE_SPECS{OPT_IGNORE_FN, "ignore-fn", "FUNC",
+		"leave out what this function allocates; may be repeated"},
+	{OPT_WIDTH, "width", "N", "of the graph, from 4 to 1000 (default: 72)"},
+	{OPT_HEIGHT, "height", "N", "likewise (default: 20)"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.timeline/1"},
+	{VIEW_OPT_BASE, "base", "OLD",
+		"show the outline and the totals of that recording too, FILE or FILE@MOMENT, at "
+		"the same part of its run"},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_ALL_FRAMES{0},
+};
+
+struct request {
+	struct view_request shown;
+	struct timeline_given given;
+	struct name_vec ignore_fns;
+	const char *path; /* NULL: the newest recording here */
+	char *newest;
+};
+
+static bool take_side(const struct options *options, const char *name, unsigned *ret)
+{
+	uint64_t number;
+	bool taken = timeline_option_between(
+		options, name, TIMELINE_SIDE_LEAST, TIMELINE_SIDE_MOST, &number);
+	*ret = taken ? (unsigned)number : TIMELINE_SIDE_LEAST;
+	return taken;
+}
+
+static bool take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	struct timeline_options *timeline = &request->shown.options.timeline;
+	if (timeline_option_is(id))
+		return timeline_options_take(options, id, timeline, &request->given);
+	switch (id) {
+	case OPT_IGNORE_FN:
+		return timeline_option_name(options, &request->ignore_fns);
+	case OPT_WIDTH:
+		return take_side(options, "width", &timeline->width);
+	case OPT_HEIGHT:
+		return take_side(options, "height", &timeline->height);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+static bool check(const struct command *command, void *ctx)
+{
+	struct request *request = ctx;
+	(void)command;
+	request->shown.query.series.axis = request->shown.options.timeline.unit == TIMELINE_BYTES
+						   ? SOURCE_BY_BYTES
+						   : SOURCE_BY_TIME;
+	return true;
+}
+
+static const struct stack_view_line command_line = {
+	.what = "a timeline", .take = take, .check = check, .no_metric = true};
+
+/* Leaves out, of the recording that is opened next, the sites that --ignore-fn means; all of it is
+ * read for that. `ret`: which they are, as long as blocks are chosen so. */
+static struct error *leave_out(struct request *request, const char *path, bool **ret)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct source_blocks *blocks = &request->shown.query.blocks;
+	const struct view_options *options = &request->shown.options;
+	size_t found = 0;
+	blocks->left_out = NULL;
+	if (!request->ignore_fns.len)
+		return NULL;
+	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
+	if (!error)
+		error = name_settings_apply(cli_context(), &request->shown.query.names, model);
+	if (!error)
+		error = resolver_create(model, options->all_frames, &resolver);
+	if (!error)
+		error = timeline_find_sites(model, resolver, &options->timeline,
+			request->ignore_fns.data, request->ignore_fns.len, ret, &found);
+	if (error)
+		return error;
+	if (!found)
+		message("%s: nothing was allocated by the functions of --ignore-fn", path);
+	model_sites(model, &blocks->left_out_len);
+	blocks->left_out = found ? *ret : NULL;
+	return NULL;
+}
+
+static int find_file(struct request *request)
+{
+	if (!request->path) {
+		struct error *error =
+			main_program_newest(cli_context(), MAIN_PROGRAM_ALL, &request->newest);
+		if (error)
+			return message_error(error);
+		request->path = request->newest;
+	}
+	return 0;
+}
+
+static int open_newer(struct request *request, struct model **ret)
+{
+	_cleanup_free_ bool *left_out = NULL;
+	struct error *error = leave_out(request, request->path, &left_out);
+	if (error)
+		return message_error(error);
+	int code = view_request_open(&request->shown, request->path, 0, ret);
+	request->shown.query.blocks.left_out = NULL;
+	return !code && !timeline_has_unit(&request->shown.options.timeline, &request->given,
+				request->path, *ret)
+		       ? ERROR_INPUT
+		       : code;
+}
+
+static int open_older(struct request *request, struct operand *ret)
+{
+	_cleanup_free_ bool *left_out = NULL;
+	const char *base = request->shown.query.base, *moment = base ? moment_behind(base) : NULL;
+	if (!base)
+		return 0;
+	_cleanup_free_ char *path =
+		moment ? strndup(base, (size_t)(moment - base) - 1) : strdup(base);
+	struct error *error = path ? leave_out(request, path, &left_out) : error_no_memory();
+	if (error)
+		return message_error(error);
+	int code = view_request_open_base(&request->shown, 0, ret);
+	request->shown.query.blocks.left_out = NULL;
+	return !code && !timeline_has_unit(
+				&request->shown.options.timeline, &request->given, path, ret->model)
+		       ? ERROR_INPUT
+		       : code;
+}
+
+static int show(struct request *request)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
+	struct view_request *shown = &request->shown;
+	const struct view *view = view_find("timeline");
+	int code = find_file(request);
+	if (code)
+		return code;
+	shown->query.series.rows = view_needs_moments(view, &shown->options);
+	shown->query.series.sites_every = view_moments_every(view, &shown->options);
+	code = open_newer(request, &model);
+	if (!code)
+		code = open_older(request, &older);
+	if (code)
+		return code;
+	if (request->given.stacks)
+		shown->options.timeline.stacks = strcmp(request->given.stacks, "yes") == 0;
+	const struct view_base base = {.model = older.model, .label = shown->query.base};
+	shown->options.base = older.model ? &base : NULL;
+	code = view_request_show(shown, view, model);
+	shown->options.base = NULL;
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	int code;
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
+		code = show(&request);
+	timeline_given_deinit(&request.given);
+	name_vec_deinit(&request.ignore_fns);
+	free(request.newest);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_timeline = {
+	.name = "timeline",
+	.synopsis = "[FILE] [--time-unit UNIT] [--max-snapshots N] [--threshold PERCENT] [OPTION…]",
+	.what = "Shows how the heap grew and shrank, as Massif and ms_print do.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A graph, then "
+		 "snapshots all\nalong the recording: useful-heap is what was asked for, "
+		 "extra-heap what an allocator needs beside\nthat. Some have a tree of who "
+		 "allocated what was live (@ in the graph), the peak (#) always.\n",
+	.examples = "  heapwise timeline                             graph, table, trees\n"
+		    "  heapwise timeline --time-unit=B app.hpw       the same for each run of a "
+		    "program\n"
+		    "  heapwise timeline --alloc-fn=xmalloc app.hpw  who called it\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise tree: who called whom to allocate how much. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/options/stack_view.h"
+#include "cli/terminal/message.h"
+#include "views/calltree.h"
+
+enum {
+	OPT_BOTTOM_UP = 256,
+	OPT_CALLERS,
+	OPT_CALLEES,
+	OPT_DEPTH,
+	OPT_THRESHOLD,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_BOTTOM_UP, "bottom-up", NULL, "from the functions that allocate outward to main"},
+	{OPT_CALLERS, "callers", "FUNC",
+		"the ways to a function (its name, the end of it, or a pattern)"},
+	{OPT_CALLEES, "callees", "FUNC", "what was allocated below a function"},
+	{OPT_DEPTH, "depth", "N", "at most N levels (JSON: 100 unless given)"},
+	{OPT_THRESHOLD, "threshold", "PERCENT",
+		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
+	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
+	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE
+		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+};
+
+#define TEXT_THRESHOLD 0.5
+#define THRESHOLD_UNSET (-1.0)
+
+struct request {
+	struct view_request shown;
+	struct calltree_options tree;
+	enum calltree_way way;
+	const char *path; /* NULL: the newest recording here */
+	struct spots *spots;
+	bool *is_chosen; /* of spots, by the function sought; NULL: none is */
+};
+
+static bool take_depth(const struct options *options, struct request *request)
+{
+	uint64_t number;
+	if (!options_number(options, options->argument, "depth", &number))
+		return false;
+	request->tree.depth = number;
+	return true;
+}
+
+static bool take_way(const struct options *options, enum calltree_way way, struct request *request)
+{
+	if (request->way != CALLTREE_DOWN) {
+		options_wrong(options->command,
+			"only one of --bottom-up, --callers and --callees can be shown at a time");
+		return false;
+	}
+	request->way = way;
+	request->tree.sought = options->argument;
+	return true;
+}
+
+static bool take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	switch (id) {
+	case OPT_BOTTOM_UP:
+		return take_way(options, CALLTREE_UP, request);
+	case OPT_CALLERS:
+		return take_way(options, CALLTREE_CALLERS, request);
+	case OPT_CALLEES:
+		return take_way(options, CALLTREE_CALLEES, request);
+	case OPT_DEPTH:
+		return take_depth(options, request);
+	case OPT_THRESHOLD:
+		return stack_view_percent(options, "threshold", &request->tree.threshold);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* Says what is wrong with options that are right one by one. */
+static bool check(const struct command *command, void *ctx)
+{
+	struct request *request = ctx;
+	struct calltree_options *tree = &request->tree;
+	tree->json = request->shown.options.json;
+	if (tree->threshold < 0)
+		tree->threshold = tree->json ? 0 : TEXT_THRESHOLD;
+	if (tree->json && tree->depth != VIEW_NO_LIMIT && tree->depth > CALLTREE_JSON_DEPTH_MAX) {
+		options_wrong(command, "JSON has at most %u levels: --depth %zu is more",
+			CALLTREE_JSON_DEPTH_MAX, tree->depth);
+		return false;
+	}
+	return true;
+}
+
+static const struct stack_view_line command_line = {.what = "a tree", .take = take, .check = check};
+
+static int choose(const struct stacks *view, void *ctx)
+{
+	struct request *request = ctx;
+	struct error *error = spots_create(request->shown.grain, &request->spots);
+	request->tree.metric = request->shown.options.sort;
+	if (error)
+		return message_error(error);
+	return request->tree.sought ? stack_view_find(view, request->spots, request->tree.sought,
+					      &request->is_chosen)
+				    : 0;
+}
+
+static struct error *write_tree(const struct stacks *view, void *ctx, const struct sink *sink)
+{
+	struct request *request = ctx;
+	struct calltree tree;
+	calltree_init(&tree);
+	request->tree.colour = request->shown.options.colour;
+	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
+		request->way, request->is_chosen, steal_ptr(request->spots), &tree);
+	if (!error)
+		error = calltree_write(&view->profile, &tree, &request->tree, sink);
+	calltree_deinit(&tree);
+	return error;
+}
+
+static int show(struct request *request)
+{
+	const struct stack_view_form form = {
+		.choose = choose,
+		.write = write_tree,
+		/* One that is sought may be among them. */
+		.folds = !request->tree.sought && (request->shown.grain == GRAIN_FUNCTIONS ||
+							  request->shown.grain == GRAIN_LINES),
+	};
+	int code = stack_view_show(&request->shown, request->path, &form, request);
+	spots_destroy(request->spots);
+	free(request->is_chosen);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {
+		.shown = VIEW_REQUEST_DEFAULT,
+		.tree = {.threshold = THRESHOLD_UNSET, .depth = VIEW_NO_LIMIT},
+	};
+	int code;
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	if (stack_view_parse(
+		    &command_line, &options, &request.shown, &request, &request.path, &code))
+		code = show(&request);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_tree = {
+	.name = "tree",
+	.synopsis =
+		"[FILE] [--bottom-up|--callers FUNC|--callees FUNC] [--metric METRIC] [OPTION…]",
+	.what = "Shows who called whom to allocate how much, as a tree.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. total is what "
+		 "was "
+		 "allocated in\na function and below it, self what it allocated itself; of "
+		 "--callers, what "
+		 "FUNC did along\nthat way. FUNC is a name, the end of one behind '::', or else a "
+		 "regular "
+		 "expression.\n",
+	.examples = "  heapwise tree                                  from main, at the peak\n"
+		    "  heapwise tree --bottom-up --metric live_bytes  who keeps, and from where\n"
+		    "  heapwise tree --callers Parser::read app.hpw   the ways to a function\n"
+		    "  heapwise tree --modules --threshold 5          libraries alone, the large "
+		    "ones\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands `core` and `heap` share: options, and verbs behind what is looked at. */
+#ifndef CLI_HEAP_COMMAND_H
+#define CLI_HEAP_COMMAND_H
+
+#include "cli/heap/heap_look.h"
+#include "cli/options/options.h"
+#include "cli/options/view_options.h"
+
+enum heap_option {
+	HEAP_OPT_EXE = 256,
+	HEAP_OPT_JSON,
+	HEAP_OPT_CSV,
+	HEAP_OPT_LIMIT,
+	HEAP_OPT_POINTERS,
+	HEAP_OPT_RECORDING,
+	HEAP_OPT_AS,
+	HEAP_OPT_NO_INFERENCE,
+	HEAP_OPT_HEURISTICS
+};
+
+#define HEAP_SPECS                                                                                 \
+	{HEAP_OPT_JSON, "json", "[=1]",                                                            \
+		"write JSON (docs/schema); =1: under the schema's name of the last release"},      \
+		{HEAP_OPT_CSV, "csv", NULL, "write the verb's table as CSV"},                      \
+		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
+		{HEAP_OPT_POINTERS, "pointers", "RULE",                                            \
+			"which words hold blocks: aligned (multiples of 8), tagged (marks in the " \
+			"last three bits), start (only those to where a block starts)"},           \
+		{HEAP_OPT_RECORDING, "recording", "FILE",                                          \
+			"the recording (*.hpw) of the same process: blocks get their call "        \
+			"stacks. "                                                                 \
+			"One that is found is taken without that; none: it is not"},               \
+		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
+		{HEAP_OPT_NO_INFERENCE, "no-inference", NULL,                                      \
+			"name no blocks by declared types: of huge programs these take seconds"},  \
+		{HEAP_OPT_HEURISTICS, "leak-check-heuristics", "LIST",                             \
+			"interior pointers that hold: all (default), none, or of stdstring, "      \
+			"length64, newarray, multipleinheritance"},                                \
+		HEAP_WISH_SPECS SYMBOL_SPECS VIEW_SPECS_TERMINAL
+
+/* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */
+int heap_command_run(const struct command *command, int argc, char **argv,
+	bool (*take_operand)(struct heap_look *look, const char *word));
+
+/* A line of the prompt: a verb, and options of those that say how it is shown. They stay in the
+ * session, which is that of the one answer. Returns the exit code. */
+int heap_command_line(struct heap_look *look, char **words, size_t count);
+
+#endif

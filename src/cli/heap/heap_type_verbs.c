@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap/heap_type_verbs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/heap/heap_verbs.h"
+#include "cli/terminal/message.h"
+#include "query/heap_subject.h"
+#include "views/heap_layout_view.h"
+
+/* Words as one, with spaces between: "struct node" needs no quotes. */
+static void join(int count, char **words, struct text *ret)
+{
+	for (int i = 0; i < count; i++) {
+		text_add(ret, i ? " " : "");
+		text_add(ret, words[i]);
+	}
+}
+
+int heap_verb_layout(struct heap_look *look, int count, char **words)
+{
+	struct types *types;
+	uint32_t type;
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	join(count - 1, words + 1, &name);
+	struct error *error = name.failed ? error_no_memory() : NULL;
+	if (!error)
+		error = heap_subject_type(&look->heap, name.data, &types, &type);
+	if (error)
+		return message_error(error);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
+		&output, heap_layout_write(types, type, &look->heap.space, look->json, &sink));
+}
+
+/* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */
+static struct error *lay_out_as(struct heap_look *look, const char *name, uint64_t usable,
+	uint64_t at, struct heap_layout *ret)
+{
+	struct types *types;
+	uint32_t type;
+	struct error *error = heap_subject_type(&look->heap, name, &types, &type);
+	if (error)
+		return error;
+	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, at, 0, 0};
+	if (!ret->size || ret->size > usable - at)
+		return error_create(ERROR_INPUT,
+			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
+			"%s: it can't be one (layout %s)",
+			name, ret->size, usable - at, at ? " from there on" : "", name);
+	return NULL;
+}
+
+/* How far an address leads into the block that a word means; 0: it is no address. */
+static uint64_t offset_in_block(const struct survey *survey, const char *word, uint32_t block)
+{
+	uint64_t address, offset;
+	return heap_subject_address(word, &address) &&
+			       search_block_at(survey->search, address, &offset) == block
+		       ? offset
+		       : 0;
+}
+
+/* What lies in a pool at the address that a word is; NULL: nothing that is known, or it is the
+ * block's own. */
+static const struct pool_object *object_in_pool(
+	const struct survey *survey, const char *word, uint32_t block)
+{
+	const struct pool *pool = pools_find(&survey->pools, block);
+	uint64_t offset = pool ? offset_in_block(survey, word, block) : 0;
+	return offset ? pools_object_at(survey, pool, offset) : NULL;
+}
+
+/* Whether an address in a pool asks for what lies there, be it that the block begins with something
+ * else: as that is laid out. An error where nothing is known. */
+static struct error *lay_out_in_pool(const struct survey *survey, const char *word, uint32_t block,
+	bool *ret_is, struct heap_layout *ret)
+{
+	const struct pool_object *object = object_in_pool(survey, word, block);
+	bool is_pool = pools_find(&survey->pools, block);
+	uint64_t offset = is_pool ? offset_in_block(survey, word, block) : 0;
+	struct heap_layout own;
+	*ret_is = object;
+	if (object)
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, object->offset, 0, 0};
+	if (object || !offset || (heap_layout_of(survey, block, &own) && offset < own.size))
+		return NULL;
+	return heap_subject_nothing_at(search_block_address(survey->search, block), offset);
+}
+
+static struct error *lay_out(
+	struct heap_look *look, const char *word, uint32_t block, struct heap_layout *ret)
+{
+	bool any, is_in_pool;
+	struct survey *survey = &look->heap.survey;
+	struct error *error = heap_layouts_open(survey, &any);
+	if (!error)
+		error = lay_out_in_pool(survey, word, block, &is_in_pool, ret);
+	if (error || is_in_pool || heap_layout_of(survey, block, ret))
+		return error;
+	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
+	if (kind == HEAP_TYPE_STRING) {
+		*ret = (struct heap_layout){
+			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0, 0};
+		return NULL;
+	}
+	if (pools_find(&survey->pools, block)) {
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, 0, 0, 0};
+		return NULL;
+	}
+	if (kind == HEAP_TYPE_PYTHON)
+		return error_create(ERROR_INPUT,
+			"%s is of Python: `python 0x%" PRIx64
+			"` shows what it holds (show %s --as TYPE: how C has it)",
+			word, search_block_address(survey->search, block), word);
+	if (!any)
+		return heap_subject_no_debug_information();
+	return error_create(ERROR_INPUT,
+		"what %s is, no debug information says: show %s --as TYPE (type %s has candidates)",
+		word, word, word);
+}
+
+/* One that stands for all blocks of a type. */
+static uint32_t example_of(const struct survey *survey, uint32_t type)
+{
+	uint32_t count = search_block_count(survey->search), block = 0;
+	while (block < count && survey_type_of(survey, block) != type)
+		block++;
+	return block < count ? block : SPACE_NONE;
+}
+
+/* How blocks are laid out: as the user says, as the type that was asked for, or as they are. */
+static struct error *lay_out_subject(struct heap_look *look, const char *word, const char *as,
+	const struct heap_subject *about, struct heap_layout *ret)
+{
+	bool any;
+	struct survey *survey = &look->heap.survey;
+	uint32_t example = about->block;
+	if (example == SPACE_NONE)
+		example = example_of(survey, about->kin.kin.data[0].type);
+	if (example == SPACE_NONE)
+		return error_create(ERROR_INPUT, "no block is of type '%s'", word);
+	struct error *error = heap_layouts_open(survey, &any);
+	if (error)
+		return error;
+	if (as)
+		return lay_out_as(look, as, search_block_size(survey->search, example),
+			offset_in_block(survey, word, about->block), ret);
+	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
+		return lay_out(look, word, example, ret);
+	/* With the virtual bases of those that come first. */
+	uint32_t type = about->kin.kin.data[0].layout;
+	*ret = (struct heap_layout){
+		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0, 0};
+	return NULL;
+}
+
+static int show_as(struct heap_look *look, const char *word, const char *as)
+{
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
+	struct heap_layout layout;
+	struct error *error = heap_subject_find(&look->heap, "show", word, &about);
+	if (!error)
+		error = lay_out_subject(look, word, as, &about, &layout);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
+		&output, heap_show_write(&page, about.block, &about.kin, &layout, &sink));
+}
+
+int heap_verb_show(struct heap_look *look, int count, char **words)
+{
+	int last = 2;
+	while (last < count && strcmp(words[last], "as") != 0 && strcmp(words[last], "--as") != 0)
+		last++;
+	_cleanup_(text_deinit) struct text what;
+	_cleanup_(text_deinit) struct text as;
+	text_init(&what);
+	text_init(&as);
+	join(last - 1, words + 1, &what);
+	if (last < count)
+		join(count - last - 1, words + last + 1, &as);
+	if (last == count - 1) {
+		message("--as wants a type");
+		return ERROR_USAGE;
+	}
+	struct error *error = what.failed || as.failed ? error_no_memory() : NULL;
+	if (!error)
+		error = heap_session_judge(&look->heap);
+	if (!error)
+		return show_as(look, what.data, as.data ? as.data : look->as);
+	return message_error(error);
+}
+
+static int tell_holders(struct heap_look *look, const char *what, uint32_t layout)
+{
+	_cleanup_(holding_members_deinit) struct holding_members found;
+	if (!candidates_holders(&look->heap.survey, layout, &found))
+		return message_error(error_no_memory());
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
+}
+
+static int tell_candidates(struct heap_look *look, const char *what, uint32_t block, uint32_t type)
+{
+	uint32_t sampled = 0;
+	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
+	struct error *error = candidates_find(&look->heap.survey, block, type, &found, &sampled);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output,
+		heap_candidates_write(&page, what, &found, sampled,
+			block != SPACE_NONE || example_of(&look->heap.survey, type) != SPACE_NONE,
+			&sink));
+}
+
+static int tell_pool(struct heap_look *look, const char *what, uint32_t block)
+{
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_pool_write(&page, what, block, &sink));
+}
+
+static int tell_type(struct heap_look *look, const char *what)
+{
+	struct survey *survey = &look->heap.survey;
+	struct heap_layout layout = {.type = TYPE_VOID};
+	uint32_t block, type;
+	bool any;
+	struct error *error = heap_subject_word(&look->heap, what, &block, &type, &layout.type);
+	if (!error)
+		error = heap_layouts_open(survey, &any);
+	if (!error && !any)
+		error = heap_subject_no_debug_information();
+	if (error)
+		return message_error(error);
+	/* Who may point to a type debug information says, though no block is one. */
+	if (layout.type != TYPE_VOID)
+		return tell_holders(look, what, layout.type);
+	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	const struct pool_object *object =
+		block == SPACE_NONE ? NULL : object_in_pool(survey, what, block);
+	if (object)
+		return tell_holders(look, what, object->type);
+	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
+		return tell_holders(look, what, layout.type);
+	if (example != SPACE_NONE && pools_find(&survey->pools, example))
+		return tell_pool(look, what, example);
+	return tell_candidates(look, what, block, type);
+}
+
+int heap_verb_type(struct heap_look *look, int count, char **words)
+{
+	_cleanup_(text_deinit) struct text what;
+	text_init(&what);
+	join(count - 1, words + 1, &what);
+	struct error *error = what.failed ? error_no_memory() : heap_session_judge(&look->heap);
+	return error ? message_error(error) : tell_type(look, what.data);
+}

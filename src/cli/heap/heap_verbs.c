@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap/heap_verbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/heap/heap_find_verb.h"
+#include "cli/heap/heap_follow_verb.h"
+#include "cli/heap/heap_region_verbs.h"
+#include "cli/heap/heap_type_verbs.h"
+#include "cli/terminal/message.h"
+#include "heap/unread.h"
+#include "heap/where.h"
+#include "query/heap_subject.h"
+#include "sources/heap_model.h"
+#include "views/heap_answers.h"
+#include "views/heap_notes.h"
+#include "views/heap_where_view.h"
+#include "views/leaks_view.h"
+
+/* A heap that is read, with what was chosen of it. */
+static struct error *prepare(struct heap_look *look)
+{
+	struct error *error = heap_session_judge(&look->heap);
+	return error ? error : heap_wishes_choose(look);
+}
+
+/* An answer about the judged heap, or memory as it is. */
+static int show_any(struct heap_look *look, heap_answer_fn *ask)
+{
+	struct error *error = prepare(look);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_answer_write(&page, ask, &sink));
+}
+
+/* What is empty since nothing could be read fails. */
+static int check_found(struct heap_look *look, int status)
+{
+	const struct address_space *space = look->heap.survey.heap.space;
+	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
+	bool is_unread = is_cut ? !look->heap.survey.heap.areas.len
+				: heap_unread_find(&look->heap.survey).largest != NULL;
+	if (status || !is_unread)
+		return status;
+	return message_error(error_create(ERROR_INPUT,
+		is_cut ? "%s: no heap was found in what there is of the core: nothing is known of "
+			 "blocks"
+		       : "%s: no heap was found though memory is there: nothing is known of "
+			 "blocks",
+		heap_session_name(&look->heap)));
+}
+
+/* An answer about blocks. */
+static int show(struct heap_look *look, heap_answer_fn *ask)
+{
+	int status = show_any(look, ask);
+	return status ? status : check_found(look, status);
+}
+
+static int run_summary(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_summary_answer);
+}
+
+static int run_types(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_types_answer);
+}
+
+/* Bits of enum leak_kind, of those of enum search_kind. */
+static unsigned leak_kinds(unsigned kinds)
+{
+	static const enum leak_kind same[SEARCH_KINDS] = {[SEARCH_DEFINITE] = LEAK_DEFINITE,
+		[SEARCH_INDIRECT] = LEAK_INDIRECT,
+		[SEARCH_POSSIBLE] = LEAK_POSSIBLE,
+		[SEARCH_REACHABLE] = LEAK_REACHABLE};
+	unsigned bits = 0;
+	for (unsigned i = 0; i < SEARCH_KINDS; i++)
+		bits |= (kinds >> i & 1) << same[i];
+	return bits;
+}
+
+static struct error *write_leaks(const struct heap_page *page, const struct sink *sink)
+{
+	const struct leaks_view_options options = {.form = page->json ? LEAKS_JSON : LEAKS_TEXT,
+		.detail = LEAKS_FULL,
+		.show_kinds = page->leak_kinds ? leak_kinds(page->leak_kinds)
+					       : 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.colour = page->colour,
+		.limit = page->limit};
+	struct leaks_outcome outcome;
+	return leaks_view_write(page->model, &options, sink, &outcome);
+}
+
+/* What is lost of some types: a model of them alone. */
+static int show_leaks_of(struct heap_look *look)
+{
+	struct model *model = NULL;
+	const struct joined *joined = heap_session_joined(&look->heap);
+	struct error *error = heap_session_judge(&look->heap);
+	if (!error)
+		error = heap_wishes_choose(look);
+	if (!error)
+		error = heap_model_make_of(&look->heap.survey, heap_session_name(&look->heap),
+			joined, look->wishes.chosen.types, &model);
+	if (error)
+		return message_error(error);
+	if (look->heap.symbols.settings)
+		model_set_names_from(model, look->heap.symbols.settings);
+	struct heap_page page = heap_look_page(look);
+	page.model = model;
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	int status = heap_look_shown(&output, write_leaks(&page, &sink));
+	model_destroy(model);
+	return status;
+}
+
+static int run_leaks(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	if (look->wishes.type)
+		return show_leaks_of(look);
+	struct error *error = prepare(look);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	int status = heap_look_shown(&output, write_leaks(&page, &sink));
+	return status ? status : check_found(look, status);
+}
+
+static int run_blocks(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_blocks_answer);
+}
+
+/* A view of one address. */
+static int show_address(struct heap_look *look, const char *word,
+	struct error *(*write)(
+		const struct heap_page *page, uint64_t address, const struct sink *sink))
+{
+	uint64_t address;
+	if (!heap_verb_address(word, &address))
+		return ERROR_USAGE;
+	struct error *error = heap_session_judge(&look->heap);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, write(&page, address, &sink));
+}
+
+static int run_block(struct heap_look *look, int count, char **words)
+{
+	(void)count;
+	return show_address(look, words[1], heap_block_write);
+}
+
+static int run_words(struct heap_look *look, int count, char **words)
+{
+	(void)count;
+	return show_address(look, words[1], heap_words_write);
+}
+
+static int run_refs(struct heap_look *look, int count, char **words)
+{
+	(void)count;
+	return show_address(look, words[1], heap_refs_write);
+}
+
+static int run_python(struct heap_look *look, int count, char **words)
+{
+	(void)count;
+	return show_address(look, words[1], heap_python_write);
+}
+
+/* What is asked for: a block, or what is of a type, or (word NULL) of any; of these, what options
+ * choose. */
+static struct error *find_asked(struct heap_look *look, const char *word, struct heap_subject *ret)
+{
+	bool is_chosen = look->wishes.given & HEAP_WISHES_USED;
+	ret->block = SPACE_NONE;
+	if (!word && !is_chosen)
+		return error_create(ERROR_USAGE,
+			"why wants an address, a type, or options that choose blocks (help why)");
+	struct error *error = is_chosen ? heap_session_judge(&look->heap)
+					: heap_session_survey_for(&look->heap, word);
+	if (!error)
+		error = heap_session_place(&look->heap);
+	if (!error && word)
+		error = heap_subject_find(&look->heap, "why", word, ret);
+	if (!error && is_chosen && ret->block != SPACE_NONE)
+		error = error_create(ERROR_USAGE,
+			"why of one block takes no options that choose blocks (help why)");
+	return !error && is_chosen ? heap_wishes_choose(look) : error;
+}
+
+static struct error *ask_why(
+	struct heap_look *look, const struct heap_subject *about, bool any, struct why *ret)
+{
+	const struct reverse *known = look->heap.reverse.heads ? &look->heap.reverse : NULL;
+	struct error *error = heap_why(&look->heap.survey, about->block, any ? NULL : &about->kin,
+		&look->wishes.chosen, WHY_ALL_LAYERS, known, ret);
+	if (!error && !ret->asked_blocks)
+		error = error_create(ERROR_INPUT, "no block in use is what the options choose");
+	return error;
+}
+
+static int run_why(struct heap_look *look, int count, char **words)
+{
+	const char *word = count > 1 ? words[1] : NULL;
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
+	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
+	struct error *error = find_asked(look, word, &about);
+	if (!error)
+		error = ask_why(look, &about, !word, &why);
+	if (error)
+		return message_error(error);
+	bool is_whole = word && about.block == SPACE_NONE && !look->wishes.chosen.is_asked;
+	const char *what = word ? word : look->wishes.type ? look->wishes.type : "chosen blocks";
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(
+		&output, heap_why_write(&page, what, is_whole ? &about.kin : NULL, &why, &sink));
+}
+
+static int run_alone(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_alone_answer);
+}
+
+static int run_fragmentation(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_fragments_answer);
+}
+
+static int run_dominators(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(look, heap_dominators_answer);
+}
+
+static int run_maps(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	return show_any(look, heap_maps_answer);
+}
+
+static int run_threads(struct heap_look *look, int count, char **words)
+{
+	(void)count, (void)words;
+	struct heap_page page = heap_look_page(look);
+	struct output output;
+	struct sink sink = heap_look_sink(look, &output);
+	return heap_look_shown(&output, heap_answer_write(&page, heap_threads_answer, &sink));
+}
+
+#define BLOCK_HELP                                                                                 \
+	"Options that choose blocks hold together; those that name states, kinds of leaks or "     \
+	"types say\nwhich may be. The number and the bytes of what matches are said.\n"
+#define ROW_HELP(columns)                                                                          \
+	"Columns of --sort and --where: " columns ".\nAmounts are sorted with the largest first, " \
+	"-COLUMN turns that round.\n"
+#define AS_ADDRESS "An address may point anywhere into a block.\n"
+
+const struct heap_verb heap_verbs[] = {
+	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary,
+		0, NULL, NULL},
+	{"types", "", "what there is, by bytes", 0, 0, run_types,
+		HEAP_WISHES_USED | HEAP_WISHES_ROWS,
+		BLOCK_HELP ROW_HELP("bytes, blocks, kind, type"),
+		"--leaked --where 'type=std::*' --sort blocks"},
+	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks,
+		HEAP_WISHES_BLOCKS | HEAP_WISHES_ROWS,
+		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
+		"--type 'node*' --size 1k.. --sort size --limit 20"},
+	{"block", "ADDR", "what a block is, and where a recording has it allocated", 1, 1,
+		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0"},
+	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks,
+		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED) |
+			HEAP_WISH_BIT(HEAP_WISH_TYPE),
+		"Other options that choose blocks go with `types --leaked` and `blocks "
+		"--leaked`.\n",
+		"--type 'node*'"},
+	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
+		run_alone,
+		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
+			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		NULL, "--size 100..200"},
+	{"why", "[ADDR|TYPE]", "who points at it, step by step up to globals and stacks", 0, 1,
+		run_why, HEAP_WISHES_USED,
+		AS_ADDRESS "Options choose among the blocks of a type, or among all.\n",
+		"Session --leaked"},
+	{"refs", "ADDR", "what a block points at", 1, 1, run_refs, 0,
+		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks "
+			   "--references ADDR` those that\npoint at it.\n",
+		"0x5561a0b2c3d0"},
+	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words, 0, AS_ADDRESS,
+		"0x5561a0b2c3d0"},
+	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
+		heap_verb_layout, 0, NULL, "struct node"},
+	{"show", "ADDR|TYPE", "members with their values (--as TYPE); of all of a type as a table",
+		1, 8, heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
+		AS_ADDRESS
+		"Containers and the like of the C++ library are shown as what they hold.\n",
+		"0x5561a0b2c3d0 --as 'struct session'"},
+	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
+		1, 8, heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'"},
+	{"python", "ADDR", "what an object of Python's holds", 1, 1, run_python, 0, NULL,
+		"0x7f3a5c6d7e80"},
+	{"find", "VALUE|TEXT", "where it stands in memory: in which blocks, or elsewhere", 1, 64,
+		heap_verb_find_bytes,
+		HEAP_WISH_BIT(HEAP_WISH_ANYWHERE) | HEAP_WISH_BIT(HEAP_WISH_WIDTH) |
+			HEAP_WISH_BIT(HEAP_WISH_TEXT) | HEAP_WISH_BIT(HEAP_WISH_IN) |
+			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; all else is "
+		"text, of which\nthe bytes count. What the program may have written is searched.\n",
+		"'GET /' --in free"},
+	{"follow", "TYPE.MEMBER[.MEMBER]",
+		"what blocks lead to along members: of ADDR, or all of TYPE", 1, 8,
+		heap_verb_follow,
+		HEAP_WISHES_USED | HEAP_WISHES_ROWS | HEAP_WISH_BIT(HEAP_WISH_LIST),
+		"A pointer leads to its block, a container to its elements; MEMBER* goes along a "
+		"member again\nand again, as down a list. Options choose the blocks where it "
+		"begins.\n" ROW_HELP("bytes, blocks, kind, type"),
+		"Session.users.name"},
+	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
+		run_dominators, HEAP_WISHES_ROWS, ROW_HELP("retained, kind, address, type, symbol"),
+		"--where kind=global"},
+	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
+		run_fragmentation, HEAP_WISHES_ROWS,
+		ROW_HELP("allocator, arena, bytes, used, free, spare, pages, free_pages, "
+			 "pinned_pages,\npinned_bytes"),
+		"--sort free"},
+	{"threads", "", "the call stack of each thread, and where it is in Python", 0, 0,
+		run_threads, 0, NULL, NULL},
+	{"maps", "", "all mappings by what they are for: bytes, resident, private, swapped", 0, 0,
+		run_maps, HEAP_WISHES_ROWS,
+		ROW_HELP("start, bytes, there, not_zero, resident, private, swapped, kind, path"),
+		"--where kind=heap --sort bytes"},
+	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
+		heap_verb_hexdump, 0, NULL, "0x5561a0b2c3d0 64"},
+	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
+		heap_verb_strings, 0, NULL, NULL},
+	{"dump", "ADDR BYTES FILE", "memory as it is, into a file; or ADDR-ADDR FILE", 2, 3,
+		heap_verb_dump, 0, NULL, "0x5561a0b2c3d0 4096 page"},
+	{"save", "FILE", "a core of the process, which goes on", 1, 1, heap_verb_save, 0, NULL,
+		"before.core"},
+	{0},
+};
+
+const struct heap_verb *heap_verb_find(const char *name)
+{
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++) {
+		if (!strcmp(verb->name, name))
+			return verb;
+	}
+	return NULL;
+}
+
+void heap_verbs_describe(struct text *text)
+{
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++) {
+		int space = 27 - (int)strlen(verb->name);
+		text_printf(text, "  %s %-*s %s\n", verb->name, space, verb->synopsis, verb->what);
+	}
+	text_printf(text, "  %-28s %s\n", "prompt",
+		"asks for one verb after the other; also of lines from a pipe");
+}
+
+void heap_verb_describe(const struct heap_verb *verb, struct text *text)
+{
+	text_printf(text, "%s%s%s%s\n  %s\n", verb->name, *verb->synopsis ? " " : "",
+		verb->synopsis, verb->options ? " [OPTION…]" : "", verb->what);
+	if (verb->more)
+		text_printf(text, "\n%s", verb->more);
+	text_add(text, verb->options ? "\n" : "");
+	heap_wishes_describe(verb->options, text);
+	text_add(text, "\nWith each verb: --limit N (rows), --json, --color WHEN, --no-pager\n");
+	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
+		verb->example ? verb->example : "");
+}
+
+/* False, after saying so: it takes none of an option that was given. */
+static bool options_fit(const struct heap_look *look, const struct heap_verb *verb)
+{
+	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
+	if (option)
+		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
+	return !option;
+}
+
+/* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if
+ * the summary, which says it all, is not what was asked for. */
+static void say_damage(struct heap_look *look)
+{
+	const struct heap_damage_vec *damage = &look->heap.survey.heap.damage;
+	if (look->json || look->has_said_damage || !damage->len)
+		return;
+	look->has_said_damage = true;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	heap_damage_describe(&damage->data[0], &text);
+	if (damage->len > 1)
+		text_printf(&text, "; and %zu more such %s (`summary` lists them)", damage->len - 1,
+			damage->len == 2 ? "place" : "places");
+	if (!text.failed)
+		message("%s", text.data);
+}
+
+int heap_verbs_run(struct heap_look *look, int count, char **words)
+{
+	const struct heap_verb *verb = heap_verb_find(count ? words[0] : "summary");
+	if (!verb) {
+		message("there is no verb '%s' (heapwise core --help has them)", words[0]);
+		return ERROR_USAGE;
+	}
+	if (!options_fit(look, verb))
+		return ERROR_USAGE;
+	if (!count)
+		return run_summary(look, 0, NULL);
+	look->has_said_damage |= verb->run == run_summary;
+	if (count - 1 < verb->least || count - 1 > verb->most) {
+		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
+		return ERROR_USAGE;
+	}
+	int status = verb->run(look, count, words);
+	say_damage(look);
+	return status;
+}

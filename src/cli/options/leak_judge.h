@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a program is told that asks for a search for leaks by a function of LeakSanitizer's. */
+#ifndef CLI_LEAK_JUDGE_H
+#define CLI_LEAK_JUDGE_H
+
+#include <limits.h>
+
+#include "capture/judge.h"
+#include "cli/options/leak_options.h"
+
+struct leak_judge {
+	struct leak_options options; /* borrowed strings */
+	char folder[PATH_MAX];       /* where names of files start */
+};
+
+/* `options` as the user gave them, borrowed: how it is shown is the user's, the rest
+ * LeakSanitizer's.
+ */
+void leak_judge_init(struct leak_judge *judge, const struct leak_options *options);
+
+/* A judge_function; the context is a struct leak_judge. Shows leaks on standard error. */
+struct judge_verdict leak_judge(const void *context, const char *file);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/options/recording_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/util.h"
+#include "capture/apart.h"
+#include "capture/keep.h"
+#include "capture/recording_file.h"
+#include "cli/commands/leak_report.h"
+#include "cli/options/heuristics.h"
+#include "cli/options/leak_options.h"
+#include "cli/terminal/message.h"
+
+#define NOTHING "; nothing is recorded"
+
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
+/* So that HEAPWISE_OPTIONS is read by the same parser. */
+static const struct command in_environment = {.name = "run", .options = option_specs};
+
+bool recording_options_take(struct recording_options *options, int id, const char *argument)
+{
+	switch (id) {
+	case 'o':
+		options->launch.file = argument;
+		return true;
+	case 'f':
+		options->launch.overwrite = true;
+		return true;
+	case OPT_CHILDREN:
+		options->launch.children = argument;
+		return true;
+	case OPT_ALL_PROCESSES:
+		options->launch.all_processes = true;
+		return true;
+	case OPT_MODE:
+		options->mode = argument;
+		return true;
+	case OPT_RING:
+		options->ring = argument;
+		return true;
+	case OPT_MAX_FILE:
+		options->max_file = argument;
+		return true;
+	case OPT_FREE_STACKS:
+		options->free_stacks = true;
+		return true;
+	case OPT_SEED:
+		options->seed = argument;
+		return true;
+	case OPT_LEAK_CHECK:
+		options->leak_check = argument ? argument : "full";
+		return true;
+	case OPT_LEAK_CHECK_AT:
+		options->leak_check_at = argument;
+		return true;
+	case OPT_LEAK_CHECK_ON_DEATH:
+		options->leak_on_death = true;
+		return true;
+	case OPT_LEAK_CHECK_HEURISTICS:
+		options->leak_heuristics = argument;
+		return true;
+	case OPT_LEAK_CHECK_ALIGNMENT:
+		options->leak_alignment = argument;
+		return true;
+	case OPT_LEAK_CHECK_CLEAR:
+		options->leak_clear = argument;
+		return true;
+	case OPT_AS:
+		options->as = argument;
+		return true;
+	case 'q':
+		options->quiet = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define SAMPLE_BYTES_MAX (64ull << 30)
+
+/* A size that is not 0. */
+static bool size_parse(const char *text, uint64_t *ret)
+{
+	return options_size(text, ret) && *ret;
+}
+
+static struct error *mode_parse(const char *text, struct mode *ret)
+{
+	ret->sample_bytes = 0;
+	if (!strcmp(text, "exact")) {
+		ret->kind = MODE_EXACT;
+	} else if (!strcmp(text, "aggregate")) {
+		ret->kind = MODE_AGGREGATE;
+	} else if (!strcmp(text, "sample")) {
+		ret->kind = MODE_SAMPLE;
+		ret->sample_bytes = MODE_SAMPLE_BYTES;
+	} else if (!strncmp(text, "sample:", 7) && size_parse(text + 7, &ret->sample_bytes) &&
+		   ret->sample_bytes <= SAMPLE_BYTES_MAX) {
+		ret->kind = MODE_SAMPLE;
+	} else {
+		return error_create(ERROR_USAGE,
+			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
+			text);
+	}
+	return NULL;
+}
+
+static struct error *ring_parse(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN && *ret <= KEEP_RING_MAX))
+		return NULL;
+	return error_create(
+		ERROR_USAGE, "--ring wants a size from 64K to 16G (K, M, G), not '%s'", text);
+}
+
+static struct error *max_file_parse(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN))
+		return NULL;
+	return error_create(
+		ERROR_USAGE, "--max-file wants a size from 64K on (K, M, G), not '%s'", text);
+}
+
+/* What of all that happens is kept. */
+static struct error *kept_parse(const struct recording_options *options, struct mode *ret)
+{
+	struct error *error = mode_parse(options->mode, ret);
+	if (!error)
+		error = ring_parse(options->ring, &ret->ring_bytes);
+	if (!error)
+		error = max_file_parse(options->max_file, &ret->file_bytes);
+	if (error)
+		return error;
+	ret->free_stacks = options->free_stacks;
+	if (ret->free_stacks && ret->kind == MODE_SAMPLE)
+		return error_create(ERROR_USAGE,
+			"--free-stacks needs all blocks: --mode exact or aggregate, not sample");
+	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)
+		return error_create(ERROR_USAGE, "--ring and --max-file are of --mode exact");
+	if (ret->ring_bytes && ret->file_bytes)
+		return error_create(ERROR_USAGE,
+			"--ring keeps the last events, --max-file the first: one of them");
+	return NULL;
+}
+
+struct error *recording_options_leak_check(
+	const struct recording_options *options, struct leak_check *ret)
+{
+	if (options->as && strcmp(options->as, "lsan"))
+		return error_create(ERROR_USAGE, "--as is lsan, not '%s'", options->as);
+	ret->as_lsan = options->as;
+	const char *unasked = options->as || options->leak_on_death ? "full" : "no",
+		   *what = options->leak_check ? options->leak_check : unasked,
+		   *at = options->leak_check_at ? options->leak_check_at : "exit";
+	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
+	     wanted = full || !strcmp(what, "summary");
+	if (!wanted && strcmp(what, "no"))
+		return error_create(
+			ERROR_USAGE, "--leak-check is full, yes, summary or no, not '%s'", what);
+	if (strcmp(at, "exit") && strcmp(at, "main-end"))
+		return error_create(
+			ERROR_USAGE, "--leak-check-at is exit or main-end, not '%s'", at);
+	ret->at_exit = wanted && !strcmp(at, "exit");
+	ret->at_main_end = wanted && !ret->at_exit;
+	ret->on_death = options->leak_on_death;
+	const char *clear = options->leak_clear ? options->leak_clear : "yes";
+	if (strcmp(clear, "yes") && strcmp(clear, "no"))
+		return error_create(
+			ERROR_USAGE, "--leak-check-clear is yes or no, not '%s'", clear);
+	ret->clears = (wanted || options->leak_on_death) && !strcmp(clear, "yes");
+	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
+	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
+		return error_create(
+			ERROR_USAGE, "--leak-check-alignment is 1, 2, 4 or 8, not '%s'", alignment);
+	ret->alignment = (unsigned)(*alignment - '0');
+	return heuristics_parse(
+		options->leak_heuristics ? options->leak_heuristics : "all", &ret->heuristics);
+}
+
+struct error *recording_options_check(struct recording_options *options)
+{
+	struct error *error = kept_parse(options, &options->launch.mode);
+	if (!error)
+		error = recording_options_leak_check(options, &options->launch.leak_check);
+	if (error)
+		return error;
+	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))
+		return error_create(ERROR_USAGE, "--seed wants a whole number from 1 on, not '%s'",
+			options->seed);
+	return recording_pattern_check(options->launch.file);
+}
+
+/* One word of *at, unquoted in place, and *at moved behind it. NULL: none is left, or a quote has
+ * no end (*at is NULL then). */
+static char *word_next(char **at)
+{
+	char *from = *at + strspn(*at, " \t\n"), *word = from, *to = from, quote = 0;
+	*at = from;
+	if (!*from)
+		return NULL;
+	for (; *from && (quote || !strchr(" \t\n", *from)); from++) {
+		if (*from == quote) {
+			quote = 0;
+		} else if (!quote && (*from == '\'' || *from == '"')) {
+			quote = *from;
+		} else {
+			if (*from == '\\' && quote != '\'' && from[1])
+				from++;
+			*to++ = *from;
+		}
+	}
+	*at = quote ? NULL : from + (*from != 0);
+	*to = 0;
+	return quote ? NULL : word;
+}
+
+static struct error *take_option(
+	struct recording_options *ret, struct leak_options *leaks, int id, const char *argument)
+{
+	bool taken = recording_options_take(ret, id, argument);
+	return taken ? NULL : leak_options_take(leaks, id, argument, &taken);
+}
+
+static bool take_words(
+	struct recording_options *ret, struct leak_options *leaks, int count, char **words)
+{
+	struct options options = {
+		.command = &in_environment, .argc = count, .argv = words, .origin = HW_OPTIONS_ENV};
+	struct error *error = NULL;
+	int id = 0;
+	while (!error && (id = options_next(&options)) > 0)
+		error = take_option(ret, leaks, id, options.argument);
+	if (!error && id < 0)
+		return false;
+	if (!error && options.operand < count)
+		error = error_create(ERROR_USAGE, "'%s' is no option", words[options.operand]);
+	if (!error)
+		error = recording_options_check(ret);
+	if (!error)
+		error = leak_report_check(leaks);
+	if (!error)
+		return true;
+	message(HW_OPTIONS_ENV ": %s" NOTHING, error->message);
+	error_destroy(error);
+	return false;
+}
+
+bool recording_options_from_environment(
+	struct recording_options *options, struct leak_options *leaks)
+{
+	const char *text = getenv(HW_OPTIONS_ENV);
+	if (!text)
+		return true;
+	options->words = strdup(text);
+	_cleanup_free_ char **words = calloc(strlen(text) / 2 + 3, sizeof(*words));
+	if (!options->words || !words) {
+		message_error(error_no_memory());
+		return false;
+	}
+	int count = 0;
+	char *at = options->words;
+	words[count++] = (char *)HW_OPTIONS_ENV;
+	while ((words[count] = word_next(&at)))
+		count++;
+	if (!at) {
+		message(HW_OPTIONS_ENV ": a quote is not closed" NOTHING);
+		return false;
+	}
+	return take_words(options, leaks, count, words);
+}
+
+void recording_options_deinit(struct recording_options *options)
+{
+	free(options->words);
+	options->words = NULL;
+}
+
+void hold_standard_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && apart_open_nothing() != fd)
+			return;
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The options that say how a program is recorded: those of `run`, which HEAPWISE_OPTIONS carries
+ * too, for programs that are started without the command.
+ */
+#ifndef CLI_RECORDING_OPTIONS_H
+#define CLI_RECORDING_OPTIONS_H
+
+#include "capture/launch.h"
+#include "cli/options/options.h"
+
+enum recording_option {
+	OPT_CHILDREN = 256,
+	OPT_MODE,
+	OPT_SEED,
+	OPT_FREE_STACKS,
+	OPT_RING,
+	OPT_MAX_FILE,
+	OPT_LEAK_CHECK,
+	OPT_ALL_PROCESSES,
+	OPT_LEAK_CHECK_AT,
+	OPT_LEAK_CHECK_ON_DEATH,
+	OPT_LEAK_CHECK_HEURISTICS,
+	OPT_LEAK_CHECK_ALIGNMENT,
+	OPT_LEAK_CHECK_CLEAR,
+	OPT_AS,
+	OPT_RECORDING_END, /* ids of a command's further options start here */
+};
+
+/* Rows for the options table of a command that takes them. */
+#define RECORDING_OPTIONS                                                                          \
+	{'o', "output", "FILE",                                                                    \
+		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},       \
+		{'f', "force", NULL, "replace FILE if it exists"},                                 \
+		{OPT_CHILDREN, "children", "WHICH",                                                \
+			"other processes to record: all (default), no, or a pattern of program "   \
+			"names"},                                                                  \
+		{OPT_ALL_PROCESSES, "all-processes", NULL,                                         \
+			"a file for each process, also for those that allocate next to nothing"},  \
+		{OPT_MODE, "mode", "MODE",                                                         \
+			"exact (default): every event; aggregate: its sums alone, in a small "     \
+			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \
+			"estimates"},                                                              \
+		{OPT_RING, "ring", "SIZE",                                                         \
+			"keep only the last events, in SIZE bytes, beside the sums of all"},       \
+		{OPT_MAX_FILE, "max-file", "SIZE",                                                 \
+			"keep no more events once FILE has SIZE bytes, sums still"},               \
+		{OPT_SEED, "seed", "N",                                                            \
+			"the chance of --mode sample: the same N takes the same samples"},         \
+		{OPT_FREE_STACKS, "free-stacks", NULL,                                             \
+			"record the stacks of frees, too: of a double free, who freed first"},     \
+		{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",                                          \
+			"search for leaks at the end: full (each place), summary, no (default)"},  \
+		{OPT_LEAK_CHECK_AT, "leak-check-at", "WHEN",                                       \
+			"exit (default): after all exit handlers and destructors; main-end: "      \
+			"before them"},                                                            \
+		{OPT_LEAK_CHECK_ON_DEATH, "leak-check-on-death", NULL,                             \
+			"also when a signal ends the program: it is traced for life"},             \
+		{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",                       \
+			"interior pointers that hold: all (default), none, or of stdstring, "      \
+			"length64, newarray, multipleinheritance"},                                \
+		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
+			"of pointers: 8 (default), 4, 2 or 1"},                                    \
+		{OPT_LEAK_CHECK_CLEAR, "leak-check-clear", "yes|no",                               \
+			"clear memory as it is given out, so that what earlier uses left is no "   \
+			"pointer (default: yes)"},                                                 \
+		{OPT_AS, "as", "TOOL",                                                             \
+			"lsan: search where LeakSanitizer would, with its exit status (23) and "   \
+			"LSAN_OPTIONS"},                                                           \
+	{                                                                                          \
+		'q', "quiet", NULL, "no summary at the end"                                        \
+	}
+
+struct leak_options;
+
+struct recording_options {
+	struct launch_options launch; /* borrows from the command line and from `words` */
+	const char *mode, *seed, *ring, *max_file; /* as they were given */
+	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment,
+		*leak_clear; /* likewise */
+	const char *as;
+	bool quiet, leak_on_death, free_stacks;
+	char *words; /* of HEAPWISE_OPTIONS; owned */
+};
+
+#define RECORDING_OPTIONS_DEFAULT                                                                  \
+	((struct recording_options){                                                               \
+		.launch = {.children = COLLECTOR_CHILDREN_ALL}, .mode = "exact"})
+
+/* Takes the option that options_next() has just given. False: it is none of these. */
+bool recording_options_take(struct recording_options *options, int id, const char *argument);
+
+/*
+ * Takes what HEAPWISE_OPTIONS says, if it says anything: words as a shell splits them, with quotes
+ * and backslashes but no expansions. What is of the report of leaks goes to `leaks`, which borrows
+ * from `options`. To be called first: what is taken later wins. False, after saying in one sentence
+ * what is wrong.
+ */
+bool recording_options_from_environment(
+	struct recording_options *options, struct leak_options *leaks);
+
+/* Whether the values make sense, and completes `launch`; the error is one sentence. */
+struct error *recording_options_check(struct recording_options *options) must_check_;
+
+/* What of them is about the search for leaks; the error is one sentence. */
+struct error *recording_options_leak_check(
+	const struct recording_options *options, struct leak_check *ret) must_check_;
+
+void recording_options_deinit(struct recording_options *options);
+
+/*
+ * A closed standard stream stays closed for the program (the place holder goes at exec), but none
+ * of our own descriptors may come to stand in its place. To be called first.
+ */
+void hold_standard_streams(void);
+
+#endif
