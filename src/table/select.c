@@ -58,12 +58,20 @@ static const char *key_of(const struct column *column)
 	return column->key ? column->key : column->name;
 }
 
+/* Numbers from 0 on and texts are sorted and compared; what else there is, is not. */
+static bool is_selectable(const struct column *column)
+{
+	return !column->fixed && !column->for_people &&
+	       (column->type == COLUMN_INTEGER || column->type == COLUMN_ADDRESS ||
+		       column->type == COLUMN_TEXT);
+}
+
 /* By the name of options, or by that which it has in JSON. */
 static bool find_column(const struct column *columns, const char *name, size_t len, unsigned *ret)
 {
 	for (unsigned i = 0; columns[i].name; i++) {
 		const char *names[] = {key_of(&columns[i]), columns[i].name};
-		for (unsigned k = 0; k < 2 && !columns[i].fixed; k++) {
+		for (unsigned k = 0; k < 2 && is_selectable(&columns[i]); k++) {
 			if (strlen(names[k]) == len && !strncmp(names[k], name, len)) {
 				*ret = i;
 				return true;
@@ -78,7 +86,7 @@ static struct error *no_column(const struct column *columns, const char *name, s
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	for (unsigned i = 0; columns[i].name; i++) {
-		if (columns[i].fixed)
+		if (!is_selectable(&columns[i]))
 			continue;
 		text_add(&text, text.len ? ", " : "");
 		text_add(&text, key_of(&columns[i]));

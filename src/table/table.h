@@ -53,10 +53,10 @@ struct column {
 	enum column_unit unit;
 	const char *says; /* what it means, for docs/schema; starts small, without a full stop */
 	const char *key;  /* what --sort and --where call it; NULL: `name` */
-	bool fixed;       /* neither sorted nor compared */
-	bool ascending;   /* --sort has the smallest first, as of addresses and texts */
-	bool optional;    /* cells may be CELL_ABSENT */
-	bool for_people;  /* text alone has it: others can tell it from other columns */
+	bool fixed;      /* neither sorted nor compared, as all but integers, addresses and texts */
+	bool ascending;  /* --sort has the smallest first, as of addresses and texts */
+	bool optional;   /* cells may be CELL_ABSENT */
+	bool for_people; /* text alone has it: others can tell it from other columns */
 
 	/* Where the value stands in a row that is a struct (COLUMN_OF), for types without `cell`.
 	 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where bytes stand in memory: as text and as JSON "heapwise.heap/1". */
+/* Where bytes stand in memory: as text and as JSON. */
 #ifndef VIEWS_HEAP_FIND_VIEW_H
 #define VIEWS_HEAP_FIND_VIEW_H
 

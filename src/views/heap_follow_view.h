@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a walk along members reaches: as text and as JSON "heapwise.heap/1". */
+/* What a walk along members reaches: as text and as JSON. */
 #ifndef VIEWS_HEAP_FOLLOW_VIEW_H
 #define VIEWS_HEAP_FOLLOW_VIEW_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Types as debug information describes them, and blocks as values of such types: as text and as
- * JSON "heapwise.heap/1". */
+ * JSON. */
 #ifndef VIEWS_HEAP_LAYOUT_VIEW_H
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
@@ -12,9 +12,11 @@
 #include "views/heap_view.h"
 
 /* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. `space`: whose
- * types they are. Structures that are not opened any more are said to be left closed. */
+ * types they are. Structures that are not opened any more are said to be left closed. `before`: the
+ * document is called as in the release before. */
 struct error *heap_layout_write(struct types *types, uint32_t type,
-	const struct address_space *space, bool as_json, const struct sink *sink) must_check_;
+	const struct address_space *space, bool as_json, bool before,
+	const struct sink *sink) must_check_;
 
 /* Of a block: of an array "count", of an object with more behind it "behind". */
 void heap_extent_put(const struct heap_layout *layout, struct json *json);

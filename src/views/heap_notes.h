@@ -11,22 +11,15 @@
  * over". */
 void heap_damage_describe(const struct heap_damage *damage, struct text *out);
 
-/* Adds "partial": names of what the core lacks, and of the bounds that were reached. */
-void heap_limits_put(struct json *json, const struct survey *survey);
-
-/* Adds "damage": an array of places. */
-void heap_damage_put(struct json *json, const struct survey *survey);
-
-/* Adds what a document of one verb about blocks begins with, in an open object: "schema",
- * "partial" and "damage". */
-void heap_document_put(struct json *json, const struct survey *survey);
+/* Adds what a document of one verb about blocks begins with, in an open object, for answers that
+ * are no tables yet: "schema" (or what it was called in the release before), "partial", "damage".
+ */
+struct heap_page;
+void heap_document_put(struct json *json, const struct heap_page *page, const char *schema);
 
 /* Adds "partial" of a verb that rests on no block: names of what the core lacks, and of a bound
  * that was reached; NULL: none was. */
 void heap_core_limits_put(
 	struct json *json, const struct address_space *space, const char *reached);
-
-/* The same without "damage", of a verb that rests on memory alone and not on blocks. */
-void heap_memory_document_put(struct json *json, const struct address_space *space);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What lies in the heap of a core or a process, as text and as JSON "heapwise.heap/1"
- * (docs/schema/heap-1.md).
- */
+/* What answers about the heap of a core or a process are given: what is asked of whom. */
 #ifndef VIEWS_HEAP_VIEW_H
 #define VIEWS_HEAP_VIEW_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an address is, what a block holds, and who holds it: as text and as JSON
- * "heapwise.heap/1". */
+/* What an address is, what a block holds, and who holds it: as text and as JSON. */
 #ifndef VIEWS_HEAP_WHERE_VIEW_H
 #define VIEWS_HEAP_WHERE_VIEW_H
 

@@ -34,8 +34,8 @@ int heap_verb_layout(struct heap_look *look, int count, char **words)
 		return message_error(error);
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
-	return heap_look_shown(
-		&output, heap_layout_write(types, type, &look->heap.space, look->json, &sink));
+	return heap_look_shown(&output, heap_layout_write(types, type, &look->heap.space,
+						look->json, look->json_before, &sink));
 }
 
 /* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */

@@ -168,7 +168,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 		struct json json;
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		heap_document_put(&json, page->survey);
+		heap_document_put(&json, page, "heapwise.heap-candidates/1");
 		json_put_string(&json, "of", what);
 		json_put_u64(&json, "sampled", sampled);
 		json_key(&json, "candidates");
@@ -213,7 +213,7 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 	if (page->json) {
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		heap_document_put(&json, page->survey);
+		heap_document_put(&json, page, "heapwise.heap-holders/1");
 		json_put_string(&json, "of", what);
 		json_put_string(&json, "type", name.data);
 		json_key(&json, "members");
@@ -268,7 +268,7 @@ struct error *heap_pool_write(
 	if (page->json) {
 		json_init(&json, sink->write, sink->ctx);
 		json_object_begin(&json);
-		heap_document_put(&json, page->survey);
+		heap_document_put(&json, page, "heapwise.heap-pool/1");
 		json_put_string(&json, "of", what);
 		json_put_string(&json, "type", name);
 		heap_pool_put(survey, block, &json);

@@ -149,7 +149,7 @@ static struct error *write_json(struct find_listing *l, struct heap_find *find)
 	json_init(&json, l->sink->write, l->sink->ctx);
 	l->json = &json;
 	json_object_begin(&json);
-	heap_document_put(&json, l->page->survey);
+	heap_document_put(&json, l->page, "heapwise.heap-find/1");
 	json_key(&json, "found");
 	json_array_begin(&json);
 	struct error *error = heap_find(&l->page->survey->heap, find);

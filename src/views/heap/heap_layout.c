@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
 #include "views/heap_notes.h"
 #include "views/report/json_parts.h"
@@ -249,14 +250,15 @@ static void put_json_members(struct layout *l, uint32_t number, uint64_t base, u
 	json_array_end(l->json);
 }
 
-static void write_json(struct layout *l, uint32_t number, const struct address_space *space)
+static void write_json(
+	struct layout *l, uint32_t number, const struct address_space *space, bool before)
 {
 	struct type type = *types_get(l->types, number);
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
 	types_declare(l->types, number, "", &declared);
 	json_object_begin(l->json);
-	json_put_string(l->json, "schema", "heapwise.heap/1");
+	json_put_string(l->json, "schema", before ? HEAP_SCHEMA_BEFORE : "heapwise.heap-layout/1");
 	json_put_string(l->json, "type", type.name);
 	json_put_string(l->json, "declared", declared.data);
 	json_put_u64(l->json, "size", type.size);
@@ -266,7 +268,7 @@ static void write_json(struct layout *l, uint32_t number, const struct address_s
 }
 
 struct error *heap_layout_write(struct types *types, uint32_t type,
-	const struct address_space *space, bool as_json, const struct sink *sink)
+	const struct address_space *space, bool as_json, bool before, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
@@ -275,7 +277,7 @@ struct error *heap_layout_write(struct types *types, uint32_t type,
 	type = types_plain(types, type);
 	if (as_json) {
 		json_init(&json, sink->write, sink->ctx);
-		write_json(&l, type, space);
+		write_json(&l, type, space, before);
 		json_finish(&json);
 	} else {
 		write_text(&l, type);

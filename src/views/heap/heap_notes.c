@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "heap/limits.h"
+#include "views/heap_answers.h"
 #include "views/report/json_parts.h"
 
 void heap_damage_describe(const struct heap_damage *damage, struct text *out)
@@ -40,7 +41,7 @@ static void put_core(struct json *json, const struct address_space *space)
 		json_string(json, "no-private-memory");
 }
 
-void heap_limits_put(struct json *json, const struct survey *survey)
+static void put_limits(struct json *json, const struct survey *survey)
 {
 	json_key(json, "partial");
 	json_array_begin(json);
@@ -62,13 +63,7 @@ void heap_core_limits_put(struct json *json, const struct address_space *space, 
 	json_array_end(json);
 }
 
-void heap_memory_document_put(struct json *json, const struct address_space *space)
-{
-	json_put_string(json, "schema", "heapwise.heap/1");
-	heap_core_limits_put(json, space, NULL);
-}
-
-void heap_damage_put(struct json *json, const struct survey *survey)
+static void put_damage(struct json *json, const struct survey *survey)
 {
 	static const char *const hows[] = {[HEAP_PASSED_OVER] = "passed-over",
 		[HEAP_MISSING] = "missing",
@@ -91,9 +86,9 @@ void heap_damage_put(struct json *json, const struct survey *survey)
 	json_array_end(json);
 }
 
-void heap_document_put(struct json *json, const struct survey *survey)
+void heap_document_put(struct json *json, const struct heap_page *page, const char *schema)
 {
-	json_put_string(json, "schema", "heapwise.heap/1");
-	heap_limits_put(json, survey);
-	heap_damage_put(json, survey);
+	json_put_string(json, "schema", page->json_before ? HEAP_SCHEMA_BEFORE : schema);
+	put_limits(json, page->survey);
+	put_damage(json, page->survey);
 }

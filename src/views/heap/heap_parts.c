@@ -46,19 +46,36 @@ static const struct column damage_columns[] = {{"address", COLUMN_ADDRESS, .says
 	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "how many are concerned; 0: not known"},
 	{"how", COLUMN_TEXT, .says = "`passed-over`, `missing` or `too-many`"},
 	{"what", COLUMN_TEXT, .says = "what is wrong, as a sentence without its end"},
+	{"amid_change", COLUMN_BOOLEAN,
+		.says = "true: a thread stood in the middle of changing these books, so that they "
+			"may be sound"},
 	{"maybe_free_blocks", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "blocks that count as used and may be free"},
 	{"block_before", COLUMN_ADDRESS,
 		.says = "the block before it, which may have been written beyond its end; or null"},
 	COLUMNS_END};
 
+enum {
+	DAMAGE_ADDRESS,
+	DAMAGE_BYTES,
+	DAMAGE_HOW,
+	DAMAGE_WHAT,
+	DAMAGE_AMID,
+	DAMAGE_FREE,
+	DAMAGE_BEFORE
+};
+
 static void damage_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct heap_damage *one = &((const struct heap_damage *)context)[row];
-	const uint64_t numbers[] = {one->address, one->bytes, 0, 0, one->blocks, one->before};
+	const uint64_t numbers[] = {[DAMAGE_ADDRESS] = one->address,
+		[DAMAGE_BYTES] = one->bytes,
+		[DAMAGE_FREE] = one->blocks,
+		[DAMAGE_BEFORE] = one->before};
 	ret->number = numbers[column];
-	ret->text = column == 2 ? damage_ways[one->how] : one->what;
-	if (column == 5 && !one->before)
+	ret->text = column == DAMAGE_HOW ? damage_ways[one->how] : one->what;
+	ret->truth = one->amid;
+	if (column == DAMAGE_BEFORE && !one->before)
 		ret->state = CELL_UNKNOWN;
 }
 

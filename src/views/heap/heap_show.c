@@ -445,7 +445,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 			sink);
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	heap_document_put(&json, page->survey);
+	heap_document_put(&json, page, "heapwise.heap-show/1");
 	struct error *error = NULL;
 	if (block == SPACE_NONE) {
 		error = put_blocks(&s, types, layout);

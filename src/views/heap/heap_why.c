@@ -457,7 +457,7 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	struct error *error = NULL;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	heap_document_put(&json, page->survey);
+	heap_document_put(&json, page, "heapwise.heap-why/1");
 	json_put_string(&json, "of", what);
 	json_put_u64(&json, "blocks", why->asked_blocks);
 	json_put_u64(&json, "bytes", why->asked_bytes);

@@ -45,6 +45,10 @@ static const char *const where_names[] = {[HEAP_WHERE_NOWHERE] = "nowhere",
 	[HEAP_WHERE_THREAD_LOCAL] = "thread-local",
 	[HEAP_WHERE_MAPPING] = "mapping"};
 
+static const char *const schemas[] = {[WANT_NONE] = "heapwise.heap-block/1",
+	[WANT_POINTERS] = "heapwise.heap-refs/1",
+	[WANT_ALL] = "heapwise.heap-words/1"};
+
 static void add_characters(uint64_t word, struct text *out)
 {
 	for (unsigned i = 0; i < 8; i++, word >>= 8)
@@ -209,7 +213,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_init(&json, sink->write, sink->ctx);
 	w->json = &json;
 	json_object_begin(&json);
-	heap_document_put(&json, s);
+	heap_document_put(&json, w->page, schemas[w->wanted]);
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
 	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);

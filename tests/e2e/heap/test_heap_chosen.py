@@ -201,6 +201,13 @@ def forms_of_tables(folder):
         for row, found in zip(rows, document[member]):
             plain = {k: as_csv(v) for k, v in found.items() if not isinstance(v, (list, dict))}
             need({k: row[k] for k in plain if k in row}, {k: v for k, v in plain.items() if k in row}, f"{verb} as CSV")
+    address = ask("core", "--json", core, "blocks", "--type", "node")["blocks"][0]["address"]
+    for words, schema in ((("block", address), "block"), (("words", address), "words"), (("refs", address), "refs"),
+                          (("why", address), "why"), (("show", address), "show"), (("find", address), "find"),
+                          (("layout", "node"), "layout"), (("type", "node"), "holders"), (("summary",), "summary"),
+                          (("hexdump", address), "hexdump"), (("strings", address), "strings"), (("follow", "node.next"), "follow")):
+        need(ask("core", "--json", core, *words)["schema"], f"heapwise.heap-{schema}/1", f"{words}")
+        need(ask("core", "--json=1", core, *words)["schema"], "heapwise.heap/1", f"{words} of before")
     words = ("blocks", "--where", "size>=48", "--sort", "size", "--limit", "5")
     rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, *words]).text.splitlines()))
     need([row["address"] for row in rows], [b["address"] for b in ask("core", "--json", core, *words)["blocks"]], "sorted")

@@ -246,8 +246,8 @@ CASE(table_where, "conditions hold together; what is unknown fits none")
 
 CASE(table_where_wrong, "a condition that is none, and a column that there is not, are said")
 {
-	static const char *const wrong[] = {
-		"bytes", "bytes>>3", "bytes~3", "name<a", "bytes>1..2", "size=3", "=3"};
+	static const char *const wrong[] = {"bytes", "bytes>>3", "change>3", "ripe=true", "bytes~3",
+		"name<a", "bytes>1..2", "size=3", "=3"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct table_select select;
 		struct table_asked asked = asked_where(wrong[i], NULL);
