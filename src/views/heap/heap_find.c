@@ -10,32 +10,25 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "heap/layouts.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap/where_columns.h"
+#include "views/heap_answers.h"
 #include "views/heap_find_view.h"
-#include "views/heap_notes.h"
-#include "views/heap_where_view.h"
-#include "views/report/json_parts.h"
 
-#define PIECE_BYTES (64u << 10)
 #define TEXT_SHOWN 60u
 
 struct find_listing {
 	const struct heap_page *page;
-	const struct sink *sink;
-	struct text out;
-	struct json *json; /* NULL: text */
-	bool is_text;      /* what stands there is shown */
+	struct answer *answer;
+	struct table table;
+	bool is_text; /* what stands there is shown */
 	size_t left;
 	uint64_t used, free, rest;
+	/* The row. */
+	const struct heap_found *found;
+	struct heap_where where;
 };
-
-static void flush(struct find_listing *l)
-{
-	if (l->out.len && !l->sink->write(l->sink->ctx, l->out.data, l->out.len))
-		l->left = 0;
-	text_clear(&l->out);
-}
 
 /* What can be printed from there on. */
 static void add_text(const struct find_listing *l, uint64_t address, struct text *ret)
@@ -74,97 +67,128 @@ static bool is_free(const struct heap_found *found)
 	return found->is_in_block && found->block.state != BLOCK_USED;
 }
 
-static void put_text(
-	struct find_listing *l, const struct heap_found *found, const struct heap_where *where)
+static void row_text(const void *context, size_t row, struct text *out)
 {
-	text_printf(&l->out, "0x%012" PRIx64 "  ", found->address);
-	if (is_free(found))
-		add_free(found, &l->out);
+	const struct find_listing *l = context;
+	(void)row;
+	text_printf(out, "0x%012" PRIx64 "  ", l->found->address);
+	if (is_free(l->found))
+		add_free(l->found, out);
 	else
-		heap_where_describe(where, &l->out);
+		heap_where_describe(&l->where, out);
 	if (l->is_text) {
-		_cleanup_(text_deinit) struct text text;
-		text_init(&text);
-		add_text(l, found->address, &text);
-		text_printf(&l->out, "  \"%s\"", text.data ? text.data : "");
+		text_add(out, "  \"");
+		add_text(l, l->found->address, out);
+		text_add_char(out, '"');
 	}
-	text_add_char(&l->out, '\n');
-	if (l->out.len >= PIECE_BYTES)
-		flush(l);
+	text_add_char(out, '\n');
 }
 
-static void put_json(
-	struct find_listing *l, const struct heap_found *found, const struct heap_where *where)
+enum { ADDRESS, WHERE_FIRST, SIZE = WHERE_FIRST + WHERE_COLUMNS, TEXT };
+static const struct column columns[] = {{"address", COLUMN_ADDRESS, .says = "where it stands"},
+	WHERE_COLUMN_ROWS,
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .optional = true, .says = "of free blocks"},
+	{"text", COLUMN_TEXT, .optional = true,
+		.says = "of texts: what can be printed from there on, at most 60 bytes"},
+	COLUMNS_END};
+
+/* Of a block that is not in use. */
+static void free_cell(const struct heap_found *found, unsigned column, struct cell *ret)
 {
-	struct json *json = l->json;
-	json_object_begin(json);
-	json_put_hexadecimal(json, "address", found->address, true);
-	if (is_free(found)) {
-		json_put_string(json, "is", found->block.state == BLOCK_CACHED ? "cached" : "free");
-		json_put_hexadecimal(json, "block", found->block.address, true);
-		json_put_u64(json, "size", found->block.size);
-		json_put_u64(json, "into", found->address - found->block.address);
-	} else {
-		heap_where_put(l->page->survey, json, where);
-	}
-	if (l->is_text) {
-		_cleanup_(text_deinit) struct text text;
-		text_init(&text);
-		add_text(l, found->address, &text);
-		json_put_string(json, "text", text.data ? text.data : "");
-	}
-	json_object_end(json);
-	if (json->failed)
-		l->left = 0;
+	const struct heap_block *block = &found->block;
+	if (column == WHERE_FIRST + WHERE_IS)
+		ret->text = block->state == BLOCK_CACHED ? "cached" : "free";
+	else if (column == WHERE_FIRST + WHERE_BLOCK)
+		ret->number = block->address;
+	else if (column == WHERE_FIRST + WHERE_INTO)
+		ret->number = found->address - block->address;
+	else if (column == SIZE)
+		ret->number = block->size;
+	else
+		ret->state = CELL_ABSENT;
 }
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct find_listing *l = context;
+	(void)row;
+	if (column == ADDRESS) {
+		ret->number = l->found->address;
+	} else if (column == TEXT) {
+		add_text(l, l->found->address, &ret->built);
+		cell_take_built(ret);
+		ret->state = l->is_text ? CELL_KNOWN : CELL_ABSENT;
+	} else if (is_free(l->found)) {
+		free_cell(l->found, column, ret);
+	} else if (column == SIZE) {
+		ret->state = CELL_ABSENT;
+	} else {
+		where_cell(
+			l->page->survey, &l->where, (enum where_column)(column - WHERE_FIRST), ret);
+	}
+}
+
+static const struct table_type found_type = {.name = "found",
+	.says = "a row a place, in the order of addresses",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+static const struct column sum_columns[] = {
+	{"places", COLUMN_INTEGER, UNIT_COUNT, .says = "all of them, whatever the limit is"},
+	{"used", COLUMN_INTEGER, UNIT_COUNT, .says = "of these in blocks in use"},
+	{"free", COLUMN_INTEGER, UNIT_COUNT, .says = "in free ones"},
+	{"elsewhere", COLUMN_INTEGER, UNIT_COUNT, .says = "in no block"}, COLUMNS_END};
+
+static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct find_listing *l = context;
+	const uint64_t numbers[] = {l->used + l->free + l->rest, l->used, l->free, l->rest};
+	(void)row;
+	ret->number = numbers[column];
+}
+
+static const struct table_type sum_type = {.name = "matched",
+	.says = "how many places there are",
+	.columns = sum_columns,
+	.cell = sum_cell};
+
+static const struct column unread_columns[] = {
+	{"unread_bytes", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "of memory that was to be searched and can't be read",
+		COLUMN_OF(heap_find, unread_bytes)},
+	COLUMNS_END};
+static const struct table_type unread_type = {.columns = unread_columns};
+
+const struct answer_type heap_find_type = {.schema = "heapwise.heap-find/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE find VALUE",
+	.says = "where a value or a text stands in memory",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &found_type, &sum_type,
+		&unread_type, NULL},
+	.main = &found_type};
 
 static struct error *take(void *context, const struct heap_found *found)
 {
 	struct find_listing *l = context;
-	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
 	if (!found->is_in_block)
 		l->rest++;
 	else if (is_free(found))
 		l->free++;
 	else
 		l->used++;
-	if (!l->left)
+	if (!l->left || l->answer->stopped)
 		return NULL;
 	l->left--;
+	l->found = found;
+	l->where = (struct heap_where){.kind = HEAP_WHERE_NOWHERE};
 	struct error *error =
-		is_free(found) ? NULL : heap_where(l->page->survey, found->address, &where);
+		is_free(found) ? NULL : heap_where(l->page->survey, found->address, &l->where);
 	if (error)
 		return error;
-	name_member(l->page->survey, &where);
-	if (l->json)
-		put_json(l, found, &where);
-	else
-		put_text(l, found, &where);
-	return l->out.failed ? error_no_memory() : NULL;
-}
-
-static struct error *write_json(struct find_listing *l, struct heap_find *find)
-{
-	struct json json;
-	json_init(&json, l->sink->write, l->sink->ctx);
-	l->json = &json;
-	json_object_begin(&json);
-	heap_document_put(&json, l->page, "heapwise.heap-find/1");
-	json_key(&json, "found");
-	json_array_begin(&json);
-	struct error *error = heap_find(&l->page->survey->heap, find);
-	json_array_end(&json);
-	json_key(&json, "matched");
-	json_object_begin(&json);
-	json_put_u64(&json, "places", l->used + l->free + l->rest);
-	json_put_u64(&json, "used", l->used);
-	json_put_u64(&json, "free", l->free);
-	json_put_u64(&json, "elsewhere", l->rest);
-	json_object_end(&json);
-	json_put_u64(&json, "unread_bytes", find->unread_bytes);
-	json_object_end(&json);
-	json_finish(&json);
-	return error;
+	name_member(l->page->survey, &l->where);
+	answer_row(l->answer, &l->table, 0);
+	return NULL;
 }
 
 static void add_sums(const struct find_listing *l, const struct heap_find *find, struct text *out)
@@ -187,29 +211,39 @@ static void add_sums(const struct find_listing *l, const struct heap_find *find,
 	}
 }
 
-static struct error *write_text(struct find_listing *l, struct heap_find *find)
+static struct error *lay_out(struct find_listing *l, struct heap_find *find)
 {
-	text_init(&l->out);
-	if (l->left)
-		text_add(&l->out, "ADDRESS         WHERE\n");
+	const struct table sums = {&sum_type, l, 1, .limit = 1};
+	const struct table unread = {&unread_type, find, 1, .limit = 1};
+	struct text *prose = answer_prose(l->answer);
+	answer_begin(l->answer, &heap_find_type);
+	heap_head_answer(l->answer, l->page->survey);
+	if (prose && l->left)
+		text_add(prose, "ADDRESS         WHERE\n");
+	answer_table_begin(l->answer, &l->table);
 	struct error *error = heap_find(&l->page->survey->heap, find);
-	if (!error)
-		add_sums(l, find, &l->out);
-	flush(l);
-	text_deinit(&l->out);
-	return error;
+	answer_table_end(l->answer, &l->table);
+	if (error)
+		return error;
+	answer_record(l->answer, &sums);
+	answer_record(l->answer, &unread);
+	if (prose)
+		add_sums(l, find, prose);
+	return answer_end(l->answer);
 }
 
 struct error *heap_find_write(
 	const struct heap_page *page, struct heap_find *find, bool is_text, const struct sink *sink)
 {
-	struct find_listing l = {.page = page,
-		.sink = sink,
-		.is_text = is_text,
-		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit};
-	if (page->rows->count_only)
-		l.left = 0;
+	struct find_listing l = {
+		.page = page, .answer = heap_answer_create(page, sink), .is_text = is_text};
+	if (!l.answer)
+		return error_no_memory();
+	l.left = heap_page_limit(page, l.answer, TABLE_NO_LIMIT);
+	l.table = (struct table){&found_type, &l, 1, .limit = l.left};
 	find->context = &l;
 	find->take = take;
-	return page->json ? write_json(&l, find) : write_text(&l, find);
+	struct error *error = lay_out(&l, find);
+	answer_destroy(l.answer);
+	return error;
 }
