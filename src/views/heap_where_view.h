@@ -3,18 +3,9 @@
 #ifndef VIEWS_HEAP_WHERE_VIEW_H
 #define VIEWS_HEAP_WHERE_VIEW_H
 
-#include "base/json.h"
 #include "heap/where.h"
 #include "heap/why.h"
 #include "views/heap_view.h"
-
-/* Adds "thread", "function", "variable" and "variable_offset" of a place on a stack. */
-void heap_where_put_frame(struct json *json, const struct heap_where *where);
-
-/* Adds what an address is: "is", "block", "type", "block_text", "into_member", "thread", "module",
- * "symbol", "into".
- */
-void heap_where_put(const struct survey *survey, struct json *json, const struct heap_where *where);
 
 /* All words of the block around an address, with what each of them is. ERROR_INPUT: none is there.
  */

@@ -401,6 +401,17 @@ static void put_rows(struct json *json, const struct heap_page *page, const stru
 	json_array_end(json);
 }
 
+/* Of a place on a stack: "thread", "function", "variable" and "variable_offset". */
+static void put_frame(struct json *json, const struct heap_where *where)
+{
+	const struct heap_stack_place *frame = &where->frame;
+	json_put_u64(json, "thread", (uint64_t)where->tid);
+	json_put_string(json, "function", frame->function);
+	json_put_string(json, "variable", frame->variable);
+	if (frame->variable)
+		json_put_u64(json, "variable_offset", frame->offset);
+}
+
 static struct error *put_root(
 	struct json *json, const struct heap_page *page, const struct why_root *row)
 {
@@ -415,7 +426,7 @@ static struct error *put_root(
 	json_put_string(json, "kind", root_names[root->kind]);
 	json_put_hexadecimal(json, "address", row->address, has_address(root));
 	if (root->kind == HEAP_ROOT_STACK)
-		heap_where_put_frame(json, &where);
+		put_frame(json, &where);
 	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
 		json_put_u64(
 			json, "thread", (uint64_t)s->heap.space->threads.data[root->thread].tid);

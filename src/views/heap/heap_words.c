@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `block`, `words`, `refs`: what a block is, its words, and what they point at. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "heap/faint.h"
 #include "heap/inferred.h"
 #include "heap/tails.h"
@@ -13,18 +13,18 @@
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap/heap_joined_view.h"
+#include "views/heap/heap_parts.h"
 #include "views/heap/heuristics.h"
+#include "views/heap/where_columns.h"
+#include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
-#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
-#include "views/report/json_parts.h"
 
 #define PIECE_BYTES 4096u
 
 struct words {
 	const struct heap_page *page;
-	struct text out;
-	struct json *json; /* NULL: text */
+	struct answer *answer;
 	uint64_t start, size;
 	size_t left;
 	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
@@ -34,20 +34,12 @@ struct words {
 	bool is_thread_local; /* variables of a library's are its members */
 	struct faint_words faint;
 	uint64_t end; /* words from there on hold nothing: nobody asked for them */
+	/* The row. */
+	uint64_t offset, word;
+	struct heap_where where;
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
-static const char *const where_names[] = {[HEAP_WHERE_NOWHERE] = "nowhere",
-	[HEAP_WHERE_BLOCK] = "block",
-	[HEAP_WHERE_ALLOCATOR] = "allocator",
-	[HEAP_WHERE_MODULE] = "module",
-	[HEAP_WHERE_STACK] = "stack",
-	[HEAP_WHERE_THREAD_LOCAL] = "thread-local",
-	[HEAP_WHERE_MAPPING] = "mapping"};
-
-static const char *const schemas[] = {[WANT_NONE] = "heapwise.heap-block/1",
-	[WANT_POINTERS] = "heapwise.heap-refs/1",
-	[WANT_ALL] = "heapwise.heap-words/1"};
 
 static void add_characters(uint64_t word, struct text *out)
 {
@@ -67,100 +59,83 @@ static void add_member(const struct words *w, uint64_t offset, struct text *text
 		heap_layout_add_member(w->page->survey, &w->layout, offset, text);
 }
 
-static void put_text(
-	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
+static bool has_members(const struct words *w)
 {
-	text_printf(&w->out, "%8" PRIu64 "  0x%016" PRIx64 "  ", offset, word);
-	add_characters(word, &w->out);
-	if (w->has_layout || w->is_thread_local || w->is_pool) {
+	return w->has_layout || w->is_thread_local || w->is_pool;
+}
+
+static void row_text(const void *context, size_t row, struct text *out)
+{
+	const struct words *w = context;
+	(void)row;
+	text_printf(out, "%8" PRIu64 "  0x%016" PRIx64 "  ", w->offset, w->word);
+	add_characters(w->word, out);
+	if (has_members(w)) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
-		add_member(w, offset, &member);
-		text_printf(&w->out, "  %-12s", member.data ? member.data : "");
+		add_member(w, w->offset, &member);
+		text_printf(out, "  %-12s", member.data ? member.data : "");
 	}
-	if (where->kind != HEAP_WHERE_NOWHERE) {
-		text_add(&w->out, "  ");
-		heap_where_describe(where, &w->out);
+	if (w->where.kind != HEAP_WHERE_NOWHERE) {
+		text_add(out, "  ");
+		heap_where_describe(&w->where, out);
 	}
-	text_add(&w->out, offset >= w->end ? "  (behind its end)\n" : "\n");
+	text_add(out, w->offset >= w->end ? "  (behind its end)\n" : "\n");
 }
 
-void heap_where_put_frame(struct json *json, const struct heap_where *where)
+enum { OFFSET, VALUE, MEMBER, WHERE_FIRST, BEHIND = WHERE_FIRST + WHERE_COLUMNS };
+static const struct column columns[] = {
+	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "in the block"},
+	{"value", COLUMN_ADDRESS, .says = "of the word"},
+	{"member", COLUMN_TEXT, .optional = true,
+		.says = "where the block's type is described: the member that it is, or null"},
+	WHERE_COLUMN_ROWS,
+	{"behind_end", COLUMN_BOOLEAN, .optional = true,
+		.says = "true of words after what was asked for, which hold nothing"},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct heap_stack_place *frame = &where->frame;
-	json_put_u64(json, "thread", (uint64_t)where->tid);
-	json_put_string(json, "function", frame->function);
-	json_put_string(json, "variable", frame->variable);
-	if (frame->variable)
-		json_put_u64(json, "variable_offset", frame->offset);
+	const struct words *w = context;
+	(void)row;
+	if (column == MEMBER && has_members(w)) {
+		add_member(w, w->offset, &ret->built);
+		ret->text = ret->built.len ? ret->built.data : NULL;
+	} else if (column == MEMBER) {
+		ret->state = CELL_ABSENT;
+	} else if (column < WHERE_FIRST) {
+		ret->number = column == OFFSET ? w->offset : w->word;
+	} else if (column == BEHIND) {
+		ret->truth = true;
+		ret->state = w->offset >= w->end ? CELL_KNOWN : CELL_ABSENT;
+	} else {
+		where_cell(
+			w->page->survey, &w->where, (enum where_column)(column - WHERE_FIRST), ret);
+	}
 }
 
-/* What a block that is a text begins with. */
-static void put_text_of(const struct survey *survey, uint32_t block, struct json *json)
-{
-	_cleanup_(text_deinit) struct text beginning;
-	text_init(&beginning);
-	texts_add_beginning(survey, block, NULL, 0, TEXTS_BEGINNING_BYTES, &beginning);
-	if (beginning.len)
-		json_put_string(json, "block_text", beginning.data);
-}
-
-void heap_where_put(const struct survey *survey, struct json *json, const struct heap_where *where)
-{
-	json_put_string(json, "is", where_names[where->kind]);
-	if (where->kind == HEAP_WHERE_BLOCK) {
-		json_put_hexadecimal(json, "block", where->start, true);
-		json_put_string(json, "type", where->type);
-		put_text_of(survey, where->block, json);
-		if (*where->member)
-			json_put_string(json, "into_member", where->member);
-	}
-	if (where->tid && where->kind != HEAP_WHERE_STACK)
-		json_put_u64(json, "thread", (uint64_t)where->tid);
-	if (where->place.module) {
-		json_put_string(json, "module", where->place.module->path);
-		json_put_string(json, "symbol", where->place.name);
-	}
-	if (where->kind == HEAP_WHERE_STACK)
-		heap_where_put_frame(json, where);
-	if (where->kind != HEAP_WHERE_NOWHERE)
-		json_put_u64(json, "into", where->offset);
-}
-
-static void put_json(
-	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
-{
-	json_object_begin(w->json);
-	json_put_u64(w->json, "offset", offset);
-	json_put_hexadecimal(w->json, "value", word, true);
-	if (w->has_layout || w->is_thread_local || w->is_pool) {
-		_cleanup_(text_deinit) struct text member;
-		text_init(&member);
-		add_member(w, offset, &member);
-		json_put_string(w->json, "member", member.data);
-	}
-	heap_where_put(w->page->survey, w->json, where);
-	if (offset >= w->end)
-		json_put_bool(w->json, "behind_end", true);
-	json_object_end(w->json);
-}
+static const struct table_type word_type = {.name = "words",
+	.says = "a row a word; of `refs` only those that point somewhere",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
 
 static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 {
-	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = word ? heap_where(w->page->survey, word, &where) : NULL;
+	w->where = (struct heap_where){.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = word ? heap_where(w->page->survey, word, &w->where) : NULL;
 	if (error)
 		return error;
 	bool is_faint = faint_words_take(&w->faint, word);
-	if (!w->left || (w->wanted == WANT_POINTERS &&
-				(where.kind == HEAP_WHERE_NOWHERE || offset >= w->end || is_faint)))
+	bool leads_nowhere = w->where.kind == HEAP_WHERE_NOWHERE || offset >= w->end || is_faint;
+	if (!w->left || (w->wanted == WANT_POINTERS && leads_nowhere))
 		return NULL;
+	const struct table table = {&word_type, w, 1, .limit = TABLE_NO_LIMIT};
 	w->left--;
-	if (w->json)
-		put_json(w, offset, word, &where);
-	else
-		put_text(w, offset, word, &where);
-	return w->out.failed ? error_no_memory() : NULL;
+	w->offset = offset;
+	w->word = word;
+	answer_row(w->answer, &table, 0);
+	return NULL;
 }
 
 static struct error *put_words(struct words *w)
@@ -181,61 +156,124 @@ static struct error *put_words(struct words *w)
 	return error;
 }
 
-static struct error *write_text(struct words *w, uint32_t block, const struct sink *sink)
+static void block_text(const void *context, size_t row, struct text *out)
 {
+	const struct words *w = context;
 	const struct survey *s = w->page->survey;
-	const struct heap_type *type = &s->types.types.data[survey_type_of(s, block)];
-	enum search_heuristic heuristic = search_heuristic_of(s->search, block);
-	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s%s%s, ", w->start, w->size,
-		kinds[search_kind(s->search, block)], heuristic ? " by " : "",
+	const struct heap_type *type = &s->types.types.data[survey_type_of(s, w->block)];
+	enum search_heuristic heuristic = search_heuristic_of(s->search, w->block);
+	const char *by = inferred_basis_name(s, w->block);
+	(void)row;
+	text_printf(out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s%s%s, ", w->start, w->size,
+		kinds[search_kind(s->search, w->block)], heuristic ? " by " : "",
 		heuristic ? heuristic_name(heuristic) : "");
-	text_add_shown(&w->out, type->name, 200);
-	texts_add_quoted(s, block, &w->out);
-	const char *by = inferred_basis_name(s, block);
-	text_printf(&w->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "",
-		by ? by : "");
+	text_add_shown(out, type->name, 200);
+	texts_add_quoted(s, w->block, out);
+	text_printf(
+		out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
 	if (w->has_layout)
-		heap_layout_add_extent(&w->layout, &w->out);
-	pools_add_evidence(s, block, &w->out);
-	text_add_char(&w->out, '\n');
-	struct error *error = heap_allocation_text(w->page, w->start, w->size, &w->out);
-	if (!error && w->wanted)
-		error = put_words(w);
-	if (!error && w->out.len)
-		sink->write(sink->ctx, w->out.data, w->out.len);
-	return error;
+		heap_layout_add_extent(&w->layout, out);
+	pools_add_evidence(s, w->block, out);
+	text_add_char(out, '\n');
 }
 
-static struct error *write_json(struct words *w, uint32_t block, const struct sink *sink)
+enum { BLOCK_ADDRESS, BLOCK_SIZE, BLOCK_TYPE, BLOCK_BY, BLOCK_TEXT, BLOCK_LEAK, BLOCK_HEURISTIC };
+static const struct column block_columns[] = {
+	[BLOCK_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block"},
+	[BLOCK_SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	[BLOCK_TYPE] = {"type", COLUMN_TEXT, .says = "of the block"},
+	[BLOCK_BY] = {"by", COLUMN_TEXT, .optional = true,
+		.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"},
+	[BLOCK_TEXT] = {"block_text", COLUMN_TEXT, .optional = true,
+		.says = "of texts: the first characters"},
+	[BLOCK_LEAK] = {"leak", COLUMN_TEXT,
+		.says = "`definite`, `indirect`, `possible` or `reachable`"},
+	[BLOCK_HEURISTIC] = {"heuristic", COLUMN_TEXT, .optional = true,
+		.says = "that alone holds it (docs/heap.md)"},
+	COLUMNS_END};
+
+static void block_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
+	const struct words *w = context;
 	const struct survey *s = w->page->survey;
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	w->json = &json;
-	json_object_begin(&json);
-	heap_document_put(&json, w->page, schemas[w->wanted]);
-	json_put_hexadecimal(&json, "address", w->start, true);
-	json_put_u64(&json, "size", w->size);
-	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);
-	const char *by = inferred_basis_name(s, block);
-	if (by)
-		json_put_string(&json, "by", by);
-	put_text_of(s, block, &json);
-	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
-	heuristic_put(&json, search_heuristic_of(s->search, block));
-	if (w->has_layout)
-		heap_extent_put(&w->layout, &json);
-	heap_pool_put(s, block, &json);
-	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
-	if (!error && w->wanted) {
-		json_key(&json, "words");
-		json_array_begin(&json);
-		error = put_words(w);
-		json_array_end(&json);
+	const char *texts[] = {[BLOCK_TYPE] = s->types.types.data[survey_type_of(s, w->block)].name,
+		[BLOCK_BY] = inferred_basis_name(s, w->block),
+		[BLOCK_LEAK] = kinds[search_kind(s->search, w->block)],
+		[BLOCK_HEURISTIC] = heuristic_name(search_heuristic_of(s->search, w->block))};
+	(void)row;
+	ret->number = column == BLOCK_ADDRESS ? w->start : w->size;
+	ret->text = texts[column];
+	if (column == BLOCK_TEXT) {
+		texts_add_beginning(s, w->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
+		ret->text = ret->built.len ? ret->built.data : NULL;
 	}
-	json_object_end(&json);
-	json_finish(&json);
-	return error;
+	if (block_columns[column].optional && !ret->text)
+		ret->state = CELL_ABSENT;
+}
+
+static const struct table_type block_type = {
+	.says = "The block. What debug information, a pool and a recording say of it (`count`, "
+		"`room`, `behind`, `pool`, `requested`, `allocated`) is described in "
+		"[heapwise.heap/1](heap-1.md)",
+	.columns = block_columns,
+	.cell = block_cell,
+	.row_text = block_text};
+
+#define WORDS_TABLES                                                                               \
+	(const struct table_type *const[])                                                         \
+	{                                                                                          \
+		HEAP_HEAD_TYPES, &block_type, &word_type, NULL                                     \
+	}
+const struct answer_type heap_words_type = {.schema = "heapwise.heap-words/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE words ADDR",
+	.says = "every word of a block, and what it is",
+	.tables = WORDS_TABLES,
+	.main = &word_type};
+const struct answer_type heap_refs_type = {.schema = "heapwise.heap-refs/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE refs ADDR",
+	.says = "what a block points at",
+	.tables = WORDS_TABLES,
+	.main = &word_type};
+const struct answer_type heap_block_type = {.schema = "heapwise.heap-block/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE block ADDR",
+	.says = "what a block is, and where a recording has it allocated",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type, NULL}};
+
+/* What is no table yet. */
+static struct error *put_rest(struct words *w)
+{
+	struct text *prose = answer_prose(w->answer);
+	struct json *json = answer_json(w->answer);
+	if (prose)
+		return heap_allocation_text(w->page, w->start, w->size, prose);
+	if (!json)
+		return NULL;
+	if (w->has_layout)
+		heap_extent_put(&w->layout, json);
+	heap_pool_put(w->page->survey, w->block, json);
+	return heap_allocation_put(w->page, w->start, w->size, json);
+}
+
+static struct error *lay_out(struct words *w)
+{
+	static const struct answer_type *const types[] = {[WANT_NONE] = &heap_block_type,
+		[WANT_POINTERS] = &heap_refs_type,
+		[WANT_ALL] = &heap_words_type};
+	const struct table record = {&block_type, w, 1, .limit = 1};
+	const struct table words = {&word_type, w, 1, .limit = TABLE_NO_LIMIT};
+	answer_begin(w->answer, types[w->wanted]);
+	heap_head_answer(w->answer, w->page->survey);
+	answer_record(w->answer, &record);
+	struct error *error = put_rest(w);
+	if (!error && w->wanted) {
+		answer_table_begin(w->answer, &words);
+		error = put_words(w);
+		answer_table_end(w->answer, &words);
+	}
+	return error ? error : answer_end(w->answer);
 }
 
 /* Where the block ends as far as that is known: by its recording, or by its type. */
@@ -258,11 +296,11 @@ static struct error *write_words(
 	if (error)
 		return error;
 	struct words w = {.page = page,
+		.block = block,
 		.start = search_block_address(page->survey->search, block),
 		.size = search_block_size(page->survey->search, block),
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
 		.wanted = wanted};
-	w.block = block;
 	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
 	w.is_pool = pools_find(&page->survey->pools, block);
@@ -271,9 +309,9 @@ static struct error *write_words(
 	if (error)
 		return error;
 	w.faint = faint_words_of(page->survey, block);
-	text_init(&w.out);
-	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
-	text_deinit(&w.out);
+	w.answer = heap_answer_create(page, sink);
+	error = w.answer ? lay_out(&w) : error_no_memory();
+	answer_destroy(w.answer);
 	return error;
 }
 
