@@ -51,8 +51,9 @@ heap_answer_fn heap_threads_answer;
 /* All kinds of documents, for their schemas; NULL ends them. */
 extern const struct answer_type *const heap_answer_types[];
 extern const struct answer_type heap_blocks_type, heap_dominators_type, heap_fragments_type,
-	heap_block_type, heap_find_type, heap_follow_type, heap_refs_type, heap_words_type,
-	heap_maps_type, heap_alone_type, heap_hexdump_type, heap_python_type, heap_strings_type,
-	heap_summary_type, heap_threads_type, heap_types_type;
+	heap_block_type, heap_candidates_type, heap_holders_type, heap_pool_type, heap_find_type,
+	heap_follow_type, heap_refs_type, heap_words_type, heap_maps_type, heap_alone_type,
+	heap_hexdump_type, heap_python_type, heap_strings_type, heap_summary_type,
+	heap_threads_type, heap_types_type;
 
 #endif

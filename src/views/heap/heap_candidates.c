@@ -8,16 +8,15 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
+#include "views/heap/heap_parts.h"
+#include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
-#include "views/heap_notes.h"
-#include "views/report/json_parts.h"
 
 #define ROWS 10u
 #define MEMBERS_SHOWN 6u
 
 struct reason {
-	const char *json, *text;
+	const char *text;
 	uint64_t words;
 };
 #define REASONS_FOR 2u
@@ -25,14 +24,13 @@ struct reason {
 
 static void list_reasons(const struct candidate *c, struct reason ret[REASONS])
 {
-	ret[0] = (struct reason){"pointers", "pointers in", c->pointers};
-	ret[1] =
-		(struct reason){"agreeing", "what is pointed to is what is declared:", c->agreeing};
-	ret[2] = (struct reason){"nulls", "never a pointer in", c->nulls};
-	ret[3] = (struct reason){"strays", "pointers where it has none:", c->strays};
-	ret[4] = (struct reason){"numbers", "no pointers in", c->numbers};
-	ret[6] = (struct reason){"broken", "values that no other has:", c->broken};
-	ret[5] = (struct reason){"denied", "what is pointed to is something else:", c->denied};
+	ret[0] = (struct reason){"pointers in", c->pointers};
+	ret[1] = (struct reason){"what is pointed to is what is declared:", c->agreeing};
+	ret[2] = (struct reason){"never a pointer in", c->nulls};
+	ret[3] = (struct reason){"pointers where it has none:", c->strays};
+	ret[4] = (struct reason){"no pointers in", c->numbers};
+	ret[6] = (struct reason){"values that no other has:", c->broken};
+	ret[5] = (struct reason){"what is pointed to is something else:", c->denied};
 }
 
 /* The member that a word of the block is. */
@@ -123,165 +121,297 @@ static void put_text(struct types *types, const struct candidate *c, size_t rank
 		text_add(out, "     only its size speaks for it\n");
 }
 
-static void put_json(struct types *types, const struct candidate *c, struct json *json)
+/* The members that a reason names. */
+struct reason_words {
+	struct types *types;
+	const struct candidate *candidate;
+	uint64_t words;
+};
+
+/* What the rows are made of; of one row at a time the members of its reasons. */
+struct candidate_rows {
+	struct types *types;
+	const struct candidate_vec *found;
+	struct reason_words *words; /* REASONS of them */
+};
+
+static const struct column member_columns[] = {
+	{"", COLUMN_TEXT, .says = "a member of the candidate"}, COLUMNS_END};
+
+static void member_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	struct reason reasons[REASONS];
-	list_reasons(c, reasons);
-	_cleanup_(text_deinit) struct text name;
-	text_init(&name);
-	types_declare(types, c->type, "", &name);
-	json_object_begin(json);
-	json_put_string(json, "type", name.data);
-	json_put_u64(json, "size", c->size);
-	json_put_bool(json, "is_array", c->is_array);
-	json_put_u64(json, "count", c->count);
-	json_put_u64(json, "header", c->header);
-	json_key(json, "score");
-	json_i64(json, c->score);
-	json_put_u64(json, "declared_by", c->declared_by);
-	json_put_u64(json, "known", c->known);
-	for (unsigned i = 0; i < REASONS; i++) {
-		json_key(json, reasons[i].json);
-		json_array_begin(json);
-		for (unsigned k = 0; k < CLASS_WORDS; k++) {
-			_cleanup_(text_deinit) struct text member;
-			text_init(&member);
-			if (!(reasons[i].words >> k & 1))
-				continue;
-			add_word(types, c, k, &member);
-			json_string(json, member.data ? member.data : "");
-		}
-		json_array_end(json);
+	const struct reason_words *of = context;
+	uint64_t left = of->words;
+	(void)column;
+	while (row--)
+		left &= left - 1;
+	add_word(of->types, of->candidate, (unsigned)__builtin_ctzll(left), &ret->built);
+	cell_take_built(ret);
+}
+
+static const struct table_type member_type = {.columns = member_columns, .cell = member_cell};
+
+#define REASON_COLUMN(member, words)                                                               \
+	{                                                                                          \
+		member, COLUMN_LIST, .says = words, .nested = &member_type                         \
 	}
-	json_object_end(json);
+enum { TYPE, SIZE, IS_ARRAY, COUNT, HEADER, SCORE, DECLARED_BY, KNOWN, REASON_FIRST };
+static const struct column candidate_columns[] = {
+	{"type", COLUMN_TEXT, .says = "that the blocks may be"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "of one"},
+	{"is_array", COLUMN_BOOLEAN, .says = "they may be arrays of it"},
+	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "elements"},
+	{"header", COLUMN_INTEGER, UNIT_BYTES, .says = "before the first element"},
+	{"score", COLUMN_SIGNED, .says = "what speaks for it, less what speaks against it"},
+	{"declared_by", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "words that lead to these blocks and are declared to lead to such, or to "
+			"what it begins with"},
+	{"known", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "blocks that are known to be that, as large and with pointers at the same "
+			"places, of the first 256"},
+	/* As list_reasons() has them. */
+	REASON_COLUMN("pointers", "where there are pointers"),
+	REASON_COLUMN("agreeing", "pointers to what is declared"),
+	REASON_COLUMN("nulls", "where there is never a pointer, and one is declared"),
+	REASON_COLUMN("strays", "pointers where the type has something else"),
+	REASON_COLUMN("numbers", "no pointers where the type has some"),
+	REASON_COLUMN("denied", "pointers to another type than is declared"),
+	REASON_COLUMN(
+		"broken", "values that the known ones never have, and the type does not allow"),
+	COLUMNS_END};
+
+static void candidate_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct candidate_rows *rows = context;
+	const struct candidate *c = &rows->found->data[row];
+	const uint64_t numbers[] = {[SIZE] = c->size,
+		[COUNT] = c->count,
+		[HEADER] = c->header,
+		[DECLARED_BY] = c->declared_by,
+		[KNOWN] = c->known};
+	if (column >= REASON_FIRST) {
+		struct reason reasons[REASONS];
+		struct reason_words *words = &rows->words[column - REASON_FIRST];
+		list_reasons(c, reasons);
+		*words =
+			(struct reason_words){rows->types, c, reasons[column - REASON_FIRST].words};
+		ret->nested = (struct table){&member_type, words,
+			(size_t)__builtin_popcountll(words->words), .limit = TABLE_NO_LIMIT};
+	} else if (column == TYPE) {
+		types_declare(rows->types, c->type, "", &ret->built);
+		ret->text = ret->built.data;
+	} else if (column == SCORE) {
+		ret->signed_number = c->score;
+	} else if (column == IS_ARRAY) {
+		ret->truth = c->is_array;
+	} else {
+		ret->number = numbers[column];
+	}
+}
+
+static void candidate_text(const void *context, size_t row, struct text *out)
+{
+	const struct candidate_rows *rows = context;
+	put_text(rows->types, &rows->found->data[row], row + 1, out);
+}
+
+static const struct table_type candidate_type = {.name = "candidates",
+	.says = "the best first",
+	.columns = candidate_columns,
+	.cell = candidate_cell,
+	.row_text = candidate_text};
+
+/* What was asked for. */
+struct asked_type {
+	const char *what, *type;
+	uint32_t sampled;
+};
+
+static const struct column sampled_columns[] = {
+	{"of", COLUMN_TEXT, .says = "what was asked for", COLUMN_OF(asked_type, what)},
+	{"sampled", COLUMN_INTEGER, UNIT_COUNT, .says = "blocks that were looked at",
+		COLUMN_OF(asked_type, sampled)},
+	COLUMNS_END};
+static const struct table_type sampled_type = {.columns = sampled_columns};
+
+const struct answer_type heap_candidates_type = {.schema = "heapwise.heap-candidates/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE type TYPE",
+	.says = "what unknown blocks may be",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sampled_type,
+		&candidate_type, NULL},
+	.main = &candidate_type};
+
+static void add_heading(const struct asked_type *asked, bool has_blocks, struct text *out)
+{
+	text_add_shown(out, asked->what, 300);
+	if (asked->sampled)
+		text_printf(out, " may be (by %u block%s):\n", asked->sampled,
+			asked->sampled == 1 ? "" : "s");
+	else
+		text_printf(out, ": %s, so nothing says what it may be\n",
+			has_blocks ? "its memory can't be read" : "no block is one");
+}
+
+static void add_rest(size_t more, struct text *out)
+{
+	if (more)
+		text_printf(out, "… and %zu more (--limit)\n", more);
 }
 
 struct error *heap_candidates_write(const struct heap_page *page, const char *what,
 	const struct candidate_vec *found, uint32_t sampled, bool has_blocks,
 	const struct sink *sink)
 {
-	struct types *types = page->survey->layouts.types;
-	size_t most = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit;
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	if (page->json) {
-		struct json json;
-		json_init(&json, sink->write, sink->ctx);
-		json_object_begin(&json);
-		heap_document_put(&json, page, "heapwise.heap-candidates/1");
-		json_put_string(&json, "of", what);
-		json_put_u64(&json, "sampled", sampled);
-		json_key(&json, "candidates");
-		json_array_begin(&json);
-		for (size_t i = 0; i < found->len && i < most; i++)
-			put_json(types, &found->data[i], &json);
-		json_array_end(&json);
-		json_object_end(&json);
-		json_finish(&json);
-		return NULL;
-	}
-	text_add_shown(&out, what, 300);
-	if (sampled)
-		text_printf(&out, " may be (by %u block%s):\n", sampled, sampled == 1 ? "" : "s");
-	else
-		text_printf(&out, ": %s, so nothing says what it may be\n",
-			has_blocks ? "its memory can't be read" : "no block is one");
-	for (size_t i = 0; i < found->len && i < most; i++)
-		put_text(types, &found->data[i], i + 1, &out);
-	if (sampled && !found->len)
-		text_add(&out, "  no type of the debug information: none has that size, and "
-			       "pointers where these blocks have them\n");
-	if (found->len > most)
-		text_printf(&out, "… and %zu more (--limit)\n", found->len - most);
-	if (out.failed)
+	struct reason_words words[REASONS];
+	const struct asked_type asked = {.what = what, .sampled = sampled};
+	const struct candidate_rows rows = {page->survey->layouts.types, found, words};
+	const struct table record = {&sampled_type, &asked, 1, .limit = 1};
+	const struct table candidates = {&candidate_type, &rows, found->len,
+		.limit = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit};
+	struct answer *answer = heap_answer_create(page, sink);
+	if (!answer)
 		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_candidates_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &record);
+	if (prose)
+		add_heading(&asked, has_blocks, prose);
+	answer_table(answer, &candidates);
+	if (prose && sampled && !found->len)
+		text_add(prose, "  no type of the debug information: none has that size, and "
+				"pointers where these blocks have them\n");
+	if (prose)
+		add_rest(found->len - table_shown(&candidates), prose);
+	struct error *error = answer_end(answer);
+	answer_destroy(answer);
+	return error;
+}
+
+struct holder_rows {
+	struct types *types;
+	const struct holding_members *found;
+};
+
+static const struct column holder_columns[] = {
+	{"", COLUMN_TEXT, .says = "a member, as TYPE.MEMBER"}, COLUMNS_END};
+
+static void holder_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct holder_rows *rows = context;
+	_cleanup_(text_deinit) struct text path;
+	struct types_place place;
+	(void)column;
+	text_init(&path);
+	types_declare(rows->types, rows->found->data[row].owner, "", &ret->built);
+	text_add(&ret->built, ".");
+	types_locate(rows->types, rows->found->data[row].owner, rows->found->data[row].offset,
+		&place, &path);
+	text_add(&ret->built, path.data ? path.data : "");
+	cell_take_built(ret);
+}
+
+static void holder_text(const void *context, size_t row, struct text *out)
+{
+	struct cell cell;
+	cell_init(&cell);
+	holder_cell(context, row, 0, &cell);
+	text_add(out, "  ");
+	text_add_shown(out, cell.text, 300);
+	text_add_char(out, '\n');
+	cell_deinit(&cell);
+}
+
+static const struct table_type holder_type = {.name = "members",
+	.says = "members that are declared to point to such blocks",
+	.columns = holder_columns,
+	.cell = holder_cell,
+	.row_text = holder_text};
+
+static const struct column asked_columns[] = {
+	{"of", COLUMN_TEXT, .says = "what was asked for", COLUMN_OF(asked_type, what)},
+	{"type", COLUMN_TEXT, .says = "what it is", COLUMN_OF(asked_type, type)}, COLUMNS_END};
+static const struct table_type asked_type_type = {.columns = asked_columns};
+
+const struct answer_type heap_holders_type = {.schema = "heapwise.heap-holders/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE type TYPE",
+	.says = "what may point to blocks of a known type, by its declaration",
+	.tables = (const struct table_type *const[]){
+		HEAP_HEAD_TYPES, &asked_type_type, &holder_type, NULL}};
+
+static struct error *lay_out_holders(const struct heap_page *page, const struct asked_type *asked,
+	const struct table *members, struct answer *answer)
+{
+	const struct table record = {&asked_type_type, asked, 1, .limit = 1};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &heap_holders_type);
+	heap_head_answer(answer, page->survey);
+	answer_record(answer, &record);
+	if (prose) {
+		text_add_shown(prose, asked->what, 300);
+		text_add(prose, " is ");
+		text_add_shown(prose, asked->type ? asked->type : "", 300);
+		text_add(prose, members->count
+					? "; what may point to it, by its declaration:\n"
+					: "; no member of any type is declared to point to it\n");
+	}
+	answer_table(answer, members);
+	if (prose)
+		add_rest(members->count - table_shown(members), prose);
+	return answer_end(answer);
 }
 
 struct error *heap_holders_write(const struct heap_page *page, const char *what, uint32_t layout,
 	const struct holding_members *found, const struct sink *sink)
 {
-	struct types *types = page->survey->layouts.types;
-	size_t most = page->limit == VIEW_DEFAULT_LIMIT ? (size_t)4 * ROWS : page->limit;
-	_cleanup_(text_deinit) struct text out;
+	const struct holder_rows rows = {page->survey->layouts.types, found};
+	const struct table members = {&holder_type, &rows, found->len,
+		.limit = page->limit == VIEW_DEFAULT_LIMIT ? (size_t)4 * ROWS : page->limit};
 	_cleanup_(text_deinit) struct text name;
-	struct json json;
-	text_init(&out);
 	text_init(&name);
-	types_declare(types, layout, "", &name);
-	if (page->json) {
-		json_init(&json, sink->write, sink->ctx);
-		json_object_begin(&json);
-		heap_document_put(&json, page, "heapwise.heap-holders/1");
-		json_put_string(&json, "of", what);
-		json_put_string(&json, "type", name.data);
-		json_key(&json, "members");
-		json_array_begin(&json);
-	} else {
-		text_add_shown(&out, what, 300);
-		text_add(&out, " is ");
-		text_add_shown(&out, name.data ? name.data : "", 300);
-		text_add(&out, found->len ? "; what may point to it, by its declaration:\n"
-					  : "; no member of any type is declared to point to it\n");
-	}
-	for (size_t i = 0; i < found->len && i < most; i++) {
-		_cleanup_(text_deinit) struct text member;
-		text_init(&member);
-		struct types_place place;
-		types_declare(types, found->data[i].owner, "", &member);
-		text_add(&member, ".");
-		_cleanup_(text_deinit) struct text path;
-		text_init(&path);
-		types_locate(types, found->data[i].owner, found->data[i].offset, &place, &path);
-		text_add(&member, path.data ? path.data : "");
-		if (page->json) {
-			json_string(&json, member.data ? member.data : "");
-		} else {
-			text_add(&out, "  ");
-			text_add_shown(&out, member.data ? member.data : "", 300);
-			text_add_char(&out, '\n');
-		}
-	}
-	if (page->json) {
-		json_array_end(&json);
-		json_object_end(&json);
-		json_finish(&json);
-		return NULL;
-	}
-	if (found->len > most)
-		text_printf(&out, "… and %zu more (--limit)\n", found->len - most);
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+	types_declare(rows.types, layout, "", &name);
+	const struct asked_type asked = {.what = what, .type = name.data};
+	struct answer *answer = heap_answer_create(page, sink);
+	struct error *error = answer && !name.failed
+				      ? lay_out_holders(page, &asked, &members, answer)
+				      : error_no_memory();
+	answer_destroy(answer);
+	return error;
 }
+
+const struct answer_type heap_pool_type = {.schema = "heapwise.heap-pool/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE type ADDR",
+	.says = "what lies in a pool. `pool` is described in [heapwise.heap/1](heap-1.md)",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type, NULL}};
 
 struct error *heap_pool_write(
 	const struct heap_page *page, const char *what, uint32_t block, const struct sink *sink)
 {
 	const struct survey *survey = page->survey;
-	const char *name = survey->types.types.data[survey_type_of(survey, block)].name;
-	struct json json;
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	if (page->json) {
-		json_init(&json, sink->write, sink->ctx);
-		json_object_begin(&json);
-		heap_document_put(&json, page, "heapwise.heap-pool/1");
-		json_put_string(&json, "of", what);
-		json_put_string(&json, "type", name);
-		heap_pool_put(survey, block, &json);
-		json_object_end(&json);
-		json_finish(&json);
-		return NULL;
-	}
-	text_printf(&out, "0x%" PRIx64 " is a ", search_block_address(survey->search, block));
-	text_add_shown(&out, name, 300);
-	pools_add_evidence(survey, block, &out);
-	text_add_char(&out, '\n');
-	if (out.failed)
+	const struct asked_type asked = {
+		.what = what, .type = survey->types.types.data[survey_type_of(survey, block)].name};
+	const struct table record = {&asked_type_type, &asked, 1, .limit = 1};
+	struct answer *answer = heap_answer_create(page, sink);
+	if (!answer)
 		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+	struct text *prose = answer_prose(answer);
+	struct json *json = answer_json(answer);
+	answer_begin(answer, &heap_pool_type);
+	heap_head_answer(answer, survey);
+	answer_record(answer, &record);
+	if (json)
+		heap_pool_put(survey, block, json);
+	if (prose) {
+		text_printf(
+			prose, "0x%" PRIx64 " is a ", search_block_address(survey->search, block));
+		text_add_shown(prose, asked.type, 300);
+		pools_add_evidence(survey, block, prose);
+		text_add_char(prose, '\n');
+	}
+	struct error *error = answer_end(answer);
+	answer_destroy(answer);
+	return error;
 }
