@@ -93,8 +93,10 @@ void report_sizes(const struct page *page, struct answer *answer)
 	struct size_classes classes;
 	struct text *prose = answer_prose(answer);
 	size_classes_fill(page->model, &classes);
-	const struct table by_class = {&class_type, &classes, classes.end - classes.first,
-		.first = classes.first, .limit = TABLE_NO_LIMIT};
+	/* Of a program that allocated nothing none is the first. */
+	size_t count = classes.end > classes.first ? classes.end - classes.first : 0;
+	const struct table by_class = {
+		&class_type, &classes, count, .first = classes.first, .limit = TABLE_NO_LIMIT};
 	const struct table sizes = {&size_type, page, page->sizes.len, .limit = page->limit};
 	if (prose)
 		text_printf(prose, "\n%s\n", page->view->title);
