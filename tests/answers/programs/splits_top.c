@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@ static void prepare(void)
 
 static void child(void)
 {
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+	/* Who kills the one that started it is not left with it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 		_exit(2);
 	raise(SIGSTOP);
 	last = malloc(BYTES);
