@@ -346,16 +346,21 @@ def amid_change(_):
     hw.need("a thread is in the middle of a change, or damage at" in said and "written beyond" not in said, said)
 
 
-@tests.test
-def small_numbers(_):
-    """a heap that begins with a large block of small numbers is read as quickly as any"""
-    with running("small_numbers") as (pid, line):
+def time_of_numbers(*words):
+    """How long reading the heap of small_numbers takes, in seconds of CPU time; all its blocks are found."""
+    with running("small_numbers", *words) as (pid, line):
         begin = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = {int(row["address"], 16): row["state"] for row in ask("heap", "--json", pid, "blocks", "--limit", "100000")["blocks"]}
         end = resource.getrusage(resource.RUSAGE_CHILDREN)
     need({"used": {found.get(int(address, 16)) for address in line.split()}}, {"used": {"used"}})
-    spent = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
-    hw.need(spent < 2.5, f"{spent:.1f} s of CPU time")
+    return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+
+
+@tests.test
+def small_numbers(_):
+    """a heap with a large block of small numbers, which others follow or none, is read as quickly as any"""
+    spent = time_of_numbers(), time_of_numbers("alone")
+    hw.need(max(spent) < 1.5, f"{spent[0]:.1f} s of CPU time, {spent[1]:.1f} s without others")
 
 
 @tests.test

@@ -41,6 +41,15 @@ static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
 	return true;
 }
 
+/* The same as read_head(), of steps that may lead far: what is read in order stays at hand. */
+static bool read_far(struct walk *w, uint64_t chunk, uint64_t *ret)
+{
+	if (chunk + 8 >= w->window->start && chunk + 16 <= w->window->end)
+		return read_head(w, chunk, ret);
+	return w->area->end - chunk >= CHUNK_HEADER &&
+	       address_space_word(w->window->space, chunk + 8, ret);
+}
+
 static inline bool is_head(const struct walk *w, uint64_t chunk, uint64_t head)
 {
 	uint64_t size = chunk_size(head);
@@ -72,7 +81,7 @@ static void close_piece(struct walk *w, struct glibc_piece *piece)
 {
 	uint64_t head, at = piece->end;
 	unsigned fences = 0;
-	while (fences < 3 && w->area->end - at >= FENCE_BYTES && read_head(w, at, &head) &&
+	while (fences < 3 && w->area->end - at >= FENCE_BYTES && read_far(w, at, &head) &&
 		chunk_size(head) == FENCE_BYTES &&
 		(!fences || head == (FENCE_BYTES | CHUNK_PREV_INUSE))) {
 		at += FENCE_BYTES;
@@ -85,28 +94,31 @@ static void close_piece(struct walk *w, struct glibc_piece *piece)
 	}
 }
 
-/* The same as read_head(), of steps that may lead far: what is read in order stays at hand. */
-static bool read_far(struct walk *w, uint64_t chunk, uint64_t *ret)
-{
-	if (chunk + 8 >= w->window->start && chunk + 16 <= w->window->end)
-		return read_head(w, chunk, ret);
-	return w->area->end - chunk >= CHUNK_HEADER &&
-	       address_space_word(w->window->space, chunk + 8, ret);
-}
-
-static bool is_chain(struct walk *w, uint64_t chunk)
+/* `may_end`: an end mark ends it as well. */
+static bool leads_on(struct walk *w, uint64_t chunk, bool may_end)
 {
 	for (unsigned i = 0; i < GLIBC_CHAIN && chunk < w->area->end; i++) {
 		uint64_t head;
 		if (!read_far(w, chunk, &head))
 			return false;
-		if (i && chunk_size(head) == FENCE_BYTES)
+		if (i && may_end && chunk_size(head) == FENCE_BYTES)
 			return true;
 		if (!is_head(w, chunk, head))
 			return false;
 		chunk += chunk_size(head);
 	}
 	return true;
+}
+
+static bool is_chain(struct walk *w, uint64_t chunk)
+{
+	return leads_on(w, chunk, true);
+}
+
+/* Of a place that nothing else speaks for: numbers by chance look like a chunk and an end mark. */
+static bool is_long_chain(struct walk *w, uint64_t chunk)
+{
+	return leads_on(w, chunk, false);
 }
 
 /* Where to look on from an address that nobody can read; it may be behind the end. */
@@ -141,13 +153,12 @@ static uint64_t resume(struct walk *w, uint64_t chunk)
 	return next_where(w, chunk, w->area->end, is_chain);
 }
 
-/* The next chunk; 0: there is none. Such steps lead far: what is read in order stays at hand. */
+/* The next chunk; 0: there is none. */
 static uint64_t step_on(struct walk *w, uint64_t chunk)
 {
 	uint64_t head;
 	bool is_right = chunk < w->area->end && w->area->end - chunk >= CHUNK_HEADER &&
-			address_space_word(w->window->space, chunk + 8, &head) &&
-			is_head(w, chunk, head);
+			read_far(w, chunk, &head) && is_head(w, chunk, head);
 	return is_right ? chunk + chunk_size(head) : 0;
 }
 
@@ -472,7 +483,7 @@ uint64_t glibc_chunk_from(
 	if (into >= area->end - area->start)
 		return area->end;
 	uint64_t from = area->start + into, most = area->end - from;
-	return next_where(&w, from, from + min(most, MIDDLE_MOST), is_chain);
+	return next_where(&w, from, from + min(most, MIDDLE_MOST), is_long_chain);
 }
 
 struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
