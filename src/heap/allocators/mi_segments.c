@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "heap/allocators/mi_malloc.h"
+#include "heap/blocks/amid.h"
 
 #define STEP_BYTES (8ull << 20)
 
@@ -187,12 +188,25 @@ static bool add_segment(struct mi_malloc *mi, const struct head *h, size_t from)
 	return mi_segments_push(&mi->segments, segment);
 }
 
+/* Whether a thread has the segment at hand, or an entry of its table: it changes spans of slices by
+ * these. */
+static bool is_amid(const struct mi_malloc *mi, const struct head *h, const struct mi_shape *shape)
+{
+	uint64_t addresses[ENTRIES_MAX + 1] = {h->address};
+	size_t count = 1;
+	for (uint64_t number = 0; number < h->entries; number++) {
+		const uint64_t *entry = entry_at(h, shape, number);
+		if (entry)
+			addresses[count++] = h->address + 8 * (uint64_t)(entry - h->words);
+	}
+	return amid_any(mi->space, addresses, count, NULL, NULL);
+}
+
 /* Where a whole table makes no sense as one. False: *ret_found if there is no memory. */
 static bool read_partly(struct mi_malloc *mi, const struct head *h, bool *ret_found)
 {
 	struct heap_damage damage = {
-		.what = "parts of a segment's table make no sense: a thread is just "
-			"changing them, or they are damaged; blocks may be missing"};
+		.what = "parts of a segment's table make no sense, so blocks may be missing"};
 	struct partial partial;
 	*ret_found = true;
 	for (unsigned i = 0; i < MI_SHAPES; i++) {
@@ -201,6 +215,7 @@ static bool read_partly(struct mi_malloc *mi, const struct head *h, bool *ret_fo
 		if (is_confirmed(mi, h, &mi_shapes[i], &partial)) {
 			damage.address = partial.gap;
 			damage.bytes = partial.passed * MI_SLICE_BYTES;
+			damage.amid = partial.passed && is_amid(mi, h, &mi_shapes[i]);
 			return (!partial.passed || heap_damage_vec_push(mi->damage, damage)) &&
 			       add_segment(mi, h, partial.from);
 		}
