@@ -24,5 +24,7 @@ void thread_locals_add_member(
 	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text);
 /* The thread that has the block for that; 0: none has. */
 pid_t thread_locals_owner(const struct survey *survey, uint32_t block);
+/* The library whose variables these are; NULL: it is no such block. */
+const struct address_module *thread_locals_module(const struct survey *survey, uint32_t block);
 
 #endif

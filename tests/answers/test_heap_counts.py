@@ -346,6 +346,16 @@ def amid_change(_):
     hw.need("a thread is in the middle of a change, or damage at" in said and "written beyond" not in said, said)
 
 
+@tests.test
+def heads_of_lists(_):
+    """the heads of the garbage collector's lists, in the interpreter's data, own none of the objects that they lead to"""
+    with running("newest_list.py", before=["/usr/bin/python3"]) as (pid, line):
+        for address in line.split():
+            answer = ask("heap", "--json", pid, "why", address)
+            heads = [root for root in answer["roots"] if root["layer"] == 0 and root["kind"] == "global" and root["into"] == 0]
+            hw.need(not heads, str(heads))
+
+
 def time_of_numbers(*words):
     """How long reading the heap of small_numbers takes, in seconds of CPU time; all its blocks are found."""
     with running("small_numbers", *words) as (pid, line):

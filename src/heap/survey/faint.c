@@ -201,13 +201,38 @@ static enum faint_word in_root(void *context, const struct graph_root *word)
 	return is_known ? word_of(f, global.variable.type, global.offset) : FAINT_UNKNOWN;
 }
 
+/* Whether a word of a module's data is the head of the garbage collector's list: it leads to an
+ * object's links, and one of these back to it. Marks are in the links' last bits. */
+static bool is_head(void *context, const struct graph_root *word)
+{
+	struct finding *f = context;
+	const struct heap_root *root = &f->survey->roots.data[word->root];
+	const struct address_space *space = f->survey->heap.space;
+	uint32_t block = GRAPH_BLOCK(word->edge);
+	uint64_t at, links[2];
+	f->type = type_of(f, block);
+	if (root->kind != HEAP_ROOT_DATA || !is_listed(f->type))
+		return false;
+	find_links(f, block);
+	uint64_t address = heap_root_address(root, word->address);
+	bool is_link = f->links_end && address_space_word(space, address, &at) &&
+		       at == search_block_address(f->survey->search, block) + 8 * f->links;
+	return is_link && address_space_read(space, at, links, sizeof(links)) == sizeof(links) &&
+	       ((links[1] & ~7ull) == address || (links[0] & ~7ull) == address - 8);
+}
+
 struct error *faint_find(const struct survey *survey, const struct space_u32 *few)
 {
 	if (search_graph(survey->search)->has_faint)
 		return NULL;
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
-	const struct faint_rule rule = {&f, knows, in_block, in_root,
-		any_is_left(survey) ? starts : NULL, survey->pointers == POINTERS_TAGGED};
+	const struct faint_rule rule = {.context = &f,
+		.knows = knows,
+		.in_block = in_block,
+		.in_root = in_root,
+		.is_head = python_is_there(&survey->heap.python) ? is_head : NULL,
+		.starts = any_is_left(survey) ? starts : NULL,
+		.has_tags = survey->pointers == POINTERS_TAGGED};
 	_cleanup_free_ uint64_t *is_few =
 		few ? calloc((size_t)search_block_count(survey->search) / 64 + 1, 8) : NULL;
 	if (few && !is_few)

@@ -87,6 +87,12 @@ pid_t thread_locals_owner(const struct survey *survey, uint32_t block)
 	return found ? survey->heap.space->threads.data[found->thread].tid : 0;
 }
 
+const struct address_module *thread_locals_module(const struct survey *survey, uint32_t block)
+{
+	const struct thread_block *found = block_in(survey, block);
+	return found ? &survey->heap.space->modules.data[found->module] : NULL;
+}
+
 void thread_locals_add_member(
 	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text)
 {

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "heap/retained.h"
+#include "heap/thread_locals.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 
@@ -119,6 +120,19 @@ static const struct retained_holder *holder_at(
 	return row->node < blocks ? NULL : &retained->holders.data[row->node - blocks];
 }
 
+/* "0x7f12a0b0  thread-local memory for libapp.so of thread 4711" */
+static void text_block(const struct survey *s, uint32_t block, struct text *out)
+{
+	const struct address_module *module = thread_locals_module(s, block);
+	text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, block));
+	text_add_shown(out, type_of(s, block), 200);
+	if (!module)
+		return;
+	text_add(out, " for ");
+	text_add_shown(out, module->path, 200);
+	text_printf(out, " of thread %d", (int)thread_locals_owner(s, block));
+}
+
 static void row_text(const void *context, size_t number, struct text *out)
 {
 	const struct dominator_rows *rows = context;
@@ -130,13 +144,10 @@ static void row_text(const void *context, size_t number, struct text *out)
 	text_add_bytes(&cell, row->bytes);
 	text_printf(out, "%10s  ", cell.data ? cell.data : "");
 	text_printf(out, "%*s", (int)(2 * depth), "");
-	if (holder) {
+	if (holder)
 		text_holder(holder, out);
-	} else {
-		text_printf(out, "0x%" PRIx64 "  ",
-			search_block_address(rows->survey->search, row->node));
-		text_add_shown(out, type_of(rows->survey, row->node), 200);
-	}
+	else
+		text_block(rows->survey, row->node, out);
 	if (rows->is_chosen)
 		text_above(rows->retained, row, out);
 	text_add_char(out, '\n');
@@ -195,7 +206,7 @@ static void folded_cell(const void *context, size_t number, unsigned column, str
 
 static const struct table_type folded_type = {.columns = folded_columns, .cell = folded_cell};
 
-enum { RETAINED, KIND, ADDRESS, SYMBOL, THREAD, TYPE, BELOW, HOLDER, FOLDED, FOLDED_TYPES };
+enum { RETAINED, KIND, ADDRESS, SYMBOL, THREAD, TYPE, MODULE, BELOW, HOLDER, FOLDED, FOLDED_TYPES };
 static const struct column columns[] = {
 	[RETAINED] = {"retained_bytes", COLUMN_INTEGER, UNIT_BYTES, .key = "retained",
 		.says = "that nothing else holds"},
@@ -203,8 +214,12 @@ static const struct column columns[] = {
 	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block, the variable, the mapping"},
 	[SYMBOL] = {"symbol", COLUMN_TEXT, .optional = true, .says = SYMBOL_SAYS},
 	[THREAD] = {"thread", COLUMN_INTEGER, .fixed = true, .optional = true,
-		.says = "of stacks, registers and thread-local storage"},
+		.says = "of stacks, registers and thread-local storage; of blocks that are a "
+			"library's "
+			"thread-local memory"},
 	[TYPE] = {"type", COLUMN_TEXT, .optional = true, .says = "of blocks"},
+	[MODULE] = {"module", COLUMN_TEXT, .fixed = true, .optional = true,
+		.says = "the library whose thread-local memory a block is"},
 	[BELOW] = {"below", COLUMN_INTEGER, .fixed = true, .optional = true,
 		.says = "the number of the row that it hangs on, or null; left out where rows were "
 			"chosen or sorted"},
@@ -243,6 +258,18 @@ static void optional_cell(
 	}
 }
 
+/* Whose thread-local memory a block is, if it is such. */
+static void owner_cell(
+	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+{
+	const struct address_module *module = thread_locals_module(survey, block);
+	ret->state = module ? CELL_KNOWN : CELL_ABSENT;
+	if (module && column == MODULE)
+		ret->text = module->path;
+	else if (module)
+		ret->number = (uint64_t)thread_locals_owner(survey, block);
+}
+
 static void block_cell(
 	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
 {
@@ -252,6 +279,8 @@ static void block_cell(
 		ret->number = search_block_address(survey->search, block);
 	else if (column == TYPE)
 		ret->text = type_of(survey, block);
+	else if (column == MODULE || column == THREAD)
+		owner_cell(survey, block, column, ret);
 	else
 		ret->state = CELL_ABSENT;
 }
@@ -267,7 +296,7 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 		optional_cell(rows, number, column, ret);
 	else if (!holder)
 		block_cell(rows->survey, row->node, column, ret);
-	else if (column == TYPE)
+	else if (column == TYPE || column == MODULE)
 		ret->state = CELL_ABSENT;
 	else
 		fill_holder(holder, HOLDER_KIND + column - KIND, ret);

@@ -147,6 +147,13 @@ def what_hangs_on_them(folder):
     text = hw.run([hw.HEAPWISE, "core", core, "dominators", "--limit", "100000"]).text
     if not re.search(r"thread-local list in \S*heap_thread_local of thread \d+\n", text):
         raise hw.Failure(f"list is not named: {text}")
+    # What a thread got for a library that came later says whose it is.
+    loaded = [r for r in ask("core", "--json", core, "--limit", "100000", "dominators")["dominators"] if r.get("type") == "thread-local memory"]
+    whose = {r.get("thread") for r in loaded if r.get("module", "").endswith("heap_thread_local_loaded.so")}
+    if not whose or not whose <= threads:
+        raise hw.Failure(f"thread-local memory of {whose}, not of {threads}: {loaded}")
+    if not re.search(r"thread-local memory for \S*heap_thread_local_loaded.so of thread \d+\n", text):
+        raise hw.Failure(f"thread-local memory is nobody's: {text}")
     (folder / "other").mkdir()
     other = kernel_core(program_of("small"), folder / "other")
     diff = hw.run([hw.HEAPWISE, "diff", "--by", "owner", "--limit", "1000", other, core])

@@ -173,7 +173,7 @@ static void check_roots(const struct world *w, const struct graph *graph, const 
 static void check(struct world *w, bool of_few)
 {
 	const struct faint_rule rule = {
-		w, knows, in_block, in_root, w->has_texts ? starts : NULL, w->has_tags};
+		w, knows, in_block, in_root, NULL, w->has_texts ? starts : NULL, w->has_tags};
 	struct search_memory memory;
 	struct search *search = open_search(w, &memory);
 	const struct graph *graph = search_graph(search);
@@ -267,7 +267,7 @@ CASE(hole, "words behind a page that cannot be read are asked about, too")
 	const struct search_root root = {.values = values, .value_count = 2};
 	const struct search_memory memory = {&last, read_holed, NULL};
 	CHECK_OK(search_read(search, &memory, &root, 1));
-	const struct faint_rule rule = {&last, knows_all, declared, unknown, NULL, false};
+	const struct faint_rule rule = {&last, knows_all, declared, unknown, NULL, NULL, false};
 	CHECK_OK(search_find_faint(search, &rule, NULL));
 	const struct graph *graph = search_graph(search);
 	CHECK_U64(graph_edges_end(graph, 0) - graph->heads.data[0], 1);
