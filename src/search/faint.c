@@ -212,9 +212,9 @@ static bool ask_roots(struct doubting *d)
 	bool ok = true;
 	for (size_t i = 0; i < roots->len && ok; i++) {
 		const struct graph_root *root = &roots->data[i];
-		bool is_head = d->rule->is_head && is_asked(d, GRAPH_BLOCK(root->edge)) &&
-			       d->rule->is_head(d->rule->context, root);
-		if (is_head || (may_be_faint(d, root->edge, root->offset) &&
+		bool is_left = d->rule->is_left && is_asked(d, GRAPH_BLOCK(root->edge)) &&
+			       d->rule->is_left(d->rule->context, root);
+		if (is_left || (may_be_faint(d, root->edge, root->offset) &&
 				       is_faint_as(d->rule->in_root(d->rule->context, root),
 					       root->offset)))
 			ok = space_u32_push(&d->doubted, (uint32_t)i);

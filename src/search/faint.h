@@ -39,9 +39,9 @@ struct faint_rule {
 	bool (*knows)(void *context, uint32_t block);
 	enum faint_word (*in_block)(void *context, uint32_t block, uint64_t offset);
 	enum faint_word (*in_root)(void *context, const struct graph_root *word);
-	/* Whether a root's word is the head of a list of everything, which holds nothing; NULL:
-	 * none is. */
-	bool (*is_head)(void *context, const struct graph_root *word);
+	/* Whether a root's word holds nothing, whatever is declared there: it is left from before,
+	 * or the head of a list of everything; NULL: none is. */
+	bool (*is_left)(void *context, const struct graph_root *word);
 	/* NULL: they count in all blocks. */
 	enum faint_starts (*starts)(void *context, uint32_t block);
 	bool has_tags; /* in its last three bits a pointer may have marks, whatever is declared */

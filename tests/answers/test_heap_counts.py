@@ -356,6 +356,16 @@ def heads_of_lists(_):
             hw.need(not heads, str(heads))
 
 
+@tests.test
+def left_places(_):
+    """places of Python's lists of free objects behind their counts, and its frames that have ended, own nothing"""
+    for words in ((), ("collect",)):
+        with running("left_places.py", *words, before=["/usr/bin/python3"]) as (pid, line):
+            answer = ask("heap", "--json", pid, "why", line)
+        roots = [root for root in answer["roots"] if root["layer"] == 0]
+        hw.need(not roots and answer["referrers"], f"{words}: {roots}")
+
+
 def time_of_numbers(*words):
     """How long reading the heap of small_numbers takes, in seconds of CPU time; all its blocks are found."""
     with running("small_numbers", *words) as (pid, line):

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "heap/inferred.h"
+#include "heap/python/python_left.h"
 #include "heap/survey/left_over.h"
 #include "heap/thread_locals.h"
 #include "search/faint.h"
@@ -23,7 +24,8 @@ struct finding {
 	uint64_t links, links_end;    /* of the same: its words of Python's list of all objects */
 	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
-	const uint64_t *is_few; /* bit set of the blocks that are known; NULL: all are */
+	struct heap_ranges above_frames; /* of Python: left from before, by thread */
+	const uint64_t *is_few;          /* bit set of the blocks that are known; NULL: all are */
 };
 
 /* What a type has at an offset. */
@@ -203,22 +205,41 @@ static enum faint_word in_root(void *context, const struct graph_root *word)
 
 /* Whether a word of a module's data is the head of the garbage collector's list: it leads to an
  * object's links, and one of these back to it. Marks are in the links' last bits. */
-static bool is_head(void *context, const struct graph_root *word)
+static bool is_head(struct finding *f, uint32_t block, uint64_t address)
 {
-	struct finding *f = context;
-	const struct heap_root *root = &f->survey->roots.data[word->root];
 	const struct address_space *space = f->survey->heap.space;
-	uint32_t block = GRAPH_BLOCK(word->edge);
 	uint64_t at, links[2];
 	f->type = type_of(f, block);
-	if (root->kind != HEAP_ROOT_DATA || !is_listed(f->type))
+	if (!is_listed(f->type))
 		return false;
 	find_links(f, block);
-	uint64_t address = heap_root_address(root, word->address);
 	bool is_link = f->links_end && address_space_word(space, address, &at) &&
 		       at == search_block_address(f->survey->search, block) + 8 * f->links;
 	return is_link && address_space_read(space, at, links, sizeof(links)) == sizeof(links) &&
 	       ((links[1] & ~7ull) == address || (links[0] & ~7ull) == address - 8);
+}
+
+static bool is_above_frames(const struct finding *f, uint64_t address)
+{
+	for (size_t i = 0; i < f->above_frames.len; i++) {
+		const struct heap_range *range = &f->above_frames.data[i];
+		if (address >= range->start && address < range->end)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a word of the interpreter's own holds nothing. */
+static bool is_left(void *context, const struct graph_root *word)
+{
+	struct finding *f = context;
+	const struct heap_root *root = &f->survey->roots.data[word->root];
+	uint64_t address = heap_root_address(root, word->address);
+	if (root->kind == HEAP_ROOT_MAPPING)
+		return is_above_frames(f, address);
+	return root->kind == HEAP_ROOT_DATA &&
+	       (is_head(f, GRAPH_BLOCK(word->edge), address) ||
+		       python_left_is_place(f->survey->heap.space, address));
 }
 
 struct error *faint_find(const struct survey *survey, const struct space_u32 *few)
@@ -230,7 +251,7 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 		.knows = knows,
 		.in_block = in_block,
 		.in_root = in_root,
-		.is_head = python_is_there(&survey->heap.python) ? is_head : NULL,
+		.is_left = python_is_there(&survey->heap.python) ? is_left : NULL,
 		.starts = any_is_left(survey) ? starts : NULL,
 		.has_tags = survey->pointers == POINTERS_TAGGED};
 	_cleanup_free_ uint64_t *is_few =
@@ -240,7 +261,13 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 	for (size_t i = 0; few && i < few->len; i++)
 		is_few[few->data[i] / 64] |= 1ull << few->data[i] % 64;
 	f.is_few = is_few;
-	return search_find_faint(survey->search, &rule, few);
+	struct error *error = python_is_there(&survey->heap.python)
+				      ? python_left_stacks(survey->heap.space, &f.above_frames)
+				      : NULL;
+	if (!error)
+		error = search_find_faint(survey->search, &rule, few);
+	heap_ranges_deinit(&f.above_frames);
+	return error;
 }
 
 struct faint_words faint_words_of(const struct survey *survey, uint32_t block)

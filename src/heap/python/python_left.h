@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Words of the interpreter's own that are left from before, of CPython 3.11: places behind
+ * the count of a list of free objects, and what is above the top of a thread's stack of frames.
+ *
+ *     list, dict, dict's keys:  | free | free | left | left | 0 … 0 | count: 2 |   80 places each
+ *     stack of frames:          | previous, size, top | frame | frame | left …      |
+ *                                                                     ^ top         ^ limit
+ */
+#ifndef HEAP_PYTHON_LEFT_H
+#define HEAP_PYTHON_LEFT_H
+
+#include "heap/blocks/areas.h"
+#include "process/address_space.h"
+
+/* Whether a word of a module's data is such a place. */
+bool python_left_is_place(const struct address_space *space, uint64_t address);
+
+/* Adds what is left on threads' stacks of frames, from their tops to their limits; nothing of
+ * threads whose state is not found. The only errors are of memory. */
+struct error *python_left_stacks(
+	const struct address_space *space, struct heap_ranges *ret) must_check_;
+
+#endif
