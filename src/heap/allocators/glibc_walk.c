@@ -202,7 +202,8 @@ static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
 	return 0;
 }
 
-/* Whether chunks may begin in one, too, and lead to where its next ones do. */
+/* Whether chunks may begin in one, too, and lead to where its next ones do: in a larger one than is
+ * searched they may. */
 static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 {
 	uint64_t end = min(next, chunk + WITHIN_MOST);
@@ -212,7 +213,7 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 			joins(w, at, next))
 			return true;
 	}
-	return false;
+	return end < next;
 }
 
 /*

@@ -19,6 +19,7 @@
 #define ARENA (DATA + 0x400)
 #define HEAP 0x560000000000ull
 #define HEAP_BYTES 0x40000ull
+#define LARGE_BYTES 0x48000ull       /* beyond WITHIN_MOST (glibc_walk.c) */
 #define OTHER_LIBC 0x7f1000000000ull /* a second one (dlmopen) */
 #define OTHER_HEAP 0x7e9000000000ull
 #define OTHER_BYTES 0x21000ull
@@ -85,6 +86,7 @@ enum hole {
 	HOLE_MARKED, /* one that looks like the first one, and leads to what looks like a mark */
 	HOLE_USED,   /* one that looks like the first one, and leads to a real one */
 	HOLE_ODD,    /* the same, and the real ones do not begin with a page */
+	HOLE_LARGE,  /* the same, further behind it than others are looked for */
 	HOLES
 };
 
@@ -292,10 +294,13 @@ static void make_hole(struct image *image)
 	static const uint64_t heads[HOLES] = {[HOLE_FREE] = 0,
 		[HOLE_MARKED] = PREV_INUSE,
 		[HOLE_USED] = PREV_INUSE,
-		[HOLE_ODD] = PREV_INUSE};
+		[HOLE_ODD] = PREV_INUSE,
+		[HOLE_LARGE] = PREV_INUSE};
 	enum hole hole = image->extra.hole;
 	uint64_t end = (image->at + 0x1fff) & ~0xfffull, head = end + 0x340;
-	uint64_t start = end + (hole == HOLE_ODD ? 0x2350 : 0x2000), real = start + 0x160;
+	uint64_t start = end + (hole >= HOLE_ODD ? 0x2350 : 0x2000), real = start + 0x160;
+	start += hole == HOLE_LARGE ? LARGE_BYTES : 0;
+	real += hole == HOLE_LARGE ? LARGE_BYTES : 0;
 	make_chunk(image, end - 0x20 - image->at, BLOCK_USED);
 	core_builder_word(&image->core, end - 0x20 + 8, 0x10 | PREV_INUSE);
 	core_builder_word(&image->core, end - 0x10 + 8, 0x10 | PREV_INUSE);
@@ -368,8 +373,9 @@ static void make_image(
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
 	const struct extra *extra = &image->extra;
-	const uint64_t heap_bytes =
-			       HEAP_BYTES + extra->caches * 0x1000ull + (extra->hole ? 0x8000 : 0),
+	const uint64_t heap_bytes = HEAP_BYTES + extra->caches * 0x1000ull +
+				    (extra->hole ? 0x8000 : 0) +
+				    (extra->hole == HOLE_LARGE ? LARGE_BYTES : 0),
 		       arena = ARENA + extra->far;
 	add_heap(core, heap_bytes, extra->missing);
 	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
@@ -656,7 +662,7 @@ CASE(behind_holes,
 	for (enum hole hole = HOLE_NONE + 1; hole < HOLES; hole++) {
 		const struct extra extra = {.hole = hole};
 		size_t cached;
-		if (hole != HOLE_ODD)
+		if (hole < HOLE_ODD)
 			check_layout(&layouts[7], &machines[0], extra, &cached);
 		struct opened o;
 		opened_open(image_create(&layouts[7], &machines[0], extra), &o);
