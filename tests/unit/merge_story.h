@@ -11,6 +11,7 @@
 #include <stdarg.h>
 
 #include "capture/recorder/merge.h"
+#include "capture/recorder/ring_source.h"
 #include "unit/ring_image.h"
 
 #define HZ 1000000000u
@@ -30,6 +31,7 @@ static struct story {
 	bool no_threads;
 } told;
 
+static struct ring_source rings;
 static struct merge merge;
 static struct hw_shm *shm;
 
@@ -134,7 +136,8 @@ static inline void story_begin(uint64_t hz)
 		.on_mark = on_mark};
 	memset(&told, 0, sizeof(told));
 	shm = image_create();
-	merge_init(&merge, shm, hz, &sink);
+	ring_source_init(&rings, shm, hz);
+	merge_init(&merge, &rings.source, &sink);
 }
 
 static inline void story_end(void)

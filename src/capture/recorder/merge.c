@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/recorder/merge.h"
 
-#include <linux/futex.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Stores of another processor are visible long before this. */
 #define MARGIN_SECONDS (1.0 / 50000)
@@ -19,27 +17,29 @@
 /* Tell the producer about room every so many words, not only at the end of a pass. */
 #define PUBLISH_WORDS 4096
 
-static uint64_t tsc_now(void)
+void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink)
 {
-	__builtin_ia32_lfence();
-	return __builtin_ia32_rdtsc();
-}
-
-void merge_init(
-	struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink)
-{
+	assert(source->lanes < EVENT_LANES_MAX);
 	memset(merge, 0, sizeof(*merge));
-	merge->shm = shm;
+	merge->source = source;
 	merge->sink = *sink;
-	merge->tsc_hz = tsc_hz;
-	for (uint32_t i = 0; i < HW_RINGS; i++) {
+	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
-		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
-		lane->words = hw_ring_words(i);
+		struct event_lane memory;
+		source->ops->lane(source, i, &memory);
+		lane->data = memory.words;
+		lane->words = memory.size;
+		lane->number = i;
+		lane->shared = i == source->lanes;
 		lane->thread = MERGE_NO_THREAD;
 		lane->foreign = MERGE_NO_TID;
 	}
+}
+
+/* Where a source has no shared lane, one that is always empty. */
+static inline struct merge_lane *shared_lane(struct merge *merge)
+{
+	return &merge->lanes[merge->source->lanes];
 }
 
 void merge_deinit(struct merge *merge)
@@ -154,21 +154,20 @@ static uint32_t foreign_thread(struct merge *merge, const struct merge_lane *lan
 	return thread_begin(merge, lane->foreign, MERGE_NO_LANE, stamp);
 }
 
-/* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared ring
+/* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared lane
  * first. */
 static uint32_t own_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
 {
-	uint32_t number = (uint32_t)(lane - merge->lanes);
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
 	if (!known || known->lane != MERGE_NO_LANE || known->gone)
-		return thread_begin(merge, lane->tid, number, stamp);
-	known->lane = number;
+		return thread_begin(merge, lane->tid, lane->number, stamp);
+	known->lane = lane->number;
 	return known->thread;
 }
 
 static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
 {
-	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
+	if (lane->shared)
 		return lane->foreign == MERGE_NO_TID ? MERGE_NO_THREAD
 						     : foreign_thread(merge, lane, stamp);
 	if (lane->thread == MERGE_NO_THREAD)
@@ -225,15 +224,11 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 		s->on_fork(s->context, thread, r->stamp);
 }
 
+/* Gives the room of the words that were taken back. */
 static void publish_tail(struct merge *merge, struct merge_lane *lane)
 {
-	if (lane->tail == __atomic_load_n(&lane->ring->tail, __ATOMIC_RELAXED))
-		return;
-	/* Gives the words back to the producer (its acquire load of tail). */
-	__atomic_store_n(&lane->ring->tail, lane->tail, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&merge->shm->progress, 1, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&lane->ring->waiting, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &lane->ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+	lane->published = lane->tail;
+	merge->source->ops->taken(merge->source, lane->number, lane->tail);
 }
 
 /*
@@ -279,7 +274,6 @@ static inline void moved_on(struct merge *merge, struct merge_lane *lane, uint64
 	merge->moved += words;
 	if (lane->tail - lane->published < PUBLISH_WORDS)
 		return;
-	lane->published = lane->tail;
 	publish_tail(merge, lane);
 }
 
@@ -320,7 +314,6 @@ static inline void lane_deepen(struct merge_lane *lane)
 static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
 	struct record r;
-	bool shared = lane->ring == merge->lanes[HW_RING_SHARED].ring;
 	while (lane_peek(merge, lane, &r)) {
 		if (lane->stamp > until)
 			return true;
@@ -341,18 +334,19 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		}
 		lane->tail += r.words;
 		moved_on(merge, lane, r.words);
-		if (!shared && !lane->half && lane->thread != MERGE_NO_THREAD && merge->sink.on_run)
+		if (!lane->shared && !lane->half && lane->thread != MERGE_NO_THREAD &&
+			merge->sink.on_run)
 			lane_run_whole(merge, lane, until);
 	}
 	return false;
 }
 
-/* A new producer has taken the ring over; the old one's events have all been told, or the ring
- * would not have been free. */
-static void lane_renew(struct merge_lane *lane, uint32_t generation)
+/* A new thread has taken the lane over; the old one's events have all been told, or the lane would
+ * not have been free. */
+static void lane_renew(struct merge_lane *lane, const struct event_look *look)
 {
-	lane->generation = generation;
-	lane->tid = __atomic_load_n(&lane->ring->tid, __ATOMIC_RELAXED);
+	lane->generation = look->generation;
+	lane->tid = look->tid;
 	lane->thread = MERGE_NO_THREAD;
 	lane->idle_at = lane->stamp = 0;
 	lane->stack_next = lane->stack_low = 0;
@@ -362,25 +356,22 @@ static void lane_renew(struct merge_lane *lane, uint32_t generation)
 /* What is not to be seen at `now` has a later stamp than this. */
 static uint64_t merge_idle(const struct merge *merge, uint64_t now)
 {
-	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
+	uint64_t margin = (uint64_t)((double)merge->source->hz * MARGIN_SECONDS);
 	return now > margin ? now - margin : 0;
 }
 
-/* Looks at one ring: what there is, and what can still come. */
+/* Looks at one lane: what there is, and what can still come. */
 static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
 {
-	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
-		       lane->ring == merge->lanes[HW_RING_SHARED].ring;
+	struct event_look look;
+	lane->active = merge->source->ops->look(merge->source, lane->number, &look);
 	if (!lane->active)
 		return;
-	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
-	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
-	if (merge->limits && (int64_t)(head - merge->limits[lane - merge->lanes]) > 0)
-		head = merge->limits[lane - merge->lanes];
-	/* After head: what a new producer has published must not pass for the old one's. */
-	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
-	if (generation != lane->generation)
-		lane_renew(lane, generation);
+	uint64_t busy = look.busy, head = look.head;
+	if (merge->limits && (int64_t)(head - merge->limits[lane->number]) > 0)
+		head = merge->limits[lane->number];
+	if (look.generation != lane->generation)
+		lane_renew(lane, &look);
 	if (head - lane->tail > lane->words) {
 		lane->head = head;
 		lane_break(merge, lane);
@@ -404,7 +395,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->busy_head = head;
 		lane->busy_since = now;
 	}
-	double seconds = (double)(now - lane->busy_since) / (double)merge->tsc_hz;
+	double seconds = (double)(now - lane->busy_since) / (double)merge->source->hz;
 	bool stuck = seconds > (merge->full ? BUSY_SECONDS_FULL : BUSY_SECONDS);
 	lane->bound = stuck ? idle : lane->idle_at;
 }
@@ -454,7 +445,7 @@ static bool lane_enter(
 	lane_look(merge, lane, now, last);
 	if (!lane->active)
 		return false;
-	if (number < HW_RING_SHARED && number >= merge->lane_count)
+	if (!lane->shared && number >= merge->lane_count)
 		merge->lane_count = number + 1;
 	struct record r;
 	if (lane_peek(merge, lane, &r))
@@ -466,36 +457,40 @@ static bool lane_enter(
 
 static void lane_publish(struct merge *merge, struct merge_lane *lane)
 {
-	if (!lane->active)
-		return;
-	lane->published = lane->tail;
-	publish_tail(merge, lane);
+	if (lane->active)
+		publish_tail(merge, lane);
 }
 
-/* Rings are handed out from the first on, in a process with little address space from the first
- * small one on: after so many unused ones there is none. */
-#define UNUSED_MOST (HW_RINGS_LARGE + HW_RINGS_MEDIUM + 16)
+/* What there is in all lanes. Narrows *safe to what is safe to tell. */
+static void enter_lanes(struct merge *merge, uint64_t now, bool last, uint64_t *safe)
+{
+	const struct event_source *source = merge->source;
+	uint32_t unused = 0;
+	merge->heap_count = 0;
+	for (uint32_t i = 0; i < source->lanes; i++) {
+		if (unused > source->unused_most && i > merge->lane_count)
+			break;
+		unused = lane_enter(merge, i, now, last, safe) ? 0 : unused + 1;
+	}
+	if (source->has_shared)
+		lane_enter(merge, source->lanes, now, last, safe);
+	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
+		heap_sift_down(merge, i);
+}
 
 uint64_t merge_pass(struct merge *merge, bool last)
 {
-	/* Nothing later than now, even if every ring has more: a ring that had no owner when it was
-	 * looked at can have got one since. */
-	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
+	struct event_source *source = merge->source;
+	/* Nothing later than now, even if every lane has more: a lane that had no thread when it
+	 * was looked at can have got one since. */
+	uint64_t now = source->ops->stamp(source),
+		 safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
 	merge->full = merge->filled;
 	merge->filled = false;
-	merge->heap_count = 0;
-	if (__atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED))
-		__atomic_store_n(&merge->shm->doorbell, 0, __ATOMIC_SEQ_CST);
-	uint32_t unused = 0;
-	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
-		if (unused > UNUSED_MOST && i > merge->lane_count)
-			break;
-		unused = lane_enter(merge, i, now, last, &safe) ? 0 : unused + 1;
-	}
-	lane_enter(merge, HW_RING_SHARED, now, last, &safe);
-	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
-		heap_sift_down(merge, i);
+	if (source->ops->pass_begin)
+		source->ops->pass_begin(source);
+	enter_lanes(merge, now, last, &safe);
 	while (merge->heap_count) {
 		struct merge_lane *lane = &merge->lanes[merge->heap[0]];
 		uint64_t until = second_stamp(merge);
@@ -510,7 +505,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	}
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
-	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
+	lane_publish(merge, shared_lane(merge));
 	merge->told = safe;
 	merge->idle_since = merge->heap_count || last ? 0 : safe;
 	return merge->moved;
@@ -528,11 +523,24 @@ uint64_t merge_idle_since(struct merge *merge)
 		return 0;
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_pass_time(&merge->lanes[i], merge->idle_since);
-	lane_pass_time(&merge->lanes[HW_RING_SHARED], merge->idle_since);
+	/* Also where there is none: threads that have ended do so at its stamp. */
+	if (shared_lane(merge)->stamp < merge->idle_since)
+		shared_lane(merge)->stamp = merge->idle_since;
 	return merge->idle_since;
 }
 
-void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
+void merge_read_heads(const struct merge *merge, uint64_t ret[EVENT_LANES_MAX])
+{
+	struct event_source *source = merge->source;
+	for (uint32_t i = 0; i < EVENT_LANES_MAX; i++) {
+		struct event_look look;
+		bool has = i < source->lanes + source->has_shared &&
+			   source->ops->look(source, i, &look);
+		ret[i] = has ? look.head : merge->lanes[i].tail;
+	}
+}
+
+void merge_pass_until(struct merge *merge, const uint64_t heads[EVENT_LANES_MAX])
 {
 	merge->limits = heads;
 	merge_pass(merge, true);
@@ -545,14 +553,14 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
 void merge_each_stack(struct merge *merge,
 	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context)
 {
-	for (uint32_t i = 0; i < merge->lane_count; i++) {
+	struct event_source *source = merge->source;
+	for (uint32_t i = 0; source->ops->stack_top && i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
 		uint64_t low = lane->stack_low;
 		if (!lane->active || lane->thread == MERGE_NO_THREAD || !low)
 			continue;
 		lane->stack_low = 0;
-		__atomic_fetch_add(&lane->ring->stack_asked, 1, __ATOMIC_RELAXED);
-		uint64_t top = __atomic_load_n(&lane->ring->stack_top, __ATOMIC_RELAXED);
+		uint64_t top = source->ops->stack_top(source, i);
 		if (low && low < top && top - low <= STACK_MAX)
 			found(context, lane->thread, top - low);
 	}
@@ -561,90 +569,96 @@ void merge_each_stack(struct merge *merge,
 uint32_t merge_in_flight(const struct merge *merge)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		const struct hw_ring *ring = merge->lanes[i].ring;
-		count += __atomic_load_n(&ring->busy, __ATOMIC_RELAXED) &&
-			 (i == HW_RING_SHARED || __atomic_load_n(&ring->state, __ATOMIC_RELAXED));
+	struct event_source *source = merge->source;
+	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
+		struct event_look look;
+		count += source->ops->look(source, i, &look) && look.busy;
 	}
 	return count;
 }
 
-/* The block that the lane's thread is resizing, or 0. */
-static uint64_t lane_moving(const struct merge_lane *lane)
+/* Whether the lane's thread is resizing a block. */
+static bool lane_moves(
+	const struct merge *merge, const struct merge_lane *lane, struct event_realloc *ret)
 {
-	uint64_t address = __atomic_load_n(&lane->ring->moving, __ATOMIC_ACQUIRE);
-	return __atomic_load_n(&lane->ring->busy, __ATOMIC_RELAXED) ? address : 0;
+	struct event_source *source = merge->source;
+	return source->ops->open_realloc && source->ops->open_realloc(source, lane->number, ret);
+}
+
+/* Where the lane's head is now; 0 if it has no thread. */
+static uint64_t lane_head(const struct merge *merge, const struct merge_lane *lane)
+{
+	struct event_source *source = merge->source;
+	struct event_look look;
+	return lane->words && source->ops->look(source, lane->number, &look) ? look.head : 0;
 }
 
 bool merge_open_realloc(
-	struct merge *merge, uint32_t ring, uint64_t stamp, struct merge_realloc *ret)
+	struct merge *merge, uint32_t lane, uint64_t stamp, struct merge_realloc *ret)
 {
-	struct merge_lane *lane = &merge->lanes[ring];
-	uint64_t address = lane_moving(lane);
-	if (!address || !__atomic_load_n(&lane->ring->state, __ATOMIC_RELAXED))
+	struct event_source *source = merge->source;
+	struct event_realloc open;
+	struct event_look look;
+	if (!lane_moves(merge, &merge->lanes[lane], &open) ||
+		!source->ops->look(source, lane, &look))
 		return false;
-	uint32_t thread = lane_thread(merge, lane, stamp);
+	uint32_t thread = lane_thread(merge, &merge->lanes[lane], stamp);
 	if (thread == MERGE_NO_THREAD)
 		return false;
 	*ret = (struct merge_realloc){
-		.address = address, .thread = thread, .stack = lane->ring->moving_from};
+		.address = open.address, .thread = thread, .stack = open.stack};
 	return true;
 }
 
-/* The lane's thread is gone. What it left in the shared ring, it did before. */
+/* The lane's thread is gone. What it left in the shared lane, it did before. */
 static void lane_free(struct merge *merge, struct merge_lane *lane)
 {
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
 	bool has_told = lane->thread != MERGE_NO_THREAD;
 	if (has_told && known && known->thread == lane->thread) {
 		known->lane = MERGE_NO_LANE;
-		known->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+		known->gone = lane_head(merge, shared_lane(merge)) + 1;
 	} else if (has_told) {
 		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
 	}
 	lane->active = false;
 	lane->thread = MERGE_NO_THREAD;
 	lane->tid = 0;
-	__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+	if (merge->source->ops->release)
+		merge->source->ops->release(merge->source, lane->number);
 }
 
-static bool all_told(const struct merge_lane *lane)
+/* Whether a thread that has ended had a lane in the end, the words of which are still to come. */
+static bool has_lane(const struct merge *merge, uint32_t tid)
 {
-	return __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE) == lane->tail;
-}
-
-/* Whether a thread that has ended had a ring in the end, the words of which are still to come. */
-static bool has_ring(const struct merge *merge, uint32_t tid)
-{
-	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
-		const struct hw_ring *ring = merge->lanes[i].ring;
-		if (__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) == tid &&
-			__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE)
+	struct event_source *source = merge->source;
+	for (uint32_t i = 0; i < source->lanes; i++) {
+		struct event_look look;
+		if (source->ops->look(source, i, &look) && look.tid == tid)
 			return true;
 	}
 	return false;
 }
 
-/* Whether nothing of the thread, which had no ring in the end, can still come. */
-static bool has_ended(const struct merge *merge, struct merge_thread *t, uint32_t tid,
+/* Whether nothing of the thread, which had no lane in the end, can still come. */
+static bool has_ended(struct merge *merge, struct merge_thread *t, uint32_t tid,
 	bool (*alive)(void *context, uint32_t tid), void *context)
 {
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	const struct merge_lane *shared = shared_lane(merge);
 	if (t->lane != MERGE_NO_LANE)
 		return false;
-	if (!t->gone && !alive(context, tid) && !has_ring(merge, tid))
-		t->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+	if (!t->gone && !alive(context, tid) && !has_lane(merge, tid))
+		t->gone = lane_head(merge, shared) + 1;
 	return t->gone && shared->tail + 1 >= t->gone;
 }
 
 #define ENDED_AT_ONCE 64
 
-/* Ends threads that are gone and have no ring; true if there may be more. */
-static bool end_ringless(
+/* Ends threads that are gone and have no lane; true if there may be more. */
+static bool end_laneless(
 	struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	const struct merge_lane *shared = shared_lane(merge);
 	uint32_t ended[ENDED_AT_ONCE], count = 0, at = 0;
 	const uint32_t *tid;
 	for (struct merge_thread *t;
@@ -663,21 +677,25 @@ static bool end_ringless(
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
 	uint32_t freed = 0;
-	__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
+	struct event_source *source = merge->source;
+	struct event_realloc open;
+	if (source->ops->reclaim_begin)
+		source->ops->reclaim_begin(source);
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
+		/* No thread id: taken by a thread that has not said yet who it is. A lane is looked
 		 * at again once its thread is gone: only then it can't move any more. One that is
 		 * gone from within a realloc is to be told at the end of all, which is near. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
-			!alive(context, lane->tid) && all_told(lane) && !lane_moving(lane)) {
+			!alive(context, lane->tid) && lane_head(merge, lane) == lane->tail &&
+			!lane_moves(merge, lane, &open)) {
 			lane_free(merge, lane);
 			freed++;
 		}
 	}
-	if (freed) /* after the states: who sees this looks at them again */
-		__atomic_fetch_add(&merge->shm->rings_freed, 1, __ATOMIC_RELEASE);
+	if (source->ops->reclaim_end)
+		source->ops->reclaim_end(source, freed);
 	/* A thread id that is used again is another thread. */
-	while (end_ringless(merge, alive, context))
+	while (end_laneless(merge, alive, context))
 		;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the rings of one process to one sequence of steps in the order in which they happened.
+ * From the lanes of a source of events to one sequence of steps in the order in which they
+ * happened. The words below are those of the first source, the rings of one process.
  *
  * Each ring is in order by itself. Between rings stamps decide, so the question is how far the
  * merge may go: a thread can have taken a stamp and not have published its event yet. Its ring says
@@ -20,6 +21,7 @@
 #define CAPTURE_MERGE_H
 
 #include "base/map.h"
+#include "capture/recorder/event_source.h"
 #include "format/kinds.h"
 #include "format/shm.h"
 
@@ -86,11 +88,11 @@ struct merge_sink {
 #define MERGE_NO_THREAD UINT32_MAX
 #define MERGE_NO_TID UINT32_MAX
 
-/* One ring as the collector sees it. */
+/* One lane as the collector sees it. */
 struct merge_lane {
-	struct hw_ring *ring;
 	const uint64_t *data;
-	uint32_t words; /* size of the ring */
+	uint32_t words;  /* size of the memory */
+	uint32_t number; /* in the source */
 	uint32_t generation;
 	uint32_t tid;
 	uint32_t thread;     /* MERGE_NO_THREAD: none yet */
@@ -101,11 +103,12 @@ struct merge_lane {
 	uint64_t bound;      /* nothing before this can still come, once tail == head */
 	uint64_t idle_at;    /* last W at which the ring was not busy */
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
-	uint32_t foreign; /* shared ring: id of the thread that the record at tail is of, or
+	uint32_t foreign; /* shared lane: id of the thread that the record at tail is of, or
 			     MERGE_NO_TID */
 	/* Lowest stack pointers, or 0: of the record at tail, if it says so, and of those told
 	 * since the last merge_each_stack(). */
 	uint64_t stack_next, stack_low;
+	bool shared;
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
@@ -114,8 +117,8 @@ struct merge_lane {
 /* A thread of which something was told, and of which something may still come. */
 struct merge_thread {
 	uint32_t thread; /* what on_thread returned */
-	uint32_t lane;   /* of its ring, or MERGE_NO_LANE */
-	uint64_t gone;   /* it has ended, and is not in the shared ring from this word on; else 0 */
+	uint32_t lane;   /* or MERGE_NO_LANE */
+	uint64_t gone;   /* it has ended, and is not in the shared lane from this word on; else 0 */
 };
 
 #define MERGE_NO_LANE UINT32_MAX
@@ -132,40 +135,42 @@ static inline bool merge_same_tid(uint32_t a, uint32_t b)
 DEFINE_MAP(merge_threads, uint32_t, struct merge_thread, merge_hash_tid, merge_same_tid)
 
 struct merge {
-	struct hw_shm *shm;
+	struct event_source *source;
 	struct merge_sink sink;
-	struct merge_lane lanes[HW_RINGS];
-	uint32_t heap[HW_RINGS]; /* lanes with data, smallest stamp first */
+	struct merge_lane lanes[EVENT_LANES_MAX]; /* the shared one behind the others */
+	uint32_t heap[EVENT_LANES_MAX];           /* lanes with data, smallest stamp first */
 	uint32_t heap_count;
-	uint32_t lane_count; /* lanes that were ever in use */
-	uint64_t tsc_hz;
-	uint64_t damaged;             /* rings given up */
+	uint32_t lane_count;          /* lanes that were ever in use */
+	uint64_t damaged;             /* lanes given up */
 	uint64_t events;              /* records taken; a realloc is one */
 	uint64_t dropped;             /* of these not told, because nobody knows whose they are */
 	struct merge_threads threads; /* by thread id */
-	const uint64_t *limits;       /* of each ring's head, for merge_pass_until(); else NULL */
+	const uint64_t *limits;       /* of each lane's head, for merge_pass_until(); else NULL */
 	uint64_t idle_since;          /* see merge_idle_since() */
 	uint64_t told;     /* all with a stamp up to this one has been, as of the latest pass */
 	uint64_t moved;    /* words taken in the current pass */
 	bool look_ahead;   /* for merge_run */
-	bool full, filled; /* a ring was, in the pass before, and is in this one */
+	bool full, filled; /* a lane was, in the pass before, and is in this one */
 };
 
-void merge_init(
-	struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink);
+/* source: borrowed for as long as the merge is used. */
+void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink);
 void merge_deinit(struct merge *merge);
 
 /*
- * One pass over the rings. last: the process is gone, take everything. Returns the words taken.
+ * One pass over the lanes. last: the process is gone, take everything. Returns the words taken.
  * Wakes threads that wait for room.
  */
 uint64_t merge_pass(struct merge *merge, bool last);
 
+/* The heads of all lanes as they are now. */
+void merge_read_heads(const struct merge *merge, uint64_t ret[EVENT_LANES_MAX]);
+
 /*
- * Takes everything up to the given heads of all rings, which were read while the process was
- * stopped and no ring was busy.
+ * Takes everything up to the given heads of all lanes, which were read while the process was
+ * stopped and no lane was busy.
  */
-void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
+void merge_pass_until(struct merge *merge, const uint64_t heads[EVENT_LANES_MAX]);
 
 /*
  * After a pass that moved nothing: if all that was told so far is all that can be seen, a stamp
@@ -188,25 +193,13 @@ struct merge_realloc {
 	uint32_t stack;
 };
 
-/* That of the thread with ring number `ring`, below HW_RING_SHARED; after a last merge_pass().
+/* That of the thread of a lane that is not shared; after a last merge_pass().
  * False: none, or the thread can't be told. `stamp` is now, for a thread that is new. */
 bool merge_open_realloc(
-	struct merge *merge, uint32_t ring, uint64_t stamp, struct merge_realloc *ret);
-
-/* Whether a thread of the process has found all rings taken since the last merge_reclaim(). */
-static inline bool merge_ring_wanted(const struct merge *merge)
-{
-	return __atomic_load_n(&merge->shm->ring_wanted, __ATOMIC_RELAXED) != 0;
-}
-
-/* Whether a thread of the process wants to be heard before the next pass is due. */
-static inline bool merge_is_called(const struct merge *merge)
-{
-	return __atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED) || merge_ring_wanted(merge);
-}
+	struct merge *merge, uint32_t lane, uint64_t stamp, struct merge_realloc *ret);
 
 /*
- * Frees rings whose thread has gone, so that new threads find one. alive(context, tid) asks the
+ * Frees lanes whose thread has gone, so that new threads find one. alive(context, tid) asks the
  * system.
  */
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context);

@@ -46,7 +46,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
 		return error;
-	error = recorder_create_rings(r, start);
+	r->source = start->source;
+	error = r->source ? NULL : recorder_create_rings(r, start);
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -55,7 +56,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	if (known == MAP_FAILED)
 		return error_no_memory();
 	r->stacks_known = known;
-	recorder_steps_init(r, start->tsc_hz);
+	recorder_steps_init(r);
 	const char *why = NULL;
 	if (r->sums.on)
 		r->instructions = instructions_open(r->pid, &why);
@@ -161,7 +162,7 @@ uint64_t recorder_drain(struct recorder *recorder)
 	uint64_t told = merge_idle_since(&recorder->merge);
 	if (told)
 		encoder_idle(&recorder->encoder, told);
-	if (merge_ring_wanted(&recorder->merge))
+	if (event_source_lanes_wanted(recorder->source))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
 }
@@ -187,7 +188,7 @@ static uint32_t any_thread(const struct recorder *r)
 const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns)
 {
 	struct recorder *r = recorder;
-	struct clock_pair now = clock_pair_now();
+	struct clock_pair now = recorder_now(recorder);
 	drain_until(r, now.tsc);
 	if (r->folds)
 		return "its recording has no events, in which the mark could stand";
@@ -201,17 +202,15 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 
 void recorder_catch_up(struct recorder *r)
 {
-	uint64_t heads[HW_RINGS];
-	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
-	for (uint32_t i = 0; i < HW_RINGS; i++)
-		heads[i] = __atomic_load_n(&rings[i].head, __ATOMIC_ACQUIRE);
+	uint64_t heads[EVENT_LANES_MAX];
+	merge_read_heads(&r->merge, heads);
 	merge_pass_until(&r->merge, heads);
 	recorder_flush(r);
 }
 
 bool recorder_is_called(const struct recorder *recorder)
 {
-	return merge_is_called(&recorder->merge);
+	return event_source_is_called(recorder->source);
 }
 
 bool recorder_has_unwritten(const struct recorder *recorder)
@@ -234,7 +233,7 @@ static void look_at_memory(struct recorder *r)
 void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
-	struct clock_pair now = clock_pair_now();
+	struct clock_pair now = recorder_now(recorder);
 	bool due = recorder_needs_checkpoints(recorder) &&
 		   checkpoints_due(&recorder->checkpoints, now.ns, recorder->tally.steps);
 	if (!due && now.ns - recorder->flushed_ns < recorder->flush_pause_ns)
@@ -310,7 +309,7 @@ void recorder_finish(
 	 * is no part of this process. */
 	r->in_flight = merge_in_flight(&r->merge);
 	merge_pass(&r->merge, true);
-	recorder_end_reallocs(r, clock_pair_now().tsc);
+	recorder_end_reallocs(r, recorder_now(r).tsc);
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);

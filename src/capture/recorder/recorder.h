@@ -16,6 +16,7 @@
 #include "capture/recorder/merge.h"
 #include "capture/recorder/mode.h"
 #include "capture/recorder/moving.h"
+#include "capture/recorder/ring_source.h"
 #include "capture/recorder/tally.h"
 #include "capture/recorder/unrecorded.h"
 #include "capture/writer.h"
@@ -34,7 +35,10 @@ struct recorder_start {
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
 	uint64_t forked_at;      /* number of that one's fork; 0: not known */
 	const char *parent_file; /* base name of that one's recording; NULL: not known */
-	uint64_t tsc_hz;
+	/* Where its events come from, borrowed for as long as the recorder lives; NULL: from the
+	 * runtime in that process, over rings that are made for it. */
+	struct event_source *source;
+	uint64_t tsc_hz; /* of stamps, the source's too */
 	struct mode mode;
 	struct clock_pair began;
 	bool awaited;             /* it is to say when it ends, and wait for the answer */
@@ -53,7 +57,11 @@ struct recorder {
 	bool own_malloc; /* as program_has_own_malloc() has it; who knows the program sets it */
 	struct mode mode;
 	bool folds; /* events go into the sums alone */
+	struct event_source *source;
+	/* If the process has the runtime in it. What it says at its end and searches for leaks go
+	 * by this memory alone, not by the source; NULL: there are none. */
 	struct hw_shm *shm;
+	struct ring_source rings;
 	int memory; /* the memfd, to hand to the target; -1 once that is done */
 	struct merge merge;
 	struct live live;

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "capture/recorder/instructions.h"
 #include "capture/recorder/site_stats.h"
-#include "capture/shared_memory.h"
 
 #include <stdlib.h>
 
@@ -89,7 +88,7 @@ bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf
 
 static uint32_t notes_of(const struct recorder *r)
 {
-	uint32_t notes = __atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED);
+	uint32_t notes = event_source_notes(r->source);
 	return (notes & HW_NOTE_OWN_MALLOC || r->own_malloc ? HPW_NOTE_OWN_MALLOC : 0u) |
 	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
@@ -118,10 +117,19 @@ void recorder_write_live(struct recorder *r)
 }
 
 /* At its end the process says it itself; one that was killed was looked at before. */
-static uint64_t resident_of(const struct recorder *r)
+static uint64_t resident_of(const struct recorder *r, uint64_t told)
 {
-	uint64_t told = __atomic_load_n(&r->shm->resident_bytes, __ATOMIC_RELAXED);
 	return told > r->resident_bytes ? told : r->resident_bytes;
+}
+
+static struct event_report report_of(const struct recorder *r, uint64_t duration_ns)
+{
+	struct event_report report = {.damaged = 0};
+	if (r->source->ops->report)
+		r->source->ops->report(r->source, duration_ns, &report);
+	else
+		report.lost[HW_LOST_STALLED] = r->tally.lost;
+	return report;
 }
 
 static void write_table(
@@ -136,11 +144,12 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 {
 	tally_settle(&r->tally);
 	r->threads_written = r->tally.threads_seen;
-	struct clock_pair now = clock_pair_now();
+	struct clock_pair now = recorder_now(r);
+	const struct event_report report = report_of(r, now.ns - r->began.ns);
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
 		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
-			[HPW_LOST_DAMAGED] = r->merge.damaged + shared_memory_is_torn(r->shm),
+			[HPW_LOST_DAMAGED] = r->merge.damaged + report.damaged,
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->stacks_bad,
 		.notes = notes_of(r),
@@ -148,10 +157,10 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
 		.instructions = instructions_read(r->instructions),
-		.resident_bytes = resident_of(r),
+		.resident_bytes = resident_of(r, report.resident_bytes),
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
-	footer_rings(r->shm, &s);
+	footer_report(&report, &s);
 	write_table(r, HPW_THREADS, NULL);
 	uint32_t first = 0;
 	do {
@@ -174,12 +183,12 @@ bool recorder_needs_checkpoints(const struct recorder *r)
 void recorder_checkpoint(struct recorder *r)
 {
 	struct checkpoints *c = &r->checkpoints;
-	r->aside = checkpoints_begin(c, clock_pair_now().ns);
+	r->aside = checkpoints_begin(c, recorder_now(r).ns);
 	recorder_write_books(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
 	if (r->live.blocks <= CHECKPOINT_LIVE_ROWS)
 		recorder_write_live(r);
 	r->aside = NULL;
-	recorder_keep_error(r, checkpoints_end(c, &r->writer, r->tally.steps, clock_pair_now().ns));
+	recorder_keep_error(r, checkpoints_end(c, &r->writer, r->tally.steps, recorder_now(r).ns));
 }
 
 static void write_threads(struct recorder *r)
@@ -201,11 +210,11 @@ void recorder_write_new_threads(struct recorder *r)
 /* What others that are to be written refer to: modules, stacks, sites. */
 static void write_stacks(struct recorder *r)
 {
-	while (footer_modules(&r->payload, r->shm, &r->modules_written))
+	while (footer_modules(&r->payload, r->source, &r->modules_written))
 		recorder_write_chunk(r, HPW_MODULES, true, true);
 	footer_stacks_sort(r->stacks, r->stacks_count);
 	for (size_t done = 0, taken; done < r->stacks_count; done += taken) {
-		bool ok = footer_stacks(&r->payload, r->shm, r->stacks + done,
+		bool ok = footer_stacks(&r->payload, r->source, r->stacks + done,
 			r->stacks_count - done, &r->stacks_end, &taken);
 		recorder_write_chunk(r, HPW_STACKS, ok, true);
 	}
@@ -236,7 +245,7 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 /* Everything that happened since the last flush, with what it refers to first. */
 void recorder_flush(struct recorder *r)
 {
-	struct clock_pair now = clock_pair_now();
+	struct clock_pair now = recorder_now(r);
 	r->flushed_ns = now.ns;
 	recorder_write_unrecorded(r, false);
 	if (!r->encoder.steps)

@@ -13,11 +13,18 @@
 /* Keeps the first error, and destroys others. */
 void recorder_keep_error(struct recorder *r, struct error *error);
 
-/* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
+/* The clocks as the source has them. */
+static inline struct clock_pair recorder_now(const struct recorder *r)
+{
+	return r->source->ops->clock(r->source);
+}
+
+/* The memory that both sides share: sparse, so that its size is a promise, not a cost. Its rings
+ * are the source. */
 struct error *recorder_create_rings(struct recorder *r, const struct recorder_start *start);
 
-/* Prepares the merge of the rings, whose steps are this recorder's. */
-void recorder_steps_init(struct recorder *r, uint64_t tsc_hz);
+/* Prepares the merge of the source's lanes, whose steps are this recorder's. */
+void recorder_steps_init(struct recorder *r);
 /* Puts a node and its ancestors on the list of what the file has to define. Returns it, or 0: its
  * number makes no sense, or no memory. */
 uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);

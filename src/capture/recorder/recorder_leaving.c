@@ -11,6 +11,8 @@
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
 {
 	struct hw_shm *shm = recorder->shm;
+	if (!shm)
+		return false;
 	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
 	if (state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD)
 		return false;
@@ -46,7 +48,7 @@ enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
 
 bool recorder_is_blind(const struct recorder *recorder)
 {
-	uint32_t notes = __atomic_load_n(&recorder->shm->notes, __ATOMIC_RELAXED);
+	uint32_t notes = event_source_notes(recorder->source);
 	return notes & HW_NOTE_OWN_MALLOC || (recorder->own_malloc && !recorder->live.blocks);
 }
 

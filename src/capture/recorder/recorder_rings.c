@@ -52,5 +52,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	if (start->lsan_functions)
 		memcpy(r->shm->lsan_functions, start->lsan_functions,
 			sizeof(r->shm->lsan_functions));
+	ring_source_init(&r->rings, r->shm, start->tsc_hz);
+	r->source = &r->rings.source;
 	return NULL;
 }

@@ -19,8 +19,8 @@ _Static_assert(
 /* Parents are smaller, so this ends. */
 uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
 {
-	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
-	if (stack >= HW_NODES_MAX) {
+	const struct hw_node *nodes = r->source->nodes;
+	if (stack >= r->source->nodes_max) {
 		r->stacks_bad++;
 		return 0;
 	}
@@ -51,7 +51,7 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
 static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc_kind kind)
 {
 	uint32_t before = r->tally.site_count;
-	if (stack >= HW_NODES_MAX)
+	if (stack >= r->source->nodes_max)
 		stack = recorder_want_stack(r, stack);
 	uint32_t site = tally_site(&r->tally, stack, kind);
 	if (__builtin_expect(site == UINT32_MAX && stack, 0)) {
@@ -86,22 +86,17 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t)
 	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
 }
 
-/* What the thread with that id said itself when it began; false: it has no ring, or said nothing.
- */
-static bool name_of_ring(const struct recorder *r, struct tally_thread *t)
+/* What the thread with that id said itself when it began; false: it said nothing. */
+static bool name_of_source(const struct recorder *r, struct tally_thread *t)
 {
-	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
-	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
-		const struct hw_ring *ring = &rings[i];
-		if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != HW_RING_ACTIVE ||
-			__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) != t->tid || !t->tid)
-			continue;
-		_Static_assert(sizeof(t->name) >= sizeof(ring->name), "it fits");
-		memcpy(t->name, ring->name, sizeof(ring->name));
-		t->name[sizeof(ring->name) - 1] = 0;
-		return t->name[0];
-	}
-	return false;
+	const struct event_source_ops *ops = r->source->ops;
+	char name[EVENT_THREAD_NAME_BYTES];
+	if (!ops->thread_name || !ops->thread_name(r->source, t->tid, name))
+		return false;
+	_Static_assert(sizeof(t->name) >= sizeof(name), "it fits");
+	memcpy(t->name, name, sizeof(name));
+	t->name[sizeof(name) - 1] = 0;
+	return t->name[0];
 }
 
 /* A row of several threads has the name that all of them had. */
@@ -110,7 +105,7 @@ static void name_row(const struct recorder *r, struct tally_thread *t)
 	char before[sizeof(t->name)];
 	memcpy(before, t->name, sizeof(before));
 	memset(t->name, 0, sizeof(t->name));
-	if (!name_of_ring(r, t))
+	if (!name_of_source(r, t))
 		recorder_read_name(r, t);
 	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
 		memset(t->name, 0, sizeof(t->name));
@@ -148,7 +143,7 @@ static inline enum hw_free_kind kind_told(
 {
 	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
 	if (__builtin_expect(deletes && hw_matching_free(allocated) == HW_FREE, 0) &&
-		__atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED) & HW_NOTE_OPERATORS)
+		event_source_notes(r->source) & HW_NOTE_OPERATORS)
 		return HW_FREE;
 	return kind;
 }
@@ -255,10 +250,10 @@ static void end_moving(struct recorder *r, uint64_t stamp)
 void recorder_end_reallocs(struct recorder *r, uint64_t stamp)
 {
 	end_moving(r, stamp);
-	for (uint32_t ring = 0; ring < HW_RING_SHARED; ring++) {
+	for (uint32_t lane = 0; lane < r->source->lanes; lane++) {
 		struct merge_realloc open;
 		struct live_block block;
-		if (!merge_open_realloc(&r->merge, ring, stamp, &open) ||
+		if (!merge_open_realloc(&r->merge, lane, stamp, &open) ||
 			live_find(&r->live, open.address, &block))
 			continue;
 		free_block(r, open.thread, open.address, NULL, HW_FREE_REALLOC, false, stamp);
@@ -343,7 +338,7 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	struct recorder *r = context;
-	if (count > clock_pair_now().tsc - r->began.tsc) { /* no processor does that */
+	if (count > recorder_now(r).tsc - r->began.tsc) { /* no processor does that */
 		r->merge.damaged++;
 		return;
 	}
@@ -412,7 +407,7 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 	return taken;
 }
 
-void recorder_steps_init(struct recorder *r, uint64_t tsc_hz)
+void recorder_steps_init(struct recorder *r)
 {
 	const struct merge_sink sink = {.context = r,
 		.on_thread = on_thread,
@@ -426,5 +421,5 @@ void recorder_steps_init(struct recorder *r, uint64_t tsc_hz)
 		.on_mark = on_mark,
 		.on_fork = on_fork,
 		.on_run = on_run};
-	merge_init(&r->merge, r->shm, tsc_hz, &sink);
+	merge_init(&r->merge, r->source, &sink);
 }

@@ -111,31 +111,22 @@ bool footer_target_instructions(struct buf *ret, const char *counted_or_why)
 	return !ret->failed;
 }
 
-bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
+bool footer_modules(struct buf *ret, struct event_source *source, uint32_t *next)
 {
-	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	uint32_t count = source->ops->module_count(source);
 	if (count > HW_MODULES_MAX)
 		count = HW_MODULES_MAX;
 	if (*next >= count)
 		return false;
-	const struct hw_module *table =
-		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
-	const char *strings = (const char *)shm + HW_SHM_STRINGS;
 	for (; *next < count && ret->len < MODULES_BYTES; ++*next) {
-		struct hw_module m = table[*next];
-		__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
-		if (m.end < m.start)
-			m.end = m.start;
-		if (m.build_id_bytes > sizeof(m.build_id))
-			m.build_id_bytes = 0;
-		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
-			m.path_bytes = m.path_offset = 0;
+		struct event_module m;
+		source->ops->module(source, *next, &m);
 		const uint64_t fields[] = {*next, m.start, m.end, m.bias, m.build_id_bytes};
 		for (unsigned i = 0; i < 5; i++)
 			buf_varint(ret, fields[i]);
 		buf_bytes(ret, m.build_id, m.build_id_bytes);
 		buf_varint(ret, m.path_bytes);
-		buf_bytes(ret, strings + m.path_offset, m.path_bytes);
+		buf_bytes(ret, m.path, m.path_bytes);
 	}
 	return !ret->failed;
 }
@@ -162,11 +153,11 @@ static size_t stacks_run(const uint32_t *numbers, size_t count, uint32_t end)
 	return n;
 }
 
-bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
-	uint32_t *end, size_t *ret_taken)
+bool footer_stacks(struct buf *ret, struct event_source *source, const uint32_t *numbers,
+	size_t count, uint32_t *end, size_t *ret_taken)
 {
-	const struct hw_node *nodes = (const struct hw_node *)((const char *)shm + HW_SHM_NODES);
-	uint32_t modules = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	const struct hw_node *nodes = source->nodes;
+	uint32_t modules = source->ops->module_count(source);
 	size_t taken = stacks_run(numbers, count, *end);
 	uint32_t row = numbers[0] < *end ? numbers[0] : *end;
 	struct columns c;
@@ -396,25 +387,16 @@ static uint64_t believed(uint64_t count, uint64_t most, struct footer_summary *s
 	return 0;
 }
 
-void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
+void footer_report(const struct event_report *report, struct footer_summary *summary)
 {
 	struct footer_summary *s = summary;
-	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
 	/* A process takes longer than that to start. */
-	s->unrecorded +=
-		believed(__atomic_load_n(&shm->untold, __ATOMIC_RELAXED), s->duration_ns / 1000, s);
-	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	s->unrecorded += believed(report->unheard, s->duration_ns / 1000, s);
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
-		s->lost[why] +=
-			believed(__atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED), most, s);
-	s->stacks_full += believed(__atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED), most, s);
-	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		uint64_t waited = __atomic_load_n(&rings[i].wait_ns, __ATOMIC_RELAXED);
-		uint64_t one = __atomic_load_n(&rings[i].longest_wait_ns, __ATOMIC_RELAXED);
-		s->wait_ns += min(waited, s->duration_ns);
-		longest = longest > one ? longest : one;
-	}
-	s->longest_wait_ns = min(longest, s->duration_ns);
+		s->lost[why] += believed(report->lost[why], most, s);
+	s->stacks_full += believed(report->stacks_full, most, s);
+	s->wait_ns += report->wait_ns;
+	s->longest_wait_ns = min(report->longest_wait_ns, s->duration_ns);
 }

@@ -33,7 +33,7 @@ bool footer_target(struct buf *ret, const struct recorder_start *start);
 bool footer_target_instructions(struct buf *ret, const char *counted_or_why);
 
 /* Modules from *next on; false: there are none, or no memory. Moves *next. */
-bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);
+bool footer_modules(struct buf *ret, struct event_source *source, uint32_t *next);
 
 /*
  * Some of the nodes with these numbers, sorted; *ret_taken says how many. Chunks cover numbers
@@ -41,8 +41,8 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);
  * what they cover so far.
  */
 void footer_stacks_sort(uint32_t *numbers, size_t count);
-bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
-	uint32_t *end, size_t *ret_taken);
+bool footer_stacks(struct buf *ret, struct event_source *source, const uint32_t *numbers,
+	size_t count, uint32_t *end, size_t *ret_taken);
 
 bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 
@@ -66,8 +66,8 @@ bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
 /* All of them together. */
 uint64_t footer_lost(const struct footer_summary *summary);
 
-/* Adds up the waits and losses of the process, and the children that nobody heard, as far as it can
- * be believed: goes after the duration. */
-void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
+/* Adds the waits and losses that the source reports, and the children that nobody heard, as far as
+ * it can be believed: goes after the duration. */
+void footer_report(const struct event_report *report, struct footer_summary *summary);
 
 #endif

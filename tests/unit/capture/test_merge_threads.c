@@ -244,9 +244,9 @@ CASE(ring_wanted, "threads that found no ring learn that there is one")
 	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
 	check_pass("T0:100 0+a0:1");
 	shm->ring_wanted = 1;
-	CHECK(merge_ring_wanted(&merge));
+	CHECK(event_source_lanes_wanted(&rings.source));
 	merge_reclaim(&merge, nobody_lives, NULL);
-	CHECK(!merge_ring_wanted(&merge));
+	CHECK(!event_source_lanes_wanted(&rings.source));
 	CHECK_U64(image_ring(shm, 0)->state, HW_RING_FREE);
 	CHECK_U64(shm->rings_freed, 1);
 	merge_reclaim(&merge, nobody_lives, NULL);

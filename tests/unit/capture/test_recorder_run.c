@@ -5,6 +5,7 @@
  */
 #include "capture/recorder/recorder.h"
 #include "lib/tap.h"
+#include "unit/record_feed.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,105 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LANES 3
-#define BLOCKS 3000
 #define HZ 1000000000u
-
-static uint64_t random_state;
-
-/* xorshift64* */
-static uint64_t random_below(uint64_t limit)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (random_state * 0x2545f4914f6cdd1dull >> 16) % limit;
-}
-
-/* The producers' side, and what is needed to make mostly sensible records. */
-struct feed {
-	uint64_t words[LANES][HW_RING_WORDS_LARGE];
-	uint64_t head[LANES];
-	uint8_t kind_of[BLOCKS]; /* of the live block, + 1 */
-	uint64_t stamp;
-	unsigned odd; /* one record in so many is no usual one; 0: none */
-	bool stamped;
-};
-
-static void put(struct feed *f, unsigned lane, uint64_t word)
-{
-	f->words[lane][f->head[lane]++] = word;
-}
-
-static uint64_t address_of(unsigned block)
-{
-	return 0x10000 + (uint64_t)block * 48;
-}
-
-static void put_stamp(struct feed *f, unsigned lane)
-{
-	if (f->stamped)
-		put(f, lane, f->stamp += 1 + random_below(9));
-}
-
-static uint64_t random_size(const struct feed *f)
-{
-	if (f->odd && !random_below(f->odd))
-		return random_below(2) ? (uint64_t)HW_R_SIZE_BIG + random_below(3) - 1 : 1ull << 40;
-	return random_below(4) ? 8 * (1 + random_below(4)) : random_below(5000);
-}
-
-static void put_alloc(struct feed *f, unsigned lane, unsigned block)
-{
-	uint64_t flag = f->stamped ? HW_R_STAMPED : 0, size = random_size(f);
-	unsigned kind = random_below(10) ? HW_MALLOC : (unsigned)random_below(HW_ALLOC_KINDS);
-	uint64_t stack = random_below(20) ? 1 + random_below(12) : 1 + random_below(5000);
-	put(f, lane, (HW_R_ALLOC + kind) | flag | address_of(block) << 8);
-	if (size < HW_R_SIZE_BIG) {
-		put(f, lane, stack | size << 32);
-	} else {
-		put(f, lane, stack | (uint64_t)HW_R_SIZE_BIG << 32);
-		put(f, lane, size);
-	}
-	put_stamp(f, lane);
-	f->kind_of[block] = (uint8_t)(kind + 1);
-}
-
-static void put_free(struct feed *f, unsigned lane, unsigned block)
-{
-	unsigned alloc_kind = f->kind_of[block] ? f->kind_of[block] - 1u : HW_MALLOC;
-	unsigned kind = hw_matching_free(alloc_kind);
-	if (f->odd && !random_below(f->odd))
-		kind = (unsigned)random_below(HW_FREE_KINDS);
-	unsigned op = random_below(5) ? HW_R_FREE : HW_R_FREE_SAME_FRAME;
-	put(f, lane, (op + kind) | (f->stamped ? HW_R_STAMPED : 0u) | address_of(block) << 8);
-	put_stamp(f, lane);
-	f->kind_of[block] = 0;
-}
-
-static void put_odd(struct feed *f, unsigned lane)
-{
-	if (random_below(2)) {
-		put(f, lane, HW_R_FAILED | (uint64_t)HW_MALLOC << 8);
-		put(f, lane, 1 + random_below(12));
-		put(f, lane, 1 + random_below(1u << 20));
-	} else {
-		put(f, lane, HW_R_LOST | (1 + random_below(3)) << 8);
-	}
-}
-
-/* One record; mostly the alternation that a program makes, of one lane for a while. */
-static void step(struct feed *f, unsigned lane)
-{
-	unsigned block = (unsigned)random_below(random_below(3) ? 40 : BLOCKS);
-	bool live = f->kind_of[block];
-	if (f->odd && !random_below(f->odd))
-		put_odd(f, lane);
-	else if (live != (f->odd && !random_below(f->odd)))
-		put_free(f, lane, block);
-	else
-		put_alloc(f, lane, block);
-}
 
 static struct recorder *recorder_make(FILE *file)
 {
@@ -124,9 +27,9 @@ static struct recorder *recorder_make(FILE *file)
 	struct recorder *r;
 	CHECK_OK(recorder_create(&start, &r));
 	struct hw_node *nodes = (struct hw_node *)((char *)r->shm + HW_SHM_NODES);
-	for (uint32_t i = 1; i < 6000; i++)
+	for (uint32_t i = 1; i < FEED_NODES; i++)
 		nodes[i] = (struct hw_node){.frame = 0x1000 + i, .parent = i / 2};
-	for (unsigned lane = 0; lane < LANES; lane++) {
+	for (unsigned lane = 0; lane < FEED_LANES; lane++) {
 		struct hw_ring *ring = (struct hw_ring *)((char *)r->shm + HW_SHM_RINGS) + lane;
 		ring->tid = 100 + lane;
 		ring->generation = 1;
@@ -139,7 +42,7 @@ static struct recorder *recorder_make(FILE *file)
 static void publish(struct recorder *r, const struct feed *f, const uint64_t *head)
 {
 	uint64_t *data = (uint64_t *)((char *)r->shm + HW_SHM_DATA);
-	for (unsigned lane = 0; lane < LANES; lane++) {
+	for (unsigned lane = 0; lane < FEED_LANES; lane++) {
 		struct hw_ring *ring = (struct hw_ring *)((char *)r->shm + HW_SHM_RINGS) + lane;
 		memcpy(data + hw_ring_start(lane) + ring->head, f->words[lane] + ring->head,
 			(head[lane] - ring->head) * 8);
@@ -266,7 +169,7 @@ static void compare(unsigned odd, bool stamped, unsigned lanes, uint64_t seed)
 		for (unsigned i = (unsigned)random_below(3000); i--;) {
 			if (!random_below(60))
 				lane = (unsigned)random_below(lanes);
-			step(&feed, lane);
+			feed_step(&feed, lane);
 		}
 		publish(fast, &feed, feed.head);
 		publish(slow, &feed, feed.head);
@@ -303,7 +206,7 @@ CASE(odd, "so it is with records between that are not usual")
 CASE(threads, "so it is with several threads and stamps")
 {
 	for (uint64_t seed = 21; seed <= 26; seed++)
-		compare(seed % 2 ? 40 : 0, true, LANES, seed);
+		compare(seed % 2 ? 40 : 0, true, FEED_LANES, seed);
 }
 
 TAP_MAIN

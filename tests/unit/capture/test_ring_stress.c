@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include "capture/recorder/merge.h"
+#include "capture/recorder/ring_source.h"
 #include "ring_image.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/stacks.h"
@@ -24,6 +25,7 @@
 #define HZ 300000000000u
 
 static struct hw_shm *shm;
+static struct ring_source rings;
 static struct rt_stacks stacks;
 static uint32_t ended[1 + WRITERS * LIVES]; /* by thread id, from 1 */
 static uint32_t writers_left = WRITERS;
@@ -330,7 +332,8 @@ CASE(stress, "writers that come and go, one reader: all arrives, in order, with 
 		.on_failed = on_failed,
 		.on_lost = on_lost};
 	start(writers);
-	merge_init(&merge, shm, HZ, &sink);
+	ring_source_init(&rings, shm, HZ);
+	merge_init(&merge, &rings.source, &sink);
 	read_all(&merge);
 	uint64_t lost = 0, told = 0;
 	for (uint32_t i = 0; i < WRITERS; i++) {
@@ -376,28 +379,29 @@ static uint32_t any_thread(void *context, uint32_t tid, uint64_t stamp)
 
 CASE(doorbell, "a collector that looks seldom is called in time: before a ring is half full")
 {
-	static const uint32_t rings[] = {0, HW_RINGS_LARGE + HW_RINGS_MEDIUM, HW_RING_SHARED};
-	for (unsigned i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+	static const uint32_t numbers[] = {0, HW_RINGS_LARGE + HW_RINGS_MEDIUM, HW_RING_SHARED};
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		static struct merge merge;
 		uint64_t told = 0;
 		const struct merge_sink sink = {
 			.context = &told, .on_thread = any_thread, .on_free = ignore_step};
 		shm = image_create();
-		merge_init(&merge, shm, HZ, &sink);
-		struct rt_thread *t = &threads[rings[i]];
-		for (uint32_t before = 0; before <= rings[i]; before++)
+		ring_source_init(&rings, shm, HZ);
+		merge_init(&merge, &rings.source, &sink);
+		struct rt_thread *t = &threads[numbers[i]];
+		for (uint32_t before = 0; before <= numbers[i]; before++)
 			image_claim(shm, before, 8); /* they are handed out in order */
-		rt_ring_attach(t, shm, rings[i], image_word(shm, rings[i], 0), 7);
+		rt_ring_attach(t, shm, numbers[i], image_word(shm, numbers[i], 0), 7);
 		for (unsigned round = 0; round < 9; round++) {
 			uint64_t events = 0;
-			while (!merge_is_called(&merge)) {
+			while (!event_source_is_called(&rings.source)) {
 				CHECK(event(t, 7, HW_R_FREE | 0x1000 << 8, 0, 0));
 				events++;
 			}
 			CHECK(events * 3 >= t->size / 8); /* not for every trifle */
 			CHECK(events * 3 <= t->size / 2 + HW_R_WORDS_MAX);
 			merge_pass(&merge, true);
-			CHECK(!merge_is_called(&merge));
+			CHECK(!event_source_is_called(&rings.source));
 		}
 		CHECK(told > t->size / 8);
 		merge_deinit(&merge);

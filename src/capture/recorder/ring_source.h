@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rings of a process that has the runtime in it, as a source of events: each ring is a lane. */
+#ifndef CAPTURE_RING_SOURCE_H
+#define CAPTURE_RING_SOURCE_H
+
+#include "capture/recorder/event_source.h"
+
+struct ring_source {
+	struct event_source source;
+	struct hw_shm *shm;
+};
+
+/* shm: HW_SHM_BYTES, borrowed for as long as the source is used. tsc_hz: of the processor. */
+void ring_source_init(struct ring_source *rings, struct hw_shm *shm, uint64_t tsc_hz);
+
+#endif
