@@ -2,8 +2,8 @@
 /*
  * What the C and C++ libraries of Debian 12 (glibc 2.36, libstdc++ 6.0.30) keep by design, where a
  * program has done nothing wrong and can do nothing about it. An entry is here only because a
- * program shows it to Valgrind; tests/unit/analysis/test_suppress_built_in.c has these programs and fails on
- * an entry that none of them needs.
+ * program shows it to Valgrind; tests/unit/analysis/test_suppress_built_in.c has these programs and
+ * fails on an entry that none of them needs.
  *
  * They are said by functions that the libraries export, and by those that can be told from these
  * (symbols/names/inner_names.h): the others have their names from debug files (libc6-dbg), which

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Containers, and what their elements point to. Blocks are called "PART ELEMENT" in the account, as
- * tests/e2e/heap/test_heap_types.py writes it out; each container's elements have leaves of a size of
- * their own, so that none is named because it looks like others.
+ * tests/e2e/heap/test_heap_types.py writes it out; each container's elements have leaves of a size
+ * of their own, so that none is named because it looks like others.
  */
 #include <deque>
 #include <forward_list>
