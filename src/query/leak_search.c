@@ -9,6 +9,7 @@
 #include "query/bundles.h"
 #include "query/heap_operand.h"
 #include "query/inputs.h"
+#include "query/recordings.h"
 #include "query/spool.h"
 
 struct error *leak_search_open(struct query_context *context, struct name_settings *names,
@@ -21,9 +22,11 @@ struct error *leak_search_open(struct query_context *context, struct name_settin
 				      : recording_open(context, path, flags, NULL, &model);
 	if (!error)
 		error = name_settings_apply(context, names, model);
-	if (!error)
-		*ret = steal_ptr(model);
-	return error;
+	if (error)
+		return error;
+	recording_warn(context, model, path);
+	*ret = steal_ptr(model);
+	return NULL;
 }
 
 struct error *leak_search_add_file(

@@ -7,8 +7,9 @@
  *	if (!error)
  *		error = leak_search_suppressions(&context, files, count, model, true, &known);
  *	if (!error)
- *		error = leak_answer_build(model, &(struct leaks_options){.suppressions = known},
- *&answer); … answer.leaks.rows, answer.leaks.sums … leak_answer_deinit(&answer);
+ *		error = leak_answer_build(model, &options, &answer);
+ *	… answer.leaks.rows, answer.leaks.sums …
+ *	leak_answer_deinit(&answer);
  */
 #ifndef QUERY_LEAK_SEARCH_H
 #define QUERY_LEAK_SEARCH_H

@@ -164,7 +164,8 @@ static struct address_range present_stack(
 	uint64_t sp = thread->sp;
 	const struct process_map *map = address_space_map(f->space, sp);
 	const struct libc_thread *known = libc_threads_by_stack(f->place->threads, sp);
-	if (!map || !map->writable || address_ranges_has(f->place->heaps, sp))
+	if (!map || !map->writable || address_space_module(f->space, sp) ||
+		address_ranges_has(f->place->heaps, sp))
 		return no_stack;
 	if (sp >= usual.start && sp < usual.end && (known || main_stack_is(f->space, map)))
 		return usual;
@@ -207,7 +208,8 @@ static bool take_stack(struct finding *f, struct address_range stack)
 	       take(f, stack.start, stack.end);
 }
 
-/* A stack of the program's making that a thread is on: nothing says where it begins and ends. */
+/* A stack of the program's making that a thread is on: nothing says where it begins and ends. In a
+ * module's data, which is searched whole, it is a part of that. */
 static bool note_foreign_stack(struct finding *f, uint32_t number, struct address_range usual)
 {
 	uint64_t sp = f->space->threads.data[number].sp;
@@ -518,16 +520,26 @@ static uint64_t put_away_end(const struct finding *f, const struct process_map *
 	return known < map->start ? map->start : known < map->end ? known : map->end;
 }
 
+/* By its own name: folders on the way may be called so, too. */
+static bool is_of_recorder(const char *path)
+{
+	static const char *const names[] = {
+		"/memfd:heapwise", "/libheapwise-rt.so", "/libheapwise-lsan.so"};
+	const char *base = strrchr(path, '/');
+	for (size_t i = 0; base && i < ARRAY_SIZE(names); i++) {
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
+
 bool roots_map_is_of_recorder(const struct address_space *space, const struct process_map *map)
 {
 	const struct address_module *module = address_space_module(space, map->start);
 	const struct process_map *before = map == space->maps.maps.data ? NULL : map - 1;
 	if (!*map->path && !map->inode && before && before->end == map->start && before->inode)
 		map = before;
-	const char *base = strrchr(map->path, '/');
-	return strstr(map->path, "/memfd:heapwise") ||
-	       (base && !strncmp(base, "/libheapwise-", 13)) ||
-	       (module && strstr(module->path, "/libheapwise-"));
+	return is_of_recorder(map->path) || (module && is_of_recorder(module->path));
 }
 
 static bool add_mappings(struct finding *f)

@@ -6,8 +6,8 @@
  *
  * Stack of a thread:
  *
- *     guard | not in use any more |  red zone, frames … | thread-local, descriptor | to the page's
- * end ^ start                ^ stack pointer - 128  ^ thread pointer - …      end ^
+ *     guard | not in use any more | red zone, frames … | thread-local, descriptor | rest of page
+ *           ^ start               ^ stack pointer - 128 ^ thread pointer - …               end ^
  *
  *   - A stack that libc or the kernel knows counts from the stack pointer on. What is below is of
  *     the past.

@@ -141,7 +141,7 @@ static int print(const struct command *command, const struct request *request)
 	if (error)
 		return message_error(error);
 	if (runtime_is_linked(library))
-		message("the library's own path has blanks or colons; %s leads there until "
+		message("the library's own path has blanks, colons or $; %s leads there until "
 			"somebody "
 			"clears that folder: 'heapwise env' makes it again",
 			library);

@@ -381,7 +381,6 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	error = gather_suppressions(report, model, &lsan, &suppressions);
 	if (error)
 		return message_error(error);
-	recording_warn(cli_context(), model, path);
 	return is_shown(report, model, living, &lsan)
 		       ? show(report, model, suppressions, &lsan, living, fd)
 		       : 0;

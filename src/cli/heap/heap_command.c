@@ -195,7 +195,7 @@ int heap_command_line(struct heap_look *look, char **words, size_t count)
 	}
 	if (id < 0)
 		return options.exit_code;
-	look->colour = !look->json && terminal_has_colour(colour);
+	look->colour = !look->json && !look->csv && terminal_has_colour(colour);
 	hiding_show_all(&hiding, options.argc);
 	return heap_verbs_run(look, options.argc - options.operand, hiding.words + options.operand);
 }
@@ -243,14 +243,14 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 	if (!take_operand(&look, argv[options.operand]))
 		return ERROR_USAGE;
 	look.colour_when = colour;
-	look.colour = !look.json && terminal_has_colour(colour);
+	look.colour = !look.json && !look.csv && terminal_has_colour(colour);
 	struct error *error = heap_session_open(&look.heap);
 	if (error)
 		return message_error(error);
 	int words = argc - options.operand - 1;
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	bool asks = words == 1 && !strcmp(argv[options.operand + 1], "prompt");
-	if (asks || (!words && on_terminal && !look.json))
+	if (asks || (!words && on_terminal && !look.json && !look.csv))
 		return heap_prompt_run(&look);
 	look.heap.is_one_question = true;
 	return heap_verbs_run(&look, words, argv + options.operand + 1);

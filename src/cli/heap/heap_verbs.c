@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "cli/heap/heap_find_verb.h"
 #include "cli/heap/heap_follow_verb.h"
 #include "cli/heap/heap_region_verbs.h"
@@ -384,6 +385,19 @@ void heap_verbs_describe(struct text *text)
 		"asks for one verb after the other; also of lines from a pipe");
 }
 
+/* Verbs whose answers are tables in all that they may say. */
+static bool has_table(const struct heap_verb *verb)
+{
+	static const char *const names[] = {"summary", "types", "blocks", "alone", "dominators",
+		"fragmentation", "maps", "threads", "follow", "find", "words", "refs", "hexdump",
+		"strings"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(verb->name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 {
 	text_printf(text, "%s%s%s%s\n  %s\n", verb->name, *verb->synopsis ? " " : "",
@@ -392,7 +406,9 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 		text_printf(text, "\n%s", verb->more);
 	text_add(text, verb->options ? "\n" : "");
 	heap_wishes_describe(verb->options, text);
-	text_add(text, "\nWith each verb: --limit N (rows), --json, --color WHEN, --no-pager\n");
+	text_printf(text,
+		"\nWith each verb: --limit N (rows), --json, %s--color WHEN, --no-pager\n",
+		has_table(verb) ? "--csv, " : "");
 	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
 		verb->example ? verb->example : "");
 }
@@ -403,7 +419,12 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
 	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
 	if (option)
 		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
-	return !option;
+	if (look->csv && look->json)
+		message("--csv and --json exclude each other");
+	else if (look->csv && !has_table(verb))
+		message("%s has no table that could be written as CSV (help %s)", verb->name,
+			verb->name);
+	return !option && !(look->csv && (look->json || !has_table(verb)));
 }
 
 /* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if

@@ -23,7 +23,7 @@ static const char *const parents[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
 
 bool preload_can_name(const char *path)
 {
-	return !strpbrk(path, " :");
+	return !strpbrk(path, " :$");
 }
 
 /* Whether nobody but root and this user can put another folder in the place of ours. */
@@ -118,7 +118,8 @@ struct error *preload_link(const char *library, char **ret)
 		}
 	}
 	return error_create(ERROR_ENVIRONMENT,
-		"%s has blanks or colons in its path, which LD_PRELOAD can't carry, and no link to "
+		"%s has blanks, colons or $ in its path, which LD_PRELOAD can't carry, and no link "
+		"to "
 		"it could be made in /tmp, /var/tmp, /dev/shm or /run; install heapwise in a "
 		"folder "
 		"without them",

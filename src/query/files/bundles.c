@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -76,23 +78,51 @@ static void remove_stale(const char *parent)
 		closedir(entries);
 }
 
+/* A signal's handler reads the name of what is to be removed at any time. */
+static void drop_folder(struct unpacked_bundle *one)
+{
+	char *folder = one->folder;
+	one->folder = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	free(folder);
+}
+
+/* Locks a folder that was just made. False: who removes what others left was faster, since nobody
+ * had locked it yet. */
+static bool lock_fresh(struct unpacked_bundle *one)
+{
+	struct stat locked, named;
+	one->fd = lock_folder(one->folder);
+	if (one->fd >= 0 && !fstat(one->fd, &locked) && !stat(one->folder, &named) &&
+		locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
+		return true;
+	if (one->fd >= 0)
+		close(one->fd);
+	one->fd = -1;
+	return false;
+}
+
+#define FOLDER_TRIES 8u
+
 static struct error *make_folder_in(const char *parent, struct unpacked_bundle *one)
 {
-	if (asprintf(&one->folder, "%s" FOLDER_NAME, parent) < 0) {
-		one->folder = NULL;
-		return error_no_memory();
+	for (unsigned i = 0; i < FOLDER_TRIES; i++) {
+		char *folder;
+		if (asprintf(&folder, "%s" FOLDER_NAME, parent) < 0)
+			return error_no_memory();
+		if (!mkdtemp(folder)) {
+			struct error *error = error_errno(ERROR_ENVIRONMENT, errno,
+				"%s: cannot unpack it to %s", one->name, parent);
+			free(folder);
+			return error;
+		}
+		one->folder = folder;
+		if (lock_fresh(one))
+			return NULL;
+		drop_folder(one);
 	}
-	if (!mkdtemp(one->folder)) {
-		struct error *error = error_errno(
-			ERROR_ENVIRONMENT, errno, "%s: cannot unpack it to %s", one->name, parent);
-		free(one->folder);
-		one->folder = NULL;
-		return error;
-	}
-	one->fd = lock_folder(one->folder);
-	return one->fd >= 0 ? NULL
-			    : error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot use %s", one->name,
-				      one->folder);
+	return error_create(ERROR_ENVIRONMENT, "%s: cannot keep a folder in %s: others remove it",
+		one->name, parent);
 }
 
 /* Where a user has no home, or may not write there, where all have temporary files. */
@@ -185,7 +215,11 @@ void bundles_forget(struct query_context *context)
 {
 	while (context->unpacked) {
 		struct unpacked_bundle *one = context->unpacked;
+		/* Who is ended meanwhile still finds it in the list. */
+		if (one->folder)
+			remove_folder(one->folder);
 		context->unpacked = one->next;
+		atomic_signal_fence(memory_order_seq_cst);
 		forget(one);
 	}
 }

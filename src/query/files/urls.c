@@ -156,15 +156,26 @@ static char *name_of(const char *url)
 	return name.failed ? NULL : text_steal(&name);
 }
 
+#define NAME_TRIES 1000u
+
 static struct error *open_file(const char *url, char **ret_path, int *ret_fd)
 {
 	_cleanup_free_ char *folder = state_folder("profiles"), *name = name_of(url);
 	char *path = NULL;
 	if (!name)
 		return error_no_memory();
-	if (asprintf(&path, "%s%s", folder ? folder : "/tmp/", name) < 0)
-		return error_no_memory();
-	*ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Several of one second have numbers. */
+	for (unsigned i = 0; i < NAME_TRIES; i++) {
+		char number[16] = "";
+		free(path);
+		if (i)
+			snprintf(number, sizeof(number), ".%u", i);
+		if (asprintf(&path, "%s%s%s", folder ? folder : "/tmp/", name, number) < 0)
+			return error_no_memory();
+		*ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (*ret_fd >= 0 || errno != EEXIST)
+			break;
+	}
 	if (*ret_fd < 0) {
 		struct error *error =
 			error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot make it", path);

@@ -167,7 +167,9 @@ static void add_failed_size(const struct page *page, const struct row *row, stru
 	text_add(out, row->sums.failed == 1 ? INDENT "it asked for "
 					    : INDENT "the largest one asked for ");
 	text_add_bytes(out, size);
-	if (size >= 1024)
+	if (size == UINT64_MAX) /* calloc() of more than there are addresses */
+		text_add(out, " or more");
+	else if (size >= 1024)
 		text_printf(out, " (%" PRIu64 " B)", size);
 	text_add(out, "\n");
 }
