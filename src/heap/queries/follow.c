@@ -18,10 +18,11 @@
 /* Members that are looked at for that. */
 #define MEMBERS_MOST 65536u
 
+/* Packed: there are as many as objects. */
 struct follow_key {
 	uint64_t address;
 	uint32_t type;
-};
+} __attribute__((packed, aligned(4)));
 static inline uint64_t follow_key_hash(struct follow_key key)
 {
 	return hash_u64(key.address ^ (uint64_t)key.type << 48);
@@ -32,13 +33,33 @@ static inline bool follow_key_equal(struct follow_key a, struct follow_key b)
 }
 DEFINE_MAP(follow_map, struct follow_key, uint8_t, follow_key_hash, follow_key_equal)
 
+#define PAGE_BYTES 4096u
+
 /* What a step comes to; each object once. */
 struct reached {
 	struct follow *follow;
 	struct follow_map known;
 	bool is_first; /* its blocks are added once each */
 	struct follow_places places;
+	uint64_t page;     /* where the memory at hand begins */
+	size_t page_bytes; /* that could be read of it */
+	uint8_t *memory;   /* PAGE_BYTES of the step's */
 };
+
+/* As address_space_word(). Objects mostly lie one behind the other, so pages are read. */
+static bool read_word(struct reached *r, uint64_t address, uint64_t *ret)
+{
+	const struct address_space *space = r->follow->survey->heap.space;
+	uint64_t into = address % PAGE_BYTES, page = address - into;
+	if (!r->page_bytes || r->page != page) {
+		r->page = page;
+		r->page_bytes = address_space_read(space, page, r->memory, PAGE_BYTES);
+	}
+	if (into + sizeof(*ret) > r->page_bytes)
+		return address_space_word(space, address, ret);
+	memcpy(ret, r->memory + into, sizeof(*ret));
+	return true;
+}
 
 void follow_init(struct follow *follow, const struct survey *survey)
 {
@@ -159,7 +180,7 @@ static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 {
 	const struct survey *s = r->follow->survey;
 	uint64_t value, into;
-	if (!address_space_word(s->heap.space, address, &value) || !value) {
+	if (!read_word(r, address, &value) || !value) {
 		r->follow->nulls++;
 		return;
 	}
@@ -410,7 +431,9 @@ static struct error *no_member(struct follow *f, const struct follow_places *at,
 
 struct error *follow_step(struct follow *follow, const char *member, bool repeats)
 {
-	struct reached from = {.follow = follow}, to = {.follow = follow};
+	uint8_t memory[2][PAGE_BYTES];
+	struct reached from = {.follow = follow, .memory = memory[0]};
+	struct reached to = {.follow = follow, .memory = memory[1]};
 	struct error *error = NULL;
 	bool has_any = false;
 	follow_map_init(&from.known);
