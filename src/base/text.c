@@ -206,6 +206,27 @@ void text_add_duration_ns(struct text *text, uint64_t ns)
 			seconds % 3600 / 60);
 }
 
+void text_add_csv(struct text *text, const char *field)
+{
+	bool is_formula = *field && strchr("=+-@\t\r", *field);
+	bool is_quoted = is_formula || field[strcspn(field, ",\"\r\n\t")];
+	if (is_quoted)
+		text_add_char(text, '"');
+	if (is_formula)
+		text_add_char(text, '\'');
+	while (*field) {
+		size_t plain = strcspn(field, "\"\n\t");
+		text_add_plain_n(text, field, plain);
+		field += plain;
+		if (*field == '"')
+			text_add_char(text, '"');
+		if (*field)
+			text_add_char(text, *field++);
+	}
+	if (is_quoted)
+		text_add_char(text, '"');
+}
+
 void text_add_xml(struct text *out, const char *text)
 {
 	while (*text) {

@@ -34,6 +34,10 @@ void text_add_shown(struct text *text, const char *string, size_t most);
  * '?'. */
 void text_add_plain(struct text *text, const char *string);
 void text_add_plain_n(struct text *text, const char *bytes, size_t len);
+/* A field of CSV (RFC 4180), in quotes where it needs them; as text_add_plain() but for newlines
+ * and tabs. Spreadsheets run a cell that begins as a formula, quoted or not: an apostrophe before
+ * it makes it text to them (OWASP, "CSV Injection"). */
+void text_add_csv(struct text *text, const char *field);
 /* As text or an attribute's value of XML; what XML 1.0 cannot hold becomes '?'. */
 void text_add_xml(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -22,25 +22,11 @@ struct csv_form {
 
 static void flush(struct csv_form *form)
 {
+	form->no_memory |= form->out.failed;
 	if (form->out.len && !form->answer.stopped &&
 		!form->sink->write(form->sink->ctx, form->out.data, form->out.len))
 		form->answer.stopped = true;
 	text_clear(&form->out);
-}
-
-static void add_quoted(struct text *out, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		text_add(out, text);
-		return;
-	}
-	text_add_char(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			text_add_char(out, '"');
-		text_add_char(out, *text);
-	}
-	text_add_char(out, '"');
 }
 
 static void add_names(struct csv_form *form, const struct table_type *type, const char *before,
@@ -77,7 +63,7 @@ static void add_texts(struct csv_form *form, const struct table *nested)
 		text_add(&texts, i ? ";" : "");
 		text_add(&texts, cell.state == CELL_KNOWN ? cell.text : "");
 	}
-	add_quoted(&form->out, texts.data ? texts.data : "");
+	text_add_csv(&form->out, texts.data ? texts.data : "");
 	form->no_memory |= texts.failed || cell.built.failed;
 	text_deinit(&texts);
 	cell_deinit(&cell);
@@ -105,7 +91,7 @@ static void add_value(struct csv_form *form, const struct column *column, const 
 		text_printf(out, "0x%" PRIx64, cell->number);
 		break;
 	case COLUMN_TEXT:
-		add_quoted(out, cell->text);
+		text_add_csv(out, cell->text);
 		break;
 	default:
 		add_texts(form, &cell->nested);

@@ -15,7 +15,7 @@ struct text_form {
 	struct text out;
 	struct text one; /* a cell, before its spaces */
 	struct cell cell;
-	bool has_written;
+	bool has_written, no_memory;
 };
 
 static void flush(struct text_form *form)
@@ -24,6 +24,7 @@ static void flush(struct text_form *form)
 		!form->sink->write(form->sink->ctx, form->out.data, form->out.len))
 		form->answer.stopped = true;
 	form->has_written |= form->out.len != 0;
+	form->no_memory |= form->out.failed;
 	text_clear(&form->out);
 }
 
@@ -119,6 +120,7 @@ static void add_cell(struct text_form *form, const struct table *table, size_t r
 		column->show(table->context, row, &form->cell, &form->one);
 	else if (form->cell.state == CELL_KNOWN)
 		add_value(&form->one, column, &form->cell);
+	form->no_memory |= form->one.failed || form->cell.built.failed;
 	add_padded(&form->out, column, &form->one);
 }
 
@@ -194,7 +196,7 @@ static struct text *text_prose(struct answer *answer)
 static struct error *text_end(struct answer *answer)
 {
 	struct text_form *form = (struct text_form *)answer;
-	if (form->out.failed || form->one.failed || form->cell.built.failed)
+	if (form->no_memory || form->out.failed || form->one.failed)
 		return error_no_memory();
 	flush(form);
 	return NULL;

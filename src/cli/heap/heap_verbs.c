@@ -419,12 +419,13 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
 	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
 	if (option)
 		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
-	if (look->csv && look->json)
-		message("--csv and --json exclude each other");
+	bool counts = heap_wishes_has(&look->wishes, HEAP_WISH_COUNT);
+	if (look->csv && (look->json || counts))
+		message("--csv and --%s exclude each other", look->json ? "json" : "count");
 	else if (look->csv && !has_table(verb))
 		message("%s has no table that could be written as CSV (help %s)", verb->name,
 			verb->name);
-	return !option && !(look->csv && (look->json || !has_table(verb)));
+	return !option && !(look->csv && (look->json || counts || !has_table(verb)));
 }
 
 /* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if

@@ -353,6 +353,7 @@ static bool sort_as_tree(struct dominator_rows *rows, size_t **ret_order)
 		*list = i;
 	}
 	for (uint32_t at = top; at != NO_ROW; at = next[at]) {
+		rows->depths[at] = depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN;
 		order[len++] = at;
 		while (first[at] != NO_ROW) {
 			at = first[at];

@@ -110,13 +110,22 @@ static const struct table_type block_type = {.name = "blocks",
 	.columns = block_columns,
 	.cell = block_cell};
 
+#define FOLLOW_TABLES                                                                              \
+	(const struct table_type *const[])                                                         \
+	{                                                                                          \
+		HEAP_HEAD_TYPES, &sum_type, &matched_type, &heap_types_table, &block_type, NULL    \
+	}
 const struct answer_type heap_follow_type = {.schema = "heapwise.heap-follow/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE follow TYPE.MEMBER",
 	.says = "what blocks lead to along members",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &matched_type,
-		&heap_types_table, &block_type, NULL},
+	.tables = FOLLOW_TABLES,
 	.main = &heap_types_table};
+/* With --list. */
+static const struct answer_type list_type = {.schema = "heapwise.heap-follow/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.tables = FOLLOW_TABLES,
+	.main = &block_type};
 
 static void put_list(const struct heap_page *page, const uint64_t *blocks, struct answer *answer)
 {
@@ -142,7 +151,7 @@ static struct error *lay_out(const struct heap_page *page, const struct followed
 	const struct table types = {&heap_types_table, all->table->types, all->table->count,
 		.limit = heap_page_limit(page, answer, ROWS)};
 	struct text *prose = answer_prose(answer);
-	answer_begin(answer, &heap_follow_type);
+	answer_begin(answer, listed ? &list_type : &heap_follow_type);
 	heap_head_answer(answer, page->survey);
 	answer_record(answer, &sums);
 	answer_record(answer, &record);

@@ -41,8 +41,12 @@ static void arena_cell(const void *context, size_t row, unsigned column, struct 
 		table_member(&arena_columns[column], arena, ret);
 }
 
-static const struct table_type arena_type = {
-	.name = "arenas", .says = "a row an arena", .columns = arena_columns, .cell = arena_cell};
+static const struct table_type arena_type = {.name = "arenas",
+	.says = "a row an arena",
+	.columns = arena_columns,
+	.cell = arena_cell,
+	.one = "arena",
+	.many = "arenas"};
 
 struct pin_rows {
 	const struct survey *survey;
@@ -68,7 +72,9 @@ static const struct table_type pin_type = {.name = "pins",
 	.says = "blocks in use that pin pages, by type",
 	.title = "What pins pages that are used to less than a quarter",
 	.columns = pin_columns,
-	.cell = pin_cell};
+	.cell = pin_cell,
+	.one = "type",
+	.many = "types"};
 
 const struct answer_type heap_fragments_type = {.schema = "heapwise.heap-fragmentation/1",
 	.before = HEAP_SCHEMA_BEFORE,
@@ -77,6 +83,14 @@ const struct answer_type heap_fragments_type = {.schema = "heapwise.heap-fragmen
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &arena_type,
 		&heap_matched_rows_type, &pin_type, NULL},
 	.main = &arena_type};
+
+/* For programs all of them, unless only their number is asked for. */
+static size_t limit_of(const struct heap_page *page, const struct answer *answer)
+{
+	return answer_is_brief(answer) || page->rows->count_only
+		       ? heap_page_limit(page, answer, TEXT_ROWS)
+		       : TABLE_NO_LIMIT;
+}
 
 struct error *heap_fragments_answer(const struct heap_page *page, struct answer *answer)
 {
@@ -88,7 +102,7 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 		return error;
 	error = heap_fragments(page->survey, &fragments);
 	struct table arenas = {&arena_type, fragments.arenas.data, fragments.arenas.len,
-		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
+		.limit = limit_of(page, answer)};
 	if (!error)
 		error = table_select_order(&select, &arenas, &order);
 	table_select_close(&select);

@@ -80,7 +80,7 @@ static void put_damage(struct json *json, const struct survey *survey)
 		json_put_string(json, "what", one->what);
 		json_put_bool(json, "amid_change", one->amid);
 		json_put_u64(json, "maybe_free_blocks", one->blocks);
-		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
+		json_put_hexadecimal(json, "block_before", one->before, one->before && !one->amid);
 		json_object_end(json);
 	}
 	json_array_end(json);

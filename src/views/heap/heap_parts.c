@@ -75,7 +75,7 @@ static void damage_cell(const void *context, size_t row, unsigned column, struct
 	ret->number = numbers[column];
 	ret->text = column == DAMAGE_HOW ? damage_ways[one->how] : one->what;
 	ret->truth = one->amid;
-	if (column == DAMAGE_BEFORE && !one->before)
+	if (column == DAMAGE_BEFORE && (!one->before || one->amid))
 		ret->state = CELL_UNKNOWN;
 }
 

@@ -215,6 +215,27 @@ def forms_of_tables(folder):
 
 
 @tests.test
+def trees_of_dominators(folder):
+    """In text each row stands as deep as the rows that it hangs on say in JSON; verbs without a table take no --csv."""
+    core = kernel_core(SMALL, folder)
+    rows = ask("core", "--json", core, "dominators", "--limit", "100")["dominators"]
+    depths = []
+    for row in rows:
+        depth = 0
+        while row["below"] is not None:
+            row = rows[row["below"]]
+            depth += 1
+        depths.append(min(depth, 20))
+    lines = hw.run([hw.HEAPWISE, "core", core, "dominators", "--limit", "100"]).text.splitlines()[1:]
+    shown = [line[12:] for line in lines if "… " not in line and line[:10].strip() and line[8:10] in (" B", "iB")]
+    need(sorted((len(line) - len(line.lstrip())) // 2 for line in shown), sorted(depths), "depths")
+    hw.need(sum(depth > 0 for depth in depths) > 1, f"{depths}")
+    for words in (("why", "node"), ("layout", "node"), ("leaks",), ("type", "node")):
+        hw.need("no table" in refused(core, "--csv", *words), f"{words}")
+    hw.need("exclude each other" in refused(core, "--csv", "--count", "types"), "--csv --count")
+
+
+@tests.test
 def help_of_verbs(folder):
     """Each verb's help has its options and an example, whichever way it is asked for."""
     for words in (("--help", "blocks"), ("blocks", "--help"), ("help", "blocks"), ("some.core", "blocks", "-h")):
