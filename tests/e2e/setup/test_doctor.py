@@ -512,7 +512,7 @@ def documented(_):
     """Every id is in docs/schema/doctor-1.md"""
     text = (hw.SOURCE / "docs/schema/doctor-1.md").read_text()
     used = set()
-    for path in (hw.SOURCE / "src/cli").glob("doctor_*.c"):
+    for path in (hw.SOURCE / "src/cli").rglob("doctor_*.c"):
         used |= set(re.findall(r'(?:FINDING_\w+|lack),\s*"([a-z-]+)"', path.read_text()))
         used |= set(re.findall(r'FINDING_NOTE,\s*"([a-z-]+)"', path.read_text()))
     hw.need(len(used) > 15, f"found only {used}")
