@@ -164,8 +164,7 @@ static struct address_range present_stack(
 	uint64_t sp = thread->sp;
 	const struct process_map *map = address_space_map(f->space, sp);
 	const struct libc_thread *known = libc_threads_by_stack(f->place->threads, sp);
-	if (!map || !map->writable || address_space_module(f->space, sp) ||
-		address_ranges_has(f->place->heaps, sp))
+	if (!map || !map->writable || address_ranges_has(f->place->heaps, sp))
 		return no_stack;
 	if (sp >= usual.start && sp < usual.end && (known || main_stack_is(f->space, map)))
 		return usual;
@@ -214,7 +213,8 @@ static bool note_foreign_stack(struct finding *f, uint32_t number, struct addres
 {
 	uint64_t sp = f->space->threads.data[number].sp;
 	const struct process_map *map = address_space_map(f->space, sp);
-	if (!map || !map->writable || address_ranges_has(f->place->heaps, sp))
+	if (!map || !map->writable || address_space_module(f->space, sp) ||
+		address_ranges_has(f->place->heaps, sp))
 		return true;
 	const struct foreign_stack stack = {stack_from(f, sp, map->start),
 		sp >= usual.start && sp < usual.end ? usual.end : map->end, number};
