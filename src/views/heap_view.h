@@ -34,10 +34,4 @@ static inline bool heap_page_is_choosy(const struct heap_page *page)
 	return page->chosen->is_asked || page->rows->where.len || page->rows->count_only;
 }
 
-/* Adds "1,234 blocks, 5.6 MiB match". */
-void heap_matched_text(struct text *out, uint64_t blocks, uint64_t bytes);
-/* "matched": {"blocks": …, "bytes": …} */
-struct json;
-void heap_matched_put(struct json *json, uint64_t blocks, uint64_t bytes);
-
 #endif

@@ -80,27 +80,6 @@ void heap_joined_answer(const struct heap_page *page, struct answer *answer)
 	answer_record(answer, &record);
 }
 
-void heap_joined_put(const struct heap_page *page, struct json *json)
-{
-	const struct joined *j = page->joined;
-	json_key(json, "recording");
-	if (!j) {
-		json_null(json);
-		return;
-	}
-	json_object_begin(json);
-	json_put_string(json, "file", j->name);
-	json_put_bool(json, "sampled", j->sampled);
-	json_put_u64(json, "known_blocks", j->known);
-	json_put_u64(json, "known_bytes", j->known_bytes);
-	json_put_u64(json, "unknown_blocks", j->unknown);
-	json_put_u64(json, "unknown_bytes", j->unknown_bytes);
-	json_put_u64(json, "misfits", j->misfits);
-	json_put_u64(json, "missing_blocks", j->missing);
-	json_put_u64(json, "missing_bytes", j->missing_bytes);
-	json_object_end(json);
-}
-
 /* The thread that allocated it; 0: not known. */
 static uint32_t thread_of(const struct joined *joined, const struct live_block *block)
 {

@@ -10,10 +10,8 @@
 
 /* How well both fit, as sentences. Nothing without a recording. */
 void heap_joined_text(const struct heap_page *page, struct text *out);
-/* The same as a member "recording": null without one. */
-void heap_joined_put(const struct heap_page *page, struct json *json);
 
-/* The same as a record of this type. */
+/* The same as a record: null in JSON without a recording. */
 extern const struct table_type heap_joined_type;
 void heap_joined_answer(const struct heap_page *page, struct answer *answer);
 

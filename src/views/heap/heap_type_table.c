@@ -5,26 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "heap/inferred.h"
-#include "views/report/json_parts.h"
-
-void heap_matched_text(struct text *out, uint64_t blocks, uint64_t bytes)
-{
-	text_add_counted(out, blocks, "block", "blocks");
-	text_add(out, ", ");
-	text_add_bytes(out, bytes);
-	text_add(out, blocks == 1 ? " matches\n" : " match\n");
-}
-
-void heap_matched_put(struct json *json, uint64_t blocks, uint64_t bytes)
-{
-	json_key(json, "matched");
-	json_object_begin(json);
-	json_put_u64(json, "blocks", blocks);
-	json_put_u64(json, "bytes", bytes);
-	json_object_end(json);
-}
 
 static int by_bytes(const void *a, const void *b)
 {
