@@ -68,12 +68,11 @@ static struct error *check_stored(int fd, const char *path)
 	struct stat status;
 	if (fstat(fd, &status) < 0)
 		return error_errno(ERROR_INPUT, errno, "cannot examine %s", path);
-	const char *what = S_ISDIR(status.st_mode)    ? "a folder"
+	const char *what = S_ISDIR(status.st_mode)    ? "a directory"
 			   : S_ISFIFO(status.st_mode) ? "a pipe"
 			   : isatty(fd)               ? "a terminal"
 						      : NULL;
-	return what ? error_create(ERROR_INPUT, "%s is %s; a file that stays there is needed", path,
-			      what)
+	return what ? error_create(ERROR_INPUT, "%s is %s; expected a regular file", path, what)
 		    : NULL;
 }
 
@@ -105,7 +104,7 @@ static struct error *map_regular(int fd, const char *path, struct file_map *ret)
 		return error_errno(ERROR_INPUT, errno, "cannot examine %s", path);
 	if (!S_ISREG(status.st_mode))
 		return error_create(ERROR_INPUT, "%s is %s", path,
-			S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+			S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
 	if (status.st_size == 0) {
 		*ret = (struct file_map){0};
 		return NULL;

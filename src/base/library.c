@@ -8,7 +8,7 @@ static struct error *not_loaded(const struct library *library)
 {
 	const char *why = dlerror();
 	return error_create(ERROR_ENVIRONMENT, "cannot load %s (package %s): %s", library->file,
-		library->package, why ? why : "nobody says why");
+		library->package, why ? why : "unknown reason");
 }
 
 struct error *library_load(const struct library *library, void *ret_functions)

@@ -174,9 +174,9 @@ static struct error *open_beside(struct output_file *file, mode_t mode)
 		return NULL;
 	if (can_link && errno == EACCES)
 		return error_create(ERROR_ENVIRONMENT,
-			"cannot write %s: no file can be made in its folder, and results are "
-			"written beside their place first (permission denied); -o - > FILE writes "
-			"into a file that is there",
+			"cannot write %s: no file can be created in its directory, where results "
+			"are first written to a temporary file (permission denied); use -o - > "
+			"FILE to write into an existing file",
 			file->path);
 	return beside_make(file, beside_create, mode);
 }

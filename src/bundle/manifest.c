@@ -53,8 +53,7 @@ static struct error *measure(const char *path, uint64_t *ret_bytes)
 	if (stat(path, &status) < 0)
 		return error_errno(ERROR_INPUT, errno, "%s: cannot be packed", path);
 	if (!S_ISREG(status.st_mode))
-		return error_create(
-			ERROR_INPUT, "%s: cannot be packed: it is no regular file", path);
+		return error_create(ERROR_INPUT, "%s: cannot be packed: not a regular file", path);
 	*ret_bytes = (uint64_t)status.st_size;
 	return NULL;
 }

@@ -194,7 +194,7 @@ static struct error *take_entry(struct unpacking *at, struct archive_entry *entr
 	if (library->archive_entry_filetype(entry) == AE_IFDIR)
 		return NULL;
 	if (library->archive_entry_filetype(entry) != AE_IFREG)
-		return refused(at, path, "is no regular file");
+		return refused(at, path, "is not a regular file");
 	if (!bundle_place_is_good(path))
 		return refused(at, path, "is not what a bundle of heapwise has");
 	struct error *error = unpack_file(at, path, entry);
@@ -230,7 +230,7 @@ static struct error *find_recording(struct unpacking *at, char **ret)
 	char *place = NULL;
 	if (!at->manifest)
 		return error_create(ERROR_INPUT,
-			"%s: is a tar archive, but no bundle: it has no " BUNDLE_MANIFEST,
+			"%s: is a tar archive, but not a bundle: it has no " BUNDLE_MANIFEST,
 			at->name);
 	struct error *error = error_prefix(
 		bundle_manifest_recording(at->manifest, at->manifest_len, &place), "%s", at->name);

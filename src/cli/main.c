@@ -83,7 +83,7 @@ static int look_at(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		message("a command is missing; 'heapwise help' lists them");
+		message("missing command; 'heapwise help' lists all commands");
 		return ERROR_USAGE;
 	}
 	const struct command *command = command_find(command_name(argv[1]));
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 		return command->run(command, argc - 1, argv + 1);
 	if (alone)
 		return look_at(argv);
-	message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
+	message("unknown command '%s'; 'heapwise help' lists all commands", argv[1]);
 	return ERROR_USAGE;
 }
 

@@ -29,8 +29,8 @@ struct error *query_context_check(const struct query_context *context)
 {
 	const volatile sig_atomic_t *stop = context->listener.stop;
 	return stop && *stop ? error_create(ERROR_ENVIRONMENT,
-				       "SIG%s came: nothing was shown; the process "
-				       "goes on as before",
+				       "interrupted by SIG%s: nothing is shown; the process runs "
+				       "on as before",
 				       sigabbrev_np(*stop))
 			     : NULL;
 }
@@ -46,7 +46,7 @@ void query_note(struct query_context *context, const char *format, ...)
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	listener->note(listener->ctx, text ? text : "there is no memory to say what is missing");
+	listener->note(listener->ctx, text ? text : "a note is missing: out of memory");
 }
 
 static void tell_progress(const struct query_context *context)

@@ -112,14 +112,14 @@ struct error *moments_set(struct moments *moments, const char *text, bool from)
 	if (*given && strcmp(*given, text) != 0)
 		return error_create(ERROR_USAGE, "%s: '%s' and '%s'",
 			from ? "--from is given twice"
-			     : "--at, --to and FILE@MOMENT say the same, and are given twice",
+			     : "--at, --to and FILE@MOMENT set the same moment",
 			*given, text);
 	char **storage = &moments->storage[from];
 	free(*storage);
 	if (!moment_parse(text, from ? &query->from : &query->to, storage))
 		return error_create(ERROR_USAGE,
-			"'%s' is no moment; there are start, end, peak, times (3.2s, 150ms, 2min) "
-			"and mark:NAME (mark:NAME#2: the second of that name)",
+			"invalid moment '%s': expected start, end, peak, a time (3.2s, 150ms, "
+			"2min) or mark:NAME (mark:NAME#2: the second of that name)",
 			text);
 	*given = text;
 	return NULL;

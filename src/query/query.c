@@ -90,8 +90,8 @@ static struct error *refuse_difference(const struct query *query, const struct m
 	bool combined = query->base || query->more_count;
 	return combined && model_subtracted(model)
 		       ? error_create(ERROR_INPUT,
-				 "%s is a difference of two states, which cannot be %s; give the "
-				 "states themselves",
+				 "%s is a difference of two states, which can't be %s; give the "
+				 "two states instead",
 				 model_recording(model)->path,
 				 query->base ? "compared" : "added up")
 		       : NULL;
@@ -101,14 +101,13 @@ static struct error *refuse_difference(const struct query *query, const struct m
 static struct error *check_anonymous(const struct query *query)
 {
 	const char *wrong = query->base                           ? "--base"
-			    : filter_has_patterns(&query->filter) ? "--focus and what is like it"
+			    : filter_has_patterns(&query->filter) ? "--focus and similar filters"
 								  : NULL;
-	return query->anonymize && wrong
-		       ? error_create(ERROR_USAGE,
-				 "--anonymize replaces names before anything is chosen by them: it "
-				 "can't be together with %s",
-				 wrong)
-		       : NULL;
+	return query->anonymize && wrong ? error_create(ERROR_USAGE,
+						   "--anonymize replaces names before filters "
+						   "apply: it can't be used with %s",
+						   wrong)
+					 : NULL;
 }
 
 static struct error *anonymize(struct query *query, struct model *model)

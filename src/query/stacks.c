@@ -29,10 +29,10 @@ static struct error *check_known(const struct model *model, enum metric metric)
 		return NULL;
 	if (metric == METRIC_TEMPORARY && recording->sample_bytes)
 		return error_create(ERROR_INPUT,
-			"%s is a sample: which allocations were temporary is not known; "
-			"--metric allocations is",
+			"%s is a sample: temporary allocations are unknown; use --metric "
+			"allocations",
 			recording->path);
-	return error_create(ERROR_INPUT, "%s, read as %s, does not say %s; --metric %s is known",
+	return error_create(ERROR_INPUT, "%s: %s files contain no %s; use --metric %s",
 		recording->path, recording->source, metric_name(metric),
 		metric_name(metric_or_known(metric, recording)));
 }

@@ -66,9 +66,9 @@ def refused(_):
                         (("report", "--json", recording, "--focus", wild), "takes more than 100000 steps"),
                         (("peek", wild, recording), "takes more than 100000 steps"),
                         (("diff", "--trend", *[recording] * 65), "64"),
-                        (("timeline", recording, "--width", "1001"), "from 4 to 1000, not '1001'"),
-                        (("timeline", recording, "--height", "1001"), "to 1000, not '1001'"),
-                        (("timeline", recording, "--depth", "201"), "from 1 to 200, not '201'")):
+                        (("timeline", recording, "--width", "1001"), "invalid --width '1001': expected a number from 4 to 1000"),
+                        (("timeline", recording, "--height", "1001"), "invalid --height '1001': expected a number from 4 to 1000"),
+                        (("timeline", recording, "--depth", "201"), "invalid --depth '201': expected a number from 1 to 200")):
         ended = hw.run([hw.HEAPWISE, *words])
         hw.need(ended.status == 2 and said in ended.errors and not ended.text, f"{words}: {ended}")
 

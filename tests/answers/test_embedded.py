@@ -89,7 +89,7 @@ def errors(folder):
     """what is wrong comes back as an error with its kind, what limits an answer as a note"""
     recording, _, _ = record(folder)
     for words, code, text in (
-            (("sites", recording, "noon", "x"), 2, "'noon' is no moment"),
+            (("sites", recording, "noon", "x"), 2, "invalid moment 'noon'"),
             (("sites", recording, "mark:none", "x"), 3, "none"),
             (("sites", folder / "none.hpw", "end", "x"), 3, "none.hpw"),
             (("sites", recording, "mark:held", "no_such_function"), 3, "no_such_function"),

@@ -280,7 +280,7 @@ def peak_names_the_share_of_libraries(folder):
 def no_process_of_that_number(folder):
     """A number that no process has is answered as such"""
     ended = hw.heapwise("leaks", "99999999")
-    hw.need(ended.status == 3 and "there is no process 99999999" in ended.errors, f"{ended}")
+    hw.need(ended.status == 3 and "no such process: 99999999" in ended.errors, f"{ended}")
 
 
 @TESTS.test

@@ -175,7 +175,7 @@ def hints(folder):
                          ("==12== Massif, a heap profiler\n", "massif.out"),
                          ("==12== DHAT, a dynamic heap analysis tool\n", "dhat.out"),
                          ("--- heapz 1 ---\nformat = java\n", "go tool pprof"),
-                         ("\n" * 5000, "blanks alone"), ("x\n" * 3000, "of no kind that is known"),
+                         ("\n" * 5000, "only blanks"), ("x\n" * 3000, "unknown file format"),
                          (b"BZh91AY", "bzip2 -d"), (b"\x04\x22\x4d\x18", "lz4 -d"), (b"PK\x03\x04", "unzip"),
                          ("main;f 5\n".encode("utf-16"), "iconv")):
         path = folder / "log"

@@ -85,7 +85,7 @@ def need_nothing_beside(folder, known, what):
 
 def was_refused(ended, make):
     """The prompt goes on after an answer that failed; that it said so is all."""
-    return ended.status != 0 or "cannot write" in ended.errors or "that this command reads" in ended.errors
+    return ended.status != 0 or "cannot write" in ended.errors or "is an input of this command" in ended.errors
 
 
 def each(test):
@@ -126,7 +126,7 @@ def test_own_input(folder):
         for path in ([recording] if output == "out" else []) + [same, link]:
             ended = call(make, recording, path)
             hw.need(was_refused(ended, make), f"{name} over its own input {path.name}: {ended}")
-            hw.need("reads" in ended.errors, f"{name}: does not say why: {ended}")
+            hw.need("is an input" in ended.errors, f"{name}: does not say why: {ended}")
             need_left(recording, before, name)
         hw.need(same.stat().st_ino == recording.stat().st_ino, f"{name}: the hard link was replaced")
 
@@ -138,7 +138,7 @@ def test_suppressions_kept(folder):
     known.write_text("leak:nothing_of_this_name\n")
     before = known.read_bytes()
     ended = hw.heapwise("leaks", "--suppressions", known, "--log-file", known, recording)
-    hw.need("reads" in ended.errors, f"leaks: {ended}")
+    hw.need("is an input" in ended.errors, f"leaks: {ended}")
     need_left(known, before, "leaks --suppressions")
 
 

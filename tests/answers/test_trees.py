@@ -252,7 +252,7 @@ def wrapped(name, *command):
             hw.need(f"reading {Path(main['file']).name}" in ended.errors, f"{ask}: {ended}")
             if len([row for row in rows if row["own_file"]]) > 1:
                 hw.need("'heapwise report .' shows all" in ended.errors, f"{ask}: {ended}")
-                hw.need("leaks" not in ask or "'heapwise leaks FILE…' what others lost" in ended.errors, f"{ended}")
+                hw.need("leaks" not in ask or "'heapwise leaks FILE…' the leaks of others" in ended.errors, f"{ended}")
 
     TESTS.add(f"The main program is shown: {name}", test)
 

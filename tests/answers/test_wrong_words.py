@@ -22,13 +22,13 @@ def refused(status, *words):
 @TESTS.test
 def options(folder):
     """An option that there is not names the nearest, those it begins, those whose help has the word, or the command that has it"""
-    for words, said in ((("report", "--focs", "x"), "is this meant: --focus"), (("budget", "--max-nevr-freed=3"), "--max-never-freed"),
-                        (("report", "--min", "3"), "ambiguous option '--min': it begins --min-size, --min-lifetime, --min-age"),
+    for words, said in ((("report", "--focs", "x"), "did you mean --focus"), (("budget", "--max-nevr-freed=3"), "--max-never-freed"),
+                        (("report", "--min", "3"), "ambiguous option '--min': it may be --min-size, --min-lifetime, --min-age"),
                         (("report", "--json=yes"), "option '--json' takes no value: '--json=yes'"),
-                        (("report", "--leak-check"), "it is one of heapwise run, env, leaks")):
+                        (("report", "--leak-check"), "heapwise commands that have it: run, env, leaks")):
         hw.need(said in refused(2, *words), f"{words}: {hw.heapwise(*words).errors}")
     said = refused(125, "run", "--sample", "--", "true")
-    hw.need("unknown option '--sample'; it is a word of --mode" in said, said)
+    hw.need("unknown option '--sample'; see --mode" in said, said)
     said = refused(2, "report", "--zzzzzz")
     hw.need("unknown option '--zzzzzz'\n" in said, said)
 

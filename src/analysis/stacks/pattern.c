@@ -29,7 +29,7 @@ static struct error *not_compiled(const char *text, int number, size_t offset)
 	PCRE2_UCHAR why[128];
 	if (pcre2_get_error_message(number, why, sizeof(why)) < 0)
 		why[0] = '\0';
-	return error_create(ERROR_USAGE, "'%s' is no regular expression: %s, at byte %zu", text,
+	return error_create(ERROR_USAGE, "invalid regular expression '%s': %s, at byte %zu", text,
 		(const char *)why, offset + 1);
 }
 

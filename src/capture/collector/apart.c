@@ -37,7 +37,7 @@ struct error *apart_check_limits(void)
 	}
 	return error_create(ERROR_ENVIRONMENT,
 		"the hard limit of file sizes (ulimit -H -f) is %llu KiB, and recording needs %llu "
-		"MiB of shared memory; raise it, or set the soft limit alone (ulimit -S -f)",
+		"MiB of shared memory; raise it, or set only the soft limit (ulimit -S -f)",
 		(unsigned long long)limit.rlim_max >> 10, (unsigned long long)HW_SHM_BYTES >> 20);
 }
 

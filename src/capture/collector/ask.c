@@ -138,7 +138,7 @@ static struct error *maps_unreadable(pid_t process, struct error *error)
 		return error_prefix(
 			error, "run as root or as the user of process %d", (int)process);
 	error_destroy(error);
-	return error_create(ERROR_INPUT, "there is no process %d", (int)process);
+	return error_create(ERROR_INPUT, "no such process: %d", (int)process);
 }
 
 static struct error *find_session(pid_t process, int *ret)
@@ -155,8 +155,8 @@ static struct error *find_session(pid_t process, int *ret)
 	process_maps_deinit(&maps);
 	if (!*of.folder)
 		return error_create(ERROR_INPUT,
-			"process %d is not recorded: start it with heapwise run, or with the line "
-			"that heapwise env prints",
+			"process %d is not being recorded: start it with heapwise run, or with the "
+			"environment that heapwise env prints",
 			(int)process);
 	error = living_open(of.pid, &living);
 	const char *path = error ? NULL : living_getenv(&living, HW_SESSION_ENV);
@@ -167,8 +167,8 @@ static struct error *find_session(pid_t process, int *ret)
 	*ret = connect_to(&of);
 	return *ret >= 0 ? NULL
 			 : error_create(ERROR_ENVIRONMENT,
-				   "process %d is recorded, but its collector can't be reached: it "
-				   "has died, or belongs to another user",
+				   "process %d is being recorded, but its collector can't be "
+				   "reached: it has died, or belongs to another user",
 				   (int)process);
 }
 
@@ -235,7 +235,7 @@ struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int 
 	if (*ret_fd >= 0)
 		close(*ret_fd);
 	*ret_fd = -1;
-	return error_create(ERROR_ENVIRONMENT, "its collector does not say what lives");
+	return error_create(ERROR_ENVIRONMENT, "its collector can't list live blocks");
 }
 
 void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd)

@@ -17,12 +17,12 @@
 struct error *recording_pattern_check(const char *pattern)
 {
 	if (pattern && !*pattern)
-		return error_create(ERROR_USAGE, "-o wants the name of a file");
+		return error_create(ERROR_USAGE, "-o: missing file name");
 	for (const char *p = pattern ? strchr(pattern, '%') : NULL; p; p = strchr(p + 2, '%')) {
 		if (!p[1] || !strchr("nph%", p[1]))
 			return error_create(ERROR_USAGE,
-				"-o %s: unknown %%%c; there are %%n (program), %%p (PID), %%h "
-				"(host) and %%%%",
+				"-o %s: unknown %%%c; expected %%n (program), %%p (PID), %%h "
+				"(host) or %%%%",
 				pattern, p[1] ? p[1] : ' ');
 	}
 	return NULL;
@@ -60,7 +60,7 @@ static struct error *name_make(const struct recording_name *from, char **ret)
 		_cleanup_free_ char *folder = getcwd(NULL, 0);
 		if (!folder)
 			return error_errno(
-				ERROR_ENVIRONMENT, errno, "can't tell the current folder");
+				ERROR_ENVIRONMENT, errno, "can't get the current directory");
 		text_printf(&t, "%s/", strcmp(folder, "/") ? folder : "");
 	}
 	for (const char *p = pattern; *p; p++) {
@@ -91,8 +91,8 @@ static struct error *open_new(struct recording_file *file, bool overwrite)
 	bool exists = !lstat(file->name, &st);
 	if (exists && !S_ISREG(st.st_mode))
 		return error_create(ERROR_ENVIRONMENT,
-			"%s is not a regular file and can't be a recording; -o FILE takes another "
-			"name",
+			"%s is not a regular file and can't be a recording; choose another name "
+			"with -o FILE",
 			file->name);
 	if (exists && overwrite)
 		return open_beside(file);
@@ -102,7 +102,7 @@ static struct error *open_new(struct recording_file *file, bool overwrite)
 	file->fd = open(file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file->fd < 0 && errno == EEXIST)
 		return error_create(ERROR_ENVIRONMENT,
-			"%s exists already; -f replaces it, -o FILE takes another name",
+			"%s already exists; use -f to replace it, or -o FILE for another name",
 			file->name);
 	if (file->fd < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", file->name);

@@ -161,7 +161,7 @@ struct error *session_create(const char *file, struct session *ret)
 		why = i == 1 ? errno : why;
 	if (!parent)
 		return error_errno(ERROR_ENVIRONMENT, why,
-			"can't create a folder for the session's socket in /tmp");
+			"can't create a directory for the session's socket in /tmp");
 	reap_all(parent);
 	struct error *error = session_listen(&s);
 	if (error) {

@@ -30,30 +30,31 @@ static const struct option_spec option_specs[] = {
 	{OPT_LIMIT_FIRST + BUDGET_PEAK, "max-peak", "SIZE", "bytes live at the peak"},
 	{OPT_LIMIT_FIRST + BUDGET_NEVER_FREED, "max-never-freed", "SIZE", "bytes live at the end"},
 	{OPT_LIMIT_FIRST + BUDGET_PER_STACK, "max-per-stack", "SIZE",
-		"bytes live at the end, of each stack"},
+		"bytes live at the end, per stack"},
 	{OPT_LIMIT_FIRST + BUDGET_ALLOCATIONS, "max-allocations", "N", "allocations"},
 	{OPT_LIMIT_FIRST + BUDGET_TEMPORARY, "max-temporary", "N", "temporary allocations"},
 	{OPT_BASELINE, "baseline", "OLD", "a recording (FILE, FILE@MOMENT) to compare with"},
 	{OPT_LIMIT_FIRST + BUDGET_GROWTH, "max-growth", "SIZE|%",
-		"bytes live at the end more than in the baseline (default with one: 0)"},
+		"growth of the bytes live at the end since the baseline (default with a baseline: "
+		"0)"},
 	{OPT_LIMIT_FIRST + BUDGET_LEAK, "max-leak", "SIZE",
-		"bytes leaked; recorded with 'heapwise run --leak-check=full'"},
+		"bytes leaked; needs 'heapwise run --leak-check=full'"},
 	{OPT_LIMIT_FIRST + BUDGET_LEAK_PER_STACK, "max-leak-per-stack", "SIZE",
-		"bytes leaked, of each stack"},
+		"bytes leaked, per stack"},
 	{OPT_FAIL_ON, "fail-on", "LIST",
 		"kinds that count as leaked: definite, indirect, possible, reachable, all "
-		"(default: definite,indirect); alone: as --max-leak 0"},
+		"(default: definite,indirect); on its own: as --max-leak 0"},
 	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
-		"what libraries keep for themselves counts as live at the end, too"},
+		"count what libraries keep for themselves as live at the end"},
 	{OPT_SUPPRESSIONS, "suppressions", "FILE",
-		"leaks that are known, in Valgrind's form or LSan's; may be repeated"},
+		"file of known leaks, in Valgrind's or LSan's format; may be repeated"},
 	{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",
-		"use the built-in ones too (default: yes)"},
+		"use the built-in suppressions too (default: yes)"},
 	{OPT_BUDGET_FORMAT, "format", "FORM",
 		"text (default), json, sarif, junit, github or markdown"},
 	{OPT_BUDGET_JSON, "json", NULL, "as --format json: schema heapwise.budget/1"},
 	{OPT_BUDGET_LIMIT, "limit", "N",
-		"name at most N stacks for each limit (default: 10, for programs all)"},
+		"list at most N stacks for each limit (default: 10; all in formats for programs)"},
 	SYMBOL_SPECS{0},
 };
 
@@ -72,7 +73,7 @@ static bool take_format(const struct options *options, struct request *request)
 			return true;
 		}
 	options_wrong(options->command,
-		"--format is text, json, sarif, junit, github or markdown, not '%s'",
+		"invalid --format '%s': expected text, json, sarif, junit, github or markdown",
 		options->argument);
 	return false;
 }
@@ -141,8 +142,8 @@ static int check(const struct command *command, struct request *request)
 	struct budget_limits *limits = &request->view.limits;
 	static const struct limit nothing = {.percent = -1};
 	if (limits->given[BUDGET_GROWTH] && !request->baseline)
-		return options_wrong(command, "--max-growth wants a recording to compare with: "
-					      "--baseline OLD");
+		return options_wrong(
+			command, "--max-growth needs a recording to compare with: --baseline OLD");
 	if (request->baseline && !limits->given[BUDGET_GROWTH]) {
 		limits->given[BUDGET_GROWTH] = true;
 		limits->limits[BUDGET_GROWTH] = nothing;
@@ -155,7 +156,7 @@ static int check(const struct command *command, struct request *request)
 	for (int rule = 0; rule < BUDGET_RULES; rule++)
 		if (limits->given[rule])
 			return 0;
-	return options_wrong(command, "no limit is given: --max-peak, --max-never-freed, …");
+	return options_wrong(command, "missing limit: --max-peak, --max-never-freed, …");
 }
 
 static int judge(const struct request *request, const struct operand *recording)
@@ -167,8 +168,8 @@ static int judge(const struct request *request, const struct operand *recording)
 		budget_view_write(recording->model, &request->view, &sink, &exceeded, &unknown);
 	int code = error ? message_error(error) : output_end(&output);
 	if (!code && unknown)
-		message("%zu %s not be judged", unknown,
-			unknown == 1 ? "limit could" : "limits could");
+		message("%zu %s be decided", unknown,
+			unknown == 1 ? "limit can't" : "limits can't");
 	return code ? code : exceeded ? EXCEEDED : unknown ? ERROR_INPUT : 0;
 }
 
@@ -197,7 +198,7 @@ static int open_all(const struct command *command, struct request *request, cons
 static int answer(const struct command *command, struct request *request, char **words, int count)
 {
 	if (count > 1)
-		return options_wrong(command, "one recording is judged, not %d", count);
+		return options_wrong(command, "expected one recording, got %d", count);
 	_cleanup_free_ char *newest = NULL;
 	struct error *error =
 		count ? NULL : main_program_newest(cli_context(), MAIN_PROGRAM_ALL, &newest);
@@ -238,17 +239,14 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_budget = {
 	.name = "budget",
 	.synopsis = "[FILE] [--max-peak SIZE] [--max-never-freed SIZE] [--baseline OLD] [OPTION…]",
-	.what = "Says whether a recording keeps limits; a gate for CI.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. Where a limit "
-		 "is "
-		 "exceeded, the\n"
-		 "stacks are named that together make the excess. The exit status is 0 if all "
-		 "limits "
-		 "are kept, 1 if one\n"
-		 "is exceeded, 3 if one cannot be judged. Sizes: 4096, 4K, 200M, 1G. "
-		 "docs/howto/ci.md "
-		 "shows how to\n"
-		 "put it into ctest, meson, make, pytest and workflows.\n",
+	.what = "Checks a recording against limits; a gate for CI.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. For each "
+		 "exceeded limit, the\n"
+		 "stacks that together make up the excess are listed. The exit status is 0 if all "
+		 "limits are met, 1\n"
+		 "if one is exceeded, 3 if one can't be decided. Sizes: 4096, 4K, 200M, 1G. "
+		 "docs/howto/ci.md shows\n"
+		 "how to use it with ctest, meson, make, pytest and CI workflows.\n",
 	.examples = "  heapwise budget --max-peak 200M --max-never-freed 0 app.hpw\n"
 		    "  heapwise budget --baseline main.hpw --max-growth 5% change.hpw\n"
 		    "  heapwise budget --max-leak 0 --fail-on definite,indirect app.hpw\n"

@@ -27,13 +27,14 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_OUTPUT, "output", "FILE",
-		"write there (default: NAME" NAME_END "); .gz and .zst are packed"},
-	{OPT_SOURCES, "sources", NULL, "with the source files of all functions in stacks"},
-	{OPT_SOURCE_PATH, "source-path", "FOLDER", "look for sources there too; may be repeated"},
+		"write to FILE (default: NAME" NAME_END "); .gz and .zst are compressed"},
+	{OPT_SOURCES, "sources", NULL, "include the source files of all functions in stacks"},
+	{OPT_SOURCE_PATH, "source-path", "FOLDER", "search there for sources too; may be repeated"},
 	{VIEW_OPT_ANONYMIZE, "anonymize", NULL,
-		"the recording alone, without names of functions, files, modules, threads, marks, "
-		"the command and the host: for bug reports"},
-	{VIEW_OPT_JSON, "json", NULL, "write what is in it as JSON, schema heapwise.bundle/1"},
+		"pack only the recording, with no names of functions, files, modules, threads, "
+		"marks, the command or the host: for bug reports"},
+	{VIEW_OPT_JSON, "json", NULL,
+		"write a list of the contents as JSON, schema heapwise.bundle/1"},
 	SYMBOL_SPECS{0},
 };
 
@@ -123,7 +124,7 @@ static void add_missing(const struct bundle_manifest *manifest, struct text *tex
 		text_printf(text, ": %s\n", missing->why);
 	}
 	if (sources > MISSING_SOURCES_MAX)
-		text_printf(text, "  and %zu further sources (--json names them)\n",
+		text_printf(text, "  and %zu more sources (--json lists them)\n",
 			sources - MISSING_SOURCES_MAX);
 }
 
@@ -256,13 +257,13 @@ static int show(struct request *request)
 static bool check(const struct command *command, const struct request *request)
 {
 	if (request->sources && request->shown.query.anonymize) {
-		options_wrong(
-			command, "--anonymize leaves out all files: --sources can't be given too");
+		options_wrong(command, "--sources and --anonymize exclude each other: --anonymize "
+				       "leaves out all files");
 		return false;
 	}
 	if (!request->output || strcmp(request->output, OUTPUT_STDOUT) != 0)
 		return true;
-	options_wrong(command, "a bundle is written to a file, not to stdout");
+	options_wrong(command, "a bundle can't be written to stdout: use -o FILE");
 	return false;
 }
 
@@ -286,13 +287,14 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_bundle = {
 	.name = "bundle",
 	.synopsis = "[FILE] [-o OUT] [--sources] [OPTION…]",
-	.what = "Packs a recording with what it takes to read it on another machine.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. FILE may be of "
-		 "another tool\ntoo. In the bundle are the programs and libraries that stacks go "
-		 "through and their debug files,\nif they are the builds that were recorded. All "
-		 "commands take a bundle for a recording, and tar\nunpacks it. It has whole "
-		 "programs "
-		 "in it, and whatever is secret in those.\n",
+	.what = "Packs a recording with the files needed to read it on another machine.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. FILE may "
+		 "also be another\n"
+		 "tool's. The bundle has the programs and libraries that appear in stacks and "
+		 "their debug files, if\n"
+		 "they are the builds that were recorded. All commands accept a bundle in place of "
+		 "a recording, and\n"
+		 "tar unpacks it. It contains whole programs, with any secrets in them.\n",
 	.examples = "  heapwise bundle app.hpw\n"
 		    "  heapwise bundle --sources -o app.tar.gz app.hpw\n"
 		    "  heapwise report app.bundle.tar.zst               elsewhere\n",

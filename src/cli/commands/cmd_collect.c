@@ -23,7 +23,8 @@ static int collect(const struct command *command, int argc, char **argv)
 	hold_standard_streams();
 	int connection = argc == 2 ? atoi(argv[1]) : -1;
 	if (connection < 3 || fcntl(connection, F_GETFD) < 0)
-		return options_wrong(command, "this command is started by the runtime only");
+		return options_wrong(
+			command, "this command is started by the runtime library only");
 	_cleanup_(recording_options_deinit) struct recording_options options =
 		RECORDING_OPTIONS_DEFAULT;
 	/* How leaks are shown matters to who shows them, which is not us. */
@@ -49,7 +50,8 @@ static int collect(const struct command *command, int argc, char **argv)
 const struct command command_collect = {
 	.name = "collect",
 	.synopsis = "CONNECTION",
-	.what = "Records a program that was started with LD_PRELOAD alone. Started by its runtime.",
+	.what = "Records a program that was started with LD_PRELOAD only. Started by the runtime "
+		"library.",
 	.hidden = true,
 	.no_files = true,
 	.run = collect,

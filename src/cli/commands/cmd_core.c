@@ -22,9 +22,10 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_core = {
 	.name = "core",
 	.synopsis = "CORE [--exe FILE] [--sysroot DIR] [OPTION…] [VERB…]",
-	.what = "Says what is in the heap of a core dump, of a program that was never recorded.",
-	.about = "Every block with what it is, who points at it, and what is lost. Verbs (without "
-		 "one: a summary; --help VERB tells its options):\n",
+	.what = "Inspects the heap in a core dump; no recording needed.",
+	.about = "Shows each block's type, what references it, and what is leaked. Verbs (default: "
+		 "summary;\n"
+		 "'--help VERB' shows a verb's options):\n",
 	.describe = heap_verbs_describe,
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"

@@ -26,24 +26,26 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{VIEW_OPT_METRIC, "metric", "METRIC",
-		"what is compared: live_bytes (default), live_blocks, peak_bytes, allocations, "
+		"what to compare: live_bytes (default), live_blocks, peak_bytes, allocations, "
 		"allocated_bytes, temporary, …"},
-	{VIEW_OPT_LIMIT, "limit", "N", "show at most N places of each list (default: 10)"},
+	{VIEW_OPT_LIMIT, "limit", "N",
+		"show at most N allocation sites in each list (default: 10)"},
 	{VIEW_OPT_JSON, "json", NULL,
-		"write JSON, schema heapwise.diff/1; complete unless limited"},
-	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that the totals agree"},
+		"write JSON, schema heapwise.diff/1; all rows unless --limit is given"},
+	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that both totals are equal"},
 	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
-		"exit 1 if the metric grew by more: a size (64K, 1M), a number or a share (5%)"},
+		"exit with 1 if the metric grew by more: a size (64K, 1M), a number or a "
+		"percentage (5%)"},
 	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
-		"what libraries keep for themselves is the program's, too"},
+		"count what libraries keep for themselves as the program's own"},
 	{OPT_TREND, "trend", NULL,
-		"two recordings or more, the oldest first: what grows steadily, step by step"},
+		"show what grows steadily over two or more recordings, the oldest first"},
 	{OPT_VIEW, "view", "VIEW",
-		"lists (default), tree, flame or graph: as these commands show it with --base "
-		"OLDER"},
+		"lists (default), tree, flame or graph: like these commands with --base OLDER"},
 	{OPT_BY, "by", "WHAT",
-		"of cores and processes: type (default), owner (what holds it), or stack (where a "
-		"recording has it allocated; default beside a recording)"},
+		"compare cores and processes by type (default), owner (what references the "
+		"blocks), or stack (where a recording says they were allocated; default together "
+		"with a recording)"},
 	VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
 };
 
@@ -69,8 +71,7 @@ static bool take_view(const struct options *options, struct request *request)
 			request->view = command_find(names[i]);
 	if (!request->view)
 		options_wrong(options->command,
-			"there is no view '%s' of two recordings; there are lists, tree, flame and "
-			"graph",
+			"invalid --view '%s': expected lists, tree, flame or graph",
 			options->argument);
 	return request->view;
 }
@@ -92,8 +93,7 @@ static bool take(const struct options *options, int id, void *ctx)
 		request->by_given = true;
 		return heap_by_parse(options->argument, &request->by) ||
 		       (options_wrong(options->command,
-				"cores and processes are compared by type, owner or stack, not by "
-				"'%s'",
+				"invalid --by '%s': expected type, owner or stack",
 				options->argument),
 			       false);
 	case OPT_TREND:
@@ -116,7 +116,7 @@ static int undecided(
 	bool of_newer = why == newer.unknown || why == newer.more || why == newer.less;
 	struct evidence older = evidence_of_metric(operands[0].model, metric, EVIDENCE_OF_TOTAL);
 	bool of_older = why == older.unknown || why == older.more || why == older.less;
-	message("whether %s grew by more than %s cannot be decided: %s%s%s", metric_name(metric),
+	message("can't decide whether %s grew by more than %s: %s%s%s", metric_name(metric),
 		request->growth_text,
 		of_newer   ? operands[1].text
 		: of_older ? operands[0].text
@@ -224,24 +224,24 @@ static int show_trend(struct request *request, const struct operand *operands, s
 static int check(const struct command *command, struct request *request, int count)
 {
 	if (request->trend && (request->diff.normalize || request->growth_text))
-		return options_wrong(command, "--%s is not for --trend",
+		return options_wrong(command, "--%s can't be used with --trend",
 			request->growth_text ? "fail-on-growth" : "normalize");
 	if (request->view && (request->trend || request->diff.normalize || request->growth_text))
-		return options_wrong(command, "--%s is for lists, not for --view %s",
+		return options_wrong(command, "--%s can't be used with --view %s",
 			request->trend            ? "trend"
 			: request->diff.normalize ? "normalize"
 						  : "fail-on-growth",
 			request->view->name);
 	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
 		return options_wrong(
-			command, "--limit is for lists, not for --view %s", request->view->name);
+			command, "--limit can't be used with --view %s", request->view->name);
 	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
 		return options_wrong(command,
-			"--trend wants from 2 to %u recordings, FILE or FILE@MOMENT; %d %s given",
+			"--trend: expected 2 to %u recordings (FILE or FILE@MOMENT); %d %s given",
 			TREND_MODELS_MAX, count, count == 1 ? "is" : "are");
 	if (!request->trend && count != 2)
 		return options_wrong(command,
-			"two recordings are compared, FILE or FILE@MOMENT; %d %s given%s", count,
+			"expected two recordings (FILE or FILE@MOMENT); %d %s given%s", count,
 			count == 1 ? "is" : "are", count > 2 ? " (--trend takes more)" : "");
 	if (!view_request_metric(command, &request->shown, METRIC_LIVE_BYTES))
 		return ERROR_USAGE;
@@ -286,8 +286,8 @@ static int choose_by(
 		request->by = HEAP_BY_STACK;
 	if (!request->by_given || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
 		return 0;
-	return options_wrong(command, "--by is for cores and processes; recordings have call "
-				      "stacks alone");
+	return options_wrong(command,
+		"--by works for cores and processes only; recordings have just call stacks");
 }
 
 static int name_model(struct query *query, struct model *model)
@@ -344,29 +344,28 @@ const struct command command_diff = {
 	.name = "diff",
 	.synopsis =
 		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
-	.what = "Says what grew between two recordings, cores or moments.",
-	.about = "OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
-		 "without a "
-		 "moment all of\n"
-		 "a recording. Places are the same if their functions, source files and modules "
-		 "are, "
-		 "whatever their\n"
-		 "addresses and lines: runs and builds can be compared. docs/diff.md has the "
-		 "rules.\n"
-		 "OLDER and NEWER may also be cores, or numbers of processes that run (PID or "
-		 "process:PID): what is in\n"
-		 "their heaps is compared by type, or by who holds it (--by owner). "
-		 "The exit status is\n"
-		 "1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
-	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
-		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
-		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
-		    "  heapwise diff --view tree old.hpw new.hpw         by callers\n"
-		    "  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
-		    "  heapwise diff before.core 1234                    since `heapwise heap 1234 "
-		    "save before.core`\n"
-		    "  heapwise diff --by owner core.1 core.2            which globals hold more\n"
-		    "  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
+	.what = "Shows what grew between two recordings, cores or points in time.",
+	.about = "OLDER and NEWER are FILE or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
+		 "without a moment, the\n"
+		 "whole recording. Allocation sites match if their functions, source files and "
+		 "modules match,\n"
+		 "whatever their addresses and lines, so that runs and builds can be compared; "
+		 "docs/diff.md has the\n"
+		 "rules. OLDER and NEWER may also be cores or running processes (PID or "
+		 "process:PID): their heaps are\n"
+		 "compared by type, or by what references the blocks (--by owner). The exit status "
+		 "is 1 if the limit\n"
+		 "of --fail-on-growth is exceeded, and 3 if that can't be decided.\n",
+	.examples =
+		"  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
+		"  heapwise diff app.hpw@10s app.hpw@60s             what grew in between\n"
+		"  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
+		"  heapwise diff --view tree old.hpw new.hpw         by callers\n"
+		"  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
+		"  heapwise diff before.core 1234                    since `heapwise heap 1234 "
+		"save before.core`\n"
+		"  heapwise diff --by owner core.1 core.2            which globals retain more\n"
+		"  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
 	.options = option_specs,
 	.run = run,
 };

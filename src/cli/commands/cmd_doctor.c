@@ -102,7 +102,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (id < 0)
 		return options.exit_code;
 	if (argc - options.operand > 1)
-		return options_wrong(command, "one program or PID at a time");
+		return options_wrong(command, "expected one program or PID");
 	if (options.operand < argc) {
 		request.subject = argv[options.operand];
 		request.pid = pid_of(request.subject);
@@ -122,13 +122,15 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.synopsis = "[PROGRAM|PID] [--json]",
-	.what = "Says why something can't be recorded or has no line numbers, and what to do.",
-	.about = "Without an argument it examines the machine; with a program or a running process "
-		 "that too. A\n"
-		 "program is looked for as a shell does; a library may be given by its path. The "
-		 "exit status is\n"
-		 "0: no problem, 1: problems, 3: there is nothing of that name, or it may not be "
-		 "looked at.\n",
+	.what = "Explains why a program can't be recorded or has no line numbers, and how to fix "
+		"it.",
+	.about = "Without an argument, checks this machine; with a program or the PID of a "
+		 "process, checks that as\n"
+		 "well. A program is searched for in $PATH, as a shell does; a library may be "
+		 "given by its path. The\n"
+		 "exit status is 0 if there are no problems, 1 if there are, and 3 if the program "
+		 "or process does\n"
+		 "not exist or may not be inspected.\n",
 	.examples = "  heapwise doctor\n"
 		    "  heapwise doctor ./app\n"
 		    "  heapwise doctor $(pidof -s app)\n",

@@ -93,8 +93,10 @@ static void format_shell(struct text *text, const char *library, const char *wor
  * end of a unit: sections may come again. */
 static void format_systemd(struct text *text, const char *library, const char *words)
 {
-	text_add(text, "[Service]\n# This replaces an LD_PRELOAD that the unit has: if it has one, "
-		       "append it, after a colon.\nEnvironment=\"LD_PRELOAD=");
+	text_add(text, "[Service]\n"
+		       "# This replaces an LD_PRELOAD of the unit: if it has one, append it after "
+		       "a colon.\n"
+		       "Environment=\"LD_PRELOAD=");
 	add_value(text, library, "\"\\", '%');
 	text_add_char(text, '"');
 	if (*words) {
@@ -134,16 +136,16 @@ static int print(const struct command *command, const struct request *request)
 	while (format->name && strcmp(format->name, request->format) != 0)
 		format++;
 	if (!format->name)
-		return options_wrong(
-			command, "--format is shell, systemd or docker, not '%s'", request->format);
+		return options_wrong(command,
+			"invalid --format '%s': expected shell, systemd or docker",
+			request->format);
 	_cleanup_free_ char *library = NULL;
 	struct error *error = runtime_find(&library);
 	if (error)
 		return message_error(error);
 	if (runtime_is_linked(library))
-		message("the library's own path has blanks, colons or $; %s leads there until "
-			"somebody "
-			"clears that folder: 'heapwise env' makes it again",
+		message("the library's path contains blanks, colons or $; use the link %s, and run "
+			"'heapwise env' again if that directory is cleared",
 			library);
 	_cleanup_(text_deinit) struct text text, libraries;
 	text_init(&text);
@@ -170,7 +172,8 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	if (id < 0)
 		return options.exit_code;
 	if (options.operand < argc)
-		return options_wrong(command, "'%s' is one too many: the program is started later",
+		return options_wrong(command,
+			"unexpected argument '%s': the program is started later",
 			argv[options.operand]);
 	struct error *error = recording_options_check(&request->recording);
 	if (!error)
@@ -194,15 +197,14 @@ static int env(const struct command *command, int argc, char **argv)
 const struct command command_env = {
 	.name = "env",
 	.synopsis = "[-o FILE] [-f] [--children WHICH] [--mode MODE] [--format FORMAT]",
-	.what = "Prints the environment in which a program is recorded without `heapwise run`.",
-	.about = "For what is started by something else: services, containers, cron jobs. The "
-		 "options are those\n"
-		 "of run; a FILE without a slash in front is made in the folder where the program "
-		 "starts. An\n"
-		 "LD_PRELOAD that is there already is kept behind ours; a systemd unit's has to be "
-		 "appended by hand. When\n"
-		 "something keeps it from being recorded, it says so in one sentence on its "
-		 "standard error and runs on.\n",
+	.what = "Prints the environment that records a program without 'heapwise run'.",
+	.about = "For programs that something else starts: services, containers, cron jobs. The "
+		 "options are those of\n"
+		 "run. A relative FILE is created in the directory where the program starts. An "
+		 "existing LD_PRELOAD\n"
+		 "is kept, after heapwise's library; a systemd unit's own has to be appended by "
+		 "hand. A program that\n"
+		 "can't be recorded prints one line on stderr that says why, and runs on.\n",
 	.examples =
 		"  eval \"$(heapwise env -o /var/tmp/%n.%p.hpw)\"; ./app\n"
 		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",

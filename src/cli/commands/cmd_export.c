@@ -19,9 +19,9 @@ enum {
 };
 
 static const struct option_spec option_specs[] = {
-	{OPT_FORMAT, "format", "FORMAT", "one of those above"},
+	{OPT_FORMAT, "format", "FORMAT", "output format, see above"},
 	{OPT_OUTPUT, "output", "FILE",
-		"write there (default, and -: to stdout); .gz and .zst are packed"},
+		"write to FILE (default and -: stdout); .gz and .zst are compressed"},
 	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
 		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
@@ -43,8 +43,8 @@ static bool take_format(const struct options *options, struct request *request)
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	export_add_names(&names, false);
-	options_wrong(options->command, "there is no format '%s'; there are %s", options->argument,
-		names.data ? names.data : "");
+	options_wrong(options->command, "invalid --format '%s': expected one of %s",
+		options->argument, names.data ? names.data : "");
 	return false;
 }
 
@@ -73,15 +73,15 @@ static bool check_moments(const struct command *command, struct request *request
 	if (!request->format->moments) {
 		if (request->timeline.any)
 			options_wrong(command,
-				"%s has no snapshots: --time-unit, --threshold and what is like "
-				"them are for massif",
+				"--time-unit, --threshold and similar options need --format "
+				"massif: %s has no snapshots",
 				name);
 		return !request->timeline.any;
 	}
 	if (filter_is_given(&shown->query.filter)) {
 		options_wrong(command,
-			"%s is of whole snapshots: it takes --min-size and other choices of "
-			"blocks, but not of stacks or kinds",
+			"%s contains whole snapshots: --min-size and other filters of blocks work, "
+			"filters of stacks or kinds don't",
 			name);
 		return false;
 	}
@@ -103,8 +103,8 @@ static bool check_leaks(const struct command *command, struct request *request)
 					       !query_blocks(&shown->query)))
 		return true;
 	options_wrong(command,
-		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
-		"'heapwise leaks --format valgrind' takes kinds and suppressions",
+		"%s contains all leaks of one recording: filters don't work; use 'heapwise leaks "
+		"--format valgrind' for kinds and suppressions",
 		request->format->name);
 	return false;
 }
@@ -116,13 +116,13 @@ static bool check_events(const struct command *command, const struct request *re
 	const struct source_query *query = moments_query(&shown->query.moments);
 	const char *wrong = shown->merge ? "--merge"
 			    : filter_is_given(&shown->query.filter) || query_blocks(&shown->query)
-				    ? "a choice of stacks or blocks"
+				    ? "filters of stacks or blocks"
 			    : query && query->from.kind != SOURCE_START ? "--from"
 									: NULL;
 	if (!request->format->events || !wrong)
 		return true;
 	options_wrong(command,
-		"%s is of all events from the beginning on: it takes --at and --to, but not %s",
+		"%s contains all events from the start: --at and --to work, but not %s",
 		request->format->name, wrong);
 	return false;
 }
@@ -131,7 +131,7 @@ static bool check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	if (!request->format) {
-		options_wrong(command, "--format says what to write");
+		options_wrong(command, "missing --format FORMAT");
 		return false;
 	}
 	if (!check_leaks(command, request) || !check_moments(command, request) ||
@@ -139,7 +139,7 @@ static bool check(const struct command *command, void *ctx)
 		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
 		options_wrong(command,
-			"--metric is for formats with one figure a stack; %s has several",
+			"--metric works for formats with one metric per stack only; %s has several",
 			request->format->name);
 		return false;
 	}
@@ -166,8 +166,7 @@ static int check_difference(const struct stacks *view, const struct export_forma
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	export_add_names(&names, true);
-	message("%s is a difference of two states, which a file of the format %s cannot hold; "
-		"these can: %s",
+	message("%s is a difference of two states, which format %s can't represent; these can: %s",
 		model_recording(view->model)->path, format->name, names.data ? names.data : "");
 	return ERROR_INPUT;
 }
@@ -189,7 +188,7 @@ static int check_unit(const struct stacks *view, struct request *request)
 			       : ERROR_INPUT;
 	if (timeline->unit == TIMELINE_MS)
 		return 0;
-	message("%s does not say what was when, in %s; --time-unit=ms goes without", path,
+	message("%s has no times in %s; --time-unit=ms works without", path,
 		timeline_unit_name(timeline->unit));
 	return ERROR_INPUT;
 }
@@ -256,28 +255,27 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.synopsis = "[FILE] --format FORMAT [-o OUT] [OPTION…]",
-	.what = "Writes what is in a file in the format of another tool.",
-	.about =
-		"Without FILE: the newest recording (*.hpw) in the current folder. What the format "
-		"cannot hold is\nsaid on stderr. docs/formats.md has what becomes of what. "
-		"Formats:\n\n"
-		"  pprof        go tool pprof, Pyroscope, Parca\n"
-		"  massif       ms_print, massif-visualizer: snapshots and trees of "
-		"`heapwise timeline`\n"
-		"  dhat         dh_view.html of Valgrind, Firefox's profiler\n"
-		"  speedscope   speedscope.app: a profile for each figure\n"
-		"  firefox      profiler.firefox.com: bytes, each figure as a thread\n"
-		"  callgrind    KCachegrind, callgrind_annotate\n"
-		"  json         all stacks with all figures, schema heapwise.export/1\n"
-		"  csv          the same as a table, a row a stack\n"
-		"  gperftools   google-pprof, go tool pprof: addresses, and what was mapped\n"
-		"  jemalloc     jeprof: the same as jemalloc dumps it\n"
-		"  valgrind     memcheck's XML: what a search for leaks found (run --leak-check)\n"
-		"  heaptrack    heaptrack_gui, heaptrack_print: all events\n"
-		"  heaptrack2   the same for older ones\n"
-		"  heaptrack1   the same for those from 1.0 on\n"
-		"  mtrace       the script mtrace: all calls, with one caller each\n"
-		"  folded       a line a stack: flamegraph.pl\n",
+	.what = "Converts a recording or profile to the format of another tool.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. What the\n"
+		 "format can't represent is listed on stderr. docs/formats.md has the details. "
+		 "Formats:\n"
+		 "\n  pprof        go tool pprof, Pyroscope, Parca\n"
+		 "  massif       ms_print, massif-visualizer: snapshots and trees of `heapwise "
+		 "timeline`\n"
+		 "  dhat         dh_view.html of Valgrind, Firefox's profiler\n"
+		 "  speedscope   speedscope.app: one profile per metric\n"
+		 "  firefox      profiler.firefox.com: bytes, one thread per metric\n"
+		 "  callgrind    KCachegrind, callgrind_annotate\n"
+		 "  json         all stacks with all metrics, schema heapwise.export/1\n"
+		 "  csv          the same as a table, one row per stack\n"
+		 "  gperftools   google-pprof, go tool pprof: addresses and mappings\n"
+		 "  jemalloc     jeprof: the same, as a jemalloc heap dump\n"
+		 "  valgrind     Memcheck's XML: leaks that a search found (run --leak-check)\n"
+		 "  heaptrack    heaptrack_gui, heaptrack_print: all events\n"
+		 "  heaptrack2   the same, for older versions\n"
+		 "  heaptrack1   the same, for versions from 1.0 on\n"
+		 "  mtrace       the mtrace script: all calls, with one caller each\n"
+		 "  folded       flamegraph.pl: one line per stack\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"
 		    "  heapwise export --format folded --metric live_bytes | flamegraph.pl > "

@@ -18,15 +18,14 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_SVG, "svg", "FILE",
-		"write a picture for browsers, with zoom and search, that needs no other file "
-		"(-: to stdout)"},
-	{OPT_FOLDED, "folded", NULL, "write lines 'main;read;malloc 1234', for other tools"},
+		"write a self-contained picture for browsers, with zoom and search (-: to stdout)"},
+	{OPT_FOLDED, "folded", NULL, "write lines like 'main;read;malloc 1234', for other tools"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
 	{OPT_BOTTOM_UP, "bottom-up", NULL,
-		"the functions that allocate on top, their callers below"},
+		"show the functions that allocate at the top, their callers below"},
 	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
-		"leave out of the SVG what is narrower (default: 0.01)"},
+		"leave narrower frames out of the SVG (default: 0.01)"},
 	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_GRAIN
 		VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
@@ -47,8 +46,7 @@ struct request {
 static bool take_form(const struct options *options, enum form form, struct request *request)
 {
 	if (request->form != FORM_TEXT && request->form != form) {
-		options_wrong(options->command,
-			"only one of --svg, --folded and --json can be written at a time");
+		options_wrong(options->command, "--svg, --folded and --json exclude each other");
 		return false;
 	}
 	request->form = form;
@@ -61,8 +59,9 @@ static bool take_width(const struct options *options, struct request *request)
 	if (!options_number(options, options->argument, "width", &number))
 		return false;
 	if (number < FLAME_WIDTH_MIN || number > FLAME_WIDTH_MAX) {
-		options_wrong(options->command, "--width wants a number from %u to %u, not %s",
-			FLAME_WIDTH_MIN, FLAME_WIDTH_MAX, options->argument);
+		options_wrong(options->command,
+			"invalid --width '%s': expected a number from %u to %u", options->argument,
+			FLAME_WIDTH_MIN, FLAME_WIDTH_MAX);
 		return false;
 	}
 	request->flame.width = number;
@@ -164,9 +163,10 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_flame = {
 	.name = "flame",
 	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json] [--metric METRIC] [OPTION…]",
-	.what = "Draws who called whom to allocate how much, as a flame graph.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. The wider a "
-		 "function, the more\nwas allocated in it and below it; main is on top.\n",
+	.what = "Draws how much memory each call path allocates, as a flame graph.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. The wider a "
+		 "function, the more\n"
+		 "was allocated in it and its callees; main is at the top.\n",
 	.examples =
 		"  heapwise flame                                  at the peak, on the terminal\n"
 		"  heapwise flame --svg out.svg app.hpw            for a browser\n"

@@ -17,9 +17,10 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
-		"NAME.svg, .pdf, .png or .gif, drawn by Graphviz; NAME.dot (default: that, to "
+		"NAME.svg, .pdf, .png or .gif (drawn by Graphviz) or NAME.dot (default: dot, to "
 		"stdout)"},
-	GRAPH_LIMIT_SPECS{OPT_UNIT, "unit", "UNIT", "bytes in auto (default), B, KiB, MiB or GiB"},
+	GRAPH_LIMIT_SPECS{
+		OPT_UNIT, "unit", "UNIT", "unit of bytes: auto (default), B, KiB, MiB or GiB"},
 	{OPT_SHOW_BYTES, "show_bytes", NULL, "the same as --unit B"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.graph/1"},
 	VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_BASE
@@ -42,7 +43,7 @@ static bool take_output(const struct options *options, struct request *request)
 	if (request->format)
 		return true;
 	options_wrong(options->command,
-		"-o wants a name that ends in .dot, .svg, .pdf, .png or .gif, not '%s'",
+		"invalid -o '%s': expected a name that ends in .dot, .svg, .pdf, .png or .gif",
 		options->argument);
 	return false;
 }
@@ -51,7 +52,7 @@ static bool take_unit(const struct options *options, struct request *request)
 {
 	if (byte_unit_parse(options->argument, &request->graph.unit))
 		return true;
-	options_wrong(options->command, "--unit wants auto, B, KiB, MiB or GiB, not '%s'",
+	options_wrong(options->command, "invalid --unit '%s': expected auto, B, KiB, MiB or GiB",
 		options->argument);
 	return false;
 }
@@ -81,7 +82,7 @@ static bool check(const struct command *command, void *ctx)
 	request->graph.json = request->shown.options.json;
 	if (!request->graph.json || !request->output)
 		return true;
-	options_wrong(command, "--json goes to stdout; -o is of pictures");
+	options_wrong(command, "-o is for pictures; --json is written to stdout");
 	return false;
 }
 
@@ -158,12 +159,12 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_graph = {
 	.name = "graph",
 	.synopsis = "[FILE] [-o OUT.svg|pdf|png|gif|dot] [--metric METRIC] [OPTION…]",
-	.what = "Draws who called whom to allocate how much, as a graph.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. Pictures look "
-		 "as "
-		 "pprof's: a box\nhas what the function allocated itself, of what was allocated in "
-		 "it and "
-		 "below it. They are drawn\nby Graphviz' program dot.\n",
+	.what = "Draws how much memory each call path allocates, as a call graph.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. Pictures "
+		 "look like pprof's: a\n"
+		 "box shows what the function allocated itself, out of what it and its callees "
+		 "allocated. They are\n"
+		 "drawn by Graphviz (dot).\n",
 	.examples =
 		"  heapwise graph -o out.svg app.hpw             at the peak\n"
 		"  heapwise graph --metric live_bytes --focus parse -o out.pdf\n"

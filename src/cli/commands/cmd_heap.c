@@ -17,7 +17,7 @@ static bool take_process(struct heap_look *look, const char *word)
 		look->heap.pid = (pid_t)number;
 		return true;
 	}
-	options_wrong(&command_heap, "'%s' is no process: it wants its number", word);
+	options_wrong(&command_heap, "'%s' is not a PID", word);
 	return false;
 }
 
@@ -29,11 +29,11 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_heap = {
 	.name = "heap",
 	.synopsis = "PID [OPTION…] [VERB…]",
-	.what = "Says what is in the heap of a process that runs, and was never recorded.",
-	.about = "The process stands still for milliseconds, while a copy of it is made, and goes "
-		 "on "
-		 "unharmed; how\n"
-		 "long is said. Verbs (without one: a summary):\n",
+	.what = "Inspects the heap of a running process; no recording needed.",
+	.about = "The process is stopped for some milliseconds while it is copied, and then runs "
+		 "on unharmed; the\n"
+		 "time is reported. Verbs (default: summary; '--help VERB' shows a verb's "
+		 "options):\n",
 	.describe = heap_verbs_describe,
 	.examples = "  heapwise heap $(pidof -s app)\n"
 		    "  heapwise heap 1234 leaks\n"

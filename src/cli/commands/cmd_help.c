@@ -7,13 +7,14 @@
 enum { OPT_MAN = 256, OPT_COMPLETION };
 
 static const struct option_spec option_specs[] = {
-	{OPT_MAN, "man", NULL, "write the manual page of COMMAND, or of heapwise: man(7) source"},
-	{OPT_COMPLETION, "completion", "bash|zsh|fish", "write the completion script for a shell"},
+	{OPT_MAN, "man", NULL,
+		"print the manual page of COMMAND, or of heapwise, as man(7) source"},
+	{OPT_COMPLETION, "completion", "bash|zsh|fish", "print the completion script for a shell"},
 	{0},
 };
 
 const char tool_what[] =
-	"Records where every byte of a program's heap came from, and says where it went.";
+	"Records heap use of programs, finds leaks, and inspects live heaps and core dumps.";
 
 static int print_commands(void)
 {
@@ -23,7 +24,7 @@ static int print_commands(void)
 	for (size_t i = 0; commands[i]; i++)
 		if (!commands[i]->hidden)
 			text_printf(&text, "  %-10s  %s\n", commands[i]->name, commands[i]->what);
-	text_add(&text, "\n'heapwise COMMAND --help' tells more.\n");
+	text_add(&text, "\n'heapwise COMMAND --help' shows the help of a command.\n");
 	return output_text(&text);
 }
 
@@ -34,7 +35,8 @@ static int print_completion(const struct command *command, const char *shell)
 	if (completion_add(shell, &text))
 		return output_text(&text);
 	text_deinit(&text);
-	return options_wrong(command, "--completion is bash, zsh or fish, not '%s'", shell);
+	return options_wrong(
+		command, "invalid --completion '%s': expected bash, zsh or fish", shell);
 }
 
 static int print_manual(const struct command *about)
@@ -67,7 +69,7 @@ static int run(const struct command *command, int argc, char **argv)
 	const char *name = options.operand < argc ? argv[options.operand] : NULL;
 	const struct command *about = name ? command_find(name) : NULL;
 	if (name && !about)
-		return options_wrong(command, "there is no command '%s'", name);
+		return options_wrong(command, "unknown command '%s'", name);
 	if (man)
 		return print_manual(about);
 	return about ? command_print_help(about) : print_commands();
@@ -76,7 +78,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_help = {
 	.name = "help",
 	.synopsis = "[COMMAND] [--man] [--completion SHELL]",
-	.what = "Lists the commands, or tells about one.",
+	.what = "Lists all commands, or shows the help of one.",
 	.options = option_specs,
 	.no_files = true,
 	.run = run,

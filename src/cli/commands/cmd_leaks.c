@@ -16,14 +16,15 @@
 
 static const struct option_spec option_specs[] = {
 	{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",
-		"full (default): each place; summary: the kinds alone; no: only what is left"},
+		"full (default): each allocation site; summary: only the kinds; no: only what was "
+		"never freed"},
 	LEAK_OPTIONS,
 	LEAK_SPECS_TERMINAL,
 	{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",
-		"of a search in PID: as for run"},
+		"for a search of PID: as for run"},
 	{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",
-		"of a search in PID: as for run"},
-	{'q', "quiet", NULL, "only places, nothing if there are none"},
+		"for a search of PID: as for run"},
+	{'q', "quiet", NULL, "print only leaks, and nothing if there are none"},
 	{0},
 };
 
@@ -85,7 +86,7 @@ static int show_newest(struct request *request)
 {
 	_cleanup_free_ char *newest = NULL;
 	struct error *error = main_program_newest(cli_context(),
-		MAIN_PROGRAM_ALL ", 'heapwise leaks FILE…' what others lost", &newest);
+		MAIN_PROGRAM_ALL ", 'heapwise leaks FILE…' the leaks of others", &newest);
 	if (error)
 		return message_error(error);
 	return leak_report_show(request->report, newest, STDOUT_FILENO, false);
@@ -136,27 +137,25 @@ const struct command command_leaks = {
 	.name = "leaks",
 	.synopsis = "[FILE…|PID…] [--show-leak-kinds LIST] [--suppressions FILE] [--format FORM] "
 		    "[OPTION…]",
-	.what = "Says what of a program's memory was lost, and who holds the rest.",
-	.about =
-		"PID: a process that is being recorded; it is searched now and goes on. FILE: what "
-		"was found when\n"
-		"it was recorded with 'heapwise run --leak-check=full'; of another recording what "
-		"was never freed\n"
-		"is shown. Without either: the newest recording (*.hpw) in the current folder.\n"
-		"\n"
-		"Options are called as Valgrind's that mean the same. The exit status is 0 unless "
-		"--error-exitcode\n"
-		"is given: then it is that if there are errors (leaks of these kinds, or frees "
-		"that were "
-		"wrong), and 3 if that cannot be decided "
-		"(no "
-		"search, one that\n"
-		"was made before the end, an allocator that was not seen…).\n",
-	.examples = "  heapwise leaks app.hpw                            what was lost\n"
-		    "  heapwise leaks --show-leak-kinds=all app.hpw      and who holds the rest\n"
-		    "  heapwise leaks --format=memcheck app.hpw          as Valgrind would say it\n"
-		    "  heapwise leaks --error-exitcode=1 -q --suppressions=known.supp app.hpw\n"
-		    "  heapwise leaks 4711                               of a running process\n",
+	.what = "Shows what a program leaked, and what references the rest of its memory.",
+	.about = "PID: a process that is being recorded. It is searched now, and runs on. FILE: "
+		 "shows the leaks that\n"
+		 "were found if it was recorded with 'heapwise run --leak-check=full'; otherwise, "
+		 "what was never\n"
+		 "freed. Without either: the newest recording (*.hpw) in the current directory.\n"
+		 "\nOptions that Valgrind has too have its names. The exit status is 0 unless "
+		 "--error-exitcode=N is\n"
+		 "given. Then it is N if there are errors (leaks of the chosen kinds, or invalid "
+		 "or mismatched\n"
+		 "frees), and 3 if that can't be decided (no search, a search before the end, an "
+		 "allocator that was\n"
+		 "not recorded…).\n",
+	.examples =
+		"  heapwise leaks app.hpw                            leaks\n"
+		"  heapwise leaks --show-leak-kinds=all app.hpw      and what references the rest\n"
+		"  heapwise leaks --format=memcheck app.hpw          in the format of Memcheck\n"
+		"  heapwise leaks --error-exitcode=1 -q --suppressions=known.supp app.hpw\n"
+		"  heapwise leaks 4711                               of a running process\n",
 	.options = option_specs,
 	.run = run,
 };

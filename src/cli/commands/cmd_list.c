@@ -20,7 +20,7 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
-		"where sources are, if not where they were compiled; may be repeated"},
+		"where sources are, if they moved after they were compiled; may be repeated"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
 	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE
 		VIEW_SPEC_ALL_FRAMES{0},
@@ -55,7 +55,7 @@ static bool parse(
 		return false;
 	}
 	if (options.operand == argc) {
-		options_wrong(command, "which function or file is to be listed?");
+		options_wrong(command, "missing function or source file");
 		return false;
 	}
 	ret->list.sought = argv[options.operand++];
@@ -130,8 +130,8 @@ static int choose(const struct stacks *view, void *ctx)
 		return message_error(error);
 	if (request->listing.parts.len)
 		return 0;
-	message("no lines are known of '%s': its module has no debug information here "
-		"(heapwise doctor FILE says why)",
+	message("no line information for '%s': its module has no debug information here ('heapwise "
+		"doctor FILE' says why)",
 		request->list.sought);
 	return STACK_VIEW_NOTHING;
 }
@@ -189,17 +189,16 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_list = {
 	.name = "list",
 	.synopsis = "FUNC|SOURCE[:LINE] [FILE] [--source-path FOLDER] [OPTION…]",
-	.what = "Shows source lines with what they allocated.",
-	.about =
-		"FUNC is a function's name, the end of one behind '::', or else a regular "
-		"expression; SOURCE "
-		"a\nsource file's path or the end of it. Without FILE: the newest recording "
-		"(*.hpw) in "
-		"the current\nfolder. flat is what a line allocated itself, cum what was allocated "
-		"below it as well.\n",
+	.what = "Shows source lines with the memory that they allocate.",
+	.about = "FUNC is a function's name, the part after a '::', or a regular expression. "
+		 "SOURCE is a source\n"
+		 "file's path, or the end of it. Without FILE: the newest recording (*.hpw) in the "
+		 "current directory.\n"
+		 "flat is what a line allocated itself; cum includes what was allocated in its "
+		 "callees.\n",
 	.examples = "  heapwise list read_line                     a function, wherever it is\n"
 		    "  heapwise list input.c:42 app.hpw            around a line\n"
-		    "  heapwise list parse --source-path ~/src/app its sources have moved\n",
+		    "  heapwise list parse --source-path ~/src/app the sources have moved\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -26,8 +26,8 @@ static int show(const char *name, const struct ask_reply *reply)
 	if (text.failed)
 		return message_error(error_no_memory());
 	return puts(text.data) < 0 || fflush(stdout)
-		       ? message_error(error_create(
-				 ERROR_ENVIRONMENT, "the mark is set, but can't be told"))
+		       ? message_error(error_create(ERROR_ENVIRONMENT,
+				 "the mark is set, but the confirmation can't be printed"))
 		       : 0;
 }
 
@@ -39,9 +39,9 @@ static int run(const struct command *command, int argc, char **argv)
 	char **words = argv + options.operand;
 	uint64_t pid;
 	if (argc - options.operand != 2)
-		return options_wrong(command, "it needs a process and a name for the mark");
+		return options_wrong(command, "expected a PID and a name for the mark");
 	if (!number_whole(words[0], &pid) || pid > INT_MAX)
-		return options_wrong(command, "'%s' is no process number", words[0]);
+		return options_wrong(command, "'%s' is not a PID", words[0]);
 	const char *problem = ask_mark_problem(words[1]);
 	if (problem)
 		return options_wrong(command, "%s", problem);
@@ -53,12 +53,12 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_mark = {
 	.name = "mark",
 	.synopsis = "PID NAME",
-	.what = "Marks this moment in the recording of a running process.",
-	.about = "All that the process has allocated and freed by now is before the mark. NAME "
-		 "has at most 255\n"
-		 "bytes; it may be used again: mark:NAME#2 is the second of that name. Programs "
-		 "set marks\n"
-		 "themselves with heapwise_mark() of <heapwise/client.h>.\n",
+	.what = "Sets a named mark in the recording of a running process.",
+	.about = "Everything that the process has allocated and freed so far comes before the "
+		 "mark. NAME has at most\n"
+		 "255 bytes and may be used again: mark:NAME#2 is the second mark of that name. "
+		 "Programs can set\n"
+		 "marks themselves with heapwise_mark() from <heapwise/client.h>.\n",
 	.examples = "  heapwise mark 4711 loaded\n"
 		    "  heapwise report --from mark:loaded app.hpw   what was allocated since\n",
 	.options = option_specs,

@@ -14,7 +14,7 @@
 enum { OPT_CUM = 256 };
 
 static const struct option_spec option_specs[] = {
-	{OPT_CUM, "cum", NULL, "the functions with the most below them first, not in themselves"},
+	{OPT_CUM, "cum", NULL, "sort by what is allocated in callees too"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.peek/1"},
 	GRAPH_LIMIT_SPECS VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
 		VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
@@ -45,9 +45,8 @@ static bool take(const struct options *options, int id, void *ctx)
 static bool take_operands(struct options *options, struct request *request)
 {
 	if (options->operand >= options->argc) {
-		options_wrong(options->command, "it wants a regular expression that names of "
-						"functions fit: main, '^read_', "
-						". (all)");
+		options_wrong(options->command,
+			"missing regular expression for function names: main, '^read_', . (all)");
 		return false;
 	}
 	_cleanup_error_ struct error *error =
@@ -123,8 +122,7 @@ static int choose(const struct stacks *view, void *ctx)
 		return message_error(error);
 	if (found)
 		return 0;
-	message("what '%s' names is in these stacks, but none of them has any %s: --metric "
-		"chooses another figure",
+	message("functions match '%s', but their stacks have no %s: choose another --metric",
 		pattern_text(request->sought), metric_name(request->shown.options.sort));
 	return STACK_VIEW_NOTHING;
 }
@@ -162,14 +160,16 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_peek = {
 	.name = "peek",
 	.synopsis = "REGEX [FILE] [--metric METRIC] [--cum] [OPTION…]",
-	.what = "Shows who calls a function, and whom it calls, to allocate how much.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. Each function "
-		 "stands between its\ncallers and its callees, as in pprof: flat is what it "
-		 "allocated itself, cum what was allocated below\nit too, calls what went through "
-		 "that call.\n",
-	.examples = "  heapwise peek xmalloc app.hpw             who calls it, at the peak\n"
-		    "  heapwise peek '^Parser::' --metric live_bytes\n"
-		    "  heapwise peek . --nodefraction 0.005      all that matter: pprof's -tree\n",
+	.what = "Shows the callers and callees of functions, with what was allocated through them.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. Each "
+		 "function is shown between\n"
+		 "its callers and its callees, as in pprof: flat is what it allocated itself, cum "
+		 "includes its\n"
+		 "callees, calls is what was allocated through that call.\n",
+	.examples =
+		"  heapwise peek xmalloc app.hpw             who calls it, at the peak\n"
+		"  heapwise peek '^Parser::' --metric live_bytes\n"
+		"  heapwise peek . --nodefraction 0.005      all that matter, like pprof's -tree\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -46,13 +46,11 @@ static void show_help(void)
 	for (const struct prompt_verb *verb = prompt_verbs; verb->name; verb++)
 		text_printf(&text, "  %-8s %-28s %s\n", verb->name,
 			verb->argument ? verb->argument : "", verb->help);
-	text_add(&text,
-		"  NAME=VALUE                            sets an option; NAME= takes it back; 'o' "
-		"lists them\n"
-		"  … > FILE                              writes the answer there\n"
-		"top10 is top 10; -cum behind top sorts by what is below too. What the commands "
-		"show: "
-		"'heapwise help'.\n");
+	text_add(&text, "  NAME=VALUE                            sets an option; NAME= resets it; "
+			"'o' lists them\n"
+			"  … > FILE                              writes the answer there\n"
+			"top10 is top 10; -cum after top sorts by what is allocated in callees "
+			"too. See also 'heapwise help'.\n");
 	output_text(&text);
 }
 
@@ -88,7 +86,7 @@ static void ask(struct prompt_words *words, const char *output)
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid < 0) {
-		message("cannot start a process: %s", strerror(errno));
+		message("can't start a process: %s", strerror(errno));
 		return;
 	}
 	if (!pid)
@@ -130,7 +128,7 @@ static void browse(const char *file)
 		if (program_in_path(usual[i]))
 			browser = usual[i];
 	if (!browser) {
-		message("there is no browser to open %s with; $BROWSER names one", file);
+		message("can't find a browser to open %s; set $BROWSER", file);
 		return;
 	}
 	pid_t pid = fork();
@@ -219,7 +217,7 @@ static bool obey(struct prompt_state *state, const char *text)
 	const char *number = NULL;
 	bool stays = true;
 	if (!prompt_split(text, &line)) {
-		message("a quote is not closed");
+		message("unterminated quote");
 	} else if (line.len) {
 		const char *word = line.data[0], *equals = strchr(word, '=');
 		const struct prompt_verb *verb = prompt_verb_find(word, &number);
@@ -229,7 +227,7 @@ static bool obey(struct prompt_state *state, const char *text)
 		else if (equals)
 			;
 		else if (!verb)
-			message("there is no command '%s'; 'help' lists them", word);
+			message("unknown command '%s'; 'help' lists all commands", word);
 		else if (verb->command)
 			do_verb(state, verb, number, &line);
 		else if (verb->name[0] == 'o')
@@ -250,7 +248,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (id < 0)
 		return options.exit_code;
 	if (argc - options.operand != 1)
-		return options_wrong(command, "it wants one file");
+		return options_wrong(command, "expected one file");
 	struct prompt_state state = {.file = argv[options.operand]};
 	if (access(state.file, R_OK) != 0) {
 		message("%s: cannot open: %s", state.file, strerror(errno));
@@ -284,11 +282,11 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_prompt = {
 	.name = "prompt",
 	.synopsis = "FILE",
-	.what = "Asks for one command after the other, as pprof's prompt does.",
-	.about = "'heapwise FILE' on a terminal is the same. Lines that are read from a pipe work "
-		 "too. 'help' at the\nprompt lists what can be asked; TAB completes, history is "
-		 "kept "
-		 "in $XDG_STATE_HOME/heapwise.\n",
+	.what = "Starts an interactive prompt for one file, like pprof's.",
+	.about = "'heapwise FILE' on a terminal does the same. Commands can also be piped in. Type "
+		 "'help' at the\n"
+		 "prompt for a list of commands. TAB completes; the history is kept in "
+		 "$XDG_STATE_HOME/heapwise.\n",
 	.examples = "  heapwise app.hpw\n"
 		    "  echo 'sample_index=alloc_space\ntop5 -cum' | heapwise prompt app.pb.gz\n",
 	.options = option_specs,

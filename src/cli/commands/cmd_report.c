@@ -31,16 +31,17 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 3)"},
 	{OPT_CUM, "cum", NULL,
-		"functions, lines, files…: those first that have most below them too"},
+		"in views of functions, lines, files…: sort by what is allocated in callees too"},
 	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
-		"what libraries keep for themselves is the program's, too: see --view libraries"},
+		"count what libraries keep for themselves as the program's own: see --view "
+		"libraries"},
 	{VIEW_OPT_JSON, "json", NULL,
-		"write JSON, schema heapwise.report/1; complete unless limited (of the view "
-		"timeline: heapwise.timeline/1)"},
+		"write JSON, schema heapwise.report/1; all rows unless --limit is given (of the "
+		"view timeline: heapwise.timeline/1)"},
 	{VIEW_OPT_TAIL, "tail", "PERCENT",
-		"of the time that growth is not judged by, at the end (default: 10)"},
+		"ignore growth in this last part of the time (default: 10)"},
 	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
-		"with --base: scale the older figures so that the totals agree"},
+		"with --base: scale the older figures so that both totals are equal"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
 		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
@@ -71,8 +72,8 @@ static int wrong_view(const struct command *command, const char *name)
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	view_add_names(&names);
-	return options_wrong(
-		command, "there is no view '%s'; there are %s", name, names.data ? names.data : "");
+	return options_wrong(command, "invalid --view '%s': expected one of %s", name,
+		names.data ? names.data : "");
 }
 
 static int wrong_metric(const struct command *command, const struct view *view, const char *name)
@@ -80,7 +81,7 @@ static int wrong_metric(const struct command *command, const struct view *view, 
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	view_add_metrics(&names, view);
-	return options_wrong(command, "this view cannot be sorted by '%s', but by %s", name,
+	return options_wrong(command, "this view can't be sorted by '%s': expected one of %s", name,
 		names.data ? names.data : "");
 }
 
@@ -89,17 +90,15 @@ static int check_base(const struct command *command, const struct request *reque
 {
 	const char *reason = view_no_base(request->view);
 	if (!request->shown.query.base && request->normalize)
-		return options_wrong(
-			command, "--normalize scales what --base names; there is no --base");
+		return options_wrong(command, "--normalize needs --base");
 	if (request->normalize && view_needs_moments(request->view, &request->shown.options))
-		return options_wrong(command,
-			"--normalize scales totals, and this view shows how each recording went");
+		return options_wrong(command, "--normalize doesn't work with this view, which "
+					      "shows each recording over time");
 	if (request->shown.query.base && reason)
-		return options_wrong(command, "this view takes no --base: %s", reason);
+		return options_wrong(command, "this view doesn't support --base: %s", reason);
 	if (request->shown.query.base && is_tree(request))
 		return options_wrong(command,
-			"several recordings make one table, which takes no --base; their sum does: "
-			"--merge");
+			"--base with several recordings needs --merge, which adds them up");
 	return 0;
 }
 
@@ -113,26 +112,27 @@ static int check(const struct command *command, struct request *request, const c
 		return wrong_view(command, view);
 	const char *sort = shown->metric_name;
 	if (sort && view_needs_marks(request->view))
-		return options_wrong(command, "marks come in the order of time, not by '%s'", sort);
+		return options_wrong(
+			command, "marks are in order of time and can't be sorted by '%s'", sort);
 	if (shown->merge && view_needs_marks(request->view))
-		return options_wrong(command, "marks are of one recording, not of a sum (--merge)");
+		return options_wrong(
+			command, "marks can't be shown for several recordings (--merge)");
 	if (sort && (!metric_find(sort, &shown->options.sort) ||
 			    !view_can_sort(request->view, shown->options.sort)))
 		return wrong_metric(command, request->view, sort);
 	if (filtered && !view_can_filter(request->view))
 		return options_wrong(command,
-			"the view %s is of all that was recorded, stacks can be chosen in others: "
-			"--view sites",
+			"filters don't work with --view %s, which shows everything that was "
+			"recorded: use --view sites",
 			view);
 	if (shown->options.by_cum && !view_has_cum(request->view))
 		return options_wrong(command,
-			"--cum is for the views functions, lines, addresses, files and modules");
+			"--cum needs --view functions, lines, addresses, files or modules");
 	bool summary = !view || strcmp(view, "summary") == 0;
 	if (is_tree(request) &&
 		(!summary || sort || filtered || moments_query(&shown->query.moments)))
-		return options_wrong(command,
-			"several recordings make one table; a view is of one of them, or of their "
-			"sum: --merge");
+		return options_wrong(command, "--view shows one recording: give one file, or add "
+					      "several up with --merge");
 	return check_base(command, request);
 }
 
@@ -173,9 +173,8 @@ static bool lives_compare(
 	const struct recording *a = model_recording(older), *b = model_recording(newer);
 	if (!view_needs_lives(request->view) || a->sample_bytes == b->sample_bytes)
 		return true;
-	message("%s and %s cannot be compared in this view: of a sample it knows the sampled "
-		"blocks alone, and the recordings are not samples of one rate; --view sites "
-		"compares them",
+	message("%s and %s can't be compared in this view, which only knows sampled blocks: their "
+		"sampling rates differ; use --view sites",
 		a->path, b->path);
 	return false;
 }
@@ -239,11 +238,10 @@ static int show(const struct command *command, struct request *request)
 	if ((request->shown.query.series.rows || view_needs_lives(request->view)) &&
 		request->shown.merge)
 		return options_wrong(
-			command, "this view is of one recording: sums of several have no time");
+			command, "this view shows one recording: a sum of several has no times");
 	if (view_needs_lives(request->view) && query_blocks(&request->shown.query))
-		return options_wrong(command,
-			"this view is of all blocks: --min-size, --thread, --min-lifetime… are for "
-			"others");
+		return options_wrong(command, "this view shows all blocks: --min-size, --thread, "
+					      "--min-lifetime… don't work with it");
 	if (!view_request_files(command, &request->shown, "a report", request->paths,
 		    request->path_count, &path))
 		return ERROR_USAGE;
@@ -283,21 +281,21 @@ const struct command command_report = {
 	.name = "report",
 	.synopsis = "[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--base OLD] "
 		    "[--focus REGEX] [--json]",
-	.what = "Says where the memory of a recorded program went.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A recording "
-		 "that was\n"
-		 "cut short is shown as far as it goes, and what is missing is said. Several "
-		 "files, or a folder\n"
-		 "with recordings: a table of the processes and their sum.\n",
+	.what = "Shows where the memory of a recorded program went.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. A truncated "
+		 "recording is shown\n"
+		 "up to where it ends, with a note on what is missing. Several files, or a "
+		 "directory of recordings:\n"
+		 "a table of the processes and their sum.\n",
 	.examples =
 		"  heapwise report                                 verdict, totals, top lists\n"
-		"  heapwise report --view never-freed --limit 50   what was left, with stacks\n"
+		"  heapwise report --view never-freed --limit 50   what was never freed, with "
+		"stacks\n"
 		"  heapwise report --view sites --sort allocations --json app.hpw\n"
 		"  heapwise report --focus '^parse_' --ignore libstdc  stacks with such a frame\n"
-		"  heapwise report build*.hpw                      who started whom, and each "
-		"one's figures\n"
-		"  heapwise report --merge one.hpw two.hpw        added up, as if it were one\n"
-		"  heapwise report --view threads --base old.hpw new.hpw  what each does more\n",
+		"  heapwise report build*.hpw                      the process tree, with figures\n"
+		"  heapwise report --merge one.hpw two.hpw        added up, as one recording\n"
+		"  heapwise report --view threads --base old.hpw new.hpw  what grew per thread\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -97,7 +97,7 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
 	if (options.operand >= argc) {
-		options_wrong(command, "a program is missing");
+		options_wrong(command, "missing PROGRAM");
 		return EXIT_OURS;
 	}
 	error = check(ret);
@@ -115,21 +115,21 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 		text_add_counted(text, t->live_blocks, "block was", "blocks were");
 		text_add(text, " never freed");
 	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
-		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
-			       "(ulimit -v?)");
+		text_add(text, "NOTHING was recorded: not enough address space for the recorder in "
+			       "the program (ulimit -v?)");
 	} else if (t->notes & HPW_NOTE_IN_FRONT) {
-		text_add(text, "a library that is loaded before the recorder's defines malloc, "
-			       "whose calls are NOT seen: put libheapwise-rt.so first in "
-			       "LD_PRELOAD");
+		text_add(text,
+			"a library that is loaded before libheapwise-rt.so defines malloc; its "
+			"calls are NOT recorded: put libheapwise-rt.so first in LD_PRELOAD");
 	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
-		text_add(text, "the executable defines malloc itself, whose calls are NOT seen");
+		text_add(text, "the executable defines its own malloc; its calls are NOT recorded");
 	} else {
 		text_add(text, t->allocations ? "every block was freed" : "nothing was allocated");
 	}
 	if (t->lost) {
 		text_add(text, "; ");
 		text_add_counted(text, t->lost, "event was", "events were");
-		text_add(text, " LOST, figures are too low");
+		text_add(text, " LOST, so figures are too low");
 	}
 }
 
@@ -182,7 +182,7 @@ static void say_recordings(const struct launch_result *r)
 	text_add(&text, " of ");
 	text_add_counted(&text, r->end.processes, "process", "processes");
 	if (r->recording_count < r->end.recordings)
-		text_printf(&text, "; those that tell most are");
+		text_printf(&text, "; the largest are");
 	text_add(&text, ":");
 	say_text(&text);
 	for (size_t i = 0; i < r->recording_count; i++) {
@@ -204,7 +204,7 @@ static void say_all(const char *file)
 	const char *name = short_name(file);
 	size_t stem = strlen(name);
 	const char *extension = stem > 4 && !strcmp(name + stem - 4, ".hpw") ? ".hpw" : "";
-	message("the table of all: heapwise report %.*s*%s", (int)(stem - strlen(extension)), name,
+	message("to list all: heapwise report %.*s*%s", (int)(stem - strlen(extension)), name,
 		extension);
 }
 
@@ -240,23 +240,23 @@ static void say_others(const struct collector_end *end, const char *file)
 	if (end->small) {
 		text_add_counted(&text, end->small, "small recording has no file of its own: its",
 			"small recordings have no file of their own: their");
-		text_printf(&text, " totals are in %s; --all-processes keeps a file for each",
+		text_printf(&text, " totals are in %s; --all-processes writes a file for each",
 			short_name(file));
 		say_text(&text);
 	}
 	if (end->living) {
-		text_add_counted(
-			&text, end->living, "other process goes on", "other processes go on");
-		text_add(&text, end->living == 1 ? "; its recording is complete when it has ended"
-						 : "; their recordings are complete when they have "
-						   "ended");
+		text_add_counted(&text, end->living, "other process is still running",
+			"other processes are still running");
+		text_add(&text, end->living == 1
+					? "; its recording will be complete when it ends"
+					: "; their recordings will be complete when they end");
 		say_text(&text);
 	}
 	if (end->silent) {
-		text_add_counted(
-			&text, end->silent, "other process goes on", "other processes go on");
-		text_add(&text, " without an allocation so far; from the first one on what is "
-				"allocated is recorded");
+		text_add_counted(&text, end->silent, "other process is still running",
+			"other processes are still running");
+		text_add(&text, " and allocated nothing so far; recording starts with the first "
+				"allocation");
 		say_text(&text);
 	}
 	if (end->unrecorded) {
@@ -274,8 +274,8 @@ static const struct collector_recording *say_faults(const struct launch_result *
 {
 	if (r->collector != LAUNCH_COLLECTOR_TOLD) {
 		message(r->collector == LAUNCH_COLLECTOR_STOPPED
-				? "the collector is stopped; when it goes on, it completes %s"
-				: "the collector was killed; what %s holds can be read",
+				? "the collector is stopped; when it continues, it completes %s"
+				: "the collector was killed; %s is incomplete, but can be read",
 			short_name(r->file));
 		return NULL;
 	}
@@ -307,7 +307,7 @@ static void say_end(const struct launch_result *r, bool quiet)
 		return;
 	bool one = r->end.recordings == 1 && !r->end.small;
 	if (r->sampled)
-		message("sampled; the report has the estimates");
+		message("sampled; the report shows estimates");
 	else if (one)
 		say_totals(&first->totals);
 	else
@@ -318,11 +318,11 @@ static void say_end(const struct launch_result *r, bool quiet)
 	if (first->totals.file_gone)
 		return;
 	if (first->totals.write_error)
-		message("the figures above are whole, the file is not; for what it holds type: "
+		message("the figures above are complete, the file is not; to see what it contains: "
 			"heapwise report %s",
 			short_name(first->file));
 	else
-		message("now type: heapwise report %s%s", short_name(first->file),
+		message("to see the report: heapwise report %s%s", short_name(first->file),
 			one ? "" : " (the one with the largest peak)");
 }
 
@@ -360,9 +360,9 @@ static int say_not_executed(const char *name, int why)
 static void say_leaks(const struct launch_result *r, struct leak_report *report)
 {
 	if (r->collector == LAUNCH_COLLECTOR_DIED)
-		message("the search for leaks is lost with it");
+		message("the leak search is lost");
 	else if (r->collector == LAUNCH_COLLECTOR_STOPPED)
-		message("what it finds of leaks is not shown here: then type heapwise leaks %s",
+		message("leaks are not shown here; when it ends, run: heapwise leaks %s",
 			short_name(r->file));
 	if (r->collector != LAUNCH_COLLECTOR_TOLD)
 		return;
@@ -423,7 +423,7 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 			unsearched == 1 ? "was" : "were",
 			request->leaks.errors_only ? "looked at" : "searched for leaks");
 		add_unrecorded(&text, &r->end);
-		text_add(&text, "; --children leaves out those that don't matter");
+		text_add(&text, "; exclude processes with --children");
 		say_text(&text);
 	}
 	uint64_t unjudged = count_unjudged(r, &request->leaks);
@@ -494,38 +494,36 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_run = {
 	.name = "run",
 	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
-	.what = "Starts a program and records where its heap goes.",
-	.about = "The program's streams, folder, signals and ending are its own: the exit status "
-		 "is its status,\n"
-		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
-		 "127 (not\n"
-		 "found), as for env(1).\n"
-		 "\n"
-		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
-		 "say; another\n"
-		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
-		 "from 1. Small\n"
-		 "ones that ended well have no files: their totals are in FILE "
-		 "(--all-processes keeps them all).\n"
-		 "The command returns when the program ends; a collector stays for processes that "
-		 "live on, "
-		 "and completes\n"
-		 "their recordings. --children 'cc*' records only processes of programs whose "
-		 "file name matches.\n"
-		 "\n"
-		 "With --leak-check each recorded process is searched for leaks at its end, and "
-		 "what was found\n"
-		 "stands on stderr; 'heapwise leaks' shows it again, in other forms. With "
-		 "--error-exitcode=N the exit\n"
-		 "status is N if there are errors (leaks, where they are searched for, and wrong "
-		 "frees), and 125 if that cannot be decided of one of the "
-		 "processes and the\n"
-		 "program's own is 0. A program that "
-		 "calls functions\n"
-		 "of LeakSanitizer (__lsan_do_leak_check and others) is answered as by that; "
-		 "--as=lsan "
-		 "has it searched\n"
-		 "at its end as well, with exit status 23 if there are leaks.\n",
+	.what = "Runs a program and records its heap.",
+	.about = "The program keeps its own streams, directory and signals. heapwise exits with "
+		 "the program's exit\n"
+		 "status, or dies by the same signal; its own failures exit with 125, 126 (not "
+		 "executable) or 127\n"
+		 "(not found), like env(1).\n"
+		 "\nProcesses that the program starts are recorded too. The program is recorded to "
+		 "FILE (say x.hpw),\n"
+		 "other processes to x.PID.hpw, and what a process executes next (exec) to "
+		 "x.PID.N.hpw, N from 1.\n"
+		 "Small processes that end successfully get no file of their own: their totals are "
+		 "in FILE\n"
+		 "(--all-processes writes a file for each). The command returns when the program "
+		 "ends; a collector\n"
+		 "stays for processes that are still running, and completes their recordings. "
+		 "--children 'cc*'\n"
+		 "records only other processes whose program's file name matches.\n"
+		 "\nWith --leak-check, each recorded process is searched for leaks when it ends. "
+		 "The result is printed\n"
+		 "to stderr; 'heapwise leaks' shows it again, in other formats. With "
+		 "--error-exitcode=N, the exit\n"
+		 "status is N if there are errors (leaks, where they are searched for, and invalid "
+		 "or mismatched\n"
+		 "frees), and 125 if that can't be decided for one of the processes and the "
+		 "program's own status is\n"
+		 "0. A program that calls functions of LeakSanitizer (__lsan_do_leak_check and "
+		 "others) gets the\n"
+		 "answers that LeakSanitizer would give; --as=lsan also searches it at its end, "
+		 "with exit status 23\n"
+		 "if there are leaks.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n"
 		    "  heapwise run --children=cc1 -o build.hpw -- make\n"

@@ -51,14 +51,12 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_symbols = {
 	.name = "symbols",
 	.synopsis = "[FILE] [--symbol-path DIR[:DIR]] [--sysroot DIR] [OPTION…]",
-	.what = "Says where names of functions come from, and why some have none.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. For each "
-		 "program "
-		 "and library: its\n"
-		 "build-id, which file gives names and how good they are, which files were looked "
-		 "at "
-		 "and why they\n"
-		 "are not used. docs/symbols.md has the rules.\n",
+	.what = "Shows where function names come from, and why some are missing.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. For each "
+		 "program and library:\n"
+		 "its build-id, which file the names come from and how good they are, which files "
+		 "were tried, and\n"
+		 "why they are not used. The rules are in docs/symbols.md.\n",
 	.examples =
 		"  heapwise symbols app.hpw\n"
 		"  heapwise symbols --symbol-path /srv/symbols app.hpw    would these files do?\n"

@@ -21,12 +21,12 @@ enum {
 static const struct option_spec option_specs[] = {
 	TIMELINE_SPECS{OPT_IGNORE_FN, "ignore-fn", "FUNC",
 		"leave out what this function allocates; may be repeated"},
-	{OPT_WIDTH, "width", "N", "of the graph, from 4 to 1000 (default: 72)"},
-	{OPT_HEIGHT, "height", "N", "likewise (default: 20)"},
+	{OPT_WIDTH, "width", "N", "width of the graph, from 4 to 1000 (default: 72)"},
+	{OPT_HEIGHT, "height", "N", "height of the graph, from 4 to 1000 (default: 20)"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.timeline/1"},
 	{VIEW_OPT_BASE, "base", "OLD",
-		"show the outline and the totals of that recording too, FILE or FILE@MOMENT, at "
-		"the same part of its run"},
+		"also show the curve and totals of this recording (FILE or FILE@MOMENT), at the "
+		"same fraction of its run"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_ALL_FRAMES{0},
 };
 
@@ -195,11 +195,14 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_timeline = {
 	.name = "timeline",
 	.synopsis = "[FILE] [--time-unit UNIT] [--max-snapshots N] [--threshold PERCENT] [OPTION…]",
-	.what = "Shows how the heap grew and shrank, as Massif and ms_print do.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A graph, then "
-		 "snapshots all\nalong the recording: useful-heap is what was asked for, "
-		 "extra-heap what an allocator needs beside\nthat. Some have a tree of who "
-		 "allocated what was live (@ in the graph), the peak (#) always.\n",
+	.what = "Shows how the heap grew and shrank over time, like Massif and ms_print.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. Shows a "
+		 "graph, then snapshots\n"
+		 "from the whole recording: useful-heap is what the program requested, extra-heap "
+		 "is the allocator's\n"
+		 "overhead. Some snapshots (@ in the graph) have a tree of who allocated what was "
+		 "live; the peak (#)\n"
+		 "always has one.\n",
 	.examples = "  heapwise timeline                             graph, table, trees\n"
 		    "  heapwise timeline --time-unit=B app.hpw       the same for each run of a "
 		    "program\n"

@@ -16,13 +16,15 @@ enum {
 };
 
 static const struct option_spec option_specs[] = {
-	{OPT_BOTTOM_UP, "bottom-up", NULL, "from the functions that allocate outward to main"},
+	{OPT_BOTTOM_UP, "bottom-up", NULL,
+		"start from the functions that allocate, outward to main"},
 	{OPT_CALLERS, "callers", "FUNC",
-		"the ways to a function (its name, the end of it, or a pattern)"},
-	{OPT_CALLEES, "callees", "FUNC", "what was allocated below a function"},
-	{OPT_DEPTH, "depth", "N", "at most N levels (JSON: 100 unless given)"},
+		"show the call paths to a function (its name, the end of it, or a regular "
+		"expression)"},
+	{OPT_CALLEES, "callees", "FUNC", "show what a function and its callees allocated"},
+	{OPT_DEPTH, "depth", "N", "show at most N levels (default in JSON: 100)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
-		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
+		"merge nodes with less of the whole (default: 0.5, in JSON 0)"},
 	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
 	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE
 		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
@@ -53,7 +55,7 @@ static bool take_way(const struct options *options, enum calltree_way way, struc
 {
 	if (request->way != CALLTREE_DOWN) {
 		options_wrong(options->command,
-			"only one of --bottom-up, --callers and --callees can be shown at a time");
+			"--bottom-up, --callers and --callees exclude each other");
 		return false;
 	}
 	request->way = way;
@@ -158,19 +160,19 @@ const struct command command_tree = {
 	.name = "tree",
 	.synopsis =
 		"[FILE] [--bottom-up|--callers FUNC|--callees FUNC] [--metric METRIC] [OPTION…]",
-	.what = "Shows who called whom to allocate how much, as a tree.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. total is what "
-		 "was "
-		 "allocated in\na function and below it, self what it allocated itself; of "
-		 "--callers, what "
-		 "FUNC did along\nthat way. FUNC is a name, the end of one behind '::', or else a "
-		 "regular "
+	.what = "Shows how much memory each call path allocates, as a tree.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. total is "
+		 "what a function and\n"
+		 "its callees allocated, self what it allocated itself; with --callers, what FUNC "
+		 "allocated along\n"
+		 "that path. FUNC is a function's full name, the part after a '::', or a regular "
 		 "expression.\n",
-	.examples = "  heapwise tree                                  from main, at the peak\n"
-		    "  heapwise tree --bottom-up --metric live_bytes  who keeps, and from where\n"
-		    "  heapwise tree --callers Parser::read app.hpw   the ways to a function\n"
-		    "  heapwise tree --modules --threshold 5          libraries alone, the large "
-		    "ones\n",
+	.examples =
+		"  heapwise tree                                  from main, at the peak\n"
+		"  heapwise tree --bottom-up --metric live_bytes  who allocated what is live\n"
+		"  heapwise tree --callers Parser::read app.hpw   the call paths to a function\n"
+		"  heapwise tree --modules --threshold 5          libraries alone, the large "
+		"ones\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -5,7 +5,7 @@
 
 static const struct option_spec option_specs[] = {
 	{'v', "verbose", NULL,
-		"also the commit, compiler, libraries, paths and kernel, for bug reports"},
+		"also show the commit, compiler, libraries, paths and kernel, for bug reports"},
 	{0},
 };
 
@@ -19,7 +19,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (id < 0)
 		return options.exit_code;
 	if (options.operand < argc)
-		return options_wrong(command, "version takes no argument");
+		return options_wrong(command, "unexpected argument");
 	struct text text;
 	text_init(&text);
 	text_add(&text, "heapwise " HW_VERSION "\n");

@@ -46,7 +46,8 @@ static struct error *find_form(const char *name, enum leaks_form *ret)
 			return NULL;
 		}
 	return error_create(ERROR_USAGE,
-		"--format is text, memcheck, json, sarif, junit, github or valgrind, not '%s'",
+		"invalid --format '%s': expected text, memcheck, json, sarif, junit, github or "
+		"valgrind",
 		name);
 }
 
@@ -55,8 +56,8 @@ static struct error *find_detail(const char *name, enum leaks_detail *ret)
 	bool full = strcmp(name, "full") == 0 || strcmp(name, "yes") == 0,
 	     summary = strcmp(name, "summary") == 0;
 	if (!full && !summary && strcmp(name, "no") != 0)
-		return error_create(
-			ERROR_USAGE, "--leak-check is full, yes, summary or no, not '%s'", name);
+		return error_create(ERROR_USAGE,
+			"invalid --leak-check '%s': expected full, yes, summary or no", name);
 	*ret = full ? LEAKS_FULL : summary ? LEAKS_SUMMARY : LEAKS_NOTHING;
 	return NULL;
 }
@@ -69,7 +70,7 @@ static struct error *add_environment(const char **at, struct text *name)
 	const char *value = variable ? getenv(variable) : NULL;
 	if (!end)
 		return error_create(
-			ERROR_USAGE, "--log-file: %%q wants the name of a variable in braces");
+			ERROR_USAGE, "--log-file: expected a variable name in braces after %%q");
 	if (!value)
 		return error_create(ERROR_USAGE, "--log-file: the variable %s is not set",
 			variable ? variable : "");
@@ -99,7 +100,7 @@ static struct error *log_name(const char *pattern, uint32_t pid, unsigned number
 			error = add_environment(&at, ret);
 		else
 			error = error_create(
-				ERROR_USAGE, "--log-file: behind %% stands p, q{NAME}, n or %%");
+				ERROR_USAGE, "--log-file: expected p, q{NAME}, n or %% after %%");
 		if (error)
 			return error;
 	}
@@ -112,7 +113,7 @@ static struct error *check_log(const struct leak_options *options)
 	text_init(&name);
 	struct error *error = options->log_file ? log_name(options->log_file, 1, 1, &name) : NULL;
 	if (!error && options->log_file && !name.len)
-		error = error_create(ERROR_USAGE, "--log-file: a name is missing");
+		error = error_create(ERROR_USAGE, "--log-file: missing file name");
 	return error;
 }
 

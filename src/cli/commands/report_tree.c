@@ -212,7 +212,7 @@ int report_tree(char *const *paths, size_t count, const struct report_tree_optio
 	}
 	if (!rows.len) {
 		if (!rows.code)
-			message("there is no recording (*.hpw) in %s", paths[0]);
+			message("no recording (*.hpw) in %s", paths[0]);
 		return rows.code ? rows.code : ERROR_INPUT;
 	}
 	struct output output;

@@ -41,8 +41,8 @@ static void fix_missing(
 		fix_by_package(findings, package);
 	else if (inspection->link && inspection->build_id[0])
 		findings_fix(findings,
-			"its debug information was split off into %s: put that beside it, or at "
-			"/usr/lib/debug/.build-id/%.2s/%s.debug",
+			"its debug information was split off into %s: put that file next to it, or "
+			"at /usr/lib/debug/.build-id/%.2s/%s.debug",
 			inspection->link, inspection->build_id, inspection->build_id + 2);
 	else
 		findings_fix(findings, "compile it with -g, and install it without stripping it");
@@ -52,7 +52,7 @@ static const char *names_without(const struct inspection *inspection)
 {
 	if (inspection->symbol_table || inspection->mini)
 		return "functions have names, but no files and lines";
-	return inspection->dynamic_symbols ? "only functions that it exports have names"
+	return inspection->dynamic_symbols ? "only exported functions have names"
 					   : "its functions have no names";
 }
 
@@ -90,7 +90,7 @@ void doctor_debug(struct findings *findings, const char *path, bool main)
 	_cleanup_(inspection_deinit) struct inspection inspection;
 	if (!inspection_make(path, &inspection)) {
 		findings_add(findings, FINDING_NOTE, "debug-info",
-			"%s can't be read, so nothing is known of its names and lines", path);
+			"%s can't be read, so its names and lines are unknown", path);
 		return;
 	}
 	look_at_names(findings, path, main, &inspection);

@@ -37,7 +37,7 @@ static void check_runtime(struct findings *findings)
 		findings_add(findings, FINDING_PROBLEM, "runtime",
 			"%s is of version %s, this command of " HW_VERSION, path,
 			version ? version : "(unknown)");
-		findings_fix(findings, "build or install again");
+		findings_fix(findings, "build or install heapwise again");
 	} else if (!statvfs(path, &system) && system.f_flag & ST_NOEXEC) {
 		findings_add(findings, FINDING_PROBLEM, "runtime",
 			"%s is on a file system mounted noexec, so no program can load it", path);
@@ -72,11 +72,11 @@ static void check_memory(struct findings *findings)
 	}
 	int why = memory_try();
 	if (!why) {
-		findings_add(findings, FINDING_OK, "shared-memory", "shared memory can be made");
+		findings_add(findings, FINDING_OK, "shared-memory", "shared memory works");
 		return;
 	}
 	findings_add(findings, FINDING_PROBLEM, "shared-memory",
-		"%llu MiB of (sparse) shared memory can't be made: %s",
+		"can't create %llu MiB of (sparse) shared memory: %s",
 		(unsigned long long)launch_shared_bytes() >> 20, strerror(why));
 	findings_fix(findings, "allow memfd_create and ftruncate here (a container's seccomp "
 			       "profile, or a security module, forbids one), or mount a /dev/shm "
@@ -125,7 +125,7 @@ static void check_session(struct findings *findings)
 	if (error) {
 		findings_add(findings, FINDING_PROBLEM, "session-folder", "%s", error->message);
 		findings_fix(
-			findings, "set XDG_RUNTIME_DIR to a folder of yours with a short path");
+			findings, "set XDG_RUNTIME_DIR to a directory of yours with a short path");
 		error_destroy(error);
 		return;
 	}
@@ -140,8 +140,9 @@ static void check_folder(struct findings *findings)
 	struct statvfs system;
 	if (!folder || access(".", W_OK | X_OK)) {
 		findings_add(findings, FINDING_NOTE, "output-folder",
-			"recordings can't be written to the current folder: %s", strerror(errno));
-		findings_fix(findings, "go elsewhere, or use 'heapwise run -o FILE'");
+			"recordings can't be written to the current directory: %s",
+			strerror(errno));
+		findings_fix(findings, "use another directory, or 'heapwise run -o FILE'");
 	} else if (!statvfs(".", &system) &&
 		   (uint64_t)system.f_bavail * system.f_frsize < 64u << 20) {
 		findings_add(findings, FINDING_NOTE, "output-folder",
@@ -218,8 +219,8 @@ static void check_tracing(struct findings *findings)
 	long scope = setting("/proc/sys/kernel/yama/ptrace_scope");
 	if (scope > 0 && geteuid() != 0) {
 		findings_add(findings, FINDING_NOTE, "ptrace",
-			"kernel.yama.ptrace_scope is %ld: a debugger can't attach to programs that "
-			"run; recording is not concerned",
+			"kernel.yama.ptrace_scope is %ld: a debugger can't attach to running "
+			"programs; recording works",
 			scope);
 		if (scope < 3)
 			findings_fix(findings, "as root: sysctl kernel.yama.ptrace_scope=0");

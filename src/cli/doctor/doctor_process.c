@@ -21,20 +21,20 @@ static void look_at_failure(struct findings *findings, const struct living *p, b
 	if (loaded) {
 		findings_add(findings, FINDING_PROBLEM, "recorded",
 			"it has the runtime library, but is not recorded: no collector answered, "
-			"or it was not wanted (--children)");
+			"or it was excluded (--children)");
 		findings_fix(findings, "start it again with 'heapwise run'");
 	} else if (p->secure) {
 		findings_add(findings, FINDING_PROBLEM, "recorded",
-			"it was started with the runtime library, which the system left out: it "
-			"runs with other rights than who started it (set-user-ID, capabilities)");
-		findings_fix(findings,
-			"record it as the user that it becomes, or a copy without the rights");
+			"it was started with the runtime library, but the system ignored that: it "
+			"runs with other rights than its caller (set-user-ID, capabilities)");
+		findings_fix(findings, "record it as the user that it runs as, or record a copy "
+				       "without these rights");
 	} else {
 		findings_add(findings, FINDING_PROBLEM, "recorded",
 			"it was started with the runtime library (LD_PRELOAD), but does not have "
 			"it: the program is static, or the library can't be found there");
 		findings_fix(findings,
-			"what follows may tell; else LD_DEBUG=libs in its environment does");
+			"see below; otherwise set LD_DEBUG=libs in its environment to find out");
 	}
 }
 
@@ -74,7 +74,7 @@ static void look_at_order(struct findings *findings, const struct living *p)
 			continue;
 		findings_add(findings, FINDING_PROBLEM, "malloc-in-front",
 			"LD_PRELOAD names %s before " LIBRARY
-			", and it defines malloc: its calls can't be seen",
+			", and it defines malloc: its calls can't be recorded",
 			name);
 		findings_fix(findings, "put " LIBRARY " first, or use 'heapwise run'");
 	}
@@ -98,8 +98,8 @@ static void look_at_service(struct findings *findings, const struct living *p)
 	if (!ours)
 		return;
 	findings_add(findings, FINDING_NOTE, "preload-replaced",
-		"nothing but the recorder is preloaded into this service: if its unit has an "
-		"LD_PRELOAD of its own (an allocator, say), the recorder's has replaced it");
+		"only the recorder is preloaded into this service: if its unit has its own "
+		"LD_PRELOAD (say, an allocator), the recorder has replaced it");
 	findings_fix(findings, "append the unit's own to LD_PRELOAD in the drop-in, after a colon");
 }
 
@@ -121,7 +121,8 @@ static void look_at_recording(struct findings *findings, const struct living *p)
 		look_at_failure(findings, p, loaded);
 	} else {
 		findings_add(findings, FINDING_PROBLEM, "recorded",
-			"it is not being recorded, and only programs that heapwise starts can be");
+			"it is not being recorded, and only programs that are started with "
+			"heapwise can be");
 		findings_fix(findings, "start it again: heapwise run -- %s",
 			*p->command ? p->command : p->exe);
 	}
@@ -158,7 +159,7 @@ static struct error *look_at_program(struct findings *findings, const struct liv
 		findings_add(findings, FINDING_NOTE, "program",
 			"the file of its program was replaced or removed since it was started: %s",
 			p->exe);
-		findings_fix(findings, "start it again, to have names and lines");
+		findings_fix(findings, "restart it to get names and lines");
 		return NULL;
 	}
 	_cleanup_free_ char *path = NULL;

@@ -35,12 +35,13 @@ static void look_at_allocator(struct findings *findings, const char *library)
 			continue;
 		if (a->exact)
 			findings_add(findings, FINDING_OK, "allocator",
-				"it allocates with %s (%s), which is kept, and recorded exactly",
+				"it allocates with %s (%s), which still works, and is recorded "
+				"exactly",
 				a->name, library);
 		else
 			findings_add(findings, FINDING_NOTE, "allocator",
-				"it allocates with %s (%s): what it asks for by malloc's and C++'s "
-				"names is recorded; this allocator was never tried",
+				"it allocates with %s (%s): calls through malloc's and C++'s names "
+				"are recorded; this allocator is untested",
 				a->name, library);
 	}
 }
@@ -59,13 +60,13 @@ static void judge_libraries(
 {
 	const char *id = "library-debug-info";
 	if (!lacking && all == 1)
-		findings_add(findings, FINDING_OK, id, "its one library has debug information");
+		findings_add(findings, FINDING_OK, id, "its only library has debug information");
 	else if (!lacking)
 		findings_add(findings, FINDING_OK, id,
 			"all its %zu libraries have debug information", all);
 	else if (all == 1)
 		findings_add(findings, FINDING_NOTE, id,
-			"its one library has no debug information: %s", names);
+			"its only library has no debug information: %s", names);
 	else
 		findings_add(findings, FINDING_NOTE, id,
 			"%zu of its %zu libraries have no debug information: %s", lacking, all,
@@ -93,8 +94,8 @@ static void look_at_libraries(struct findings *findings, const char *path)
 	}
 	if (!list) {
 		findings_add(findings, FINDING_NOTE, "libraries",
-			"the dynamic linker can't tell the libraries of %s", path);
-		findings_fix(findings, "'ldd %s' says which one it does not find", path);
+			"the dynamic linker can't list the libraries of %s", path);
+		findings_fix(findings, "run 'ldd %s' to see which one is missing", path);
 	} else if (all)
 		judge_libraries(findings, all, count, lacking.data);
 }
@@ -128,8 +129,7 @@ static void look_at_kind(struct findings *findings, const struct program *p)
 {
 	if (p->scripts)
 		findings_add(findings, FINDING_OK, "program",
-			"%s is a script; the process is %s, which can be recorded", p->path,
-			p->image);
+			"%s is a script; its interpreter %s can be recorded", p->path, p->image);
 	else if (p->is_elf)
 		findings_add(findings, FINDING_OK, "program", "%s can be recorded", p->path);
 	else
@@ -144,7 +144,7 @@ static void look_at_own_heap(struct findings *findings, const struct program *p)
 	inspection_deinit(&inspection);
 	if (p->own_malloc || (known && inspection.own_malloc)) {
 		findings_add(findings, FINDING_PROBLEM, "own-malloc",
-			"%s defines malloc itself: its calls of it%s can't be seen", p->image,
+			"%s defines its own malloc: its calls of it%s can't be recorded", p->image,
 			p->own_malloc ? ", and those of its libraries," : "");
 		findings_fix(findings, "link its allocator as a shared library, or without it");
 	}

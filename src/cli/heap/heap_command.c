@@ -24,8 +24,8 @@ static bool take_pointers(const struct options *options, enum pointer_rule *ret)
 			return true;
 		}
 	}
-	options_wrong(options->command, "--pointers is aligned, tagged or start, not '%s'",
-		options->argument);
+	options_wrong(options->command,
+		"invalid --pointers '%s': expected aligned, tagged or start", options->argument);
 	return false;
 }
 
@@ -148,8 +148,8 @@ static bool take(
 	case VIEW_OPT_COLOUR:
 		if (colour_when_parse(options->argument, colour))
 			return true;
-		options_wrong(options->command, "--color is auto, always or never, not '%s'",
-			options->argument);
+		options_wrong(options->command,
+			"invalid --color '%s': expected auto, always or never", options->argument);
 		return false;
 	default:
 		error = symbol_options_take(&look->heap.symbols, id, options->argument, &taken);
@@ -185,8 +185,8 @@ int heap_command_line(struct heap_look *look, char **words, size_t count)
 	int id;
 	while ((id = next_option(&options, &hiding)) > 0) {
 		if (is_of_reading(id)) {
-			message("this option is for the command line, before the heap is read: "
-				"heapwise %s %s",
+			message("this option only works on the command line, before the heap is "
+				"read: heapwise %s %s",
 				command->name, command->synopsis);
 			return ERROR_USAGE;
 		}
@@ -239,7 +239,7 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 		return options.exit_code;
 	hiding_show_all(&hiding, argc);
 	if (options.operand >= argc)
-		return options_wrong(command, "it wants %s", command->synopsis);
+		return options_wrong(command, "expected %s", command->synopsis);
 	if (!take_operand(&look, argv[options.operand]))
 		return ERROR_USAGE;
 	look.colour_when = colour;

@@ -21,22 +21,22 @@ enum heap_option {
 
 #define HEAP_SPECS                                                                                 \
 	{HEAP_OPT_JSON, "json", "[=1]",                                                            \
-		"write JSON (docs/schema); =1: under the schema's name of the last release"},      \
+		"write JSON (docs/schema); =1: with the schema name of the last release"},         \
 		{HEAP_OPT_CSV, "csv", NULL, "write the verb's table as CSV"},                      \
-		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
+		{HEAP_OPT_LIMIT, "limit", "N", "show at most N rows of tables"},                   \
 		{HEAP_OPT_POINTERS, "pointers", "RULE",                                            \
-			"which words hold blocks: aligned (multiples of 8), tagged (marks in the " \
-			"last three bits), start (only those to where a block starts)"},           \
+			"which words count as references: aligned (multiples of 8), tagged (with " \
+			"tags in the last three bits), start (only to the start of a block)"},     \
 		{HEAP_OPT_RECORDING, "recording", "FILE",                                          \
-			"the recording (*.hpw) of the same process: blocks get their call "        \
-			"stacks. "                                                                 \
-			"One that is found is taken without that; none: it is not"},               \
-		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
+			"a recording (*.hpw) of the same process, for the call stacks of blocks "  \
+			"(default: one that is found; none: no recording)"},                       \
+		{HEAP_OPT_AS, "as", "TYPE", "the type that `show` assumes for blocks"},            \
 		{HEAP_OPT_NO_INFERENCE, "no-inference", NULL,                                      \
-			"name no blocks by declared types: of huge programs these take seconds"},  \
+			"do not infer types from debug information, which takes seconds for huge " \
+			"programs"},                                                               \
 		{HEAP_OPT_HEURISTICS, "leak-check-heuristics", "LIST",                             \
-			"interior pointers that hold: all (default), none, or of stdstring, "      \
-			"length64, newarray, multipleinheritance"},                                \
+			"interior pointers that count as references: all (default), none, or a "   \
+			"list of stdstring, length64, newarray, multipleinheritance"},             \
 		HEAP_WISH_SPECS SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

@@ -31,7 +31,7 @@ static bool take_number(struct heap_look *look, const char *word, bool fits, uin
 		return false;
 	}
 	if (!*value) {
-		message("find: 0 stands wherever nothing else does; another value may be found");
+		message("find: 0 occurs almost everywhere; search for another value");
 		return false;
 	}
 	find->bytes = value; /* of machines that begin with the lowest byte, as all that are read */
@@ -59,11 +59,11 @@ int heap_verb_find_bytes(struct heap_look *look, int count, char **words)
 	bool is_text = heap_wishes_has(wishes, HEAP_WISH_TEXT) || count > 2 || !text.len ||
 		       !take_value(text.data, &value, &fits);
 	if (!text.len) {
-		message("find wants a value or a text");
+		message("find: missing value or text");
 		return ERROR_USAGE;
 	}
 	if (is_text && wishes->width) {
-		message("--width is of values; '%s' is text", text.data);
+		message("--width is for numbers; '%s' is text", text.data);
 		return ERROR_USAGE;
 	}
 	find.bytes = text.data;

@@ -96,7 +96,7 @@ static struct error *walk(struct follow *follow, char *path)
 		if (repeats)
 			path[len - 1] = '\0';
 		error = *path ? follow_step(follow, path, repeats)
-			      : error_create(ERROR_USAGE, "a member's name stands behind each '.'");
+			      : error_create(ERROR_USAGE, "missing member name after '.'");
 		path = next;
 	}
 	return error;
@@ -115,7 +115,7 @@ int heap_verb_follow(struct heap_look *look, int count, char **words)
 	_cleanup_free_ char *word = text_steal(&text);
 	char *path = word ? split_path(word) : NULL;
 	if (word && !path) {
-		message("follow wants members: follow TYPE.member, or follow ADDR.member");
+		message("follow: missing member: use follow TYPE.member or follow ADDR.member");
 		return ERROR_USAGE;
 	}
 	struct error *error = word ? heap_session_judge(&look->heap) : error_no_memory();

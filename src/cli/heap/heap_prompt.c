@@ -99,7 +99,7 @@ static int show_help(const struct prompt_words *words)
 		const struct heap_verb *verb = heap_verb_find(words->data[i]);
 		if (!verb) {
 			text_deinit(&text);
-			message("there is no verb '%s' (help lists them)", words->data[i]);
+			message("unknown verb '%s' (help lists all verbs)", words->data[i]);
 			return ERROR_USAGE;
 		}
 		heap_verb_describe(verb, &text);
@@ -108,11 +108,11 @@ static int show_help(const struct prompt_words *words)
 		return output_text(&text);
 	heap_verbs_describe(&text);
 	text_add(&text,
-		"  --limit N, --json, --as TYPE, --no-pager, --color WHEN: for one line\n"
-		"  VERB … | COMMAND             gives the answer to a command of the shell\n"
-		"  VERB … > FILE, >> FILE       writes it to a file, or behind what is there\n"
-		"  help VERB                    options of a verb, and an example\n"
-		"  quit                         ends, as ^D does\n");
+		"  --limit N, --json, --as TYPE, --no-pager, --color WHEN: apply to one line\n"
+		"  VERB … | COMMAND             pipes the answer to a shell command\n"
+		"  VERB … > FILE, >> FILE       writes it to a file, or appends it\n"
+		"  help VERB                    shows the options of a verb, and an example\n"
+		"  quit                         ends the session, like ^D\n");
 	return output_text(&text);
 }
 
@@ -209,7 +209,7 @@ static void answer(
 	bool ok = !to->command || start_shell(to->command, in, &shell);
 	pid_t pid = ok ? fork() : 0;
 	if (pid < 0)
-		message("cannot start a process: %s", strerror(errno));
+		message("can't start a process: %s", strerror(errno));
 	if (ok && !pid) {
 		signal(SIGINT, SIG_DFL);
 		heap_interrupt_end();
@@ -288,9 +288,9 @@ static bool obey(struct heap_look *look, char *line)
 	if (ok && !bar)
 		take_file(&words, &to);
 	if (!ok)
-		message("a quote is not closed");
+		message("unterminated quote");
 	else if (bar && (!words.len || !to.command[strspn(to.command, " \t")]))
-		message("a verb stands before '|', a command behind it");
+		message("expected a verb before '|' and a command after it");
 	else if (!words.len)
 		stays = true;
 	else if (!strcmp(words.data[0], "quit") || !strcmp(words.data[0], "q") ||

@@ -26,9 +26,9 @@ bool heap_verb_address(const char *word, uint64_t *ret)
 	if (!errno && end != word && !*end && *word != '-')
 		return true;
 	if (errno == ERANGE)
-		message("'%s' is no address: it has more than 64 bits", word);
+		message("invalid address '%s': it has more than 64 bits", word);
 	else
-		message("'%s' is no address: 0x… is one", word);
+		message("invalid address '%s': expected 0x…", word);
 	return false;
 }
 
@@ -47,8 +47,8 @@ static int show_region(struct heap_look *look, struct region_options *options,
 	options->limit = look->limit;
 	int code = heap_look_shown(&output, write(&look->heap.space, options, &sink, &lacking));
 	if (!code && lacking != REGION_ALL_THERE)
-		message("from 0x%llx on %llu bytes of what was asked for are not there, or not all "
-			"of them (`maps` shows what is)",
+		message("not all of the memory from 0x%llx on (%llu bytes) is available (`maps` "
+			"shows what is)",
 			(unsigned long long)lacking, (unsigned long long)(options->end - lacking));
 	return code;
 }
@@ -64,7 +64,7 @@ static bool take_range(int count, char **words, struct region_options *ret)
 			return false;
 		if (ret->end > ret->start)
 			return true;
-		message("%s-%s: a range ends behind its start", words[1], dash + 1);
+		message("invalid range %s-%s: the end must be after the start", words[1], dash + 1);
 		return false;
 	}
 	uint64_t bytes = 256;
@@ -138,7 +138,7 @@ static struct error *copy_range(const struct address_space *space, uint64_t star
 
 static const char *replaced_words(bool replaced)
 {
-	return replaced ? ", in place of what was there" : "";
+	return replaced ? ", replacing the old file" : "";
 }
 
 #define DUMP_BYTES_MAX (1ull << 40)
@@ -151,11 +151,11 @@ int heap_verb_dump(struct heap_look *look, int count, char **words)
 	if (!take_range(count - 1, words, &options))
 		return ERROR_USAGE;
 	if (options.end <= options.start || options.end - options.start > DUMP_BYTES_MAX) {
-		message("dump wants a range of 1 byte to 1 TiB");
+		message("dump: expected a range of 1 byte to 1 TiB");
 		return ERROR_USAGE;
 	}
 	if (!address_space_read(&look->heap.space, options.start, &byte, 1)) {
-		message("0x%llx: nothing can be read there", (unsigned long long)options.start);
+		message("0x%llx: memory can't be read", (unsigned long long)options.start);
 		return ERROR_INPUT;
 	}
 	struct output_file file = OUTPUT_FILE_NONE;
@@ -167,7 +167,7 @@ int heap_verb_dump(struct heap_look *look, int count, char **words)
 	struct error *error =
 		copy_range(&look->heap.space, options.start, options.end, file.fd, path, &lacks);
 	if (!error && lacks)
-		message("%llu bytes of the range can't be read; they are zeros in %s",
+		message("%llu bytes of the range can't be read and are zeros in %s",
 			(unsigned long long)lacks, path);
 	code = file_end(&file, error);
 	if (!code)
@@ -182,7 +182,7 @@ int heap_verb_save(struct heap_look *look, int count, char **words)
 {
 	(void)count;
 	if (look->heap.core) {
-		message("save writes a core of a process; this is one already");
+		message("save: this is a core already");
 		return ERROR_USAGE;
 	}
 	struct output_file file = OUTPUT_FILE_NONE;

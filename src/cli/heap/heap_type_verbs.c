@@ -189,7 +189,7 @@ int heap_verb_show(struct heap_look *look, int count, char **words)
 	if (last < count)
 		join(count - last - 1, words + last + 1, &as);
 	if (last == count - 1) {
-		message("--as wants a type");
+		message("--as: missing type");
 		return ERROR_USAGE;
 	}
 	struct error *error = what.failed || as.failed ? error_no_memory() : NULL;

@@ -196,7 +196,7 @@ static struct error *find_asked(struct heap_look *look, const char *word, struct
 	ret->block = SPACE_NONE;
 	if (!word && !is_chosen)
 		return error_create(ERROR_USAGE,
-			"why wants an address, a type, or options that choose blocks (help why)");
+			"why: missing address, type or options that select blocks (help why)");
 	struct error *error = is_chosen ? heap_session_judge(&look->heap)
 					: heap_session_survey_for(&look->heap, word);
 	if (!error)
@@ -205,7 +205,7 @@ static struct error *find_asked(struct heap_look *look, const char *word, struct
 		error = heap_subject_find(&look->heap, "why", word, ret);
 	if (!error && is_chosen && ret->block != SPACE_NONE)
 		error = error_create(ERROR_USAGE,
-			"why of one block takes no options that choose blocks (help why)");
+			"why: options that select blocks can't be used with an address (help why)");
 	return !error && is_chosen ? heap_wishes_choose(look) : error;
 }
 
@@ -216,7 +216,7 @@ static struct error *ask_why(
 	struct error *error = heap_why(&look->heap.survey, about->block, any ? NULL : &about->kin,
 		&look->wishes.chosen, WHY_ALL_LAYERS, known, ret);
 	if (!error && !ret->asked_blocks)
-		error = error_create(ERROR_INPUT, "no block in use is what the options choose");
+		error = error_create(ERROR_INPUT, "no block in use matches the options");
 	return error;
 }
 
@@ -273,75 +273,81 @@ static int run_threads(struct heap_look *look, int count, char **words)
 }
 
 #define BLOCK_HELP                                                                                 \
-	"Options that choose blocks hold together; those that name states, kinds of leaks or "     \
-	"types say\nwhich may be. The number and the bytes of what matches are said.\n"
+	"A block must match all options that select blocks; of states, kinds of leaks and types, " \
+	"one is enough.\n"                                                                         \
+	"The number and the bytes of the matches are shown.\n"
 #define ROW_HELP(columns)                                                                          \
-	"Columns of --sort and --where: " columns ".\nAmounts are sorted with the largest first, " \
-	"-COLUMN turns that round.\n"
+	"Columns of --sort and --where: " columns ".\n"                                            \
+	"Amounts are sorted largest first; -COLUMN reverses the order.\n"
 #define AS_ADDRESS "An address may point anywhere into a block.\n"
 
 const struct heap_verb heap_verbs[] = {
-	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary,
+	{"summary", "", "what is in use, free and leaked, and the largest types", 0, 0, run_summary,
 		0, NULL, NULL},
-	{"types", "", "what there is, by bytes", 0, 0, run_types,
+	{"types", "", "all types of blocks, by bytes", 0, 0, run_types,
 		HEAP_WISHES_USED | HEAP_WISHES_ROWS,
 		BLOCK_HELP ROW_HELP("bytes, blocks, kind, type"),
 		"--leaked --where 'type=std::*' --sort blocks"},
-	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks,
+	{"blocks", "", "every block: address, size, state and type", 0, 0, run_blocks,
 		HEAP_WISHES_BLOCKS | HEAP_WISHES_ROWS,
 		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
 		"--type 'node*' --size 1k.. --sort size --limit 20"},
-	{"block", "ADDR", "what a block is, and where a recording has it allocated", 1, 1,
+	{"block", "ADDR", "a block's type, and where it was allocated (needs a recording)", 1, 1,
 		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0"},
-	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks,
+	{"leaks", "", "blocks that nothing references any more", 0, 0, run_leaks,
 		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED) |
 			HEAP_WISH_BIT(HEAP_WISH_TYPE),
-		"Other options that choose blocks go with `types --leaked` and `blocks "
+		"More options that select blocks work with `types --leaked` and `blocks "
 		"--leaked`.\n",
 		"--type 'node*'"},
-	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
+	{"alone", "", "blocks without pointers in or to them: contents, neighbours", 0, 0,
 		run_alone,
 		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
 			HEAP_WISH_BIT(HEAP_WISH_COUNT),
 		NULL, "--size 100..200"},
-	{"why", "[ADDR|TYPE]", "who points at it, step by step up to globals and stacks", 0, 1,
-		run_why, HEAP_WISHES_USED,
-		AS_ADDRESS "Options choose among the blocks of a type, or among all.\n",
+	{"why", "[ADDR|TYPE]", "what references a block, step by step up to globals and stacks", 0,
+		1, run_why, HEAP_WISHES_USED,
+		AS_ADDRESS "Options select among the blocks of a type, or among all blocks.\n",
 		"Session --leaked"},
-	{"refs", "ADDR", "what a block points at", 1, 1, run_refs, 0,
-		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks "
-			   "--references ADDR` those that\npoint at it.\n",
+	{"refs", "ADDR", "what a block references", 1, 1, run_refs, 0,
+		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks --references "
+			   "ADDR` those that\n"
+			   "reference it.\n",
 		"0x5561a0b2c3d0"},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words, 0, AS_ADDRESS,
 		"0x5561a0b2c3d0"},
-	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
-		heap_verb_layout, 0, NULL, "struct node"},
-	{"show", "ADDR|TYPE", "members with their values (--as TYPE); of all of a type as a table",
-		1, 8, heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
+	{"layout", "TYPE", "a type's members with offsets and padding, from debug information", 1,
+		4, heap_verb_layout, 0, NULL, "struct node"},
+	{"show", "ADDR|TYPE",
+		"members and their values (--as TYPE); all blocks of a type as a table", 1, 8,
+		heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
 		AS_ADDRESS
-		"Containers and the like of the C++ library are shown as what they hold.\n",
+		"Containers and similar types of the C++ library are shown with their contents.\n",
 		"0x5561a0b2c3d0 --as 'struct session'"},
-	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
-		1, 8, heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'"},
-	{"python", "ADDR", "what an object of Python's holds", 1, 1, run_python, 0, NULL,
+	{"type", "ADDR|TYPE",
+		"possible types of unknown blocks; of known ones, what may reference them", 1, 8,
+		heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'"},
+	{"python", "ADDR", "the contents of a Python object", 1, 1, run_python, 0, NULL,
 		"0x7f3a5c6d7e80"},
-	{"find", "VALUE|TEXT", "where it stands in memory: in which blocks, or elsewhere", 1, 64,
-		heap_verb_find_bytes,
+	{"find", "VALUE|TEXT", "where a value or text is in memory: in which blocks, or elsewhere",
+		1, 64, heap_verb_find_bytes,
 		HEAP_WISH_BIT(HEAP_WISH_ANYWHERE) | HEAP_WISH_BIT(HEAP_WISH_WIDTH) |
 			HEAP_WISH_BIT(HEAP_WISH_TEXT) | HEAP_WISH_BIT(HEAP_WISH_IN) |
 			HEAP_WISH_BIT(HEAP_WISH_COUNT),
-		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; all else is "
-		"text, of which\nthe bytes count. What the program may have written is searched.\n",
+		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; anything else "
+		"is text, searched\n"
+		"for byte by byte. All memory that the program may have written is searched.\n",
 		"'GET /' --in free"},
 	{"follow", "TYPE.MEMBER[.MEMBER]",
-		"what blocks lead to along members: of ADDR, or all of TYPE", 1, 8,
+		"what is reached through members, from ADDR or all blocks of TYPE", 1, 8,
 		heap_verb_follow,
 		HEAP_WISHES_USED | HEAP_WISHES_ROWS | HEAP_WISH_BIT(HEAP_WISH_LIST),
-		"A pointer leads to its block, a container to its elements; MEMBER* goes along a "
-		"member again\nand again, as down a list. Options choose the blocks where it "
-		"begins.\n" ROW_HELP("bytes, blocks, kind, type"),
+		"A pointer leads to its block, a container to its elements; MEMBER* follows a "
+		"member repeatedly,\n"
+		"as along a list. Options select the blocks to start from.\n" ROW_HELP(
+			"bytes, blocks, kind, type"),
 		"Session.users.name"},
-	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
+	{"dominators", "", "how much memory globals, stacks and blocks retain", 0, 0,
 		run_dominators, HEAP_WISHES_ROWS, ROW_HELP("retained, kind, address, type, symbol"),
 		"--where kind=global"},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
@@ -349,20 +355,20 @@ const struct heap_verb heap_verbs[] = {
 		ROW_HELP("allocator, arena, bytes, used, free, spare, pages, free_pages, "
 			 "pinned_pages,\npinned_bytes"),
 		"--sort free"},
-	{"threads", "", "the call stack of each thread, and where it is in Python", 0, 0,
-		run_threads, 0, NULL, NULL},
-	{"maps", "", "all mappings by what they are for: bytes, resident, private, swapped", 0, 0,
-		run_maps, HEAP_WISHES_ROWS,
+	{"threads", "", "the call stack of each thread, in Python too", 0, 0, run_threads, 0, NULL,
+		NULL},
+	{"maps", "", "all mappings by purpose: bytes, resident, private, swapped", 0, 0, run_maps,
+		HEAP_WISHES_ROWS,
 		ROW_HELP("start, bytes, there, not_zero, resident, private, swapped, kind, path"),
 		"--where kind=heap --sort bytes"},
-	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
+	{"hexdump", "ADDR [BYTES]", "memory in the format of hexdump -C; also ADDR-ADDR", 1, 2,
 		heap_verb_hexdump, 0, NULL, "0x5561a0b2c3d0 64"},
 	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
 		heap_verb_strings, 0, NULL, NULL},
-	{"dump", "ADDR BYTES FILE", "memory as it is, into a file; or ADDR-ADDR FILE", 2, 3,
+	{"dump", "ADDR BYTES FILE", "write raw memory to a file; also ADDR-ADDR FILE", 2, 3,
 		heap_verb_dump, 0, NULL, "0x5561a0b2c3d0 4096 page"},
-	{"save", "FILE", "a core of the process, which goes on", 1, 1, heap_verb_save, 0, NULL,
-		"before.core"},
+	{"save", "FILE", "write a core of the process, which runs on", 1, 1, heap_verb_save, 0,
+		NULL, "before.core"},
 	{0},
 };
 
@@ -382,7 +388,7 @@ void heap_verbs_describe(struct text *text)
 		text_printf(text, "  %s %-*s %s\n", verb->name, space, verb->synopsis, verb->what);
 	}
 	text_printf(text, "  %-28s %s\n", "prompt",
-		"asks for one verb after the other; also of lines from a pipe");
+		"start an interactive prompt; verbs can also be piped in");
 }
 
 /* Verbs whose answers are tables in all that they may say. */
@@ -406,8 +412,7 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 		text_printf(text, "\n%s", verb->more);
 	text_add(text, verb->options ? "\n" : "");
 	heap_wishes_describe(verb->options, text);
-	text_printf(text,
-		"\nWith each verb: --limit N (rows), --json, %s--color WHEN, --no-pager\n",
+	text_printf(text, "\nWith any verb: --limit N (rows), --json, %s--color WHEN, --no-pager\n",
 		has_table(verb) ? "--csv, " : "");
 	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
 		verb->example ? verb->example : "");
@@ -418,13 +423,12 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
 {
 	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
 	if (option)
-		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
+		message("%s doesn't accept --%s (help %s)", verb->name, option, verb->name);
 	bool counts = heap_wishes_has(&look->wishes, HEAP_WISH_COUNT);
 	if (look->csv && (look->json || counts))
 		message("--csv and --%s exclude each other", look->json ? "json" : "count");
 	else if (look->csv && !has_table(verb))
-		message("%s has no table that could be written as CSV (help %s)", verb->name,
-			verb->name);
+		message("%s has no table to write as CSV (help %s)", verb->name, verb->name);
 	return !option && !(look->csv && (look->json || counts || !has_table(verb)));
 }
 
@@ -450,7 +454,7 @@ int heap_verbs_run(struct heap_look *look, int count, char **words)
 {
 	const struct heap_verb *verb = heap_verb_find(count ? words[0] : "summary");
 	if (!verb) {
-		message("there is no verb '%s' (heapwise core --help has them)", words[0]);
+		message("unknown verb '%s' (heapwise core --help lists all verbs)", words[0]);
 		return ERROR_USAGE;
 	}
 	if (!options_fit(look, verb))
@@ -459,7 +463,7 @@ int heap_verbs_run(struct heap_look *look, int count, char **words)
 		return run_summary(look, 0, NULL);
 	look->has_said_damage |= verb->run == run_summary;
 	if (count - 1 < verb->least || count - 1 > verb->most) {
-		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
+		message("%s: usage: %s %s", verb->name, verb->name, verb->synopsis);
 		return ERROR_USAGE;
 	}
 	int status = verb->run(look, count, words);

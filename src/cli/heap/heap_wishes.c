@@ -41,8 +41,8 @@ static bool take_word(
 		text_add(&text, !i ? "" : words[i + 1] ? ", " : " or ");
 		text_add(&text, words[i]);
 	}
-	options_wrong(options->command, "--%s is %s, not '%s'", name, text.data ? text.data : "",
-		options->argument);
+	options_wrong(options->command, "invalid --%s '%s': expected %s", name, options->argument,
+		text.data ? text.data : "");
 	return false;
 }
 
@@ -144,7 +144,8 @@ static struct error *take_address(const char *name, const char *word, uint64_t *
 	*ret = strtoull(word, &end, 0);
 	if (!errno && end != word && !*end && *word != '-')
 		return NULL;
-	return error_create(ERROR_USAGE, "--%s wants an address (0x…), not '%s'", name, word);
+	return error_create(
+		ERROR_USAGE, "invalid --%s '%s': expected an address (0x…)", name, word);
 }
 
 static struct error *choose_type(struct heap_look *look, struct heap_chosen *chosen)
@@ -158,8 +159,7 @@ static struct error *choose_type(struct heap_look *look, struct heap_chosen *cho
 		struct error *error = heap_chosen_pattern(&look->heap.survey, word, chosen, &any);
 		if (!error && !any)
 			error = error_create(ERROR_INPUT,
-				"--type: the heap has no type whose name is like '%s' (`types` "
-				"lists them)",
+				"--type: no type in the heap matches '%s' (`types` lists them)",
 				word);
 		return error;
 	}
@@ -183,8 +183,8 @@ static struct error *choose_kinds(const char *words, unsigned *ret)
 			kind++;
 		if (kind == SEARCH_KINDS)
 			return error_create(ERROR_USAGE,
-				"--leak is definite, indirect, possible or reachable, or several "
-				"with commas, not '%s'",
+				"invalid --leak '%s': expected a list of definite, indirect, "
+				"possible and reachable",
 				words);
 		*ret |= 1u << kind;
 	}
@@ -233,7 +233,8 @@ struct error *heap_wishes_choose(struct heap_look *look)
 	if (wishes->size) {
 		if (!table_select_range(wishes->size, &chosen->least, &chosen->most))
 			return error_create(ERROR_USAGE,
-				"--size wants 24, 1k.., ..64k or 1m..2m, not '%s'", wishes->size);
+				"invalid --size '%s': expected 24, 1k.., ..64k or 1m..2m",
+				wishes->size);
 		chosen->is_asked = true;
 	}
 	if (wishes->leak)

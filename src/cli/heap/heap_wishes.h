@@ -44,39 +44,36 @@ enum heap_wish {
 
 #define HEAP_WISH_SPECS                                                                            \
 	{HEAP_WISH_TYPE, "type", "TYPE",                                                           \
-		"blocks of a type, named as people write it; * stands for any characters"},        \
+		"blocks of a type, spelled as in source code; * matches any characters"},          \
 		{HEAP_WISH_SIZE, "size", "RANGE",                                                  \
-			"blocks of so many usable bytes: 24, 1k.., ..64k, 1m..2m"},                \
+			"blocks with this many usable bytes: 24, 1k.., ..64k, 1m..2m"},            \
 		{HEAP_WISH_USED, "used", NULL, "blocks in use"},                                   \
 		{HEAP_WISH_FREE, "free", NULL, "free blocks"},                                     \
-		{HEAP_WISH_CACHED, "cached", NULL,                                                 \
-			"free blocks that a thread or a fast bin keeps at hand"},                  \
+		{HEAP_WISH_CACHED, "cached", NULL, "free blocks in a thread cache or a fast bin"}, \
 		{HEAP_WISH_LEAKED, "leaked", NULL,                                                 \
-			"lost blocks: definite, indirect and possible ones"},                      \
+			"leaked blocks: definite, indirect and possible"},                         \
 		{HEAP_WISH_LEAK, "leak", "KIND[,KIND]",                                            \
-			"blocks of these kinds: definite, indirect, possible, reachable"},         \
+			"blocks of these leak kinds: definite, indirect, possible, reachable"},    \
 		{HEAP_WISH_REFERENCED_BY, "referenced-by", "ADDR",                                 \
 			"blocks that the block (or the word) at ADDR points to"},                  \
 		{HEAP_WISH_REFERENCES, "references", "ADDR",                                       \
 			"blocks that point to the block at ADDR"},                                 \
-		{HEAP_WISH_CONTAINING, "containing", "ADDR", "the block in which ADDR lies"},      \
+		{HEAP_WISH_CONTAINING, "containing", "ADDR", "the block that contains ADDR"},      \
 		{HEAP_WISH_SORT, "sort", "COLUMN",                                                 \
-			"order a table by a column; -COLUMN turns the order round"},               \
+			"sort a table by a column; -COLUMN reverses the order"},                   \
 		{HEAP_WISH_WHERE, "where", "CONDITION",                                            \
-			"rows of a table: bytes>=1m, 'type=node*', state!=free, type~string "      \
-			"(may be given again: all must hold)"},                                    \
-		{HEAP_WISH_COUNT, "count", NULL, "say only how many match"},                       \
+			"rows of a table: bytes>=1m, 'type=node*', state!=free, type~string (may " \
+			"be repeated: all must match)"},                                           \
+		{HEAP_WISH_COUNT, "count", NULL, "show only the number of matches"},               \
 		{HEAP_WISH_LIST, "list", NULL, "of `follow`: list the blocks"},                    \
-		{HEAP_WISH_RAW, "raw", NULL,                                                       \
-			"of `show`: containers as the library's own members"},                     \
+		{HEAP_WISH_RAW, "raw", NULL, "of `show`: show the raw members of containers"},     \
 		{HEAP_WISH_ANYWHERE, "anywhere", NULL, "of `find`: at any address"},               \
 		{HEAP_WISH_WIDTH, "width", "BYTES",                                                \
-			"of `find`: how wide the value is: 1, 2, 4 or 8 (default)"},               \
+			"of `find`: size of the value: 1, 2, 4 or 8 (default)"},                   \
 		{HEAP_WISH_TEXT, "text", NULL,                                                     \
-			"of `find`: the word is text, also if it is a "                            \
-			"number"},                                                                 \
+			"of `find`: search for text, even if it is a number"},                     \
 		{HEAP_WISH_IN, "in", "WHERE",                                                      \
-			"of `find`: used (blocks in use), free (free ones) or all (default)"},
+			"of `find`: used (blocks in use), free (free blocks) or all (default)"},
 
 struct heap_wishes {
 	unsigned given; /* HEAP_WISH_BIT() of each */

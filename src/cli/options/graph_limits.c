@@ -8,7 +8,7 @@ static bool take_fraction(const struct options *options, const char *name, doubl
 {
 	if (stack_view_number(options->argument, 1, ret))
 		return true;
-	options_wrong(options->command, "--%s wants a fraction from 0 to 1, not '%s'", name,
+	options_wrong(options->command, "invalid --%s '%s': expected a fraction from 0 to 1", name,
 		options->argument);
 	return false;
 }
@@ -19,7 +19,8 @@ static bool take_count(const struct options *options, size_t *ret)
 	bool none = options->argument[0] == '0' && !options->argument[1];
 	if (!none && !number_whole(options->argument, &number)) {
 		options_wrong(options->command,
-			"--nodecount wants a whole number, 0: all; not '%s'", options->argument);
+			"invalid --nodecount '%s': expected a whole number (0: all)",
+			options->argument);
 		return false;
 	}
 	*ret = number;

@@ -15,11 +15,11 @@ enum graph_limit_option {
 
 #define GRAPH_LIMIT_SPECS                                                                          \
 	{GRAPH_OPT_NODE_FRACTION, "nodefraction", "F",                                             \
-		"leave out functions with less of the whole (pprof: 0.005)"},                      \
+		"leave out functions with less than this fraction of the whole (pprof: 0.005)"},   \
 		{GRAPH_OPT_EDGE_FRACTION, "edgefraction", "F",                                     \
-			"leave out calls with less (pprof: 0.001)"},                               \
+			"leave out calls with less than this fraction (pprof: 0.001)"},            \
 		{GRAPH_OPT_NODE_COUNT, "nodecount", "N",                                           \
-			"at most N functions, 0: all (pprof: 80)"},
+			"show at most N functions, 0: all (pprof: 80)"},
 
 static inline bool graph_limits_have(int id)
 {

@@ -28,8 +28,8 @@ struct error *heuristics_parse(const char *text, unsigned *ret)
 			i++;
 		if (i == ARRAY_SIZE(heuristics))
 			return error_create(ERROR_USAGE,
-				"--leak-check-heuristics is all, none, or a list of stdstring, "
-				"length64, newarray and multipleinheritance, not '%s'",
+				"invalid --leak-check-heuristics '%s': expected all, none, or a "
+				"list of stdstring, length64, newarray and multipleinheritance",
 				text);
 		*ret |= heuristics[i].bits;
 		at += len + (at[len] == ',');

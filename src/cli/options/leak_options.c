@@ -46,7 +46,7 @@ void leak_options_as_lsan(struct leak_options *options)
 
 static struct error *wrong(const char *name, const char *what, const char *argument)
 {
-	return error_create(ERROR_USAGE, "--%s is %s, not '%s'", name, what, argument);
+	return error_create(ERROR_USAGE, "invalid --%s '%s': expected %s", name, argument, what);
 }
 
 struct error *leak_options_kinds(const char *name, const char *argument, unsigned *ret)
@@ -219,10 +219,11 @@ struct error *leak_options_take(
 		return colour_when_parse(argument, &options->colour)
 			       ? NULL
 			       : error_create(ERROR_USAGE,
-					 "--color wants auto, always or never, not '%s'", argument);
+					 "invalid --color '%s': expected auto, always or never",
+					 argument);
 	case OPT_SUPPRESSIONS:
 		if (!*argument)
-			return error_create(ERROR_USAGE, "--suppressions: a name is missing");
+			return error_create(ERROR_USAGE, "--suppressions: missing file name");
 		return suppression_files_push(&options->suppressions, argument) ? NULL
 										: error_no_memory();
 	default:

@@ -40,40 +40,46 @@ enum leak_option {
 /* Rows for the options table of a command that takes them. */
 #define LEAK_OPTIONS                                                                               \
 	{OPT_SHOW_LEAK_KINDS, "show-leak-kinds", "LIST",                                           \
-		"kinds to list: definite, indirect, possible, reachable, all, none (default: "     \
-		"definite,possible)"},                                                             \
+		"kinds of leaks to list: definite, indirect, possible, reachable, all, none "      \
+		"(default: definite,possible)"},                                                   \
 		{OPT_ERRORS_FOR_LEAK_KINDS, "errors-for-leak-kinds", "LIST",                       \
-			"kinds that are errors (default: definite,possible)"},                     \
+			"kinds of leaks that are errors (default: definite,possible)"},            \
 		{OPT_ERROR_EXITCODE, "error-exitcode", "N",                                        \
-			"the exit status if there are errors: leaks of these kinds, wrong frees"}, \
+			"exit status if there are errors: leaks of these kinds, invalid or "       \
+			"mismatched frees"},                                                       \
 		{OPT_SUPPRESSIONS, "suppressions", "FILE",                                         \
-			"leaks that are known, in Valgrind's form or LSan's; may be repeated"},    \
+			"file of known leaks, in Valgrind's or LSan's format; may be repeated"},   \
 		{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",                       \
-			"use the built-in ones too (default: yes)"},                               \
+			"use the built-in suppressions too (default: yes)"},                       \
 		{OPT_GEN_SUPPRESSIONS, "gen-suppressions", "yes|no|all",                           \
-			"write an entry that fits behind each place (yes and all are alike)"},     \
+			"print a suppression after each leak (all is the same as yes)"},           \
 		{OPT_NUM_CALLERS, "num-callers", "N",                                              \
-			"frames of a stack that count, 1 to 500 (default: all; of --format "       \
+			"use at most N frames of a stack, 1 to 500 (default: all; with --format "  \
 			"memcheck 12)"},                                                           \
 		{OPT_LEAK_RESOLUTION, "leak-resolution", "low|med|high",                           \
-			"stacks that agree in 2, 4 or all frames are one place (default: high)"},  \
+			"merge leaks whose stacks agree in 2, 4 or all frames (default: high)"},   \
 		{OPT_RUN_LIBC_FREERES, "run-libc-freeres", "yes|no",                               \
-			"tell apart what libc and libstdc++ keep for themselves (default: yes)"},  \
+			"list separately what libc and libstdc++ keep for themselves (default: "   \
+			"yes)"},                                                                   \
 		{OPT_FORMAT, "format", "FORM",                                                     \
 			"text (default), memcheck, valgrind (XML), json, sarif, junit or github"}, \
 		{OPT_LEAK_JSON, "json", NULL, "as --format json: schema heapwise.leaks/1"},        \
 		{OPT_LOG_FILE, "log-file", "FILE",                                                 \
-			"write it there; %p PID, %q{NAME} environment, %n number, %% percent"},    \
-		{OPT_LEAK_LIMIT, "limit", "N", "list at most N places (default: 100 as text)"},    \
+			"write the output to FILE; %p PID, %q{NAME} environment, %n number, %% "   \
+			"percent"},                                                                \
+		{OPT_LEAK_LIMIT, "limit", "N",                                                     \
+			"list at most N allocation sites (default: 100 as text)"},                 \
 		{OPT_SHOW_REACHABLE, "show-reachable", "yes|no",                                   \
 			"older name: --show-leak-kinds=all, or definite,possible"},                \
 		{OPT_SHOW_POSSIBLY_LOST, "show-possibly-lost", "yes|no",                           \
 			"older name: --show-leak-kinds=definite,possible, or definite"},           \
 		{OPT_LEAK_ALL_FRAMES, "all-frames", NULL,                                          \
-			"fold no frames of std, runtimes and allocators (text)"},                  \
-		SYMBOL_SPECS{'s', "show-error-list", NULL, "list suppressions that were used"},    \
+			"do not fold frames of std, runtimes and allocators (text)"},              \
+		SYMBOL_SPECS{                                                                      \
+			's', "show-error-list", NULL, "list the suppressions that were used"},     \
 	{                                                                                          \
-		'v', "verbose", NULL, "more: all holders, used suppressions"                       \
+		'v', "verbose", NULL,                                                              \
+			"show more: everything that references a block, used suppressions"         \
 	}
 
 /* As VIEW_SPECS_TERMINAL. */
@@ -81,8 +87,8 @@ enum leak_option {
 	{OPT_LEAK_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
 	{                                                                                          \
 		OPT_LEAK_NO_PAGER, "no-pager", NULL,                                               \
-			"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or "    \
-			"less"                                                                     \
+			"write directly to the terminal, without a pager ($HEAPWISE_PAGER, "       \
+			"$PAGER or less)"                                                          \
 	}
 
 DEFINE_VEC(suppression_files, const char *)

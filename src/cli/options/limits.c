@@ -26,7 +26,8 @@ bool limit_take(
 		return true;
 	if (kind == LIMIT_SHARE && parse_percent(text, &ret->percent))
 		return true;
-	options_wrong(options->command, "--%s wants a number or a size (K, M, G)%s, not '%s'", name,
-		kind == LIMIT_SHARE ? " or percents" : "", text);
+	options_wrong(options->command,
+		"invalid --%s '%s': expected a number or a size (K, M, G)%s", name, text,
+		kind == LIMIT_SHARE ? " or a percentage" : "");
 	return false;
 }

@@ -81,7 +81,6 @@ void lsan_options_warn(void)
 	lsan_options_init(&options);
 	lsan_options_take(&options, getenv("LSAN_OPTIONS"));
 	if (options.passed.len)
-		message("LSAN_OPTIONS: %s: passed over, nothing of that name here",
-			options.passed.data);
+		message("LSAN_OPTIONS: %s: unknown option, ignored", options.passed.data);
 	lsan_options_deinit(&options);
 }

@@ -111,7 +111,7 @@ int options_next(struct options *options)
 	case '?':
 		return wrong_option(options, NULL);
 	case ':':
-		return wrong_option(options, "no value for option");
+		return wrong_option(options, "missing value for option");
 	default:
 		return id;
 	}
@@ -151,8 +151,8 @@ bool options_number(
 {
 	if (number_whole(text, ret))
 		return true;
-	options_wrong(
-		options->command, "--%s wants a whole number from 1 on, not '%s'", name, text);
+	options_wrong(options->command, "invalid --%s '%s': expected a whole number, 1 or more",
+		name, text);
 	return false;
 }
 
@@ -166,14 +166,14 @@ int options_wrong(const struct command *command, const char *format, ...)
 	return ERROR_USAGE;
 }
 
-const struct option_spec option_help = {'h', "help", NULL, "show this text"};
+const struct option_spec option_help = {'h', "help", NULL, "show this help"};
 
 bool options_untaken(const struct options *options, int id)
 {
 	const struct option_spec *spec = options->command->options;
 	while (spec && spec->name && spec->id != id)
 		spec++;
-	message("heapwise %s has an option --%s that does nothing; please report that",
+	message("heapwise %s has an option --%s without effect; please report this bug",
 		options->command->name, spec && spec->name ? spec->name : "?");
 	return false;
 }

@@ -105,7 +105,8 @@ static struct error *mode_parse(const char *text, struct mode *ret)
 		ret->kind = MODE_SAMPLE;
 	} else {
 		return error_create(ERROR_USAGE,
-			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
+			"invalid --mode '%s': expected exact, aggregate, sample or sample:BYTES (1 "
+			"to 64G)",
 			text);
 	}
 	return NULL;
@@ -116,8 +117,8 @@ static struct error *ring_parse(const char *text, uint64_t *ret)
 	*ret = 0;
 	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN && *ret <= KEEP_RING_MAX))
 		return NULL;
-	return error_create(
-		ERROR_USAGE, "--ring wants a size from 64K to 16G (K, M, G), not '%s'", text);
+	return error_create(ERROR_USAGE,
+		"invalid --ring '%s': expected a size from 64K to 16G (K, M, G)", text);
 }
 
 static struct error *max_file_parse(const char *text, uint64_t *ret)
@@ -125,8 +126,8 @@ static struct error *max_file_parse(const char *text, uint64_t *ret)
 	*ret = 0;
 	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN))
 		return NULL;
-	return error_create(
-		ERROR_USAGE, "--max-file wants a size from 64K on (K, M, G), not '%s'", text);
+	return error_create(ERROR_USAGE,
+		"invalid --max-file '%s': expected a size from 64K on (K, M, G)", text);
 }
 
 /* What of all that happens is kept. */
@@ -141,13 +142,13 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 		return error;
 	ret->free_stacks = options->free_stacks;
 	if (ret->free_stacks && ret->kind == MODE_SAMPLE)
-		return error_create(ERROR_USAGE,
-			"--free-stacks needs all blocks: --mode exact or aggregate, not sample");
+		return error_create(
+			ERROR_USAGE, "--free-stacks needs --mode exact or aggregate, not sample");
 	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)
-		return error_create(ERROR_USAGE, "--ring and --max-file are of --mode exact");
+		return error_create(ERROR_USAGE, "--ring and --max-file need --mode exact");
 	if (ret->ring_bytes && ret->file_bytes)
-		return error_create(ERROR_USAGE,
-			"--ring keeps the last events, --max-file the first: one of them");
+		return error_create(ERROR_USAGE, "--ring (keep the last events) and --max-file "
+						 "(keep the first) exclude each other");
 	return NULL;
 }
 
@@ -155,7 +156,7 @@ struct error *recording_options_leak_check(
 	const struct recording_options *options, struct leak_check *ret)
 {
 	if (options->as && strcmp(options->as, "lsan"))
-		return error_create(ERROR_USAGE, "--as is lsan, not '%s'", options->as);
+		return error_create(ERROR_USAGE, "invalid --as '%s': expected lsan", options->as);
 	ret->as_lsan = options->as;
 	const char *unasked = options->as || options->leak_on_death ? "full" : "no",
 		   *what = options->leak_check ? options->leak_check : unasked,
@@ -163,23 +164,23 @@ struct error *recording_options_leak_check(
 	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
 	     wanted = full || !strcmp(what, "summary");
 	if (!wanted && strcmp(what, "no"))
-		return error_create(
-			ERROR_USAGE, "--leak-check is full, yes, summary or no, not '%s'", what);
+		return error_create(ERROR_USAGE,
+			"invalid --leak-check '%s': expected full, yes, summary or no", what);
 	if (strcmp(at, "exit") && strcmp(at, "main-end"))
 		return error_create(
-			ERROR_USAGE, "--leak-check-at is exit or main-end, not '%s'", at);
+			ERROR_USAGE, "invalid --leak-check-at '%s': expected exit or main-end", at);
 	ret->at_exit = wanted && !strcmp(at, "exit");
 	ret->at_main_end = wanted && !ret->at_exit;
 	ret->on_death = options->leak_on_death;
 	const char *clear = options->leak_clear ? options->leak_clear : "yes";
 	if (strcmp(clear, "yes") && strcmp(clear, "no"))
 		return error_create(
-			ERROR_USAGE, "--leak-check-clear is yes or no, not '%s'", clear);
+			ERROR_USAGE, "invalid --leak-check-clear '%s': expected yes or no", clear);
 	ret->clears = (wanted || options->leak_on_death) && !strcmp(clear, "yes");
 	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
 	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
-		return error_create(
-			ERROR_USAGE, "--leak-check-alignment is 1, 2, 4 or 8, not '%s'", alignment);
+		return error_create(ERROR_USAGE,
+			"invalid --leak-check-alignment '%s': expected 1, 2, 4 or 8", alignment);
 	ret->alignment = (unsigned)(*alignment - '0');
 	return heuristics_parse(
 		options->leak_heuristics ? options->leak_heuristics : "all", &ret->heuristics);
@@ -193,8 +194,8 @@ struct error *recording_options_check(struct recording_options *options)
 	if (error)
 		return error;
 	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))
-		return error_create(ERROR_USAGE, "--seed wants a whole number from 1 on, not '%s'",
-			options->seed);
+		return error_create(ERROR_USAGE,
+			"invalid --seed '%s': expected a whole number, 1 or more", options->seed);
 	return recording_pattern_check(options->launch.file);
 }
 
@@ -241,7 +242,8 @@ static bool take_words(
 	if (!error && id < 0)
 		return false;
 	if (!error && options.operand < count)
-		error = error_create(ERROR_USAGE, "'%s' is no option", words[options.operand]);
+		error = error_create(
+			ERROR_USAGE, "unexpected argument '%s'", words[options.operand]);
 	if (!error)
 		error = recording_options_check(ret);
 	if (!error)
@@ -271,7 +273,7 @@ bool recording_options_from_environment(
 	while ((words[count] = word_next(&at)))
 		count++;
 	if (!at) {
-		message(HW_OPTIONS_ENV ": a quote is not closed" NOTHING);
+		message(HW_OPTIONS_ENV ": unterminated quote" NOTHING);
 		return false;
 	}
 	return take_words(options, leaks, count, words);

@@ -30,45 +30,49 @@ enum recording_option {
 /* Rows for the options table of a command that takes them. */
 #define RECORDING_OPTIONS                                                                          \
 	{'o', "output", "FILE",                                                                    \
-		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},       \
+		"write the recording to FILE (default: heapwise.%n.%p.hpw); %n program, %p PID, "  \
+		"%h host"},                                                                        \
 		{'f', "force", NULL, "replace FILE if it exists"},                                 \
 		{OPT_CHILDREN, "children", "WHICH",                                                \
-			"other processes to record: all (default), no, or a pattern of program "   \
-			"names"},                                                                  \
+			"which other processes to record: all (default), no, or a pattern of "     \
+			"program names"},                                                          \
 		{OPT_ALL_PROCESSES, "all-processes", NULL,                                         \
-			"a file for each process, also for those that allocate next to nothing"},  \
+			"write a file for each process, even if it allocates next to nothing"},    \
 		{OPT_MODE, "mode", "MODE",                                                         \
-			"exact (default): every event; aggregate: its sums alone, in a small "     \
-			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \
-			"estimates"},                                                              \
+			"exact (default): every event; aggregate: only sums, in a small file; "    \
+			"sample[:BYTES]: about one allocation per BYTES allocated (default "       \
+			"512K), estimates"},                                                       \
 		{OPT_RING, "ring", "SIZE",                                                         \
-			"keep only the last events, in SIZE bytes, beside the sums of all"},       \
+			"keep only the last events, in SIZE bytes, and the sums of all"},          \
 		{OPT_MAX_FILE, "max-file", "SIZE",                                                 \
-			"keep no more events once FILE has SIZE bytes, sums still"},               \
+			"once FILE has SIZE bytes, keep only sums and no more events"},            \
 		{OPT_SEED, "seed", "N",                                                            \
-			"the chance of --mode sample: the same N takes the same samples"},         \
+			"random seed of --mode sample: the same N takes the same samples"},        \
 		{OPT_FREE_STACKS, "free-stacks", NULL,                                             \
-			"record the stacks of frees, too: of a double free, who freed first"},     \
+			"record the stacks of frees too, so that a double free shows who freed "   \
+			"first"},                                                                  \
 		{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",                                          \
-			"search for leaks at the end: full (each place), summary, no (default)"},  \
+			"search for leaks at the end: full (each allocation site), summary, no "   \
+			"(default)"},                                                              \
 		{OPT_LEAK_CHECK_AT, "leak-check-at", "WHEN",                                       \
-			"exit (default): after all exit handlers and destructors; main-end: "      \
-			"before them"},                                                            \
+			"when to search: exit (default), after all exit handlers and "             \
+			"destructors; main-end, before them"},                                     \
 		{OPT_LEAK_CHECK_ON_DEATH, "leak-check-on-death", NULL,                             \
-			"also when a signal ends the program: it is traced for life"},             \
+			"also search when a signal kills the program (it is ptraced while it "     \
+			"runs)"},                                                                  \
 		{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",                       \
-			"interior pointers that hold: all (default), none, or of stdstring, "      \
-			"length64, newarray, multipleinheritance"},                                \
+			"interior pointers that count as references: all (default), none, or a "   \
+			"list of stdstring, length64, newarray, multipleinheritance"},             \
 		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
-			"of pointers: 8 (default), 4, 2 or 1"},                                    \
+			"alignment of pointers: 8 (default), 4, 2 or 1"},                          \
 		{OPT_LEAK_CHECK_CLEAR, "leak-check-clear", "yes|no",                               \
-			"clear memory as it is given out, so that what earlier uses left is no "   \
-			"pointer (default: yes)"},                                                 \
+			"clear memory when it is allocated, so that no stale pointers remain in "  \
+			"it (default: yes)"},                                                      \
 		{OPT_AS, "as", "TOOL",                                                             \
-			"lsan: search where LeakSanitizer would, with its exit status (23) and "   \
+			"lsan: search when LeakSanitizer would, with its exit status (23) and "    \
 			"LSAN_OPTIONS"},                                                           \
 	{                                                                                          \
-		'q', "quiet", NULL, "no summary at the end"                                        \
+		'q', "quiet", NULL, "do not print a summary at the end"                            \
 	}
 
 struct leak_options;

@@ -86,9 +86,10 @@ int stack_view_unknown(const struct spots *spots, const char *name)
 	if (error)
 		return message_error(error);
 	if (near.len)
-		message("nothing in these stacks is called '%s'; like it are %s", name, near.data);
+		message("no function in these stacks matches '%s'; did you mean %s", name,
+			near.data);
 	else
-		message("nothing in these stacks is called '%s', or nearly so", name);
+		message("no function in these stacks matches '%s'", name);
 	return STACK_VIEW_NOTHING;
 }
 
@@ -119,8 +120,8 @@ bool stack_view_percent(const struct options *options, const char *name, double 
 {
 	if (stack_view_number(options->argument, 100, ret))
 		return true;
-	options_wrong(options->command, "--%s wants percents from 0 to 100, not '%s'", name,
-		options->argument);
+	options_wrong(options->command, "invalid --%s '%s': expected a percentage from 0 to 100",
+		name, options->argument);
 	return false;
 }
 

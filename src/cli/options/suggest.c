@@ -105,7 +105,7 @@ static bool add_others(const struct word *word, struct text *text)
 	for (size_t i = 0; commands[i]; i++) {
 		if (commands[i]->hidden || !has_name(commands[i], word) || count++ >= NAMED_MOST)
 			continue;
-		text_printf(text, "%s%s", count == 1 ? "; it is one of heapwise " : ", ",
+		text_printf(text, "%s%s", count == 1 ? "; heapwise commands that have it: " : ", ",
 			commands[i]->name);
 	}
 	return count;
@@ -116,8 +116,8 @@ void suggest_option(const struct command *command, const char *given, struct tex
 	static const struct {
 		bool (*fits)(const struct option_spec *spec, const struct word *word);
 		const char *before;
-	} ways[] = {{is_near, "; is this meant: "}, {is_part, "; is this meant: "},
-		{is_in_help, "; it is a word of "}};
+	} ways[] = {
+		{is_near, "; did you mean "}, {is_part, "; did you mean "}, {is_in_help, "; see "}};
 	const struct word word = word_of(given);
 	_cleanup_(text_deinit) struct text fitting;
 	text_init(&fitting);
@@ -125,7 +125,7 @@ void suggest_option(const struct command *command, const char *given, struct tex
 		text_printf(text, "option '--%s' takes no value: '%s'", word.text, given);
 		return;
 	}
-	if (word.len && add_fitting(command, &word, begins, ": it begins ", &fitting) > 1) {
+	if (word.len && add_fitting(command, &word, begins, ": it may be ", &fitting) > 1) {
 		text_printf(
 			text, "ambiguous option '%s'%s", given, fitting.data ? fitting.data : "");
 		return;

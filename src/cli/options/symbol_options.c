@@ -41,8 +41,8 @@ static struct error *allow_fetch(struct symbols_settings *settings, const char *
 	uint64_t seconds = NAME_FETCH_SECONDS;
 	if (argument && (!number_whole(argument, &seconds) || seconds > FETCH_SECONDS_MAX))
 		return error_create(ERROR_USAGE,
-			"--debuginfod wants a whole number of seconds up to %u, not '%s'",
-			FETCH_SECONDS_MAX, argument);
+			"invalid --debuginfod '%s': expected a whole number of seconds up to %u",
+			argument, FETCH_SECONDS_MAX);
 	return symbols_settings_fetch(settings, (unsigned)seconds, &symbol_fetch_listener);
 }
 
@@ -58,7 +58,8 @@ static struct error *take_names(struct symbols_settings *settings, const char *a
 			settings->names = (enum symbols_names)i;
 			return NULL;
 		}
-	return error_create(ERROR_USAGE, "--names is short, full or raw, not '%s'", argument);
+	return error_create(
+		ERROR_USAGE, "invalid --names '%s': expected short, full or raw", argument);
 }
 
 struct error *symbol_options_take(

@@ -20,21 +20,20 @@ enum symbol_option {
 };
 
 #define SYMBOL_SPECS                                                                               \
-	{SYMBOL_OPT_SYSROOT, "sysroot", "DIR",                                                     \
-		"where the recorded machine's files lie here: its paths are looked up below DIR"}, \
+	{SYMBOL_OPT_SYSROOT, "sysroot", "DIR", "look up the recorded machine's paths below DIR"},  \
 		{SYMBOL_OPT_PATH, "symbol-path", "DIR[:DIR]",                                      \
-			"find programs, libraries and debug files there, by build-id"},            \
+			"search there for programs, libraries and debug files, by build-id"},      \
 		{SYMBOL_OPT_DEBUG_FOLDERS, "debug-file-directory", "DIR[:DIR]",                    \
-			"instead of /usr/lib/debug"},                                              \
+			"search there instead of in /usr/lib/debug"},                              \
 		{SYMBOL_OPT_DEBUGINFOD, "debuginfod", "[=SECONDS]",                                \
-			"ask the servers of $DEBUGINFOD_URLS for debug files (default: for 120 "   \
-			"seconds in all; HEAPWISE_DEBUGINFOD=1 does it too)"},                     \
+			"download debug files from the servers in $DEBUGINFOD_URLS (default: for " \
+			"120 seconds in all; also with HEAPWISE_DEBUGINFOD=1)"},                   \
 		{SYMBOL_OPT_NAMES, "names", "FORM",                                                \
-			"of functions: short (default), full (with parameters) or raw (as the "    \
-			"linker knows them)"},                                                     \
+			"function names: short (default), full (with parameters) or raw (the "     \
+			"linker's names)"},                                                        \
 		{SYMBOL_OPT_NO_CACHE, "no-symbol-cache", NULL,                                     \
-			"look up all names anew, and keep none for later commands "                \
-			"(HEAPWISE_SYMBOL_CACHE=0 does it too)"},
+			"neither use nor fill the cache of names (also with "                      \
+			"HEAPWISE_SYMBOL_CACHE=0)"},
 
 /* Takes an option if it is one of these; *ret_taken says whether. The error is one sentence. */
 struct error *symbol_options_take(

@@ -18,8 +18,8 @@ bool timeline_option_between(const struct options *options, const char *name, ui
 		*ret = number;
 		return true;
 	}
-	options_wrong(options->command, "--%s wants a number from %llu to %llu, not '%s'", name,
-		(unsigned long long)least, (unsigned long long)most, options->argument);
+	options_wrong(options->command, "invalid --%s '%s': expected a number from %llu to %llu",
+		name, options->argument, (unsigned long long)least, (unsigned long long)most);
 	return false;
 }
 
@@ -33,7 +33,7 @@ static bool take_unit(const struct options *options, struct timeline_options *ti
 			timeline->unit = units[i];
 			return true;
 		}
-	options_wrong(options->command, "--time-unit is i, ms or B, not '%s'", unit);
+	options_wrong(options->command, "invalid --time-unit '%s': expected i, ms or B", unit);
 	return false;
 }
 
@@ -42,7 +42,8 @@ static bool take_stacks(const struct options *options, struct timeline_options *
 	timeline->stacks = strcmp(options->argument, "yes") == 0;
 	if (timeline->stacks || strcmp(options->argument, "no") == 0)
 		return true;
-	options_wrong(options->command, "--stacks is yes or no, not '%s'", options->argument);
+	options_wrong(
+		options->command, "invalid --stacks '%s': expected yes or no", options->argument);
 	return false;
 }
 
@@ -51,10 +52,8 @@ static bool take_alignment(const struct options *options, struct timeline_option
 	timeline->alignment = strcmp(options->argument, "1") == 0 ? 1 : TIMELINE_ALIGNMENT;
 	if (timeline->alignment == 1 || strcmp(options->argument, "16") == 0)
 		return true;
-	options_wrong(options->command,
-		"--alignment is 16 or 1, not '%s': how far sizes are from other multiples is not "
-		"summed up",
-		options->argument);
+	options_wrong(
+		options->command, "invalid --alignment '%s': expected 16 or 1", options->argument);
 	return false;
 }
 
@@ -127,7 +126,7 @@ bool timeline_has_unit(const struct timeline_options *timeline, const struct tim
 {
 	const char *only = model_recording(model)->time_unit;
 	if (only && given->unit && strcmp(only, given->unit) != 0)
-		message("%s: its snapshots have times in %s alone, not in %s", path, only,
+		message("%s: its snapshots only have times in %s, not in %s", path, only,
 			given->unit);
 	if (only)
 		return !given->unit || strcmp(only, given->unit) == 0;

@@ -21,26 +21,25 @@ enum timeline_option {
 
 #define TIMELINE_SPECS                                                                             \
 	{TIMELINE_OPT_TIME_UNIT, "time-unit", "UNIT",                                              \
-		"ms (default), B: bytes allocated and freed so far, or i: instructions, where "    \
-		"the processor could count them"},                                                 \
+		"time axis: ms (default), B (bytes allocated and freed so far) or i "              \
+		"(instructions, if the processor could count them)"},                              \
 		{TIMELINE_OPT_STACKS, "stacks", "yes|no",                                          \
-			"sizes of stacks are in the total too (default: no)"},                     \
+			"include the sizes of stacks in the total (default: no)"},                 \
 		{TIMELINE_OPT_DETAILED_FREQ, "detailed-freq", "N",                                 \
-			"every so many snapshots one has a tree (default: 10)"},                   \
+			"show a tree every N snapshots (default: 10)"},                            \
 		{TIMELINE_OPT_DEPTH, "depth", "N",                                                 \
-			"at most N levels of trees, up to 200 (default: 30)"},                     \
+			"show at most N levels of trees, up to 200 (default: 30)"},                \
 		{TIMELINE_OPT_MAX_SNAPSHOTS, "max-snapshots", "N",                                 \
-			"at most N, from 10 to 1000 (default: 100)"},                              \
+			"show at most N snapshots, from 10 to 1000 (default: 100)"},               \
 		{TIMELINE_OPT_THRESHOLD, "threshold", "PERCENT",                                   \
-			"sum up what has less of the total (default: 1.0)"},                       \
+			"merge nodes with less of the total (default: 1.0)"},                      \
 		{TIMELINE_OPT_ALLOC_FN, "alloc-fn", "FUNC",                                        \
-			"a function that allocates for others: its callers are shown; may be "     \
-			"repeated"},                                                               \
+			"treat this function as an allocator: show its callers; may be repeated"}, \
 		{TIMELINE_OPT_HEAP_ADMIN, "heap-admin", "BYTES",                                   \
-			"what an allocator needs for each block, in extra-heap (default: 8)"},     \
+			"allocator overhead per block, counted in extra-heap (default: 8)"},       \
 		{TIMELINE_OPT_ALIGNMENT, "alignment", "BYTES",                                     \
-			"to which sizes are rounded up, in extra-heap: 16 (default), or 1: not "   \
-			"at all"},
+			"round sizes up, counted in extra-heap: to multiples of 16 (default), or " \
+			"1: not at all"},
 
 DEFINE_VEC(name_vec, const char *)
 

@@ -44,7 +44,7 @@ static bool take_kind_named(
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	filter_add_kind_names(&names);
-	options_wrong(options->command, "nothing is allocated by '%s'; there are %s", name,
+	options_wrong(options->command, "invalid --kind '%s': expected one of %s", name,
 		names.data ? names.data : "");
 	return false;
 }
@@ -67,7 +67,7 @@ static bool take_colour(const struct options *options, struct view_request *requ
 {
 	if (colour_when_parse(options->argument, &request->colour))
 		return true;
-	options_wrong(options->command, "--color wants auto, always or never, not '%s'",
+	options_wrong(options->command, "invalid --color '%s': expected auto, always or never",
 		options->argument);
 	return false;
 }
@@ -76,7 +76,8 @@ static bool take_size(const struct options *options, uint64_t *ret)
 {
 	if (options_size(options->argument, ret))
 		return true;
-	options_wrong(options->command, "'%s' is no size; 100, 4K or 200M are", options->argument);
+	options_wrong(options->command, "invalid size '%s': expected a number like 100, 4K or 200M",
+		options->argument);
 	return false;
 }
 
@@ -85,12 +86,13 @@ static bool take_life(
 	const struct options *options, bool live_only, uint64_t *ret, struct source_blocks *blocks)
 {
 	if (!duration_parse(options->argument, ret)) {
-		options_wrong(options->command, "'%s' is no time; 1s, 20ms or 2min are",
+		options_wrong(options->command,
+			"invalid time '%s': expected a number with a unit, like 1s, 20ms or 2min",
 			options->argument);
 		return false;
 	}
 	if (blocks->by_life && blocks->live_only != live_only) {
-		options_wrong(options->command, "lifetimes and ages can't both be chosen by");
+		options_wrong(options->command, "lifetime and age filters exclude each other");
 		return false;
 	}
 	blocks->by_life = true;
@@ -131,7 +133,7 @@ static bool take_tail(const struct options *options, unsigned *ret)
 		end++;
 	if (end == options->argument || *end || options->argument[0] == '-' || percent > 90) {
 		options_wrong(options->command,
-			"--tail wants percents of the time up to 90, not '%s'", options->argument);
+			"invalid --tail '%s': expected a percentage up to 90", options->argument);
 		return false;
 	}
 	*ret = (unsigned)percent;
@@ -182,7 +184,7 @@ static bool take_tag(const struct options *options, struct view_request *request
 	if (tag_sizes(text, &request->query.blocks))
 		return true;
 	options_wrong(options->command,
-		"'%s' is no tag; there are sizes (64:1kb, 1mb:, bytes=64), thread=NAME and "
+		"invalid tag '%s': expected sizes (64:1kb, 1mb:, bytes=64), thread=NAME or "
 		"kind=FUNC",
 		options->argument);
 	return false;
@@ -282,7 +284,7 @@ bool view_request_metric(
 	text_init(&names);
 	for (int i = 0; i < METRICS; i++)
 		text_printf(&names, "%s%s", i ? ", " : "", metric_name((enum metric)i));
-	options_wrong(command, "there is no metric '%s'; there are %s", request->metric_name,
+	options_wrong(command, "invalid metric '%s': expected one of %s", request->metric_name,
 		names.data ? names.data : "");
 	return false;
 }
@@ -307,12 +309,12 @@ bool view_request_files(const struct command *command, struct view_request *requ
 {
 	*ret_path = count ? words[0] : NULL;
 	if (count > 1 && !request->merge) {
-		options_wrong(command,
-			"%s is of one recording, not of %zu; --merge adds several up", what, count);
+		options_wrong(command, "%s shows one recording, not %zu; --merge adds several up",
+			what, count);
 		return false;
 	}
 	if (count > MERGE_MODELS_MAX) {
-		options_wrong(command, "--merge takes %u recordings at most, not %zu",
+		options_wrong(command, "--merge accepts at most %u recordings, not %zu",
 			MERGE_MODELS_MAX, count);
 		return false;
 	}

@@ -75,67 +75,70 @@ enum view_option {
 #define VIEW_SPEC_SORT {VIEW_OPT_METRIC, "sort", "METRIC", VIEW_METRIC_HELP},
 #define VIEW_SPEC_METRIC                                                                           \
 	{VIEW_OPT_METRIC, "metric", "METRIC",                                                      \
-		"what is shown: allocations, allocated_bytes, live_bytes, live_blocks, "           \
-		"kept_bytes, "                                                                     \
-		"peak_bytes (default), …"},
+		"what to show: allocations, allocated_bytes, live_bytes, live_blocks, "            \
+		"kept_bytes, peak_bytes (default), …"},
 /* And what else is about frames. */
 #define VIEW_SPEC_ALL_FRAMES                                                                       \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
-		"fold no frames of std, runtimes and allocators; whole stacks"},                   \
+		"show whole stacks: do not fold frames of std, runtimes and allocators"},          \
 		SYMBOL_SPECS
 #define VIEW_SPECS_TERMINAL                                                                        \
 	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
 		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \
-			"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or "    \
-			"less"},
+			"write directly to the terminal, without a pager ($HEAPWISE_PAGER, "       \
+			"$PAGER or less)"},
 #define VIEW_SPECS_MOMENTS                                                                         \
 	{VIEW_OPT_AT, "at", "MOMENT",                                                              \
-		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "           \
-		"mark:NAME (mark:NAME#2: the second of that name)"},                               \
+		"show the state at a point in time: start, end, peak, a time (3.2s, 150ms, 2min) " \
+		"or mark:NAME (mark:NAME#2: the second of that name)"},                            \
 		{VIEW_OPT_FROM, "from", "MOMENT",                                                  \
-			"leave out what came before; kept_bytes is what came since and is live"},  \
-		{VIEW_OPT_TO, "to", "MOMENT", "leave out what came after, as --at"},
+			"leave out what happened before; kept_bytes is what was allocated "        \
+			"since and is live"},                                                      \
+		{VIEW_OPT_TO, "to", "MOMENT",                                                      \
+			"leave out what happened after; takes what --at takes"},
 #define VIEW_SPECS_FILTER                                                                          \
 	{VIEW_OPT_FOCUS, "focus", "REGEX",                                                         \
-		"only stacks with a frame whose function, file or module fits"},                   \
-		{VIEW_OPT_IGNORE, "ignore", "REGEX", "no stacks with such a frame"},               \
-		{VIEW_OPT_HIDE, "hide", "REGEX", "stacks without such frames"},                    \
-		{VIEW_OPT_SHOW, "show", "REGEX", "stacks with such frames alone"},                 \
+		"only stacks with a frame whose function, file or module matches"},                \
+		{VIEW_OPT_IGNORE, "ignore", "REGEX", "leave out stacks with a matching frame"},    \
+		{VIEW_OPT_HIDE, "hide", "REGEX", "remove matching frames from stacks"},            \
+		{VIEW_OPT_SHOW, "show", "REGEX", "keep only matching frames in stacks"},           \
 		{VIEW_OPT_SHOW_FROM, "show-from", "REGEX",                                         \
-			"stacks from the outermost such frame inward"},                            \
+			"cut off the callers of the outermost matching frame"},                    \
 		{VIEW_OPT_KIND, "kind", "FUNC",                                                    \
 			"only blocks from malloc, calloc, 'operator new'…; may be repeated"},      \
-		{VIEW_OPT_MIN_SIZE, "min-size", "SIZE", "only blocks of so many bytes and more"},  \
-		{VIEW_OPT_MAX_SIZE, "max-size", "SIZE", "only blocks of so many bytes and less"},  \
+		{VIEW_OPT_MIN_SIZE, "min-size", "SIZE", "only blocks of at least SIZE bytes"},     \
+		{VIEW_OPT_MAX_SIZE, "max-size", "SIZE", "only blocks of at most SIZE bytes"},      \
 		{VIEW_OPT_THREAD, "thread", "TID|NAME", "only blocks that this thread allocated"}, \
 		{VIEW_OPT_MIN_LIFETIME, "min-lifetime", "TIME",                                    \
-			"only blocks that live so long and longer (1s, 20ms)"},                    \
-		{VIEW_OPT_MAX_LIFETIME, "max-lifetime", "TIME", "… and shorter"},                  \
+			"only blocks that live at least that long (1s, 20ms)"},                    \
+		{VIEW_OPT_MAX_LIFETIME, "max-lifetime", "TIME",                                    \
+			"only blocks that live at most that long"},                                \
 		{VIEW_OPT_MIN_AGE, "min-age", "TIME",                                              \
-			"only blocks that are live at the end, and then so old and older"},        \
-		{VIEW_OPT_MAX_AGE, "max-age", "TIME", "… and younger"},                            \
+			"only blocks that are live at the end and at least that old"},             \
+		{VIEW_OPT_MAX_AGE, "max-age", "TIME",                                              \
+			"only blocks that are live at the end and at most that old"},              \
 		{VIEW_OPT_TEMPORARY_WITHIN, "temporary-within", "N",                               \
-			"temporary is what its thread freed within N allocations of its own "      \
-			"(default: 1, before the next one)"},                                      \
+			"count a block as temporary if its thread frees it within N of its own "   \
+			"allocations (default: 1, before the next one)"},                          \
 		{VIEW_OPT_TAGFOCUS, "tagfocus", "TAG",                                             \
-			"only blocks with such a tag: sizes (64:1kb, 1mb:, bytes=64), "            \
-			"thread=NAME or kind=FUNC"},
+			"only blocks with this tag: sizes (64:1kb, 1mb:, bytes=64), thread=NAME "  \
+			"or kind=FUNC"},
 #define VIEW_SPECS_GRAIN                                                                           \
-	{VIEW_OPT_FUNCTIONS, "functions", NULL, "tell frames apart by function (default)"},        \
-		{VIEW_OPT_LINES, "lines", NULL, "… by source line"},                               \
-		{VIEW_OPT_FILES, "files", NULL, "… by source file"},                               \
-		{VIEW_OPT_ADDRESSES, "addresses", NULL, "… by address"},                           \
-		{VIEW_OPT_MODULES, "modules", NULL, "… by executable and library"},
+	{VIEW_OPT_FUNCTIONS, "functions", NULL, "one frame per function (default)"},               \
+		{VIEW_OPT_LINES, "lines", NULL, "one frame per source line"},                      \
+		{VIEW_OPT_FILES, "files", NULL, "one frame per source file"},                      \
+		{VIEW_OPT_ADDRESSES, "addresses", NULL, "one frame per address"},                  \
+		{VIEW_OPT_MODULES, "modules", NULL, "one frame per executable or library"},
 
-#define VIEW_SPEC_MERGE {VIEW_OPT_MERGE, "merge", NULL, "add all recordings given up to one"},
+#define VIEW_SPEC_MERGE {VIEW_OPT_MERGE, "merge", NULL, "add up all given recordings"},
 
 #define VIEW_SPEC_BASE                                                                             \
 	{VIEW_OPT_BASE, "base", "OLD",                                                             \
-		"show the difference to that recording: FILE, or FILE@MOMENT"},
+		"show the difference from this recording: FILE, or FILE@MOMENT"},
 
 #define VIEW_SPEC_ANONYMIZE                                                                        \
 	{VIEW_OPT_ANONYMIZE, "anonymize", NULL,                                                    \
-		"without names of functions, files, modules, threads, marks, the command and "     \
+		"leave out names of functions, files, modules, threads, marks, the command and "   \
 		"the host: for bug reports"},
 
 struct view_request {

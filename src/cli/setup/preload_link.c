@@ -118,10 +118,8 @@ struct error *preload_link(const char *library, char **ret)
 		}
 	}
 	return error_create(ERROR_ENVIRONMENT,
-		"%s has blanks, colons or $ in its path, which LD_PRELOAD can't carry, and no link "
-		"to "
-		"it could be made in /tmp, /var/tmp, /dev/shm or /run; install heapwise in a "
-		"folder "
-		"without them",
+		"LD_PRELOAD can't hold %s, whose path has blanks, colons or $, and no link to it "
+		"could be created in /tmp, /var/tmp, /dev/shm or /run; install heapwise in a "
+		"directory without them",
 		library);
 }

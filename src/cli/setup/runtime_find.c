@@ -39,8 +39,8 @@ struct error *runtime_find(char **ret)
 	_cleanup_free_ char *found = library_find();
 	if (!found)
 		return error_create(ERROR_ENVIRONMENT,
-			"libheapwise-rt.so is not where it belongs beside this command; build or "
-			"install again");
+			"can't find libheapwise-rt.so next to this command or in its library "
+			"directory; build or install heapwise again");
 	if (!preload_can_name(found))
 		return preload_link(found, ret);
 	*ret = steal_ptr(found);

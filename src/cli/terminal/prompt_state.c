@@ -21,43 +21,45 @@ static const char *const sort_words[] = {"flat", "cum", NULL};
 
 const struct prompt_option_info prompt_options[PROMPT_OPTIONS] = {
 	[PROMPT_SAMPLE_INDEX] = {"sample_index",
-		"what is shown: inuse_space, alloc_space, "
-		"inuse_objects, alloc_objects, peak_space, …",
+		"what to show: inuse_space, alloc_space, inuse_objects, alloc_objects, peak_space, "
+		"…",
 		sample_words},
 	[PROMPT_GRANULARITY] = {"granularity", "functions, lines, files, addresses or modules",
 		grain_words},
-	[PROMPT_FOCUS] = {"focus", "only stacks with a frame that fits this regular expression",
+	[PROMPT_FOCUS] = {"focus", "only stacks with a frame that matches this regular expression",
 		NULL},
-	[PROMPT_IGNORE] = {"ignore", "no stacks with such a frame", NULL},
-	[PROMPT_HIDE] = {"hide", "stacks without such frames", NULL},
-	[PROMPT_SHOW] = {"show", "stacks with such frames alone", NULL},
-	[PROMPT_SHOW_FROM] = {"show_from", "stacks from the outermost such frame inward", NULL},
+	[PROMPT_IGNORE] = {"ignore", "leave out stacks with a matching frame", NULL},
+	[PROMPT_HIDE] = {"hide", "remove matching frames from stacks", NULL},
+	[PROMPT_SHOW] = {"show", "keep only matching frames in stacks", NULL},
+	[PROMPT_SHOW_FROM] = {"show_from", "cut off the callers of the outermost matching frame",
+		NULL},
 	[PROMPT_TAGFOCUS] = {"tagfocus",
-		"only blocks with such a tag: 64b:1kb, bytes=64, kind=malloc", NULL},
-	[PROMPT_BASE] = {"base", "show the difference to that file", NULL},
-	[PROMPT_AT] = {"at", "as things stood then: peak, end, 3.2s, mark:NAME", NULL},
-	[PROMPT_FROM] = {"from", "leave out what came before", NULL},
-	[PROMPT_TO] = {"to", "leave out what came after", NULL},
-	[PROMPT_NODE_COUNT] = {"nodecount", "at most so many functions", NULL},
-	[PROMPT_NODE_FRACTION] = {"nodefraction", "leave out functions with less of the whole",
+		"only blocks with this tag: 64b:1kb, bytes=64, kind=malloc", NULL},
+	[PROMPT_BASE] = {"base", "show the difference from this file", NULL},
+	[PROMPT_AT] = {"at", "show the state at a point in time: peak, end, 3.2s, mark:NAME", NULL},
+	[PROMPT_FROM] = {"from", "leave out what happened before", NULL},
+	[PROMPT_TO] = {"to", "leave out what happened after", NULL},
+	[PROMPT_NODE_COUNT] = {"nodecount", "maximum number of functions", NULL},
+	[PROMPT_NODE_FRACTION] = {"nodefraction",
+		"leave out functions with less than this fraction of the whole", NULL},
+	[PROMPT_EDGE_FRACTION] = {"edgefraction", "leave out calls with less than this fraction",
 		NULL},
-	[PROMPT_EDGE_FRACTION] = {"edgefraction", "leave out calls with less", NULL},
 	[PROMPT_SORT] = {"sort", "top by flat or cum", sort_words},
 };
 
 const struct prompt_verb prompt_verbs[] = {
-	{"top", "[N] [REGEX] [-REGEX]", "the functions that have most", "report"},
-	{"peek", "REGEX", "functions, with who calls them and whom they call", "peek"},
-	{"tree", "[REGEX] [-REGEX]", "the same of all that matter", "peek"},
-	{"list", "FUNC", "source lines with figures", "list"},
-	{"calls", "[REGEX] [-REGEX]", "who called whom, as a tree from main", "tree"},
+	{"top", "[N] [REGEX] [-REGEX]", "the functions that allocate most", "report"},
+	{"peek", "REGEX", "functions with their callers and callees", "peek"},
+	{"tree", "[REGEX] [-REGEX]", "the same for all functions that matter", "peek"},
+	{"list", "FUNC", "source lines with what they allocate", "list"},
+	{"calls", "[REGEX] [-REGEX]", "call paths, as a tree from main", "tree"},
 	{"flame", "[REGEX] [-REGEX]", "a flame graph", "flame"},
 	{"report", NULL, "the verdict, totals and top lists", "report"},
-	{"web", "[REGEX] [-REGEX]", "the graph of calls, in a browser", "graph"},
-	{"svg", "[REGEX] [-REGEX] [> FILE]", "the graph as a picture", "graph"},
-	{"png", "[REGEX] [-REGEX] [> FILE]", "… as PNG", "graph"},
-	{"pdf", "[REGEX] [-REGEX] [> FILE]", "… as PDF", "graph"},
-	{"dot", "[REGEX] [-REGEX] [> FILE]", "… as Graphviz reads it", "graph"},
+	{"web", "[REGEX] [-REGEX]", "the call graph, in a browser", "graph"},
+	{"svg", "[REGEX] [-REGEX] [> FILE]", "the call graph as a picture", "graph"},
+	{"png", "[REGEX] [-REGEX] [> FILE]", "the call graph as PNG", "graph"},
+	{"pdf", "[REGEX] [-REGEX] [> FILE]", "the call graph as PDF", "graph"},
+	{"dot", "[REGEX] [-REGEX] [> FILE]", "the call graph in Graphviz's language", "graph"},
 	{"o", NULL, "the options and their values", NULL},
 	{"options", NULL, "the same", NULL},
 	{"help", NULL, "this list", NULL},
@@ -108,8 +110,8 @@ bool prompt_set(struct prompt_state *state, const char *text, size_t name_len, c
 		if (strlen(info->name) != name_len || strncmp(info->name, text, name_len) != 0)
 			continue;
 		if (*value && info->words && !is_word(value, info->words))
-			return wrong(
-				ret_why, "%s cannot be '%s': %s", info->name, value, info->help);
+			return wrong(ret_why, "invalid value for %s '%s': %s", info->name, value,
+				info->help);
 		char *copy = *value ? strdup(value) : NULL;
 		if (*value && !copy)
 			return wrong(ret_why, "out of memory");
@@ -117,7 +119,7 @@ bool prompt_set(struct prompt_state *state, const char *text, size_t name_len, c
 		state->values[i] = copy;
 		return true;
 	}
-	return wrong(ret_why, "there is no option '%.*s'; 'o' lists them", (int)name_len, text);
+	return wrong(ret_why, "unknown option '%.*s'; 'o' lists all options", (int)name_len, text);
 }
 
 /* A command line that is being made. */
@@ -230,8 +232,7 @@ static bool take_word(const char *word, struct said *said, char **ret_why)
 	const char **pattern = word[0] == '-' ? &said->ignore : &said->focus;
 	if (*pattern)
 		return wrong(ret_why,
-			"one regular expression is enough: '%s' and '%s'; a|b is "
-			"either",
+			"only one regular expression is allowed: '%s' and '%s'; a|b is either",
 			*pattern, word);
 	*pattern = word + (word[0] == '-');
 	return true;
@@ -282,9 +283,9 @@ bool prompt_command(const struct prompt_state *state, const struct prompt_verb *
 			return false;
 	bool seeks = is(verb, "peek") || is(verb, "list");
 	if (seeks && !said.focus)
-		return wrong(ret_why, "%s what? It wants %s", verb->name, verb->argument);
+		return wrong(ret_why, "%s: missing %s", verb->name, verb->argument);
 	if (is(verb, "report") && (said.focus || said.ignore))
-		return wrong(ret_why, "a report is of all; 'top %s' chooses",
+		return wrong(ret_why, "report can't be filtered; use 'top %s'",
 			said.focus ? said.focus : said.ignore);
 	add(&making, verb->command);
 	if (!is(verb, "report"))

@@ -198,8 +198,8 @@ struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret)
 	if (fstat(fd, &status) < 0)
 		return error_errno(ERROR_INPUT, errno, "can't look at %s", path);
 	if (!S_ISREG(status.st_mode))
-		return refuse(ret, "not a regular file; a core dump is read here and there, so "
-				   "copy it to a file first");
+		return refuse(ret, "not a regular file; a core dump is not read in order, so copy "
+				   "it to a file first");
 	ret->bytes = (uint64_t)status.st_size;
 	struct error *error = unpack(ret);
 	Elf64_Ehdr header;

@@ -54,8 +54,7 @@ static struct error *open_nameless(const char *path, int *ret)
 	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	return *ret >= 0 ? NULL
 			 : error_errno(ERROR_ENVIRONMENT, errno,
-				   "can't unpack %s into a file in %s (TMPDIR says where)", path,
-				   folder);
+				   "can't unpack %s into a file in %s (set TMPDIR)", path, folder);
 }
 
 static bool is_zero(const uint8_t *bytes, size_t len)
@@ -75,7 +74,7 @@ static struct error *write_page(struct unpacking *u, const uint8_t *bytes, size_
 	if (n == (ssize_t)len)
 		return NULL;
 	return error_errno(ERROR_ENVIRONMENT, n < 0 ? errno : ENOSPC,
-		"can't unpack %s to a temporary file (TMPDIR says where)", u->path);
+		"can't unpack %s to a temporary file (set TMPDIR)", u->path);
 }
 
 /* Pages of zeros become holes. */

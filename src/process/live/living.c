@@ -72,15 +72,15 @@ static struct error *read_exe(struct living *living)
 	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
 	if (n < 0 && errno == ENOENT)
 		return error_create(ERROR_INPUT,
-			"process %d has no program: it has ended, or is the kernel's",
+			"process %d has no program: it has ended, or is a kernel thread",
 			(int)living->pid);
 	if (n < 0)
 		return error_errno(ERROR_INPUT, errno,
 			geteuid() == 0
-				? "process %d can't be looked at, not even by this root "
-				  "(without CAP_SYS_PTRACE, or of another user namespace); %s"
-				: "process %d belongs to somebody else, run this as that user or "
-				  "as root; %s",
+				? "process %d can't be inspected even as root (CAP_SYS_PTRACE is "
+				  "missing, or it is in another user namespace); %s"
+				: "process %d belongs to another user: run this as that user or as "
+				  "root; %s",
 			(int)living->pid, path);
 	exe[n] = '\0';
 	living->exe = strdup(exe);
@@ -95,7 +95,7 @@ struct error *living_open(pid_t pid, struct living *ret)
 	struct error *error = process_read(pid, "status", ENVIRON_MAX, &status, &len);
 	if (error) {
 		error_destroy(error);
-		return error_create(ERROR_INPUT, "there is no process %d", (int)pid);
+		return error_create(ERROR_INPUT, "no such process: %d", (int)pid);
 	}
 	if ((error = read_exe(ret)) ||
 		(error = process_read(pid, "maps", MAPS_MAX, &ret->maps, &len)))

@@ -271,7 +271,7 @@ static struct error *check_file(struct program *p)
 	if (stat(p->image, &st))
 		return refuse(p, PROGRAM_NOT_FOUND, NULL, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is a folder, not a program");
+		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is a directory, not a program");
 	if (!S_ISREG(st.st_mode) || access(p->image, X_OK))
 		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not executable");
 	struct error *error = check_rights(p, &st);

@@ -38,8 +38,8 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *
 	struct stopped_thread *thread = remote_thread(stopped);
 	if (!thread)
 		return error_create(ERROR_ENVIRONMENT,
-			"process %d has confined itself (seccomp), or stands in the kernel: it "
-			"can't be made to fork",
+			"process %d can't be forked: it has restricted itself (seccomp), or is in "
+			"the kernel",
 			(int)stopped->pid);
 	/* No signal at its end, so that the process's own waits don't see it (clone(2)). */
 	struct remote_call call = {.number = SYS_clone,
@@ -52,7 +52,7 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *
 		*ret_errno = (int)-answer.result;
 	if (!done || answer.result < 0 || !answer.event)
 		return error_errno(ERROR_ENVIRONMENT, *ret_errno ? *ret_errno : ECHILD,
-			"process %d can't be made to fork", (int)stopped->pid);
+			"process %d can't be forked", (int)stopped->pid);
 	*ret = (struct snapshot){(pid_t)answer.event, (pid_t)answer.result, call.place};
 	int status;
 	child_wait(ret->pid, &status, __WALL);

@@ -117,16 +117,16 @@ struct error *stop_refused(pid_t pid, pid_t tid, int reason)
 	char name[32];
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
-			"can't stop process %d: process %d (%s) traces it already, and only one "
-			"may; end that, or let it detach",
+			"can't stop process %d: process %d (%s) is already tracing it; stop that, "
+			"or let it detach",
 			(int)pid, (int)by, process_name(by, name, sizeof(name)));
 	if (is_kernel(pid))
 		return error_create(ERROR_INPUT,
-			"process %d is the kernel's: it has no memory of its own", (int)pid);
+			"process %d is a kernel thread: it has no memory of its own", (int)pid);
 	return error_errno(ERROR_ENVIRONMENT, reason,
-		"can't stop process %d (thread %d): the system does not let us trace it; run as "
-		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
-		"allow ptrace (docker run --cap-add SYS_PTRACE)",
+		"can't stop process %d (thread %d): tracing is not permitted; run as root or as "
+		"its user, check /proc/sys/kernel/yama/ptrace_scope, in a container allow ptrace "
+		"(docker run --cap-add SYS_PTRACE)",
 		(int)pid, (int)tid);
 }
 
@@ -171,8 +171,7 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)stopped->pid);
 	DIR *folder = opendir(path);
 	if (!folder)
-		return error_create(
-			ERROR_INPUT, "process %d has ended, or never was", (int)stopped->pid);
+		return error_create(ERROR_INPUT, "no such process: %d", (int)stopped->pid);
 	struct error *error = NULL;
 	for (struct dirent *entry; !error && (entry = readdir(folder));) {
 		if (entry->d_name[0] != '.')

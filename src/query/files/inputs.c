@@ -35,8 +35,7 @@ struct error *inputs_check(const struct query_context *context, const struct out
 {
 	if (!output->exists || !is_noted(context, &output->there))
 		return NULL;
-	return error_create(ERROR_USAGE,
-		"%s is a file that this command reads; another name is needed for what it writes",
+	return error_create(ERROR_USAGE, "%s is an input of this command and can't be its output",
 		output->path);
 }
 

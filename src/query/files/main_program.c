@@ -138,13 +138,13 @@ struct error *main_program_newest(struct query_context *context, const char *oth
 		return error;
 	if (program.count > 1 && others)
 		query_note(context,
-			"reading %s (%s): of %zu recordings of the newest run here the one with "
-			"the largest peak; %s",
+			"reading %s (%s), the one with the largest peak of %zu recordings of the "
+			"newest run here; %s",
 			program.path, program.command, program.count, others);
 	else if (program.count > 1)
 		query_note(context,
-			"reading %s: of %zu recordings of the newest run here the one with the "
-			"largest peak",
+			"reading %s, the one with the largest peak of %zu recordings of the newest "
+			"run here",
 			program.path, program.count);
 	else
 		query_note(context, "reading %s, the newest recording here", newest);
@@ -181,7 +181,7 @@ struct error *main_program_find(const char *path, struct main_program *ret)
 	if (count < 0)
 		return error ? error
 			     : error_errno(
-				       ERROR_INPUT, errno, "cannot list the folder of %s", path);
+				       ERROR_INPUT, errno, "can't list the directory of %s", path);
 	for (int i = 0; i < count; i++) {
 		if (!error && search.stem && is_named_so(&search, entries[i]->d_name))
 			error = weigh(&search, entries[i]->d_name);

@@ -34,8 +34,7 @@ static struct error *open_recording(
 	recording_warn(context, operand->model, operand->path);
 	return model_subtracted(operand->model)
 		       ? error_create(ERROR_INPUT,
-				 "%s is a difference of two states already: 'heapwise report' "
-				 "shows it",
+				 "%s is a difference of two states already: use 'heapwise report'",
 				 operand->path)
 		       : NULL;
 }

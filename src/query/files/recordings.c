@@ -33,7 +33,7 @@ struct error *recording_newest(char **ret)
 {
 	_cleanup_(closedir_cleanup) DIR *dir = opendir(".");
 	if (!dir)
-		return error_errno(ERROR_ENVIRONMENT, errno, "cannot list the current folder");
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't list the current directory");
 	_cleanup_free_ char *best = NULL;
 	struct stat best_stat = {0};
 	for (struct dirent *entry; (entry = readdir(dir));) {
@@ -52,8 +52,8 @@ struct error *recording_newest(char **ret)
 		best_stat = stat;
 	}
 	if (!best)
-		return error_create(ERROR_INPUT, "there is no recording (*.hpw) in this folder; "
-						 "'heapwise run PROGRAM' makes one");
+		return error_create(ERROR_INPUT, "no recording (*.hpw) in this directory; create "
+						 "one with 'heapwise run PROGRAM'");
 	*ret = steal_ptr(best);
 	return NULL;
 }

@@ -36,8 +36,8 @@ static bool is_pipe(const char *path)
 static struct error *source_open(const char *path, int *ret)
 {
 	if (is_stdin(path) && isatty(STDIN_FILENO))
-		return error_create(ERROR_INPUT,
-			"- is standard input, which is a terminal: a file or a pipe is needed");
+		return error_create(
+			ERROR_INPUT, "-: standard input is a terminal: expected a file or a pipe");
 	*ret = is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
 			      : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return *ret >= 0 ? NULL : error_errno(ERROR_INPUT, errno, "%s: cannot open", path);
@@ -59,8 +59,7 @@ static struct error *copy_open(const char *name, int *ret)
 	*ret = mkostemp(path, O_CLOEXEC);
 	if (*ret < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno,
-			"%s: is a pipe, and no copy of it can be made in %s (TMPDIR)", name,
-			folder);
+			"%s is a pipe, and can't be copied to %s (TMPDIR)", name, folder);
 	unlink(path);
 	return NULL;
 }

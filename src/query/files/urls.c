@@ -131,7 +131,7 @@ static struct error *download(const char *url, int fd)
 	if (at.error)
 		return error_errno(ERROR_ENVIRONMENT, at.error, "%s: cannot keep it", url);
 	if (at.large)
-		return error_create(ERROR_INPUT, "%s: is larger than 1 GiB: no profile", url);
+		return error_create(ERROR_INPUT, "%s: larger than 1 GiB: not a profile", url);
 	return error_create(ERROR_INPUT, "%s: cannot fetch: %s", url,
 		why[0] ? why : library.curl_easy_strerror(code));
 }

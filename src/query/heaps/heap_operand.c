@@ -65,8 +65,8 @@ static struct error *make(struct heap_session *s, enum heap_by by, struct model 
 		error = heap_session_judge(s);
 	if (!error && by == HEAP_BY_STACK && !s->recording.joined.recording)
 		return error_create(ERROR_INPUT,
-			"%s has no recording that says where its blocks were allocated: compare "
-			"it by type or owner (--by), with another core or process",
+			"%s has no recording with the call stacks of its blocks: compare it by "
+			"type or owner (--by), with another core or process",
 			heap_session_name(s));
 	if (!error) {
 		/* The names' settings are the session's. */

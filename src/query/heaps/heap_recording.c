@@ -70,7 +70,7 @@ static struct error *ask_collector(
 	const struct query_collector *collector = context->listener.collector;
 	return collector ? collector->ask(pid, anyhow, ret)
 			 : error_create(ERROR_ENVIRONMENT,
-				   "process %d is being recorded, and its collector can't be asked "
+				   "process %d is being recorded, but its collector can't be asked "
 				   "from here",
 				   (int)pid);
 }
@@ -86,7 +86,7 @@ bool heap_recording_ask(
 		ret->path = ret->told.path;
 		return true;
 	}
-	query_note(context, "it is not joined with its recording: %s", error->message);
+	query_note(context, "not combined with its recording: %s", error->message);
 	error_destroy(error);
 	heap_recording_deinit(ret);
 	return true;
@@ -120,7 +120,7 @@ static bool is_its(
 	if (!error && space->owner.pid &&
 		model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
 		model_target(model)->pid != (uint32_t)space->owner.pid)
-		error = error_create(ERROR_INPUT, "another process");
+		error = error_create(ERROR_INPUT, "it is of another process");
 	if (!error)
 		error = heap_join_check(space, model, path);
 	bool is = !error;
@@ -179,8 +179,8 @@ struct error *heap_recording_open(struct query_context *context, const char *pat
 	if (!ret->path) {
 		if (core)
 			query_note(context,
-				"%s was recorded, but its recording is neither beside it nor here: "
-				"--recording FILE says where allocations came from",
+				"%s was recorded, but its recording is neither next to it nor "
+				"here: use --recording FILE to see where blocks were allocated",
 				core);
 		return NULL;
 	}

@@ -68,15 +68,16 @@ static void note_lacks(struct heap_session *s)
 		const char *cut = lacks & SYMBOLS_LACK_CUT ? cut_file(s, module->symbols) : NULL;
 		if (cut)
 			query_note(s->context,
-				"%s is cut off, so it is not used: names of %s may be missing", cut,
+				"%s is truncated and not used: names of %s may be missing", cut,
 				module->path);
 		if (lacks & SYMBOLS_LACK_ZSTD)
 			query_note(s->context,
-				"%s: its debug information is packed by zstd, which can't be read "
-				"here (objcopy --decompress-debug-sections unpacks it)",
+				"%s: its debug information is compressed with zstd, which can't be "
+				"read here (decompress it with objcopy "
+				"--decompress-debug-sections)",
 				path ? path : module->path);
 		if (lacks & SYMBOLS_LACK_DAMAGED)
-			query_note(s->context, "%s: its debug information is damaged, and not used",
+			query_note(s->context, "%s: its debug information is damaged and not used",
 				module->path);
 		module->is_told = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
 	}
@@ -160,14 +161,13 @@ static void tell_live(void *ctx, const struct address_module *module, enum live_
 	const struct heap_session *s = ctx;
 	if (where == LIVE_FILE_HELD)
 		query_note(s->context,
-			"%s: the file was removed or replaced since the process started; the one "
-			"that it still holds is read",
+			"%s: the file was removed or replaced after the process started; reading "
+			"the original, which the process still has open",
 			module->path);
 	else if (where == LIVE_FILE_LOST)
 		query_note(s->context,
-			"%s: the file was removed or replaced since the process started, and the "
-			"one that it still holds can't be opened (root may): names in it may be "
-			"missing",
+			"%s: the file was removed or replaced after the process started, and the "
+			"original can't be opened (try as root): names in it may be missing",
 			module->path);
 }
 
@@ -177,9 +177,9 @@ static void note_moving(const struct heap_session *s)
 	for (size_t i = 0; i < s->stopped.threads.len; i++) {
 		if (!s->stopped.threads.data[i].stopped)
 			query_note(s->context,
-				"thread %d stands in the kernel (vfork?) and can't be stopped: "
-				"what "
-				"its registers hold is not known, and may count as lost",
+				"thread %d is in the kernel (vfork?) and can't be stopped: its "
+				"registers are unknown, so what only they reference may count as "
+				"leaked",
 				(int)s->stopped.threads.data[i].tid);
 	}
 }
@@ -219,7 +219,8 @@ static struct error *open_process(struct heap_session *s)
 	s->is_held = true;
 	if (stop_is_narrow(&s->stopped))
 		return error_create(ERROR_INPUT,
-			"process %d runs 32-bit code; heaps are read of 64-bit programs (x86-64)",
+			"process %d runs 32-bit code; only heaps of 64-bit programs (x86-64) can "
+			"be read",
 			(int)s->pid);
 	note_moving(s);
 	int reason;
@@ -229,8 +230,8 @@ static struct error *open_process(struct heap_session *s)
 	if (s->has_snapshot)
 		guard_tell(&s->guard, s->pid, &s->snapshot);
 	if (no_copy)
-		query_note(
-			s->context, "%s; it stands still until its heap is read", no_copy->message);
+		query_note(s->context, "%s; it stays stopped until its heap is read",
+			no_copy->message);
 	error_destroy(no_copy);
 	s->has_space = true;
 	error = address_space_of_process(
@@ -251,15 +252,13 @@ static void note_damage(struct heap_session *s)
 {
 	const struct core_file *core = &s->space.core;
 	if (core->missing_bytes)
-		query_note(s->context, "%s is cut off: %llu bytes of memory are missing from it",
-			s->core, (unsigned long long)core->missing_bytes);
+		query_note(s->context, "%s is truncated: %llu bytes of memory are missing", s->core,
+			(unsigned long long)core->missing_bytes);
 	if (core->unpacked_cut)
 		query_note(s->context,
-			"%s ends in the middle of what is packed; what comes before is read",
-			s->core);
+			"%s: the compressed data is truncated; reading what comes before", s->core);
 	if (core->notes_damaged)
-		query_note(s->context,
-			"%s: some of its notes or headers are damaged and were passed over",
+		query_note(s->context, "%s: some notes or headers are damaged and were ignored",
 			s->core);
 	if (core->overlapping)
 		query_note(s->context, "%s: %llu segments overlap others and were cut", s->core,

@@ -22,18 +22,18 @@ struct error *heap_subject_nothing_at(uint64_t start, uint64_t offset)
 struct error *heap_subject_no_debug_information(void)
 {
 	return error_create(ERROR_INPUT,
-		"types are not known: neither the program nor a library of it has debug "
-		"information (compiled without -g, or stripped; --symbol-path and "
-		"--debug-file-directory say where debug files are)");
+		"types are unknown: neither the program nor its libraries have debug "
+		"information (compiled without -g, or stripped; give debug files with "
+		"--symbol-path or --debug-file-directory)");
 }
 
-/* "; there are shape, shape_row" */
+/* "; did you mean shape, shape_row" */
 static void add_like(struct types *types, const char *name, struct text *text)
 {
 	const char *like[LIKE_MOST];
 	size_t count = types_like(types, name, like, LIKE_MOST);
 	for (size_t i = 0; i < count; i++) {
-		text_add(text, i ? ", " : "; there are ");
+		text_add(text, i ? ", " : "; did you mean ");
 		text_add_shown(text, like[i], 200);
 	}
 }
@@ -46,8 +46,8 @@ static struct error *several_types(const char *name, const char *const *choices,
 		text_add(&text, i ? ", " : "");
 		text_add_shown(&text, choices[i], 200);
 	}
-	return error_create(ERROR_INPUT, "'%s' may be %zu types: %s%s; say which", name, count,
-		text.data ? text.data : "", count > LIKE_MOST ? "…" : "");
+	return error_create(ERROR_INPUT, "'%s' is ambiguous: it may be %zu types: %s%s", name,
+		count, text.data ? text.data : "", count > LIKE_MOST ? "…" : "");
 }
 
 /* TYPE_VOID: none is called so. */
@@ -78,7 +78,7 @@ struct error *heap_subject_type(
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	add_like(*ret_types, name, &text);
-	return error_create(ERROR_INPUT, "no type '%s' is described by debug information%s", name,
+	return error_create(ERROR_INPUT, "debug information has no type '%s'%s", name,
 		text.data ? text.data : "");
 }
 
@@ -89,8 +89,8 @@ static struct error *unknown_word(struct types *types, const char *word)
 	text_init(&text);
 	add_like(types, word, &text);
 	return error_create(ERROR_USAGE,
-		"'%s' is neither an address (0x…) nor a type that the heap (`types` lists them) or "
-		"debug information has%s",
+		"'%s' is neither an address (0x…) nor a type of the heap (`types` lists them) or "
+		"of debug information%s",
 		word, text.data ? text.data : "");
 }
 
@@ -143,8 +143,8 @@ static struct error *none_but_pools(
 	uint64_t count = count_pools(survey, layout, &example);
 	if (example == SPACE_NONE)
 		return error_create(ERROR_INPUT,
-			"no block is known to be of type '%s', or to have one inside (`types` "
-			"lists what there is, `layout %s` says how it is laid out)",
+			"no block is known to be of type '%s', or to contain one (`types` lists "
+			"all types, `layout %s` shows its members)",
 			word, word);
 	return error_create(ERROR_INPUT,
 		"no block is of type '%s' itself; it lies in %" PRIu64
@@ -162,7 +162,7 @@ static struct error *none_of(const struct survey *survey, const struct kin_set *
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	add_kin(survey, set, KIN_VIRTUAL, "; it is a virtual base class of ", &text);
-	add_kin(survey, set, KIN_ELEMENTS, "; there are arrays of it: ", &text);
+	add_kin(survey, set, KIN_ELEMENTS, "; did you mean arrays of it: ", &text);
 	add_kin(survey, set, KIN_INSIDE, "; it is a part of ", &text);
 	if (!text.len)
 		return none_but_pools(survey, layout, verb, word);
@@ -179,8 +179,8 @@ static void keep_objects(struct heap_session *session, const char *word, struct 
 	add_kin(&session->survey, set, KIN_VIRTUAL, "", &text);
 	if (text.data)
 		query_note(session->context,
-			"%s is a virtual base class of these, too, whose objects are not among "
-			"what follows: %s",
+			"%s is also a virtual base class of these, whose objects are not included "
+			"below: %s",
 			word, text.data);
 	heap_kin_keep_objects(set);
 }
@@ -233,11 +233,11 @@ struct error *heap_subject_own(
 	uint64_t address = strtoull(word, &end, 0);
 	if (errno == ERANGE && end != word && !*end)
 		return error_create(
-			ERROR_USAGE, "'%s' is no address: it has more than 64 bits", word);
+			ERROR_USAGE, "invalid address '%s': it has more than 64 bits", word);
 	if (end == word || *end || *word == '-')
 		return error_create(ERROR_USAGE,
-			"'%s' is neither an address (0x…) nor a type that the heap has (`types` "
-			"lists them)",
+			"'%s' is neither an address (0x…) nor a type of the heap (`types` lists "
+			"them)",
 			word);
 	return heap_where_block(survey, address, ret_block);
 }

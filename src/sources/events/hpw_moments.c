@@ -278,7 +278,7 @@ static struct error *missing_time(const struct sought *sought, uint64_t end_ns)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	text_add(&text, "it has nothing as late as ");
+	text_add(&text, "the recording is shorter than ");
 	text_add_duration_ns(&text, sought->moment->time_ns);
 	text_add(&text, ": it ends after ");
 	text_add_duration_ns(&text, end_ns);

@@ -43,7 +43,7 @@ static struct error *refuse_type(const char *path, mode_t mode)
 		mode_t type;
 		const char *name;
 	} types[] = {
-		{S_IFDIR, "a folder"},
+		{S_IFDIR, "a directory"},
 		{S_IFIFO, "a pipe"},
 		{S_IFCHR, "a device"},
 		{S_IFBLK, "a device"},

@@ -91,13 +91,12 @@ static const struct mistaken {
 	{"PK\x03\x04", 4,
 		"is a zip archive, not a recording or profile of a heap; unzip unpacks it"},
 	{"\xff\xfe", 2,
-		"is text in UTF-16, as PowerShell's '>' writes it; iconv -f UTF-16 -t UTF-8 makes "
-		"a "
-		"file of it that may be read"},
+		"is text in UTF-16, as written by PowerShell's '>'; convert it with iconv -f "
+		"UTF-16 -t UTF-8"},
 	{"#!", 2, "is a script, not a recording or profile of a heap"},
 	{"--- heapz ", 10,
-		"is a heap profile of Java; 'go tool pprof -proto -output OUT FILE' makes one of "
-		"it that is read"},
+		"is a heap profile of Java; convert it with 'go tool pprof -proto -output OUT "
+		"FILE'"},
 	{"ERROR: AddressSanitizer", 0, SANITIZER_LOG("AddressSanitizer")},
 	{"ERROR: LeakSanitizer", 0, SANITIZER_LOG("LeakSanitizer")},
 	{"WARNING: MemorySanitizer", 0, SANITIZER_LOG("MemorySanitizer")},
@@ -106,11 +105,11 @@ static const struct mistaken {
 	{"== HEAP SUMMARY:", 0, VALGRIND_LOG},
 	{"== LEAK SUMMARY:", 0, VALGRIND_LOG},
 	{"== Massif, a heap profiler", 0,
-		"is what Valgrind says while Massif runs; its figures are in massif.out.PID "
-		"(--massif-out-file), which is read"},
+		"is the log of Valgrind's Massif; read its output file massif.out.PID "
+		"(--massif-out-file) instead"},
 	{"== DHAT, a dynamic heap analysis tool", 0,
-		"is what Valgrind says while DHAT runs; its figures are in dhat.out.PID "
-		"(--dhat-out-file), which is read"},
+		"is the log of Valgrind's DHAT; read its output file dhat.out.PID "
+		"(--dhat-out-file) instead"},
 };
 
 /* NULL: it is like none of them. */
@@ -136,7 +135,7 @@ static struct error *refuse(const struct input *input)
 		return error_create(ERROR_INPUT, "%s: is empty, not a recording", input->name);
 	if (strspn(head, " \t\r\n") == len)
 		return error_create(
-			ERROR_INPUT, "%s: has blanks alone, and no recording", input->name);
+			ERROR_INPUT, "%s: contains only blanks, not a recording", input->name);
 	const char *what = mistake_find(head, len);
 	if (what)
 		return error_create(ERROR_INPUT, "%s: %s", input->name, what);
@@ -145,8 +144,8 @@ static struct error *refuse(const struct input *input)
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources); i++)
 		text_printf(&known, ", %s", foreign_sources[i].name);
 	return error_create(ERROR_INPUT,
-		"%s: is of no kind that is known; there are heapwise recordings (.hpw)%s",
-		input->name, known.data ? known.data : "");
+		"%s: unknown file format; known are heapwise recordings (.hpw)%s", input->name,
+		known.data ? known.data : "");
 }
 
 /* The reader of a foreign file; NULL: none knows it. */

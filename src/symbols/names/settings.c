@@ -100,7 +100,7 @@ static bool is_folder(const char *path)
 
 static struct error *no_folder(const char *option, const char *path)
 {
-	return error_create(ERROR_USAGE, "%s: '%s' is no folder", option, path);
+	return error_create(ERROR_USAGE, "%s: '%s' is not a directory", option, path);
 }
 
 struct error *symbols_settings_sysroot(struct symbols_settings *settings, const char *folder)

@@ -328,7 +328,7 @@ static const struct table_type sum_type = {.columns = sum_columns};
 const struct answer_type heap_dominators_type = {.schema = "heapwise.heap-dominators/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE dominators",
-	.says = "how much memory hangs on which globals, stacks and blocks",
+	.says = "how much memory globals, stacks and blocks retain",
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type,
 		&heap_matched_rows_type, &dominator_type, NULL},
 	.main = &dominator_type};

@@ -44,7 +44,7 @@ static const struct table_type python_object_type = {.name = "python",
 const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE python ADDR",
-	.says = "what an object of Python's holds",
+	.says = "the contents of a Python object",
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL}};
 
 static struct error *lay_out(

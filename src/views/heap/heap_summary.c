@@ -405,8 +405,8 @@ static void put_sum(
 const struct answer_type heap_summary_type = {.schema = "heapwise.heap-summary/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE",
-	.says = "what is in use, free and lost, and the largest types. `leaks` and what belongs to "
-		"it are as in [heapwise.leaks/1](leaks-1.md)",
+	.says = "what is in use, free and leaked, and the largest types. `leaks` and what belongs "
+		"to it are as in [heapwise.leaks/1](leaks-1.md)",
 	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &heap_types_table,
 		&group_type, &sum_alone_type, &not_judged_type, NULL},
 	.main = &heap_types_table};

@@ -225,13 +225,12 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	const struct recording *recording = model_recording(model);
 	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !model_leak_search(model))
-		return error_create(ERROR_INPUT,
-			"%s: is read as %s, which does not say what blocks were left",
+		return error_create(ERROR_INPUT, "%s: %s files contain no leak information",
 			recording->path, recording->source);
 	if (model_subtracted(model))
 		return error_create(ERROR_INPUT,
-			"%s: is a difference of two states, which does not say what blocks were "
-			"left; 'heapwise report' shows it",
+			"%s: is a difference of two states, which has no leak information; use "
+			"'heapwise report'",
 			recording->path);
 	struct error *error = resolver_create(model, true, &resolver);
 	if (error)

@@ -179,8 +179,7 @@ static struct error *check_known(const struct view *view, const struct model *mo
 	size_t count;
 	bool unknown = (recording->unknown & view->needs) ||
 		       (view->needs_errors && !model_errors(model, &count));
-	return unknown ? error_create(ERROR_INPUT,
-				 "%s: is read as %s, which does not say what the view %s shows",
+	return unknown ? error_create(ERROR_INPUT, "%s: %s files contain no data for --view %s",
 				 recording->path, recording->source, view->name)
 		       : NULL;
 }

@@ -574,13 +574,13 @@ def folded(folder):
 def options(folder):
     """What a format cannot do is refused with exit code 2; each format that --help names is one"""
     source = recorded(folder)
-    for words, arguments in (("massif is of whole snapshots", ("massif", "--focus", "sv_grow")),
+    for words, arguments in (("massif contains whole snapshots", ("massif", "--focus", "sv_grow")),
                              ("folded has no snapshots", ("folded", "--time-unit=B")),
-                             ("--metric is for formats with one figure", ("massif", "--metric", "live_bytes")),
-                             ("there is no format 'x'", ("x",)), ("not 's'", ("massif", "--time-unit=s"))):
+                             ("--metric works for formats with one metric", ("massif", "--metric", "live_bytes")),
+                             ("invalid --format 'x'", ("x",)), ("invalid --time-unit 's'", ("massif", "--time-unit=s"))):
         ended = heapwise("export", source, "--format", *arguments)
         hw.need(ended.status == 2 and words in ended.errors and not ended.text, f"{arguments}: {ended}")
-    known = re.search(r"there are (.*)", heapwise("export", source, "--format", "x").errors)[1].split(", ")
+    known = re.search(r"expected one of (.*)", heapwise("export", source, "--format", "x").errors)[1].split(", ")
     shown = re.findall(r"^  ([a-z]\S*) {2,}", ask("export", "--help").split("Options")[0], re.M)
     hw.need(sorted(known) == sorted(shown), f"{known}, --help has {shown}")
     for form in known:

@@ -111,8 +111,8 @@ def who_holds_what_was_chosen(folder):
     prompt = hw.run([hw.HEAPWISE, "core", core, "prompt"], stdin=b"why node --leaked\nwhy node\n").text
     if f"{all_nodes} blocks" not in prompt or f"{lost['blocks']} blocks" not in prompt:
         raise hw.Failure(prompt)
-    refused(core, 2, "why wants", "why")
-    refused(core, 2, "takes no options", "why", held, "--leaked")
+    refused(core, 2, "why: missing address", "why")
+    refused(core, 2, "can't be used with an address", "why", held, "--leaked")
     refused(core, 3, "no block in use", "why", "node", "--size", "1m..")
 
 

@@ -158,22 +158,22 @@ def refusals(folder):
     """What makes no sense is refused, with the words that help."""
     core = kernel_core(SMALL, folder)
     for words, message in (
-            (("leaks", "--size", "3"), "leaks takes no --size (help leaks)"),
-            (("words", "0x10", "--sort", "size"), "words takes no --sort"),
+            (("leaks", "--size", "3"), "leaks doesn't accept --size (help leaks)"),
+            (("words", "0x10", "--sort", "size"), "words doesn't accept --sort"),
             (("blocks", "--sort", "age"), "no column 'age'; it has address, size, state, leak, type"),
             (("blocks", "--where", "size"), "'size' is no condition"),
             (("blocks", "--where", "size>many"), "is no condition"),
             (("blocks", "--where", "type>node"), "is no condition"),
             (("blocks", "--where", "age=3"), "no column 'age'"),
-            (("blocks", "--size", "5..2"), "--size wants"),
-            (("blocks", "--size", ".."), "--size wants"),
-            (("blocks", "--size", "3x"), "--size wants"),
-            (("blocks", "--leak", "maybe"), "--leak is definite"),
-            (("blocks", "--containing", "here"), "--containing wants an address"),
+            (("blocks", "--size", "5..2"), "invalid --size"),
+            (("blocks", "--size", ".."), "invalid --size"),
+            (("blocks", "--size", "3x"), "invalid --size"),
+            (("blocks", "--leak", "maybe"), "invalid --leak 'maybe': expected a list of definite"),
+            (("blocks", "--containing", "here"), "invalid --containing 'here': expected an address"),
             (("blocks", "--type", "nod"), "'nod' is neither"),
-            (("--sort", "size"), "summary takes no --sort")):
+            (("--sort", "size"), "summary doesn't accept --sort")):
         hw.need(message in refused(core, *words), f"{words}: no {message!r}: {refused(core, *words)}")
-    hw.need("is like 'nix*'" in refused(core, "blocks", "--type", "nix*", status=3), "a pattern that nothing fits")
+    hw.need("matches 'nix*'" in refused(core, "blocks", "--type", "nix*", status=3), "a pattern that nothing fits")
     refused(core, "blocks", "--references", "0x10", status=3)
     refused(core, "blocks", "--referenced-by", "0x10", status=3)
 

@@ -57,7 +57,7 @@ def strings_of_what_is_left(folder):
     if got != want:
         raise hw.Failure(f"{set(got) ^ set(want)}")
     ended = hw.run([hw.HEAPWISE, "core", cut, "strings", f"{address:#x}", "4000"])
-    missing = f"from {address + half:#x} on {4000 - half} bytes of what was asked for are not there"
+    missing = f"not all of the memory from {address + half:#x} on ({4000 - half} bytes) is available"
     if ended.status or "is cut off:" not in ended.errors or missing not in ended.errors or text[:half] not in ended.text:
         raise hw.Failure(f"{missing}: {ended}")
 
@@ -133,7 +133,7 @@ def add_packed(name, *command):
         cut = folder / "cut"
         cut.write_bytes(whole[:len(whole) * 6 // 10])
         ended = hw.run([hw.HEAPWISE, "core", cut])
-        if ended.status or "ends in the middle of what is packed; what comes before is read" not in ended.errors:
+        if ended.status or "the compressed data is truncated; reading what comes before" not in ended.errors:
             raise hw.Failure(f"{ended}")
         # The heap is in the first half.
         compare(read_account(folder / "account"), ask("core", "--json", cut, "blocks")["blocks"], None)

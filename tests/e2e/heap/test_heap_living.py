@@ -119,7 +119,7 @@ def traced(folder):
             if tracer.poll() is not None:
                 raise hw.Skip("strace can't trace here")
             ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
-            wanted = f"process {tracer.pid} (strace) traces it already"
+            wanted = f"process {tracer.pid} (strace) is already tracing it"
             hw.need(ended.status == 4 and wanted in ended.errors, f"it does not say who: {ended}")
         finally:
             tracer.terminate()
@@ -140,9 +140,9 @@ def options_at_the_prompt(folder):
             terminal.type("types\n")
             hw.need("{" not in terminal.wait("more"), "the option stays")
             terminal.type("types --limit none\n")
-            terminal.wait("wants a whole number")
+            terminal.wait("expected a whole number")
             terminal.type("types --pointers start\n")
-            terminal.wait("is for the command line")
+            terminal.wait("only works on the command line")
             terminal.type("quit\n")
             hw.need(terminal.end()[0] == 0, "it does not end well")
         need_unharmed(pid)

@@ -354,7 +354,7 @@ def memory_as_it_lies(folder):
     if ended.status or dumped.stat().st_size != 4000 or f"heapwise: {said}\n" != ended.errors:
         raise hw.Failure(f"dump: {ended}")
     ended = hw.run([hw.HEAPWISE, "core", core, "dump", f"{block['address']}-{end:#x}", dumped])
-    if ended.status or f"heapwise: {said}, in place of what was there\n" != ended.errors:
+    if ended.status or f"heapwise: {said}, replacing the old file\n" != ended.errors:
         raise hw.Failure(f"dump again: {ended}")
     shown = hw.run([hw.HEAPWISE, "core", core, "hexdump", block["address"], "4000"]).text
     if hw.shutil.which("hexdump"):

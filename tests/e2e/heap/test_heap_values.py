@@ -183,8 +183,8 @@ def found_bytes(folder):
         prompt = hw.run([hw.HEAPWISE, "heap", str(pid), "prompt"], stdin=lines).text
         hw.need(prompt.count("below") == 3, prompt)
         hw.need(find("4711", "--text", "--count")["matched"]["places"] >= 0, "--text")
-        for words, message in ((("0",), "0 stands wherever"), (("300", "--width", "1"), "does not fit"),
-                               (("name", "--width", "1"), "'name' is text"), (("1", "--in", "heap"), "--in is all, used or free")):
+        for words, message in ((("0",), "0 occurs almost everywhere"), (("300", "--width", "1"), "does not fit"),
+                               (("name", "--width", "1"), "'name' is text"), (("1", "--in", "heap"), "invalid --in 'heap': expected all, used or free")):
             ended = hw.run([hw.HEAPWISE, "heap", str(pid), "find", *words])
             hw.need(ended.status == 2 and message in ended.errors, f"{words}: {ended}")
 
@@ -217,8 +217,8 @@ def walks(folder):
     hw.need(follow(f"{last}.next*.name", "--list")["matched"]["blocks"] == 3000, "the list's names")
     hw.need(follow("node.next", "--references", last)["from_blocks"] == 0, "nobody points to the first but the list")
     for words, message in (("node.nam", "node has no member 'nam'; did you mean one of name, next, number"),
-                           ("node.name.first", "nothing has members there"), ("node.", "a member's name"),
-                           ("node", "follow wants members"), ("nod.next", "neither an address")):
+                           ("node.name.first", "nothing has members there"), ("node.", "missing member name"),
+                           ("node", "follow: missing member"), ("nod.next", "neither an address")):
         ended = hw.run([hw.HEAPWISE, "core", core, "follow", words])
         hw.need(ended.status in (2, 3) and message in ended.errors and not ended.text, f"{words}: {ended}")
     text = hw.run([hw.HEAPWISE, "core", core, "follow", "node.next"]).text

@@ -231,9 +231,9 @@ def log_file(folder):
 def checked_before(folder):
     """What can't be read or written is said before the program starts"""
     started = folder / "started"
-    for option, word in (("--log-file=%x", "behind %"), ("--log-file=%q{NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE"),
-                         ("--log-file=%q{HOME", "in braces"), ("--log-file=", "a name is missing"),
-                         (f"--suppressions={folder}", "is a folder")):
+    for option, word in (("--log-file=%x", "after %"), ("--log-file=%q{NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE"),
+                         ("--log-file=%q{HOME", "in braces"), ("--log-file=", "missing file name"),
+                         (f"--suppressions={folder}", "is a directory")):
         ended = heapwise("run", "-q", "-o", folder / "no.hpw", "--leak-check=full", option, "--", "touch", started)
         usage_error(ended, word, status=125)
         hw.need(not started.exists(), f"{option}: the program was started")

@@ -245,7 +245,7 @@ def traced_by_gdb(folder):
             hw.need(line, "gdb does not attach")
         ended, search = running.leaks()
         said = ended.errors + str(search)
-        hw.need("traces it already" in said, f"{ended} {search}")
+        hw.need("is already tracing it" in said, f"{ended} {search}")
         text, _ = debugger.communicate("\n", timeout=hw.TIMEOUT)
         hw.need("searched" in text and "detached" in text, f"gdb: {text}")
         running.children = []
@@ -313,7 +313,7 @@ def collector_killed_at_exit(folder):
             stdout, errors = running.runner.communicate(timeout=hw.TIMEOUT)
             hw.need(running.runner.returncode == 7 and "broken" not in stdout,
                     f"status {running.runner.returncode} {stdout}")
-            hw.need(number or "search for leaks is lost" in errors, f"it does not say what is lost: {errors}")
+            hw.need(number or "leak search is lost" in errors, f"it does not say what is lost: {errors}")
 
 
 @TESTS.test

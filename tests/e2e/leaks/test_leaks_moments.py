@@ -121,7 +121,7 @@ def not_recorded(folder):
     with subprocess.Popen(["sleep", "60"]) as other:
         try:
             ended = hw.run([hw.HEAPWISE, "leaks", str(other.pid)])
-            hw.need(ended.status == 3 and "not recorded" in ended.errors, str(ended))
+            hw.need(ended.status == 3 and "is not being recorded" in ended.errors, str(ended))
         finally:
             other.kill()
     ended = hw.run([hw.HEAPWISE, "leaks", str(other.pid)])

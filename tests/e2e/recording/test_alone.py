@@ -139,7 +139,7 @@ def printed_for_shells(folder):
 def printed_for_others(folder):
     """env --format quotes as systemd units and Dockerfiles want it; what an image preloads stays, a unit's is named"""
     for format_name, wanted in (
-        ("systemd", f"[Service]\n# This replaces an LD_PRELOAD that the unit has: if it has one, append it, after a colon.\n"
+        ("systemd", f"[Service]\n# This replaces an LD_PRELOAD of the unit: if it has one, append it after a colon.\n"
          f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
         ("docker", f'ENV LD_PRELOAD="{LIBRARY}${{LD_PRELOAD:+:${{LD_PRELOAD}}}}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
     ):
@@ -154,7 +154,7 @@ def printed_wrong(folder):
         env_says = hw.run([hw.HEAPWISE, "env", *options])
         run_says = hw.run([hw.HEAPWISE, "run", *options])
         hw.need(env_says.status == 2 and not env_says.text, str(env_says))
-        if run_says.errors.startswith("heapwise: a program is missing"):
+        if run_says.errors.startswith("heapwise: missing PROGRAM"):
             run_says = hw.run([hw.HEAPWISE, "run", *options, "true"])
         hw.need(env_says.errors.splitlines()[0] == run_says.errors.splitlines()[0], f"{env_says} {run_says}")
     ended = hw.run([hw.HEAPWISE, "env", "--format=csh"])
@@ -198,7 +198,7 @@ def file_exists(folder):
     """A recording that is there already is kept: one sentence, and the program runs unrecorded"""
     (folder / "x.hpw").write_text("precious")
     ended = alone(folder, ONE_BLOCK, options="-o x.hpw")
-    hw.need(ended.status == 0 and "x.hpw exists already" in ended.errors, str(ended))
+    hw.need(ended.status == 0 and "x.hpw already exists" in ended.errors, str(ended))
     hw.need((folder / "x.hpw").read_text() == "precious", "overwritten")
     ended = alone(folder, ONE_BLOCK, options="-f -o x.hpw")
     hw.need(ended.status == 0 and not ended.errors, str(ended))

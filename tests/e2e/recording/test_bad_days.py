@@ -154,7 +154,7 @@ def memory_limit_around_the_command(folder):
     low = lambda: resource.setrlimit(resource.RLIMIT_AS, (50_000 << 10, resource.RLIM_INFINITY))
     lowest = lambda: resource.setrlimit(resource.RLIMIT_AS, (6_000 << 10, resource.RLIM_INFINITY))
     ended = heapwise_run("-o", folder / "low.hpw", "--", ONE_BLOCK, preexec_fn=low)
-    hw.need(ended.status == 0 and "NOTHING was seen" in ended.errors, f"{ended}")
+    hw.need(ended.status == 0 and "NOTHING was recorded" in ended.errors, f"{ended}")
     ended = heapwise_run("-o", folder / "x.hpw", "--", ONE_BLOCK, preexec_fn=lowest)
     hw.need(ended.status == 127 and "error while loading shared libraries" in ended.errors, f"{ended}")
     hw.need(not (folder / "x.hpw").exists(), "a file is left")
@@ -238,7 +238,7 @@ def write_errors(folder):
                         hw.HEAPWISE, "run", "-o", path, "--", PERL, "-e", perl])
         hw.need(ended.status == 7, f"{error}: {ended}")
         hw.need("can't write past" in ended.errors and "the file is not" in ended.errors, f"{error}: {ended}")
-        hw.need("now type: heapwise report" not in ended.errors, f"{error}: {ended}")
+        hw.need("to see the report: heapwise report" not in ended.errors, f"{error}: {ended}")
         report = hw.report(path)
         hw.need(not report["recording"]["complete"], f"{error}: taken for complete")
 
@@ -270,7 +270,7 @@ def quota_reached(folder):
     if ended.status == 99:
         raise hw.Skip(f"no such mount here: {hw.shorten(ended.errors)}")
     hw.need(ended.status == 7, str(ended))
-    hw.need("can't write past" in ended.errors and "quota exceeded" in ended.errors and "now type" not in ended.errors, str(ended))
+    hw.need("can't write past" in ended.errors and "quota exceeded" in ended.errors and "to see the report" not in ended.errors, str(ended))
     report = hw.report(folder / "x.hpw")
     hw.need(not report["recording"]["complete"] and report["recording"]["events"] > 1000, f"{report['recording']}")
 
@@ -302,7 +302,7 @@ def same_file(folder):
     with recorded(folder, WORKER) as one:
         work(one)
         ended = heapwise_run("-o", one.recording, "--", "/bin/echo", "it ran")
-        hw.need(ended.status == 125 and not ended.text and "exists already" in ended.errors, str(ended))
+        hw.need(ended.status == 125 and not ended.text and "already exists" in ended.errors, str(ended))
         work(one)
         finish(one)
         need_complete(one.recording)
@@ -317,7 +317,7 @@ def same_file_replaced(folder):
         hw.need(ended.status == 0, str(ended))
         work(one)
         errors = finish(one)
-        hw.need("removed or replaced" in errors and "now type" not in errors, errors)
+        hw.need("removed or replaced" in errors and "to see the report" not in errors, errors)
         hw.need(need_complete(one.recording)["totals"]["allocations"] == 1, "it is not the second's")
 
 

@@ -302,13 +302,13 @@ def refused(folder):
     with subprocess.Popen(["sleep", "60"]) as other:
         try:
             ended = mark(str(other.pid), "x")
-            hw.need(ended.status == 3 and "not recorded" in ended.errors, str(ended))
+            hw.need(ended.status == 3 and "is not being recorded" in ended.errors, str(ended))
         finally:
             other.kill()
     ended = mark(str(other.pid), "x")
     hw.need(ended.status == 3 and str(other.pid) in ended.errors, str(ended))
     for words, reason in ((("1", ""), "needs a name"), (("1", "x" * 256), "255 bytes"), (("1", "fork:1"), "heapwise's own"),
-                          (("x", "y"), "no process number"), (("1",), "needs a process and a name"), ((), "needs a process")):
+                          (("x", "y"), "not a PID"), (("1",), "expected a PID and a name"), ((), "expected a PID")):
         ended = mark(*words)
         hw.need(ended.status == 2 and reason in ended.errors, f"{words}: {ended}")
     with program(folder, 10, options=("--mode", "aggregate")):

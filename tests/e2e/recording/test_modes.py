@@ -276,7 +276,7 @@ def check_wrong(folder):
     for words in (["--mode", "exakt"], ["--mode="], ["--mode=sample:"], ["--mode=sample:0"], ["--mode=sample:5X"],
                   ["--mode=sample:99999999999G"]):
         ended = hw.record(["true"], Path(folder) / "x.hpw", options=words)
-        hw.need(ended.status == 125 and "--mode is" in ended.errors, str(ended))
+        hw.need(ended.status == 125 and "invalid --mode" in ended.errors, str(ended))
 
 
 def main():

@@ -437,7 +437,7 @@ def own_malloc(folder):
     """A program that defines malloc itself is said not to be seen"""
     ended = hw.record([hw.TARGETS / "own_malloc"], folder / "x.hpw", options=())
     hw.need(ended.status == 0, str(ended))
-    hw.need("defines malloc itself, whose calls are NOT seen" in ended.errors, ended.errors)
+    hw.need("defines its own malloc; its calls are NOT recorded" in ended.errors, ended.errors)
     found = hw.report(folder / "x.hpw")
     hw.need(found["recording"]["own_malloc"] is True, "the recording does not know")
     text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw"]).text
@@ -451,7 +451,7 @@ def own_malloc_among_many(folder):
     ended = hw.record(["/bin/sh", "-c", script], folder / "x.hpw", options=())
     hw.need(ended.status == 0, str(ended))
     lines = [line for line in ended.errors.splitlines() if "own_malloc" in line]
-    hw.need(len(lines) == 1 and "whose calls are NOT seen" in lines[0], ended.errors)
+    hw.need(len(lines) == 1 and "its calls are NOT recorded" in lines[0], ended.errors)
     rows = json.loads(hw.run([hw.HEAPWISE, "report", folder, "--json"]).text)["recordings"]
     unseen = [row["program"] for row in rows if row["unseen"]]
     hw.need(len(rows) > 20 and unseen == [str(hw.TARGETS / "own_malloc")], f"{unseen}")
@@ -507,7 +507,7 @@ def little_address_space(folder):
         ["/bin/echo", "hello"], folder / "x.hpw", options=(), preexec_fn=limit
     )
     hw.need(ended.status == 0 and ended.text == "hello\n", str(ended))
-    hw.need("NOTHING was seen" in ended.errors, ended.errors)
+    hw.need("NOTHING was recorded" in ended.errors, ended.errors)
     hw.need(hw.report(folder / "x.hpw")["recording"]["not_attached"] is True, "not in the file")
 
 

@@ -230,7 +230,7 @@ def disk_full(folder):
         raise hw.Skip("no mounting here")
     hw.need(ended.status == 7, str(ended))
     hw.need("No space left on device" in ended.errors, str(ended))
-    hw.need("now type" not in ended.errors and "the file is not" in ended.errors, str(ended))
+    hw.need("to see the report" not in ended.errors and "the file is not" in ended.errors, str(ended))
     report = hw.report(folder / "kept.hpw")
     hw.need(not report["recording"]["complete"], "taken for complete")
 

@@ -235,7 +235,7 @@ def table_of_all(folder):
     """Several recordings, or their folder, are shown as a table of processes that adds up"""
     script = f"{FAMILY} leaf; {FAMILY} fork; exit 0"
     ended = record(folder, "/bin/sh", "-c", script, options=())
-    hw.need("the table of all: heapwise report" in ended.errors, str(ended))
+    hw.need("to list all: heapwise report" in ended.errors, str(ended))
     reports = recordings(folder)
     by_folder = hw.run([hw.HEAPWISE, "report", folder, "--json"])
     by_name = hw.run([hw.HEAPWISE, "report", *sorted(folder.glob("x*.hpw")), "--json"])
@@ -412,7 +412,7 @@ def orphan(folder):
 
 @TESTS.test
 def living_child(folder):
-    """A child that is recorded and lives on is said; its recording is complete when it has ended"""
+    """A child that is recorded and lives on is said; its recording will be complete when it ends"""
     reading, writing = os.pipe()
     try:
         process = subprocess.Popen(
@@ -424,7 +424,7 @@ def living_child(folder):
         )
         # The child holds its standard error open: what run says ends with the next command.
         said = b""
-        while b"now type" not in said and (line := process.stderr.readline()):
+        while b"to see the report" not in said and (line := process.stderr.readline()):
             said += line
         status = process.wait(hw.TIMEOUT / 2)
     finally:
@@ -432,7 +432,7 @@ def living_child(folder):
         os.close(writing)
         process.stderr.close()
     hw.need(status == 5, hw.describe(status))
-    hw.need(b"1 other process goes on" in said, said.decode())
+    hw.need(b"1 other process is still running" in said, said.decode())
     wait_sessions(folder)
     children = [r for (_, name), r in recordings(folder).items() if name != "x.hpw"]
     hw.need(max(r["totals"]["allocations"] for r in children) > 300, "the child's recording")

@@ -250,7 +250,7 @@ def views(folder):
     for arguments, status, word in ((("diff", "--view", "pie", old, new), 2, "flame"),
                                     (("diff", "--view", "tree", "--normalize", old, new), 2, "--normalize"),
                                     (("tree", "--base", folder / "none.hpw", new), 3, "none.hpw"),
-                                    (("tree", "--base", f"{old}@never", new), 2, "no moment")):
+                                    (("tree", "--base", f"{old}@never", new), 2, "invalid moment")):
         ended = heapwise(*arguments)
         hw.need(ended.status == status and word in ended.errors and not ended.text, f"{arguments}: {ended}")
 
@@ -263,15 +263,15 @@ def refused(folder):
             ((), 2, "two recordings"),
             ((path,), 2, "two recordings"),
             ((path, path, path), 2, "two recordings"),
-            ((path, f"{path}@nonsense"), 2, "is no moment"),
+            ((path, f"{path}@nonsense"), 2, "invalid moment"),
             ((path, f"{path}@mark:none"), 3, "none"),
             ((path, folder / "none.hpw"), 3, "none.hpw"),
             ((path, __file__), 3, Path(__file__).name),
             (("--metric", "nonsense", path, path), 2, "live_bytes"),
             (("--fail-on-growth", "much", path, path), 2, "--fail-on-growth"),
-            (("--trend", path), 2, "from 2 to"),
+            (("--trend", path), 2, "expected 2 to"),
             (("--trend", "--normalize", path, path), 2, "--normalize"),
-            (("--view", "tree", "--limit", "3", path, path), 2, "--limit is for lists, not for --view tree"),
+            (("--view", "tree", "--limit", "3", path, path), 2, "--limit can't be used with --view tree"),
             (("--fail-on-growth", "-1%", path, path), 2, "--fail-on-growth")):
         ended = heapwise("diff", *arguments)
         hw.need(ended.status == status and ended.text == "" and word in ended.errors, f"{arguments}: {ended}")

@@ -218,10 +218,10 @@ def refused(folder):
             (("--view", "kept", "--base", old, new), 2, "range of one recording"),
             (("--normalize", new), 2, "--base"),
             (("--base", old, old, new), 2, "--merge"),
-            (("--view", "lifetimes", "--base", sample, new), 3, "one rate"),
-            (("--view", "realloc", "--base", old, sample), 3, "one rate"),
+            (("--view", "lifetimes", "--base", sample, new), 3, "rates differ"),
+            (("--view", "realloc", "--base", old, sample), 3, "rates differ"),
             (("--base", folder / "none.hpw", new), 3, "none.hpw"),
-            (("--base", f"{old}@never", new), 2, "no moment"),
+            (("--base", f"{old}@never", new), 2, "invalid moment"),
             (("--base", __file__, new), 3, Path(__file__).name)):
         ended = heapwise("report", *arguments)
         hw.need(ended.status == status and ended.text == "" and word in ended.errors, f"{arguments}: {ended}")

@@ -74,7 +74,7 @@ def wrong_options(folder):
     usage_error(heapwise("report", "--nonsense"), "--nonsense")
     usage_error(heapwise("report", "-x"), "-x")
     usage_error(heapwise("report", "--view"), "--view")
-    usage_error(heapwise("report", "a.hpw", "b.hpw", "--view", "sites"), "several recordings")
+    usage_error(heapwise("report", "a.hpw", "b.hpw", "--view", "sites"), "--merge")
     usage_error(heapwise("nonsense"), "nonsense")
     usage_error(heapwise())
 

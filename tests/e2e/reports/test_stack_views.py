@@ -227,7 +227,7 @@ def list_sources(folder):
 def list_refuses(folder):
     """What is not there is not listed, and what is like it is named"""
     path = recording(folder)
-    refused(heapwise("list"), 2, "which function")
+    refused(heapwise("list"), 2, "missing function")
     refused(heapwise("list", "mian", path), 1, "'mian'", "'main'")
     refused(heapwise("list", "containres.cc:3", path), 1, "'containres.cc'", "containers.cc'")
     refused(heapwise("list", "ma(in", path), 2, "'ma(in'", "at byte 6")
@@ -236,7 +236,7 @@ def list_refuses(folder):
     hw.need_program("strip")
     hw.run(["strip", "-g", "-o", stripped, hw.TARGETS / "peak_twice-O2"])
     hw.record([stripped], folder / "stripped.hpw")
-    refused(heapwise("list", "main", folder / "stripped.hpw"), 1, "no lines are known of 'main'", "debug information")
+    refused(heapwise("list", "main", folder / "stripped.hpw"), 1, "no line information for 'main'", "debug information")
 
 
 @TESTS.test

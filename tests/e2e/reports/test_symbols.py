@@ -335,9 +335,9 @@ def folders_that_are_none(folder):
     recorded(folder, "/bin/true")
     for option in ("--sysroot", "--symbol-path", "--debug-file-directory"):
         for command in ("report", "tree", "leaks", "diff", "budget"):
-            hw.need("no folder" in refused(command, option, "/nowhere", folder / "a.hpw"), f"{command} {option}")
+            hw.need("is not a directory" in refused(command, option, "/nowhere", folder / "a.hpw"), f"{command} {option}")
         (folder / "file").write_text("")
-        hw.need("no folder" in refused("report", option, folder / "file", folder / "a.hpw"), option)
+        hw.need("is not a directory" in refused("report", option, folder / "file", folder / "a.hpw"), option)
 
 
 COMPILERS = ("g++", "clang++")

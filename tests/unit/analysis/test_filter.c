@@ -190,7 +190,7 @@ CASE(filter_wrong, "a pattern that is none is refused, with the place")
 	struct filter filter = {.by_kind = false};
 	_cleanup_error_ struct error *error = filter_set(&filter, FILTER_SHOW, "ab(c");
 	CHECK(error && error->code == ERROR_USAGE);
-	CHECK_CONTAINS(error->message, "--show: 'ab(c' is no regular expression: ");
+	CHECK_CONTAINS(error->message, "--show: invalid regular expression 'ab(c': ");
 	CHECK_CONTAINS(error->message, ", at byte 5");
 	filter_deinit(&filter);
 }

@@ -57,7 +57,7 @@ CASE(io_stored, "what could wait, or end early, is no file to be read again")
 	CHECK_OK(read_stored_file(path, 4, &data, &len));
 	CHECK_MEM(data, "0123", 5);
 	CHECK_ERROR(read_stored_file(path, 3, &none, &len), ERROR_INPUT, "longer than 3 bytes");
-	CHECK_ERROR(read_stored_file(folder, 9, &none, &len), ERROR_INPUT, "is a folder");
+	CHECK_ERROR(read_stored_file(folder, 9, &none, &len), ERROR_INPUT, "is a directory");
 	CHECK_ERROR(read_stored_file("/dev/zero", 9, &none, &len), ERROR_INPUT, "longer than");
 	CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
 	CHECK_ERROR(read_stored_file(path, 9, &none, &len), ERROR_INPUT, "is a pipe");
@@ -84,7 +84,7 @@ CASE(io_refuses, "what is no file is refused at once, with its name")
 	size_t len;
 	CHECK_ERROR(file_map_open("/nowhere/x", &map), ERROR_INPUT,
 		"cannot open /nowhere/x: No such file or directory");
-	CHECK_ERROR(file_map_open("/proc", &map), ERROR_INPUT, "/proc is a folder");
+	CHECK_ERROR(file_map_open("/proc", &map), ERROR_INPUT, "/proc is a directory");
 	CHECK_ERROR(file_map_open("/dev/zero", &map), ERROR_INPUT, "not a regular file");
 	CHECK_ERROR(read_file("/dev/zero", 1 << 20, &data, &len), ERROR_INPUT, "longer than");
 	CHECK_ERROR(read_file("/proc", 1, &data, &len), ERROR_INPUT, "Is a directory");

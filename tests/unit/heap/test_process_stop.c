@@ -162,7 +162,7 @@ CASE(refused,
 	CHECK(read(ready[0], &how, 1) == 1);
 	stop_init(&stopped, pid);
 	if (how == 'y')
-		CHECK_ERROR(stop_process(&stopped), ERROR_ENVIRONMENT, "traces it already");
+		CHECK_ERROR(stop_process(&stopped), ERROR_ENVIRONMENT, "is already tracing it");
 	CHECK(goes_on());
 	stop_deinit(&stopped);
 	kill(tracer, SIGKILL);
@@ -219,7 +219,7 @@ CASE(no_copy, "where no process can be made there is no copy, but a reason")
 	stop_init(&stopped, pid);
 	stop_or_skip(&stopped);
 	CHECK_ERROR(snapshot_take(&stopped, &snapshot, &reason), ERROR_ENVIRONMENT,
-		"can't be made to fork: Cannot allocate memory");
+		"can't be forked: Cannot allocate memory");
 	CHECK_U64(reason, ENOMEM);
 	stop_deinit(&stopped);
 	CHECK(goes_on());

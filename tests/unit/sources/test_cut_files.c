@@ -163,7 +163,7 @@ static void digest(const struct model *model, struct buf *ret)
 /* What is too short to be known is refused as such. */
 static void check_refusal(const struct seed *seed, size_t len, const struct error *error)
 {
-	static const char *const words[] = {"cut off", "is of no kind that is known", "is empty"};
+	static const char *const words[] = {"cut off", "unknown file format", "is empty"};
 	CHECK(error->code == ERROR_INPUT);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(error->message, words[i]))

@@ -26,11 +26,11 @@ CASE(one, "one line without an end is a file")
 
 CASE(others, "other text is none")
 {
-	check_refused("hello\n", "of no kind that is known");
-	check_refused("a;b 1\nhello world\n", "of no kind that is known");
-	check_refused("a;b -1\n", "of no kind that is known");
-	check_refused(" 1\n", "of no kind that is known");
-	check_refused_bytes("a\0b 1\n", 6, "of no kind that is known");
+	check_refused("hello\n", "unknown file format");
+	check_refused("a;b 1\nhello world\n", "unknown file format");
+	check_refused("a;b -1\n", "unknown file format");
+	check_refused(" 1\n", "unknown file format");
+	check_refused_bytes("a\0b 1\n", 6, "unknown file format");
 }
 
 CASE(refused, "what cannot be so is refused, with its line")

@@ -398,7 +398,7 @@ static void check_foreign(const void *data, size_t len, const char *part)
 CASE(foreign, "what is no recording")
 {
 	check_foreign("", 0, "is empty");
-	check_foreign("x", 1, "is of no kind that is known");
+	check_foreign("x", 1, "unknown file format");
 	check_foreign("H", 1, "nothing can be read");
 	check_foreign("\x7f"
 		      "ELF\x02\x01\x01",
@@ -406,7 +406,7 @@ CASE(foreign, "what is no recording")
 	check_foreign("\x1f\x8b\x08\x00\x00\x00", 6, "is cut off");
 	check_foreign("#!/bin/sh\n", 10, "a script");
 	static const uint8_t zeros[4096];
-	check_foreign(zeros, sizeof(zeros), "is of no kind that is known");
+	check_foreign(zeros, sizeof(zeros), "unknown file format");
 	struct builder builder;
 	builder_init(&builder);
 	builder_header(&builder);

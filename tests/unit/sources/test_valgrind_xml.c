@@ -401,7 +401,7 @@ CASE(view, "the view errors shows them, as text and as JSON")
 	const struct view_options options = {.sort = METRICS};
 	const struct sink sink = {add_to_text, NULL};
 	CHECK_ERROR(view_write(view_find("errors"), other, &options, &sink), ERROR_INPUT,
-		"does not say what the view errors shows");
+		"contain no data for --view errors");
 }
 
 CASE(cut, "a file that was cut off says so and shows what is there")
