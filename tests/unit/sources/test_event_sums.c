@@ -225,7 +225,8 @@ CASE(late_moment, "a moment behind the end is refused")
 	const struct source_query query = {
 		.to = {.kind = SOURCE_TIME, .time_ns = 101 * MS}, .to_text = "101ms"};
 	struct model *model = make_model();
-	CHECK_ERROR(sum(peaks, ARRAY_SIZE(peaks), 0, &query, model), ERROR_INPUT, "it ends after 100 ms");
+	CHECK_ERROR(sum(peaks, ARRAY_SIZE(peaks), 0, &query, model), ERROR_INPUT,
+		"it ends after 100 ms");
 	model_destroy(model);
 }
 
