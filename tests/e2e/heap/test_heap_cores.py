@@ -132,7 +132,7 @@ def cut_off_by_the_kernel(folder):
         # Of dash in units of 512 bytes.
         core = kernel_core(program, inside, setup=f"ulimit -c {bytes_whole // part // 512}")
         ended = hw.run([hw.HEAPWISE, "core", core])
-        if ended.status or "is cut off:" not in ended.errors:
+        if ended.status or "is truncated:" not in ended.errors:
             raise hw.Failure(f"a core of {core.stat().st_size} bytes: {ended}")
 
 

@@ -58,7 +58,7 @@ def strings_of_what_is_left(folder):
         raise hw.Failure(f"{set(got) ^ set(want)}")
     ended = hw.run([hw.HEAPWISE, "core", cut, "strings", f"{address:#x}", "4000"])
     missing = f"not all of the memory from {address + half:#x} on ({4000 - half} bytes) is available"
-    if ended.status or "is cut off:" not in ended.errors or missing not in ended.errors or text[:half] not in ended.text:
+    if ended.status or "is truncated:" not in ended.errors or missing not in ended.errors or text[:half] not in ended.text:
         raise hw.Failure(f"{missing}: {ended}")
 
 
@@ -113,7 +113,7 @@ def terabytes_claimed(folder):
         told = {}
         for verb in ("maps", "strings"):
             ended = hw.run([*limited, verb])
-            if ended.status or ("is cut off:" in ended.errors) != bool(in_file):
+            if ended.status or ("is truncated:" in ended.errors) != bool(in_file):
                 raise hw.Failure(f"{name}, {verb}: {ended}")
             told[verb] = json.loads(ended.stdout)[verb]
         large = [m for m in told["maps"] if m["bytes"] == in_memory]

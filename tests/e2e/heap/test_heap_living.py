@@ -236,17 +236,17 @@ def debug_information(folder):
     hw.need(make("--update-section", f".debug_info={noise}", CLASSES, damaged), "objcopy makes no damaged file")
     cases = [(damaged, damaged, "is damaged")]
     if make("--compress-debug-sections=zstd", CLASSES, packed):
-        cases.append((packed, packed, "packed by zstd"))
+        cases.append((packed, packed, "compressed with zstd"))
     apart = links / "cut.debug"
     hw.need(make("--only-keep-debug", CLASSES, apart), "objcopy makes no debug file")
     hw.need(make("--strip-debug", f"--add-gnu-debuglink={apart}", CLASSES, cut), "objcopy makes no stripped file")
     apart.write_bytes(apart.read_bytes()[:apart.stat().st_size // 2])
-    cases.append((cut, apart, "is cut off"))
+    cases.append((cut, apart, "is truncated"))
     for program, file, words in cases:
         with Waiting(program, folder) as pid:
             ended = hw.run([hw.HEAPWISE, "heap", "--json", "--symbol-path", links, str(pid), "types"])
             lines = [line for line in ended.errors.splitlines() if str(file) in line]
-            if words == "packed by zstd" and not lines:
+            if words == "compressed with zstd" and not lines:
                 continue  # elfutils can read it here
             hw.need(squares(ended) and len(lines) == 1 and words in lines[0], f"{program.name}: {ended.errors or ended}")
 
@@ -270,11 +270,11 @@ def nobody_there(folder):
     child = process.pid
     hw.wait_until(lambda: status_line(child, "State")[0] == "Z", "it does not end")
     try:
-        for pid, words in ((child, "ended"), (2, "the kernel's"), (0x3FFFFFFF, "ended")):
+        for pid, words in ((child, "has ended"), (2, "is a kernel thread"), (0x3FFFFFFF, "no such process")):
             if pid == 2 and not is_kernel(pid):
                 continue
             ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
-            hw.need(ended.status in (3, 4) and f"process {pid}" in ended.errors and words in ended.errors, f"{pid}: {ended}")
+            hw.need(ended.status in (3, 4) and str(pid) in ended.errors and words in ended.errors, f"{pid}: {ended}")
             hw.need(not ended.text, f"{pid}: something is shown: {ended}")
     finally:
         process.wait()

@@ -298,8 +298,8 @@ def packed_cores(folder):
         for part in (len(whole) // 4, len(whole) // 2, len(whole) - 300):
             cut.write_bytes(whole[:part])
             ended = hw.run([hw.HEAPWISE, "core", cut])
-            missing.append(int((re.search(r"cut off: (\d+) bytes", ended.errors) or [0, 0])[1]))
-            if ended.status or "in the middle" not in ended.errors:
+            missing.append(int((re.search(r"is truncated: (\d+) bytes", ended.errors) or [0, 0])[1]))
+            if ended.status or "compressed data is truncated" not in ended.errors:
                 raise hw.Failure(f"{words}, cut off after {part} bytes: {ended}")
         if missing != sorted(missing, reverse=True) or missing[-1] > 100000 or missing[0] < 100000:
             raise hw.Failure(f"{words}: missing: {missing}")
