@@ -203,7 +203,7 @@ def what_calls_main(folder):
 def what_is_owed_to_libraries(folder):
     """What getaddrinfo, glob, regcomp, scandir, opendir, fopen, iconv_open, getline… give and the program keeps stays the program's"""
     path = folder / "owes.hpw"
-    ways = set(re.findall(r"^\tway_(\w+)", (hw.SOURCE / "tests/answers/programs/owes_to_libraries.c").read_text(), re.M))
+    ways = set(re.findall(r"^\tway_(\w+)", (hw.SOURCE / "tests/answers/programs/leaks/owes_to_libraries.c").read_text(), re.M))
     for options in ((), ("--leak-check=full",)):
         hw.record([hw.ANSWERS / "owes_to_libraries"], path, options=("-q", "-f", *options))
         for debug in debug_files(folder):

@@ -15,7 +15,7 @@ from heaps import ask, cut_notes, gcore  # noqa: E402
 
 tests = hw.Tests()
 
-SCRIPTS = Path(__file__).resolve().parent / "programs"
+SCRIPTS = Path(__file__).resolve().parent / "programs/types"
 
 
 @contextmanager

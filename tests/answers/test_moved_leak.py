@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw
 
 TESTS = hw.Tests()
-SOURCE = hw.SOURCE / "tests/answers/programs/moved_leak.c"
+SOURCE = hw.SOURCE / "tests/answers/programs/leaks/moved_leak.c"
 
 
 def recorded(folder, program, *arguments, name):

@@ -72,7 +72,7 @@ def in_progress(folder):
 def rebuilt(folder):
     """A program without a build-id that was built anew gives no names."""
     compiler = hw.need_program("cc")
-    source = hw.SOURCE / "tests/answers/programs/rebuilt.c"
+    source = hw.SOURCE / "tests/answers/programs/leaks/rebuilt.c"
     program, recording = folder / "rebuilt", folder / "rebuilt.hpw"
 
     def build(name):

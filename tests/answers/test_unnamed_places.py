@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw
 
 TESTS = hw.Tests()
-SOURCE = hw.SOURCE / "tests/answers/programs/unnamed_places.c"
+SOURCE = hw.SOURCE / "tests/answers/programs/leaks/unnamed_places.c"
 # C library and start-up code have names or not, as the machine has debug files.
 OWN = "Code of prog has no names"
 
@@ -121,7 +121,7 @@ int main()
 @TESTS.test
 def one_after_the_other(folder):
     """Two libraries of one path are two; without build-ids nobody can tell, and a report says so"""
-    source = hw.SOURCE / "tests/answers/programs/loads_in_turn.c"
+    source = hw.SOURCE / "tests/answers/programs/processes/loads_in_turn.c"
     for kind, words in (("told", ("-Wl,--build-id",)), ("alike", ("-Wl,--build-id=none",))):
         place = folder / kind
         place.mkdir()

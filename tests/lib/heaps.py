@@ -178,7 +178,7 @@ def members_of(block):
 
 
 def need_member_pointers(program, *words):
-    """`show` says what the pointers to members of targets/heaps/members.cc mean. words: what names core and program."""
+    """`show` says what the pointers to members of targets/heaps/cxx/members.cc mean. words: what names core and program."""
     (block,) = ask("core", "--json", *words, "show", "Pointers")["blocks"]
     wanted = {
         "no_field": "NULL", "field": "32 (both)", "field_of_two": "24 (two)", "none": "NULL",

@@ -185,6 +185,14 @@ class Skip(Exception):
     """A test cannot run here, for the reason given."""
 
 
+def target_source(below, name):
+    """The source of a target, of tests/targets/BELOW or the folders there."""
+    folder = SOURCE / "tests/targets" / below
+    found = [path for path in (folder / name, *folder.glob(f"*/{name}")) if path.is_file()]
+    need(len(found) == 1, f"{name} below {folder}: {found}")
+    return found[0]
+
+
 def need(holds, reason):
     if not holds:
         raise Failure(reason)

@@ -34,6 +34,10 @@ CLEAN = {
     "tests/lib/tap.h": GPL,
     "tests/targets/malloc.c": GPL + '#include "truth.h"\n#include <heapwise/client.h>\n',
     "tests/targets/truth.h": GPL,
+    "ARCHITECTURE.md": "## Rooms\n\n| `src/base`, `src/format`, `src/runtime/core`, `src/runtime/preload`, `src/cli`, `src/heap` | x | all rooms of "
+                       "the tool |\n| `src/model` | x | base, accounts |\n| `src/accounts` | x | |\n| `src/symbols` | x | base, elfutils, libiberty |\n"
+                       "| `src/sources` | x | base, accounts, symbols, heap, model, format, jansson, expat |\n"
+                       "| `src/views` | x | base, model, heap |\n",
     "src/heap/walk.c": GPL + "#define STEPS_MOST 20u\n",
     "docs/limits.md": "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | same | steps | a slower way |\n",
     "README.md": "[a house](LICENSE) [elsewhere](https://example.org)\n",
@@ -91,6 +95,10 @@ LAYERS = [
     ("tests/targets/malloc.c", GPL + '#include "base/error.h"\n', 2, "src/base"),
     ("bench/workloads/w.c", GPL + '#include "format/kinds.h"\n', 2, "src/format"),
     ("src/attic/x.c", GPL, 1, ""),
+    ("ARCHITECTURE.md", "## Rooms\n\n| `src/base` | x | libc, zstd, zlib, xxhash, libarchive |\n| `src/model` | x | base, zstd |\n", 4, "zstd"),
+    ("ARCHITECTURE.md", "## Rooms\n\n| `src/base` | x | libc, zstd, xxhash, libarchive |\n", 3, "zlib"),
+    ("ARCHITECTURE.md", "## Rooms\n\n| `src/attic` | x | base |\n", 3, "no room"),
+    ("ARCHITECTURE.md", "## Rooms\n", 1, "lacks src/views"),
 ]
 PACKAGE = [
     ("debian/control", "Source: x\nBuild-Depends: meson\n", 2, "lacks libelf-dev"),
@@ -163,6 +171,15 @@ def clean_tree(tap, scratch):
         tap.result(status in (0, 77), f"{' '.join(tool)}: clean tree", output, skip)
 
 
+def crowded(tap, scratch):
+    """A folder of more files than people look through."""
+    tree = scratch / "crowded"
+    for name, text in {**CLEAN, **{f"src/views/x{number}.h": GPL for number in range(45)}}.items():
+        write(tree / name, text)
+    status, output = run(TOOLS / "check-tree", "length", tree)
+    tap.result(status == 1 and "src/views:46: " in output, "check-tree length: a crowded folder", output)
+
+
 def binaries(tap, scratch):
     """The two checks that read what the compiler made."""
     source, library, allow = scratch / "x.c", scratch / "libx.so", scratch / "allow"
@@ -217,6 +234,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="heapwise-lint-") as folder:
         scratch = pathlib.Path(folder)
         clean_tree(tap, scratch)
+        crowded(tap, scratch)
         for file, text, line, word in LAYERS:
             plant(tap, scratch, [TOOLS / "check-layers"], file, text, line, word)
         for file, text, line, word in LIMITS:

@@ -13,7 +13,6 @@ from heaps import ask, compare, need_member_pointers, read_account  # noqa: E402
 tests = hw.Tests()
 
 ROOT = Path("/usr/aarch64-linux-gnu")
-SOURCES = hw.SOURCE / "tests/targets/heaps"
 
 def build(folder, source, *options):
     """The program for aarch64."""
@@ -21,7 +20,7 @@ def build(folder, source, *options):
     hw.need_program(compiler)
     hw.need_program("qemu-aarch64")
     program = folder / "app"
-    ended = hw.run([compiler, "-g", "-pthread", *options, SOURCES / source, "-o", program])
+    ended = hw.run([compiler, "-g", "-pthread", f"-I{hw.SOURCE}/tests/targets/heaps", *options, hw.target_source("heaps", source), "-o", program])
     if ended.status:
         raise hw.Failure(f"{compiler}: {ended}")
     return program

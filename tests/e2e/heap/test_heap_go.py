@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Heaps of programs in Go (targets/heaps/go.go, go_cgo.go): elements of spans by their sizes, as many as
+"""Heaps of programs in Go (targets/heaps/languages/go.go, go_cgo.go): elements of spans by their sizes, as many as
 runtime.MemStats says; none is called lost, since the collector owns them. C's blocks beside them are judged as ever."""
 
 import re

@@ -120,7 +120,7 @@ for each in ("emergency", "emergency_static"):
 @tests.test
 def what_python_keeps(folder):
     """What objects of Python's libraries have beside them."""
-    script = hw.SOURCE / "tests/targets/heaps/kept.py"
+    script = hw.SOURCE / "tests/targets/heaps/languages/kept.py"
     process = subprocess.Popen(["/usr/bin/python3", script, folder / "account", "wait"], stdout=subprocess.PIPE, env=hw.clean_environment())
     try:
         if process.stdout.readline() != b"ready\n":

@@ -18,10 +18,10 @@ import hw  # noqa: E402
 
 tests = hw.Tests()
 
-SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
-CONTENTS = hw.SOURCE / "tests/targets/heaps/contents.py"
-LISTED = hw.SOURCE / "tests/targets/heaps/listed.py"
-FRAMES = hw.SOURCE / "tests/targets/heaps/frames.py"
+SCRIPT = hw.SOURCE / "tests/targets/heaps/languages/objects.py"
+CONTENTS = hw.SOURCE / "tests/targets/heaps/languages/contents.py"
+LISTED = hw.SOURCE / "tests/targets/heaps/languages/listed.py"
+FRAMES = hw.SOURCE / "tests/targets/heaps/languages/frames.py"
 PYTHON = "/usr/bin/python3"
 TYPED_LEAST = 0.9
 
@@ -242,7 +242,7 @@ def contents_of_objects(folder):
 @tests.test
 def contents_that_a_core_lacks(folder):
     """what of a text and of a list is not in a core is said to be left out"""
-    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/left_out.py") as pid:
+    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/languages/left_out.py") as pid:
         ended = hw.run([hw.HEAPWISE, "heap", pid, "save", folder / "saved"])
         if ended.status:
             raise hw.Failure(f"save: {ended}")

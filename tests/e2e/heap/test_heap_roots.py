@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What holds blocks from outside of the heap is the same by all roads: a search of a recorded process, the heap of a
-process, and cores. tests/targets/heaps/roots.c says what is true of its blocks."""
+process, and cores. tests/targets/heaps/c/roots.c says what is true of its blocks."""
 
 import json
 import os

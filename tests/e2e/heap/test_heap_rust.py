@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Heaps of programs in Rust (targets/heaps/rust.rs), by their debug information: what containers, smart pointers and
+"""Heaps of programs in Rust (targets/heaps/languages/rust.rs), by their debug information: what containers, smart pointers and
 enums have allocated, and what they hold. There is a program for each compiler, with and without optimisation."""
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`show` has containers and the like as what they hold (targets/heaps/values.cc): as values, in JSON beside the
+"""`show` has containers and the like as what they hold (targets/heaps/cxx/values.cc): as values, in JSON beside the
 library's own members, and with --raw as these alone. `find` says where bytes stand."""
 
 import re

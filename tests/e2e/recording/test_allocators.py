@@ -65,7 +65,7 @@ def link(folder, source, *libraries):
     compiler = hw.need_program("g++" if is_cc else "gcc")
     program = folder / source.partition(".")[0]
     built = hw.run([compiler, "-std=gnu++17" if is_cc else "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE",
-                    "-w", "-pthread", "-o", program, hw.SOURCE / "tests/targets" / source,
+                    "-w", "-pthread", f"-I{hw.SOURCE}/tests/targets", "-o", program, hw.target_source("", source),
                     "-Wl,--no-as-needed", *libraries])
     hw.need(built.status == 0, str(built))
     return program

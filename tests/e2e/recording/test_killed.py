@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SIGKILL at random moments: what a recording holds then is a gap-free prefix of each thread's events.
 
-The target (tests/targets/killed.c) makes the size of each allocation its serial number and keeps its own
+The target (tests/targets/processes/killed.c) makes the size of each allocation its serial number and keeps its own
 count in a shared page, so the sizes of the recording tell which events it holds, and the page tells up to
 which one it must: each finished call, and at most the one in flight. In half of the cases the collector is
 stopped before the kill and goes on only after it.

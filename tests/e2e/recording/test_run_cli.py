@@ -118,7 +118,7 @@ def narrow_program_of_compiler(folder):
 
 def musl(kind, *arguments):
     def test(folder):
-        program = built(folder, "musl-gcc", *arguments, hw.SOURCE / "tests/targets/refused.c")
+        program = built(folder, "musl-gcc", *arguments, hw.SOURCE / "tests/targets/calls/refused.c")
         # As a child it runs, unrecorded, as it would have.
         shell = hw.record(["/bin/sh", "-c", '"$0"; echo $?', program], folder / "shell.hpw")
         alone = hw.run(["/bin/sh", "-c", '"$0"; echo $?', program])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Process trees: every process that a recorded program starts, and every program that a process becomes, has a
-recording of its own, complete and exact. The target (tests/targets/family.c) prints its leaves' PIDs, and each
+recording of its own, complete and exact. The target (tests/targets/processes/family.c) prints its leaves' PIDs, and each
 leaf allocates a known number of blocks of a size that nobody else asks for."""
 
 import json

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs that a recorded one starts and that cannot be recorded: each is listed by program, reason and process in
 the recording of who started it, and shown by `run`, by the report, and in the table of several recordings. The
-target is tests/targets/starts.c."""
+target is tests/targets/processes/starts.c."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def narrow(folder):
 
 
 def with_musl(folder):
-    return compiled(folder, "musl-gcc", hw.SOURCE / "tests/targets/refused.c")
+    return compiled(folder, "musl-gcc", hw.SOURCE / "tests/targets/calls/refused.c")
 
 
 def with_rights(folder):

@@ -79,7 +79,7 @@ def blob(folder):
 PROGRAMS = {
     "bash": (1, lambda f: ["bash", "-c", "for i in {1..50}; do x[$i]=$(echo $i | tr 1 2); done; echo ${x[@]}"]),
     "cc1 (C)": (20, lambda f: compiler_proper("gcc", hw.SOURCE / "src/base/json.c")),
-    "cc1plus (C++)": (50, lambda f: compiler_proper("g++", hw.SOURCE / "tests/targets/containers.cc")),
+    "cc1plus (C++)": (50, lambda f: compiler_proper("g++", hw.SOURCE / "tests/targets/calls/containers.cc")),
     "clang (LLVM)": (20, lambda f: ["clang", "-c", "-O2", "-D_GNU_SOURCE", f"-I{hw.SOURCE}/src",
                                     hw.SOURCE / "src/base/json.c", "-o", os.devnull]),
     "git": (1, lambda f: ["git", "-c", "safe.directory=*", "grep", "--no-index", "-c", "-E", "(alloc|free)[a-z]*", hw.SOURCE / "src"]),
