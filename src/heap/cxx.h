@@ -15,10 +15,6 @@
 #include "heap/types/types.h"
 #include "symbols/types.h"
 
-/* Says what such classes of blocks are. */
-struct error *cxx_recognise(const struct address_space *space, struct heap_names *names,
-	const struct heap_classes *classes, struct heap_types *types) must_check_;
-
 /* Whether a C++ library is in the program, be it linked statically. It may have to be looked for in
  * all that modules have read-only. */
 bool cxx_is_there(const struct address_space *space);

@@ -14,12 +14,6 @@
 
 #include "heap/survey.h"
 
-/* Between search_read() and search_judge(), while sites are classes. */
-struct error *inferred_say(struct survey *survey) must_check_;
-/* The same, but if it is certain what a few blocks are, only that is said. */
-struct inferred_few;
-struct error *inferred_say_few(struct survey *survey, struct inferred_few *few) must_check_;
-
 /* How it is known what a block of an inferred type is: "declared" (a member or a variable leads to
  * it), or "look-alike" (it only looks like others of the type); NULL: it is of no such type. The
  * survey is judged. */

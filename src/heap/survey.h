@@ -6,6 +6,8 @@
 #ifndef HEAP_SURVEY_H
 #define HEAP_SURVEY_H
 
+#include <assert.h>
+
 #include "base/vec.h"
 #include "heap/heap.h"
 #include "heap/layouts.h"
@@ -51,7 +53,17 @@ struct left_over {
 	uint64_t *blocks; /* bit set: such a word of theirs looks like a pointer */
 };
 
+/* How far a survey has come; each function says which phase it needs and begins the next. What the
+ * search calls a block's site is another number in each. */
+enum survey_phase {
+	SURVEY_READ,   /* survey_open(): a struct block_label (types.h), its class at first */
+	SURVEY_TYPED,  /* survey_type(): the number of a type */
+	SURVEY_PLACED, /* survey_place(): an index of `sites` */
+	SURVEY_JUDGED, /* survey_judge(): as before it; leaks are known */
+};
+
 struct survey {
+	enum survey_phase phase;
 	enum pointer_rule pointers;
 	unsigned heuristics;       /* by which interior pointers hold: enum search_heuristic */
 	struct interior interior;  /* for them */
@@ -68,9 +80,7 @@ struct survey {
 	struct thread_blocks thread_blocks;
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
-	/* Their sites are numbers of classes until survey_type(), then of types, and from
-	 * survey_place() on of `sites`. */
-	struct search *search;
+	struct search *search; /* sites of its blocks: by `phase` */
 	struct survey_sites sites;
 	struct left_over left;
 	unsigned reached;            /* bit set of enum survey_limit */
@@ -102,9 +112,10 @@ struct error *survey_place(struct survey *survey,
 		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
 	void *context) must_check_;
 
-/* The type of blocks of a site of the search's. */
+/* The type of blocks of a site of the search's; from SURVEY_TYPED on. */
 static inline uint32_t survey_site_type(const struct survey *survey, uint32_t site)
 {
+	assert(survey->phase >= SURVEY_TYPED);
 	return survey->sites.len ? survey->sites.data[site].type : site;
 }
 static inline uint32_t survey_type_of(const struct survey *survey, uint32_t block)

@@ -9,10 +9,6 @@
 
 #include "heap/survey.h"
 
-/* Says what such blocks are, after all others, while sites are classes; few: not NULL: only these.
- */
-struct error *texts_say(struct survey *survey, const struct inferred_few *few) must_check_;
-
 /* Whether a type is that of such blocks. */
 bool texts_is(const struct heap_type *type);
 

@@ -61,8 +61,6 @@ struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *a
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
 
 struct survey;
-/* While sites are classes: says what elements are. */
-struct error *go_types_say(struct survey *survey) must_check_;
 /* Sums up elements in use, which nobody judges to be lost or not. */
 void go_types_sum(const struct survey *survey, uint64_t *ret_blocks, uint64_t *ret_bytes);
 

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "heap/cxx.h"
 #include "heap/survey.h"
+#include "heap/types/recognisers.h"
 
 const char *held_arguments(const char *symbol, size_t *ret_len)
 {
@@ -40,15 +41,18 @@ static void add_content(struct text *text, const char *symbol)
 	cxx_add_plain_name(text, name.data);
 }
 
-struct error *held_say(struct survey *survey)
+struct error *held_recognise(struct survey *survey, struct inferred_few *few)
 {
+	(void)few;
 	struct heap_types *types = &survey->types;
 	struct error *error = NULL;
 	for (size_t i = 0; i < types->held.blocks.len && !error; i++) {
 		struct held_block block = types->held.blocks.data[i];
 		const struct held_code *code = &types->held.codes.data[block.code];
-		uint32_t site = search_block_site(survey->search, block.block), type;
-		if (code->kind != HELD_BY_ANY || heap_types_of_site(types, site) != HEAP_TYPE_NONE)
+		struct block_label label = block_label(survey->search, block.block);
+		uint32_t type;
+		if (code->kind != HELD_BY_ANY ||
+			heap_types_of_label(types, label) != HEAP_TYPE_NONE)
 			continue;
 		_cleanup_(text_deinit) struct text name;
 		text_init(&name);
@@ -57,8 +61,7 @@ struct error *held_say(struct survey *survey)
 			continue;
 		error = heap_types_add(types, HEAP_TYPE_CONTAINER, name.data, &type);
 		if (!error)
-			search_block_set_site(
-				survey->search, block.block, heap_types_site(types, type));
+			block_set_label(survey->search, block.block, heap_types_label(types, type));
 	}
 	return error;
 }

@@ -55,8 +55,4 @@ static inline void held_deinit(struct held *held)
  */
 const char *held_arguments(const char *symbol, size_t *ret_len);
 
-/* Says by symbols what contents of std::any are that nothing else names: after all others. */
-struct survey;
-struct error *held_say(struct survey *survey) must_check_;
-
 #endif

@@ -397,13 +397,15 @@ static uint32_t refined(
 
 /* The type of the heap's that a block is, as one of `type`; HEAP_TYPE_NONE: it can't be. */
 static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, struct fact *fact,
-	uint32_t site, uint32_t part)
+	struct block_label label, uint32_t part)
 {
 	struct heap_types *types = &f->survey->types;
-	bool has_class = site < types->class_count;
-	if (has_class && fact->last_class == site)
+	uint32_t number = heap_types_class(types, label);
+	bool has_class = number != HEAP_CLASS_NONE;
+	if (has_class && fact->last_class == number)
 		return fact->last_found;
-	const struct heap_class *class = has_class ? &f->survey->classes.classes.data[site] : NULL;
+	const struct heap_class *class =
+		has_class ? &f->survey->classes.classes.data[number] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
 	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0,
 		search_block_address(f->search, block)};
@@ -413,9 +415,9 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	if (is_part && fact->size && fact->size <= usable && !fact->last_part_is_node)
 		form = FORM_ARRAY;
 	bool is_more =
-		class && !is_part && form != FORM_NONE && inferred_may_be_more(f, type, site);
+		class && !is_part && form != FORM_NONE && inferred_may_be_more(f, type, number);
 	if (is_more)
-		inferred_set_bit(f->is_mixed, site);
+		inferred_set_bit(f->is_mixed, number);
 	if (is_more ||
 		(class && !is_part && form == FORM_ARRAY && !can_be_elements(f, type, fact, class)))
 		form = FORM_NONE;
@@ -425,7 +427,7 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 				: heap_type_of(f, type, fact, form,
 					  search_block_address(f->search, block));
 	if (has_class && !is_part) {
-		fact->last_class = site;
+		fact->last_class = number;
 		fact->last_found = found;
 		fact->last_is_more = is_more;
 	}
@@ -436,15 +438,15 @@ uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t
 {
 	struct inferring *f = inferring;
 	struct fact *fact = inferred_fact(f, type);
-	uint32_t site = search_block_site(f->search, block);
-	return fact ? find_type(f, block, type, fact, site, HEAP_TYPE_NONE) : HEAP_TYPE_NONE;
+	struct block_label label = block_label(f->search, block);
+	return fact ? find_type(f, block, type, fact, label, HEAP_TYPE_NONE) : HEAP_TYPE_NONE;
 }
 
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	struct survey *s = f->survey;
-	search_block_set_site(f->search, block, heap_types_site(&s->types, type));
+	block_set_label(f->search, block, heap_types_label(&s->types, type));
 	if (f->basis != BASIS_DECLARED)
 		inferred_set_bit(
 			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
@@ -471,32 +473,33 @@ bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, ui
 void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
-	uint32_t site = search_block_site(f->search, block);
+	struct block_label label = block_label(f->search, block);
 	inferred_say_block(f, block, type);
-	if (site < f->survey->types.class_count)
-		learn(f, site, type);
+	uint32_t class = heap_types_class(&f->survey->types, label);
+	if (class != HEAP_CLASS_NONE)
+		learn(f, class, type);
 	inferred_push(f, block, type);
 }
 
 static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 {
 	struct heap_types *types = &f->survey->types;
-	uint32_t site = search_block_site(f->search, block);
-	uint32_t known = heap_types_of_site(types, site);
+	struct block_label label = block_label(f->search, block);
+	uint32_t known = heap_types_of_label(types, label);
 	struct fact *fact = inferred_fact(f, type);
 	if (!fact || (known != HEAP_TYPE_NONE && !know_part(f, known, type, fact)))
 		return false;
 	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
-	uint32_t found = find_type(f, block, type, fact, site, is_larger ? HEAP_TYPE_NONE : known);
+	uint32_t found = find_type(f, block, type, fact, label, is_larger ? HEAP_TYPE_NONE : known);
 	if (found == HEAP_TYPE_NONE) {
-		if (fact->last_class == site && fact->last_is_more)
+		if (heap_types_class(types, label) == fact->last_class && fact->last_is_more)
 			inferred_push_beginning(f, block, type);
 		return false;
 	}
 	if (is_larger)
 		f->is_done[block / 64] &= ~(1ull << block % 64);
-	if (site >= HEAP_FAMILY_SITES) {
-		heap_types_set_family(types, site, found);
+	if (block_label_is_family(label)) {
+		heap_types_set_family(types, label, found);
 		f->has_settled = true;
 		return true;
 	}

@@ -73,10 +73,11 @@ void inferred_learn_rules(struct inferring *inferring)
 	const struct heap_types *types = &f->survey->types;
 	uint32_t count = search_block_count(f->search);
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
-		uint32_t site = search_block_site(f->search, block);
-		if (site < types->class_count || inferred_bit(f->survey->alike.looks, block))
+		struct block_label label = block_label(f->search, block);
+		if (heap_types_class(types, label) != HEAP_CLASS_NONE ||
+			inferred_bit(f->survey->alike.looks, block))
 			continue;
-		struct fact *fact = ruled_fact(f, heap_types_of_site(types, site));
+		struct fact *fact = ruled_fact(f, heap_types_of_label(types, label));
 		if (fact && fact->witnesses < WITNESSES_MOST) {
 			fact->witnesses++;
 			ask_witness(f, block, fact);

@@ -234,16 +234,15 @@ void inferred_check_arrays(struct inferring *inferring)
 		if (!doubt->is_early || doubt->late_against < AGAINST_LEAST ||
 			doubt->late_against <= (doubt->agreeing + doubt->late) / STALE_PART)
 			continue;
-		search_block_set_site(
-			f->search, doubt->block, search_block_first_site(f->search, doubt->block));
+		block_reset_label(f->search, doubt->block);
 		survey_reach(f->survey, REACHED_ARRAY_PLACES);
 	}
 }
 
 static bool is_unknown(const struct inferring *f, uint32_t block)
 {
-	uint32_t site = search_block_site(f->search, block);
-	return heap_types_of_site(&f->survey->types, site) == HEAP_TYPE_NONE;
+	struct block_label label = block_label(f->search, block);
+	return heap_types_of_label(&f->survey->types, label) == HEAP_TYPE_NONE;
 }
 
 /* Whether nothing speaks against it: no pointer, nor what stands there, if no pointer speaks for it

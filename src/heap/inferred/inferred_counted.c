@@ -42,7 +42,7 @@ static bool lead_somewhere(const struct inferring *f, uint64_t start, uint64_t b
 static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t block,
 	uint64_t header, uint64_t count)
 {
-	uint32_t class = search_block_site(f->search, block);
+	uint32_t class = block_first_class(f->search, block);
 	const struct heap_class *of = &f->survey->classes.classes.data[class];
 	if (fact->size % 8)
 		return true;
@@ -66,11 +66,12 @@ static bool is_tight(const struct inferring *f, uint64_t wanted, uint64_t usable
 static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t type)
 {
 	const struct type *of = types_get(f->types, type);
-	uint32_t site = search_block_site(f->search, block);
+	struct block_label label = block_label(f->search, block);
 	uint64_t usable = search_block_size(f->search, block), count;
 	if (header % 8 || !header || header > HEADER_MOST || header >= usable ||
-		!type_has_members(of) || of->is_c || site >= f->survey->types.class_count ||
-		heap_types_of_site(&f->survey->types, site) != HEAP_TYPE_NONE)
+		!type_has_members(of) || of->is_c ||
+		heap_types_class(&f->survey->types, label) == HEAP_CLASS_NONE ||
+		heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE)
 		return false;
 	struct fact *fact = inferred_fact(f, type);
 	uint64_t address = search_block_address(f->search, block) + header - 8;

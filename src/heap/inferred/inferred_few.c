@@ -32,9 +32,10 @@ struct telling {
 static bool begin(struct telling *t, size_t i, enum inferred_basis basis)
 {
 	struct inferring *f = t->f;
-	uint32_t block = t->few->reverse->blocks.data[i],
-		 site = search_block_site(f->search, block);
-	t->types[i] = heap_types_of_site(&f->survey->types, site);
+	uint32_t block = t->few->reverse->blocks.data[i];
+	struct block_label label = block_label(f->search, block);
+	uint32_t class = heap_types_class(&f->survey->types, label);
+	t->types[i] = heap_types_of_label(&f->survey->types, label);
 	t->states[i] = t->types[i] == HEAP_TYPE_NONE ? OPEN : CERTAIN;
 	bool is_pool =
 		t->types[i] != HEAP_TYPE_NONE && f->survey->types.types.data[t->types[i]].is_pool;
@@ -42,13 +43,13 @@ static bool begin(struct telling *t, size_t i, enum inferred_basis basis)
 	if (inferred_bit(f->is_left, block) || (!is_pool && inferred_has_place_in(f, block)))
 		return false;
 	if (t->states[i] == CERTAIN)
-		return site < HEAP_FAMILY_SITES;
-	if (f->alike[site] == HEAP_TYPE_NONE)
+		return !block_label_is_family(label);
+	if (f->alike[class] == HEAP_TYPE_NONE)
 		return true;
-	if (basis != BASIS_SETTLED || !inferred_bit(f->is_settled, site) ||
-		!inferred_alike(f, block, site, f->alike[site]))
+	if (basis != BASIS_SETTLED || !inferred_bit(f->is_settled, class) ||
+		!inferred_alike(f, block, class, f->alike[class]))
 		return false;
-	t->types[i] = f->alike[site];
+	t->types[i] = f->alike[class];
 	t->states[i] = FOUND;
 	return true;
 }
@@ -118,8 +119,8 @@ static bool ask_holders(struct telling *t, size_t i, bool *any)
 /* Without pointers it is like nothing, and what points to it is known: it stays unknown. */
 static bool is_nobodys(const struct telling *t, size_t i)
 {
-	uint32_t site = search_block_site(t->f->search, t->few->reverse->blocks.data[i]);
-	return !t->f->survey->classes.classes.data[site].key.pointers;
+	uint32_t class = block_first_class(t->f->search, t->few->reverse->blocks.data[i]);
+	return !t->f->survey->classes.classes.data[class].key.pointers;
 }
 
 static bool find_all(struct telling *t, enum inferred_basis basis)
@@ -136,10 +137,11 @@ static bool find_all(struct telling *t, enum inferred_basis basis)
 	/* Others may have come in between, which say something else. */
 	for (size_t i = 0; i < count && ok; i++) {
 		uint32_t block = t->few->reverse->blocks.data[i], type = t->types[i];
-		uint32_t site = search_block_site(t->f->search, block);
+		uint32_t class =
+			heap_types_class(&t->f->survey->types, block_label(t->f->search, block));
 		if (t->states[i] == OPEN)
 			ok = is_nobodys(t, i);
-		else if (t->states[i] == FOUND && !inferred_bit(t->f->is_settled, site))
+		else if (t->states[i] == FOUND && !inferred_bit(t->f->is_settled, class))
 			ok = ask_holders(t, i, &any);
 		if (ok && type != HEAP_TYPE_NONE)
 			ok = !tails_may_have(t->f->survey, block, type);

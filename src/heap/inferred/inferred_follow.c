@@ -99,7 +99,7 @@ static const struct slot *slot_at(struct fact *fact, uint64_t offset)
 static bool follow_edges(
 	struct inferring *f, const struct following *b, uint64_t header, uint64_t count)
 {
-	uint32_t class = search_block_first_site(f->search, b->block);
+	uint32_t class = block_first_class(f->search, b->block);
 	uint32_t from = graph_edges(f->graph, b->block), end = graph_edges_end(f->graph, b->block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
 	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * CLASS_WORDS ||
@@ -277,8 +277,8 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 {
 	struct inferring *f = inferring;
 	const struct heap_types *types = &f->survey->types;
-	uint32_t site = search_block_site(f->search, block);
-	uint32_t number = heap_types_of_site(types, site);
+	struct block_label label = block_label(f->search, block);
+	uint32_t number = heap_types_of_label(types, label);
 	if (inferred_bit(f->is_done, block) || number == HEAP_TYPE_NONE)
 		return;
 	inferred_set_bit(f->is_done, block);
@@ -295,7 +295,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 			leave(f, block);
 		return;
 	}
-	struct following b = {block, site >= HEAP_FAMILY_SITES, fact};
+	struct following b = {block, block_label_is_family(label), fact};
 	uint64_t usable = search_block_size(f->search, block), size = fact->size;
 	uint64_t header = types->types.data[number].header;
 	uint64_t count = is_array ? (usable - header) / size : 1;

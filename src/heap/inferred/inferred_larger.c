@@ -292,8 +292,8 @@ static void follow_blocks(struct inferring *f, const uint64_t *is_new, struct in
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	f->basis = BASIS_LOOKS;
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
-		uint32_t site = search_block_site(f->search, block);
-		if (site >= f->survey->types.class_count || !inferred_bit(is_new, site))
+		uint32_t class = heap_types_class(&f->survey->types, block_label(f->search, block));
+		if (class == HEAP_CLASS_NONE || !inferred_bit(is_new, class))
 			continue;
 		inferred_set_bit(f->survey->alike.looks, block);
 		f->is_done[block / 64] &= ~(1ull << block % 64);

@@ -32,7 +32,7 @@ static void claim_part(struct inferring *f, uint64_t address, uint32_t type)
 	uint32_t block = search_block_at(f->search, address, &offset);
 	if (block == SPACE_NONE || offset)
 		return;
-	uint32_t known = heap_types_of_site(&f->survey->types, search_block_site(f->search, block));
+	uint32_t known = heap_types_of_label(&f->survey->types, block_label(f->search, block));
 	if (known != HEAP_TYPE_NONE && inferred_can_be_part(f, known, type))
 		inferred_claim(f, block, type);
 }

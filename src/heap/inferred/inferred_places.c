@@ -49,7 +49,7 @@ bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64
 {
 	const struct inferring *f = inferring;
 	const struct heap_types *types = &f->survey->types;
-	uint32_t number = heap_types_of_site(types, search_block_site(f->search, block));
+	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	if (number == HEAP_TYPE_NONE)
 		return true;
 	const struct heap_type *type = &types->types.data[number];

@@ -126,10 +126,10 @@ static enum pointee judge(struct inferring *f, uint64_t address, uint32_t target
 		return judge_pointer(f, address, target, depth);
 	if (offset)
 		return POINTEE_MAY_BE;
-	uint32_t site = search_block_site(f->search, block);
-	uint32_t known = heap_types_of_site(&f->survey->types, site);
+	struct block_label label = block_label(f->search, block);
+	uint32_t known = heap_types_of_label(&f->survey->types, label);
 	if (known == HEAP_TYPE_NONE)
-		return judge_class(f, site, address, target);
+		return judge_class(f, heap_types_class(&f->survey->types, label), address, target);
 	enum pointee judged = judge_known(f, known, target);
 	/* A guess denies no other guess. */
 	bool is_guess = inferred_bit(f->survey->alike.looks, block);

@@ -68,7 +68,7 @@ static void add_name(const struct pool_judging *j, struct text *name)
 static bool keeps_name(const struct inferring *f, uint32_t block)
 {
 	const struct heap_types *types = &f->survey->types;
-	uint32_t number = heap_types_of_site(types, search_block_site(f->search, block));
+	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	const struct heap_type *type = number == HEAP_TYPE_NONE ? NULL : &types->types.data[number];
 	return type && !type->is_pool && !type->is_array;
 }
@@ -160,9 +160,9 @@ static int by_block(const void *a, const void *b)
 static void unsay(struct inferring *f, uint32_t block)
 {
 	const struct heap_types *types = &f->survey->types;
-	uint32_t number = heap_types_of_site(types, search_block_site(f->search, block));
+	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	if (number != HEAP_TYPE_NONE && types->types.data[number].is_pool)
-		search_block_set_site(f->search, block, search_block_first_site(f->search, block));
+		block_reset_label(f->search, block);
 }
 
 void inferred_keep_pools(struct inferring *inferring)

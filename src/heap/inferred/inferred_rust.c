@@ -39,8 +39,8 @@ static uint32_t unknown_block(const struct inferring *f, uint64_t address, uint6
 	uint32_t block = search_block_at(f->search, address, &offset);
 	if (block == SPACE_NONE || offset != into)
 		return SPACE_NONE;
-	uint32_t site = search_block_site(f->search, block);
-	bool is_known = heap_types_of_site(&f->survey->types, site) != HEAP_TYPE_NONE;
+	struct block_label label = block_label(f->search, block);
+	bool is_known = heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE;
 	return is_known ? SPACE_NONE : block;
 }
 
@@ -228,8 +228,7 @@ static void claim_table(const struct claiming *c)
 		    !is_table(c, buckets, GROUP_SMALL, &block)) ||
 		count_full(c, buckets) != items || !say(c, block, false))
 		return;
-	uint32_t type =
-		heap_types_of_site(&c->f->survey->types, search_block_site(c->f->search, block));
+	uint32_t type = heap_types_of_label(&c->f->survey->types, block_label(c->f->search, block));
 	c->f->survey->types.types.data[type].place = c->size;
 	if (!has_pointers(c))
 		return;
@@ -281,7 +280,7 @@ static void claim_box(const struct claiming *c)
 	if (block == SPACE_NONE || offset || !c->size ||
 		!inferred_is_close(c->f, c->size, search_block_size(c->f->search, block)))
 		return;
-	uint32_t known = heap_types_of_site(types, search_block_site(c->f->search, block));
+	uint32_t known = heap_types_of_label(types, block_label(c->f->search, block));
 	const struct heap_type *of = known == HEAP_TYPE_NONE ? NULL : &types->types.data[known];
 	if (of && (of->kind != HEAP_TYPE_INFERRED || !of->is_array ||
 			  of->layout != c->slot->target || of->header))

@@ -10,6 +10,7 @@
 #include "heap/inferred/inferred_find.h"
 #include "heap/inferred/inferred_pools.h"
 #include "heap/tails.h"
+#include "heap/types/recognisers.h"
 
 /* Blocks whose memory has to be read one by one, before those that are left are read in order; and
  * of many blocks one of so many, so that it takes few rounds to go along a chain of all of them. */
@@ -109,7 +110,7 @@ static void take_objects(struct inferring *f, struct in_order *in_order)
 	uint32_t blocks = any ? search_block_count(f->search) : 0;
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
-		uint32_t type = heap_types_of_site(types, search_block_site(f->search, block));
+		uint32_t type = heap_types_of_label(types, block_label(f->search, block));
 		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX)
 			continue;
 		in_order->walk.block = block;
@@ -144,12 +145,12 @@ static bool spread(struct inferring *f, enum inferred_basis basis)
 	return any;
 }
 
-/* Whether blocks of a site are nodes of a container that were named at once. */
-static bool is_named_family(const struct heap_types *types, uint32_t site)
+/* Whether blocks of a label are nodes of a container that were named at once. */
+static bool is_named_family(const struct heap_types *types, struct block_label label)
 {
-	if (site < HEAP_FAMILY_SITES)
+	if (!block_label_is_family(label))
 		return false;
-	const struct heap_type *type = &types->types.data[heap_types_of_site(types, site)];
+	const struct heap_type *type = &types->types.data[heap_types_of_label(types, label)];
 	return type->kind == HEAP_TYPE_CONTAINER && type->layout != TYPE_VOID;
 }
 
@@ -158,17 +159,18 @@ static bool is_named_family(const struct heap_types *types, uint32_t site)
 static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis basis)
 {
 	const struct heap_types *types = &f->survey->types;
-	uint32_t site = search_block_site(f->search, block);
+	struct block_label label = block_label(f->search, block);
 	f->basis = basis;
-	if (site < types->class_count) {
-		if (f->looked_at[site] != LOOKING_AT ||
-			!inferred_alike(f, block, site, f->alike[site]))
+	uint32_t class = heap_types_class(types, label);
+	if (class != HEAP_CLASS_NONE) {
+		if (f->looked_at[class] != LOOKING_AT ||
+			!inferred_alike(f, block, class, f->alike[class]))
 			return false;
-		inferred_say_block(f, block, f->alike[site]);
+		inferred_say_block(f, block, f->alike[class]);
 		return true;
 	}
 	if (inferred_bit(f->is_done, block) ||
-		!(is_named_family(types, site) || inferred_bit(f->is_left, block)))
+		!(is_named_family(types, label) || inferred_bit(f->is_left, block)))
 		return false;
 	/* What follows from a block is known no better than the block. */
 	f->basis = inferred_basis_of(f, block);
@@ -259,7 +261,7 @@ static bool has_tail_of_few(const struct inferring *f)
 	for (size_t i = 0; i < f->few->reverse->blocks.len; i++) {
 		uint32_t block = f->few->reverse->blocks.data[i];
 		uint32_t type =
-			heap_types_of_site(&f->survey->types, search_block_site(f->search, block));
+			heap_types_of_label(&f->survey->types, block_label(f->search, block));
 		if (type != HEAP_TYPE_NONE && tails_may_have(f->survey, block, type))
 			return true;
 	}
@@ -302,13 +304,13 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 	}
 }
 
-struct error *inferred_say(struct survey *survey)
+struct error *inferred_recognise(struct survey *survey, struct inferred_few *few)
 {
-	return inferred_say_few(survey, NULL);
-}
-
-struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
-{
+	if (survey->no_inference) {
+		if (few)
+			few->is_told = true;
+		return NULL;
+	}
 	struct inferring f = {.survey = survey,
 		.few = few,
 		.search = survey->search,

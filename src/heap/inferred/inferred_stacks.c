@@ -28,7 +28,7 @@ static void take_pointer(
 		inferred_claim_counted(f, block, offset, target);
 		return;
 	}
-	uint32_t known = heap_types_of_site(&f->survey->types, search_block_site(f->search, block));
+	uint32_t known = heap_types_of_label(&f->survey->types, block_label(f->search, block));
 	if (known != HEAP_TYPE_NONE || type_has_members(types_get(f->types, target)))
 		inferred_claim(f, block, target);
 }

@@ -24,7 +24,7 @@ static bool is_there(const struct inferring *f, const struct thread_block *block
 	const struct heap_types *types = &f->survey->types;
 	if (number == SPACE_NONE)
 		return !heap_areas_find(&f->survey->heap.areas, block->start);
-	uint32_t type = heap_types_of_site(types, search_block_site(f->search, number));
+	uint32_t type = heap_types_of_label(types, block_label(f->search, number));
 	return type != HEAP_TYPE_NONE && system_types_is_thread_memory(&types->types.data[type]);
 }
 

@@ -4,8 +4,6 @@
  * Objects/odictobject.c, Modules/arraymodule.c, Modules/_collectionsmodule.c,
  * Modules/_io/stringio.c); in other versions what does not agree with the blocks is left unnamed.
  */
-#include "heap/python/python_parts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +11,8 @@
 #include "base/util.h"
 #include "heap/blocks/pages.h"
 #include "heap/blocks/window.h"
+#include "heap/survey.h"
+#include "heap/types/recognisers.h"
 #include "search/graph.h"
 
 enum part {
@@ -68,8 +68,7 @@ static uint32_t find_part(const struct saying *w, uint64_t address, uint64_t byt
 	uint32_t block = address ? search_block_at(s->search, address, &into) : SPACE_NONE;
 	if (block == SPACE_NONE || !python_is_lead(&s->heap.python, into) ||
 		bytes > search_block_size(s->search, block) - into ||
-		heap_types_of_site(&s->types, search_block_site(s->search, block)) !=
-			HEAP_TYPE_NONE)
+		heap_types_of_label(&s->types, block_label(s->search, block)) != HEAP_TYPE_NONE)
 		return SPACE_NONE;
 	return block;
 }
@@ -79,7 +78,7 @@ static bool say(struct saying *w, uint64_t address, uint64_t bytes, enum part pa
 	struct survey *s = w->survey;
 	uint32_t block = find_part(w, address, bytes);
 	if (block != SPACE_NONE)
-		search_block_set_site(s->search, block, heap_types_site(&s->types, w->types[part]));
+		block_set_label(s->search, block, heap_types_label(&s->types, w->types[part]));
 	return block != SPACE_NONE;
 }
 
@@ -199,15 +198,16 @@ static void look_at_all(struct saying *w, const uint8_t *of_class)
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
 	uint32_t count = search_block_count(s->search);
 	for (; walk.block < count; walk.block++) {
-		uint32_t site = search_block_site(s->search, walk.block);
-		if (site < s->types.class_count && of_class[site] != HOLDER_NONE)
+		uint32_t class = heap_types_class(&s->types, block_label(s->search, walk.block));
+		if (class != HEAP_CLASS_NONE && of_class[class] != HOLDER_NONE)
 			look_at(w, walk.block, space_walk_address(&walk),
-				s->classes.classes.data[site].head_at, &holders[of_class[site]]);
+				s->classes.classes.data[class].head_at, &holders[of_class[class]]);
 	}
 }
 
-struct error *python_parts_say(struct survey *survey)
+struct error *python_parts_recognise(struct survey *survey, struct inferred_few *few)
 {
+	(void)few;
 	struct survey *s = survey;
 	if (!python_is_there(&s->heap.python))
 		return NULL;

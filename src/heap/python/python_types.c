@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/python/python_types.h"
-
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
+#include "heap/survey.h"
+#include "heap/types/recognisers.h"
 
 /* Words of objects, from ob_type on, that point to what they have beside them: the same in all
  * versions (Include/cpython/dictobject.h, listobject.h, setobject.h). */
@@ -75,9 +75,9 @@ static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t
 	uint32_t block = pointer ? search_block_at(s->search, pointer, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE || offset > lead + python_lead_most(&s->heap.python))
 		return;
-	uint32_t site = search_block_site(s->search, block);
-	if (heap_types_of_site(&s->types, site) == HEAP_TYPE_NONE)
-		search_block_set_site(s->search, block, heap_types_site(&s->types, w->parts[part]));
+	struct block_label label = block_label(s->search, block);
+	if (heap_types_of_label(&s->types, label) == HEAP_TYPE_NONE)
+		block_set_label(s->search, block, heap_types_label(&s->types, w->parts[part]));
 }
 
 /* `head`: the block's content from its type on, `words` of them. */
@@ -136,9 +136,9 @@ static struct error *say_all_parts(struct survey *s)
 		s->types.types.data[w.parts[tables[i]]].starts = (2ull << VALUES_LEAD_MAX / 8) - 1;
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count && !error; block++) {
-		uint32_t site = search_block_site(s->search, block);
+		uint32_t number = heap_types_class(&s->types, block_label(s->search, block));
 		const struct heap_class *class =
-			site < s->types.class_count ? &s->classes.classes.data[site] : NULL;
+			number != HEAP_CLASS_NONE ? &s->classes.classes.data[number] : NULL;
 		if (!class || !class->head_at)
 			continue;
 		const struct python_type *type = python_type(&s->heap.python, class->key.head);
@@ -149,8 +149,9 @@ static struct error *say_all_parts(struct survey *s)
 	return error;
 }
 
-struct error *python_types_say(struct survey *survey)
+struct error *python_objects_recognise(struct survey *survey, struct inferred_few *few)
 {
+	(void)few;
 	if (!python_is_there(&survey->heap.python))
 		return NULL;
 	bool has_parts;

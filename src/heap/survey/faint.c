@@ -57,7 +57,7 @@ static const struct heap_type *type_of(const struct finding *f, uint32_t block)
 {
 	const struct survey *s = f->survey;
 	uint32_t type = f->is_few && !(f->is_few[block / 64] >> block % 64 & 1)
-				? heap_types_of_site(&s->types, search_block_site(s->search, block))
+				? heap_types_of_label(&s->types, block_label(s->search, block))
 				: survey_type_of(s, block);
 	return &s->types.types.data[type];
 }

@@ -103,7 +103,7 @@ static bool is_fitting(const struct interior *interior, uint32_t block)
 static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
 {
 	const struct heap_class_vec *classes = &s->classes.classes;
-	uint64_t pointers = classes->data[search_block_first_site(s->search, block)].key.pointers;
+	uint64_t pointers = classes->data[block_first_class(s->search, block)].key.pointers;
 	/* Of further ones only the size is known. */
 	return heap_classes_are_full(&s->classes) ||
 	       (pointers & 1 && (into / 8 >= CLASS_WORDS || pointers >> into / 8 & 1));

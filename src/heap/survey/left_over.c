@@ -51,7 +51,7 @@ void left_over_take_block(struct survey *survey, uint32_t block, uint64_t mask)
 {
 	const struct heap_classes *classes = &survey->classes;
 	const struct heap_class *of =
-		&classes->classes.data[search_block_first_site(survey->search, block)];
+		&classes->classes.data[block_first_class(survey->search, block)];
 	/* Of further ones, and of what is behind those words, only the size is known. */
 	bool is_known = !heap_classes_are_full(classes) && of->key.size <= 8ul * CLASS_WORDS;
 	if (!is_known || of->key.pointers & mask)

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/survey.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "heap/blocks/pages.h"
-#include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "heap/inferred/inferred_few.h"
 #include "heap/limits.h"
-#include "heap/python/python_parts.h"
-#include "heap/python/python_types.h"
 #include "heap/survey/left_over.h"
 #include "heap/survey/survey_blocks.h"
 #include "heap/tails.h"
-#include "heap/texts.h"
-#include "heap/types/system_pool.h"
-#include "heap/types/system_types.h"
-#include "heap/values/containers.h"
+#include "heap/types/recognisers.h"
 
 /* To that places in a table of hashes are rounded (hashbrown). */
 #define PLACES_ROUNDED 16u
@@ -158,7 +153,7 @@ static void settle(struct survey *s)
 {
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count; block++) {
-		uint32_t type = heap_types_of_site(&s->types, search_block_site(s->search, block));
+		uint32_t type = heap_types_of_label(&s->types, block_label(s->search, block));
 		struct heap_type *of = &s->types.types.data[type];
 		of->blocks++;
 		of->bytes += search_block_size(s->search, block);
@@ -206,27 +201,7 @@ static void start_at_bases(struct survey *s)
 static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 {
 	struct error *error = heap_types_open(&s->classes, &s->types);
-	if (!error)
-		error = python_types_say(s);
-	if (!error)
-		error = python_parts_say(s);
-	if (!error)
-		error = system_types_say(s);
-	if (!error)
-		error = system_pool_say(s);
-	if (!error)
-		error = go_types_say(s);
-	if (!error)
-		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
-	if (!error)
-		error = containers_recognise(&s->heap, &s->roots, s->search, s->names, &s->types);
-	if (!error && !s->no_inference)
-		error = inferred_say_few(s, few);
-	else if (few)
-		few->is_told = true;
-	if (!error)
-		error = held_say(s);
-	return error ? error : texts_say(s, few);
+	return error ? error : recognisers_ask(s, few);
 }
 
 static struct error *finish(struct survey *s)
@@ -252,8 +227,8 @@ static struct error *finish_few(struct survey *s, const struct inferred_few *few
 	if (!error)
 		error = left_over_open(s);
 	for (size_t i = 0; i < blocks->len && !error; i++) {
-		uint32_t block = blocks->data[i], site = search_block_site(s->search, block);
-		uint32_t type = heap_types_of_site(&s->types, site);
+		uint32_t block = blocks->data[i];
+		uint32_t type = heap_types_of_label(&s->types, block_label(s->search, block));
 		search_block_set_site(s->search, block, type);
 		left_over_take(s, block, type);
 	}
@@ -262,6 +237,8 @@ static struct error *finish_few(struct survey *s, const struct inferred_few *few
 
 struct error *survey_type_few(struct survey *survey, struct inferred_few *few)
 {
+	assert(survey->phase == SURVEY_READ);
+	survey->phase = SURVEY_TYPED;
 	struct error *error = say_blocks(survey, few);
 	if (!error)
 		error = few && few->is_told ? finish_few(survey, few) : finish(survey);
@@ -300,6 +277,8 @@ struct error *survey_place(struct survey *survey,
 		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
 	void *context)
 {
+	assert(survey->phase == SURVEY_TYPED);
+	survey->phase = SURVEY_PLACED;
 	struct search *search = survey->search;
 	struct survey_sites sites = {.data = NULL};
 	_cleanup_(site_map_deinit) struct site_map map = {.len = 0};
@@ -328,6 +307,8 @@ static struct error *judge(struct survey *s)
 
 struct error *survey_judge(struct survey *survey)
 {
+	assert(survey->phase == SURVEY_TYPED || survey->phase == SURVEY_PLACED);
+	survey->phase = SURVEY_JUDGED;
 	struct error *error = do_paged(survey, judge);
 	if (!error)
 		inferred_count_alike(survey);

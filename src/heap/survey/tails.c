@@ -60,9 +60,9 @@ static uint64_t size_of(const struct survey *s, const struct heap_type *type)
  * none. */
 static uint32_t type_of(const struct survey *s, uint32_t block)
 {
-	uint32_t site = search_block_site(s->search, block);
-	uint32_t type = heap_types_of_site(&s->types, site);
-	bool is_own = site >= s->types.class_count ||
+	struct block_label label = block_label(s->search, block);
+	uint32_t type = heap_types_of_label(&s->types, label);
+	bool is_own = heap_types_class(&s->types, label) == HEAP_CLASS_NONE ||
 		      (type != HEAP_TYPE_NONE && s->types.types.data[type].kind == HEAP_TYPE_CXX);
 	return is_own ? type : HEAP_TYPE_NONE;
 }

@@ -5,6 +5,8 @@
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
+#include "heap/survey.h"
+#include "heap/types/recognisers.h"
 
 /* Most names are shorter; those of templates may be as long as they like. What goes on for so long
  * is no name. */
@@ -235,10 +237,13 @@ static struct error *type_of_head(struct recognising *r, uint64_t head, uint32_t
 	return NULL;
 }
 
-struct error *cxx_recognise(const struct address_space *space, struct heap_names *names,
-	const struct heap_classes *classes, struct heap_types *types)
+struct error *cxx_objects_recognise(struct survey *survey, struct inferred_few *few)
 {
-	struct recognising r = {.space = space, .names = names, .types = types};
+	const struct heap_classes *classes = &survey->classes;
+	struct heap_types *types = &survey->types;
+	struct recognising r = {
+		.space = survey->heap.space, .names = survey->names, .types = types};
+	(void)few;
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < classes->classes.len && !error; i++) {
 		uint64_t head = classes->classes.data[i].key.head;

@@ -6,6 +6,7 @@
 
 #include "heap/allocators/go_spans.h"
 #include "heap/survey.h"
+#include "heap/types/recognisers.h"
 
 #define SPAN_CLASSES 256u
 
@@ -24,8 +25,9 @@ static struct error *type_of_span(struct survey *s, const struct go_span *span, 
 	return heap_types_add(&s->types, HEAP_TYPE_GO, name, type);
 }
 
-struct error *go_types_say(struct survey *survey)
+struct error *go_elements_recognise(struct survey *survey, struct inferred_few *few)
 {
+	(void)few;
 	struct survey *s = survey;
 	const struct go_spans *go = &s->heap.go_spans;
 	uint32_t known[SPAN_CLASSES], count = search_block_count(s->search);
@@ -44,8 +46,8 @@ struct error *go_types_say(struct survey *survey)
 			continue;
 		error = type_of_span(s, span, known);
 		if (!error)
-			search_block_set_site(
-				s->search, block, heap_types_site(&s->types, known[span->class]));
+			block_set_label(
+				s->search, block, heap_types_label(&s->types, known[span->class]));
 	}
 	return error;
 }

@@ -4,12 +4,12 @@
  * its pool's data are the first free piece, the memory, and its size; each free piece has its size
  * and the next one, by address.
  */
-#include "heap/types/system_pool.h"
-
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
+#include "heap/survey.h"
+#include "heap/types/recognisers.h"
 #include "search/graph.h"
 
 enum { POOL_FREE, POOL_MEMORY, POOL_SIZE, POOL_WORDS };
@@ -46,8 +46,10 @@ static bool has_pieces(const struct address_space *space, const uint64_t pool[st
 	return true;
 }
 
-struct error *system_pool_say(struct survey *s)
+struct error *system_pool_recognise(struct survey *survey, struct inferred_few *few)
 {
+	struct survey *s = survey;
+	(void)few;
 	const struct address_space *space = s->heap.space;
 	const struct graph *graph = search_graph(s->search);
 	struct error *error = NULL;
@@ -64,13 +66,13 @@ struct error *system_pool_say(struct survey *s)
 			continue;
 		bool is_pool;
 		error = is_of_library(s, word->address, &is_pool);
-		uint32_t site = search_block_site(s->search, block);
-		if (error || !is_pool || heap_types_of_site(&s->types, site) != HEAP_TYPE_NONE)
+		struct block_label label = block_label(s->search, block);
+		if (error || !is_pool || heap_types_of_label(&s->types, label) != HEAP_TYPE_NONE)
 			continue;
 		error = heap_types_add(
 			&s->types, HEAP_TYPE_SYSTEM, "libstdc++'s emergency pool", &type);
 		if (!error)
-			search_block_set_site(s->search, block, heap_types_site(&s->types, type));
+			block_set_label(s->search, block, heap_types_label(&s->types, type));
 	}
 	return error;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/types/recognisers.h"
 
 enum {
 	SYSTEM_FILE,
@@ -73,9 +74,9 @@ static void say(struct saying *w, uint64_t address, unsigned type)
 	uint32_t block = address ? search_block_at(s->search, address, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE || offset)
 		return;
-	uint32_t site = search_block_site(s->search, block);
-	if (heap_types_of_site(&s->types, site) == HEAP_TYPE_NONE)
-		search_block_set_site(s->search, block, heap_types_site(&s->types, w->types[type]));
+	struct block_label label = block_label(s->search, block);
+	if (heap_types_of_label(&s->types, label) == HEAP_TYPE_NONE)
+		block_set_label(s->search, block, heap_types_label(&s->types, w->types[type]));
 }
 
 static bool is_in_module(const struct saying *w, uint64_t address, bool writable)
@@ -171,10 +172,10 @@ static struct error *look_at_blocks(struct saying *w)
 	}
 	uint32_t blocks = any ? search_block_count(s->search) : 0;
 	for (uint32_t i = 0; i < blocks; i++) {
-		uint32_t site = search_block_site(s->search, i);
-		if (site < count && guesses[site] != SYSTEM_NONE)
+		uint32_t class = heap_types_class(&s->types, block_label(s->search, i));
+		if (class != HEAP_CLASS_NONE && guesses[class] != SYSTEM_NONE)
 			look_at_block(w, search_block_address(s->search, i),
-				search_block_size(s->search, i), guesses[site]);
+				search_block_size(s->search, i), guesses[class]);
 	}
 	return NULL;
 }
@@ -287,8 +288,9 @@ bool system_types_is_thread_memory(const struct heap_type *type)
 	return type->kind == HEAP_TYPE_SYSTEM && !strcmp(type->name, type_names[SYSTEM_TLS]);
 }
 
-struct error *system_types_say(struct survey *survey)
+struct error *system_blocks_recognise(struct survey *survey, struct inferred_few *few)
 {
+	(void)few;
 	struct saying w = {.survey = survey, .space = survey->heap.space};
 	struct error *error = NULL;
 	for (unsigned i = 0; i < SYSTEM_TYPES && !error; i++)

@@ -11,8 +11,6 @@
 
 #include "heap/survey.h"
 
-/* Says what such blocks are, unless that is known. */
-struct error *system_types_say(struct survey *survey) must_check_;
 /* Whether blocks of a type are memory of libraries' thread-local variables. */
 bool system_types_is_thread_memory(const struct heap_type *type);
 

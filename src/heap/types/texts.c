@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
 #include "heap/inferred/inferred_few.h"
+#include "heap/types/recognisers.h"
 #include "search/graph.h"
 
 /* A shorter text may be a number as well. */
@@ -122,16 +123,16 @@ static bool is_text(struct saying *w, uint64_t address, uint64_t size)
 /* Nothing is known of it, and it has no pointers. */
 static bool may_be(const struct survey *s, uint32_t block)
 {
-	uint32_t site = search_block_site(s->search, block);
-	return site < s->types.class_count && s->types.of_class[site] == HEAP_TYPE_NONE &&
-	       !s->classes.classes.data[site].key.pointers;
+	uint32_t class = heap_types_class(&s->types, block_label(s->search, block));
+	return class != HEAP_CLASS_NONE && s->types.of_class[class] == HEAP_TYPE_NONE &&
+	       !s->classes.classes.data[class].key.pointers;
 }
 
 static void look_at(struct saying *w, uint32_t block, uint64_t address, uint64_t size)
 {
 	struct survey *s = w->survey;
 	if (is_text(w, address, size))
-		search_block_set_site(s->search, block, heap_types_site(&s->types, w->type));
+		block_set_label(s->search, block, heap_types_label(&s->types, w->type));
 }
 
 static void look_at_all(struct saying *w)
@@ -146,7 +147,7 @@ static void look_at_all(struct saying *w)
 	}
 }
 
-struct error *texts_say(struct survey *survey, const struct inferred_few *few)
+struct error *texts_recognise(struct survey *survey, struct inferred_few *few)
 {
 	struct saying w = {.survey = survey, .high = search_graph(survey->search)->space->high};
 	struct error *error = heap_types_add(&survey->types, HEAP_TYPE_STRING, name, &w.type);

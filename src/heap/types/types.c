@@ -63,9 +63,10 @@ void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
 		types->of_class[class] = type;
 }
 
-struct error *heap_types_add_family(struct heap_types *types, uint32_t type, uint32_t *ret)
+struct error *heap_types_add_family(
+	struct heap_types *types, uint32_t type, struct block_label *ret)
 {
-	*ret = HEAP_FAMILY_SITES + (uint32_t)types->families.len;
+	ret->number = HEAP_FAMILY_LABELS + (uint32_t)types->families.len;
 	return heap_family_vec_push(&types->families, type) ? NULL : error_no_memory();
 }
 

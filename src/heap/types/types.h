@@ -15,6 +15,7 @@
 #include "heap/inferred/held.h"
 #include "heap/survey/classes.h"
 #include "heap/survey/repeats.h"
+#include "search/search.h"
 #include "search/sites.h"
 #include "symbols/strings.h"
 
@@ -76,15 +77,16 @@ static inline bool type_key_equal(struct type_key a, struct type_key b)
 DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
 
 #define HEAP_TYPE_NONE UINT32_MAX
+#define HEAP_CLASS_NONE UINT32_MAX
 
 /* The types of families: blocks that are of one type, whatever that turns out to be. */
 DEFINE_VEC(heap_family_vec, uint32_t)
-/* From here on a site is one of a family. Each has so many blocks at least, and no block is in two
- * of them: there are numbers for all that a heap can have. */
-#define HEAP_FAMILY_SITES (1u << 27)
+/* Labels from here on are families'. A family has HEAP_FAMILY_LEAST blocks or more, and no block is
+ * in two: there are labels for all that a heap can have. */
+#define HEAP_FAMILY_LABELS (1u << 27)
 #define HEAP_FAMILY_LEAST 64u
-static_assert(HEAP_FAMILY_SITES + SPACE_BLOCKS_MAX / HEAP_FAMILY_LEAST <= 1u << NODE_SITE_BITS,
-	"all families have sites");
+static_assert(HEAP_FAMILY_LABELS + SPACE_BLOCKS_MAX / HEAP_FAMILY_LEAST <= 1u << NODE_SITE_BITS,
+	"all families have labels");
 
 static inline uint64_t vector_end_hash(uint32_t block)
 {
@@ -145,28 +147,66 @@ struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind,
 void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
 
 /*
- * What single blocks of a class are: before survey_type() ends a block's site is its class, or one
- * of these, which stands for a type, or for a family.
+ * What is known of one block while types are assigned (until survey_type() returns; afterwards
+ * survey_type_of() has its type). It is one of three things: its class, as of all blocks at first;
+ * a type of its own, which its class says nothing of; or a family, whose blocks are of one type.
+ * The search keeps it as the block's site.
  */
-static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t type)
+struct block_label {
+	uint32_t number; /* class, class_count + type, or HEAP_FAMILY_LABELS + family */
+};
+
+static inline struct block_label block_label(const struct search *search, uint32_t block)
 {
-	return (uint32_t)types->class_count + type;
+	return (struct block_label){search_block_site(search, block)};
 }
-static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32_t site)
+static inline void block_set_label(struct search *search, uint32_t block, struct block_label label)
 {
-	if (site < types->class_count)
-		return types->of_class[site];
-	return site < HEAP_FAMILY_SITES ? site - (uint32_t)types->class_count
-					: types->families.data[site - HEAP_FAMILY_SITES];
+	search_block_set_site(search, block, label.number);
+}
+/* The class that a block had at first, whatever it has become. */
+static inline uint32_t block_first_class(const struct search *search, uint32_t block)
+{
+	return search_block_first_site(search, block);
+}
+/* Takes back what was said of one block: it is its class again. */
+static inline void block_reset_label(struct search *search, uint32_t block)
+{
+	block_set_label(search, block, (struct block_label){block_first_class(search, block)});
 }
 
-/* A new family, whose blocks are of that type so far; *ret: their site. */
-struct error *heap_types_add_family(
-	struct heap_types *types, uint32_t type, uint32_t *ret) must_check_;
-/* From now on its blocks are of another type. */
-static inline void heap_types_set_family(struct heap_types *types, uint32_t site, uint32_t type)
+/* The label of blocks of a type. */
+static inline struct block_label heap_types_label(const struct heap_types *types, uint32_t type)
 {
-	types->families.data[site - HEAP_FAMILY_SITES] = type;
+	return (struct block_label){(uint32_t)types->class_count + type};
+}
+/* HEAP_CLASS_NONE: the block has a type or a family of its own. */
+static inline uint32_t heap_types_class(const struct heap_types *types, struct block_label label)
+{
+	return label.number < types->class_count ? label.number : HEAP_CLASS_NONE;
+}
+static inline bool block_label_is_family(struct block_label label)
+{
+	return label.number >= HEAP_FAMILY_LABELS;
+}
+/* HEAP_TYPE_NONE: not known so far. */
+static inline uint32_t heap_types_of_label(const struct heap_types *types, struct block_label label)
+{
+	if (label.number < types->class_count)
+		return types->of_class[label.number];
+	return block_label_is_family(label)
+		       ? types->families.data[label.number - HEAP_FAMILY_LABELS]
+		       : label.number - (uint32_t)types->class_count;
+}
+
+/* A new family, whose blocks are of that type so far; *ret: their label. */
+struct error *heap_types_add_family(
+	struct heap_types *types, uint32_t type, struct block_label *ret) must_check_;
+/* From now on the family's blocks are of another type. */
+static inline void heap_types_set_family(
+	struct heap_types *types, struct block_label label, uint32_t type)
+{
+	types->families.data[label.number - HEAP_FAMILY_LABELS] = type;
 }
 
 /* What is still unknown becomes a group's. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Goes through all that may hold containers: the blocks that point to others, and roots. */
-#include "heap/values/containers.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
 #include "heap/cxx.h"
+#include "heap/types/recognisers.h"
 #include "heap/values/containers_find.h"
 
 /* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
@@ -36,7 +36,7 @@ static const struct {
 
 static uint32_t class_type(const struct finding *f, uint32_t block)
 {
-	return heap_types_of_site(f->types, search_block_site(f->search, block));
+	return heap_types_of_label(f->types, block_label(f->search, block));
 }
 
 bool find_is_free(const struct finding *f, uint32_t block)
@@ -46,8 +46,8 @@ bool find_is_free(const struct finding *f, uint32_t block)
 
 bool find_is_room(const struct finding *f, uint32_t block)
 {
-	uint32_t site = search_block_site(f->search, block), type = class_type(f, block);
-	if (site >= f->types->class_count)
+	uint32_t type = class_type(f, block);
+	if (heap_types_class(f->types, block_label(f->search, block)) == HEAP_CLASS_NONE)
 		return false;
 	return type == HEAP_TYPE_NONE || f->types->types.data[type].kind == HEAP_TYPE_CXX;
 }
@@ -79,19 +79,20 @@ void find_say(struct finding *f, uint32_t block, enum container_part part)
 	uint32_t type = type_of_part(f, part);
 	f->tails[block] = 0;
 	if (!f->error)
-		search_block_set_site(f->search, block, heap_types_site(f->types, type));
+		block_set_label(f->search, block, heap_types_label(f->types, type));
 }
 
 void find_say_nodes(struct finding *f, enum container_part part)
 {
-	uint32_t type = type_of_part(f, part), site = heap_types_site(f->types, type);
+	uint32_t type = type_of_part(f, part);
+	struct block_label label = heap_types_label(f->types, type);
 	if (f->nodes.len >= HEAP_FAMILY_LEAST && !f->error)
-		f->error = heap_types_add_family(f->types, type, &site);
+		f->error = heap_types_add_family(f->types, type, &label);
 	for (size_t i = 0; i < f->nodes.len && !f->error; i++) {
 		if (i + AHEAD_NODES < f->nodes.len)
 			search_prefetch_block(f->search, f->nodes.data[i + AHEAD_NODES]);
 		f->tails[f->nodes.data[i]] = 0;
-		search_block_set_site(f->search, f->nodes.data[i], site);
+		block_set_label(f->search, f->nodes.data[i], label);
 	}
 }
 
@@ -190,10 +191,10 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 /* Where elements begin in a block, as far as it is known what that is. */
 static uint64_t elements_at(const struct finding *f, uint32_t block)
 {
-	uint32_t site = search_block_site(f->search, block), type;
-	if (site < f->types->class_count)
+	struct block_label label = block_label(f->search, block);
+	if (heap_types_class(f->types, label) != HEAP_CLASS_NONE)
 		return 0;
-	type = heap_types_of_site(f->types, site);
+	uint32_t type = heap_types_of_label(f->types, label);
 	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
 		if (type == f->part_types[i])
 			return parts[i].links;
@@ -302,15 +303,17 @@ static struct error *find_all(struct finding *f, const struct heap_root_vec *roo
 	return error ? error : look_through_roots(f, roots, &window);
 }
 
-struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,
-	struct search *search, struct heap_names *names, struct heap_types *types)
+struct error *containers_recognise(struct survey *survey, struct inferred_few *few)
 {
+	const struct heap *heap = &survey->heap;
+	struct search *search = survey->search;
 	struct finding f = {.heap = heap,
-		.names = names,
+		.names = survey->names,
 		.search = search,
 		.graph = search_graph(search),
-		.types = types,
+		.types = &survey->types,
 		.blocks = search_block_count(search)};
+	(void)few;
 	if (!f.blocks || !cxx_is_there(heap->space))
 		return NULL;
 	f.steps = 4ull * f.blocks + (1u << 20);
@@ -320,7 +323,7 @@ struct error *containers_recognise(const struct heap *heap, const struct heap_ro
 	for (size_t i = 0; i < heap->areas.len; i++)
 		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
 					     heap->areas.data[i].maker != HEAP_PYMALLOC);
-	struct error *error = f.tails ? find_all(&f, roots) : error_no_memory();
+	struct error *error = f.tails ? find_all(&f, &survey->roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);
 	held_map_deinit(&f.managers);

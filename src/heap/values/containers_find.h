@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of containers*.c alone: what they share while they look for containers. */
+/*
+ * Memory of containers and strings of C++ libraries (libstdc++ and libc++), found without debug
+ * information. Such a block may contain anything, so what decides is who refers to it: a container
+ * object is some words that must agree with each other and with the sizes of the blocks they point
+ * to, and its nodes with their number and with each other. What does not agree stays unnamed.
+ *
+ * Of containers*.c alone: what they share while they look for containers.
+ */
 #ifndef HEAP_CONTAINERS_FIND_H
 #define HEAP_CONTAINERS_FIND_H
 
 #include <string.h>
 
 #include "base/map.h"
-#include "heap/values/containers.h"
+#include "heap/heap.h"
+#include "heap/survey.h"
+#include "heap/survey/names.h"
+#include "heap/survey/roots.h"
+#include "heap/types/types.h"
 #include "search/graph.h"
 
 enum container_part {
