@@ -90,7 +90,7 @@ def refuses(folder):
     path, _ = recorded(folder, "--mode", "aggregate")
     for view in ("lifetimes", "realloc"):
         for status, word, arguments in ((3, "aggregate", [path]), (2, "--min-size", [path, "--min-size=10"]),
-                                        (2, "of one recording", ["--merge", path, path])):
+                                        (2, "shows one recording", ["--merge", path, path])):
             ended = hw.run([hw.HEAPWISE, "report", "--view", view, *arguments])
             hw.need(ended.status == status and word in ended.errors and not ended.text, f"{view}: {ended}")
 

@@ -155,7 +155,7 @@ def refuses(folder):
             (3, "no instruction counts", ["--time-unit=i"]), (2, "i, ms or B", ["--time-unit=s"]),
             (2, "from 10 to 1000", ["--max-snapshots=9"]), (2, "from 1 to 200", ["--depth=201"]),
             (2, "from 4 to 1000", ["--width=3"]), (2, "16 or 1", ["--alignment=32"]),
-            (2, "0 to 100", ["--threshold=101"]), (2, "of one recording", [str(path)])):
+            (2, "0 to 100", ["--threshold=101"]), (2, "shows one recording", [str(path)])):
         ended = heapwise("timeline", path, *options)
         hw.need(ended.status == status and words in ended.errors and not ended.text, f"{options}: {ended}")
     sums = folder / "sums.hpw"
@@ -163,7 +163,7 @@ def refuses(folder):
     ended = heapwise("timeline", sums)
     hw.need(ended.status == 3 and "aggregate" in ended.errors, str(ended))
     ended = heapwise("report", "--view", "timeline", "--merge", path, path)
-    hw.need(ended.status == 2 and "of one recording" in ended.errors, str(ended))
+    hw.need(ended.status == 2 and "shows one recording" in ended.errors, str(ended))
     text = heapwise("report", "--view", "timeline", path)
     hw.need(text.text == timeline(path), "the view is not the command's")
 
