@@ -26,6 +26,9 @@ struct answer_type {
 	/* All that it may have, in this order; NULL ends them. */
 	const struct table_type *const *tables;
 	const struct table_type *main; /* the one that CSV has; NULL: there is none */
+	/* What is nested in several of these, for docs/schema: described once, at the end. NULL
+	 * ends them; NULL: none. */
+	const struct table_type *const *parts;
 };
 
 struct answer;
@@ -64,6 +67,11 @@ struct text *answer_prose(struct answer *answer);
 /* Where members that are no tables yet are put by hand; NULL in all forms but JSON. */
 struct json;
 struct json *answer_json(struct answer *answer);
+/* The same parts of documents that are JSON by hand: a record and a table as members of the object
+ * that is open, the members of a row. Without memory the document stops, as if the sink said so. */
+void json_put_record(struct json *json, const struct table *record);
+void json_put_table(struct json *json, const struct table *table);
+void json_put_row(struct json *json, const struct table *table, size_t row);
 /* Ends the document and hands the rest over. Errors are those of memory; a sink that stopped knows
  * why. */
 struct error *answer_end(struct answer *answer) must_check_;

@@ -2,8 +2,8 @@
 /*
  * The main table of an answer as comma-separated values (RFC 4180, with newlines alone): a heading
  * with the columns' names, a line a row. A record in a row has columns of its own, "outer.inner";
- * of a table or a list in a row there are the first texts, from the first row on, with ';' between
- * them.
+ * of a table or a list in a row there are the first values, from the first row on, with ';' between
+ * them: of each row the first text that is known, of rows without texts their first column.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,10 +33,11 @@ static void add_names(struct csv_form *form, const struct table_type *type, cons
 	const char **comma)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
-		if (column->for_people)
+		if (!column_is_for_programs(column))
 			continue;
-		if (column->type == COLUMN_RECORD && !*before) {
-			add_names(form, column->nested, column->name, comma);
+		if (column->type == COLUMN_RECORD && (!*before || !*column->name)) {
+			add_names(
+				form, column->nested, *column->name ? column->name : before, comma);
 			continue;
 		}
 		text_add(&form->out, *comma);
@@ -45,35 +46,8 @@ static void add_names(struct csv_form *form, const struct table_type *type, cons
 	}
 }
 
-/* The first texts of the rows of what is nested. */
-static void add_texts(struct csv_form *form, const struct table *nested)
+static void add_plain(struct text *out, const struct column *column, const struct cell *cell)
 {
-	const struct column *columns = nested->type->columns;
-	unsigned number = 0;
-	while (columns[number].name && columns[number].type != COLUMN_TEXT)
-		number++;
-	if (!columns[number].name)
-		return;
-	struct text texts;
-	struct cell cell;
-	text_init(&texts);
-	cell_init(&cell);
-	for (size_t i = 0; i < table_shown(nested); i++) {
-		table_cell(nested, table_row(nested, i), number, &cell);
-		text_add(&texts, i ? ";" : "");
-		text_add(&texts, cell.state == CELL_KNOWN ? cell.text : "");
-	}
-	text_add_csv(&form->out, texts.data ? texts.data : "");
-	form->no_memory |= texts.failed || cell.built.failed;
-	text_deinit(&texts);
-	cell_deinit(&cell);
-}
-
-static void add_value(struct csv_form *form, const struct column *column, const struct cell *cell)
-{
-	struct text *out = &form->out;
-	if (cell->state != CELL_KNOWN)
-		return;
 	switch (column->type) {
 	case COLUMN_INTEGER:
 		text_printf(out, "%" PRIu64, cell->number);
@@ -91,11 +65,65 @@ static void add_value(struct csv_form *form, const struct column *column, const 
 		text_printf(out, "0x%" PRIx64, cell->number);
 		break;
 	case COLUMN_TEXT:
-		text_add_csv(out, cell->text);
+		text_add(out, cell->text);
 		break;
-	default:
-		add_texts(form, &cell->nested);
+	default: /* what is nested twice has no place */
+		break;
 	}
+}
+
+/* Of a row of what is nested. */
+static void add_first(struct text *out, const struct table *nested, size_t row, struct cell *cell)
+{
+	const struct column *columns = nested->type->columns;
+	bool has_texts = false;
+	for (unsigned i = 0; columns[i].name; i++) {
+		if (columns[i].type != COLUMN_TEXT)
+			continue;
+		has_texts = true;
+		table_cell(nested, row, i, cell);
+		if (cell->state != CELL_KNOWN)
+			continue;
+		text_add(out, cell->text);
+		return;
+	}
+	if (has_texts)
+		return;
+	table_cell(nested, row, 0, cell);
+	if (cell->state == CELL_KNOWN)
+		add_plain(out, &columns[0], cell);
+}
+
+/* Of all rows; of a record, of the one that it is. */
+static void add_firsts(
+	struct csv_form *form, const struct column *column, const struct cell *nesting)
+{
+	const struct table *nested = &nesting->nested;
+	bool is_record = column->type == COLUMN_RECORD;
+	struct text texts;
+	struct cell cell;
+	text_init(&texts);
+	cell_init(&cell);
+	for (size_t i = 0; i < (is_record ? 1 : table_shown(nested)); i++) {
+		text_add(&texts, i ? ";" : "");
+		add_first(&texts, nested, is_record ? nesting->row : table_row(nested, i), &cell);
+	}
+	text_add_csv(&form->out, texts.data ? texts.data : "");
+	form->no_memory |= texts.failed || cell.built.failed;
+	text_deinit(&texts);
+	cell_deinit(&cell);
+}
+
+static void add_value(struct csv_form *form, const struct column *column, const struct cell *cell)
+{
+	if (cell->state != CELL_KNOWN)
+		return;
+	if (column->type == COLUMN_TEXT)
+		text_add_csv(&form->out, cell->text);
+	else if (column->nested)
+		add_firsts(form, column, cell);
+	else
+		add_plain(&form->out, column, cell);
 }
 
 /* row SIZE_MAX: the record that they are of is not known, all are empty. */
@@ -106,17 +134,18 @@ static void add_cells(struct csv_form *form, const struct table *table, size_t r
 	cell_init(&cell);
 	for (unsigned i = 0; table->type->columns[i].name; i++) {
 		const struct column *column = &table->type->columns[i];
-		if (column->for_people)
+		if (!column_is_for_programs(column))
 			continue;
 		if (row == SIZE_MAX)
 			cell.state = CELL_UNKNOWN;
 		else
 			table_cell(table, row, i, &cell);
-		if (column->type == COLUMN_RECORD && !is_inner) {
+		bool spliced = column_is_spliced(column);
+		if (column->type == COLUMN_RECORD && (!is_inner || spliced)) {
 			struct table nested = cell.nested;
 			nested.type = column->nested;
 			add_cells(form, &nested, cell.state == CELL_KNOWN ? cell.row : SIZE_MAX,
-				true, comma);
+				is_inner || !spliced, comma);
 			continue;
 		}
 		text_add(&form->out, *comma);

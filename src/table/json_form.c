@@ -3,22 +3,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "table/answer.h"
 
-/* Records and tables that are nested in others: a cell is needed at each depth. */
-#define DEPTH_MOST 8u
+/* Cells that are kept for records and tables in others, one a depth; deeper ones have their own. */
+#define DEPTH_KEPT 8u
+
+struct writer {
+	struct json *json;
+	bool no_memory;
+	struct cell cells[DEPTH_KEPT];
+};
 
 struct json_form {
 	struct answer answer;
 	bool before;
-	bool no_memory;
-	struct cell cells[DEPTH_MOST];
+	const char *within; /* the member that is open; NULL: none */
+	struct writer writer;
 	struct json json;
 };
 
-static void put_row(struct json_form *form, const struct table *table, size_t row, unsigned depth);
+static void put_row(struct writer *writer, const struct table *table, size_t row, unsigned depth);
 
 static void put_address(struct json *json, uint64_t address)
 {
@@ -27,33 +34,20 @@ static void put_address(struct json *json, uint64_t address)
 	json_string(json, text);
 }
 
-/* What is nested and too deep is null: no type of table is. */
-static void put_nested(
-	struct json_form *form, enum column_type type, const struct cell *cell, unsigned depth)
+static void put_rows(struct writer *writer, const struct table *table, unsigned depth)
 {
-	struct json *json = &form->json;
-	const struct table *nested = &cell->nested;
-	if (depth == DEPTH_MOST) {
-		json_null(json);
-		return;
-	}
-	if (type == COLUMN_RECORD) {
-		json_object_begin(json);
-		put_row(form, nested, cell->row, depth);
-		json_object_end(json);
-		return;
-	}
+	struct json *json = writer->json;
+	bool is_value = table_is_of_values(table->type);
 	json_array_begin(json);
-	for (size_t i = 0; i < table_shown(nested); i++) {
-		size_t row = table_row(nested, i);
-		uint64_t again =
-			nested->type->again ? nested->type->again(nested->context, row) : 0;
+	for (size_t i = 0; i < table_shown(table); i++) {
+		size_t row = table_row(table, i);
+		uint64_t again = table->type->again ? table->type->again(table->context, row) : 0;
 		if (again && json_again(json, again))
 			continue;
-		if (type != COLUMN_LIST)
+		if (!is_value)
 			json_object_begin(json);
-		put_row(form, nested, row, depth);
-		if (type != COLUMN_LIST)
+		put_row(writer, table, row, depth);
+		if (!is_value)
 			json_object_end(json);
 		if (again)
 			json_keep(json, again);
@@ -61,10 +55,22 @@ static void put_nested(
 	json_array_end(json);
 }
 
-static void put_value(struct json_form *form, const struct column *column, const struct cell *cell,
-	unsigned depth)
+static void put_nested(
+	struct writer *writer, enum column_type type, const struct cell *cell, unsigned depth)
 {
-	struct json *json = &form->json;
+	if (type != COLUMN_RECORD) {
+		put_rows(writer, &cell->nested, depth);
+		return;
+	}
+	json_object_begin(writer->json);
+	put_row(writer, &cell->nested, cell->row, depth);
+	json_object_end(writer->json);
+}
+
+static void put_value(
+	struct writer *writer, const struct column *column, const struct cell *cell, unsigned depth)
+{
+	struct json *json = writer->json;
 	if (cell->state != CELL_KNOWN) {
 		json_null(json);
 		return;
@@ -89,26 +95,119 @@ static void put_value(struct json_form *form, const struct column *column, const
 		json_string(json, cell->text);
 		break;
 	default:
-		put_nested(form, column->type, cell, depth + 1);
+		put_nested(writer, column->type, cell, depth + 1);
+	}
+}
+
+static void put_cells(struct writer *writer, const struct table *table, size_t row, unsigned depth,
+	struct cell *cell)
+{
+	const struct column *columns = table->type->columns;
+	for (unsigned i = 0; columns[i].name; i++) {
+		if (columns[i].by_hand)
+			columns[i].by_hand(table->context, row, writer->json);
+		if (!column_is_for_programs(&columns[i]))
+			continue;
+		table_cell(table, row, i, cell);
+		writer->no_memory |= cell->built.failed;
+		if (cell->state == CELL_ABSENT)
+			continue;
+		if (column_is_spliced(&columns[i])) {
+			put_row(writer, &cell->nested, cell->row, depth + 1);
+			continue;
+		}
+		if (*columns[i].name)
+			json_key(writer->json, columns[i].name);
+		put_value(writer, &columns[i], cell, depth);
 	}
 }
 
 /* The members of a row; of a list's its value alone. */
-static void put_row(struct json_form *form, const struct table *table, size_t row, unsigned depth)
+static void put_row(struct writer *writer, const struct table *table, size_t row, unsigned depth)
 {
-	const struct column *columns = table->type->columns;
-	struct cell *cell = &form->cells[depth];
-	for (unsigned i = 0; columns[i].name; i++) {
-		if (columns[i].for_people)
-			continue;
-		table_cell(table, row, i, cell);
-		form->no_memory |= cell->built.failed;
-		if (cell->state == CELL_ABSENT)
-			continue;
-		if (*columns[i].name)
-			json_key(&form->json, columns[i].name);
-		put_value(form, &columns[i], cell, depth);
+	struct cell own;
+	if (depth < DEPTH_KEPT) {
+		put_cells(writer, table, row, depth, &writer->cells[depth]);
+		return;
 	}
+	cell_init(&own);
+	put_cells(writer, table, row, depth, &own);
+	cell_deinit(&own);
+}
+
+static void writer_init(struct writer *writer, struct json *json)
+{
+	writer->json = json;
+	writer->no_memory = false;
+	for (unsigned i = 0; i < DEPTH_KEPT; i++)
+		cell_init(&writer->cells[i]);
+}
+
+static void writer_deinit(struct writer *writer)
+{
+	for (unsigned i = 0; i < DEPTH_KEPT; i++)
+		cell_deinit(&writer->cells[i]);
+}
+
+/* Of a document that is by hand: without memory it stops. */
+static void writer_end(struct writer *writer)
+{
+	writer->json->failed |= writer->no_memory;
+	writer_deinit(writer);
+}
+
+void json_put_row(struct json *json, const struct table *table, size_t row)
+{
+	struct writer writer;
+	writer_init(&writer, json);
+	put_row(&writer, table, row, 0);
+	writer_end(&writer);
+}
+
+void json_put_table(struct json *json, const struct table *table)
+{
+	struct writer writer;
+	writer_init(&writer, json);
+	json_key(json, table->type->name);
+	put_rows(&writer, table, 0);
+	writer_end(&writer);
+}
+
+static void put_record(struct writer *writer, const struct table *record)
+{
+	if (!record->type->name) {
+		put_row(writer, record, 0, 0);
+		return;
+	}
+	json_key(writer->json, record->type->name);
+	if (!record->count) {
+		json_null(writer->json);
+		return;
+	}
+	json_object_begin(writer->json);
+	put_row(writer, record, 0, 0);
+	json_object_end(writer->json);
+}
+
+void json_put_record(struct json *json, const struct table *record)
+{
+	struct writer writer;
+	writer_init(&writer, json);
+	put_record(&writer, record);
+	writer_end(&writer);
+}
+
+/* Ends the member that is open, if that is another one, and begins this. */
+static void go_within(struct json_form *form, const char *within)
+{
+	bool same = form->within && within && !strcmp(form->within, within);
+	if (form->within && !same)
+		json_object_end(&form->json);
+	if (within && !same) {
+		json_key(&form->json, within);
+		json_object_begin(&form->json);
+	}
+	form->within = within;
 }
 
 static void json_begin(struct answer *answer, const struct answer_type *type)
@@ -122,6 +221,7 @@ static void json_begin(struct answer *answer, const struct answer_type *type)
 static void json_table_begin(struct answer *answer, const struct table *table)
 {
 	struct json_form *form = (struct json_form *)answer;
+	go_within(form, table->type->within);
 	json_key(&form->json, table->type->name);
 	json_array_begin(&form->json);
 }
@@ -129,10 +229,10 @@ static void json_table_begin(struct answer *answer, const struct table *table)
 static void json_row(struct answer *answer, const struct table *table, size_t row)
 {
 	struct json_form *form = (struct json_form *)answer;
-	bool is_value = !*table->type->columns[0].name;
+	bool is_value = table_is_of_values(table->type);
 	if (!is_value)
 		json_object_begin(&form->json);
-	put_row(form, table, row, 0);
+	put_row(&form->writer, table, row, 0);
 	if (!is_value)
 		json_object_end(&form->json);
 	answer->stopped = form->json.failed;
@@ -147,30 +247,23 @@ static void json_table_end(struct answer *answer, const struct table *table)
 static void json_record(struct answer *answer, const struct table *record)
 {
 	struct json_form *form = (struct json_form *)answer;
-	if (!record->type->name) {
-		put_row(form, record, 0, 0);
-		return;
-	}
-	json_key(&form->json, record->type->name);
-	if (!record->count) {
-		json_null(&form->json);
-		return;
-	}
-	json_object_begin(&form->json);
-	put_row(form, record, 0, 0);
-	json_object_end(&form->json);
+	go_within(form, record->type->within);
+	put_record(&form->writer, record);
 }
 
 static struct json *json_of(struct answer *answer)
 {
-	return &((struct json_form *)answer)->json;
+	struct json_form *form = (struct json_form *)answer;
+	go_within(form, NULL);
+	return &form->json;
 }
 
 static struct error *json_end(struct answer *answer)
 {
 	struct json_form *form = (struct json_form *)answer;
-	if (form->no_memory)
+	if (form->writer.no_memory)
 		return error_no_memory();
+	go_within(form, NULL);
 	json_object_end(&form->json);
 	json_finish(&form->json);
 	return NULL;
@@ -179,8 +272,7 @@ static struct error *json_end(struct answer *answer)
 static void json_destroy(struct answer *answer)
 {
 	struct json_form *form = (struct json_form *)answer;
-	for (unsigned i = 0; i < DEPTH_MOST; i++)
-		cell_deinit(&form->cells[i]);
+	writer_deinit(&form->writer);
 	json_repeats_end(&form->json);
 	free(form);
 }
@@ -201,9 +293,8 @@ struct answer *answer_json_create(const struct sink *sink, bool before)
 		return NULL;
 	form->answer = (struct answer){.form = &json_form};
 	form->before = before;
-	form->no_memory = false;
-	for (unsigned i = 0; i < DEPTH_MOST; i++)
-		cell_init(&form->cells[i]);
+	form->within = NULL;
+	writer_init(&form->writer, &form->json);
 	json_init(&form->json, sink->write, sink->ctx);
 	json_repeats_begin(&form->json);
 	return &form->answer;

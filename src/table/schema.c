@@ -18,31 +18,70 @@ static const char *const units[] = {[UNIT_NONE] = "",
 	[UNIT_NS] = "nanoseconds",
 	[UNIT_PERCENT] = "percent"};
 
-static bool is_value(const struct table_type *type)
+static bool is_among(const struct table_type *const *types, const struct table_type *type)
 {
-	return !*type->columns[0].name;
+	while (types && *types && *types != type)
+		types++;
+	return types && *types;
 }
 
-static void add_columns(const struct table_type *type, const char *before, struct text *out)
+static void add_columns(const struct answer_type *document, const struct table_type *type,
+	const char *before, struct text *out);
+
+/* Columns of what is nested, unless they have a section of their own. */
+static void add_inner(const struct answer_type *document, const struct column *column,
+	const char *before, struct text *out)
+{
+	struct text inner;
+	text_init(&inner);
+	text_printf(
+		&inner, "%s%s%s.", before, column->name, column->type == COLUMN_TABLE ? "[]" : "");
+	add_columns(document, column->nested, inner.data ? inner.data : "", out);
+	out->failed |= inner.failed;
+	text_deinit(&inner);
+}
+
+/* To the section of a type. */
+static void add_reference(const struct table_type *type, struct text *out)
+{
+	text_printf(out, "as [`%s`](#%s)", type->name, type->name);
+}
+
+static void add_column(const struct answer_type *document, const struct column *column,
+	const char *before, bool has_section, struct text *out)
+{
+	text_printf(out, "| `%s%s` | %s", before, column->name, type_names[column->type]);
+	if (column->nested && table_is_of_values(column->nested))
+		text_printf(out, " of %s", type_names[column->nested->columns[0].type]);
+	text_printf(out, " | %s | %s%s", units[column->unit], column->says ? column->says : "",
+		column->optional ? "; left out where it does not apply" : "");
+	if (has_section) {
+		text_add(out, "; ");
+		add_reference(column->nested, out);
+	}
+	text_add(out, " |\n");
+	if (column->nested && !has_section && !table_is_of_values(column->nested))
+		add_inner(document, column, before, out);
+}
+
+static void add_columns(const struct answer_type *document, const struct table_type *type,
+	const char *before, struct text *out)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
-		if (column->for_people)
+		const struct table_type *nested = column->nested;
+		bool has_section = nested && (is_among(document->tables, nested) ||
+						     is_among(document->parts, nested));
+		if (!column_is_for_programs(column))
 			continue;
-		text_printf(out, "| `%s%s` | %s", before, column->name, type_names[column->type]);
-		if (column->nested && is_value(column->nested))
-			text_printf(out, " of %s", type_names[column->nested->columns[0].type]);
-		text_printf(out, " | %s | %s%s |\n", units[column->unit],
-			column->says ? column->says : "",
-			column->optional ? "; left out where it does not apply" : "");
-		if (!column->nested || is_value(column->nested))
-			continue;
-		struct text inner;
-		text_init(&inner);
-		text_printf(&inner, "%s%s%s.", before, column->name,
-			column->type == COLUMN_TABLE ? "[]" : "");
-		add_columns(column->nested, inner.data ? inner.data : "", out);
-		out->failed |= inner.failed;
-		text_deinit(&inner);
+		if (!column_is_spliced(column)) {
+			add_column(document, column, before, has_section, out);
+		} else if (has_section) {
+			text_add(out, "| … | | | all members, ");
+			add_reference(nested, out);
+			text_add(out, " |\n");
+		} else {
+			add_columns(document, nested, before, out);
+		}
 	}
 }
 
@@ -55,14 +94,32 @@ static void add_list(const struct table_type *type, struct text *out)
 		text_printf(out, "Each is %s.\n", type->columns[0].says);
 }
 
-static void add_table(const struct table_type *type, struct text *out)
+/* Whether the members of both stand side by side: they are one section. */
+static bool is_same_place(const struct table_type *a, const struct table_type *b)
 {
-	if (type->name && is_value(type)) {
+	const char *of_a = a->within ? a->within : "", *of_b = b->within ? b->within : "";
+	return !a->name && !b->name && !strcmp(of_a, of_b);
+}
+
+static bool is_described(const struct answer_type *document, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (is_same_place(document->tables[i], document->tables[number]))
+			return true;
+	return false;
+}
+
+static void add_table(
+	const struct answer_type *document, const struct table_type *type, struct text *out)
+{
+	if (type->name && table_is_of_values(type)) {
 		add_list(type, out);
 		return;
 	}
-	if (type->name)
-		text_printf(out, "\n## `%s`\n\n", type->name);
+	if (type->within && type->name)
+		text_printf(out, "\n## `%s.%s`\n\n", type->within, type->name);
+	else if (type->name || type->within)
+		text_printf(out, "\n## `%s`\n\n", type->name ? type->name : type->within);
 	else
 		text_add(out, "\n## Members of the document itself\n\n");
 	if (type->says) {
@@ -72,7 +129,11 @@ static void add_table(const struct table_type *type, struct text *out)
 		text_printf(out, "%s.\n\n", type->says + 1);
 	}
 	text_add(out, "| member | type | unit | what it is |\n|---|---|---|---|\n");
-	add_columns(type, "", out);
+	add_columns(document, type, "", out);
+	for (size_t i = 0; !type->name && document->tables[i]; i++) {
+		if (document->tables[i] != type && is_same_place(document->tables[i], type))
+			add_columns(document, document->tables[i], "", out);
+	}
 }
 
 void schema_describe(const struct answer_type *type, struct text *out)
@@ -89,6 +150,9 @@ void schema_describe(const struct answer_type *type, struct text *out)
 			type->before);
 	if (type->main)
 		text_printf(out, "`--csv` writes `%s` alone.\n", type->main->name);
-	for (const struct table_type *const *table = type->tables; *table; table++)
-		add_table(*table, out);
+	for (size_t i = 0; type->tables[i]; i++)
+		if (!is_described(type, i))
+			add_table(type, type->tables[i], out);
+	for (const struct table_type *const *part = type->parts; part && *part; part++)
+		add_table(type, *part, out);
 }

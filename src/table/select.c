@@ -61,7 +61,7 @@ static const char *key_of(const struct column *column)
 /* Numbers from 0 on and texts are sorted and compared; what else there is, is not. */
 static bool is_selectable(const struct column *column)
 {
-	return !column->fixed && !column->for_people &&
+	return !column->fixed && column_is_for_programs(column) &&
 	       (column->type == COLUMN_INTEGER || column->type == COLUMN_ADDRESS ||
 		       column->type == COLUMN_TEXT);
 }

@@ -16,8 +16,11 @@ void cell_deinit(struct cell *cell)
 
 static uint64_t number_at(const void *at, size_t bytes)
 {
-	uint64_t number = 0; /* the lowest bytes come first: x86-64 */
-	memcpy(&number, at, bytes < sizeof(number) ? bytes : sizeof(number));
+	uint64_t number = 0;         /* the lowest bytes come first: x86-64 */
+	if (bytes == sizeof(number)) /* most are, and a copy of known size is no call */
+		memcpy(&number, at, sizeof(number));
+	else
+		memcpy(&number, at, bytes < sizeof(number) ? bytes : sizeof(number));
 	return number;
 }
 
@@ -45,8 +48,7 @@ void table_member(const struct column *column, const void *row, struct cell *ret
 
 void table_cell(const struct table *table, size_t row, unsigned column, struct cell *ret)
 {
-	struct text built = ret->built;
-	*ret = (struct cell){.state = CELL_KNOWN, .built = built};
+	memset(ret, 0, offsetof(struct cell, nested)); /* CELL_KNOWN is 0 */
 	text_clear(&ret->built);
 	if (table->type->cell)
 		table->type->cell(table->context, row, column, ret);

@@ -6,7 +6,8 @@
  *
  *	columns     name "used_bytes", COLUMN_INTEGER, UNIT_BYTES, title "USED"
  *	cell        known: 4096; unknown; or absent
- *	nesting     a cell may be a record (an object) or a table of its own (the frames of a stack)
+ *	nesting     a cell may be a record (an object) or a table of its own (the frames of a
+ *stack); of a record without a name the members are the row's own
  *
  * Unknown is a state of a cell, never the number 0.
  */
@@ -40,6 +41,7 @@ enum column_unit {
 };
 
 struct cell;
+struct json;
 
 /* Ends a table of columns. */
 #define COLUMNS_END                                                                                \
@@ -72,6 +74,8 @@ struct column {
 	/* Adds the cell in place of all this. NULL: as said above. */
 	void (*show)(const void *context, size_t row, const struct cell *cell, struct text *out);
 	const struct table_type *nested; /* of records, tables and lists: what is in them */
+	/* Members that are no columns yet: adds them to the row's object. JSON alone has them. */
+	void (*by_hand)(const void *context, size_t row, struct json *json);
 };
 
 /* In a row that is a `struct holder`: its member, an unsigned integer of any width, a bool, a
@@ -82,7 +86,10 @@ struct column {
 
 /* What tables of one kind have in common. */
 struct table_type {
-	const char *name;  /* of the member in JSON; NULL: rows are members of what they are in */
+	const char *name; /* of the member in JSON; NULL: rows are members of what they are in */
+	/* The member that it is in, an object; what follows with the same is in it, too. NULL: the
+	 * document. */
+	const char *within;
 	const char *says;  /* for docs/schema */
 	const char *title; /* a line above the heading in text; NULL: none */
 	const struct column *columns;
@@ -123,9 +130,10 @@ struct cell {
 	int64_t signed_number;
 	double real;
 	bool truth;
-	const char *text;    /* NULL is CELL_UNKNOWN */
-	struct table nested; /* of a record: the row is `row` */
-	size_t row;
+	const char *text; /* NULL is CELL_UNKNOWN */
+	size_t row;       /* of a record: which of the rows below it is */
+	/* All that is above is 0 before a cell is filled. */
+	struct table nested;
 	struct text built; /* room for a text that has to be made */
 };
 
@@ -145,6 +153,25 @@ void cell_take_built(struct cell *cell);
 static inline size_t table_row(const struct table *table, size_t i)
 {
 	return table->order ? table->order[i] : table->first + i;
+}
+
+/* Whether rows are values without a name, as those of a COLUMN_LIST. */
+static inline bool table_is_of_values(const struct table_type *type)
+{
+	const struct column *first = &type->columns[0];
+	return !*first->name && first->type != COLUMN_RECORD && !first->by_hand;
+}
+
+/* Whether it has a cell that others than people and writers by hand see. */
+static inline bool column_is_for_programs(const struct column *column)
+{
+	return !column->for_people && !column->by_hand;
+}
+
+/* Whether a column stands for the columns of what is nested in it. */
+static inline bool column_is_spliced(const struct column *column)
+{
+	return !*column->name && column->type == COLUMN_RECORD;
 }
 
 /* How many rows are laid out. */

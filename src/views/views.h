@@ -35,6 +35,7 @@ struct view_options {
 	enum metric sort; /* METRICS: the view's own choice */
 	size_t limit;
 	bool json;
+	bool csv; /* the view's table alone; not together with json */
 	bool all_frames;
 	bool count_libraries;        /* what they keep for themselves counts as the program's */
 	bool by_cum;                 /* tables of flat and cum in the order of cum */
@@ -67,6 +68,8 @@ bool view_needs_lives(const struct view *view);
 bool view_can_filter(const struct view *view);
 /* Why it can't be compared with another recording; NULL: it can. */
 const char *view_no_base(const struct view *view);
+/* Whether it is a table, which CSV can have. */
+bool view_has_table(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);
 
 /* Writes the whole view. NULL also when the sink stopped it: the sink knows. */

@@ -38,6 +38,7 @@ static const struct option_spec option_specs[] = {
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; all rows unless --limit is given (of the "
 		"view timeline: heapwise.timeline/1)"},
+	{VIEW_OPT_CSV, "csv", NULL, "write the table of the view as CSV; all rows, likewise"},
 	{VIEW_OPT_TAIL, "tail", "PERCENT",
 		"ignore growth in this last part of the time (default: 10)"},
 	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
@@ -102,6 +103,23 @@ static int check_base(const struct command *command, const struct request *reque
 	return 0;
 }
 
+/* Of CSV, which is one table; 0: all is right. */
+static int check_csv(const struct command *command, const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	if (!shown->options.csv)
+		return 0;
+	if (shown->options.json)
+		return options_wrong(command, "--csv and --json exclude each other");
+	if (shown->query.base)
+		return options_wrong(command, "--csv doesn't work with --base: use --json");
+	if (is_tree(request) || !view_has_table(request->view))
+		return options_wrong(command,
+			"--csv needs a view that is a table, such as --view sites%s",
+			is_tree(request) ? ", of one recording" : "");
+	return 0;
+}
+
 /* What cannot be asked of the view; 0: all can. */
 static int check(const struct command *command, struct request *request, const char *view)
 {
@@ -133,7 +151,8 @@ static int check(const struct command *command, struct request *request, const c
 		(!summary || sort || filtered || moments_query(&shown->query.moments)))
 		return options_wrong(command, "--view shows one recording: give one file, or add "
 					      "several up with --merge");
-	return check_base(command, request);
+	int code = check_base(command, request);
+	return code ? code : check_csv(command, request);
 }
 
 /* False: leave with *ret_code, all is said. */
@@ -182,7 +201,8 @@ static bool lives_compare(
 /* A file that is a difference is shown as a comparison, which not every view can be. */
 static bool is_refused(const struct request *request, const struct model *model)
 {
-	const char *reason = view_no_base(request->view);
+	const char *reason = request->shown.options.csv ? "--csv has no differences: use --json"
+							: view_no_base(request->view);
 	if (!model_subtracted(model) || !reason)
 		return false;
 	message("%s is a difference of two states: %s", model_recording(model)->path, reason);
@@ -280,7 +300,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.synopsis = "[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--base OLD] "
-		    "[--focus REGEX] [--json]",
+		    "[--focus REGEX] [--json|--csv]",
 	.what = "Shows where the memory of a recorded program went.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current directory. A truncated "
 		 "recording is shown\n"

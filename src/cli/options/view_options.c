@@ -217,6 +217,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_JSON:
 		request->options.json = true;
 		return true;
+	case VIEW_OPT_CSV:
+		request->options.csv = true;
+		return true;
 	case VIEW_OPT_ALL_FRAMES:
 		request->options.all_frames = true;
 		return true;
@@ -335,7 +338,9 @@ bool view_request_files(const struct command *command, struct view_request *requ
 
 struct sink view_request_sink(struct view_request *request, struct output *output)
 {
-	request->options.colour = !request->options.json && terminal_has_colour(request->colour);
+	const struct view_options *options = &request->options;
+	request->options.colour =
+		!options->json && !options->csv && terminal_has_colour(request->colour);
 	return output_sink_paged(output, !request->no_pager);
 }
 

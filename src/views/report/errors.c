@@ -7,9 +7,10 @@
 #include "base/json.h"
 #include "model/errors.h"
 #include "views/report/errors.h"
-#include "views/report/json_parts.h"
 #include "views/report/page.h"
+#include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
+#include "views/stacks/frames.h"
 
 #define WHAT_MOST 400u
 
@@ -53,9 +54,16 @@ static void add_stacks(
 	frame_vec_deinit(&frames);
 }
 
-static void add_error(
-	const struct errors_shown *shown, const struct program_error *error, struct text *out)
+static const struct program_error *error_of(const struct errors_shown *shown, size_t number)
 {
+	size_t count;
+	return &model_errors(shown->model, &count)[number];
+}
+
+static void row_text(const void *context, size_t row, struct text *out)
+{
+	const struct errors_shown *shown = context;
+	const struct program_error *error = error_of(shown, row);
 	text_add(out, "\n  ");
 	text_add_shown(out, *error->kind ? error->kind : "error", WHAT_MOST);
 	if (error->count > 1) {
@@ -74,12 +82,124 @@ static void add_error(
 	add_stacks(shown, error, out);
 }
 
-void errors_add(const struct errors_shown *shown, struct text *out)
+/* The stacks of an error; frames are those of the stack that is laid out. */
+struct error_stack_rows {
+	const struct errors_shown *shown;
+	const struct error_stack *stacks;
+	struct frame_vec *frames;
+};
+
+enum { STACK_WHAT, STACK };
+static const struct column stack_columns[] = {
+	[STACK_WHAT] = {"what", COLUMN_TEXT,
+		.says = "what is told of it; null of the first: where the error was made"},
+	[STACK] = {"stack", COLUMN_TABLE, .says = "none if there is only the sentence",
+		.nested = &plain_frame_type},
+	COLUMNS_END};
+
+static void stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct error_stack_rows *rows = context;
+	const struct error_stack *stack = &rows->stacks[row];
+	if (column == STACK_WHAT) {
+		ret->text = *stack->what ? stack->what : NULL;
+		return;
+	}
+	bool known = stack->stack && errors_frames(rows->shown, stack->stack, rows->frames);
+	ret->built.failed |= stack->stack && !known;
+	ret->nested = (struct table){&plain_frame_type, rows->frames->data,
+		known ? rows->frames->len : 0, .limit = TABLE_NO_LIMIT};
+}
+
+static const struct table_type stack_type = {
+	.name = "stacks", .columns = stack_columns, .cell = stack_cell};
+
+enum { KIND, WHAT, COUNT, TID, THREAD, STACKS };
+static const struct column columns[] = {
+	[KIND] = {"kind", COLUMN_TEXT,
+		.says = "as the checker calls it; of recordings `DoubleFree`, `InvalidFree` or "
+			"`MismatchedFree`",
+		COLUMN_OF(program_error, kind)},
+	[WHAT] = {"what", COLUMN_TEXT, .says = "as a sentence; may be empty",
+		COLUMN_OF(program_error, what)},
+	[COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .says = "how often it came",
+		COLUMN_OF(program_error, count)},
+	[TID] = {"tid", COLUMN_INTEGER, .says = "of the thread", COLUMN_OF(program_error, tid)},
+	[THREAD] = {"thread", COLUMN_TEXT, .says = "its name; may be empty",
+		COLUMN_OF(program_error, thread)},
+	[STACKS] = {"stacks", COLUMN_TABLE,
+		.says = "where it was made first, then what else is told", .nested = &stack_type},
+	COLUMNS_END};
+
+/* The context of errors is what comes first in this. */
+struct error_rows {
+	struct errors_shown shown;
+	struct error_stack_rows *stacks; /* of the error that is laid out; NULL: for people */
+};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct error_rows *rows = context;
+	const struct program_error *error = error_of(&rows->shown, row);
+	size_t count;
+	if (column != STACKS) {
+		table_member(&columns[column], error, ret);
+		return;
+	}
+	rows->stacks->stacks = model_error_stacks(rows->shown.model, &count) + error->first_stack;
+	ret->nested = (struct table){
+		&stack_type, rows->stacks, error->stack_count, .limit = TABLE_NO_LIMIT};
+}
+
+const struct table_type report_errors_type = {.name = "errors",
+	.says = "view `errors`: a row an error, as the checker has them",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+enum { TOTAL, TIMES };
+static const struct column count_columns[] = {
+	[TOTAL] = {"errors_total", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "view `errors`: how many there are, beyond a limit too"},
+	[TIMES] = {"error_count", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "how often they came, all together"},
+	COLUMNS_END};
+
+static void count_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	size_t count;
-	const struct program_error *errors = model_errors(shown->model, &count);
-	for (size_t i = 0; i < count && i < shown->limit; i++)
-		add_error(shown, &errors[i], out);
+	const struct program_error *errors = model_errors(context, &count);
+	(void)row;
+	ret->number = column == TOTAL ? count : count_all(errors, count);
+}
+
+const struct table_type report_errors_count_type = {.columns = count_columns, .cell = count_cell};
+
+/* Both tables, to an answer or by hand. */
+static void put_errors(const struct errors_shown *shown, struct answer *answer, struct json *json)
+{
+	size_t count;
+	struct frame_vec frames;
+	struct error_stack_rows stacks = {.shown = shown, .frames = &frames};
+	const struct error_rows rows = {*shown, &stacks};
+	const struct table total = {&report_errors_count_type, shown->model, 1, .limit = 1};
+	model_errors(shown->model, &count);
+	const struct table errors = {&report_errors_type, &rows, count, .limit = shown->limit};
+	frame_vec_init(&frames);
+	if (json) {
+		json_put_record(json, &total);
+		json_put_table(json, &errors);
+	} else {
+		answer_record(answer, &total);
+		answer_table(answer, &errors);
+	}
+	frame_vec_deinit(&frames);
+}
+
+static void add_more(const struct errors_shown *shown, struct text *out)
+{
+	size_t count;
+	model_errors(shown->model, &count);
 	if (count <= shown->limit)
 		return;
 	text_add(out, "\n  … ");
@@ -87,104 +207,62 @@ void errors_add(const struct errors_shown *shown, struct text *out)
 	text_add(out, " more errors\n");
 }
 
-static struct errors_shown shown_of(const struct page *page)
-{
-	return (struct errors_shown){
-		page->model, page->resolver, page->limit, page->options->all_frames};
-}
-
-static void add_suppressions(const struct page *page, struct text *out)
+void errors_add(const struct errors_shown *shown, struct text *out)
 {
 	size_t count;
-	const struct error_suppression *rows = model_error_suppressions(page->model, &count);
-	if (count)
-		text_add(out, "\nSuppressed\n");
-	for (size_t i = 0; i < count; i++) {
-		text_add(out, "  ");
-		text_add_count(out, rows[i].count);
-		text_add(out, rows[i].count == 1 ? " time   " : " times  ");
-		text_add_shown(out, rows[i].name, WHAT_MOST);
-		text_add(out, "\n");
-	}
-}
-
-void text_errors(const struct page *page, struct text *out)
-{
-	size_t count;
-	model_errors(page->model, &count);
-	text_heading(page->model, out);
-	text_notes(&page->notes, out);
-	bool own = !strcmp(model_recording(page->model)->source, "recording");
-	text_add(out, count ? "\nErrors\n"
-		      : own ? "\nNo errors: each free was of a live block, by a function that "
-			      "matches. (Other "
-			      "errors are not looked for.)\n"
-			    : "\nNo errors.\n");
-	const struct errors_shown shown = shown_of(page);
-	errors_add(&shown, out);
-	add_suppressions(page, out);
-}
-
-static void put_stacks(
-	const struct errors_shown *shown, const struct program_error *error, struct json *json)
-{
-	size_t count;
-	const struct error_stack *stacks = model_error_stacks(shown->model, &count);
-	struct frame_vec frames;
-	frame_vec_init(&frames);
-	json_key(json, "stacks");
-	json_array_begin(json);
-	for (size_t i = 0; i < error->stack_count; i++) {
-		const struct error_stack *stack = &stacks[error->first_stack + i];
-		json_object_begin(json);
-		json_put_string(json, "what", *stack->what ? stack->what : NULL);
-		json_key(json, "stack");
-		json_array_begin(json);
-		if (stack->stack && errors_frames(shown, stack->stack, &frames))
-			for (size_t k = 0; k < frames.len; k++)
-				json_put_frame(json, frames.data[k]);
-		json_array_end(json);
-		json_object_end(json);
-	}
-	json_array_end(json);
-	frame_vec_deinit(&frames);
+	model_errors(shown->model, &count);
+	for (size_t i = 0; i < count && i < shown->limit; i++)
+		row_text(shown, i, out);
+	add_more(shown, out);
 }
 
 void errors_put(const struct errors_shown *shown, struct json *json)
 {
-	size_t count;
-	const struct program_error *errors = model_errors(shown->model, &count);
-	json_put_u64(json, "errors_total", count);
-	json_put_u64(json, "error_count", count_all(errors, count));
-	json_key(json, "errors");
-	json_array_begin(json);
-	for (size_t i = 0; i < count && i < shown->limit; i++) {
-		const struct program_error *error = &errors[i];
-		json_object_begin(json);
-		json_put_string(json, "kind", error->kind);
-		json_put_string(json, "what", error->what);
-		json_put_u64(json, "count", error->count);
-		json_put_u64(json, "tid", error->tid);
-		json_put_string(json, "thread", error->thread);
-		put_stacks(shown, error, json);
-		json_object_end(json);
-	}
-	json_array_end(json);
+	put_errors(shown, NULL, json);
 }
 
-void json_errors(const struct page *page, struct json *json)
+static void suppression_text(const void *context, size_t row, struct text *out)
 {
-	size_t count;
-	const struct errors_shown shown = shown_of(page);
-	errors_put(&shown, json);
-	const struct error_suppression *rows = model_error_suppressions(page->model, &count);
-	json_key(json, "suppressions");
-	json_array_begin(json);
-	for (size_t i = 0; i < count; i++) {
-		json_object_begin(json);
-		json_put_string(json, "name", rows[i].name);
-		json_put_u64(json, "count", rows[i].count);
-		json_object_end(json);
-	}
-	json_array_end(json);
+	const struct error_suppression *one = &((const struct error_suppression *)context)[row];
+	text_add(out, "  ");
+	text_add_count(out, one->count);
+	text_add(out, one->count == 1 ? " time   " : " times  ");
+	text_add_shown(out, one->name, WHAT_MOST);
+	text_add(out, "\n");
+}
+
+static const struct column suppression_columns[] = {
+	{"name", COLUMN_TEXT, .says = "of the checker's suppression",
+		COLUMN_OF(error_suppression, name)},
+	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "what it held back",
+		COLUMN_OF(error_suppression, count)},
+	COLUMNS_END};
+const struct table_type report_suppressions_type = {.name = "suppressions",
+	.says = "view `errors`: what the checker was told to keep quiet about",
+	.title = "Suppressed",
+	.columns = suppression_columns,
+	.row_bytes = sizeof(struct error_suppression),
+	.row_text = suppression_text};
+
+void report_errors(const struct page *page, struct answer *answer)
+{
+	const struct errors_shown shown = {
+		page->model, page->resolver, page->limit, page->options->all_frames};
+	struct text *prose = answer_prose(answer);
+	size_t count, suppression_count;
+	const struct error_suppression *rows =
+		model_error_suppressions(page->model, &suppression_count);
+	const struct table suppressions = {
+		&report_suppressions_type, rows, suppression_count, .limit = TABLE_NO_LIMIT};
+	bool own = !strcmp(model_recording(page->model)->source, "recording");
+	model_errors(page->model, &count);
+	if (prose)
+		text_add(prose, count ? "\nErrors\n"
+				: own ? "\nNo errors: each free was of a live block, by a function "
+					"that matches. (Other errors are not looked for.)\n"
+				      : "\nNo errors.\n");
+	put_errors(&shown, answer, NULL);
+	if (prose)
+		add_more(&shown, prose);
+	answer_table(answer, &suppressions);
 }

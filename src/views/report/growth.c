@@ -11,9 +11,10 @@
 #include "analysis/growth.h"
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "views/report/json_parts.h"
 #include "views/report/page.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 static void add_graph(const struct growth_row *row, struct text *out)
@@ -149,7 +150,7 @@ static void add_fate(const struct page *page, enum growth_fate fate, size_t *lef
 	*left -= shown;
 }
 
-static void text_compared(const struct page *page, struct text *out)
+void text_change_growth(const struct page *page, struct text *out)
 {
 	const struct growth_change *change = &page->growth_change;
 	size_t left = page->limit;
@@ -170,18 +171,172 @@ static void text_compared(const struct page *page, struct text *out)
 		add_fate(page, (enum growth_fate)fate, &left, out);
 }
 
-void text_growth(const struct page *page, struct text *out)
+static const struct column floor_columns[] = {
+	{"", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "the least that was live in a twelfth of the time"},
+	COLUMNS_END};
+
+static void floor_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	if (page->options->base) {
-		text_compared(page, out);
+	(void)column;
+	ret->number = ((const uint64_t *)context)[row];
+}
+
+static const struct table_type floor_type = {.columns = floor_columns, .cell = floor_cell};
+
+enum { VERDICT, GROWN, PER_SECOND, HIGHEST, BYTES, BLOCKS, END_BYTES, FREED_AT_END, FLOORS };
+static const struct column judged_columns[] = {
+	[VERDICT] = {"verdict", COLUMN_TEXT,
+		.says = "`leak-suspect`, `cache`, `burst`, `start-up` or `steady`; `unknown`: it "
+			"was "
+			"not there"},
+	[GROWN] = {"grown_bytes", COLUMN_SIGNED, UNIT_BYTES, .says = "by a line through `floors`",
+		COLUMN_OF(growth_row, grown_bytes)},
+	[PER_SECOND] = {"bytes_per_second", COLUMN_SIGNED, UNIT_BYTES, .says = "its slope"},
+	[HIGHEST] = {"highest_bytes", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "of all moments that are judged", COLUMN_OF(growth_row, highest)},
+	[BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "at the end of the judged time",
+		COLUMN_OF(growth_row, live_bytes)},
+	[BLOCKS] = {"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "likewise",
+		COLUMN_OF(growth_row, live_blocks)},
+	[END_BYTES] = {"end_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "when the recording ends",
+		COLUMN_OF(growth_row, end_bytes)},
+	[FREED_AT_END] = {"freed_at_end", COLUMN_BOOLEAN,
+		.says = "a suspect of which less than half was left then: no leak that a check at "
+			"exit finds"},
+	[FLOORS] = {"floors", COLUMN_LIST, .says = "in order", .nested = &floor_type},
+	COLUMNS_END};
+
+static void judged_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct growth_row *row = &((const struct growth_row *)context)[number];
+	switch (column) {
+	case VERDICT:
+		ret->text = growth_verdict_name(row->verdict);
+		break;
+	case PER_SECOND:
+		ret->signed_number = (int64_t)row->bytes_per_s;
+		break;
+	case FREED_AT_END:
+		ret->truth = growth_was_freed(row);
+		break;
+	case FLOORS:
+		ret->nested = (struct table){
+			&floor_type, row->floors, GROWTH_WINDOWS, .limit = TABLE_NO_LIMIT};
+		break;
+	default:
+		table_member(&judged_columns[column], row, ret);
+	}
+}
+
+static const struct table_type judged_type = {
+	.name = "judged", .columns = judged_columns, .cell = judged_cell};
+
+/* The context of places. */
+struct place_rows {
+	const struct page *page;
+	const struct growth_row *places;
+	struct site_rows *site; /* of the place that is laid out */
+};
+
+enum { JUDGED, SITE };
+static const struct column place_columns[] = {
+	[JUDGED] = {"", COLUMN_RECORD, .nested = &judged_type},
+	[SITE] = {"", COLUMN_RECORD, .nested = &site_type},
+	COLUMNS_END};
+
+static void place_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct place_rows *rows = context;
+	if (column == SITE) {
+		site_cell(rows->site, &rows->places[row].row, ret);
 		return;
 	}
+	ret->nested = (struct table){&judged_type, rows->places, 1, .limit = 1};
+	ret->row = row;
+}
+
+static void place_text(const void *context, size_t row, struct text *out)
+{
+	const struct place_rows *rows = context;
+	add_head(&rows->places[row], out);
+	text_row_stack(rows->places[row].row, rows->page->options->all_frames, out);
+}
+
+const struct table_type report_places_type = {.name = "places",
+	.within = "growth",
+	.says = "view `growth`: sites, suspects first",
+	.columns = place_columns,
+	.cell = place_cell,
+	.row_text = place_text};
+
+static const struct column left_columns[] = {
+	{"places", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(growth, later_places)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "what they have when the recording ends",
+		COLUMN_OF(growth, later_bytes)},
+	COLUMNS_END};
+static const struct table_type left_type = {.columns = left_columns};
+
+enum { STACKS_VERDICT };
+static const struct column stack_columns[] = {
+	[STACKS_VERDICT] = {"verdict", COLUMN_TEXT, .says = "as of a place"},
+	{"highest_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "likewise",
+		COLUMN_OF(growth, stacks.highest)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "likewise",
+		COLUMN_OF(growth, stacks.live_bytes)},
+	COLUMNS_END};
+
+static void stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct growth *growth = context;
+	(void)row;
+	if (column == STACKS_VERDICT)
+		ret->text = growth_verdict_name(growth->stacks.verdict);
+	else
+		table_member(&stack_columns[column], growth, ret);
+}
+
+static const struct table_type stack_type = {.columns = stack_columns, .cell = stack_cell};
+
+enum { LEFT_OUT = 3, STACKS };
+static const struct column span_columns[] = {
+	{"from_ns", COLUMN_INTEGER, UNIT_NS, .says = "the time that was judged",
+		COLUMN_OF(growth, from_ns)},
+	{"until_ns", COLUMN_INTEGER, UNIT_NS, .says = "its end", COLUMN_OF(growth, until_ns)},
+	{"moments", COLUMN_INTEGER, UNIT_COUNT, .says = "that it was judged by",
+		COLUMN_OF(growth, moments)},
+	[LEFT_OUT] = {"left_out", COLUMN_RECORD,
+		.says = "places that began after it, which are not judged", .nested = &left_type},
+	[STACKS] = {"stacks", COLUMN_RECORD, .says = "the stacks of all threads together",
+		.nested = &stack_type},
+	COLUMNS_END};
+
+static void span_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)row;
+	if (column < LEFT_OUT)
+		table_member(&span_columns[column], context, ret);
+	else
+		ret->nested = (struct table){
+			column == STACKS ? &stack_type : &left_type, context, 1, .limit = 1};
+}
+
+const struct table_type report_growth_type = {.within = "growth",
+	.says = "view `growth`: what was judged",
+	.columns = span_columns,
+	.cell = span_cell};
+
+static const struct column count_columns[] = {
+	{"places_total", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "how many there are, beyond a limit too", COLUMN_OF(growth, rows.len)},
+	COLUMNS_END};
+const struct table_type report_places_count_type = {
+	.within = "growth", .says = "likewise", .columns = count_columns};
+
+static void add_places_title(const struct page *page, size_t shown, struct text *out)
+{
 	const struct growth *growth = &page->growth;
-	text_heading(page->model, out);
-	text_verdict(&growth->verdict, out);
-	text_notes(&page->notes, out);
 	add_title(page, growth, out);
-	size_t shown = growth->rows.len < page->limit ? growth->rows.len : page->limit;
 	if (shown < growth->rows.len) {
 		text_printf(out, " (%zu of ", shown);
 		text_add_count(out, growth->rows.len);
@@ -189,38 +344,39 @@ void text_growth(const struct page *page, struct text *out)
 	}
 	text_add(out, "\n");
 	add_later(page, growth, "", out);
-	for (size_t i = 0; i < shown; i++) {
-		add_head(&growth->rows.data[i], out);
-		text_row_stack(growth->rows.data[i].row, page->options->all_frames, out);
-	}
+}
+
+void report_growth(const struct page *page, struct answer *answer)
+{
+	struct frame_rows frames = {.frames = NULL};
+	struct site_rows site = {
+		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
+	const struct place_rows rows = {page, page->growth.rows.data, &site};
+	const struct table span = {&report_growth_type, &page->growth, 1, .limit = 1};
+	const struct table count = {&report_places_count_type, &page->growth, 1, .limit = 1};
+	const struct table places = {
+		&report_places_type, &rows, page->growth.rows.len, .limit = page->limit};
+	struct text *prose = answer_prose(answer);
+	answer_record(answer, &span);
+	answer_record(answer, &count);
+	if (prose)
+		add_places_title(page, table_shown(&places), prose);
+	answer_table(answer, &places);
+	frame_rows_deinit(&frames);
 }
 
 /* What is judged of a place, into an object that is open. */
 static void put_judged(const struct growth_row *row, struct json *json)
 {
-	json_put_string(json, "verdict", growth_verdict_name(row->verdict));
-	json_key(json, "grown_bytes");
-	json_i64(json, row->grown_bytes);
-	json_key(json, "bytes_per_second");
-	json_i64(json, (int64_t)row->bytes_per_s);
-	json_put_u64(json, "highest_bytes", row->highest);
-	json_put_u64(json, "bytes", row->live_bytes);
-	json_put_u64(json, "blocks", row->live_blocks);
-	json_put_u64(json, "end_bytes", row->end_bytes);
-	json_put_bool(json, "freed_at_end", growth_was_freed(row));
-	json_key(json, "floors");
-	json_array_begin(json);
-	for (size_t i = 0; i < GROWTH_WINDOWS; i++)
-		json_u64(json, row->floors[i]);
-	json_array_end(json);
+	const struct table table = {&judged_type, row, 1, .limit = 1};
+	json_put_row(json, &table, 0);
 }
 
-static void put_row(const struct page *page, const struct growth_row *row, struct json *json)
+/* What was judged, likewise. */
+static void put_span(const struct growth *growth, struct json *json)
 {
-	json_object_begin(json);
-	put_judged(row, json);
-	json_row_members(page, row->row, json);
-	json_object_end(json);
+	const struct table table = {&report_growth_type, growth, 1, .limit = 1};
+	json_put_row(json, &table, 0);
 }
 
 static void put_compared_row(
@@ -238,29 +394,9 @@ static void put_compared_row(
 	json_object_end(json);
 }
 
-/* What was judged, into an object that is open. */
-static void put_span(const struct growth *growth, struct json *json)
-{
-	json_put_u64(json, "from_ns", growth->from_ns);
-	json_put_u64(json, "until_ns", growth->until_ns);
-	json_put_u64(json, "moments", growth->moments);
-	json_key(json, "left_out");
-	json_object_begin(json);
-	json_put_u64(json, "places", growth->later_places);
-	json_put_u64(json, "bytes", growth->later_bytes);
-	json_object_end(json);
-	json_key(json, "stacks");
-	json_object_begin(json);
-	json_put_string(json, "verdict", growth_verdict_name(growth->stacks.verdict));
-	json_put_u64(json, "highest_bytes", growth->stacks.highest);
-	json_put_u64(json, "bytes", growth->stacks.live_bytes);
-	json_object_end(json);
-}
-
-static void put_compared(const struct page *page, struct json *json)
+void json_change_growth(const struct page *page, struct json *json)
 {
 	const struct growth_change *change = &page->growth_change;
-	json_put_lines(json, "verdict", &change->verdict);
 	json_key(json, "growth");
 	json_object_begin(json);
 	put_span(&change->judged[1], json);
@@ -274,26 +410,6 @@ static void put_compared(const struct page *page, struct json *json)
 	json_array_begin(json);
 	for (size_t i = 0; i < change->list.len && i < page->limit; i++)
 		put_compared_row(page, &change->list.data[i], json);
-	json_array_end(json);
-	json_object_end(json);
-}
-
-void json_growth(const struct page *page, struct json *json)
-{
-	const struct growth *growth = &page->growth;
-	if (page->options->base) {
-		put_compared(page, json);
-		return;
-	}
-	json_put_lines(json, "verdict", &growth->verdict);
-	json_key(json, "growth");
-	json_object_begin(json);
-	put_span(growth, json);
-	json_put_u64(json, "places_total", growth->rows.len);
-	json_key(json, "places");
-	json_array_begin(json);
-	for (size_t i = 0; i < growth->rows.len && i < page->limit; i++)
-		put_row(page, &growth->rows.data[i], json);
 	json_array_end(json);
 	json_object_end(json);
 }

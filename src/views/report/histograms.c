@@ -77,47 +77,116 @@ void life_add_bound(const struct life_axis *axis, unsigned bucket, struct text *
 		out, "%*s%s", shown < 16 ? (int)(16 - shown) : 0, "", cell.data ? cell.data : "");
 }
 
-static void add_histogram(
-	const struct life_count *counts, const struct life_axis *axis, struct text *out)
+/* The context of a histogram: rows are buckets. */
+struct life_rows {
+	const struct life_count *counts;
+	const struct life_axis *axis;
+	uint64_t most; /* that bars are of */
+};
+
+static void show_bound(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	unsigned first, end;
-	uint64_t most = 0;
-	life_bounds(counts, &first, &end);
-	for (unsigned i = first; i < end; i++) {
-		most = max(most, counts[i].freed_blocks);
-		most = max(most, counts[i].live_blocks);
-	}
-	text_printf(out, "\n%16s%14s%13s  %-*s%14s%13s\n", axis->title, "freed", "bytes",
-		(int)BAR_WIDTH, "", "never freed", "bytes");
-	bool any = false;
-	for (unsigned i = first; i < end; i++) {
-		const struct life_count *count = &counts[i];
-		/* Between what is too short to tell and the shortest that is not lies nothing. */
-		any |= i && (count->freed_blocks || count->live_blocks);
-		if (i && !any)
-			continue;
-		life_add_bound(axis, i, out);
-		add_cell(out, text_add_count, count->freed_blocks, 14);
-		add_cell(out, text_add_bytes, count->freed_bytes, 13);
-		text_add(out, "  ");
-		text_add_bar(out, count->freed_blocks, most);
-		add_cell(out, text_add_count, count->live_blocks, 14);
-		add_cell(out, text_add_bytes, count->live_bytes, 13);
-		text_add(out, "\n");
-	}
-	if (first == end)
-		text_add(out, "  no blocks\n");
+	(void)cell;
+	life_add_bound(((const struct life_rows *)context)->axis, (unsigned)row, out);
 }
 
-void text_lifetimes(const struct page *page, struct text *out)
+static void show_bar(const void *context, size_t row, const struct cell *cell, struct text *out)
+{
+	const struct life_rows *rows = context;
+	(void)cell;
+	text_add_bar(out, rows->counts[row].freed_blocks, rows->most);
+}
+
+enum { BOUND, SHOWN_BOUND, FREED_BLOCKS, FREED_BYTES, BAR, LIVE_BLOCKS, LIVE_BYTES };
+#define COLUMNS(bound, of, what, heading)                                                          \
+	[BOUND] = {bound, COLUMN_INTEGER, of, .says = what},                                       \
+	[SHOWN_BOUND] = {"bound", COLUMN_TEXT, .for_people = true, .title = heading, .width = 16,  \
+		.show = show_bound},                                                               \
+	[FREED_BLOCKS] = {"freed_blocks", COLUMN_INTEGER, UNIT_COUNT,                              \
+		.says = "that lived so long", .title = "freed", .width = 14,                       \
+		COLUMN_OF(life_count, freed_blocks)},                                              \
+	[FREED_BYTES] = {"freed_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these",            \
+		.title = "bytes", .width = 13, COLUMN_OF(life_count, freed_bytes)},                \
+	[BAR] = {"bar", COLUMN_TEXT, .for_people = true, .title = "", .gap = 2,                    \
+		.width = (int)BAR_WIDTH, .show = show_bar},                                        \
+	[LIVE_BLOCKS] = {"live_blocks", COLUMN_INTEGER, UNIT_COUNT,                                \
+		.says = "never freed, and so old", .title = "never freed", .width = 14,            \
+		COLUMN_OF(life_count, live_blocks)},                                               \
+	[LIVE_BYTES] = {"live_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these",              \
+		.title = "bytes", .width = 13, COLUMN_OF(life_count, live_bytes)},                 \
+	COLUMNS_END
+static const struct column time_columns[] = {COLUMNS("up_to_ns", UNIT_NS,
+	"the longest life of the bucket; 0: shorter than the recording can tell; null: any",
+	"lived")};
+static const struct column other_columns[] = {COLUMNS("up_to", UNIT_COUNT,
+	"the most allocations of the process in between; null: any", "allocations")};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct life_rows *rows = context;
+	if (column == BAR || column == SHOWN_BOUND) {
+		ret->text = "";
+	} else if (column != BOUND) {
+		table_member(&time_columns[column], &rows->counts[row], ret);
+	} else {
+		ret->number = life_bucket_most((unsigned)row);
+		ret->state = row + 1 == LIFE_BUCKETS ? CELL_UNKNOWN : CELL_KNOWN;
+	}
+}
+
+const struct table_type report_life_types[2] = {
+	{.name = "by_time",
+		.within = "lifetimes",
+		.says = "view `lifetimes`: a row a bucket, ascending",
+		.columns = time_columns,
+		.cell = cell_of},
+	{.name = "by_allocations",
+		.within = "lifetimes",
+		.says = "likewise",
+		.columns = other_columns,
+		.cell = cell_of}};
+
+/* Buckets in order; people see none between what is too short to tell and the shortest that is not.
+ */
+static size_t order_buckets(const struct life_count *counts, bool brief, size_t *ret)
+{
+	unsigned first, end;
+	size_t count = 0;
+	bool any = false;
+	life_bounds(counts, &first, &end);
+	for (unsigned i = first; i < end; i++) {
+		any |= i && (counts[i].freed_blocks || counts[i].live_blocks);
+		if (!i || any || !brief)
+			ret[count++] = i;
+	}
+	return count;
+}
+
+static void put_histogram(const struct page *page, bool by_time, struct answer *answer)
 {
 	const struct lifetimes *lifetimes = model_lifetimes(page->model);
-	text_heading(page->model, out);
-	text_notes(&page->notes, out);
-	text_printf(out, "\n%s, by time\n", page->view->title);
-	add_histogram(lifetimes->by_time, &life_by_time, out);
-	text_printf(out, "\n%s, by allocations of the process in between\n", page->view->title);
-	add_histogram(lifetimes->by_others, &life_by_others, out);
+	struct text *prose = answer_prose(answer);
+	struct life_rows rows = {by_time ? lifetimes->by_time : lifetimes->by_others,
+		by_time ? &life_by_time : &life_by_others, 0};
+	size_t order[LIFE_BUCKETS];
+	const struct table table = {&report_life_types[!by_time], &rows,
+		order_buckets(rows.counts, prose, order), order, .limit = TABLE_NO_LIMIT};
+	for (size_t i = 0; i < table.count; i++) {
+		rows.most = max(rows.most, rows.counts[order[i]].freed_blocks);
+		rows.most = max(rows.most, rows.counts[order[i]].live_blocks);
+	}
+	if (prose)
+		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
+			by_time ? "time" : "allocations of the process in between");
+	answer_table(answer, &table);
+	if (prose && !table.count)
+		text_add(prose, "  no blocks\n");
+}
+
+void report_lifetimes(const struct page *page, struct answer *answer)
+{
+	put_histogram(page, true, answer);
+	put_histogram(page, false, answer);
 }
 
 #define MEMBER(name)                                                                               \
@@ -135,35 +204,8 @@ const struct json_member life_members[LIFE_MEMBERS] = {
 void json_put_life(
 	struct json *json, const char *bound, unsigned bucket, const struct life_count *count)
 {
-	json_key(json, bound);
-	if (bucket + 1 == LIFE_BUCKETS)
-		json_null(json);
-	else
-		json_u64(json, life_bucket_most(bucket));
-	json_put_members(json, life_members, LIFE_MEMBERS, count);
-}
-
-static void put_histogram(
-	struct json *json, const char *key, const char *bound, const struct life_count *counts)
-{
-	unsigned first, end;
-	life_bounds(counts, &first, &end);
-	json_key(json, key);
-	json_array_begin(json);
-	for (unsigned i = first; i < end; i++) {
-		json_object_begin(json);
-		json_put_life(json, bound, i, &counts[i]);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-void json_lifetimes(const struct page *page, struct json *json)
-{
-	const struct lifetimes *lifetimes = model_lifetimes(page->model);
-	json_key(json, "lifetimes");
-	json_object_begin(json);
-	put_histogram(json, "by_time", "up_to_ns", lifetimes->by_time);
-	put_histogram(json, "by_allocations", "up_to", lifetimes->by_others);
-	json_object_end(json);
+	const struct life_rows rows = {count - bucket, NULL, 0};
+	const struct table table = {&report_life_types[!strcmp(bound, other_columns[BOUND].name)],
+		&rows, LIFE_BUCKETS, .limit = TABLE_NO_LIMIT};
+	json_put_row(json, &table, bucket);
 }

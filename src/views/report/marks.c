@@ -48,8 +48,8 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 		table_member(&columns[column], mark, ret);
 }
 
-static const struct table_type mark_type = {.name = "marks",
-	.says = "a row a mark, in the order of time",
+const struct table_type report_marks_type = {.name = "marks",
+	.says = "view `marks`: a row a mark, in the order of time",
 	.columns = columns,
 	.cell = cell_of};
 
@@ -60,19 +60,13 @@ static const struct column count_columns[] = {
 	{"marks_total", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "how many there are, beyond a limit too", COLUMN_OF(mark_count, total)},
 	COLUMNS_END};
-static const struct table_type count_type = {.columns = count_columns};
-
-const struct answer_type report_marks_type = {.schema = "heapwise.report/1",
-	.from = "heapwise report --view marks",
-	.says = "what was live at each mark",
-	.tables = (const struct table_type *const[]){&count_type, &mark_type, NULL},
-	.main = &mark_type};
+const struct table_type report_marks_count_type = {.columns = count_columns};
 
 void report_marks(const struct page *page, struct answer *answer)
 {
 	const struct mark_count total = {page->mark_count};
-	const struct table count = {&count_type, &total, 1, .limit = 1};
-	struct table marks = {&mark_type, page, page->mark_count, .limit = page->limit};
+	const struct table count = {&report_marks_count_type, &total, 1, .limit = 1};
+	struct table marks = {&report_marks_type, page, page->mark_count, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
 	if (prose && !page->mark_count) {
 		text_add(prose, "\nNo marks: heapwise_mark() and heapwise mark set them.\n");

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "model/errors.h"
 #include "views/compare/change_view.h"
+#include "views/report/head.h"
 #include "views/report/report_answers.h"
 #include "views/report/view_fill.h"
 
@@ -104,7 +105,7 @@ static struct error *fold_rows(struct page *page)
 	bool lists = !page->options->base &&
 		     (view->fill == view_fill_sites || view->fill == view_fill_temporary ||
 			     view->fill == view_fill_summary);
-	if (page->options->json || page->options->all_frames || !(spots || lists))
+	if (page->for_programs || page->options->all_frames || !(spots || lists))
 		return NULL;
 	const struct rows *from = page->rows;
 	page->rows = &page->folded.rows;
@@ -135,22 +136,56 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
 }
 
-static struct error *write_text(const struct page *page, const struct sink *sink)
+static struct error *write_change(const struct page *page, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	(page->options->base ? page->view->text_change : page->view->text)(page, &out);
+	page->view->text_change(page, &out);
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);
 	return NULL;
 }
 
+/* The answer in sentences; NULL: the view has none. */
+static const struct text *verdict_of(const struct page *page)
+{
+	bool compared = page->options->base;
+	if (page->view->fill == view_fill_summary)
+		return &page->summary.verdict;
+	if (page->view->fill == view_fill_growth)
+		return compared ? &page->growth_change.verdict : &page->growth.verdict;
+	return page->view->fill == view_fill_reallocs && !compared ? &page->reallocs.verdict : NULL;
+}
+
+static void put_view(const struct page *page, struct answer *answer)
+{
+	const struct view *view = page->view;
+	report_head(page, verdict_of(page), answer);
+	if (page->options->base && view->json_change)
+		view->json_change(page, answer_json(answer));
+	else
+		view->answer(page, answer);
+}
+
+static struct answer *create_answer(const struct view_options *options, const struct sink *sink)
+{
+	if (options->csv)
+		return answer_csv_create(sink);
+	return options->json ? answer_json_create(sink, false) : answer_text_create(sink);
+}
+
 static struct error *write_answer(const struct page *page, const struct sink *sink)
 {
-	struct answer *answer =
-		page->options->json ? answer_json_create(sink, false) : answer_text_create(sink);
-	struct error *error = answer ? report_answer(page, answer) : error_no_memory();
+	const struct answer_type type = {
+		.schema = page->view->schema ? page->view->schema : "heapwise.report/1",
+		.main = page->view->table};
+	struct answer *answer = create_answer(page->options, sink);
+	if (!answer)
+		return error_no_memory();
+	answer_begin(answer, &type);
+	put_view(page, answer);
+	struct error *error = answer_end(answer);
 	answer_destroy(answer);
 	return error;
 }
@@ -195,7 +230,8 @@ struct error *view_write(const struct view *view, const struct model *model,
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)
 		return error;
-	size_t own_limit = options->json ? VIEW_NO_LIMIT : view->text_limit;
+	bool for_programs = options->json || options->csv;
+	size_t own_limit = for_programs ? VIEW_NO_LIMIT : view->text_limit;
 	_cleanup_(page_deinit) struct page page = {
 		.model = model,
 		.view = view,
@@ -203,12 +239,12 @@ struct error *view_write(const struct view *view, const struct model *model,
 		.resolver = resolver,
 		.sort = sort_of(view, model, options),
 		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
+		.for_programs = for_programs,
 	};
 	page_init(&page);
 	error = page_fill(&page, resolver);
 	if (error)
 		return error;
-	if (view->answer && !options->base)
-		return write_answer(&page, sink);
-	return options->json ? json_report(&page, sink) : write_text(&page, sink);
+	return options->base && view->text_change && !for_programs ? write_change(&page, sink)
+								   : write_answer(&page, sink);
 }

@@ -27,7 +27,8 @@ struct page {
 	const struct view_options *options;
 	struct resolver *resolver;
 	enum metric sort;
-	size_t limit; /* rows to show */
+	size_t limit;      /* rows to show */
+	bool for_programs; /* all stacks as they are; people read them folded */
 
 	struct rows all;         /* every row of the model */
 	struct filtered left;    /* of these, what a filter leaves */
@@ -61,7 +62,7 @@ struct page {
 
 struct json;
 struct answer;
-struct answer_type;
+struct table_type;
 
 /* The order in which a view shows things, and what of them. */
 struct view {
@@ -75,13 +76,12 @@ struct view {
 	bool of_program, of_libraries;
 	size_t text_limit;
 	struct error *(*fill)(struct page *page);
-	/* A table, in all forms; NULL: the two below lay it out, and so they do with a base. */
+	/* Hands over what is its own, in all forms. */
 	void (*answer)(const struct page *page, struct answer *answer);
-	const struct answer_type *answer_type;
-	void (*text)(const struct page *page, struct text *out);
-	void (*json)(const struct page *page, struct json *json);
-	bool has_sites;                                        /* needs stacks with names */
-	enum grain grain;                                      /* what spots are told apart by */
+	const struct table_type *table; /* the one that CSV has; NULL: there is none */
+	bool ruled;                     /* the heading stands between lines */
+	bool has_sites;                 /* needs stacks with names */
+	enum grain grain;               /* what spots are told apart by */
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
 	uint32_t needs;    /* of recording.unknown: without it there is nothing to show */
@@ -89,7 +89,7 @@ struct view {
 	bool needs_errors; /* model_errors() */
 	bool needs_lives;  /* model_lifetimes(), model_reallocs() */
 	bool inherited;    /* these are of what the process was forked with */
-	/* With a base, in place of those above; json NULL: the same one. */
+	/* With a base, in place of those above; NULL: as above. */
 	struct error *(*fill_change)(struct page *page);
 	void (*text_change)(const struct page *page, struct text *out);
 	void (*json_change)(const struct page *page, struct json *json);
@@ -100,41 +100,15 @@ struct view {
 /* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
 void page_add_sample_note(struct page *page);
 
-/* The text forms. */
-void text_summary(const struct page *page, struct text *out);
-void text_sites(const struct page *page, struct text *out);
-void text_inherited(const struct page *page, struct text *out);
-void text_growth(const struct page *page, struct text *out);
-void text_timeline(const struct page *page, struct text *out);
-void text_spots(const struct page *page, struct text *out);
-void text_lifetimes(const struct page *page, struct text *out);
-void text_reallocs(const struct page *page, struct text *out);
-void text_errors(const struct page *page, struct text *out);
-
 /* A thread's tid and name, as the first two columns. */
 void text_thread_name(const struct thread *thread, struct text *out);
-
-/* One list of rows under a title; `metric` heads each row. */
-void text_rows(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, struct text *out);
-
-/* The same in brief: of each stack the frame to blame and who called it. */
-void text_rows_brief(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, struct text *out);
 
 /* Which views to look at next, as commands. Nothing where none is due. */
 void text_next(const struct page *page, struct text *out);
 
-/* The JSON forms: each adds the members that are a view's own. */
-void json_summary(const struct page *page, struct json *json);
-void json_sites(const struct page *page, struct json *json);
-void json_inherited(const struct page *page, struct json *json);
-void json_growth(const struct page *page, struct json *json);
-void json_timeline(const struct page *page, struct json *json);
-void json_spots(const struct page *page, struct json *json);
-void json_lifetimes(const struct page *page, struct json *json);
-void json_reallocs(const struct page *page, struct json *json);
-void json_errors(const struct page *page, struct json *json);
+/* The view growth with a base. */
+void text_change_growth(const struct page *page, struct text *out);
+void json_change_growth(const struct page *page, struct json *json);
 
 /* "totals": {…} of the page's model. */
 void json_put_totals(const struct page *page, struct json *json);
@@ -142,15 +116,11 @@ void json_put_totals(const struct page *page, struct json *json);
 void json_row_members(const struct page *page, const struct row *row, struct json *json);
 void json_thread_members(const struct page *page, const struct thread *row, struct json *json);
 
-/* The first THREAD_FIGURES can be compared. */
+/* Those that can be compared. */
 #define THREAD_FIGURES 4u
-#define THREAD_MEMBERS 6u
-extern const struct json_member thread_members[THREAD_MEMBERS];
+extern const struct json_member thread_members[THREAD_FIGURES];
 
 /* What the base is: label, target, recording, into an object that is open. */
 void json_put_older(const struct page *page, struct json *json);
-
-/* A whole report of any view. */
-struct error *json_report(const struct page *page, const struct sink *sink);
 
 #endif

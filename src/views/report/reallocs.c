@@ -8,9 +8,10 @@
  */
 #include "analysis/reallocs.h"
 
-#include "base/json.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 static void add_figures(const struct realloc_row *row, struct text *out)
@@ -44,61 +45,94 @@ static void add_figures(const struct realloc_row *row, struct text *out)
 	text_add(out, row->stepwise ? "  step by step  at\n" : "  at\n");
 }
 
-void text_reallocs(const struct page *page, struct text *out)
-{
-	const struct realloc_rows *rows = &page->reallocs.rows;
-	text_heading(page->model, out);
-	text_verdict(&page->reallocs.verdict, out);
-	text_notes(&page->notes, out);
-	size_t shown = min(rows->len, page->limit);
-	text_printf(out, "\n%s", page->view->title);
-	if (shown < rows->len)
-		text_printf(out, " (%zu of %zu places)", shown, rows->len);
-	text_add(out, "\n");
-	for (size_t i = 0; i < shown; i++) {
-		add_figures(&rows->data[i], out);
-		text_row_stack(rows->data[i].row, page->options->all_frames, out);
+enum { MEAN_FACTOR = 12, STEPWISE };
+#define SUM(name, member, unit, what)                                                              \
+	{                                                                                          \
+		name, COLUMN_INTEGER, unit, .says = what, COLUMN_OF(realloc_row, member)           \
 	}
+static const struct column sum_columns[] = {
+	SUM("calls", sums.calls, UNIT_COUNT, "successful reallocs"),
+	SUM("grown", sums.grown, UNIT_COUNT, "of these, to more"),
+	SUM("shrunk", sums.shrunk, UNIT_COUNT, "of these, to less"),
+	SUM("grown_bytes", sums.grown_bytes, UNIT_BYTES, "that blocks grew by"),
+	SUM("copied_bytes", sums.copied_bytes, UNIT_BYTES, "at most"),
+	SUM("chains", sums.chains, UNIT_COUNT, "blocks that were reallocated more than twice"),
+	SUM("longest_chain", sums.longest, UNIT_COUNT, "reallocs of one of them"),
+	SUM("longest_from", sums.longest_from, UNIT_BYTES, "where that began"),
+	SUM("longest_to", sums.longest_to, UNIT_BYTES, "where it ended"),
+	SUM("doublings", doublings, UNIT_COUNT, "that it would have needed"),
+	SUM("step_bytes", sums.step_bytes, UNIT_BYTES, "the most usual growth"),
+	SUM("step_count", sums.step_count, UNIT_COUNT, "how often that was"),
+	[MEAN_FACTOR] = {"mean_factor", COLUMN_REAL,
+		.says = "geometric mean of new and old size where blocks grew",
+		COLUMN_OF(realloc_row, factor)},
+	[STEPWISE] = {"stepwise", COLUMN_BOOLEAN, .says = "it is blamed",
+		COLUMN_OF(realloc_row, stepwise)},
+	COLUMNS_END};
+static const struct table_type sum_type = {
+	.columns = sum_columns, .row_bytes = sizeof(struct realloc_row)};
+
+struct realloc_table {
+	const struct page *page;
+	const struct realloc_row *rows;
+	struct site_rows *site; /* of the row that is laid out */
+};
+
+enum { SUMS, SITE };
+static const struct column columns[] = {[SUMS] = {"", COLUMN_RECORD, .nested = &sum_type},
+	[SITE] = {"", COLUMN_RECORD, .nested = &site_type},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct realloc_table *table = context;
+	if (column == SITE) {
+		site_cell(table->site, &table->rows[row].row, ret);
+		return;
+	}
+	ret->nested = (struct table){&sum_type, table->rows, 1, .limit = 1};
+	ret->row = row;
 }
 
-static void put_members(const struct realloc_row *row, struct json *json)
+static void row_text(const void *context, size_t row, struct text *out)
 {
-	const struct realloc_site *sums = &row->sums;
-	json_put_u64(json, "calls", sums->calls);
-	json_put_u64(json, "grown", sums->grown);
-	json_put_u64(json, "shrunk", sums->shrunk);
-	json_put_u64(json, "grown_bytes", sums->grown_bytes);
-	json_put_u64(json, "copied_bytes", sums->copied_bytes);
-	json_put_u64(json, "chains", sums->chains);
-	json_put_u64(json, "longest_chain", sums->longest);
-	json_put_u64(json, "longest_from", sums->longest_from);
-	json_put_u64(json, "longest_to", sums->longest_to);
-	json_put_u64(json, "doublings", row->doublings);
-	json_put_u64(json, "step_bytes", sums->step_bytes);
-	json_put_u64(json, "step_count", sums->step_count);
-	json_key(json, "mean_factor");
-	json_double(json, row->factor);
-	json_put_bool(json, "stepwise", row->stepwise);
+	const struct realloc_table *table = context;
+	add_figures(&table->rows[row], out);
+	text_row_stack(table->rows[row].row, table->page->options->all_frames, out);
 }
 
-static void put_realloc(const struct page *page, const struct realloc_row *row, struct json *json)
-{
-	json_object_begin(json);
-	put_members(row, json);
-	json_row_members(page, row->row, json);
-	json_object_end(json);
-}
+const struct table_type report_reallocs_type = {.name = "reallocs",
+	.says = "view `realloc`: sites, those first that may have copied most",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
 
-void json_reallocs(const struct page *page, struct json *json)
+static const struct column count_columns[] = {
+	{"reallocs_total", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "how many places there are, beyond a limit too",
+		COLUMN_OF(reallocs, rows.len)},
+	COLUMNS_END};
+const struct table_type report_reallocs_count_type = {.columns = count_columns};
+
+void report_reallocs(const struct page *page, struct answer *answer)
 {
-	const struct realloc_rows *rows = &page->reallocs.rows;
-	json_put_lines(json, "verdict", &page->reallocs.verdict);
-	json_put_u64(json, "reallocs_total", rows->len);
-	json_key(json, "reallocs");
-	json_array_begin(json);
-	for (size_t i = 0; i < rows->len && i < page->limit; i++)
-		put_realloc(page, &rows->data[i], json);
-	json_array_end(json);
+	struct frame_rows frames = {.frames = NULL};
+	struct site_rows site = {
+		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
+	const struct realloc_table context = {page, page->reallocs.rows.data, &site};
+	const struct table count = {&report_reallocs_count_type, &page->reallocs, 1, .limit = 1};
+	const struct table rows = {
+		&report_reallocs_type, &context, page->reallocs.rows.len, .limit = page->limit};
+	struct text *prose = answer_prose(answer);
+	answer_record(answer, &count);
+	if (prose)
+		text_printf(prose, "\n%s", page->view->title);
+	if (prose && table_shown(&rows) < rows.count)
+		text_printf(prose, " (%zu of %zu places)", table_shown(&rows), rows.count);
+	if (prose)
+		text_add_char(prose, '\n');
+	answer_table(answer, &rows);
+	frame_rows_deinit(&frames);
 }
 
 static void add_chains(const struct realloc_change *row, struct text *out)
@@ -184,7 +218,8 @@ static void put_realloc_change(
 	const struct change_members members = {
 		compared, ARRAY_SIZE(compared), &row->base.sums, &row->value.sums, false};
 	json_object_begin(json);
-	put_members(&row->value, json);
+	const struct table sums = {&sum_type, &row->value, 1, .limit = 1};
+	json_put_row(json, &sums, 0);
 	json_row_members(page, row->row, json);
 	json_put_bool(json, "was_stepwise", row->base.stepwise);
 	json_change_row(page, row->row, change_status(row->base.sums.calls, row->value.sums.calls),

@@ -46,8 +46,9 @@ static void class_cell(const void *context, size_t row, unsigned column, struct 
 	ret->text = "";
 }
 
-static const struct table_type class_type = {.name = "size_classes",
-	.says = "sizes by powers of two, from the smallest that was asked for to the largest",
+const struct table_type report_size_classes_type = {.name = "size_classes",
+	.says = "view `sizes`: sizes by powers of two, from the smallest that was asked for to the "
+		"largest",
 	.columns = class_columns,
 	.cell = class_cell};
 
@@ -79,14 +80,8 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 	ret->real = percent(row.allocations, model_totals(page->model)->allocations);
 }
 
-static const struct table_type size_type = {
-	.name = "sizes", .says = "a row a size", .columns = columns, .cell = cell_of};
-
-const struct answer_type report_sizes_type = {.schema = "heapwise.report/1",
-	.from = "heapwise report --view sizes",
-	.says = "how often each size was asked for",
-	.tables = (const struct table_type *const[]){&class_type, &size_type, NULL},
-	.main = &size_type};
+const struct table_type report_sizes_type = {
+	.name = "sizes", .says = "view `sizes`: a row a size", .columns = columns, .cell = cell_of};
 
 void report_sizes(const struct page *page, struct answer *answer)
 {
@@ -95,9 +90,10 @@ void report_sizes(const struct page *page, struct answer *answer)
 	size_classes_fill(page->model, &classes);
 	/* Of a program that allocated nothing none is the first. */
 	size_t count = classes.end > classes.first ? classes.end - classes.first : 0;
-	const struct table by_class = {
-		&class_type, &classes, count, .first = classes.first, .limit = TABLE_NO_LIMIT};
-	const struct table sizes = {&size_type, page, page->sizes.len, .limit = page->limit};
+	const struct table by_class = {&report_size_classes_type, &classes, count,
+		.first = classes.first, .limit = TABLE_NO_LIMIT};
+	const struct table sizes = {
+		&report_sizes_type, page, page->sizes.len, .limit = page->limit};
 	if (prose)
 		text_printf(prose, "\n%s\n", page->view->title);
 	answer_table(answer, &by_class);

@@ -9,6 +9,9 @@
 
 #define TEXT_FRAME_INDENT "      "
 
+#define TEXT_RULER                                                                                 \
+	"--------------------------------------------------------------------------------\n"
+
 /* One frame, as a line. */
 void text_frame(const struct shown_frame *frame, struct text *out);
 /* A stack, a line a frame; unless all frames are wanted those that are folded are one. */

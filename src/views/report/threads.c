@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 /* A thread's name, and how many others it stands for. */
@@ -29,10 +30,15 @@ void text_thread_name(const struct thread *thread, struct text *out)
 		out, "%10" PRIu32 "  %-*s ", thread->tid, 16 + behind, name.data ? name.data : "");
 }
 
+struct thread_rows {
+	const struct recording *recording;
+	const struct thread *const *threads;
+};
+
 static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)cell;
-	add_name(((const struct page *)context)->threads.data[row], out);
+	add_name(((const struct thread_rows *)context)->threads[row], out);
 }
 
 enum { TID, NAME, THREADS, ALLOCATIONS, BYTES, FREES, TEMPORARY, FIRST, LAST, ENDED };
@@ -65,9 +71,8 @@ static const struct column columns[] = {
 
 static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	const struct page *page = context;
-	const struct thread *thread = page->threads.data[number];
-	const struct recording *recording = model_recording(page->model);
+	const struct thread_rows *rows = context;
+	const struct thread *thread = rows->threads[number];
 	bool is_figure = column >= ALLOCATIONS && column <= TEMPORARY;
 	if (column == TID)
 		ret->number = thread->tid;
@@ -77,24 +82,22 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 		ret->number = thread->others + 1;
 	else
 		table_member(&columns[column], thread, ret);
-	if (is_figure && !figure_is_known(recording, columns[column].name))
+	if (is_figure && !figure_is_known(rows->recording, columns[column].name))
 		ret->state = CELL_UNKNOWN;
 }
 
-static const struct table_type thread_type = {.name = "threads",
-	.says = "a row a thread, or several that are alike",
+const struct table_type report_threads_type = {.name = "threads",
+	.says = "view `threads`: a row a thread; of more than 16,384 those that lived one after "
+		"the "
+		"other can share one: `tid` is the last one's, `name` is empty unless all had it",
 	.columns = columns,
 	.cell = cell_of};
 
-const struct answer_type report_threads_type = {.schema = "heapwise.report/1",
-	.from = "heapwise report --view threads",
-	.says = "what each thread allocated and freed",
-	.tables = (const struct table_type *const[]){&thread_type, NULL},
-	.main = &thread_type};
-
 void report_threads(const struct page *page, struct answer *answer)
 {
-	const struct table threads = {&thread_type, page, page->threads.len, .limit = page->limit};
+	const struct thread_rows rows = {model_recording(page->model), page->threads.data};
+	const struct table threads = {
+		&report_threads_type, &rows, page->threads.len, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
 	uint64_t more = 0;
 	if (prose)
@@ -104,4 +107,19 @@ void report_threads(const struct page *page, struct answer *answer)
 		more += 1 + page->threads.data[i]->others;
 	if (prose)
 		text_more(more, "thread", "threads", prose);
+}
+
+#define MEMBER(name)                                                                               \
+	{                                                                                          \
+#name, offsetof(struct thread, name)                                               \
+	}
+const struct json_member thread_members[THREAD_FIGURES] = {
+	MEMBER(allocations), MEMBER(allocated_bytes), MEMBER(frees), MEMBER(temporary)};
+#undef MEMBER
+
+void json_thread_members(const struct page *page, const struct thread *row, struct json *json)
+{
+	const struct thread_rows rows = {model_recording(page->model), &row};
+	const struct table table = {&report_threads_type, &rows, 1, .limit = 1};
+	json_put_row(json, &table, 0);
 }

@@ -22,14 +22,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/util.h"
 #include "views/report/json_parts.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
+#include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
+#include "views/stacks/frames.h"
 
-#define RULER "--------------------------------------------------------------------------------\n"
 #define PEAK '#'
 #define DETAILED '@'
 #define NORMAL ':'
@@ -272,12 +272,12 @@ static void add_table_head(const struct page *page, struct text *out)
 {
 	char time[16];
 	snprintf(time, sizeof(time), "time(%s)", timeline_unit_name(page->options->timeline.unit));
-	text_add(out, RULER);
+	text_add(out, TEXT_RULER);
 	text_printf(out, COLUMNS, "n", time, "total(B)", "useful-heap(B)", "extra-heap(B)",
 		"stacks(B)");
 	if (page->options->base)
 		text_printf(out, " %16s", "older(B)");
-	text_add(out, "\n" RULER);
+	text_add(out, "\n" TEXT_RULER);
 }
 
 static void add_count_cell(uint64_t count, int width, struct text *out)
@@ -400,103 +400,211 @@ static void add_tree(
 	text_deinit(&lines.prefix);
 }
 
-static void add_heading(const struct page *page, struct text *out)
+/* The nodes of a tree, in the order in which people read them, and the children of each. */
+struct tree_rows {
+	const struct timeline_node *nodes;
+	size_t *first; /* of its children in `children`, by node */
+	size_t *children;
+};
+
+static void tree_deinit(struct tree_rows *tree)
 {
-	text_add(out, RULER);
-	text_heading(page->model, out);
-	text_notes(&page->notes, out);
-	text_add(out, RULER "\n\n");
+	free(tree->first);
+	free(tree->children);
+	tree->first = tree->children = NULL;
 }
 
-void text_timeline(const struct page *page, struct text *out)
+/* Takes another tree. False: no memory. */
+static bool tree_fill(struct tree_rows *tree, const struct timeline_snapshot *snapshot)
 {
-	const struct timeline_snapshots *snapshots = &page->timeline.snapshots;
-	add_heading(page, out);
-	add_graph(page, out);
-	add_numbers(page, out);
-	add_table_head(page, out);
-	for (size_t i = 0; i < snapshots->len; i++) {
-		add_snapshot(page, i, out);
-		if (!is_detailed(&snapshots->data[i]))
-			continue;
-		add_tree(page, &snapshots->data[i], out);
-		if (i + 1 < snapshots->len)
-			add_table_head(page, out);
+	size_t count = snapshot->tree.len, sum = 0;
+	size_t path[TIMELINE_DEPTH_MOST + 3]; /* at each depth, the place for the next child */
+	tree_deinit(tree);
+	tree->nodes = snapshot->tree.data;
+	tree->first = malloc(count * sizeof(*tree->first));
+	tree->children = malloc(count * sizeof(*tree->children));
+	if (!tree->first || !tree->children)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t depth = tree->nodes[i].depth;
+		if (depth)
+			tree->children[path[depth - 1]++] = i;
+		tree->first[i] = path[depth] = sum;
+		sum += tree->nodes[i].children;
+	}
+	return true;
+}
+
+enum { NODE_BYTES, NODE_PLACES, NODE_FRAME, NODE_CHILDREN };
+static const struct column node_columns[] = {
+	[NODE_BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "live then",
+		COLUMN_OF(timeline_node, bytes)},
+	[NODE_PLACES] = {"places", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "it stands for so many below the threshold, and comes last",
+		COLUMN_OF(timeline_node, places)},
+	[NODE_FRAME] = {"frame", COLUMN_RECORD, .optional = true,
+		.says = "of all others; null: the root, and below it blocks without a stack",
+		.nested = &plain_frame_type},
+	[NODE_CHILDREN] = {"children", COLUMN_TABLE, .optional = true,
+		.says = "of all others: who called it, the heaviest first",
+		.nested = &report_node_type},
+	COLUMNS_END};
+
+static void node_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct tree_rows *tree = context;
+	const struct timeline_node *node = &tree->nodes[row];
+	if (column <= NODE_PLACES)
+		table_member(&node_columns[column], node, ret);
+	if (column != NODE_BYTES && (column == NODE_PLACES) != (node->places != 0)) {
+		ret->state = CELL_ABSENT;
+	} else if (column == NODE_FRAME) {
+		ret->nested = (struct table){&plain_frame_type, &node->frame, 1, .limit = 1};
+		ret->state = node->frame ? CELL_KNOWN : CELL_UNKNOWN;
+	} else if (column == NODE_CHILDREN) {
+		ret->nested = (struct table){&report_node_type, tree, node->children,
+			.order = tree->children + tree->first[row], .limit = TABLE_NO_LIMIT};
 	}
 }
 
-static void put_node(struct json *json, const struct timeline_node **next)
-{
-	const struct timeline_node *node = (*next)++;
-	json_object_begin(json);
-	json_put_u64(json, "bytes", node->bytes);
-	if (node->places) {
-		json_put_u64(json, "places", node->places);
-	} else {
-		json_key(json, "frame");
-		if (node->frame)
-			json_put_frame(json, node->frame);
-		else
-			json_null(json);
-		json_key(json, "children");
-		json_array_begin(json);
-		for (uint32_t i = 0; i < node->children; i++)
-			put_node(json, next);
-		json_array_end(json);
-	}
-	json_object_end(json);
-}
+const struct table_type report_node_type = {
+	.name = "tree", .says = "a node", .columns = node_columns, .cell = node_cell};
 
-/* page: whose base the snapshot is matched with; NULL: it is itself the base's. */
-static void put_snapshot(
-	const struct page *page, struct json *json, const struct timeline_snapshot *snapshot)
-{
-	json_object_begin(json);
-	json_put_u64(json, "step", snapshot->row->step);
-	json_put_u64(json, "time_ns", snapshot->row->time_ns);
-	json_put_u64(json, "allocated_bytes", snapshot->row->allocated_bytes);
-	json_put_u64(json, "freed_bytes", snapshot->row->freed_bytes);
-	json_put_u64(json, "live_blocks", snapshot->row->live_blocks);
-	json_put_u64(json, "total_bytes", snapshot->total);
-	json_put_u64(json, "useful_bytes", snapshot->useful);
-	json_put_u64(json, "extra_bytes", snapshot->extra);
-	json_put_u64(json, "stacks_bytes", snapshot->stacks);
-	if (page && page->options->base)
-		json_put_u64(json, "older_total_bytes", older_total(page, snapshot));
-	json_put_bool(json, "peak", snapshot->peak);
-	json_key(json, "tree");
-	const struct timeline_node *next = snapshot->tree.data;
-	if (next)
-		put_node(json, &next);
-	else
-		json_null(json);
-	json_object_end(json);
-}
+/* The context of snapshots. */
+struct snapshot_rows {
+	const struct page *page; /* NULL: they are the base's, in JSON */
+	const struct timeline_snapshot *snapshots;
+	size_t count;
+	struct tree_rows *tree; /* of the snapshot that is laid out */
+};
 
-static void put_snapshots(
-	const struct page *page, struct json *json, const struct timeline *timeline)
+static void row_text(const void *context, size_t row, struct text *out)
 {
-	json_key(json, "snapshots");
-	json_array_begin(json);
-	for (size_t i = 0; i < timeline->snapshots.len; i++)
-		put_snapshot(page, json, &timeline->snapshots.data[i]);
-	json_array_end(json);
-}
-
-void json_timeline(const struct page *page, struct json *json)
-{
-	const struct timeline_options *options = &page->options->timeline;
-	json_put_string(json, "time_unit", timeline_unit_name(options->unit));
-	json_put_u64(json, "heap_admin", options->heap_admin);
-	json_put_u64(json, "alignment", options->alignment);
-	json_key(json, "threshold");
-	json_double(json, options->threshold);
-	put_snapshots(page, json, &page->timeline);
-	if (!page->options->base)
+	const struct snapshot_rows *rows = context;
+	add_snapshot(rows->page, row, out);
+	if (!is_detailed(&rows->snapshots[row]))
 		return;
+	add_tree(rows->page, &rows->snapshots[row], out);
+	if (row + 1 < rows->count)
+		add_table_head(rows->page, out);
+}
+
+#define OF_ROW(name, unit, what)                                                                   \
+	{                                                                                          \
+#name, COLUMN_INTEGER, unit, .says = what, COLUMN_OF(series_row, name)             \
+	}
+#define OF_SNAPSHOT(name, member, what)                                                            \
+	{                                                                                          \
+		name, COLUMN_INTEGER, UNIT_BYTES, .says = what,                                    \
+						  COLUMN_OF(timeline_snapshot, member)             \
+	}
+enum { LAST_OF_ROW = 4, OLDER_TOTAL = 9, IS_PEAK, TREE };
+static const struct column snapshot_columns[] = {
+	OF_ROW(step, UNIT_NONE, "so many steps of the recording come before it"),
+	OF_ROW(time_ns, UNIT_NS, "since the recording began"),
+	OF_ROW(allocated_bytes, UNIT_BYTES, "since then, requested"),
+	OF_ROW(freed_bytes, UNIT_BYTES, "since then, requested"),
+	[LAST_OF_ROW] = OF_ROW(live_blocks, UNIT_COUNT, "at the moment"),
+	OF_SNAPSHOT("total_bytes", total, "the sum of the next three"),
+	OF_SNAPSHOT("useful_bytes", useful, "see [quantities](../quantities.md#timelines)"),
+	OF_SNAPSHOT("extra_bytes", extra, "likewise"),
+	OF_SNAPSHOT("stacks_bytes", stacks, "likewise"),
+	[OLDER_TOTAL] = {"older_total_bytes", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
+		.says = "with `--base`: see [reports with a base](report-base.md)"},
+	[IS_PEAK] = {"peak", COLUMN_BOOLEAN, .says = "it is the moment of most `useful_bytes`",
+		COLUMN_OF(timeline_snapshot, peak)},
+	[TREE] = {"tree", COLUMN_RECORD,
+		.says = "who had allocated what was live; null: it is not one of the detailed ones",
+		.nested = &report_node_type},
+	COLUMNS_END};
+
+static void snapshot_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct snapshot_rows *rows = context;
+	const struct timeline_snapshot *snapshot = &rows->snapshots[row];
+	if (column == TREE) {
+		ret->state = is_detailed(snapshot) ? CELL_KNOWN : CELL_UNKNOWN;
+		if (is_detailed(snapshot))
+			ret->built.failed |= !tree_fill(rows->tree, snapshot);
+		ret->nested = (struct table){&report_node_type, rows->tree, 1, .limit = 1};
+	} else if (column == OLDER_TOTAL && rows->page && rows->page->options->base) {
+		ret->number = older_total(rows->page, snapshot);
+	} else if (column == OLDER_TOTAL) {
+		ret->state = CELL_ABSENT;
+	} else {
+		table_member(&snapshot_columns[column],
+			column <= LAST_OF_ROW ? (const void *)snapshot->row : snapshot, ret);
+	}
+}
+
+const struct table_type report_snapshots_type = {.name = "snapshots",
+	.says = "in their order: at most `--max-snapshots`, the beginning, the peak and the end "
+		"among "
+		"them",
+	.columns = snapshot_columns,
+	.cell = snapshot_cell,
+	.row_text = row_text};
+
+enum { TIME_UNIT };
+static const struct column option_columns[] = {
+	[TIME_UNIT] = {"time_unit", COLUMN_TEXT,
+		.says = "`ms`, `B` or `i`: along which snapshots are about as far from each other"},
+	{"heap_admin", COLUMN_INTEGER, UNIT_BYTES, .says = "that `extra_bytes` has for each block",
+		COLUMN_OF(timeline_options, heap_admin)},
+	{"alignment", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "16: `extra_bytes` has what sizes lack to multiples of 16; 1: it has not",
+		COLUMN_OF(timeline_options, alignment)},
+	{"threshold", COLUMN_REAL, UNIT_PERCENT,
+		.says = "of a snapshot's `total_bytes`: what has less is summed up in its tree",
+		COLUMN_OF(timeline_options, threshold)},
+	COLUMNS_END};
+
+static void option_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct timeline_options *options = context;
+	(void)row;
+	if (column == TIME_UNIT)
+		ret->text = timeline_unit_name(options->unit);
+	else
+		table_member(&option_columns[column], options, ret);
+}
+
+const struct table_type report_timeline_type = {.columns = option_columns, .cell = option_cell};
+
+static void put_older(const struct page *page, struct json *json)
+{
+	const struct timeline_snapshots *older = &page->older_timeline.snapshots;
+	struct tree_rows tree = {.nodes = NULL};
+	const struct snapshot_rows rows = {NULL, older->data, older->len, &tree};
+	const struct table snapshots = {
+		&report_snapshots_type, &rows, older->len, .limit = TABLE_NO_LIMIT};
 	json_key(json, "older");
 	json_object_begin(json);
 	json_put_older(page, json);
-	put_snapshots(NULL, json, &page->older_timeline);
+	json_put_table(json, &snapshots);
 	json_object_end(json);
+	tree_deinit(&tree);
+}
+
+void report_timeline(const struct page *page, struct answer *answer)
+{
+	const struct timeline_snapshots *own = &page->timeline.snapshots;
+	struct tree_rows tree = {.nodes = NULL};
+	const struct snapshot_rows rows = {page, own->data, own->len, &tree};
+	const struct table options = {
+		&report_timeline_type, &page->options->timeline, 1, .limit = 1};
+	const struct table snapshots = {
+		&report_snapshots_type, &rows, own->len, .limit = TABLE_NO_LIMIT};
+	struct text *prose = answer_prose(answer);
+	answer_record(answer, &options);
+	if (prose) {
+		add_graph(page, prose);
+		add_numbers(page, prose);
+		add_table_head(page, prose);
+	}
+	answer_table(answer, &snapshots);
+	struct json *json = answer_json(answer);
+	if (json && page->options->base)
+		put_older(page, json);
+	tree_deinit(&tree);
 }

@@ -19,9 +19,8 @@ struct error *view_fill_sites(struct page *page)
 	}
 	if (!error)
 		error = rows_select(from, page->view->filter, page->sort, &page->list);
-	/* As JSON each row says whose blocks it has. */
-	if (!error &&
-		(page->view->of_libraries || (page->view->of_program && !page->options->json)))
+	/* For programs each row says whose blocks it has. */
+	if (!error && (page->view->of_libraries || (page->view->of_program && !page->for_programs)))
 		row_list_leave(&page->list, page->view->of_libraries);
 	return error;
 }

@@ -20,14 +20,16 @@
 /* What all lists of sites have in common. */
 #define SHOWS_SITES SHOWS_SITES_OF(view_fill_sites)
 #define SHOWS_SITES_OF(filled)                                                                     \
-	.metrics = ALL_METRICS, .fill = filled, .text = text_sites, .json = json_sites,            \
-	.fill_change = fill_change_sites, .text_change = text_change_sites, .has_sites = true
+	.metrics = ALL_METRICS, .fill = filled, .answer = report_sites,                            \
+	.table = &report_sites_type, .fill_change = fill_change_sites,                             \
+	.text_change = text_change_sites, .has_sites = true
 
 /* What all tables of flat and cum have in common. */
 #define SHOWS_SPOTS                                                                                \
 	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
-	.text_limit = TEXT_ROWS, .fill = view_fill_spots, .text = text_spots, .json = json_spots,  \
-	.fill_change = fill_change_spots, .text_change = text_change_spots, .has_sites = true
+	.text_limit = TEXT_ROWS, .fill = view_fill_spots, .answer = report_spots,                  \
+	.table = &report_spots_type, .fill_change = fill_change_spots,                             \
+	.text_change = text_change_spots, .has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -37,8 +39,7 @@ static const struct view views[] = {
 		.metrics = ALL_METRICS,
 		.text_limit = TEXT_TOP,
 		.fill = view_fill_summary,
-		.text = text_summary,
-		.json = json_summary,
+		.answer = report_summary,
 		.fill_change = fill_change_summary,
 		.text_change = text_change_summary,
 		.has_sites = true},
@@ -86,8 +87,8 @@ static const struct view views[] = {
 		.metrics = BIT(METRIC_LIVE_BLOCKS) | BIT(METRIC_LIVE_BYTES),
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_sites,
-		.text = text_inherited,
-		.json = json_inherited,
+		.answer = report_inherited,
+		.table = &report_sites_type,
 		.fill_change = fill_change_inherited,
 		.text_change = text_change_sites,
 		.has_sites = true,
@@ -110,11 +111,11 @@ static const struct view views[] = {
 		.sort = METRIC_LIVE_BYTES,
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_growth,
-		.text = text_growth,
-		.json = json_growth,
+		.answer = report_growth,
+		.table = &report_places_type,
 		.fill_change = view_compare_growth,
-		.text_change = text_growth,
-		.json_change = json_growth,
+		.text_change = text_change_growth,
+		.json_change = json_change_growth,
 		.own_change = true,
 		.needs = UNKNOWN_SERIES | UNKNOWN_SERIES_SITES,
 		.has_sites = true,
@@ -124,11 +125,10 @@ static const struct view views[] = {
 		.filter = METRICS,
 		.sort = METRIC_LIVE_BYTES,
 		.fill = view_fill_timeline,
-		.text = text_timeline,
-		.json = json_timeline,
+		.answer = report_timeline,
+		.table = &report_snapshots_type,
+		.ruled = true,
 		.fill_change = view_compare_timeline,
-		.text_change = text_timeline,
-		.json_change = json_timeline,
 		.own_change = true,
 		.needs = UNKNOWN_SERIES,
 		.moments = view_timeline_moments,
@@ -138,8 +138,8 @@ static const struct view views[] = {
 		.filter = METRICS,
 		.sort = METRIC_ALLOCATIONS,
 		.fill = view_fill_lifetimes,
-		.text = text_lifetimes,
-		.json = json_lifetimes,
+		.answer = report_lifetimes,
+		.table = &report_life_types[0],
 		.needs = UNKNOWN_LIVES,
 		.fill_change = fill_change_lifetimes,
 		.text_change = text_change_lifetimes,
@@ -151,8 +151,8 @@ static const struct view views[] = {
 		.sort = METRIC_ALLOCATED_BYTES,
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_reallocs,
-		.text = text_reallocs,
-		.json = json_reallocs,
+		.answer = report_reallocs,
+		.table = &report_reallocs_type,
 		.needs = UNKNOWN_LIVES,
 		.fill_change = fill_change_reallocs,
 		.text_change = text_change_reallocs,
@@ -167,7 +167,7 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_sizes,
 		.answer = report_sizes,
-		.answer_type = &report_sizes_type,
+		.table = &report_sizes_type,
 		.needs = UNKNOWN_SIZES,
 		.fill_change = fill_change_sizes,
 		.text_change = text_change_sizes,
@@ -181,7 +181,7 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_threads,
 		.answer = report_threads,
-		.answer_type = &report_threads_type,
+		.table = &report_threads_type,
 		.needs = UNKNOWN_THREADS,
 		.fill_change = fill_change_threads,
 		.text_change = text_change_threads,
@@ -195,7 +195,7 @@ static const struct view views[] = {
 		.text_limit = MARKS_LIMIT,
 		.fill = view_fill_marks,
 		.answer = report_marks,
-		.answer_type = &report_marks_type,
+		.table = &report_marks_type,
 		.needs_marks = true},
 	{.name = "errors",
 		.title = "Errors",
@@ -203,8 +203,8 @@ static const struct view views[] = {
 		.sort = METRICS,
 		.text_limit = TEXT_ROWS,
 		.fill = view_fill_errors,
-		.text = text_errors,
-		.json = json_errors,
+		.answer = report_errors,
+		.table = &report_errors_type,
 		.no_base = "errors are not compared: 'heapwise diff' compares what was allocated",
 		.needs_errors = true},
 };
@@ -262,6 +262,11 @@ bool view_can_filter(const struct view *view)
 {
 	/* A summary's verdict is on all of a recording. */
 	return view->has_sites && view->fill != view_fill_summary && !view->needs_lives;
+}
+
+bool view_has_table(const struct view *view)
+{
+	return view->table;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)

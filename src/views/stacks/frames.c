@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/stacks/frames.h"
 
+static bool is_frame(const struct shown_frame *frame)
+{
+	return frame->mark == MARK_NONE || frame->mark == MARK_SIGNAL;
+}
+
 bool frame_rows_fill(struct frame_rows *rows, const struct shown_frame *const *frames, size_t depth,
 	bool own_doing)
 {
+	size_t plain = 0;
 	rows->frames = frames;
 	frame_order_clear(&rows->order);
 	folding_init(&rows->folding, frames, depth, own_doing);
-	for (size_t i = 0; i < depth; i++) {
-		bool is_frame = frames[i]->mark == MARK_NONE || frames[i]->mark == MARK_SIGNAL;
-		if (is_frame && !frame_order_push(&rows->order, i))
+	while (plain < depth && is_frame(frames[plain]))
+		plain++;
+	rows->count = depth;
+	if (plain == depth)
+		return true;
+	for (size_t i = 0; i < depth; i++)
+		if (is_frame(frames[i]) && !frame_order_push(&rows->order, i))
 			return false;
-	}
+	rows->count = rows->order.len;
 	return true;
 }
 
@@ -21,23 +31,29 @@ void frame_rows_deinit(struct frame_rows *rows)
 }
 
 enum { FUNCTION, SHORT, SOURCE, LINE, MODULE, INLINED, ADDRESS, OFFSET, FOLDED };
+#define PLAIN_COLUMNS                                                                              \
+	[FUNCTION] = {"function", COLUMN_TEXT,                                                     \
+		.says = "demangled, without parameters; `<signal handler called>` between a "      \
+			"handler and the frame that it interrupted; or null"},                     \
+	[SHORT] = {"short", COLUMN_TEXT,                                                           \
+		.says = "the function as text shows it, where that is shorter; or null"},          \
+	[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file, or null"},                      \
+	[LINE] = {"line", COLUMN_INTEGER, .says = "in it, or null"},                               \
+	[MODULE] = {"module", COLUMN_TEXT,                                                         \
+		.says = "the path of the executable or library, or null"},                         \
+	[INLINED] = {"inlined", COLUMN_BOOLEAN,                                                    \
+		.says = "the compiler made it part of the frame after it"},                        \
+	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "in memory, or null"},                     \
+	[OFFSET] = {"offset", COLUMN_ADDRESS,                                                      \
+		.says = "of the call in the module, as `addr2line -e MODULE` takes it, or null"}
 static const struct column columns[] = {
-	[FUNCTION] = {"function", COLUMN_TEXT, .says = "its name, or null"},
-	[SHORT] = {"short", COLUMN_TEXT, .says = "the same without arguments and the like"},
-	[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file, or null"},
-	[LINE] = {"line", COLUMN_INTEGER, .says = "in it, or null"},
-	[MODULE] = {"module", COLUMN_TEXT, .says = "the path of the loaded file, or null"},
-	[INLINED] = {"inlined", COLUMN_BOOLEAN,
-		.says = "the compiler made it part of the frame after it"},
-	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "in memory, or null"},
-	[OFFSET] = {"offset", COLUMN_ADDRESS, .says = "in the module, or null"},
-	[FOLDED] = {"folded", COLUMN_BOOLEAN, .says = "reports leave it out"},
+	PLAIN_COLUMNS, [FOLDED] = {"folded", COLUMN_BOOLEAN, .says = "reports leave it out"},
 	COLUMNS_END};
+static const struct column plain_columns[] = {PLAIN_COLUMNS, COLUMNS_END};
 
-static void cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void plain_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct frame_rows *rows = context;
-	const struct shown_frame *frame = rows->frames[row];
+	const struct shown_frame *frame = ((const struct shown_frame *const *)context)[row];
 	bool has_offset = frame->module && !frame->unplaced && (frame->offset || !frame->given);
 	switch (column) {
 	case FUNCTION:
@@ -63,13 +79,19 @@ static void cell(const void *context, size_t row, unsigned column, struct cell *
 		ret->number = frame->address - frame->names_call;
 		ret->state = frame->address ? CELL_KNOWN : CELL_UNKNOWN;
 		break;
-	case OFFSET:
+	default:
 		ret->number = frame->offset;
 		ret->state = has_offset ? CELL_KNOWN : CELL_UNKNOWN;
-		break;
-	default:
-		ret->truth = folding_hides(&rows->folding, row);
 	}
+}
+
+static void cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct frame_rows *rows = context;
+	if (column == FOLDED)
+		ret->truth = folding_hides(&rows->folding, row);
+	else
+		plain_cell(rows->frames, row, column, ret);
 }
 
 /* Frames are the same objects wherever they come again. */
@@ -84,9 +106,13 @@ const struct table_type frame_type = {.name = "stack",
 	.columns = columns,
 	.cell = cell,
 	.again = again};
+const struct table_type plain_frame_type = {.name = "frame",
+	.says = "a place in the code",
+	.columns = plain_columns,
+	.cell = plain_cell};
 
 struct table frame_rows_table(const struct frame_rows *rows)
 {
-	return (struct table){&frame_type, rows, rows->order.len, .order = rows->order.data,
-		.limit = TABLE_NO_LIMIT};
+	return (struct table){&frame_type, rows, rows->count,
+		.order = rows->order.len ? rows->order.data : NULL, .limit = TABLE_NO_LIMIT};
 }

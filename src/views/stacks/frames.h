@@ -13,10 +13,13 @@ DEFINE_VEC(frame_order, size_t)
 struct frame_rows {
 	const struct shown_frame *const *frames;
 	struct folding folding;
-	struct frame_order order;
+	struct frame_order order; /* empty: none is left out */
+	size_t count;
 };
 
 extern const struct table_type frame_type;
+/* The same without the column "folded"; its context is an array of frames, nothing is left out. */
+extern const struct table_type plain_frame_type;
 
 /* Takes another stack; the frames are borrowed. False: no memory. */
 bool frame_rows_fill(struct frame_rows *rows, const struct shown_frame *const *frames, size_t depth,

@@ -27,7 +27,7 @@
 #define BYTES_WIDTH 10
 #define COUNT_WIDTH 9
 
-static const struct column {
+static const struct figure_column {
 	enum metric metric;
 	const char *title;
 } columns[] = {
@@ -45,19 +45,19 @@ struct listing_writing {
 	const struct recording *recording; /* says what is known */
 };
 
-static bool is_known(const struct listing_writing *at, const struct column *column)
+static bool is_known(const struct listing_writing *at, const struct figure_column *column)
 {
 	return metric_is_known(column->metric, at->recording);
 }
 
-static int width_of(const struct column *column)
+static int width_of(const struct figure_column *column)
 {
 	return metric_is_bytes(column->metric) ? BYTES_WIDTH : COUNT_WIDTH;
 }
 
 /* Of a line without figures (NULL) and of zeros: dots, as in pprof. */
 static void add_figure(
-	struct listing_writing *at, const struct column *column, const struct row *sums)
+	struct listing_writing *at, const struct figure_column *column, const struct row *sums)
 {
 	int64_t value = sums ? row_value(sums, column->metric) : 0;
 	if (value == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each function, file or module allocated, as a table and as JSON. */
+/* What each function, line, address, file or module allocated: flat and with all that it called. */
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
-#include "views/report/json_parts.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
+#include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/figures.h"
 
@@ -22,60 +22,114 @@ static void add_cells(const struct page *page, const struct row *sums, struct te
 	paint_end(out, page->options->colour, paint);
 }
 
-void text_spots(const struct page *page, struct text *out)
+/* The context of rows; the others are of the row that is laid out. */
+struct spots_table {
+	const struct page *page;
+	struct spot_rows *spot;
+	struct sums_rows *flat, *cum;
+};
+
+/* Figures are painted. */
+static void row_text(const void *context, size_t row, struct text *out)
 {
-	const struct spot_total_vec *totals = &page->spot_totals;
-	text_heading(page->model, out);
-	text_notes(&page->notes, out);
+	const struct page *page = ((const struct spots_table *)context)->page;
+	const struct spot_total *total = &page->spot_totals.data[row];
+	add_cells(page, &total->flat, out);
+	add_cells(page, &total->cum, out);
+	text_add(out, "  ");
+	spot_add_line(out, page->view->grain, total->spot);
+	text_add_char(out, '\n');
+}
+
+static void put_change(const void *context, size_t row, struct json *json)
+{
+	const struct page *page = ((const struct spots_table *)context)->page;
+	if (page->options->base)
+		json_change_spot(page, &page->spot_totals.data[row], json);
+}
+
+enum { SPOT, FLAT, CUM, CHANGE };
+static const struct column columns[] = {[SPOT] = {"", COLUMN_RECORD, .nested = &spot_type},
+	[FLAT] = {"flat", COLUMN_RECORD, .says = "what it asked for itself", .nested = &sums_type},
+	[CUM] = {"cum", COLUMN_RECORD, .says = "with all that was allocated below it",
+		.nested = &sums_type},
+	[CHANGE] = {"change", COLUMN_RECORD, .by_hand = put_change},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct spots_table *table = context;
+	const struct spot_total *total = &table->page->spot_totals.data[row];
+	struct sums_rows *sums = column == FLAT ? table->flat : table->cum;
+	table->spot->spot = total->spot;
+	sums->sums = column == FLAT ? &total->flat : &total->cum;
+	ret->nested = column == SPOT ? (struct table){&spot_type, table->spot, 1, .limit = 1}
+				     : (struct table){&sums_type, sums, 1, .limit = 1};
+}
+
+const struct table_type report_spots_type = {.name = "spots",
+	.says = "views `functions`, `lines`, `addresses`, `files` and `modules`: a row of what "
+		"`by` "
+		"says; what has no stack is in none",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+enum { BY, TOTAL };
+static const struct column count_columns[] = {
+	[BY] = {"by", COLUMN_TEXT, .says = "views with `spots`: what rows are of"},
+	[TOTAL] = {"spots_total", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "likewise: how many there are, beyond a limit too"},
+	COLUMNS_END};
+
+static void count_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct page *page = context;
+	(void)row, (void)column;
+	ret->text = grain_name(page->view->grain);
+	ret->number = page->spot_totals.len;
+}
+
+const struct table_type report_spots_count_type = {.columns = count_columns, .cell = count_cell};
+
+/* Rows that have some of the metric: they come first. */
+static size_t count_known(const struct page *page)
+{
+	size_t known = page->spot_totals.len;
+	while (known && !row_value(&page->spot_totals.data[known - 1].cum, page->sort))
+		known--;
+	return known;
+}
+
+static void add_title(const struct page *page, bool is_known, struct text *out)
+{
 	text_printf(out, "\n%s by %s\n", page->view->title, metric_name(page->sort));
 	text_printf(out, "%*s        %*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH, "cum");
-	if (!metric_is_known(page->sort, model_recording(page->model))) {
+	if (!is_known)
 		text_printf(out, "  not known of %s\n",
 			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
-		return;
-	}
-	size_t known = totals->len;
-	while (known && !row_value(&totals->data[known - 1].cum, page->sort))
-		known--;
-	for (size_t i = 0; i < known && i < page->limit; i++) {
-		add_cells(page, &totals->data[i].flat, out);
-		add_cells(page, &totals->data[i].cum, out);
-		text_add(out, "  ");
-		spot_add_line(out, page->view->grain, totals->data[i].spot);
-		text_add_char(out, '\n');
-	}
-	if (!known)
-		text_add(out, "  nothing\n");
-	if (known > page->limit)
-		text_more(known - page->limit, grain_one(page->view->grain),
-			grain_name(page->view->grain), out);
 }
 
-/* Without what it is compared with. */
-static void put_value(struct json *json, const char *key, const struct row *sums,
-	const struct recording *recording)
+void report_spots(const struct page *page, struct answer *answer)
 {
-	struct row value = *sums;
-	value.base = (struct site){.allocations = 0};
-	json_put_sums(json, key, &value, recording);
-}
-
-void json_spots(const struct page *page, struct json *json)
-{
-	const struct spot_total_vec *totals = &page->spot_totals;
 	const struct recording *recording = model_recording(page->model);
-	json_put_string(json, "by", grain_name(page->view->grain));
-	json_put_u64(json, "spots_total", totals->len);
-	json_key(json, "spots");
-	json_array_begin(json);
-	for (size_t i = 0; i < totals->len && i < page->limit; i++) {
-		json_object_begin(json);
-		json_put_spot(json, page->view->grain, totals->data[i].spot);
-		put_value(json, "flat", &totals->data[i].flat, recording);
-		put_value(json, "cum", &totals->data[i].cum, recording);
-		if (page->options->base)
-			json_change_spot(page, &totals->data[i], json);
-		json_object_end(json);
+	bool is_known = metric_is_known(page->sort, recording);
+	struct text *prose = answer_prose(answer);
+	struct spot_rows spot = {.grain = page->view->grain};
+	struct sums_rows flat = {recording, NULL, true}, cum = flat;
+	const struct spots_table context = {page, &spot, &flat, &cum};
+	const struct table count = {&report_spots_count_type, page, 1, .limit = 1};
+	struct table spots = {
+		&report_spots_type, &context, page->spot_totals.len, .limit = page->limit};
+	answer_record(answer, &count);
+	if (prose) {
+		add_title(page, is_known, prose);
+		spots.count = is_known ? count_known(page) : 0;
 	}
-	json_array_end(json);
+	answer_table(answer, &spots);
+	if (prose && is_known && !spots.count)
+		text_add(prose, "  nothing\n");
+	if (prose)
+		text_more(spots.count - table_shown(&spots), grain_one(page->view->grain),
+			grain_name(page->view->grain), prose);
 }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`heapwise report` as a command: options, what it refuses, which file it takes, where output goes."""
 
+import csv
+import io
 import json
 import os
 import resource
@@ -48,6 +50,46 @@ def every_view(folder):
         hw.need(found["recording"]["file"] == str(path), "another file's name")
         part = view if view in ("sizes", "threads") else "sites"
         hw.need(found[part] or view == "never-freed", f"{view}: {part} is empty")
+
+
+def flattened(row):
+    """A row of JSON as CSV has it: members of objects as outer.inner, of arrays what stands first in each row."""
+    found = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            found.update({f"{name}.{inner}": cell for inner, cell in flattened(value).items()})
+        elif isinstance(value, list):
+            found[name] = ";".join(str(next((one[key] for key in one if isinstance(one[key], str)), ""))
+                                   if isinstance(one, dict) else str(one) for one in value)
+        else:
+            found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return found
+
+
+@TESTS.test
+def every_table(folder):
+    """--csv writes the rows of JSON, column by column; views that are no table refuse it"""
+    path = recording(folder)
+    parts = {"sites": "sites", "never-freed": "sites", "peak": "sites", "temporary": "sites", "functions": "spots",
+             "modules": "spots", "sizes": "sizes", "threads": "threads", "realloc": "reallocs", "timeline": "snapshots",
+             "errors": "errors", "marks": "marks"}
+    for view, part in parts.items():
+        ended = heapwise("report", path, "--view", view, "--csv")
+        hw.need(ended.status == 0 and ended.errors == "", f"{view}: {ended}")
+        table = list(csv.DictReader(io.StringIO(ended.text), strict=True))
+        rows = json.loads(heapwise("report", path, "--view", view, "--json").text)[part]
+        hw.need(len(table) == len(rows), f"{view}: {len(table)} rows, {len(rows)} in JSON")
+        for cells, row in zip(table, rows):
+            wrong = {name: (cells.get(name), value) for name, value in flattened(row).items()
+                     if name in cells and cells[name] != value and "." not in name}
+            missing = [name for name, value in row.items() if name not in cells and not isinstance(value, dict)
+                       and value is not None]
+            hw.need(not wrong and not missing, f"{view}: {wrong}, {missing}")
+    short = heapwise("report", path, "--view", "sites", "--csv", "--limit", "1")
+    hw.need(len(list(csv.reader(io.StringIO(short.text)))) == 2, f"a heading and one row: {short}")
+    usage_error(heapwise("report", path, "--csv"), "--csv", "--view sites")
+    usage_error(heapwise("report", path, "--view", "sites", "--csv", "--json"), "--csv", "--json")
+    usage_error(heapwise("report", path, "--view", "sites", "--csv", "--base", path), "--csv", "--base")
 
 
 @TESTS.test

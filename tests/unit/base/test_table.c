@@ -2,7 +2,10 @@
 /* One table in each form, chosen and sorted. */
 #include "table/answer.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "lib/tap.h"
 #include "table/schema.h"
 #include "table/select.h"
@@ -28,6 +31,8 @@ static void seed_cell(const void *context, size_t row, unsigned column, struct c
 }
 
 static const struct table_type seed_type = {.columns = seed_columns, .cell = seed_cell};
+static const struct table_type seed_type_named = {
+	.name = "seeds", .columns = seed_columns, .cell = seed_cell};
 
 static const struct column tree_columns[] = {{"height", COLUMN_INTEGER, .says = "in metres"},
 	{"kind", COLUMN_TEXT, .says = "of it"}, COLUMNS_END};
@@ -39,7 +44,8 @@ static void tree_cell(const void *context, size_t row, unsigned column, struct c
 	ret->text = column ? "oak" : NULL;
 }
 
-static const struct table_type tree_type = {.columns = tree_columns, .cell = tree_cell};
+static const struct table_type tree_type = {
+	.name = "tree", .columns = tree_columns, .cell = tree_cell};
 
 enum { NAME, BYTES, COUNT, CHANGE, AT, SHARE, RIPE, TREE, SEEDS };
 static const struct column columns[] = {
@@ -177,6 +183,71 @@ CASE(table_json, "JSON has all columns, null for what is unknown, nothing for wh
 	text_deinit(&out);
 }
 
+/* Fruits in a basket: an object, of which each row has the members of a fruit, and one by hand. */
+static void basket_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)column;
+	ret->nested = (struct table){&tree_type, context, 2, .limit = 2};
+	ret->row = row;
+}
+
+static void put_hand(const void *context, size_t row, struct json *json)
+{
+	(void)context;
+	json_key(json, "hand");
+	json_u64(json, row);
+}
+
+static const struct column basket_columns[] = {{"", COLUMN_RECORD, .nested = &tree_type},
+	{"by_hand", COLUMN_RECORD, .by_hand = put_hand}, COLUMNS_END};
+static const struct table_type basket_type = {.name = "trees",
+	.within = "basket",
+	.says = "what grew there",
+	.columns = basket_columns,
+	.cell = basket_cell};
+static const struct answer_type basket_answer = {.schema = "heapwise.basket/1",
+	.from = "market",
+	.says = "a basket",
+	.tables = (const struct table_type *const[]){&basket_type, NULL},
+	.main = &basket_type,
+	.parts = (const struct table_type *const[]){&tree_type, NULL}};
+
+static void check_basket(struct answer *answer, const struct text *out, const char *expected)
+{
+	const struct table trees = {&basket_type, fruits, 2, .limit = 2};
+	const struct table rest = {&seed_type_named, NULL, 1, .limit = 1};
+	CHECK(answer);
+	answer_begin(answer, &basket_answer);
+	answer_table(answer, &trees);
+	answer_table(answer, &rest);
+	CHECK_OK(answer_end(answer));
+	answer_destroy(answer);
+	CHECK_STR(out->data, expected);
+}
+
+CASE(table_within, "tables stand in an object, rows have the members of what is nested in them")
+{
+	struct text json, csv, page;
+	text_init(&json);
+	text_init(&csv);
+	text_init(&page);
+	const struct sink sinks[] = {{add_to_text, &json}, {add_to_text, &csv}};
+	check_basket(answer_json_create(&sinks[0], false), &json,
+		"{\n \"schema\": \"heapwise.basket/1\",\n"
+		" \"basket\": {\"trees\": [\n"
+		"   {\"height\": 0, \"kind\": \"oak\", \"hand\": 0},\n"
+		"   {\"height\": 1, \"kind\": \"oak\", \"hand\": 1}]},\n"
+		" \"seeds\": [10]\n}\n");
+	check_basket(answer_csv_create(&sinks[1]), &csv, "height,kind\n0,oak\n1,oak\n");
+	schema_describe(&basket_answer, &page);
+	CHECK(strstr(page.data, "## `basket.trees`"));
+	CHECK(strstr(page.data, "all members, as [`tree`](#tree)"));
+	CHECK(strstr(page.data, "## `tree`"));
+	text_deinit(&json);
+	text_deinit(&csv);
+	text_deinit(&page);
+}
+
 CASE(table_csv, "CSV quotes, and has records as columns")
 {
 	struct text out;
@@ -186,8 +257,8 @@ CASE(table_csv, "CSV quotes, and has records as columns")
 	check_form(answer_csv_create(&sink), &table, &out,
 		"name,all_bytes,count,change,at,share,ripe,tree.height,tree.kind,seeds\n"
 		"apple,2048,1200,-1024,,12.5,true,0,oak,\n"
-		"\"pear, \"\"red\"\"\",3145728,3,-3144704,0x10,80,false,,,\n"
-		",512,0,512,0x20,7.5,true,2,oak,\n");
+		"\"pear, \"\"red\"\"\",3145728,3,-3144704,0x10,80,false,,,10\n"
+		",512,0,512,0x20,7.5,true,2,oak,10;20\n");
 	text_deinit(&out);
 }
 

@@ -91,7 +91,8 @@ def unsorted(report):
 
 def main():
     root = Path(sys.argv[1])
-    schema = (root / "docs/schema/report-1.md").read_text(encoding="utf-8")
+    pages = [root / "docs/schema" / name for name in ("report-1.md", "report-base.md")]
+    schema = "".join(page.read_text(encoding="utf-8") for page in pages)
     documented = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", schema))))
     checks = {
         "every member is documented": lambda report: undocumented(report, documented),

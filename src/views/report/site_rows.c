@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of stacks as text:
+ * Lists of stacks as tables, and a row of them as text:
  *
  *   12.3 MiB (61.2%)  in 1,204 blocks  from malloc at
  *       read_line  input.c:41  [app]
@@ -17,8 +17,11 @@
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/compare/change_view.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 #define INDENT TEXT_FRAME_INDENT
@@ -174,46 +177,91 @@ static void add_failed_size(const struct page *page, const struct row *row, stru
 	text_add(out, "\n");
 }
 
-static void add_rows(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, bool brief, struct text *out)
+void site_row_text(const void *context, size_t number, struct text *out)
 {
-	size_t shown = list->len < limit ? list->len : limit;
-	if (!metric_is_known(metric, model_recording(page->model))) {
-		text_printf(out, "%s\n  not known of %s\n", title,
-			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
-		return;
+	const struct site_rows *rows = context;
+	const struct row *row = rows->ranges.rows[number];
+	add_head(rows->page, rows->metric, rows->whole, row, out);
+	if (rows->brief)
+		add_brief_stack(row, out);
+	else
+		add_stack(rows->page, row, out);
+	if (rows->metric == METRIC_FAILED)
+		add_failed_size(rows->page, row, out);
+}
+
+static void put_change(const void *context, size_t number, struct json *json)
+{
+	const struct site_rows *rows = context;
+	if (rows->page->options->base)
+		json_change_row(rows->page, rows->ranges.rows[number], NULL, NULL, json);
+}
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)column;
+	ret->nested = (struct table){&site_type, context, 1, .limit = 1};
+	ret->row = row;
+}
+
+static const struct column columns[] = {{"", COLUMN_RECORD, .nested = &site_type},
+	{"change", COLUMN_RECORD, .by_hand = put_change}, COLUMNS_END};
+
+#define SITES(member, ...)                                                                         \
+	{                                                                                          \
+		.name = member, .columns = columns, .cell = cell_of, .row_text = site_row_text,    \
+		__VA_ARGS__                                                                        \
 	}
+const struct table_type report_sites_type = SITES("sites",
+	.says = "a row a site: in `summary` and `sites` all, in `temporary` merged, in `inherited` "
+		"those of the process's forebears, with `live_blocks` and `live_bytes` as at the "
+		"fork, else 0");
+const struct table_type report_top_types[SUMMARY_LISTS] = {
+	[SUMMARY_NEVER_FREED] = SITES("never_freed", .within = "top",
+		.says = "view `summary`: sites with most that is live"),
+	[SUMMARY_PEAK] = SITES(
+		"peak", .within = "top", .says = "view `summary`: sites with most at the peak"),
+	[SUMMARY_CALLS] = SITES(
+		"calls", .within = "top", .says = "view `summary`: places with most calls, merged"),
+	[SUMMARY_TEMPORARY] = SITES("temporary", .within = "top",
+		.says = "view `summary`: places with most temporary allocations, merged"),
+};
+
+/* What stands above the rows in text; false: there is nothing to be said of the metric. */
+static bool add_title(
+	const struct page *page, const struct site_list *list, size_t shown, struct text *out)
+{
+	if (!metric_is_known(list->metric, model_recording(page->model))) {
+		text_printf(out, "\n%s\n  not known of %s\n", list->title,
+			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
+		return false;
+	}
+	text_add_char(out, '\n');
 	paint_begin(out, page->options->colour, PAINT_TITLE);
-	text_add(out, title);
+	text_add(out, list->title);
 	paint_end(out, page->options->colour, PAINT_TITLE);
-	if (shown < list->len) {
+	if (shown < list->rows->len) {
 		text_printf(out, " (%zu of ", shown);
-		text_add_count(out, list->len);
+		text_add_count(out, list->rows->len);
 		text_add(out, " places)");
 	}
-	text_add(out, "\n");
-	if (list->len == 0)
-		text_add(out, "  nothing\n");
-	uint64_t whole = whole_of(page, metric);
-	for (size_t i = 0; i < shown; i++) {
-		add_head(page, metric, whole, list->data[i], out);
-		if (brief)
-			add_brief_stack(list->data[i], out);
-		else
-			add_stack(page, list->data[i], out);
-		if (metric == METRIC_FAILED)
-			add_failed_size(page, list->data[i], out);
-	}
+	text_add(out, list->rows->len ? "\n" : "\n  nothing\n");
+	return true;
 }
 
-void text_rows(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, struct text *out)
+void report_site_list(const struct page *page, const struct site_list *list, struct answer *answer)
 {
-	add_rows(page, title, metric, list, limit, false, out);
-}
-
-void text_rows_brief(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, struct text *out)
-{
-	add_rows(page, title, metric, list, limit, true, out);
+	struct frame_rows frames = {.frames = NULL};
+	const struct site_rows rows = {
+		.ranges = {model_recording(page->model), NULL, list->rows->data},
+		.frames = &frames,
+		.page = page,
+		.metric = list->metric,
+		.whole = whole_of(page, list->metric),
+		.brief = list->brief};
+	const struct table table = {list->type, &rows, list->rows->len, .limit = list->limit};
+	struct text *prose = answer_prose(answer);
+	if (!prose || add_title(page, list, table_shown(&table), prose))
+		answer_table(answer, &table);
+	frame_rows_deinit(&frames);
 }

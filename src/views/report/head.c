@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/report/head.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/compare/change_view.h"
+#include "views/report/json_parts.h"
+#include "views/report/site_columns.h"
+#include "views/report/text_parts.h"
+
+static const struct column view_columns[] = {
+	{"view", COLUMN_TEXT, .says = "as `--view` calls it"}, COLUMNS_END};
+
+static void view_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)row, (void)column;
+	ret->text = ((const struct page *)context)->view->name;
+}
+
+const struct table_type report_view_type = {.columns = view_columns, .cell = view_cell};
+
+static const struct column word_columns[] = {{"", COLUMN_TEXT, .says = "a word"}, COLUMNS_END};
+
+static void word_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)column;
+	ret->text = ((const char *const *)context)[row];
+}
+
+static const struct table_type word_type = {.columns = word_columns, .cell = word_cell};
+
+enum { EXIT_CODE, EXIT_SIGNAL, EXIT_RUNNING, EXIT_EXEC };
+static const struct column exit_columns[] = {
+	[EXIT_CODE] = {"code", COLUMN_INTEGER, .optional = true,
+		.says = "it ended with this status"},
+	[EXIT_SIGNAL] = {"signal", COLUMN_INTEGER, .optional = true, .says = "that ended it"},
+	[EXIT_RUNNING] = {"running", COLUMN_BOOLEAN, .optional = true,
+		.says = "it ran on when it was looked at"},
+	[EXIT_EXEC] = {"exec", COLUMN_BOOLEAN, .optional = true,
+		.says = "it went on as another program"},
+	COLUMNS_END};
+
+static void exit_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	static const unsigned column_of[] = {[EXIT_KIND_STATUS] = EXIT_CODE,
+		[EXIT_KIND_SIGNAL] = EXIT_SIGNAL,
+		[EXIT_KIND_RUNNING] = EXIT_RUNNING};
+	const struct target *target = context;
+	bool is_listed = target->exit_kind == EXIT_KIND_STATUS ||
+			 target->exit_kind == EXIT_KIND_SIGNAL ||
+			 target->exit_kind == EXIT_KIND_RUNNING;
+	(void)row;
+	ret->number = (uint64_t)target->exit_value;
+	ret->truth = true;
+	if (column != (is_listed ? column_of[target->exit_kind] : EXIT_EXEC))
+		ret->state = CELL_ABSENT;
+}
+
+static const struct table_type exit_type = {
+	.name = "exit", .columns = exit_columns, .cell = exit_cell};
+
+enum { COMMAND, EXE, CWD, HOST, PID, PPID, OUTER_PID, OUTER_PPID, WALL_START, EXIT };
+static const struct column target_columns[] = {
+	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector", .nested = &word_type},
+	[EXE] = {"exe", COLUMN_TEXT, .says = "path of the executable; empty: unknown",
+		COLUMN_OF(target, exe)},
+	[CWD] = {"cwd", COLUMN_TEXT, .says = "working folder; empty: unknown",
+		COLUMN_OF(target, cwd)},
+	[HOST] = {"host", COLUMN_TEXT, .says = "name of the machine; empty: unknown",
+		COLUMN_OF(target, host)},
+	[PID] = {"pid", COLUMN_INTEGER,
+		.says = "as the process itself sees it; null, as of the next four: a file of "
+			"another "
+			"tool does not say it",
+		COLUMN_OF(target, pid)},
+	[PPID] = {"ppid", COLUMN_INTEGER, .says = "of its parent, likewise; 0: unknown",
+		COLUMN_OF(target, ppid)},
+	[OUTER_PID] = {"outer_pid", COLUMN_INTEGER,
+		.says = "as its recorder sees it: another one in a PID namespace; 0: unknown",
+		COLUMN_OF(target, outer_pid)},
+	[OUTER_PPID] = {"outer_ppid", COLUMN_INTEGER, .says = "of its parent, likewise",
+		COLUMN_OF(target, outer_ppid)},
+	[WALL_START] = {"wall_start_ns", COLUMN_INTEGER, UNIT_NS,
+		.says = "`CLOCK_REALTIME` when recording began; 0: unknown",
+		COLUMN_OF(target, wall_start_ns)},
+	[EXIT] = {"exit", COLUMN_RECORD, .says = "how it ended; null: nobody could say",
+		.nested = &exit_type},
+	COLUMNS_END};
+
+static void target_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct target *target = context;
+	(void)row;
+	switch (column) {
+	case COMMAND:
+		ret->nested = (struct table){
+			&word_type, target->command, target->command_len, .limit = TABLE_NO_LIMIT};
+		break;
+	case EXIT:
+		ret->nested = (struct table){&exit_type, target, 1, .limit = 1};
+		if (target->exit_kind == EXIT_KIND_UNKNOWN)
+			ret->state = CELL_UNKNOWN;
+		break;
+	default:
+		table_member(&target_columns[column], target, ret);
+		/* A process that has no number is one of which a file of another tool says nothing.
+		 */
+		if (column >= PID && !target->pid && !ret->number)
+			ret->state = CELL_UNKNOWN;
+	}
+}
+
+const struct table_type report_target_type = {
+	.name = "target", .says = "the program", .columns = target_columns, .cell = target_cell};
+
+static const struct column range_columns[] = {
+	{"from", COLUMN_TEXT, .says = "as it was asked for", COLUMN_OF(range, from)},
+	{"to", COLUMN_TEXT, .says = "as it was asked for", COLUMN_OF(range, to)},
+	{"from_ns", COLUMN_INTEGER, UNIT_NS, .says = "when that was", COLUMN_OF(range, from_ns)},
+	{"to_ns", COLUMN_INTEGER, UNIT_NS, .says = "when that was", COLUMN_OF(range, to_ns)},
+	COLUMNS_END};
+static const struct table_type range_type = {
+	.name = "range", .columns = range_columns, .row_bytes = sizeof(struct range)};
+
+#define LOST(name, why, what)                                                                      \
+	{                                                                                          \
+		name, COLUMN_INTEGER, UNIT_COUNT, .optional = true, .says = what,                  \
+						  COLUMN_OF(recording, lost[why])                  \
+	}
+static const struct column lost_columns[] = {
+	LOST("stalled", LOST_STALLED, "the recorder stood still for more than a second"),
+	LOST("in_handler", LOST_IN_HANDLER, "in a signal handler, which must not wait"),
+	LOST("sampled", LOST_SAMPLED, "a sample found no room and did not wait"),
+	LOST("held", LOST_HELD, "another thread stopped in the middle of an event"),
+	LOST("realloc_failed", LOST_REALLOC_FAILED, "a sampled block lives on unseen"),
+	LOST("sampler", LOST_SAMPLER, "the table of sampled blocks was full or in use"),
+	LOST("ownerless", LOST_OWNERLESS, "of a thread that could not be told or numbered"),
+	LOST("damaged", LOST_DAMAGED, "the program wrote over the recorder's memory"),
+	LOST("no_memory", LOST_NO_MEMORY, "the recorder had none for more blocks or stacks"),
+	COLUMNS_END};
+static_assert(ARRAY_SIZE(lost_columns) == LOST_REASONS + 1, "each reason has a column");
+
+static void lost_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)row;
+	table_member(&lost_columns[column], context, ret);
+	if (!ret->number)
+		ret->state = CELL_ABSENT;
+}
+
+static const struct table_type lost_type = {
+	.name = "lost", .columns = lost_columns, .cell = lost_cell};
+
+static const struct column process_columns[] = {
+	{"pid", COLUMN_INTEGER, .says = "its number", COLUMN_OF(unrecorded_program, pid)},
+	{"start_ns", COLUMN_INTEGER, UNIT_NS, .says = "when it began",
+		COLUMN_OF(unrecorded_program, start_ns)},
+	COLUMNS_END};
+static const struct table_type process_type = {.name = "processes",
+	.columns = process_columns,
+	.row_bytes = sizeof(struct unrecorded_program)};
+
+DEFINE_VEC(process_order, size_t)
+
+/* What is asked about one recording. */
+struct recording_rows {
+	const struct model *model;
+	const struct unrecorded_groups *unrecorded; /* NULL: left out */
+	struct process_order *processes;            /* of the group that is laid out */
+};
+
+static bool is_of_group(const struct model *model, const struct unrecorded_program *one,
+	const struct unrecorded_group *group)
+{
+	return one->reason == group->reason && !strcmp(one->path, group->path) &&
+	       (one->pid == model_target(model)->pid) == group->itself;
+}
+
+static void processes_cell(
+	const struct recording_rows *rows, const struct unrecorded_group *group, struct cell *ret)
+{
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(rows->model, &count);
+	process_order_clear(rows->processes);
+	for (size_t i = 0; i < count; i++)
+		if (is_of_group(rows->model, &programs[i], group))
+			ret->built.failed |= !process_order_push(rows->processes, i);
+	ret->nested = (struct table){&process_type, programs, rows->processes->len,
+		.order = rows->processes->data, .limit = TABLE_NO_LIMIT};
+}
+
+enum { PROGRAM, REASON, ITSELF, GROUP_COUNT, PROCESSES };
+static const struct column group_columns[] = {
+	[PROGRAM] = {"program", COLUMN_TEXT,
+		.says = "a path as it was asked for, or where it was found; empty: unknown",
+		COLUMN_OF(unrecorded_group, path)},
+	[REASON] = {"reason", COLUMN_TEXT,
+		.says = "`static`, `setuid` (it starts with other rights), `32-bit`, `machine` "
+			"(for "
+			"another one), `sanitizer`, `musl`, `unwanted` (left out by `--children`), "
+			"`many` (too many processes at a time), `failed` (its recording could not "
+			"be begun) or `unknown`"},
+	[ITSELF] = {"itself", COLUMN_BOOLEAN,
+		.says = "the process went on as that program; else it started it",
+		COLUMN_OF(unrecorded_group, itself)},
+	[GROUP_COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .says = "of processes",
+		COLUMN_OF(unrecorded_group, count)},
+	[PROCESSES] = {"processes", COLUMN_TABLE, .says = "each of them", .nested = &process_type},
+	COLUMNS_END};
+
+static void group_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct recording_rows *rows = context;
+	const struct unrecorded_group *group = &rows->unrecorded->data[row];
+	if (column == PROCESSES)
+		processes_cell(rows, group, ret);
+	else if (column == REASON)
+		ret->text = unrecorded_reason_key(group->reason);
+	else
+		table_member(&group_columns[column], group, ret);
+}
+
+static const struct table_type group_type = {
+	.name = "unrecorded", .columns = group_columns, .cell = group_cell};
+
+#define MEMBER(name, type, unit, ...)                                                              \
+	{                                                                                          \
+#name, type, unit, COLUMN_OF(recording, name), .says = __VA_ARGS__                 \
+	}
+#define COUNT(name, ...) MEMBER(name, COLUMN_INTEGER, UNIT_COUNT, __VA_ARGS__)
+#define TIME(name, ...) MEMBER(name, COLUMN_INTEGER, UNIT_NS, __VA_ARGS__)
+#define FLAG(name, ...) MEMBER(name, COLUMN_BOOLEAN, UNIT_NONE, __VA_ARGS__)
+#define WORD(name, ...) MEMBER(name, COLUMN_TEXT, UNIT_NONE, __VA_ARGS__)
+
+enum {
+	RESIDENT_PEAK = 3,
+	READ = 9,
+	FIRST_COUNT,
+	STRAY_FREES = 14,
+	LAST_COUNT = 25,
+	RANGE,
+	LOST = 28,
+	UNRECORDED = 33,
+	DAMAGE
+};
+static const struct column recording_columns[] = {
+	{"file", COLUMN_TEXT, .says = "as given on the command line", COLUMN_OF(recording, path)},
+	WORD(source, "what the file was read as: `recording`, or a format of others (`pprof`…)"),
+	FLAG(snapshot, "a state of a program that went on: what is live was not necessarily left"),
+	[RESIDENT_PEAK] = MEMBER(resident_peak_bytes, COLUMN_INTEGER, UNIT_BYTES,
+		"the largest resident size of the process, without shared memory, as the kernel "
+		"says when it ends; of one that was killed, a second or more before; null: not "
+		"known"),
+	MEMBER(merged, COLUMN_INTEGER, UNIT_COUNT,
+		"recordings that were added up (`--merge`), which `file` names: `target` is the "
+		"first one's, `peak_*` are sums of peaks at moments of their own; 0: it is one"),
+	WORD(mode, "`exact`: every event; `aggregate`: the sums of every event; `sample`: some "
+		   "blocks, by chance, and figures are estimates; empty: a file of others does "
+		   "not say"),
+	MEMBER(sample_bytes, COLUMN_INTEGER, UNIT_BYTES,
+		"of `sample`: about one block in so many bytes; else 0"),
+	WORD(writer, "program and version that wrote it"),
+	FLAG(complete, "closed properly, and all of it could be read"),
+	[READ] = {"read", COLUMN_TEXT,
+		.says = "`footer`: figures as the recorder summed them up; `replay`: summed up "
+			"again "
+			"from the events; `sums`: of a range, from what the recorder summed up now "
+			"and then and the events at both ends"},
+	[FIRST_COUNT] = COUNT(events, "recorded calls; null, as of the others: a file of another "
+				      "tool does not say it"),
+	COUNT(lost_events, "that are not in it"),
+	TIME(duration_ns, "from the first to the last event"),
+	COUNT(repairs, "places where allocations and frees of an address did not alternate"),
+	[STRAY_FREES] = COUNT(unknown_frees,
+		"of blocks whose allocation was not recorded; those of `--view errors` are not "
+		"counted again here"),
+	COUNT(inherited_frees,
+		"of blocks that a forked process had from its parent; they are in `frees` too"),
+	COUNT(mismatched_frees, "by a function that does not match; in `--view errors` too"),
+	COUNT(stacks_full, "events whose stack did not fit the table of stacks"),
+	COUNT(children_unrecorded,
+		"programs that it started, or went on as, and that have no recording"),
+	COUNT(marks, "set by the program or from outside; `--view marks` lists them"),
+	TIME(longest_wait_ns, "the longest time that one thread waited for the recorder"),
+	TIME(wait_ns, "that all threads together waited for room"),
+	COUNT(dropped_steps,
+		"allocations and frees that the file does not hold one by one; figures are of all"),
+	COUNT(kept_steps, "and those that it holds"),
+	TIME(kept_from_ns, "the first moment of those"),
+	[LAST_COUNT] = TIME(kept_until_ns, "and the last"),
+	[RANGE] = {"range", COLUMN_RECORD,
+		.says = "the part of the recording that figures are of: \"at the end\" is at the "
+			"end "
+			"of the part then, the peak is the highest moment inside it, counts are of "
+			"the calls inside it; null: all of it",
+		.nested = &range_type},
+	WORD(blocks, "which blocks figures are of (\"of at least 1.00 KiB\"), where the command "
+		     "line asked for some only; null: all"),
+	[LOST] = {"lost", COLUMN_RECORD, .says = "`lost_events` by cause, without those that are 0",
+		.nested = &lost_type},
+	FLAG(own_malloc, "the executable, or a library that is loaded before the recorder's, "
+			 "defines malloc: its calls were not seen"),
+	FLAG(sandboxed, "the program forbade itself system calls or the time stamp counter"),
+	FLAG(loaded_apart, "the program loaded libraries with `RTLD_DEEPBIND` or `dlmopen`: what "
+			   "these allocate and free was not seen"),
+	FLAG(not_attached, "the recorder got no memory inside the program: nothing was seen"),
+	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
+		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "
+			"frequent first",
+		.nested = &group_type},
+	[DAMAGE] = {"damage", COLUMN_LIST, .says = "what is missing from the file, as sentences",
+		.nested = &word_type},
+	COLUMNS_END};
+
+static void damage_cell(const struct recording_rows *rows, struct cell *ret)
+{
+	size_t count;
+	const char *const *damage = model_damage(rows->model, &count);
+	ret->nested = (struct table){&word_type, damage, count, .limit = TABLE_NO_LIMIT};
+}
+
+/* What other tools' files do not count is not 0 by that; frees of unknown blocks are counted of
+ * their events. */
+static void count_cell(const struct recording *recording, unsigned column, struct cell *ret)
+{
+	bool own = !strcmp(recording->source, "recording");
+	bool counted = column == STRAY_FREES && recording->read_way == READ_REPLAY;
+	bool is_count = column >= FIRST_COUNT && column <= LAST_COUNT;
+	table_member(&recording_columns[column], recording, ret);
+	if (!ret->number && (column == RESIDENT_PEAK || (is_count && !own && !counted)))
+		ret->state = CELL_UNKNOWN;
+}
+
+static void recording_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	static const char *const ways[] = {
+		[READ_FOOTER] = "footer", [READ_REPLAY] = "replay", [READ_SUMS] = "sums"};
+	const struct recording_rows *rows = context;
+	const struct recording *recording = model_recording(rows->model);
+	(void)row;
+	switch (column) {
+	case READ:
+		ret->text = ways[recording->read_way];
+		break;
+	case RANGE:
+		ret->nested = (struct table){&range_type, &recording->range, 1, .limit = 1};
+		ret->state = recording->range.part ? CELL_KNOWN : CELL_UNKNOWN;
+		break;
+	case LOST:
+		ret->nested = (struct table){&lost_type, recording, 1, .limit = 1};
+		break;
+	case UNRECORDED:
+		if (rows->unrecorded)
+			ret->nested = (struct table){
+				&group_type, rows, rows->unrecorded->len, .limit = TABLE_NO_LIMIT};
+		else
+			ret->state = CELL_ABSENT;
+		break;
+	case DAMAGE:
+		damage_cell(rows, ret);
+		break;
+	default:
+		count_cell(recording, column, ret);
+	}
+}
+
+const struct table_type report_recording_type = {.name = "recording",
+	.says = "how it was recorded and read",
+	.columns = recording_columns,
+	.cell = recording_cell};
+
+#define TOTAL(name, member, unit, what)                                                            \
+	{                                                                                          \
+		name, COLUMN_INTEGER, unit, .says = what, COLUMN_OF(totals, member)                \
+	}
+enum { RANGES = 13, BY_MEAN_SIZES };
+static const struct column totals_columns[] = {
+	TOTAL("allocations", allocations, UNIT_COUNT, "successful calls"),
+	TOTAL("allocated_bytes", allocated_bytes, UNIT_BYTES, "that they asked for"),
+	TOTAL("frees", frees, UNIT_COUNT, "of recorded and unknown blocks"),
+	TOTAL("failed", failed, UNIT_COUNT, "calls that failed"),
+	TOTAL("live_blocks_at_end", live_blocks, UNIT_COUNT, "never freed"),
+	TOTAL("live_bytes_at_end", live_bytes, UNIT_BYTES, "of these"),
+	TOTAL("kept_blocks", kept_blocks, UNIT_COUNT, "of these, allocated in the range"),
+	TOTAL("kept_bytes", kept_bytes, UNIT_BYTES, "of these"),
+	TOTAL("temporary", temporary, UNIT_COUNT, "calls whose block was freed at once"),
+	TOTAL("peak_bytes", peak_bytes, UNIT_BYTES, "live at the peak"),
+	TOTAL("peak_blocks", peak_blocks, UNIT_COUNT, "live at the peak"),
+	TOTAL("peak_time_ns", peak_time_ns, UNIT_NS, "when that was"),
+	TOTAL("threads", threads, UNIT_COUNT, "that allocated or freed"),
+	[RANGES] = {"ranges", COLUMN_RECORD,
+		.says = "what estimates may be; null: the figures are none",
+		.nested = &total_ranges_type},
+	[BY_MEAN_SIZES] = {"by_mean_sizes", COLUMN_BOOLEAN, .optional = true,
+		.says = "as of a site"},
+	COLUMNS_END};
+
+static void totals_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct range_rows *rows = context;
+	(void)row;
+	if (column == RANGES) {
+		ranges_cell(rows, 0, &total_ranges_type, ret);
+	} else if (column == BY_MEAN_SIZES) {
+		by_mean_sizes_cell(rows, 0, ret);
+	} else {
+		table_member(&totals_columns[column], rows->totals, ret);
+		if (!figure_is_known(rows->recording, totals_columns[column].name))
+			ret->state = CELL_UNKNOWN;
+	}
+}
+
+const struct table_type report_totals_type = {.name = "totals",
+	.says = "of the whole process; null: the source does not say it",
+	.columns = totals_columns,
+	.cell = totals_cell};
+
+/* The lines of a text, as values. */
+struct line_rows {
+	const struct text *text;
+	size_t count;
+};
+
+static const struct column line_columns[] = {{"", COLUMN_TEXT, .says = "a sentence"}, COLUMNS_END};
+
+static struct line_rows lines_of(const struct text *text)
+{
+	struct line_rows lines = {text, 0};
+	for (size_t i = 0; i < text->len; i++)
+		lines.count += text->data[i] == '\n' || i + 1 == text->len;
+	return lines;
+}
+
+static void line_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct text *text = ((const struct line_rows *)context)->text;
+	const char *line = text->data, *end = line + text->len;
+	(void)column;
+	while (row--)
+		line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+	const char *newline = memchr(line, '\n', (size_t)(end - line));
+	text_add_n(&ret->built, line, (size_t)((newline ? newline : end) - line));
+	cell_take_built(ret);
+}
+
+const struct table_type report_notes_type = {.name = "notes",
+	.says = "what limits the figures; empty when nothing does",
+	.columns = line_columns,
+	.cell = line_cell};
+
+enum { FILTER, SORTED_BY };
+static const struct column order_columns[] = {
+	[FILTER] = {"filter", COLUMN_TEXT,
+		.says = "what chooses stacks and frames, as options: `--focus 'read_'`; figures of "
+			"`totals` are of all of them. null: nothing"},
+	[SORTED_BY] = {"sorted_by", COLUMN_TEXT,
+		.says = "the metric that rows are sorted by, largest first; `time_ns` of marks, "
+			"which ascend; null of errors, which come as the checker has them"},
+	COLUMNS_END};
+
+static void filter_cell(const struct filter *filter, struct cell *ret)
+{
+	if (filter_is_given(filter))
+		filter_add_options(filter, &ret->built);
+	ret->text = ret->built.data;
+	if (!filter_is_given(filter))
+		ret->state = CELL_UNKNOWN;
+}
+
+static void order_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct page *page = context;
+	(void)row;
+	if (column == FILTER)
+		filter_cell(view_can_filter(page->view) ? page->options->filter : NULL, ret);
+	else if (page->sort < METRICS)
+		ret->text = metric_name(page->sort);
+	else /* errors come as the checker has them, marks as time goes */
+		ret->text = page->view->needs_errors ? NULL : "time_ns";
+}
+
+const struct table_type report_order_type = {.columns = order_columns, .cell = order_cell};
+
+static void put_record(const struct table_type *type, const void *context, struct answer *answer)
+{
+	const struct table record = {type, context, 1, .limit = 1};
+	answer_record(answer, &record);
+}
+
+const struct table_type report_verdict_type = {.name = "verdict",
+	.says = "views `summary`, `growth` and `realloc`: the answer, the weightiest first",
+	.columns = line_columns,
+	.cell = line_cell};
+
+static void put_lines(const struct table_type *type, const struct text *text, struct answer *answer)
+{
+	const struct line_rows lines = lines_of(text);
+	const struct table table = {type, &lines, lines.count, .limit = TABLE_NO_LIMIT};
+	answer_table(answer, &table);
+}
+
+/* In the order in which programs have it. */
+static void put_head(const struct page *page, struct answer *answer)
+{
+	struct process_order processes;
+	process_order_init(&processes);
+	const struct recording_rows recording = {page->model, &page->unrecorded, &processes};
+	const struct range_rows totals = {
+		model_recording(page->model), model_totals(page->model), NULL};
+	put_record(&report_view_type, page, answer);
+	put_record(&report_target_type, model_target(page->model), answer);
+	put_record(&report_recording_type, &recording, answer);
+	put_record(&report_totals_type, &totals, answer);
+	struct json *json = answer_json(answer);
+	if (json && page->options->base && !page->view->own_change)
+		json_change_report(page, json);
+	put_lines(&report_notes_type, &page->notes, answer);
+	put_record(&report_order_type, page, answer);
+	process_order_deinit(&processes);
+}
+
+void report_head(const struct page *page, const struct text *verdict, struct answer *answer)
+{
+	struct text *prose = answer_prose(answer);
+	put_head(page, answer);
+	if (verdict)
+		put_lines(&report_verdict_type, verdict, answer);
+	if (!prose)
+		return;
+	text_add(prose, page->view->ruled ? TEXT_RULER : "");
+	text_heading(page->model, prose);
+	if (verdict)
+		text_verdict(verdict, prose);
+	text_notes(&page->notes, prose);
+	text_add(prose, page->view->ruled ? TEXT_RULER "\n\n" : "");
+}
+
+/* The same in documents that are JSON by hand. */
+void json_put_target(struct json *json, const struct target *target)
+{
+	const struct table record = {&report_target_type, target, 1, .limit = 1};
+	json_put_record(json, &record);
+}
+
+void json_put_recording(
+	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded)
+{
+	struct process_order processes;
+	process_order_init(&processes);
+	const struct recording_rows rows = {model, unrecorded, &processes};
+	const struct table record = {&report_recording_type, &rows, 1, .limit = 1};
+	json_put_record(json, &record);
+	process_order_deinit(&processes);
+}
+
+void json_put_totals(const struct page *page, struct json *json)
+{
+	const struct range_rows rows = {
+		model_recording(page->model), model_totals(page->model), NULL};
+	const struct table record = {&report_totals_type, &rows, 1, .limit = 1};
+	json_put_record(json, &record);
+}
+
+void json_put_filter(struct json *json, const struct filter *filter)
+{
+	_cleanup_(text_deinit) struct text options;
+	text_init(&options);
+	if (filter_is_given(filter))
+		filter_add_options(filter, &options);
+	json_put_string(json, "filter", options.data);
+}
+
+void json_put_older(const struct page *page, struct json *json)
+{
+	json_put_string(json, "label", page->options->base->label);
+	json_put_target(json, model_target(page->options->base->model));
+	json_put_recording(json, page->options->base->model, NULL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All that views of a report hand over, as one document. */
+#include "views/report_documents.h"
+
+#include "views/report/head.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
+#include "views/stacks/frames.h"
+
+static const struct table_type *const tables[] = {&report_view_type, &report_target_type,
+	&report_recording_type, &report_totals_type, &report_notes_type, &report_order_type,
+	&report_verdict_type, &report_inherited_type, &report_leaks_type, &report_libraries_type,
+	&report_top_types[SUMMARY_NEVER_FREED], &report_top_types[SUMMARY_PEAK],
+	&report_top_types[SUMMARY_CALLS], &report_top_types[SUMMARY_TEMPORARY],
+	&report_sites_count_type, &report_sites_type, &report_spots_count_type, &report_spots_type,
+	&report_growth_type, &report_places_count_type, &report_places_type, &report_life_types[0],
+	&report_life_types[1], &report_reallocs_count_type, &report_reallocs_type,
+	&report_size_classes_type, &report_sizes_type, &report_threads_type,
+	&report_marks_count_type, &report_marks_type, &report_errors_count_type,
+	&report_errors_type, &report_suppressions_type, NULL};
+static const struct table_type *const parts[] = {&site_type, &frame_type, &plain_frame_type, NULL};
+
+static const struct answer_type report_type = {.schema = "heapwise.report/1",
+	.from = "heapwise report --json",
+	.says = "where the memory of a recorded program went. What figures count is said in "
+		"[quantities](../quantities.md). What a view is named with is in that view alone; "
+		"lists are complete unless `--limit` is given. `--csv` writes the list of the "
+		"view. "
+		"With `--base` there is more: [reports with a base](report-base.md)",
+	.tables = tables,
+	.parts = parts};
+
+static const struct answer_type timeline_type = {.schema = "heapwise.timeline/1",
+	.from = "heapwise timeline --json",
+	.says = "how the heap grew and shrank. `view` is `timeline`; it, `target`, `recording`, "
+		"`totals`, `notes`, `filter`, `sorted_by` and frames are as in "
+		"[heapwise.report/1](report-1.md)",
+	.tables = (const struct table_type *const[]){&report_timeline_type, &report_snapshots_type,
+		NULL},
+	.parts = (const struct table_type *const[]){&report_node_type, &plain_frame_type, NULL}};
+
+const struct answer_type *const report_document_types[] = {&report_type, &timeline_type, NULL};
