@@ -61,6 +61,14 @@ void answer_table(struct answer *answer, const struct table *table);
 /* The first row of a table, as a record: an object of its own, or of the document if its type has
  * no name. */
 void answer_record(struct answer *answer, const struct table *record);
+/* The same of a type and its context. */
+static inline void answer_record_of(
+	struct answer *answer, const struct table_type *type, const void *context)
+{
+	const struct table record = {type, context, 1, .limit = 1};
+	answer_record(answer, &record);
+}
+
 /* Sentences for people between tables: where to add them, NULL in forms for programs. What they
  * say must be in a table or a record, too. */
 struct text *answer_prose(struct answer *answer);

@@ -149,6 +149,15 @@ static void writer_deinit(struct writer *writer)
 		cell_deinit(&writer->cells[i]);
 }
 
+static void begin_table(struct json *json, const struct table *table)
+{
+	if (table->type->total) {
+		json_key(json, table->type->total);
+		json_u64(json, table->count);
+	}
+	json_key(json, table->type->name);
+}
+
 /* Of a document that is by hand: without memory it stops. */
 static void writer_end(struct writer *writer)
 {
@@ -168,7 +177,7 @@ void json_put_table(struct json *json, const struct table *table)
 {
 	struct writer writer;
 	writer_init(&writer, json);
-	json_key(json, table->type->name);
+	begin_table(json, table);
 	put_rows(&writer, table, 0);
 	writer_end(&writer);
 }
@@ -222,7 +231,7 @@ static void json_table_begin(struct answer *answer, const struct table *table)
 {
 	struct json_form *form = (struct json_form *)answer;
 	go_within(form, table->type->within);
-	json_key(&form->json, table->type->name);
+	begin_table(&form->json, table);
 	json_array_begin(&form->json);
 }
 

@@ -128,6 +128,9 @@ static void add_table(
 									: *type->says));
 		text_printf(out, "%s.\n\n", type->says + 1);
 	}
+	if (type->total)
+		text_printf(out, "`%s` before it says how many there are, beyond a limit too.\n\n",
+			type->total);
 	text_add(out, "| member | type | unit | what it is |\n|---|---|---|---|\n");
 	add_columns(document, type, "", out);
 	for (size_t i = 0; !type->name && document->tables[i]; i++) {

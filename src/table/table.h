@@ -90,6 +90,9 @@ struct table_type {
 	/* The member that it is in, an object; what follows with the same is in it, too. NULL: the
 	 * document. */
 	const char *within;
+	/* Of the member before it that says how many rows there are, beyond a limit too; NULL: none
+	 * does. */
+	const char *total;
 	const char *says;  /* for docs/schema */
 	const char *title; /* a line above the heading in text; NULL: none */
 	const struct column *columns;

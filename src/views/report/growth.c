@@ -265,6 +265,7 @@ static void place_text(const void *context, size_t row, struct text *out)
 
 const struct table_type report_places_type = {.name = "places",
 	.within = "growth",
+	.total = "places_total",
 	.says = "view `growth`: sites, suspects first",
 	.columns = place_columns,
 	.cell = place_cell,
@@ -326,13 +327,6 @@ const struct table_type report_growth_type = {.within = "growth",
 	.columns = span_columns,
 	.cell = span_cell};
 
-static const struct column count_columns[] = {
-	{"places_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many there are, beyond a limit too", COLUMN_OF(growth, rows.len)},
-	COLUMNS_END};
-const struct table_type report_places_count_type = {
-	.within = "growth", .says = "likewise", .columns = count_columns};
-
 static void add_places_title(const struct page *page, size_t shown, struct text *out)
 {
 	const struct growth *growth = &page->growth;
@@ -352,13 +346,10 @@ void report_growth(const struct page *page, struct answer *answer)
 	struct site_rows site = {
 		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
 	const struct place_rows rows = {page, page->growth.rows.data, &site};
-	const struct table span = {&report_growth_type, &page->growth, 1, .limit = 1};
-	const struct table count = {&report_places_count_type, &page->growth, 1, .limit = 1};
 	const struct table places = {
 		&report_places_type, &rows, page->growth.rows.len, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
-	answer_record(answer, &span);
-	answer_record(answer, &count);
+	answer_record_of(answer, &report_growth_type, &page->growth);
 	if (prose)
 		add_places_title(page, table_shown(&places), prose);
 	answer_table(answer, &places);

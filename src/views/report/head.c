@@ -484,12 +484,6 @@ static void order_cell(const void *context, size_t row, unsigned column, struct 
 
 const struct table_type report_order_type = {.columns = order_columns, .cell = order_cell};
 
-static void put_record(const struct table_type *type, const void *context, struct answer *answer)
-{
-	const struct table record = {type, context, 1, .limit = 1};
-	answer_record(answer, &record);
-}
-
 const struct table_type report_verdict_type = {.name = "verdict",
 	.says = "views `summary`, `growth` and `realloc`: the answer, the weightiest first",
 	.columns = line_columns,
@@ -510,15 +504,15 @@ static void put_head(const struct page *page, struct answer *answer)
 	const struct recording_rows recording = {page->model, &page->unrecorded, &processes};
 	const struct range_rows totals = {
 		model_recording(page->model), model_totals(page->model), NULL};
-	put_record(&report_view_type, page, answer);
-	put_record(&report_target_type, model_target(page->model), answer);
-	put_record(&report_recording_type, &recording, answer);
-	put_record(&report_totals_type, &totals, answer);
+	answer_record_of(answer, &report_view_type, page);
+	answer_record_of(answer, &report_target_type, model_target(page->model));
+	answer_record_of(answer, &report_recording_type, &recording);
+	answer_record_of(answer, &report_totals_type, &totals);
 	struct json *json = answer_json(answer);
 	if (json && page->options->base && !page->view->own_change)
 		json_change_report(page, json);
 	put_lines(&report_notes_type, &page->notes, answer);
-	put_record(&report_order_type, page, answer);
+	answer_record_of(answer, &report_order_type, page);
 	process_order_deinit(&processes);
 }
 

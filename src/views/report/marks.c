@@ -49,23 +49,13 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 }
 
 const struct table_type report_marks_type = {.name = "marks",
+	.total = "marks_total",
 	.says = "view `marks`: a row a mark, in the order of time",
 	.columns = columns,
 	.cell = cell_of};
 
-struct mark_count {
-	uint64_t total;
-};
-static const struct column count_columns[] = {
-	{"marks_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many there are, beyond a limit too", COLUMN_OF(mark_count, total)},
-	COLUMNS_END};
-const struct table_type report_marks_count_type = {.columns = count_columns};
-
 void report_marks(const struct page *page, struct answer *answer)
 {
-	const struct mark_count total = {page->mark_count};
-	const struct table count = {&report_marks_count_type, &total, 1, .limit = 1};
 	struct table marks = {&report_marks_type, page, page->mark_count, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
 	if (prose && !page->mark_count) {
@@ -74,7 +64,6 @@ void report_marks(const struct page *page, struct answer *answer)
 	}
 	if (prose)
 		text_printf(prose, "\n%s\n", page->view->title);
-	answer_record(answer, &count);
 	answer_table(answer, &marks);
 	if (prose && marks.count > marks.limit)
 		text_more(marks.count - marks.limit, "mark", "marks", prose);

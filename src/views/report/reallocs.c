@@ -102,17 +102,11 @@ static void row_text(const void *context, size_t row, struct text *out)
 }
 
 const struct table_type report_reallocs_type = {.name = "reallocs",
+	.total = "reallocs_total",
 	.says = "view `realloc`: sites, those first that may have copied most",
 	.columns = columns,
 	.cell = cell_of,
 	.row_text = row_text};
-
-static const struct column count_columns[] = {
-	{"reallocs_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many places there are, beyond a limit too",
-		COLUMN_OF(reallocs, rows.len)},
-	COLUMNS_END};
-const struct table_type report_reallocs_count_type = {.columns = count_columns};
 
 void report_reallocs(const struct page *page, struct answer *answer)
 {
@@ -120,11 +114,9 @@ void report_reallocs(const struct page *page, struct answer *answer)
 	struct site_rows site = {
 		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
 	const struct realloc_table context = {page, page->reallocs.rows.data, &site};
-	const struct table count = {&report_reallocs_count_type, &page->reallocs, 1, .limit = 1};
 	const struct table rows = {
 		&report_reallocs_type, &context, page->reallocs.rows.len, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
-	answer_record(answer, &count);
 	if (prose)
 		text_printf(prose, "\n%s", page->view->title);
 	if (prose && table_shown(&rows) < rows.count)

@@ -22,13 +22,11 @@ void report_marks(const struct page *page, struct answer *answer);
 
 /* What they are made of. */
 extern const struct table_type report_inherited_type, report_leaks_type, report_libraries_type,
-	report_top_types[SUMMARY_LISTS], report_sites_count_type, report_sites_type,
-	report_growth_type, report_places_count_type, report_places_type, report_timeline_type,
-	report_snapshots_type, report_node_type, report_life_types[2], report_reallocs_count_type,
+	report_top_types[SUMMARY_LISTS], report_sites_type, report_growth_type, report_places_type,
+	report_timeline_type, report_snapshots_type, report_node_type, report_life_types[2],
 	report_reallocs_type, report_errors_count_type, report_errors_type,
-	report_suppressions_type, report_spots_count_type, report_spots_type,
-	report_size_classes_type, report_sizes_type, report_threads_type, report_marks_count_type,
-	report_marks_type;
+	report_suppressions_type, report_spots_by_type, report_spots_type, report_size_classes_type,
+	report_sizes_type, report_threads_type, report_marks_type;
 
 /* A list of sites. */
 struct site_list {
@@ -46,8 +44,5 @@ void report_site_list(const struct page *page, const struct site_list *list, str
 void text_add_bar(struct text *out, uint64_t value, uint64_t most);
 /* Bytes with spaces before them up to a width. */
 void text_add_padded_bytes(struct text *out, uint64_t bytes, int width);
-
-/* A report in any form: what all of them begin with, then the view. */
-struct error *report_answer(const struct page *page, struct answer *answer) must_check_;
 
 #endif

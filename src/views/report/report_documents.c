@@ -11,13 +11,11 @@ static const struct table_type *const tables[] = {&report_view_type, &report_tar
 	&report_recording_type, &report_totals_type, &report_notes_type, &report_order_type,
 	&report_verdict_type, &report_inherited_type, &report_leaks_type, &report_libraries_type,
 	&report_top_types[SUMMARY_NEVER_FREED], &report_top_types[SUMMARY_PEAK],
-	&report_top_types[SUMMARY_CALLS], &report_top_types[SUMMARY_TEMPORARY],
-	&report_sites_count_type, &report_sites_type, &report_spots_count_type, &report_spots_type,
-	&report_growth_type, &report_places_count_type, &report_places_type, &report_life_types[0],
-	&report_life_types[1], &report_reallocs_count_type, &report_reallocs_type,
-	&report_size_classes_type, &report_sizes_type, &report_threads_type,
-	&report_marks_count_type, &report_marks_type, &report_errors_count_type,
-	&report_errors_type, &report_suppressions_type, NULL};
+	&report_top_types[SUMMARY_CALLS], &report_top_types[SUMMARY_TEMPORARY], &report_sites_type,
+	&report_spots_by_type, &report_spots_type, &report_growth_type, &report_places_type,
+	&report_life_types[0], &report_life_types[1], &report_reallocs_type,
+	&report_size_classes_type, &report_sizes_type, &report_threads_type, &report_marks_type,
+	&report_errors_count_type, &report_errors_type, &report_suppressions_type, NULL};
 static const struct table_type *const parts[] = {&site_type, &frame_type, &plain_frame_type, NULL};
 
 static const struct answer_type report_type = {.schema = "heapwise.report/1",

@@ -212,7 +212,7 @@ static const struct column columns[] = {{"", COLUMN_RECORD, .nested = &site_type
 		.name = member, .columns = columns, .cell = cell_of, .row_text = site_row_text,    \
 		__VA_ARGS__                                                                        \
 	}
-const struct table_type report_sites_type = SITES("sites",
+const struct table_type report_sites_type = SITES("sites", .total = "sites_total",
 	.says = "a row a site: in `summary` and `sites` all, in `temporary` merged, in `inherited` "
 		"those of the process's forebears, with `live_blocks` and `live_bytes` as at the "
 		"fork, else 0");

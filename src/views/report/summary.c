@@ -154,7 +154,8 @@ static void add_left_out_at_peak(const struct page *page, struct text *out)
 	text_add(out, " for themselves, left out here: --view peak shows all.\n");
 }
 
-static void put_record(
+/* Null unless it is known. */
+static void put_known(
 	const struct table_type *type, const void *context, bool is_known, struct answer *answer)
 {
 	const struct table record = {type, context, is_known, .limit = 1};
@@ -205,7 +206,7 @@ const struct table_type report_inherited_type = {.name = "inherited",
 static void put_inherited(const struct page *page, struct answer *answer)
 {
 	const struct inherited *inherited = model_inherited(page->model);
-	put_record(&report_inherited_type, inherited, inherited->from, answer);
+	put_known(&report_inherited_type, inherited, inherited->from, answer);
 }
 
 #define KEPT(holder, blocks_member, bytes_member)                                                  \
@@ -245,25 +246,11 @@ const struct table_type report_libraries_type = {.name = "libraries",
 		"`sites`, not in `verdict` and `top`",
 	.columns = library_columns};
 
-static const struct column count_columns[] = {
-	{"sites_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many there are, beyond a limit too"},
-	COLUMNS_END};
-
-static void count_cell(const void *context, size_t row, unsigned column, struct cell *ret)
-{
-	(void)row, (void)column;
-	ret->number = ((const struct page *)context)->list.len;
-}
-
-const struct table_type report_sites_count_type = {.columns = count_columns, .cell = count_cell};
-
 /* All sites of the view; title NULL: they are not for people. */
 static void put_sites(const struct page *page, const char *title, struct answer *answer)
 {
 	const struct site_list list = {
 		&report_sites_type, title, page->sort, &page->list, page->limit, false};
-	put_record(&report_sites_count_type, page, true, answer);
 	if (title || !answer_is_brief(answer))
 		report_site_list(page, &list, answer);
 }
@@ -310,8 +297,8 @@ void report_summary(const struct page *page, struct answer *answer)
 	if (page->options->sort != METRICS)
 		text_printf(&title, "Sites by %s", metric_name(page->sort));
 	put_inherited(page, answer);
-	put_record(&report_leaks_type, page->summary.leaks, page->summary.searched, answer);
-	put_record(&report_libraries_type, &page->summary.libraries, true, answer);
+	put_known(&report_leaks_type, page->summary.leaks, page->summary.searched, answer);
+	answer_record_of(answer, &report_libraries_type, &page->summary.libraries);
 	if (prose)
 		add_totals(page, prose);
 	for (int i = 0; i < SUMMARY_LISTS; i++)

@@ -591,12 +591,10 @@ void report_timeline(const struct page *page, struct answer *answer)
 	const struct timeline_snapshots *own = &page->timeline.snapshots;
 	struct tree_rows tree = {.nodes = NULL};
 	const struct snapshot_rows rows = {page, own->data, own->len, &tree};
-	const struct table options = {
-		&report_timeline_type, &page->options->timeline, 1, .limit = 1};
 	const struct table snapshots = {
 		&report_snapshots_type, &rows, own->len, .limit = TABLE_NO_LIMIT};
 	struct text *prose = answer_prose(answer);
-	answer_record(answer, &options);
+	answer_record_of(answer, &report_timeline_type, &page->options->timeline);
 	if (prose) {
 		add_graph(page, prose);
 		add_numbers(page, prose);

@@ -68,6 +68,7 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 }
 
 const struct table_type report_spots_type = {.name = "spots",
+	.total = "spots_total",
 	.says = "views `functions`, `lines`, `addresses`, `files` and `modules`: a row of what "
 		"`by` "
 		"says; what has no stack is in none",
@@ -75,22 +76,16 @@ const struct table_type report_spots_type = {.name = "spots",
 	.cell = cell_of,
 	.row_text = row_text};
 
-enum { BY, TOTAL };
-static const struct column count_columns[] = {
-	[BY] = {"by", COLUMN_TEXT, .says = "views with `spots`: what rows are of"},
-	[TOTAL] = {"spots_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "likewise: how many there are, beyond a limit too"},
-	COLUMNS_END};
+static const struct column by_columns[] = {
+	{"by", COLUMN_TEXT, .says = "views with `spots`: what rows are of"}, COLUMNS_END};
 
-static void count_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void by_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct page *page = context;
 	(void)row, (void)column;
-	ret->text = grain_name(page->view->grain);
-	ret->number = page->spot_totals.len;
+	ret->text = grain_name(((const struct page *)context)->view->grain);
 }
 
-const struct table_type report_spots_count_type = {.columns = count_columns, .cell = count_cell};
+const struct table_type report_spots_by_type = {.columns = by_columns, .cell = by_cell};
 
 /* Rows that have some of the metric: they come first. */
 static size_t count_known(const struct page *page)
@@ -118,10 +113,9 @@ void report_spots(const struct page *page, struct answer *answer)
 	struct spot_rows spot = {.grain = page->view->grain};
 	struct sums_rows flat = {recording, NULL, true}, cum = flat;
 	const struct spots_table context = {page, &spot, &flat, &cum};
-	const struct table count = {&report_spots_count_type, page, 1, .limit = 1};
 	struct table spots = {
 		&report_spots_type, &context, page->spot_totals.len, .limit = page->limit};
-	answer_record(answer, &count);
+	answer_record_of(answer, &report_spots_by_type, page);
 	if (prose) {
 		add_title(page, is_known, prose);
 		spots.count = is_known ? count_known(page) : 0;
