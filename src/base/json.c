@@ -68,7 +68,9 @@ static void put(struct json *json, const char *data, size_t len)
 
 static void put_char(struct json *json, char c)
 {
-	put(json, &c, 1);
+	if (json->len == JSON_BUFFER_BYTES)
+		flush(json);
+	json->buffer[json->len++] = c;
 }
 
 static bool in_object(const struct json *json)
@@ -81,9 +83,8 @@ static bool in_object(const struct json *json)
 
 static void put_line(struct json *json)
 {
-	put_char(json, '\n');
-	for (unsigned i = 0; i < json->depth && i < INDENT_MAX; i++)
-		put_char(json, ' ');
+	static const char line[1 + INDENT_MAX + 1] = "\n                ";
+	put(json, line, 1 + (json->depth < INDENT_MAX ? json->depth : INDENT_MAX));
 }
 
 /* What separates a member from the one before it. */

@@ -49,7 +49,8 @@ void table_member(const struct column *column, const void *row, struct cell *ret
 void table_cell(const struct table *table, size_t row, unsigned column, struct cell *ret)
 {
 	memset(ret, 0, offsetof(struct cell, nested)); /* CELL_KNOWN is 0 */
-	text_clear(&ret->built);
+	if (ret->built.len || ret->built.failed)
+		text_clear(&ret->built);
 	if (table->type->cell)
 		table->type->cell(table->context, row, column, ret);
 	else

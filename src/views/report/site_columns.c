@@ -232,7 +232,7 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 		break;
 	default:
 		table_member(&columns[column], &row->sums, ret);
-		if (!figure_is_known(recording, columns[column].name))
+		if (recording->unknown && !figure_is_known(recording, columns[column].name))
 			ret->state = CELL_UNKNOWN;
 	}
 }
