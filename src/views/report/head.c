@@ -271,8 +271,7 @@ static const struct column recording_columns[] = {
 			"and then and the events at both ends"},
 	[FIRST_COUNT] = COUNT(events, "recorded calls; null, as of the others: a file of another "
 				      "tool does not say it"),
-	COUNT(lost_events, "that are not in it"),
-	TIME(duration_ns, "from the first to the last event"),
+	COUNT(lost_events, "that are not in it"), TIME(duration_ns, "how long it was recorded"),
 	COUNT(repairs, "places where allocations and frees of an address did not alternate"),
 	[STRAY_FREES] = COUNT(unknown_frees,
 		"of blocks whose allocation was not recorded; those of `--view errors` are not "
@@ -284,7 +283,8 @@ static const struct column recording_columns[] = {
 	COUNT(children_unrecorded,
 		"programs that it started, or went on as, and that have no recording"),
 	COUNT(marks, "set by the program or from outside; `--view marks` lists them"),
-	TIME(longest_wait_ns, "the longest time that one thread waited for the recorder"),
+	TIME(longest_wait_ns, "the longest time that one thread waited for the recorder: for room, "
+			      "for others that wait for room, or for its answer at the start"),
 	TIME(wait_ns, "that all threads together waited for room"),
 	COUNT(dropped_steps,
 		"allocations and frees that the file does not hold one by one; figures are of all"),
@@ -414,7 +414,8 @@ static void totals_cell(const void *context, size_t row, unsigned column, struct
 }
 
 const struct table_type report_totals_type = {.name = "totals",
-	.says = "of the whole process; null: the source does not say it",
+	.says = "of the whole process; null, here and elsewhere: the source does not say it; of "
+		"samples the figures are estimates, and what is temporary is not known",
 	.columns = totals_columns,
 	.cell = totals_cell};
 

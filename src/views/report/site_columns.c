@@ -171,8 +171,9 @@ enum {
 };
 static const struct column columns[] = {
 	[KIND] = {"kind", COLUMN_TEXT,
-		.says = "which function was called: `malloc`, `calloc`, `operator new`…, or "
-			"`unknown`"},
+		.says = "which function was called: `malloc`, `calloc`, `realloc`, "
+			"`posix_memalign`, `aligned_alloc`, `memalign`, `valloc`, `pvalloc`, "
+			"`operator new`, `operator new[]`, or `unknown`"},
 	[FIRST_FIGURE] = COUNT(allocations, "successful calls"),
 	BYTES(allocated_bytes, "that they asked for"),
 	COUNT(live_blocks, "at the end"),
@@ -185,7 +186,9 @@ static const struct column columns[] = {
 	COUNT(failed, "calls that failed"),
 	BYTES(min_size, "the smallest size that was allocated; 0: none was"),
 	BYTES(max_size, "the largest size that was allocated; 0: none was"),
-	BYTES(max_failed_size, "the largest size that a failed call asked for; 0: none failed"),
+	BYTES(max_failed_size,
+		"the largest size that a failed call asked for; 0: none failed; null: not known, "
+		"as of samples, older recordings and most files of other tools"),
 	[RANGES] = {"ranges", COLUMN_RECORD,
 		.says = "what estimates may be; null: the figures are none",
 		.nested = &ranges_type},

@@ -213,8 +213,11 @@ static const struct column columns[] = {{"", COLUMN_RECORD, .nested = &site_type
 		__VA_ARGS__                                                                        \
 	}
 const struct table_type report_sites_type = SITES("sites", .total = "sites_total",
-	.says = "a row a site: in `summary` and `sites` all, in `temporary` merged, in `inherited` "
-		"those of the process's forebears, with `live_blocks` and `live_bytes` as at the "
+	.says = "a row a site: in `summary` and `sites` all, in `never-freed` those with live "
+		"blocks, in `peak` those with blocks live at the peak, in `libraries` those that "
+		"libraries keep, in `kept` those that were allocated in the range, in `temporary` "
+		"merged ones, in `inherited` those of the process's forebears, with `live_blocks` "
+		"and `live_bytes` as at the "
 		"fork, else 0");
 const struct table_type report_top_types[SUMMARY_LISTS] = {
 	[SUMMARY_NEVER_FREED] = SITES("never_freed", .within = "top",

@@ -236,7 +236,8 @@ static void leak_cell(const void *context, size_t row, unsigned column, struct c
 
 const struct table_type report_leaks_type = {.name = "leaks",
 	.says = "view `summary`: what became of the blocks that were never freed, with no "
-		"suppressions but the built-in ones; null: nobody searched",
+		"suppressions but the built-in ones; null: nobody searched. "
+		"[heapwise.leaks/1](leaks-1.md) has more",
 	.columns = leak_columns,
 	.cell = leak_cell};
 

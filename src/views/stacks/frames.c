@@ -40,12 +40,18 @@ enum { FUNCTION, SHORT, SOURCE, LINE, MODULE, INLINED, ADDRESS, OFFSET, FOLDED }
 	[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file, or null"},                      \
 	[LINE] = {"line", COLUMN_INTEGER, .says = "in it, or null"},                               \
 	[MODULE] = {"module", COLUMN_TEXT,                                                         \
-		.says = "the path of the executable or library, or null"},                         \
+		.says = "the path of the executable or library; `[vdso]` for the kernel's own "    \
+			"code in the process; null: code without a file, which has a function "    \
+			"where the program listed it (`/tmp/perf-PID.map`)"},                      \
 	[INLINED] = {"inlined", COLUMN_BOOLEAN,                                                    \
 		.says = "the compiler made it part of the frame after it"},                        \
-	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "in memory, or null"},                     \
+	[ADDRESS] = {"address", COLUMN_ADDRESS,                                                    \
+		.says = "the return address, of files of other tools the address that they have; " \
+			"the same for all frames that were inlined into one another; null of the " \
+			"allocation function that `--all-frames` adds"},                           \
 	[OFFSET] = {"offset", COLUMN_ADDRESS,                                                      \
-		.says = "of the call in the module, as `addr2line -e MODULE` takes it, or null"}
+		.says = "of the call in the module, as `addr2line -e MODULE` takes it: the same "  \
+			"in each run of one file; null without a module"}
 static const struct column columns[] = {
 	PLAIN_COLUMNS, [FOLDED] = {"folded", COLUMN_BOOLEAN, .says = "reports leave it out"},
 	COLUMNS_END};
