@@ -3,7 +3,9 @@
  * The main table of an answer as comma-separated values (RFC 4180, with newlines alone): a heading
  * with the columns' names, a line a row. A record in a row has columns of its own, "outer.inner";
  * of a table or a list in a row there are the first values, from the first row on, with ';' between
- * them: of each row the first text that is known, of rows without texts their first column.
+ * them: of each row the first text that is known, of rows without texts their first column. In
+ * texts
+ * '\' stands before ';' and '\'.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,6 +74,16 @@ static void add_plain(struct text *out, const struct column *column, const struc
 	}
 }
 
+/* In a cell of several ';' is between them. */
+static void add_part(struct text *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == ';' || *text == '\\')
+			text_add_char(out, '\\');
+		text_add_char(out, *text);
+	}
+}
+
 /* Of a row of what is nested. */
 static void add_first(struct text *out, const struct table *nested, size_t row, struct cell *cell)
 {
@@ -84,7 +96,7 @@ static void add_first(struct text *out, const struct table *nested, size_t row, 
 		table_cell(nested, row, i, cell);
 		if (cell->state != CELL_KNOWN)
 			continue;
-		text_add(out, cell->text);
+		add_part(out, cell->text);
 		return;
 	}
 	if (has_texts)

@@ -183,11 +183,21 @@ CASE(table_json, "JSON has all columns, null for what is unknown, nothing for wh
 	text_deinit(&out);
 }
 
+static const struct column word_columns[] = {{"word", COLUMN_TEXT, .says = "one"}, COLUMNS_END};
+
+static void word_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context, (void)column;
+	ret->text = row ? "b" : "a;\\";
+}
+
+static const struct table_type word_type = {
+	.name = "words", .columns = word_columns, .cell = word_cell};
+
 /* Fruits in a basket: an object, of which each row has the members of a fruit, and one by hand. */
 static void basket_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	(void)column;
-	ret->nested = (struct table){&tree_type, context, 2, .limit = 2};
+	ret->nested = (struct table){column ? &word_type : &tree_type, context, 2, .limit = 2};
 	ret->row = row;
 }
 
@@ -199,9 +209,11 @@ static void put_hand(const void *context, size_t row, struct json *json)
 }
 
 static const struct column basket_columns[] = {{"", COLUMN_RECORD, .nested = &tree_type},
+	{"words", COLUMN_TABLE, .says = "of it", .nested = &word_type},
 	{"by_hand", COLUMN_RECORD, .by_hand = put_hand}, COLUMNS_END};
 static const struct table_type basket_type = {.name = "trees",
 	.within = "basket",
+	.total = "trees_total",
 	.says = "what grew there",
 	.columns = basket_columns,
 	.cell = basket_cell};
@@ -234,13 +246,19 @@ CASE(table_within, "tables stand in an object, rows have the members of what is 
 	const struct sink sinks[] = {{add_to_text, &json}, {add_to_text, &csv}};
 	check_basket(answer_json_create(&sinks[0], false), &json,
 		"{\n \"schema\": \"heapwise.basket/1\",\n"
-		" \"basket\": {\"trees\": [\n"
-		"   {\"height\": 0, \"kind\": \"oak\", \"hand\": 0},\n"
-		"   {\"height\": 1, \"kind\": \"oak\", \"hand\": 1}]},\n"
+		" \"basket\": {\"trees_total\": 2, \"trees\": [\n"
+		"   {\"height\": 0, \"kind\": \"oak\", \"words\": [\n"
+		"     {\"word\": \"a;\\\\\"},\n"
+		"     {\"word\": \"b\"}], \"hand\": 0},\n"
+		"   {\"height\": 1, \"kind\": \"oak\", \"words\": [\n"
+		"     {\"word\": \"a;\\\\\"},\n"
+		"     {\"word\": \"b\"}], \"hand\": 1}]},\n"
 		" \"seeds\": [10]\n}\n");
-	check_basket(answer_csv_create(&sinks[1]), &csv, "height,kind\n0,oak\n1,oak\n");
+	check_basket(answer_csv_create(&sinks[1]), &csv,
+		"height,kind,words\n0,oak,a\\;\\\\;b\n1,oak,a\\;\\\\;b\n");
 	schema_describe(&basket_answer, &page);
 	CHECK(strstr(page.data, "## `basket.trees`"));
+	CHECK(strstr(page.data, "`trees_total` before it says how many there are"));
 	CHECK(strstr(page.data, "all members, as [`tree`](#tree)"));
 	CHECK(strstr(page.data, "## `tree`"));
 	text_deinit(&json);
