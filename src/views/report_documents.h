@@ -8,4 +8,7 @@
 /* NULL ends them. */
 extern const struct answer_type *const report_document_types[];
 
+/* Of heapwise symbols. */
+extern const struct answer_type symbol_files_type;
+
 #endif

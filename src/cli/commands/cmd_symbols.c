@@ -5,6 +5,7 @@
 
 static const struct option_spec option_specs[] = {
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.symbols/1"},
+	{VIEW_OPT_CSV, "csv", NULL, "write the table of modules as CSV"},
 	VIEW_SPECS_TERMINAL SYMBOL_SPECS{0},
 };
 
@@ -17,7 +18,7 @@ struct request {
 static struct error *write_it(void *ctx, const struct sink *sink)
 {
 	const struct request *request = ctx;
-	return symbol_files_view_write(request->model, request->shown.options.json, sink);
+	return symbol_files_view_write(request->model, &request->shown.options, sink);
 }
 
 static int show(struct request *request)
@@ -38,6 +39,8 @@ static int run(const struct command *command, int argc, char **argv)
 		code = view_options_take(&options, id, &request.shown) ? 0 : ERROR_USAGE;
 	if (!code)
 		code = options.exit_code;
+	if (!code && id == 0 && request.shown.options.csv && request.shown.options.json)
+		code = options_wrong(command, "--csv and --json exclude each other");
 	if (!code && id == 0 &&
 		!view_request_files(command, &request.shown, "this table", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))

@@ -168,7 +168,7 @@ static void put_view(const struct page *page, struct answer *answer)
 		view->answer(page, answer);
 }
 
-static struct answer *create_answer(const struct view_options *options, const struct sink *sink)
+struct answer *view_answer_create(const struct view_options *options, const struct sink *sink)
 {
 	if (options->csv)
 		return answer_csv_create(sink);
@@ -180,7 +180,7 @@ static struct error *write_answer(const struct page *page, const struct sink *si
 	const struct answer_type type = {
 		.schema = page->view->schema ? page->view->schema : "heapwise.report/1",
 		.main = page->view->table};
-	struct answer *answer = create_answer(page->options, sink);
+	struct answer *answer = view_answer_create(page->options, sink);
 	if (!answer)
 		return error_no_memory();
 	answer_begin(answer, &type);

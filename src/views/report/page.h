@@ -97,6 +97,9 @@ struct view {
 	bool own_change;     /* these say all of a change themselves: no comparison of totals */
 };
 
+/* The form that is asked for; NULL: no memory. */
+struct answer *view_answer_create(const struct view_options *options, const struct sink *sink);
+
 /* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
 void page_add_sample_note(struct page *page);
 

@@ -37,4 +37,5 @@ static const struct answer_type timeline_type = {.schema = "heapwise.timeline/1"
 		NULL},
 	.parts = (const struct table_type *const[]){&report_node_type, &plain_frame_type, NULL}};
 
-const struct answer_type *const report_document_types[] = {&report_type, &timeline_type, NULL};
+const struct answer_type *const report_document_types[] = {
+	&report_type, &timeline_type, &symbol_files_type, NULL};

@@ -6,8 +6,10 @@
 
 #include "analysis/symbol_files.h"
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/util.h"
+#include "table/answer.h"
+#include "views/report/page.h"
+#include "views/report_documents.h"
 
 static const struct {
 	const char *word, *text;
@@ -57,8 +59,15 @@ static void add_build_id(const struct symbol_file *file, struct text *text)
 		text_printf(text, "%02x", file->build_id[i]);
 }
 
-static void text_file(const struct symbol_file *file, struct text *out)
+/* The context of modules. */
+struct module_rows {
+	const struct symbol_file *files;
+	size_t *lacking; /* rows of lacks[] that the module at hand has; room for all */
+};
+
+static void row_text(const void *context, size_t row, struct text *out)
 {
+	const struct symbol_file *file = &((const struct module_rows *)context)->files[row];
 	text_printf(out, "\n%s\n", file->path);
 	if (file->build_id_len) {
 		text_add(out, "  build-id   ");
@@ -86,116 +95,166 @@ static void text_file(const struct symbol_file *file, struct text *out)
 				trials[file->tried[i].trial].text);
 }
 
-static void text_whole(const struct symbol_files *files, struct text *out)
+enum { TRIED_PATH, TRIED_RESULT };
+static const struct column tried_columns[] = {
+	[TRIED_PATH] = {"path", COLUMN_TEXT, .says = "of the file", COLUMN_OF(symbols_tried, path)},
+	[TRIED_RESULT] = {"result", COLUMN_TEXT,
+		.says = "`used`, `absent`, `unreadable` (or no ELF file), `cut-short`, "
+			"`other-build`, `unsure` (neither a build-id nor a checksum tells whether "
+			"it is the right one) or `nothing-new` (no names in it)"},
+	COLUMNS_END};
+
+static void tried_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	size_t counts[ARRAY_SIZE(qualities)] = {0}, shown = 0;
-	for (size_t i = 0; i < files->files.len; i++) {
-		const struct symbol_file *file = &files->files.data[i];
-		shown += is_shown(file);
-		counts[file->state] += is_shown(file);
+	const struct symbols_tried *tried = &((const struct symbols_tried *)context)[row];
+	ret->text = column == TRIED_PATH ? tried->path : trials[tried->trial].word;
+}
+
+static const struct table_type tried_type = {
+	.name = "tried", .columns = tried_columns, .cell = tried_cell};
+
+static const struct column lack_columns[] = {
+	{"", COLUMN_TEXT,
+		.says = "`zstd` (packed by zstd, which can't be read here), `shared` (the file "
+			"shared with "
+			"others by dwz), `split` (`.dwo`, `.dwp`), `damaged` (overwritten) or "
+			"`cut` (a file "
+			"that ends before its sections do was passed over)"},
+	COLUMNS_END};
+
+static void lack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context, (void)column;
+	ret->text = lacks[row].word;
+}
+
+static const struct table_type lack_type = {.columns = lack_columns, .cell = lack_cell};
+
+enum { PATH, BUILD_ID, QUALITY, NAMES_FROM, ADDRESSES, NAMED, WITH_LINES, CACHED, MISSING, TRIED };
+static const struct column columns[] = {
+	[PATH] = {"path", COLUMN_TEXT, .says = "as the recorded process saw it",
+		COLUMN_OF(symbol_file, path)},
+	[BUILD_ID] = {"build_id", COLUMN_TEXT,
+		.says = "in hex; null: none was recorded, and whether the file at the path is the "
+			"one that was recorded can't be known"},
+	[QUALITY] = {"quality", COLUMN_TEXT,
+		.says = "`dwarf` (names, files, lines, inlined functions), `symtab` (names of "
+			"functions), `dynsym` (of exported ones), `none` (no file with any was "
+			"found) or `changed` (the file at the path is another build, and no other "
+			"was found)"},
+	[NAMES_FROM] = {"file", COLUMN_TEXT, .says = "that names come from; or null",
+		COLUMN_OF(symbol_file, names_from)},
+	[ADDRESSES] = {"addresses", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "in it, that stacks go through", COLUMN_OF(symbol_file, addresses)},
+	[NAMED] = {"named", COLUMN_INTEGER, UNIT_COUNT, .says = "of these, with a function",
+		COLUMN_OF(symbol_file, named)},
+	[WITH_LINES] = {"with_lines", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "of these, with a source line", COLUMN_OF(symbol_file, placed)},
+	[CACHED] = {"cached", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "of `addresses`, those whose answer an earlier command had kept ([names "
+			"are "
+			"kept](../symbols.md#names-are-kept-by-build-id))",
+		COLUMN_OF(symbol_file, kept)},
+	[MISSING] = {"missing", COLUMN_LIST, .says = "of its debug information",
+		.nested = &lack_type},
+	[TRIED] = {"tried", COLUMN_TABLE, .says = "files that were looked at, in that order",
+		.nested = &tried_type},
+	COLUMNS_END};
+
+static void missing_cell(const struct module_rows *rows, unsigned lacking, struct cell *ret)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)
+		if (lacking & lacks[i].lack)
+			rows->lacking[count++] = i;
+	ret->nested = (struct table){
+		&lack_type, NULL, count, .order = rows->lacking, .limit = TABLE_NO_LIMIT};
+}
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct module_rows *rows = context;
+	const struct symbol_file *file = &rows->files[row];
+	switch (column) {
+	case BUILD_ID:
+		add_build_id(file, &ret->built);
+		ret->text = ret->built.len ? ret->built.data : NULL;
+		break;
+	case QUALITY:
+		ret->text = qualities[file->state].word;
+		break;
+	case MISSING:
+		missing_cell(rows, file->lacks, ret);
+		break;
+	case TRIED:
+		ret->nested = (struct table){
+			&tried_type, file->tried, file->tried_count, .limit = TABLE_NO_LIMIT};
+		break;
+	default:
+		table_member(&columns[column], file, ret);
 	}
+}
+
+static const struct table_type module_type = {.name = "modules",
+	.says = "programs and libraries in the order in which they were loaded, each path and "
+		"build-id once; the kernel's `linux-vdso.so.1` only if stacks go through it",
+	.columns = columns,
+	.cell = cell_of,
+	.row_text = row_text};
+
+static const struct column recording_columns[] = {
+	{"recording", COLUMN_TEXT, .says = "the file that was read", COLUMN_OF(recording, path)},
+	COLUMNS_END};
+static const struct table_type recording_type = {.columns = recording_columns};
+
+const struct answer_type symbol_files_type = {.schema = "heapwise.symbols/1",
+	.from = "heapwise symbols --json",
+	.says = "where names come from. The rules are in [docs/symbols.md](../symbols.md)",
+	.tables = (const struct table_type *const[]){&recording_type, &module_type, NULL},
+	.main = &module_type};
+
+static void add_counts(const struct symbol_files *files, size_t shown, struct text *out)
+{
+	size_t counts[ARRAY_SIZE(qualities)] = {0};
+	for (size_t i = 0; i < files->files.len; i++)
+		counts[files->files.data[i].state] += is_shown(&files->files.data[i]);
 	text_printf(out, "%zu %s: %zu with names, files and lines, %zu with names, %zu without.\n",
 		shown, shown == 1 ? "module" : "modules", counts[SYMBOLS_DWARF],
 		counts[SYMBOLS_SYMTAB] + counts[SYMBOLS_DYNSYM],
 		shown - counts[SYMBOLS_DWARF] - counts[SYMBOLS_SYMTAB] - counts[SYMBOLS_DYNSYM]);
+}
+
+static struct error *put_modules(
+	const struct model *model, const struct symbol_files *files, struct answer *answer)
+{
+	_cleanup_free_ size_t *order = calloc(files->files.len + 1, sizeof(*order));
+	size_t lacking[ARRAY_SIZE(lacks)];
+	const struct module_rows rows = {files->files.data, lacking};
+	struct table modules = {&module_type, &rows, .order = order, .limit = TABLE_NO_LIMIT};
+	struct text *prose = answer_prose(answer);
+	if (!order)
+		return error_no_memory();
 	for (size_t i = 0; i < files->files.len; i++)
 		if (is_shown(&files->files.data[i]))
-			text_file(&files->files.data[i], out);
+			order[modules.count++] = i;
+	answer_begin(answer, &symbol_files_type);
+	answer_record_of(answer, &recording_type, model_recording(model));
+	if (prose)
+		add_counts(files, modules.count, prose);
+	answer_table(answer, &modules);
+	return answer_end(answer);
 }
 
-static void member_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	if (value)
-		json_string(json, value);
-	else
-		json_null(json);
-}
-
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void json_tried(struct json *json, const struct symbol_file *file)
-{
-	json_key(json, "tried");
-	json_array_begin(json);
-	for (size_t i = 0; i < file->tried_count; i++) {
-		json_object_begin(json);
-		member_string(json, "path", file->tried[i].path);
-		member_string(json, "result", trials[file->tried[i].trial].word);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static struct error *json_file(struct json *json, const struct symbol_file *file)
-{
-	_cleanup_(text_deinit) struct text build_id;
-	text_init(&build_id);
-	add_build_id(file, &build_id);
-	if (build_id.failed)
-		return error_no_memory();
-	json_object_begin(json);
-	member_string(json, "path", file->path);
-	member_string(json, "build_id", build_id.len ? build_id.data : NULL);
-	member_string(json, "quality", qualities[file->state].word);
-	member_string(json, "file", file->names_from);
-	member_u64(json, "addresses", file->addresses);
-	member_u64(json, "named", file->named);
-	member_u64(json, "with_lines", file->placed);
-	member_u64(json, "cached", file->kept);
-	json_key(json, "missing");
-	json_array_begin(json);
-	for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)
-		if (file->lacks & lacks[i].lack)
-			json_string(json, lacks[i].word);
-	json_array_end(json);
-	json_tried(json, file);
-	json_object_end(json);
-	return NULL;
-}
-
-static struct error *json_whole(
-	const struct model *model, const struct symbol_files *files, const struct sink *sink)
-{
-	_cleanup_free_ struct json *json = malloc(sizeof(*json));
-	if (!json)
-		return error_no_memory();
-	json_init(json, sink->write, sink->ctx);
-	json_object_begin(json);
-	member_string(json, "schema", "heapwise.symbols/1");
-	member_string(json, "recording", model_recording(model)->path);
-	json_key(json, "modules");
-	json_array_begin(json);
-	struct error *error = NULL;
-	for (size_t i = 0; i < files->files.len && !error; i++)
-		if (is_shown(&files->files.data[i]))
-			error = json_file(json, &files->files.data[i]);
-	if (error)
-		return error;
-	json_array_end(json);
-	json_object_end(json);
-	json_finish(json);
-	return NULL;
-}
-
-struct error *symbol_files_view_write(const struct model *model, bool json, const struct sink *sink)
+struct error *symbol_files_view_write(
+	const struct model *model, const struct view_options *options, const struct sink *sink)
 {
 	_cleanup_(symbol_files_deinit) struct symbol_files files;
 	symbol_files_init(&files);
 	struct error *error = symbol_files_build(model, &files);
 	if (error)
 		return error;
-	if (json)
-		return json_whole(model, &files, sink);
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	text_whole(&files, &out);
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+	struct answer *answer = view_answer_create(options, sink);
+	error = answer ? put_modules(model, &files, answer) : error_no_memory();
+	answer_destroy(answer);
+	return error;
 }

@@ -85,6 +85,11 @@ def every_table(folder):
             missing = [name for name, value in row.items() if name not in cells and not isinstance(value, dict)
                        and value is not None]
             hw.need(not wrong and not missing, f"{view}: {wrong}, {missing}")
+    table = list(csv.DictReader(io.StringIO(heapwise("symbols", path, "--csv").text), strict=True))
+    rows = json.loads(heapwise("symbols", path, "--json").text)["modules"]
+    hw.need([(row["path"], row["quality"], row["missing"]) for row in table]
+            == [(row["path"], row["quality"], ";".join(row["missing"])) for row in rows], f"{table}, {rows}")
+    usage_error(heapwise("symbols", path, "--csv", "--json"), "--csv", "--json")
     short = heapwise("report", path, "--view", "sites", "--csv", "--limit", "1")
     hw.need(len(list(csv.reader(io.StringIO(short.text)))) == 2, f"a heading and one row: {short}")
     usage_error(heapwise("report", path, "--csv"), "--csv", "--view sites")

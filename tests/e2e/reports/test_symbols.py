@@ -736,7 +736,7 @@ def modules(path, *options, **more):
     found = json.loads(ended.text)
     hw.need(found["schema"] == "heapwise.symbols/1", f"{found['schema']}")
     wrong = documented.undocumented(found, set(re.findall(
-        r"`(\w+)`", (hw.SOURCE / "docs/schema/symbols-1.md").read_text())))
+        r"`(?:\w+(?:\[\])?\.)*(\w+)`", (hw.SOURCE / "docs/schema/symbols-1.md").read_text())))
     hw.need(not wrong, f"undocumented: {wrong}")
     return {Path(module["path"]).name: module for module in found["modules"]}
 
