@@ -3,12 +3,14 @@
 """Past bounds of docs/limits.md: where an answer is partial text and JSON say so, and what was said by what came before
 is taken back; what is refused ends with an error that says what is too much."""
 
+import http.server
 import sys
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import ask, kernel_core, read_account  # noqa: E402
+from heaps import Recorded, ask, kernel_core, read_account  # noqa: E402
 
 tests = hw.Tests()
 PROGRAM = hw.TARGETS / "heaps/heap_bounds"
@@ -68,9 +70,50 @@ def refused(_):
                         (("diff", "--trend", *[recording] * 65), "64"),
                         (("timeline", recording, "--width", "1001"), "invalid --width '1001': expected a number from 4 to 1000"),
                         (("timeline", recording, "--height", "1001"), "invalid --height '1001': expected a number from 4 to 1000"),
-                        (("timeline", recording, "--depth", "201"), "invalid --depth '201': expected a number from 1 to 200")):
+                        (("timeline", recording, "--depth", "201"), "invalid --depth '201': expected a number from 1 to 200"),
+                        (("report", recording, "--at", "1e10h"), "1e10h")):
         ended = hw.run([hw.HEAPWISE, *words])
         hw.need(ended.status == 2 and said in ended.errors and not ended.text, f"{words}: {ended}")
+    ended = hw.run([hw.HEAPWISE, "run", "--ring", "17G", "true"])
+    hw.need("invalid --ring '17G': expected a size from 64K to 16G" in ended.errors, f"{ended}")
+
+
+@tests.test
+def redirects(_):
+    """A server that leads on and on."""
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", self.path + "x")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        ended = hw.run([hw.HEAPWISE, "report", f"http://127.0.0.1:{server.server_port}/heap"])
+        server.shutdown()
+    hw.need(ended.status != 0 and "edirect" in ended.errors and not ended.text, f"{ended}")
+
+
+@tests.test
+def recordings(folder):
+    """Of a folder with very many recordings it is not said that a core's is not among them."""
+    with Recorded(hw.TARGETS / "heaps/heap_small", folder, folder / "own.hpw") as pid:
+        hw.run([hw.HEAPWISE, "heap", str(pid), "save", folder / "core"])
+    beside = folder / "beside"
+    beside.mkdir()
+    (folder / "core").rename(beside / "core")
+    (beside / "0.hpw").touch()
+
+    def said():
+        return hw.run([hw.HEAPWISE, "core", beside / "core"], cwd=beside).errors
+
+    hw.need("neither next to it nor here" in said(), said())
+    for i in range(1, 1001):
+        (beside / f"{i}.hpw").touch()
+    hw.need("not among the 1000 that were looked into" in said(), said())
 
 
 tests.main()

@@ -16,11 +16,13 @@
 
 /* Processes between one that is not recorded and the one above it that is. */
 #define ANCESTORS_MAX 32
+/* So long two clocks are compared before the rate of one is known. */
+#define CLOCKS_MAX_NS 200000u
 
 static uint64_t estimate_hz(struct clock_pair began)
 {
 	struct clock_pair now = clock_pair_now();
-	while (now.ns - began.ns < 200000)
+	while (now.ns - began.ns < CLOCKS_MAX_NS)
 		now = clock_pair_now();
 	return (uint64_t)((double)(now.tsc - began.tsc) * 1e9 / (double)(now.ns - began.ns));
 }

@@ -26,6 +26,8 @@
  * sooner: of a program that is killed soon there is to be something. */
 #define FLUSH_FIRST_NS 100000000ull
 #define FLUSH_MAX_NS 600000000ull
+/* Threads whose names are read each time; the others' when they end, and at the end. */
+#define NAMED_AT_ONCE_MOST 64u
 /* How well the time of events is known that come now and then. */
 #define GAPS_A_SECOND 200u
 /* Nobody else is served while one mark is being set. */
@@ -241,7 +243,7 @@ void recorder_tend(struct recorder *recorder)
 	if (recorder_has_unwritten(recorder))
 		recorder->flush_pause_ns =
 			min(recorder->flush_pause_ns * 2, (uint64_t)FLUSH_MAX_NS);
-	for (uint32_t i = 0; i < recorder->tally.thread_count && i < 64; i++) {
+	for (uint32_t i = 0; i < recorder->tally.thread_count && i < NAMED_AT_ONCE_MOST; i++) {
 		if (!recorder->tally.threads[i].ended)
 			recorder_read_name(recorder, &recorder->tally.threads[i]);
 	}

@@ -25,6 +25,8 @@
 #define ANSWER_SECONDS 60L
 #define WAIT_MAX 86400L
 #define REDIRECTS_MAX 5L
+/* Of the URL in the name of the file that it is kept in. */
+#define NAME_BYTES_MOST 80u
 
 bool url_is(const char *word)
 {
@@ -150,7 +152,7 @@ static char *name_of(const char *url)
 	if (user && (size_t)(user - place) < host)
 		place = user + 1; /* a password is nothing for a name */
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
-	for (const char *c = place; *c && *c != '?' && name.len < 80; c++)
+	for (const char *c = place; *c && *c != '?' && name.len < NAME_BYTES_MOST; c++)
 		text_add_char(&name, isalnum((unsigned char)*c) || *c == '.' ? *c : '-');
 	text_printf(&name, "-%s.%d", when, (int)getpid());
 	return name.failed ? NULL : text_steal(&name);

@@ -129,20 +129,24 @@ static bool is_its(
 	return is;
 }
 
-/* Looks into a folder for it: first among those that are called after the process. */
-static char *find_in(
-	struct query_context *context, const char *folder, const struct address_space *space)
+/* Looks into a folder for it: first among those that are called after the process. *ret_cut: it has
+ * more recordings than were looked into. */
+static char *find_in(struct query_context *context, const char *folder,
+	const struct address_space *space, bool *ret_cut)
 {
 	char number[32];
 	snprintf(number, sizeof(number), ".%d.", (int)space->owner.pid);
 	for (int pass = 0; pass < 2; pass++) {
 		_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
 		size_t left = FILES_MAX;
-		for (struct dirent *entry; dir && left && (entry = readdir(dir));) {
+		for (struct dirent *entry; dir && (entry = readdir(dir));) {
 			_cleanup_free_ char *path = NULL;
 			bool named = strstr(entry->d_name, number);
 			if (!ends_with(entry->d_name, ".hpw") || named == (pass == 1))
 				continue;
+			*ret_cut |= !left;
+			if (!left)
+				break;
 			left--;
 			bool here = !strcmp(folder, ".");
 			if (asprintf(&path, "%s%s%s", here ? "" : folder, here ? "" : "/",
@@ -155,14 +159,14 @@ static char *find_in(
 	return NULL;
 }
 
-static char *find_beside(
-	struct query_context *context, const char *core, const struct address_space *space)
+static char *find_beside(struct query_context *context, const char *core,
+	const struct address_space *space, bool *ret_cut)
 {
 	const char *slash = core ? strrchr(core, '/') : NULL;
 	_cleanup_free_ char *folder =
 		slash ? strndup(core, slash == core ? 1 : (size_t)(slash - core)) : NULL;
-	char *found = folder ? find_in(context, folder, space) : NULL;
-	return found ? found : find_in(context, ".", space);
+	char *found = folder ? find_in(context, folder, space, ret_cut) : NULL;
+	return found ? found : find_in(context, ".", space, ret_cut);
 }
 
 struct error *heap_recording_open(struct query_context *context, const char *path, const char *core,
@@ -174,10 +178,17 @@ struct error *heap_recording_open(struct query_context *context, const char *pat
 		if (!ret->path)
 			return error_no_memory();
 	}
+	bool is_cut = false;
 	if (!ret->path && core)
-		ret->path = find_beside(context, core, space);
+		ret->path = find_beside(context, core, space, &is_cut);
 	if (!ret->path) {
-		if (core)
+		if (core && is_cut)
+			query_note(context,
+				"%s was recorded, but its recording is not among the %u that were "
+				"looked into next to it or here (there are more): use --recording "
+				"FILE to see where blocks were allocated",
+				core, FILES_MAX);
+		else if (core)
 			query_note(context,
 				"%s was recorded, but its recording is neither next to it nor "
 				"here: use --recording FILE to see where blocks were allocated",
