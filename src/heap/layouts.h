@@ -36,6 +36,8 @@ struct heap_layout {
 	uint64_t room; /* of a std::vector: for so many elements there is room; 0: nobody knows how
 			* many of these there are */
 	uint64_t behind; /* bytes behind it that belong to the block and are no part of the type */
+	uint8_t unit;    /* of a string's memory, whose type is unknown: bytes of a character, 1, 2
+			  * or 4; 0 of all else */
 };
 
 struct survey;

@@ -169,6 +169,7 @@ void types_locals(struct types *types, uint32_t module, const struct local_frame
 /* Of the class template that a function is a member of. */
 struct types_function_class {
 	const char *name;  /* with its arguments, without namespaces */
+	uint32_t type;     /* the class itself, plain; TYPE_VOID: it is described nowhere */
 	uint32_t argument; /* the last one that is a type, plain; TYPE_VOID: none is known */
 	/* The value of a static constant of its, or of a class that it derives from; UINT64_MAX: it
 	 * has none of that name. */

@@ -47,7 +47,8 @@ static struct error *lay_out_as(struct heap_look *look, const char *name, uint64
 	struct error *error = heap_subject_type(&look->heap, name, &types, &type);
 	if (error)
 		return error;
-	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, at, 0, 0};
+	*ret = (struct heap_layout){
+		.type = type, .size = types_get(types, type)->size, .count = 1, .header = at};
 	if (!ret->size || ret->size > usable - at)
 		return error_create(ERROR_INPUT,
 			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
@@ -87,7 +88,8 @@ static struct error *lay_out_in_pool(const struct survey *survey, const char *wo
 	struct heap_layout own;
 	*ret_is = object;
 	if (object)
-		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, object->offset, 0, 0};
+		*ret = (struct heap_layout){
+			.type = TYPE_VOID, .size = 1, .count = 1, .header = object->offset};
 	if (object || !offset || (heap_layout_of(survey, block, &own) && offset < own.size))
 		return NULL;
 	return heap_subject_nothing_at(search_block_address(survey->search, block), offset);
@@ -103,14 +105,19 @@ static struct error *lay_out(
 		error = lay_out_in_pool(survey, word, block, &is_in_pool, ret);
 	if (error || is_in_pool || heap_layout_of(survey, block, ret))
 		return error;
-	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
+	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
+	enum heap_type_kind kind = type->kind;
 	if (kind == HEAP_TYPE_STRING) {
-		*ret = (struct heap_layout){
-			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0, 0};
+		*ret = (struct heap_layout){.type = TYPE_VOID,
+			.size = 1,
+			.count = search_block_size(survey->search, block) - type->text_at,
+			.is_array = true,
+			.header = type->text_at,
+			.unit = type->text_unit ? type->text_unit : 1};
 		return NULL;
 	}
 	if (pools_find(&survey->pools, block)) {
-		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, 0, 0, 0};
+		*ret = (struct heap_layout){.type = TYPE_VOID, .size = 1, .count = 1};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)
@@ -156,7 +163,7 @@ static struct error *lay_out_subject(struct heap_look *look, const char *word, c
 	/* With the virtual bases of those that come first. */
 	uint32_t type = about->kin.kin.data[0].layout;
 	*ret = (struct heap_layout){
-		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0, 0};
+		.type = type, .size = types_get(survey->layouts.types, type)->size, .count = 1};
 	return NULL;
 }
 

@@ -11,8 +11,8 @@
 
 const char *held_arguments(const char *symbol, size_t *ret_len)
 {
-	static const char *const before[] = {
-		"_Manager_external<", "_LargeHandler<", "_Function_handler<", "_Base_manager<"};
+	static const char *const before[] = {"_Manager_external<", "_LargeHandler<",
+		"_Function_handler<", "_Base_manager<", "_Manager_internal<", "_SmallHandler<"};
 	const char *at = NULL, *end = symbol + strlen(symbol);
 	for (size_t i = 0; i < ARRAY_SIZE(before) && !at; i++) {
 		at = strstr(symbol, before[i]);
@@ -41,6 +41,29 @@ static void add_content(struct text *text, const char *symbol)
 	cxx_add_plain_name(text, name.data);
 }
 
+/* Chunks in which nobody has found anything that lies there. */
+static struct error *say_chunks(struct survey *survey)
+{
+	static const char *const names[] = {
+		[HELD_BUFFER] = "std::pmr::monotonic_buffer_resource buffer",
+		[HELD_POOL] = "std::pmr pool chunk",
+	};
+	struct heap_types *types = &survey->types;
+	struct error *error = NULL;
+	for (size_t i = 0; i < types->held.chunks.len && !error; i++) {
+		struct held_chunk chunk = types->held.chunks.data[i];
+		struct block_label label = block_label(survey->search, chunk.block);
+		uint32_t type;
+		if (heap_types_of_label(types, label) != HEAP_TYPE_NONE)
+			continue;
+		error = heap_types_add(types, HEAP_TYPE_CONTAINER, names[chunk.kind], &type);
+		if (!error)
+			block_set_label(
+				survey->search, chunk.block, heap_types_label(types, type));
+	}
+	return error;
+}
+
 struct error *held_recognise(struct survey *survey, struct inferred_few *few)
 {
 	(void)few;
@@ -63,5 +86,5 @@ struct error *held_recognise(struct survey *survey, struct inferred_few *few)
 		if (!error)
 			block_set_label(survey->search, block.block, heap_types_label(types, type));
 	}
-	return error;
+	return error ? error : say_chunks(survey);
 }

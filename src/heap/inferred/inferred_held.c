@@ -76,10 +76,12 @@ static void find_managed(struct inferring *f, const struct held_code *code, stru
 		return;
 	const struct type *type = types_get(f->types, class.argument);
 	size_t unused;
-	if (!held_arguments(class.name, &unused) || !type_has_members(type))
+	/* A pointer that lies in a std::any leads somewhere, too. */
+	bool is_pointer = code->kind == HELD_IN_ANY && type->kind == TYPE_POINTER;
+	if (!held_arguments(class.name, &unused) || (!type_has_members(type) && !is_pointer))
 		return;
 	ret->type = class.argument;
-	if (is_nameless(type))
+	if (code->kind != HELD_IN_ANY && is_nameless(type))
 		ret->heap = name_lambda(f, ret, class.name, code->symbol,
 			strstr(class.name, "_Function_handler<") ? 1 : 0);
 }
@@ -106,6 +108,24 @@ static void take(struct inferring *f, uint32_t block, const struct managed *m)
 	inferred_push(f, block, type);
 }
 
+/* Of a content that lies in its std::any only what its members lead to is news. */
+static void take_inside(struct inferring *f, uint64_t address, const struct managed *m)
+{
+	struct fact *fact = inferred_fact(f, m->type);
+	struct inferred_range range = {
+		.address = address, .count = 1, .type = m->type, .basis = f->basis};
+	if (fact && fact->slots.len && fact->size)
+		f->failed |= !inferred_ranges_push(&f->ranges, range);
+}
+
+static const struct managed *managed_of(struct inferring *f, struct managed_vec *all, uint32_t code)
+{
+	struct managed *m = &all->data[code];
+	if (!m->is_sought)
+		find_managed(f, &f->survey->types.held.codes.data[code], m);
+	return m;
+}
+
 void inferred_take_held(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
@@ -115,10 +135,14 @@ void inferred_take_held(struct inferring *inferring)
 		f->failed |= !managed_vec_push(&all, (struct managed){.is_sought = false});
 	for (size_t i = 0; i < held->blocks.len && !f->failed; i++) {
 		struct held_block block = held->blocks.data[i];
-		struct managed *m = &all.data[block.code];
-		if (!m->is_sought)
-			find_managed(f, &held->codes.data[block.code], m);
+		const struct managed *m = managed_of(f, &all, block.code);
 		if (m->type != TYPE_VOID && !f->failed)
 			take(f, block.block, m);
+	}
+	for (size_t i = 0; i < held->places.len && !f->failed; i++) {
+		struct held_place place = held->places.data[i];
+		const struct managed *m = managed_of(f, &all, place.code);
+		if (m->type != TYPE_VOID && !f->failed)
+			take_inside(f, place.address, m);
 	}
 }

@@ -79,6 +79,34 @@ static void take_globals(struct inferring *f)
 	slot_vec_deinit(&global.slots);
 }
 
+/* The functions of its table that are asked which class they are of. */
+#define FUNCTIONS_ASKED 8u
+
+/* What a std::function of libc++ holds is in an object whose class has the target's for an
+ * argument. Where that is a lambda, the class is called otherwise in debug information: there its
+ * functions say which one it is. They are declared in it and in its base, whose name is another. */
+static void lay_out_target(struct inferring *f, uint32_t number, const struct class_key *key)
+{
+	struct heap_type *type = &f->survey->types.types.data[number];
+	const struct address_space *space = f->survey->heap.space;
+	uint64_t function;
+	if (strncmp(type->name, "std::__function::__func<", 24) != 0)
+		return;
+	for (uint64_t i = 0; i < FUNCTIONS_ASKED && type->layout == TYPE_VOID; i++) {
+		struct types_function_class class;
+		uint32_t module_number;
+		if (!address_space_word(space, key->head + 8 * i, &function))
+			return;
+		const struct address_module *module = address_space_module(space, function);
+		if (inferred_know_module(f, module, &module_number) &&
+			types_function_class(
+				f->types, module_number, function - module->bias, "", &class) &&
+			!strncmp(class.name, "__func<", 7) &&
+			inferred_is_close(f, types_get(f->types, class.type)->size, key->size))
+			type->layout = class.type;
+	}
+}
+
 /* The layouts of classes that objects name themselves: where their tables are, they are described.
  */
 static void lay_out_objects(struct inferring *f)
@@ -95,6 +123,8 @@ static void lay_out_objects(struct inferring *f)
 			continue;
 		s->types.types.data[number].layout_sought = true;
 		heap_layouts_of_class(s, class);
+		if (s->types.types.data[number].layout == TYPE_VOID)
+			lay_out_target(f, number, key);
 	}
 }
 

@@ -55,6 +55,9 @@ struct heap_type {
 			  * not know */
 	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */
 	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
+	/* Of memory of strings: where the text begins, and how many bytes a character has (0: one).
+	 */
+	uint8_t text_at, text_unit;
 	/* Python's. Bit i: objects that begin at word i of its blocks are in the garbage
 	 * collector's list, whose links are the words before them: so many. */
 	uint64_t listed;

@@ -22,16 +22,23 @@
 static const struct {
 	enum heap_type_kind kind;
 	const char *name;
-	uint64_t links; /* so many bytes at its beginning are not of elements */
+	uint64_t links;             /* so many bytes at its beginning are not of elements */
+	uint8_t text_at, text_unit; /* as a type of the heap's has them */
 } parts[CONTAINER_PARTS] = {
-	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer", UINT64_MAX},
-	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer", 0},
-	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node", 16},
-	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node", 24},
-	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node", 8},
-	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets", UINT64_MAX},
-	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map", UINT64_MAX},
-	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block", 0},
+	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer", UINT64_MAX, 0, 0},
+	[PART_COW_STRING] = {HEAP_TYPE_STRING, "std::string buffer (copy-on-write)", UINT64_MAX, 24,
+		1},
+	[PART_COW_STRING_16] = {HEAP_TYPE_STRING, "std::u16string buffer (copy-on-write)",
+		UINT64_MAX, 24, 2},
+	[PART_COW_STRING_32] = {HEAP_TYPE_STRING, "std::wstring/u32string buffer (copy-on-write)",
+		UINT64_MAX, 24, 4},
+	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer", 0, 0, 0},
+	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node", 16, 0, 0},
+	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node", 24, 0, 0},
+	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node", 8, 0, 0},
+	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets", UINT64_MAX, 0, 0},
+	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map", UINT64_MAX, 0, 0},
+	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block", 0, 0, 0},
 };
 
 static uint32_t class_type(const struct finding *f, uint32_t block)
@@ -69,8 +76,13 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 static uint32_t type_of_part(struct finding *f, enum container_part part)
 {
 	uint32_t *type = &f->part_types[part];
-	if (*type == HEAP_TYPE_NONE && !f->error)
+	if (*type == HEAP_TYPE_NONE && !f->error) {
 		f->error = heap_types_add(f->types, parts[part].kind, parts[part].name, type);
+		if (!f->error) {
+			f->types->types.data[*type].text_at = parts[part].text_at;
+			f->types->types.data[*type].text_unit = parts[part].text_unit;
+		}
+	}
 	return *type;
 }
 
@@ -154,9 +166,19 @@ static inline bool is_second(const struct finding *f, uint64_t word)
 	return word <= COUNT_MOST || word - space->low < space->high - space->low;
 }
 
+/* What leads into blocks as well as to their starts. */
+static void look_inside(struct finding *f, const struct place *place)
+{
+	if (f->is_late || f->error)
+		return;
+	/* Blocks begin at multiples of 16. */
+	if (place->words[0] % 16 != 8 || !find_cow_string(f, place))
+		find_chunks(f, place);
+}
+
 /* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
 static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
-	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack)
+	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack, bool is_interior)
 {
 	const uint64_t *words = (const void *)(bytes + (address - start));
 	struct place place = {.words = words,
@@ -166,8 +188,12 @@ static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, siz
 		.holder = holder,
 		.offset = offset,
 		.is_stack = is_stack};
+	look_inside(f, &place);
+	if (is_interior)
+		return;
 	if (!f->is_late && ((place.before && find_is_outside(f, words[-1])) ||
-				   (place.behind > 3 && find_is_outside(f, words[2]))))
+				   (place.behind > 3 && find_is_outside(f, words[2])) ||
+				   find_may_be_inside(f, &place)))
 		find_held(f, &place);
 	/* libc++'s strings end with the pointer. */
 	bool is_first = place.behind > 1 && is_second(f, words[1]);
@@ -184,7 +210,8 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 		uint64_t word;
 		memcpy(&word, bytes + at, 8);
 		if (__builtin_expect(word - low < room && !(word & 7), 0))
-			look_at(f, bytes, start, len, start + at, holder, offset + at, false);
+			look_at(f, bytes, start, len, start + at, holder, offset + at, false,
+				false);
 	}
 }
 
@@ -239,7 +266,7 @@ static struct error *look_through_roots(
 	for (size_t i = 0; i < f->graph->roots.len && !f->error; i++) {
 		const struct graph_root *word = &f->graph->roots.data[i];
 		const struct heap_root *root = &roots->data[word->root];
-		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8 ||
+		if (root->values || word->address % 8 ||
 			(f->is_late && root->kind != HEAP_ROOT_STACK))
 			continue;
 		uint64_t start = (root->start + 7) & ~7ull;
@@ -252,7 +279,7 @@ static struct error *look_through_roots(
 		const uint8_t *bytes = window_at(window, start, len, root->end);
 		if (bytes)
 			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0,
-				root->kind == HEAP_ROOT_STACK);
+				root->kind == HEAP_ROOT_STACK, word->edge & GRAPH_INTERIOR);
 	}
 	return f->error;
 }

@@ -22,6 +22,9 @@
 
 enum container_part {
 	PART_STRING,
+	PART_COW_STRING,
+	PART_COW_STRING_16,
+	PART_COW_STRING_32,
 	PART_VECTOR,
 	PART_LIST,
 	PART_TREE,
@@ -33,7 +36,7 @@ enum container_part {
 };
 
 /* Words that a container may be: at most so many before and behind the one that is looked at. */
-#define PLACE_BEFORE ((size_t)3)
+#define PLACE_BEFORE ((size_t)6)
 #define PLACE_BEHIND ((size_t)10)
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
@@ -91,6 +94,10 @@ bool find_deque_of_libcxx(struct finding *f, const struct place *place);
 bool find_string(struct finding *f, const struct place *place);
 bool find_string_of_libcxx(struct finding *f, const struct place *place);
 bool find_vector(struct finding *f, const struct place *place);
+/* Words that lead into blocks: a string of libstdc++ before C++11 (containers_cow.c); what a
+ * resource of std::pmr keeps of its memory (containers_chunks.c). */
+bool find_cow_string(struct finding *f, const struct place *place);
+bool find_chunks(struct finding *f, const struct place *place);
 
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
@@ -100,7 +107,17 @@ static inline bool find_is_outside(const struct finding *f, uint64_t word)
 	const struct space *space = f->graph->space;
 	return word > COUNT_MOST && word - space->low >= space->high - space->low;
 }
-/* Notes that a place is the pointer of a std::function or a std::any to its content. */
+/* Of a std::any of libc++ so many words may be its content; of libstdc++'s one. */
+#define FIND_INSIDE_WORDS ((size_t)3)
+/* Whether a std::any whose content is in itself may begin in front of a place. */
+static inline bool find_may_be_inside(const struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	return (place->before > 1 && find_is_outside(f, w[-2])) ||
+	       (place->before > 2 && find_is_outside(f, w[-3]));
+}
+/* Notes that a place is the pointer of a std::function or a std::any to its content, or
+ * one of the words of a content that lies in the std::any. */
 void find_held(struct finding *f, const struct place *place);
 
 /* The block that begins at an address; SPACE_NONE: none does. */

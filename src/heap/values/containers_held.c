@@ -28,6 +28,9 @@ static struct error *name_code(struct finding *f, struct held_code *code)
 	if ((strstr(name, "std::any::_Manager_external<") && strstr(name, "::_S_manage")) ||
 		(strstr(name, "::__any_imp::_LargeHandler<") && strstr(name, "::__handle")))
 		code->kind = HELD_BY_ANY;
+	else if ((strstr(name, "std::any::_Manager_internal<") && strstr(name, "::_S_manage")) ||
+		 (strstr(name, "::__any_imp::_SmallHandler<") && strstr(name, "::__handle")))
+		code->kind = HELD_IN_ANY;
 	else if ((strstr(name, "std::_Function_handler<") ||
 			 strstr(name, "std::_Function_base::_Base_manager<")) &&
 		 strstr(name, "::_M_manager"))
@@ -75,6 +78,20 @@ static uint32_t code_at(struct finding *f, uint64_t address)
 	return f->recent[slot].code;
 }
 
+/* The content of a std::any lies behind the word `before` words in front of the place. What stands
+ * on a stack may be left from before, and so may what it leads to. */
+static void take_inside(struct finding *f, const struct place *place, size_t before)
+{
+	uint32_t code = code_at(f, place->words[-(ptrdiff_t)before]);
+	if (code == UINT32_MAX || f->types->held.codes.data[code].kind != HELD_IN_ANY)
+		return;
+	struct held_places *places = &f->types->held.places;
+	uint64_t address = place->address - 8 * (before - 1);
+	bool is_known = places->len && places->data[places->len - 1].address == address;
+	if (!is_known && !held_places_push(places, (struct held_place){address, code}))
+		f->error = error_no_memory();
+}
+
 static void take(
 	struct finding *f, const struct place *place, uint64_t manager, enum held_kind kind)
 {
@@ -94,4 +111,8 @@ void find_held(struct finding *f, const struct place *place)
 		take(f, place, w[-1], HELD_BY_ANY);
 	if (place->behind > 3 && find_is_outside(f, w[2]) && find_is_outside(f, w[3]) && !f->error)
 		take(f, place, w[2], HELD_BY_FUNCTION);
+	for (size_t before = 1; before <= FIND_INSIDE_WORDS && before <= place->before; before++) {
+		if (!place->is_stack && find_is_outside(f, w[-(ptrdiff_t)before]) && !f->error)
+			take_inside(f, place, before);
+	}
 }

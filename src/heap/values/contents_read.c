@@ -531,6 +531,48 @@ static bool take_argument(
 	return true;
 }
 
+/* A name that is too long for its room ends with an ellipsis. */
+static void set_name(struct contents *ret, const char *name)
+{
+	size_t len = strlen(name);
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	if (len >= sizeof(ret->name))
+		memcpy(ret->name + sizeof(ret->name) - sizeof("…"), "…", sizeof("…"));
+}
+
+/* The type that the function managing an `any` was made for, by debug information of the function's
+ * class, whose last argument it is. */
+static bool type_by_manager(const struct contents_object *o, uint64_t manager, struct contents *ret)
+{
+	const struct address_module *module = address_space_module(o->survey->heap.space, manager);
+	struct types_function_class class;
+	uint32_t number;
+	if (!module || !heap_names_symbols(o->survey->names, module, &number) ||
+		!types_add_module(o->types, number) ||
+		!types_function_class(
+			o->types, number, manager - module->bias, "__stored_locally", &class) ||
+		class.argument == TYPE_VOID)
+		return false;
+	const char *name = types_get(o->types, class.argument)->name;
+	ret->type = class.argument;
+	if (name)
+		set_name(ret, name);
+	return name;
+}
+
+/* The same by the name of the function. */
+static bool type_by_name(
+	const struct contents_object *o, const char *name, const char *form, struct contents *ret)
+{
+	if (!take_argument(name, form, 0, ret->name, sizeof(ret->name)))
+		return false;
+	ret->type = types_find(o->types, ret->name);
+	const char *one[1];
+	if (ret->type == TYPE_VOID && types_meant(o->types, ret->name, one, 1, &ret->type) != 1)
+		ret->type = TYPE_VOID;
+	return true;
+}
+
 /* What an `any` holds says the function that it is managed by. */
 bool contents_read_any(struct contents_object *o, struct contents *ret)
 {
@@ -553,17 +595,14 @@ bool contents_read_any(struct contents_object *o, struct contents *ret)
 		{"_SmallHandler<", true}, {"_LargeHandler<", false}};
 	struct contents_object storage;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		if (!take_argument(name, forms[i].from, 0, ret->name, sizeof(ret->name)))
+		if (!strstr(name, forms[i].from) ||
+			(!type_by_manager(o, manager, ret) &&
+				!type_by_name(o, name, forms[i].from, ret)))
 			continue;
 		if (!find_part(o, "_M_storage", &storage) && !find_part(o, "__s_", &storage) &&
 			!find_part(o, "__s", &storage))
 			return false;
 		ret->address = storage.address;
-		ret->type = types_find(o->types, ret->name);
-		const char *one[1];
-		if (ret->type == TYPE_VOID &&
-			types_meant(o->types, ret->name, one, 1, &ret->type) != 1)
-			ret->type = TYPE_VOID;
 		return forms[i].is_inside || read_word(o, storage.address, &ret->address);
 	}
 	return false;

@@ -66,7 +66,6 @@ static uint32_t last_argument(struct types *types, Dwarf_Die class)
 {
 	Dwarf_Die child;
 	uint32_t last = TYPE_VOID;
-	find_description(&class);
 	for (bool ok = die_child(&class, &child); ok; ok = die_next(&child)) {
 		if (dwarf_tag(&child) == DW_TAG_template_type_parameter)
 			last = types_plain(types, types_of_entry(types, &child));
@@ -94,6 +93,7 @@ bool types_function_class(struct types *types, uint32_t module, uint64_t address
 		Dwarf_Die class = scopes[1];
 		find_description(&class);
 		ret->name = types_keep(types, dwarf_diename(&class));
+		ret->type = types_plain(types, types_of_die(types, &class));
 		ret->argument = last_argument(types, class);
 		ret->constant = constant_of(class, constant, 0);
 	}

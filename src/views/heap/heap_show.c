@@ -211,6 +211,17 @@ uint8_t *heap_show_read(
 	return bytes;
 }
 
+void heap_show_add_wide(
+	struct heap_values *values, const struct heap_layout *layout, struct text *text)
+{
+	static const uint8_t nul[4] = {0};
+	size_t at = (size_t)layout->header, unit = layout->unit, count = 0;
+	while (at + (count + 1) * unit <= values->len &&
+		memcmp(values->bytes + at + count * unit, nul, unit) != 0)
+		count++;
+	heap_values_add_wide_text(values, values->address + at, count, layout->unit, text);
+}
+
 struct heap_layout heap_show_layout(
 	const struct show *show, const struct kin *kin, const struct heap_layout *layout)
 {
@@ -223,22 +234,27 @@ struct heap_layout heap_show_layout(
 	return own;
 }
 
-/* Text rather than characters. */
-static void put_text_block(struct show *s)
+/* Text rather than characters; what stands before it in a string's memory is not shown. */
+static void put_text_block(struct show *s, const struct heap_layout *layout)
 {
-	const struct heap_values *v = &s->values;
+	struct heap_values *v = &s->values;
+	size_t at = heap_show_is_string(layout) ? (size_t)layout->header : 0;
 	_cleanup_(text_deinit) struct text value;
 	text_init(&value);
-	text_add_char(&value, '"');
-	size_t end = strnlen((const char *)v->bytes, v->len);
-	for (size_t i = 0; i < end && i < TEXT_SHOWN; i++)
-		text_add_char(&value, (char)v->bytes[i]);
-	text_add_char(&value, '"');
+	size_t end = at < v->len ? at + strnlen((const char *)v->bytes + at, v->len - at) : at;
+	if (layout->unit > 1) {
+		heap_show_add_wide(v, layout, &value);
+	} else {
+		text_add_char(&value, '"');
+		for (size_t i = at; i < end && i < at + TEXT_SHOWN; i++)
+			text_add_char(&value, (char)v->bytes[i]);
+		text_add_char(&value, '"');
+	}
 	if (s->json) {
 		json_string(s->json, value.data);
 		return;
 	}
-	text_add(s->out, "       0  ");
+	text_printf(s->out, "%8zu  ", at);
 	text_add_shown(s->out, value.data ? value.data : "", TEXT_SHOWN + 100);
 	text_add_char(s->out, '\n');
 }
@@ -255,7 +271,7 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 	if (heap_show_is_string(layout) ||
 		(of->kind == TYPE_NUMBER && of->size == 1 &&
 			(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE)))
-		put_text_block(s);
+		put_text_block(s, layout);
 	else
 		more = put_elements(s, layout->type, layout->count, 8 * layout->header, 0);
 	if (s->json) {
@@ -302,7 +318,9 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
 	if (heap_show_is_string(layout))
-		text_add(&declared, "char[]");
+		text_add(&declared, layout->unit == 2   ? "char16_t[]"
+				    : layout->unit == 4 ? "wchar_t[]"
+							: "char[]");
 	else if (heap_show_is_pool(layout))
 		text_add(&declared, type->name);
 	else

@@ -35,6 +35,10 @@ static inline bool heap_show_is_string(const struct heap_layout *layout)
 	return layout->is_array && layout->type == TYPE_VOID;
 }
 
+/* Adds the text of a string's memory, in quotes, where its characters have more bytes than one. */
+void heap_show_add_wide(
+	struct heap_values *values, const struct heap_layout *layout, struct text *text);
+
 /* Whether what lies in it is shown: that is a pool (heap/types/pools.h). */
 static inline bool heap_show_is_pool(const struct heap_layout *layout)
 {

@@ -153,12 +153,19 @@ static void end_row(struct text *out)
 }
 
 /* Of a string's block. */
-static void put_text(struct show *s)
+static void put_text(struct show *s, const struct heap_layout *layout)
 {
-	size_t len = strnlen((const char *)s->values.bytes, s->values.len);
+	size_t at = layout->header < s->values.len ? (size_t)layout->header : s->values.len;
+	const char *bytes = (const char *)s->values.bytes + at;
+	size_t len = strnlen(bytes, s->values.len - at);
+	if (layout->unit > 1) {
+		text_add(s->out, "  ");
+		heap_show_add_wide(&s->values, layout, s->out);
+		return;
+	}
 	_cleanup_(text_deinit) struct text cell;
 	text_init(&cell);
-	text_add_n(&cell, (const char *)s->values.bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
+	text_add_n(&cell, bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
 	text_add(s->out, "  \"");
 	text_add_shown(s->out, cell.data ? cell.data : "", TEXT_SHOWN);
 	text_add(s->out, len > TEXT_SHOWN ? "…\"" : "\"");
@@ -212,7 +219,7 @@ static struct error *put_row(
 	if (table->has_basis)
 		put_cell(s->out, basis ? basis : "", BASIS_WIDTH);
 	if (heap_show_is_string(table->layout))
-		put_text(s);
+		put_text(s, table->layout);
 	else if (table->layout->is_array)
 		put_count(s, block);
 	for (size_t i = 0; i < table->columns.len; i++) {
