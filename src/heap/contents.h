@@ -29,6 +29,16 @@ enum contents_way {
 	CONTENTS_RING,  /* in order from `begin` on; after `piece_count` places it goes on at 0 */
 	CONTENTS_TABLE, /* before `address`, backwards, in `piece_count` places of `stride` bytes;
 			 * bytes from `address` on say which of them are full (Rust's hashbrown) */
+	CONTENTS_NODES, /* of a B-tree (Rust's), with keys and values in arrays of their own */
+};
+
+/* Of CONTENTS_NODES: where in a node what is. All nodes have as many levels below as `height` says,
+ * which counts down to the leaves. */
+struct contents_nodes {
+	unsigned height; /* of the first one, the root */
+	uint32_t len, keys, values, edges, parent, place;
+	uint32_t room;  /* keys of a node, at most */
+	uint32_t value; /* type; TYPE_VOID: it is a set */
 };
 
 #define CONTENTS_PARTS_MOST 16u
@@ -52,7 +62,8 @@ struct contents {
 	uint32_t next, value, left, right, parent; /* offsets in nodes */
 	uint32_t stride;                           /* of CONTENTS_TABLE */
 	uint64_t pieces, piece_count, begin;       /* of a deque: the table, elements a piece */
-	uint32_t part_types[CONTENTS_PARTS_MOST];  /* of CONTENTS_PARTS */
+	struct contents_nodes nodes;
+	uint32_t part_types[CONTENTS_PARTS_MOST]; /* of CONTENTS_PARTS */
 	uint64_t part_addresses[CONTENTS_PARTS_MOST];
 };
 
@@ -64,8 +75,16 @@ bool contents_knows(struct types *types, uint32_t plain);
 bool contents_read(const struct survey *survey, struct types *types, uint32_t plain,
 	uint64_t address, struct contents *ret);
 
+/* Whether a map has keys and values apart: then each of its elements is two, and the values'
+ * numbers are odd. */
+static inline bool contents_are_apart(const struct contents *contents)
+{
+	return contents->way == CONTENTS_NODES && contents->nodes.value;
+}
+
 /* Calls `take` with each element, in order, up to `most`; false from it ends it. Returns how many
- * there were: fewer than contents->count where a link is broken. */
+ * there were (pairs, also where they are apart): fewer than contents->count where a link is broken.
+ */
 uint64_t contents_each(const struct survey *survey, struct types *types,
 	const struct contents *contents, uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),

@@ -217,7 +217,8 @@ static void settle_contents(struct reached *r, const struct contents *c, unsigne
 {
 	struct follow *f = r->follow;
 	uint64_t size = types_get(f->types, types_plain(f->types, c->type))->size;
-	struct settling settling = {r, c->kind == CONTENTS_PARTS ? UINT64_MAX : size, depth};
+	bool differ = c->kind == CONTENTS_PARTS || contents_are_apart(c);
+	struct settling settling = {r, differ ? UINT64_MAX : size, depth};
 	if (c->kind == CONTENTS_POINTER) {
 		settle_pointer(r, c->type, c->address);
 	} else if (c->kind == CONTENTS_ONE) {

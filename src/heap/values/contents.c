@@ -88,6 +88,8 @@ static const struct recogniser rust_recognisers[] = {
 	{"std::collections::hash::set::HashSet<", "HashSet", contents_read_rust_hash},
 	{"hashbrown::map::HashMap<", "HashMap", contents_read_rust_hash},
 	{"hashbrown::set::HashSet<", "HashSet", contents_read_rust_hash},
+	{"alloc::collections::btree::map::BTreeMap<", "BTreeMap", contents_read_rust_tree},
+	{"alloc::collections::btree::set::BTreeSet<", "BTreeSet", contents_read_rust_tree},
 	{"alloc::rc::Rc<", "Rc", contents_read_rust_pointer},
 	{"alloc::rc::Weak<", "Weak", contents_read_rust_pointer},
 	{"alloc::sync::Arc<", "Arc", contents_read_rust_pointer},
@@ -280,6 +282,8 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 	uint64_t size = types_get(types, types_plain(types, c->type))->size, node = c->node, i = 0;
 	/* Links that were damaged may go in a circle, which comes back to one of these (Brent). */
 	uint64_t mark = 0, next_mark = 1;
+	if (c->way == CONTENTS_NODES)
+		return contents_each_in_nodes(survey, types, c, most, take, context);
 	for (; i < c->count && i < most; i++) {
 		uint64_t address = c->address + i * size;
 		uint32_t type = c->type;

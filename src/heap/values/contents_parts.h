@@ -39,6 +39,11 @@ bool contents_read_unique(struct contents_object *object, struct contents *ret);
 bool contents_read_shared(struct contents_object *object, struct contents *ret);
 bool contents_read_atomic(struct contents_object *object, struct contents *ret);
 
+bool contents_read_rust_tree(struct contents_object *object, struct contents *ret);
+uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types,
+	const struct contents *contents, uint64_t most,
+	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
+	void *context);
 bool contents_read_rust(struct contents_object *object, struct contents *ret);
 bool contents_read_rust_hash(struct contents_object *object, struct contents *ret);
 bool contents_read_rust_enum(struct contents_object *object, struct contents *ret);

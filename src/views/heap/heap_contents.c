@@ -78,7 +78,7 @@ struct adding {
 	struct heap_values *values;
 	struct text *text; /* NULL: `json` */
 	struct json *json;
-	bool are_pairs, is_cut;
+	bool are_pairs, are_apart, is_cut;
 	size_t start; /* of the text */
 	uint64_t offsets[2];
 	uint32_t parts[2];
@@ -95,9 +95,30 @@ static void put_json_at(struct adding *a, const char *key, uint32_t type, uint64
 		json_string(a->json, text.data ? text.data : "");
 }
 
+/* Half of a pair: a key or a value. */
+static void take_half(struct adding *a, uint64_t number, uint32_t type, uint64_t address)
+{
+	bool is_value = number % 2;
+	if (a->text) {
+		text_add(a->text, is_value ? ": " : number ? ", " : "");
+		add_at(a->values, type, address, a->values->depth + 1, a->text);
+		return;
+	}
+	if (!is_value)
+		json_object_begin(a->json);
+	put_json_at(a, is_value ? "value" : "key", type, address);
+	if (is_value)
+		json_object_end(a->json);
+}
+
 static bool take(void *context, uint64_t number, uint32_t type, uint64_t address)
 {
 	struct adding *a = context;
+	if (a->are_apart &&
+		(number % 2 || !a->text || !number || a->text->len - a->start <= a->values->most)) {
+		take_half(a, number, type, address);
+		return !a->text || !a->text->failed;
+	}
 	if (a->text && number && a->text->len - a->start > a->values->most) {
 		a->is_cut = true;
 		return false;
@@ -132,7 +153,9 @@ static struct adding adding_of(
 	struct heap_values *v, const struct contents *c, struct text *text, struct json *json)
 {
 	struct adding a = {.values = v, .text = text, .json = json, .start = text ? text->len : 0};
-	a.are_pairs = c->kind == CONTENTS_PAIRS && find_pair(v, c->type, a.offsets, a.parts);
+	a.are_apart = contents_are_apart(c);
+	a.are_pairs = c->kind == CONTENTS_PAIRS && !a.are_apart &&
+		      find_pair(v, c->type, a.offsets, a.parts);
 	if (!a.are_pairs)
 		a.offsets[0] = 0;
 	return a;
@@ -237,7 +260,7 @@ void heap_contents_put(struct heap_values *v, const struct contents *c, struct j
 	}
 	if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
 		struct adding a = adding_of(v, c, NULL, json);
-		json_key(json, a.are_pairs ? "pairs" : "elements");
+		json_key(json, a.are_pairs || a.are_apart ? "pairs" : "elements");
 		json_array_begin(json);
 		uint64_t most = shown_of(v, c);
 		uint64_t shown = contents_each(v->survey, v->types, c, most, take, &a);

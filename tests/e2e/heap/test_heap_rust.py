@@ -67,6 +67,18 @@ def check_values(program, account, core):
     hw.need(pairs["kind"] == "HashMap" and pairs["count"] == 200, f"{pairs}")
     hw.need(all(p["value"] == f'"text number {p["key"]}"' for p in pairs["pairs"]), f"{pairs}")
     hw.need(found["set"]["contents"]["count"] == 200, f"{found['set']}")
+    # In order, over all levels of the tree.
+    (whole,) = ask("core", "--json", core, "show", address, "--limit", "100000")["blocks"]
+    whole = {m["name"]: m for m in whole["members"]}
+    tree = whole["tree_map"]["contents"]
+    keys = [int(p["key"]) for p in tree["pairs"]]
+    hw.need((tree["kind"], keys) == ("BTreeMap", list(range(tree["count"]))) and len(keys) > 144, f"{tree}")
+    hw.need(all(p["value"] == f'"text number {p["key"]}"' for p in tree["pairs"]), f"{tree}")
+    tree = whole["tree_set"]["contents"]
+    hw.need((tree["kind"], tree["elements"]) == ("BTreeSet", [str(i) for i in range(tree["count"])]), f"{tree}")
+    hw.need(found["tree_map"]["value"].startswith(f'[{len(keys)}]{{0: "text number 0", 1: "text number 1", '), f"{found['tree_map']}")
+    walked = ask("core", "--json", core, "follow", f"{address}.tree_map")
+    hw.need(walked["objects"] == 2 * len(keys) and not walked["broken"], f"{walked}")
     hw.need(found["ring"]["contents"]["count"] == 6, f"{found['ring']}")
     hw.need(found["tagged"]["value"] == "Small {87}" or found["tagged"]["value"].startswith("Small {"), f"{found['tagged']}")
     hw.need(found["some"]["value"].startswith("Some {0x"), f"{found['some']}")
