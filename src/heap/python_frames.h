@@ -29,6 +29,9 @@ struct python_code {
 	uint64_t table, table_bytes; /* of lines */
 	uint64_t start;              /* of its instructions; 0: they are told by their offset */
 	uint64_t bytes;
+	/* Of its frames: how many variables they have, and room for so many values that it works
+	 * with; both 0: not known (up to 3.10). */
+	uint32_t variables, values;
 	uint32_t first_line;
 	enum python_lines lines;
 };
@@ -46,6 +49,13 @@ struct python_stacks {
 struct error *python_stacks_open(
 	const struct address_space *space, struct python_stacks *ret) must_check_;
 void python_stacks_close(struct python_stacks *stacks);
+
+/* Calls `take` with memory of each of a thread's frames in which values that it works with may
+ * stand and none is sure to be: of a frame that runs all of that, since it has its top in a
+ * register; of the others what is above it. From 3.11 on; false from `take` ends it, and is
+ * returned. */
+bool python_stack_each_unsure(struct python_stacks *stacks, size_t thread,
+	bool (*take)(void *context, uint64_t start, uint64_t end), void *context);
 
 /* What a thread does in Python, innermost first, in place of what `ret` had; at most
  * PYTHON_FRAMES_MAX. Strings live as long as `stacks`. */

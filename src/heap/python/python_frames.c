@@ -43,6 +43,10 @@ struct frame_shape {
 static const struct frame_shape frame_shapes[] = {{4, 6, 7} /* 3.11 */, {0, 1, 7} /* later */};
 #define FRAME_SHAPES 2u
 #define FRAME_WORDS 8u
+/* Both: the number of variables and values that are in use (int; -1 while it runs), then these. */
+#define FRAME_TOP 8u
+#define FRAME_VALUES 9u
+#define FRAME_VALUES_MAX (1u << 20)
 /* Pointers may have marks in their last bits (3.14). */
 #define MARKS 7ull
 
@@ -109,6 +113,8 @@ static bool read_code(struct python_stacks *s, const struct code_shape *shape, u
 		ret->start = address + own;
 		ret->bytes = CODE_BYTES_MAX;
 		line += own <= CODE_BYTES_3_11 ? 4 : 0;
+		memcpy(&ret->values, (const uint8_t *)words + line - 4, sizeof(ret->values));
+		memcpy(&ret->variables, (const uint8_t *)words + line + 4, sizeof(ret->variables));
 	} else if (!python_bytes_find(&s->python, words[shape->bytes], &start, &ret->bytes)) {
 		return false;
 	}
@@ -339,6 +345,47 @@ static bool add_plain(struct python_stacks *s, const struct frame_shape *shape, 
 		return true;
 	uint64_t into = words[shape->instruction] - code->start;
 	return add_frame(s, code, into < CODE_BYTES_MAX ? into : 0, ret);
+}
+
+/* What of a frame is unsure. False: `take` ends it. */
+static bool take_unsure(const struct python_stacks *s, const struct python_code *code,
+	uint64_t frame, bool (*take)(void *context, uint64_t start, uint64_t end), void *context)
+{
+	int32_t top;
+	if (!code || code->variables > FRAME_VALUES_MAX || code->values > FRAME_VALUES_MAX ||
+		address_space_read(s->space, frame + 8ul * FRAME_TOP, &top, sizeof(top)) !=
+			sizeof(top))
+		return true;
+	uint32_t end = code->variables + code->values;
+	uint32_t from = top == -1 ? code->variables : (uint32_t)top;
+	/* What has another look has other numbers there. */
+	if (from < code->variables || from > end)
+		return true;
+	uint64_t values = frame + 8ul * FRAME_VALUES;
+	return from == end || take(context, values + 8ul * from, values + 8ul * end);
+}
+
+bool python_stack_each_unsure(struct python_stacks *stacks, size_t thread,
+	bool (*take)(void *context, uint64_t start, uint64_t end), void *context)
+{
+	struct python_stacks *s = stacks;
+	uint64_t words[STATE_WORDS], frame[FRAME_WORDS], at;
+	unsigned shape;
+	if (thread >= s->states.len || !s->states.data[thread] ||
+		address_space_read(s->space, s->states.data[thread], words, sizeof(words)) !=
+			sizeof(words) ||
+		!find_frame(s, words, &at, &shape) || shape == FRAME_SHAPES)
+		return true;
+	for (unsigned i = 0; at && at % 8 == 0 && i < 2 * PYTHON_FRAMES_MAX; i++) {
+		if (address_space_read(s->space, at, frame, sizeof(frame)) != sizeof(frame))
+			break;
+		const struct python_code *code =
+			code_at(s, frame[frame_shapes[shape].code] & ~MARKS);
+		if (!take_unsure(s, code, at, take, context))
+			return false;
+		at = frame[frame_shapes[shape].back];
+	}
+	return true;
 }
 
 struct error *python_stack_make(

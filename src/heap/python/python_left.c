@@ -132,6 +132,11 @@ static bool add_left(const struct address_space *space, uint64_t state, struct h
 	return true;
 }
 
+static bool add_unsure(void *context, uint64_t start, uint64_t end)
+{
+	return heap_ranges_push(context, (struct heap_range){start, end});
+}
+
 struct error *python_left_stacks(const struct address_space *space, struct heap_ranges *ret)
 {
 	struct python_stacks stacks;
@@ -139,7 +144,8 @@ struct error *python_left_stacks(const struct address_space *space, struct heap_
 	bool ok = true;
 	for (size_t i = 0; !error && ok && i < stacks.states.len; i++) {
 		if (stacks.states.data[i])
-			ok = add_left(space, stacks.states.data[i], ret);
+			ok = add_left(space, stacks.states.data[i], ret) &&
+			     python_stack_each_unsure(&stacks, i, add_unsure, ret);
 	}
 	python_stacks_close(&stacks);
 	return error || ok ? error : error_no_memory();

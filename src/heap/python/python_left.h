@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words of the interpreter's own that are left from before, of CPython 3.11: places behind
- * the count of a list of free objects, and what is above the top of a thread's stack of frames.
+ * the count of a list of free objects, and what is above the top of a thread's stack of frames. In
+ * frames (of 3.11; later ones are not tested) so are values above a frame's top; and of one that
+ * runs all values may be, since only a register has its top.
  *
  *     list, dict, dict's keys:  | free | free | left | left | 0 … 0 | count: 2 |   80 places each
  *     stack of frames:          | previous, size, top | frame | frame | left …      |
@@ -16,7 +18,8 @@
 /* Whether a word of a module's data is such a place. */
 bool python_left_is_place(const struct address_space *space, uint64_t address);
 
-/* Adds what is left on threads' stacks of frames, from their tops to their limits; nothing of
+/* Adds what is left on threads' stacks of frames, from their tops to their limits, and what may be
+ * left in frames; nothing of
  * threads whose state is not found. The only errors are of memory. */
 struct error *python_left_stacks(
 	const struct address_space *space, struct heap_ranges *ret) must_check_;

@@ -24,7 +24,7 @@ struct finding {
 	uint64_t links, links_end;    /* of the same: its words of Python's list of all objects */
 	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
-	struct heap_ranges above_frames; /* of Python: left from before, by thread */
+	struct heap_ranges above_frames; /* of Python: left from before; ascending */
 	const uint64_t *is_few;          /* bit set of the blocks that are known; NULL: all are */
 };
 
@@ -221,12 +221,22 @@ static bool is_head(struct finding *f, uint32_t block, uint64_t address)
 
 static bool is_above_frames(const struct finding *f, uint64_t address)
 {
-	for (size_t i = 0; i < f->above_frames.len; i++) {
-		const struct heap_range *range = &f->above_frames.data[i];
-		if (address >= range->start && address < range->end)
-			return true;
+	const struct heap_range *ranges = f->above_frames.data;
+	size_t low = 0, high = f->above_frames.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low && address < ranges[low - 1].end;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct heap_range *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
 }
 
 /* Whether a word of the interpreter's own holds nothing. */
@@ -264,6 +274,9 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 	struct error *error = python_is_there(&survey->heap.python)
 				      ? python_left_stacks(survey->heap.space, &f.above_frames)
 				      : NULL;
+	if (f.above_frames.len)
+		qsort(f.above_frames.data, f.above_frames.len, sizeof(*f.above_frames.data),
+			by_start);
 	if (!error)
 		error = search_find_faint(survey->search, &rule, few);
 	heap_ranges_deinit(&f.above_frames);

@@ -206,6 +206,20 @@ def collectors_list_holds_nothing(folder):
 
 
 @tests.test
+def values_of_frames(folder):
+    """what a frame that runs has left among its values holds nothing; what it works with is held by that alone"""
+    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/working.py") as pid:
+        kept, alone = (folder / "account").read_text().split()
+        kept = ask("heap", "--json", pid, "why", kept)
+        alone = ask("heap", "--json", pid, "why", alone)
+    nearest = [(row["type"], row["blocks"]) for row in kept["referrers"] if row["layer"] == 1]
+    if nearest != [("list items", 1)] or any(root["kind"] == "mapping" and not root["layer"] for root in kept["roots"]):
+        raise hw.Failure(f"an object of a list: {nearest} {kept['roots']}")
+    if not alone["roots"]:
+        raise hw.Failure(f"an object of a frame: {alone}")
+
+
+@tests.test
 def contents_of_objects(folder):
     """python says what an object holds as the script says it itself: in a core that heapwise saved."""
     with Waiting(folder, CONTENTS) as pid:
