@@ -35,15 +35,22 @@ DEFINE_MAP(follow_map, struct follow_key, uint8_t, follow_key_hash, follow_key_e
 
 #define PAGE_BYTES 4096u
 
-/* What a step comes to; each object once. */
+/* What a step comes to; each object once. Most objects are what their blocks are: of those a bit
+ * for each block says that they were reached, which takes less memory and time than a table. */
 struct reached {
 	struct follow *follow;
 	struct follow_map known;
-	bool is_first; /* its blocks are added once each */
+	uint64_t *whole; /* bit set of blocks; NULL: none yet */
+	bool is_first;   /* its blocks are added once each */
 	struct follow_places places;
 	uint64_t page;     /* where the memory at hand begins */
 	size_t page_bytes; /* that could be read of it */
 	uint8_t *memory;   /* PAGE_BYTES of the step's */
+	struct {
+		bool is_known, is_there;
+		uint32_t of, type;
+		uint64_t offset;
+	} member; /* the step's, of the type that had it last */
 };
 
 /* As address_space_word(). Objects mostly lie one behind the other, so pages are read. */
@@ -77,23 +84,68 @@ void follow_add_object(struct follow *follow, uint64_t address, uint32_t type)
 	follow->failed |= !follow_places_push(&follow->at, place);
 }
 
-static void reach(struct reached *r, uint64_t address, uint32_t type)
-{
-	struct follow_key key = {address, type};
-	struct follow_place place = {address, type};
-	bool is_new = r->is_first;
-	if (!r->is_first && !follow_map_insert(&r->known, key, &is_new))
-		r->follow->failed = true;
-	if (is_new && !follow_places_push(&r->places, place))
-		r->follow->failed = true;
-}
-
 /* The pool that a block is, and nothing else; NULL: it is none. */
 static const struct pool *pool_of(const struct survey *s, uint32_t block)
 {
 	struct heap_layout layout;
 	const struct pool *pool = pools_find(&s->pools, block);
 	return pool && heap_layout_of(s, block, &layout) ? NULL : pool;
+}
+
+static void add_place(struct reached *r, uint64_t address, uint32_t type)
+{
+	struct follow_place place = {address, type};
+	if (!follow_places_push(&r->places, place))
+		r->follow->failed = true;
+}
+
+/* A block that is one object, or of which nothing is known. */
+static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uint32_t type)
+{
+	uint64_t bit = 1ull << block % 64;
+	if (!r->is_first && !r->whole)
+		r->whole = calloc(
+			search_block_count(r->follow->survey->search) / 64 + 1, sizeof(*r->whole));
+	if (!r->is_first && !r->whole) {
+		r->follow->failed = true;
+		return;
+	}
+	if (!r->is_first && r->whole[block / 64] & bit)
+		return;
+	if (!r->is_first)
+		r->whole[block / 64] |= bit;
+	add_place(r, address, type);
+}
+
+/* Whether a block is one object, from its start on; of which type, plain: TYPE_VOID: nobody knows.
+ */
+static bool is_whole(const struct reached *r, uint32_t block, uint32_t *ret_type)
+{
+	struct heap_layout layout;
+	const struct survey *s = r->follow->survey;
+	*ret_type = TYPE_VOID;
+	if (pool_of(s, block))
+		return false;
+	if (!heap_layout_of(s, block, &layout) || layout.type == TYPE_VOID)
+		return true;
+	*ret_type = types_plain(r->follow->types, layout.type);
+	return !layout.is_array && !layout.header;
+}
+
+static void reach(struct reached *r, uint64_t address, uint32_t type)
+{
+	struct follow_key key = {address, type};
+	uint64_t into;
+	uint32_t own, block = search_block_at(r->follow->survey->search, address, &into);
+	bool is_new = r->is_first;
+	if (block != SPACE_NONE && !into && is_whole(r, block, &own) && own == type) {
+		reach_whole(r, block, address, type);
+		return;
+	}
+	if (!r->is_first && !follow_map_insert(&r->known, key, &is_new))
+		r->follow->failed = true;
+	if (is_new)
+		add_place(r, address, type);
 }
 
 /* What lies in a pool. */
@@ -113,14 +165,17 @@ static void reach_block(struct reached *r, uint32_t block)
 	const struct survey *s = r->follow->survey;
 	uint64_t address = search_block_address(s->search, block);
 	const struct pool *pool = pool_of(s, block);
+	uint32_t type;
+	if (is_whole(r, block, &type)) {
+		reach_whole(r, block, address, type);
+		return;
+	}
 	if (pool) {
 		reach_pool(r, block, pool);
 		return;
 	}
-	if (!heap_layout_of(s, block, &layout) || layout.type == TYPE_VOID) {
-		reach(r, address, TYPE_VOID);
+	if (!heap_layout_of(s, block, &layout))
 		return;
-	}
 	const struct type *of =
 		types_get(r->follow->types, types_plain(r->follow->types, layout.type));
 	/* Numbers and characters lead nowhere: they are one thing. */
@@ -304,11 +359,19 @@ static void lead_on(struct reached *r, const struct follow_places *from)
 static bool go(struct reached *r, const struct follow_place *place, const char *member)
 {
 	struct follow *f = r->follow;
-	uint64_t offset;
-	uint32_t type;
-	if (place->type == TYPE_VOID ||
-		!contents_member(f->types, place->type, member, &offset, &type))
+	if (place->type == TYPE_VOID)
 		return false;
+	/* Objects mostly are of one type. */
+	if (!r->member.is_known || r->member.of != place->type) {
+		r->member.of = place->type;
+		r->member.is_known = true;
+		r->member.is_there = contents_member(
+			f->types, place->type, member, &r->member.offset, &r->member.type);
+	}
+	if (!r->member.is_there)
+		return false;
+	uint64_t offset = r->member.offset;
+	uint32_t type = r->member.type;
 	uint64_t address = place->address + offset, open_at;
 	uint32_t element;
 	/* One without an end at the end of a structure has as many as its block. */
@@ -460,6 +523,8 @@ struct error *follow_step(struct follow *follow, const char *member, bool repeat
 	follow_places_deinit(&to.places);
 	follow_map_deinit(&from.known);
 	follow_map_deinit(&to.known);
+	free(from.whole);
+	free(to.whole);
 	return error || !follow->failed ? error : error_no_memory();
 }
 
