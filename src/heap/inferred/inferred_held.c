@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/contents.h"
 #include "heap/cxx.h"
 #include "heap/inferred/inferred_find.h"
 
@@ -108,9 +109,25 @@ static void take(struct inferring *f, uint32_t block, const struct managed *m)
 	inferred_push(f, block, type);
 }
 
+/* Whether a content is there still: behind the last element of a std::vector it was destroyed, and
+ * a container's words agree with each other. */
+static bool is_there(const struct inferring *f, uint64_t address, uint32_t type)
+{
+	uint64_t into;
+	struct contents contents;
+	uint32_t block = search_block_at(f->search, address, &into);
+	const struct vector_end *end =
+		block == SPACE_NONE ? NULL : heap_types_vector_end(&f->survey->types, block);
+	return !(end && into >= end->end) &&
+	       (!contents_knows(f->types, type) ||
+		       contents_read(f->survey, f->types, type, address, &contents));
+}
+
 /* Of a content that lies in its std::any only what its members lead to is news. */
 static void take_inside(struct inferring *f, uint64_t address, const struct managed *m)
 {
+	if (!is_there(f, address, m->type))
+		return;
 	struct fact *fact = inferred_fact(f, m->type);
 	struct inferred_range range = {
 		.address = address, .count = 1, .type = m->type, .basis = f->basis};

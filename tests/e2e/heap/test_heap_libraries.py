@@ -25,6 +25,7 @@ ANYS = {
     "map": r"std::map/set node of std::pair<(int const|const int), std::string>",
     "list": r"std::(_List_node<Point>|list node of Point)",
     "Held": r"Held",
+    "plain": r"360 bytes|368 bytes|376 bytes",
 }
 CAPTURED = (r"std::vector buffer of Point ?\*", r"std::vector buffer of unsigned( int)?")
 VALUES = {

@@ -79,6 +79,21 @@ static void fill_anys(Held *h)
 	note(in<std::vector<Point>>(h->several[0]), "Point");
 }
 
+struct Gone {
+	long numbers[5];
+};
+static void *volatile reused;
+
+/* Behind the last element stands one that is no more, and its memory is another block. */
+static void pop(Held *h)
+{
+	h->several.reserve(8);
+	h->several.push_back(vector<Gone>(9));
+	h->several.pop_back();
+	reused = calloc(9, sizeof(Gone));
+	account(reused, 9 * sizeof(Gone), 'r', "plain");
+}
+
 /* What captures them is in a block of its own. */
 static void fill_functions(Held *h)
 {
@@ -96,6 +111,7 @@ int main(int argc, char **argv)
 	account(held, sizeof(*held), 'r', "Held");
 	fill_anys(held);
 	fill_functions(held);
+	pop(held);
 	account_end();
 	return 0;
 }
