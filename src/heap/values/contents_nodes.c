@@ -57,7 +57,7 @@ static bool find_nodes(struct types *types, uint32_t leaf, struct contents_nodes
 				       find_offset(types, internal, "edges", &ret->edges, &edges));
 }
 
-/* A set is a map without values, one member inside. */
+/* A set is a map without values, one member inside; a map to () has none either. */
 static bool find_arguments(struct contents_object *o, struct contents *ret)
 {
 	uint64_t offset;
@@ -72,6 +72,7 @@ static bool find_arguments(struct contents_object *o, struct contents *ret)
 	if (!types_argument(o->types, o->type, 0, &ret->type) ||
 		!types_argument(o->types, o->type, 1, &value))
 		return false;
+	is_set |= !types_get(o->types, types_plain(o->types, value))->size;
 	ret->kind = is_set ? CONTENTS_ELEMENTS : CONTENTS_PAIRS;
 	ret->nodes.value = is_set ? TYPE_VOID : value;
 	return true;

@@ -77,6 +77,7 @@ def check_values(program, account, core):
     tree = whole["tree_set"]["contents"]
     hw.need((tree["kind"], tree["elements"]) == ("BTreeSet", [str(i) for i in range(tree["count"])]), f"{tree}")
     hw.need(found["tree_map"]["value"].startswith(f'[{len(keys)}]{{0: "text number 0", 1: "text number 1", '), f"{found['tree_map']}")
+    hw.need(found["no_values"]["value"] == "[4]{0, 1, 2, 3}", f"{found['no_values']}")
     walked = ask("core", "--json", core, "follow", f"{address}.tree_map")
     hw.need(walked["objects"] == 2 * len(keys) and not walked["broken"], f"{walked}")
     hw.need(found["ring"]["contents"]["count"] == 6, f"{found['ring']}")

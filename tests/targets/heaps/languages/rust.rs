@@ -66,6 +66,7 @@ pub struct Held {
     set: HashSet<u32>,
     tree_map: BTreeMap<u32, String>,
     tree_set: BTreeSet<u64>,
+    no_values: BTreeMap<u16, ()>,
     ring: VecDeque<Box<Live>>,
     some: Option<Box<[u64; 41]>>,
     none: Option<Box<[u64; 43]>>,
@@ -171,6 +172,7 @@ fn make() -> Box<Held> {
         set: HashSet::new(),
         tree_map: BTreeMap::new(),
         tree_set: BTreeSet::new(),
+        no_values: BTreeMap::new(),
         ring: VecDeque::with_capacity(7),
         some: Some(Box::new([3; 41])),
         none: None,
@@ -213,6 +215,9 @@ fn make() -> Box<Held> {
         held.set.insert(i);
         held.tree_map.insert(i, text(i));
         held.tree_set.insert(i as u64);
+        if i < 4 {
+            held.no_values.insert(i as u16, ());
+        }
     }
     held.small_map.insert(1, 2);
     held
