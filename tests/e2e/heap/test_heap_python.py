@@ -208,7 +208,7 @@ def collectors_list_holds_nothing(folder):
 @tests.test
 def values_of_frames(folder):
     """what a frame that runs has left among its values holds nothing; what it works with is held by that alone"""
-    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/working.py") as pid:
+    with Waiting(folder, hw.SOURCE / "tests/targets/heaps/languages/working.py") as pid:
         kept, alone = (folder / "account").read_text().split()
         kept = ask("heap", "--json", pid, "why", kept)
         alone = ask("heap", "--json", pid, "why", alone)
