@@ -104,8 +104,6 @@ static void put_cells(struct writer *writer, const struct table *table, size_t r
 {
 	const struct column *columns = table->type->columns;
 	for (unsigned i = 0; columns[i].name; i++) {
-		if (columns[i].by_hand)
-			columns[i].by_hand(table->context, row, writer->json);
 		if (!column_is_for_programs(&columns[i]))
 			continue;
 		table_cell(table, row, i, cell);

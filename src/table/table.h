@@ -41,7 +41,6 @@ enum column_unit {
 };
 
 struct cell;
-struct json;
 
 /* Ends a table of columns. */
 #define COLUMNS_END                                                                                \
@@ -74,8 +73,6 @@ struct column {
 	/* Adds the cell in place of all this. NULL: as said above. */
 	void (*show)(const void *context, size_t row, const struct cell *cell, struct text *out);
 	const struct table_type *nested; /* of records, tables and lists: what is in them */
-	/* Members that are no columns yet: adds them to the row's object. JSON alone has them. */
-	void (*by_hand)(const void *context, size_t row, struct json *json);
 };
 
 /* In a row that is a `struct holder`: its member, an unsigned integer of any width, a bool, a
@@ -162,13 +159,13 @@ static inline size_t table_row(const struct table *table, size_t i)
 static inline bool table_is_of_values(const struct table_type *type)
 {
 	const struct column *first = &type->columns[0];
-	return !*first->name && first->type != COLUMN_RECORD && !first->by_hand;
+	return !*first->name && first->type != COLUMN_RECORD;
 }
 
-/* Whether it has a cell that others than people and writers by hand see. */
+/* Whether it has a cell that others than people see. */
 static inline bool column_is_for_programs(const struct column *column)
 {
-	return !column->for_people && !column->by_hand;
+	return !column->for_people;
 }
 
 /* Whether a column stands for the columns of what is nested in it. */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits and whether a recording keeps them: as text, JSON "heapwise.budget/1"
- * (docs/schema/budget-1.md), and in the forms that CI systems read. Equal input gives equal bytes.
+ * Limits and whether a recording keeps them: a table, as text, JSON and CSV
+ * "heapwise.budget/1" (docs/schema/budget-1.md), and in the forms that CI systems read. Equal input
+ * gives equal bytes.
  */
 #ifndef VIEWS_BUDGET_VIEW_H
 #define VIEWS_BUDGET_VIEW_H
 
 #include "analysis/budget.h"
+#include "table/answer.h"
 #include "views/views.h"
 
 enum budget_form {
 	BUDGET_TEXT,
 	BUDGET_JSON,
+	BUDGET_CSV,
 	BUDGET_SARIF,    /* 2.1.0 */
 	BUDGET_JUNIT,    /* XML */
 	BUDGET_GITHUB,   /* workflow commands that annotate lines */
@@ -30,6 +33,8 @@ struct budget_view_options {
 	size_t limit;                      /* findings of each limit; VIEW_DEFAULT_LIMIT */
 	const char *version;               /* of the tool, for BUDGET_SARIF */
 };
+
+extern const struct answer_type budget_answer_type;
 
 /* NULL if there is no form of that number. */
 const char *budget_form_name(enum budget_form form);

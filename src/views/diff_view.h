@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two recordings, or two moments of one, compared: as text for people and as JSON
+ * Two recordings, or two moments of one, compared: as text, JSON and CSV
  * "heapwise.diff/1" (docs/schema/diff-1.md). Equal input gives equal bytes.
  */
 #ifndef VIEWS_DIFF_VIEW_H
 #define VIEWS_DIFF_VIEW_H
 
 #include "analysis/diff.h"
+#include "table/answer.h"
 #include "views/views.h"
+
+extern const struct answer_type diff_answer_type;
 
 struct diff_view_options {
 	struct diff_options diff;

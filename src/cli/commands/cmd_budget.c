@@ -23,6 +23,7 @@ enum {
 	OPT_COUNT_LIBRARIES,
 	OPT_BUDGET_FORMAT,
 	OPT_BUDGET_JSON,
+	OPT_BUDGET_CSV,
 	OPT_BUDGET_LIMIT,
 };
 
@@ -51,8 +52,9 @@ static const struct option_spec option_specs[] = {
 	{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",
 		"use the built-in suppressions too (default: yes)"},
 	{OPT_BUDGET_FORMAT, "format", "FORM",
-		"text (default), json, sarif, junit, github or markdown"},
+		"text (default), json, csv, sarif, junit, github or markdown"},
 	{OPT_BUDGET_JSON, "json", NULL, "as --format json: schema heapwise.budget/1"},
+	{OPT_BUDGET_CSV, "csv", NULL, "as --format csv: a line for each limit"},
 	{OPT_BUDGET_LIMIT, "limit", "N",
 		"list at most N stacks for each limit (default: 10; all in formats for programs)"},
 	SYMBOL_SPECS{0},
@@ -73,7 +75,7 @@ static bool take_format(const struct options *options, struct request *request)
 			return true;
 		}
 	options_wrong(options->command,
-		"invalid --format '%s': expected text, json, sarif, junit, github or markdown",
+		"invalid --format '%s': expected text, json, csv, sarif, junit, github or markdown",
 		options->argument);
 	return false;
 }
@@ -117,6 +119,9 @@ static bool take(const struct options *options, int id, void *ctx)
 		return take_format(options, request);
 	case OPT_BUDGET_JSON:
 		request->view.form = BUDGET_JSON;
+		return true;
+	case OPT_BUDGET_CSV:
+		request->view.form = BUDGET_CSV;
 		return true;
 	case OPT_BUDGET_LIMIT:
 		if (!options_number(options, options->argument, "limit", &number))

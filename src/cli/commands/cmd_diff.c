@@ -22,6 +22,7 @@ enum {
 	OPT_TREND,
 	OPT_VIEW,
 	OPT_BY,
+	OPT_DIFF_CSV,
 };
 
 static const struct option_spec option_specs[] = {
@@ -32,6 +33,8 @@ static const struct option_spec option_specs[] = {
 		"show at most N allocation sites in each list (default: 10)"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.diff/1; all rows unless --limit is given"},
+	{OPT_DIFF_CSV, "csv", NULL,
+		"write the places that differ as CSV; all rows unless --limit is given"},
 	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that both totals are equal"},
 	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
 		"exit with 1 if the metric grew by more: a size (64K, 1M), a number or a "
@@ -86,6 +89,9 @@ static bool take(const struct options *options, int id, void *ctx)
 	case OPT_COUNT_LIBRARIES:
 		request->diff.count_libraries = true;
 		request->shown.options.count_libraries = true;
+		return true;
+	case OPT_DIFF_CSV:
+		request->shown.options.csv = true;
 		return true;
 	case OPT_VIEW:
 		return take_view(options, request);
@@ -232,6 +238,10 @@ static int check(const struct command *command, struct request *request, int cou
 			: request->diff.normalize ? "normalize"
 						  : "fail-on-growth",
 			request->view->name);
+	if (request->shown.options.csv && (request->shown.options.json || request->view))
+		return options_wrong(command, "--csv can't be used with %s%s",
+			request->view ? "--view " : "--json",
+			request->view ? request->view->name : "");
 	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
 		return options_wrong(
 			command, "--limit can't be used with --view %s", request->view->name);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "views/report/json_parts.h"
 #include "views/report/paint.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 /* The figure that stands beside a metric's, and what each counts. */
@@ -125,22 +125,18 @@ void text_change_row(
 	if (is_counted(row, metric))
 		add_figure(look, row, pairs[metric].other, ", ", out);
 	add_average(row, metric, out);
-	if (row->sums.kind == KIND_UNKNOWN)
-		text_add(out, "  from\n");
-	else
-		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
+	row_add_kind(row->sums.kind, out);
 	text_row_stack(row, look->all_frames, out);
 }
 
-void text_change_sides(
-	const struct model *const models[2], const char *const labels[2], struct text *out)
+void text_change_sides(const struct recorded sides[2], struct text *out)
 {
-	static const char *const sides[] = {"Older", "Newer"};
+	static const char *const names[] = {"Older", "Newer"};
 	for (int i = 0; i < 2; i++) {
-		text_printf(out, "%s: ", sides[i]);
-		text_add_shown(out, labels[i], 400);
+		text_printf(out, "%s: ", names[i]);
+		text_add_shown(out, sides[i].label, 400);
 		text_add(out, "\n  ");
-		text_heading(models[i], out);
+		text_heading(sides[i].model, out);
 	}
 }
 
@@ -165,74 +161,4 @@ void change_add_notes(
 	text_add_n(out, notes->data ? notes->data : "", notes->len);
 	for (int i = 0; i < 2; i++)
 		add_notes(labels[i], &comparison->sides[i].notes, out);
-}
-
-/* "change": {"older": 1, "newer": 2, "change": 1, "range": null, "within_error": false} */
-static void put_figure(struct json *json, const char *key, const struct diff_figure *figure)
-{
-	json_key(json, key);
-	json_object_begin(json);
-	json_put_u64(json, "older", figure->base);
-	json_put_u64(json, "newer", figure->value);
-	json_key(json, "change");
-	json_i64(json, figure->change);
-	json_key(json, "range");
-	if (figure->estimated) {
-		json_array_begin(json);
-		json_i64(json, figure->low);
-		json_i64(json, figure->high);
-		json_array_end(json);
-		json_put_bool(json, "by_mean_sizes", figure->by_mean_sizes);
-	} else {
-		json_null(json);
-	}
-	json_put_bool(json, "within_error", figure->within_error);
-	json_object_end(json);
-}
-
-void json_change_figures(struct json *json, const struct diff *diff, const struct row *row)
-{
-	for (int i = 0; i < METRICS; i++) {
-		enum metric metric = (enum metric)i;
-		struct diff_figure figure;
-		if (!diff_knows(diff, metric)) {
-			json_key(json, metric_name(metric));
-			json_null(json);
-			continue;
-		}
-		if (row)
-			diff_of_row(diff, row, metric, &figure);
-		else
-			diff_of_totals(diff, metric, &figure);
-		put_figure(json, metric_name(metric), &figure);
-	}
-}
-
-void json_change_of_program(struct json *json, const struct diff *diff, enum metric metric)
-{
-	struct diff_figure figure;
-	if (diff_knows(diff, metric)) {
-		diff_of_program(diff, metric, &figure);
-		put_figure(json, metric_name(metric), &figure);
-		return;
-	}
-	json_key(json, metric_name(metric));
-	json_null(json);
-}
-
-void json_change_renames(struct json *json, const struct diff *diff)
-{
-	const struct rename_vec *renames = &diff->match->renames;
-	json_key(json, "renames");
-	json_array_begin(json);
-	for (size_t i = 0; i < renames->len; i++) {
-		json_object_begin(json);
-		json_put_bool(json, "moved", renames->data[i].moved);
-		json_key(json, "from");
-		json_put_frame(json, renames->data[i].from);
-		json_key(json, "to");
-		json_put_frame(json, renames->data[i].to);
-		json_object_end(json);
-	}
-	json_array_end(json);
 }

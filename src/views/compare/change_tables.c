@@ -1,199 +1,329 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compared views of sizes, lifetimes and threads, as text and as JSON. */
-#include <inttypes.h>
-#include <stddef.h>
-
-#include "base/cleanup.h"
+/* Compared views of sizes, lifetimes and threads. */
 #include "base/util.h"
+#include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
 #include "views/report/histogram_axis.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 
-static void add_count(struct text *out, uint64_t value, int width)
+static void show_calls(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	_cleanup_(text_deinit) struct text cell;
-	text_init(&cell);
-	text_add_count(&cell, value);
-	text_printf(out, "%*s", width, cell.data ? cell.data : "");
+	(void)context, (void)row;
+	diff_add_change(out, METRIC_ALLOCATIONS, cell->signed_number);
 }
 
-static void add_bytes(struct text *out, uint64_t value, int width)
+static void show_bytes(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	_cleanup_(text_deinit) struct text cell;
-	text_init(&cell);
-	text_add_bytes(&cell, value);
-	text_printf(out, "%*s", width, cell.data ? cell.data : "");
+	(void)context, (void)row;
+	diff_add_change(out, METRIC_ALLOCATED_BYTES, cell->signed_number);
 }
 
-/* Before, now, and the difference. */
-static void add_counts(struct text *out, uint64_t base, uint64_t value)
-{
-	add_count(out, base, 14);
-	add_count(out, value, 14);
-	text_add_change_cell(out, METRIC_ALLOCATIONS, base, value, 14);
-}
-
-static void add_size_sums(
-	struct text *out, const struct size_sums *base, const struct size_sums *value)
-{
-	add_counts(out, base->allocations, value->allocations);
-	add_bytes(out, value->bytes, 13);
-	text_add_change_cell(out, METRIC_ALLOCATED_BYTES, base->bytes, value->bytes, 13);
-}
-
-static void add_size_classes(const struct size_changes *changes, struct text *out)
-{
-	unsigned first = min(changes->base.first, changes->value.first);
-	unsigned end = max(changes->base.end, changes->value.end);
-	text_printf(out, "%16s%14s%14s%15s%13s%14s\n", "up to", "before", "allocations", "±",
-		"bytes", "±");
-	for (unsigned i = first; i < end; i++) {
-		text_printf(out, "%*s≤ ", 4, "");
-		add_bytes(out, size_class_most(i), 10);
-		add_size_sums(out, &changes->base.classes[i], &changes->value.classes[i]);
-		text_add_char(out, '\n');
+/* Columns for people: what there was, by how much there is more, whether the row is new. */
+#define BEFORE(width_)                                                                             \
+	{                                                                                          \
+		"before", COLUMN_INTEGER, UNIT_COUNT, .for_people = true, .title = "before",       \
+						      .width = width_                              \
 	}
-}
-
-static bool is_same_size(const struct size_change *row)
-{
-	return row->base.allocations == row->value.allocations;
-}
-
-void text_change_sizes(const struct page *page, struct text *out)
-{
-	const struct size_change_vec *sizes = &page->size_changes.sizes;
-	size_t changed = 0;
-	while (changed < sizes->len && !is_same_size(&sizes->data[changed]))
-		changed++;
-	size_t shown = min(changed, page->limit);
-	text_change_heading(page, out);
-	text_printf(out, "\n%s\n", page->view->title);
-	add_size_classes(&page->size_changes, out);
-	text_printf(out, "\n%16s%14s%14s%15s%13s%14s\n", "size", "before", "allocations", "±",
-		"bytes", "±");
-	for (size_t i = 0; i < shown; i++) {
-		const struct size_change *row = &sizes->data[i];
-		add_count(out, row->size, 14);
-		text_add(out, " B");
-		add_size_sums(out, &row->base, &row->value);
-		text_add(out,
-			change_remark(row->base.allocations != 0, row->value.allocations != 0));
-		text_add_char(out, '\n');
+#define MORE(width_, show_)                                                                        \
+	{                                                                                          \
+		"more", COLUMN_SIGNED, .for_people = true, .title = "±", .width = width_,          \
+				       .unknown = "", .show = show_                                \
 	}
-	text_change_rest(shown, changed, sizes->len, "size", "sizes", out);
-}
+#define REMARK                                                                                     \
+	{                                                                                          \
+		"remark", COLUMN_TEXT, .for_people = true, .title = ""                             \
+	}
 
-static const struct json_member size_members[] = {
-	{"allocations", offsetof(struct size_sums, allocations)},
-	{"bytes", offsetof(struct size_sums, bytes)},
+#define SIZE_FIGURES(type)                                                                         \
+	{"allocations", type, UNIT_COUNT, .says = "of these sizes",                                \
+		COLUMN_OF(size_sums, allocations)},                                                \
+	{                                                                                          \
+		"bytes", type, UNIT_BYTES, .says = "allocated by these",                           \
+					   COLUMN_OF(size_sums, bytes)                             \
+	}
+CHANGE_PAIR_TYPES(size, SIZE_FIGURES);
+
+/* The row that is laid out, and what it is made of. */
+struct size_rows {
+	const struct size_changes *changes;
+	struct size_change row;
+	struct change_pair pair;
 };
 
-static void put_size(struct json *json, const char *key, uint64_t size,
-	const struct size_sums *base, const struct size_sums *value)
+static void show_size(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	const struct change_members members = {
-		size_members, ARRAY_SIZE(size_members), base, value, false};
-	json_object_begin(json);
-	json_put_u64(json, key, size);
-	json_put_members(json, size_members, ARRAY_SIZE(size_members), value);
-	json_change_members(json, change_status(base->allocations, value->allocations), &members);
-	json_object_end(json);
+	(void)context, (void)row;
+	text_add_count(out, cell->number);
+	text_add(out, " B");
 }
 
-void json_change_sizes(const struct page *page, struct json *json)
+static void show_most(const void *context, size_t row, const struct cell *cell, struct text *out)
+{
+	(void)context, (void)row;
+	text_add(out, "≤ ");
+	text_add_padded_bytes(out, cell->number, 10);
+}
+
+enum {
+	SIZE,
+	SIZE_BEFORE,
+	ALLOCATIONS,
+	MORE_ALLOCATIONS,
+	BYTES,
+	MORE_BYTES,
+	SIZE_REMARK,
+	SIZE_STATUS,
+	SIZE_BASE,
+	SIZE_CHANGE
+};
+#define SIZE_COLUMNS(...)                                                                          \
+	__VA_ARGS__, BEFORE(14),                                                                   \
+		{"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "of these sizes",              \
+			.title = "allocations", .width = 14},                                      \
+		MORE(14, show_calls),                                                              \
+		{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "allocated by these",                \
+			.title = "bytes", .width = 13},                                            \
+		MORE(13, show_bytes), REMARK, CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(size),      \
+		CHANGE_CHANGE_COLUMN(size), COLUMNS_END
+static const struct column class_columns[] = {
+	SIZE_COLUMNS({"up_to", COLUMN_INTEGER, UNIT_BYTES, .says = "the largest size of the class",
+		.title = "up to", .width = 16, .show = show_most})};
+static const struct column size_columns[] = {SIZE_COLUMNS({"size", COLUMN_INTEGER, UNIT_BYTES,
+	.says = "that was asked for", .title = "size", .width = 16, .show = show_size})};
+
+static void size_change_cell(struct size_rows *rows, unsigned column, struct cell *ret)
+{
+	const struct size_sums *base = &rows->row.base, *value = &rows->row.value;
+	const uint64_t numbers[] = {
+		rows->row.size, base->allocations, value->allocations, 0, value->bytes};
+	rows->pair = (struct change_pair){size_base_columns, base, value, 0};
+	ret->nested = (struct table){column == SIZE_BASE ? &size_base_type : &size_change_type,
+		&rows->pair, 1, .limit = 1};
+	ret->number = column <= BYTES ? numbers[column] : 0;
+	ret->signed_number =
+		(int64_t)(column == MORE_ALLOCATIONS ? value->allocations - base->allocations
+						     : value->bytes - base->bytes);
+	ret->text = column == SIZE_STATUS
+			    ? change_status(base->allocations, value->allocations)
+			    : change_remark(base->allocations != 0, value->allocations != 0);
+}
+
+static void class_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	struct size_rows *rows = *(struct size_rows *const *)context;
+	rows->row = (struct size_change){size_class_most((unsigned)row),
+		rows->changes->base.classes[row], rows->changes->value.classes[row]};
+	size_change_cell(rows, column, ret);
+}
+
+static const struct table_type class_type = {.name = "size_classes",
+	.says = "sizes by powers of two, from the smallest that was asked for to the largest",
+	.columns = class_columns,
+	.cell = class_cell};
+
+static void size_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	struct size_rows *rows = *(struct size_rows *const *)context;
+	rows->row = rows->changes->sizes.data[row];
+	size_change_cell(rows, column, ret);
+}
+
+const struct table_type change_sizes_type = {.name = "sizes",
+	.says = "a row a size, the largest change first",
+	.columns = size_columns,
+	.cell = size_cell};
+
+static bool differs_in_size(const void *context, size_t row)
+{
+	const struct size_change *change =
+		&(*(struct size_rows *const *)context)->changes->sizes.data[row];
+	return change->base.allocations != change->value.allocations;
+}
+
+void change_sizes(const struct page *page, struct answer *answer)
 {
 	const struct size_changes *changes = &page->size_changes;
+	struct size_rows rows = {.changes = changes}, *context = &rows;
 	unsigned first = min(changes->base.first, changes->value.first);
 	unsigned end = max(changes->base.end, changes->value.end);
-	json_key(json, "size_classes");
-	json_array_begin(json);
-	for (unsigned i = first; i < end; i++)
-		put_size(json, "up_to", size_class_most(i), &changes->base.classes[i],
-			&changes->value.classes[i]);
-	json_array_end(json);
-	json_key(json, "sizes");
-	json_array_begin(json);
-	for (size_t i = 0; i < changes->sizes.len && i < page->limit; i++)
-		put_size(json, "size", changes->sizes.data[i].size, &changes->sizes.data[i].base,
-			&changes->sizes.data[i].value);
-	json_array_end(json);
+	const struct table classes = {&class_type, &context, end > first ? end - first : 0,
+		.first = first, .limit = TABLE_NO_LIMIT, .hidden = UINT64_C(1) << SIZE_REMARK};
+	const struct table sizes = {
+		&change_sizes_type, &context, changes->sizes.len, .limit = page->limit};
+	struct text *prose = answer_prose(answer);
+	if (prose)
+		text_printf(prose, "\n%s\n", page->view->title);
+	answer_table(answer, &classes);
+	if (prose)
+		text_add_char(prose, '\n');
+	change_rows(answer, &sizes, differs_in_size, "size", "sizes");
 }
 
-/* Buckets that either has. */
-static void bounds_of_both(const struct life_count *base, const struct life_count *value,
-	unsigned *ret_first, unsigned *ret_end)
-{
-	unsigned first[2], end[2];
-	life_bounds(base, &first[0], &end[0]);
-	life_bounds(value, &first[1], &end[1]);
-	*ret_first = !end[0] ? first[1] : !end[1] ? first[0] : min(first[0], first[1]);
-	*ret_end = max(end[0], end[1]);
-}
-
-static void add_histogram(const struct life_count *base, const struct life_count *value,
-	const struct life_axis *axis, struct text *out)
-{
-	unsigned first, end;
-	bounds_of_both(base, value, &first, &end);
-	text_printf(out, "\n%16s%14s%14s%15s%14s%14s%15s\n", axis->title, "before", "freed", "±",
-		"before", "never freed", "±");
-	bool any = false;
-	for (unsigned i = first; i < end; i++) {
-		any |= i && (base[i].freed_blocks || base[i].live_blocks || value[i].freed_blocks ||
-				    value[i].live_blocks);
-		if (i && !any)
-			continue;
-		life_add_bound(axis, i, out);
-		add_counts(out, base[i].freed_blocks, value[i].freed_blocks);
-		add_counts(out, base[i].live_blocks, value[i].live_blocks);
-		text_add_char(out, '\n');
+#define LIFE_FIGURES(type)                                                                         \
+	{"freed_blocks", type, UNIT_COUNT, .says = "that lived so long",                           \
+		COLUMN_OF(life_count, freed_blocks)},                                              \
+		{"freed_bytes", type, UNIT_BYTES, .says = "of these",                              \
+			COLUMN_OF(life_count, freed_bytes)},                                       \
+		{"live_blocks", type, UNIT_COUNT, .says = "never freed, and so old",               \
+			COLUMN_OF(life_count, live_blocks)},                                       \
+	{                                                                                          \
+		"live_bytes", type, UNIT_BYTES, .says = "of these",                                \
+						COLUMN_OF(life_count, live_bytes)                  \
 	}
-	if (first == end)
-		text_add(out, "  no blocks\n");
+CHANGE_PAIR_TYPES(life, LIFE_FIGURES);
+
+/* Two histograms: rows are buckets. */
+struct life_rows {
+	const struct life_count *base, *value;
+	const struct life_axis *axis;
+	struct change_pair *pair; /* of the row that is laid out */
+};
+
+static void show_bound(const void *context, size_t row, const struct cell *cell, struct text *out)
+{
+	(void)cell;
+	life_add_bound(((const struct life_rows *)context)->axis, (unsigned)row, out);
 }
 
-void text_change_lifetimes(const struct page *page, struct text *out)
-{
-	const struct lifetimes *lifetimes = model_lifetimes(page->model);
-	text_change_heading(page, out);
-	text_printf(out, "\n%s, by time\n", page->view->title);
-	add_histogram(page->base_lifetimes.by_time, lifetimes->by_time, &life_by_time, out);
-	text_printf(out, "\n%s, by allocations of the process in between\n", page->view->title);
-	add_histogram(page->base_lifetimes.by_others, lifetimes->by_others, &life_by_others, out);
-}
+enum {
+	BOUND,
+	SHOWN_BOUND,
+	FREED_BEFORE,
+	FREED_BLOCKS,
+	MORE_FREED,
+	FREED_BYTES,
+	LIVE_BEFORE,
+	LIVE_BLOCKS,
+	MORE_LIVE,
+	LIVE_BYTES,
+	LIFE_STATUS,
+	LIFE_BASE,
+	LIFE_CHANGE
+};
+#define LIFE_COLUMNS(bound, unit_, says_, title_)                                                  \
+	{bound, COLUMN_INTEGER, unit_, .says = says_},                                             \
+		{"bound", COLUMN_TEXT, .for_people = true, .title = title_, .width = 16,           \
+			.show = show_bound},                                                       \
+		BEFORE(14),                                                                        \
+		{"freed_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "that lived so long",         \
+			.title = "freed", .width = 14},                                            \
+		MORE(14, show_calls),                                                              \
+		{"freed_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these"}, BEFORE(14),       \
+		{"live_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "never freed, and so old",     \
+			.title = "never freed", .width = 14},                                      \
+		MORE(14, show_calls),                                                              \
+		{"live_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these"},                    \
+		CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(life), CHANGE_CHANGE_COLUMN(life),        \
+		COLUMNS_END
+static const struct column time_columns[] = {LIFE_COLUMNS("up_to_ns", UNIT_NS,
+	"the longest life of the bucket; 0: shorter than the recording can tell; null: any",
+	"lived")};
+static const struct column other_columns[] = {LIFE_COLUMNS("up_to", UNIT_COUNT,
+	"the most allocations of the process in between; null: any", "allocations")};
 
 static uint64_t blocks_of(const struct life_count *count)
 {
 	return count->freed_blocks + count->live_blocks;
 }
 
-static void put_histogram(struct json *json, const char *key, const char *bound,
-	const struct life_count *base, const struct life_count *value)
+static void life_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	unsigned first, end;
-	bounds_of_both(base, value, &first, &end);
-	json_key(json, key);
-	json_array_begin(json);
-	for (unsigned i = first; i < end; i++) {
-		const struct change_members members = {
-			life_members, LIFE_MEMBERS, &base[i], &value[i], false};
-		json_object_begin(json);
-		json_put_life(json, bound, i, &value[i]);
-		json_change_members(
-			json, change_status(blocks_of(&base[i]), blocks_of(&value[i])), &members);
-		json_object_end(json);
-	}
-	json_array_end(json);
+	const struct life_rows *rows = context;
+	const struct life_count *base = &rows->base[row], *value = &rows->value[row];
+	const uint64_t numbers[] = {[BOUND] = life_bucket_most((unsigned)row),
+		[FREED_BEFORE] = base->freed_blocks,
+		[FREED_BLOCKS] = value->freed_blocks,
+		[FREED_BYTES] = value->freed_bytes,
+		[LIVE_BEFORE] = base->live_blocks,
+		[LIVE_BLOCKS] = value->live_blocks,
+		[LIVE_BYTES] = value->live_bytes};
+	*rows->pair = (struct change_pair){life_base_columns, base, value, 0};
+	ret->nested = (struct table){column == LIFE_BASE ? &life_base_type : &life_change_type,
+		rows->pair, 1, .limit = 1};
+	ret->number = column <= LIVE_BYTES ? numbers[column] : 0;
+	ret->signed_number =
+		(int64_t)(column == MORE_FREED ? value->freed_blocks - base->freed_blocks
+					       : value->live_blocks - base->live_blocks);
+	ret->text = column == LIFE_STATUS ? change_status(blocks_of(base), blocks_of(value)) : "";
+	if (column == BOUND && row + 1 == LIFE_BUCKETS)
+		ret->state = CELL_UNKNOWN;
 }
 
-void json_change_lifetimes(const struct page *page, struct json *json)
+const struct table_type change_lives_type = {.name = "by_time",
+	.within = "lifetimes",
+	.says = "a row a bucket, ascending",
+	.columns = time_columns,
+	.cell = life_cell};
+static const struct table_type other_lives_type = {.name = "by_allocations",
+	.within = "lifetimes",
+	.says = "likewise",
+	.columns = other_columns,
+	.cell = life_cell};
+
+/* Buckets that either has; people see none between what is too short to tell and the shortest that
+ * is not. */
+static size_t order_buckets(const struct life_rows *rows, bool brief, size_t *ret)
+{
+	unsigned first[2], end[2];
+	size_t count = 0;
+	bool any = false;
+	life_bounds(rows->base, &first[0], &end[0]);
+	life_bounds(rows->value, &first[1], &end[1]);
+	unsigned i = !end[0] ? first[1] : !end[1] ? first[0] : min(first[0], first[1]);
+	for (; i < max(end[0], end[1]); i++) {
+		any |= i && (blocks_of(&rows->base[i]) || blocks_of(&rows->value[i]));
+		if (!i || any || !brief)
+			ret[count++] = i;
+	}
+	return count;
+}
+
+static void put_histogram(const struct page *page, bool by_time, struct answer *answer)
 {
 	const struct lifetimes *base = &page->base_lifetimes, *value = model_lifetimes(page->model);
-	json_key(json, "lifetimes");
-	json_object_begin(json);
-	put_histogram(json, "by_time", "up_to_ns", base->by_time, value->by_time);
-	put_histogram(json, "by_allocations", "up_to", base->by_others, value->by_others);
-	json_object_end(json);
+	struct change_pair pair;
+	const struct life_rows rows = {by_time ? base->by_time : base->by_others,
+		by_time ? value->by_time : value->by_others,
+		by_time ? &life_by_time : &life_by_others, &pair};
+	size_t order[LIFE_BUCKETS];
+	struct text *prose = answer_prose(answer);
+	const struct table table = {by_time ? &change_lives_type : &other_lives_type, &rows,
+		order_buckets(&rows, prose != NULL, order), order, .limit = TABLE_NO_LIMIT};
+	if (prose)
+		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
+			by_time ? "time" : "allocations of the process in between");
+	answer_table(answer, &table);
+	if (prose && !table.count)
+		text_add(prose, "  no blocks\n");
+}
+
+void change_lifetimes(const struct page *page, struct answer *answer)
+{
+	put_histogram(page, true, answer);
+	put_histogram(page, false, answer);
+}
+
+#define THREAD_FIGURES_OF(type)                                                                    \
+	{"allocations", type, UNIT_COUNT, .says = "by it", COLUMN_OF(thread, allocations)},        \
+		{"allocated_bytes", type, UNIT_BYTES, .says = "by these",                          \
+			COLUMN_OF(thread, allocated_bytes)},                                       \
+		{"frees", type, UNIT_COUNT, .says = "by it, of any thread's blocks",               \
+			COLUMN_OF(thread, frees)},                                                 \
+	{                                                                                          \
+		"temporary", type, UNIT_COUNT, .says = "allocations that it freed at once",        \
+					       COLUMN_OF(thread, temporary)                        \
+	}
+CHANGE_PAIR_TYPES(thread, THREAD_FIGURES_OF);
+
+struct thread_change_rows {
+	const struct page *page;
+	struct change_pair *pair; /* of the row that is laid out */
+};
+
+static const struct thread_change *thread_at(const void *context, size_t row)
+{
+	return &((const struct thread_change_rows *)context)->page->thread_changes.data[row];
 }
 
 static const struct thread *example_of(const struct thread_change *row)
@@ -201,48 +331,81 @@ static const struct thread *example_of(const struct thread_change *row)
 	return row->newer ? row->newer : row->older;
 }
 
-static bool differs(const struct thread_change *row)
+static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	return row->base.allocations != row->value.allocations ||
-	       row->base.allocated_bytes != row->value.allocated_bytes ||
-	       row->base.frees != row->value.frees || row->base.temporary != row->value.temporary;
+	(void)cell;
+	text_thread_name(example_of(thread_at(context, row)), out);
 }
 
-static void add_thread(const struct page *page, const struct thread_change *row, struct text *out)
+static bool knows_temporary(const void *context)
 {
-	const struct thread *base = &row->base, *value = &row->value;
-	text_thread_name(example_of(row), out);
-	add_count(out, value->allocations, 15);
-	text_add_change_cell(out, METRIC_ALLOCATIONS, base->allocations, value->allocations, 13);
-	add_bytes(out, value->allocated_bytes, 13);
-	text_add_change_cell(
-		out, METRIC_ALLOCATED_BYTES, base->allocated_bytes, value->allocated_bytes, 13);
-	if (diff_knows(&page->compared.diff, METRIC_TEMPORARY)) {
-		add_count(out, value->temporary, 15);
-		text_add_change_cell(out, METRIC_TEMPORARY, base->temporary, value->temporary, 13);
-	} else {
-		text_printf(out, "%15s%13s", "not known", "");
-	}
-	text_printf(out, "%s\n", change_remark(row->older != NULL, row->newer != NULL));
+	const struct page *page = ((const struct thread_change_rows *)context)->page;
+	return diff_knows(&page->compared.diff, METRIC_TEMPORARY);
 }
 
-void text_change_threads(const struct page *page, struct text *out)
+/* People read both, or none. */
+static void show_temporary(
+	const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	const struct thread_change_vec *rows = &page->thread_changes;
-	size_t changed = 0, shown = 0;
-	for (size_t i = 0; i < rows->len; i++)
-		changed += differs(&rows->data[i]);
-	text_change_heading(page, out);
-	text_printf(out, "\n%s\n%10s  %-16s %15s%14s%13s%14s%15s%14s\n", page->view->title, "tid",
-		"name", "allocations", "±", "allocated", "±", "temporary", "±");
-	for (size_t i = 0; i < rows->len && shown < page->limit; i++) {
-		if (!differs(&rows->data[i]))
-			continue;
-		add_thread(page, &rows->data[i], out);
-		shown++;
-	}
-	text_change_rest(shown, changed, rows->len, "thread", "threads", out);
+	(void)row;
+	if (knows_temporary(context))
+		text_add_count(out, cell->number);
+	else
+		text_add(out, "not known");
 }
+
+enum {
+	TID,
+	NAME,
+	THREADS,
+	CALLS,
+	MORE_CALLS,
+	ALLOCATED,
+	MORE_ALLOCATED,
+	FREES,
+	TEMPORARY,
+	MORE_TEMPORARY,
+	FIRST,
+	LAST,
+	ENDED,
+	THREAD_REMARK,
+	THREAD_STATUS,
+	THREAD_BASE,
+	THREAD_CHANGE
+};
+static const struct column thread_columns[] = {
+	[TID] = {"tid", COLUMN_INTEGER,
+		.says = "its number; of a thread that is gone that of the older one",
+		.title = "tid", .width = 10, .plain = true, COLUMN_OF(thread, tid)},
+	[NAME] = {"name", COLUMN_TEXT, .says = "as the program has it", .title = "name", .gap = 2,
+		.width = -16, .show = show_name, COLUMN_OF(thread, name)},
+	[THREADS] = {"threads", COLUMN_INTEGER, UNIT_COUNT, .says = "that the row stands for"},
+	[CALLS] = {"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "by it",
+		.title = "allocations", .gap = 1, .width = 15, .unknown = "not known",
+		COLUMN_OF(thread, allocations)},
+	[MORE_CALLS] = MORE(13, show_calls),
+	[ALLOCATED] = {"allocated_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "by these",
+		.title = "allocated", .width = 13, .unknown = "not known",
+		COLUMN_OF(thread, allocated_bytes)},
+	[MORE_ALLOCATED] = MORE(13, show_bytes),
+	[FREES] = {"frees", COLUMN_INTEGER, UNIT_COUNT, .says = "by it, of any thread's blocks",
+		COLUMN_OF(thread, frees)},
+	[TEMPORARY] = {"temporary", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "allocations that it freed at once; null: not known, as of samples",
+		.title = "temporary", .width = 15, .unknown = "not known", .show = show_temporary,
+		COLUMN_OF(thread, temporary)},
+	[MORE_TEMPORARY] = MORE(13, show_calls),
+	[FIRST] = {"first_ns", COLUMN_INTEGER, UNIT_NS, .says = "its first event",
+		COLUMN_OF(thread, first_ns)},
+	[LAST] = {"last_ns", COLUMN_INTEGER, UNIT_NS, .says = "its last event",
+		COLUMN_OF(thread, last_ns)},
+	[ENDED] = {"ended", COLUMN_BOOLEAN, .says = "it ended before the program",
+		COLUMN_OF(thread, ended)},
+	[THREAD_REMARK] = REMARK,
+	[THREAD_STATUS] = CHANGE_STATUS_COLUMN,
+	[THREAD_BASE] = CHANGE_BASE_COLUMN(thread),
+	[THREAD_CHANGE] = CHANGE_CHANGE_COLUMN(thread),
+	COLUMNS_END};
 
 /* One that is there now is new, though it only freed. */
 static const char *status_of(const struct thread_change *row)
@@ -252,23 +415,79 @@ static const char *status_of(const struct thread_change *row)
 	return diff_status_name(row->newer ? DIFF_NEW : DIFF_GONE);
 }
 
-void json_change_threads(const struct page *page, struct json *json)
+/* By how much there is more of a figure. */
+static int64_t thread_more(const struct thread_change *row, unsigned column)
 {
-	json_key(json, "threads");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->thread_changes.len && i < page->limit; i++) {
-		const struct thread_change *row = &page->thread_changes.data[i];
-		const struct thread *example = example_of(row);
-		struct thread shown = row->value;
-		shown.tid = example->tid;
-		shown.name = example->name;
-		shown.others = example->others;
-		const struct change_members members = {thread_members, THREAD_FIGURES, &row->base,
-			&row->value, !diff_knows(&page->compared.diff, METRIC_TEMPORARY)};
-		json_object_begin(json);
-		json_thread_members(page, &shown, json);
-		json_change_members(json, status_of(row), &members);
-		json_object_end(json);
+	return (int64_t)(column == MORE_CALLS ? row->value.allocations - row->base.allocations
+			 : column == MORE_ALLOCATED
+				 ? row->value.allocated_bytes - row->base.allocated_bytes
+				 : row->value.temporary - row->base.temporary);
+}
+
+static void thread_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct thread_change_rows *rows = context;
+	const struct thread_change *row = thread_at(context, number);
+	bool is_figure = column >= CALLS && column <= TEMPORARY && column != MORE_CALLS &&
+			 column != MORE_ALLOCATED;
+	*rows->pair = (struct change_pair){thread_base_columns, &row->base, &row->value,
+		knows_temporary(context) ? 0 : UINT64_C(1) << 3};
+	switch (column) {
+	case TID:
+	case NAME:
+		table_member(&thread_columns[column], example_of(row), ret);
+		break;
+	case THREADS:
+		ret->number = example_of(row)->others + 1;
+		break;
+	case MORE_CALLS:
+	case MORE_ALLOCATED:
+	case MORE_TEMPORARY:
+		ret->signed_number = thread_more(row, column);
+		if (column == MORE_TEMPORARY && !knows_temporary(context))
+			ret->state = CELL_UNKNOWN;
+		break;
+	case THREAD_REMARK:
+		ret->text = change_remark(row->older != NULL, row->newer != NULL);
+		break;
+	case THREAD_STATUS:
+		ret->text = status_of(row);
+		break;
+	case THREAD_BASE:
+	case THREAD_CHANGE:
+		ret->nested = (struct table){
+			column == THREAD_BASE ? &thread_base_type : &thread_change_type, rows->pair,
+			1, .limit = 1};
+		break;
+	default:
+		table_member(&thread_columns[column], &row->value, ret);
 	}
-	json_array_end(json);
+	if (is_figure &&
+		!figure_is_known(model_recording(rows->page->model), thread_columns[column].name))
+		ret->state = CELL_UNKNOWN;
+}
+
+const struct table_type change_threads_type = {.name = "threads",
+	.says = "a row a thread, or several that are alike, the largest change first",
+	.columns = thread_columns,
+	.cell = thread_cell};
+
+static bool differs_in_thread(const void *context, size_t number)
+{
+	const struct thread_change *row = thread_at(context, number);
+	return row->base.allocations != row->value.allocations ||
+	       row->base.allocated_bytes != row->value.allocated_bytes ||
+	       row->base.frees != row->value.frees || row->base.temporary != row->value.temporary;
+}
+
+void change_threads(const struct page *page, struct answer *answer)
+{
+	struct change_pair pair;
+	const struct thread_change_rows context = {page, &pair};
+	const struct table threads = {
+		&change_threads_type, &context, page->thread_changes.len, .limit = page->limit};
+	struct text *prose = answer_prose(answer);
+	if (prose)
+		text_printf(prose, "\n%s\n", page->view->title);
+	change_rows(answer, &threads, differs_in_thread, "thread", "threads");
 }

@@ -5,9 +5,12 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "table/answer.h"
+#include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
 #include "views/report/paint.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/figures.h"
 
@@ -16,9 +19,11 @@
 void text_change_heading(const struct page *page, struct text *out)
 {
 	const struct view_base *base = page->options->base;
-	const struct model *models[] = {base->model, page->model};
-	const char *const labels[] = {base->label, model_recording(page->model)->path};
-	text_change_sides(models, labels, out);
+	const struct recorded sides[] = {
+		{.model = base->model, .label = base->label},
+		{.model = page->model, .label = model_recording(page->model)->path},
+	};
+	text_change_sides(sides, out);
 	text_verdict(&page->verdict, out);
 	text_notes(&page->notes, out);
 }
@@ -26,6 +31,64 @@ void text_change_heading(const struct page *page, struct text *out)
 const char *change_remark(bool was, bool is)
 {
 	return was == is ? "" : is ? "  new" : "  gone";
+}
+
+enum { SAME_RECORDING, NORMALIZED, VERDICT, TOTALS, RENAMES };
+static const struct column whole_columns[] = {
+	[SAME_RECORDING] = {"same_recording", COLUMN_BOOLEAN, .says = "both are moments of one",
+		COLUMN_OF(diff_options, same_recording)},
+	[NORMALIZED] = {"normalized", COLUMN_BOOLEAN,
+		.says = "the older figures are scaled (`--normalize`)",
+		COLUMN_OF(diff_options, normalize)},
+	[VERDICT] = VERDICT_COLUMN,
+	[TOTALS] = {"totals", COLUMN_RECORD, .says = "of both processes",
+		.nested = &change_totals_type},
+	[RENAMES] = {"renames", COLUMN_TABLE, .says = "functions with another name or file",
+		.nested = &change_renames_type},
+	COLUMNS_END};
+
+struct change_whole {
+	const struct page *page;
+	struct change_totals totals;
+};
+
+static void whole_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct change_whole *whole = context;
+	(void)row;
+	if (column == VERDICT)
+		cell_take_lines(ret, &whole->page->verdict);
+	else if (column == TOTALS)
+		cell_take_record(ret, &change_totals_type, &whole->totals);
+	else if (column == RENAMES)
+		ret->nested = change_renames(whole->totals.diff);
+	else
+		table_member(&whole_columns[column], &whole->totals.diff->options, ret);
+}
+
+static const struct table_type whole_type = {
+	.name = "change", .columns = whole_columns, .cell = whole_cell};
+
+void change_head(const struct page *page, struct answer *answer)
+{
+	const struct diff *diff = &page->compared.diff;
+	const struct view_base *base = page->options->base;
+	struct diff_figure room;
+	struct table_type type = recorded_type;
+	type.name = "base";
+	const struct recorded older = {.model = base->model, .label = base->label};
+	const struct change_whole whole = {page, {diff, &room}};
+	answer_record_of(answer, &type, &older);
+	answer_record_of(answer, &whole_type, &whole);
+}
+
+const char *change_status(uint64_t base, uint64_t value)
+{
+	return diff_status_name(base == value  ? DIFF_SAME
+				: !base        ? DIFF_NEW
+				: !value       ? DIFF_GONE
+				: value > base ? DIFF_GROWN
+					       : DIFF_SHRUNK);
 }
 
 static void add_rest(size_t count, const char *one, const char *many, struct text *out)
@@ -45,6 +108,30 @@ void text_change_rest(size_t shown, size_t changed, size_t all, const char *one,
 		add_rest(all - changed, one, many, out);
 		text_add(out, all - changed == 1 ? " is the same\n" : " are the same\n");
 	}
+}
+
+void change_rows(struct answer *answer, const struct table *table,
+	bool (*differs)(const void *context, size_t row), const char *one, const char *many)
+{
+	struct text *prose = answer_prose(answer);
+	struct table shown = *table;
+	size_t changed = 0, count = 0;
+	if (!prose) {
+		answer_table(answer, table);
+		return;
+	}
+	for (size_t i = 0; i < table->count; i++)
+		changed += differs(table->context, i);
+	shown.limit = TABLE_NO_LIMIT;
+	answer_table_begin(answer, &shown);
+	for (size_t i = 0; i < table->count && count < table->limit; i++) {
+		if (!differs(table->context, i))
+			continue;
+		answer_row(answer, table, i);
+		count++;
+	}
+	answer_table_end(answer, &shown);
+	text_change_rest(count, changed, table->count, one, many, prose);
 }
 
 void text_add_change_cell(
@@ -85,12 +172,11 @@ static size_t count_changed(const struct page *page)
 	return count;
 }
 
-void text_change_sites(const struct page *page, struct text *out)
+static void add_sites(const struct page *page, struct text *out)
 {
 	const struct diff *diff = &page->compared.diff;
 	const struct change_look look = {diff, page->options->colour, page->options->all_frames};
 	size_t changed = count_changed(page), shown = min(changed, page->limit);
-	text_change_heading(page, out);
 	add_title(page, out);
 	if (!is_known(page, out))
 		return;
@@ -103,10 +189,9 @@ void text_change_sites(const struct page *page, struct text *out)
 }
 
 /* The rest is what diff shows, if it can be asked for it: it knows no ranges and no sums. */
-void text_change_summary(const struct page *page, struct text *out)
+static void add_summary(const struct page *page, struct text *out)
 {
 	const struct recording *recording = model_recording(page->model);
-	text_change_heading(page, out);
 	text_add(out, "\nWhere it changed: heapwise ");
 	if (recording->merged || recording->range.from_step || model_subtracted(page->model)) {
 		text_printf(out, "report --view sites, with the same options\n");
@@ -161,11 +246,10 @@ static size_t count_changed_spots(const struct page *page)
 	return count;
 }
 
-void text_change_spots(const struct page *page, struct text *out)
+static void add_spots(const struct page *page, struct text *out)
 {
 	const char *names = grain_name(page->view->grain);
 	size_t changed = count_changed_spots(page), shown = min(changed, page->limit);
-	text_change_heading(page, out);
 	add_title(page, out);
 	if (!is_known(page, out))
 		return;
@@ -176,4 +260,29 @@ void text_change_spots(const struct page *page, struct text *out)
 		add_spot(page, &page->spot_totals.data[i], out);
 	text_change_rest(
 		shown, changed, page->spot_totals.len, grain_one(page->view->grain), names, out);
+}
+
+/* People read what differs alone. */
+static void put_either(const struct page *page,
+	void (*add)(const struct page *page, struct text *out), struct answer *answer)
+{
+	if (answer_prose(answer))
+		add(page, answer_prose(answer));
+	else
+		page->view->answer(page, answer);
+}
+
+void change_sites(const struct page *page, struct answer *answer)
+{
+	put_either(page, add_sites, answer);
+}
+
+void change_summary(const struct page *page, struct answer *answer)
+{
+	put_either(page, add_summary, answer);
+}
+
+void change_spots(const struct page *page, struct answer *answer)
+{
+	put_either(page, add_spots, answer);
 }

@@ -6,7 +6,6 @@
 #ifndef VIEWS_CHANGE_VIEW_H
 #define VIEWS_CHANGE_VIEW_H
 
-#include "views/report/json_parts.h"
 #include "views/report/page.h"
 
 /* Fills a page that has a base, before its view does: comparison, notes, rows. */
@@ -22,20 +21,22 @@ struct error *fill_change_lifetimes(struct page *page) must_check_;
 struct error *fill_change_threads(struct page *page) must_check_;
 struct error *fill_change_reallocs(struct page *page) must_check_;
 
-/* The text forms. */
-void text_change_summary(const struct page *page, struct text *out);
-void text_change_sites(const struct page *page, struct text *out);
-void text_change_spots(const struct page *page, struct text *out);
-void text_change_sizes(const struct page *page, struct text *out);
-void text_change_lifetimes(const struct page *page, struct text *out);
-void text_change_threads(const struct page *page, struct text *out);
-void text_change_reallocs(const struct page *page, struct text *out);
-
-/* The JSON forms, of those views whose own does not do. */
-void json_change_sizes(const struct page *page, struct json *json);
-void json_change_lifetimes(const struct page *page, struct json *json);
-void json_change_threads(const struct page *page, struct json *json);
-void json_change_reallocs(const struct page *page, struct json *json);
+/* The views, after the head of the report. */
+struct answer;
+void change_summary(const struct page *page, struct answer *answer);
+void change_sites(const struct page *page, struct answer *answer);
+void change_spots(const struct page *page, struct answer *answer);
+void change_sizes(const struct page *page, struct answer *answer);
+void change_lifetimes(const struct page *page, struct answer *answer);
+void change_threads(const struct page *page, struct answer *answer);
+void change_reallocs(const struct page *page, struct answer *answer);
+/* The tables of theirs that CSV has. */
+extern const struct table_type change_sites_type, change_sizes_type, change_lives_type,
+	change_threads_type, change_reallocs_type, change_places_type;
+/* Hands a table over; to people the rows that differ alone, and in a sentence how many do not. */
+struct table;
+void change_rows(struct answer *answer, const struct table *table,
+	bool (*differs)(const void *context, size_t row), const char *one, const char *many);
 
 /* Which two are compared, the verdict, notes. */
 void text_change_heading(const struct page *page, struct text *out);
@@ -48,24 +49,9 @@ void text_add_change_cell(
 /* "  new", "  gone", or nothing. */
 const char *change_remark(bool was, bool is);
 
-/* "base": {…}, "change": {…} of the whole, into a report. */
-void json_change_report(const struct page *page, struct json *json);
+/* "base" and "change" of the whole, of a report. */
+void change_head(const struct page *page, struct answer *answer);
 
-/* Members that both sides have, of a row. */
-struct change_members {
-	const struct json_member *members;
-	size_t count;
-	const void *base, *value;
-	bool sampled; /* temporary is null */
-};
-/* "status": …, "base": {…}, "change": {…} */
-void json_change_members(
-	struct json *json, const char *status, const struct change_members *members);
-/* The same of a place: all metrics; and `more` (NULL: none). status NULL: by the page's metric. */
-void json_change_row(const struct page *page, const struct row *row, const char *status,
-	const struct change_members *more, struct json *json);
-/* The same of a function, file or module: "flat" and "cum" in each. */
-void json_change_spot(const struct page *page, const struct spot_total *total, struct json *json);
 /* "new", "grown"… of a figure. */
 const char *change_status(uint64_t base, uint64_t value);
 

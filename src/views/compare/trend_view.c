@@ -8,9 +8,9 @@
 #include "analysis/profile.h"
 #include "analysis/trend.h"
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "views/report/json_parts.h"
 #include "views/report/paint.h"
+#include "views/report/recorded_columns.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 #define TEXT_ROWS 10u
@@ -19,11 +19,132 @@ static_assert(TREND_MODELS_MAX <= IDENTITIES_SIDES_MAX, "as many as can be match
 
 struct trend_page {
 	const struct trend *trend;
-	const struct model *const *models;
-	const char *const *labels;
+	const struct recorded *sides;
 	const struct view_options *options;
+	struct site_rows *site; /* of the row that is laid out */
 	size_t limit;
 };
+
+/* Of values and of steps, one a row. */
+static void value_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)column;
+	ret->number = ((const uint64_t *)context)[row];
+}
+
+static const struct table_type value_type = {
+	.columns = (const struct column[]){{"", COLUMN_INTEGER, .says = "of a recording"},
+		COLUMNS_END},
+	.cell = value_cell};
+
+static void step_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const uint64_t *values = context;
+	(void)column;
+	ret->signed_number = (int64_t)(values[row + 1] - values[row]);
+}
+
+static const struct table_type step_type = {
+	.columns =
+		(const struct column[]){{"", COLUMN_SIGNED, .says = "of a recording"}, COLUMNS_END},
+	.cell = step_cell};
+
+#define VALUE_COLUMNS                                                                              \
+	{"values", COLUMN_LIST, .says = "one a recording", .nested = &value_type},                 \
+	{                                                                                          \
+		"steps", COLUMN_LIST, .says = "the differences between neighbours",                \
+				      .nested = &step_type                                         \
+	}
+
+/* The first of these two columns is 0. */
+static void take_values(
+	const struct trend *trend, const uint64_t *values, unsigned column, struct cell *ret)
+{
+	ret->nested = (struct table){column ? &step_type : &value_type, values,
+		trend->count - column, .limit = TABLE_NO_LIMIT};
+}
+
+static const struct column total_columns[] = {
+	{"grows", COLUMN_BOOLEAN, .says = "it does so steadily"}, VALUE_COLUMNS, COLUMNS_END};
+
+static void total_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct trend *trend = context;
+	(void)row;
+	if (column)
+		take_values(trend, trend->totals, column - 1, ret);
+	else
+		ret->truth = trend->total_grows;
+}
+
+static const struct table_type total_type = {.columns = total_columns, .cell = total_cell};
+
+enum { METRIC, RECORDINGS, FILTER, VERDICT, TOTAL };
+static const struct column head_columns[] = {
+	[METRIC] = {"metric", COLUMN_TEXT, .says = "what all figures are: `live_bytes`…"},
+	[RECORDINGS] = {"recordings", COLUMN_TABLE, .says = "the oldest first",
+		.nested = &recorded_type},
+	[FILTER] = FILTER_COLUMN,
+	[VERDICT] = VERDICT_COLUMN,
+	[TOTAL] = {"total", COLUMN_RECORD, .says = "of the processes", .nested = &total_type},
+	COLUMNS_END};
+
+static void head_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct trend_page *page = context;
+	const struct trend *trend = page->trend;
+	(void)row;
+	switch (column) {
+	case METRIC:
+		ret->text = metric_name(trend->metric);
+		break;
+	case RECORDINGS:
+		ret->nested = (struct table){
+			&recorded_type, page->sides, trend->count, .limit = TABLE_NO_LIMIT};
+		break;
+	case FILTER:
+		cell_take_filter(ret, page->options->filter);
+		break;
+	case VERDICT:
+		cell_take_lines(ret, &trend->verdict);
+		break;
+	default:
+		cell_take_record(ret, &total_type, trend);
+	}
+}
+
+static void head_text(const void *context, size_t row, struct text *out)
+{
+	const struct trend_page *page = context;
+	const struct trend *trend = page->trend;
+	(void)row;
+	for (size_t i = 0; i < trend->count; i++) {
+		text_add_shown(out, page->sides[i].label, 400);
+		text_printf(out, ": %s ", metric_name(trend->metric));
+		diff_add_value(out, trend->metric, trend->totals[i]);
+		text_add(out, "\n");
+	}
+	text_verdict(&trend->verdict, out);
+}
+
+static const struct table_type head_type = {
+	.columns = head_columns, .cell = head_cell, .row_text = head_text};
+
+enum { KIND, VALUES, STACK = VALUES + 2 };
+static const struct column row_columns[] = {
+	[KIND] = KIND_COLUMN, VALUE_COLUMNS, STACK_COLUMN, COLUMNS_END};
+
+static void row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct trend_page *page = context;
+	const struct trend_row *row = &page->trend->growing.data[number];
+	if (column == KIND)
+		ret->text = alloc_kind_name(row->row->sums.kind);
+	else if (column < STACK)
+		take_values(page->trend, row->values, column - VALUES, ret);
+	else
+		site_stack_cell(page->site, &row->row, ret);
+}
 
 /* "1 MiB → 2 MiB (+1 MiB) → 3 MiB (+1 MiB)" */
 static void add_steps(const struct trend *trend, const uint64_t *values, struct text *out)
@@ -39,118 +160,66 @@ static void add_steps(const struct trend *trend, const uint64_t *values, struct 
 	}
 }
 
-static void add_row(const struct trend_page *page, const struct trend_row *row, struct text *out)
+static void row_text(const void *context, size_t number, struct text *out)
 {
+	const struct trend_page *page = context;
 	const struct trend *trend = page->trend;
+	const struct trend_row *row = &trend->growing.data[number];
 	text_add(out, "  ");
 	diff_add_change(
 		out, trend->metric, (int64_t)(row->values[trend->count - 1] - row->values[0]));
 	add_steps(trend, row->values, out);
-	if (row->row->sums.kind == KIND_UNKNOWN)
-		text_add(out, "  from\n");
-	else
-		text_printf(out, "  from %s at\n", alloc_kind_name(row->row->sums.kind));
+	row_add_kind(row->row->sums.kind, out);
 	text_row_stack(row->row, page->options->all_frames, out);
 }
 
-static void add_text(const struct trend_page *page, struct text *out)
+static const struct table_type row_type = {.name = "rows",
+	.total = "rows_total",
+	.says = "places that grow steadily, the largest growth first, complete unless `--limit` is "
+		"given; the stack is of the newest recording that has the place",
+	.columns = row_columns,
+	.cell = row_cell,
+	.row_text = row_text};
+
+const struct answer_type trend_answer_type = {.schema = "heapwise.trend/1",
+	.from = "heapwise diff --trend",
+	.says = "what grows steadily over several recordings ([comparisons](../diff.md))",
+	.tables = (const struct table_type *const[]){&head_type, &row_type, NULL},
+	.main = &row_type,
+	.parts = (const struct table_type *const[]){
+		&recorded_type, &report_target_type, &report_recording_type, &frame_type, NULL}};
+
+static void add_title(const struct trend_page *page, struct text *out)
 {
-	const struct trend *trend = page->trend;
-	for (size_t i = 0; i < trend->count; i++) {
-		text_add_shown(out, page->labels[i], 400);
-		text_printf(out, ": %s ", metric_name(trend->metric));
-		diff_add_value(out, trend->metric, trend->totals[i]);
-		text_add(out, "\n");
-	}
-	text_verdict(&trend->verdict, out);
-	if (!trend->growing.len)
+	size_t count = page->trend->growing.len;
+	if (!count)
 		return;
 	text_add_char(out, '\n');
 	paint_begin(out, page->options->colour, PAINT_TITLE);
 	text_add(out, "Growing steadily (");
-	if (trend->growing.len > page->limit)
+	if (count > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_add_count(out, trend->growing.len);
-	text_add(out, trend->growing.len == 1 ? " place)" : " places)");
+	text_add_count(out, count);
+	text_add(out, count == 1 ? " place)" : " places)");
 	paint_end(out, page->options->colour, PAINT_TITLE);
 	text_add(out, "\n");
-	for (size_t i = 0; i < trend->growing.len && i < page->limit; i++)
-		add_row(page, &trend->growing.data[i], out);
 }
 
-static void put_values(struct json *json, const struct trend *trend, const uint64_t *values)
+static struct error *write_page(struct trend_page *page, const struct sink *sink)
 {
-	json_key(json, "values");
-	json_array_begin(json);
-	for (size_t i = 0; i < trend->count; i++)
-		json_u64(json, values[i]);
-	json_array_end(json);
-	json_key(json, "steps");
-	json_array_begin(json);
-	for (size_t i = 1; i < trend->count; i++)
-		json_i64(json, (int64_t)(values[i] - values[i - 1]));
-	json_array_end(json);
-}
-
-static void put_recordings(struct json *json, const struct trend_page *page)
-{
-	json_key(json, "recordings");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->trend->count; i++) {
-		json_object_begin(json);
-		json_put_string(json, "label", page->labels[i]);
-		json_put_target(json, model_target(page->models[i]));
-		json_put_recording(json, page->models[i], NULL);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void write_json(const struct trend_page *page, const struct sink *sink)
-{
-	const struct trend *trend = page->trend;
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.trend/1");
-	json_put_string(&json, "metric", metric_name(trend->metric));
-	put_recordings(&json, page);
-	json_put_filter(&json, page->options->filter);
-	json_put_lines(&json, "verdict", &trend->verdict);
-	json_key(&json, "total");
-	json_object_begin(&json);
-	json_put_bool(&json, "grows", trend->total_grows);
-	put_values(&json, trend, trend->totals);
-	json_object_end(&json);
-	json_put_u64(&json, "rows_total", trend->growing.len);
-	json_key(&json, "rows");
-	json_array_begin(&json);
-	for (size_t i = 0; i < trend->growing.len && i < page->limit; i++) {
-		const struct trend_row *row = &trend->growing.data[i];
-		json_object_begin(&json);
-		json_put_string(&json, "kind", alloc_kind_name(row->row->sums.kind));
-		put_values(&json, trend, row->values);
-		json_put_stack(&json, row->row);
-		json_object_end(&json);
-	}
-	json_array_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
-}
-
-static struct error *write_page(const struct trend_page *page, const struct sink *sink)
-{
-	if (page->options->json) {
-		write_json(page, sink);
-		return NULL;
-	}
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	add_text(page, &out);
-	if (out.failed)
+	struct answer *answer = view_answer_create(page->options, sink);
+	if (!answer)
 		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
+	page->limit = answer_limit(answer, page->options->limit, TEXT_ROWS);
+	const struct table rows = {&row_type, page, page->trend->growing.len, .limit = page->limit};
+	answer_begin(answer, &trend_answer_type);
+	answer_record_of(answer, &head_type, page);
+	if (answer_prose(answer))
+		add_title(page, answer_prose(answer));
+	answer_table(answer, &rows);
+	struct error *error = answer_end(answer);
+	answer_destroy(answer);
+	return error;
 }
 
 struct profiles {
@@ -196,13 +265,14 @@ struct error *trend_view_write(const struct model *const *models, const char *co
 	error = trend_build(sides, count, options->sort, same_recording, &trend);
 	if (error)
 		return error;
-	size_t own_limit = options->json ? VIEW_NO_LIMIT : TEXT_ROWS;
+	struct recorded recorded[TREND_MODELS_MAX];
+	for (size_t i = 0; i < count; i++)
+		recorded[i] = (struct recorded){.model = models[i], .label = labels[i]};
+	struct frame_rows frames = {.frames = NULL};
+	struct site_rows site = {.frames = &frames};
 	struct trend_page page = {
-		.trend = &trend,
-		.models = models,
-		.labels = labels,
-		.options = options,
-		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
-	};
-	return write_page(&page, sink);
+		.trend = &trend, .sides = recorded, .options = options, .site = &site};
+	error = write_page(&page, sink);
+	frame_rows_deinit(&frames);
+	return error;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A budget as JUnit XML, where each limit is a test case, and as workflow commands of GitHub's and
- * Gitea's runners.
+ * A budget as JUnit XML, where each limit is a test case, as workflow commands of GitHub's and
+ * Gitea's runners, and as SARIF 2.1.0, where each stack to blame is a result.
  */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "views/gates/budget_page.h"
 #include "views/gates/ci_parts.h"
+#include "views/report/json_parts.h"
 #include "views/report/text_parts.h"
 
 static void add_frames(const struct budget_finding *finding, struct text *out)
@@ -118,4 +119,83 @@ void budget_github(const struct budget_page *page, struct text *out)
 	cut_newline(&words);
 	ci_add_annotation(
 		out, "notice", page->model, NULL, "heapwise budget", words.data ? words.data : "");
+}
+
+struct results {
+	struct json *json;
+	const struct budget_page *page;
+	struct fingerprint_map seen;
+};
+
+/* A result of a finding, or of a check without any (NULL). */
+static struct error *put_result(struct results *results, size_t rule,
+	const struct budget_check *check, const struct budget_finding *finding)
+{
+	struct json *json = results->json;
+	const struct budget_rule_info *info = budget_rule_info(check->rule);
+	_cleanup_(text_deinit) struct text message;
+	text_init(&message);
+	budget_add_check(&message, check);
+	if (finding) {
+		text_add(&message, ". ");
+		budget_add_message(&message, check, finding);
+	}
+	if (message.failed)
+		return error_no_memory();
+	json_object_begin(json);
+	json_put_string(json, "ruleId", info->option);
+	json_put_u64(json, "ruleIndex", rule);
+	json_put_string(json, "level", "error");
+	sarif_put_text(json, "message", message.data);
+	static const struct budget_finding none = {.kind = KIND_UNKNOWN};
+	uint64_t fingerprint;
+	struct error *error = NULL;
+	if (!budget_fingerprint(check, finding ? finding : &none, &fingerprint))
+		error = error_no_memory();
+	if (!error)
+		error = sarif_put_fingerprint(json, fingerprint, &results->seen);
+	sarif_put_place(json, results->page->model, finding ? finding->place : NULL);
+	if (finding)
+		sarif_put_stack(json, results->page->model, finding->frames, finding->depth);
+	json_object_end(json);
+	return error;
+}
+
+static struct error *put_results(struct json *json, const struct budget_page *page)
+{
+	struct results results = {.json = json, .page = page};
+	fingerprint_map_init(&results.seen);
+	struct error *error = NULL;
+	json_key(json, "results");
+	json_array_begin(json);
+	for (size_t rule = 0; rule < page->budget->checks.len; rule++) {
+		const struct budget_check *check = &page->budget->checks.data[rule];
+		if (check->exceeded && !check->count && !error)
+			error = put_result(&results, rule, check, NULL);
+		for (size_t i = 0; i < budget_shown(page, check) && !error; i++)
+			error = put_result(
+				&results, rule, check, budget_finding_at(page, check, i));
+	}
+	json_array_end(json);
+	fingerprint_map_deinit(&results.seen);
+	return error;
+}
+
+struct error *budget_sarif(const struct budget_page *page, const struct sink *sink)
+{
+	const struct budget *budget = page->budget;
+	struct sarif_rule rules[BUDGET_RULES];
+	for (size_t i = 0; i < budget->checks.len; i++) {
+		const struct budget_rule_info *info = budget_rule_info(budget->checks.data[i].rule);
+		rules[i] = (struct sarif_rule){info->option, info->name, info->text, "error"};
+	}
+	struct json json;
+	json_init(&json, sink->write, sink->ctx);
+	sarif_begin(&json, page->options->version, rules, budget->checks.len);
+	sarif_put_invocation(&json, !budget->unknown,
+		(const struct text *const[]){&budget->verdict, &page->notes}, 2);
+	struct error *error = put_results(&json, page);
+	sarif_end(&json);
+	json_finish(&json);
+	return error;
 }

@@ -32,12 +32,17 @@ bool budget_fingerprint(
 void budget_add_message(
 	struct text *text, const struct budget_check *check, const struct budget_finding *finding);
 
-/* The forms. Text ones add to a text, JSON ones write to the sink. */
-void budget_text(const struct budget_page *page, struct text *out);
+/* "… 2 more stacks" of a list that was cut, as a line. */
+void budget_add_more(const struct budget_page *page, const struct budget_check *check,
+	const char *indent, struct text *out);
+
+/* All of it as a table. */
+struct answer;
+struct error *budget_answer(const struct budget_page *page, struct answer *answer) must_check_;
+/* Forms that CI systems read. Text ones add to a text, JSON ones write to the sink. */
 void budget_junit(const struct budget_page *page, struct text *out);
 void budget_github(const struct budget_page *page, struct text *out);
 void budget_markdown(const struct budget_page *page, struct text *out);
-struct error *budget_json(const struct budget_page *page, const struct sink *sink) must_check_;
 struct error *budget_sarif(const struct budget_page *page, const struct sink *sink) must_check_;
 
 #endif

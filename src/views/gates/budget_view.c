@@ -5,22 +5,30 @@
 #include "analysis/profile.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
+#include "table/answer.h"
 #include "views/gates/budget_page.h"
 #include "views/gates/ci_parts.h"
 
 #define TEXT_FINDINGS 10u
 
+static struct answer *json_create(const struct sink *sink)
+{
+	return answer_json_create(sink, false);
+}
+
 static const struct form {
 	const char *name;
 	void (*text)(const struct budget_page *page, struct text *out);
 	struct error *(*stream)(const struct budget_page *page, const struct sink *sink);
+	struct answer *(*answer)(const struct sink *sink); /* a table: how it is laid out */
 } forms[BUDGET_FORMS] = {
-	[BUDGET_TEXT] = {"text", budget_text, NULL},
-	[BUDGET_JSON] = {"json", NULL, budget_json},
-	[BUDGET_SARIF] = {"sarif", NULL, budget_sarif},
-	[BUDGET_JUNIT] = {"junit", budget_junit, NULL},
-	[BUDGET_GITHUB] = {"github", budget_github, NULL},
-	[BUDGET_MARKDOWN] = {"markdown", budget_markdown, NULL},
+	[BUDGET_TEXT] = {"text", .answer = answer_text_create},
+	[BUDGET_JSON] = {"json", .answer = json_create},
+	[BUDGET_CSV] = {"csv", .answer = answer_csv_create},
+	[BUDGET_SARIF] = {"sarif", .stream = budget_sarif},
+	[BUDGET_JUNIT] = {"junit", .text = budget_junit},
+	[BUDGET_GITHUB] = {"github", .text = budget_github},
+	[BUDGET_MARKDOWN] = {"markdown", .text = budget_markdown},
 };
 
 const char *budget_form_name(enum budget_form form)
@@ -127,6 +135,12 @@ static struct error *look(
 static struct error *write_page(const struct budget_page *page, const struct sink *sink)
 {
 	const struct form *form = &forms[page->options->form];
+	if (form->answer) {
+		struct answer *answer = form->answer(sink);
+		struct error *error = answer ? budget_answer(page, answer) : error_no_memory();
+		answer_destroy(answer);
+		return error;
+	}
 	if (form->stream)
 		return form->stream(page, sink);
 	_cleanup_(text_deinit) struct text out;

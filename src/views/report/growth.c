@@ -11,8 +11,10 @@
 #include "analysis/growth.h"
 
 #include "base/cleanup.h"
-#include "views/report/json_parts.h"
+#include "base/util.h"
+#include "views/compare/change_view.h"
 #include "views/report/page.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -59,19 +61,11 @@ static void add_figures(const struct growth_row *row, struct text *out)
 	text_printf(out, " %s", row->live_blocks == 1 ? "block" : "blocks");
 }
 
-static void add_kind(const struct growth_row *row, struct text *out)
-{
-	if (row->row->sums.kind == KIND_UNKNOWN)
-		text_add(out, "  from\n");
-	else
-		text_printf(out, "  from %s at\n", alloc_kind_name(row->row->sums.kind));
-}
-
 static void add_head(const struct growth_row *row, struct text *out)
 {
 	text_printf(out, "  %s  ", growth_row_text(row));
 	add_figures(row, out);
-	add_kind(row, out);
+	row_add_kind(row->row->sums.kind, out);
 }
 
 /* The time that was judged: "… up to 27 s, without the last 10% of the time". */
@@ -108,67 +102,11 @@ static void add_compared_row(
 			add_figures(sides[i], out);
 		}
 		if (i)
-			add_kind(&row->newer, out);
+			row_add_kind(row->newer.row->sums.kind, out);
 		else
 			text_add_char(out, '\n');
 	}
 	text_row_stack(row->newer.row, page->options->all_frames, out);
-}
-
-/* Suspects that became so alike, or the places that are none. */
-static void add_fate(const struct page *page, enum growth_fate fate, size_t *left, struct text *out)
-{
-	static const char *const titles[GROWTH_FATES] = {
-		[GROWTH_NEW] = "New places that keep growing",
-		[GROWTH_STAYS] = "Places that keep growing, as before",
-		[GROWTH_GONE] = "Gone: places that kept growing before",
-		[GROWTH_OTHER] = "Other places",
-	};
-	const struct growth_change *change = &page->growth_change;
-	size_t count = change->counts[fate], shown = 0;
-	if (!count)
-		return;
-	size_t wanted = count < *left ? count : *left;
-	bool unsure = fate == GROWTH_NEW && !change->older_known;
-	text_printf(out, "\n%s (", unsure ? "Places that keep growing" : titles[fate]);
-	if (wanted < count)
-		text_printf(out, "%zu of ", wanted);
-	text_add_count(out, count);
-	text_add(out, count == 1 ? " place)\n" : " places)\n");
-	for (size_t i = 0; i < change->list.len && shown < wanted; i++) {
-		const struct growth_change_row *row = &change->list.data[i];
-		if (row->fate != fate)
-			continue;
-		if (fate == GROWTH_OTHER) {
-			add_head(&row->newer, out);
-			text_row_stack(row->newer.row, page->options->all_frames, out);
-		} else {
-			add_compared_row(page, row, out);
-		}
-		shown++;
-	}
-	*left -= shown;
-}
-
-void text_change_growth(const struct page *page, struct text *out)
-{
-	const struct growth_change *change = &page->growth_change;
-	size_t left = page->limit;
-	text_heading(page->model, out);
-	text_add(out, "Compared with ");
-	text_add_shown(out, page->options->base->label, 400);
-	text_add(out, "\n  ");
-	text_heading(page->options->base->model, out);
-	text_verdict(&change->verdict, out);
-	text_notes(&page->notes, out);
-	add_title(page, &change->judged[1], out);
-	text_add(out, "; before up to ");
-	text_add_duration_ns(out, change->judged[0].until_ns);
-	text_add_char(out, '\n');
-	add_later(page, &change->judged[1], "Now: ", out);
-	add_later(page, &change->judged[0], "Before: ", out);
-	for (int fate = 0; fate < GROWTH_FATES; fate++)
-		add_fate(page, (enum growth_fate)fate, &left, out);
 }
 
 static const struct column floor_columns[] = {
@@ -356,51 +294,148 @@ void report_growth(const struct page *page, struct answer *answer)
 	frame_rows_deinit(&frames);
 }
 
-/* What is judged of a place, into an object that is open. */
-static void put_judged(const struct growth_row *row, struct json *json)
+/* The other side of a comparison. */
+struct older {
+	struct recorded recorded;
+	const struct growth *judged;
+};
+
+static const struct column older_columns[] = {{"", COLUMN_RECORD, .nested = &recorded_type},
+	{"", COLUMN_RECORD, .nested = &report_growth_type}, COLUMNS_END};
+
+static void older_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct table table = {&judged_type, row, 1, .limit = 1};
-	json_put_row(json, &table, 0);
+	const struct older *older = context;
+	(void)row;
+	if (column)
+		cell_take_record(ret, &report_growth_type, older->judged);
+	else
+		cell_take_record(ret, &recorded_type, &older->recorded);
 }
 
-/* What was judged, likewise. */
-static void put_span(const struct growth *growth, struct json *json)
+static const struct table_type older_type = {
+	.name = "older", .within = "growth", .columns = older_columns, .cell = older_cell};
+
+/* The context of places that are compared. */
+struct change_places {
+	const struct page *page;
+	struct site_rows *site; /* of the place that is laid out */
+};
+
+enum { SUSPECT, NOW, OLDER, CHANGE_SITE };
+static const struct column change_columns[] = {
+	[SUSPECT] = {"suspect", COLUMN_TEXT,
+		.says = "`new`, `before`, `gone` or `unknown`; null: it is none and was none"},
+	[NOW] = {"", COLUMN_RECORD, .nested = &judged_type},
+	[OLDER] = {"older", COLUMN_RECORD, .says = "what is judged of it there",
+		.nested = &judged_type},
+	[CHANGE_SITE] = {"", COLUMN_RECORD, .nested = &site_type},
+	COLUMNS_END};
+
+static void change_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
-	const struct table table = {&report_growth_type, growth, 1, .limit = 1};
-	json_put_row(json, &table, 0);
+	const struct change_places *places = context;
+	const struct growth_change *change = &places->page->growth_change;
+	const struct growth_change_row *row = &change->list.data[number];
+	bool unsure = row->fate == GROWTH_NEW && !change->older_known;
+	if (column == SUSPECT)
+		ret->text = unsure ? "unknown" : growth_fate_name(row->fate);
+	else if (column == CHANGE_SITE)
+		site_cell(places->site, &row->newer.row, ret);
+	else
+		cell_take_record(ret, &judged_type, column == NOW ? &row->newer : &row->older);
 }
 
-static void put_compared_row(
-	const struct page *page, const struct growth_change_row *row, struct json *json)
+static void change_text(const void *context, size_t number, struct text *out)
 {
-	json_object_begin(json);
-	bool unsure = row->fate == GROWTH_NEW && !page->growth_change.older_known;
-	json_put_string(json, "suspect", unsure ? "unknown" : growth_fate_name(row->fate));
-	put_judged(&row->newer, json);
-	json_key(json, "older");
-	json_object_begin(json);
-	put_judged(&row->older, json);
-	json_object_end(json);
-	json_row_members(page, row->newer.row, json);
-	json_object_end(json);
+	const struct page *page = ((const struct change_places *)context)->page;
+	const struct growth_change_row *row = &page->growth_change.list.data[number];
+	if (row->fate != GROWTH_OTHER) {
+		add_compared_row(page, row, out);
+		return;
+	}
+	add_head(&row->newer, out);
+	text_row_stack(row->newer.row, page->options->all_frames, out);
 }
 
-void json_change_growth(const struct page *page, struct json *json)
+const struct table_type change_places_type = {.name = "places",
+	.within = "growth",
+	.total = "places_total",
+	.columns = change_columns,
+	.cell = change_cell,
+	.row_text = change_text};
+
+static void add_change_head(const struct page *page, struct text *out)
 {
 	const struct growth_change *change = &page->growth_change;
-	json_key(json, "growth");
-	json_object_begin(json);
-	put_span(&change->judged[1], json);
-	json_key(json, "older");
-	json_object_begin(json);
-	json_put_older(page, json);
-	put_span(&change->judged[0], json);
-	json_object_end(json);
-	json_put_u64(json, "places_total", change->list.len);
-	json_key(json, "places");
-	json_array_begin(json);
-	for (size_t i = 0; i < change->list.len && i < page->limit; i++)
-		put_compared_row(page, &change->list.data[i], json);
-	json_array_end(json);
-	json_object_end(json);
+	text_heading(page->model, out);
+	text_add(out, "Compared with ");
+	text_add_shown(out, page->options->base->label, 400);
+	text_add(out, "\n  ");
+	text_heading(page->options->base->model, out);
+	text_verdict(&change->verdict, out);
+	text_notes(&page->notes, out);
+	add_title(page, &change->judged[1], out);
+	text_add(out, "; before up to ");
+	text_add_duration_ns(out, change->judged[0].until_ns);
+	text_add_char(out, '\n');
+	add_later(page, &change->judged[1], "Now: ", out);
+	add_later(page, &change->judged[0], "Before: ", out);
+}
+
+/* Of suspects that became so alike, or the places that are none. */
+static void add_fate(
+	const struct growth_change *change, enum growth_fate fate, size_t shown, struct text *out)
+{
+	static const char *const titles[GROWTH_FATES] = {
+		[GROWTH_NEW] = "New places that keep growing",
+		[GROWTH_STAYS] = "Places that keep growing, as before",
+		[GROWTH_GONE] = "Gone: places that kept growing before",
+		[GROWTH_OTHER] = "Other places",
+	};
+	size_t count = change->counts[fate];
+	bool unsure = fate == GROWTH_NEW && !change->older_known;
+	text_printf(out, "\n%s (", unsure ? "Places that keep growing" : titles[fate]);
+	if (shown < count)
+		text_printf(out, "%zu of ", shown);
+	text_add_count(out, count);
+	text_add(out, count == 1 ? " place)\n" : " places)\n");
+}
+
+/* The list is by fate. */
+static void put_fates(const struct page *page, const struct table *places, struct answer *answer)
+{
+	size_t next = 0, left = page->limit;
+	answer_table_begin(answer, places);
+	for (int fate = 0; fate < GROWTH_FATES; fate++) {
+		size_t count = page->growth_change.counts[fate], shown = min(count, left);
+		if (count && answer_prose(answer))
+			add_fate(&page->growth_change, (enum growth_fate)fate, shown,
+				answer_prose(answer));
+		for (size_t i = 0; i < shown; i++)
+			answer_row(answer, places, next + i);
+		next += count;
+		left -= shown;
+	}
+	answer_table_end(answer, places);
+}
+
+void change_growth(const struct page *page, struct answer *answer)
+{
+	const struct growth_change *change = &page->growth_change;
+	const struct view_base *base = page->options->base;
+	struct frame_rows frames = {.frames = NULL};
+	struct site_rows site = {
+		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
+	const struct older older = {
+		{.model = base->model, .label = base->label}, &change->judged[0]};
+	const struct change_places context = {page, &site};
+	const struct table places = {
+		&change_places_type, &context, change->list.len, .limit = TABLE_NO_LIMIT};
+	if (answer_prose(answer))
+		add_change_head(page, answer_prose(answer));
+	answer_record_of(answer, &report_growth_type, &change->judged[1]);
+	answer_record_of(answer, &older_type, &older);
+	put_fates(page, &places, answer);
+	frame_rows_deinit(&frames);
 }

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "views/compare/change_view.h"
 #include "views/report/json_parts.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -165,13 +166,6 @@ static const struct table_type process_type = {.name = "processes",
 
 DEFINE_VEC(process_order, size_t)
 
-/* What is asked about one recording. */
-struct recording_rows {
-	const struct model *model;
-	const struct unrecorded_groups *unrecorded; /* NULL: left out */
-	struct process_order *processes;            /* of the group that is laid out */
-};
-
 static bool is_of_group(const struct model *model, const struct unrecorded_program *one,
 	const struct unrecorded_group *group)
 {
@@ -180,7 +174,7 @@ static bool is_of_group(const struct model *model, const struct unrecorded_progr
 }
 
 static void processes_cell(
-	const struct recording_rows *rows, const struct unrecorded_group *group, struct cell *ret)
+	const struct recorded *rows, const struct unrecorded_group *group, struct cell *ret)
 {
 	size_t count;
 	const struct unrecorded_program *programs = model_unrecorded(rows->model, &count);
@@ -213,7 +207,7 @@ static const struct column group_columns[] = {
 
 static void group_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct recording_rows *rows = context;
+	const struct recorded *rows = context;
 	const struct unrecorded_group *group = &rows->unrecorded->data[row];
 	if (column == PROCESSES)
 		processes_cell(rows, group, ret);
@@ -315,7 +309,7 @@ static const struct column recording_columns[] = {
 		.nested = &word_type},
 	COLUMNS_END};
 
-static void damage_cell(const struct recording_rows *rows, struct cell *ret)
+static void damage_cell(const struct recorded *rows, struct cell *ret)
 {
 	size_t count;
 	const char *const *damage = model_damage(rows->model, &count);
@@ -338,7 +332,7 @@ static void recording_cell(const void *context, size_t row, unsigned column, str
 {
 	static const char *const ways[] = {
 		[READ_FOOTER] = "footer", [READ_REPLAY] = "replay", [READ_SUMS] = "sums"};
-	const struct recording_rows *rows = context;
+	const struct recorded *rows = context;
 	const struct recording *recording = model_recording(rows->model);
 	(void)row;
 	switch (column) {
@@ -419,34 +413,6 @@ const struct table_type report_totals_type = {.name = "totals",
 	.columns = totals_columns,
 	.cell = totals_cell};
 
-/* The lines of a text, as values. */
-struct line_rows {
-	const struct text *text;
-	size_t count;
-};
-
-static const struct column line_columns[] = {{"", COLUMN_TEXT, .says = "a sentence"}, COLUMNS_END};
-
-static struct line_rows lines_of(const struct text *text)
-{
-	struct line_rows lines = {text, 0};
-	for (size_t i = 0; i < text->len; i++)
-		lines.count += text->data[i] == '\n' || i + 1 == text->len;
-	return lines;
-}
-
-static void line_cell(const void *context, size_t row, unsigned column, struct cell *ret)
-{
-	const struct text *text = ((const struct line_rows *)context)->text;
-	const char *line = text->data, *end = line + text->len;
-	(void)column;
-	while (row--)
-		line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
-	const char *newline = memchr(line, '\n', (size_t)(end - line));
-	text_add_n(&ret->built, line, (size_t)((newline ? newline : end) - line));
-	cell_take_built(ret);
-}
-
 const struct table_type report_notes_type = {.name = "notes",
 	.says = "what limits the figures; empty when nothing does",
 	.columns = line_columns,
@@ -462,21 +428,12 @@ static const struct column order_columns[] = {
 			"which ascend; null of errors, which come as the checker has them"},
 	COLUMNS_END};
 
-static void filter_cell(const struct filter *filter, struct cell *ret)
-{
-	if (filter_is_given(filter))
-		filter_add_options(filter, &ret->built);
-	ret->text = ret->built.data;
-	if (!filter_is_given(filter))
-		ret->state = CELL_UNKNOWN;
-}
-
 static void order_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct page *page = context;
 	(void)row;
 	if (column == FILTER)
-		filter_cell(view_can_filter(page->view) ? page->options->filter : NULL, ret);
+		cell_take_filter(ret, view_can_filter(page->view) ? page->options->filter : NULL);
 	else if (page->sort < METRICS)
 		ret->text = metric_name(page->sort);
 	else /* errors come as the checker has them, marks as time goes */
@@ -492,8 +449,7 @@ const struct table_type report_verdict_type = {.name = "verdict",
 
 static void put_lines(const struct table_type *type, const struct text *text, struct answer *answer)
 {
-	const struct line_rows lines = lines_of(text);
-	const struct table table = {type, &lines, lines.count, .limit = TABLE_NO_LIMIT};
+	const struct table table = lines_table(type, text);
 	answer_table(answer, &table);
 }
 
@@ -502,16 +458,15 @@ static void put_head(const struct page *page, struct answer *answer)
 {
 	struct process_order processes;
 	process_order_init(&processes);
-	const struct recording_rows recording = {page->model, &page->unrecorded, &processes};
+	const struct recorded recording = {page->model, NULL, &page->unrecorded, &processes};
 	const struct range_rows totals = {
 		model_recording(page->model), model_totals(page->model), NULL};
 	answer_record_of(answer, &report_view_type, page);
 	answer_record_of(answer, &report_target_type, model_target(page->model));
 	answer_record_of(answer, &report_recording_type, &recording);
 	answer_record_of(answer, &report_totals_type, &totals);
-	struct json *json = answer_json(answer);
-	if (json && page->options->base && !page->view->own_change)
-		json_change_report(page, json);
+	if (page->options->base && !page->view->own_change)
+		change_head(page, answer);
 	put_lines(&report_notes_type, &page->notes, answer);
 	answer_record_of(answer, &report_order_type, page);
 	process_order_deinit(&processes);
@@ -525,6 +480,11 @@ void report_head(const struct page *page, const struct text *verdict, struct ans
 		put_lines(&report_verdict_type, verdict, answer);
 	if (!prose)
 		return;
+	if (page->options->base && page->view->answer_change) {
+		if (!page->view->own_change)
+			text_change_heading(page, prose);
+		return;
+	}
 	text_add(prose, page->view->ruled ? TEXT_RULER : "");
 	text_heading(page->model, prose);
 	if (verdict)
@@ -545,7 +505,7 @@ void json_put_recording(
 {
 	struct process_order processes;
 	process_order_init(&processes);
-	const struct recording_rows rows = {model, unrecorded, &processes};
+	const struct recorded rows = {model, NULL, unrecorded, &processes};
 	const struct table record = {&report_recording_type, &rows, 1, .limit = 1};
 	json_put_record(json, &record);
 	process_order_deinit(&processes);
@@ -566,11 +526,4 @@ void json_put_filter(struct json *json, const struct filter *filter)
 	if (filter_is_given(filter))
 		filter_add_options(filter, &options);
 	json_put_string(json, "filter", options.data);
-}
-
-void json_put_older(const struct page *page, struct json *json)
-{
-	json_put_string(json, "label", page->options->base->label);
-	json_put_target(json, model_target(page->options->base->model));
-	json_put_recording(json, page->options->base->model, NULL);
 }

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "model/lives.h"
-#include "views/report/json_parts.h"
 
 /* How values of a histogram are written. */
 struct life_axis {
@@ -18,11 +17,5 @@ extern const struct life_axis life_by_time, life_by_others;
 void life_bounds(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end);
 /* "≤ 10 ms", 16 characters wide. */
 void life_add_bound(const struct life_axis *axis, unsigned bucket, struct text *out);
-
-#define LIFE_MEMBERS 4u
-extern const struct json_member life_members[LIFE_MEMBERS];
-/* The members of a bucket, into an object that is open. */
-void json_put_life(
-	struct json *json, const char *bound, unsigned bucket, const struct life_count *count);
 
 #endif

@@ -188,24 +188,3 @@ void report_lifetimes(const struct page *page, struct answer *answer)
 	put_histogram(page, true, answer);
 	put_histogram(page, false, answer);
 }
-
-#define MEMBER(name)                                                                               \
-	{                                                                                          \
-#name, offsetof(struct life_count, name)                                           \
-	}
-const struct json_member life_members[LIFE_MEMBERS] = {
-	MEMBER(freed_blocks),
-	MEMBER(freed_bytes),
-	MEMBER(live_blocks),
-	MEMBER(live_bytes),
-};
-#undef MEMBER
-
-void json_put_life(
-	struct json *json, const char *bound, unsigned bucket, const struct life_count *count)
-{
-	const struct life_rows rows = {count - bucket, NULL, 0};
-	const struct table table = {&report_life_types[!strcmp(bound, other_columns[BOUND].name)],
-		&rows, LIFE_BUCKETS, .limit = TABLE_NO_LIMIT};
-	json_put_row(json, &table, bucket);
-}

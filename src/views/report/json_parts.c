@@ -81,14 +81,6 @@ void json_put_known_members(
 	}
 }
 
-void json_put_frame(struct json *json, const struct shown_frame *frame)
-{
-	const struct table table = {&plain_frame_type, &frame, 1, .limit = 1};
-	json_object_begin(json);
-	json_put_row(json, &table, 0);
-	json_object_end(json);
-}
-
 void json_put_frames(
 	struct json *json, const struct shown_frame *const *frames, size_t depth, bool own_doing)
 {

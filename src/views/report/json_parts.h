@@ -39,11 +39,6 @@ void json_put_recording(
 /* "filter": as options of a command line; null without one (or NULL). */
 void json_put_filter(struct json *json, const struct filter *filter);
 
-/* A row's "stack": [ … ], and before it what is to be said of it. */
-void json_put_stack(struct json *json, const struct row *row);
-
-/* A frame as an object. */
-void json_put_frame(struct json *json, const struct shown_frame *frame);
 /* "stack": […], each frame with what text makes of it; `own_doing` as of row_is_own_doing(). */
 void json_put_frames(
 	struct json *json, const struct shown_frame *const *frames, size_t depth, bool own_doing);

@@ -136,17 +136,6 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
 }
 
-static struct error *write_change(const struct page *page, const struct sink *sink)
-{
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	page->view->text_change(page, &out);
-	if (out.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
-}
-
 /* The answer in sentences; NULL: the view has none. */
 static const struct text *verdict_of(const struct page *page)
 {
@@ -162,8 +151,8 @@ static void put_view(const struct page *page, struct answer *answer)
 {
 	const struct view *view = page->view;
 	report_head(page, verdict_of(page), answer);
-	if (page->options->base && view->json_change)
-		view->json_change(page, answer_json(answer));
+	if (page->options->base && view->answer_change)
+		view->answer_change(page, answer);
 	else
 		view->answer(page, answer);
 }
@@ -179,7 +168,7 @@ static struct error *write_answer(const struct page *page, const struct sink *si
 {
 	const struct answer_type type = {
 		.schema = page->view->schema ? page->view->schema : "heapwise.report/1",
-		.main = page->view->table};
+		.main = page->options->base ? page->view->change_table : page->view->table};
 	struct answer *answer = view_answer_create(page->options, sink);
 	if (!answer)
 		return error_no_memory();
@@ -245,6 +234,5 @@ struct error *view_write(const struct view *view, const struct model *model,
 	error = page_fill(&page, resolver);
 	if (error)
 		return error;
-	return options->base && view->text_change && !for_programs ? write_change(&page, sink)
-								   : write_answer(&page, sink);
+	return write_answer(&page, sink);
 }

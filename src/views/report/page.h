@@ -91,10 +91,10 @@ struct view {
 	bool inherited;    /* these are of what the process was forked with */
 	/* With a base, in place of those above; NULL: as above. */
 	struct error *(*fill_change)(struct page *page);
-	void (*text_change)(const struct page *page, struct text *out);
-	void (*json_change)(const struct page *page, struct json *json);
-	const char *no_base; /* why it takes none; NULL: it does */
-	bool own_change;     /* these say all of a change themselves: no comparison of totals */
+	void (*answer_change)(const struct page *page, struct answer *answer);
+	const struct table_type *change_table; /* as `table`; NULL: none */
+	const char *no_base;                   /* why it takes none; NULL: it does */
+	bool own_change; /* these say all of a change themselves: no comparison of totals */
 };
 
 /* The form that is asked for; NULL: no memory. */
@@ -103,27 +103,17 @@ struct answer *view_answer_create(const struct view_options *options, const stru
 /* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
 void page_add_sample_note(struct page *page);
 
-/* A thread's tid and name, as the first two columns. */
+/* Adds a thread's name, and how many others it stands for. */
 void text_thread_name(const struct thread *thread, struct text *out);
 
 /* Which views to look at next, as commands. Nothing where none is due. */
 void text_next(const struct page *page, struct text *out);
 
 /* The view growth with a base. */
-void text_change_growth(const struct page *page, struct text *out);
-void json_change_growth(const struct page *page, struct json *json);
 
 /* "totals": {…} of the page's model. */
 void json_put_totals(const struct page *page, struct json *json);
-/* The members of a row, and of a thread, into an object that is open. */
+/* The members of a row, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);
-void json_thread_members(const struct page *page, const struct thread *row, struct json *json);
-
-/* Those that can be compared. */
-#define THREAD_FIGURES 4u
-extern const struct json_member thread_members[THREAD_FIGURES];
-
-/* What the base is: label, target, recording, into an object that is open. */
-void json_put_older(const struct page *page, struct json *json);
 
 #endif

@@ -9,7 +9,10 @@
 #include "analysis/reallocs.h"
 
 #include "base/util.h"
+#include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
+#include "views/report/head.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -165,68 +168,133 @@ static void add_change(const struct page *page, const struct realloc_change *row
 	text_row_stack(row->row, page->options->all_frames, out);
 }
 
-static bool differs(const struct realloc_change *row)
+#define COMPARED(name, member, unit, type)                                                         \
+	{                                                                                          \
+		name, type, unit, .says = "as in the row itself", COLUMN_OF(realloc_row, member)   \
+	}
+#define COMPARED_SUMS(type)                                                                        \
+	COMPARED("calls", sums.calls, UNIT_COUNT, type),                                           \
+		COMPARED("grown", sums.grown, UNIT_COUNT, type),                                   \
+		COMPARED("shrunk", sums.shrunk, UNIT_COUNT, type),                                 \
+		COMPARED("grown_bytes", sums.grown_bytes, UNIT_BYTES, type),                       \
+		COMPARED("copied_bytes", sums.copied_bytes, UNIT_BYTES, type),                     \
+		COMPARED("chains", sums.chains, UNIT_COUNT, type),                                 \
+		COMPARED("longest_chain", sums.longest, UNIT_COUNT, type)
+CHANGE_PAIR_TYPES(sums, COMPARED_SUMS);
+
+struct compared_rows {
+	const struct page *page;
+	/* Of the row that is laid out. */
+	struct site_rows *site;
+	struct change_row *change;
+	struct change_pair *sums;
+};
+
+/* Figures of the site, and those of its reallocs. */
+static void pairs_cell(const struct compared_rows *rows, const struct table_type *types[2],
+	unsigned column, struct cell *ret)
 {
+	ret->nested = (struct table){
+		types[column], column ? rows->sums : &rows->change->pair, 1, .limit = 1};
+}
+
+static void base_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)row;
+	pairs_cell(context, (const struct table_type *[]){&change_row_base_type, &sums_base_type},
+		column, ret);
+}
+
+static void change_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)row;
+	pairs_cell(context,
+		(const struct table_type *[]){&change_row_change_type, &sums_change_type}, column,
+		ret);
+}
+
+#define SPLICED(type)                                                                              \
+	{                                                                                          \
+		"", COLUMN_RECORD, .nested = &type                                                 \
+	}
+static const struct table_type compared_base_type = {
+	.columns = (const struct column[]){SPLICED(change_row_base_type), SPLICED(sums_base_type),
+		COLUMNS_END},
+	.cell = base_cell};
+static const struct table_type compared_change_type = {
+	.columns = (const struct column[]){SPLICED(change_row_change_type),
+		SPLICED(sums_change_type), COLUMNS_END},
+	.cell = change_cell};
+
+enum { OWN_SUMS, OWN_SITE, WAS_STEPWISE, STATUS, WITHIN_ERROR, BASE, CHANGE };
+static const struct column compared_columns[] = {[OWN_SUMS] = SPLICED(sum_type),
+	[OWN_SITE] = SPLICED(site_type),
+	[WAS_STEPWISE] = {"was_stepwise", COLUMN_BOOLEAN, .says = "it was blamed before"},
+	[STATUS] = CHANGE_STATUS_COLUMN,
+	[WITHIN_ERROR] = {"within_error", COLUMN_BOOLEAN,
+		.says = "the ranges of both estimates of the metric overlap"},
+	[BASE] = CHANGE_BASE_COLUMN(compared),
+	[CHANGE] = CHANGE_CHANGE_COLUMN(compared),
+	COLUMNS_END};
+
+static void compared_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct compared_rows *rows = context;
+	const struct page *page = rows->page;
+	const struct realloc_change *row = &page->realloc_changes.rows.data[number];
+	change_row_fill(rows->change, &page->compared.diff, row->row, page->sort,
+		change_status(row->base.sums.calls, row->value.sums.calls));
+	*rows->sums = (struct change_pair){sums_base_columns, &row->base, &row->value, 0};
+	ret->text = rows->change->status;
+	ret->truth = column == WITHIN_ERROR ? rows->change->within_error : row->base.stepwise;
+	if (column == OWN_SITE)
+		site_cell(rows->site, &row->row, ret);
+	else if (column == OWN_SUMS)
+		ret->nested = (struct table){&sum_type, &row->value, 1, .limit = 1};
+	else
+		ret->nested =
+			(struct table){column == BASE ? &compared_base_type : &compared_change_type,
+				rows, 1, .limit = 1};
+}
+
+static void compared_text(const void *context, size_t number, struct text *out)
+{
+	const struct page *page = ((const struct compared_rows *)context)->page;
+	add_change(page, &page->realloc_changes.rows.data[number], out);
+}
+
+const struct table_type change_reallocs_type = {.name = "reallocs",
+	.total = "reallocs_total",
+	.says = "places, those first of which what may have been copied changed most",
+	.columns = compared_columns,
+	.cell = compared_cell,
+	.row_text = compared_text};
+
+static bool differs(const void *context, size_t number)
+{
+	const struct page *page = ((const struct compared_rows *)context)->page;
+	const struct realloc_change *row = &page->realloc_changes.rows.data[number];
 	return row->base.sums.calls != row->value.sums.calls ||
 	       row->base.sums.copied_bytes != row->value.sums.copied_bytes ||
 	       row->base.sums.longest != row->value.sums.longest;
 }
 
-void text_change_reallocs(const struct page *page, struct text *out)
+void change_reallocs(const struct page *page, struct answer *answer)
 {
-	const struct realloc_change_vec *rows = &page->realloc_changes.rows;
-	size_t changed = 0, shown = 0;
-	for (size_t i = 0; i < rows->len; i++)
-		changed += differs(&rows->data[i]);
-	text_change_heading(page, out);
-	text_printf(out, "\n%s, by the change of what may have been copied\n", page->view->title);
-	for (size_t i = 0; i < rows->len && shown < page->limit; i++) {
-		if (!differs(&rows->data[i]))
-			continue;
-		add_change(page, &rows->data[i], out);
-		shown++;
-	}
-	text_change_rest(shown, changed, rows->len, "place", "places", out);
-}
-
-#define MEMBER(name, member)                                                                       \
-	{                                                                                          \
-		name, offsetof(struct realloc_site, member)                                        \
-	}
-static const struct json_member compared[] = {
-	MEMBER("calls", calls),
-	MEMBER("grown", grown),
-	MEMBER("shrunk", shrunk),
-	MEMBER("grown_bytes", grown_bytes),
-	MEMBER("copied_bytes", copied_bytes),
-	MEMBER("chains", chains),
-	MEMBER("longest_chain", longest),
-};
-#undef MEMBER
-
-static void put_realloc_change(
-	const struct page *page, const struct realloc_change *row, struct json *json)
-{
-	const struct change_members members = {
-		compared, ARRAY_SIZE(compared), &row->base.sums, &row->value.sums, false};
-	json_object_begin(json);
-	const struct table sums = {&sum_type, &row->value, 1, .limit = 1};
-	json_put_row(json, &sums, 0);
-	json_row_members(page, row->row, json);
-	json_put_bool(json, "was_stepwise", row->base.stepwise);
-	json_change_row(page, row->row, change_status(row->base.sums.calls, row->value.sums.calls),
-		&members, json);
-	json_object_end(json);
-}
-
-void json_change_reallocs(const struct page *page, struct json *json)
-{
-	const struct realloc_change_vec *rows = &page->realloc_changes.rows;
-	json_put_lines(json, "verdict", &page->realloc_changes.sides[1].verdict);
-	json_put_u64(json, "reallocs_total", rows->len);
-	json_key(json, "reallocs");
-	json_array_begin(json);
-	for (size_t i = 0; i < rows->len && i < page->limit; i++)
-		put_realloc_change(page, &rows->data[i], json);
-	json_array_end(json);
+	const struct realloc_changes *changes = &page->realloc_changes;
+	struct frame_rows frames = {.frames = NULL};
+	struct site_rows site = {
+		.ranges = {.recording = model_recording(page->model)}, .frames = &frames};
+	struct change_row change;
+	struct change_pair sums;
+	const struct compared_rows context = {page, &site, &change, &sums};
+	const struct table verdict = lines_table(&report_verdict_type, &changes->sides[1].verdict);
+	const struct table rows = {
+		&change_reallocs_type, &context, changes->rows.len, .limit = page->limit};
+	if (answer_prose(answer))
+		text_printf(answer_prose(answer),
+			"\n%s, by the change of what may have been copied\n", page->view->title);
+	answer_table(answer, &verdict);
+	change_rows(answer, &rows, differs, "place", "places");
+	frame_rows_deinit(&frames);
 }

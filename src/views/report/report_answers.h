@@ -11,6 +11,7 @@ void report_summary(const struct page *page, struct answer *answer);
 void report_sites(const struct page *page, struct answer *answer);
 void report_inherited(const struct page *page, struct answer *answer);
 void report_growth(const struct page *page, struct answer *answer);
+void change_growth(const struct page *page, struct answer *answer);
 void report_timeline(const struct page *page, struct answer *answer);
 void report_lifetimes(const struct page *page, struct answer *answer);
 void report_reallocs(const struct page *page, struct answer *answer);

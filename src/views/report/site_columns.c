@@ -140,9 +140,7 @@ static void stack_cell(const void *context, size_t number, unsigned column, stru
 		ret->text = stack_mark_cut(row->cut);
 		break;
 	case STACK:
-		ret->built.failed |= !frame_rows_fill(
-			rows->frames, row->frames, row->depth, row_is_own_doing(row));
-		ret->nested = frame_rows_table(rows->frames);
+		frame_rows_cell(rows->frames, row->frames, row->depth, row_is_own_doing(row), ret);
 		break;
 	default:
 		table_member(&stack_columns[column], row, ret);
@@ -169,11 +167,7 @@ enum {
 	FITS_ON_STACK,
 	ROW_STACK
 };
-static const struct column columns[] = {
-	[KIND] = {"kind", COLUMN_TEXT,
-		.says = "which function was called: `malloc`, `calloc`, `realloc`, "
-			"`posix_memalign`, `aligned_alloc`, `memalign`, `valloc`, `pvalloc`, "
-			"`operator new`, `operator new[]`, or `unknown`"},
+static const struct column columns[] = {[KIND] = KIND_COLUMN,
 	[FIRST_FIGURE] = COUNT(allocations, "successful calls"),
 	BYTES(allocated_bytes, "that they asked for"),
 	COUNT(live_blocks, "at the end"),
@@ -247,31 +241,34 @@ const struct table_type site_type = {.name = "site",
 	.cell = cell_of,
 	.row_text = site_row_text};
 
+void site_stack_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret)
+{
+	rows->ranges.rows = row;
+	ret->nested = (struct table){&row_stack_type, rows, 1, .limit = 1};
+}
+
 void site_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret)
 {
 	rows->ranges.rows = row;
 	ret->nested = (struct table){&site_type, rows, 1, .limit = 1};
 }
 
-/* One row of a document that is JSON by hand. */
-static void put_one(const struct table_type *type, const struct model *model, const struct row *row,
-	struct json *json)
+/* Of a document that is JSON by hand. */
+void json_row_members(const struct page *page, const struct row *row, struct json *json)
 {
 	struct frame_rows frames = {.frames = NULL};
 	const struct site_rows rows = {
-		.ranges = {.recording = model ? model_recording(model) : NULL, .rows = &row},
+		.ranges = {.recording = model_recording(page->model), .rows = &row},
 		.frames = &frames};
-	const struct table table = {type, &rows, 1, .limit = 1};
+	const struct table table = {&site_type, &rows, 1, .limit = 1};
 	json_put_row(json, &table, 0);
 	frame_rows_deinit(&frames);
 }
 
-void json_row_members(const struct page *page, const struct row *row, struct json *json)
+void row_add_kind(enum alloc_kind kind, struct text *out)
 {
-	put_one(&site_type, page->model, row, json);
-}
-
-void json_put_stack(struct json *json, const struct row *row)
-{
-	put_one(&row_stack_type, NULL, row, json);
+	if (kind == KIND_UNKNOWN)
+		text_add(out, "  from\n");
+	else
+		text_printf(out, "  from %s at\n", alloc_kind_name(kind));
 }

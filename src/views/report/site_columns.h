@@ -24,9 +24,10 @@ struct site_rows {
 	struct frame_rows *frames; /* of the stack that is laid out */
 	/* For text alone. */
 	const struct page *page;
-	enum metric metric; /* heads each row */
-	uint64_t whole;     /* that it is a share of */
-	bool brief;         /* of a stack the frame to blame, and who called it */
+	enum metric metric;        /* heads each row */
+	uint64_t whole;            /* that it is a share of */
+	bool brief;                /* of a stack the frame to blame, and who called it */
+	struct change_row *change; /* of the row that is laid out; without a base NULL */
 };
 
 /* A site: kind, figures, ranges, library, stack. Its text is a head and the stack, a line a frame.
@@ -46,6 +47,21 @@ bool figure_is_known(const struct recording *recording, const char *name);
 
 /* The site of one row as a record, into a cell of a column without a name; `rows` is changed. */
 void site_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret);
+/* The same of its stack alone (STACK_COLUMN). */
+void site_stack_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret);
+#define STACK_COLUMN                                                                               \
+	{                                                                                          \
+		"", COLUMN_RECORD, .nested = &row_stack_type                                       \
+	}
+#define KIND_COLUMN                                                                                \
+	{                                                                                          \
+		"kind", COLUMN_TEXT,                                                               \
+			.says = "which function was called: `malloc`, `calloc`, `realloc`, "       \
+				"`posix_memalign`, `aligned_alloc`, `memalign`, `valloc`, "        \
+				"`pvalloc`, `operator new`, `operator new[]`, or `unknown`"        \
+	}
+/* Adds which function was called, before a stack: "  from malloc at\n". */
+void row_add_kind(enum alloc_kind kind, struct text *out);
 /* The text of a row, as struct table_type wants it. */
 void site_row_text(const void *context, size_t row, struct text *out);
 

@@ -17,6 +17,7 @@
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
@@ -119,10 +120,7 @@ static void add_head(const struct page *page, enum metric metric, uint64_t whole
 		add_quantity(out, metric_of_site(head->scale, &row->sums), head->scale_one,
 			head->scale_many);
 	}
-	if (row->sums.kind == KIND_UNKNOWN)
-		text_add(out, "  from\n");
-	else
-		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
+	row_add_kind(row->sums.kind, out);
 }
 
 /* From the frame to blame on, so many. */
@@ -190,22 +188,24 @@ void site_row_text(const void *context, size_t number, struct text *out)
 		add_failed_size(rows->page, row, out);
 }
 
-static void put_change(const void *context, size_t number, struct json *json)
-{
-	const struct site_rows *rows = context;
-	if (rows->page->options->base)
-		json_change_row(rows->page, rows->ranges.rows[number], NULL, NULL, json);
-}
-
+enum { SITE, CHANGE };
 static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	(void)column;
+	const struct site_rows *rows = context;
+	if (column == CHANGE) {
+		change_row_fill(rows->change, &rows->page->compared.diff, rows->ranges.rows[row],
+			rows->page->sort, NULL);
+		ret->nested = (struct table){&change_row_type, rows->change, 1, .limit = 1};
+		return;
+	}
 	ret->nested = (struct table){&site_type, context, 1, .limit = 1};
 	ret->row = row;
 }
 
-static const struct column columns[] = {{"", COLUMN_RECORD, .nested = &site_type},
-	{"change", COLUMN_RECORD, .by_hand = put_change}, COLUMNS_END};
+static const struct column columns[] = {{"", COLUMN_RECORD, .nested = &site_type}, COLUMNS_END};
+/* With a base. */
+static const struct column compared_columns[] = {{"", COLUMN_RECORD, .nested = &site_type},
+	{"", COLUMN_RECORD, .nested = &change_row_type}, COLUMNS_END};
 
 #define SITES(member, ...)                                                                         \
 	{                                                                                          \
@@ -219,6 +219,12 @@ const struct table_type report_sites_type = SITES("sites", .total = "sites_total
 		"merged ones, in `inherited` those of the process's forebears, with `live_blocks` "
 		"and `live_bytes` as at the "
 		"fork, else 0");
+const struct table_type change_sites_type = {.name = "sites",
+	.total = "sites_total",
+	.says = "a row a site, the largest change first",
+	.columns = compared_columns,
+	.cell = cell_of,
+	.row_text = site_row_text};
 const struct table_type report_top_types[SUMMARY_LISTS] = {
 	[SUMMARY_NEVER_FREED] = SITES("never_freed", .within = "top",
 		.says = "view `summary`: sites with most that is live"),
@@ -255,14 +261,22 @@ static bool add_title(
 void report_site_list(const struct page *page, const struct site_list *list, struct answer *answer)
 {
 	struct frame_rows frames = {.frames = NULL};
+	struct change_row change;
 	const struct site_rows rows = {
 		.ranges = {model_recording(page->model), NULL, list->rows->data},
 		.frames = &frames,
 		.page = page,
 		.metric = list->metric,
 		.whole = whole_of(page, list->metric),
-		.brief = list->brief};
-	const struct table table = {list->type, &rows, list->rows->len, .limit = list->limit};
+		.brief = list->brief,
+		.change = &change};
+	struct table_type type = *list->type;
+	if (page->options->base)
+		type.columns = compared_columns;
+	const struct table_type *compared =
+		list->type == &report_sites_type ? &change_sites_type : &type;
+	const struct table table = {page->options->base ? compared : list->type, &rows,
+		list->rows->len, .limit = list->limit};
 	struct text *prose = answer_prose(answer);
 	if (!prose || add_title(page, list, table_shown(&table), prose))
 		answer_table(answer, &table);

@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The view threads: what each thread allocated and freed. */
-#include <inttypes.h>
-
-#include "base/cleanup.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
-/* A thread's name, and how many others it stands for. */
-static void add_name(const struct thread *thread, struct text *out)
+void text_thread_name(const struct thread *thread, struct text *out)
 {
 	text_add_shown(out, thread->name, SIZE_MAX);
 	if (!thread->others)
 		return;
 	text_printf(out, "%s+ ", *thread->name ? " " : "");
 	text_add_count(out, thread->others);
-}
-
-void text_thread_name(const struct thread *thread, struct text *out)
-{
-	_cleanup_(text_deinit) struct text name;
-	text_init(&name);
-	add_name(thread, &name);
-	int behind = 0; /* bytes of UTF-8 that take no place of their own */
-	for (size_t i = 0; i < name.len; i++)
-		behind += ((unsigned char)name.data[i] & 0xc0) == 0x80;
-	text_printf(
-		out, "%10" PRIu32 "  %-*s ", thread->tid, 16 + behind, name.data ? name.data : "");
 }
 
 struct thread_rows {
@@ -38,7 +22,7 @@ struct thread_rows {
 static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)cell;
-	add_name(((const struct thread_rows *)context)->threads[row], out);
+	text_thread_name(((const struct thread_rows *)context)->threads[row], out);
 }
 
 enum { TID, NAME, THREADS, ALLOCATIONS, BYTES, FREES, TEMPORARY, FIRST, LAST, ENDED };
@@ -107,19 +91,4 @@ void report_threads(const struct page *page, struct answer *answer)
 		more += 1 + page->threads.data[i]->others;
 	if (prose)
 		text_more(more, "thread", "threads", prose);
-}
-
-#define MEMBER(name)                                                                               \
-	{                                                                                          \
-#name, offsetof(struct thread, name)                                               \
-	}
-const struct json_member thread_members[THREAD_FIGURES] = {
-	MEMBER(allocations), MEMBER(allocated_bytes), MEMBER(frees), MEMBER(temporary)};
-#undef MEMBER
-
-void json_thread_members(const struct page *page, const struct thread *row, struct json *json)
-{
-	const struct thread_rows rows = {model_recording(page->model), &row};
-	const struct table table = {&report_threads_type, &rows, 1, .limit = 1};
-	json_put_row(json, &table, 0);
 }

@@ -23,9 +23,9 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/report/json_parts.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
@@ -571,18 +571,19 @@ static void option_cell(const void *context, size_t row, unsigned column, struct
 
 const struct table_type report_timeline_type = {.columns = option_columns, .cell = option_cell};
 
-static void put_older(const struct page *page, struct json *json)
+static void put_older(const struct page *page, struct answer *answer)
 {
 	const struct timeline_snapshots *older = &page->older_timeline.snapshots;
+	const struct recorded base = {
+		.model = page->options->base->model, .label = page->options->base->label};
+	struct table_type recorded = recorded_type, type = report_snapshots_type;
 	struct tree_rows tree = {.nodes = NULL};
 	const struct snapshot_rows rows = {NULL, older->data, older->len, &tree};
-	const struct table snapshots = {
-		&report_snapshots_type, &rows, older->len, .limit = TABLE_NO_LIMIT};
-	json_key(json, "older");
-	json_object_begin(json);
-	json_put_older(page, json);
-	json_put_table(json, &snapshots);
-	json_object_end(json);
+	const struct table snapshots = {&type, &rows, older->len, .limit = TABLE_NO_LIMIT};
+	recorded.name = NULL;
+	recorded.within = type.within = "older";
+	answer_record_of(answer, &recorded, &base);
+	answer_table(answer, &snapshots);
 	tree_deinit(&tree);
 }
 
@@ -601,8 +602,7 @@ void report_timeline(const struct page *page, struct answer *answer)
 		add_table_head(page, prose);
 	}
 	answer_table(answer, &snapshots);
-	struct json *json = answer_json(answer);
-	if (json && page->options->base)
-		put_older(page, json);
+	if (page->options->base && !prose)
+		put_older(page, answer);
 	tree_deinit(&tree);
 }

@@ -22,14 +22,14 @@
 #define SHOWS_SITES_OF(filled)                                                                     \
 	.metrics = ALL_METRICS, .fill = filled, .answer = report_sites,                            \
 	.table = &report_sites_type, .fill_change = fill_change_sites,                             \
-	.text_change = text_change_sites, .has_sites = true
+	.answer_change = change_sites, .change_table = &change_sites_type, .has_sites = true
 
 /* What all tables of flat and cum have in common. */
 #define SHOWS_SPOTS                                                                                \
 	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
 	.text_limit = TEXT_ROWS, .fill = view_fill_spots, .answer = report_spots,                  \
 	.table = &report_spots_type, .fill_change = fill_change_spots,                             \
-	.text_change = text_change_spots, .has_sites = true
+	.answer_change = change_spots, .has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -41,7 +41,7 @@ static const struct view views[] = {
 		.fill = view_fill_summary,
 		.answer = report_summary,
 		.fill_change = fill_change_summary,
-		.text_change = text_change_summary,
+		.answer_change = change_summary,
 		.has_sites = true},
 	{.name = "sites",
 		.title = "Sites",
@@ -90,7 +90,8 @@ static const struct view views[] = {
 		.answer = report_inherited,
 		.table = &report_sites_type,
 		.fill_change = fill_change_inherited,
-		.text_change = text_change_sites,
+		.answer_change = change_sites,
+		.change_table = &change_sites_type,
 		.has_sites = true,
 		.inherited = true},
 	{.name = "temporary",
@@ -114,8 +115,8 @@ static const struct view views[] = {
 		.answer = report_growth,
 		.table = &report_places_type,
 		.fill_change = view_compare_growth,
-		.text_change = text_change_growth,
-		.json_change = json_change_growth,
+		.answer_change = change_growth,
+		.change_table = &change_places_type,
 		.own_change = true,
 		.needs = UNKNOWN_SERIES | UNKNOWN_SERIES_SITES,
 		.has_sites = true,
@@ -129,6 +130,7 @@ static const struct view views[] = {
 		.table = &report_snapshots_type,
 		.ruled = true,
 		.fill_change = view_compare_timeline,
+		.change_table = &report_snapshots_type,
 		.own_change = true,
 		.needs = UNKNOWN_SERIES,
 		.moments = view_timeline_moments,
@@ -142,8 +144,8 @@ static const struct view views[] = {
 		.table = &report_life_types[0],
 		.needs = UNKNOWN_LIVES,
 		.fill_change = fill_change_lifetimes,
-		.text_change = text_change_lifetimes,
-		.json_change = json_change_lifetimes,
+		.answer_change = change_lifetimes,
+		.change_table = &change_lives_type,
 		.needs_lives = true},
 	{.name = "realloc",
 		.title = "Reallocs",
@@ -155,8 +157,8 @@ static const struct view views[] = {
 		.table = &report_reallocs_type,
 		.needs = UNKNOWN_LIVES,
 		.fill_change = fill_change_reallocs,
-		.text_change = text_change_reallocs,
-		.json_change = json_change_reallocs,
+		.answer_change = change_reallocs,
+		.change_table = &change_reallocs_type,
 		.has_sites = true,
 		.needs_lives = true},
 	{.name = "sizes",
@@ -170,8 +172,8 @@ static const struct view views[] = {
 		.table = &report_sizes_type,
 		.needs = UNKNOWN_SIZES,
 		.fill_change = fill_change_sizes,
-		.text_change = text_change_sizes,
-		.json_change = json_change_sizes},
+		.answer_change = change_sizes,
+		.change_table = &change_sizes_type},
 	{.name = "threads",
 		.title = "Threads",
 		.filter = METRICS,
@@ -184,8 +186,8 @@ static const struct view views[] = {
 		.table = &report_threads_type,
 		.needs = UNKNOWN_THREADS,
 		.fill_change = fill_change_threads,
-		.text_change = text_change_threads,
-		.json_change = json_change_threads},
+		.answer_change = change_threads,
+		.change_table = &change_threads_type},
 	{.name = "marks",
 		.no_base = "marks are moments of one recording. What was live at them can be "
 			   "compared: --view never-freed --base OLD@mark:NAME NEW@mark:NAME",
@@ -264,9 +266,9 @@ bool view_can_filter(const struct view *view)
 	return view->has_sites && view->fill != view_fill_summary && !view->needs_lives;
 }
 
-bool view_has_table(const struct view *view)
+bool view_has_table(const struct view *view, bool compared)
 {
-	return view->table;
+	return compared ? view->change_table : view->table;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)

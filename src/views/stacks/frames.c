@@ -122,3 +122,10 @@ struct table frame_rows_table(const struct frame_rows *rows)
 	return (struct table){&frame_type, rows, rows->count,
 		.order = rows->order.len ? rows->order.data : NULL, .limit = TABLE_NO_LIMIT};
 }
+
+void frame_rows_cell(struct frame_rows *rows, const struct shown_frame *const *frames, size_t depth,
+	bool own_doing, struct cell *ret)
+{
+	ret->built.failed |= !frame_rows_fill(rows, frames, depth, own_doing);
+	ret->nested = frame_rows_table(rows);
+}

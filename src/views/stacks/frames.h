@@ -27,5 +27,8 @@ bool frame_rows_fill(struct frame_rows *rows, const struct shown_frame *const *f
 void frame_rows_deinit(struct frame_rows *rows);
 /* All of them; valid until another stack is taken. */
 struct table frame_rows_table(const struct frame_rows *rows);
+/* Takes a stack and makes it the cell's; without memory the cell is one that failed. */
+void frame_rows_cell(struct frame_rows *rows, const struct shown_frame *const *frames, size_t depth,
+	bool own_doing, struct cell *ret);
 
 #endif

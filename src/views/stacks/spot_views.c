@@ -2,7 +2,7 @@
 /* What each function, line, address, file or module allocated: flat and with all that it called. */
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/compare/change_view.h"
+#include "views/compare/change_columns.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
 #include "views/report/report_answers.h"
@@ -27,6 +27,7 @@ struct spots_table {
 	const struct page *page;
 	struct spot_rows *spot;
 	struct sums_rows *flat, *cum;
+	struct change_spot *change;
 };
 
 /* Figures are painted. */
@@ -41,26 +42,28 @@ static void row_text(const void *context, size_t row, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void put_change(const void *context, size_t row, struct json *json)
-{
-	const struct page *page = ((const struct spots_table *)context)->page;
-	if (page->options->base)
-		json_change_spot(page, &page->spot_totals.data[row], json);
-}
-
 enum { SPOT, FLAT, CUM, CHANGE };
-static const struct column columns[] = {[SPOT] = {"", COLUMN_RECORD, .nested = &spot_type},
-	[FLAT] = {"flat", COLUMN_RECORD, .says = "what it asked for itself", .nested = &sums_type},
-	[CUM] = {"cum", COLUMN_RECORD, .says = "with all that was allocated below it",
-		.nested = &sums_type},
-	[CHANGE] = {"change", COLUMN_RECORD, .by_hand = put_change},
-	COLUMNS_END};
+#define SPOT_COLUMNS                                                                               \
+	[SPOT] = {"", COLUMN_RECORD, .nested = &spot_type},                                        \
+	[FLAT] = {"flat", COLUMN_RECORD, .says = "what it asked for itself",                       \
+		.nested = &sums_type},                                                             \
+	[CUM] = {"cum", COLUMN_RECORD, .says = "with all that was allocated below it",             \
+		.nested = &sums_type}
+static const struct column columns[] = {SPOT_COLUMNS, COLUMNS_END};
+/* With a base. */
+static const struct column compared_columns[] = {
+	SPOT_COLUMNS, [CHANGE] = {"", COLUMN_RECORD, .nested = &change_spot_type}, COLUMNS_END};
 
 static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct spots_table *table = context;
 	const struct spot_total *total = &table->page->spot_totals.data[row];
 	struct sums_rows *sums = column == FLAT ? table->flat : table->cum;
+	if (column == CHANGE) {
+		change_spot_fill(table->change, &table->page->compared.diff, total);
+		ret->nested = (struct table){&change_spot_type, table->change, 1, .limit = 1};
+		return;
+	}
 	table->spot->spot = total->spot;
 	sums->sums = column == FLAT ? &total->flat : &total->cum;
 	ret->nested = column == SPOT ? (struct table){&spot_type, table->spot, 1, .limit = 1}
@@ -112,9 +115,12 @@ void report_spots(const struct page *page, struct answer *answer)
 	struct text *prose = answer_prose(answer);
 	struct spot_rows spot = {.grain = page->view->grain};
 	struct sums_rows flat = {recording, NULL, true}, cum = flat;
-	const struct spots_table context = {page, &spot, &flat, &cum};
-	struct table spots = {
-		&report_spots_type, &context, page->spot_totals.len, .limit = page->limit};
+	struct change_spot change;
+	const struct spots_table context = {page, &spot, &flat, &cum, &change};
+	struct table_type compared = report_spots_type;
+	compared.columns = compared_columns;
+	struct table spots = {page->options->base ? &compared : &report_spots_type, &context,
+		page->spot_totals.len, .limit = page->limit};
 	answer_record_of(answer, &report_spots_by_type, page);
 	if (prose) {
 		add_title(page, is_known, prose);

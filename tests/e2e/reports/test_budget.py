@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`heapwise budget`: limits kept and exceeded, stacks to blame, forms, and the recipes of docs/howto/ci.md."""
 
+import csv
 import importlib.util
+import io
 import json
 import os
 import re
@@ -160,6 +162,21 @@ def samples(folder):
     hw.need(check["range"][0] < check["value"] < check["range"][1] and "range" in check["reason"], f"{check}")
     budget(1, "--max-never-freed", value // 4, path)
     hw.need(budget(3, "--max-temporary", 0, path)[0]["state"] == "unknown", "temporary ones are known")
+
+
+@TESTS.test
+def comma_separated(folder):
+    """CSV has a line for each limit, with the figures that JSON has"""
+    path = recording(folder)
+    arguments = ("--max-never-freed", "0", "--max-per-stack", "1K", "--max-peak", "1G", "--max-leak", "0", path)
+    rows = list(csv.DictReader(io.StringIO(heapwise("budget", "--csv", *arguments).text)))
+    checks = budget(1, *arguments)
+    hw.need([(row["rule"], row["state"]) for row in rows] == [(check["rule"], check["state"]) for check in checks],
+            f"{rows}")
+    for row, check in zip(rows, checks):
+        hw.need(row["value"] == ("" if check["value"] is None else str(check["value"])), f"{row}")
+        hw.need(row["findings"].split(";") == ([finding["fingerprint"] for finding in check["findings"]] or [""]),
+                f"{row}")
 
 
 @TESTS.test

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`heapwise diff`: builds, runs and moments compared, what it refuses, and its gate."""
 
+import csv
+import io
 import json
 import re
 import sys
@@ -176,6 +178,23 @@ def samples(folder):
     hw.need(total["range"] and total["range"][0] <= total["change"] <= total["range"][1], f"{total}")
     sure = [row for row in found["rows"] if not row["allocated_bytes"]["within_error"]]
     hw.need(len(sure) <= max(2, len(found["rows"]) // 5), f"{len(sure)} of {len(found['rows'])} are called certain")
+
+
+@TESTS.test
+def comma_separated(folder):
+    """CSV has the rows of JSON, of two recordings and of a trend; with other forms it is refused"""
+    a, b = recording(folder, DIFF / "diff_old-O0"), recording(folder, DIFF / "diff_new-O2")
+    rows = list(csv.DictReader(io.StringIO(heapwise("diff", "--csv", a, b).text)))
+    for row, known in zip(rows, diff(a, b)["rows"], strict=True):
+        hw.need(row["status"] == known["status"] and row["live_bytes.change"] == str(known["live_bytes"]["change"]),
+                f"{row} is not {known}")
+        hw.need(row["stack"].split(";")[0] == known["stack"][0]["function"], f"{row}")
+    rows = list(csv.DictReader(io.StringIO(heapwise("diff", "--trend", "--csv", a, b).text)))
+    for row, known in zip(rows, json.loads(heapwise("diff", "--trend", "--json", a, b).text)["rows"], strict=True):
+        hw.need(row["values"] == ";".join(map(str, known["values"])) and row["steps"] == str(known["steps"][0]), f"{row}")
+    for options in (("--json",), ("--view", "tree")):
+        refused = heapwise("diff", "--csv", *options, a, b)
+        hw.need(refused.status == 2 and "--csv can't be used with" in refused.errors, f"{options}: {refused}")
 
 
 @TESTS.test

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`heapwise report --base OLD`: each view names what was planted in the newer of two builds."""
 
+import csv
+import io
 import json
 import re
 import sys
@@ -138,6 +140,23 @@ def threads(folder):
     hw.need([(name, status) for name, status, _ in others] == [
         ("logger", "gone"), ("net", "new"), ("worker", "new"), ("worker", "same"), ("worker", "same")], f"{rows}")
     hw.need(len(rows) == 6 and "Of all threads, 2 are new, 1 is gone." in found["change"]["verdict"], f"{rows}")
+
+
+@TESTS.test
+def comma_separated(folder):
+    """CSV has the rows of JSON, with what was and what changed"""
+    old, new = recordings(folder)
+    parts = {"sites": "sites", "never-freed": "sites", "realloc": "reallocs", "sizes": "sizes", "threads": "threads"}
+    for view, part in parts.items():
+        ended = heapwise("report", "--view", view, "--csv", "--base", old, new)
+        rows = list(csv.DictReader(io.StringIO(ended.text), strict=True))
+        known = compared(view, old, new)[part]
+        hw.need(len(rows) == len(known) and rows, f"{view}: {ended}")
+        for cells, row in zip(rows, known):
+            hw.need(cells["status"] == row["status"], f"{view}: {cells}")
+            for side in ("base", "change"):
+                wrong = {name: value for name, value in row[side].items() if cells[f"{side}.{name}"] != str(value)}
+                hw.need(not wrong, f"{view}: {side} is not {wrong}: {cells}")
 
 
 @TESTS.test

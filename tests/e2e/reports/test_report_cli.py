@@ -94,7 +94,7 @@ def every_table(folder):
     hw.need(len(list(csv.reader(io.StringIO(short.text)))) == 2, f"a heading and one row: {short}")
     usage_error(heapwise("report", path, "--csv"), "--csv", "--view sites")
     usage_error(heapwise("report", path, "--view", "sites", "--csv", "--json"), "--csv", "--json")
-    usage_error(heapwise("report", path, "--view", "sites", "--csv", "--base", path), "--csv", "--base")
+    usage_error(heapwise("report", path, "--view", "functions", "--csv", "--base", path), "--csv", "--base")
 
 
 @TESTS.test

@@ -3,8 +3,14 @@
  */
 #include "golden.h"
 #include "table/schema.h"
+#include "views/budget_view.h"
+#include "views/diff_view.h"
 #include "views/heap_answers.h"
 #include "views/report_documents.h"
+#include "views/trend_view.h"
+
+static const struct answer_type *const other_types[] = {
+	&budget_answer_type, &diff_answer_type, &trend_answer_type, NULL};
 
 /* "heapwise.heap-maps/1" -> "heap-maps-1.md" */
 static void check_page(const struct answer_type *type)
@@ -20,10 +26,12 @@ static void check_page(const struct answer_type *type)
 	check_golden(path, page.data);
 }
 
-CASE(answer_schemas_heap, "pages of answers about heaps are as their columns say")
+CASE(answer_schemas_pages, "pages of answers are as their columns say")
 {
 	for (size_t i = 0; heap_answer_types[i]; i++)
 		check_page(heap_answer_types[i]);
+	for (size_t i = 0; other_types[i]; i++)
+		check_page(other_types[i]);
 }
 
 CASE(answer_schemas_report, "pages of reports are as their columns say")
@@ -56,6 +64,7 @@ static void check_explained(const struct answer_type *const *types)
 CASE(answer_schemas_explained, "each column is explained")
 {
 	check_explained(heap_answer_types);
+	check_explained(other_types);
 	check_explained(report_document_types);
 }
 

@@ -194,23 +194,15 @@ static void word_cell(const void *context, size_t row, unsigned column, struct c
 static const struct table_type word_type = {
 	.name = "words", .columns = word_columns, .cell = word_cell};
 
-/* Fruits in a basket: an object, of which each row has the members of a fruit, and one by hand. */
+/* Fruits in a basket: an object, of which each row has the members of a fruit. */
 static void basket_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	ret->nested = (struct table){column ? &word_type : &tree_type, context, 2, .limit = 2};
 	ret->row = row;
 }
 
-static void put_hand(const void *context, size_t row, struct json *json)
-{
-	(void)context;
-	json_key(json, "hand");
-	json_u64(json, row);
-}
-
 static const struct column basket_columns[] = {{"", COLUMN_RECORD, .nested = &tree_type},
-	{"words", COLUMN_TABLE, .says = "of it", .nested = &word_type},
-	{"by_hand", COLUMN_RECORD, .by_hand = put_hand}, COLUMNS_END};
+	{"words", COLUMN_TABLE, .says = "of it", .nested = &word_type}, COLUMNS_END};
 static const struct table_type basket_type = {.name = "trees",
 	.within = "basket",
 	.total = "trees_total",
@@ -249,10 +241,10 @@ CASE(table_within, "tables stand in an object, rows have the members of what is 
 		" \"basket\": {\"trees_total\": 2, \"trees\": [\n"
 		"   {\"height\": 0, \"kind\": \"oak\", \"words\": [\n"
 		"     {\"word\": \"a;\\\\\"},\n"
-		"     {\"word\": \"b\"}], \"hand\": 0},\n"
+		"     {\"word\": \"b\"}]},\n"
 		"   {\"height\": 1, \"kind\": \"oak\", \"words\": [\n"
 		"     {\"word\": \"a;\\\\\"},\n"
-		"     {\"word\": \"b\"}], \"hand\": 1}]},\n"
+		"     {\"word\": \"b\"}]}]},\n"
 		" \"seeds\": [10]\n}\n");
 	check_basket(answer_csv_create(&sinks[1]), &csv,
 		"height,kind,words\n0,oak,a\\;\\\\;b\n1,oak,a\\;\\\\;b\n");

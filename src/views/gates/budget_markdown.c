@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A budget for people: as text, and as Markdown for the page of a job or a merge request. */
+/* A budget as Markdown, for the page of a job or a merge request. */
 #include <string.h>
 
 #include "analysis/summary.h"
@@ -7,47 +7,12 @@
 #include "views/gates/budget_page.h"
 #include "views/report/text_parts.h"
 
-static const char *state_of(const struct budget_check *check)
-{
-	return check->unknown ? "unknown" : check->exceeded ? "EXCEEDED" : "kept";
-}
-
-static void add_more(const struct budget_page *page, const struct budget_check *check,
+void budget_add_more(const struct budget_page *page, const struct budget_check *check,
 	const char *indent, struct text *out)
 {
 	size_t more = check->count - budget_shown(page, check);
 	if (more)
 		text_printf(out, "%s… %zu more %s\n", indent, more, more == 1 ? "stack" : "stacks");
-}
-
-static void add_check(
-	const struct budget_page *page, const struct budget_check *check, struct text *out)
-{
-	text_printf(out, "  %-8s  ", state_of(check));
-	budget_add_check(out, check);
-	text_add(out, "\n");
-	for (size_t i = 0; i < budget_shown(page, check); i++) {
-		const struct budget_finding *finding = budget_finding_at(page, check, i);
-		text_add(out, "    ");
-		budget_add_finding(out, check, finding);
-		if (finding->kind == KIND_UNKNOWN)
-			text_add(out, "  from\n");
-		else
-			text_printf(out, "  from %s at\n", alloc_kind_name(finding->kind));
-		text_stack(finding->frames, finding->depth, false, out);
-	}
-	add_more(page, check, "    ", out);
-}
-
-void budget_text(const struct budget_page *page, struct text *out)
-{
-	const struct budget *budget = page->budget;
-	text_heading(page->model, out);
-	text_verdict(&budget->verdict, out);
-	text_notes(&page->notes, out);
-	text_add(out, "\nLimits\n");
-	for (size_t i = 0; i < budget->checks.len; i++)
-		add_check(page, &budget->checks.data[i], out);
 }
 
 /* A cell of a table, or code: what would end it is left out. Else "<" would begin a tag. */
@@ -108,7 +73,7 @@ static void add_stacks(
 	}
 	if (check->count > budget_shown(page, check))
 		text_add(out, "\n");
-	add_more(page, check, "- ", out);
+	budget_add_more(page, check, "- ", out);
 }
 
 /* What limits the figures, an item a sentence. */
