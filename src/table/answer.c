@@ -36,6 +36,18 @@ void answer_record(struct answer *answer, const struct table *record)
 	answer->form->record(answer, record);
 }
 
+void answer_group_begin(struct answer *answer, const struct table_type *group)
+{
+	if (answer->form->group)
+		answer->form->group(answer, group);
+}
+
+void answer_group_end(struct answer *answer)
+{
+	if (answer->form->group)
+		answer->form->group(answer, NULL);
+}
+
 struct text *answer_prose(struct answer *answer)
 {
 	return answer->form->prose ? answer->form->prose(answer) : NULL;

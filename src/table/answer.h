@@ -41,6 +41,8 @@ struct answer_form {
 	void (*row)(struct answer *answer, const struct table *table, size_t row);
 	void (*table_end)(struct answer *answer, const struct table *table);
 	void (*record)(struct answer *answer, const struct table *record);
+	/* A group begins, or (NULL) ends; NULL: this form shows none. */
+	void (*group)(struct answer *answer, const struct table_type *group);
 	struct text *(*prose)(struct answer *answer); /* NULL: this form has none */
 	struct json *(*json)(struct answer *answer);  /* NULL: it is not JSON */
 	struct error *(*end)(struct answer *answer);
@@ -61,6 +63,9 @@ void answer_table(struct answer *answer, const struct table *table);
 /* The first row of a table, as a record: an object of its own, or of the document if its type has
  * no name. */
 void answer_record(struct answer *answer, const struct table *record);
+/* What comes until the end is in an object of the group's name. */
+void answer_group_begin(struct answer *answer, const struct table_type *group);
+void answer_group_end(struct answer *answer);
 /* The same of a type and its context. */
 static inline void answer_record_of(
 	struct answer *answer, const struct table_type *type, const void *context)

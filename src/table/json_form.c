@@ -21,6 +21,7 @@ struct json_form {
 	struct answer answer;
 	bool before;
 	const char *within; /* the member that is open; NULL: none */
+	unsigned open;      /* rows of a tree, of the table that is not nested */
 	struct writer writer;
 	struct json json;
 };
@@ -34,24 +35,54 @@ static void put_address(struct json *json, uint64_t address)
 	json_string(json, text);
 }
 
+/* Ends the rows of a tree that are open until so many are left. */
+static void close_rows(struct json *json, unsigned *open, unsigned left)
+{
+	for (; *open > left; --*open) {
+		json_array_end(json);
+		json_object_end(json);
+	}
+}
+
+/* A row as an object; of lists its value alone. */
+static void put_whole_row(struct writer *writer, const struct table *table, size_t row,
+	unsigned depth, unsigned *open)
+{
+	const struct table_type *type = table->type;
+	struct json *json = writer->json;
+	bool opens = false;
+	if (table_is_of_values(type)) {
+		put_row(writer, table, row, depth);
+		return;
+	}
+	if (type->level)
+		close_rows(json, open, type->level(table->context, row, &opens));
+	json_object_begin(json);
+	put_row(writer, table, row, depth);
+	if (!opens) {
+		json_object_end(json);
+		return;
+	}
+	json_key(json, type->below);
+	json_array_begin(json);
+	++*open;
+}
+
 static void put_rows(struct writer *writer, const struct table *table, unsigned depth)
 {
 	struct json *json = writer->json;
-	bool is_value = table_is_of_values(table->type);
+	unsigned open = 0;
 	json_array_begin(json);
 	for (size_t i = 0; i < table_shown(table); i++) {
 		size_t row = table_row(table, i);
 		uint64_t again = table->type->again ? table->type->again(table->context, row) : 0;
 		if (again && json_again(json, again))
 			continue;
-		if (!is_value)
-			json_object_begin(json);
-		put_row(writer, table, row, depth);
-		if (!is_value)
-			json_object_end(json);
+		put_whole_row(writer, table, row, depth, &open);
 		if (again)
 			json_keep(json, again);
 	}
+	close_rows(json, &open, 0);
 	json_array_end(json);
 }
 
@@ -236,19 +267,16 @@ static void json_table_begin(struct answer *answer, const struct table *table)
 static void json_row(struct answer *answer, const struct table *table, size_t row)
 {
 	struct json_form *form = (struct json_form *)answer;
-	bool is_value = table_is_of_values(table->type);
-	if (!is_value)
-		json_object_begin(&form->json);
-	put_row(&form->writer, table, row, 0);
-	if (!is_value)
-		json_object_end(&form->json);
+	put_whole_row(&form->writer, table, row, 0, &form->open);
 	answer->stopped = form->json.failed;
 }
 
 static void json_table_end(struct answer *answer, const struct table *table)
 {
+	struct json_form *form = (struct json_form *)answer;
 	(void)table;
-	json_array_end(&((struct json_form *)answer)->json);
+	close_rows(&form->json, &form->open, 0);
+	json_array_end(&form->json);
 }
 
 static void json_record(struct answer *answer, const struct table *record)
@@ -256,6 +284,18 @@ static void json_record(struct answer *answer, const struct table *record)
 	struct json_form *form = (struct json_form *)answer;
 	go_within(form, record->type->within);
 	put_record(&form->writer, record);
+}
+
+static void json_group(struct answer *answer, const struct table_type *group)
+{
+	struct json_form *form = (struct json_form *)answer;
+	go_within(form, NULL);
+	if (!group) {
+		json_object_end(&form->json);
+		return;
+	}
+	json_key(&form->json, group->name);
+	json_object_begin(&form->json);
 }
 
 static struct json *json_of(struct answer *answer)
@@ -289,6 +329,7 @@ static const struct answer_form json_form = {.begin = json_begin,
 	.row = json_row,
 	.table_end = json_table_end,
 	.record = json_record,
+	.group = json_group,
 	.json = json_of,
 	.end = json_end,
 	.destroy = json_destroy};
@@ -301,6 +342,7 @@ struct answer *answer_json_create(const struct sink *sink, bool before)
 	form->answer = (struct answer){.form = &json_form};
 	form->before = before;
 	form->within = NULL;
+	form->open = 0;
 	writer_init(&form->writer, &form->json);
 	json_init(&form->json, sink->write, sink->ctx);
 	json_repeats_begin(&form->json);

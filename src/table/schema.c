@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
+
 static const char *const type_names[] = {[COLUMN_INTEGER] = "integer",
 	[COLUMN_SIGNED] = "integer, may be negative",
 	[COLUMN_REAL] = "number",
@@ -83,15 +85,29 @@ static void add_columns(const struct answer_type *document, const struct table_t
 			add_columns(document, nested, before, out);
 		}
 	}
+	if (type->below)
+		text_printf(out,
+			"| `%s%s` | array of objects |  | such rows that are below it; left out "
+			"where it can't have any |\n",
+			before, type->below);
 }
 
 /* An array of values has no columns of its own. */
-static void add_list(const struct table_type *type, struct text *out)
+static void add_list(const struct table_type *type, const char *before, struct text *out)
 {
-	text_printf(out, "\n## `%s`\n\nAn array of %s: %s.\n", type->name,
+	text_printf(out, "\n## `%s%s`\n\nAn array of %s: %s.\n", before, type->name,
 		type_names[type->columns[0].type], type->says);
 	if (type->columns[0].says)
 		text_printf(out, "Each is %s.\n", type->columns[0].says);
+}
+
+static void add_says(const struct table_type *type, struct text *out)
+{
+	if (!type->says)
+		return;
+	text_add_char(out, (char)(*type->says >= 'a' && *type->says <= 'z' ? *type->says - 'a' + 'A'
+									   : *type->says));
+	text_printf(out, "%s.\n", type->says + 1);
 }
 
 /* Whether the members of both stand side by side: they are one section. */
@@ -109,31 +125,40 @@ static bool is_described(const struct answer_type *document, size_t number)
 	return false;
 }
 
-static void add_table(
-	const struct answer_type *document, const struct table_type *type, struct text *out)
+/* `before`: the groups that it is in, "leaks.". */
+static void add_table(const struct answer_type *document, const struct table_type *type,
+	const char *before, struct text *out)
 {
-	if (type->name && table_is_of_values(type)) {
-		add_list(type, out);
+	if (type->name && type->columns && table_is_of_values(type)) {
+		add_list(type, before, out);
 		return;
 	}
 	if (type->within && type->name)
 		text_printf(out, "\n## `%s.%s`\n\n", type->within, type->name);
 	else if (type->name || type->within)
-		text_printf(out, "\n## `%s`\n\n", type->name ? type->name : type->within);
+		text_printf(out, "\n## `%s%s`\n\n", before, type->name ? type->name : type->within);
+	else if (*before)
+		text_printf(
+			out, "\n## Members of `%.*s` itself\n\n", (int)strlen(before) - 1, before);
 	else
 		text_add(out, "\n## Members of the document itself\n\n");
-	if (type->says) {
-		text_add_char(out,
-			(char)(*type->says >= 'a' && *type->says <= 'z' ? *type->says - 'a' + 'A'
-									: *type->says));
-		text_printf(out, "%s.\n\n", type->says + 1);
+	add_says(type, out);
+	if (!type->columns) {
+		_cleanup_(text_deinit) struct text inner;
+		text_init(&inner);
+		text_printf(&inner, "%s%s.", before, type->name);
+		for (const struct table_type *const *part = type->parts; *part; part++)
+			add_table(document, *part, inner.data ? inner.data : "", out);
+		out->failed |= inner.failed;
+		return;
 	}
+	text_add(out, type->says ? "\n" : "");
 	if (type->total)
 		text_printf(out, "`%s` before it says how many there are, beyond a limit too.\n\n",
 			type->total);
 	text_add(out, "| member | type | unit | what it is |\n|---|---|---|---|\n");
 	add_columns(document, type, "", out);
-	for (size_t i = 0; !type->name && document->tables[i]; i++) {
+	for (size_t i = 0; !*before && !type->name && document->tables[i]; i++) {
 		if (document->tables[i] != type && is_same_place(document->tables[i], type))
 			add_columns(document, document->tables[i], "", out);
 	}
@@ -155,7 +180,7 @@ void schema_describe(const struct answer_type *type, struct text *out)
 		text_printf(out, "`--csv` writes `%s` alone.\n", type->main->name);
 	for (size_t i = 0; type->tables[i]; i++)
 		if (!is_described(type, i))
-			add_table(type, type->tables[i], out);
+			add_table(type, type->tables[i], "", out);
 	for (const struct table_type *const *part = type->parts; part && *part; part++)
-		add_table(type, *part, out);
+		add_table(type, *part, "", out);
 }

@@ -31,6 +31,8 @@ void table_member(const struct column *column, const void *row, struct cell *ret
 	case COLUMN_INTEGER:
 	case COLUMN_ADDRESS:
 		ret->number = number_at(at, column->bytes);
+		if (column->zero_unknown && !ret->number)
+			ret->state = CELL_UNKNOWN;
 		break;
 	case COLUMN_SIGNED:
 		ret->signed_number = (int64_t)number_at(at, sizeof(int64_t));
@@ -64,4 +66,9 @@ void table_cell(const struct table *table, size_t row, unsigned column, struct c
 void cell_take_built(struct cell *cell)
 {
 	cell->text = cell->built.data ? cell->built.data : "";
+}
+
+void cell_take_any(struct cell *cell)
+{
+	cell->text = cell->built.len ? cell->built.data : NULL;
 }

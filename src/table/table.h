@@ -28,7 +28,7 @@ enum column_type {
 	COLUMN_ADDRESS, /* number, as 0x… */
 	COLUMN_TEXT,    /* text */
 	COLUMN_RECORD,  /* nested: its first row */
-	COLUMN_TABLE,   /* nested: its rows */
+	COLUMN_TABLE,   /* nested: its rows; values alone if its column has the name "" */
 	COLUMN_LIST,    /* nested: its rows, which have one column, without that column's name */
 };
 
@@ -54,10 +54,11 @@ struct column {
 	enum column_unit unit;
 	const char *says; /* what it means, for docs/schema; starts small, without a full stop */
 	const char *key;  /* what --sort and --where call it; NULL: `name` */
-	bool fixed;      /* neither sorted nor compared, as all but integers, addresses and texts */
-	bool ascending;  /* --sort has the smallest first, as of addresses and texts */
-	bool optional;   /* cells may be CELL_ABSENT */
-	bool for_people; /* text alone has it: others can tell it from other columns */
+	bool fixed;     /* neither sorted nor compared, as all but integers, addresses and texts */
+	bool ascending; /* --sort has the smallest first, as of addresses and texts */
+	bool optional;  /* cells may be CELL_ABSENT */
+	bool zero_unknown; /* of a member (COLUMN_OF) that is a number: 0 is CELL_UNKNOWN */
+	bool for_people;   /* text alone has it: others can tell it from other columns */
 
 	/* Where the value stands in a row that is a struct (COLUMN_OF), for types without `cell`.
 	 */
@@ -98,9 +99,15 @@ struct table_type {
 	 * is an array of structs of `row_bytes`, of which columns have members (COLUMN_OF). */
 	void (*cell)(const void *context, size_t row, unsigned column, struct cell *ret);
 	size_t row_bytes;
+	/* Of a group, which has no columns: the tables and records in it; NULL ends them. */
+	const struct table_type *const *parts;
 	/* The text of a row, if that is more than columns side by side; there is no heading then.
 	 * NULL: columns, if any has a title. */
 	void (*row_text)(const void *context, size_t row, struct text *out);
+	/* Of rows that are a tree, each before those below it: how deep one is, from 0; *ret_opens
+	 * becomes true of one that may have rows below it. In JSON these are its member `below`. */
+	unsigned (*level)(const void *context, size_t row, bool *ret_opens);
+	const char *below;
 	const char *one, *many; /* "… and 5 more types (--limit)"; NULL: nothing is said of a cut */
 	/* Rows that come again and again, as frames do: equal numbers stand for equal rows. NULL:
 	 * there are none. */
@@ -148,6 +155,8 @@ void table_cell(const struct table *table, size_t row, unsigned column, struct c
 void table_member(const struct column *column, const void *row, struct cell *ret);
 /* Makes the text that was built the cell's own. */
 void cell_take_built(struct cell *cell);
+/* The same; if nothing was built it is not known. */
+void cell_take_any(struct cell *cell);
 
 /* The row that is laid out in the place `i`. */
 static inline size_t table_row(const struct table *table, size_t i)

@@ -48,12 +48,16 @@ heap_answer_fn heap_alone_answer;
 /* The call stack of each thread. */
 heap_answer_fn heap_threads_answer;
 
+/* Adds a place with damage as a sentence without an end: "damage at 0x55…: …, 48 bytes were passed
+ * over". */
+void heap_damage_describe(const struct heap_damage *damage, struct text *out);
+
 /* All kinds of documents, for their schemas; NULL ends them. */
 extern const struct answer_type *const heap_answer_types[];
 extern const struct answer_type heap_blocks_type, heap_dominators_type, heap_fragments_type,
-	heap_block_type, heap_candidates_type, heap_holders_type, heap_pool_type, heap_find_type,
-	heap_follow_type, heap_refs_type, heap_words_type, heap_maps_type, heap_alone_type,
-	heap_hexdump_type, heap_python_type, heap_strings_type, heap_summary_type,
-	heap_threads_type, heap_types_type;
+	heap_block_type, heap_candidates_type, heap_layout_type, heap_show_type, heap_why_type,
+	heap_holders_type, heap_pool_type, heap_find_type, heap_follow_type, heap_refs_type,
+	heap_words_type, heap_maps_type, heap_alone_type, heap_hexdump_type, heap_python_type,
+	heap_strings_type, heap_summary_type, heap_threads_type, heap_types_type;
 
 #endif

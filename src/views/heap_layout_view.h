@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types as debug information describes them, and blocks as values of such types: as text and as
- * JSON. */
+/* Types as debug information describes them, and blocks as values of such types. */
 #ifndef VIEWS_HEAP_LAYOUT_VIEW_H
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
-#include "base/json.h"
 #include "heap/candidates.h"
 #include "heap/kin.h"
 #include "heap/layouts.h"
 #include "heap/survey.h"
+#include "table/answer.h"
 #include "views/heap_view.h"
 
 /* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. `space`: whose
- * types they are. Structures that are not opened any more are said to be left closed. `before`: the
- * document is called as in the release before. */
-struct error *heap_layout_write(struct types *types, uint32_t type,
-	const struct address_space *space, bool as_json, bool before,
-	const struct sink *sink) must_check_;
-
-/* Of a block: of an array "count", of an object with more behind it "behind". */
-void heap_extent_put(const struct heap_layout *layout, struct json *json);
-
-/* Of a pool "pool": the kinds of what lies in it. Nothing: the block is none. */
-void heap_pool_put(const struct survey *survey, uint32_t block, struct json *json);
+ * types they are. Structures that are not opened any more are said to be left closed. */
+struct error *heap_layout_answer(struct types *types, uint32_t type,
+	const struct address_space *space, struct answer *answer) must_check_;
 
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
  * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text, one

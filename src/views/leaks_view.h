@@ -13,11 +13,13 @@
 #include "analysis/suppress.h"
 #include "base/error.h"
 #include "model/model.h"
+#include "table/answer.h"
 #include "views/views.h"
 
 enum leaks_form {
 	LEAKS_TEXT,
 	LEAKS_JSON,
+	LEAKS_CSV,
 	LEAKS_MEMCHECK,
 	LEAKS_SARIF,    /* 2.1.0 */
 	LEAKS_JUNIT,    /* XML */
@@ -65,8 +67,11 @@ struct leaks_outcome {
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
 	const struct sink *sink, struct leaks_outcome *ret) must_check_;
 
-/* Puts the member "leaks" of LEAKS_JSON into another document: all of it, without suppressions. */
-struct json;
-struct error *leaks_view_put(const struct model *model, struct json *json) must_check_;
+/* The group "leaks" of the same in another document, for programs: all of it, without suppressions.
+ */
+struct error *leaks_view_put(const struct model *model, struct answer *answer) must_check_;
+
+/* The document that LEAKS_TEXT and LEAKS_JSON lay out. */
+extern const struct answer_type leaks_answer_type;
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/heap/heap_verbs.h"
 #include "cli/terminal/message.h"
 #include "query/heap_subject.h"
+#include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
 
 /* Words as one, with spaces between: "struct node" needs no quotes. */
@@ -32,10 +33,14 @@ int heap_verb_layout(struct heap_look *look, int count, char **words)
 		error = heap_subject_type(&look->heap, name.data, &types, &type);
 	if (error)
 		return message_error(error);
+	struct heap_page page = heap_look_page(look);
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
-	return heap_look_shown(&output, heap_layout_write(types, type, &look->heap.space,
-						look->json, look->json_before, &sink));
+	struct answer *answer = heap_answer_create(&page, &sink);
+	error = answer ? heap_layout_answer(types, type, &look->heap.space, answer)
+		       : error_no_memory();
+	answer_destroy(answer);
+	return heap_look_shown(&output, error);
 }
 
 /* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */

@@ -17,7 +17,6 @@
 #include "query/heap_subject.h"
 #include "sources/heap_model.h"
 #include "views/heap_answers.h"
-#include "views/heap_notes.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
@@ -91,7 +90,9 @@ static unsigned leak_kinds(unsigned kinds)
 
 static struct error *write_leaks(const struct heap_page *page, const struct sink *sink)
 {
-	const struct leaks_view_options options = {.form = page->json ? LEAKS_JSON : LEAKS_TEXT,
+	const struct leaks_view_options options = {.form = page->json  ? LEAKS_JSON
+							   : page->csv ? LEAKS_CSV
+								       : LEAKS_TEXT,
 		.detail = LEAKS_FULL,
 		.show_kinds = page->leak_kinds ? leak_kinds(page->leak_kinds)
 					       : 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
@@ -283,52 +284,52 @@ static int run_threads(struct heap_look *look, int count, char **words)
 
 const struct heap_verb heap_verbs[] = {
 	{"summary", "", "what is in use, free and leaked, and the largest types", 0, 0, run_summary,
-		0, NULL, NULL},
+		0, NULL, NULL, true},
 	{"types", "", "all types of blocks, by bytes", 0, 0, run_types,
 		HEAP_WISHES_USED | HEAP_WISHES_ROWS,
 		BLOCK_HELP ROW_HELP("bytes, blocks, kind, type"),
-		"--leaked --where 'type=std::*' --sort blocks"},
+		"--leaked --where 'type=std::*' --sort blocks", true},
 	{"blocks", "", "every block: address, size, state and type", 0, 0, run_blocks,
 		HEAP_WISHES_BLOCKS | HEAP_WISHES_ROWS,
 		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
-		"--type 'node*' --size 1k.. --sort size --limit 20"},
+		"--type 'node*' --size 1k.. --sort size --limit 20", true},
 	{"block", "ADDR", "a block's type, and where it was allocated (needs a recording)", 1, 1,
-		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0"},
+		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0", false},
 	{"leaks", "", "blocks that nothing references any more", 0, 0, run_leaks,
 		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED) |
 			HEAP_WISH_BIT(HEAP_WISH_TYPE),
 		"More options that select blocks work with `types --leaked` and `blocks "
 		"--leaked`.\n",
-		"--type 'node*'"},
+		"--type 'node*'", true},
 	{"alone", "", "blocks without pointers in or to them: contents, neighbours", 0, 0,
 		run_alone,
 		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
 			HEAP_WISH_BIT(HEAP_WISH_COUNT),
-		NULL, "--size 100..200"},
+		NULL, "--size 100..200", true},
 	{"why", "[ADDR|TYPE]", "what references a block, step by step up to globals and stacks", 0,
 		1, run_why, HEAP_WISHES_USED,
 		AS_ADDRESS "Options select among the blocks of a type, or among all blocks.\n",
-		"Session --leaked"},
+		"Session --leaked", true},
 	{"refs", "ADDR", "what a block references", 1, 1, run_refs, 0,
 		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks --references "
 			   "ADDR` those that\n"
 			   "reference it.\n",
-		"0x5561a0b2c3d0"},
+		"0x5561a0b2c3d0", true},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words, 0, AS_ADDRESS,
-		"0x5561a0b2c3d0"},
+		"0x5561a0b2c3d0", true},
 	{"layout", "TYPE", "a type's members with offsets and padding, from debug information", 1,
-		4, heap_verb_layout, 0, NULL, "struct node"},
+		4, heap_verb_layout, 0, NULL, "struct node", true},
 	{"show", "ADDR|TYPE",
 		"members and their values (--as TYPE); all blocks of a type as a table", 1, 8,
 		heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
 		AS_ADDRESS
 		"Containers and similar types of the C++ library are shown with their contents.\n",
-		"0x5561a0b2c3d0 --as 'struct session'"},
+		"0x5561a0b2c3d0 --as 'struct session'", true},
 	{"type", "ADDR|TYPE",
 		"possible types of unknown blocks; of known ones, what may reference them", 1, 8,
-		heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'"},
+		heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'", false},
 	{"python", "ADDR", "the contents of a Python object", 1, 1, run_python, 0, NULL,
-		"0x7f3a5c6d7e80"},
+		"0x7f3a5c6d7e80", false},
 	{"find", "VALUE|TEXT", "where a value or text is in memory: in which blocks, or elsewhere",
 		1, 64, heap_verb_find_bytes,
 		HEAP_WISH_BIT(HEAP_WISH_ANYWHERE) | HEAP_WISH_BIT(HEAP_WISH_WIDTH) |
@@ -337,7 +338,7 @@ const struct heap_verb heap_verbs[] = {
 		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; anything else "
 		"is text, searched\n"
 		"for byte by byte. All memory that the program may have written is searched.\n",
-		"'GET /' --in free"},
+		"'GET /' --in free", true},
 	{"follow", "TYPE.MEMBER[.MEMBER]",
 		"what is reached through members, from ADDR or all blocks of TYPE", 1, 8,
 		heap_verb_follow,
@@ -346,29 +347,29 @@ const struct heap_verb heap_verbs[] = {
 		"member repeatedly,\n"
 		"as along a list. Options select the blocks to start from.\n" ROW_HELP(
 			"bytes, blocks, kind, type"),
-		"Session.users.name"},
+		"Session.users.name", true},
 	{"dominators", "", "how much memory globals, stacks and blocks retain", 0, 0,
 		run_dominators, HEAP_WISHES_ROWS, ROW_HELP("retained, kind, address, type, symbol"),
-		"--where kind=global"},
+		"--where kind=global", true},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
 		run_fragmentation, HEAP_WISHES_ROWS,
 		ROW_HELP("allocator, arena, bytes, used, free, spare, pages, free_pages, "
 			 "pinned_pages,\npinned_bytes"),
-		"--sort free"},
+		"--sort free", true},
 	{"threads", "", "the call stack of each thread, in Python too", 0, 0, run_threads, 0, NULL,
-		NULL},
+		NULL, true},
 	{"maps", "", "all mappings by purpose: bytes, resident, private, swapped", 0, 0, run_maps,
 		HEAP_WISHES_ROWS,
 		ROW_HELP("start, bytes, there, not_zero, resident, private, swapped, kind, path"),
-		"--where kind=heap --sort bytes"},
+		"--where kind=heap --sort bytes", true},
 	{"hexdump", "ADDR [BYTES]", "memory in the format of hexdump -C; also ADDR-ADDR", 1, 2,
-		heap_verb_hexdump, 0, NULL, "0x5561a0b2c3d0 64"},
+		heap_verb_hexdump, 0, NULL, "0x5561a0b2c3d0 64", true},
 	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
-		heap_verb_strings, 0, NULL, NULL},
+		heap_verb_strings, 0, NULL, NULL, true},
 	{"dump", "ADDR BYTES FILE", "write raw memory to a file; also ADDR-ADDR FILE", 2, 3,
-		heap_verb_dump, 0, NULL, "0x5561a0b2c3d0 4096 page"},
+		heap_verb_dump, 0, NULL, "0x5561a0b2c3d0 4096 page", false},
 	{"save", "FILE", "write a core of the process, which runs on", 1, 1, heap_verb_save, 0,
-		NULL, "before.core"},
+		NULL, "before.core", false},
 	{0},
 };
 
@@ -391,19 +392,6 @@ void heap_verbs_describe(struct text *text)
 		"start an interactive prompt; verbs can also be piped in");
 }
 
-/* Verbs whose answers are tables in all that they may say. */
-static bool has_table(const struct heap_verb *verb)
-{
-	static const char *const names[] = {"summary", "types", "blocks", "alone", "dominators",
-		"fragmentation", "maps", "threads", "follow", "find", "words", "refs", "hexdump",
-		"strings"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(verb->name, names[i]))
-			return true;
-	}
-	return false;
-}
-
 void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 {
 	text_printf(text, "%s%s%s%s\n  %s\n", verb->name, *verb->synopsis ? " " : "",
@@ -413,7 +401,7 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 	text_add(text, verb->options ? "\n" : "");
 	heap_wishes_describe(verb->options, text);
 	text_printf(text, "\nWith any verb: --limit N (rows), --json, %s--color WHEN, --no-pager\n",
-		has_table(verb) ? "--csv, " : "");
+		verb->has_csv ? "--csv, " : "");
 	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
 		verb->example ? verb->example : "");
 }
@@ -427,9 +415,9 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
 	bool counts = heap_wishes_has(&look->wishes, HEAP_WISH_COUNT);
 	if (look->csv && (look->json || counts))
 		message("--csv and --%s exclude each other", look->json ? "json" : "count");
-	else if (look->csv && !has_table(verb))
+	else if (look->csv && !verb->has_csv)
 		message("%s has no table to write as CSV (help %s)", verb->name, verb->name);
-	return !option && !(look->csv && (look->json || counts || !has_table(verb)));
+	return !option && !(look->csv && (look->json || counts || !verb->has_csv));
 }
 
 /* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if

@@ -17,6 +17,7 @@ struct heap_verb {
 	unsigned options;    /* HEAP_WISH_BIT() of those that it takes */
 	const char *more;    /* sentences of its help, with line ends; NULL: none */
 	const char *example; /* of its help, behind the verb; NULL: none */
+	bool has_csv;        /* what it answers has a main table, in all that it may say */
 };
 
 /* All verbs, ended by one without a name. */

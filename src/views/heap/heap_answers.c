@@ -5,7 +5,8 @@ const struct answer_type *const heap_answer_types[] = {&heap_alone_type, &heap_c
 	&heap_holders_type, &heap_pool_type, &heap_block_type, &heap_refs_type, &heap_words_type,
 	&heap_blocks_type, &heap_dominators_type, &heap_find_type, &heap_follow_type,
 	&heap_fragments_type, &heap_hexdump_type, &heap_python_type, &heap_strings_type,
-	&heap_maps_type, &heap_summary_type, &heap_threads_type, &heap_types_type, NULL};
+	&heap_maps_type, &heap_layout_type, &heap_show_type, &heap_why_type, &heap_summary_type,
+	&heap_threads_type, &heap_types_type, NULL};
 
 struct answer *heap_answer_create(const struct heap_page *page, const struct sink *sink)
 {

@@ -136,7 +136,7 @@ static void used_cell(
 	case TEXT:
 		texts_add_beginning(
 			s, row->number, row->bytes, row->len, BEGINNING_BYTES, &ret->built);
-		ret->text = ret->built.len ? ret->built.data : NULL;
+		cell_take_any(ret);
 		break;
 	case HEURISTIC:
 		ret->text = heuristic_name(search_heuristic_of(s->search, row->number));

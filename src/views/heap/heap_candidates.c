@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "views/heap/heap_extent.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
@@ -199,7 +200,7 @@ static void candidate_cell(const void *context, size_t row, unsigned column, str
 			(size_t)__builtin_popcountll(words->words), .limit = TABLE_NO_LIMIT};
 	} else if (column == TYPE) {
 		types_declare(rows->types, c->type, "", &ret->built);
-		ret->text = ret->built.data;
+		cell_take_any(ret);
 	} else if (column == SCORE) {
 		ret->signed_number = c->score;
 	} else if (column == IS_ARRAY) {
@@ -384,8 +385,9 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 const struct answer_type heap_pool_type = {.schema = "heapwise.heap-pool/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE type ADDR",
-	.says = "what lies in a pool. `pool` is described in [heapwise.heap/1](heap-1.md)",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type, NULL}};
+	.says = "what lies in a pool",
+	.tables = (const struct table_type *const[]){
+		HEAP_HEAD_TYPES, &asked_type_type, &heap_pool_kind_type, NULL}};
 
 struct error *heap_pool_write(
 	const struct heap_page *page, const char *what, uint32_t block, const struct sink *sink)
@@ -398,12 +400,10 @@ struct error *heap_pool_write(
 	if (!answer)
 		return error_no_memory();
 	struct text *prose = answer_prose(answer);
-	struct json *json = answer_json(answer);
 	answer_begin(answer, &heap_pool_type);
 	heap_head_answer(answer, survey);
 	answer_record(answer, &record);
-	if (json)
-		heap_pool_put(survey, block, json);
+	heap_extent_answer(answer, survey, block, NULL);
 	if (prose) {
 		text_printf(
 			prose, "0x%" PRIx64 " is a ", search_block_address(survey->search, block));

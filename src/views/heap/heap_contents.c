@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/report/json_parts.h"
 
 /* An element that is larger is cut. */
 #define ELEMENT_BYTES_MOST (64u << 10)
@@ -76,71 +75,84 @@ static bool find_pair(struct heap_values *v, uint32_t type, uint64_t offsets[2],
 
 struct adding {
 	struct heap_values *values;
-	struct text *text; /* NULL: `json` */
-	struct json *json;
+	struct text *text; /* NULL: `kept` */
+	struct heap_contents *kept;
 	bool are_pairs, are_apart, is_cut;
 	size_t start; /* of the text */
 	uint64_t offsets[2];
 	uint32_t parts[2];
 };
 
-static void put_json_at(struct adding *a, const char *key, uint32_t type, uint64_t address)
+static char *value_at(struct adding *a, uint32_t type, uint64_t address)
 {
-	_cleanup_(text_deinit) struct text text;
+	struct text text;
 	text_init(&text);
 	add_at(a->values, type, address, a->values->depth + 1, &text);
-	if (key)
-		json_put_string(a->json, key, text.data ? text.data : "");
-	else
-		json_string(a->json, text.data ? text.data : "");
+	return text_steal(&text);
 }
 
-/* Half of a pair: a key or a value. */
-static void take_half(struct adding *a, uint64_t number, uint32_t type, uint64_t address)
+/* Takes over the texts of a value, or of a pair whose value follows. */
+static bool keep_one(struct adding *a, struct heap_content one)
+{
+	bool has_key = a->are_pairs || a->are_apart;
+	bool ok = (one.value || a->are_apart) && (one.key || !has_key) &&
+		  heap_content_vec_push(&a->kept->elements, one);
+	if (!ok) {
+		free(one.key);
+		free(one.value);
+		a->kept->no_memory = true;
+	}
+	return ok;
+}
+
+static bool keep(struct adding *a, uint32_t type, uint64_t address)
+{
+	struct heap_content one = {NULL, NULL};
+	if (a->are_pairs)
+		one.key = value_at(a, a->parts[0], address + a->offsets[0]);
+	one.value = value_at(a, a->are_pairs ? a->parts[1] : type,
+		a->are_pairs ? address + a->offsets[1] : address);
+	return keep_one(a, one);
+}
+
+/* Half of a pair: a key, or the value of the one before. */
+static bool take_half(struct adding *a, uint64_t number, uint32_t type, uint64_t address)
 {
 	bool is_value = number % 2;
 	if (a->text) {
 		text_add(a->text, is_value ? ": " : number ? ", " : "");
 		add_at(a->values, type, address, a->values->depth + 1, a->text);
-		return;
+		return !a->text->failed;
 	}
 	if (!is_value)
-		json_object_begin(a->json);
-	put_json_at(a, is_value ? "value" : "key", type, address);
-	if (is_value)
-		json_object_end(a->json);
+		return keep_one(a, (struct heap_content){value_at(a, type, address), NULL});
+	char *value = value_at(a, type, address);
+	a->kept->elements.data[a->kept->elements.len - 1].value = value;
+	a->kept->no_memory = a->kept->no_memory || !value;
+	return value != NULL;
 }
 
 static bool take(void *context, uint64_t number, uint32_t type, uint64_t address)
 {
 	struct adding *a = context;
-	if (a->are_apart &&
-		(number % 2 || !a->text || !number || a->text->len - a->start <= a->values->most)) {
-		take_half(a, number, type, address);
-		return !a->text || !a->text->failed;
-	}
-	if (a->text && number && a->text->len - a->start > a->values->most) {
+	bool is_full = a->text && number && a->text->len - a->start > a->values->most;
+	if (a->are_apart && (number % 2 || !is_full))
+		return take_half(a, number, type, address);
+	if (!a->text)
+		return keep(a, type, address);
+	if (is_full) {
 		a->is_cut = true;
 		return false;
 	}
-	if (a->json && a->are_pairs) {
-		json_object_begin(a->json);
-		put_json_at(a, "key", a->parts[0], address + a->offsets[0]);
-		put_json_at(a, "value", a->parts[1], address + a->offsets[1]);
-		json_object_end(a->json);
-	} else if (a->json) {
-		put_json_at(a, NULL, type, address);
-	} else {
-		text_add(a->text, number ? ", " : "");
-		add_at(a->values, a->are_pairs ? a->parts[0] : type, address + a->offsets[0],
-			a->values->depth + 1, a->text);
-		if (a->are_pairs) {
-			text_add(a->text, ": ");
-			add_at(a->values, a->parts[1], address + a->offsets[1],
-				a->values->depth + 1, a->text);
-		}
+	text_add(a->text, number ? ", " : "");
+	add_at(a->values, a->are_pairs ? a->parts[0] : type, address + a->offsets[0],
+		a->values->depth + 1, a->text);
+	if (a->are_pairs) {
+		text_add(a->text, ": ");
+		add_at(a->values, a->parts[1], address + a->offsets[1], a->values->depth + 1,
+			a->text);
 	}
-	return !a->text || !a->text->failed;
+	return !a->text->failed;
 }
 
 /* So many of the elements are shown. */
@@ -149,10 +161,9 @@ static uint64_t shown_of(const struct heap_values *v, const struct contents *c)
 	return c->kind == CONTENTS_PARTS ? c->count : min(c->count, (uint64_t)v->elements);
 }
 
-static struct adding adding_of(
-	struct heap_values *v, const struct contents *c, struct text *text, struct json *json)
+static struct adding adding_of(struct heap_values *v, const struct contents *c, struct text *text)
 {
-	struct adding a = {.values = v, .text = text, .json = json, .start = text ? text->len : 0};
+	struct adding a = {.values = v, .text = text, .start = text ? text->len : 0};
 	a.are_apart = contents_are_apart(c);
 	a.are_pairs = c->kind == CONTENTS_PAIRS && !a.are_apart &&
 		      find_pair(v, c->type, a.offsets, a.parts);
@@ -163,7 +174,7 @@ static struct adding adding_of(
 
 static void add_elements(struct heap_values *v, const struct contents *c, struct text *text)
 {
-	struct adding a = adding_of(v, c, text, NULL);
+	struct adding a = adding_of(v, c, text);
 	if (contents_is_counted(c))
 		text_printf(text, "[%" PRIu64 "]", c->count);
 	text_add_char(text, '{');
@@ -242,31 +253,101 @@ void heap_contents_add(struct heap_values *v, const struct contents *c, struct t
 	}
 }
 
-void heap_contents_put(struct heap_values *v, const struct contents *c, struct json *json)
+void heap_contents_empty(struct heap_contents *contents)
 {
-	json_key(json, "contents");
-	json_object_begin(json);
-	json_put_string(json, "kind", c->what);
-	if (c->kind == CONTENTS_CALLED) {
-		json_put_string(json, "function", c->is_empty ? NULL : c->name);
-	} else if (c->kind == CONTENTS_ONE) {
-		json_put_bool(json, "empty", c->is_empty);
-		if (c->has_index && !c->is_empty)
-			json_put_u64(json, "index", c->index);
-		if (c->is_type_told)
-			json_put_string(json, "type", c->is_empty ? NULL : c->name);
-	} else if (c->kind != CONTENTS_POINTER) {
-		json_put_u64(json, "count", c->count);
+	for (size_t i = 0; i < contents->elements.len; i++) {
+		free(contents->elements.data[i].key);
+		free(contents->elements.data[i].value);
 	}
-	if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
-		struct adding a = adding_of(v, c, NULL, json);
-		json_key(json, a.are_pairs || a.are_apart ? "pairs" : "elements");
-		json_array_begin(json);
-		uint64_t most = shown_of(v, c);
-		uint64_t shown = contents_each(v->survey, v->types, c, most, take, &a);
-		json_array_end(json);
-		if (shown < c->count)
-			json_put_u64(json, shown < most ? "unread" : "more", c->count - shown);
-	}
-	json_object_end(json);
+	heap_content_vec_clear(&contents->elements);
 }
+
+void heap_contents_deinit(struct heap_contents *contents)
+{
+	heap_contents_empty(contents);
+	heap_content_vec_deinit(&contents->elements);
+}
+
+/* What a program may want one by one. */
+static bool has_elements(const struct contents *c)
+{
+	return contents_is_counted(c) || c->kind == CONTENTS_PARTS;
+}
+
+void heap_contents_fill(struct heap_values *v, const struct contents *c, struct heap_contents *ret)
+{
+	heap_contents_empty(ret);
+	ret->contents = *c;
+	ret->unread = ret->more = 0;
+	ret->are_pairs = false;
+	if (!has_elements(c))
+		return;
+	struct adding a = adding_of(v, c, NULL);
+	uint64_t most = shown_of(v, c);
+	a.kept = ret;
+	ret->are_pairs = a.are_pairs || a.are_apart;
+	uint64_t shown = contents_each(v->survey, v->types, c, most, take, &a);
+	*(shown < most ? &ret->unread : &ret->more) = c->count - shown;
+}
+
+static const struct column element_columns[] = {
+	{"", COLUMN_TEXT, .says = "a value", COLUMN_OF(heap_content, value)}, COLUMNS_END};
+static const struct table_type element_type = {
+	.columns = element_columns, .row_bytes = sizeof(struct heap_content)};
+static const struct column pair_columns[] = {
+	{"key", COLUMN_TEXT, .says = "as a value", COLUMN_OF(heap_content, key)},
+	{"value", COLUMN_TEXT, .says = "likewise", COLUMN_OF(heap_content, value)}, COLUMNS_END};
+static const struct table_type pair_type = {
+	.columns = pair_columns, .row_bytes = sizeof(struct heap_content)};
+
+enum { KIND, FUNCTION, EMPTY, INDEX, TYPE, COUNT, PAIRS, ELEMENTS, UNREAD, MORE, COLUMNS };
+static const struct column columns[] = {
+	[KIND] = {"kind", COLUMN_TEXT, .says = "`vector`, `map`, `optional`…"},
+	[FUNCTION] = {"function", COLUMN_TEXT, .optional = true,
+		.says = "of what can be called: its name, or null"},
+	[EMPTY] = {"empty", COLUMN_BOOLEAN, .optional = true,
+		.says = "of what holds one thing: there is none"},
+	[INDEX] = {"index", COLUMN_INTEGER, .optional = true,
+		.says = "of a variant: which alternative"},
+	[TYPE] = {"type", COLUMN_TEXT, .optional = true,
+		.says = "of an `any`: what is in it, or null"},
+	[COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "of elements, parts, bits or characters"},
+	[PAIRS] = {"pairs", COLUMN_TABLE, .optional = true, .says = "of maps",
+		.nested = &pair_type},
+	[ELEMENTS] = {"elements", COLUMN_LIST, .optional = true, .says = "of other containers",
+		.nested = &element_type},
+	[UNREAD] = {"unread", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "elements that are lacking: links end, or lead to what can't be read"},
+	[MORE] = {"more", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "elements that the limit left out"},
+	COLUMNS_END};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct heap_contents *of = context;
+	const struct contents *c = &of->contents;
+	bool is_one = c->kind == CONTENTS_ONE, is_called = c->kind == CONTENTS_CALLED;
+	bool has_count = !is_one && !is_called && c->kind != CONTENTS_POINTER;
+	const bool has[COLUMNS] = {[KIND] = true,
+		[FUNCTION] = is_called,
+		[EMPTY] = is_one,
+		[INDEX] = is_one && c->has_index && !c->is_empty,
+		[TYPE] = is_one && c->is_type_told,
+		[COUNT] = has_count,
+		[PAIRS] = has_elements(c) && of->are_pairs,
+		[ELEMENTS] = has_elements(c) && !of->are_pairs,
+		[UNREAD] = of->unread > 0,
+		[MORE] = of->more > 0};
+	const uint64_t numbers[COLUMNS] = {
+		[INDEX] = c->index, [COUNT] = c->count, [UNREAD] = of->unread, [MORE] = of->more};
+	(void)row;
+	ret->state = has[column] ? CELL_KNOWN : CELL_ABSENT;
+	ret->number = numbers[column];
+	ret->truth = c->is_empty;
+	ret->text = column == KIND ? c->what : c->is_empty ? NULL : c->name;
+	ret->nested = (struct table){of->are_pairs ? &pair_type : &element_type, of->elements.data,
+		of->elements.len, .limit = TABLE_NO_LIMIT};
+}
+
+const struct table_type heap_contents_type = {.columns = columns, .cell = cell_of};

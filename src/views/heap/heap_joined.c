@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "views/heap/heap_joined_view.h"
-#include "views/report/json_parts.h"
 #include "views/report/text_parts.h"
+#include "views/stacks/frames.h"
 
 static void add_blocks(struct text *out, uint64_t blocks, uint64_t bytes)
 {
@@ -96,7 +96,9 @@ static const struct site *site_at(const struct joined *joined, uint32_t number)
 	return number < count ? &sites[number] : NULL;
 }
 
-struct error *heap_allocation_text(
+/* "allocated by malloc of 40 bytes in thread 12, at", and the stack; or that this is not known.
+ * Nothing without a recording. */
+static struct error *add_allocation(
 	const struct heap_page *page, uint64_t address, uint64_t size, struct text *out)
 {
 	const struct joined *j = page->joined;
@@ -134,46 +136,80 @@ struct error *heap_site_frames(const struct heap_page *page, struct resolver *re
 	return of ? resolver_stack(resolver, of->stack, of->kind, frames) : NULL;
 }
 
-struct error *heap_site_put(
-	const struct heap_page *page, struct resolver *resolver, uint32_t site, struct json *json)
-{
+/* What a recording knows of one block. */
+struct allocation {
+	const struct heap_page *page;
+	const struct live_block *block; /* NULL: nothing */
 	const char *function;
+	struct frame_rows frames;
+};
+
+enum { SITE, THREAD, FUNCTION, STACK };
+static const struct column allocated_columns[] = {
+	[SITE] = {"site", COLUMN_INTEGER, .says = "its number in the recording"},
+	[THREAD] = {"thread", COLUMN_INTEGER, .optional = true,
+		.says = "that allocated it, where that is known"},
+	[FUNCTION] = {"function", COLUMN_TEXT, .says = "that was called: `malloc`…"},
+	[STACK] = {"stack", COLUMN_TABLE, .says = "innermost frame first", .nested = &frame_type},
+	COLUMNS_END};
+
+static void allocated_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct allocation *of = context;
+	uint32_t thread = thread_of(of->page->joined, of->block);
+	(void)row;
+	ret->number = column == SITE ? of->block->site.value : thread;
+	ret->text = of->function;
+	if (column == STACK)
+		ret->nested = frame_rows_table(&of->frames);
+	else if (column == THREAD && !thread)
+		ret->state = CELL_ABSENT;
+}
+
+static const struct table_type allocated_type = {
+	.columns = allocated_columns, .cell = allocated_cell};
+
+static const struct column allocation_columns[] = {
+	{"requested", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "with a recording that knows the block: what was asked for; or null"},
+	{"allocated", COLUMN_RECORD, .says = "likewise: where; or null", .nested = &allocated_type},
+	COLUMNS_END};
+
+static void allocation_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct allocation *of = context;
+	(void)row;
+	ret->state = of->block ? CELL_KNOWN : CELL_UNKNOWN;
+	if (column == 0 && of->block)
+		ret->number = of->block->size;
+	ret->nested = (struct table){&allocated_type, of, 1, .limit = 1};
+}
+
+const struct table_type heap_allocation_type = {
+	.columns = allocation_columns, .cell = allocation_cell};
+
+struct error *heap_allocation_answer(
+	const struct heap_page *page, uint64_t address, uint64_t size, struct answer *answer)
+{
+	struct text *prose = answer_prose(answer);
+	struct allocation of = {.page = page};
+	const struct table record = {&heap_allocation_type, &of, 1, .limit = 1};
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct frame_vec frames = {.data = NULL};
-	struct error *error = heap_site_frames(page, resolver, site, &function, &frames);
-	json_put_string(json, "function", function);
-	json_put_frames(json, frames.data, error ? 0 : frames.len, false);
+	struct error *error = NULL;
+	if (prose)
+		return add_allocation(page, address, size, prose);
+	of.block = page->joined ? joined_find(page->joined, address, size) : NULL;
+	if (of.block)
+		error = resolver_create(page->joined->recording, false, &resolver);
+	if (of.block && !error)
+		error = heap_site_frames(
+			page, resolver, of.block->site.value, &of.function, &frames);
+	if (!error && !frame_rows_fill(&of.frames, frames.data, frames.len, false))
+		error = error_no_memory();
+	if (!error)
+		answer_record(answer, &record);
+	frame_rows_deinit(&of.frames);
 	frame_vec_deinit(&frames);
 	return error;
-}
-
-static struct error *put_allocated(
-	const struct heap_page *page, const struct live_block *block, struct json *json)
-{
-	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct error *error = resolver_create(page->joined->recording, false, &resolver);
-	json_object_begin(json);
-	json_put_u64(json, "site", block->site.value);
-	if (thread_of(page->joined, block))
-		json_put_u64(json, "thread", thread_of(page->joined, block));
-	if (!error)
-		error = heap_site_put(page, resolver, block->site.value, json);
-	json_object_end(json);
-	return error;
-}
-
-struct error *heap_allocation_put(
-	const struct heap_page *page, uint64_t address, uint64_t size, struct json *json)
-{
-	const struct live_block *block =
-		page->joined ? joined_find(page->joined, address, size) : NULL;
-	json_key(json, "requested");
-	if (block)
-		json_u64(json, block->size);
-	else
-		json_null(json);
-	json_key(json, "allocated");
-	if (block)
-		return put_allocated(page, block, json);
-	json_null(json);
-	return NULL;
 }

@@ -7,11 +7,10 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
+#include "base/vec.h"
+#include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
-#include "views/heap_notes.h"
-#include "views/report/json_parts.h"
 
 #define INDENT 4u
 #define NO_OFFSET "                           "
@@ -19,72 +18,40 @@
  * that contain themselves are damaged files'. */
 #define ROWS_OPENED_MAX 20000u
 
+/* A member; for people also what is between members and behind them. */
+struct layout_row {
+	enum { ROW_MEMBER, ROW_HOLE, ROW_END } kind;
+	unsigned level;                   /* of a member that is not inside of another: 0 */
+	const struct type_member *member; /* of ROW_END: whose members these were; NULL */
+	uint64_t base;                    /* where what the member is in begins */
+	uint64_t size;                    /* ROW_HOLE: in bits; ROW_END: of the whole */
+	bool in_union, opens, is_padding;
+};
+DEFINE_VEC(layout_rows, struct layout_row)
+
 struct layout {
 	struct types *types;
-	struct text *out;
-	struct json *json;
-	unsigned rows;
+	uint32_t number;
+	struct layout_rows rows;
+	uint32_t members; /* of the rows */
+	bool is_brief, no_memory;
 	unsigned closed; /* structures that would have been opened, if there were fewer rows */
 };
 
-static void put_spaces(struct text *out, unsigned count)
+static void add_row(struct layout *l, struct layout_row row)
 {
-	text_printf(out, "%*s", (int)count, "");
+	l->members += row.kind == ROW_MEMBER;
+	l->no_memory |= !layout_rows_push(&l->rows, row);
 }
 
-static void put_place(struct text *out, const struct type_member *member, uint64_t base,
-	uint64_t size, bool in_union, unsigned level)
-{
-	/* All of a union's are where it is. */
-	if (in_union)
-		text_printf(out, "/*               %9" PRIu64 " */", size);
-	else if (member->kind == MEMBER_VIRTUAL_BASE)
-		text_printf(out, "/*      ?      | %7" PRIu64 " */", size);
-	else if (member->bit_size)
-		text_printf(out, "/* %6" PRIu64 ":%2u   | %7" PRIu64 " */", base + member->bits / 8,
-			(unsigned)(member->bits % 8), size);
-	else
-		text_printf(out, "/* %6" PRIu64 "      | %7" PRIu64 " */", base + member->bits / 8,
-			size);
-	put_spaces(out, INDENT * level);
-}
-
-static void put_hole(struct text *out, uint64_t bits, const char *what)
-{
-	if (bits % 8)
-		text_printf(out, "/* XXX %2u-bit %-9s    */\n", (unsigned)(bits % 8), what);
-	if (bits >= 8)
-		text_printf(out, "/* XXX %2" PRIu64 "-byte %-9s   */\n", bits / 8, what);
-}
-
-static bool is_expanded(struct layout *l, const struct type_member *member, unsigned level)
+static bool is_opened(struct layout *l, const struct type_member *member, unsigned level)
 {
 	const struct type *type = types_get(l->types, types_plain(l->types, member->type));
 	if (!type_has_members(type) || !type->member_count || member->kind == MEMBER_VIRTUAL_BASE)
 		return false;
-	bool is_open = l->rows < ROWS_OPENED_MAX && level < TYPES_DEPTH_MAX;
+	bool is_open = l->members < ROWS_OPENED_MAX && level < TYPES_DEPTH_MAX;
 	l->closed += !is_open;
 	return is_open;
-}
-
-static const char *class_word(const struct type *type)
-{
-	return type->kind == TYPE_CLASS ? "class" : type->kind == TYPE_UNION ? "union" : "struct";
-}
-
-static void put_name(struct layout *l, const struct type_member *member)
-{
-	_cleanup_(text_deinit) struct text declaration;
-	text_init(&declaration);
-	types_declare(l->types, member->type, member->name ? member->name : "", &declaration);
-	if (member->kind == MEMBER_BASE)
-		text_add(l->out, "base ");
-	if (member->kind == MEMBER_VIRTUAL_BASE)
-		text_add(l->out, "virtual base ");
-	text_add_shown(l->out, declaration.data ? declaration.data : "", 1000);
-	if (member->bit_size)
-		text_printf(l->out, " : %u", member->bit_size);
-	text_add(l->out, ";\n");
 }
 
 static uint64_t bits_of(const struct types *types, const struct type_member *member)
@@ -92,229 +59,301 @@ static uint64_t bits_of(const struct types *types, const struct type_member *mem
 	return member->bit_size ? member->bit_size : 8 * types_get(types, member->type)->size;
 }
 
-static void put_type(struct layout *l, uint32_t number, uint64_t base, unsigned level);
-
-static void put_expanded(
-	struct layout *l, const struct type_member *member, uint64_t base, unsigned level)
-{
-	uint32_t plain = types_plain(l->types, member->type);
-	const struct type *type = types_get(l->types, plain);
-	if (member->kind == MEMBER_BASE)
-		text_add(l->out, "base ");
-	text_add(l->out, class_word(type));
-	if (type->name) {
-		text_add_char(l->out, ' ');
-		text_add_shown(l->out, type->name, 1000);
-	}
-	text_add(l->out, " {\n");
-	put_type(l, plain, base + member->bits / 8, level + 1);
-	text_add(l->out, NO_OFFSET);
-	put_spaces(l->out, INDENT * level);
-	text_add_char(l->out, '}');
-	if (member->name && member->kind != MEMBER_BASE) {
-		text_add_char(l->out, ' ');
-		text_add_shown(l->out, member->name, 200);
-	}
-	text_add(l->out, ";\n");
-}
-
-static void put_member(struct layout *l, const struct type_member *member, uint64_t base,
-	bool in_union, unsigned level)
-{
-	put_place(l->out, member, base, types_get(l->types, member->type)->size, in_union, level);
-	if (is_expanded(l, member, level))
-		put_expanded(l, member, base, level);
-	else
-		put_name(l, member);
-}
-
 /* What lies behind all members so far begins at *end; an empty base class takes no room. */
 static void pass(struct layout *l, const struct type_member *member, bool is_union, uint64_t *end)
 {
 	uint64_t bits = bits_of(l->types, member);
 	const struct type *type = types_get(l->types, types_plain(l->types, member->type));
-	if (member->kind == MEMBER_BASE && !type->member_count)
+	if (member->kind == MEMBER_VIRTUAL_BASE ||
+		(member->kind == MEMBER_BASE && !type->member_count))
 		return;
-	if (!is_union && member->bits > *end)
-		put_hole(l->out, member->bits - *end, "hole");
+	if (!is_union && member->bits > *end && l->is_brief)
+		add_row(l, (struct layout_row){ROW_HOLE, .size = member->bits - *end});
 	if (member->bits + bits > *end)
 		*end = member->bits + bits;
 }
 
-static void put_type(struct layout *l, uint32_t number, uint64_t base, unsigned level)
+/* The members of a type, which itself is the member `whole`, or (NULL) what was asked for. */
+static void add_type(struct layout *l, uint32_t number, uint64_t base, unsigned level,
+	const struct type_member *whole)
 {
 	struct type type = *types_get(l->types, number);
+	bool is_union = type.kind == TYPE_UNION;
 	uint64_t end = 0;
-	for (uint32_t i = 0; i < type.member_count; i++, l->rows++) {
+	for (uint32_t i = 0; i < type.member_count && !l->no_memory; i++) {
 		const struct type_member *member = &type.members[i];
-		if (member->kind != MEMBER_VIRTUAL_BASE)
-			pass(l, member, type.kind == TYPE_UNION, &end);
-		put_member(l, member, base, type.kind == TYPE_UNION, level);
+		bool opens = is_opened(l, member, level);
+		pass(l, member, is_union, &end);
+		add_row(l, (struct layout_row){ROW_MEMBER, level, member, base,
+				   .in_union = is_union, .opens = opens});
+		if (opens)
+			add_type(l, types_plain(l->types, member->type), base + member->bits / 8,
+				level + 1, member);
 	}
-	if (type.kind != TYPE_UNION && type.size * 8 > end && type.member_count)
-		put_hole(l->out, type.size * 8 - end, "padding");
-	text_add_char(l->out, '\n');
-	text_add(l->out, NO_OFFSET);
-	put_spaces(l->out, INDENT * level);
-	text_printf(l->out, "/* total size: %4" PRIu64 " bytes */\n", type.size);
+	if (!is_union && type.size * 8 > end && type.member_count && l->is_brief)
+		add_row(l, (struct layout_row){
+				   ROW_HOLE, .size = type.size * 8 - end, .is_padding = true});
+	if (l->is_brief)
+		add_row(l, (struct layout_row){ROW_END, level, whole, .size = type.size});
 }
 
-/* Of an enumeration, a typedef of a number… */
-static void put_small(struct layout *l, uint32_t number, const struct type *type)
+static void put_indent(struct text *out, unsigned level)
 {
-	types_declare(l->types, number, "", l->out);
-	if (type->kind == TYPE_ENUM) {
-		text_add(l->out, " {");
-		for (uint32_t i = 0; i < type->member_count; i++) {
-			text_printf(l->out, "%s%s = ", i ? ", " : "",
-				type->members[i].name ? type->members[i].name : "?");
-			text_printf(l->out, type->encoding == TYPE_SIGNED ? "%" PRId64 : "%" PRIu64,
-				type->members[i].bits);
-		}
-		text_add_char(l->out, '}');
-	}
-	text_printf(
-		l->out, "  /* %" PRIu64 " %s */\n", type->size, type->size == 1 ? "byte" : "bytes");
+	text_printf(out, "%*s", (int)(INDENT * level), "");
 }
 
-static void write_text(struct layout *l, uint32_t number)
+static void put_place(
+	const struct layout *l, const struct layout_row *row, unsigned level, struct text *out)
 {
-	const struct type *type = types_get(l->types, number);
-	if (!type_has_members(type)) {
-		put_small(l, number, type);
+	const struct type_member *member = row->member;
+	uint64_t size = types_get(l->types, member->type)->size;
+	uint64_t offset = row->base + member->bits / 8;
+	/* All of a union's are where it is. */
+	if (row->in_union)
+		text_printf(out, "/*               %9" PRIu64 " */", size);
+	else if (member->kind == MEMBER_VIRTUAL_BASE)
+		text_printf(out, "/*      ?      | %7" PRIu64 " */", size);
+	else if (member->bit_size)
+		text_printf(out, "/* %6" PRIu64 ":%2u   | %7" PRIu64 " */", offset,
+			(unsigned)(member->bits % 8), size);
+	else
+		text_printf(out, "/* %6" PRIu64 "      | %7" PRIu64 " */", offset, size);
+	put_indent(out, level);
+}
+
+static void put_hole(const struct layout_row *row, struct text *out)
+{
+	const char *what = row->is_padding ? "padding" : "hole";
+	if (row->size % 8)
+		text_printf(out, "/* XXX %2u-bit %-9s    */\n", (unsigned)(row->size % 8), what);
+	if (row->size >= 8)
+		text_printf(out, "/* XXX %2" PRIu64 "-byte %-9s   */\n", row->size / 8, what);
+}
+
+static const char *class_word(const struct type *type)
+{
+	return type->kind == TYPE_CLASS ? "class" : type->kind == TYPE_UNION ? "union" : "struct";
+}
+
+static void put_name(const struct layout *l, const struct type_member *member, struct text *out)
+{
+	_cleanup_(text_deinit) struct text declaration;
+	text_init(&declaration);
+	types_declare(l->types, member->type, member->name ? member->name : "", &declaration);
+	if (member->kind == MEMBER_VIRTUAL_BASE)
+		text_add(out, "virtual base ");
+	text_add_shown(out, declaration.data ? declaration.data : "", 1000);
+	if (member->bit_size)
+		text_printf(out, " : %u", member->bit_size);
+	text_add(out, ";\n");
+}
+
+/* What a structure's members are behind. */
+static void put_opening(const struct layout *l, uint32_t number, struct text *out)
+{
+	const struct type *type = types_get(l->types, types_plain(l->types, number));
+	text_add(out, class_word(type));
+	if (type->name) {
+		text_add_char(out, ' ');
+		text_add_shown(out, type->name, 1000);
+	}
+	text_add(out, " {\n");
+}
+
+static void put_end(const struct layout_row *row, struct text *out)
+{
+	text_add(out, "\n" NO_OFFSET);
+	put_indent(out, row->level + 1);
+	text_printf(out, "/* total size: %4" PRIu64 " bytes */\n" NO_OFFSET, row->size);
+	put_indent(out, row->level);
+	text_add_char(out, '}');
+	if (row->member && row->member->name && row->member->kind != MEMBER_BASE) {
+		text_add_char(out, ' ');
+		text_add_shown(out, row->member->name, 200);
+	}
+	text_add(out, row->member ? ";\n" : "\n");
+}
+
+static void member_text(const void *context, size_t number, struct text *out)
+{
+	const struct layout *l = context;
+	const struct layout_row *row = &l->rows.data[number];
+	if (row->kind == ROW_HOLE) {
+		put_hole(row, out);
 		return;
 	}
-	text_printf(l->out, "/* offset      |    size */  %s ", class_word(type));
-	text_add_shown(l->out, type->name ? type->name : "{…}", 1000);
-	text_add(l->out, " {\n");
-	put_type(l, number, 0, 1);
-	text_add(l->out, NO_OFFSET "}\n");
-	if (l->closed)
-		text_printf(l->out,
-			"Partial: behind 20,000 rows a structure is one row without its members, "
-			"as %u here are (layout of their types shows these).\n",
-			l->closed);
+	if (row->kind == ROW_END) {
+		put_end(row, out);
+		return;
+	}
+	put_place(l, row, row->level + 1, out);
+	if (row->member->kind == MEMBER_BASE)
+		text_add(out, "base ");
+	if (row->opens)
+		put_opening(l, row->member->type, out);
+	else
+		put_name(l, row->member, out);
 }
 
-static void put_json_members(struct layout *l, uint32_t number, uint64_t base, unsigned level);
+enum { NAME, KIND, TYPE, OFFSET, SIZE, BIT, BITS };
+static const struct column member_columns[] = {
+	[NAME] = {"name", COLUMN_TEXT, .says = "of the member, or null"},
+	[KIND] = {"kind", COLUMN_TEXT, .says = "`member`, `base`, `virtual base` or `vtable`"},
+	[TYPE] = {"type", COLUMN_TEXT, .says = "as it is declared"},
+	[OFFSET] = {"offset", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "in what was asked for; null of virtual bases, which lie elsewhere in each "
+			"class"},
+	[SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "of its type"},
+	[BIT] = {"bit", COLUMN_INTEGER, .optional = true,
+		.says = "of bit fields: the first one, in the byte at `offset`"},
+	[BITS] = {"bits", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "of bit fields: how many"},
+	COLUMNS_END};
 
-static void put_json_member(
-	struct layout *l, const struct type_member *member, uint64_t base, unsigned level)
+static void member_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	static const char *const kinds[] = {[MEMBER_PLAIN] = "member",
 		[MEMBER_BASE] = "base",
 		[MEMBER_VIRTUAL_BASE] = "virtual base",
 		[MEMBER_VTABLE] = "vtable"};
-	_cleanup_(text_deinit) struct text declared;
-	text_init(&declared);
-	types_declare(l->types, member->type, "", &declared);
-	json_object_begin(l->json);
-	json_put_string(l->json, "name", member->name);
-	json_put_string(l->json, "kind", kinds[member->kind]);
-	json_put_string(l->json, "type", declared.data);
-	json_key(l->json, "offset");
-	if (member->kind == MEMBER_VIRTUAL_BASE)
-		json_null(l->json);
-	else
-		json_u64(l->json, base + member->bits / 8);
-	json_put_u64(l->json, "size", types_get(l->types, member->type)->size);
-	if (member->bit_size) {
-		json_put_u64(l->json, "bit", member->bits % 8);
-		json_put_u64(l->json, "bits", member->bit_size);
-	}
-	if (is_expanded(l, member, level))
-		put_json_members(
-			l, types_plain(l->types, member->type), base + member->bits / 8, level + 1);
-	json_object_end(l->json);
-}
-
-static void put_json_members(struct layout *l, uint32_t number, uint64_t base, unsigned level)
-{
-	struct type type = *types_get(l->types, number);
-	json_key(l->json, type.kind == TYPE_ENUM ? "values" : "members");
-	json_array_begin(l->json);
-	for (uint32_t i = 0; i < type.member_count; i++, l->rows++) {
-		if (type.kind != TYPE_ENUM) {
-			put_json_member(l, &type.members[i], base, level);
-			continue;
-		}
-		json_object_begin(l->json);
-		json_put_string(l->json, "name", type.members[i].name);
-		json_key(l->json, "value");
-		if (type.encoding == TYPE_SIGNED)
-			json_i64(l->json, (int64_t)type.members[i].bits);
-		else
-			json_u64(l->json, type.members[i].bits);
-		json_object_end(l->json);
-	}
-	json_array_end(l->json);
-}
-
-static void write_json(
-	struct layout *l, uint32_t number, const struct address_space *space, bool before)
-{
-	struct type type = *types_get(l->types, number);
-	_cleanup_(text_deinit) struct text declared;
-	text_init(&declared);
-	types_declare(l->types, number, "", &declared);
-	json_object_begin(l->json);
-	json_put_string(l->json, "schema", before ? HEAP_SCHEMA_BEFORE : "heapwise.heap-layout/1");
-	json_put_string(l->json, "type", type.name);
-	json_put_string(l->json, "declared", declared.data);
-	json_put_u64(l->json, "size", type.size);
-	put_json_members(l, number, 0, 0);
-	heap_core_limits_put(l->json, space, l->closed ? "layout-rows" : NULL);
-	json_object_end(l->json);
-}
-
-struct error *heap_layout_write(struct types *types, uint32_t type,
-	const struct address_space *space, bool as_json, bool before, const struct sink *sink)
-{
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	struct json json;
-	struct layout l = {.types = types, .out = &out, .json = &json};
-	type = types_plain(types, type);
-	if (as_json) {
-		json_init(&json, sink->write, sink->ctx);
-		write_json(&l, type, space, before);
-		json_finish(&json);
+	const struct layout *l = context;
+	const struct type_member *member = l->rows.data[row].member;
+	const uint64_t numbers[] = {[OFFSET] = l->rows.data[row].base + member->bits / 8,
+		[SIZE] = types_get(l->types, member->type)->size,
+		[BIT] = member->bits % 8,
+		[BITS] = member->bit_size};
+	if (column == TYPE) {
+		types_declare(l->types, member->type, "", &ret->built);
+		cell_take_any(ret);
+	} else if (column < TYPE) {
+		ret->text = column == NAME ? member->name : kinds[member->kind];
 	} else {
-		write_text(&l, type);
-		if (!out.failed)
-			sink->write(sink->ctx, out.data, out.len);
+		ret->number = numbers[column];
 	}
-	return out.failed || types_failed(types) ? error_no_memory() : NULL;
+	if (column >= BIT && !member->bit_size)
+		ret->state = CELL_ABSENT;
+	else if (column == OFFSET && member->kind == MEMBER_VIRTUAL_BASE)
+		ret->state = CELL_UNKNOWN;
 }
 
-void heap_extent_put(const struct heap_layout *layout, struct json *json)
+static unsigned member_level(const void *context, size_t row, bool *ret_opens)
 {
-	if (layout->is_array && layout->type != TYPE_VOID)
-		json_put_u64(json, "count", layout->count);
-	if (layout->room)
-		json_put_u64(json, "room", layout->room);
-	if (layout->behind)
-		json_put_u64(json, "behind", layout->behind);
+	const struct layout *l = context;
+	*ret_opens = l->rows.data[row].opens;
+	return l->rows.data[row].level;
 }
 
-void heap_pool_put(const struct survey *survey, uint32_t block, struct json *json)
+static const struct table_type member_type = {.name = "members",
+	.says = "in their order; of an enumeration there are `values`",
+	.columns = member_columns,
+	.cell = member_cell,
+	.row_text = member_text,
+	.level = member_level,
+	.below = "members"};
+
+static const struct column value_columns[] = {
+	{"name", COLUMN_TEXT, .says = "of the value", COLUMN_OF(type_member, name)},
+	{"value", COLUMN_SIGNED, .says = "as a number, signed if the type is",
+		COLUMN_OF(type_member, bits)},
+	COLUMNS_END};
+static const struct column unsigned_columns[] = {
+	{"name", COLUMN_TEXT, .says = "of the value", COLUMN_OF(type_member, name)},
+	{"value", COLUMN_INTEGER, .says = "as a number", COLUMN_OF(type_member, bits)},
+	COLUMNS_END};
+
+#define VALUE_TYPE(of)                                                                             \
+	{                                                                                          \
+		.name = "values", .says = "of an enumeration", .columns = of,                      \
+		.row_bytes = sizeof(struct type_member)                                            \
+	}
+static const struct table_type value_type = VALUE_TYPE(value_columns);
+static const struct table_type unsigned_type = VALUE_TYPE(unsigned_columns);
+
+/* Of an enumeration, a typedef of a number… */
+static void put_small(const struct layout *l, const struct type *type, struct text *out)
 {
-	const struct pool *pool = pools_find(&survey->pools, block);
-	_cleanup_(pool_kinds_deinit) struct pool_kinds kinds = {.data = NULL};
-	if (!pool || !pools_kinds(survey, pool, &kinds))
+	types_declare(l->types, l->number, "", out);
+	if (type->kind == TYPE_ENUM) {
+		text_add(out, " {");
+		for (uint32_t i = 0; i < type->member_count; i++) {
+			text_printf(out, "%s%s = ", i ? ", " : "",
+				type->members[i].name ? type->members[i].name : "?");
+			text_printf(out, type->encoding == TYPE_SIGNED ? "%" PRId64 : "%" PRIu64,
+				type->members[i].bits);
+		}
+		text_add_char(out, '}');
+	}
+	text_printf(
+		out, "  /* %" PRIu64 " %s */\n", type->size, type->size == 1 ? "byte" : "bytes");
+}
+
+static void type_text(const void *context, size_t row, struct text *out)
+{
+	const struct layout *l = context;
+	const struct type *type = types_get(l->types, l->number);
+	(void)row;
+	if (!type_has_members(type)) {
+		put_small(l, type, out);
 		return;
-	json_key(json, "pool");
-	json_array_begin(json);
-	for (size_t i = 0; i < kinds.len; i++) {
-		_cleanup_(text_deinit) struct text name;
-		text_init(&name);
-		pools_add_name(survey, kinds.data[i].type, &name);
-		json_object_begin(json);
-		json_put_string(json, "type", name.data);
-		json_put_u64(json, "places", kinds.data[i].places);
-		if (kinds.data[i].step)
-			json_put_u64(json, "step", kinds.data[i].step);
-		json_object_end(json);
 	}
-	json_array_end(json);
+	text_printf(out, "/* offset      |    size */  %s ", class_word(type));
+	text_add_shown(out, type->name ? type->name : "{…}", 1000);
+	text_add(out, " {\n");
+}
+
+static const struct column type_columns[] = {{"type", COLUMN_TEXT, .says = "its name, or null"},
+	{"declared", COLUMN_TEXT, .says = "as it is declared"},
+	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "of it"}, COLUMNS_END};
+
+static void type_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct layout *l = context;
+	const struct type *type = types_get(l->types, l->number);
+	(void)row;
+	ret->number = type->size;
+	ret->text = type->name;
+	if (column == 1) {
+		types_declare(l->types, l->number, "", &ret->built);
+		cell_take_any(ret);
+	}
+}
+
+static const struct table_type type_type = {
+	.columns = type_columns, .cell = type_cell, .row_text = type_text};
+
+const struct answer_type heap_layout_type = {.schema = "heapwise.heap-layout/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE layout TYPE",
+	.says = "the members of a type, with offsets and sizes",
+	.tables = (const struct table_type *const[]){&type_type, &member_type, &value_type,
+		&heap_partial_type, NULL},
+	.main = &member_type};
+
+struct error *heap_layout_answer(struct types *types, uint32_t type,
+	const struct address_space *space, struct answer *answer)
+{
+	struct text *prose = answer_prose(answer);
+	struct layout l = {
+		.types = types, .number = types_plain(types, type), .is_brief = prose != NULL};
+	const struct type *of = types_get(types, l.number);
+	bool is_enum = of->kind == TYPE_ENUM;
+	const struct table record = {&type_type, &l, 1, .limit = 1};
+	const struct table values = {of->encoding == TYPE_SIGNED ? &value_type : &unsigned_type,
+		of->members, of->member_count, .limit = TABLE_NO_LIMIT};
+	struct answer_type document = heap_layout_type;
+	document.main = is_enum ? values.type : &member_type;
+	if (type_has_members(of))
+		add_type(&l, l.number, 0, 0, NULL);
+	const struct table members = {&member_type, &l, l.rows.len, .limit = TABLE_NO_LIMIT};
+	answer_begin(answer, &document);
+	answer_record(answer, &record);
+	answer_table(answer, is_enum ? &values : &members);
+	heap_memory_head_answer(answer, space, l.closed ? "layout-rows" : NULL);
+	if (prose && l.closed)
+		text_printf(prose,
+			"Partial: behind 20,000 rows a structure is one row without its members, "
+			"as %u here are (layout of their types shows these).\n",
+			l.closed);
+	layout_rows_deinit(&l.rows);
+	return l.no_memory || types_failed(types) ? error_no_memory() : answer_end(answer);
 }

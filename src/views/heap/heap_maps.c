@@ -255,7 +255,7 @@ static void map_cell(const void *context, size_t number, unsigned column, struct
 		break;
 	case MAP_OF:
 		map_kind_describe(t->survey, map, t->rows[number].kind, &ret->built);
-		ret->text = ret->built.len ? ret->built.data : NULL;
+		cell_take_any(ret);
 		break;
 	case MAP_OFFSET:
 		ret->number = map->offset;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/heap/heap_parts.h"
 
+#include <inttypes.h>
+
 #include "heap/limits.h"
+#include "views/heap_answers.h"
 
 static const char *const damage_ways[] = {[HEAP_PASSED_OVER] = "passed-over",
 	[HEAP_MISSING] = "missing",
@@ -79,6 +82,26 @@ static void damage_cell(const void *context, size_t row, unsigned column, struct
 		ret->state = CELL_UNKNOWN;
 }
 
+void heap_damage_describe(const struct heap_damage *damage, struct text *out)
+{
+	text_printf(out, "%s at 0x%" PRIx64 ": %s",
+		damage->amid ? "a thread is in the middle of a change, or damage" : "damage",
+		damage->address, damage->what);
+	static const char *const hows[] = {[HEAP_PASSED_OVER] = "were passed over",
+		[HEAP_MISSING] = "are missing",
+		[HEAP_TOO_MANY] = "are too many"};
+	if (damage->bytes)
+		text_printf(out, ", %" PRIu64 " bytes %s", damage->bytes, hows[damage->how]);
+	if (damage->blocks)
+		text_printf(out, ": up to %" PRIu64 " blocks that count as used may be free",
+			damage->blocks);
+	if (damage->before && !damage->amid)
+		text_printf(out,
+			"; the block before it, at 0x%" PRIx64 " of %" PRIu64
+			" bytes, may have been written beyond its end",
+			damage->before, damage->before_size);
+}
+
 const struct table_type heap_damage_type = {.name = "damage",
 	.says = "places where the allocator's books are damaged or missing",
 	.columns = damage_columns,
@@ -99,10 +122,13 @@ void heap_head_answer(struct answer *answer, const struct survey *survey)
 	answer_table(answer, &table);
 }
 
-void heap_memory_head_answer(struct answer *answer, const struct address_space *space)
+void heap_memory_head_answer(
+	struct answer *answer, const struct address_space *space, const char *reached)
 {
 	struct partial partial = {.count = 0};
 	add_core(&partial, space);
+	if (reached)
+		partial.names[partial.count++] = reached;
 	put_partial(answer, &partial);
 }
 

@@ -24,8 +24,10 @@ extern const struct column heap_matched_columns[];
  */
 #define HEAP_HEAD_TYPES &heap_partial_type, &heap_damage_type
 void heap_head_answer(struct answer *answer, const struct survey *survey);
-/* The first alone, of what rests on memory and not on blocks. */
-void heap_memory_head_answer(struct answer *answer, const struct address_space *space);
+/* The first alone, of what rests on memory and not on blocks; `reached`: the name of a bound that
+ * was; NULL: none. */
+void heap_memory_head_answer(
+	struct answer *answer, const struct address_space *space, const char *reached);
 
 void heap_matched_rows_answer(struct answer *answer, uint64_t rows);
 void heap_matched_answer(struct answer *answer, uint64_t blocks, uint64_t bytes);

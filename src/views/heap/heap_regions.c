@@ -55,7 +55,7 @@ static struct error *begin(struct out *out, const struct address_space *space,
 		return error_no_memory();
 	out->table = (struct table){type->main, &out->row, 1, .limit = TABLE_NO_LIMIT};
 	answer_begin(out->answer, type);
-	heap_memory_head_answer(out->answer, space);
+	heap_memory_head_answer(out->answer, space, NULL);
 	answer_table_begin(out->answer, &out->table);
 	return NULL;
 }

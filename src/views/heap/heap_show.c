@@ -13,379 +13,303 @@
 #include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "views/heap/heap_contents_view.h"
+#include "views/heap/heap_parts.h"
 #include "views/heap/heap_show_parts.h"
-#include "views/heap_notes.h"
-#include "views/report/json_parts.h"
+#include "views/heap_answers.h"
 
-#define BYTES_MOST (1u << 20)
-/* Members, of a block; types that contain themselves are damaged files'. */
-#define ROWS_MOST 4000u
 #define TEXT_SHOWN 1000u
 /* Of a container's elements on a line, if nobody says how many; JSON has them all. */
 #define LINE_BYTES 400u
 /* Of an array, if nobody says how many. */
 #define ELEMENTS_SHOWN 64u
 
-static void put_value(
-	struct show *s, uint32_t type, uint64_t bits, const struct type_member *member)
+/* Where the characters begin: after what stands before them in a string's memory. */
+static size_t text_start(const struct heap_layout *layout, const struct heap_values *values)
 {
-	_cleanup_(text_deinit) struct text value;
-	text_init(&value);
-	heap_values_add(&s->values, type, bits, member ? member->bit_size : 0, &value);
-	s->out->failed |= value.failed;
-	if (s->json)
-		json_put_string(s->json, "value", value.data ? value.data : "");
-	else
-		text_add(s->out, value.data ? value.data : "");
-}
-
-/* What is shown on lines of its own. */
-static bool is_nested(const struct show *s, uint32_t plain)
-{
-	const struct types *types = s->values.types;
-	for (unsigned i = 0; i < TYPES_DEPTH_MAX && types_get(types, plain)->kind == TYPE_ARRAY;
-		i++)
-		plain = types_plain(types, types_get(types, plain)->target);
-	return type_has_members(types_get(types, plain)) && !heap_values_is_text(&s->values, plain);
-}
-
-static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned level);
-
-static void put_head(struct show *s, const char *name, uint32_t number, uint64_t bits, bool nested,
-	unsigned level)
-{
-	if (s->json) {
-		_cleanup_(text_deinit) struct text declared;
-		text_init(&declared);
-		cxx_add_declaration(&declared, s->values.types, number, "");
-		json_object_begin(s->json);
-		json_put_string(s->json, "name", name);
-		json_put_u64(s->json, "offset", bits / 8);
-		json_put_string(s->json, "type", declared.data);
-	} else {
-		text_printf(s->out, "%8" PRIu64 "  %*s", bits / 8, (int)(2 * level), "");
-		text_add_shown(s->out, name, 200);
-		text_add(s->out, nested ? "" : "  ");
-	}
-}
-
-/* What a template keeps in bytes is shown as what it is. */
-static void put_one(struct show *s, const char *name, uint32_t number, uint64_t bits,
-	const struct type_member *member, unsigned level)
-{
-	uint32_t plain = types_plain(s->values.types, number);
-	uint32_t content = types_content(s->values.types, plain);
-	if (content != TYPE_VOID)
-		number = plain = content;
-	struct contents contents;
-	bool held = heap_contents_read(&s->values, plain, bits, &contents);
-	bool nested = is_nested(s, plain) && level < TYPES_DEPTH_MAX;
-	s->rows++;
-	put_head(s, name, number, bits, nested && !held, level);
-	if (!nested || held)
-		put_value(s, number, bits, member);
-	if (!s->json)
-		text_add_char(s->out, '\n');
-	else if (held)
-		heap_contents_put(&s->values, &contents, s->json);
-	/* Beside its value JSON has what a container is made of. */
-	if (nested && (!held || s->json))
-		put_members(s, plain, bits, level + 1);
-	if (s->json)
-		json_object_end(s->json);
-}
-
-/* Returns how many are left out. */
-static uint64_t put_elements(
-	struct show *s, uint32_t type, uint64_t count, uint64_t bits, unsigned level)
-{
-	uint64_t size = types_get(s->values.types, type)->size, i = 0;
-	for (; i < count && i < s->elements && s->rows < ROWS_MOST; i++) {
-		char name[32];
-		snprintf(name, sizeof(name), "[%" PRIu64 "]", i);
-		put_one(s, name, type, bits + 8 * size * i, NULL, level);
-	}
-	if (!s->json && i < count)
-		text_printf(s->out, "%8s  %*s… %" PRIu64 " more (--limit)\n", "", (int)(2 * level),
-			"", count - i);
-	return count - i;
-}
-
-static void add_name(struct types *types, const struct type_member *member, struct text *text)
-{
-	const struct type *type = types_get(types, types_plain(types, member->type));
-	if (member->name && member->kind != MEMBER_BASE)
-		text_add(text, member->name);
-	else if (type->name)
-		cxx_add_plain_name(text, type->name);
-	else
-		text_add(text, type->kind == TYPE_UNION ? "(union)" : "(struct)");
-}
-
-static void put_member(
-	struct show *s, const struct type_member *member, uint64_t bits, unsigned level)
-{
-	_cleanup_(text_deinit) struct text name;
-	text_init(&name);
-	add_name(s->values.types, member, &name);
-	s->out->failed |= name.failed;
-	put_one(s, name.data ? name.data : "", member->type, bits + member->bits, member, level);
-}
-
-/* A base class without members, as allocators are, has nothing to show. */
-static bool is_empty(const struct types *types, uint32_t number, unsigned depth)
-{
-	const struct type *type = types_get(types, types_plain(types, number));
-	if (!type_has_members(type) || depth > TYPES_DEPTH_MAX)
-		return false;
-	for (uint32_t i = 0; i < type->member_count; i++) {
-		if (type->members[i].kind != MEMBER_BASE ||
-			!is_empty(types, type->members[i].type, depth + 1))
-			return false;
-	}
-	return true;
-}
-
-bool heap_show_has(const struct types *types, const struct type_member *member)
-{
-	return member->kind != MEMBER_VIRTUAL_BASE &&
-	       (member->kind != MEMBER_BASE || !is_empty(types, member->type, 0));
-}
-
-static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned level)
-{
-	struct types *types = s->values.types;
-	struct type type = *types_get(types, plain);
-	uint64_t more = 0;
-	struct contents contents;
-	/* A block that is a container: its value is a row. */
-	bool held = !level && heap_contents_read(&s->values, plain, bits, &contents);
-	if (s->json) {
-		json_key(s->json, "members");
-		json_array_begin(s->json);
-	}
-	if (type.kind == TYPE_ARRAY)
-		more = put_elements(
-			s, type.target, heap_values_count(&s->values, &type, bits), bits, level);
-	else if (!is_nested(s, plain) || held)
-		put_one(s, "value", plain, bits, NULL, level);
-	for (uint32_t i = 0;
-		!held && is_nested(s, plain) && i < type.member_count && s->rows < ROWS_MOST; i++) {
-		const struct type_member *member = &type.members[i];
-		if (type.kind != TYPE_ARRAY && heap_show_has(types, member))
-			put_member(s, member, bits, level);
-	}
-	if (s->json) {
-		json_array_end(s->json);
-		if (more)
-			json_put_u64(s->json, "more", more);
-	}
-}
-
-/* What was asked for, if that is known, else what there is of it. */
-static uint64_t room_of(const struct heap_page *page, uint32_t block)
-{
-	uint64_t usable = search_block_size(page->survey->search, block);
-	const struct live_block *known =
-		page->joined ? joined_find(page->joined,
-				       search_block_address(page->survey->search, block), usable)
-			     : NULL;
-	return known && known->size < usable ? known->size : usable;
-}
-
-uint8_t *heap_show_read(
-	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset)
-{
-	const struct survey *survey = show->page->survey;
-	uint64_t room = room_of(show->page, block);
-	room = room > offset ? room - offset : 0;
-	size_t wanted = (size_t)(room < BYTES_MOST ? room : BYTES_MOST);
-	uint8_t *bytes = malloc(wanted + 1);
-	if (bytes)
-		show->values.len = address_space_read(survey->heap.space,
-			search_block_address(survey->search, block) + offset, bytes, wanted);
-	show->values.bytes = bytes;
-	show->values.address = search_block_address(survey->search, block) + offset;
-	show->values.size =
-		layout->is_array || heap_show_is_pool(layout) ? UINT64_MAX : layout->size;
-	return bytes;
-}
-
-void heap_show_add_wide(
-	struct heap_values *values, const struct heap_layout *layout, struct text *text)
-{
-	static const uint8_t nul[4] = {0};
-	size_t at = (size_t)layout->header, unit = layout->unit, count = 0;
-	while (at + (count + 1) * unit <= values->len &&
-		memcmp(values->bytes + at + count * unit, nul, unit) != 0)
-		count++;
-	heap_values_add_wide_text(values, values->address + at, count, layout->unit, text);
-}
-
-struct heap_layout heap_show_layout(
-	const struct show *show, const struct kin *kin, const struct heap_layout *layout)
-{
-	struct heap_layout own = *layout;
-	const struct types *types = show->values.types;
-	if (kin->layout != TYPE_VOID && layout->type != TYPE_VOID &&
-		types_are_same(
-			types, types_plain(types, layout->type), types_plain(types, kin->layout)))
-		own.type = kin->layout;
-	return own;
-}
-
-/* Text rather than characters; what stands before it in a string's memory is not shown. */
-static void put_text_block(struct show *s, const struct heap_layout *layout)
-{
-	struct heap_values *v = &s->values;
 	size_t at = heap_show_is_string(layout) ? (size_t)layout->header : 0;
-	_cleanup_(text_deinit) struct text value;
-	text_init(&value);
-	size_t end = at < v->len ? at + strnlen((const char *)v->bytes + at, v->len - at) : at;
-	if (layout->unit > 1) {
-		heap_show_add_wide(v, layout, &value);
-	} else {
-		text_add_char(&value, '"');
-		for (size_t i = at; i < end && i < at + TEXT_SHOWN; i++)
-			text_add_char(&value, (char)v->bytes[i]);
-		text_add_char(&value, '"');
-	}
-	if (s->json) {
-		json_string(s->json, value.data);
+	return min(at, values->len);
+}
+
+static void add_text(struct show *s, struct text *text)
+{
+	size_t at = text_start(&s->layout, &s->values), room = s->values.len - at;
+	const char *bytes = (const char *)s->values.bytes + at;
+	if (s->layout.unit > 1) {
+		heap_show_add_wide(&s->values, &s->layout, text);
 		return;
 	}
-	text_printf(s->out, "%8zu  ", at);
-	text_add_shown(s->out, value.data ? value.data : "", TEXT_SHOWN + 100);
-	text_add_char(s->out, '\n');
+	size_t end = strnlen(bytes, room);
+	text_add_char(text, '"');
+	text_add_n(text, bytes, end < TEXT_SHOWN ? end : TEXT_SHOWN);
+	text_add_char(text, '"');
 }
 
-static void put_array_block(struct show *s, const struct heap_layout *layout)
+static void member_text(struct show *s, const struct shown_member *row, struct text *out)
 {
-	const struct type *of =
-		types_get(s->values.types, types_plain(s->values.types, layout->type));
-	uint64_t more = 0;
-	if (s->json) {
-		json_key(s->json, "members");
-		json_array_begin(s->json);
-	}
-	if (heap_show_is_string(layout) ||
-		(of->kind == TYPE_NUMBER && of->size == 1 &&
-			(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE)))
-		put_text_block(s, layout);
-	else
-		more = put_elements(s, layout->type, layout->count, 8 * layout->header, 0);
-	if (s->json) {
-		json_array_end(s->json);
-		if (more)
-			json_put_u64(s->json, "more", more);
-	}
-}
-
-/* What lies in a pool, from the object on that was asked for. */
-static void put_pool_block(struct show *s, uint32_t block, uint64_t asked)
-{
-	const struct survey *survey = s->page->survey;
-	const struct pool *pool = pools_find(&survey->pools, block);
-	const struct pool_object *objects = survey->pools.objects.data + pool->first;
-	const struct pool_object *one = asked ? pools_object_at(survey, pool, asked) : NULL;
-	size_t first = one ? (size_t)(one - objects) : 0, end = one ? first + 1 : pool->count;
-	size_t i = first;
-	if (s->json) {
-		json_key(s->json, "members");
-		json_array_begin(s->json);
-	}
-	for (; i < end && i - first < s->elements && s->rows < ROWS_MOST; i++) {
-		_cleanup_(text_deinit) struct text name;
-		text_init(&name);
-		pools_add_name(survey, objects[i].type, &name);
-		put_one(s, name.data ? name.data : "", objects[i].type, 8 * objects[i].offset, NULL,
-			0);
-	}
-	if (s->json) {
-		json_array_end(s->json);
-		if (i < end)
-			json_put_u64(s->json, "more", end - i);
-	} else if (i < end) {
-		text_printf(s->out, "%8s  … %zu more (--limit)\n", "", end - i);
-	}
-}
-
-static void put_block_head(struct show *s, uint32_t block, const struct heap_layout *layout)
-{
-	const struct survey *survey = s->page->survey;
-	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
-	uint64_t address = search_block_address(survey->search, block);
-	_cleanup_(text_deinit) struct text declared;
-	text_init(&declared);
-	if (heap_show_is_string(layout))
-		text_add(&declared, layout->unit == 2   ? "char16_t[]"
-				    : layout->unit == 4 ? "wchar_t[]"
-							: "char[]");
-	else if (heap_show_is_pool(layout))
-		text_add(&declared, type->name);
-	else
-		cxx_add_declaration(&declared, s->values.types, layout->type, "");
-	if (s->json) {
-		json_put_hexadecimal(s->json, "address", address, true);
-		json_put_u64(s->json, "size", search_block_size(survey->search, block));
-		json_put_string(s->json, "type", type->name);
-		if (inferred_basis_name(survey, block))
-			json_put_string(s->json, "by", inferred_basis_name(survey, block));
-		json_put_string(s->json, "as", declared.data);
-		heap_extent_put(layout, s->json);
-		heap_pool_put(survey, block, s->json);
+	int indent = (int)(2 * row->level);
+	if (row->is_more) {
+		text_printf(
+			out, "%8s  %*s… %" PRIu64 " more (--limit)\n", "", indent, "", row->more);
 		return;
 	}
-	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
-		search_block_size(survey->search, block));
-	text_add_shown(s->out, type->name, 200);
-	const char *by = inferred_basis_name(survey, block);
+	text_printf(out, "%8" PRIu64 "  %*s", row->bits / 8, indent, "");
+	text_add_shown(out, row->name, 200);
+	if (row->has_value) {
+		text_add(out, "  ");
+		heap_values_add(&s->values, row->type, row->bits, row->bit_size, out);
+	}
+	text_add_char(out, '\n');
+}
+
+static void add_declared(const struct show *s, struct text *text)
+{
+	if (heap_show_is_string(&s->layout))
+		text_add(text, s->layout.unit == 2   ? "char16_t[]"
+			       : s->layout.unit == 4 ? "wchar_t[]"
+						     : "char[]");
+	else if (heap_show_is_pool(&s->layout))
+		text_add(text, s->type->name);
+	else
+		cxx_add_declaration(text, s->values.types, s->layout.type, "");
+}
+
+static void head_text(const struct show *s, struct text *out)
+{
+	const struct survey *survey = s->page->survey;
+	const struct heap_layout *layout = &s->layout;
+	text_printf(out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ",
+		search_block_address(survey->search, s->block),
+		search_block_size(survey->search, s->block));
+	text_add_shown(out, s->type->name, 200);
+	const char *by = inferred_basis_name(survey, s->block);
 	text_printf(
-		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
-	heap_layout_add_extent(layout, s->out);
-	pools_add_evidence(survey, block, s->out);
+		out, " (%s%s%s)", heap_type_kind_name(s->type->kind), by ? ", " : "", by ? by : "");
+	heap_layout_add_extent(layout, out);
+	pools_add_evidence(survey, s->block, out);
 	bool is_within = layout->header && !layout->is_array;
 	if (!heap_show_is_pool(layout) &&
 		(is_within ||
 			!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
-				types_plain(s->values.types, type->layout)))) {
-		text_add(s->out, ", as ");
-		text_add_shown(s->out, declared.data ? declared.data : "", 200);
+				types_plain(s->values.types, s->type->layout)))) {
+		_cleanup_(text_deinit) struct text declared;
+		text_init(&declared);
+		add_declared(s, &declared);
+		text_add(out, ", as ");
+		text_add_shown(out, declared.data ? declared.data : "", 200);
 		if (is_within)
-			text_printf(s->out, " at %" PRIu64, layout->header);
+			text_printf(out, " at %" PRIu64, layout->header);
 	}
-	text_add_char(s->out, '\n');
+	text_add_char(out, '\n');
 }
+
+static void block_text(const void *context, size_t number, struct text *out)
+{
+	struct show *s = *(struct show *const *)context;
+	(void)number;
+	head_text(s, out);
+	if (heap_show_is_text(s, &s->layout)) {
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		add_text(s, &text);
+		text_printf(out, "%8zu  ", text_start(&s->layout, &s->values));
+		text_add_shown(out, text.data ? text.data : "", TEXT_SHOWN + 100);
+		text_add_char(out, '\n');
+	}
+	for (size_t i = 0; i < s->members.len; i++)
+		member_text(s, &s->members.data[i], out);
+}
+
+enum { MEMBER_NAME, MEMBER_OFFSET, MEMBER_TYPE, MEMBER_VALUE, MEMBER_CONTENTS, MEMBER_MORE };
+static const struct column member_columns[] = {
+	[MEMBER_NAME] = {"name", COLUMN_TEXT, .says = "of the member, or its number as `[0]`"},
+	[MEMBER_OFFSET] = {"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "in what is shown"},
+	[MEMBER_TYPE] = {"type", COLUMN_TEXT, .says = "as it is declared"},
+	[MEMBER_VALUE] = {"value", COLUMN_TEXT, .optional = true, .says = "as text"},
+	[MEMBER_CONTENTS] = {"contents", COLUMN_RECORD, .optional = true,
+		.says = "of containers and the like: what they hold",
+		.nested = &heap_contents_type},
+	[MEMBER_MORE] = {"more", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "of an array that is cut: elements that are left out"},
+	COLUMNS_END};
+
+/* A container's content, read again: few rows have one. */
+static void contents_cell(struct show *s, const struct shown_member *row, struct cell *ret)
+{
+	struct contents contents;
+	uint32_t plain = types_plain(s->values.types, row->type);
+	ret->state = CELL_ABSENT;
+	if (!row->is_held || !heap_contents_read(&s->values, plain, row->bits, &contents))
+		return;
+	ret->state = CELL_KNOWN;
+	heap_contents_fill(&s->values, &contents, &s->held);
+	ret->built.failed |= s->held.no_memory;
+	ret->nested = (struct table){&heap_contents_type, &s->held, 1, .limit = 1};
+}
+
+static void member_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	struct show *s = *(struct show *const *)context;
+	const struct shown_member *row = &s->members.data[number];
+	switch (column) {
+	case MEMBER_NAME:
+		ret->text = row->name;
+		break;
+	case MEMBER_OFFSET:
+		ret->number = row->bits / 8;
+		break;
+	case MEMBER_TYPE:
+		cxx_add_declaration(&ret->built, s->values.types, row->type, "");
+		cell_take_any(ret);
+		break;
+	case MEMBER_VALUE:
+		ret->state = row->has_value ? CELL_KNOWN : CELL_ABSENT;
+		if (row->has_value)
+			heap_values_add(
+				&s->values, row->type, row->bits, row->bit_size, &ret->built);
+		cell_take_built(ret);
+		break;
+	case MEMBER_CONTENTS:
+		contents_cell(s, row, ret);
+		break;
+	default:
+		ret->number = row->more;
+		ret->state = row->more ? CELL_KNOWN : CELL_ABSENT;
+	}
+}
+
+static unsigned member_level(const void *context, size_t number, bool *ret_opens)
+{
+	const struct shown_member *row = &(*(struct show *const *)context)->members.data[number];
+	*ret_opens = row->opens;
+	return row->level;
+}
+
+static const struct table_type member_type = {
+	.columns = member_columns, .cell = member_cell, .level = member_level, .below = "members"};
+
+static const struct column text_columns[] = {{"", COLUMN_TEXT, .says = "the text"}, COLUMNS_END};
+
+static void text_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	(void)number, (void)column;
+	add_text(*(struct show *const *)context, &ret->built);
+	cell_take_built(ret);
+}
+
+static const struct table_type text_type = {.columns = text_columns, .cell = text_cell};
+
+enum {
+	ADDRESS,
+	SIZE,
+	TYPE,
+	BY,
+	AS,
+	EXTENT_FIRST,
+	POOL = EXTENT_FIRST + HEAP_EXTENTS,
+	AT,
+	MEMBERS,
+	MORE
+};
+static const struct column block_columns[] = {
+	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block"},
+	[SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
+	[TYPE] = {"type", COLUMN_TEXT, .says = "what it is"},
+	[BY] = {"by", COLUMN_TEXT, .optional = true,
+		.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"},
+	[AS] = {"as", COLUMN_TEXT,
+		.says = "what it is shown as: what was asked for, if that is another type"},
+	HEAP_EXTENT_COLUMNS,
+	[POOL] = {"pool", COLUMN_TABLE, .optional = true,
+		.says = "of pools: the types of what lies in it", .nested = &heap_pool_kind_type},
+	[AT] = {"at", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
+		.says = "where in the block what is shown begins, if not at its start"},
+	[MEMBERS] = {"members", COLUMN_TABLE,
+		.says = "with their values; of characters one text alone", .nested = &member_type},
+	[MORE] = {"more", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
+		.says = "of an array or a pool that is cut: how many are left out"},
+	COLUMNS_END};
+
+static void block_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	struct show *s = *(struct show *const *)context;
+	const struct survey *survey = s->page->survey;
+	(void)number;
+	switch (column) {
+	case ADDRESS:
+		ret->number = search_block_address(survey->search, s->block);
+		break;
+	case SIZE:
+		ret->number = search_block_size(survey->search, s->block);
+		break;
+	case TYPE:
+		ret->text = s->type->name;
+		break;
+	case BY:
+		ret->text = inferred_basis_name(survey, s->block);
+		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
+		break;
+	case AS:
+		add_declared(s, &ret->built);
+		cell_take_any(ret);
+		break;
+	case POOL:
+		ret->nested = heap_pool_table(&s->pool);
+		ret->state = s->is_pool ? CELL_KNOWN : CELL_ABSENT;
+		break;
+	case AT:
+	case MORE:
+		ret->number = column == AT ? s->at : s->more;
+		ret->state = ret->number ? CELL_KNOWN : CELL_ABSENT;
+		break;
+	case MEMBERS:
+		ret->nested = heap_show_is_text(s, &s->layout)
+				      ? (struct table){&text_type, context, 1, .limit = 1}
+				      : (struct table){&member_type, context, s->members.len,
+						.limit = TABLE_NO_LIMIT};
+		break;
+	default:
+		heap_extent_cell(&s->layout, column - EXTENT_FIRST, ret);
+	}
+}
+
+static const struct table_type block_type = {.name = "blocks",
+	.says = "those that were asked for",
+	.columns = block_columns,
+	.cell = block_cell,
+	.row_text = block_text};
+
+const struct answer_type heap_show_type = {.schema = "heapwise.heap-show/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE show ADDR|TYPE",
+	.says = "blocks as values of their types, those of derived classes, too. CSV has a row a "
+		"block, with a column a member, or, of one block, a row a member",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type, NULL},
+	.main = &block_type};
 
 static struct error *put_block(
 	struct show *s, uint32_t block, const struct heap_layout *layout, uint64_t offset)
 {
+	const struct survey *survey = s->page->survey;
+	struct show *const context = s;
+	const struct table table = {&block_type, &context, 1, .limit = TABLE_NO_LIMIT};
 	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout, offset);
 	if (!bytes)
 		return error_no_memory();
-	if (s->json)
-		json_object_begin(s->json);
-	put_block_head(s, block, layout);
-	if (s->json && offset)
-		json_put_u64(s->json, "at", offset);
-	if (layout->is_array)
-		put_array_block(s, layout);
-	else if (heap_show_is_pool(layout))
-		put_pool_block(s, block, layout->header);
-	else
-		put_members(s, types_plain(s->values.types, layout->type), 0, 0);
-	if (s->json)
-		json_object_end(s->json);
-	return s->values.error;
-}
-
-static struct error *finish(struct show *s, struct error *error, const struct sink *sink)
-{
-	if (!error && (s->out->failed || types_failed(s->values.types)))
-		error = error_no_memory();
-	if (!error && !s->json)
-		sink->write(sink->ctx, s->out->data, s->out->len);
-	return error;
+	s->block = block;
+	s->layout = *layout;
+	s->at = offset;
+	s->type = &survey->types.types.data[survey_type_of(survey, block)];
+	s->is_pool = heap_pool_rows_fill(survey, block, &s->pool);
+	heap_show_fill(s);
+	const struct table members = {
+		&member_type, &context, s->members.len, .limit = TABLE_NO_LIMIT};
+	if (!s->no_memory)
+		answer_row(s->answer, &table, 0);
+	/* Of one block CSV has these. */
+	if (!s->no_memory && s->page->csv && s->answer->type->main == &member_type)
+		answer_table(s->answer, &members);
+	heap_pool_rows_deinit(&s->pool);
+	return s->no_memory ? error_no_memory() : s->values.error;
 }
 
 /* Of arrays each block has elements of its own number. */
@@ -405,31 +329,16 @@ static struct error *put_blocks(
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : s->page->limit;
 	uint32_t count = search_block_count(survey->search);
 	struct error *error = NULL;
-	if (s->json) {
-		json_key(s->json, "blocks");
-		json_array_begin(s->json);
-	}
-	for (uint32_t block = 0; block < count && most && !error; block++) {
+	for (uint32_t block = 0; block < count && most && !error && !s->answer->stopped; block++) {
 		const struct kin *kin = heap_kin_of(survey, types, block);
 		if (!kin)
 			continue;
-		s->rows = 0;
 		struct heap_layout as = heap_show_layout(s, kin, layout);
 		struct heap_layout own = layout_in(s, block, &as);
 		error = put_block(s, block, &own, kin->offset);
 		most--;
 	}
-	if (s->json)
-		json_array_end(s->json);
 	return error;
-}
-
-/* A row each; of pools what lies in them. */
-static struct error *put_table(
-	struct show *s, const struct kin_set *types, const struct heap_layout *layout)
-{
-	return heap_show_is_pool(layout) ? put_blocks(s, types, layout)
-					 : heap_show_table(s, types, layout);
 }
 
 /* Where what a block is shown as begins in it; elements of arrays and what lies in pools have their
@@ -439,41 +348,47 @@ static uint64_t place_in(const struct heap_layout *layout)
 	return layout->is_array || heap_show_is_pool(layout) ? 0 : layout->header;
 }
 
+static struct error *lay_out(struct show *s, uint32_t block, const struct kin_set *types,
+	const struct heap_layout *layout)
+{
+	const struct table table = {&block_type, NULL, 0, .limit = TABLE_NO_LIMIT};
+	struct answer_type document = heap_show_type;
+	bool is_one = block != SPACE_NONE;
+	if (s->page->csv && is_one && !heap_show_is_text(s, layout))
+		document.main = &member_type;
+	answer_begin(s->answer, &document);
+	heap_head_answer(s->answer, s->page->survey);
+	answer_table_begin(s->answer, &table);
+	struct error *error = is_one ? put_block(s, block, layout, place_in(layout))
+				     : put_blocks(s, types, layout);
+	answer_table_end(s->answer, &table);
+	if (!error && types_failed(s->values.types))
+		error = error_no_memory();
+	return error ? error : answer_end(s->answer);
+}
+
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout, const struct sink *sink)
 {
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	struct json json;
+	struct answer *answer = heap_answer_create(page, sink);
+	if (!answer)
+		return error_no_memory();
 	struct show s = {.page = page,
 		.values = {.survey = page->survey,
 			.types = page->survey->layouts.types,
 			.most = page->limit == VIEW_DEFAULT_LIMIT ? LINE_BYTES : SIZE_MAX,
 			.raw = page->raw},
-		.out = &out,
-		.json = page->json ? &json : NULL};
+		.answer = answer,
+		.is_brief = answer_is_brief(answer)};
 	s.elements = page->limit != VIEW_DEFAULT_LIMIT ? page->limit
-		     : page->json                      ? ROWS_MOST
-						       : ELEMENTS_SHOWN;
+		     : s.is_brief                      ? ELEMENTS_SHOWN
+						       : SHOW_ROWS_MOST;
 	s.values.elements = s.elements;
-	if (!page->json)
-		return finish(&s,
-			block == SPACE_NONE ? put_table(&s, types, layout)
-					    : put_block(&s, block, layout, place_in(layout)),
-			sink);
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, page, "heapwise.heap-show/1");
-	struct error *error = NULL;
-	if (block == SPACE_NONE) {
-		error = put_blocks(&s, types, layout);
-	} else {
-		json_key(&json, "blocks");
-		json_array_begin(&json);
-		error = put_block(&s, block, layout, place_in(layout));
-		json_array_end(&json);
-	}
-	json_object_end(&json);
-	json_finish(&json);
-	return finish(&s, error, sink);
+	/* All of a type are a row each, but in JSON; of pools what lies in them is shown. */
+	bool is_table = !page->json && block == SPACE_NONE && !heap_show_is_pool(layout);
+	struct error *error = is_table ? heap_show_table(&s, &heap_show_type, types, layout)
+				       : lay_out(&s, block, types, layout);
+	heap_show_deinit(&s);
+	answer_destroy(answer);
+	return error;
 }

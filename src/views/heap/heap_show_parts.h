@@ -3,18 +3,53 @@
 #ifndef VIEWS_HEAP_SHOW_PARTS_H
 #define VIEWS_HEAP_SHOW_PARTS_H
 
-#include "base/json.h"
+#include "base/vec.h"
+#include "table/answer.h"
+#include "views/heap/heap_contents_view.h"
+#include "views/heap/heap_extent.h"
 #include "views/heap/heap_values.h"
 #include "views/heap_layout_view.h"
+
+/* Members, of a block; types that contain themselves are damaged files'. */
+#define SHOW_ROWS_MOST 4000u
+
+/* A member of a block, or an element: each before those inside of it. */
+struct shown_member {
+	char *name;
+	unsigned level;
+	uint32_t type;
+	uint64_t bits; /* from where what is shown begins */
+	uint32_t bit_size;
+	bool has_value, is_held; /* … which is a container's */
+	bool opens;              /* others are inside of it */
+	bool is_more;            /* no member, but a line for people: `more` are left out */
+	uint64_t more;           /* of its elements */
+};
+DEFINE_VEC(shown_members, struct shown_member)
 
 struct show {
 	const struct heap_page *page;
 	struct heap_values values;
-	struct text *out;
-	struct json *json; /* NULL: text */
+	struct answer *answer;
+	bool is_brief, no_memory;
 	size_t rows;
 	size_t elements; /* so many of an array are shown */
+	/* The block, as it is laid out. */
+	uint32_t block;
+	struct heap_layout layout;
+	uint64_t at, more;
+	const struct heap_type *type;
+	struct heap_pool_rows pool;
+	bool is_pool;
+	struct shown_members members;
+	struct heap_contents held; /* of the member whose cell was filled last */
 };
+
+/* Makes the rows of the block that was read, as show->layout has it; none if that is a text. */
+void heap_show_fill(struct show *show);
+void heap_show_deinit(struct show *show);
+/* Whether a block is told as one text rather than as characters. */
+bool heap_show_is_text(const struct show *show, const struct heap_layout *layout);
 
 /* Reads a block, which is laid out so from an offset on, for the values; the caller frees. NULL: no
  * memory. */
@@ -45,8 +80,9 @@ static inline bool heap_show_is_pool(const struct heap_layout *layout)
 	return !layout->is_array && layout->type == TYPE_VOID;
 }
 
-/* All blocks of these types, a row each. */
-struct error *heap_show_table(struct show *show, const struct kin_set *types,
-	const struct heap_layout *layout) must_check_;
+/* The whole answer about all blocks of these types, a row each. Programs that read JSON get the
+ * document as it is described by `type`. */
+struct error *heap_show_table(struct show *show, const struct answer_type *type,
+	const struct kin_set *types, const struct heap_layout *layout) must_check_;
 
 #endif

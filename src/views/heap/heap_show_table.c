@@ -6,7 +6,6 @@
  * Of a class from which others derive their objects are rows, too, with a column that says what
  * each is; how that is known is one where some only look like it.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@
 #define TEXT_SHOWN 100u
 #define NAME_MOST 200u
 #define COUNT_WIDTH 8
-#define BASIS_WIDTH strlen("look-alike")
+#define BASIS_WIDTH ((int)sizeof("look-alike") - 1)
 
 /* The members of a row of the table: where each begins, and what it is called. */
 struct shown_column {
@@ -31,7 +30,6 @@ struct shown_column {
 	uint32_t type;
 	uint64_t bits;
 	uint32_t bit_size;
-	size_t width;
 };
 DEFINE_VEC(columns, struct shown_column)
 #define COLUMNS_MOST 12u
@@ -74,7 +72,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 			continue;
 		}
 		struct shown_column column = {
-			text_steal(&name), inner, bits + member->bits, member->bit_size, 0};
+			text_steal(&name), inner, bits + member->bits, member->bit_size};
 		if (!column.name || !columns_push(ret, column)) {
 			free(column.name);
 			return false;
@@ -83,26 +81,26 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 	return true;
 }
 
-/* What rows have before the members' values. */
+#define FIXED_MOST 3u
+enum shown_kind { SHOWN_ADDRESS, SHOWN_TYPE, SHOWN_BASIS, SHOWN_TEXT, SHOWN_COUNT, SHOWN_MEMBER };
+
+/* The rows are blocks by their numbers; the columns depend on what they are. */
 struct shown_table {
+	struct show *show;
 	const struct kin_set *types;
 	const struct heap_layout *layout;
-	struct columns columns;
+	struct columns members;
 	/* Those of a row's own type, where that has virtual bases elsewhere than others. */
 	struct columns own;
 	uint32_t own_type;
 	size_t type_width; /* 0: all are of one type */
 	bool has_basis;    /* some only look like it */
+	struct column columns[FIXED_MOST + COLUMNS_MOST + 1];
+	enum shown_kind kinds[FIXED_MOST + COLUMNS_MOST];
+	unsigned fixed, count; /* columns before members; all */
+	struct table_type type;
+	const struct kin *kin; /* of the row */
 };
-
-/* Places on the terminal that text takes there: bytes of UTF-8 that go on have none. */
-static size_t places_of(const struct text *text)
-{
-	size_t places = 0;
-	for (size_t i = 0; i < text->len; i++)
-		places += ((unsigned char)text->data[i] & 0xc0) != 0x80;
-	return places;
-}
 
 /* Behind the last `::` that is not inside of brackets. */
 static const char *without_scope(const char *name)
@@ -129,55 +127,44 @@ static void add_type_name(struct text *text, const char *name)
 static size_t width_of_name(const char *name)
 {
 	_cleanup_(text_deinit) struct text shown;
+	size_t places = 0;
 	text_init(&shown);
 	add_type_name(&shown, name);
-	return places_of(&shown);
+	for (size_t i = 0; i < shown.len; i++)
+		places += ((unsigned char)shown.data[i] & 0xc0) != 0x80;
+	return places;
 }
 
-static void put_cell(struct text *out, const char *cell, size_t width)
+static void show_type(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	_cleanup_(text_deinit) struct text shown;
-	text_init(&shown);
-	add_type_name(&shown, cell);
-	size_t places = places_of(&shown);
-	text_printf(out, "  %s%*s", shown.data ? shown.data : "",
-		places < width ? (int)(width - places) : 0, "");
-	out->failed |= shown.failed;
+	(void)context, (void)row;
+	add_type_name(out, cell->text);
 }
 
-static void end_row(struct text *out)
+/* Values are fit to be shown. */
+static void show_value(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
-	while (out->len && out->data[out->len - 1] == ' ')
-		out->data[--out->len] = '\0';
-	text_add_char(out, '\n');
+	(void)context, (void)row;
+	text_add(out, cell->text);
 }
 
 /* Of a string's block. */
-static void put_text(struct show *s, const struct heap_layout *layout)
+static void add_text(struct show *s, const struct heap_layout *layout, struct text *out)
 {
 	size_t at = layout->header < s->values.len ? (size_t)layout->header : s->values.len;
 	const char *bytes = (const char *)s->values.bytes + at;
 	size_t len = strnlen(bytes, s->values.len - at);
 	if (layout->unit > 1) {
-		text_add(s->out, "  ");
-		heap_show_add_wide(&s->values, layout, s->out);
+		heap_show_add_wide(&s->values, layout, out);
 		return;
 	}
-	_cleanup_(text_deinit) struct text cell;
-	text_init(&cell);
-	text_add_n(&cell, bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
-	text_add(s->out, "  \"");
-	text_add_shown(s->out, cell.data ? cell.data : "", TEXT_SHOWN);
-	text_add(s->out, len > TEXT_SHOWN ? "…\"" : "\"");
-	s->out->failed |= cell.failed;
-}
-
-/* Of an array: elements, of which the first one is shown. */
-static void put_count(struct show *s, uint32_t block)
-{
-	struct heap_layout layout;
-	bool known = heap_layout_of(s->page->survey, block, &layout);
-	text_printf(s->out, "  %*" PRIu64, COUNT_WIDTH, known ? layout.count : 0);
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_n(&text, bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
+	text_add_char(out, '"');
+	text_add_shown(out, text.data ? text.data : "", TEXT_SHOWN);
+	text_add(out, len > TEXT_SHOWN ? "…\"" : "\"");
+	out->failed |= text.failed;
 }
 
 /* The member that rows of a kind have in a column. */
@@ -203,34 +190,48 @@ static bool find_own(const struct show *s, const struct kin *kin, struct shown_t
 		       &table->own);
 }
 
-static struct error *put_row(
-	struct show *s, uint32_t block, const struct kin *kin, struct shown_table *table)
+static void cell_of(const void *context, size_t block, unsigned column, struct cell *ret)
 {
-	if (!find_own(s, kin, table))
-		return error_no_memory();
+	const struct shown_table *table = context;
+	struct show *s = table->show;
 	const struct survey *survey = s->page->survey;
-	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, table->layout, kin->offset);
+	struct heap_layout layout;
+	switch (table->kinds[column]) {
+	case SHOWN_ADDRESS:
+		ret->number = search_block_address(survey->search, (uint32_t)block);
+		break;
+	case SHOWN_TYPE:
+		ret->text = survey->types.types.data[table->kin->type].name;
+		break;
+	case SHOWN_BASIS:
+		ret->text = inferred_basis_name(survey, (uint32_t)block);
+		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
+		break;
+	case SHOWN_TEXT:
+		add_text(s, table->layout, &ret->built);
+		cell_take_built(ret);
+		break;
+	case SHOWN_COUNT: /* elements, of which the first one is shown */
+		ret->number = heap_layout_of(survey, (uint32_t)block, &layout) ? layout.count : 0;
+		break;
+	default: {
+		const struct shown_column *own =
+			own_column(table, &table->members.data[column - table->fixed]);
+		heap_values_add(&s->values, own->type, own->bits, own->bit_size, &ret->built);
+		cell_take_built(ret);
+	}
+	}
+}
+
+static struct error *put_row(
+	struct show *s, uint32_t block, struct shown_table *shown, const struct table *table)
+{
+	if (!find_own(s, shown->kin, shown))
+		return error_no_memory();
+	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, shown->layout, shown->kin->offset);
 	if (!bytes)
 		return error_no_memory();
-	text_printf(s->out, "0x%012" PRIx64, search_block_address(survey->search, block));
-	if (table->type_width)
-		put_cell(s->out, survey->types.types.data[kin->type].name, table->type_width);
-	const char *basis = inferred_basis_name(survey, block);
-	if (table->has_basis)
-		put_cell(s->out, basis ? basis : "", BASIS_WIDTH);
-	if (heap_show_is_string(table->layout))
-		put_text(s, table->layout);
-	else if (table->layout->is_array)
-		put_count(s, block);
-	for (size_t i = 0; i < table->columns.len; i++) {
-		const struct shown_column *column = &table->columns.data[i];
-		const struct shown_column *own = own_column(table, column);
-		_cleanup_(text_deinit) struct text cell;
-		text_init(&cell);
-		heap_values_add(&s->values, own->type, own->bits, own->bit_size, &cell);
-		text_printf(s->out, "  %-*s", (int)column->width, cell.data ? cell.data : "");
-	}
-	end_row(s->out);
+	answer_row(s->answer, table, block);
 	return s->values.error;
 }
 
@@ -243,23 +244,43 @@ static size_t width_of(const struct show *s, const struct shown_column *column)
 	return name > least ? name : least;
 }
 
-static void put_head(struct show *s, struct shown_table *table)
+static void add_column(struct shown_table *table, enum shown_kind kind, struct column column)
 {
-	text_printf(s->out, "%-14s", "ADDRESS");
+	column.gap = table->count ? 2 : 0;
+	table->columns[table->count] = column;
+	table->kinds[table->count++] = kind;
+}
+
+static void add_columns(struct show *s, struct shown_table *table)
+{
+	add_column(table, SHOWN_ADDRESS,
+		(struct column){"address", COLUMN_ADDRESS, .title = "ADDRESS", .width = -14});
 	if (table->type_width)
-		put_cell(s->out, "TYPE", table->type_width);
+		add_column(table, SHOWN_TYPE,
+			(struct column){"type", COLUMN_TEXT, .title = "TYPE",
+				.width = -(int)table->type_width, .show = show_type});
 	if (table->has_basis)
-		put_cell(s->out, "BY", BASIS_WIDTH);
+		add_column(table, SHOWN_BASIS,
+			(struct column){"by", COLUMN_TEXT, .title = "BY", .width = -BASIS_WIDTH});
 	if (heap_show_is_string(table->layout))
-		text_add(s->out, "  TEXT");
+		add_column(table, SHOWN_TEXT,
+			(struct column){"text", COLUMN_TEXT, .title = "TEXT", .show = show_value});
 	else if (table->layout->is_array)
-		text_printf(s->out, "  %*s", COUNT_WIDTH, "COUNT");
-	for (size_t i = 0; i < table->columns.len; i++) {
-		struct shown_column *column = &table->columns.data[i];
-		column->width = width_of(s, column);
-		text_printf(s->out, "  %-*s", (int)column->width, column->name);
+		add_column(table, SHOWN_COUNT,
+			(struct column){"count", COLUMN_INTEGER, .title = "COUNT",
+				.width = COUNT_WIDTH, .plain = true});
+	table->fixed = table->count;
+	for (size_t i = 0; i < table->members.len; i++) {
+		struct shown_column *member = &table->members.data[i];
+		add_column(table, SHOWN_MEMBER,
+			(struct column){member->name, COLUMN_TEXT, .title = member->name,
+				.width = -(int)width_of(s, member), .show = show_value});
 	}
-	text_add_char(s->out, '\n');
+	table->type = (struct table_type){.name = "blocks",
+		.columns = table->columns,
+		.cell = cell_of,
+		.one = "block",
+		.many = "blocks"};
 }
 
 /* Which of these types there are, if there are several. */
@@ -273,47 +294,61 @@ static void learn_types(struct show *s, struct shown_table *table)
 		if (heap_kin_has_derived(table->types) && table->type_width < width)
 			table->type_width = width;
 	}
-	if (!table->type_width)
-		return;
-	uint64_t blocks = heap_kin_blocks(s->page->survey, table->types);
-	text_printf(s->out, "%" PRIu64 " block%s: ", blocks, blocks == 1 ? "" : "s");
-	heap_kin_describe(s->page->survey, table->types, s->out);
-	text_add_char(s->out, '\n');
 }
 
-static struct error *put_table(struct show *s, struct shown_table *table)
+static struct error *put_table(struct show *s, struct shown_table *shown)
 {
 	const struct survey *survey = s->page->survey;
-	learn_types(s, table);
-	put_head(s, table);
+	struct text *prose = answer_prose(s->answer);
+	uint64_t all = heap_kin_blocks(survey, shown->types);
+	const struct table table = {&shown->type, shown, all,
+		.limit = answer_limit(s->answer, s->page->limit, ROWS_SHOWN)};
+	if (prose && shown->type_width) {
+		text_add_counted(prose, all, "block: ", "blocks: ");
+		heap_kin_describe(survey, shown->types, prose);
+		text_add_char(prose, '\n');
+	}
 	s->values.is_short = true;
 	s->values.elements = CELL_ELEMENTS;
 	s->values.most = CELL_BYTES;
-	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? ROWS_SHOWN : s->page->limit, shown = 0;
 	uint32_t count = search_block_count(survey->search);
-	uint64_t all = heap_kin_blocks(survey, table->types);
+	size_t left = table_shown(&table);
 	struct error *error = NULL;
-	for (uint32_t block = 0; block < count && shown < most && !error; block++) {
-		const struct kin *kin = heap_kin_of(survey, table->types, block);
-		if (!kin)
+	answer_table_begin(s->answer, &table);
+	for (uint32_t block = 0; block < count && left && !error && !s->answer->stopped; block++) {
+		shown->kin = heap_kin_of(survey, shown->types, block);
+		if (!shown->kin)
 			continue;
-		error = put_row(s, block, kin, table);
-		shown++;
+		error = put_row(s, block, shown, &table);
+		left--;
 	}
-	if (all > shown)
-		text_printf(s->out, "… and %" PRIu64 " more blocks (--limit)\n", all - shown);
+	answer_table_end(s->answer, &table);
 	return error;
 }
 
-struct error *heap_show_table(
-	struct show *show, const struct kin_set *types, const struct heap_layout *layout)
+struct error *heap_show_table(struct show *show, const struct answer_type *type,
+	const struct kin_set *types, const struct heap_layout *layout)
 {
-	struct shown_table table = {.types = types, .layout = layout, .own_type = layout->type};
+	struct shown_table table = {
+		.show = show, .types = types, .layout = layout, .own_type = layout->type};
+	struct answer_type document = *type;
 	uint32_t plain = types_plain(show->values.types, layout->type);
-	bool ok = heap_show_is_string(layout) ||
-		  find_columns(show, plain, 8 * layout->header, "", 0, &table.columns);
-	struct error *error = ok ? put_table(show, &table) : error_no_memory();
-	columns_free(&table.columns);
+	struct error *error = NULL;
+	if (!heap_show_is_string(layout) &&
+		!find_columns(show, plain, 8 * layout->header, "", 0, &table.members))
+		error = error_no_memory();
+	if (!error) {
+		learn_types(show, &table);
+		add_columns(show, &table);
+		document.main = &table.type;
+		answer_begin(show->answer, &document);
+		error = put_table(show, &table);
+	}
+	if (!error && types_failed(show->values.types))
+		error = error_no_memory();
+	if (!error)
+		error = answer_end(show->answer);
+	columns_free(&table.members);
 	columns_free(&table.own);
 	return error;
 }

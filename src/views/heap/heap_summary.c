@@ -14,7 +14,6 @@
 #include "views/heap/heap_parts.h"
 #include "views/heap/heap_type_table.h"
 #include "views/heap/heuristics.h"
-#include "views/heap_notes.h"
 #include "views/leaks_view.h"
 
 #define SUMMARY_ROWS 15u
@@ -488,8 +487,7 @@ static struct error *put_leaks(
 	go_types_sum(page->survey, &blocks, &bytes);
 	if (blocks)
 		put_sum(answer, &not_judged_type, blocks, bytes);
-	struct json *json = answer_json(answer);
-	return json ? leaks_view_put(page->model, json) : NULL;
+	return page->json ? leaks_view_put(page->model, answer) : NULL;
 }
 
 struct error *heap_summary_answer(const struct heap_page *page, struct answer *answer)

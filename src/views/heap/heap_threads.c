@@ -166,7 +166,7 @@ struct error *heap_threads_answer(const struct heap_page *page, struct answer *a
 	if (error)
 		return error;
 	answer_begin(answer, &heap_threads_type);
-	heap_memory_head_answer(answer, page->space);
+	heap_memory_head_answer(answer, page->space, NULL);
 	error = put_threads(page->space, page->names, unwinder, answer);
 	unwinder_destroy(unwinder);
 	return error ? error : answer_end(answer);

@@ -3,17 +3,16 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "heap/cxx.h"
 #include "heap/texts.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
+#include "views/heap/heap_extent.h"
 #include "views/heap/heap_joined_view.h"
+#include "views/heap/heap_parts.h"
 #include "views/heap/heuristics.h"
-#include "views/heap_layout_view.h"
-#include "views/heap_notes.h"
+#include "views/heap_answers.h"
 #include "views/heap_where_view.h"
-#include "views/report/json_parts.h"
 
 #define TEXT_ROWS 12u /* of each layer */
 /* Of a long chain the first and the last layers are shown, and those that globals hold. */
@@ -26,6 +25,18 @@ static const char *const root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "glob
 	[HEAP_ROOT_REGISTERS] = "registers",
 	[HEAP_ROOT_MAPPING] = "mapping",
 	[HEAP_ROOT_COLLECTOR] = "collector"};
+
+/* What is shown; rows are those of `why`. */
+struct why_shown {
+	const struct heap_page *page;
+	struct answer *answer;
+	const char *what;
+	const struct kin_set *types; /* NULL: no whole type was asked for */
+	const struct why *why;
+	uint32_t block;            /* the only one; SPACE_NONE: several were asked for */
+	struct heap_layout layout; /* of that, if has_layout */
+	bool has_layout;
+};
 
 static const char *type_name(const struct heap_page *page, uint32_t type)
 {
@@ -77,15 +88,27 @@ static void text_into(
 	text_add_char(out, '\n');
 }
 
-static struct error *text_root(
-	const struct heap_page *page, const struct why_root *row, struct text *out)
+/* Where a root's word stands. The only errors are of memory: they make the text fail. */
+static struct heap_where where_of(
+	const struct heap_page *page, const struct why_root *row, struct text *text)
 {
+	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = has_address(&page->survey->roots.data[row->root])
+				      ? heap_where(page->survey, row->address, &where)
+				      : NULL;
+	text->failed |= error != NULL;
+	error_destroy(error);
+	return where;
+}
+
+static void root_text(const void *context, size_t number, struct text *out)
+{
+	const struct why_shown *shown = context;
+	const struct heap_page *page = shown->page;
+	const struct why_root *row = &shown->why->roots.data[number];
 	const struct survey *s = page->survey;
 	const struct heap_root *root = &s->roots.data[row->root];
-	struct heap_where where;
-	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
-	if (error)
-		return error;
+	const struct heap_where where = where_of(page, row, out);
 	bool says_itself = root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS;
 	text_add(out, "    ");
 	if (!says_itself)
@@ -108,7 +131,6 @@ static struct error *text_root(
 	}
 	text_printf(out, " → 0x%" PRIx64, row->target);
 	text_into(page, row->target, row->into, out);
-	return NULL;
 }
 
 /* Of rows and roots, which are in order of layers, the first of a layer. */
@@ -135,29 +157,6 @@ static size_t first_root(const struct why *why, unsigned layer)
 			high = middle;
 	}
 	return low;
-}
-
-/* Those of the layers from `first` to `last` that are `unnamed`, or not. */
-static struct error *text_roots(const struct heap_page *page, const struct why *why, unsigned first,
-	unsigned last, bool unnamed, struct text *out)
-{
-	struct error *error = NULL;
-	size_t shown = 0, all = 0;
-	for (size_t i = first_root(why, first); i < why->roots.len && !error; i++) {
-		const struct why_root *root = &why->roots.data[i];
-		if (root->layer > last)
-			break;
-		if (root->is_unnamed != unnamed)
-			continue;
-		all++;
-		if (shown < (page->limit ? page->limit : TEXT_ROWS)) {
-			shown++;
-			error = text_root(page, root, out);
-		}
-	}
-	if (all > shown)
-		text_printf(out, "    … and %zu more words outside of blocks\n", all - shown);
-	return error;
 }
 
 /* Adds the member of a row's example that holds the pointer: "node.next". */
@@ -190,37 +189,226 @@ static void add_owner(const struct heap_page *page, const struct why_row *row, s
 		text_printf(text, ", of thread %d", (int)tid);
 }
 
-static void text_rows(
-	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
+static void row_text(const void *context, size_t number, struct text *out)
 {
-	size_t shown = 0, all = 0;
-	for (size_t i = first_row(why, layer); i < why->rows.len; i++) {
-		const struct why_row *row = &why->rows.data[i];
-		if (row->layer != layer)
-			break;
-		if (++all > (page->limit ? page->limit : TEXT_ROWS))
-			continue;
-		shown++;
-		text_add(out, "    ");
-		text_add_count(out, row->blocks);
-		text_add(out, row->blocks == 1 ? " block of " : " blocks of ");
-		text_add_shown(out, type_name(page, row->type), 120);
-		_cleanup_(text_deinit) struct text member;
-		text_init(&member);
-		add_member(page, row, &member);
-		if (member.len) {
-			text_add(out, ", by ");
-			text_add(out, member.data);
-		}
-		add_owner(page, row, out);
-		if (row->repeats)
-			text_add(out, ", some held by others of them");
-		text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example,
-			row->offset, row->target);
-		text_into(page, row->target, row->into, out);
+	const struct why_shown *shown = context;
+	const struct heap_page *page = shown->page;
+	const struct why_row *row = &shown->why->rows.data[number];
+	text_add(out, "    ");
+	text_add_count(out, row->blocks);
+	text_add(out, row->blocks == 1 ? " block of " : " blocks of ");
+	text_add_shown(out, type_name(page, row->type), 120);
+	_cleanup_(text_deinit) struct text member;
+	text_init(&member);
+	add_member(page, row, &member);
+	if (member.len) {
+		text_add(out, ", by ");
+		text_add(out, member.data);
 	}
-	if (all > shown)
-		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
+	add_owner(page, row, out);
+	if (row->repeats)
+		text_add(out, ", some held by others of them");
+	text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example, row->offset,
+		row->target);
+	text_into(page, row->target, row->into, out);
+}
+
+enum { ROW_TYPE = 1, ROW_TARGET_TYPE, ROW_MEMBER = 7, ROW_HEURISTIC = 10 };
+#define HEURISTIC_COLUMN                                                                           \
+	{                                                                                          \
+		"heuristic", COLUMN_TEXT,                                                          \
+			.optional = true,                                                          \
+			.says = "where `into` is not 0: what makes the pointer as good as one to " \
+				"the start (docs/heap.md)"                                         \
+	}
+static const struct column row_columns[] = {
+	{"layer", COLUMN_INTEGER, .says = "1: they point at what was asked for",
+		COLUMN_OF(why_row, layer)},
+	[ROW_TYPE] = {"type", COLUMN_TEXT, .says = "of these blocks"},
+	[ROW_TARGET_TYPE] = {"target_type", COLUMN_TEXT, .says = "of what they point at"},
+	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(why_row, blocks)},
+	{"repeats", COLUMN_BOOLEAN, .says = "some hold others of the row, as nodes of a list do",
+		COLUMN_OF(why_row, repeats)},
+	{"example", COLUMN_ADDRESS, .says = "one of them", COLUMN_OF(why_row, example)},
+	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "of a pointer in the example",
+		COLUMN_OF(why_row, offset)},
+	[ROW_MEMBER] = {"member", COLUMN_TEXT, .says = "that stands there, or null"},
+	{"target", COLUMN_ADDRESS, .says = "the block that it points to",
+		COLUMN_OF(why_row, target)},
+	{"into", COLUMN_INTEGER, UNIT_BYTES, .says = "how far into it", COLUMN_OF(why_row, into)},
+	[ROW_HEURISTIC] = HEURISTIC_COLUMN, COLUMNS_END};
+
+static void heuristic_cell(
+	const struct heap_page *page, uint64_t target, uint64_t into, struct cell *ret)
+{
+	ret->text = heuristic_name(explain(page, target, into));
+	if (!ret->text)
+		ret->state = CELL_ABSENT;
+}
+
+static void row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct why_shown *shown = context;
+	const struct why_row *row = &shown->why->rows.data[number];
+	if (row_columns[column].bytes) {
+		table_member(&row_columns[column], row, ret);
+	} else if (column == ROW_MEMBER) {
+		add_member(shown->page, row, &ret->built);
+		cell_take_any(ret);
+	} else if (column == ROW_HEURISTIC) {
+		heuristic_cell(shown->page, row->target, row->into, ret);
+	} else {
+		ret->text =
+			type_name(shown->page, column == ROW_TYPE ? row->type : row->target_type);
+	}
+}
+
+static const struct table_type row_type = {.name = "referrers",
+	.says = "blocks that point there, by step and type",
+	.columns = row_columns,
+	.cell = row_cell,
+	.row_text = row_text};
+
+enum {
+	ROOT_KIND = 1,
+	ROOT_ADDRESS,
+	ROOT_THREAD,
+	ROOT_FUNCTION,
+	ROOT_VARIABLE,
+	ROOT_VARIABLE_OFFSET,
+	ROOT_MODULE,
+	ROOT_SYMBOL,
+	ROOT_SYMBOL_OFFSET,
+	ROOT_DECLARED,
+	ROOT_HEURISTIC = 13
+};
+static const struct column root_columns[] = {
+	{"layer", COLUMN_INTEGER, .says = "0: at what was asked for itself",
+		COLUMN_OF(why_root, layer)},
+	[ROOT_KIND] = {"kind", COLUMN_TEXT,
+		.says = "`global`, `stack`, `thread-local storage`, `registers`, `mapping` or "
+			"`collector`"},
+	[ROOT_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the word, or null"},
+	[ROOT_THREAD] = {"thread", COLUMN_INTEGER, .optional = true,
+		.says = "of stacks, thread-local storage and registers"},
+	[ROOT_FUNCTION] = {"function", COLUMN_TEXT, .optional = true,
+		.says = "of stacks: whose frame it is in, or null"},
+	[ROOT_VARIABLE] = {"variable", COLUMN_TEXT, .optional = true, .says = "likewise"},
+	[ROOT_VARIABLE_OFFSET] = {"variable_offset", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
+		.says = "from where the variable begins"},
+	[ROOT_MODULE] = {"module", COLUMN_TEXT, .optional = true,
+		.says = "of data and thread-local storage: its path"},
+	[ROOT_SYMBOL] = {"symbol", COLUMN_TEXT, .optional = true, .says = "likewise, or null"},
+	[ROOT_SYMBOL_OFFSET] = {"symbol_offset", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
+		.says = "from where the symbol begins"},
+	[ROOT_DECLARED] = {"declared", COLUMN_TEXT, .optional = true,
+		.says = "likewise: the variable by debug information, or null"},
+	{"target", COLUMN_ADDRESS, .says = "the block that it points to",
+		COLUMN_OF(why_root, target)},
+	{"into", COLUMN_INTEGER, UNIT_BYTES, .says = "how far into it", COLUMN_OF(why_root, into)},
+	[ROOT_HEURISTIC] = HEURISTIC_COLUMN, COLUMNS_END};
+
+/* Of a place on a stack or in a module. */
+static void place_cell(const struct heap_where *where, unsigned column, struct cell *ret)
+{
+	const char *texts[] = {[ROOT_FUNCTION] = where->frame.function,
+		[ROOT_VARIABLE] = where->frame.variable,
+		[ROOT_MODULE] = where->place.module ? where->place.module->path : NULL,
+		[ROOT_SYMBOL] = where->place.name,
+		[ROOT_SYMBOL_OFFSET] = NULL};
+	ret->text = texts[column];
+	ret->number = column == ROOT_VARIABLE_OFFSET ? where->frame.offset : where->offset;
+}
+
+static bool root_has(const struct heap_root *root, const struct heap_where *where, unsigned column)
+{
+	bool is_stack = root->kind == HEAP_ROOT_STACK;
+	if (column == ROOT_THREAD)
+		return is_stack || root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS;
+	if (column <= ROOT_VARIABLE)
+		return is_stack;
+	return column == ROOT_VARIABLE_OFFSET ? is_stack && where->frame.variable
+					      : where->place.module != NULL;
+}
+
+static void root_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct why_shown *shown = context;
+	const struct survey *s = shown->page->survey;
+	const struct why_root *row = &shown->why->roots.data[number];
+	const struct heap_root *root = &s->roots.data[row->root];
+	struct heap_where where;
+	if (root_columns[column].bytes) {
+		table_member(&root_columns[column], row, ret);
+	} else if (column == ROOT_KIND) {
+		ret->text = root_names[root->kind];
+	} else if (column == ROOT_ADDRESS) {
+		ret->number = row->address;
+		ret->state = has_address(root) ? CELL_KNOWN : CELL_UNKNOWN;
+	} else if (column == ROOT_HEURISTIC) {
+		heuristic_cell(shown->page, row->target, row->into, ret);
+	} else {
+		where = where_of(shown->page, row, &ret->built);
+		if (!root_has(root, &where, column)) {
+			ret->state = CELL_ABSENT;
+		} else if (column == ROOT_THREAD) {
+			ret->number =
+				root->kind == HEAP_ROOT_STACK
+					? (uint64_t)where.tid
+					: (uint64_t)s->heap.space->threads.data[root->thread].tid;
+		} else if (column == ROOT_DECLARED) {
+			add_declared(shown->page, row->address, root->kind == HEAP_ROOT_TLS,
+				&ret->built);
+			cell_take_any(ret);
+		} else {
+			place_cell(&where, column, ret);
+		}
+	}
+}
+
+static const struct table_type root_type = {.name = "roots",
+	.says = "words outside of blocks that point there",
+	.columns = root_columns,
+	.cell = root_cell,
+	.row_text = root_text};
+
+/* Of a list so many are shown. */
+static size_t shown_most(const struct heap_page *page)
+{
+	return page->limit ? page->limit : TEXT_ROWS;
+}
+
+/* Those of the layers from `first` to `last` that are `unnamed`, or not. */
+static void text_roots(const struct why_shown *shown, unsigned first, unsigned last, bool unnamed)
+{
+	const struct why *why = shown->why;
+	const struct table table = {&root_type, shown, why->roots.len, .limit = TABLE_NO_LIMIT};
+	size_t most = shown_most(shown->page), all = 0;
+	for (size_t i = first_root(why, first); i < why->roots.len; i++) {
+		const struct why_root *root = &why->roots.data[i];
+		if (root->layer > last)
+			break;
+		if (root->is_unnamed == unnamed && all++ < most)
+			answer_row(shown->answer, &table, i);
+	}
+	if (all > most)
+		text_printf(answer_prose(shown->answer),
+			"    … and %zu more words outside of blocks\n", all - most);
+}
+
+static void text_rows(const struct why_shown *shown, unsigned layer)
+{
+	const struct why *why = shown->why;
+	const struct table table = {&row_type, shown, why->rows.len, .limit = TABLE_NO_LIMIT};
+	size_t most = shown_most(shown->page), all = 0;
+	for (size_t i = first_row(why, layer);
+		i < why->rows.len && why->rows.data[i].layer == layer; i++) {
+		if (all++ < most)
+			answer_row(shown->answer, &table, i);
+	}
+	if (all > most)
+		text_printf(answer_prose(shown->answer), "    … and blocks of %zu more types\n",
+			all - most);
 }
 
 static bool has_roots(const struct why *why, unsigned first, unsigned last, bool unnamed)
@@ -292,31 +480,13 @@ static void text_folded(const struct heap_page *page, const struct why *why, uns
 	text_add_char(out, '\n');
 }
 
-/* SPACE_NONE: several were asked for. */
-static uint32_t asked_block(const struct heap_page *page, const struct why *why)
+static void text_layers(const struct why_shown *shown, struct text *out)
 {
-	uint64_t offset;
-	return why->asked_blocks == 1 ? search_block_at(page->survey->search, why->asked, &offset)
-				      : SPACE_NONE;
-}
-
-/* Of how many elements a single block is, and the like. */
-static bool asked_layout(
-	const struct heap_page *page, const struct why *why, struct heap_layout *ret)
-{
-	uint32_t block = asked_block(page, why);
-	return block != SPACE_NONE && heap_layout_of(page->survey, block, ret);
-}
-
-static struct error *text_layers(
-	const struct heap_page *page, const struct why *why, struct text *out)
-{
-	struct error *error = NULL;
-	for (unsigned layer = has_roots(why, 0, 0, false) ? 0 : 1; layer <= why->layers && !error;
-		layer++) {
+	const struct why *why = shown->why;
+	for (unsigned layer = has_roots(why, 0, 0, false) ? 0 : 1; layer <= why->layers; layer++) {
 		unsigned last = folded_to(why, layer);
 		if (last) {
-			text_folded(page, why, layer, last, out);
+			text_folded(shown->page, why, layer, last, out);
 			layer = last;
 			continue;
 		}
@@ -325,177 +495,149 @@ static struct error *text_layers(
 			      : "  held from outside of blocks\n",
 			layer);
 		if (layer)
-			text_rows(page, why, layer, out);
-		error = text_roots(page, why, layer, layer, false, out);
+			text_rows(shown, layer);
+		text_roots(shown, layer, layer, false);
 	}
-	return error;
 }
 
-static struct error *write_text(const struct heap_page *page, const char *what,
-	const struct kin_set *types, const struct why *why, const struct sink *sink)
+static void text_all(const struct why_shown *shown, struct text *out)
 {
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	text_add_shown(&out, what, 200);
-	if (asked_block(page, why) != SPACE_NONE)
-		texts_add_quoted(page->survey, asked_block(page, why), &out);
-	text_add(&out, ": ");
-	text_add_count(&out, why->asked_blocks);
-	text_add(&out, why->asked_blocks == 1 ? " block, " : " blocks, ");
-	text_add_bytes(&out, why->asked_bytes);
-	struct heap_layout layout;
-	if (asked_layout(page, why, &layout))
-		heap_layout_add_extent(&layout, &out);
-	if (asked_block(page, why) != SPACE_NONE)
-		pools_add_evidence(page->survey, asked_block(page, why), &out);
-	text_add_char(&out, '\n');
-	if (types && heap_kin_has_derived(types)) {
-		text_add(&out, "  of these ");
-		heap_kin_describe(page->survey, types, &out);
-		text_add_char(&out, '\n');
-	}
-	struct error *error = NULL;
-	if (why->asked_blocks == 1)
-		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
+	const struct why *why = shown->why;
 	if (!why->rows.len && !why->roots.len)
-		text_add(&out, "  nothing points there\n");
-	if (!error)
-		error = text_layers(page, why, &out);
+		text_add(out, "  nothing points there\n");
+	text_layers(shown, out);
 	if (why->cut)
-		text_add(&out, "  … and further up\n");
-	if (!error && has_roots(why, 0, why->layers, true)) {
-		text_add(&out, "  words on stacks in no variable that is known, which may be left "
-			       "from before\n");
-		error = text_roots(page, why, 0, why->layers, true, &out);
+		text_add(out, "  … and further up\n");
+	if (!has_roots(why, 0, why->layers, true))
+		return;
+	text_add(out, "  words on stacks in no variable that is known, which may be left from "
+		      "before\n");
+	text_roots(shown, 0, why->layers, true);
+}
+
+static void asked_text(const void *context, size_t row, struct text *out)
+{
+	const struct why_shown *shown = context;
+	const struct survey *survey = shown->page->survey;
+	(void)row;
+	text_add_shown(out, shown->what, 200);
+	if (shown->block != SPACE_NONE)
+		texts_add_quoted(survey, shown->block, out);
+	text_add(out, ": ");
+	text_add_counted(out, shown->why->asked_blocks, "block, ", "blocks, ");
+	text_add_bytes(out, shown->why->asked_bytes);
+	if (shown->has_layout)
+		heap_layout_add_extent(&shown->layout, out);
+	if (shown->block != SPACE_NONE)
+		pools_add_evidence(survey, shown->block, out);
+	text_add_char(out, '\n');
+	if (!shown->types || !heap_kin_has_derived(shown->types))
+		return;
+	text_add(out, "  of these ");
+	heap_kin_describe(survey, shown->types, out);
+	text_add_char(out, '\n');
+}
+
+static const struct column asked_columns[] = {{"of", COLUMN_TEXT, .says = "what was asked for"},
+	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many that are",
+		COLUMN_OF(why, asked_blocks)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(why, asked_bytes)},
+	{"cut", COLUMN_BOOLEAN, .says = "there is more further up", COLUMN_OF(why, cut)},
+	COLUMNS_END};
+
+static void asked_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct why_shown *shown = context;
+	(void)row;
+	if (asked_columns[column].bytes)
+		table_member(&asked_columns[column], shown->why, ret);
+	else
+		ret->text = shown->what;
+}
+
+static const struct table_type asked_type = {
+	.columns = asked_columns, .cell = asked_cell, .row_text = asked_text};
+
+static const struct column kin_columns[] = {{"type", COLUMN_TEXT, .says = "of blocks"},
+	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many"}, COLUMNS_END};
+
+static void kin_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct why_shown *shown = context;
+	uint32_t number = shown->types->kin.data[row].type;
+	(void)column;
+	ret->text = type_name(shown->page, number);
+	ret->number = shown->page->survey->types.types.data[number].blocks;
+}
+
+static const struct table_type kin_type = {.name = "types",
+	.says = "only of a type: what its blocks are, those of derived classes each for itself",
+	.columns = kin_columns,
+	.cell = kin_cell};
+
+const struct answer_type heap_why_type = {.schema = "heapwise.heap-why/1",
+	.before = HEAP_SCHEMA_BEFORE,
+	.from = "heapwise core CORE why ADDR|TYPE",
+	.says = "who points at a block or the blocks of a type, step by step. What a recording "
+		"knows is only there of a single block",
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type, &kin_type,
+		HEAP_EXTENT_TYPES, &heap_allocation_type, &row_type, &root_type, NULL},
+	.main = &row_type};
+
+/* What comes before who points there. */
+static struct error *put_asked(const struct why_shown *shown)
+{
+	struct answer *answer = shown->answer;
+	const struct table record = {&asked_type, shown, 1, .limit = 1};
+	heap_head_answer(answer, shown->page->survey);
+	answer_record(answer, &record);
+	if (shown->types) {
+		const struct table types = {
+			&kin_type, shown, shown->types->kin.len, .limit = TABLE_NO_LIMIT};
+		answer_table(answer, &types);
 	}
-	if (!error && out.failed)
-		error = error_no_memory();
-	if (!error)
-		sink->write(sink->ctx, out.data, out.len);
-	return error;
+	heap_extent_answer(answer, shown->page->survey, shown->block,
+		shown->has_layout ? &shown->layout : NULL);
+	return shown->why->asked_blocks == 1
+		       ? heap_allocation_answer(
+				 shown->page, shown->why->asked, shown->why->asked_bytes, answer)
+		       : NULL;
 }
 
-static void put_rows(struct json *json, const struct heap_page *page, const struct why *why)
+static struct error *lay_out(const struct why_shown *shown)
 {
-	json_key(json, "referrers");
-	json_array_begin(json);
-	for (size_t i = 0; i < why->rows.len; i++) {
-		const struct why_row *row = &why->rows.data[i];
-		json_object_begin(json);
-		json_put_u64(json, "layer", row->layer);
-		json_put_string(json, "type", type_name(page, row->type));
-		json_put_string(json, "target_type", type_name(page, row->target_type));
-		json_put_u64(json, "blocks", row->blocks);
-		json_put_bool(json, "repeats", row->repeats);
-		json_put_hexadecimal(json, "example", row->example, true);
-		json_put_u64(json, "offset", row->offset);
-		_cleanup_(text_deinit) struct text member;
-		text_init(&member);
-		add_member(page, row, &member);
-		json_put_string(json, "member", member.data);
-		json_put_hexadecimal(json, "target", row->target, true);
-		json_put_u64(json, "into", row->into);
-		heuristic_put(json, explain(page, row->target, row->into));
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-/* Of a place on a stack: "thread", "function", "variable" and "variable_offset". */
-static void put_frame(struct json *json, const struct heap_where *where)
-{
-	const struct heap_stack_place *frame = &where->frame;
-	json_put_u64(json, "thread", (uint64_t)where->tid);
-	json_put_string(json, "function", frame->function);
-	json_put_string(json, "variable", frame->variable);
-	if (frame->variable)
-		json_put_u64(json, "variable_offset", frame->offset);
-}
-
-static struct error *put_root(
-	struct json *json, const struct heap_page *page, const struct why_root *row)
-{
-	const struct survey *s = page->survey;
-	const struct heap_root *root = &s->roots.data[row->root];
-	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
+	const struct why *why = shown->why;
+	struct text *prose = answer_prose(shown->answer);
+	const struct table rows = {&row_type, shown, why->rows.len, .limit = TABLE_NO_LIMIT};
+	const struct table roots = {&root_type, shown, why->roots.len, .limit = TABLE_NO_LIMIT};
+	answer_begin(shown->answer, &heap_why_type);
+	struct error *error = put_asked(shown);
 	if (error)
 		return error;
-	json_object_begin(json);
-	json_put_u64(json, "layer", row->layer);
-	json_put_string(json, "kind", root_names[root->kind]);
-	json_put_hexadecimal(json, "address", row->address, has_address(root));
-	if (root->kind == HEAP_ROOT_STACK)
-		put_frame(json, &where);
-	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
-		json_put_u64(
-			json, "thread", (uint64_t)s->heap.space->threads.data[root->thread].tid);
-	if (where.place.module) {
-		json_put_string(json, "module", where.place.module->path);
-		json_put_string(json, "symbol", where.place.name);
-		json_put_u64(json, "symbol_offset", where.offset);
-		_cleanup_(text_deinit) struct text declared;
-		text_init(&declared);
-		add_declared(page, row->address, root->kind == HEAP_ROOT_TLS, &declared);
-		json_put_string(json, "declared", declared.data);
+	if (prose) {
+		text_all(shown, prose);
+	} else {
+		answer_table(shown->answer, &rows);
+		answer_table(shown->answer, &roots);
 	}
-	json_put_hexadecimal(json, "target", row->target, true);
-	json_put_u64(json, "into", row->into);
-	heuristic_put(json, explain(page, row->target, row->into));
-	json_object_end(json);
-	return NULL;
-}
-
-/* What blocks of a type are, those of derived classes each for itself. */
-static void put_types(struct json *json, const struct survey *s, const struct kin_set *types)
-{
-	json_key(json, "types");
-	json_array_begin(json);
-	for (size_t i = 0; i < types->kin.len; i++) {
-		const struct heap_type *type = &s->types.types.data[types->kin.data[i].type];
-		json_object_begin(json);
-		json_put_string(json, "type", type->name);
-		json_put_u64(json, "blocks", type->blocks);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static struct error *write_json(const struct heap_page *page, const char *what,
-	const struct kin_set *types, const struct why *why, const struct sink *sink)
-{
-	struct json json;
-	struct error *error = NULL;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	heap_document_put(&json, page, "heapwise.heap-why/1");
-	json_put_string(&json, "of", what);
-	json_put_u64(&json, "blocks", why->asked_blocks);
-	json_put_u64(&json, "bytes", why->asked_bytes);
-	json_put_bool(&json, "cut", why->cut);
-	if (types)
-		put_types(&json, page->survey, types);
-	struct heap_layout layout;
-	if (asked_layout(page, why, &layout))
-		heap_extent_put(&layout, &json);
-	if (asked_block(page, why) != SPACE_NONE)
-		heap_pool_put(page->survey, asked_block(page, why), &json);
-	if (why->asked_blocks == 1)
-		error = heap_allocation_put(page, why->asked, why->asked_bytes, &json);
-	put_rows(&json, page, why);
-	json_key(&json, "roots");
-	json_array_begin(&json);
-	for (size_t i = 0; i < why->roots.len && !error; i++)
-		error = put_root(&json, page, &why->roots.data[i]);
-	json_array_end(&json);
-	json_object_end(&json);
-	json_finish(&json);
-	return error;
+	return answer_end(shown->answer);
 }
 
 struct error *heap_why_write(const struct heap_page *page, const char *what,
 	const struct kin_set *types, const struct why *why, const struct sink *sink)
 {
-	return page->json ? write_json(page, what, types, why, sink)
-			  : write_text(page, what, types, why, sink);
+	struct why_shown shown = {.page = page,
+		.answer = heap_answer_create(page, sink),
+		.what = what,
+		.types = types,
+		.why = why,
+		.block = SPACE_NONE};
+	uint64_t offset;
+	if (why->asked_blocks == 1)
+		shown.block = search_block_at(page->survey->search, why->asked, &offset);
+	shown.has_layout = shown.block != SPACE_NONE &&
+			   heap_layout_of(page->survey, shown.block, &shown.layout);
+	struct error *error = shown.answer ? lay_out(&shown) : error_no_memory();
+	answer_destroy(shown.answer);
+	return error;
 }

@@ -12,12 +12,12 @@
 #include "heap/texts.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
+#include "views/heap/heap_extent.h"
 #include "views/heap/heap_joined_view.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap/heuristics.h"
 #include "views/heap/where_columns.h"
 #include "views/heap_answers.h"
-#include "views/heap_layout_view.h"
 #include "views/heap_where_view.h"
 
 #define PIECE_BYTES 4096u
@@ -100,7 +100,7 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 	(void)row;
 	if (column == MEMBER && has_members(w)) {
 		add_member(w, w->offset, &ret->built);
-		ret->text = ret->built.len ? ret->built.data : NULL;
+		cell_take_any(ret);
 	} else if (column == MEMBER) {
 		ret->state = CELL_ABSENT;
 	} else if (column < WHERE_FIRST) {
@@ -205,24 +205,20 @@ static void block_cell(const void *context, size_t row, unsigned column, struct 
 	ret->text = texts[column];
 	if (column == BLOCK_TEXT) {
 		texts_add_beginning(s, w->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
-		ret->text = ret->built.len ? ret->built.data : NULL;
+		cell_take_any(ret);
 	}
 	if (block_columns[column].optional && !ret->text)
 		ret->state = CELL_ABSENT;
 }
 
 static const struct table_type block_type = {
-	.says = "The block. What debug information, a pool and a recording say of it (`count`, "
-		"`room`, `behind`, `pool`, `requested`, `allocated`) is described in "
-		"[heapwise.heap/1](heap-1.md)",
-	.columns = block_columns,
-	.cell = block_cell,
-	.row_text = block_text};
+	.says = "The block", .columns = block_columns, .cell = block_cell, .row_text = block_text};
 
 #define WORDS_TABLES                                                                               \
 	(const struct table_type *const[])                                                         \
 	{                                                                                          \
-		HEAP_HEAD_TYPES, &block_type, &word_type, NULL                                     \
+		HEAP_HEAD_TYPES, &block_type, HEAP_EXTENT_TYPES, &heap_allocation_type,            \
+			&word_type, NULL                                                           \
 	}
 const struct answer_type heap_words_type = {.schema = "heapwise.heap-words/1",
 	.before = HEAP_SCHEMA_BEFORE,
@@ -240,22 +236,8 @@ const struct answer_type heap_block_type = {.schema = "heapwise.heap-block/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE block ADDR",
 	.says = "what a block is, and where a recording has it allocated",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type, NULL}};
-
-/* What is no table yet. */
-static struct error *put_rest(struct words *w)
-{
-	struct text *prose = answer_prose(w->answer);
-	struct json *json = answer_json(w->answer);
-	if (prose)
-		return heap_allocation_text(w->page, w->start, w->size, prose);
-	if (!json)
-		return NULL;
-	if (w->has_layout)
-		heap_extent_put(&w->layout, json);
-	heap_pool_put(w->page->survey, w->block, json);
-	return heap_allocation_put(w->page, w->start, w->size, json);
-}
+	.tables = (const struct table_type *const[]){
+		HEAP_HEAD_TYPES, &block_type, HEAP_EXTENT_TYPES, &heap_allocation_type, NULL}};
 
 static struct error *lay_out(struct words *w)
 {
@@ -267,7 +249,8 @@ static struct error *lay_out(struct words *w)
 	answer_begin(w->answer, types[w->wanted]);
 	heap_head_answer(w->answer, w->page->survey);
 	answer_record(w->answer, &record);
-	struct error *error = put_rest(w);
+	heap_extent_answer(w->answer, w->page->survey, w->block, w->has_layout ? &w->layout : NULL);
+	struct error *error = heap_allocation_answer(w->page, w->start, w->size, w->answer);
 	if (!error && w->wanted) {
 		answer_table_begin(w->answer, &words);
 		error = put_words(w);

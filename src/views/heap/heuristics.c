@@ -2,17 +2,10 @@
 #include "views/heap/heuristics.h"
 
 #include "views/leaks/leaks_page.h"
-#include "views/report/json_parts.h"
 
 const char *heuristic_name(enum search_heuristic heuristic)
 {
 	return heuristic ? leaks_heuristic_name((unsigned)__builtin_ctz(heuristic)) : NULL;
-}
-
-void heuristic_put(struct json *json, enum search_heuristic heuristic)
-{
-	if (heuristic)
-		json_put_string(json, "heuristic", heuristic_name(heuristic));
 }
 
 void heuristics_add_sums(struct text *text, const struct search_totals *totals)

@@ -44,7 +44,7 @@ static void text_cell(const struct survey *survey, const struct heap_where *wher
 {
 	texts_add_beginning(survey, where->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
 	if (ret->built.len)
-		ret->text = ret->built.data;
+		cell_take_any(ret);
 	else
 		ret->state = CELL_ABSENT;
 }

@@ -13,6 +13,7 @@
 #include "views/leaks/leaks_page.h"
 #include "views/report/errors.h"
 #include "views/report/json_parts.h"
+#include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
 
 static struct errors_shown shown_of(const struct leaks_page *page)
@@ -228,15 +229,32 @@ struct error *leaks_errors_sarif(
 	return error;
 }
 
-void leaks_errors_put(const struct leaks_page *page, struct json *json)
+static const struct column decided_columns[] = {
+	{"decided", COLUMN_BOOLEAN, .says = "whether it is certain that these are all"},
+	{"doubt", COLUMN_TEXT, .says = "why it is not, or null"}, COLUMNS_END};
+
+static void decided_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct leaks_page *page = context;
+	(void)row, (void)column;
+	ret->truth = !page->error_doubt;
+	ret->text = page->error_doubt;
+}
+
+static const struct table_type decided_type = {.columns = decided_columns, .cell = decided_cell};
+
+const struct table_type leaks_errors_group = {.name = "other_errors",
+	.says = "frees that were wrong, which `--error-exitcode` counts too",
+	.parts = (const struct table_type *const[]){
+		&decided_type, &report_errors_count_type, &report_errors_type, NULL}};
+
+void leaks_errors_put(const struct leaks_page *page, struct answer *answer)
 {
 	const struct errors_shown shown = shown_of(page);
-	json_key(json, "other_errors");
-	json_object_begin(json);
-	json_put_bool(json, "decided", !page->error_doubt);
-	json_put_string(json, "doubt", page->error_doubt);
-	errors_put(&shown, json);
-	json_object_end(json);
+	answer_group_begin(answer, &leaks_errors_group);
+	answer_record_of(answer, &decided_type, page);
+	errors_put(&shown, answer);
+	answer_group_end(answer);
 }
 
 const char *leaks_error_kind(const struct program_error *error)

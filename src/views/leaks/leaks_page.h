@@ -6,6 +6,7 @@
 #include "analysis/evidence.h"
 #include "analysis/leaks.h"
 #include "analysis/unrecorded.h"
+#include "table/answer.h"
 #include "views/leaks_view.h"
 
 struct leaks_page {
@@ -22,6 +23,9 @@ struct leaks_page {
 			      */
 	const char *doubt;   /* why it is undecided whether there are errors; NULL: it is decided */
 	size_t limit;
+	/* Of leaks_answer.c. */
+	struct leak_sum left, by_heuristic[LEAK_HEURISTICS];
+	size_t heuristics[LEAK_HEURISTICS], heuristic_count;
 };
 
 /* Whether a row is listed: of a kind that is shown, and neither suppressed nor a library's. */
@@ -41,12 +45,18 @@ static inline const struct leak_stack *leaks_stack(
 
 /* Adds a whole path: "global g_cache (cache.c:12) → +0x18 → block of 4096 B allocated at …". */
 void leaks_add_path(const struct leaks *leaks, uint32_t path, struct text *out);
-/* The member "leaks" of the JSON form. */
-struct json;
-struct error *leaks_put(struct json *json, const struct leaks_page *page) must_check_;
+/* The group "leaks" of the document. */
+struct error *leaks_put(struct leaks_page *page, struct answer *answer) must_check_;
 /* Adds an entry of a suppression file that fits the row. */
 struct error *leaks_add_suppression(
 	const struct leaks_page *page, const struct leak_row *row, struct text *out) must_check_;
+/* The same where only memory can lack: the text has failed then. */
+void leaks_put_suppression(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out);
+/* The thread that allocated the example of a row; NULL: not known. */
+const struct thread *leaks_example_thread(const struct leaks *leaks, const struct leak_row *row);
+/* How long before the search. False: not known. */
+bool leaks_example_age(const struct leaks *leaks, const struct leak_row *row, uint64_t *ret_ns);
 /* "malloc", or "" for a stack that begins with no known function. */
 const char *leaks_function(const struct leak_stack *stack);
 
@@ -79,21 +89,22 @@ void leaks_errors_memcheck(const struct leaks_page *page, struct text *out);
 void leaks_errors_junit(const struct leaks_page *page, struct text *out);
 /* Test cases that these are. */
 size_t leaks_errors_cases(const struct leaks_page *page);
-/* The member "other_errors". */
-void leaks_errors_put(const struct leaks_page *page, struct json *json);
+/* For programs: the group "other_errors". */
+extern const struct table_type leaks_errors_group;
+void leaks_errors_put(const struct leaks_page *page, struct answer *answer);
 /* Their rule in SARIF. */
 #define LEAKS_ERROR_RULE "memory-error"
 void leaks_errors_github(const struct leaks_page *page, struct text *out);
 struct fingerprint_map;
+struct json;
 struct error *leaks_errors_sarif(const struct leaks_page *page, struct json *json, size_t rule,
 	struct fingerprint_map *seen) must_check_;
 
 /* The forms. Text ones add to a text, JSON ones write to the sink. */
-struct error *leaks_text(const struct leaks_page *page, struct text *out) must_check_;
+struct error *leaks_answer(struct leaks_page *page, struct answer *answer) must_check_;
 struct error *leaks_memcheck(const struct leaks_page *page, struct text *out) must_check_;
 struct error *leaks_junit(const struct leaks_page *page, struct text *out) must_check_;
 struct error *leaks_github(const struct leaks_page *page, struct text *out) must_check_;
-struct error *leaks_json(const struct leaks_page *page, const struct sink *sink) must_check_;
 struct error *leaks_valgrind(const struct leaks_page *page, const struct sink *sink) must_check_;
 struct error *leaks_sarif(const struct leaks_page *page, const struct sink *sink) must_check_;
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/leaks/leaks_page.h"
+#include "views/leaks/leaks_text.h"
 #include "views/report/paint.h"
 #include "views/report/text_parts.h"
 
@@ -20,7 +21,7 @@
 /* Holders of one row, unless all are asked for (-v). */
 #define HOLDS_SHOWN 3u
 
-static void add_title(const struct leaks_page *page, const char *title, struct text *out)
+void leaks_add_title(const struct leaks_page *page, const char *title, struct text *out)
 {
 	text_add_char(out, '\n');
 	paint_begin(out, page->options->colour, PAINT_TITLE);
@@ -29,13 +30,16 @@ static void add_title(const struct leaks_page *page, const char *title, struct t
 	text_add_char(out, '\n');
 }
 
-static void add_totals(const struct leaks_page *page, struct text *out)
+void leaks_summary_text(const void *context, size_t row, struct text *out)
 {
-	const struct leaks *leaks = &page->leaks;
-	add_title(page, "Kinds", out);
+	const struct leaks_page *page = context;
+	(void)row;
+	if (page->options->quiet || !page->leaks.searched)
+		return;
+	leaks_add_title(page, "Kinds", out);
 	for (unsigned i = 0; i < LEAK_CLASS_NEVER_FREED; i++) {
 		struct leak_row any = {.class = (enum leak_class)i};
-		const struct leak_sum *sum = &leaks->sums[i];
+		const struct leak_sum *sum = &page->leaks.sums[i];
 		if (!sum->blocks && i >= LEAK_KINDS)
 			continue;
 		_cleanup_(text_deinit) struct text count;
@@ -72,21 +76,20 @@ static void add_head(const struct leaks_page *page, const struct leak_row *row, 
 
 static void add_example(const struct leaks *leaks, const struct leak_row *row, struct text *out)
 {
+	const struct thread *thread = leaks_example_thread(leaks, row);
+	uint64_t age_ns;
 	if (!row->example.address)
 		return;
-	size_t count;
-	const struct thread *threads = model_threads(leaks->model, &count);
 	text_printf(out, INDENT "for example 0x%" PRIx64 ": ", row->example.address);
 	text_add_bytes(out, row->example.size);
-	if (row->example.thread.value < count) {
-		const struct thread *thread = &threads[row->example.thread.value];
+	if (thread) {
 		text_printf(out, ", by thread %" PRIu32, thread->tid);
 		if (thread->name[0])
 			text_printf(out, " (%s)", thread->name);
 	}
-	if (row->example_ns != LEAK_NO_TIME && row->example_ns <= leaks->search->time_ns) {
+	if (leaks_example_age(leaks, row, &age_ns)) {
 		text_add(out, ", allocated ");
-		text_add_duration_ns(out, leaks->search->time_ns - row->example_ns);
+		text_add_duration_ns(out, age_ns);
 		text_add(out, " before");
 	}
 	text_add(out, "\n");
@@ -115,41 +118,23 @@ static void add_holds(const struct leaks_page *page, const struct leak_row *row,
 	}
 }
 
-static struct error *add_row(
-	const struct leaks_page *page, const struct leak_row *row, struct text *out)
+void leaks_record_text(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	add_head(page, row, out);
 	add_example(&page->leaks, row, out);
 	add_holds(page, row, out);
-	return page->options->write_suppressions ? leaks_add_suppression(page, row, out) : NULL;
-}
-
-static struct error *add_rows(const struct leaks_page *page, struct text *out)
-{
-	size_t shown = 0, total = 0;
-	struct error *error = NULL;
-	for (size_t i = 0; i < page->leaks.rows.len && !error; i++) {
-		const struct leak_row *row = &page->leaks.rows.data[i];
-		if (!leaks_shows(page, row) || total++ >= page->limit)
-			continue;
-		if (shown++)
-			text_add(out, "\n");
-		else if (!page->options->quiet)
-			add_title(page, "Places", out);
-		error = add_row(page, row, out);
-	}
-	text_more(total - shown, "place (--limit)", "places (--limit)", out);
-	return error;
+	if (page->options->write_suppressions)
+		leaks_put_suppression(page, row, out);
 }
 
 /* Kinds that have blocks and are not listed. */
-static void add_hidden(const struct leaks_page *page, struct text *out)
+void leaks_hidden_text(const struct leaks_page *page, struct text *out)
 {
 	unsigned hidden = 0;
 	for (unsigned i = 0; i < LEAK_KINDS; i++)
 		if (page->leaks.sums[i].rows && !(page->options->show_kinds >> i & 1))
 			hidden |= 1u << i;
-	if (!hidden || page->options->detail != LEAKS_FULL)
+	if (!hidden || page->options->detail != LEAKS_FULL || !page->leaks.searched)
 		return;
 	text_add(out, "\n  Places of what is ");
 	const char *before = "";
@@ -163,8 +148,9 @@ static void add_hidden(const struct leaks_page *page, struct text *out)
 	text_add(out, ": --show-leak-kinds=all\n");
 }
 
-static void add_suppression(const struct suppression *one, struct text *out)
+void leaks_suppression_text(const void *context, size_t row, struct text *out)
 {
+	const struct suppression *one = suppressions_get(context, (uint32_t)row);
 	text_printf(out, "  %s  (%s:%" PRIu32 ")", one->name, one->file, one->line);
 	if (one->records) {
 		text_add(out, "  ");
@@ -173,52 +159,14 @@ static void add_suppression(const struct suppression *one, struct text *out)
 	text_add(out, "\n");
 }
 
-/* Entries that were of use (-s), and those that were not. */
-static void add_suppressions(const struct leaks_page *page, struct text *out)
+void leaks_heading_text(const struct leaks_page *page, struct text *out)
 {
-	const struct suppressions *set = page->options->suppressions;
-	const char *title = "\nSuppressions that were used\n";
-	for (uint32_t i = 0; set && i < suppressions_count(set); i++) {
-		const struct suppression *one = suppressions_get(set, i);
-		if (!one->records || !page->options->list_suppressed)
-			continue;
-		text_add(out, title);
-		title = "";
-		add_suppression(one, out);
-	}
-	title = "\nSuppressions that fit nothing\n";
-	for (uint32_t i = 0; set && page->leaks.searched && i < suppressions_count(set); i++) {
-		const struct suppression *one = suppressions_get(set, i);
-		if (one->records || one->origin != SUPPRESS_FROM_FILE)
-			continue;
-		text_add(out, title);
-		title = "";
-		add_suppression(one, out);
-	}
-}
-
-struct error *leaks_text(const struct leaks_page *page, struct text *out)
-{
-	const struct leaks_view_options *options = page->options;
-	if (options->errors_only) {
-		if (page->error_count && !options->quiet)
-			text_heading(page->model, out);
-		leaks_errors_text(page, out);
-		return NULL;
-	}
-	if (!options->quiet) {
-		text_heading(page->model, out);
-		text_verdict(&page->verdict, out);
-		text_notes(&page->notes, out);
-		if (page->leaks.searched)
-			add_totals(page, out);
-	}
-	leaks_errors_text(page, out);
-	struct error *error = options->detail == LEAKS_FULL ? add_rows(page, out) : NULL;
-	if (error || options->quiet)
-		return error;
-	if (page->leaks.searched)
-		add_hidden(page, out);
-	add_suppressions(page, out);
-	return NULL;
+	bool is_wanted = !page->options->errors_only || page->error_count;
+	if (page->options->quiet || !is_wanted)
+		return;
+	text_heading(page->model, out);
+	if (page->options->errors_only)
+		return;
+	text_verdict(&page->verdict, out);
+	text_notes(&page->notes, out);
 }

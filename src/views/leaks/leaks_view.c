@@ -14,14 +14,15 @@
 /* Valgrind's --num-callers. */
 #define MEMCHECK_FRAMES 12u
 
-/* One of the two functions is set. */
+/* One of the two functions is set, but of those that are tables. */
 static const struct form {
 	const char *name;
 	struct error *(*text)(const struct leaks_page *page, struct text *out);
 	struct error *(*stream)(const struct leaks_page *page, const struct sink *sink);
 } forms[LEAKS_FORMS] = {
-	[LEAKS_TEXT] = {"text", leaks_text, NULL},
-	[LEAKS_JSON] = {"json", NULL, leaks_json},
+	[LEAKS_TEXT] = {"text", NULL, NULL},
+	[LEAKS_JSON] = {"json", NULL, NULL},
+	[LEAKS_CSV] = {"csv", NULL, NULL},
 	[LEAKS_MEMCHECK] = {"memcheck", leaks_memcheck, NULL},
 	[LEAKS_SARIF] = {"sarif", NULL, leaks_sarif},
 	[LEAKS_JUNIT] = {"junit", leaks_junit, NULL},
@@ -142,6 +143,29 @@ struct error *leaks_add_suppression(
 	return error;
 }
 
+void leaks_put_suppression(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out)
+{
+	struct error *error = leaks_add_suppression(page, row, out);
+	out->failed |= error != NULL;
+	error_destroy(error);
+}
+
+const struct thread *leaks_example_thread(const struct leaks *leaks, const struct leak_row *row)
+{
+	size_t count;
+	const struct thread *threads = model_threads(leaks->model, &count);
+	return row->example.thread.value < count ? &threads[row->example.thread.value] : NULL;
+}
+
+bool leaks_example_age(const struct leaks *leaks, const struct leak_row *row, uint64_t *ret_ns)
+{
+	if (row->example_ns == LEAK_NO_TIME || row->example_ns > leaks->search->time_ns)
+		return false;
+	*ret_ns = leaks->search->time_ns - row->example_ns;
+	return true;
+}
+
 static void page_init(struct leaks_page *page)
 {
 	leaks_init(&page->leaks);
@@ -204,11 +228,24 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 	return page->verdict.failed || page->notes.failed ? error_no_memory() : NULL;
 }
 
-static struct error *write_page(const struct leaks_page *page, const struct sink *sink)
+static struct error *write_answer(struct leaks_page *page, const struct sink *sink)
+{
+	enum leaks_form form = page->options->form;
+	struct answer *answer = form == LEAKS_JSON  ? answer_json_create(sink, false)
+				: form == LEAKS_CSV ? answer_csv_create(sink)
+						    : answer_text_create(sink);
+	struct error *error = answer ? leaks_answer(page, answer) : error_no_memory();
+	answer_destroy(answer);
+	return error;
+}
+
+static struct error *write_page(struct leaks_page *page, const struct sink *sink)
 {
 	const struct form *form = &forms[page->options->form];
 	if (form->stream)
 		return form->stream(page, sink);
+	if (!form->text)
+		return write_answer(page, sink);
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
 	struct error *error = form->text(page, &out);
@@ -255,7 +292,7 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	return error;
 }
 
-struct error *leaks_view_put(const struct model *model, struct json *json)
+struct error *leaks_view_put(const struct model *model, struct answer *answer)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct error *error = resolver_create(model, true, &resolver);
@@ -269,5 +306,5 @@ struct error *leaks_view_put(const struct model *model, struct json *json)
 		.model = model, .options = &options, .limit = VIEW_NO_LIMIT};
 	page_init(&page);
 	error = fill(&page, resolver);
-	return error ? error : leaks_put(json, &page);
+	return error ? error : leaks_put(&page, answer);
 }

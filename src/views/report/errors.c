@@ -175,8 +175,7 @@ static void count_cell(const void *context, size_t row, unsigned column, struct 
 
 const struct table_type report_errors_count_type = {.columns = count_columns, .cell = count_cell};
 
-/* Both tables, to an answer or by hand. */
-static void put_errors(const struct errors_shown *shown, struct answer *answer, struct json *json)
+void errors_put(const struct errors_shown *shown, struct answer *answer)
 {
 	size_t count;
 	struct frame_vec frames;
@@ -186,13 +185,8 @@ static void put_errors(const struct errors_shown *shown, struct answer *answer, 
 	model_errors(shown->model, &count);
 	const struct table errors = {&report_errors_type, &rows, count, .limit = shown->limit};
 	frame_vec_init(&frames);
-	if (json) {
-		json_put_record(json, &total);
-		json_put_table(json, &errors);
-	} else {
-		answer_record(answer, &total);
-		answer_table(answer, &errors);
-	}
+	answer_record(answer, &total);
+	answer_table(answer, &errors);
 	frame_vec_deinit(&frames);
 }
 
@@ -214,11 +208,6 @@ void errors_add(const struct errors_shown *shown, struct text *out)
 	for (size_t i = 0; i < count && i < shown->limit; i++)
 		row_text(shown, i, out);
 	add_more(shown, out);
-}
-
-void errors_put(const struct errors_shown *shown, struct json *json)
-{
-	put_errors(shown, NULL, json);
 }
 
 static void suppression_text(const void *context, size_t row, struct text *out)
@@ -261,7 +250,7 @@ void report_errors(const struct page *page, struct answer *answer)
 				: own ? "\nNo errors: each free was of a live block, by a function "
 					"that matches. (Other errors are not looked for.)\n"
 				      : "\nNo errors.\n");
-	put_errors(&shown, answer, NULL);
+	errors_put(&shown, answer);
 	if (prose)
 		add_more(&shown, prose);
 	answer_table(answer, &suppressions);

@@ -4,9 +4,9 @@
 #define VIEWS_ERRORS_H
 
 #include "analysis/resolve.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "model/errors.h"
+#include "table/answer.h"
 
 struct errors_shown {
 	const struct model *model;
@@ -21,7 +21,7 @@ bool errors_frames(const struct errors_shown *errors, uint32_t stack, struct fra
 /* Adds each error as text, with its stacks. */
 void errors_add(const struct errors_shown *errors, struct text *out);
 
-/* Puts the members errors_total, error_count and errors into the object that is open. */
-void errors_put(const struct errors_shown *errors, struct json *json);
+/* Hands over report_errors_count_type and report_errors_type, as people read them, too. */
+void errors_put(const struct errors_shown *errors, struct answer *answer);
 
 #endif

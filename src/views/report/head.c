@@ -493,6 +493,19 @@ void report_head(const struct page *page, const struct text *verdict, struct ans
 	text_add(prose, page->view->ruled ? TEXT_RULER "\n\n" : "");
 }
 
+void report_source(const struct model *model, const struct text *verdict, const struct text *notes,
+	struct answer *answer)
+{
+	struct process_order processes;
+	process_order_init(&processes);
+	const struct recorded recording = {model, NULL, NULL, &processes};
+	answer_record_of(answer, &report_target_type, model_target(model));
+	answer_record_of(answer, &report_recording_type, &recording);
+	put_lines(&report_verdict_type, verdict, answer);
+	put_lines(&report_notes_type, notes, answer);
+	process_order_deinit(&processes);
+}
+
 /* The same in documents that are JSON by hand. */
 void json_put_target(struct json *json, const struct target *target)
 {

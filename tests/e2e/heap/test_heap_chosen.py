@@ -208,6 +208,17 @@ def forms_of_tables(folder):
                           (("hexdump", address), "hexdump"), (("strings", address), "strings"), (("follow", "node.next"), "follow")):
         need(ask("core", "--json", core, *words)["schema"], f"heapwise.heap-{schema}/1", f"{words}")
         need(ask("core", "--json=1", core, *words)["schema"], "heapwise.heap/1", f"{words} of before")
+    for words, inner, member in ((("why", address), None, "referrers"), (("layout", "node"), None, "members"),
+                                 (("show", "node"), None, "blocks"), (("show", address), "blocks", "members"),
+                                 (("leaks",), "leaks", "records")):
+        document = ask("core", "--json", core, *words)
+        document = document[inner] if inner else document
+        found = (document[0] if isinstance(document, list) else document)[member]
+        rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, *words]).text.splitlines()))
+        need(len(rows), len(found), f"rows of {words}")
+        for row, one in zip(rows, found):
+            plain = {k: as_csv(v) for k, v in one.items() if not isinstance(v, (list, dict)) and k in row}
+            need({k: row[k] for k in plain}, plain, f"{words} as CSV")
     words = ("blocks", "--where", "size>=48", "--sort", "size", "--limit", "5")
     rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, *words]).text.splitlines()))
     need([row["address"] for row in rows], [b["address"] for b in ask("core", "--json", core, *words)["blocks"]], "sorted")
@@ -230,7 +241,7 @@ def trees_of_dominators(folder):
     shown = [line[12:] for line in lines if "… " not in line and line[:10].strip() and line[8:10] in (" B", "iB")]
     need(sorted((len(line) - len(line.lstrip())) // 2 for line in shown), sorted(depths), "depths")
     hw.need(sum(depth > 0 for depth in depths) > 1, f"{depths}")
-    for words in (("why", "node"), ("layout", "node"), ("leaks",), ("type", "node")):
+    for words in (("block", "0x10"), ("type", "node")):
         hw.need("no table" in refused(core, "--csv", *words), f"{words}")
     hw.need("exclude each other" in refused(core, "--csv", "--count", "types"), "--csv --count")
 

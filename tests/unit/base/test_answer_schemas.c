@@ -6,6 +6,7 @@
 #include "views/budget_view.h"
 #include "views/diff_view.h"
 #include "views/heap_answers.h"
+#include "views/leaks_view.h"
 #include "views/report_documents.h"
 #include "views/trend_view.h"
 
@@ -34,6 +35,11 @@ CASE(answer_schemas_pages, "pages of answers are as their columns say")
 		check_page(other_types[i]);
 }
 
+CASE(answer_schemas_leaks, "the page of leaks is as its columns say")
+{
+	check_page(&leaks_answer_type);
+}
+
 CASE(answer_schemas_report, "pages of reports are as their columns say")
 {
 	for (size_t i = 0; report_document_types[i]; i++)
@@ -43,7 +49,9 @@ CASE(answer_schemas_report, "pages of reports are as their columns say")
 /* A column that nobody explains would have an empty cell. */
 static void check_says(const struct table_type *type, const char *schema)
 {
-	for (const struct column *column = type->columns; column->name; column++) {
+	for (size_t i = 0; type->parts && type->parts[i]; i++)
+		check_says(type->parts[i], schema);
+	for (const struct column *column = type->columns; column && column->name; column++) {
 		bool is_shown = column_is_for_programs(column) && !column_is_spliced(column);
 		if (is_shown && (!column->says || !*column->says))
 			tap_fail("%s: '%s' is not explained", schema, column->name);
@@ -66,6 +74,7 @@ CASE(answer_schemas_explained, "each column is explained")
 	check_explained(heap_answer_types);
 	check_explained(other_types);
 	check_explained(report_document_types);
+	check_explained((const struct answer_type *const[]){&leaks_answer_type, NULL});
 }
 
 TAP_MAIN

@@ -183,6 +183,58 @@ CASE(table_json, "JSON has all columns, null for what is unknown, nothing for wh
 	text_deinit(&out);
 }
 
+/* A tree: a branch, in it a twig and a bare branch, behind it a root. */
+static const struct branch {
+	const char *name;
+	unsigned level;
+	bool opens;
+} branches[] = {{"branch", 0, true}, {"twig", 1, false}, {"bare", 1, true}, {"root", 0, false}};
+static const struct column branch_columns[] = {
+	{"name", COLUMN_TEXT, .title = "NAME", .says = "of it", COLUMN_OF(branch, name)},
+	COLUMNS_END};
+
+static unsigned branch_level(const void *context, size_t row, bool *ret_opens)
+{
+	const struct branch *branch = &((const struct branch *)context)[row];
+	*ret_opens = branch->opens;
+	return branch->level;
+}
+
+static const struct table_type branch_type = {.name = "branches",
+	.columns = branch_columns,
+	.row_bytes = sizeof(struct branch),
+	.level = branch_level,
+	.below = "on_it"};
+static const struct table_type group_type = {
+	.name = "wood", .parts = (const struct table_type *const[]){&branch_type, NULL}};
+
+CASE(table_tree, "rows that are a tree are in one another in JSON, in their order in text; groups "
+		 "are objects")
+{
+	const struct table table = {&branch_type, branches, 4, .limit = TABLE_NO_LIMIT};
+	const char *const expected[] = {"NAME\nbranch\ntwig\nbare\nroot\n",
+		"{\n \"schema\": \"heapwise.fruits/2\",\n \"wood\": {\"branches\": [\n"
+		"   {\"name\": \"branch\", \"on_it\": [\n"
+		"     {\"name\": \"twig\"},\n     {\"name\": \"bare\", \"on_it\": []}]},\n"
+		"   {\"name\": \"root\"}]}\n}\n"};
+	for (unsigned i = 0; i < 2; i++) {
+		struct text out;
+		text_init(&out);
+		const struct sink sink = {add_to_text, &out};
+		struct answer *answer =
+			i ? answer_json_create(&sink, false) : answer_text_create(&sink);
+		CHECK(answer);
+		answer_begin(answer, &answer_type);
+		answer_group_begin(answer, &group_type);
+		answer_table(answer, &table);
+		answer_group_end(answer);
+		CHECK_OK(answer_end(answer));
+		answer_destroy(answer);
+		CHECK_STR(out.data, expected[i]);
+		text_deinit(&out);
+	}
+}
+
 static const struct column word_columns[] = {{"word", COLUMN_TEXT, .says = "one"}, COLUMNS_END};
 
 static void word_cell(const void *context, size_t row, unsigned column, struct cell *ret)

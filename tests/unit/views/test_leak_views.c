@@ -83,6 +83,11 @@ CASE(json, "as JSON")
 	check_full("full.json", LEAKS_JSON);
 }
 
+CASE(csv, "as CSV: records alone")
+{
+	check_leaks("plain.csv", plain(LEAKS_CSV));
+}
+
 CASE(memcheck, "as memcheck")
 {
 	check_leaks("plain.memcheck", plain(LEAKS_MEMCHECK));

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a block is, beside its type, in any document that tells of one. Inside views/ only. */
+#ifndef VIEWS_HEAP_EXTENT_H
+#define VIEWS_HEAP_EXTENT_H
+
+#include "heap/layouts.h"
+#include "heap/survey.h"
+#include "table/answer.h"
+
+/* The first columns of a table, or further ones of another. */
+#define HEAP_EXTENTS 3u
+#define HEAP_EXTENT_COLUMNS                                                                        \
+	{"count", COLUMN_INTEGER, UNIT_COUNT, .optional = true,                                    \
+		.says = "of an array: its elements"},                                              \
+		{"room", COLUMN_INTEGER, UNIT_COUNT, .optional = true,                             \
+			.says = "of an array that its owner does not fill: for how many there is " \
+				"room"},                                                           \
+	{                                                                                          \
+		"behind", COLUMN_INTEGER, UNIT_BYTES,                                              \
+			.optional = true,                                                          \
+			.says = "bytes behind the object, of which the type says nothing"          \
+	}
+/* One of these columns, by its number among them. */
+void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct cell *ret);
+/* They alone, as members of the document. */
+extern const struct table_type heap_extent_type;
+
+struct heap_pool_rows {
+	const struct survey *survey;
+	struct pool_kinds kinds;
+};
+/* The kinds of what lies in a pool. */
+extern const struct table_type heap_pool_kind_type;
+/* False: the block (SPACE_NONE: none) is no pool. The rows are to be given back anyway. */
+bool heap_pool_rows_fill(const struct survey *survey, uint32_t block, struct heap_pool_rows *ret);
+void heap_pool_rows_deinit(struct heap_pool_rows *rows);
+struct table heap_pool_table(const struct heap_pool_rows *rows);
+
+/* Both, as far as they apply. `layout` NULL: debug information says nothing of the block. */
+#define HEAP_EXTENT_TYPES &heap_extent_type, &heap_pool_kind_type
+void heap_extent_answer(struct answer *answer, const struct survey *survey, uint32_t block,
+	const struct heap_layout *layout);
+
+#endif
