@@ -36,6 +36,11 @@ void check_model(const struct model *model)
 		struct stack_node node = model_stack(model, (struct stack_id){(uint32_t)i});
 		if (node.parent.value >= i || node.module.value >= model_module_limit(model))
 			abort();
+		bool has_code = node.kind != FRAME_NATIVE && node.kind != FRAME_MARK;
+		if (has_code != (node.code.value != 0) ||
+			(has_code && (node.code.value >= model_code_limit(model) ||
+					     model_code(model, node.code)->kind != node.kind)))
+			abort();
 	}
 	const struct site *sites = model_sites(model, &count);
 	for (size_t i = 0; i < count; i++)

@@ -58,6 +58,7 @@ struct suppress_frame {
 	const char *file;         /* of the source, whole path or not */
 	uint32_t line;            /* 0: unknown */
 	bool inlined;             /* into the next frame outward */
+	bool managed;             /* of an interpreter or virtual machine: "main" is any function */
 };
 
 enum suppress_origin {

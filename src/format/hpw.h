@@ -12,12 +12,13 @@
 
 #define HPW_MAGIC "HEAPWISE"
 #define HPW_VERSION_MAJOR 1
-#define HPW_VERSION_MINOR 0
+#define HPW_VERSION_MINOR 1
 /* Required-feature bits: a reader that does not know one would show wrong figures. */
 enum hpw_feature {
 	HPW_FEATURE_SAMPLED = 1, /* of mode "sample": what is there stands for more */
+	HPW_FEATURE_CODE = 2,    /* frames may be of code in no loaded file: CODE */
 };
-#define HPW_FEATURES_KNOWN ((uint32_t)HPW_FEATURE_SAMPLED)
+#define HPW_FEATURES_KNOWN ((uint32_t)(HPW_FEATURE_SAMPLED | HPW_FEATURE_CODE))
 
 struct hpw_header {
 	char magic[8];
@@ -86,6 +87,7 @@ enum hpw_chunk_type {
 	HPW_LEAK_SAID = 24,
 	HPW_BAD_FREES = 25,
 	HPW_SMALL = 26,
+	HPW_CODE = 27,
 };
 
 /* What was wrong with the frees of a row of BAD_FREES. */
@@ -97,6 +99,38 @@ enum hpw_bad_free {
 /* Rows of all BAD_FREES together; HPW_SUM_UNKNOWN_FREES and _MISMATCHED count those without one. */
 #define HPW_BAD_FREES_MAX 65536u
 #define HPW_BAD_FREES_COLUMNS 10u
+
+/* Kinds of frames, and so of rows of CODE. */
+enum hpw_frame_kind {
+	HPW_FRAME_NATIVE = 0,      /* an address in a module: no row of CODE */
+	HPW_FRAME_CODE_OBJECT = 1, /* a code object of an interpreter, and an instruction in it */
+	HPW_FRAME_METHOD = 2,      /* a method of a virtual machine, and a bytecode index in it */
+	HPW_FRAME_NAME = 3,        /* a name is all that is known */
+};
+
+/* Columns of a CODE chunk. */
+enum hpw_code_column {
+	HPW_CODE_FIRST = 0, /* one varint: number of the first row */
+	/* One row each. */
+	HPW_CODE_KIND,
+	HPW_CODE_FIRST_LINE,
+	HPW_CODE_LINES, /* how many rows of the two last columns are its own */
+	/* Strings: each has its lengths here, and its bytes HPW_CODE_TEXTS columns later. */
+	HPW_CODE_LANGUAGE,
+	HPW_CODE_NAME,
+	HPW_CODE_OUTER,
+	HPW_CODE_SIGNATURE,
+	HPW_CODE_FILE,
+	HPW_CODE_MODULE,
+	/* One row a line. */
+	HPW_CODE_INSTRUCTION = 16, /* difference from the row before of the same code */
+	HPW_CODE_LINE,             /* zigzag difference from the row before of the same code */
+	HPW_CODE_COLUMNS
+};
+#define HPW_CODE_TEXTS 6u
+/* Rows of all CODE chunks, and lines of each. */
+#define HPW_CODE_MAX (1u << 24)
+#define HPW_CODE_LINES_MAX (1u << 20)
 
 /* Bytes of each of the two parts of a row of SMALL: arguments may be long. */
 #define HPW_SMALL_PART_MAX (64u << 10)

@@ -107,6 +107,16 @@ static_assert(sizeof(struct hw_node) == 16, "shared");
 #define HW_FRAME_ADDRESS_BITS 48
 #define HW_FRAME_ADDRESS_MASK ((1ull << HW_FRAME_ADDRESS_BITS) - 1)
 
+/*
+ * In the bits of the module: a frame of code in no loaded file. Its other bits are the number of
+ * the code, and the instruction in it + 1 (0: not known). Frames of a process's own rings are never
+ * so.
+ */
+#define HW_FRAME_CODE 0xffffu
+#define HW_FRAME_INSTRUCTION_BITS 24
+#define HW_FRAME_INSTRUCTION_MASK ((1ull << HW_FRAME_INSTRUCTION_BITS) - 1)
+static_assert(HW_MODULES_MAX <= HW_FRAME_CODE, "no module has that number");
+
 /* Frames that are marks: module 0, small addresses. The meaning of each: FORMAT.md, STACKS. */
 enum hw_mark_frame {
 	HW_MARK_CUT = 1,

@@ -34,8 +34,20 @@ static bool stack_table_grow(struct stack_table *table, size_t want)
 	if (!address)
 		return false;
 	table->address = address;
+	uint32_t *code = table->code ? realloc(table->code, cap * sizeof(*code)) : NULL;
+	if (table->code && !code)
+		return false;
+	table->code = code;
 	table->cap = cap;
 	return true;
+}
+
+/* From now on nodes may be of code in no loaded file. */
+static bool stack_table_add_code(struct stack_table *table)
+{
+	if (!table->code)
+		table->code = calloc(table->cap + 1, sizeof(*table->code));
+	return table->code;
 }
 
 /* Makes rows up to `len` exist, new ones unused. */
@@ -49,6 +61,8 @@ static bool stack_table_extend(struct stack_table *table, size_t len)
 	memset(table->parent + table->len, 0, more * sizeof(*table->parent));
 	memset(table->module + table->len, 0, more * sizeof(*table->module));
 	memset(table->address + table->len, 0, more * sizeof(*table->address));
+	if (table->code)
+		memset(table->code + table->len, 0, more * sizeof(*table->code));
 	table->len = len;
 	return true;
 }
@@ -175,8 +189,21 @@ static struct error *check_stacks(const struct model *model, struct stack_id fir
 			return error_create(ERROR_INPUT,
 				"stack %" PRIu32 " names module %" PRIu32 ", which is not known",
 				id, (uint32_t)rows->module[i]);
+		if (rows->code && rows->code[i] && rows->code[i] >= model->code.len)
+			return error_create(ERROR_INPUT,
+				"stack %" PRIu32 " names code %" PRIu32 ", which is not known", id,
+				rows->code[i]);
 	}
 	return NULL;
+}
+
+/* Whether a table without other frames has to tell them apart from now on. */
+static bool has_code(const struct stack_columns *rows, size_t count)
+{
+	for (size_t i = 0; rows->code && i < count; i++)
+		if (rows->code[i])
+			return true;
+	return false;
 }
 
 struct error *build_stacks(
@@ -186,12 +213,15 @@ struct error *build_stacks(
 	if (error)
 		return error;
 	struct stack_table *table = &model->stacks;
-	if (!stack_table_extend(table, first.value + count))
+	if (!stack_table_extend(table, first.value + count) ||
+		(has_code(rows, count) && !stack_table_add_code(table)))
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = first.value + (uint32_t)i;
 		if (rows->parent[i] == id)
 			continue;
+		if (table->code)
+			table->code[id] = rows->code ? rows->code[i] : 0;
 		table->parent[id] = rows->parent[i];
 		table->module[id] = rows->module[i];
 		table->address[id] = rows->address[i];
@@ -247,19 +277,102 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
 	return size_vec_push(&model->sizes, row) ? NULL : error_no_memory();
 }
 
+static struct error *check_code(const struct model *model, const struct code *row)
+{
+	if (model->code.len > BUILD_CODE_MAX)
+		return error_create(ERROR_INPUT, "more than %u rows of code", BUILD_CODE_MAX);
+	if (row->kind != FRAME_CODE_OBJECT && row->kind != FRAME_METHOD && row->kind != FRAME_NAME)
+		return error_create(
+			ERROR_INPUT, "code has the unknown kind %u", (unsigned)row->kind);
+	if (row->home.value >= model->modules.len)
+		return error_create(ERROR_INPUT,
+			"code is of module %" PRIu32 ", which is not known", row->home.value);
+	for (size_t i = 1; i < row->line_count; i++)
+		if (row->lines[i - 1].instruction >= row->lines[i].instruction)
+			return error_create(ERROR_INPUT,
+				"lines of code do not ascend at instruction %" PRIu32,
+				row->lines[i].instruction);
+	return NULL;
+}
+
+/* NULL also of nothing. */
+static struct error *copy_array(
+	struct model *model, const void *from, size_t bytes, const void **ret)
+{
+	*ret = NULL;
+	if (!bytes)
+		return NULL;
+	void *copy = arena_alloc(&model->strings, bytes);
+	if (!copy)
+		return error_no_memory();
+	memcpy(copy, from, bytes);
+	*ret = copy;
+	return NULL;
+}
+
+struct error *build_code(struct model *model, const struct code *row, struct code_id *ret)
+{
+	struct code copy = *row;
+	const void *lines, *frames;
+	struct error *error = check_code(model, row);
+	if (!error)
+		error = copy_array(
+			model, row->lines, row->line_count * sizeof(*row->lines), &lines);
+	if (!error)
+		error = copy_array(
+			model, row->run.frames, row->run.count * sizeof(*row->run.frames), &frames);
+	if (error)
+		return error;
+	copy.lines = lines;
+	copy.run.frames = frames;
+	if (!model->code.len && !code_vec_push(&model->code, (struct code){.kind = FRAME_NAME}))
+		return error_no_memory();
+	if (ret)
+		ret->value = (uint32_t)model->code.len;
+	return code_vec_push(&model->code, copy) ? NULL : error_no_memory();
+}
+
 struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len)
 {
-	const struct code_name_vec *names = &model->code_names;
-	uint64_t before = names->len ? names->data[names->len - 1].address : 0;
+	const struct named_vec *named = &model->named;
+	uint64_t before = named->len ? named->data[named->len - 1].address : 0;
 	if (before >= address)
 		return error_create(
 			ERROR_INPUT, "names of code do not ascend at 0x%" PRIx64, address);
-	struct code_name row = {.address = address};
+	struct code row = {.kind = FRAME_NAME};
+	struct named_address at = {.address = address};
 	struct error *error = build_string(model, name, name_len, &row.name);
+	if (!error)
+		error = build_code(model, &row, &at.code);
 	if (error)
 		return error;
-	return code_name_vec_push(&model->code_names, row) ? NULL : error_no_memory();
+	return stack_table_add_code(&model->stacks) && named_vec_push(&model->named, at)
+		       ? NULL
+		       : error_no_memory();
+}
+
+static int compare_named(const void *key, const void *row)
+{
+	uint64_t address = *(const uint64_t *)key;
+	uint64_t other = ((const struct named_address *)row)->address;
+	return address < other ? -1 : address > other;
+}
+
+/* Frames in no module whose addresses have names become names. */
+static void name_frames(struct model *model)
+{
+	struct stack_table *table = &model->stacks;
+	for (size_t i = 0; model->named.len && i < table->len; i++) {
+		uint64_t address = table->address[i];
+		if (table->module[i] || table->code[i] || address < STACK_MARKS)
+			continue;
+		const struct named_address *named = bsearch(&address, model->named.data,
+			model->named.len, sizeof(*named), compare_named);
+		if (named)
+			table->code[i] = named->code.value;
+	}
+	named_vec_deinit(&model->named);
 }
 
 struct error *build_given(
@@ -415,6 +528,9 @@ void build_finish(struct model *model)
 	table->parent = trimmed(table->parent, table->len * sizeof(*table->parent));
 	table->module = trimmed(table->module, table->len * sizeof(*table->module));
 	table->address = trimmed(table->address, table->len * sizeof(*table->address));
+	if (table->code)
+		table->code = trimmed(table->code, table->len * sizeof(*table->code));
+	name_frames(model);
 	table->cap = table->len;
 }
 

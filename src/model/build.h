@@ -52,6 +52,9 @@ struct stack_columns {
 	const uint32_t *parent; /* parent[i] == first + i: this id is unused */
 	const uint16_t *module;
 	const uint64_t *address;
+	/* Of frames in no loaded file, else 0; NULL: there are none. Their `address` is as of
+	 * struct stack_node, their module 0 unless they are names. */
+	const uint32_t *code;
 };
 
 /*
@@ -114,7 +117,19 @@ struct error *build_small(struct model *model, const struct small_process *row, 
 struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,
 	const char *path, size_t path_len);
 
-/* Adds the name of code without a module; addresses ascend, each once. */
+#define BUILD_CODE_MAX (1u << 24)
+/*
+ * Adds code that is in no loaded file; *ret may be NULL. Strings live as long as the model
+ * (build_string) or forever; lines and the frames of a run are copied. ERROR_INPUT: its kind is not
+ * one of those, its home is not known, or its lines do not ascend.
+ */
+struct error *build_code(
+	struct model *model, const struct code *row, struct code_id *ret) must_check_;
+
+/*
+ * Adds the name of code without a module; addresses ascend, each once. In build_finish() frames
+ * there become names.
+ */
 struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len);
 

@@ -24,9 +24,6 @@ struct given_frame {
 struct given_run {
 	const struct given_frame *frames;
 	uint32_t count;
-	/* The file has no address, or that of other code: the one of the stack's node is a mere
-	 * number of it. */
-	bool no_address;
 };
 
 #endif

@@ -17,11 +17,13 @@ void model_destroy(struct model *model)
 	free(model->stacks.parent);
 	free(model->stacks.module);
 	free(model->stacks.address);
+	free(model->stacks.code);
 	site_vec_deinit(&model->sites);
 	thread_vec_deinit(&model->threads);
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
-	code_name_vec_deinit(&model->code_names);
+	code_vec_deinit(&model->code);
+	named_vec_deinit(&model->named);
 	given_vec_deinit(&model->given);
 	given_map_deinit(&model->given_of);
 	unrecorded_vec_deinit(&model->unrecorded);
@@ -94,41 +96,65 @@ size_t model_stack_limit(const struct model *model)
 	return model->stacks.len;
 }
 
+/* Marks are stored as small addresses of module 0. */
+static enum frame_kind kind_of(const struct model *model, struct stack_node node)
+{
+	if (node.code.value)
+		return model->code.data[node.code.value].kind;
+	return node.module.value || node.address >= STACK_MARKS ? FRAME_NATIVE : FRAME_MARK;
+}
+
 struct stack_node model_stack(const struct model *model, struct stack_id id)
 {
-	assert(id.value < model->stacks.len);
-	return (struct stack_node){
-		.parent = {model->stacks.parent[id.value]},
-		.module = {model->stacks.module[id.value]},
-		.address = model->stacks.address[id.value],
+	const struct stack_table *stacks = &model->stacks;
+	assert(id.value < stacks->len);
+	struct stack_node node = {
+		.parent = {stacks->parent[id.value]},
+		.module = {stacks->module[id.value]},
+		.code = {stacks->code ? stacks->code[id.value] : 0},
+		.address = stacks->address[id.value],
 	};
+	node.kind = kind_of(model, node);
+	return node;
 }
 
-const struct code_name *model_code_names(const struct model *model, size_t *ret_count)
+struct stack_id model_stack_parent(const struct model *model, struct stack_id id)
 {
-	*ret_count = model->code_names.len;
-	return model->code_names.data;
+	assert(id.value < model->stacks.len);
+	return (struct stack_id){model->stacks.parent[id.value]};
 }
 
-const char *model_code_name(const struct model *model, uint64_t address)
+size_t model_code_limit(const struct model *model)
 {
-	const struct code_name_vec *names = &model->code_names;
-	size_t low = 0, high = names->len;
+	return model->code.len;
+}
+
+const struct code *model_code(const struct model *model, struct code_id id)
+{
+	assert(id.value && id.value < model->code.len);
+	return &model->code.data[id.value];
+}
+
+uint32_t code_line_at(const struct code *code, uint64_t instruction)
+{
+	size_t low = 0, high = code->line_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (names->data[middle].address < address)
+		if (code->lines[middle].instruction <= instruction)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < names->len && names->data[low].address == address ? names->data[low].name
-								       : NULL;
+	return low ? code->lines[low - 1].line : code->first_line;
 }
 
-const struct given_run *model_given(
-	const struct model *model, struct module_id module, uint64_t address)
+const struct given_run *model_given(const struct model *model, struct stack_node node)
 {
-	struct code_place place = {.module = module.value, .address = address};
+	if (node.code.value) {
+		const struct given_run *run = &model->code.data[node.code.value].run;
+		return run->count ? run : NULL;
+	}
+	struct code_place place = {.module = node.module.value, .address = node.address};
 	const uint32_t *number = given_map_find(&model->given_of, place);
 	return number ? &model->given.data[*number] : NULL;
 }

@@ -6,8 +6,9 @@
  *
  * It holds sums, not events: a table of call stacks, a row of counters for each allocation site, a
  * row for each thread and size. Its memory follows the number of distinct stacks, never the number
- * of events (a stack node costs 14 bytes, a site about 100), which is why a recording of 10^8
- * events can be reported on in a few megabytes. What needs the events asks the source again.
+ * of events (a stack node costs 14 bytes, 18 with frames of other kinds, a site about 100), which
+ * is why a recording of 10^8 events can be reported on in a few megabytes. What needs the events
+ * asks the source again.
  *
  * Quantities are defined once, in docs/quantities.md. Sizes are requested bytes, times are
  * nanoseconds since the recording began unless a name says otherwise. All strings and arrays belong
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "accounts/counters.h"
+#include "model/code.h"
 #include "model/errors.h"
 #include "model/given.h"
 #include "model/kind.h"
@@ -28,9 +30,6 @@
 #include "model/unrecorded.h"
 
 /* Typed numbers, so that a stack cannot be passed where a site is due. */
-struct module_id {
-	uint32_t value; /* 0: no module known; marks live there too */
-};
 struct stack_id {
 	uint32_t value; /* 0: the empty stack, root of the tree */
 };
@@ -235,15 +234,19 @@ struct module {
 
 /*
  * One node of the tree of stacks: its own frame is the innermost one, parents lie outward and
- * always have smaller ids, so a walk ends. The frame is a return address in a module, or a mark.
+ * always have smaller ids, so a walk ends.
  */
 struct stack_node {
 	struct stack_id parent;
-	struct module_id module;
-	uint64_t address; /* as in the target's memory; a mark if module is 0 and it is < 16 */
+	enum frame_kind kind;
+	struct module_id module; /* native; or what a name is of. 0: not known */
+	struct code_id code;     /* of code objects, methods and names; else 0 */
+	/* Native: the return address in the target's memory. Names: the same, 0 if there is none.
+	 * Code objects and methods: the instruction + 1, 0 if it is not known. Marks: which one. */
+	uint64_t address;
 };
 
-/* What a node in module 0 says instead of naming code. Numbers are those of stored marks. */
+/* What a mark says instead of naming code. Numbers are those of stored marks. */
 enum stack_mark {
 	MARK_NONE = 0,
 	MARK_DEPTH_LIMIT = 1,    /* the stack was cut here */
@@ -257,8 +260,7 @@ enum stack_mark {
 
 static inline enum stack_mark stack_node_mark(struct stack_node node)
 {
-	return node.module.value == 0 && node.address < STACK_MARKS ? (enum stack_mark)node.address
-								    : MARK_NONE;
+	return node.kind == FRAME_MARK ? (enum stack_mark)node.address : MARK_NONE;
 }
 
 /* One place of allocation: a stack and a kind. */
@@ -318,12 +320,6 @@ struct live_block {
 	struct site_id site;
 	struct thread_id thread; /* that allocated it */
 	uint64_t number;         /* n-th allocation of that thread, from 0 */
-};
-
-/* A function made at run time, in no file. */
-struct code_name {
-	uint64_t address; /* a return address of a stack, module 0 */
-	const char *name;
 };
 
 /* What a forked process began with: blocks of its parent's (and of that one's). */
@@ -495,16 +491,17 @@ const struct module *model_module(const struct model *model, struct module_id id
 /* One more than the largest stack id. Unused ids are children of the root with address 0. */
 size_t model_stack_limit(const struct model *model);
 struct stack_node model_stack(const struct model *model, struct stack_id id);
+/* Its parent alone, for walks outward. */
+struct stack_id model_stack_parent(const struct model *model, struct stack_id id);
 
-/* The name of the code that a frame without a module returns to; NULL if the program gave none. */
-const char *model_code_name(const struct model *model, uint64_t address);
-/* All of them, ascending by address. */
-const struct code_name *model_code_names(const struct model *model, size_t *ret_count);
+/* Code in no loaded file, by id; 0 is none. One more than the largest id. */
+size_t model_code_limit(const struct model *model);
+const struct code *model_code(const struct model *model, struct code_id id);
 
-/* What the source itself says of the code of a node; NULL: nothing, symbols are to be looked up. */
-const struct given_run *model_given(
-	const struct model *model, struct module_id module, uint64_t address);
-/* Tells runs apart: from 0, in the order in which they came. */
+/* What the source itself says of the code of a node, of a name too; NULL: nothing, or it is a code
+ * object or a method. */
+const struct given_run *model_given(const struct model *model, struct stack_node node);
+/* Tells runs of native frames apart: from 0, in the order in which they came. */
 size_t model_given_number(const struct model *model, const struct given_run *run);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */

@@ -8,13 +8,20 @@
 #include "base/vec.h"
 #include "model/model.h"
 
+/* Code of no module that has a name: nodes there become names in the end. */
+struct named_address {
+	uint64_t address;
+	struct code_id code;
+};
+
 DEFINE_VEC(string_vec, const char *)
 DEFINE_VEC(module_vec, struct module)
 DEFINE_VEC(site_vec, struct site)
 DEFINE_VEC(thread_vec, struct thread)
 DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
-DEFINE_VEC(code_name_vec, struct code_name)
+DEFINE_VEC(code_vec, struct code)
+DEFINE_VEC(named_vec, struct named_address)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 DEFINE_VEC(small_process_vec, struct small_process)
 DEFINE_VEC(series_row_vec, struct series_row)
@@ -56,6 +63,7 @@ struct stack_table {
 	uint32_t *parent;
 	uint16_t *module;
 	uint64_t *address;
+	uint32_t *code; /* NULL as long as all frames are native, or marks */
 	size_t len, cap;
 	size_t rows; /* given so far; bounds the gaps */
 };
@@ -83,9 +91,10 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct small_process_vec small;
-	uint64_t small_bytes;            /* with their commands */
-	struct code_name_vec code_names; /* ascending by address, each once */
-	struct model *subtracted;        /* NULL: none */
+	uint64_t small_bytes;     /* with their commands */
+	struct code_vec code;     /* 0 is none */
+	struct named_vec named;   /* ascending by address, each once */
+	struct model *subtracted; /* NULL: none */
 	struct given_vec given;
 	struct given_map given_of; /* → number in given */
 	struct series_row_vec series;

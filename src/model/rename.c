@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "model/build.h"
 #include "model/model_impl.h"
 
@@ -76,25 +77,50 @@ static void drop_words(struct model *model)
 		model->leak_search.problem = "the reason was taken out";
 }
 
+static struct error *rename_run(struct model *model, const struct renamer *renamer, uint32_t module,
+	const struct given_run *run)
+{
+	/* They are the model's, and nobody else has them. */
+	struct given_frame *frames = (struct given_frame *)run->frames;
+	struct error *error = NULL;
+	for (uint32_t i = 0; i < run->count && !error; i++) {
+		error = renamer->frame(renamer->ctx, &model->modules.data[module], &frames[i]);
+		if (!error)
+			error = keep(model, &frames[i].function);
+		if (!error)
+			error = keep(model, &frames[i].raw_name);
+		if (!error)
+			error = keep(model, &frames[i].file);
+	}
+	return error;
+}
+
 static struct error *rename_given(struct model *model, const struct renamer *renamer)
 {
 	struct error *error = NULL;
 	uint32_t position = 0, *number;
 	const struct code_place *place;
-	while (!error && (number = given_map_next(&model->given_of, &position, &place))) {
-		const struct given_run *run = &model->given.data[*number];
-		/* They are the model's, and nobody else has them. */
-		struct given_frame *frames = (struct given_frame *)run->frames;
-		for (uint32_t i = 0; i < run->count && !error; i++) {
-			error = renamer->frame(
-				renamer->ctx, &model->modules.data[place->module], &frames[i]);
-			if (!error)
-				error = keep(model, &frames[i].function);
-			if (!error)
-				error = keep(model, &frames[i].raw_name);
-			if (!error)
-				error = keep(model, &frames[i].file);
-		}
+	while (!error && (number = given_map_next(&model->given_of, &position, &place)))
+		error = rename_run(model, renamer, place->module, &model->given.data[*number]);
+	return error;
+}
+
+/* Code in no loaded file. A signature names classes. */
+static struct error *rename_code(struct model *model, const struct renamer *renamer)
+{
+	struct error *error = NULL;
+	for (size_t i = 1; i < model->code.len && !error; i++) {
+		struct code *code = &model->code.data[i];
+		const struct {
+			enum name_kind kind;
+			const char **name;
+		} words[] = {{NAME_FUNCTION, &code->name}, {NAME_FUNCTION, &code->outer},
+			{NAME_FUNCTION, &code->signature}, {NAME_FILE, &code->file},
+			{NAME_MODULE, &code->module}};
+		for (size_t k = 0; k < ARRAY_SIZE(words) && !error; k++)
+			error = rename_one(model, renamer, words[k].kind, words[k].name);
+		if (!error)
+			error = rename_run(model, renamer, code->home.value, &code->run);
 	}
 	return error;
 }
@@ -120,8 +146,6 @@ static struct error *rename_rows(struct model *model, const struct renamer *rena
 		error = rename_one(model, renamer, NAME_THREAD, &model->threads.data[i].name);
 	for (size_t i = 0; i < model->marks.len && !error; i++)
 		error = rename_one(model, renamer, NAME_MARK, &model->marks.data[i].name);
-	for (size_t i = 0; i < model->code_names.len && !error; i++)
-		error = rename_one(model, renamer, NAME_FUNCTION, &model->code_names.data[i].name);
 	for (size_t i = 0; i < model->unrecorded.len && !error; i++)
 		error = rename_one(model, renamer, NAME_MODULE, &model->unrecorded.data[i].path);
 	for (size_t i = 0; i < model->small.len; i++)
@@ -153,6 +177,8 @@ struct error *model_rename(struct model *model, const struct renamer *renamer)
 	struct error *error = rename_target(model, renamer);
 	if (!error)
 		error = rename_given(model, renamer);
+	if (!error)
+		error = rename_code(model, renamer);
 	if (!error)
 		error = rename_modules(model, renamer);
 	if (!error)

@@ -30,7 +30,8 @@ void builder_header(struct builder *builder)
 	size_t start = file->len;
 	buf_bytes(file, HPW_MAGIC, 8);
 	buf_u16(file, HPW_VERSION_MAJOR);
-	buf_u16(file, HPW_VERSION_MINOR);
+	/* Files with native frames alone are as version 1.0 had them. */
+	buf_u16(file, builder->features & HPW_FEATURE_CODE ? HPW_VERSION_MINOR : 0);
 	buf_u32(file, builder->features);
 	buf_u64(file, 0);
 	buf_u64(file, checksum64(file->data + start, 24));

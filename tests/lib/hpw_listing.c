@@ -57,8 +57,9 @@ static void list_chunk(struct text *text, const struct buf *file, size_t at)
 	static const char *const names[] = {"?", "TARGET", "MODULES", "STACKS", "SITES", "EVENTS",
 		"THREADS", "SITE_STATS", "SIZES", "LIVE", "SUMMARY", "INDEX", "CODE_NAMES",
 		"UNRECORDED", [HPW_SUMS] = "SUMS", [HPW_DEATHS] = "DEATHS", [HPW_SMALL] = "SMALL",
-		[HPW_LEAK_SEARCH] = "LEAK_SEARCH", [HPW_LEAK_ROOTS] = "LEAK_ROOTS",
-		[HPW_LEAK_GROUPS] = "LEAK_GROUPS", [HPW_LEAK_RECORDS] = "LEAK_RECORDS"};
+		[HPW_CODE] = "CODE", [HPW_LEAK_SEARCH] = "LEAK_SEARCH",
+		[HPW_LEAK_ROOTS] = "LEAK_ROOTS", [HPW_LEAK_GROUPS] = "LEAK_GROUPS",
+		[HPW_LEAK_RECORDS] = "LEAK_RECORDS"};
 	uint64_t type = little(file, at + 4, 2), stored = little(file, at + 8, 4);
 	builder_must(type < sizeof(names) / sizeof(names[0]) && names[type]);
 	text_printf(text, "\n%s\n", names[type]);

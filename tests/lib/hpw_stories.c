@@ -14,12 +14,12 @@ static const struct story_module modules[] = {
 
 /* 1 main, 2 main → load, 3 main → load → signal mark, 4 unused, 5 main → work, 6 thread start. */
 static const struct story_stack stacks[] = {
-	{1, 1, 0x401136},
-	{1, 1, 0x401200},
-	{1, 0, 4},
-	{0, 0, 0},
-	{4, 1, 0x401300},
-	{6, 2, 0x7f0000012345},
+	{1, 1, 0x401136, 0},
+	{1, 1, 0x401200, 0},
+	{1, 0, 4, 0},
+	{0, 0, 0, 0},
+	{4, 1, 0x401300, 0},
+	{6, 2, 0x7f0000012345, 0},
 };
 
 static const struct story_site sites[] = {
@@ -154,9 +154,9 @@ const struct story story_leaks = {
 
 /* 1 main, 2 main → code of no file, 3 other code of no file, called by it. */
 static const struct story_stack code_stacks[] = {
-	{1, 1, 0x401136},
-	{1, 0, 0x7f0000400010},
-	{1, 0, 0x7f0000300020},
+	{1, 1, 0x401136, 0},
+	{1, 0, 0x7f0000400010, 0},
+	{1, 0, 0x7f0000300020, 0},
 };
 
 static const struct story_site code_sites[] = {{3, HW_MALLOC}, {2, HW_CALLOC}};
@@ -187,6 +187,63 @@ const struct story story_code = {
 	.code_names_len = COUNT(code_names),
 	.steps = code_steps,
 	.steps_len = COUNT(code_steps),
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
+/* A stack of all kinds: 1 main, 2 a code object at line 12, 3 a native frame, 4 a method at line
+ * 31, 5 a name, 6 a native frame; 7 the code object at another line, 8 one whose row is not there.
+ */
+static const struct story_stack frames_stacks[] = {
+	{1, 1, 0x401136, 0},
+	{1, 0, 9, 1},
+	{1, 1, 0x401300, 0},
+	{1, 0, 3, 2},
+	{1, 0, 0, 3},
+	{1, 1, 0x401500, 0},
+	{6, 0, 1, 1},
+	{1, 0, 2, 9},
+};
+
+static const uint32_t python_lines[][2] = {{0, 10}, {8, 12}, {20, 11}};
+static const uint32_t java_lines[][2] = {{0, 31}, {12, 33}};
+
+static const struct story_code frames_code[] = {
+	{HPW_FRAME_CODE_OBJECT, 9,
+		{"python", "read", "Parser.read", NULL, "/srv/app/parse.py", "parse"}, python_lines,
+		COUNT(python_lines)},
+	{HPW_FRAME_METHOD, 0,
+		{"java", "open", "com/example/Store", "(Ljava/lang/String;[I)V", "Store.java",
+			NULL},
+		java_lines, COUNT(java_lines)},
+	{HPW_FRAME_NAME, 0, {NULL, "made at run time", NULL, NULL, NULL, NULL}, NULL, 0},
+};
+
+static const struct story_site frames_sites[] = {
+	{6, HW_MALLOC}, {4, HW_CALLOC}, {7, HW_MALLOC}, {8, HW_MALLOC}};
+
+static const struct story_step frames_steps[] = {
+	{.op = STORY_START, .thread = 0},
+	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 27},
+	{.op = STORY_ALLOC, .thread = 0, .block = 1, .site = 1, .size = 29},
+	{.op = STORY_ALLOC, .thread = 0, .block = 2, .site = 2, .size = 31},
+	{.op = STORY_ALLOC, .thread = 0, .block = 3, .site = 3, .size = 33},
+};
+
+const struct story story_frames = {
+	.arguments = arguments,
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = frames_stacks,
+	.stacks_len = COUNT(frames_stacks),
+	.code = frames_code,
+	.code_len = COUNT(frames_code),
+	.sites = frames_sites,
+	.sites_len = COUNT(frames_sites),
+	.threads = threads,
+	.threads_len = 1,
+	.steps = frames_steps,
+	.steps_len = COUNT(frames_steps),
 	.exit_kind = HPW_EXIT_STATUS,
 };
 

@@ -11,6 +11,7 @@ extern const struct story story_small;
 extern const struct story story_full;
 /* Stacks through code of no file, with its names. */
 extern const struct story story_code;
+extern const struct story story_frames;
 /* Of a process that starts programs without a recording, and goes on as one. */
 extern const struct story story_unrecorded;
 /* The full one with two processes that are rows, and figures of sites in several chunks. */

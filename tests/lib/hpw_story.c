@@ -66,18 +66,55 @@ static void put_modules(struct builder *builder, const struct story *story)
 	buf_deinit(&modules);
 }
 
+static void put_code_row(struct columns *columns, const struct story_code *row)
+{
+	struct buf *column = columns->column;
+	buf_varint(&column[HPW_CODE_KIND], row->kind);
+	buf_varint(&column[HPW_CODE_FIRST_LINE], row->first_line);
+	buf_varint(&column[HPW_CODE_LINES], row->lines_len);
+	for (size_t i = 0; i < HPW_CODE_TEXTS; i++) {
+		const char *text = row->texts[i] ? row->texts[i] : "";
+		buf_varint(&column[HPW_CODE_LANGUAGE + i], strlen(text));
+		buf_bytes(&column[HPW_CODE_LANGUAGE + HPW_CODE_TEXTS + i], text, strlen(text));
+	}
+	uint32_t instruction = 0, line = row->first_line;
+	for (size_t i = 0; i < row->lines_len; i++) {
+		buf_varint(&column[HPW_CODE_INSTRUCTION], row->lines[i][0] - instruction);
+		buf_varint(&column[HPW_CODE_LINE],
+			zigzag_encode((int64_t)row->lines[i][1] - (int64_t)line));
+		instruction = row->lines[i][0];
+		line = row->lines[i][1];
+	}
+}
+
+static void put_code(struct builder *builder, const struct story *story)
+{
+	struct columns columns;
+	if (!story->code_len)
+		return;
+	columns_init(&columns, HPW_CODE_COLUMNS);
+	buf_varint(&columns.column[HPW_CODE_FIRST], 1);
+	for (size_t i = 0; i < story->code_len; i++)
+		put_code_row(&columns, &story->code[i]);
+	builder_columns(builder, HPW_CODE, &columns);
+}
+
 static void put_stacks(struct builder *builder, const struct story *story)
 {
 	struct columns columns;
-	columns_init(&columns, 4);
+	columns_init(&columns, story->code_len ? 5 : 4);
 	buf_varint(&columns.column[0], story->first_stack);
 	uint64_t before = 0;
 	for (size_t i = 0; i < story->stacks_len; i++) {
 		const struct story_stack *s = &story->stacks[i];
 		buf_varint(&columns.column[1], s->up);
 		buf_varint(&columns.column[2], s->module);
-		buf_varint(&columns.column[3], zigzag_encode((int64_t)(s->address - before)));
-		before = s->address;
+		buf_varint(&columns.column[3],
+			s->code ? s->address : zigzag_encode((int64_t)(s->address - before)));
+		if (story->code_len)
+			buf_varint(&columns.column[4], s->code);
+		if (!s->code)
+			before = s->address;
 	}
 	builder_columns(builder, HPW_STACKS, &columns);
 }
@@ -98,6 +135,7 @@ void builder_tables(struct builder *builder, const struct story *story)
 {
 	put_target(builder, story);
 	put_modules(builder, story);
+	put_code(builder, story);
 	put_stacks(builder, story);
 	put_sites(builder, story);
 }
@@ -309,7 +347,8 @@ void builder_footer(
 
 void builder_story(struct builder *builder, const struct story *story, struct story_truth *ret)
 {
-	builder->features = story->sample_bytes ? HPW_FEATURE_SAMPLED : 0;
+	builder->features = (story->sample_bytes ? HPW_FEATURE_SAMPLED : 0) |
+			    (story->code_len ? HPW_FEATURE_CODE : 0);
 	builder_header(builder);
 	builder_tables(builder, story);
 	builder_events(builder, story, ret);

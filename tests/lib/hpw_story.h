@@ -57,7 +57,17 @@ struct story_module {
 struct story_stack {
 	uint32_t up; /* id - parent; 0: unused */
 	uint16_t module;
-	uint64_t address;
+	uint64_t address; /* of code: the instruction + 1 */
+	uint32_t code;    /* row of CODE; 0: a native frame, or a mark */
+};
+
+/* A row of CODE; texts are NULL if they are not known. */
+struct story_code {
+	enum hpw_frame_kind kind;
+	uint32_t first_line;
+	const char *texts[HPW_CODE_TEXTS]; /* language, name, outer, signature, file, module */
+	const uint32_t (*lines)[2];        /* instruction and line */
+	size_t lines_len;
 };
 
 struct story_site {
@@ -117,6 +127,8 @@ struct story {
 	uint32_t first_stack;
 	const struct story_stack *stacks;
 	size_t stacks_len;
+	const struct story_code *code; /* from number 1 on; then the file has HPW_FEATURE_CODE */
+	size_t code_len;
 	const struct story_site *sites;
 	size_t sites_len;
 	const struct story_thread *threads;

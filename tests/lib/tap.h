@@ -50,7 +50,9 @@
  * that each bit of bytes comes up. */
 #define TAP_STRIDE (TAP_SANITIZED ? 5 : 1)
 
-/* Sanitized builds: no memory is an answer, undefined behaviour is a failure. */
+/* Sanitized builds: no memory is an answer, undefined behaviour is a failure. Once in a program: a
+ * file that is but a part of one defines TAP_PART. */
+#ifndef TAP_PART
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -62,6 +64,7 @@ const char *__ubsan_default_options(void)
 {
 	return "halt_on_error=1:print_stacktrace=1";
 }
+#endif
 
 static struct tap_case {
 	const char *name, *title;

@@ -51,6 +51,12 @@ static inline bool string_equal(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+static inline bool code_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(code_sides, uint64_t, uint64_t, hash_u64, code_equal)
 DEFINE_MAP(module_map, const char *, struct module_facts, string_hash, string_equal)
 DEFINE_VEC(number_vec, uint32_t)
 
@@ -76,6 +82,7 @@ struct identities {
 	struct module_map modules;
 	struct short_map shorts;       /* without version, and base names */
 	struct module_map executables; /* by path; those that models say are some */
+	struct code_sides codes;       /* code_hash() → bit set of the models that have it */
 	struct side sides[IDENTITIES_SIDES_MAX];
 	size_t side_count;
 	bool same_recording;
@@ -199,6 +206,43 @@ static void add_function(struct text *text, const char *function)
 	}
 }
 
+/* Equal of the same code with the same lines, in whatever model. */
+static uint64_t code_hash(const struct code *code)
+{
+	const char *const words[] = {
+		code->name, code->outer, code->signature, code->file, code->module};
+	uint64_t hash = hash_u64((uint64_t)code->kind << 32 | code->first_line);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = hash_u64(hash ^ (words[i] ? hash_bytes(words[i], strlen(words[i])) : i + 1));
+	for (size_t i = 0; i < code->line_count; i++)
+		hash = hash_u64(
+			hash ^ ((uint64_t)code->lines[i].instruction << 32 | code->lines[i].line));
+	return hash;
+}
+
+/* Whether all models have the code, with the same lines. */
+static bool is_same_code(const struct identities *names, const struct code *code)
+{
+	const uint64_t *sides = code_sides_find(&names->codes, code_hash(code));
+	return names->same_recording ||
+	       (sides && (unsigned)__builtin_popcountll(*sides) == names->side_count);
+}
+
+/* Code objects and methods are known by what their language calls them, and methods by their
+ * parameters, too; their lines count where no line of them has moved. */
+static struct error *describe_managed(
+	struct identities *names, const struct shown_frame *frame, struct identity *ret)
+{
+	text_clear(&names->text);
+	if (frame->function)
+		text_add(&names->text, frame->function);
+	ret->function = keep(names, &names->text);
+	ret->module = frame->module && names->all_have_modules ? frame->module : "";
+	ret->file = frame->file && names->all_have_files ? path_last_part(frame->file) : "";
+	ret->line = is_same_code(names, frame->code) ? frame->line : 0;
+	return ret->function ? NULL : error_no_memory();
+}
+
 static bool is_same_file(const struct identities *names, const char *module)
 {
 	if (names->same_recording)
@@ -214,6 +258,8 @@ static struct error *describe(struct identities *names, const struct side *side,
 	*ret = (struct identity){.function = "", .file = "", .module = "", .mark = frame->mark};
 	if (frame->mark != MARK_NONE)
 		return NULL;
+	if (shown_frame_is_managed(frame))
+		return describe_managed(names, frame, ret);
 	if (frame->module_path && names->all_have_modules)
 		ret->module = module_name(names, side, frame->module_path);
 	if (!ret->module)
@@ -328,7 +374,7 @@ static bool starts_threads(const struct shown_frame *frame)
 static size_t depth_by_names(const struct shown_frame *const *frames, size_t depth)
 {
 	for (size_t i = 0; i < depth; i++)
-		if (frames[i]->function && strcmp(frames[i]->function, "main") == 0)
+		if (shown_frame_is_main(frames[i]))
 			return i + 1;
 	size_t last = depth;
 	while (last &&
@@ -347,7 +393,7 @@ size_t identities_depth(
 		if (!frames[i]->is_program)
 			continue;
 		last = i + 1;
-		if (frames[i]->function && strcmp(frames[i]->function, "main") == 0)
+		if (shown_frame_is_main(frames[i]))
 			return last;
 	}
 	return last ? last : depth;
@@ -358,9 +404,8 @@ static bool has_modules(const struct model *model)
 {
 	for (uint32_t id = 1; id < model_stack_limit(model); id++) {
 		struct stack_node node = model_stack(model, (struct stack_id){id});
-		if (stack_node_mark(node) == MARK_NONE &&
-			!model_module(model, node.module)->path[0] &&
-			model_given(model, node.module, node.address))
+		if (node.kind != FRAME_MARK && !model_module(model, node.module)->path[0] &&
+			model_given(model, node))
 			return false;
 	}
 	return true;
@@ -372,13 +417,32 @@ static bool has_files(const struct model *model)
 	bool any = false;
 	for (uint32_t id = 1; id < model_stack_limit(model); id++) {
 		struct stack_node node = model_stack(model, (struct stack_id){id});
-		const struct given_run *run = model_given(model, node.module, node.address);
+		const struct given_run *run = model_given(model, node);
 		for (size_t i = 0; run && i < run->count; i++)
 			if (run->frames[i].file && *run->frames[i].file)
 				return true;
-		any |= run != NULL;
+		const struct code *code =
+			node.code.value && !run ? model_code(model, node.code) : NULL;
+		if (code && code->file)
+			return true;
+		any |= run || (code && node.kind != FRAME_NAME);
 	}
 	return !any;
+}
+
+static struct error *note_code(struct identities *names, const struct model *model, unsigned side)
+{
+	for (uint32_t i = 1; i < model_code_limit(model); i++) {
+		const struct code *code = model_code(model, (struct code_id){i});
+		bool is_new;
+		if (code->kind == FRAME_NAME)
+			continue;
+		uint64_t *sides = code_sides_insert(&names->codes, code_hash(code), &is_new);
+		if (!sides)
+			return error_no_memory();
+		*sides = (is_new ? 0 : *sides) | UINT64_C(1) << side;
+	}
+	return NULL;
 }
 
 static struct error *note_executables(struct identities *names, const struct model *model)
@@ -483,6 +547,8 @@ struct error *identities_create(const struct model *const *models, size_t count,
 		struct error *error = note_executables(names, models[i]);
 		if (!error)
 			error = note_modules(names, &names->sides[i]);
+		if (!error)
+			error = note_code(names, models[i], (unsigned)i);
 		if (error)
 			return error;
 	}
@@ -503,6 +569,7 @@ void identities_destroy(struct identities *names)
 	module_map_deinit(&names->modules);
 	module_map_deinit(&names->executables);
 	short_map_deinit(&names->shorts);
+	code_sides_deinit(&names->codes);
 	text_deinit(&names->text);
 	free(names);
 }

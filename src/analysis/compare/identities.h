@@ -4,7 +4,9 @@
  * that are the same function. A frame is known by its function, the base name of its file and its
  * module's name without version; of a module that is the same file in all models (by build-id) its
  * line counts too, since the same code has the same lines. Addresses never count, but for code
- * without a name in such a module.
+ * without a name in such a module. Code objects and methods are known by their qualified name,
+ * file and module, methods by their parameters, too; their lines count where all models have the
+ * same code with the same lines.
  *
  * Left out of names, because builds differ in it: what compilers append to copies and parts of
  * functions (.cold, .part.0, [clone …]), ABI tags, how an anonymous namespace is spelt, folders,

@@ -63,13 +63,15 @@ static struct suppress_frame frame_of(const struct shown_frame *shown)
 	frame.file = shown->file;
 	frame.line = shown->line;
 	frame.inlined = shown->inlined;
+	frame.managed = shown_frame_is_managed(shown);
 	return frame;
 }
 
 /* The allocation function, which the resolver shows without a place. */
 static bool is_kind(const struct shown_frame *shown)
 {
-	return shown->function && !shown->module && !shown->address;
+	return shown->function && !shown->module && !shown->address &&
+	       !shown_frame_is_managed(shown);
 }
 
 static struct error *add_allocation(enum alloc_kind kind, struct suppress_frame_vec *ret)

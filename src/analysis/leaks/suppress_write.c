@@ -55,7 +55,8 @@ void suppress_write(struct text *text, enum suppress_kind kind, const struct sup
 		add_frame(text, &frames[i]);
 		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.
 		 */
-		if (frames[i].function && strcmp(frames[i].function, "main") == 0)
+		if (frames[i].function && !frames[i].managed &&
+			strcmp(frames[i].function, "main") == 0)
 			break;
 	}
 	text_add(text, "}\n");

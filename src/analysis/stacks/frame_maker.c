@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/stacks/method_name.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -56,12 +57,12 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 	struct error *error = frame_places_add(&maker->places, &frame);
 	if (error)
 		return error;
-	const char *name = shown_frame_plain(&frame);
+	const char *name = shown_frame_is_managed(&frame) ? NULL : shown_frame_plain(&frame);
 	if (name)
 		frame.part = known_part_of(
 			&(struct known_code){name, frame.raw_name, frame.file, frame.module});
 	frame.is_program = shown_frame_is_program(&frame);
-	error = name_briefly(maker, &frame);
+	error = shown_frame_is_managed(&frame) ? NULL : name_briefly(maker, &frame);
 	if (error)
 		return error;
 	frame.is_wrapper = name && known_wrapper(name);
@@ -165,8 +166,6 @@ struct error *frame_maker_add_code(
 	frame.offset = code.module != NO_MODULE ? code.address : 0;
 	frame.code_module = code.module != NO_MODULE ? code.module + 1 : 0;
 	add_module(&frame, model_module(maker->model, node.module));
-	if (code.module == NO_MODULE)
-		frame.function = model_code_name(maker->model, node.address);
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
 	struct error *error = look_up(maker, code, &symbols, &count);
@@ -197,14 +196,17 @@ struct error *frame_maker_add_given(
 	struct frame_maker *maker, struct stack_node node, const struct given_run *run)
 {
 	struct shown_frame frame = {
-		.address = run->no_address ? 0 : node.address,
+		.address = node.address,
 		.given = true,
+		.kind = node.kind,
+		.code = node.code.value ? model_code(maker->model, node.code) : NULL,
 		.names_call = model_recording(maker->model)->call_addresses,
 		.by_name = model_recording(maker->model)->whole_stacks,
 	};
 	const struct module *module = model_module(maker->model, node.module);
 	add_module(&frame, module);
-	bool placed = frame.module && module->end && module->end != UINT64_MAX && !run->no_address;
+	bool placed = node.kind == FRAME_NATIVE && frame.module && module->end &&
+		      module->end != UINT64_MAX;
 	if (placed)
 		frame.offset = lookup_address(maker->model, node) - module->bias;
 	frame.unplaced = frame.module && !placed;
@@ -221,4 +223,70 @@ struct error *frame_maker_add_given(
 			return error;
 	}
 	return NULL;
+}
+
+static struct error *keep_text(struct frame_maker *maker, struct text *text, const char **ret)
+{
+	*ret = text->failed ? NULL : arena_strndup(&maker->arena, text->data, text->len);
+	return *ret ? NULL : error_no_memory();
+}
+
+/* What a method is called: with its class and parameters, without these, and as the machine has
+ * it. */
+static struct error *name_method(
+	struct frame_maker *maker, const struct code *code, struct shown_frame *frame)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	method_name_add(&text, code);
+	struct error *error = keep_text(maker, &text, &frame->plain);
+	if (error || !code->signature) {
+		frame->function = frame->plain;
+		return error;
+	}
+	frame->brief = frame->plain;
+	method_name_add_parameters(&text, code->signature);
+	error = keep_text(maker, &text, &frame->function);
+	text_clear(&text);
+	method_name_add_raw(&text, code);
+	return error ? error : keep_text(maker, &text, &frame->raw_name);
+}
+
+static struct error *name_managed(
+	struct frame_maker *maker, const struct code *code, struct shown_frame *frame)
+{
+	frame->function = frame->plain =
+		code->kind == FRAME_CODE_OBJECT && code->outer ? code->outer : code->name;
+	if (code->kind != FRAME_METHOD || !code->name)
+		return NULL;
+	struct error *error = name_method(maker, code, frame);
+	enum symbols_names form = names_of(maker);
+	if (form == SYMBOLS_NAMES_RAW && frame->raw_name)
+		frame->function = frame->raw_name;
+	if (form != SYMBOLS_NAMES_SHORT)
+		frame->brief = NULL;
+	return error;
+}
+
+struct error *frame_maker_add_managed(struct frame_maker *maker, struct stack_node node)
+{
+	const struct code *code = model_code(maker->model, node.code);
+	bool is_name = code->kind == FRAME_NAME;
+	struct shown_frame frame = {
+		.kind = node.kind,
+		.code = code,
+		.file = code->file,
+		.line = code->file ? code_line_at(code, node.address ? node.address - 1 : 0) : 0,
+		.address = is_name ? node.address : 0,
+		.instruction = is_name ? 0 : (uint32_t)node.address,
+		.given = !is_name || !node.address,
+		.names_call = is_name && model_recording(maker->model)->call_addresses,
+		.module = code->module,
+		.module_path = code->module,
+		.unplaced = code->module != NULL,
+	};
+	if (frame.file && !is_name && !node.address)
+		frame.line = code->first_line;
+	struct error *error = name_managed(maker, code, &frame);
+	return error ? error : frame_maker_add(maker, frame);
 }

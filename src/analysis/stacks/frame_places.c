@@ -11,14 +11,15 @@ uint64_t place_key_hash(struct place_key key)
 	uint64_t hash = hash_bytes(key.function, strlen(key.function));
 	hash = hash_u64(hash ^ hash_bytes(key.file, strlen(key.file)));
 	hash = hash_u64(hash ^ hash_bytes(key.module, strlen(key.module)));
-	return hash_u64(hash ^ key.address ^ ((uint64_t)key.line << 1 | key.inlined) << 20);
+	hash = hash_u64(hash ^ key.address ^ ((uint64_t)key.line << 1 | key.inlined) << 20);
+	return hash_u64(hash ^ (uint64_t)key.kind);
 }
 
 bool place_key_equal(struct place_key a, struct place_key b)
 {
 	return a.line == b.line && a.inlined == b.inlined && a.address == b.address &&
-	       strcmp(a.function, b.function) == 0 && strcmp(a.file, b.file) == 0 &&
-	       strcmp(a.module, b.module) == 0;
+	       a.kind == b.kind && strcmp(a.function, b.function) == 0 &&
+	       strcmp(a.file, b.file) == 0 && strcmp(a.module, b.module) == 0;
 }
 
 struct error *frame_places_add(struct place_map *places, struct shown_frame *frame)
@@ -32,6 +33,7 @@ struct error *frame_places_add(struct place_map *places, struct shown_frame *fra
 							       : frame->address,
 		.line = frame->line,
 		.inlined = frame->inlined,
+		.kind = frame->kind,
 	};
 	if (frame->mark != MARK_NONE)
 		key.line = (uint32_t)frame->mark;

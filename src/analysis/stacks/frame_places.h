@@ -13,6 +13,7 @@ struct place_key {
 	uint64_t address;
 	uint32_t line;
 	bool inlined;
+	enum frame_kind kind;
 };
 
 uint64_t place_key_hash(struct place_key key);

@@ -112,6 +112,7 @@ static bool is_function(enum grain grain)
 static const char *module_name(const struct shown_frame *frame)
 {
 	return frame->module                     ? frame->module
+	       : shown_frame_is_managed(frame)   ? "[in no module]"
 	       : frame->function && frame->given ? "[not in the file]"
 	       : frame->function                 ? "[made at run time]"
 						 : "[in no file]";
@@ -150,7 +151,9 @@ static void add_key(struct text *text, enum grain grain, const struct shown_fram
 		return;
 	if (grain == GRAIN_LINES || grain == GRAIN_ADDRESSES)
 		text_printf(text, "%s:%" PRIu32, frame->file ? frame->file : "", frame->line);
-	if (grain == GRAIN_ADDRESSES)
+	if (grain == GRAIN_ADDRESSES && frame->instruction)
+		text_printf(text, "\n#%" PRIu32, frame->instruction);
+	else if (grain == GRAIN_ADDRESSES)
 		text_printf(text, "\n%" PRIx64, frame->offset ? frame->offset : frame->address);
 }
 
@@ -285,7 +288,9 @@ static void add_place(struct text *text, enum grain grain, const struct spot *sp
 		if (frame->line)
 			text_printf(text, ":%" PRIu32, frame->line);
 	}
-	if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
+	if (grain == GRAIN_ADDRESSES && frame->instruction)
+		text_printf(text, "%s#%" PRIu32, joint, frame->instruction - 1);
+	else if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
 		text_printf(text, "%s0x%" PRIx64, joint,
 			frame->module && !frame->unplaced ? frame->offset : frame->address);
 }

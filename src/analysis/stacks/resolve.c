@@ -20,6 +20,7 @@
 
 #define MARKS_MODULE (UINT32_MAX - 1)
 #define GIVEN_MODULE (UINT32_MAX - 2) /* what the source says itself, by number */
+#define CODE_MODULE (UINT32_MAX - 3)  /* code in no loaded file, and the instruction */
 
 #define NOTHING_SHOWN 1u /* an entry */
 
@@ -61,10 +62,12 @@ static struct error *add_entry(struct resolver *resolver, struct stack_node node
 	struct frame_maker *maker = &resolver->maker;
 	struct entry entry = {.first = (uint32_t)maker->made.len};
 	enum stack_mark mark = stack_node_mark(node);
-	struct error *error = mark != MARK_NONE
-				      ? frame_maker_add(maker, (struct shown_frame){.mark = mark})
-			      : given ? frame_maker_add_given(maker, node, given)
-				      : frame_maker_add_code(maker, node, key);
+	struct error *error =
+		mark != MARK_NONE ? frame_maker_add(maker,
+					    (struct shown_frame){.mark = mark, .kind = FRAME_MARK})
+		: given           ? frame_maker_add_given(maker, node, given)
+		: node.code.value ? frame_maker_add_managed(maker, node)
+				  : frame_maker_add_code(maker, node, key);
 	if (error)
 		return error;
 	entry.count = (uint32_t)maker->made.len - entry.first;
@@ -79,7 +82,7 @@ static struct error *add_entry(struct resolver *resolver, struct stack_node node
 static bool is_trampoline(const struct resolver *resolver, struct stack_node node)
 {
 	struct stack_node outer = model_stack(resolver->model, node.parent);
-	return stack_node_mark(node) == MARK_NONE && stack_node_mark(outer) == MARK_NONE &&
+	return node.kind == FRAME_NATIVE && outer.kind != FRAME_MARK &&
 	       stack_node_mark(model_stack(resolver->model, outer.parent)) == MARK_SIGNAL;
 }
 
@@ -95,10 +98,14 @@ static struct error *find_entry(struct resolver *resolver, struct stack_id id, u
 		return NULL;
 	}
 	if (is_trampoline(resolver, node))
-		node = (struct stack_node){.address = MARK_SIGNAL};
-	const struct given_run *given = model_given(resolver->model, node.module, node.address);
+		node = (struct stack_node){.kind = FRAME_MARK, .address = MARK_SIGNAL};
+	const struct given_run *given = model_given(resolver->model, node);
 	struct code_address key = {.module = MARKS_MODULE, .address = node.address};
-	if (given) {
+	if (node.code.value) {
+		uint64_t instruction = node.kind == FRAME_NAME ? 0 : node.address;
+		key = (struct code_address){.module = CODE_MODULE,
+			.address = (uint64_t)node.code.value << 32 | instruction};
+	} else if (given) {
 		key = (struct code_address){.module = GIVEN_MODULE,
 			.address = model_given_number(resolver->model, given)};
 	} else if (stack_node_mark(node) == MARK_NONE) {
@@ -151,7 +158,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 	}
 	bool guessed = false;
 	for (struct stack_id id = stack; id.value != 0;
-		id = model_stack(resolver->model, id).parent) {
+		id = model_stack_parent(resolver->model, id)) {
 		uint32_t *known = &resolver->by_node[id.value];
 		if (*known == 0) {
 			struct error *error = find_entry(resolver, id, known);

@@ -23,6 +23,14 @@ static const struct mark_words {
 		"inside a signal handler: no stack could be taken"},
 };
 
+const char *shown_frame_kind_name(const struct shown_frame *frame)
+{
+	static const char *const names[FRAME_KINDS] = {[FRAME_CODE_OBJECT] = "code-object",
+		[FRAME_METHOD] = "method",
+		[FRAME_NAME] = "name"};
+	return names[frame->kind];
+}
+
 const char *stack_mark_cut(enum stack_mark mark)
 {
 	return marks[mark].cut;
@@ -63,8 +71,12 @@ bool shown_frame_is_unknown(const struct shown_frame *frame)
 {
 	if (shown_frame_is_remark(frame))
 		return true;
+	if (frame->kind == FRAME_NAME && !frame->function && !frame->file && !frame->module &&
+		!frame->address)
+		return true;
 	/* Code at an address of its own, or on a line, is one place whatever it is called. */
-	if (!frame->function || frame->file || frame->module || !frame->given)
+	if (!frame->function || frame->file || frame->module || !frame->given ||
+		shown_frame_is_managed(frame))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown_names); i++)
 		if (!strcmp(frame->function, unknown_names[i]))
@@ -74,6 +86,8 @@ bool shown_frame_is_unknown(const struct shown_frame *frame)
 
 bool shown_frame_is_program(const struct shown_frame *frame)
 {
+	if (shown_frame_is_managed(frame))
+		return true;
 	/* A function without a module is the allocation function that all_frames adds. */
 	if (frame->mark != MARK_NONE || (!frame->module && frame->function && !frame->address))
 		return false;
@@ -96,6 +110,8 @@ void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
 		text_add(text, frame->module);
 	else if (frame->module)
 		text_printf(text, "%s+0x%" PRIx64, frame->module, frame->offset);
+	else if (frame->kind != FRAME_NATIVE && !frame->address)
+		text_add(text, "(unknown)");
 	else
 		text_printf(text, "0x%" PRIx64, frame->address);
 }
@@ -122,6 +138,8 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
 
 static bool is_allocator(const struct shown_frame *frame)
 {
+	if (shown_frame_is_managed(frame))
+		return false;
 	const char *name = shown_frame_plain(frame);
 	return (frame->module && known_allocator_module(frame->module)) ||
 	       (name && known_allocator(name));

@@ -8,6 +8,8 @@
 #ifndef ANALYSIS_SHOWN_FRAME_H
 #define ANALYSIS_SHOWN_FRAME_H
 
+#include <string.h>
+
 #include "base/text.h"
 #include "base/vec.h"
 #include "model/model.h"
@@ -24,10 +26,11 @@ struct shown_frame {
 	size_t alias_count;
 	const char *real_path;
 	const char *file; /* NULL: unknown, and line 0 */
-	const char
-		*module_path; /* NULL: no module known: code made at run time, if it has a name */
-	const char *module;   /* last part of the path; NULL as above */
-	uint64_t address;     /* as in the target's memory; 0 for the allocation function itself */
+	/* NULL: no module known: code made at run time, if it has a name. Of a code object or
+	 * method what its language calls so. */
+	const char *module_path;
+	const char *module; /* last part of the path; NULL as above */
+	uint64_t address;   /* as in the target's memory; 0 for the allocation function itself */
 	uint64_t offset; /* with a module: of the call, in the file's own addresses, as addr2line(1)
 			    takes it. Equal in all runs; 0 without a module */
 	uint32_t code_module; /* of symbols, from 1; 0: unknown */
@@ -44,6 +47,9 @@ struct shown_frame {
 	bool names_call; /* in the source the address is one less */
 	bool by_name;    /* of a profile in which functions are told apart by name alone */
 	bool unplaced;   /* where the module was is not known: its offset is 0, and says nothing */
+	enum frame_kind kind;
+	const struct code *code; /* of the model; NULL if the kind is FRAME_NATIVE or FRAME_MARK */
+	uint32_t instruction;    /* of a code object or method, + 1; 0: not known */
 };
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)
@@ -53,6 +59,22 @@ static inline const char *shown_frame_plain(const struct shown_frame *frame)
 {
 	return frame->plain ? frame->plain : frame->function;
 }
+
+/* Whether it is of an interpreter or virtual machine: no name of a library means anything then. */
+static inline bool shown_frame_is_managed(const struct shown_frame *frame)
+{
+	return frame->kind == FRAME_CODE_OBJECT || frame->kind == FRAME_METHOD;
+}
+
+/* Whether it is the program's main(): a function of an interpreter may be called so anywhere. */
+static inline bool shown_frame_is_main(const struct shown_frame *frame)
+{
+	return frame->function && !shown_frame_is_managed(frame) &&
+	       strcmp(frame->function, "main") == 0;
+}
+
+/* "code-object", "method" or "name"; NULL: native, or a mark. */
+const char *shown_frame_kind_name(const struct shown_frame *frame);
 
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no
  * file, "0x7f… in libfoo.so" where it is not known where that was. */

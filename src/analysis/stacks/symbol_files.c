@@ -77,8 +77,8 @@ static struct error *meet_addresses(
 	for (uint32_t i = 1; i < limit; i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
 		uint32_t file = of[node.module.value];
-		if (!node.module.value || file == NO_FILE ||
-			model_given(model, node.module, node.address))
+		if (node.kind != FRAME_NATIVE || !node.module.value || file == NO_FILE ||
+			model_given(model, node))
 			continue;
 		struct met_address met = {
 			file, node.address - 1 - model_module(model, node.module)->bias};
@@ -121,9 +121,11 @@ static struct error *add_given_sources(struct symbol_files *files, const struct 
 	size_t limit = model_stack_limit(model);
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
-		const struct given_run *run = model_given(model, node.module, node.address);
+		const struct given_run *run = model_given(model, node);
 		for (uint32_t k = 0; run && k < run->count && !error; k++)
 			error = add_source(files, run->frames[k].file);
+		if (node.code.value && !error)
+			error = add_source(files, model_code(model, node.code)->file);
 	}
 	return error;
 }

@@ -109,7 +109,8 @@ static struct part cut_stack(const struct frame_vec *frames, const struct timeli
 		first++;
 	static const char *const main_name[] = {"main"};
 	for (size_t i = first; i < end; i++)
-		if (frames->data[i]->is_program && timeline_is_named(frames->data[i], main_name, 1))
+		if (frames->data[i]->is_program && !shown_frame_is_managed(frames->data[i]) &&
+			timeline_is_named(frames->data[i], main_name, 1))
 			end = i + 1;
 	if (end - first > options->depth)
 		end = first + options->depth;

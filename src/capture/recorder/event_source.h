@@ -23,6 +23,7 @@
 #define CAPTURE_EVENT_SOURCE_H
 
 #include "capture/collector/clock_pair.h"
+#include "format/hpw.h"
 #include "format/shm.h"
 
 #include <stdbool.h>
@@ -59,6 +60,24 @@ struct event_module {
 	uint32_t path_bytes;       /* memory that can be read */
 	const char *path;          /* as long as the source */
 	uint8_t build_id[32];
+};
+
+struct event_text {
+	const char *data; /* as long as the source */
+	uint32_t bytes;   /* that can be read; 0: it is not known */
+};
+
+struct event_line {
+	uint32_t instruction, line;
+};
+
+/* Code in no loaded file; what each member is: FORMAT.md, CODE. */
+struct event_code {
+	enum hpw_frame_kind kind; /* not HPW_FRAME_NATIVE */
+	uint32_t first_line;      /* 0: not known */
+	struct event_text language, name, outer, signature, file, module;
+	const struct event_line *lines; /* ascending by instruction; as long as the source */
+	uint32_t line_count;
 };
 
 /* What a source says of all that it has brought so far, besides the events. */
@@ -117,6 +136,11 @@ struct event_source_ops {
 	 * one of them, from number 1 on. */
 	uint32_t (*module_count)(struct event_source *source);
 	void (*module)(struct event_source *source, uint32_t number, struct event_module *ret);
+	/* Or NULL, both: all frames are native. How many rows of code there are, number 0, "none",
+	 * included; never fewer than before, and those of a node before the node. And one of them,
+	 * from number 1 on. */
+	uint32_t (*code_count)(struct event_source *source);
+	void (*code)(struct event_source *source, uint32_t number, struct event_code *ret);
 	/* Or NULL: what HW_R_LOST says is all that was lost. Adds to *ret, which begins as zeros,
 	 * what there is to say so far. No single thread has waited longer than `duration_ns`. */
 	void (*report)(struct event_source *source, uint64_t duration_ns, struct event_report *ret);

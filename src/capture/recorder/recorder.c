@@ -45,6 +45,8 @@ void recorder_keep_error(struct recorder *r, struct error *error)
 static struct error *recorder_open(struct recorder *r, const struct recorder_start *start)
 {
 	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
+	if (start->source && start->source->ops->code_count)
+		features |= HPW_FEATURE_CODE;
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
 		return error;
@@ -93,8 +95,8 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
 	r->flush_pause_ns = FLUSH_FIRST_NS;
-	r->modules_written = 1; /* module 0 is "unknown" */
-	r->stacks_end = 1;      /* node 0 is the root */
+	r->modules_written = r->code_written = 1; /* number 0 is "unknown" */
+	r->stacks_end = 1;                        /* node 0 is the root */
 	code_names_init(&r->code_names);
 	unrecorded_init(&r->unrecorded);
 	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);

@@ -79,7 +79,7 @@ struct recorder {
 	struct clock_pair began;
 	uint64_t flushed_ns, flush_pause_ns;
 	uint64_t resident_bytes; /* of the process, as hw_status_resident(), about a second ago */
-	uint32_t modules_written, sites_written;
+	uint32_t modules_written, code_written, sites_written;
 	uint64_t threads_written; /* as many as there were then */
 	uint8_t *stacks_known;    /* bit set of the nodes that are in the file or in `stacks` */
 	uint32_t *stacks;         /* numbers of nodes to write next */

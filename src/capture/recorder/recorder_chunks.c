@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "capture/recorder/instructions.h"
 #include "capture/recorder/site_stats.h"
+#include "capture/writer/code_rows.h"
 
 #include <stdlib.h>
 
@@ -207,11 +208,14 @@ void recorder_write_new_threads(struct recorder *r)
 		recorder_checkpoint(r);
 }
 
-/* What others that are to be written refer to: modules, stacks, sites. */
+/* What others that are to be written refer to: modules, code, stacks, sites. */
 static void write_stacks(struct recorder *r)
 {
 	while (footer_modules(&r->payload, r->source, &r->modules_written))
 		recorder_write_chunk(r, HPW_MODULES, true, true);
+	bool made;
+	while (code_rows_put(&r->payload, r->source, &r->code_written, &made))
+		recorder_write_chunk(r, HPW_CODE, made, true);
 	footer_stacks_sort(r->stacks, r->stacks_count);
 	for (size_t done = 0, taken; done < r->stacks_count; done += taken) {
 		bool ok = footer_stacks(&r->payload, r->source, r->stacks + done,

@@ -4,6 +4,7 @@
 #include "base/util.h"
 
 #include "base/cleanup.h"
+#include "capture/writer/code_rows.h"
 #include "capture/writer/columns.h"
 
 #include <fcntl.h>
@@ -153,32 +154,47 @@ static size_t stacks_run(const uint32_t *numbers, size_t count, uint32_t end)
 	return n;
 }
 
+/* A frame as columns: module, address as a difference or an instruction, row of CODE. */
+static void put_frame(
+	struct columns *c, uint64_t frame, uint32_t modules, uint32_t rows, uint64_t *before)
+{
+	uint64_t address = frame & HW_FRAME_ADDRESS_MASK, module = frame >> HW_FRAME_ADDRESS_BITS;
+	uint64_t instruction;
+	uint32_t row;
+	bool is_code = code_rows_frame(frame, rows, &row, &instruction);
+	columns_add(c, 2, module < modules ? module : 0);
+	columns_add(c, 3, is_code ? instruction : zigzag_encode((int64_t)(address - *before)));
+	columns_add(c, 4, is_code ? row : 0);
+	if (!is_code)
+		*before = address;
+}
+
 bool footer_stacks(struct buf *ret, struct event_source *source, const uint32_t *numbers,
 	size_t count, uint32_t *end, size_t *ret_taken)
 {
 	const struct hw_node *nodes = source->nodes;
-	uint32_t modules = source->ops->module_count(source);
+	uint32_t modules = source->ops->module_count(source), rows = code_rows_count(source);
 	size_t taken = stacks_run(numbers, count, *end);
 	uint32_t row = numbers[0] < *end ? numbers[0] : *end;
 	struct columns c;
-	columns_init(&c, 4);
+	columns_init(&c, 5);
 	columns_add(&c, 0, row);
 	uint64_t before = 0;
 	for (size_t i = 0; i < taken; i++) {
 		uint32_t number = numbers[i];
 		uint64_t frame = __atomic_load_n(&nodes[number].frame, __ATOMIC_RELAXED);
 		uint32_t parent = __atomic_load_n(&nodes[number].parent, __ATOMIC_RELAXED);
-		uint64_t address = frame & HW_FRAME_ADDRESS_MASK,
-			 module = frame >> HW_FRAME_ADDRESS_BITS;
 		for (; row < number; row++) {
-			for (unsigned column = 1; column < 4; column++)
+			for (unsigned column = 1; column < 5; column++)
 				columns_add(&c, column, 0);
 		}
 		columns_add(&c, 1, parent < number ? number - parent : number);
-		columns_add(&c, 2, module < modules ? module : 0);
-		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
-		before = address;
+		put_frame(&c, frame, modules, rows, &before);
 		row++;
+	}
+	if (rows <= 1) {
+		buf_clear(&c.column[4]);
+		columns_leave(&c, 4);
 	}
 	if (row > *end)
 		*end = row;

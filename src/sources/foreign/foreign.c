@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* Behind the addresses of programs, before the bits that sums of models use (merge.c). */
-#define INVENTED_FIRST (UINT64_C(1) << 57)
+/* Addresses of programs are smaller; above are the bits that sums of models use (merge.c). */
+#define ADDRESSES_END (UINT64_C(1) << 57)
 /* No compiler inlines deeper, and no reader would follow. */
 #define LINES_MAX 1024u
 
@@ -23,9 +23,9 @@
 
 struct error *foreign_create(struct foreign *foreign, const char *source, const struct input *input)
 {
-	*foreign = (struct foreign){.invented = INVENTED_FIRST, .root = input->root};
+	*foreign = (struct foreign){.root = input->root};
 	strings_init(&foreign->names);
-	foreign_place_vec_init(&foreign->frames);
+	foreign_code_vec_init(&foreign->frames);
 	struct error *error = build_create(&foreign->model);
 	if (error)
 		return error;
@@ -41,7 +41,7 @@ void foreign_deinit(struct foreign *foreign)
 {
 	model_destroy(foreign->model);
 	strings_deinit(&foreign->names);
-	foreign_place_vec_deinit(&foreign->frames);
+	foreign_code_vec_deinit(&foreign->frames);
 	foreign_places_deinit(&foreign->by_place);
 	foreign_keys_deinit(&foreign->by_lines);
 	foreign_children_deinit(&foreign->stacks);
@@ -134,8 +134,9 @@ static struct error *give_names(
 	return error ? error : build_string(foreign->model, plain, strlen(plain), &ret->function);
 }
 
-static struct error *give(struct foreign *foreign, struct foreign_place place, bool no_address,
-	const struct foreign_line *lines, size_t count)
+/* What the file says of code: of that at an address, or else all that is known of a name. */
+static struct error *give(struct foreign *foreign, const struct foreign_line *lines, size_t count,
+	bool has_address, struct foreign_code *code)
 {
 	struct given_frame *frames = arena_alloc(&foreign->names.arena, count * sizeof(*frames));
 	if (!frames)
@@ -147,28 +148,37 @@ static struct error *give(struct foreign *foreign, struct foreign_place place, b
 			return error;
 		frames[i].inlined = i + 1 < count;
 	}
-	struct given_run run = {
-		.frames = frames, .count = (uint32_t)count, .no_address = no_address};
-	return build_given(foreign->model, (struct module_id){place.module}, place.address, &run);
+	struct module_id module = {code->place.module};
+	struct given_run run = {.frames = frames, .count = (uint32_t)count};
+	if (has_address)
+		return build_given(foreign->model, module, code->place.address, &run);
+	const struct code row = {.kind = FRAME_NAME, .run = run, .home = module};
+	struct code_id id = {0};
+	struct error *error = build_code(foreign->model, &row, &id);
+	code->code = id.value;
+	return error;
 }
 
 /* Makes a frame that was not there yet. */
 static struct error *add_frame(struct foreign *foreign, struct foreign_place place,
 	const struct foreign_line *lines, size_t count)
 {
+	static const struct foreign_line nothing = {.line = 0};
 	bool known = place.address != 0, is_new = false;
 	if (known && !foreign_places_insert(&foreign->by_place, place, &is_new))
 		return error_no_memory();
-	/* The same address with other names, or none: a number of its own. */
-	bool no_address = !known || !is_new || place.address >= INVENTED_FIRST;
-	if (no_address)
-		place.address = foreign->invented++;
-	if (!foreign_place_vec_push(&foreign->frames, place))
-		return error_no_memory();
-	if (count)
-		return give(foreign, place, no_address, lines, count);
-	static const struct foreign_line nothing = {.line = 0};
-	return no_address ? give(foreign, place, true, &nothing, 1) : NULL;
+	/* The same address with other names, or none: it is not that of this code. */
+	bool has_address = known && is_new && place.address < ADDRESSES_END;
+	struct foreign_code code = {.place = place};
+	if (!has_address)
+		code.place.address = 0;
+	struct error *error = NULL;
+	if (count || !has_address)
+		error = give(
+			foreign, count ? lines : &nothing, count ? count : 1, has_address, &code);
+	if (error)
+		return error;
+	return foreign_code_vec_push(&foreign->frames, code) ? NULL : error_no_memory();
 }
 
 struct error *foreign_frame(struct foreign *foreign, struct module_id module, uint64_t address,
@@ -221,10 +231,12 @@ struct error *foreign_push(struct foreign *foreign, struct stack_id outer,
 	if (is_new) {
 		if (foreign->stack_count + 1 == BUILD_STACKS_MAX)
 			return too_many(foreign, foreign->stack_count, "frames in all stacks");
-		struct foreign_place place = foreign->frames.data[frame.value - 1];
-		uint16_t module = (uint16_t)place.module;
-		struct stack_columns row = {
-			.parent = &outer.value, .module = &module, .address = &place.address};
+		struct foreign_code code = foreign->frames.data[frame.value - 1];
+		uint16_t module = (uint16_t)code.place.module;
+		struct stack_columns row = {.parent = &outer.value,
+			.module = &module,
+			.address = &code.place.address,
+			.code = &code.code};
 		*known = ++foreign->stack_count;
 		struct error *error =
 			build_stacks(foreign->model, (struct stack_id){*known}, &row, 1);

@@ -37,6 +37,12 @@ struct foreign_place {
 	uint64_t address;
 };
 
+/* What a frame is: code at an address, or (`code` is not 0) a name. */
+struct foreign_code {
+	struct foreign_place place; /* of a name its address is 0 */
+	uint32_t code;              /* of the model */
+};
+
 static inline uint64_t foreign_place_hash(struct foreign_place place)
 {
 	return hash_u64(place.address ^ hash_u64(place.module));
@@ -82,20 +88,19 @@ DEFINE_MAP(foreign_keys, struct foreign_key, uint32_t, foreign_key_hash, foreign
 DEFINE_MAP(
 	foreign_children, struct foreign_child, uint32_t, foreign_child_hash, foreign_child_equal)
 DEFINE_MAP(foreign_modules, const char *, uint32_t, string_hash, string_equal)
-DEFINE_VEC(foreign_place_vec, struct foreign_place)
+DEFINE_VEC(foreign_code_vec, struct foreign_code)
 
 struct foreign {
 	struct model *model;
 	const char *root;     /* as of struct input */
 	struct strings names; /* demangling, each name once */
-	struct foreign_place_vec frames;
+	struct foreign_code_vec frames;
 	struct foreign_places by_place; /* frames that have an address → number of the run, or 0 */
 	struct foreign_keys by_lines;   /* frames by all that is said of them */
 	struct foreign_children stacks;
 	struct foreign_places sites; /* (stack, kind) → id + 1 */
 	struct foreign_modules modules;
 	uint32_t stack_count, site_count, module_count;
-	uint64_t invented; /* addresses for frames that have none */
 };
 
 /*

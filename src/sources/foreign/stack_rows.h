@@ -13,6 +13,7 @@ struct stack_rows {
 	uint32_t *parent;
 	uint16_t *module;
 	uint64_t *address;
+	uint32_t *code;
 };
 
 static inline void stack_rows_deinit(struct stack_rows *rows)
@@ -20,6 +21,7 @@ static inline void stack_rows_deinit(struct stack_rows *rows)
 	free(rows->parent);
 	free(rows->module);
 	free(rows->address);
+	free(rows->code);
 }
 
 /* So many, all zero; false: no memory. Is to be deinited also then. */
@@ -29,13 +31,14 @@ static inline bool stack_rows_init(struct stack_rows *rows, size_t count)
 		.parent = calloc(count + 1, sizeof(*rows->parent)),
 		.module = calloc(count + 1, sizeof(*rows->module)),
 		.address = calloc(count + 1, sizeof(*rows->address)),
+		.code = calloc(count + 1, sizeof(*rows->code)),
 	};
-	return rows->parent && rows->module && rows->address;
+	return rows->parent && rows->module && rows->address && rows->code;
 }
 
 static inline struct stack_columns stack_rows_columns(const struct stack_rows *rows)
 {
-	return (struct stack_columns){rows->parent, rows->module, rows->address};
+	return (struct stack_columns){rows->parent, rows->module, rows->address, rows->code};
 }
 
 #endif

@@ -257,8 +257,8 @@ static struct error *look_up_all(struct looking_up *at)
 	size_t limit = model_stack_limit(at->model);
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(at->model, (struct stack_id){i});
-		if (node.module.value && at->modules[node.module.value] != NO_MODULE &&
-			!model_given(at->model, node.module, node.address))
+		if (node.kind == FRAME_NATIVE && at->modules[node.module.value] != NO_MODULE &&
+			!model_given(at->model, node))
 			error = look_up(at, node);
 	}
 	return error;

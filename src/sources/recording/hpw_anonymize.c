@@ -251,6 +251,62 @@ static struct error *rewrite_names(
 	return error ? error : emit(at, table->type, &out);
 }
 
+/* Texts of CODE in the order of their columns. What a language is called says nothing. */
+static const enum name_kind code_names[HPW_CODE_TEXTS] = {
+	NAME_KINDS, NAME_FUNCTION, NAME_FUNCTION, NAME_FUNCTION, NAME_FILE, NAME_MODULE};
+
+/* One text of each row, whose token is put; of nothing there is none. */
+static struct error *rewrite_code_text(struct rewriting *at, struct hpw_column *columns,
+	unsigned column, size_t rows, struct hpw_out *out)
+{
+	enum name_kind kind = code_names[column - HPW_CODE_LANGUAGE];
+	struct buf lengths, tokens;
+	struct error *error = NULL;
+	buf_init(&lengths);
+	buf_init(&tokens);
+	for (size_t i = 0; i < rows && !error; i++) {
+		uint64_t len;
+		const uint8_t *bytes;
+		error = hpw_column_next(&columns[column], &len);
+		if (!error)
+			error = cursor_bytes(&columns[column + HPW_CODE_TEXTS].cursor, len, &bytes);
+		if (!error && kind != NAME_KINDS) {
+			error = put_token(at, kind, bytes, (size_t)len, &lengths, &tokens);
+		} else if (!error) {
+			buf_varint(&lengths, len);
+			buf_bytes(&tokens, bytes, len);
+		}
+	}
+	struct buf *to = hpw_out_column(out, column);
+	to->failed |= !buf_bytes(to, lengths.data, lengths.len) || lengths.failed;
+	to = hpw_out_column(out, column + HPW_CODE_TEXTS);
+	to->failed |= !buf_bytes(to, tokens.data, tokens.len) || tokens.failed;
+	buf_deinit(&lengths);
+	buf_deinit(&tokens);
+	return error;
+}
+
+static struct error *rewrite_code(struct rewriting *at, const struct hpw_payload *payload)
+{
+	_cleanup_(hpw_out_deinit) struct hpw_out out = {.lost = {.data = NULL}};
+	struct hpw_column columns[HPW_CODE_COLUMNS];
+	size_t rows = 0;
+	struct error *error = hpw_columns_open(payload, columns, HPW_CODE_COLUMNS);
+	if (!error)
+		error = hpw_columns_rows(columns, HPW_CODE_COLUMNS, 1u << HPW_CODE_KIND, &rows);
+	for (unsigned i = 0; i < HPW_CODE_COLUMNS && !error; i++) {
+		bool is_text = i >= HPW_CODE_LANGUAGE && i < HPW_CODE_LANGUAGE + HPW_CODE_TEXTS;
+		bool is_bytes = i >= HPW_CODE_LANGUAGE + HPW_CODE_TEXTS &&
+				i < HPW_CODE_LANGUAGE + 2 * HPW_CODE_TEXTS;
+		if (is_text && columns[i].present)
+			error = rewrite_code_text(at, columns, i, rows, &out);
+		else if (!is_bytes && columns[i].present)
+			buf_bytes(hpw_out_column(&out, i), columns[i].cursor.pos,
+				cursor_left(&columns[i].cursor));
+	}
+	return error ? error : emit(at, HPW_CODE, &out);
+}
+
 static void put_text(struct buf *to, uint64_t key, const char *text)
 {
 	buf_varint(to, key);
@@ -368,6 +424,8 @@ static struct error *rewrite_chunk(
 		return rewrite_small(at, payload);
 	case HPW_MODULES:
 		return rewrite_modules(at, payload);
+	case HPW_CODE:
+		return rewrite_code(at, payload);
 	case HPW_EVENTS:
 	case HPW_SUMS:
 		return rewrite_columns(at, type, payload);

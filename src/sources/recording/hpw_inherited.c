@@ -11,6 +11,7 @@
 #include "sources/events/hpw_places.h"
 #include "sources/events/hpw_replay.h"
 #include "sources/foreign/stack_rows.h"
+#include "sources/recording/code_copy.h"
 #include "sources/recording/hpw_file.h"
 #include "sources/recording/hpw_footer.h"
 #include "sources/recording/hpw_tables.h"
@@ -35,6 +36,7 @@ static void parent_deinit(struct parent *parent)
 {
 	input_close(&parent->input);
 	hpw_file_deinit(&parent->file);
+	hpw_tables_deinit(&parent->tables);
 	hpw_footer_deinit(&parent->footer);
 	hpw_replay_deinit(&parent->replay);
 	model_destroy(parent->model);
@@ -158,7 +160,7 @@ static struct error *number_stacks(
 	for (size_t i = 0; i < sites; i++) {
 		struct stack_id at = site[i].stack;
 		for (; has_left(parent, i) && at.value && !ret->stacks[at.value];
-			at = model_stack(parent->model, at).parent)
+			at = model_stack_parent(parent->model, at))
 			ret->stacks[at.value] = 1;
 	}
 	uint32_t next = (uint32_t)model_stack_limit(model);
@@ -187,8 +189,12 @@ static struct error *move_stacks(
 {
 	uint32_t first = (uint32_t)model_stack_limit(model);
 	_cleanup_(stack_rows_deinit) struct stack_rows rows;
+	_cleanup_free_ uint32_t *codes = NULL;
 	if (!stack_rows_init(&rows, moved->count))
 		return error_no_memory();
+	struct error *error = code_copy_all(model, parent->model, moved->first_module - 1, &codes);
+	if (error)
+		return error;
 	size_t limit = model_stack_limit(parent->model);
 	for (uint32_t i = 1, row = 0; i < limit; i++) {
 		if (!moved->stacks[i])
@@ -197,6 +203,7 @@ static struct error *move_stacks(
 		uint32_t module = node.module.value;
 		rows.parent[row] = moved->stacks[node.parent.value];
 		rows.module[row] = (uint16_t)(module ? moved->first_module + module - 1 : 0);
+		rows.code[row] = node.code.value ? codes[node.code.value] : 0;
 		rows.address[row++] = node.address;
 	}
 	const struct stack_columns in = stack_rows_columns(&rows);

@@ -181,7 +181,7 @@ struct error *hpw_names_encode(const struct model *model, hpw_names_put *put, vo
 		return error_no_memory();
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
-		const struct given_run *run = model_given(model, node.module, node.address);
+		const struct given_run *run = node.code.value ? NULL : model_given(model, node);
 		size_t number = run ? model_given_number(model, run) : 0;
 		if (!run || number > limit || done[number])
 			continue;

@@ -25,6 +25,7 @@
 static void reader_deinit(struct reader *reader)
 {
 	hpw_file_deinit(&reader->file);
+	hpw_tables_deinit(&reader->tables);
 	hpw_footer_deinit(&reader->footer);
 	hpw_replay_deinit(&reader->replay);
 	hpw_parts_deinit(&reader->parts);

@@ -12,6 +12,7 @@
 #include "format/kinds.h"
 #include "sources/events/hpw_columns.h"
 #include "sources/events/hpw_estimate.h"
+#include "sources/foreign/stack_rows.h"
 #include "sources/recording/hpw_names.h"
 #include "sources/recording/hpw_target.h"
 
@@ -165,17 +166,35 @@ static struct error *stand_in_module(struct model *model, uint64_t module)
 	return build_module(model, (struct module_id){(uint32_t)module}, &unknown, "", 0);
 }
 
-struct stack_rows {
-	uint32_t *parent;
-	uint16_t *module;
-	uint64_t *address;
-};
-
-static void stack_rows_deinit(struct stack_rows *rows)
+/* An instruction that no code has is not known, and a name has none. */
+static uint64_t instruction_of(const struct model *model, uint32_t code, uint64_t stored)
 {
-	free(rows->parent);
-	free(rows->module);
-	free(rows->address);
+	bool has_any = model_code(model, (struct code_id){code})->kind != FRAME_NAME;
+	return has_any && stored <= UINT32_MAX ? stored : 0;
+}
+
+/* A node's frame: an address as a difference from the one before, or an instruction of code. */
+static struct error *read_frame(struct hpw_tables *tables, struct hpw_column *columns, size_t i,
+	uint64_t *address, struct stack_rows *rows)
+{
+	uint64_t module, step, code;
+	struct error *error = hpw_column_next(&columns[2], &module);
+	if (!error)
+		error = hpw_column_next(&columns[3], &step);
+	if (!error)
+		error = hpw_column_next(&columns[4], &code);
+	if (!error && !code)
+		error = stand_in_module(tables->model, module);
+	if (!error && code)
+		error = hpw_code_find(&tables->code, tables->model, code, &rows->code[i]);
+	if (error)
+		return error;
+	rows->module[i] = code ? 0 : (uint16_t)module;
+	if (!code)
+		rows->address[i] = *address += (uint64_t)zigzag_decode(step);
+	else
+		rows->address[i] = instruction_of(tables->model, rows->code[i], step);
+	return NULL;
 }
 
 static struct error *read_stack_rows(struct hpw_tables *tables, struct hpw_column *columns,
@@ -183,53 +202,47 @@ static struct error *read_stack_rows(struct hpw_tables *tables, struct hpw_colum
 {
 	uint64_t address = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t up, module, step;
+		uint64_t up;
 		struct error *error = hpw_column_next(&columns[1], &up);
-		if (!error)
-			error = hpw_column_next(&columns[2], &module);
-		if (!error)
-			error = hpw_column_next(&columns[3], &step);
 		if (!error && up > first + i)
 			error = error_create(ERROR_INPUT,
 				"stack %" PRIu64 " has an impossible parent", first + i);
 		if (!error)
-			error = stand_in_module(tables->model, module);
+			error = read_frame(tables, columns, i, &address, rows);
 		if (error)
 			return error;
-		address += (uint64_t)zigzag_decode(step);
 		rows->parent[i] = (uint32_t)(first + i - up);
-		rows->module[i] = (uint16_t)module;
-		rows->address[i] = address;
 	}
 	return NULL;
 }
 
 static struct error *decode_stacks(struct hpw_tables *tables, const struct hpw_payload *payload)
 {
-	struct hpw_column columns[4];
+	struct hpw_column columns[5];
 	size_t count;
 	uint64_t first;
-	struct error *error = hpw_columns_open(payload, columns, 4);
+	struct error *error = hpw_columns_open(payload, columns, 5);
 	if (!error)
-		error = hpw_columns_rows(columns, 4, 0xe, &count);
+		error = hpw_columns_rows(columns, 5, 0x1e, &count);
 	if (!error)
 		error = hpw_column_next(&columns[0], &first);
 	if (error)
 		return error;
 	if (first >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - first)
 		return error_create(ERROR_INPUT, "stacks from %" PRIu64 " on are too many", first);
-	_cleanup_(stack_rows_deinit) struct stack_rows rows = {
-		calloc(count + 1, sizeof(*rows.parent)),
-		calloc(count + 1, sizeof(*rows.module)),
-		calloc(count + 1, sizeof(*rows.address)),
-	};
-	if (!rows.parent || !rows.module || !rows.address)
+	_cleanup_(stack_rows_deinit) struct stack_rows rows;
+	if (!stack_rows_init(&rows, count))
 		return error_no_memory();
 	error = read_stack_rows(tables, columns, first, count, &rows);
 	if (error)
 		return error;
-	struct stack_columns in = {rows.parent, rows.module, rows.address};
+	struct stack_columns in = stack_rows_columns(&rows);
 	return build_stacks(tables->model, (struct stack_id){(uint32_t)first}, &in, count);
+}
+
+static struct error *decode_code(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	return hpw_code_decode(&tables->code, tables->model, payload);
 }
 
 /* The kinds of a recording in the model's words. A number of a newer writer is not known. */
@@ -340,11 +353,17 @@ static const struct {
 } decoders[] = {
 	{HPW_TARGET, decode_target},
 	{HPW_MODULES, decode_modules},
+	{HPW_CODE, decode_code},
 	{HPW_STACKS, decode_stacks},
 	{HPW_SITES, decode_sites},
 	{HPW_CODE_NAMES, decode_code_names},
 	{HPW_NAMES, decode_names},
 };
+
+void hpw_tables_deinit(struct hpw_tables *tables)
+{
+	hpw_code_deinit(&tables->code);
+}
 
 bool hpw_tables_has(uint16_t type)
 {

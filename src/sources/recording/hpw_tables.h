@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chunks that name things: TARGET, MODULES, STACKS, SITES, CODE_NAMES, NAMES. Each
+ * The chunks that name things: TARGET, MODULES, CODE, STACKS, SITES, CODE_NAMES, NAMES. Each
  * decoder puts one chunk into the model; what an earlier, lost chunk would have named is stood in
  * for (a module without a path, the empty stack), so that the rest keeps its figures.
  */
@@ -11,15 +11,19 @@
 
 #include "model/build.h"
 #include "sources/events/hpw_clock.h"
+#include "sources/recording/hpw_code.h"
 #include "sources/recording/hpw_file.h"
 
 struct hpw_tables {
 	struct model *model;    /* borrowed */
 	struct hpw_clock clock; /* tsc_start and hz, from TARGET */
+	struct hpw_code code;
 	bool has_target, has_code_names;
 	size_t sites;          /* one more than the largest site */
 	uint64_t sites_astray; /* sites whose stack is not known */
 };
+
+void hpw_tables_deinit(struct hpw_tables *tables);
 
 /* True if chunks of this type are decoded here. */
 bool hpw_tables_has(uint16_t type);

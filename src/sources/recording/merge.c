@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "model/build.h"
 #include "sources/foreign/stack_rows.h"
+#include "sources/recording/code_copy.h"
 
 #define MODEL_SHIFT 47u /* above the addresses of programs (x86-64, four levels of tables) */
 
@@ -86,38 +87,22 @@ static struct error *add_modules(struct merge *merge, const struct model *from)
 	return NULL;
 }
 
-static struct error *copy_run(
-	struct merge *merge, struct module_id module, uint64_t address, const struct given_run *run)
-{
-	_cleanup_free_ struct given_frame *frames = calloc(run->count, sizeof(*frames));
-	if (!frames)
-		return error_no_memory();
-	struct error *error = NULL;
-	for (uint32_t i = 0; i < run->count && !error; i++) {
-		frames[i] = run->frames[i];
-		const char **strings[] = {
-			&frames[i].function, &frames[i].raw_name, &frames[i].file};
-		for (size_t k = 0; k < ARRAY_SIZE(strings) && !error; k++)
-			if (*strings[k])
-				error = copy_string(merge, strings[k]);
-	}
-	const struct given_run copy = {
-		.frames = frames, .count = run->count, .no_address = run->no_address};
-	return error ? error : build_given(merge->ret, module, address, &copy);
-}
-
-/* What a foreign file says of the code of its stacks. */
-static struct error *add_given(struct merge *merge, const struct model *from,
-	const uint16_t *modules, const uint64_t *addresses)
+/* What a foreign file says of the code at addresses of its stacks. */
+static struct error *add_given(
+	struct merge *merge, const struct model *from, const struct stack_rows *rows)
 {
 	size_t count = model_stack_limit(from) - 1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct stack_node node = model_stack(from, (struct stack_id){i + 1});
-		const struct given_run *run = model_given(from, node.module, node.address);
-		struct module_id module = {modules[i]};
-		if (!run || model_given(merge->ret, module, addresses[i]))
+		const struct given_run *run = node.code.value ? NULL : model_given(from, node);
+		struct stack_node own = {.module = {rows->module[i]}, .address = rows->address[i]};
+		if (!run || model_given(merge->ret, own))
 			continue;
-		struct error *error = copy_run(merge, module, addresses[i], run);
+		_cleanup_free_ struct given_frame *frames = NULL;
+		struct error *error = code_copy_run(merge->ret, run, &frames);
+		const struct given_run copy = {.frames = frames, .count = run->count};
+		if (!error)
+			error = build_given(merge->ret, own.module, own.address, &copy);
 		if (error)
 			return error;
 	}
@@ -128,21 +113,27 @@ static struct error *add_stacks(struct merge *merge, const struct model *from)
 {
 	size_t count = model_stack_limit(from) - 1;
 	_cleanup_(stack_rows_deinit) struct stack_rows rows;
+	_cleanup_free_ uint32_t *codes = NULL;
 	if (!stack_rows_init(&rows, count))
 		return error_no_memory();
+	struct error *error = code_copy_all(merge->ret, from, merge->modules, &codes);
+	if (error)
+		return error;
 	for (uint32_t i = 0; i < count; i++) {
 		struct stack_node node = model_stack(from, (struct stack_id){i + 1});
+		bool has_address = node.kind == FRAME_NATIVE ||
+				   (node.kind == FRAME_NAME && node.address >= STACK_MARKS);
 		rows.parent[i] = node.parent.value ? merge->stacks + node.parent.value : 0;
 		rows.address[i] = node.address;
+		rows.code[i] = node.code.value ? codes[node.code.value] : 0;
 		if (node.module.value)
 			rows.module[i] = (uint16_t)(merge->modules + node.module.value);
-		else if (node.address >= STACK_MARKS)
+		else if (has_address)
 			rows.address[i] = own_address(merge, node.address);
 	}
 	struct stack_columns columns = stack_rows_columns(&rows);
-	struct error *error =
-		build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &columns, count);
-	return error ? error : add_given(merge, from, rows.module, rows.address);
+	error = build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &columns, count);
+	return error ? error : add_given(merge, from, &rows);
 }
 
 static struct error *add_sites(struct merge *merge, const struct model *from)
@@ -171,17 +162,6 @@ static struct error *add_threads(struct merge *merge, const struct model *from)
 	for (size_t i = 0; i < count && !error; i++)
 		error = build_thread(
 			merge->ret, &threads[i], threads[i].name, strlen(threads[i].name));
-	return error;
-}
-
-static struct error *add_code_names(struct merge *merge, const struct model *from)
-{
-	size_t count;
-	const struct code_name *names = model_code_names(from, &count);
-	struct error *error = NULL;
-	for (size_t i = 0; i < count && !error; i++)
-		error = build_code_name(merge->ret, own_address(merge, names[i].address),
-			names[i].name, strlen(names[i].name));
 	return error;
 }
 
@@ -291,8 +271,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 static struct error *add_model(struct merge *merge, const struct model *from)
 {
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
-		add_stacks, add_sites, add_threads, add_code_names, add_unrecorded, add_small,
-		add_damage, add_sizes};
+		add_stacks, add_sites, add_threads, add_unrecorded, add_small, add_damage,
+		add_sizes};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct error *error = parts[i](merge, from);
 		if (error)
@@ -374,7 +354,7 @@ struct error *merge_models(const struct model *const *models, size_t count, stru
 struct error *merge_code(struct model *into, const struct model *from)
 {
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {
-		add_modules, add_stacks, add_sites, add_threads, add_code_names};
+		add_modules, add_stacks, add_sites, add_threads};
 	size_t sites;
 	model_sites(into, &sites);
 	struct merge merge = {.ret = into,

@@ -128,7 +128,7 @@ static bool is_below_main(const struct suppress_frame *frame)
 
 static bool is_main(const struct suppress_frame *frame)
 {
-	return frame->function && strcmp(frame->function, "main") == 0;
+	return frame->function && !frame->managed && strcmp(frame->function, "main") == 0;
 }
 
 static void add_frame(const struct leaks_page *page, const struct suppress_frame *frame,

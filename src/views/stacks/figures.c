@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "table/answer.h"
 #include "views/report/json_parts.h"
+#include "views/stacks/frames.h"
 
 void text_add_figure(struct text *out, enum metric metric, int64_t value, bool compared)
 {
@@ -91,11 +92,12 @@ void json_put_sums(struct json *json, const char *key, const struct row *sums,
 	json_object_end(json);
 }
 
-enum { NAME, SHORT, FUNCTION, SOURCE, LINE, MODULE, OFFSET };
+enum { NAME, SHORT, KIND, LANGUAGE, INSTRUCTION, FUNCTION, SOURCE, LINE, MODULE, OFFSET };
 static const struct column spot_columns[] = {
 	[NAME] = {"name", COLUMN_TEXT, .says = "without the module"},
 	[SHORT] = {"short", COLUMN_TEXT,
 		.says = "the same as text shows it, where that is shorter; or null"},
+	FRAME_KIND_COLUMNS(KIND), /* of addresses */
 	[FUNCTION] = {"function", COLUMN_TEXT,
 		.says = "of functions, lines and addresses; or null"},
 	[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file; or null"},
@@ -122,6 +124,14 @@ static void spot_cell(const void *context, size_t row, unsigned column, struct c
 		break;
 	case SHORT:
 		ret->text = spot && strcmp(spot->brief, spot->name) != 0 ? spot->brief : NULL;
+		break;
+	case KIND:
+	case LANGUAGE:
+	case INSTRUCTION:
+		if (frame && grain == GRAIN_ADDRESSES)
+			frame_kind_cell(frame, column - KIND, ret);
+		else
+			ret->state = CELL_ABSENT;
 		break;
 	case FUNCTION:
 		ret->text = frame && has_function ? frame->function : NULL;

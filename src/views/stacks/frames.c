@@ -30,38 +30,76 @@ void frame_rows_deinit(struct frame_rows *rows)
 	frame_order_deinit(&rows->order);
 }
 
-enum { FUNCTION, SHORT, SOURCE, LINE, MODULE, INLINED, ADDRESS, OFFSET, FOLDED };
+enum {
+	KIND,
+	LANGUAGE,
+	INSTRUCTION,
+	FUNCTION,
+	SHORT,
+	SOURCE,
+	LINE,
+	MODULE,
+	INLINED,
+	ADDRESS,
+	OFFSET,
+	FOLDED
+};
 #define PLAIN_COLUMNS                                                                              \
-	[FUNCTION] = {"function", COLUMN_TEXT,                                                     \
-		.says = "demangled, without parameters; `<signal handler called>` between a "      \
-			"handler and the frame that it interrupted; or null"},                     \
-	[SHORT] = {"short", COLUMN_TEXT,                                                           \
-		.says = "the function as text shows it, where that is shorter; or null"},          \
-	[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file, or null"},                      \
-	[LINE] = {"line", COLUMN_INTEGER, .says = "in it, or null"},                               \
-	[MODULE] = {"module", COLUMN_TEXT,                                                         \
-		.says = "the path of the executable or library; `[vdso]` for the kernel's own "    \
-			"code in the process; null: code without a file, which has a function "    \
-			"where the program listed it (`/tmp/perf-PID.map`)"},                      \
-	[INLINED] = {"inlined", COLUMN_BOOLEAN,                                                    \
-		.says = "the compiler made it part of the frame after it"},                        \
-	[ADDRESS] = {"address", COLUMN_ADDRESS,                                                    \
-		.says = "the return address, of files of other tools the address that they have; " \
-			"the same for all frames that were inlined into one another; null of the " \
-			"allocation function that `--all-frames` adds"},                           \
-	[OFFSET] = {"offset", COLUMN_ADDRESS,                                                      \
-		.says = "of the call in the module, as `addr2line -e MODULE` takes it: the same "  \
-			"in each run of one file; null without a module"}
+	FRAME_KIND_COLUMNS(KIND),                                                                  \
+		[FUNCTION] = {"function", COLUMN_TEXT,                                             \
+			.says = "demangled, without parameters; `<signal handler called>` "        \
+				"between a "                                                       \
+				"handler and the frame that it interrupted; or null"},             \
+		[SHORT] = {"short", COLUMN_TEXT,                                                   \
+			.says = "the function as text shows it, where that is shorter; or null"},  \
+		[SOURCE] = {"file", COLUMN_TEXT, .says = "the source file, or null"},              \
+		[LINE] = {"line", COLUMN_INTEGER, .says = "in it, or null"},                       \
+		[MODULE] = {"module", COLUMN_TEXT,                                                 \
+			.says = "the path of the executable or library; of a code object or "      \
+				"method what "                                                     \
+				"its language calls so; `[vdso]` for the kernel's own "            \
+				"code in the process; null: code without a file, which has a "     \
+				"function "                                                        \
+				"where the program listed it (`/tmp/perf-PID.map`)"},              \
+		[INLINED] = {"inlined", COLUMN_BOOLEAN,                                            \
+			.says = "the compiler made it part of the frame after it"},                \
+		[ADDRESS] = {"address", COLUMN_ADDRESS,                                            \
+			.says = "the return address, of files of other tools the address that "    \
+				"they have; "                                                      \
+				"the same for all frames that were inlined into one another; "     \
+				"null of the "                                                     \
+				"allocation function that `--all-frames` adds"},                   \
+		[OFFSET] = {"offset", COLUMN_ADDRESS,                                              \
+			.says = "of the call in the module, as `addr2line -e MODULE` takes it: "   \
+				"the same "                                                        \
+				"in each run of one file; null without a module"}
 static const struct column columns[] = {
 	PLAIN_COLUMNS, [FOLDED] = {"folded", COLUMN_BOOLEAN, .says = "reports leave it out"},
 	COLUMNS_END};
 static const struct column plain_columns[] = {PLAIN_COLUMNS, COLUMNS_END};
+
+void frame_kind_cell(const struct shown_frame *frame, unsigned column, struct cell *ret)
+{
+	bool is_number = column == 2;
+	if (column == 0)
+		ret->text = shown_frame_kind_name(frame);
+	else if (!is_number && frame->code)
+		ret->text = frame->code->language;
+	ret->number = frame->instruction - 1;
+	ret->state =
+		(is_number ? frame->instruction > 0 : ret->text != NULL) ? CELL_KNOWN : CELL_ABSENT;
+}
 
 static void plain_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct shown_frame *frame = ((const struct shown_frame *const *)context)[row];
 	bool has_offset = frame->module && !frame->unplaced && (frame->offset || !frame->given);
 	switch (column) {
+	case KIND:
+	case LANGUAGE:
+	case INSTRUCTION:
+		frame_kind_cell(frame, column - KIND, ret);
+		break;
 	case FUNCTION:
 		ret->text = frame->mark == MARK_SIGNAL ? SIGNAL_FRAME_NAME : frame->function;
 		break;

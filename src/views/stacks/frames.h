@@ -17,6 +17,18 @@ struct frame_rows {
 	size_t count;
 };
 
+/* The columns of what a frame is that is not native code: "kind", "language", "instruction", from
+ * `first` on; absent in native frames. frame_kind_cell() fills the one with that number, from 0. */
+#define FRAME_KIND_COLUMNS(first)                                                                  \
+	[(first)] = {"kind", COLUMN_TEXT, .optional = true,                                        \
+		.says = "`code-object` of an interpreter, `method` of a virtual machine, or "      \
+			"`name`, where a name is all that is known; not in native frames"},        \
+	[(first) + 1] = {"language", COLUMN_TEXT, .optional = true,                                \
+		.says = "of such code, if it is known: `python`, `java`…"},                        \
+	[(first) + 2] = {"instruction", COLUMN_INTEGER, .optional = true,                          \
+		.says = "in such code, if it is known"}
+void frame_kind_cell(const struct shown_frame *frame, unsigned column, struct cell *ret);
+
 extern const struct table_type frame_type;
 /* The same without the column "folded"; its context is an array of frames, nothing is left out. */
 extern const struct table_type plain_frame_type;

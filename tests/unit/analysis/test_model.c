@@ -59,7 +59,7 @@ CASE(model_stacks, "stack nodes keep gaps, and a row that is wrong keeps all row
 	const uint32_t parents[] = {0, 11, 10, 12};
 	const uint16_t modules[] = {1, 1, 0, 1};
 	const uint64_t addresses[] = {100, 200, 1, UINT64_MAX};
-	struct stack_columns rows = {parents, modules, addresses};
+	struct stack_columns rows = {parents, modules, addresses, NULL};
 	CHECK_OK(build_stacks(model, (struct stack_id){10}, &rows, ARRAY_SIZE(parents)));
 	CHECK_U64(model_stack_limit(model), 14);
 	/* 11 is its own parent: unused. */
@@ -70,12 +70,12 @@ CASE(model_stacks, "stack nodes keep gaps, and a row that is wrong keeps all row
 	CHECK_U64(model_stack(model, (struct stack_id){13}).address, UINT64_MAX);
 
 	const uint32_t larger[] = {0, 22};
-	struct stack_columns wrong = {larger, modules, addresses};
+	struct stack_columns wrong = {larger, modules, addresses, NULL};
 	CHECK_ERROR(build_stacks(model, (struct stack_id){20}, &wrong, 2), ERROR_INPUT,
 		"stack 21 has a parent with a larger number");
 	CHECK_U64(model_stack_limit(model), 14);
 	const uint16_t unknown[] = {1, 2};
-	wrong = (struct stack_columns){parents, unknown, addresses};
+	wrong = (struct stack_columns){parents, unknown, addresses, NULL};
 	CHECK_ERROR(build_stacks(model, (struct stack_id){20}, &wrong, 2), ERROR_INPUT, "module 2");
 	model_destroy(model);
 }
@@ -87,7 +87,7 @@ CASE(model_absurd, "numbers that would ask for absurd memory are refused")
 	const uint32_t parent = 0;
 	const uint16_t module = 0;
 	const uint64_t address = 100;
-	struct stack_columns row = {&parent, &module, &address};
+	struct stack_columns row = {&parent, &module, &address, NULL};
 	CHECK_ERROR(build_stacks(model, (struct stack_id){UINT32_MAX}, &row, 1), ERROR_INPUT,
 		"too many");
 	CHECK_ERROR(
@@ -129,17 +129,69 @@ CASE(model_order, "sizes and live blocks must ascend and name what is there")
 	model_destroy(model);
 }
 
-CASE(model_code_names, "names of code are found by their address, and must ascend")
+CASE(model_code_names, "frames at addresses with names become names; addresses must ascend")
 {
 	struct model *model;
+	const uint32_t parents[] = {0, 1, 2, 3};
+	const uint16_t modules[] = {0, 0, 0, 0};
+	const uint64_t addresses[] = {0x1000, UINT64_MAX, 0x1001, MARK_GUESSED};
+	const struct stack_columns rows = {parents, modules, addresses, NULL};
 	CHECK_OK(build_create(&model));
-	CHECK(!model_code_name(model, 16));
+	CHECK_OK(build_stacks(model, (struct stack_id){1}, &rows, 4));
 	CHECK_OK(build_code_name(model, 0x1000, "first one", 5));
 	CHECK_OK(build_code_name(model, UINT64_MAX, "last", 4));
 	CHECK_ERROR(build_code_name(model, UINT64_MAX, "again", 5), ERROR_INPUT, "ascend");
-	CHECK_STR(model_code_name(model, 0x1000), "first");
-	CHECK_STR(model_code_name(model, UINT64_MAX), "last");
-	CHECK(!model_code_name(model, 0x1001));
+	build_finish(model);
+	struct stack_node node = model_stack(model, (struct stack_id){1});
+	CHECK(node.kind == FRAME_NAME && node.address == 0x1000);
+	CHECK_STR(model_code(model, node.code)->name, "first");
+	node = model_stack(model, (struct stack_id){2});
+	CHECK_STR(model_code(model, node.code)->name, "last");
+	CHECK(model_stack(model, (struct stack_id){3}).kind == FRAME_NATIVE);
+	CHECK(model_stack(model, (struct stack_id){4}).kind == FRAME_MARK);
+	model_destroy(model);
+}
+
+CASE(model_code, "code has a kind and lines that ascend, and frames name code that is there")
+{
+	struct model *model;
+	const struct code_line lines[] = {{0, 10}, {8, 12}, {20, 11}};
+	const struct code_line wrong[] = {{8, 10}, {8, 12}};
+	struct code code = {.kind = FRAME_CODE_OBJECT,
+		.language = "python",
+		.name = "read",
+		.file = "/src/app.py",
+		.first_line = 9,
+		.lines = lines,
+		.line_count = 3};
+	struct code_id id;
+	CHECK_OK(build_create(&model));
+	CHECK_OK(build_code(model, &code, &id));
+	const struct code *kept = model_code(model, id);
+	CHECK_U64(code_line_at(kept, 0), 10);
+	CHECK_U64(code_line_at(kept, 7), 10);
+	CHECK_U64(code_line_at(kept, 8), 12);
+	CHECK_U64(code_line_at(kept, 1u << 20), 11);
+	code.lines = wrong;
+	code.line_count = 2;
+	CHECK_ERROR(build_code(model, &code, &id), ERROR_INPUT, "ascend");
+	code.line_count = 0;
+	code.kind = FRAME_MARK;
+	CHECK_ERROR(build_code(model, &code, &id), ERROR_INPUT, "kind");
+	code.kind = FRAME_NAME;
+	code.home.value = 7;
+	CHECK_ERROR(build_code(model, &code, &id), ERROR_INPUT, "not known");
+	const uint32_t parent = 0;
+	const uint16_t module = 0;
+	const uint64_t instruction = 3;
+	uint32_t number = id.value + 1;
+	const struct stack_columns row = {&parent, &module, &instruction, &number};
+	CHECK_ERROR(build_stacks(model, (struct stack_id){1}, &row, 1), ERROR_INPUT, "not known");
+	number = id.value;
+	CHECK_OK(build_stacks(model, (struct stack_id){1}, &row, 1));
+	/* An instruction of a small number is no mark. */
+	struct stack_node node = model_stack(model, (struct stack_id){1});
+	CHECK(node.kind == FRAME_CODE_OBJECT && stack_node_mark(node) == MARK_NONE);
 	model_destroy(model);
 }
 

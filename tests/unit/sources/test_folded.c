@@ -16,7 +16,7 @@ CASE(figures, "each stack has the sum of its lines, taken as live bytes, and tha
 	CHECK(model_recording(model)->unknown & UNKNOWN_LIVE_BLOCKS);
 	struct stack_node node = model_stack(model, site_of(model, "x::alloc<a, b>")->stack);
 	node = model_stack(model, node.parent);
-	CHECK_STR(model_given(model, node.module, node.address)->frames[0].function, "read line");
+	CHECK_STR(model_given(model, node)->frames[0].function, "read line");
 }
 
 CASE(one, "one line without an end is a file")

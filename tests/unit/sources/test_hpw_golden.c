@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of version 1, frozen: files in tests/data/golden, each with a listing that explains
- * every part. HEAPWISE_GOLDEN=update writes them anew, and the fuzzer's seeds beside them. Payloads
- * are not packed: zstd may pack differently from one version to the next.
+ * The bytes of versions 1.0 and 1.1, frozen: files in tests/data/golden, each with a listing that
+ * explains every part. HEAPWISE_GOLDEN=update writes them anew, and the fuzzer's seeds beside them.
+ * Payloads are not packed: zstd may pack differently from one version to the next.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +64,7 @@ static void check_golden(const char *name, const struct story *story, bool whole
 	struct builder builder;
 	struct story_truth truth;
 	builder_init(&builder);
+	builder.features = story->code_len ? HPW_FEATURE_CODE : 0;
 	builder_header(&builder);
 	builder_tables(&builder, story);
 	builder_events(&builder, story, &truth);
@@ -120,6 +121,11 @@ CASE(counters, "a recording with the counters that later versions added")
 CASE(code, "a recording with names of code made at run time")
 {
 	check_golden("recording-code", &story_code, true);
+}
+
+CASE(frames, "a recording of frames of all kinds, as version 1.1 has them")
+{
+	check_golden("recording-frames", &story_frames, true);
 }
 
 CASE(forked, "a recording of a process that was forked, and forks")

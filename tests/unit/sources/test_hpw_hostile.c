@@ -78,6 +78,11 @@ CASE(huge_counts, "counts of 2^60 are refused, not allocated")
 		"name is longer");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){16, HUGE_NUMBER, 0}, 3, "bytes are due");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){0, 0, 0}, 3, "do not ascend");
+	check_columns(HPW_CODE, (uint64_t[]){HUGE_NUMBER, 1}, 2, "out of range");
+	check_columns(HPW_CODE, (uint64_t[]){0, 1}, 2, "out of range");
+	check_columns(
+		HPW_CODE, (uint64_t[]){1, 1, 0, HUGE_NUMBER}, 4, "lines of code are too many");
+	check_columns(HPW_CODE, (uint64_t[]){1, 1, 0, 0, 0, HUGE_NUMBER}, 6, "bytes are due");
 	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, 5, 0}, 5, "bytes are due");
 	check_columns(HPW_SITE_STATS, (uint64_t[12]){[11] = HUGE_NUMBER}, 12, "go on at");
 	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, HUGE_NUMBER, 0}, 5, "a path has");
@@ -429,8 +434,8 @@ static void check_version(size_t at, uint8_t value, const char *part)
 CASE(newer, "a newer format is refused with what to do")
 {
 	check_version(8, 2, "use a newer heapwise");
-	check_version(12, 2, "needs features of a newer heapwise (0x2); use the version");
-	check_version(12, 3, "needs features of a newer heapwise (0x2)");
+	check_version(12, 4, "needs features of a newer heapwise (0x4); use the version");
+	check_version(12, 7, "needs features of a newer heapwise (0x4)");
 	check_version(15, 0x80, "needs features of a newer heapwise");
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What kinds of frames stacks consist of, and code that is in no loaded file: code objects of
+ * interpreters, methods of virtual machines, and code of which a name is all that is known. A stack
+ * may mix them in any order; who made the stack has put them there.
+ */
+#ifndef MODEL_CODE_H
+#define MODEL_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/given.h"
+
+struct module_id {
+	uint32_t value; /* 0: no module known; marks live there too */
+};
+
+enum frame_kind {
+	FRAME_NATIVE,      /* an address, of a module or of none */
+	FRAME_CODE_OBJECT, /* a code object of an interpreter, and the instruction in it */
+	FRAME_METHOD,      /* a method of a virtual machine, and the bytecode index in it */
+	FRAME_NAME,        /* a name is all that is known; maybe an address, or a module, too */
+	FRAME_MARK,        /* no code: a remark (enum stack_mark) */
+	FRAME_KINDS
+};
+
+/* From here on instructions are of that line, up to the next row. */
+struct code_line {
+	uint32_t instruction, line; /* line 0: not known */
+};
+
+/* A number in the table of such code, from 1; 0: none. */
+struct code_id {
+	uint32_t value;
+};
+
+/* Strings are NULL if they are not known. */
+struct code {
+	enum frame_kind kind;          /* a code object, a method or a name */
+	const char *language;          /* "python", "javascript", "java"… */
+	const char *name;              /* of the function or method alone */
+	const char *outer;             /* code objects: the qualified name; methods: the class */
+	const char *signature;         /* of a method, as its virtual machine writes it */
+	const char *file;              /* of source */
+	const char *module;            /* or package, as the language calls it; no loaded file */
+	uint32_t first_line;           /* 0: not known */
+	const struct code_line *lines; /* ascending by instruction, each once */
+	size_t line_count;
+	/* Of a name that a foreign file has: all that it says, if count is not 0. */
+	struct given_run run;
+	struct module_id home; /* of a name: the loaded file it is of; 0: not known */
+};
+
+/* The line of an instruction; without one of the code itself. 0: not known. */
+uint32_t code_line_at(const struct code *code, uint64_t instruction);
+
+#endif

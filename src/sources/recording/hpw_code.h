@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Chunks of code that is in no loaded file: CODE. */
+#ifndef SOURCES_HPW_CODE_H
+#define SOURCES_HPW_CODE_H
+
+#include "base/map.h"
+#include "model/build.h"
+#include "sources/recording/hpw_file.h"
+
+static inline bool hpw_code_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(hpw_code_map, uint64_t, uint32_t, hash_u64, hpw_code_equal)
+
+/* Rows of a file → code of its model. A row whose chunk was lost is code that is not known. All 0:
+ * none. */
+struct hpw_code {
+	struct hpw_code_map ids;
+	uint32_t unknown; /* 0: none was needed yet */
+};
+
+void hpw_code_deinit(struct hpw_code *code);
+
+/* Adds the rows of a chunk; of a row that is there already the first one counts. */
+struct error *hpw_code_decode(
+	struct hpw_code *code, struct model *model, const struct hpw_payload *payload) must_check_;
+
+/* The code of a row that a frame names; not 0. */
+struct error *hpw_code_find(
+	struct hpw_code *code, struct model *model, uint64_t row, uint32_t *ret) must_check_;
+
+#endif
