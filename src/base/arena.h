@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory that dies together: allocations are bumped out of blocks and freed all at once. They are
- * not initialised, aligned to 16 bytes, and never move. NULL means: no memory.
+ * An arena: allocations are taken from larger blocks and freed all at once. They are not
+ * initialised, aligned to 16 bytes, and never move. Functions return NULL if there is no memory.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -19,10 +19,10 @@ struct arena {
 void arena_init(struct arena *arena);
 void arena_deinit(struct arena *arena);
 
-/* Zero bytes give a valid pointer too. */
+/* Allocates `size` bytes; 0 bytes give a valid pointer, too. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
 char *arena_strdup(struct arena *arena, const char *string);
-/* `len` bytes or up to a NUL before that; the copy ends with one. */
+/* Copies `len` bytes, or fewer if there is a NUL among them; the copy ends with a NUL. */
 char *arena_strndup(struct arena *arena, const char *string, size_t len);
 
 #endif

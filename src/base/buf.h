@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Growable bytes to write out: the counterpart of base/cursor.h. Without memory an addition returns
- * false and `failed` is set; further additions do nothing, so that one may also ask once at the
- * end.
+ * A growable buffer of bytes to write: the counterpart of base/cursor.h. If there is no memory, an
+ * addition returns false and sets `failed`, and further additions do nothing, so that a caller may
+ * also check once at the end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -21,9 +21,9 @@ struct buf {
 
 void buf_init(struct buf *buf);
 void buf_deinit(struct buf *buf);
-/* Empties it, forgets a failure and keeps the memory. */
+/* Empties the buffer, clears `failed` and keeps the memory. */
 void buf_clear(struct buf *buf);
-/* Makes room for `more` bytes. */
+/* Makes room for `more` more bytes. */
 bool buf_reserve(struct buf *buf, size_t more);
 
 bool buf_bytes(struct buf *buf, const void *data, size_t len);

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-/* waitpid(2) that the signals this process handles do not end. */
+/* Calls waitpid(2), again if a signal handler interrupts it. */
 static inline pid_t child_wait(pid_t pid, int *ret_status, int options)
 {
 	pid_t got;

@@ -27,13 +27,13 @@ static inline size_t cursor_left(const struct cursor *cursor)
 	return (size_t)(cursor->end - cursor->pos);
 }
 
-/* The position in the file. */
+/* Returns the position in the file. */
 static inline uint64_t cursor_offset(const struct cursor *cursor)
 {
 	return cursor->file_offset + (uint64_t)(cursor->pos - cursor->start);
 }
 
-/* An ERROR_INPUT "NAME: offset N: …" about what is at the position. */
+/* Makes an ERROR_INPUT "NAME: offset N: …" about the present position. */
 struct error *cursor_error(const struct cursor *cursor, const char *format, ...)
 	__attribute__((format(printf, 2, 3))) must_check_;
 
@@ -47,7 +47,8 @@ struct error *cursor_varint(struct cursor *cursor, uint64_t *ret) must_check_;
 struct error *cursor_bytes(struct cursor *cursor, uint64_t len, const uint8_t **ret) must_check_;
 struct error *cursor_skip(struct cursor *cursor, uint64_t len) must_check_;
 
-/* For loops that decode millions: as cursor_varint, which then tells what is wrong. */
+/* Does as cursor_varint(), for loops that decode millions. Returns false on failure; call
+ * cursor_varint() then for the error. */
 static inline bool cursor_try_varint(struct cursor *cursor, uint64_t *ret)
 {
 	const uint8_t *pos = cursor->pos;

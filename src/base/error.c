@@ -35,7 +35,7 @@ static char *format_message(const char *format, va_list args)
 }
 
 /* "HEAD: TAIL". Takes `head`, which may be NULL. */
-static char *join(char *head, const char *tail)
+static char *join_texts(char *head, const char *tail)
 {
 	char *joined = NULL;
 	if (head && asprintf(&joined, "%s: %s", head, tail) < 0)
@@ -60,7 +60,7 @@ struct error *error_errno(enum error_code code, int err, const char *format, ...
 	char *message = format_message(format, args);
 	va_end(args);
 	char reason[128];
-	return error_wrap(code, join(message, strerror_r(err, reason, sizeof(reason))));
+	return error_wrap(code, join_texts(message, strerror_r(err, reason, sizeof(reason))));
 }
 
 struct error *error_prefix(struct error *error, const char *format, ...)
@@ -69,7 +69,7 @@ struct error *error_prefix(struct error *error, const char *format, ...)
 		return error;
 	va_list args;
 	va_start(args, format);
-	char *joined = join(format_message(format, args), error->message);
+	char *joined = join_texts(format_message(format, args), error->message);
 	va_end(args);
 	/* Without memory the shorter message is still the better one. */
 	if (joined) {

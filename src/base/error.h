@@ -12,7 +12,7 @@ enum error_code {
 	ERROR_USAGE = 2,       /* the command line asks for something that does not exist */
 	ERROR_INPUT = 3,       /* a file is missing, foreign or damaged */
 	ERROR_ENVIRONMENT = 4, /* the system refuses: memory, disk, permission, limits */
-	ERROR_INTERNAL = 70,   /* we broke a promise of ours */
+	ERROR_INTERNAL = 70,   /* a defect of heapwise */
 };
 
 struct error {
@@ -22,7 +22,7 @@ struct error {
 
 #define must_check_ __attribute__((warn_unused_result))
 
-/* Each of these falls back to error_no_memory() when the error itself can't be made. */
+/* Makes an error. This and the next two return error_no_memory() if there is no memory for it. */
 struct error *error_create(enum error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3))) must_check_;
 
@@ -30,14 +30,15 @@ struct error *error_create(enum error_code code, const char *format, ...)
 struct error *error_errno(enum error_code code, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4))) must_check_;
 
-/* Puts the formatted text and ": " before the message. Takes `error`; NULL stays NULL. */
+/* Puts the formatted text and ": " before the message. Takes `error` over; NULL stays NULL. */
 struct error *error_prefix(struct error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3))) must_check_;
 
-/* A static ERROR_ENVIRONMENT "out of memory"; may be destroyed like any other. */
+/* Returns a static ERROR_ENVIRONMENT "out of memory", which may be destroyed like any other error.
+ */
 struct error *error_no_memory(void) must_check_;
 
-/* NULL is fine. */
+/* Frees an error; NULL is allowed. */
 void error_destroy(struct error *error);
 
 #endif

@@ -17,8 +17,8 @@ struct error *read_file(
 	const char *path, size_t max, uint8_t **ret_data, size_t *ret_len) must_check_;
 
 /*
- * The same of a file that can be read again and that ends: a pipe, a socket and a terminal are
- * refused, where opening or reading would wait.
+ * Does as the function above for a file that can be read again and that ends: refuses a pipe, a
+ * socket and a terminal, where opening or reading would wait.
  */
 struct error *read_stored_file(
 	const char *path, size_t max, uint8_t **ret_data, size_t *ret_len) must_check_;
@@ -26,14 +26,15 @@ struct error *read_stored_file(
 /* Writes everything, across signals and short writes. `name` is for the message. */
 struct error *write_all(int fd, const char *name, const void *data, size_t len) must_check_;
 
-/* A file as memory. One that another process cuts short meanwhile gives SIGBUS, as every mapping.
- */
+/* A file as memory. If another process truncates it meanwhile, reading gives SIGBUS, as with every
+ * mapping. */
 struct file_map {
 	const uint8_t *data; /* NULL if empty */
 	size_t len;
 };
 
-/* Regular files only: nothing else has an end to rely on, and opening a FIFO would wait. */
+/* Maps a regular file. Other files are refused: their end is not reliable, and opening a FIFO would
+ * wait. */
 struct error *file_map_open(const char *path, struct file_map *ret) must_check_;
 void file_map_deinit(struct file_map *map);
 

@@ -44,7 +44,7 @@ void json_init(struct json *json, json_write_fn *write, void *ctx)
 	json->repeats = NULL;
 }
 
-static void flush(struct json *json)
+static void flush_buffer(struct json *json)
 {
 	if (json->len && !json->failed)
 		json->failed = !json->write(json->ctx, json->buffer, json->len);
@@ -52,7 +52,7 @@ static void flush(struct json *json)
 	json->flushed++;
 }
 
-static void put(struct json *json, const char *data, size_t len)
+static void put_bytes(struct json *json, const char *data, size_t len)
 {
 	while (len > JSON_BUFFER_BYTES - json->len) {
 		size_t part = JSON_BUFFER_BYTES - json->len;
@@ -60,7 +60,7 @@ static void put(struct json *json, const char *data, size_t len)
 		json->len += part;
 		data += part;
 		len -= part;
-		flush(json);
+		flush_buffer(json);
 	}
 	memcpy(json->buffer + json->len, data, len);
 	json->len += len;
@@ -69,7 +69,7 @@ static void put(struct json *json, const char *data, size_t len)
 static void put_char(struct json *json, char c)
 {
 	if (json->len == JSON_BUFFER_BYTES)
-		flush(json);
+		flush_buffer(json);
 	json->buffer[json->len++] = c;
 }
 
@@ -84,7 +84,7 @@ static bool in_object(const struct json *json)
 static void put_line(struct json *json)
 {
 	static const char line[1 + INDENT_MAX + 1] = "\n                ";
-	put(json, line, 1 + (json->depth < INDENT_MAX ? json->depth : INDENT_MAX));
+	put_bytes(json, line, 1 + (json->depth < INDENT_MAX ? json->depth : INDENT_MAX));
 }
 
 /* What separates a member from the one before it. */
@@ -106,7 +106,7 @@ void json_key(struct json *json, const char *key)
 	next_member(json, json->depth == 1);
 	json->has_key = true;
 	json_string(json, key);
-	put(json, ": ", 2);
+	put_bytes(json, ": ", 2);
 	json->has_key = true;
 }
 
@@ -184,11 +184,11 @@ bool json_again(struct json *json, uint64_t number)
 	const struct repeat *known = repeat_map_find(&repeats->known, number);
 	if (known) {
 		value_begin(json, true);
-		put(json, known->text, known->len);
+		put_bytes(json, known->text, known->len);
 		return true;
 	}
 	if (JSON_BUFFER_BYTES - json->len < REPEAT_MOST)
-		flush(json);
+		flush_buffer(json);
 	repeats->start = json->len;
 	repeats->flushed = json->flushed;
 	return false;
@@ -255,12 +255,12 @@ static void put_escaped(struct json *json, unsigned char c)
 	for (size_t i = 0; i + 1 < sizeof(names); i += 2) {
 		if (c == (unsigned char)names[i]) {
 			char escape[2] = {'\\', names[i + 1]};
-			put(json, escape, 2);
+			put_bytes(json, escape, 2);
 			return;
 		}
 	}
 	char escape[8];
-	put(json, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
+	put_bytes(json, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
 }
 
 /* U+0080 to U+009F, of which terminals take U+009B for ESC [. */
@@ -286,11 +286,11 @@ void json_string_n(struct json *json, const char *bytes, size_t len)
 			run += (size_t)step;
 		}
 		if (run)
-			put(json, bytes + i, run);
+			put_bytes(json, bytes + i, run);
 		if (i + run == len)
 			break;
 		if (step < 0) {
-			put(json, "\xef\xbf\xbd", 3);
+			put_bytes(json, "\xef\xbf\xbd", 3);
 			run += (size_t)-step;
 		} else if (is_control(s + i + run, step)) {
 			put_escaped(json, s[i + run + 1]);
@@ -311,7 +311,7 @@ void json_string(struct json *json, const char *string)
 static void put_value(struct json *json, const char *text)
 {
 	value_begin(json, false);
-	put(json, text, strlen(text));
+	put_bytes(json, text, strlen(text));
 }
 
 void json_u64(struct json *json, uint64_t value)
@@ -323,7 +323,7 @@ void json_u64(struct json *json, uint64_t value)
 		value /= 10;
 	} while (value);
 	value_begin(json, false);
-	put(json, text + at, sizeof(text) - at);
+	put_bytes(json, text + at, sizeof(text) - at);
 }
 
 void json_i64(struct json *json, int64_t value)
@@ -360,6 +360,6 @@ bool json_finish(struct json *json)
 {
 	assert(json->depth == 0);
 	put_char(json, '\n');
-	flush(json);
+	flush_buffer(json);
 	return !json->failed;
 }

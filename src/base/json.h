@@ -17,13 +17,13 @@
 #define JSON_DEPTH_MAX 1024u
 #define JSON_BUFFER_BYTES ((size_t)64 << 10)
 
-/* Returns false to stop: nothing is written any more. */
+/* Writes `len` bytes. Returns false to stop the output. */
 typedef bool json_write_fn(void *ctx, const char *data, size_t len);
 
 struct json {
 	json_write_fn *write;
 	void *ctx;
-	bool failed;    /* write said stop */
+	bool failed;    /* write() has returned false */
 	bool has_key;   /* the next value belongs to it */
 	unsigned depth; /* of open objects and arrays */
 	struct json_level {
@@ -36,11 +36,12 @@ struct json {
 };
 
 void json_init(struct json *json, json_write_fn *write, void *ctx);
-/* Ends the document with a newline and hands the rest over; false if write stopped it. */
+/* Ends the document with a newline and writes the rest. Returns false if write() has returned
+ * false. */
 bool json_finish(struct json *json);
 
 /*
- * Objects that come again and again are kept as text, up to JSON_REPEATS_BYTES of it:
+ * Objects that occur again and again are kept as text, up to JSON_REPEATS_BYTES of it:
  *
  *	if (!json_again(json, number)) {
  *		json_object_begin(json);
@@ -55,9 +56,9 @@ bool json_finish(struct json *json);
 #define JSON_REPEATS_BYTES ((size_t)16 << 20)
 void json_repeats_begin(struct json *json);
 void json_repeats_end(struct json *json);
-/* Writes the object; false: it is not known. */
+/* Writes the kept object of that number. Returns false if none is kept. */
 bool json_again(struct json *json, uint64_t number);
-/* Keeps what was written since json_again() said no. */
+/* Keeps what was written since json_again() returned false. */
 void json_keep(struct json *json, uint64_t number);
 
 void json_object_begin(struct json *json);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Reads a whole number from 1 on; false: `text` is none. */
+/* Reads a whole number of at least 1. Returns false if `text` is none. */
 static inline bool number_whole(const char *text, uint64_t *ret)
 {
 	errno = 0;

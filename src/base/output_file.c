@@ -76,7 +76,7 @@ static bool is_of_proc(int at)
 
 /* What is there in the end: file->there; `ret` is where, for the caller to free. *ret_direct: to be
  * written to as it is. */
-static struct error *place_find(struct output_file *file, char **ret, bool *ret_direct)
+static struct error *find_destination(struct output_file *file, char **ret, bool *ret_direct)
 {
 	_cleanup_free_ char *path = strdup(file->path);
 	struct error *error = path ? NULL : error_no_memory();
@@ -164,8 +164,9 @@ static int beside_link(struct output_file *file, mode_t mode)
 	return linked == 0 ? 0 : errno;
 }
 
-/* A file without a name is gone when we are killed; where there are none, one beside the place. */
-static struct error *open_beside(struct output_file *file, mode_t mode)
+/* A file without a name disappears when this process is killed. Where there are none, a temporary
+ * name in the same folder is used. */
+static struct error *open_temporary(struct output_file *file, mode_t mode)
 {
 	bool can_link = access("/proc/self/fd", F_OK) == 0;
 	if (can_link)
@@ -196,7 +197,7 @@ static struct error *open_replacing(struct output_file *file, const char *path, 
 		file->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (file->folder < 0)
 		return output_file_error(file, errno);
-	struct error *error = open_beside(file, mode);
+	struct error *error = open_temporary(file, mode);
 	if (!error && file->exists && file->there.st_uid == geteuid() &&
 		fchmod(file->fd, file->there.st_mode & mode) < 0)
 		error = output_file_error(file, errno);
@@ -207,7 +208,7 @@ static struct error *open_place(struct output_file *file, mode_t mode)
 {
 	_cleanup_free_ char *path = NULL;
 	bool direct;
-	struct error *error = place_find(file, &path, &direct);
+	struct error *error = find_destination(file, &path, &direct);
 	if (error)
 		return error;
 	const mode_t type = file->exists ? file->there.st_mode & S_IFMT : S_IFREG;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file as a result: written beside its place, where it has no name, and put there when all of it
- * is written. Until then what stands there stays as it is: a command that fails, is killed or fills
- * the disk destroys nothing. The one way in which commands write what users name.
+ * A result file. It is written without a name in the folder of its destination, and gets its name
+ * when all of it is written. Until then an existing file stays as it is: a command that fails, is
+ * killed or fills the disk destroys nothing. Commands write all files that users name in this way.
  *
- * Symbolic links are followed by us, not by the kernel, and only those of this user and of root:
- * nobody can turn another user's output elsewhere (what fs.protected_symlinks does in sticky
+ * Symbolic links are followed here, not by the kernel, and only those of this user and of root:
+ * no other user can turn another user's output elsewhere (what fs.protected_symlinks does in sticky
  * folders, here in all). Pipes and devices, and names of open descriptors (/dev/stdout, /dev/fd/N),
  * are written to as they are.
  */
@@ -19,15 +19,15 @@
 
 struct output_file {
 	int fd;       /* to read and write */
-	int folder;   /* where it goes; -1: `fd` is the place itself */
+	int folder;   /* of the destination; -1: `fd` is the destination itself */
 	char *name;   /* in that folder */
-	char *beside; /* its name there until then; NULL: it has none */
+	char *beside; /* its temporary name there; NULL: it has none */
 	char *path;   /* as it was given, for messages */
-	bool exists;  /* something is there that will be replaced, which is `there` */
+	bool exists;  /* an existing file will be replaced; `there` is its status */
 	struct stat there;
 };
 
-/* One that holds nothing; output_file_discard() is fine with it. */
+/* An output file that is not open; output_file_discard() allows it. */
 #define OUTPUT_FILE_NONE ((struct output_file){.fd = -1, .folder = -1})
 
 /* Opens `path` for a result. `mode` is that of a new file, before the umask; one that replaces a
@@ -35,10 +35,10 @@ struct output_file {
  * written there. */
 struct error *output_file_open(const char *path, mode_t mode, struct output_file *ret) must_check_;
 
-/* Puts what was written in its place. Then, or after an error, `file` holds nothing. */
+/* Gives the file its name. Afterwards, or after an error, `file` is not open. */
 struct error *output_file_commit(struct output_file *file) must_check_;
 
-/* Gives up what was written; what was there before stays. */
+/* Removes what was written; an existing file stays. */
 void output_file_discard(struct output_file *file);
 
 static inline void output_file_cleanup(struct output_file *file)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files packed by gzip(1) or zstd(1), as streams: pieces go in, pieces come out, memory stays small
- * whatever they unpack to. Several members (frames) in a row are one file, as those programs take
- * them.
+ * Compresses and decompresses gzip and zstd files as streams, in pieces, with little memory
+ * whatever the size. Several members (frames) in a row are one file, as for gzip(1) and zstd(1).
  */
 #ifndef BASE_PACKING_H
 #define BASE_PACKING_H
@@ -15,11 +14,11 @@
 
 enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
 
-/* By the first bytes of a file; 4 are enough. */
+/* Returns the format by the first bytes of a file; 4 are enough. */
 enum packing packing_of(const void *head, size_t len);
-/* By the end of a file's name, .gz or .zst; PACKING_NONE: by neither. */
+/* Returns the format by the end of a file's name, .gz or .zst; PACKING_NONE for other names. */
 enum packing packing_by_name(const char *path);
-/* "gzip", "zstd". */
+/* Returns "gzip" or "zstd". */
 const char *packing_name(enum packing packing);
 
 struct unpacker;
@@ -33,12 +32,13 @@ static inline void unpacker_cleanup(struct unpacker **unpacker)
 }
 
 /*
- * Takes some of *len bytes at *data, moves both on, and puts out at most `room` bytes; *ret_len 0
- * with *len 0: it wants more. ERROR_INPUT without file and offset: it is damaged.
+ * Reads some of the *len bytes at *data, advances both, and writes at most `room` bytes. If
+ * *ret_len and *len are 0, it needs more input. Returns ERROR_INPUT, without file and offset, if
+ * the input is damaged.
  */
 struct error *unpacker_run(struct unpacker *unpacker, const uint8_t **data, size_t *len, void *out,
 	size_t room, size_t *ret_len) must_check_;
-/* Whether what went in so far is whole. */
+/* Returns whether the input so far is a complete file. */
 bool unpacker_is_whole(const struct unpacker *unpacker);
 
 struct packer;
@@ -53,7 +53,8 @@ static inline void packer_cleanup(struct packer **packer)
 
 typedef void (*packer_write)(void *ctx, const char *data, size_t len);
 
-/* Packs `len` more bytes and hands on what comes out; `last`: and all the rest. */
+/* Compresses `len` more bytes and calls write() with the output; if `last`, with all of the rest.
+ */
 struct error *packer_run(struct packer *packer, const void *data, size_t len, bool last,
 	packer_write write, void *ctx) must_check_;
 

@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What follows the last slash, in `path` itself; all of it if nothing does. */
+/* Returns the part of `path` after the last slash; all of it if there is no such part. */
 static inline const char *path_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Whether a path of `len` bytes is named as libraries are: "libc.so.6", "libm-2.15.so". */
+/* Returns whether a path of `len` bytes is named like a library: "libc.so.6", "libm-2.15.so". */
 static inline bool path_is_library(const char *path, size_t len)
 {
 	for (size_t at = 0; at + 3 <= len; at++)

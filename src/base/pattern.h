@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether all of `text` fits: '*' stands for any characters, or none, all else for itself. Takes
- * at most strlen(pattern) * strlen(text) steps. */
+/* Returns whether all of `text` matches: '*' matches any number of characters, other characters
+ * themselves. Takes at most strlen(pattern) * strlen(text) steps. */
 bool pattern_fits(const char *pattern, const char *text);
 
 #endif

@@ -8,7 +8,7 @@ bool address_ranges_add(struct address_ranges *ranges, uint64_t start, uint64_t 
 	return start >= end || address_ranges_push(ranges, (struct address_range){start, end});
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_address_ranges(const void *a, const void *b)
 {
 	const struct address_range *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -18,7 +18,7 @@ void address_ranges_join(struct address_ranges *ranges)
 {
 	if (!ranges->len)
 		return;
-	qsort(ranges->data, ranges->len, sizeof(*ranges->data), by_start);
+	qsort(ranges->data, ranges->len, sizeof(*ranges->data), compare_address_ranges);
 	size_t last = 0;
 	for (size_t i = 1; i < ranges->len; i++) {
 		struct address_range *into = &ranges->data[last], *range = &ranges->data[i];

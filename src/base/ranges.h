@@ -13,17 +13,17 @@ struct address_range {
 };
 DEFINE_VEC(address_ranges, struct address_range)
 
-/* Empty ranges are left out. False: no memory. */
+/* Adds a range, unless it is empty. Returns false if there is no memory. */
 bool address_ranges_add(struct address_ranges *ranges, uint64_t start, uint64_t end);
 
-/* Sorts, and joins what overlaps or touches. */
+/* Sorts the ranges and joins those that overlap or touch. */
 void address_ranges_join(struct address_ranges *ranges);
 
-/* Of joined ranges: the first one that ends after an address; NULL: none. */
+/* Returns the first of joined ranges that ends after an address; NULL if there is none. */
 const struct address_range *address_ranges_from(
 	const struct address_ranges *ranges, uint64_t address);
 
-/* Of joined ranges: whether an address is in one. */
+/* Returns whether an address is in one of joined ranges. */
 static inline bool address_ranges_has(const struct address_ranges *ranges, uint64_t address)
 {
 	const struct address_range *range = address_ranges_from(ranges, address);

@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 struct sink {
-	/* Takes `len` bytes. False stops whatever writes (the owner of ctx keeps the reason). */
+	/* Writes `len` bytes. Returns false to stop the output; the owner of ctx keeps the reason.
+	 */
 	bool (*write)(void *ctx, const char *data, size_t len);
 	void *ctx;
 };

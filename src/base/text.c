@@ -30,7 +30,7 @@ void text_clear(struct text *text)
 }
 
 /* Room for `len` bytes and the NUL. */
-static bool reserve(struct text *text, size_t len)
+static bool reserve_text(struct text *text, size_t len)
 {
 	if (text->failed)
 		return false;
@@ -48,7 +48,7 @@ static bool reserve(struct text *text, size_t len)
 
 char *text_steal(struct text *text)
 {
-	char *result = reserve(text, 0) ? text->data : NULL;
+	char *result = reserve_text(text, 0) ? text->data : NULL;
 	if (result) {
 		result[text->len] = '\0';
 		text->data = NULL;
@@ -59,7 +59,7 @@ char *text_steal(struct text *text)
 
 void text_add_n(struct text *text, const char *bytes, size_t len)
 {
-	if (!reserve(text, len))
+	if (!reserve_text(text, len))
 		return;
 	if (len)
 		memcpy(text->data + text->len, bytes, len);
@@ -82,9 +82,9 @@ static void add_formatted(struct text *text, const char *format, va_list args)
 	va_list again;
 	va_copy(again, args);
 	/* Most fit what is there; the others say how much they need. */
-	size_t room = reserve(text, 0) ? text->cap - text->len : 0;
+	size_t room = reserve_text(text, 0) ? text->cap - text->len : 0;
 	int len = room ? vsnprintf(text->data + text->len, room, format, args) : -1;
-	if (len >= 0 && (size_t)len >= room && reserve(text, (size_t)len))
+	if (len >= 0 && (size_t)len >= room && reserve_text(text, (size_t)len))
 		vsnprintf(text->data + text->len, (size_t)len + 1, format, again);
 	va_end(again);
 	if (len < 0)

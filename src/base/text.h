@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Growable strings. Adding never reports: without memory `failed` is set, further additions do
- * nothing, and whoever uses the text asks once. data ends with a NUL; it is NULL while nothing was
- * added.
+ * Growable strings. Additions return nothing: if there is no memory, `failed` is set and further
+ * additions do nothing, so that the caller checks once. `data` ends with a NUL; it is NULL while
+ * nothing was added.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -19,18 +19,19 @@ struct text {
 
 void text_init(struct text *text);
 void text_deinit(struct text *text);
-/* Empties it and keeps the memory. */
+/* Empties the text and keeps the memory. */
 void text_clear(struct text *text);
-/* The string, owned by the caller ("" if nothing was added), and empties the text; NULL: failed. */
+/* Returns the string, which the caller frees ("" if nothing was added), and empties the text.
+ * Returns NULL if there was no memory. */
 char *text_steal(struct text *text);
 
 void text_add(struct text *text, const char *string);
 void text_add_n(struct text *text, const char *bytes, size_t len);
 void text_add_char(struct text *text, char c);
-/* A string from outside, for a terminal: control characters, and what is no UTF-8, become "?"; of
- * more than `most` bytes the first whole characters and "…". */
+/* Adds a foreign string for a terminal: control characters and invalid UTF-8 become "?". Of more
+ * than `most` bytes it adds the first whole characters and "…". */
 void text_add_shown(struct text *text, const char *string, size_t most);
-/* A string from outside for programs that want UTF-8: what is none, and control characters, become
+/* Adds a foreign string for programs that need UTF-8: invalid UTF-8 and control characters become
  * '?'. */
 void text_add_plain(struct text *text, const char *string);
 void text_add_plain_n(struct text *text, const char *bytes, size_t len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names in archives are UTF-8 whatever the user's locale is; libarchive goes by the thread's. */
+/* Names in archives are UTF-8 whatever the user's locale is; libarchive uses the thread's locale.
+ */
 #ifndef BUNDLE_CHARSET_H
 #define BUNDLE_CHARSET_H
 

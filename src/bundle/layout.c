@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* Deeper trees are nobody's, and each level costs a folder. */
+/* No real path is deeper, and each level takes a folder. */
 #define DEPTH_MAX 64u
 
 #define WHOLE_FIXED (UINT64_C(64) << 20)

@@ -28,13 +28,14 @@
 #define BUNDLE_SYSROOT "sysroot"
 #define BUNDLE_SOURCES "sources"
 
-/* No bundle has more: a small archive can have files without end, and each costs time. */
+/* The most files of a bundle: a small archive can have very many files, and each takes time. */
 #define BUNDLE_FILES_MAX 16384u
 #define BUNDLE_FOLDERS_MAX 4096u
-/* Nor more bytes, by its own: programs pack to a tenth, recordings are packed already. */
+/* Returns the most bytes that a bundle of `packed_bytes` bytes may unpack to: programs compress to
+ * a tenth, recordings are compressed already. */
 uint64_t bundle_bytes_max(uint64_t packed_bytes);
 
-/* What a file is; a bundle holds them in this order. */
+/* The kind of a file; a bundle has its files in this order. */
 enum bundle_kind {
 	BUNDLE_KIND_RECORDING,
 	BUNDLE_KIND_PARENT,  /* recording of a process that this one was forked from */
@@ -47,22 +48,22 @@ enum bundle_kind {
 	BUNDLE_KINDS
 };
 
-/* "recording", "parent", "module"… */
+/* Returns "recording", "parent", "module"… */
 const char *bundle_kind_name(enum bundle_kind kind);
 
 /*
- * Adds FOLDER and a path below it, without "." and ".." in it; false: nothing of the path is left.
- * Two paths of one machine that are the same file by their words alone are one.
+ * Adds FOLDER and a path below it, without "." and "..". Returns false if nothing of the path
+ * remains. Paths that name the same file when "." and ".." are resolved as text become the same.
  */
 bool bundle_place_below(struct text *text, const char *folder, const char *path);
-/* Adds ".build-id/ab/cdef…" and the end (".debug"); false: such a short one has no place. */
+/* Adds ".build-id/ab/cdef…" and the end (".debug"). Returns false if the build-id is too short. */
 bool bundle_place_by_id(struct text *text, const uint8_t *build_id, size_t len, const char *end);
 /* Adds ".dwo/ID.dwo". */
 void bundle_place_split(struct text *text, uint64_t id);
 
 /*
- * Whether a bundle may have a file of that name: a relative path of sensible length, with no part
- * that is empty, "." or "..", in one of the folders above.
+ * Returns whether a bundle may have a file of that name: a relative path of reasonable length,
+ * without parts that are empty, "." or "..", in one of the folders above.
  */
 bool bundle_place_is_good(const char *path);
 

@@ -47,7 +47,7 @@ static bool copy_string(const char *string, char **ret)
 	return *ret || !string;
 }
 
-static struct error *measure(const char *path, uint64_t *ret_bytes)
+static struct error *measure_member(const char *path, uint64_t *ret_bytes)
 {
 	struct stat status;
 	if (stat(path, &status) < 0)
@@ -78,7 +78,7 @@ struct error *bundle_manifest_add(
 	if (manifest->files.len >= BUNDLE_FILES_MAX - 1)
 		return error_create(ERROR_INPUT, "a bundle has no room for more than %u files",
 			BUNDLE_FILES_MAX);
-	struct error *error = measure(row->from, &file.bytes);
+	struct error *error = measure_member(row->from, &file.bytes);
 	if (error)
 		return error;
 	if (copy_string(row->from, &file.from) && copy_string(row->to, &file.to) &&
@@ -101,7 +101,7 @@ struct error *bundle_manifest_lack(
 	return error_no_memory();
 }
 
-static void member(struct json *json, const char *key, const char *value)
+static void put_member(struct json *json, const char *key, const char *value)
 {
 	json_key(json, key);
 	if (value)
@@ -113,23 +113,23 @@ static void member(struct json *json, const char *key, const char *value)
 static void write_file(const struct bundle_file *file, struct json *json)
 {
 	json_object_begin(json);
-	member(json, "path", file->to);
-	member(json, "kind", bundle_kind_name(file->kind));
+	put_member(json, "path", file->to);
+	put_member(json, "kind", bundle_kind_name(file->kind));
 	json_key(json, "bytes");
 	json_u64(json, file->bytes);
-	member(json, "of", file->of);
-	member(json, "build_id", file->build_id);
+	put_member(json, "of", file->of);
+	put_member(json, "build_id", file->build_id);
 	json_object_end(json);
 }
 
 void bundle_manifest_write(const struct bundle_manifest *manifest, struct json *json)
 {
 	json_object_begin(json);
-	member(json, "schema", BUNDLE_SCHEMA "1");
-	member(json, "writer", manifest->writer);
+	put_member(json, "schema", BUNDLE_SCHEMA "1");
+	put_member(json, "writer", manifest->writer);
 	json_key(json, "anonymous");
 	json_bool(json, manifest->anonymous);
-	member(json, "recording", manifest->files.data[0].to);
+	put_member(json, "recording", manifest->files.data[0].to);
 	json_key(json, "files");
 	json_array_begin(json);
 	for (size_t i = 0; i < manifest->files.len; i++)
@@ -140,10 +140,10 @@ void bundle_manifest_write(const struct bundle_manifest *manifest, struct json *
 	for (size_t i = 0; i < manifest->missing.len; i++) {
 		const struct bundle_missing *missing = &manifest->missing.data[i];
 		json_object_begin(json);
-		member(json, "path", missing->path);
-		member(json, "kind", bundle_kind_name(missing->kind));
-		member(json, "build_id", missing->build_id);
-		member(json, "why", missing->why);
+		put_member(json, "path", missing->path);
+		put_member(json, "kind", bundle_kind_name(missing->kind));
+		put_member(json, "build_id", missing->build_id);
+		put_member(json, "why", missing->why);
 		json_object_end(json);
 	}
 	json_array_end(json);

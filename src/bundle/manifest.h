@@ -43,20 +43,21 @@ void bundle_manifest_init(struct bundle_manifest *manifest, const char *writer);
 void bundle_manifest_deinit(struct bundle_manifest *manifest);
 
 /*
- * Adds a file; strings of the row are copied. One with a place that is taken already is left out:
- * *ret_added says so (NULL: who cares). ERROR_INPUT: it can't be read, or is no regular file.
+ * Adds a file; strings of the row are copied. A file whose place is taken already is left out, and
+ * *ret_added set to false (NULL is allowed). Returns ERROR_INPUT if it can't be read or is no
+ * regular file.
  */
 struct error *bundle_manifest_add(struct bundle_manifest *manifest, const struct bundle_file *row,
 	bool *ret_added) must_check_;
-/* The same of what is not in it. */
+/* Adds a file that could not be found; strings of the row are copied. */
 struct error *bundle_manifest_lack(
 	struct bundle_manifest *manifest, const struct bundle_missing *row) must_check_;
 
 void bundle_manifest_write(const struct bundle_manifest *manifest, struct json *json);
 
 /*
- * The place of the recording that a manifest tells of, which the caller frees. ERROR_INPUT, a
- * reason without a file's name: it tells of none.
+ * Gives the place of the recording that a manifest names, which the caller frees. Returns
+ * ERROR_INPUT, without a file's name, if it names none.
  */
 struct error *bundle_manifest_recording(const char *text, size_t len, char **ret) must_check_;
 

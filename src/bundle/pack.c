@@ -68,7 +68,7 @@ static struct error *begin_entry(
 	return written == ARCHIVE_OK || written == ARCHIVE_WARN ? NULL : not_written(to);
 }
 
-static struct error *write_piece(const struct writing *to, const void *data, size_t len)
+static struct error *write_archive_piece(const struct writing *to, const void *data, size_t len)
 {
 	la_ssize_t written = len ? to->library.archive_write_data(to->archive, data, len) : 0;
 	return written == (la_ssize_t)len ? NULL : not_written(to);
@@ -79,7 +79,8 @@ static struct error *has_changed(const struct bundle_file *file)
 	return error_create(ERROR_INPUT, "%s: was changed while it was packed", file->from);
 }
 
-static struct error *copy_bytes(const struct writing *to, int fd, const struct bundle_file *file)
+static struct error *pack_file_bytes(
+	const struct writing *to, int fd, const struct bundle_file *file)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
 	struct error *error = piece ? NULL : error_no_memory();
@@ -94,12 +95,12 @@ static struct error *copy_bytes(const struct writing *to, int fd, const struct b
 			break;
 		done += (uint64_t)some;
 		error = done > file->bytes ? has_changed(file)
-					   : write_piece(to, piece, (size_t)some);
+					   : write_archive_piece(to, piece, (size_t)some);
 	}
 	return error || done == file->bytes ? error : has_changed(file);
 }
 
-/* `undated`: when it was changed is not told. */
+/* `undated`: the time of its last change is left out. */
 static struct error *add_file(
 	const struct writing *to, const struct bundle_file *file, bool undated)
 {
@@ -112,7 +113,7 @@ static struct error *add_file(
 	const struct timespec never = {.tv_sec = 0};
 	struct error *error =
 		begin_entry(to, file->to, file->bytes, undated ? &never : &status.st_mtim);
-	return error ? error : copy_bytes(to, fd, file);
+	return error ? error : pack_file_bytes(to, fd, file);
 }
 
 static bool add_to_text(void *ctx, const char *data, size_t len)
@@ -133,10 +134,10 @@ static struct error *add_manifest(const struct writing *to, const struct bundle_
 	bundle_manifest_write(manifest, json);
 	if (!json_finish(json))
 		return error_no_memory();
-	/* When anything was made is nobody's business in an anonymous one. */
+	/* An anonymous bundle has no times of change. */
 	struct timespec now = {.tv_sec = manifest->anonymous ? 0 : time(NULL)};
 	struct error *error = begin_entry(to, BUNDLE_MANIFEST, text.len, &now);
-	return error ? error : write_piece(to, text.data, text.len);
+	return error ? error : write_archive_piece(to, text.data, text.len);
 }
 
 static struct error *write_archive(const struct bundle_manifest *manifest, const char *path, int fd)

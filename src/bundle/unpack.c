@@ -67,14 +67,14 @@ bool bundle_recognise(const char *path)
 	return fd >= 0 && read_block(fd, block) && memcmp(block + MAGIC_OFFSET, "ustar", 5) == 0;
 }
 
-static struct error *damaged(const struct unpacking *at)
+static struct error *damaged_bundle(const struct unpacking *at)
 {
 	const char *why = at->library.archive_error_string(at->archive);
 	return error_create(ERROR_INPUT, "%s: offset %" PRId64 ": is damaged: %s", at->name,
 		at->library.archive_filter_bytes(at->archive, -1), why ? why : "it can't be read");
 }
 
-static struct error *refused(const struct unpacking *at, const char *path, const char *why)
+static struct error *refused_member(const struct unpacking *at, const char *path, const char *why)
 {
 	_cleanup_(text_deinit) struct text shown;
 	text_init(&shown);
@@ -93,12 +93,12 @@ static struct error *make_folders(struct unpacking *at, const char *path)
 		*slash = '\0';
 		bool made = mkdirat(at->folder, part, 0700) == 0;
 		if (!made && errno != EEXIST)
-			return errno == ENOTDIR ? refused(at, path, "lies in what is a file")
+			return errno == ENOTDIR ? refused_member(at, path, "lies in what is a file")
 						: error_errno(ERROR_ENVIRONMENT, errno,
 							  "%s: cannot unpack %s", at->name, part);
 		at->folders += made;
 		if (at->folders > BUNDLE_FOLDERS_MAX)
-			return refused(at, path, "is in one folder too many");
+			return refused_member(at, path, "is in one folder too many");
 		*slash = '/';
 	}
 	return NULL;
@@ -114,17 +114,17 @@ static struct error *count_bytes(struct unpacking *at, const char *path, size_t 
 	text_printf(&why,
 		"makes it more than %" PRIu64 " MiB, of %" PRIu64 " bytes: no bundle is so",
 		at->bytes_max >> 20, at->packed_bytes);
-	return refused(at, path, why.data ? why.data : "");
+	return refused_member(at, path, why.data ? why.data : "");
 }
 
-static struct error *copy_bytes(struct unpacking *at, const char *path, int fd)
+static struct error *copy_member_bytes(struct unpacking *at, const char *path, int fd)
 {
 	for (;;) {
 		la_ssize_t len = at->library.archive_read_data(at->archive, at->piece, PIECE_BYTES);
 		if (len == ARCHIVE_RETRY)
 			continue;
 		if (len < 0)
-			return damaged(at);
+			return damaged_bundle(at);
 		if (len == 0)
 			return NULL;
 		struct error *error = count_bytes(at, path, (size_t)len);
@@ -144,13 +144,13 @@ static struct error *unpack_file(
 	_cleanup_close_ int fd = openat(
 		at->folder, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST)
-		return refused(at, path, "is there twice");
+		return refused_member(at, path, "is there twice");
 	if (fd < 0 && errno == ENOTDIR)
-		return refused(at, path, "lies in what is a file");
+		return refused_member(at, path, "lies in what is a file");
 	if (fd < 0)
 		return error_errno(
 			ERROR_ENVIRONMENT, errno, "%s: cannot unpack %s", at->name, path);
-	error = copy_bytes(at, path, fd);
+	error = copy_member_bytes(at, path, fd);
 	/* Sources that are newer than the recording are told by that. */
 	const struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT}, {at->library.archive_entry_mtime(entry),
@@ -168,7 +168,7 @@ static struct error *keep_manifest(struct unpacking *at)
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot be unpacked", at->name);
 	if ((uint64_t)status.st_size > MANIFEST_BYTES_MAX)
-		return refused(at, BUNDLE_MANIFEST, "is too long");
+		return refused_member(at, BUNDLE_MANIFEST, "is too long");
 	at->manifest_len = (size_t)status.st_size;
 	at->manifest = malloc(at->manifest_len + 1);
 	if (!at->manifest)
@@ -184,26 +184,26 @@ static struct error *take_entry(struct unpacking *at, struct archive_entry *entr
 	const struct archive_library *library = &at->library;
 	const char *path = library->archive_entry_pathname(entry);
 	if (!path)
-		return refused(at, "?", "has no name");
+		return refused_member(at, "?", "has no name");
 	while (strncmp(path, "./", 2) == 0)
 		path += 2;
 	if (library->archive_entry_hardlink(entry) ||
 		library->archive_entry_filetype(entry) == AE_IFLNK)
-		return refused(at, path, "is a link, which no bundle has");
+		return refused_member(at, path, "is a link, which no bundle has");
 	/* Whoever packs it anew with tar has folders too. */
 	if (library->archive_entry_filetype(entry) == AE_IFDIR)
 		return NULL;
 	if (library->archive_entry_filetype(entry) != AE_IFREG)
-		return refused(at, path, "is not a regular file");
+		return refused_member(at, path, "is not a regular file");
 	if (!bundle_place_is_good(path))
-		return refused(at, path, "is not what a bundle of heapwise has");
+		return refused_member(at, path, "is not what a bundle of heapwise has");
 	struct error *error = unpack_file(at, path, entry);
 	if (!error && strcmp(path, BUNDLE_MANIFEST) == 0)
 		error = keep_manifest(at);
 	return error;
 }
 
-static struct error *take_all(struct unpacking *at)
+static struct error *unpack_members(struct unpacking *at)
 {
 	for (;;) {
 		struct archive_entry *entry;
@@ -213,7 +213,7 @@ static struct error *take_all(struct unpacking *at)
 		if (got == ARCHIVE_RETRY)
 			continue;
 		if (got != ARCHIVE_OK && got != ARCHIVE_WARN)
-			return damaged(at);
+			return damaged_bundle(at);
 		if (++at->entries > BUNDLE_FILES_MAX)
 			return error_create(ERROR_INPUT,
 				"%s: has more than %u files, which no bundle has", at->name,
@@ -241,7 +241,7 @@ static struct error *find_recording(struct unpacking *at, char **ret)
 		*ret = place;
 		return NULL;
 	}
-	error = refused(at, place, "should be its recording, and is not there");
+	error = refused_member(at, place, "should be its recording, and is not there");
 	free(place);
 	return error;
 }
@@ -268,14 +268,14 @@ static void unpacking_end(struct unpacking *at)
 	free(at->manifest);
 }
 
-static struct error *unpack(struct unpacking *at, bool opened, char **ret_recording)
+static struct error *unpack_archive(struct unpacking *at, bool opened, char **ret_recording)
 {
 	at->bytes_max = bundle_bytes_max(at->packed_bytes);
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
 	at->piece = piece;
 	if (!piece)
 		return error_no_memory();
-	struct error *error = opened ? take_all(at) : damaged(at);
+	struct error *error = opened ? unpack_members(at) : damaged_bundle(at);
 	return error ? error : find_recording(at, ret_recording);
 }
 
@@ -293,7 +293,7 @@ struct error *bundle_unpack(const char *path, int folder, char **ret_recording)
 	if (error)
 		return error;
 	int opened = at.library.archive_read_open_fd(at.archive, fd, PIECE_BYTES);
-	return unpack(&at, opened == ARCHIVE_OK, ret_recording);
+	return unpack_archive(&at, opened == ARCHIVE_OK, ret_recording);
 }
 
 struct error *bundle_unpack_bytes(
@@ -307,5 +307,5 @@ struct error *bundle_unpack_bytes(
 	if (error)
 		return error;
 	int opened = at.library.archive_read_open_memory(at.archive, data, len);
-	return unpack(&at, opened == ARCHIVE_OK, ret_recording);
+	return unpack_archive(&at, opened == ARCHIVE_OK, ret_recording);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads bundles, which may come from anybody. What is written lies in one folder: an archive with a
- * path that leaves it, a link, a device or the same name twice is refused, as is one with other
- * files than bundles have, and one that unpacks to more than anybody would pack.
+ * Unpacks bundles, which are hostile input. Everything is written below one folder: an archive with
+ * a path that leaves it, a link, a device or the same name twice is refused, and so is one with
+ * other files than bundles have, or one that unpacks to an implausible size.
  */
 #ifndef BUNDLE_UNPACK_H
 #define BUNDLE_UNPACK_H
@@ -12,17 +12,17 @@
 
 #include "base/error.h"
 
-/* Whether the file is a tar archive, packed or not, and so has to be a bundle. What can't be read
- * is none. */
+/* Returns whether the file is a tar archive, compressed or not, and so has to be a bundle; false
+ * also if it can't be read. */
 bool bundle_recognise(const char *path);
 
 /*
- * Unpacks it into a folder, which is empty and the caller's to remove, also after an error. The
- * place of the recording in it is *ret_recording, which the caller frees. ERROR_INPUT: it is no
- * bundle, or damaged; ERROR_ENVIRONMENT: it can't be written.
+ * Unpacks a bundle into an empty folder, which the caller removes, also after an error.
+ * *ret_recording is the place of the recording in it, which the caller frees. Returns ERROR_INPUT
+ * if the file is no bundle or damaged, ERROR_ENVIRONMENT if it can't be written.
  */
 struct error *bundle_unpack(const char *path, int folder, char **ret_recording) must_check_;
-/* The same from memory; `name` stands in messages. */
+/* Unpacks a bundle from memory; `name` is its name in messages. */
 struct error *bundle_unpack_bytes(const char *name, const void *data, size_t len, int folder,
 	char **ret_recording) must_check_;
 

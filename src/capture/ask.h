@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a command asks the collector of a recorded process, on its session's socket. */
+/* Requests of a command to the collector of a recorded process, on its session's socket. */
 #ifndef CAPTURE_ASK_H
 #define CAPTURE_ASK_H
 
@@ -17,10 +17,10 @@
 enum ask_what {
 	ASK_LEAKS = 0, /* a search for leaks */
 	ASK_MARK = 1,
-	ASK_BLOCKS = 2, /* what lives now */
+	ASK_BLOCKS = 2, /* the blocks that are live now */
 };
 
-/* A live block, as the collector tells it through a pipe: ascending by address. */
+/* A live block as the collector writes it to a pipe, ascending by address. */
 struct ask_block {
 	uint64_t address, size, number;
 	uint32_t site, thread;
@@ -28,51 +28,53 @@ struct ask_block {
 
 struct ask_request {
 	uint32_t magic, version;         /* ASK_MAGIC, HW_SHM_VERSION */
-	pid_t pid;                       /* as the asking side sees it */
+	pid_t pid;                       /* in the PID namespace of the command */
 	uint32_t what;                   /* enum ask_what */
-	uint32_t alignment, heuristics;  /* of a search: as in struct leak_check */
-	uint32_t anyhow;                 /* of blocks: also if a thread is in an event */
-	char name[HW_MARK_NAME_MAX + 1]; /* of a mark */
+	uint32_t alignment, heuristics;  /* for ASK_LEAKS: as in struct leak_check */
+	uint32_t anyhow;                 /* for ASK_BLOCKS: also if a thread is in an event */
+	char name[HW_MARK_NAME_MAX + 1]; /* for ASK_MARK */
 };
 
 struct ask_reply {
 	uint32_t ok;
-	uint32_t busy;           /* of blocks, if not ok: a thread is in an event */
-	uint64_t time_ns;        /* of a mark: since the recording began */
-	uint64_t blocks;         /* how many struct ask_block come through the pipe */
+	uint32_t busy;           /* ASK_BLOCKS, if not ok: a thread is in an event */
+	uint64_t time_ns;        /* ASK_MARK: since the recording began */
+	uint64_t blocks;         /* ASK_BLOCKS: number of struct ask_block in the pipe */
 	char file[ASK_FILE_MAX]; /* the recording, whose last search this is; as the collector sees
 				    it */
-	char message[512];       /* why not */
+	char message[512];       /* the reason, if not ok */
 };
 
 /*
- * Has a running recorded process searched for leaks; returns when the results stand in its
- * recording. ERROR_INPUT: no such process, or it is not recorded; ERROR_ENVIRONMENT: its collector
- * can't be asked, or could not do it.
+ * Lets the collector search a running recorded process for leaks; returns when the results are in
+ * its recording. Returns ERROR_INPUT if there is no such process or it is not recorded,
+ * ERROR_ENVIRONMENT if its collector can't be reached or the search failed.
  */
 struct error *ask_for_leaks(
 	pid_t pid, const struct leak_check *check, struct ask_reply *ret) must_check_;
 
-/* What is wrong with a mark's name, NULL: nothing. */
+/* Returns what is wrong with a mark's name; NULL if nothing is. */
 const char *ask_mark_problem(const char *name);
 
-/* Has the present moment of such a process marked. The name is right. Errors: the same. */
+/* Sets a mark at the present moment of a recorded process. ask_mark_problem() has returned NULL for
+ * the name. Errors are those of ask_for_leaks(). */
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
 
 /*
- * Has the collector of such a process, which stands still, take all that has happened into the
- * recording, and tell what lives: reply->blocks rows can be read from *ret_fd, which the caller
- * closes. It answers at once; the rows are of that moment, whatever happens while they are read.
- * *ret_fd -1 and no error: a thread was stopped in the middle of telling something; the process is
- * to go on for a moment. anyhow: what such a thread tells may be missing. Errors: the same.
+ * Lets the collector of a recorded process, which is stopped, record all its events so far and list
+ * the live blocks: ret->blocks rows can be read from *ret_fd, which the caller closes. The
+ * collector answers at once; the rows are those of that moment, however long they take to read. If
+ * *ret_fd is -1 and there is no error, a thread was stopped while it recorded an event, and the
+ * process has to run on for a moment. anyhow: list the blocks also then; that event may be missing.
+ * Errors are those of ask_for_leaks().
  */
 struct error *ask_for_blocks(
 	pid_t pid, bool anyhow, struct ask_reply *ret, int *ret_fd) must_check_;
 
-/* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it
- * was not done, NULL: it was. */
+/* For the collector: sends a reply and closes the connection `asker`; does nothing if that is -1.
+ * problem: the reason for a failure, or NULL. */
 void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem);
-/* The same with a descriptor, which stays the caller's; -1: none. */
+/* Sends a reply with a descriptor, which stays the caller's; -1 is none. */
 void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd);
 
 #endif

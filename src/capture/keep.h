@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which events are kept when not all are to be: the first ones until the file is so large, or the
- * last ones in so many bytes. These go into a few segments of the file (format/FORMAT.md, RING),
- * which are made as they are needed, filled one after the other, and, when there are enough, over
- * again, the oldest one first. They are in the file at once, as those of an exact recording are.
+ * Which events are kept if not all are: the first ones until the file has a given size, or the last
+ * ones in a given number of bytes. The last ones go into a few segments of the file
+ * (format/FORMAT.md, RING), which are made when needed and filled one after another; when all
+ * exist, the oldest is overwritten. Events are in the file at once, as in an exact recording.
  */
 #ifndef CAPTURE_KEEP_H
 #define CAPTURE_KEEP_H
@@ -21,7 +21,7 @@
 #define KEEP_RING_MAX (16ull << 30)
 #define KEEP_SEGMENTS 8
 
-/* What a chunk of events is about. */
+/* The range of steps and time of a chunk of events. */
 struct keep_span {
 	uint64_t first_step, steps;
 	uint64_t from_tsc, until_tsc;
@@ -36,7 +36,7 @@ struct keep_segment {
 struct keep {
 	uint64_t ring_bytes, file_bytes; /* as in struct mode */
 	struct keep_segment segments[KEEP_SEGMENTS];
-	size_t count, current; /* current: that is being filled */
+	size_t count, current; /* current: the one that is being filled */
 	struct buf sealed;     /* reused for each chunk */
 	struct keep_span span; /* of all that is kept, if not in segments */
 };
@@ -44,20 +44,20 @@ struct keep {
 void keep_init(struct keep *keep, const struct mode *mode);
 void keep_deinit(struct keep *keep);
 
-/* A chunk is closed after so many steps. */
+/* Returns the number of steps after which a chunk is closed. */
 uint64_t keep_chunk_steps(const struct keep *keep);
 
-/* Whether events are kept no longer, now that the file has so many bytes. */
+/* Returns whether no more events are kept once the file has `file_bytes` bytes. */
 bool keep_is_full(const struct keep *keep, uint64_t file_bytes);
 
-/* Whether the next chunk, or a later one, takes the place of older ones. */
+/* Returns whether the next chunk or a later one will replace older ones. */
 bool keep_drops(const struct keep *keep);
 
-/* A chunk of events goes into the file, or into a segment of it. */
+/* Writes a chunk of events to the file, or to a segment of it. */
 struct error *keep_events(struct keep *keep, struct writer *writer, const struct buf *payload,
 	const struct keep_span *span) must_check_;
 
-/* What is kept by now: steps without a gap. */
+/* Returns what is kept by now: a range of steps without a gap. */
 struct keep_span keep_all(const struct keep *keep);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Starts a program under recording and waits for it, as if it had been started directly: its
- * streams, folder, signals, job control and ending are its own.
+ * Starts a program under recording and waits for it, as if it had been started directly: it keeps
+ * its streams, folder, signals, job control and exit status.
  */
 #ifndef CAPTURE_LAUNCH_H
 #define CAPTURE_LAUNCH_H
@@ -15,19 +15,19 @@ struct launch_options {
 	const char *program;  /* path to execute */
 	char *const *argv;    /* argv[0] as typed */
 	const char *runtime;  /* path of libheapwise-rt.so */
-	const char *beside;   /* another library to load behind it; NULL: none */
+	const char *beside;   /* another library to load after it; NULL: none */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
 	bool all_processes;   /* see collector.h */
 	struct mode mode;
 	struct leak_check leak_check;
-	judge_function *judge; /* see collector.h */
-	const void *judge_context;
+	leak_verdict_function *verdict; /* see collector.h */
+	const void *verdict_context;
 	bool overwrite;
 };
 
 enum launch_collector {
-	LAUNCH_COLLECTOR_TOLD,
+	LAUNCH_COLLECTOR_REPORTED,
 	LAUNCH_COLLECTOR_STOPPED, /* by a signal; when it goes on it completes the recordings */
 	LAUNCH_COLLECTOR_DIED,
 };
@@ -37,30 +37,30 @@ struct launch_result {
 	bool sampled;   /* totals are of samples, not estimates */
 	int exec_errno; /* the program could not be executed after all; status means nothing then */
 	char *file;     /* absolute name of the recording of the program's first image */
-	enum launch_collector collector; /* other than TOLD: nothing below is known */
+	enum launch_collector collector; /* other than REPORTED: nothing below is known */
 	struct collector_end end;
 	struct collector_recording *recordings;
 	size_t recording_count;
 };
 
 /*
- * The calling process must have no other threads. Signals: those that ask a program to end or go on
- * are passed to it when a process sends them; a terminal sends them to it directly. When it is
- * stopped, so is the caller.
+ * Starts the program and waits until it has ended. The calling process must have no other threads.
+ * Signals that ask a program to end or go on are passed on to it if a process sent them; a terminal
+ * sends them to it directly. When the program is stopped, the caller stops, too.
  */
 struct error *launch(const struct launch_options *options, struct launch_result *ret);
 void launch_result_deinit(struct launch_result *result);
 
 /*
- * Shared memory counts as a file: an error (ERROR_ENVIRONMENT) for a hard limit of file sizes below
- * what recording needs, that this process may not raise.
+ * Returns ERROR_ENVIRONMENT if the hard limit of file sizes is below what recording needs and this
+ * process may not raise it; shared memory counts as a file.
  */
 struct error *launch_limits_check(void) must_check_;
 
-/* Bytes of shared memory, sparse, for each recorded process. */
+/* Returns the bytes of shared memory, sparse, for each recorded process. */
 uint64_t launch_shared_bytes(void);
 
-/* Bytes of address space that a program must be allowed to have. */
+/* Returns the bytes of address space that a program must be allowed to have. */
 uint64_t launch_address_space(void);
 
 #endif

@@ -14,23 +14,24 @@ struct recording_name {
 	const char *pattern; /* with %n %p %h %%; NULL: heapwise.%n.%p.hpw. In the current folder */
 	const char *program; /* %n is its base name */
 	pid_t pid;           /* %p */
-	bool overwrite;      /* what is to be replaced stays as it is until the program started */
+	bool overwrite;      /* replace an existing file, which stays until the program started */
 };
 
 struct recording_file {
 	int fd;     /* write only, closed on exec, mode 0600 */
 	char *name; /* absolute */
-	char *now;  /* as it is called until the program has started: another if it replaces */
+	char *now;  /* its name until the program has started: another one if it replaces a file */
 };
 
-/* What is wrong with a pattern, ERROR_USAGE; NULL: nothing. NULL is a good pattern. */
+/* Returns ERROR_USAGE with what is wrong with a pattern; NULL if nothing is. NULL is a valid
+ * pattern. */
 struct error *recording_pattern_check(const char *pattern) must_check_;
 
-/* Nothing is left behind on failure. */
+/* Creates the file. On failure no file remains. */
 struct error *recording_file_open(
 	const struct recording_name *name, struct recording_file *ret) must_check_;
 
-/* Frees the names; the descriptor is somebody else's by then. */
+/* Frees the names; the descriptor was handed over by then. */
 void recording_file_deinit(struct recording_file *file);
 
 /* Closes and removes the file, if it is open, and frees the names. */

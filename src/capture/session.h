@@ -4,9 +4,9 @@
  * user can enter. (An abstract socket would leave nothing behind, but belongs to one network
  * namespace: there is one beside, for processes that have gone behind a chroot.)
  *
- * The folder is locked (flock(2)) by whoever may still remove it: launcher and collector share one
- * open file, so the lock goes when the last of them has, however it went. A folder without a lock
- * is a dead session's; the next session_create() takes it away.
+ * The folder is locked (flock(2)) by the processes that may still remove it. Launcher and collector
+ * share one open file, so the lock ends when the last of them does, however it ends. A folder
+ * without a lock belongs to a dead session; the next session_create() removes it.
  */
 #ifndef CAPTURE_SESSION_H
 #define CAPTURE_SESSION_H
@@ -23,30 +23,30 @@ struct session {
 	char folder[HW_SESSION_BYTES - 8];
 	char path[HW_SESSION_BYTES]; /* the socket; what HEAPWISE_SESSION says */
 	int socket;
-	int abstract; /* another one, for who can't reach the path: see session_listen(); -1: none
-		       */
+	int abstract; /* an abstract socket, for processes that can't reach the path: see
+		       * session_listen(); -1: none */
 	int lock;     /* the folder, open and locked */
 };
 
-/* In $XDG_RUNTIME_DIR if that is usable, else in /tmp, else in the folder of `file`, an absolute
- * name (NULL: nowhere else). */
+/* Creates a session's folder and socket, in $XDG_RUNTIME_DIR if that is usable, else in /tmp, else
+ * in the folder of `file`, an absolute name or NULL. */
 struct error *session_create(const char *file, struct session *ret) must_check_;
 
-/* From here on this process is the one that listens, for who asks whom he is connected to. */
+/* Makes this process the listening one, as SO_PEERCRED shows it to those that connect. */
 void session_take_over(const struct session *session);
 
-/* Closes the sockets: the other process that has them answers. */
+/* Closes the sockets, which another process has, too, and answers. */
 void session_stop_listening(struct session *session);
 
 /* Closes all descriptors and leaves the folder to the other process that has them. */
 void session_leave(struct session *session);
 
-/* Removes the socket and the folder and closes; nothing, if that has been done. */
+/* Removes the socket and the folder and closes all descriptors; does nothing the second time. */
 void session_remove(struct session *session);
 
 /*
- * What the shared memory of this session's processes is called: the folder's name. A child that has
- * been forked and has done nothing yet is known by a page of it in its memory map.
+ * Gives the name of the shared memory of this session's processes, which is the folder's name. A
+ * forked child that has done nothing yet is found by a page of it in its memory map.
  */
 void session_mapping(const char *path, char ret[static HW_SESSION_BYTES]);
 
@@ -81,13 +81,13 @@ struct session_gate {
 /* Takes the caller at the other end of `connection`, which is taken over. */
 enum session_call session_take(int connection, struct session_caller *ret);
 
-/* Takes the next caller, among them those that were silent before. Waits for nobody. */
+/* Takes the next caller, including those that were silent before. Does not wait. */
 enum session_call session_accept(const struct session *session, struct callers *callers,
 	const struct session_gate *gate, uint64_t now_ns, struct session_caller *ret);
 
 /*
- * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller
- * has gone, or has not waited. Once answered, further calls do nothing.
+ * Answers a caller and closes the connection. `memory` is the descriptor of the rings; -1 declines.
+ * Returns false if the caller has ended or has not waited. Further calls do nothing.
  */
 bool session_answer(struct session_caller *caller, int memory);
 

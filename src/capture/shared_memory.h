@@ -11,26 +11,26 @@
 
 #include "format/shm.h"
 
-/* What the memory of every session is called like: see session_mapping(). */
+/* How the names of all sessions' memory begin: see session_mapping(). */
 #define SHARED_MEMORY_PREFIX "heapwise-rings."
 
 /*
  * Sparse memory of that many bytes, all zero. `name` is shown in the memory maps, of a file with a
  * path before it and something behind. The last place that is tried for a file is the folder of
  * `beside`, a path. A file is only made where there is room for all of it: whoever touches a page
- * that the file system has no room for is killed. A memfd is sealed: nobody can change its size; of
- * a file the other process can: see shared_memory_survive(). The caller closes the descriptor
+ * that the file system has no room for is killed. A memfd is sealed: its size can not be changed;
+ * of a file the other process can: see shared_memory_survive(). The caller closes the descriptor
  * (close-on-exec); -1 with errno set: nowhere, errno is memfd_create's.
  */
 int shared_memory_create(const char *name, uint64_t bytes, const char *beside);
 
 /*
- * From here on this process survives that a file which is mapped as such memory is cut off by who
- * else has it: the whole mapping becomes zeros. (Handles SIGBUS.)
+ * Lets this process survive when another process truncates a file that is mapped as such memory:
+ * the whole mapping becomes zeros. (Handles SIGBUS.)
  */
 void shared_memory_survive(void);
 
-/* Whether that has happened to a mapping, or its first page has been written over. */
+/* Returns whether that has happened to a mapping, or its first page was overwritten. */
 bool shared_memory_is_torn(const struct hw_shm *shm);
 
 #endif

@@ -45,7 +45,7 @@ void writer_close(struct writer *writer);
 struct error *writer_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);
 
-/* Whether somebody has removed or replaced the file meanwhile: it has no name any more. */
+/* Returns whether the file was removed or replaced meanwhile: it has no name any more. */
 bool writer_is_gone(const struct writer *writer);
 
 /* A chunk as it would be appended, for writer_sealed() to do so later. */

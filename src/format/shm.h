@@ -259,7 +259,7 @@ enum hw_note {
 	 */
 	HW_NOTE_SANDBOXED = 2,
 	/* The program loads libraries that find libc's malloc and not ours:
-	 * runtime/preload/apart.c.
+	 * runtime/preload/dlopen_hooks.c.
 	 */
 	HW_NOTE_APART = 8,
 	/* Operators new and delete are an allocator's: some forms go through its malloc or

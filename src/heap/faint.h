@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which words are taken for pointers into blocks only where nothing else holds these
- * (search/faint.h), as debug information has it. */
+ * (search/false_pointers.h), as debug information has it. */
 #ifndef HEAP_FAINT_H
 #define HEAP_FAINT_H
 

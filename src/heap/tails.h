@@ -13,7 +13,7 @@
 
 #include "heap/survey.h"
 
-/* Between search_read() and search_judge(), after inference and while sites are classes. */
+/* Between search_read() and search_classify(), after inference and while sites are classes. */
 struct error *tails_cut(struct survey *survey) must_check_;
 
 /* Whether a block ends where its type does by that, and has a pointer behind. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a source fills a model: create, then in any order that respects "a thing before what names
- * it" (modules before stacks, stacks before sites, sites and threads before live blocks), then
- * build_finish. Only src/sources/ includes this (and tests that make models by hand).
+ * How a source fills a model: it calls build_create(), then the other functions, each object before
+ * those that refer to it (modules before stacks, stacks before sites, sites and threads before live
+ * blocks), then build_finish(). Only src/sources/ includes this, and tests that make models by
+ * hand.
  *
- * What comes in here was read from outside, so what the model's readers rely on (parents smaller
- * than children, ids in range, sizes ascending) is checked here, once, and refused with
- * ERROR_INPUT. After an error the model is still whole: a source may note the damage and go on.
- * Limits keep hostile input from asking for absurd memory. Strings and arrays given are copied.
+ * The data was read from outside. So what the model's readers rely on (parents smaller than
+ * children, ids in range, sizes ascending) is checked here, and refused with ERROR_INPUT. After an
+ * error the model is still consistent: a source may note the damage and go on. Limits keep hostile
+ * input from using too much memory. Strings and arrays are copied.
  */
 #ifndef MODEL_BUILD_H
 #define MODEL_BUILD_H
@@ -22,22 +23,22 @@
 #define BUILD_THREADS_MAX (1u << 20)
 #define BUILD_LEAK_ROWS_MAX (1u << 22) /* of each of the tables of a search */
 
-/* An empty model: no command, mode "exact", incomplete. */
+/* Creates an empty model: no command, mode "exact", incomplete. */
 struct error *build_create(struct model **ret);
 
-/* A copy of len bytes and a NUL, that lives as long as the model. */
+/* Copies `len` bytes and a NUL to memory that lives as long as the model. */
 struct error *build_string(struct model *model, const char *bytes, size_t len, const char **ret);
 
 /*
- * Filled in place; strings from build_string or static. `command` and `command_len` belong to
- * build_argument, `totals.threads` is the source's to set.
+ * Return parts of the model for the source to fill. Strings come from build_string() or are static.
+ * `command` and `command_len` are set by build_argument(), `totals.threads` by the source.
  */
 struct target *build_target(struct model *model);
 struct recording *build_recording(struct model *model);
 struct totals *build_totals(struct model *model);
 struct inherited *build_inherited(struct model *model);
 
-/* Adds one argument to the target's command; bytes after a NUL are kept out. */
+/* Adds one argument to the target's command; bytes after a NUL are dropped. */
 struct error *build_argument(struct model *model, const char *bytes, size_t len);
 
 /* Adds one sentence that says what is missing, and makes the recording incomplete. */
@@ -58,8 +59,8 @@ struct stack_columns {
 };
 
 /*
- * Sets nodes first … first + count - 1. Either all rows are right (parent < id, or unused) and set,
- * or none is. Ids may leave gaps, within reason: at most 2^20 more than 16 times the rows given.
+ * Sets nodes first … first + count - 1. Either all rows are valid (parent < id, or unused) and set,
+ * or none is. Ids may have gaps: at most 2^20 more than 16 times the number of rows.
  */
 struct error *build_stacks(
 	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count);
@@ -69,12 +70,12 @@ struct error *build_site(
 	struct model *model, struct site_id id, struct stack_id stack, enum alloc_kind kind);
 
 /*
- * The counters of a site, for a source to add to; `stack` and `kind` must stay. NULL if there is no
- * such site. The address is good until the next build_site.
+ * Returns the counters of a site, for a source to add to; it must not change `stack` and `kind`.
+ * Returns NULL if there is no such site. The pointer is valid until the next build_site().
  */
 struct site *build_site_at(struct model *model, struct site_id id);
 
-/* Adds blocks that the process was forked with, all of one place. */
+/* Adds blocks that the process inherited by fork, all of one stack and kind. */
 struct error *build_inherited_site(struct model *model, struct stack_id stack, enum alloc_kind kind,
 	uint64_t blocks, uint64_t bytes);
 
@@ -99,16 +100,17 @@ struct error *build_series_row(struct model *model, const struct series_row *row
 /* Adds a mark; `name` of the row is ignored, name/len are copied. Steps ascend. */
 struct error *build_mark(struct model *model, const struct mark *row, const char *name, size_t len);
 
-/* Filled in place. */
+/* Returns the lifetimes, for the source to fill. */
 struct lifetimes *build_lifetimes(struct model *model);
 /* Adds reallocs of a site; sites ascend and are known. */
 struct error *build_realloc_site(struct model *model, const struct realloc_site *row);
 
 #define BUILD_UNRECORDED_MAX (1u << 16)
-/* Of all such rows with their commands: a few packed kilobytes may say more. */
+/* The most memory of all such rows with their commands: a few compressed kilobytes may unpack to
+ * more. */
 #define BUILD_SMALL_BYTES_MAX (256ull << 20)
-/* Adds a process that has no recording but a row; its command of the given length is copied, the
- * target's strings are not looked at. ERROR_INPUT: together they would need too much memory. */
+/* Adds a process that has only a row, no recording. Its command of the given length is copied; the
+ * target's strings are ignored. Returns ERROR_INPUT if all rows together need too much memory. */
 struct error *build_small(struct model *model, const struct small_process *row, const char *command,
 	size_t command_len) must_check_;
 
@@ -141,12 +143,12 @@ struct error *build_given(struct model *model, struct module_id module, uint64_t
 	const struct given_run *run);
 
 /*
- * Begins a search for leaks and forgets an earlier one with all of its rows. The search is filled
- * in place, its `problem` from build_string or static. Roots come before the groups that name them,
- * sites and groups before records.
+ * Begins a search for leaks and drops an earlier one with all of its rows. Returns the search for
+ * the source to fill; its `problem` comes from build_string() or is static. Roots come before the
+ * groups that refer to them, sites and groups before records.
  */
 struct leak_search *build_leak_search(struct model *model);
-/* The same search, to be filled in further. Precondition: it was begun. */
+/* Returns the search that was begun, for the source to fill further. */
 struct leak_search *build_leak_search_more(struct model *model);
 /* `name` of the row is ignored, name/name_len are copied. */
 struct error *build_leak_root(
@@ -156,19 +158,19 @@ struct error *build_leak_record(struct model *model, const struct leak_record *r
 /* Sets when the example of an existing record was allocated. */
 void build_leak_time(struct model *model, size_t record, uint64_t example_ns);
 
-/* Takes the model of what is below 0 in a difference. Once. */
+/* Takes over the model of the figures below 0 in a difference. Called once. */
 void build_subtracted(struct model *model, struct model *subtracted);
-/* Says that the source looks for errors: none is known of then, until they are added. */
+/* Says that the source reports errors: there are none until they are added. */
 void build_errors(struct model *model);
 /* Adds an error; strings are copied, first_stack and stack_count of the row are ignored. Stacks are
  * known. */
 struct error *build_program_error(struct model *model, const struct program_error *row,
 	const struct error_stack *stacks, size_t count);
-/* How often error `number` came, which only the end of a file may tell. */
+/* Sets how often error `number` occurred, which a source may know only at the end of its file. */
 void build_program_error_count(struct model *model, size_t number, uint64_t count);
 struct error *build_error_suppression(struct model *model, const char *name, uint64_t count);
 
-/* Gives back spare memory. After it nothing more is added. */
+/* Frees spare memory. Nothing may be added afterwards. */
 void build_finish(struct model *model);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a checker found beside leaks: reads of freed memory, uninitialised values, races… */
+/* What a checker found besides leaks: reads of freed memory, uninitialised values, races… */
 #ifndef MODEL_ERRORS_H
 #define MODEL_ERRORS_H
 
@@ -17,19 +17,21 @@ struct program_error {
 	size_t first_stack, stack_count; /* of model_error_stacks() */
 };
 
-/* Where an error was made, and then of what else it tells: who had freed the block… */
+/* A stack of an error: first where it happened, then related ones, such as where the block was
+ * freed. */
 struct error_stack {
 	const char *what; /* a sentence on it; "" if there is none, as of the first one */
 	uint32_t stack;   /* struct stack_id; 0: none, only the sentence */
 };
 
-/* A suppression that held errors back. */
+/* A suppression that was used. */
 struct error_suppression {
 	const char *name;
 	uint64_t count;
 };
 
-/* NULL: the source does not look for errors. With *ret_count 0 and a table there are none. */
+/* Returns the errors; NULL if the source does not report errors. If it is not NULL and *ret_count
+ * is 0, there were none. */
 const struct program_error *model_errors(const struct model *model, size_t *ret_count);
 const struct error_stack *model_error_stacks(const struct model *model, size_t *ret_count);
 const struct error_suppression *model_error_suppressions(

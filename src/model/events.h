@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The events behind a model's figures, one by one, for those who write them down again. Models hold
- * sums alone; a source that has events can be asked to tell them (sources/source.h), and who tells
- * them needs not know where they come from.
+ * The single events from which a model's figures come, for exporters. A model has only sums; a
+ * source that has events can emit them (sources/source.h), and the receiver does not need to know
+ * where they come from.
  */
 #ifndef MODEL_EVENTS_H
 #define MODEL_EVENTS_H
@@ -22,7 +22,7 @@ struct event {
 	struct site_id site; /* of the model; of a free: where the block was allocated */
 	uint64_t size;       /* likewise */
 	uint64_t time_ns;    /* since the recording began; never goes back */
-	/* Tells live blocks apart: from 0, and that of a block that is gone is given out again. */
+	/* Identifies a live block: numbers begin at 0, and that of a freed block is used again. */
 	uint32_t block;
 };
 
@@ -33,7 +33,7 @@ struct event_sink {
 
 struct event_stream {
 	void *context;
-	/* Tells all of them in their order. An error that the sink returns ends it. */
+	/* Calls sink->take() for each event in order; returns its first error. */
 	struct error *(*each)(void *context, const struct event_sink *sink);
 };
 

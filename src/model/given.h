@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of code that a foreign file brings itself. Recordings of ours name a place in a file by its
- * address alone, and symbols are looked up when somebody asks; profiles of others have functions
- * and lines in them, often without an address, and what they say counts.
+ * Names of code that are embedded in a foreign file. heapwise's recordings have only addresses, and
+ * symbols are looked up when they are needed. Other tools' profiles contain functions and lines,
+ * often without an address, and those are used as they are.
  */
 #ifndef MODEL_GIVEN_H
 #define MODEL_GIVEN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks of a heap, as its memory shows them, beside those that a recording of the same process
- * has as live: what came of it. They are the same where address and size agree.
+ * The result of comparing a heap's blocks, as found in memory, with the live blocks in a recording
+ * of the same process. Blocks are the same if address and size agree.
  */
 #ifndef MODEL_JOINED_H
 #define MODEL_JOINED_H
@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 struct joined {
-	const struct model *recording;   /* borrowed; sites and threads of `blocks` are its */
+	const struct model *recording;   /* borrowed; has the sites and threads of `blocks` */
 	const char *name;                /* its path; borrowed */
 	const struct live_block *blocks; /* ascending by address; borrowed */
 	size_t count;
@@ -20,15 +20,15 @@ struct joined {
 	uint64_t missing, missing_bytes; /* of the recording, and not in use; requested bytes */
 };
 
-/* Whether a block of so many usable bytes can be what was asked for: allocators give whole classes,
- * up to a quarter more, or pages. */
+/* Returns whether a block of `usable` bytes may be that of a request: allocators round up to
+ * classes, by up to a quarter, or to pages. */
 static inline bool joined_fits(uint64_t requested, uint64_t usable)
 {
 	return requested <= usable && usable - requested <= requested / 2 + 8192;
 }
 
-/* What the recording has at an address, where a block of so many usable bytes is. NULL: nothing
- * that fits. */
+/* Returns the recorded block at an address at which the heap has a block of `usable` bytes; NULL if
+ * there is none that fits. */
 static inline const struct live_block *joined_find(
 	const struct joined *joined, uint64_t address, uint64_t usable)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a block was asked for. The model's own list: sources map what they read to it, so that a
- * foreign profile needs no number of our file format.
+ * The function by which a block was allocated. Sources map what they read to this list, so that a
+ * foreign profile does not depend on numbers of heapwise's file format.
  */
 #ifndef MODEL_KIND_H
 #define MODEL_KIND_H
@@ -23,12 +23,12 @@ enum alloc_kind {
 	KIND_NEW_ARRAY_ALIGNED,
 	KIND_NEW_ALIGNED_NOTHROW,
 	KIND_NEW_ARRAY_ALIGNED_NOTHROW,
-	KIND_UNKNOWN, /* the source does not tell */
+	KIND_UNKNOWN, /* the source does not say it */
 	ALLOC_KINDS
 };
 
-/* The function a program calls for it: "malloc", "operator new[]"…; forms of one operator share it.
- */
+/* Returns the function that a program calls: "malloc", "operator new[]"…; all forms of an operator
+ * have the same name. */
 const char *alloc_kind_name(enum alloc_kind kind);
 
 #endif

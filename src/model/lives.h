@@ -13,17 +13,17 @@
 
 struct model;
 
-/* Where nobody asked for lives, they are looked at in recordings of at most so many events: that
- * takes no second. */
+/* Lives that were not requested are computed for recordings of at most this number of events, which
+ * takes less than a second. */
 #define LIVES_FEW_EVENTS UINT64_C(2000000)
-/* … and growth only of at most so many sites: a series has each of them many times. */
+/* … and growth only for at most this number of sites: a series has each of them many times. */
 #define LIVES_FEW_SITES 50000u
 
 /* 0; up to 1, 2, 5, 10, 20, 50…; the last has all that is more than 5 × 10^14. */
 #define LIFE_BUCKETS 47u
-/* Which one a value is in. */
+/* Returns the bucket of a value. */
 unsigned life_bucket_of(uint64_t value);
-/* The largest value in it. */
+/* Returns the largest value of a bucket. */
 uint64_t life_bucket_most(unsigned bucket);
 
 /* Blocks of one bucket: those that were freed, and those that live at the end, so far. */

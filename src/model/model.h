@@ -126,15 +126,15 @@ struct recording {
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
 	bool snapshot;      /* of a program that went on: what is live was not necessarily left */
-	bool types;         /* stacks are types: of a heap that nobody recorded */
+	bool types;         /* stacks are types: of a heap that was not recorded */
 	bool is_heap;       /* of a heap that was inspected: of a core, or a process that runs */
 	bool no_heap;       /* memory was read in which no heap was found */
 	bool all_collected; /* all blocks are a garbage collector's, as `collected_blocks` are */
-	/* That a garbage collector owns: nobody judges them. */
+	/* Blocks of a garbage collector, which are not classified. */
 	uint64_t collected_blocks, collected_bytes;
 	bool whole_stacks;     /* stacks are as their maker wanted them to be read */
 	bool call_addresses;   /* the source has addresses of calls: those of nodes are one more */
-	size_t merged;         /* so many recordings were added up; 0: it is one */
+	size_t merged;         /* number of recordings that were added up; 0: it is one */
 	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
@@ -162,11 +162,11 @@ struct recording {
 	uint64_t inherited_frees;  /* of blocks that the process was forked with */
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
-	uint64_t marks;            /* that the program, or somebody outside, has set */
+	uint64_t marks;            /* set by the program or from outside */
 	/* Of all threads that live at the end, or at that of the range: as of struct series_row.
 	 * 0: not known, or nobody asked. */
 	uint64_t stack_bytes;
-	/* "counted", or why they are not, as the name of an errno; NULL: nobody tried. */
+	/* "counted", or why they are not, as the name of an errno; NULL: not tried. */
 	const char *instructions;
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
@@ -302,7 +302,7 @@ struct series_row {
 	size_t first_site, site_count; /* of model_series_sites() */
 };
 
-/* A moment that the program, or somebody outside, has given a name. */
+/* A moment that was given a name, by the program or from outside. */
 struct mark {
 	const char *name;
 	uint64_t nth; /* of the marks of that name, from 1 */
@@ -397,7 +397,7 @@ struct leak_search {
 	uint64_t heuristic_blocks[LEAK_HEURISTICS], heuristic_bytes[LEAK_HEURISTICS];
 	const char *problem; /* why there was none, or what it lacks; NULL */
 	bool damaged;        /* its result can't be read: there is none then */
-	bool selected;       /* its records are those that somebody wanted to see: not all, maybe */
+	bool selected;       /* its records are those that the user selected: maybe not all */
 	unsigned shown;      /* where they are selected: kinds (bits) of which all were shown */
 	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */
 	const char *own_suppressions, *own_options;
@@ -513,7 +513,7 @@ const struct site *model_sites(const struct model *model, size_t *ret_count);
 const struct inherited *model_inherited(const struct model *model);
 const struct site *model_inherited_sites(const struct model *model, size_t *ret_count);
 
-/* The search for leaks; NULL: nobody searched. */
+/* Returns the search for leaks; NULL if there was none. */
 const struct leak_search *model_leak_search(const struct model *model);
 const struct leak_record *model_leak_records(const struct model *model, size_t *ret_count);
 const struct leak_group *model_leak_groups(const struct model *model, size_t *ret_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replaces every name in a model. All that a model knows in words goes through here, so that
- * whatever is made of it afterwards has none of the old ones. As build.h, for sources alone.
+ * Replaces every name in a model. All text of a model passes through here, so that no output that
+ * is made of it afterwards has an old name. Only src/sources/ includes this, as build.h.
  */
 #ifndef MODEL_RENAME_H
 #define MODEL_RENAME_H
@@ -19,20 +19,20 @@ enum name_kind {
 	NAME_KINDS
 };
 
-/* Strings that it gives may be gone after the next call. */
+/* How names are replaced. Returned strings are valid until the next call. */
 struct renamer {
 	struct error *(*name)(void *ctx, enum name_kind kind, const char *name, const char **ret);
 	/* Replaces the names of a frame; its module has its old path. */
 	struct error *(*frame)(void *ctx, const struct module *module, struct given_frame *frame);
-	/* Whether a module may be known by its build-id. */
+	/* Returns whether a module keeps its build-id. */
 	bool (*keeps_build_id)(void *ctx, const struct module *module);
 	void *ctx;
 };
 
 /*
- * Names are replaced by the renamer's. Words that are no names (command line, folder, host, what a
- * source remarks, patterns of functions) are dropped, or stand for what they say in general; the
- * time of day too. Code whose names are to be looked up in files keeps none.
+ * Replaces all names by those of the renamer. Text that is no name (command line, folder, host,
+ * remarks of a source, patterns of functions) and the time of day are dropped or replaced by
+ * something general. Code whose names would be looked up in files gets none.
  */
 struct error *model_rename(struct model *model, const struct renamer *renamer) must_check_;
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum unrecorded_reason {
-	UNRECORDED_UNKNOWN, /* the source does not tell, or in words of a newer writer */
+	UNRECORDED_UNKNOWN, /* the source does not say it, or was written by a newer version */
 	UNRECORDED_STATIC,
 	UNRECORDED_SETUID, /* it starts with other rights than its starter has */
 	UNRECORDED_CLASS,  /* 32-bit */

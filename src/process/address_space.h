@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of a program that stands still, with its mappings, modules and threads: a core dump,
- * or a process that is held (or a copy of it). All of it is read here and nothing else is known of
- * where it comes from.
+ * The memory of a program that does not run, with its mappings, modules and threads: of a core
+ * dump, or of a stopped process or its snapshot. Callers don't need to know which of these it is.
  *
- * A core leaves out what stands in files (core(5): coredump_filter): such memory is read from the
- * files, if they are the same ones, by build-id.
+ * A core leaves out memory that files have (core(5): coredump_filter). Such memory is read from the
+ * files, if their build-ids match.
  */
 #ifndef PROCESS_ADDRESS_SPACE_H
 #define PROCESS_ADDRESS_SPACE_H
@@ -22,10 +21,10 @@
 #include "process/stop.h"
 
 enum address_file {
-	ADDRESS_FILE_UNSOUGHT,   /* nobody looked for it */
+	ADDRESS_FILE_UNSOUGHT,   /* it was not looked for */
 	ADDRESS_FILE_SAME,       /* the file found has the module's build-id */
-	ADDRESS_FILE_UNVERIFIED, /* nothing tells whether it is the same */
-	ADDRESS_FILE_CHANGED,    /* another one is at its path */
+	ADDRESS_FILE_UNVERIFIED, /* whether it is the same file is unknown */
+	ADDRESS_FILE_CHANGED,    /* another file is at its path */
 	ADDRESS_FILE_MISSING,
 };
 
@@ -34,7 +33,7 @@ enum address_file {
 /* An executable or shared object. */
 struct address_module {
 	const char *path;    /* as the program saw it; "" of one without a file */
-	uint64_t start, end; /* of all that it has mapped, its .bss included */
+	uint64_t start, end; /* of all its mappings, including .bss */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t written; /* from here on memory is other than the file: data, relocated or not */
 	/* Of its thread-local memory (PT_TLS): bytes, where and how long that begins with is, as
@@ -48,7 +47,8 @@ struct address_module {
 };
 DEFINE_VEC(address_modules, struct address_module)
 
-/* How a module's file is found: returns its path, which the caller frees, or NULL, and says why. */
+/* How the caller finds a module's file: find() returns its path, which is freed by free(), or NULL,
+ * and sets *ret. */
 struct address_files {
 	void *context;
 	char *(*find)(void *context, const struct address_module *module, enum address_file *ret);
@@ -56,8 +56,8 @@ struct address_files {
 
 struct address_thread {
 	pid_t tid;
-	int signal;   /* that it died of, or has got; 0: none */
-	bool stopped; /* else its registers are not known */
+	int signal;   /* that it died of or has received; 0: none */
+	bool stopped; /* false: its registers are unknown */
 	uint64_t registers[CORE_REGISTERS_MAX];
 	uint64_t pc, sp, thread_pointer; /* of the registers */
 };
@@ -75,63 +75,67 @@ struct address_space {
 	struct process_memory memory; /* if is_live */
 };
 
-/* Takes the core over. */
+/* Makes an address space of a core, which it takes over. `files` finds the files of modules. */
 struct error *address_space_of_core(struct core_file *core, const struct address_files *files,
 	struct address_space *ret) must_check_;
 
 /*
- * Of a process that is stopped: `readable` is it, or a copy that was made of it (snapshot.h). The
- * process must stay as it is for as long as this is read, unless it is a copy.
+ * Makes an address space of a stopped process. `readable` is the process whose memory is read: the
+ * same one, or a snapshot of it (snapshot.h). Without a snapshot, the process has to stay stopped
+ * as long as the address space is used.
  */
 struct error *address_space_of_process(
 	const struct stopped *stopped, pid_t readable, struct address_space *ret) must_check_;
 
 /*
- * Of a process whose mappings, memory and threads the caller has read: `space` has them, is_live,
- * machine and owner.pid. Adds the modules and the auxiliary vector, as far as that can be read of
- * `readable`. All but `modules` stays the caller's: address_modules_deinit() ends the space.
+ * Completes an address space of a process whose mappings, memory and threads the caller has read
+ * into `space`, with is_live, machine and owner.pid. Adds the modules, and the auxiliary vector if
+ * it can be read from `readable`. All but `modules` stays the caller's, who ends the space by
+ * address_modules_deinit().
  */
 struct error *address_space_of_parts(pid_t readable, struct address_space *space) must_check_;
 
 void address_space_close(struct address_space *space);
 
-/* Reads at most `bytes` from address on; returns how many: fewer where nothing is known. Several
- * threads may do so. */
+/* Reads up to `bytes` bytes at `address`; returns how many were read, fewer if the rest is unknown.
+ * Several threads may call it at a time. */
 size_t address_space_read(
 	const struct address_space *space, uint64_t address, void *ret, size_t bytes);
 
-/* How many bytes from address on, at most `bytes`, were never written and are zero. 0: not one, or
- * nobody knows. */
+/* Returns how many bytes from `address` on, at most `bytes`, were never written and are zero; 0 if
+ * none, or if that is unknown. */
 size_t address_space_untouched(const struct address_space *space, uint64_t address, size_t bytes);
 
-/* The same, or were left out of a core: reading them would only cost time. */
+/* Returns how many bytes from `address` on, at most `bytes`, were never written or were left out of
+ * a core, so that reading them is a waste of time. */
 size_t address_space_empty(const struct address_space *space, uint64_t address, size_t bytes);
 
 /*
- * From where on there may be something in [at, end): of cores what is empty is passed over, however
- * large it says it is, so that who goes through mappings takes as long as the file is large. Of
- * processes `at`. `end`: there is nothing.
+ * Returns the first address in [at, end) from which there may be contents; `end` if there are none.
+ * Of a core empty parts are skipped, however large they are, so that a walk takes time in
+ * proportion to the file's size. Of a process it returns `at`.
  */
 uint64_t address_space_next(const struct address_space *space, uint64_t at, uint64_t end);
 
-/* How many bytes of [start, end) are mapped, and left out of a core or cut off. */
+/* Returns how many bytes of [start, end) are mapped but left out of a core, or lost by truncation.
+ */
 uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end);
 
-/* Whether a core has no thread's stack, though nothing is cut off: private memory was left out, and
- * with it all heaps. */
+/* Returns whether a core that is not truncated has no thread's stack: private memory was left out,
+ * and all heaps with it. */
 bool address_space_lacks_private(const struct address_space *space);
 
-/* Where the mappings begin that follow each other without a gap up to an address. */
+/* Returns where the mappings begin that are adjacent to each other up to an address. */
 uint64_t address_space_joined_start(const struct address_space *space, uint64_t address);
 
-/* A word; false: it can't be read. */
+/* Reads the 8 bytes at `address`. Returns false if they can't be read. */
 bool address_space_word(const struct address_space *space, uint64_t address, uint64_t *ret);
 
-/* A string of at most room - 1 bytes; false: it can't be read, or does not end by then. */
+/* Reads a string of at most `room` - 1 bytes. Returns false if it can't be read or is longer. */
 bool address_space_string(
 	const struct address_space *space, uint64_t address, char *ret, size_t room);
 
-/* NULL: the address is in none. */
+/* Returns the module that an address lies in; NULL if there is none. */
 const struct address_module *address_space_module(
 	const struct address_space *space, uint64_t address);
 static inline const struct process_map *address_space_map(
@@ -140,12 +144,12 @@ static inline const struct process_map *address_space_map(
 	return process_maps_find(&space->maps, address);
 }
 
-/* Whether a mapping is memory of the program's own: private, writable, of no file. */
+/* Returns whether a mapping is memory of the program itself: private, writable, of no file. */
 bool address_map_is_anonymous(const struct process_map *map);
-/* The same, whatever may be done with it now. */
+/* Returns whether a mapping is memory of the program itself, whatever its access rights are now. */
 bool address_map_is_own(const struct process_map *map);
 
-/* The number of registers of a machine's threads. */
+/* Returns the number of registers of a thread, by ELF machine. */
 static inline size_t address_register_count(uint16_t machine)
 {
 	return machine == 62 /* EM_X86_64 */ ? 27 : 34;

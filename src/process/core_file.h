@@ -43,7 +43,7 @@ struct core_thread {
 };
 DEFINE_VEC(core_threads, struct core_thread)
 
-/* Of the auxiliary vector (NT_AUXV; getauxval(3)); 0: not told. */
+/* Values of the auxiliary vector (NT_AUXV; getauxval(3)); 0: missing. */
 struct core_auxv {
 	uint64_t headers, header_count; /* AT_PHDR, AT_PHNUM: of the executable */
 	uint64_t entry, vdso;           /* AT_ENTRY, AT_SYSINFO_EHDR */
@@ -58,36 +58,36 @@ struct core_file {
 	uint16_t machine;              /* EM_X86_64 or EM_AARCH64 */
 	struct core_segments segments; /* ascending; none overlaps another */
 	struct core_mappeds mapped;    /* ascending */
-	struct core_threads threads;   /* that which died comes first */
+	struct core_threads threads;   /* the one that died comes first */
 	struct core_auxv auxv;
 	struct core_owner owner;
-	uint64_t missing_bytes; /* of memory, that the headers promise and the file has not */
-	uint64_t overlapping;   /* segments that were cut, or left out, because of others */
+	uint64_t missing_bytes; /* of memory that the headers announce and the file lacks */
+	uint64_t overlapping;   /* segments that were shortened or left out because of others */
 	bool notes_damaged;
-	bool unpacked_cut;  /* it was packed, and ends too early */
+	bool unpacked_cut;  /* it was compressed, and is truncated */
 	struct arena arena; /* holds the paths */
 };
 
-/* Whether these first bytes of a file are a core's. */
+/* Returns whether `len` bytes are the beginning of a core. */
 bool core_file_is(const void *bytes, size_t len);
 
 /*
- * ERROR_INPUT: it can't be read, is no core, or one of another machine. What can be read of a
- * damaged one is there. *ret is to be closed in any case.
+ * Opens a core dump. Returns ERROR_INPUT if it can't be read, is no core, or is of another machine.
+ * Of a damaged core *ret has what can be read. Call core_file_close() for *ret in any case.
  */
 struct error *core_file_open(const char *path, struct core_file *ret) must_check_;
-/* The same of an open file, which is taken over. `path` is its name in messages. */
+/* Opens a core dump from a descriptor, which *ret takes over. `path` is its name in messages. */
 struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret) must_check_;
 void core_file_close(struct core_file *core);
 
-/* The segment of an address; NULL: none. */
+/* Returns the segment that an address lies in; NULL if there is none. */
 const struct core_segment *core_file_segment(const struct core_file *core, uint64_t address);
 
-/* Reads at most `bytes` from address on; returns how many: fewer where the core has nothing.
- * Several threads may do so. */
+/* Reads up to `bytes` bytes at `address`; returns how many were read, fewer if the core lacks the
+ * rest. Several threads may call it at a time. */
 size_t core_file_read(const struct core_file *core, uint64_t address, void *ret, size_t bytes);
 
-/* How many bytes from address on, at most `bytes`, are a hole of the file: zero. */
+/* Returns how many bytes from `address` on, at most `bytes`, are a hole of the file and so zero. */
 size_t core_file_hole(const struct core_file *core, uint64_t address, size_t bytes);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "process/address_space.h"
 
-/* `fd` is empty and stays the caller's. ERROR_ENVIRONMENT: it can't be written; `path` is its name.
- * Memory that can't be read is left out. */
+/* Writes a core to `fd`, which is empty and stays open; `path` is its name in messages. Returns
+ * ERROR_ENVIRONMENT if it can't be written. Memory that can't be read is left out. */
 struct error *core_write(const struct address_space *space, int fd, const char *path) must_check_;
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process that outlives who has copied another one: when that is killed the kernel kills the
- * copy, and the guard has the copied process reap it, or it would keep a dead child until its own
- * end. It sleeps until then, in a session of its own, and holds no files.
+ * A guard: a process that outlives the caller, which has copied another process. When the caller is
+ * killed, the kernel kills the copy, and the guard makes the copied process reap it; else that
+ * would keep a zombie until its own end. The guard sleeps until then, in a session of its own, and
+ * holds no files.
  */
 #ifndef PROCESS_GUARD_H
 #define PROCESS_GUARD_H
@@ -11,15 +12,15 @@
 
 struct guard {
 	pid_t pid;   /* 0: none */
-	int channel; /* at whose end it knows that its charge has gone */
+	int channel; /* a pipe that ends when the caller does */
 };
 #define GUARD_NONE ((struct guard){0, -1})
 
-/* Before a copy is made. Where no process can be made there is none. */
+/* Starts a guard, before a copy is made. Returns GUARD_NONE if no process can be made. */
 struct guard guard_start(void);
-/* What there is to be given back. */
-void guard_tell(const struct guard *guard, pid_t pid, const struct snapshot *snapshot);
-/* It is given back, or there was nothing. */
+/* Tells the guard which copy of which process is to be reaped. */
+void guard_set_snapshot(const struct guard *guard, pid_t pid, const struct snapshot *snapshot);
+/* Ends the guard: the copy was reaped, or there was none. */
 void guard_end(struct guard *guard);
 
 #endif

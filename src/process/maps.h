@@ -25,36 +25,38 @@ struct process_maps {
 	char *text;
 };
 
-/* ERROR_INPUT: there is no such process; ERROR_ENVIRONMENT: its mappings may not be read. */
+/* Reads the mappings of a process. Returns ERROR_INPUT if there is no such process,
+ * ERROR_ENVIRONMENT if its mappings may not be read. */
 struct error *process_maps_read(pid_t pid, struct process_maps *ret) must_check_;
-/* The same from text, which is taken over; lines that make no sense are left out. */
+/* Parses the text of /proc/PID/maps, which *ret takes over; malformed lines are left out. */
 struct error *process_maps_parse(char *text, struct process_maps *ret) must_check_;
 void process_maps_deinit(struct process_maps *maps);
 
-/* The number of the first mapping that ends behind an address; they ascend. */
+/* Returns the index of the first mapping that ends after an address. */
 size_t process_maps_first(const struct process_maps *maps, uint64_t address);
-/* The mapping that an address lies in; NULL: none. */
+/* Returns the mapping that an address lies in; NULL if there is none. */
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
 
-/* Whether a mapping is of glibc's file, by its name. NULL is none. */
+/* Returns whether a mapping is of glibc's file, by its name; false for NULL. */
 bool process_map_is_libc(const struct process_map *map);
 
 /*
- * Which of the mappings have no memory set aside for them (MAP_NORESERVE, VmFlags "nr" in
- * /proc/PID/smaps): the kernel joins adjacent mappings only if they are alike in this, too.
- * `ret` has room for each of `maps`. Costs a walk of the page tables: 5 ms a GiB.
+ * Says which mappings have no memory reserved for them (MAP_NORESERVE, VmFlags "nr" in
+ * /proc/PID/smaps); the kernel joins adjacent mappings only if they are alike in this, too. `ret`
+ * has room for each of `maps`. It takes a walk of the page tables: 5 ms a GiB.
  */
 struct error *process_maps_no_reserve(
 	pid_t pid, const struct process_maps *maps, bool *ret) must_check_;
 
-/* What of a mapping takes memory, in bytes (proc_pid_smaps(5)). */
+/* How much memory a mapping takes, in bytes (proc_pid_smaps(5)). */
 struct process_map_usage {
 	bool known;        /* false: the process has another mapping there by now */
 	uint64_t resident; /* Rss */
 	uint64_t own;      /* Private_Clean and Private_Dirty: of this process alone */
 	uint64_t swapped;  /* Swap */
 };
-/* `ret` has room for each of `maps`. Costs a walk of the page tables: 5 to 10 ms a GiB. */
+/* Reads the usage of each of `maps`, for which `ret` has room. It takes a walk of the page tables:
+ * 5 to 10 ms a GiB. */
 struct error *process_maps_usage(
 	pid_t pid, const struct process_maps *maps, struct process_map_usage *ret) must_check_;
 

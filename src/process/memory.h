@@ -15,11 +15,11 @@
 #include "process/maps.h"
 
 struct process_memory {
-	int memory, pages;               /* descriptors; pages: -1 if nobody may ask */
+	int memory, pages;               /* descriptors; pages: -1 if it may not be opened */
 	int shared_pages;                /* of the process that shared memory is mapped by */
 	const struct process_maps *maps; /* borrowed; or NULL */
-	/* Where a signal's handler says that nothing is to be read any more, so that whoever goes
-	 * through memory comes to its end; NULL: nobody says so. */
+	/* Set by a signal handler when nothing is to be read any more, so that a walk through
+	 * memory ends soon; NULL: none. */
 	const volatile sig_atomic_t *stopped;
 };
 
@@ -32,13 +32,14 @@ struct error *process_memory_open(pid_t pid, pid_t owner, const struct process_m
 	struct process_memory *ret) must_check_;
 void process_memory_close(struct process_memory *memory);
 
-/* Reads at most `bytes` from address on; returns how many: fewer where nothing can be read. */
+/* Reads up to `bytes` bytes at `address`; returns how many were read, fewer if the rest can't be.
+ */
 size_t process_memory_read(
 	const struct process_memory *memory, uint64_t address, void *ret, size_t bytes);
 
 /*
- * How many bytes from address on, at most `bytes`, are pages of private memory that were never
- * touched (or are as they stand in the file). 0: not one, or nobody knows.
+ * Returns how many bytes from `address` on, at most `bytes`, are pages of private memory that were
+ * never touched (or are as in the file); 0 if none, or if that is unknown.
  */
 size_t process_memory_untouched(
 	const struct process_memory *memory, uint64_t address, size_t bytes);

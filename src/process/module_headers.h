@@ -21,25 +21,26 @@ struct module_headers {
 	unsigned count;
 };
 
-/* False: none are there, or they are of another machine. */
+/* Read the headers of a module from memory or from its file. Return false if there are none, or
+ * they are of another machine. */
 bool module_headers_in_memory(
 	struct module_headers *ret, const struct address_space *space, uint64_t start);
 bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd, uint64_t start);
 
-/* Says where the module lies, and how large its thread-local memory is. False: no part of it is
- * to be loaded. */
+/* Sets the module's addresses and its thread-local storage. Returns false if no part of it is to be
+ * loaded. */
 bool module_headers_place(const struct module_headers *headers, struct address_module *module);
 
-/* Takes its build-id, if there is one. The module's place is known. */
+/* Sets the module's build-id, if it has one; after module_headers_place(). */
 void module_headers_build_id(const struct module_headers *headers, struct address_module *module);
 
-/* The part of a type; NULL: none. */
+/* Returns the first program header of a type; NULL if there is none. */
 const Elf64_Phdr *module_headers_part(const struct module_headers *headers, uint32_t type);
 
 /*
- * Whether a file can't be what the program has at this place: where its dynamic section would be,
- * memory has other entries, or none though it has the data around. Of a program without that
- * section nothing is known, and that is false.
+ * Returns whether a file can't be the one that the program has mapped as this module: where its
+ * dynamic section would be, memory has other entries, or none although the data around is there.
+ * Returns false if the file has no dynamic section, since nothing is known then.
  */
 bool module_headers_contradict(const struct module_headers *of_file,
 	const struct address_space *space, const struct address_module *module);

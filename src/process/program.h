@@ -16,44 +16,43 @@ enum program_state {
 	PROGRAM_CANNOT_RECORD,  /* static, set-user-ID, 32-bit, sanitizer, … */
 };
 
-/* What is known of a program file. Strings are the struct's own. */
+/* What is known of a program file. Strings belong to the struct. */
 struct program {
 	enum program_state state;
 	char *path;       /* the file to execute; NULL: PROGRAM_NOT_FOUND in $PATH */
-	char *image;      /* what the process is made of: path, or the interpreter of a script; if
-			     state is not PROGRAM_OK, the file that is at fault */
+	char *image;      /* the file that the process will run: path, or the interpreter of a
+			     script; if state is not PROGRAM_OK, the file at fault */
 	unsigned scripts; /* interpreters between the two */
 	bool is_elf;      /* image is an ELF program that can be recorded, and could be read */
-	bool own_malloc;  /* it defines malloc itself: its calls of it can't be seen */
+	bool own_malloc;  /* it defines malloc itself, so its calls can't be recorded */
 	char *why;        /* NULL for PROGRAM_OK; else a sentence without a subject's name */
 	const char *fix;  /* the way out, for PROGRAM_CANNOT_RECORD; static */
 };
 
 /*
- * Finds `name` as execvp(3) would (in $PATH unless it has a slash) and looks at the file, and at
- * its interpreter if it is a script with #!. What is neither a script nor ELF is PROGRAM_OK: the
- * kernel may know it, and if it does not it is a shell's, as for execvp(3). An error is lack of
- * memory; *ret is to be given back by program_deinit() in any case.
+ * Finds `name` as execvp(3) would (in $PATH unless it has a slash) and examines the file, and its
+ * interpreter if it is a script with #!. A file that is neither a script nor ELF is PROGRAM_OK: the
+ * kernel may know its format, and else it is run by a shell, as execvp(3) does. The only error is
+ * lack of memory. Call program_deinit() for *ret in any case.
  */
 struct error *program_examine(const char *name, struct program *ret) must_check_;
 void program_deinit(struct program *program);
 
-/* Whether the ELF file at `path` defines malloc for others to find; false too if it can't be read.
- */
+/* Returns whether the ELF file at `path` exports malloc; false also if it can't be read. */
 bool program_defines_malloc(const char *path);
 
 /*
- * Whether it has an allocator of its own, whose calls nothing loaded can see: a malloc that it
- * exports or keeps to itself, or one of the known allocators under another name (je_malloc,
- * mi_malloc…). Of a stripped file the exported ones alone are known; false too if it can't be read.
+ * Returns whether the ELF file at `path` has an allocator of its own, whose calls a preloaded
+ * library can't see: a malloc that it exports or not, or a known allocator under another name
+ * (je_malloc, mi_malloc…). Of a stripped file only the exported ones are known; false also if it
+ * can't be read.
  */
 bool program_has_own_malloc(const char *path);
 
 /*
- * The same for who only wants to start it. On PROGRAM_OK *ret_path is the file to execute,
- * *ret_image what the process is made of (caller frees both), and NULL is returned. Otherwise an
- * error whose message is one sentence with the reason and the way out, and *ret_state says which
- * kind.
+ * Does as program_examine() for callers that only start the program. If it can be recorded, returns
+ * NULL; *ret_path is the file to execute and *ret_image the file that the process will run (the
+ * caller frees both). Else returns an error with the reason and what to do, and sets *ret_state.
  */
 struct error *program_find(
 	const char *name, char **ret_path, char **ret_image, enum program_state *ret_state);

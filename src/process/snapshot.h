@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A picture of a stopped process's memory: a copy of it that it is made to fork, which never runs.
- * The process may go on at once; the copy costs it page faults while it lives (11 to 16 ms to make
- * per GiB in small pages, and a fault for each page that it writes to meanwhile). The copy has no
- * open files: what the process closes is closed.
+ * A snapshot of a stopped process's memory: a copy that the process is made to fork and that never
+ * runs. The process may go on at once. The copy takes 11 to 16 ms to make per GiB in small pages,
+ * and costs the process a page fault for each page that it writes to while the copy exists. The
+ * copy has no open files: what the process closes is closed.
  *
  * Not in it: what fork leaves out (MADV_DONTFORK, MADV_WIPEONFORK); shared mappings go on
  * changing.
@@ -15,25 +15,25 @@
 
 struct snapshot {
 	pid_t pid;      /* the copy's; stopped, traced by the caller, and killed with it */
-	pid_t inner;    /* as the process sees it */
+	pid_t inner;    /* its number in the process's PID namespace */
 	uint64_t place; /* as in struct remote_call */
 };
 
-/* ERROR_ENVIRONMENT: the process can't be copied, and why. *ret_errno: what its fork gave; 0: it
- * could not be made to fork at all. */
+/* Makes a copy of a stopped process. Returns ERROR_ENVIRONMENT, with the reason, if it can't be
+ * copied; *ret_errno is the errno of its fork, or 0 if it could not be made to fork at all. */
 struct error *snapshot_take(
 	struct stopped *stopped, struct snapshot *ret, int *ret_errno) must_check_;
 
-/* When the process goes on: makes the copy close the files that it has been born with. */
+/* Makes the copy close the files that it was forked with; after the process goes on. */
 void snapshot_close_files(const struct snapshot *snapshot);
 
 /*
- * Ends the copy. Its process is stopped once more, for tens of microseconds, to make it reap the
- * copy; if that is not possible, it stays a zombie there.
+ * Ends the copy. The copied process is stopped once more, for tens of microseconds, to make it reap
+ * the copy; if that is not possible, the copy stays a zombie of it.
  */
 void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot);
 
-/* The second half of that, of a copy that has ended already. */
+/* Makes the copied process reap a copy that has ended already. */
 void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot);
 
 #endif

@@ -12,16 +12,16 @@
 
 struct watch_calls {
 	void *context;
-	/* All threads are watched. */
+	/* Called when all threads are watched. */
 	void (*on_ready)(void *context);
-	/* A signal is about to end the process, whose threads are all stopped, as stop_process()
-	 * leaves them; they go on, and end, when this returns. */
+	/* Called when a signal is about to end the process. All its threads are stopped, as
+	 * stop_process() leaves them; they go on, and end, when this returns. */
 	void (*on_dying)(void *context, const struct stopped *stopped);
 };
 
 /*
- * Watches until the process has ended. The caller's thread is the tracer: it has nothing else to do
- * and no children; if it dies, the process goes on unwatched. Errors: as of stop_process().
+ * Watches a process until it has ended. The caller's thread is the tracer: it does nothing else and
+ * has no children. If it dies, the process goes on unwatched. Returns the errors of stop_process().
  */
 struct error *watch_process(pid_t pid, const struct watch_calls *calls) must_check_;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The threads that libc has, or had and keeps the stacks of, on x86-64. A thread's descriptor says
- * where its stack is, so that neither a guard page nor the bounds of a mapping need to tell it: a
- * stack may have no guard, may be joined with other memory, or be the program's.
+ * The threads that libc knows on x86-64: running ones, and ended ones whose stacks it keeps. A
+ * thread's descriptor says where its stack is. That is more reliable than guard pages and the
+ * bounds of mappings, since a stack may have no guard, may be joined with other memory, or belong
+ * to the program.
  *
- * glibc's are found by its own lists, of which each thread's descriptor is a link and the loader's
- * data (before glibc 2.34 libpthread's, of a static program its own) the heads. musl keeps no
- * stacks: its threads are those that run.
+ * glibc's threads are found by its own lists. Each thread's descriptor is a link of a list; the
+ * heads are in the data of the loader (before glibc 2.34 of libpthread, in a static program its
+ * own). musl keeps no stacks: its threads are the running ones.
  */
 #ifndef ROOTS_LIBC_THREADS_H
 #define ROOTS_LIBC_THREADS_H
@@ -18,7 +19,7 @@ struct libc_thread {
 	uint64_t descriptor; /* the thread pointer */
 	uint64_t start, end; /* of its stack, the descriptor included; empty: not known */
 	bool has_ended;
-	bool result_kept; /* it has ended, and nobody has asked for its result, but may */
+	bool result_kept; /* it has ended and can still be joined: its result is kept */
 };
 DEFINE_VEC(libc_thread_vec, struct libc_thread)
 
@@ -26,21 +27,21 @@ struct libc_threads {
 	struct libc_thread_vec threads; /* ascending by descriptor; none: no lists were found */
 };
 
-/* Finds the threads of a program. Empty on other machines. False: no memory. */
+/* Finds the threads of a program; none on other machines. Returns false if there is no memory. */
 bool libc_threads_find(const struct address_space *space, struct libc_threads *ret);
 void libc_threads_deinit(struct libc_threads *threads);
 
-/* What glibc's descriptor at an address alone says. All of it is 0 if there is none. */
+/* Returns what glibc's descriptor at an address says; all fields are 0 if there is none. */
 struct libc_thread libc_thread_at(const struct address_space *space, uint64_t descriptor);
 
-/* The thread with that descriptor, or on whose stack an address is; NULL: there is none. */
+/* Return the thread with that descriptor, or the thread whose stack contains `address`; NULL if
+ * there is none. */
 const struct libc_thread *libc_threads_by_descriptor(
 	const struct libc_threads *threads, uint64_t descriptor);
 const struct libc_thread *libc_threads_by_stack(
 	const struct libc_threads *threads, uint64_t address);
 
-/* Whether a thread pointer's descriptor is musl's; false on other machines, or if it can't be read.
- */
+/* Returns whether a descriptor is musl's; false on other machines, or if it can't be read. */
 bool libc_thread_is_musl(const struct address_space *space, uint64_t descriptor);
 
 #endif

@@ -86,7 +86,7 @@ static bool is_x86(const struct finding *f)
 	return f->space->machine == EM_X86_64;
 }
 
-/* Threads' stacks usually have a page below that nobody may touch; of a core it may be missing. */
+/* Threads' stacks usually have an inaccessible page below; of a core it may be missing. */
 static bool has_guard(const struct finding *f, const struct process_map *map)
 {
 	const struct process_map *below = map - 1;
@@ -196,7 +196,7 @@ static bool add_stack_parts(struct finding *f, uint32_t number, uint64_t from, u
 	       add_memory(f, MEMORY_ROOT_STACK, (area->end + 7) & ~7ull, end, number);
 }
 
-static bool take(struct finding *f, uint64_t start, uint64_t end)
+static bool take_range(struct finding *f, uint64_t start, uint64_t end)
 {
 	return address_ranges_add(&f->taken, start, end);
 }
@@ -204,7 +204,7 @@ static bool take(struct finding *f, uint64_t start, uint64_t end)
 static bool take_stack(struct finding *f, struct address_range stack)
 {
 	return address_ranges_add(&f->stacks, stack.start, stack.end) &&
-	       take(f, stack.start, stack.end);
+	       take_range(f, stack.start, stack.end);
 }
 
 /* A stack of the program's making that a thread is on: nothing says where it begins and ends. In a
@@ -221,7 +221,7 @@ static bool note_foreign_stack(struct finding *f, uint32_t number, struct addres
 	return foreign_stacks_push(&f->foreign, stack);
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
 	const struct foreign_stack *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -237,7 +237,7 @@ static bool add_foreign_stacks(struct finding *f)
 	size_t count = f->foreign.len;
 	bool ok = true;
 	if (count)
-		qsort(f->foreign.data, count, sizeof(*f->foreign.data), by_start);
+		qsort(f->foreign.data, count, sizeof(*f->foreign.data), compare_ranges);
 	for (size_t i = 0; ok && i < count; i++) {
 		const struct foreign_stack *stack = &f->foreign.data[i];
 		struct memory_root as = {.kind = MEMORY_ROOT_STACK,
@@ -255,13 +255,13 @@ static bool add_foreign_stacks(struct finding *f)
 	}
 	for (size_t i = 0; ok && i < f->roots->len; i++) {
 		const struct memory_root *root = &f->roots->data[i];
-		ok = !root->is_guess || take(f, root->start, root->end);
+		ok = !root->is_guess || take_range(f, root->start, root->end);
 	}
 	address_ranges_join(&f->taken);
 	return ok;
 }
 
-static bool add_stack(struct finding *f, uint32_t number)
+static bool add_thread_stack(struct finding *f, uint32_t number)
 {
 	const struct address_thread *thread = &f->space->threads.data[number];
 	struct address_range usual = usual_stack(f, thread),
@@ -291,10 +291,10 @@ static bool add_area(struct finding *f, uint32_t number)
 			return true;
 	}
 	return add_memory(f, MEMORY_ROOT_TLS, area->start & ~7ull, area->end, number) &&
-	       take(f, area->start & ~7ull, area->end);
+	       take_range(f, area->start & ~7ull, area->end);
 }
 
-static bool add_registers(struct finding *f, uint32_t number)
+static bool add_thread_registers(struct finding *f, uint32_t number)
 {
 	const struct address_thread *thread = &f->space->threads.data[number];
 	struct memory_root root = {.kind = MEMORY_ROOT_REGISTERS,
@@ -327,26 +327,26 @@ static bool add_table(struct finding *f, uint32_t number, uint64_t pointer)
 	return memory_root_vec_push(f->roots, root);
 }
 
-static bool add_thread(struct finding *f, uint32_t number)
+static bool add_thread_roots(struct finding *f, uint32_t number)
 {
 	const struct address_thread *thread = &f->space->threads.data[number];
 	if (!thread->stopped)
-		return !thread->sp || add_stack(f, number);
-	return add_table(f, number, thread->thread_pointer) && add_registers(f, number) &&
-	       add_stack(f, number) && add_area(f, number);
+		return !thread->sp || add_thread_stack(f, number);
+	return add_table(f, number, thread->thread_pointer) && add_thread_registers(f, number) &&
+	       add_thread_stack(f, number) && add_area(f, number);
 }
 
 /* The stack of a thread that has ended holds nothing any more, apart from the result, beside which
- * its table is held as memory holds it, until somebody asks for that. */
+ * its table is held as memory holds it, until it is joined. */
 static bool add_dead_stack(struct finding *f, const struct libc_thread *thread)
 {
 	if (thread->result_kept)
-		return take(f, thread->start, thread->descriptor);
-	return take(f, thread->start, thread->end) &&
+		return take_range(f, thread->start, thread->descriptor);
+	return take_range(f, thread->start, thread->end) &&
 	       add_table(f, MEMORY_ROOT_NO_THREAD, thread->descriptor);
 }
 
-/* Of one that could not be stopped nobody knows where it is described. */
+/* Where the descriptor of a thread is that could not be stopped is unknown. */
 static bool all_have_stopped(const struct finding *f)
 {
 	for (size_t i = 0; i < f->space->threads.len; i++) {
@@ -390,10 +390,10 @@ static bool add_described(
 	if (is_x86(f))
 		return !thread.descriptor || !(thread.has_ended || all_stopped) ||
 		       is_of_thread(f, thread.descriptor) || add_dead_stack(f, &thread);
-	/* Whether somebody may ask for its result is not known: what describes it stays. */
+	/* Whether it may still be joined is unknown: its descriptor stays. */
 	uint64_t pointer = address_thread_pointer(f->space, address);
 	return !pointer || is_of_thread(f, pointer) ||
-	       (take(f, stack.start, address) && take(f, pointer, stack.end) &&
+	       (take_range(f, stack.start, address) && take_range(f, pointer, stack.end) &&
 		       add_table(f, MEMORY_ROOT_NO_THREAD, pointer));
 }
 
@@ -460,7 +460,7 @@ static bool has_all_threads(const struct finding *f)
 	return all;
 }
 
-/* The first thread's stack, if that has ended while others go on: nobody's frames are there. */
+/* The first thread's stack, if that has ended while others go on: it has no frames any more. */
 static bool add_left_main_stack(struct finding *f)
 {
 	const struct process_map *map = main_stack_map(f);
@@ -470,7 +470,7 @@ static bool add_left_main_stack(struct finding *f)
 	if (is_there || !map || address_ranges_has(&f->stacks, map->start) || !has_all_threads(f))
 		return true;
 	uint64_t bottom = main_stack_bottom(f->space, map);
-	return !bottom || take(f, map->start, bottom);
+	return !bottom || take_range(f, map->start, bottom);
 }
 
 /* What the loader writes and then protects (PT_GNU_RELRO): it ends where its module's data begins.
@@ -501,7 +501,7 @@ static bool is_searched(const struct finding *f, const struct process_map *map)
  * gives them back, to notice who touches them (garbage collectors, guards), or to keep them as they
  * are. What they hold is not lost.
  */
-static bool is_put_away(const struct finding *f, const struct process_map *map)
+static bool is_inaccessible(const struct finding *f, const struct process_map *map)
 {
 	const struct address_module *module = address_space_module(f->space, map->start);
 	if (map->writable || map->executable || map->shared)
@@ -555,7 +555,7 @@ static bool add_mappings(struct finding *f)
 			continue;
 		if (is_searched(f, map))
 			end = map->end;
-		else if (is_put_away(f, map))
+		else if (is_inaccessible(f, map))
 			end = put_away_end(f, map);
 		ok = add_remains(f, sets, 2,
 			(struct memory_root){.kind = data ? MEMORY_ROOT_DATA : MEMORY_ROOT_MAPPING,
@@ -566,11 +566,11 @@ static bool add_mappings(struct finding *f)
 	return ok;
 }
 
-static bool find_all(struct finding *f)
+static bool find_all_roots(struct finding *f)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < f->space->threads.len; i++)
-		ok = add_thread(f, (uint32_t)i);
+		ok = add_thread_roots(f, (uint32_t)i);
 	address_ranges_join(&f->stacks);
 	ok = ok && find_dead_stacks(f) && add_left_main_stack(f);
 	address_ranges_join(&f->taken);
@@ -581,7 +581,7 @@ struct error *roots_find(const struct roots_place *place, struct memory_root_vec
 {
 	struct finding f = {.place = place, .space = place->space, .roots = ret};
 	memory_root_vec_init(ret);
-	bool ok = find_all(&f);
+	bool ok = find_all_roots(&f);
 	foreign_stacks_deinit(&f.foreign);
 	address_ranges_deinit(&f.stacks);
 	address_ranges_deinit(&f.taken);

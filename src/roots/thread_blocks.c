@@ -13,7 +13,7 @@
 #define LIST_FIRST 1u
 enum { LINK_BIAS, LINK_NAME, LINK_DYNAMIC, LINK_NEXT, LINK_PREVIOUS, LINK_WORDS };
 /* glibc's own part of a link_map (include/link.h, since 2.4), by words: from l_tls_initimage on. So
- * far behind a link_map's start it is looked for. */
+ * far after a link_map's start it is looked for. */
 enum {
 	TLS_IMAGE,
 	TLS_IMAGE_BYTES,
@@ -24,8 +24,8 @@ enum {
 	TLS_NUMBER,
 	TLS_WORDS
 };
-/* The same of musl's struct dso (ldso/dynlink.c, since 1.1.0), whose first words are those of a
- * link_map: struct tls_module from `image` on, then tls_id. */
+/* The corresponding offsets in musl's struct dso (ldso/dynlink.c, since 1.1.0), whose first words
+ * are those of a link_map: struct tls_module from `image` on, then tls_id. */
 enum { MUSL_OFFSET = TLS_ALIGN + 1, MUSL_NUMBER };
 #define LINK_BYTES_MAX 4096u
 /* dtv_t: a number, then {memory, what free() wants} of each module, of which there are so many. */
@@ -51,7 +51,7 @@ struct finding {
 	struct thread_blocks *blocks;
 };
 
-static bool is_x86(const struct finding *f)
+static bool is_x86_64(const struct finding *f)
 {
 	return f->space->machine == EM_X86_64;
 }
@@ -60,7 +60,7 @@ static bool is_x86(const struct finding *f)
 static uint64_t distance_of_program(const struct finding *f, const struct address_module *module)
 {
 	uint64_t align = module->tls_align & (module->tls_align - 1) ? 1 : module->tls_align;
-	return align_up(is_x86(f) ? module->tls : ARM_HEAD_BYTES, align ? align : 1);
+	return align_up(is_x86_64(f) ? module->tls : ARM_HEAD_BYTES, align ? align : 1);
 }
 
 static bool add_modules(struct finding *f)
@@ -82,8 +82,8 @@ static bool add_modules(struct finding *f)
 	return ok;
 }
 
-/* Where the dynamic linker has its list; 0: nobody says it. */
-static uint64_t find_list(const struct finding *f, struct module_headers *headers)
+/* Returns where the dynamic linker has its list; 0 if that is unknown. */
+static uint64_t find_module_list(const struct finding *f, struct module_headers *headers)
 {
 	const struct address_module *program = NULL;
 	for (size_t i = 0; i < f->space->modules.len && !program; i++) {
@@ -132,7 +132,7 @@ static bool take_musl(struct finding *f, struct numbered *known, const uint64_t 
 {
 	const struct address_threads *threads = &f->space->threads;
 	uint64_t number = w[MUSL_NUMBER];
-	if (!is_x86(f) || !threads->len || !number || number > NUMBER_MAX)
+	if (!is_x86_64(f) || !threads->len || !number || number > NUMBER_MAX)
 		return false;
 	uint64_t pointer = threads->data[0].thread_pointer;
 	uint64_t start = musl_block(f, pointer, number, w[TLS_BYTES]);
@@ -176,7 +176,7 @@ static void take_link(struct finding *f, uint64_t link, uint64_t bias)
 }
 
 /* Each says which is before it, so that none comes twice: the first one has none before it. */
-static void follow_list(struct finding *f, uint64_t list)
+static void follow_module_list(struct finding *f, uint64_t list)
 {
 	uint64_t at, before = 0;
 	if (!list || !address_space_word(f->space, list + 8ul * LIST_FIRST, &at))
@@ -197,15 +197,15 @@ static struct error *number_modules(struct finding *f)
 	_cleanup_free_ struct module_headers *headers = malloc(sizeof(*headers));
 	if (!headers || !add_modules(f))
 		return error_no_memory();
-	follow_list(f, find_list(f, headers));
+	follow_module_list(f, find_module_list(f, headers));
 	return NULL;
 }
 
 /* A thread's table; 0: it has none. *ret_count: how many modules it has room for. */
-static uint64_t table_of(const struct finding *f, uint64_t pointer, uint64_t *ret_count)
+static uint64_t thread_dtv(const struct finding *f, uint64_t pointer, uint64_t *ret_count)
 {
 	uint64_t table;
-	if (!address_space_word(f->space, pointer + (is_x86(f) ? 8 : 0), &table) ||
+	if (!address_space_word(f->space, pointer + (is_x86_64(f) ? 8 : 0), &table) ||
 		table < TABLE_ENTRY ||
 		!address_space_word(f->space, table - TABLE_ENTRY, ret_count) ||
 		*ret_count > NUMBER_MAX)
@@ -218,7 +218,7 @@ static bool find_block(const struct finding *f, const struct numbered *known, ui
 {
 	uint64_t bytes = f->space->modules.data[known->module].tls;
 	if (known->distance) {
-		*ret = is_x86(f) ? pointer - known->distance : pointer + known->distance;
+		*ret = is_x86_64(f) ? pointer - known->distance : pointer + known->distance;
 		return is_block(f, *ret, bytes);
 	}
 	if (f->is_musl) {
@@ -231,13 +231,13 @@ static bool find_block(const struct finding *f, const struct numbered *known, ui
 }
 
 /* Blocks below the pointer are from the start there; on aarch64 those above. */
-static void extend(const struct finding *f, struct thread_area *area, uint64_t pointer,
+static void extend_area(const struct finding *f, struct thread_area *area, uint64_t pointer,
 	const struct thread_block *block)
 {
-	if (is_x86(f) && block->end <= pointer && pointer - block->start <= f->reach &&
+	if (is_x86_64(f) && block->end <= pointer && pointer - block->start <= f->reach &&
 		block->start < area->start)
 		area->start = block->start & ~7ull;
-	if (!is_x86(f) && block->start >= pointer && block->end - pointer <= f->reach &&
+	if (!is_x86_64(f) && block->start >= pointer && block->end - pointer <= f->reach &&
 		block->end > area->end)
 		area->end = block->end;
 }
@@ -278,14 +278,14 @@ static bool find_owners(const struct finding *f, bool **ret)
 	return true;
 }
 
-static bool take_thread(struct finding *f, uint32_t number)
+static bool add_thread_blocks(struct finding *f, uint32_t number)
 {
 	const struct address_thread *thread = &f->space->threads.data[number];
 	uint64_t pointer = thread->thread_pointer, count = 0;
 	const struct process_map *map = address_space_map(f->space, pointer);
-	uint64_t table = table_of(f, pointer, &count);
+	uint64_t table = thread_dtv(f, pointer, &count);
 	struct thread_area area = {pointer & ~7ull, pointer, number};
-	uint64_t behind = is_x86(f) ? ROOTS_DESCRIPTOR_BYTES : ARM_HEAD_BYTES;
+	uint64_t behind = is_x86_64(f) ? ROOTS_DESCRIPTOR_BYTES : ARM_HEAD_BYTES;
 	area.end = map->end - pointer < behind ? map->end : pointer + behind;
 	for (size_t i = 0; i < f->modules.len; i++) {
 		const struct numbered *known = &f->modules.data[i];
@@ -293,14 +293,14 @@ static bool take_thread(struct finding *f, uint32_t number)
 		if (!find_block(f, known, pointer, table, count, &block.start))
 			continue;
 		block.end = block.start + f->space->modules.data[known->module].tls;
-		extend(f, &area, pointer, &block);
+		extend_area(f, &area, pointer, &block);
 		if (!thread_block_vec_push(&f->blocks->blocks, block))
 			return false;
 	}
 	return thread_area_vec_push(&f->blocks->areas, area);
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_blocks(const void *a, const void *b)
 {
 	const struct thread_block *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -314,9 +314,9 @@ struct error *thread_blocks_find(const struct address_space *space, struct threa
 	_cleanup_free_ bool *is_owner = NULL;
 	bool ok = find_owners(&f, &is_owner);
 	for (uint32_t i = 0; i < space->threads.len && !error && ok; i++)
-		ok = !is_owner[i] || take_thread(&f, i);
+		ok = !is_owner[i] || add_thread_blocks(&f, i);
 	if (ret->blocks.len)
-		qsort(ret->blocks.data, ret->blocks.len, sizeof(*ret->blocks.data), by_start);
+		qsort(ret->blocks.data, ret->blocks.len, sizeof(*ret->blocks.data), compare_blocks);
 	numbered_vec_deinit(&f.modules);
 	return error ? error : ok ? NULL : error_no_memory();
 }

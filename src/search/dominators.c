@@ -15,7 +15,7 @@ struct holds {
 
 /* Nodes have numbers in the order in which a search depth first meets them, from 1 on. What is
  * "above" has a smaller one. All arrays but `number` are by these. */
-struct finding {
+struct dominators_search {
 	const struct graph *graph;
 	const struct reverse *reverse;
 	const struct dominators_holders *holders;
@@ -45,9 +45,10 @@ static void holds_free(struct holds *h)
 	free(h->of_block);
 }
 
-/* Rows of pairs: counts, then places (reverse.c does the same). */
-static bool make_rows(const struct finding *f, bool by_holder, uint32_t rows, uint32_t **ret_heads,
-	uint32_t **ret_cells)
+/* Makes sparse rows of (holder, block) pairs: counts them, then puts them in place, as reverse.c.
+ */
+static bool make_rows(const struct dominators_search *f, bool by_holder, uint32_t rows,
+	uint32_t **ret_heads, uint32_t **ret_cells)
 {
 	const struct graph_roots *roots = &f->graph->roots;
 	uint32_t *heads = calloc((size_t)rows + 2, sizeof(*heads));
@@ -58,7 +59,7 @@ static bool make_rows(const struct finding *f, bool by_holder, uint32_t rows, ui
 		return false;
 	for (size_t i = 0; i < roots->len; i++) {
 		uint32_t block = GRAPH_BLOCK(roots->data[i].edge);
-		if (roots->data[i].is_faint)
+		if (roots->data[i].is_false_pointer)
 			continue;
 		heads[(by_holder ? f->holders->of_root[i] : block) + 2]++;
 	}
@@ -66,15 +67,15 @@ static bool make_rows(const struct finding *f, bool by_holder, uint32_t rows, ui
 		heads[i] += heads[i - 1];
 	for (size_t i = 0; i < roots->len; i++) {
 		uint32_t block = GRAPH_BLOCK(roots->data[i].edge), holder = f->holders->of_root[i];
-		if (roots->data[i].is_faint)
+		if (roots->data[i].is_false_pointer)
 			continue;
 		cells[heads[(by_holder ? holder : block) + 1]++] = by_holder ? block : holder;
 	}
 	return true;
 }
 
-static void successors(
-	const struct finding *f, uint32_t node, const uint32_t **ret, uint32_t *ret_count)
+static void list_successors(
+	const struct dominators_search *f, uint32_t node, const uint32_t **ret, uint32_t *ret_count)
 {
 	uint32_t blocks = f->to->block_count;
 	if (node >= blocks) {
@@ -87,17 +88,18 @@ static void successors(
 	*ret_count = graph_edges_end(f->graph, node) - graph_edges(f->graph, node);
 }
 
-/* Whether an edge of a block's leads to what nobody has met so far. */
-static inline bool is_news(const struct finding *f, uint32_t node, const uint32_t *edge)
+/* Returns whether an edge leads to a block that has no number yet. */
+static inline bool is_news(const struct dominators_search *f, uint32_t node, const uint32_t *edge)
 {
 	if (f->number[GRAPH_BLOCK(*edge)] != UNSEEN)
 		return false;
-	bool may_be_faint = *edge & GRAPH_INTERIOR ||
+	bool may_be_false = *edge & GRAPH_INTERIOR ||
 			    (node < f->to->block_count && graph_is_text(f->graph, node));
-	return !may_be_faint || !graph_is_faint(f->graph, (uint32_t)(edge - f->graph->edges.data));
+	return !may_be_false ||
+	       !graph_is_false_pointer(f->graph, (uint32_t)(edge - f->graph->edges.data));
 }
 
-static uint32_t meet(struct finding *f, uint32_t node, uint32_t above)
+static uint32_t number_node(struct dominators_search *f, uint32_t node, uint32_t above)
 {
 	uint32_t fresh = f->count++;
 	f->number[node] = fresh;
@@ -116,23 +118,23 @@ static unsigned level_of(const struct dominators_holders *holders, uint32_t hold
 	return holders->is_weak[holder] ? LEVEL_WEAK : LEVEL_STRONG;
 }
 
-/* Depth first from one holder. The way back is in `above`. */
-static void descend(struct finding *f, uint32_t root)
+/* Searches depth first from one holder. The way back is in `above`. */
+static void search_from_holder(struct dominators_search *f, uint32_t root)
 {
-	uint32_t at = meet(f, root, TOP);
+	uint32_t at = number_node(f, root, TOP);
 	while (at != TOP) {
 		const uint32_t *next;
 		uint32_t count, node = f->order[at], found = UNSEEN;
-		successors(f, node, &next, &count);
+		list_successors(f, node, &next, &count);
 		while (f->least[at] < count && found == UNSEEN) {
 			const uint32_t *edge = &next[f->least[at]++];
 			found = is_news(f, node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
 		}
-		at = found == UNSEEN ? f->above[at] : meet(f, found, at);
+		at = found == UNSEEN ? f->above[at] : number_node(f, found, at);
 	}
 }
 
-static void make_order(struct finding *f)
+static void make_order(struct dominators_search *f)
 {
 	uint32_t nodes = f->to->block_count + f->to->holder_count;
 	for (uint32_t i = 0; i < nodes; i++)
@@ -142,7 +144,7 @@ static void make_order(struct finding *f)
 	for (unsigned level = 0; level < LEVELS; level++) {
 		for (uint32_t i = 0; i < f->to->holder_count; i++) {
 			if (level_of(f->holders, i) == level)
-				descend(f, f->to->block_count + i);
+				search_from_holder(f, f->to->block_count + i);
 		}
 		if (level == LEVEL_STRONG)
 			f->strong = f->count;
@@ -160,7 +162,7 @@ static void make_order(struct finding *f)
  * smallest `least`. All on this way are then right below the first that is not: the way is gone up
  * once, with `above` turned round, and down again.
  */
-static uint32_t best_of(const struct finding *f, uint32_t at, uint32_t linked)
+static uint32_t best_of(const struct dominators_search *f, uint32_t at, uint32_t linked)
 {
 	uint32_t *above = f->above, *best = f->best;
 	uint32_t below = UNSEEN, upper = at;
@@ -182,8 +184,8 @@ static uint32_t best_of(const struct finding *f, uint32_t at, uint32_t linked)
 	return best[at];
 }
 
-/* Takes one more of those that point at a node. */
-static inline void join(const struct finding *f, uint32_t at, uint32_t source)
+/* Updates `least` of a node by one more source that points to it. */
+static inline void join_source(const struct dominators_search *f, uint32_t at, uint32_t source)
 {
 	uint32_t from = f->number[source];
 	if (from == UNSEEN || (from >= f->strong && at < f->strong) ||
@@ -194,7 +196,7 @@ static inline void join(const struct finding *f, uint32_t at, uint32_t source)
 		f->least[at] = least;
 }
 
-static void find_least(const struct finding *f, uint32_t at)
+static void find_least(const struct dominators_search *f, uint32_t at)
 {
 	uint32_t block = f->order[at];
 	const struct holds *h = &f->holds;
@@ -202,13 +204,13 @@ static void find_least(const struct finding *f, uint32_t at)
 	if (block >= f->to->block_count)
 		return;
 	for (uint32_t i = h->of_block_heads[block]; i < h->of_block_heads[block + 1]; i++)
-		join(f, at, f->to->block_count + h->of_block[i]);
+		join_source(f, at, f->to->block_count + h->of_block[i]);
 	for (uint32_t i = f->reverse->heads[block]; i < f->reverse->heads[block + 1]; i++)
-		join(f, at, f->reverse->sources[i]);
+		join_source(f, at, f->reverse->sources[i]);
 }
 
 /* Linked are, at each step, those from `at` on. */
-static void settle(struct finding *f)
+static void find_dominators(struct dominators_search *f)
 {
 	for (uint32_t at = f->count - 1; at > TOP; at--) {
 		uint32_t above = f->above[at];
@@ -229,8 +231,8 @@ static void settle(struct finding *f)
 	}
 }
 
-/* What is retained goes up; nodes' numbers become what dominates them. */
-static void sum_up(struct finding *f)
+/* Adds retained sizes up the tree, and turns nodes' numbers into their immediate dominators. */
+static void sum_up(struct dominators_search *f)
 {
 	struct dominators *to = f->to;
 	for (uint32_t i = f->count - 1; i > TOP; i--) {
@@ -251,7 +253,7 @@ static void sum_up(struct finding *f)
 	}
 }
 
-static struct error *find(struct finding *f)
+static struct error *compute_dominators(struct dominators_search *f)
 {
 	struct dominators *to = f->to;
 	size_t nodes = (size_t)to->block_count + to->holder_count + 1;
@@ -267,7 +269,7 @@ static struct error *find(struct finding *f)
 		make_rows(f, false, to->block_count, &f->holds.of_block_heads, &f->holds.of_block);
 	if (ok) {
 		make_order(f);
-		settle(f);
+		find_dominators(f);
 	}
 	holds_free(&f->holds);
 	free(f->above);
@@ -287,8 +289,9 @@ struct error *dominators_find(const struct graph *graph, const struct reverse *r
 {
 	*ret = (struct dominators){
 		.block_count = space_count(graph->space), .holder_count = holders->count};
-	struct finding f = {.graph = graph, .reverse = reverse, .holders = holders, .to = ret};
-	return find(&f);
+	struct dominators_search f = {
+		.graph = graph, .reverse = reverse, .holders = holders, .to = ret};
+	return compute_dominators(&f);
 }
 
 void dominators_free(struct dominators *dominators)

@@ -21,7 +21,7 @@ void graph_deinit(struct graph *graph)
 	graph_interiors_deinit(&graph->interiors);
 	space_u32_deinit(&graph->interior_marks);
 	graph_roots_deinit(&graph->roots);
-	space_u32_deinit(&graph->faint);
+	space_u32_deinit(&graph->false_edges);
 	free(graph->texts);
 	graph->texts = NULL;
 }

@@ -4,9 +4,9 @@
 #define SEARCH_GRAPH_H
 
 #include "base/error.h"
+#include "search/candidate_words.h"
 #include "search/memory.h"
 #include "search/space.h"
-#include "search/told.h"
 
 /* A pointer's target: the block's number, and whether it points into its interior. */
 #define GRAPH_INTERIOR (1u << 31)
@@ -14,15 +14,15 @@
 
 #define GRAPH_MARKED 256u
 
-/* Of so many blocks the first edge of the first one is kept, and how far behind it those of the
- * others are. */
+/* Blocks in a row. Of a row the first block's first edge is kept in full; of the other blocks the
+ * distance from it. */
 #define GRAPH_ROW 64u
 #define GRAPH_FAR UINT16_MAX
 
 /* How far the interior pointer `edge` points into its block. */
 struct graph_interior {
 	uint32_t edge;
-	uint32_t offset; /* UINT32_MAX: so far or further */
+	uint32_t offset; /* in bytes; UINT32_MAX: that or more */
 };
 DEFINE_VEC(graph_interiors, struct graph_interior)
 
@@ -32,35 +32,37 @@ struct graph_root {
 	uint32_t edge;
 	uint32_t root;
 	uint32_t offset;
-	bool is_faint; /* it is no holder of the block (search/faint.h) */
+	bool is_false_pointer; /* it is no holder of the block (search/false_pointers.h) */
 };
 DEFINE_VEC(graph_roots, struct graph_root)
 
+/* Which block points to which others, as sparse rows of edges. */
 struct graph {
 	const struct space *space;
 	const struct search_memory *memory;
 	unsigned alignment;
 	uint64_t beside_bytes; /* as in search_options */
-	/* Whether a block may be an array of operator new[]; NULL: none. For several threads. */
+	/* Whether a block may be an array of operator new[]; NULL: none. Called by two threads. */
 	bool (*is_array)(const void *context, uint32_t block);
 	const void *is_array_context;
-	/* First edges: of each row; of each block, and one more at the end, how many are between.
-	 * GRAPH_FAR: all of its row stand in `far`, from the row's number there on. */
+	/* First edges. `rows` has the first edge of each row, `heads` of each block (and one more
+	 * at the end) the distance from it. If that is GRAPH_FAR, `far` has the first edges of the
+	 * row's blocks, from the index in `rows` on. */
 	struct space_u32 rows;
 	struct space_u16 heads;
 	struct space_u32 far;
 	struct space_u32 edges;
-	/* Two threads read a large heap, each its part of the blocks: the first one's edges end
-	 * before those of the block `split` begin. 0: there is one part. */
+	/* Of a heap that two threads read: the first block of the second part, and the number after
+	 * the last edge of the first part. 0: there is one part. */
 	uint32_t split, split_end;
 	uint64_t edge_count;
 	struct graph_interiors interiors; /* ascending by edge */
-	/* Of every GRAPH_MARKED-th edge: how many interiors are of those before it. */
+	/* Of every GRAPH_MARKED-th edge: how many interior pointers come before it. */
 	struct space_u32 interior_marks;
 	struct graph_roots roots;
-	bool has_faint;         /* these were looked for: */
-	struct space_u32 faint; /* edges that are none of their targets' holders; ascending */
-	uint64_t *texts; /* bit set of blocks whose edges to starts may be faint, too; NULL: none */
+	bool has_false_pointers;      /* these were looked for: */
+	struct space_u32 false_edges; /* edges that are none of their targets' holders; ascending */
+	uint64_t *texts; /* bit set of blocks whose edges to starts may be false, too; NULL: none */
 	uint64_t root_bytes, unread_bytes;
 };
 
@@ -68,17 +70,19 @@ void graph_init(struct graph *graph, const struct space *space, const struct sea
 	unsigned alignment);
 void graph_deinit(struct graph *graph);
 
-/* Reads all blocks, once. */
+/* Reads all blocks of graph->space and makes their edges; called once. */
 struct error *graph_read_blocks(struct graph *graph) must_check_;
 
-/* Whether the words of all blocks were told: of the first ones, and of those behind. */
-bool graph_can_take_told(
-	const struct graph *graph, const struct told *told, const struct told *behind);
-/* In place of graph_read_blocks(): takes over the memory of the first one's words. */
-struct error *graph_take_told(
-	struct graph *graph, struct told *told, const struct told *behind) must_check_;
+/* Returns whether the words of all blocks were noted: `candidates` has those of the first blocks,
+ * `behind` those of the others. */
+bool graph_can_use_candidates(const struct graph *graph, const struct candidate_words *candidates,
+	const struct candidate_words *behind);
+/* Makes the edges from candidate words, in place of graph_read_blocks(). The graph takes over the
+ * memory of the first one's words. */
+struct error *graph_use_candidates(struct graph *graph, struct candidate_words *candidates,
+	const struct candidate_words *behind) must_check_;
 
-/* Where the block's edges begin. */
+/* Returns the number of a block's first edge. */
 static inline uint32_t graph_edges(const struct graph *graph, uint32_t block)
 {
 	uint32_t row = graph->rows.data[block / GRAPH_ROW];
@@ -86,44 +90,46 @@ static inline uint32_t graph_edges(const struct graph *graph, uint32_t block)
 	return head < GRAPH_FAR ? row + head : graph->far.data[row + block % GRAPH_ROW];
 }
 
-/* Where they end. */
+/* Returns the number after a block's last edge. */
 static inline uint32_t graph_edges_end(const struct graph *graph, uint32_t block)
 {
 	return block + 1 == graph->split ? graph->split_end : graph_edges(graph, block + 1);
 }
 
-/* Asks the processor for what graph_edges() looks at. */
+/* Prefetches what graph_edges() reads. */
 static inline void graph_prefetch(const struct graph *graph, uint32_t block)
 {
 	prefetch(&graph->rows.data[block / GRAPH_ROW]);
 	prefetch(&graph->heads.data[block]);
 }
 
-/* Reads a range of memory, number `root`. */
+/* Reads the memory [start, end) as root number `root`. */
 struct error *graph_read_root(
 	struct graph *graph, uint64_t start, uint64_t end, uint32_t root) must_check_;
-/* Looks at words that are no memory. */
-struct error *graph_take_values(
+/* Takes `count` register values as root number `root`. */
+struct error *graph_read_values(
 	struct graph *graph, const uint64_t *values, size_t count, uint32_t root) must_check_;
 
-/* Lets the edges of words that begin `bytes` or further into a block lead to the block itself.
- * Blocks whose memory has changed since may keep some. */
-void graph_cut(struct graph *graph, uint32_t block, uint64_t bytes);
+/* Redirects the edges of words that stand `bytes` bytes or further into a block to the block
+ * itself. If the block's memory changed since it was read, some edges may be kept. */
+void graph_ignore_tail(struct graph *graph, uint32_t block, uint64_t bytes);
 
-/* How far an edge points into its block. */
+/* Returns how many bytes an edge points into its target. */
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
 
-/* Whether an edge is none of its target's holders, but for leaks (search/faint.h). */
-bool graph_is_faint(const struct graph *graph, uint32_t edge_number);
-/* Whether any edge of a block to starts may be. */
+/* Returns whether an edge does not count as a holder of its target; for leaks it still does
+ * (search/false_pointers.h). */
+bool graph_is_false_pointer(const struct graph *graph, uint32_t edge_number);
+/* Returns whether a block's edges to starts may be false pointers, too. */
 static inline bool graph_is_text(const struct graph *graph, uint32_t block)
 {
 	return graph->texts && graph->texts[block / 64] >> block % 64 & 1;
 }
-/* Of graph->faint the index of the first that is not below an edge. */
-size_t graph_faint_from(const struct graph *graph, uint32_t edge_number);
+/* Returns the index in graph->false_edges of the first that is not below an edge. */
+size_t graph_false_from(const struct graph *graph, uint32_t edge_number);
 
-/* Where in a block of `size` bytes the first word stands that is `value`; 0: nowhere. */
+/* Returns the offset of the first word of a block (`size` bytes at address `block`) that is
+ * `value`; 0 if there is none. */
 uint64_t graph_word_offset(
 	const struct graph *graph, uint64_t block, uint64_t size, uint64_t value);
 

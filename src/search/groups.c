@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who holds blocks: groups of those that were first reached the same way. */
-#include "search/state.h"
+#include "search/search_impl.h"
 
 /* The group that stands for the same site further up the way: it holds more of itself. */
 static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)
@@ -24,7 +24,8 @@ static void group_describe(
 		ret->block + ret->into);
 }
 
-/* Tables of pointers: not each of their words is told apart for ever. Numbers of registers are. */
+/* Tables of pointers: not each of their words gets a group for ever. Numbers of registers
+ * are. */
 static bool is_together(const struct search *s, uint64_t address)
 {
 	size_t fine = s->options.words_fine ? s->options.words_fine : SEARCH_WORDS_MOST;

@@ -43,12 +43,12 @@ static bool is_vtable(const struct heuristics *h, uint64_t address)
 	return false;
 }
 
-static bool has_size(const struct search_asked *asked, uint64_t size)
+static bool has_size(const struct search_requested *asked, uint64_t size)
 {
 	return asked->least <= size && size <= asked->most;
 }
 
-bool heuristics_fit_string(const struct search_asked *asked, uint64_t length, uint64_t capacity)
+bool heuristics_fit_string(const struct search_requested *asked, uint64_t length, uint64_t capacity)
 {
 	return length <= capacity && capacity < asked->most &&
 	       has_size(asked, 3 * sizeof(uint64_t) + capacity + 1);
@@ -61,14 +61,14 @@ static bool is_string(const struct heuristics *h, const struct heuristic_block *
 	       heuristics_fit_string(&block->asked, length, capacity);
 }
 
-static bool is_length(const struct search_asked *asked, uint64_t number)
+static bool fits_length(const struct search_requested *asked, uint64_t number)
 {
 	return number < asked->most && has_size(asked, number + 8);
 }
 
-/* Whether so many elements of one size, a multiple of `step`, and their number in front, are what
- * was asked for. */
-static bool is_array(const struct search_asked *asked, uint64_t elements, uint64_t step)
+/* Returns whether the requested size may be that of `elements` elements of equal size, a multiple
+ * of `step`, and the word with their number. */
+static bool fits_array(const struct search_requested *asked, uint64_t elements, uint64_t step)
 {
 	if (!elements || asked->most <= 8 || elements > asked->most - 8)
 		return false;
@@ -78,9 +78,9 @@ static bool is_array(const struct search_asked *asked, uint64_t elements, uint64
 	return element && element * elements >= least;
 }
 
-bool heuristics_fit_number(const struct search_asked *asked, uint64_t number)
+bool heuristics_fit_number(const struct search_requested *asked, uint64_t number)
 {
-	return is_length(asked, number) || is_array(asked, number, 1);
+	return fits_length(asked, number) || fits_array(asked, number, 1);
 }
 
 /* What a number in front says. Both may fit where it is not known what was asked for: then an array
@@ -88,10 +88,10 @@ bool heuristics_fit_number(const struct search_asked *asked, uint64_t number)
 static enum search_heuristic explain_number(
 	const struct heuristics *h, const struct heuristic_block *block, uint64_t number)
 {
-	const struct search_asked *asked = &block->asked;
-	bool is_new = h->enabled & SEARCH_NEWARRAY && is_array(asked, number, block->step);
-	bool is_words = is_new && number + 8 < asked->mostly && is_array(asked, number, 8);
-	if (h->enabled & SEARCH_LENGTH64 && is_length(asked, number) && !is_words)
+	const struct search_requested *asked = &block->asked;
+	bool is_new = h->enabled & SEARCH_NEWARRAY && fits_array(asked, number, block->step);
+	bool is_words = is_new && number + 8 < asked->mostly && fits_array(asked, number, 8);
+	if (h->enabled & SEARCH_LENGTH64 && fits_length(asked, number) && !is_words)
 		return SEARCH_LENGTH64;
 	return is_new ? SEARCH_NEWARRAY : 0;
 }
@@ -101,7 +101,7 @@ enum search_heuristic heuristics_explain(
 {
 	const struct heuristics *h = heuristics;
 	uint64_t first, second;
-	/* Only of an empty array is there a pointer behind a block. */
+	/* Only of an empty array is there a pointer after a block. */
 	if (into == 8 && block->asked.most == 8 && block->asked.least == 8)
 		return h->enabled & SEARCH_NEWARRAY ? SEARCH_NEWARRAY : 0;
 	if (!h->enabled || into % 8 || into >= block->asked.most)

@@ -18,20 +18,21 @@ struct heuristics {
 /* A block that is pointed into. */
 struct heuristic_block {
 	uint64_t address;
-	struct search_asked asked;
-	/* Elements of an array are of multiples of so many bytes; for arrays of which it is not
-	 * known how long they are. */
+	struct search_requested asked;
+	/* Sizes of an array's elements are multiples of this, in bytes; for arrays of unknown
+	 * length. */
 	uint64_t step;
 };
 
-/* Whether a block may begin with the number of bytes or elements behind it, or with these words
- * before the text of a string: without that neither of SEARCH_LENGTH64 and SEARCH_NEWARRAY, or
- * SEARCH_STDSTRING, explains anything. */
-bool heuristics_fit_number(const struct search_asked *asked, uint64_t number);
-bool heuristics_fit_string(const struct search_asked *asked, uint64_t length, uint64_t capacity);
+/* Return whether a block may begin with `number` as the count of bytes or elements that follow (for
+ * SEARCH_LENGTH64 and SEARCH_NEWARRAY), or with this length and capacity before the text of a
+ * string (for SEARCH_STDSTRING). If not, these heuristics don't explain any pointer into it. */
+bool heuristics_fit_number(const struct search_requested *asked, uint64_t number);
+bool heuristics_fit_string(
+	const struct search_requested *asked, uint64_t length, uint64_t capacity);
 
-/* The heuristic by which a pointer `into` bytes into a block is as good as one to its start; 0:
- * none. */
+/* Returns the heuristic by which a pointer `into` bytes into a block is as good as one to its
+ * start; 0 if there is none. */
 enum search_heuristic heuristics_explain(
 	const struct heuristics *heuristics, const struct heuristic_block *block, uint64_t into);
 

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What roots hold, and what that holds: by start pointers alone, then by any. */
+/* Marks the blocks that roots hold, directly or not: by start pointers alone, then by any pointers.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "search/state.h"
+#include "search/search_impl.h"
 
 enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
-	const struct search_asked *asked)
+	const struct search_requested *asked)
 {
 	const struct search *s = search;
 	bool has_edges = graph_edges(&s->graph, block) < graph_edges_end(&s->graph, block);
-	/* What holds pointers is of multiples of them. */
+	/* The size of elements that contain pointers is a multiple of 8. */
 	const struct heuristic_block at = {
 		space_address(&s->space, block), *asked, has_edges ? 8 : 1};
 	return heuristics_explain(&s->heuristics, &at, into);
 }
 
-/* What explains an interior pointer; 0: nothing. */
-static enum search_heuristic explain(const struct search *s, const struct link *link)
+/* Returns the heuristic that explains an interior pointer; 0 if none does. */
+static enum search_heuristic explain_link(const struct search *s, const struct link *link)
 {
 	uint32_t block = GRAPH_BLOCK(link->edge);
 	if (!s->heuristics.enabled || link->offset % 8)
 		return 0;
 	uint64_t size = space_size(&s->space, block);
-	struct search_asked asked = {size, size, size};
+	struct search_requested asked = {size, size, size};
 	const struct search_options *options = &s->options;
 	if (options->may_explain &&
 		!options->may_explain(options->may_explain_context, block, link->offset, &asked))
@@ -32,7 +33,7 @@ static enum search_heuristic explain(const struct search *s, const struct link *
 	return search_explain(s, block, link->offset, &asked);
 }
 
-/* Whether the caller says that an interior pointer is none. */
+/* Returns whether the search's user says that an interior pointer counts as one to the start. */
 static bool is_start(const struct search *s, const struct link *link)
 {
 	uint32_t site = sites_get(&s->sites, GRAPH_BLOCK(link->edge));
@@ -75,16 +76,16 @@ void search_drop_interiors(struct search *search)
 }
 
 /*
- * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
- * SEARCH_POSSIBLE. False: no memory.
+ * Follows a pointer: if `kind` is SEARCH_REACHABLE, only if it points to a start. Returns false if
+ * there is no memory.
  */
-static bool follow(struct search *s, const struct link *link, enum search_kind kind)
+static bool follow_link(struct search *s, const struct link *link, enum search_kind kind)
 {
 	uint32_t block = GRAPH_BLOCK(link->edge), group;
 	if (search_is_reached(s, block))
 		return true;
 	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR && !is_start(s, link)) {
-		enum search_heuristic by = explain(s, link);
+		enum search_heuristic by = explain_link(s, link);
 		if (!by)
 			return true;
 		if (!explained_vec_push(&s->explained, (struct explained){block, by}))
@@ -108,13 +109,13 @@ static bool follow_block(struct search *s, uint32_t block, enum search_kind kind
 		struct link link = {.edge = edge, .holder = block, .holder_group = group};
 		if (edge & GRAPH_INTERIOR)
 			link.offset = graph_offset(&s->graph, i);
-		if (!follow(s, &link, kind))
+		if (!follow_link(s, &link, kind))
 			return false;
 	}
 	return true;
 }
 
-/* How many blocks ahead in the queue what is needed of them is fetched, step by step. */
+/* How many blocks ahead in the queue their data is prefetched, in three steps. */
 #define AHEAD_HEAD 24u
 #define AHEAD_EDGES 16u
 #define AHEAD_NODES 8u
@@ -138,7 +139,7 @@ static void fetch_ahead(const struct search *s, size_t at)
 	}
 }
 
-/* What was gone on from makes room once there is more of it than of the rest, and a lot. */
+/* The done part of the queue is removed if it is longer than the rest and at least this long. */
 #define QUEUE_DONE (1u << 18)
 
 /* Follows all pointers of what was reached, level by level, until the queue is empty. */
@@ -159,13 +160,13 @@ static bool mark_from(struct search *s, enum search_kind kind)
 	return true;
 }
 
-/* How far, in words that hold blocks and in bytes, what belongs together in a root stands. */
+/* How far apart words of one object in a root may be, in words that hold blocks and in bytes. */
 #define BESIDE_WORDS 8u
 #define BESIDE_BYTES 64u
 
 /*
- * Whether a word that leads to the start of a block is rather the end of the block before: that
- * ends there, and a word beside leads to it, as in a stream or a vector.
+ * Returns whether a word that points to the start of a block is rather the end pointer of the block
+ * before: that block ends there, and a word nearby points to it, as in a stream or a vector.
  */
 static bool is_end(const struct search *s, size_t which)
 {
@@ -187,13 +188,13 @@ static bool is_end(const struct search *s, size_t which)
 	return false;
 }
 
-/* What else leads to starts is followed first. */
+/* Follows end pointers, after all other pointers to starts. */
 static bool mark_ends(struct search *s)
 {
 	for (size_t i = 0; i < s->graph.roots.len; i++) {
 		const struct graph_root *root = &s->graph.roots.data[i];
 		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
-		if (is_end(s, i) && !follow(s, &link, SEARCH_REACHABLE))
+		if (is_end(s, i) && !follow_link(s, &link, SEARCH_REACHABLE))
 			return false;
 	}
 	return mark_from(s, SEARCH_REACHABLE);
@@ -206,13 +207,14 @@ static bool mark_roots(struct search *s, enum search_kind kind)
 		if (kind == SEARCH_REACHABLE && is_end(s, i))
 			continue;
 		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
-		if (!follow(s, &link, kind))
+		if (!follow_link(s, &link, kind))
 			return false;
 	}
 	return true;
 }
 
-/* The reached blocks with an interior pointer to one that is not. Returns how many there are. */
+/* Finds the reached blocks with an interior pointer to one that is not reached. Returns how many
+ * there are. */
 static uint32_t find_open(const struct search *s, uint64_t *ret_open)
 {
 	const struct graph_interiors *interiors = &s->graph.interiors;
@@ -232,9 +234,9 @@ static uint32_t find_open(const struct search *s, uint64_t *ret_open)
 }
 
 /*
- * Follows the interior pointers of what is reachable by start pointers alone. Most heaps have few
- * that lead anywhere new: those are found in the list of interior pointers, without another look at
- * all blocks.
+ * Follows the interior pointers of blocks that are reachable by start pointers alone. In most heaps
+ * few of them lead to new blocks. They are found in the list of interior pointers, without another
+ * pass over all blocks.
  */
 static bool mark_interiors(struct search *s)
 {
@@ -253,7 +255,7 @@ static bool mark_interiors(struct search *s)
 	return true;
 }
 
-/* Takes out what a pointer to a start leads to as well, from a root or from what is reached. */
+/* Removes blocks to whose start a root or a reached block points, too. */
 static void forget_plain(const struct search *s, uint64_t *explained)
 {
 	const uint32_t *edges = s->graph.edges.data;
@@ -276,8 +278,8 @@ static int by_block(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sums up what is reachable by heuristics alone, as memcheck does, and keeps that. False: no
- * memory. */
+/* Sums up the blocks that are reachable by heuristics alone, as memcheck does, and keeps their
+ * list. Returns false if there is no memory. */
 static bool count_explained(struct search *s)
 {
 	if (!s->explained.len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An address space that is searched: a process that is held, its snapshot, later a core. */
+/* An address space that is searched: a paused process, its snapshot, or a core. */
 #ifndef SEARCH_MEMORY_H
 #define SEARCH_MEMORY_H
 
@@ -9,13 +9,13 @@
 
 struct search_memory {
 	void *context;
-	/* Both may be called by two threads at a time.
+	/* Both functions may be called by two threads at a time.
 	 *
-	 * Reads from address on, at most `bytes`; returns how many that were: fewer where nothing
-	 * is mapped. */
+	 * Reads up to `bytes` bytes at `address`. Returns how many were read: fewer if the memory
+	 * after them is not mapped. */
 	size_t (*read)(void *context, uint64_t address, void *ret, size_t bytes);
-	/* Or NULL. How many bytes from address on, at most `bytes`, were never touched and are
-	 * zero; reading them would only cost time. */
+	/* Returns how many bytes from `address` on, at most `bytes`, were never touched and are
+	 * zero, so that reading them is a waste of time. NULL: not known. */
 	size_t (*untouched)(void *context, uint64_t address, size_t bytes);
 };
 

@@ -10,10 +10,10 @@ bool graph_parts_open(struct graph *graph, struct graph_part parts[2])
 	bool ok = space_u16_reserve(&graph->heads, (size_t)count + 1) &&
 		  space_u32_reserve(&graph->rows, (size_t)count / GRAPH_ROW + 1);
 	for (unsigned i = 0; i < 2; i++) {
-		parts[i] = (struct graph_part){.batch = batch_new(graph)};
-		ok = ok && parts[i].batch;
+		parts[i] = (struct graph_part){.lookup = pointer_lookup_new(graph)};
+		ok = ok && parts[i].lookup;
 		if (ok)
-			parts[i].batch->block_end = count;
+			parts[i].lookup->block_end = count;
 	}
 	return ok;
 }
@@ -21,14 +21,14 @@ bool graph_parts_open(struct graph *graph, struct graph_part parts[2])
 void graph_parts_close(struct graph_part parts[2])
 {
 	for (unsigned i = 0; i < 2; i++) {
-		batch_free(parts[i].batch);
-		sweep_close(&parts[i].sweep);
+		pointer_lookup_free(parts[i].lookup);
+		scan_close(&parts[i].reader);
 	}
 }
 
 void graph_parts_split(struct graph *graph, struct graph_part parts[2], uint32_t block, size_t room)
 {
-	struct batch *first = parts[0].batch, *second = parts[1].batch;
+	struct pointer_lookup *first = parts[0].lookup, *second = parts[1].lookup;
 	struct space_u32 *edges = &graph->edges;
 	graph->split = first->block_end = second->block = second->begins = block;
 	first->edges = (struct space_u32){edges->data, 0, room};
@@ -37,17 +37,17 @@ void graph_parts_split(struct graph *graph, struct graph_part parts[2], uint32_t
 	first->is_lent = second->is_lent = true;
 }
 
-/* A thread's work, and what comes of it. */
-struct going {
+/* The work of a thread and its result. */
+struct part_task {
 	struct graph_part *part;
 	bool (*go_through)(struct graph_part *part);
 	bool ok;
 };
 
-static void *go_beside(void *context)
+static void *run_part(void *context)
 {
-	struct going *going = context;
-	going->ok = going->go_through(going->part);
+	struct part_task *task = context;
+	task->ok = task->go_through(task->part);
 	return NULL;
 }
 
@@ -63,7 +63,7 @@ static bool append_interiors(struct graph *graph, const struct graph_interiors *
 	return true;
 }
 
-static bool mark_interiors(struct graph *graph)
+static bool mark_interior_counts(struct graph *graph)
 {
 	const struct graph_interiors *interiors = &graph->interiors;
 	size_t at = 0, count = graph->edges.len / GRAPH_MARKED + 2;
@@ -78,8 +78,8 @@ static bool mark_interiors(struct graph *graph)
 	return true;
 }
 
-/* Puts rows that are kept in full behind those of the first part. */
-static bool append_far(struct graph *graph, const struct batch *second)
+/* Appends the rows that the second part keeps in full. */
+static bool append_far(struct graph *graph, const struct pointer_lookup *second)
 {
 	struct space_u32 *far = &graph->far;
 	uint32_t before = (uint32_t)far->len;
@@ -93,8 +93,8 @@ static bool append_far(struct graph *graph, const struct batch *second)
 	return true;
 }
 
-/* The row that both parts have blocks of is kept in full. */
-static bool join_row(struct graph *graph, const struct batch *second)
+/* Keeps the row in full that has blocks of both parts. */
+static bool join_shared_row(struct graph *graph, const struct pointer_lookup *second)
 {
 	uint32_t split = graph->split, row = split / GRAPH_ROW, first = row * GRAPH_ROW;
 	uint32_t from = (uint32_t)graph->far.len, count = space_count(graph->space);
@@ -115,43 +115,43 @@ static bool join_row(struct graph *graph, const struct batch *second)
 
 static bool join_heads(struct graph *graph, struct graph_part parts[2])
 {
-	struct batch *first = parts[0].batch;
+	struct pointer_lookup *first = parts[0].lookup;
 	graph->heads.len = (size_t)space_count(graph->space) + 1;
 	graph->rows.len = (size_t)space_count(graph->space) / GRAPH_ROW + 1;
 	graph->far = first->far;
 	first->far = (struct space_u32){NULL, 0, 0};
 	return !graph->split ||
-	       (append_far(graph, parts[1].batch) && join_row(graph, parts[1].batch));
+	       (append_far(graph, parts[1].lookup) && join_shared_row(graph, parts[1].lookup));
 }
 
-static bool join(struct graph *graph, struct graph_part parts[2])
+static bool join_parts(struct graph *graph, struct graph_part parts[2])
 {
-	struct batch *first = parts[0].batch, *second = parts[1].batch;
-	const struct batch *last = graph->split ? second : first;
+	struct pointer_lookup *first = parts[0].lookup, *second = parts[1].lookup;
+	const struct pointer_lookup *last = graph->split ? second : first;
 	graph->edge_count = first->edges.len + second->edges.len;
 	for (unsigned i = 0; i < 2; i++)
-		graph->unread_bytes += parts[i].sweep.unread_bytes;
-	graph->split_end = batch_next_edge(first);
+		graph->unread_bytes += parts[i].reader.unread_bytes;
+	graph->split_end = pointer_lookup_next_edge(first);
 	if (!first->is_lent)
 		graph->edges = first->edges;
 	first->is_lent = true;
-	graph->edges.len = batch_next_edge(last);
+	graph->edges.len = pointer_lookup_next_edge(last);
 	graph->interiors = first->interiors;
 	first->interiors = (struct graph_interiors){NULL, 0, 0};
 	return join_heads(graph, parts) && append_interiors(graph, &second->interiors) &&
-	       mark_interiors(graph);
+	       mark_interior_counts(graph);
 }
 
 bool graph_parts_run(struct graph *graph, struct graph_part parts[2],
 	bool (*go_through)(struct graph_part *part))
 {
-	struct going beside = {&parts[1], go_through, true};
+	struct part_task beside = {&parts[1], go_through, true};
 	pthread_t thread;
-	bool is_beside = graph->split && !pthread_create(&thread, NULL, go_beside, &beside);
+	bool is_beside = graph->split && !pthread_create(&thread, NULL, run_part, &beside);
 	bool ok = go_through(&parts[0]);
 	if (is_beside)
 		pthread_join(thread, NULL);
 	else if (graph->split)
-		go_beside(&beside);
-	return ok && beside.ok && join(graph, parts);
+		run_part(&beside);
+	return ok && beside.ok && join_parts(graph, parts);
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A large heap's blocks are gone through in two parts, by two threads. */
+/* Goes through the blocks of a large heap in two parts, by two threads. */
 #ifndef SEARCH_PARTS_H
 #define SEARCH_PARTS_H
 
-#include "search/batch.h"
-#include "search/sweep.h"
-#include "search/told.h"
+#include "search/candidate_words.h"
+#include "search/pointer_lookup.h"
+#include "search/scan_reader.h"
 
 struct graph_part {
-	struct batch *batch;   /* knows which blocks */
-	struct sweep sweep;    /* of their memory; or */
-	struct told_walk told; /* of their words */
+	struct pointer_lookup *lookup;    /* knows which blocks */
+	struct scan_reader reader;        /* of their memory; or */
+	struct candidate_walk candidates; /* of their words */
 };
 
-/* The first part gets all blocks. False: no memory. */
+/* Opens both parts; the first one gets all blocks. Returns false if there is no memory. */
 bool graph_parts_open(struct graph *graph, struct graph_part parts[2]);
 void graph_parts_close(struct graph_part parts[2]);
 
 /*
- * Lets the second part begin with a block (not 0): its edges stand `room` behind the first one's,
- * in graph->edges, which has been reserved.
+ * Lets the second part begin with `block` (not 0). Its edges begin `room` entries after the first
+ * part's in graph->edges, which has been reserved.
  */
 void graph_parts_split(
 	struct graph *graph, struct graph_part parts[2], uint32_t block, size_t room);
 
-/* Calls for each part, both at a time if there are two, and puts together what was found. False, as
- * of the function: no memory. */
+/* Calls go_through() for each part, in two threads if there are two parts, and joins the results.
+ * Returns false, as go_through() does, if there is no memory. */
 bool graph_parts_run(struct graph *graph, struct graph_part parts[2],
 	bool (*go_through)(struct graph_part *part)) must_check_;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums of blocks by site, kind and who holds them. */
+/* Sums of blocks by site, kind and the group that holds them. */
 #include <stdlib.h>
 
-#include "search/state.h"
+#include "search/search_impl.h"
 
 struct record_key {
 	uint32_t site, group;
@@ -18,14 +18,15 @@ static inline bool record_equal(struct record_key a, struct record_key b)
 }
 DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
 
-/* What is summed up. */
-struct counting {
+/* The state of search_count(). */
+struct record_counts {
 	struct record_map map;
 	uint32_t *of_node; /* of each of the sites' nodes: number of its record + 1 */
 };
 
-/* The number of the record of a node, a new one if it has none. False: no memory. */
-static bool record_of(struct search *s, struct counting *c, uint64_t node, uint32_t *ret)
+/* Gives the number of the record of a node, which is made if there is none. Returns false if there
+ * is no memory. */
+static bool record_of(struct search *s, struct record_counts *c, uint64_t node, uint32_t *ret)
 {
 	enum search_kind kind = node_kind(node);
 	bool is_held = kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE;
@@ -42,7 +43,7 @@ static bool record_of(struct search *s, struct counting *c, uint64_t node, uint3
 	return true;
 }
 
-static struct search_record *record_at(struct search *s, struct counting *c, uint32_t block)
+static struct search_record *record_at(struct search *s, struct record_counts *c, uint32_t block)
 {
 	uint32_t number = s->sites.numbers.data[block], record;
 	if (c->of_node[number])
@@ -53,7 +54,7 @@ static struct search_record *record_at(struct search *s, struct counting *c, uin
 	return &s->records.data[record];
 }
 
-static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t address)
+static bool count_block(struct search *s, struct record_counts *c, uint32_t block, uint64_t address)
 {
 	struct search_record *record = record_at(s, c, block);
 	if (!record)
@@ -80,12 +81,12 @@ static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t
 
 bool search_count(struct search *s)
 {
-	struct counting counting = {
+	struct record_counts counting = {
 		.of_node = calloc(s->sites.nodes.len + 1, sizeof(*counting.of_node))};
 	struct space_walk walk = {&s->space, 0, 0};
 	bool ok = counting.of_node;
 	for (; ok && walk.block < space_count(&s->space); walk.block++)
-		ok = count(s, &counting, walk.block, space_walk_address(&walk));
+		ok = count_block(s, &counting, walk.block, space_walk_address(&walk));
 	record_map_deinit(&counting.map);
 	free(counting.of_node);
 	return ok;

@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-/* Counts, or places: a transposition of sparse rows. heads[b + 1] is where the next source of b
- * goes, and in the end where those of b end. */
-static inline void take_all(
-	const struct graph *graph, bool places, bool has_faint, struct reverse *ret)
+/* Counts the sources of each block, or puts them in place: a transposition of sparse rows.
+ * heads[b + 1] is where the next source of b goes, and in the end where those of b end. */
+static inline void count_sources(
+	const struct graph *graph, bool places, bool has_false_pointers, struct reverse *ret)
 {
 	uint32_t count = space_count(graph->space);
 	const uint32_t *edges = graph->edges.data;
-	const struct space_u32 *faint = &graph->faint;
+	const struct space_u32 *faint = &graph->false_edges;
 	size_t next = 0;
 	for (uint32_t block = 0; block < count; block++) {
 		for (uint32_t i = graph_edges(graph, block), end = graph_edges_end(graph, block);
 			i < end; i++) {
-			if (has_faint && next < faint->len && faint->data[next] == i) {
+			if (has_false_pointers && next < faint->len && faint->data[next] == i) {
 				next++;
 				continue;
 			}
@@ -27,12 +27,12 @@ static inline void take_all(
 	}
 }
 
-static void take(const struct graph *graph, bool places, struct reverse *ret)
+static void count_source(const struct graph *graph, bool places, struct reverse *ret)
 {
-	if (graph->faint.len)
-		take_all(graph, places, true, ret);
+	if (graph->false_edges.len)
+		count_sources(graph, places, true, ret);
 	else
-		take_all(graph, places, false, ret);
+		count_sources(graph, places, false, ret);
 }
 
 struct error *reverse_make(const struct graph *graph, struct reverse *ret)
@@ -44,10 +44,10 @@ struct error *reverse_make(const struct graph *graph, struct reverse *ret)
 		reverse_free(ret);
 		return error_no_memory();
 	}
-	take(graph, false, ret);
+	count_source(graph, false, ret);
 	for (uint32_t i = 2; i < count + 2; i++)
 		ret->heads[i] += ret->heads[i - 1];
-	take(graph, true, ret);
+	count_source(graph, true, ret);
 	return NULL;
 }
 

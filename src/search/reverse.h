@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks hold pointers to a block, but for faint ones (faint.h): a graph turned round, 4
- * bytes a block and 4 a pointer. */
+/* The reversed graph: which blocks hold pointers to a block, without false pointers
+ * (false_pointers.h). It takes 4 bytes a block and 4 a pointer. */
 #ifndef SEARCH_REVERSE_H
 #define SEARCH_REVERSE_H
 
 #include "search/graph.h"
 
 struct reverse {
-	uint32_t *heads;   /* of each block: its first source; one more at the end */
-	uint32_t *sources; /* blocks; one that holds several pointers stands there several times */
-	struct space_u32 blocks; /* of a few: these alone, ascending, have heads; else none */
+	uint32_t *heads;   /* of each block the index of its first source; one more at the end */
+	uint32_t *sources; /* blocks; a block with several pointers is there several times */
+	struct space_u32
+		blocks; /* of a subset: the blocks that have heads, ascending; else empty */
 };
 
+/* Reverses the whole graph. Free the result by reverse_free(). */
 struct error *reverse_make(const struct graph *graph, struct reverse *ret) must_check_;
-/* Of a few: the number of the first that is not below a block. */
+/* Returns the index in reverse->blocks of the first block that is not below `block`. */
 size_t reverse_place(const struct reverse *reverse, uint32_t block);
 /*
- * The same of one block and all from which pointers, faint ones too, lead to it: what points to one
- * of these is one of them. *ret_few false, and nothing made: there are more than `most`, or they
- * stand so that the graph had to be gone through too often.
+ * Reverses the part of the graph that leads to `block`: that block and all from which pointers,
+ * including false ones, lead to it, directly or not. *ret_few is false, and nothing was made, if
+ * there are more than `most` such blocks or finding them takes too many passes over the graph.
  */
-struct error *reverse_make_few(const struct graph *graph, uint32_t block, size_t most,
+struct error *reverse_make_subset(const struct graph *graph, uint32_t block, size_t most,
 	struct reverse *ret, bool *ret_few) must_check_;
-/* Takes out, of a few, what has only faint pointers to its block: these may be known later. */
-void reverse_drop_faint(const struct graph *graph, struct reverse *reverse);
-/* Where a block's sources begin, and how many there are. Of few it must be one of these. */
+/* Removes from a subset the sources that have only false pointers to their block. For false
+ * pointers that were found after reverse_make_subset(). */
+void reverse_drop_false(const struct graph *graph, struct reverse *reverse);
+/* Returns the sources of a block, *ret_count blocks. If the graph is a subset, the block has to be
+ * in it. */
 static inline const uint32_t *reverse_sources(
 	const struct reverse *reverse, uint32_t block, uint32_t *ret_count)
 {

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "search/state.h"
+#include "search/search_impl.h"
 
 struct error *search_create(const struct search_options *options, struct search **ret)
 {
@@ -25,8 +25,8 @@ void search_destroy(struct search *search)
 		return;
 	space_deinit(&search->space);
 	sites_deinit(&search->sites);
-	told_close(&search->told_behind);
-	told_close(&search->told);
+	candidate_words_close(&search->candidates_after);
+	candidate_words_close(&search->candidates);
 	graph_deinit(&search->graph);
 	free(search->reached);
 	free(search->leaders);
@@ -61,23 +61,23 @@ struct error *search_add_block(
 	}
 }
 
-void search_tell(struct search *search, const struct search_memory *memory,
+void search_note_words(struct search *search, const struct search_memory *memory,
 	const struct search_range *ranges, size_t count, uint64_t blocks)
 {
 	if (search->options.alignment == 8)
-		told_open(&search->told, memory, ranges, count, blocks);
+		candidate_words_open(&search->candidates, memory, ranges, count, blocks);
 }
 
-void search_tell_behind(struct search *search, const struct search *first, uint64_t blocks)
+void search_note_words_after(struct search *search, const struct search *first, uint64_t blocks)
 {
-	told_open_beside(&search->told, &first->told, blocks);
+	candidate_words_open_after(&search->candidates, &first->candidates, blocks);
 }
 
-void search_tell_block(struct search *search, uint64_t address, uint64_t size, const uint8_t *bytes,
+void search_note_block(struct search *search, uint64_t address, uint64_t size, const uint8_t *bytes,
 	size_t len, const struct word_bits *bits)
 {
-	if (search->told.places)
-		told_take(&search->told, address, size, bytes, len, bits);
+	if (search->candidates.regions)
+		candidate_words_add(&search->candidates, address, size, bytes, len, bits);
 }
 
 struct appending {
@@ -103,22 +103,22 @@ struct error *search_append(struct search *search, struct search *behind, const 
 		pthread_join(thread, NULL);
 	else
 		append_space(&beside);
-	told_close(&search->told_behind);
-	search->told_behind = behind->told;
-	behind->told = (struct told){.places = NULL};
+	candidate_words_close(&search->candidates_after);
+	search->candidates_after = behind->candidates;
+	behind->candidates = (struct candidate_words){.regions = NULL};
 	return ok && beside.ok ? NULL : error_no_memory();
 }
 
 static struct error *read_blocks(struct search *s)
 {
-	struct told *told = &s->told, *behind = &s->told_behind;
+	struct candidate_words *candidates = &s->candidates, *behind = &s->candidates_after;
 	struct error *error = NULL;
-	if (graph_can_take_told(&s->graph, told, behind))
-		error = graph_take_told(&s->graph, told, behind);
+	if (graph_can_use_candidates(&s->graph, candidates, behind))
+		error = graph_use_candidates(&s->graph, candidates, behind);
 	else if (space_count(&s->space))
 		error = graph_read_blocks(&s->graph);
-	told_close(behind);
-	told_close(told);
+	candidate_words_close(behind);
+	candidate_words_close(candidates);
 	return error;
 }
 
@@ -128,7 +128,7 @@ static struct error *read_roots(
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < root_count; i++) {
 		if (roots[i].values)
-			error = graph_take_values(
+			error = graph_read_values(
 				&s->graph, roots[i].values, roots[i].value_count, (uint32_t)i);
 		else
 			error = graph_read_root(
@@ -137,7 +137,7 @@ static struct error *read_roots(
 	return error;
 }
 
-static bool is_array(const void *context, uint32_t block)
+static bool is_array_block(const void *context, uint32_t block)
 {
 	const struct search *s = context;
 	return s->options.is_array(s->options.is_array_context, sites_get(&s->sites, block));
@@ -151,7 +151,7 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
-	s->graph.is_array = s->options.is_array ? is_array : NULL;
+	s->graph.is_array = s->options.is_array ? is_array_block : NULL;
 	s->graph.is_array_context = s;
 	struct error *error = read_blocks(s);
 	if (!error)
@@ -159,7 +159,7 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 	return error;
 }
 
-struct error *search_judge(struct search *search)
+struct error *search_classify(struct search *search)
 {
 	struct search *s = search;
 	size_t count = space_count(&s->space);
@@ -168,7 +168,7 @@ struct error *search_judge(struct search *search)
 		return error_no_memory();
 	if (!sites_open(&s->sites) || s->sites.failed)
 		return error_no_memory();
-	if (count && (!search_mark(s) || !search_lead(s)))
+	if (count && (!search_mark(s) || !search_find_leaders(s)))
 		return error_no_memory();
 	space_u32_deinit(&s->queue);
 	s->totals.pointers = s->graph.edge_count;
@@ -181,7 +181,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 	const struct search_root *roots, size_t root_count)
 {
 	struct error *error = search_read(search, memory, roots, root_count);
-	return error ? error : search_judge(search);
+	return error ? error : search_classify(search);
 }
 
 uint32_t search_block_count(const struct search *search)
@@ -224,9 +224,9 @@ struct error *search_check_sites(const struct search *search)
 	return search->sites.failed ? error_no_memory() : NULL;
 }
 
-void search_cut(struct search *search, uint32_t block, uint64_t bytes)
+void search_ignore_tail(struct search *search, uint32_t block, uint64_t bytes)
 {
-	graph_cut(&search->graph, block, bytes);
+	graph_ignore_tail(&search->graph, block, bytes);
 }
 
 uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset)

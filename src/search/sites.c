@@ -61,7 +61,7 @@ static bool find_number(struct sites *s, uint64_t node, uint32_t *ret)
 	return true;
 }
 
-static bool number_of(struct sites *s, uint64_t node, uint32_t *ret)
+static bool node_number(struct sites *s, uint64_t node, uint32_t *ret)
 {
 	uint32_t site = node_site(node);
 	if (site < s->end && node == node_make(site, SEARCH_DEFINITE, site)) {
@@ -82,7 +82,7 @@ static bool number_of(struct sites *s, uint64_t node, uint32_t *ret)
 
 bool sites_put(struct sites *sites, uint32_t block, uint64_t node)
 {
-	return number_of(sites, node, &sites->numbers.data[block]);
+	return node_number(sites, node, &sites->numbers.data[block]);
 }
 
 void sites_set(struct sites *sites, uint32_t block, uint32_t site)
@@ -95,7 +95,7 @@ void sites_set(struct sites *sites, uint32_t block, uint32_t site)
 		return;
 	}
 	uint64_t node = node_make(site, SEARCH_DEFINITE, sites_first(s, block));
-	if (!sites_open(s) || !number_of(s, node, number)) {
+	if (!sites_open(s) || !node_number(s, node, number)) {
 		s->failed = true;
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of each block: its site, the site that it was added with, and what the search makes
- * of it. Many blocks have all of that in common, so each such node is kept once, and of a block its
- * number alone: 4 bytes.
+ * What is known of each block: its site, the site that it was added with, its kind and its group.
+ * Many blocks have all of that in common. So each combination is kept once, as a *node*, and a
+ * block takes 4 bytes for the number of its node.
  */
 #ifndef SEARCH_SITES_H
 #define SEARCH_SITES_H
@@ -30,7 +30,7 @@ static inline enum search_kind node_kind(uint64_t node)
 	return node >> NODE_SITE_BITS & 3;
 }
 
-/* Of a held block its group; of others the site that it was added with. */
+/* Returns the group of a held block; of another block the site that it was added with. */
 static inline uint32_t node_group(uint64_t node)
 {
 	return (uint32_t)(node >> NODE_GROUP_SHIFT);
@@ -49,26 +49,26 @@ struct sites {
 	struct space_u32 numbers; /* of each block: which of `nodes`; its site as long as there are
 				   * none */
 	uint32_t end;             /* all sites that were pushed are below */
-	struct node_vec nodes;    /* number i < end: of blocks that were pushed with site i */
-	struct node_map map;      /* of the others */
+	struct node_vec nodes; /* number i < end is that of blocks that were pushed with site i */
+	struct node_map map;   /* numbers of the other nodes */
 	struct {
 		uint64_t node;
 		uint32_t number;
-	} recent[NODES_RECENT]; /* of those that were asked for lately; number 0: none */
-	/* What sites became lately that were set, by old number and site; `to` 0: none. */
+	} recent[NODES_RECENT]; /* nodes that were looked up lately; number 0: none */
+	/* Lately set sites: from the old number and the site to the new number; `to` 0: none. */
 	struct {
 		uint32_t from, site, to;
 	} changes[NODES_RECENT];
-	bool failed; /* no memory for what was set */
+	bool failed; /* there was no memory for a site that was set */
 };
 
 void sites_deinit(struct sites *sites);
-/* False, of all: no memory. */
+/* These return false if there is no memory. */
 bool sites_reserve(struct sites *sites, uint64_t blocks);
 bool sites_push(struct sites *sites, uint32_t site);
-/* Takes those of others, by their numbers here; nothing was set of either. */
+/* Appends the sites of `behind`: its site i becomes numbers[i]. No site was set of either. */
 bool sites_append(struct sites *sites, struct sites *behind, const uint32_t *numbers);
-/* All blocks are there: from now on they have nodes. */
+/* Gives all blocks nodes; called once, after all blocks were pushed. */
 bool sites_open(struct sites *sites);
 
 static inline uint32_t sites_get(const struct sites *sites, uint32_t block)
@@ -76,13 +76,13 @@ static inline uint32_t sites_get(const struct sites *sites, uint32_t block)
 	uint32_t number = sites->numbers.data[block];
 	return sites->nodes.data ? node_site(sites->nodes.data[number]) : number;
 }
-/* After sites_open(). */
+/* Returns the node of a block; after sites_open(). */
 static inline uint64_t sites_node(const struct sites *sites, uint32_t block)
 {
 	return sites->nodes.data[sites->numbers.data[block]];
 }
 bool sites_put(struct sites *sites, uint32_t block, uint64_t node);
-/* That was pushed, until the search says something of the block. */
+/* Returns the site that was pushed for a block, as long as the block has no group. */
 static inline uint32_t sites_first(const struct sites *sites, uint32_t block)
 {
 	uint32_t number = sites->numbers.data[block];

@@ -52,7 +52,7 @@ static struct space_region *region_add(struct space *space, uint64_t key)
 }
 
 /* The regions that the last block reaches into. */
-static bool cover(struct space *space, uint64_t address, uint64_t end)
+static bool cover_regions(struct space *space, uint64_t address, uint64_t end)
 {
 	uint64_t from = address >> SPACE_REGION_BITS, to = (end - 1) >> SPACE_REGION_BITS;
 	if (end - address >= SPACE_LARGE) {
@@ -101,10 +101,10 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 	if (space->sizes.len == 1)
 		space->low = address;
 	space->high = end;
-	return cover(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
+	return cover_regions(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
 }
 
-/* Takes them from there. */
+/* Moves the elements of `behind` to `to`. */
 static void append_u16(struct space_u16 *to, struct space_u16 *behind)
 {
 	if (behind->len)
@@ -162,7 +162,7 @@ static bool append_regions(struct space *space, const struct space *behind, uint
 	return true;
 }
 
-/* Of blocks that were taken from another space. */
+/* Adds the marks of blocks that were moved from another space. */
 static bool append_marks(struct space *space)
 {
 	struct space_u32 *marks = &space->marks;
@@ -230,11 +230,12 @@ static uint32_t find_large(const struct space *space, uint64_t address, uint64_t
 	return larges[low].block;
 }
 
-/* Blocks of many sizes stand so far, mostly, from where they stood if all were alike. */
+/* How far a block of a page mostly is from where it would be if all had the same size. */
 #define GUESS_NEAR 8u
 
-/* How many of the region's blocks begin at or before an offset. */
-static uint32_t begun(const struct space *space, const struct space_region *region, uint32_t offset)
+/* Returns how many of the region's blocks begin at or before an offset. */
+static uint32_t count_begun(
+	const struct space *space, const struct space_region *region, uint32_t offset)
 {
 	uint32_t low, high;
 	space_page(region, offset, &low, &high);
@@ -250,7 +251,7 @@ static uint32_t begun(const struct space *space, const struct space_region *regi
 	}
 	if (guess + GUESS_NEAR < high && offsets[guess + GUESS_NEAR] > offset)
 		high = guess + GUESS_NEAR;
-	/* Without branches, which nobody could predict. */
+	/* Without branches, which would be unpredictable. */
 	uint32_t length = high - low;
 	for (; length > 1; length -= length / 2)
 		low += offsets[low + length / 2 - 1] <= offset ? length / 2 : 0;
@@ -263,7 +264,7 @@ uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_o
 	if (!region)
 		return space->larges.len ? find_large(space, address, ret_offset) : SPACE_NONE;
 	uint32_t offset = (uint32_t)(address & ((1u << SPACE_REGION_BITS) - 1));
-	uint32_t before = begun(space, region, offset);
+	uint32_t before = count_begun(space, region, offset);
 	uint32_t block = region->first + before - 1;
 	if (!before) {
 		if (address >= region->before_end)
@@ -272,7 +273,7 @@ uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_o
 		return block;
 	}
 	uint32_t distance = offset - space->offsets.data[block];
-	/* Sizes stand far away: most pointers are to starts. */
+	/* Sizes are in other memory, and most pointers are to starts. */
 	if (distance >= space->sizes.data[block] && distance &&
 		distance >= space_size(space, block))
 		return SPACE_NONE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks by address, for a search that asks of every word of a heap whether it points into one: 4
- * bytes a block and two or three loads an answer.
+ * Blocks by address, for a search that looks up every word of a heap. A block takes 4 bytes, a
+ * lookup two or three loads.
  *
- * The address space is cut into regions of 64 KiB. A region knows the number of its first block and
- * how many begin before each of its pages; offsets within regions stand in one array. Blocks from
- * SPACE_LARGE bytes on cover many regions, of which only their first has to be there: the others
- * are found among them by bisection.
+ * The address space is cut into regions of 64 KiB. A region has the number of its first block and
+ * how many blocks begin before each of its pages; the blocks' offsets in their regions are in one
+ * array. A block of SPACE_LARGE bytes or more covers many regions, of which only the first has to
+ * be there: an address in another one is found among the large blocks by bisection.
  */
 #ifndef SEARCH_SPACE_H
 #define SEARCH_SPACE_H
@@ -20,7 +20,7 @@
 #include "base/vec.h"
 
 #define SPACE_NONE UINT32_MAX
-#define SPACE_HUGE UINT16_MAX /* bytes, and more: few blocks are so large */
+#define SPACE_HUGE UINT16_MAX /* bytes; larger sizes are kept in a map, since they are few */
 #define SPACE_BLOCKS_MAX (1u << 31)
 
 #define SPACE_REGION_BITS 16
@@ -33,8 +33,8 @@
 
 struct space_region {
 	uint64_t before_end;         /* where the last block before this region ends */
-	uint32_t first;              /* number of the first block that begins here, or later */
-	uint32_t count;              /* of blocks that begin here */
+	uint32_t first;              /* number of the first block that begins here or later */
+	uint32_t count;              /* number of blocks that begin here */
 	uint32_t key;                /* address >> SPACE_REGION_BITS */
 	uint16_t pages[SPACE_PAGES]; /* blocks that begin here before each page */
 };
@@ -74,7 +74,7 @@ struct space {
 void space_init(struct space *space);
 void space_deinit(struct space *space);
 
-/* Makes room for so many blocks. False: no memory. */
+/* Makes room for `blocks` blocks in all. Returns false if there is no memory. */
 bool space_reserve(struct space *space, uint32_t blocks);
 
 enum space_added {
@@ -83,11 +83,11 @@ enum space_added {
 	SPACE_NO_MEMORY, /* or more than SPACE_BLOCKS_MAX */
 };
 
-/* Numbers blocks from 0; they come by ascending address. */
+/* Adds a block. Blocks come by ascending address and are numbered from 0. */
 enum space_added space_add(struct space *space, uint64_t address, uint64_t size);
 
-/* Takes all blocks of another space, which lie behind these; it has to be given back still. False:
- * no memory, or too many. */
+/* Moves all blocks of `behind` to `space`; they lie after those of `space`. The caller still calls
+ * space_deinit() for `behind`. Returns false if there is no memory or there are too many blocks. */
 bool space_append(struct space *space, struct space *behind);
 
 static inline uint32_t space_count(const struct space *space)
@@ -101,10 +101,11 @@ static inline uint64_t space_size(const struct space *space, uint32_t block)
 	return size < SPACE_HUGE ? size : *space_sizes_find(&space->huge, block);
 }
 
-/* Bisects among the few regions between two marks: dearer than space_walk_address(). */
+/* Returns the address of a block, by a bisection among the few regions between two marks. It is
+ * slower than space_walk_address(). */
 uint64_t space_address(const struct space *space, uint32_t block);
 
-/* The region of an address; NULL: no small block is there. */
+/* Returns the region of an address; NULL if no small block is there. */
 static inline const struct space_region *space_region(const struct space *space, uint64_t address)
 {
 	const uint32_t *leaf = space->top[address >> 32];
@@ -112,7 +113,8 @@ static inline const struct space_region *space_region(const struct space *space,
 	return number ? &space->regions.data[number - 1] : NULL;
 }
 
-/* The blocks of the region that begin in the page of an address: [*ret_low, *ret_high). */
+/* Gives the blocks that begin in the page of an address, as indices into the region's blocks:
+ * [*ret_low, *ret_high). */
 static inline void space_page(
 	const struct space_region *region, uint64_t address, uint32_t *ret_low, uint32_t *ret_high)
 {
@@ -121,14 +123,15 @@ static inline void space_page(
 	*ret_high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
 }
 
-/* Which of a page's blocks begins at an address if all are of one size. */
+/* Returns which of the blocks [low, high) of a page begins at an address if all have the same size.
+ */
 static inline uint32_t space_guess(uint64_t address, uint32_t low, uint32_t high)
 {
 	uint32_t in_page = address & ((1u << SPACE_PAGE_BITS) - 1);
 	return low + ((in_page * (high - low)) >> SPACE_PAGE_BITS);
 }
 
-/* Asks the processor for what space_find() will look at, in two steps. */
+/* Prefetch what space_find() will read, in two steps. */
 static inline void space_prefetch_region(const struct space *space, uint64_t address)
 {
 	const struct space_region *region = space_region(space, address);
@@ -147,17 +150,19 @@ static inline void space_prefetch(const struct space *space, uint64_t address)
 }
 
 /*
- * The block that an address in [low, high) points into, with the distance from its start; a block
- * without bytes counts as one of one byte. SPACE_NONE: into none.
+ * Returns the block that an address in [space->low, space->high) points into, and in *ret_offset
+ * the distance from its start in bytes. A block of no bytes counts as one of one byte. Returns
+ * SPACE_NONE if there is no such block.
  */
 uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_offset);
 
-/* All blocks in order, from `block` = 0 on; an inner loop's way to their addresses. */
+/* Gives the addresses of all blocks in ascending order, for inner loops: the caller increments
+ * `block`, which begins at 0. */
 struct space_walk {
 	const struct space *space;
 	uint32_t region, block;
 };
-/* The number of the region that the block begins in. */
+/* Returns the number of the region that a block begins in. */
 uint32_t space_region_of(const struct space *space, uint32_t block);
 static inline uint64_t space_walk_address(struct space_walk *walk)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which words can't be addresses: told of several at a time, since it is asked of every word of a
- * heap. */
+/* Which words can't be addresses: computed for several words at a time, since every word of a heap
+ * is examined. */
 #ifndef SEARCH_WORD_BITS_H
 #define SEARCH_WORD_BITS_H
 
@@ -19,6 +19,7 @@ struct word_bits {
 	uint64_t small; /* it is below 2^48, as addresses of user space are */
 };
 
+/* Returns word `number` of `bytes`, which need not be aligned. */
 static inline uint64_t word_number(const uint8_t *bytes, unsigned number)
 {
 	uint64_t word;
@@ -26,7 +27,8 @@ static inline uint64_t word_number(const uint8_t *bytes, unsigned number)
 	return word;
 }
 
-/* Of `count` words, at most WORD_BITS, which need not be aligned. */
+/* Returns the bits of the `count` words at `bytes`, at most WORD_BITS, which need not be aligned.
+ */
 static inline struct word_bits word_bits_of(const uint8_t *bytes, unsigned count)
 {
 	struct word_bits bits = {0, 0};

@@ -17,8 +17,8 @@
 #include "capture/session.h"
 #include "capture/shared_memory.h"
 #include "format/hpw.h"
-#include "process/living.h"
 #include "process/maps.h"
+#include "process/proc_info.h"
 
 #define ANSWER_MS 300000
 /* The process stands still meanwhile. */
@@ -59,9 +59,10 @@ static void find_rings(const struct process_maps *maps, struct asked *ret)
 }
 
 /*
- * Whether who listens there is the collector of the process. Where to look is the process's word:
- * it can name any socket, and listen itself. Believed are root, this user, and, by root, the
- * process's own user; and only who has the process's rings mapped, as far as that can be seen.
+ * Returns whether the process that listens there is the collector of the recorded process. The
+ * recorded process names the socket: it can name any, and listen itself. So the listener has to be
+ * of root or of this user, or, if root asks, of the process's own user; and it has to have the
+ * process's rings mapped, as far as that can be seen.
  */
 static bool is_collector(int fd, const struct asked *of)
 {
@@ -99,7 +100,7 @@ static int try_socket(const char *path, const struct asked *of)
 }
 
 /* Connects to the session, from here or through the process's own file system. -1: not found. */
-static int connect_to(const struct asked *of)
+static int connect_to_collector(const struct asked *of)
 {
 	const char *const places[] = {
 		getenv("XDG_RUNTIME_DIR"), "/tmp", "/dev/shm", "/run", "/var/tmp"};
@@ -143,8 +144,8 @@ static struct error *maps_unreadable(pid_t process, struct error *error)
 
 static struct error *find_session(pid_t process, int *ret)
 {
-	struct asked of = {.pid = process_living_thread(process)};
-	struct living living;
+	struct asked of = {.pid = process_first_live_thread(process)};
+	struct proc_info living;
 	struct process_maps maps;
 	*ret = -1;
 	of.user = user_of(of.pid);
@@ -158,13 +159,13 @@ static struct error *find_session(pid_t process, int *ret)
 			"process %d is not being recorded: start it with heapwise run, or with the "
 			"environment that heapwise env prints",
 			(int)process);
-	error = living_open(of.pid, &living);
-	const char *path = error ? NULL : living_getenv(&living, HW_SESSION_ENV);
+	error = proc_info_read(of.pid, &living);
+	const char *path = error ? NULL : proc_info_getenv(&living, HW_SESSION_ENV);
 	*ret = path ? try_socket(path, &of) : -1;
-	living_deinit(&living);
+	proc_info_deinit(&living);
 	if (error || *ret >= 0)
 		return error;
-	*ret = connect_to(&of);
+	*ret = connect_to_collector(&of);
 	return *ret >= 0 ? NULL
 			 : error_create(ERROR_ENVIRONMENT,
 				   "process %d is being recorded, but its collector can't be "
@@ -200,7 +201,7 @@ static struct error *ask_with(
 		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
 }
 
-static struct error *ask(pid_t pid, struct ask_request *request, struct ask_reply *ret)
+static struct error *send_request(pid_t pid, struct ask_request *request, struct ask_reply *ret)
 {
 	int none = -1;
 	struct error *error = ask_with(pid, request, ret, &none);
@@ -213,14 +214,14 @@ struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct as
 {
 	struct ask_request request = {
 		.what = ASK_LEAKS, .alignment = check->alignment, .heuristics = check->heuristics};
-	return ask(pid, &request, ret);
+	return send_request(pid, &request, ret);
 }
 
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret)
 {
 	struct ask_request request = {.what = ASK_MARK};
 	snprintf(request.name, sizeof(request.name), "%s", name);
-	return ask(pid, &request, ret);
+	return send_request(pid, &request, ret);
 }
 
 struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int *ret_fd)

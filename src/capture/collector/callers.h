@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections to a session's socket that have not said anything yet. Who connects says what it
- * wants right after, so there are next to none; but whoever may connect may also stay silent, as
- * often as it likes. Nobody is waited for: such a connection is put here and looked at again once
- * there is something to read.
+ * Connections to a session's socket on which nothing was received yet. A process sends its message
+ * right after it connects, so there are few; but a hostile one may connect and stay silent, often.
+ * The collector never waits for a message: such a connection is kept here until it is readable.
  *
- * They are bounded: at most CALLERS_MAX, and when one more comes the oldest is let go of the
- * process that has the most. A program that is let go without having been silent for long connects
- * once more (runtime/preload/session.c).
+ * There are at most CALLERS_MAX. When one more comes, the oldest connection of the process with the
+ * most connections is closed. A program whose connection is closed soon connects once more
+ * (runtime/preload/session.c).
  */
 #ifndef CAPTURE_CALLERS_H
 #define CAPTURE_CALLERS_H
@@ -27,12 +26,12 @@ struct caller_silent {
 };
 
 struct callers {
-	int epoll; /* readable: one of them has said something, or is gone */
+	int epoll; /* readable: a connection is readable, or closed */
 	uint32_t count, max;
 	struct caller_silent silent[CALLERS_MAX]; /* oldest first */
 };
 
-/* At most `max` at a time. False: no descriptor for it. */
+/* Keeps at most `max` connections at a time. Returns false if there is no descriptor. */
 bool callers_init(struct callers *callers, uint32_t max);
 /* Closes all. */
 void callers_deinit(struct callers *callers);
@@ -41,11 +40,11 @@ void callers_deinit(struct callers *callers);
 void callers_add(
 	struct callers *callers, int connection, const struct ucred *peer, uint64_t now_ns);
 
-/* Takes one of those out that can be read from by now, or are gone, and gives it to the caller;
- * -1: there is none. */
+/* Removes a connection that is readable or closed and returns it, for the caller to close; -1 if
+ * there is none. */
 int callers_next(struct callers *callers, struct ucred *ret_peer);
 
-/* Lets those go that have been silent for long. */
+/* Closes connections that have been silent for CALLERS_SILENT_NS. */
 void callers_expire(struct callers *callers, uint64_t now_ns);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Both read together. */
+/* The values of both clocks at one moment. */
 struct clock_pair {
 	uint64_t tsc, ns; /* CLOCK_MONOTONIC */
 };

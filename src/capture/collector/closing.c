@@ -27,12 +27,12 @@ void closings_deinit(struct closings *closings)
 	closings->wake = -1;
 }
 
-bool closings_wants(const struct closings *closings, const struct subject *subject)
+bool closings_wants(const struct closings *closings, const struct tracked_process *process)
 {
-	return subject->recorder->live.blocks >= BLOCKS_MIN && closings->count < THREADS_MAX;
+	return process->recorder->live.blocks >= BLOCKS_MIN && closings->count < THREADS_MAX;
 }
 
-static void *complete(void *argument)
+static void *complete_recording(void *argument)
 {
 	struct closing *c = argument;
 	int wake = c->all->wake;
@@ -44,20 +44,20 @@ static void *complete(void *argument)
 }
 
 bool closings_start(
-	struct closings *closings, struct subject *subject, const struct recorder_end *end)
+	struct closings *closings, struct tracked_process *process, const struct recorder_end *end)
 {
 	struct closing *c = calloc(1, sizeof(*c));
 	if (!c)
 		return false;
 	c->all = closings;
-	c->recorder = subject->recorder;
+	c->recorder = process->recorder;
 	c->end = *end;
-	c->about = *subject;
-	if (pthread_create(&c->thread, NULL, complete, c)) {
+	c->about = *process;
+	if (pthread_create(&c->thread, NULL, complete_recording, c)) {
 		free(c);
 		return false;
 	}
-	subject->recorder = NULL;
+	process->recorder = NULL;
 	c->next = closings->first;
 	closings->first = c;
 	closings->count++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings of ended images that are being completed, each by a thread of its own, so that the
- * collector goes on to serve the others: millions of live blocks, or a slow disk, take seconds, and
- * a process that has just started waits for its answer no longer than that.
+ * collector goes on serving others. Millions of live blocks, or a slow disk, take seconds, which is
+ *too long for a process that has just started and waits for its answer.
  *
- *	if (closings_wants(&closings, subject) && closings_start(&closings, subject, &end))
- *		…what the subject had is the thread's now…
+ *	if (closings_wants(&closings, process) && closings_start(&closings, process, &end))
+ *		…the thread owns the process's recorder now…
  *	…when closings.wake is readable…
  *	while ((closing = closings_next(&closings, false)))
  *		…closing->about, closing->totals…
@@ -16,7 +16,7 @@
 
 #include <pthread.h>
 
-#include "capture/collector/subject.h"
+#include "capture/collector/tracked_process.h"
 
 struct closing {
 	struct closing *next;
@@ -24,9 +24,9 @@ struct closing {
 	pthread_t thread;
 	struct recorder *recorder; /* the thread's alone until it is done */
 	struct recorder_end end;
-	struct subject about; /* a copy, for the names and numbers in it */
+	struct tracked_process about; /* a copy, for the names and numbers in it */
 	struct recorder_totals totals;
-	uint32_t done; /* release: the thread is through with all of this */
+	uint32_t done; /* released by the thread when it is done with all of this */
 };
 
 struct closings {
@@ -36,18 +36,20 @@ struct closings {
 };
 
 bool closings_init(struct closings *closings);
-/* Waits for all that are left, and drops their results. */
+/* Waits for all remaining ones and drops their results. */
 void closings_deinit(struct closings *closings);
 
-/* Whether the subject's recording is worth a thread, and there are not too many already. */
-bool closings_wants(const struct closings *closings, const struct subject *subject);
+/* Returns whether the recording of a process is worth a thread, and there are not too many already.
+ */
+bool closings_wants(const struct closings *closings, const struct tracked_process *process);
 
-/* Takes the subject's recorder and completes the recording in a thread. False: no memory, no
- * thread; then the subject keeps it. */
+/* Takes over the recorder of a process and completes the recording in a thread. Returns false, and
+ * takes nothing over, if there is no memory or no thread. */
 bool closings_start(
-	struct closings *closings, struct subject *subject, const struct recorder_end *end);
+	struct closings *closings, struct tracked_process *process, const struct recorder_end *end);
 
-/* One that is done, or if `wait` one that will be; the caller destroys it. NULL: none. */
+/* Returns one that is done, or, if `wait`, one that will be done; the caller destroys it. Returns
+ * NULL if there is none. */
 struct closing *closings_next(struct closings *closings, bool wait);
 void closing_destroy(struct closing *closing);
 

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "capture/shared_memory.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +33,7 @@
  * does next may have been at any time since it was last seen, so few processes are not left alone
  * as long as many: about one of all that do nothing is looked at in SLEEP_MAX_NS. */
 #define PAUSE_MAX_NS 320000000
-#define IDLE_NS 500000000 /* while nobody is recorded */
+#define IDLE_NS 500000000 /* while no process is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
 #define TEND_NS 50000000
@@ -57,37 +57,38 @@ void collector_unwatch(struct collector *c, int fd)
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-struct subject *collector_find(const struct collector *c, pid_t pid)
+struct tracked_process *collector_find(const struct collector *c, pid_t pid)
 {
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		if (c->subjects[i]->pid == pid)
-			return c->subjects[i];
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		if (c->processes[i]->pid == pid)
+			return c->processes[i];
 	}
 	return NULL;
 }
 
-struct subject *collector_add(struct collector *c, pid_t pid)
+struct tracked_process *collector_add(struct collector *c, pid_t pid)
 {
-	struct subject *s = c->subject_count < c->subject_max ? subject_create(pid) : NULL;
+	struct tracked_process *s =
+		c->process_count < c->process_max ? tracked_process_create(pid) : NULL;
 	if (!s)
 		return NULL;
 	s->is_root = pid == c->start->root;
 	s->has_launcher = c->start->control >= 0;
-	c->subjects[c->subject_count++] = s;
+	c->processes[c->process_count++] = s;
 	collector_watch(c, s->pidfd, s);
 	return s;
 }
 
-void collector_drop(struct collector *c, struct subject *s)
+void collector_drop(struct collector *c, struct tracked_process *s)
 {
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		if (c->subjects[i] == s)
-			c->subjects[i] = c->subjects[--c->subject_count];
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		if (c->processes[i] == s)
+			c->processes[i] = c->processes[--c->process_count];
 	}
 	collector_unwatch_jobs(c, s);
 	collector_unwatch(c, s->watch.channel);
 	collector_unwatch(c, s->pidfd);
-	subject_destroy(s);
+	tracked_process_destroy(s);
 }
 
 static void on_control(struct collector *c)
@@ -117,8 +118,8 @@ static void wake_launcher(const struct collector *c)
 uint32_t collector_living(const struct collector *c)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < c->subject_count; i++)
-		count += c->subjects[i]->recorder != NULL;
+	for (uint32_t i = 0; i < c->process_count; i++)
+		count += c->processes[i]->recorder != NULL;
 	return count;
 }
 
@@ -154,8 +155,8 @@ bool collector_answer_callers(struct collector *c)
 /* What the tag of an event is of may have gone with an event before it. */
 static bool is_subject(const struct collector *c, const void *tag)
 {
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		if (c->subjects[i] == tag)
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		if (c->processes[i] == tag)
 			return true;
 	}
 	return false;
@@ -165,7 +166,7 @@ static bool is_subject(const struct collector *c, const void *tag)
  * Sleeps until something happens or the rings are due. Hellos first: the callers wait. And what a
  * process told before it ended is heard before its recording is completed.
  */
-static void nap(struct collector *c)
+static void wait_for_events(struct collector *c)
 {
 	struct pollfd any = {.fd = c->epoll, .events = POLLIN};
 	struct timespec timeout = {0, (long)c->sleep_ns};
@@ -184,18 +185,18 @@ static void nap(struct collector *c)
 		else if (tag == &c->closings)
 			collector_on_closed(c);
 		else if (!collector_on_searched(c, tag) && !collector_on_dying(c, tag) &&
-			 is_subject(c, tag) && !c->ends_put_off && subject_has_ended(tag))
+			 is_subject(c, tag) && !c->ends_put_off && tracked_process_has_ended(tag))
 			collector_on_end(c, tag);
 	}
 }
 
 static uint64_t pause_max_ns(const struct collector *c)
 {
-	return min((uint64_t)SLEEP_MAX_NS * c->subject_count, (uint64_t)PAUSE_MAX_NS);
+	return min((uint64_t)SLEEP_MAX_NS * c->process_count, (uint64_t)PAUSE_MAX_NS);
 }
 
-/* Takes what is in a subject's rings; the less there is, the later is the next time. */
-static uint64_t drain_rings(const struct collector *c, struct subject *s, uint64_t now)
+/* Drains the rings of a process; the less there is, the later is the next time. */
+static uint64_t drain_rings(const struct collector *c, struct tracked_process *s, uint64_t now)
 {
 	uint64_t moved = recorder_drain(s->recorder);
 	if (moved)
@@ -206,8 +207,9 @@ static uint64_t drain_rings(const struct collector *c, struct subject *s, uint64
 	return moved;
 }
 
-/* Sees to a subject if it is its turn, and to what was taken of it before in any case. */
-static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t now)
+/* Drains a process if it is due. Does its housekeeping then, and as long as it has unwritten
+ * records. */
+static uint64_t drain_one(const struct collector *c, struct tracked_process *s, uint64_t now)
 {
 	if (!s->recorder)
 		return 0;
@@ -220,7 +222,7 @@ static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t
 	return moved;
 }
 
-static void drain(struct collector *c)
+static void drain_all(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
 	if (now - c->tended_ns > TEND_NS) {
@@ -229,8 +231,8 @@ static void drain(struct collector *c)
 		callers_expire(&c->callers, now);
 		collector_look_at_ended(c);
 	}
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct subject *s = c->subjects[i];
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		struct tracked_process *s = c->processes[i];
 		collector_look_for_leaving(c, s);
 		uint64_t moved = drain_one(c, s, now);
 		most = moved > most ? moved : most;
@@ -252,11 +254,11 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
 	c->sleep_ns = SLEEP_MIN_NS;
-	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
-	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
+	c->process_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
+	c->processes = calloc(c->process_max, sizeof(struct tracked_process *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!callers_init(&c->callers, (uint32_t)silent) || !closings_init(&c->closings) ||
-		!c->subjects || c->epoll < 0)
+		!c->processes || c->epoll < 0)
 		return false;
 	shared_memory_survive();
 	session_take_over(&start->session);
@@ -278,10 +280,10 @@ static void collector_deinit(struct collector *c)
 {
 	callers_deinit(&c->callers);
 	closings_deinit(&c->closings);
-	while (c->subject_count)
-		collector_drop(c, c->subjects[0]);
-	free(c->subjects);
-	roll_deinit(&c->roll);
+	while (c->process_count)
+		collector_drop(c, c->processes[0]);
+	free(c->processes);
+	session_summary_deinit(&c->summary);
 	lineage_deinit(&c->lineage);
 	small_deinit(&c->small);
 	if (c->start->file >= 0)
@@ -305,14 +307,14 @@ int collector_run(struct collector_start *start)
 		collector_say_first(c);
 	}
 	while (ok && !c->told) {
-		nap(c);
-		drain(c);
+		wait_for_events(c);
+		drain_all(c);
 		if (c->root_gone_ns)
 			collector_root_finish(c);
 	}
 	while (ok && collector_has_work(c)) {
-		nap(c);
-		drain(c);
+		wait_for_events(c);
+		drain_all(c);
 	}
 	session_remove(&start->session);
 	collector_deinit(c);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that records others: answers them on the session's socket, drains their rings, and
- * completes each recording when its process has ended. Lives in its own session, apart from the
- * terminal, and until the last recorded process has ended.
+ * The collector: the process that records others. It answers them on the session's socket, drains
+ * their rings, and completes each recording when its process has ended. It runs detached from the
+ * terminal until the last recorded process has ended.
  */
 #ifndef CAPTURE_COLLECTOR_H
 #define CAPTURE_COLLECTOR_H
 
-#include "capture/collector/subject.h"
+#include "capture/collector/tracked_process.h"
 #include "capture/recorder/recorder.h"
 #include "capture/session.h"
 
 /*
- * What the launcher tells the collector on the control socket: how its program has ended; and
- * before, as often as that happens, that it stops itself because the program has, and goes on.
+ * What the launcher sends to the collector on the control socket: how its program has ended, and
+ * before that, each time, that the launcher stops because the program has stopped, and that it goes
+ * on.
  */
 struct collector_ended {
 	uint32_t kind; /* enum hpw_exit_kind, or one of these */
@@ -23,8 +24,8 @@ struct collector_ended {
 #define COLLECTOR_ROOT_GOES_ON 0xffffffffu
 
 /*
- * What the collector tells the launcher then: the recordings that are complete, a message each, of
- * very many those with the largest peaks; last the end.
+ * What the collector sends to the launcher then: a message for each complete recording, of very
+ * many those with the largest peaks, and at last a struct collector_end.
  */
 #define COLLECTOR_NAMED_MAX 16
 
@@ -32,24 +33,24 @@ struct collector_recording {
 	uint32_t is_end; /* 0 */
 	pid_t pid;
 	uint32_t image;                    /* of the process, from 0 */
-	char command[SUBJECT_COMMAND_MAX]; /* base name of the program */
-	char file[SUBJECT_FILE_MAX];
+	char command[TRACKED_COMMAND_MAX]; /* base name of the program */
+	char file[TRACKED_FILE_MAX];
 	struct recorder_totals totals;
 };
 
-/* Programs that ran unrecorded, by name and reason: the first so many. */
+/* How many programs that ran unrecorded are named, by name and reason: the first ones. */
 #define COLLECTOR_UNRECORDED_MAX 4
 
 struct collector_unrecorded {
-	char program[SUBJECT_COMMAND_MAX]; /* base name; "": not known */
+	char program[TRACKED_COMMAND_MAX]; /* base name; "": not known */
 	uint32_t reason;                   /* enum hw_unrecorded */
 	uint64_t count;                    /* 0: there are no more */
 };
 
 struct collector_end {
 	uint32_t is_end;       /* 1 */
-	uint32_t recordings;   /* complete ones, also those that were not told */
-	uint64_t untold;       /* of them, that were not told and may have leaks or wrong frees */
+	uint32_t recordings;   /* complete ones, including those that are not named */
+	uint64_t untold;       /* of them, not named and may have leaks or wrong frees */
 	uint64_t untold_frees; /* of these, those that may have wrong frees */
 	/* Of those that were not told either, but searched, by what was found there: bits
 	 * 1 << enum hpw_leak_kind. */
@@ -58,9 +59,9 @@ struct collector_end {
 	uint64_t small;      /* recordings that became rows of root's */
 	uint64_t unrecorded; /* programs that ran without being recorded */
 	uint64_t living;     /* processes still being recorded */
-	uint64_t silent;     /* processes that go on and have told nothing so far */
+	uint64_t silent;     /* processes that go on and have sent nothing so far */
 	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
-	char message[256];   /* why something could not be recorded; "" */
+	char message[256];   /* why something could not be recorded, or "" */
 	struct collector_unrecorded unrecorded_named[COLLECTOR_UNRECORDED_MAX];
 };
 
@@ -70,16 +71,16 @@ struct collector_start {
 	pid_t launcher;         /* the parent process, while it lives */
 	pid_t root;             /* the program that the launcher starts */
 	int file;               /* for root's first image; taken over */
-	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
+	const char *file_name;  /* absolute; all other names are made from it: tracked_process.h */
 	const char *file_now;   /* what it is called until that image says hello; else the same */
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	bool all_processes;     /* each keeps a file of its own: see small.h */
 	struct mode mode;       /* of all recordings */
 	struct leak_check leak_check;
-	/* What a program is told that asks for a search itself; NULL: nothing. The context lives as
-	 * long as this process. */
-	judge_function *judge;
-	const void *judge_context;
+	/* Makes the verdict for a program that requests a search itself; NULL: none. The context
+	 * lives as long as this process. */
+	leak_verdict_function *verdict;
+	const void *verdict_context;
 	struct clock_pair began;
 	/* Without a launcher: root, which has said hello already, and who is told how that went
 	 * (an empty message: well). Else NULL. */
@@ -91,8 +92,8 @@ struct collector_start {
 #define COLLECTOR_CHILDREN_ALL "all"
 
 /*
- * Runs until every process of the session has ended. When root has ended, the launcher is told. If
- * root never says hello its file is removed. Returns the process's exit status.
+ * Runs until every process of the session has ended. Reports to the launcher when root has ended.
+ * If root never sends its hello its file is removed. Returns the exit status for this process.
  */
 int collector_run(struct collector_start *start);
 

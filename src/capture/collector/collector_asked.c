@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What commands ask of recorded processes while these run: see ask.h. */
 #include "capture/collector/collector_impl.h"
-#include "capture/leaks/hold.h"
+#include "capture/leaks/paused_target.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 /* The recorded process that a command means; NULL: there is none. */
-static struct subject *asked_for(const struct collector *c, pid_t pid)
+static struct tracked_process *asked_for(const struct collector *c, pid_t pid)
 {
-	struct subject *s = NULL;
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct subject *one = c->subjects[i];
+	struct tracked_process *s = NULL;
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		struct tracked_process *one = c->processes[i];
 		if (one->recorder && (one->pid == pid || (!s && one->recorder->target_pid == pid)))
 			s = one;
 	}
 	return s;
 }
 
-static void mark(struct subject *s, const struct session_caller *caller)
+static void mark_moment(struct tracked_process *s, const struct session_caller *caller)
 {
 	struct ask_reply reply = {.ok = 1};
 	const char *name = caller->request.name, *problem = ask_mark_problem(name);
@@ -28,12 +28,12 @@ static void mark(struct subject *s, const struct session_caller *caller)
 	ask_reply_send(caller->connection, &reply, problem);
 }
 
-static void tell_blocks(struct subject *s, const struct session_caller *caller)
+static void tell_blocks(struct tracked_process *s, const struct session_caller *caller)
 {
 	struct ask_reply reply = {.ok = 1};
 	int fd = -1;
 	const char *problem = NULL;
-	reply.busy = !caller->request.anyhow && hold_is_busy(s->recorder->shm);
+	reply.busy = !caller->request.anyhow && target_is_busy(s->recorder->shm);
 	if (reply.busy)
 		problem = "a thread is in an event";
 	else
@@ -46,7 +46,7 @@ static void tell_blocks(struct subject *s, const struct session_caller *caller)
 
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
-	struct subject *s = asked_for(c, caller->request.pid);
+	struct tracked_process *s = asked_for(c, caller->request.pid);
 	const char *problem = NULL;
 	if (caller->is_other)
 		problem = "it is recorded by another user";
@@ -55,7 +55,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 	else if (caller->request.what == ASK_LEAKS)
 		collector_search(c, s, caller);
 	else if (caller->request.what == ASK_MARK)
-		mark(s, caller);
+		mark_moment(s, caller);
 	else if (caller->request.what == ASK_BLOCKS)
 		tell_blocks(s, caller);
 	else

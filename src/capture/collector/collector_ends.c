@@ -3,7 +3,7 @@
 #include "capture/collector/collector_impl.h"
 
 #include "base/cleanup.h"
-#include "capture/collector/survivors.h"
+#include "capture/collector/unseen_children.h"
 
 #include <signal.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool are_leaks_wanted(const struct collector *c)
 	return leaks->at_exit || leaks->at_main_end || leaks->on_death;
 }
 
-static enum roll_rank rank_of(
+static enum recording_rank rank_of(
 	const struct recorder_end *end, const struct recorder_totals *t, bool leaks)
 {
 	uint32_t unseen = HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED;
@@ -27,48 +27,50 @@ static enum roll_rank rank_of(
 		t->went_on || (t->found.is_whole && t->found.kinds == 1u << HPW_LEAK_REACHABLE);
 	if (t->wrong_frees || (leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
 		t->notes & unseen)
-		return ROLL_TELLS;
-	return small_ended_well(end) ? ROLL_STAYS : ROLL_ENDED_BADLY;
+		return RECORDING_HAS_FINDINGS;
+	return small_ended_well(end) ? RECORDING_PLAIN : RECORDING_ENDED_BADLY;
 }
 
-static void conclude(struct collector *c, struct subject *s, const struct recorder_end *end)
+static void conclude_recording(
+	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
 {
 	struct recorder_totals totals;
 	recorder_finish(s->recorder, end, &totals);
 	bool leaks = are_leaks_wanted(c), first = s->is_root && s->images == 1;
 	bool small = !c->start->all_processes && !first && small_is(s, end, &totals, leaks);
-	roll_add(&c->roll, s, &totals, small ? ROLL_MAY_GO : rank_of(end, &totals, leaks));
+	session_summary_add(
+		&c->summary, s, &totals, small ? RECORDING_SMALL : rank_of(end, &totals, leaks));
 	if (small)
 		small_note(&c->small, s, &totals);
 }
 
 /* What is told in a row of root's recording, which is still open, needs no file any more. */
-static void move_small(struct collector *c, const struct subject *root)
+static void move_small(struct collector *c, const struct tracked_process *root)
 {
 	size_t gone = small_move(&c->small, &c->lineage, root->recorder);
 	for (size_t i = 0; i < gone; i++)
-		roll_take_file(&c->roll, c->small.data[i].file);
+		session_summary_forget_file(&c->summary, c->small.data[i].file);
 	small_deinit(&c->small);
 }
 
-static void closed(struct collector *c, struct closing *one)
+static void on_recording_closed(struct collector *c, struct closing *one)
 {
-	roll_add(&c->roll, &one->about, &one->totals,
+	session_summary_add(&c->summary, &one->about, &one->totals,
 		rank_of(&one->end, &one->totals, are_leaks_wanted(c)));
 	closing_destroy(one);
 }
 
 void collector_finish(
-	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
+	struct collector *c, struct tracked_process *s, enum hpw_exit_kind kind, uint32_t value)
 {
 	collector_unwatch_jobs(c, s);
 	leak_job_cancel(steal_ptr(s->leaks));
-	judge_cancel(steal_ptr(s->judge));
+	leak_verdict_cancel(steal_ptr(s->verdict_child));
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value};
 	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
-		conclude(c, s, &end);
+		conclude_recording(c, s, &end);
 		recorder_destroy(steal_ptr(s->recorder));
 	}
 	s->completed++;
@@ -81,24 +83,25 @@ static void on_survivor(void *context, pid_t pid)
 		collector_add(c, pid);
 }
 
-void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end)
+void collector_finish_exiting(
+	struct collector *c, struct tracked_process *s, struct recorder_end end)
 {
 	bool first = s->recorder->target_pid == 1;
-	conclude(c, s, &end);
-	for (uint32_t i = 0; first && i < c->subject_count; i++) {
-		struct subject *other = c->subjects[i];
+	conclude_recording(c, s, &end);
+	for (uint32_t i = 0; first && i < c->process_count; i++) {
+		struct tracked_process *other = c->processes[i];
 		if (other == s || !other->recorder)
 			continue;
-		conclude(c, other, &(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL});
+		conclude_recording(c, other, &(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL});
 		recorder_release(other->recorder);
 		recorder_destroy(steal_ptr(other->recorder));
 		other->completed++;
 	}
 	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
-		closed(c, one);
+		on_recording_closed(c, one);
 	if (!first)
-		survivors_each(c->start->session.path, on_survivor, c);
-	if (first || c->subject_count == 1) /* there may be no time for it later */
+		unseen_children_each(c->start->session.path, on_survivor, c);
+	if (first || c->process_count == 1) /* there may be no time for it later */
 		session_remove(&c->start->session);
 	recorder_release(s->recorder);
 	recorder_destroy(steal_ptr(s->recorder));
@@ -108,20 +111,22 @@ void collector_take_leave(struct collector *c, struct subject *s, struct recorde
 void collector_on_closed(struct collector *c)
 {
 	for (struct closing *one; (one = closings_next(&c->closings, false));)
-		closed(c, one);
+		on_recording_closed(c, one);
 }
 
-static struct collector_ended ending(const struct subject *s)
+static struct collector_ended root_ending(const struct tracked_process *s)
 {
 	uint32_t value;
-	enum hpw_exit_kind kind = subject_ending(s, &value);
+	enum hpw_exit_kind kind = tracked_process_ending(s, &value);
 	return (struct collector_ended){kind, value};
 }
 
-/* The kernel tells it to who may trace the process, and to all others once its parent has asked. */
-static bool is_put_off(struct collector *c, struct subject *s, const struct collector_ended *ended)
+/* The kernel gives it to processes that may trace the process, and to all others once its parent
+ * has waited for it. */
+static bool is_put_off(
+	struct collector *c, struct tracked_process *s, const struct collector_ended *ended)
 {
-	if (ended->kind != HPW_EXIT_UNKNOWN || !subject_ending_is_to_come(s))
+	if (ended->kind != HPW_EXIT_UNKNOWN || !tracked_process_ending_is_to_come(s))
 		return false;
 	uint64_t now = clock_pair_now().ns;
 	if (!s->ended_ns) {
@@ -131,28 +136,28 @@ static bool is_put_off(struct collector *c, struct subject *s, const struct coll
 	return now - s->ended_ns < ENDED_NS;
 }
 
-void collector_end_now(struct collector *c, struct subject *s)
+void collector_end_now(struct collector *c, struct tracked_process *s)
 {
-	const struct collector_ended ended = ending(s);
+	const struct collector_ended ended = root_ending(s);
 	collector_finish(c, s, ended.kind, ended.value);
 	collector_drop(c, s);
 }
 
 void collector_look_at_ended(struct collector *c)
 {
-	for (uint32_t i = c->subject_count; i-- > 0;) {
-		if (c->subjects[i]->ended_ns)
-			collector_on_end(c, c->subjects[i]);
+	for (uint32_t i = c->process_count; i-- > 0;) {
+		if (c->processes[i]->ended_ns)
+			collector_on_end(c, c->processes[i]);
 	}
 }
 
-void collector_on_end(struct collector *c, struct subject *s)
+void collector_on_end(struct collector *c, struct tracked_process *s)
 {
-	const struct collector_ended ended = ending(s);
+	const struct collector_ended ended = root_ending(s);
 	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
 		if (!c->root_gone_ns)
 			c->root_gone_ns = clock_pair_now().ns;
-		if (c->start->control < 0) { /* nobody else will */
+		if (c->start->control < 0) { /* there is no launcher to do it */
 			c->ended = ended;
 			c->have_ended = true;
 		}
@@ -170,25 +175,25 @@ void collector_on_end(struct collector *c, struct subject *s)
 static bool end_others(struct collector *c)
 {
 	bool all = true;
-	for (uint32_t i = c->subject_count; i-- > 0;) {
-		struct subject *s = c->subjects[i];
-		uint32_t before = c->subject_count;
-		if (s->is_root || !(s->ended_ns || subject_has_ended(s)))
+	for (uint32_t i = c->process_count; i-- > 0;) {
+		struct tracked_process *s = c->processes[i];
+		uint32_t before = c->process_count;
+		if (s->is_root || !(s->ended_ns || tracked_process_has_ended(s)))
 			continue;
 		collector_on_end(c, s);
-		all &= c->subject_count < before;
+		all &= c->process_count < before;
 	}
 	return all;
 }
 
 bool collector_make_room(struct collector *c)
 {
-	uint32_t before = c->subject_count;
-	for (int forced = 0; forced < 2 && c->subject_count == before; forced++) {
-		for (uint32_t i = c->subject_count; i-- > 0;) {
-			struct subject *s = c->subjects[i];
-			if (s->is_root || !(s->ended_ns || subject_has_ended(s)) ||
-				(forced && c->subject_count < before))
+	uint32_t before = c->process_count;
+	for (int forced = 0; forced < 2 && c->process_count == before; forced++) {
+		for (uint32_t i = c->process_count; i-- > 0;) {
+			struct tracked_process *s = c->processes[i];
+			if (s->is_root || !(s->ended_ns || tracked_process_has_ended(s)) ||
+				(forced && c->process_count < before))
 				continue;
 			if (forced)
 				collector_end_now(c, s);
@@ -196,7 +201,7 @@ bool collector_make_room(struct collector *c)
 				collector_on_end(c, s);
 		}
 	}
-	return c->subject_count < before;
+	return c->process_count < before;
 }
 
 void collector_root_finish(struct collector *c)
@@ -208,7 +213,7 @@ void collector_root_finish(struct collector *c)
 		return;
 	if (!end_others(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
-	struct subject *root = collector_find(c, c->start->root);
+	struct tracked_process *root = collector_find(c, c->start->root);
 	if (root) {
 		if (root->recorder)
 			move_small(c, root);
@@ -218,13 +223,13 @@ void collector_root_finish(struct collector *c)
 	}
 	if (c->closings.count) /* of these something is to be told too */
 		return;
-	c->roll.end.stays = collector_has_work(c);
-	c->roll.end.living = collector_living(c);
-	c->roll.end.silent = c->subject_count - c->roll.end.living;
-	if (!c->roll.end.stays)
+	c->summary.end.stays = collector_has_work(c);
+	c->summary.end.living = collector_living(c);
+	c->summary.end.silent = c->process_count - c->summary.end.living;
+	if (!c->summary.end.stays)
 		session_remove(&c->start->session);
 	if (c->start->control >= 0)
-		roll_tell(&c->roll, c->start->control);
+		session_summary_tell(&c->summary, c->start->control);
 	c->told = true;
 }
 
@@ -232,7 +237,7 @@ bool collector_has_work(struct collector *c)
 {
 	if (c->closings.count)
 		return true;
-	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
-		survivors_each(c->start->session.path, on_survivor, c);
-	return c->subject_count;
+	if (!c->process_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+		unseen_children_each(c->start->session.path, on_survivor, c);
+	return c->process_count;
 }

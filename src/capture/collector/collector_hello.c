@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes that say hello, or of which somebody says that they will not. */
+/* Handles hellos of processes, and notices of processes that will not send one. */
 #include "capture/collector/collector_impl.h"
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 #include "process/program.h"
 
 #include <errno.h>
@@ -28,14 +28,15 @@ static uint64_t estimate_hz(struct clock_pair began)
 }
 
 /* Root's first image has said hello: its file gets its name. */
-static int root_file(struct collector *c, struct subject *s)
+static int root_file(struct collector *c, struct tracked_process *s)
 {
 	const char *now = c->start->file_now;
 	c->recorded = true;
 	snprintf(s->file, sizeof(s->file), "%s", c->start->file_name);
 	if (strcmp(now, s->file) && rename(now, s->file)) {
-		roll_complain(&c->roll, error_errno(ERROR_ENVIRONMENT, errno,
-						"the old recording could not be replaced"));
+		session_summary_complain(
+			&c->summary, error_errno(ERROR_ENVIRONMENT, errno,
+					     "the old recording could not be replaced"));
 		snprintf(s->file, sizeof(s->file), "%s", now);
 	}
 	int file = c->start->file;
@@ -46,7 +47,7 @@ static int root_file(struct collector *c, struct subject *s)
 void collector_say_first(struct collector *c)
 {
 	if (!c->first_said)
-		c->start->on_first(c->roll.end.message);
+		c->start->on_first(c->summary.end.message);
 	c->first_said = true;
 }
 
@@ -54,7 +55,7 @@ void collector_say_first(struct collector *c)
  * it, or else root's. NULL: there is none any more. */
 static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t told_parent)
 {
-	const struct subject *s;
+	const struct tracked_process *s;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		s = collector_find(c, pid);
 		if (s && s->recorder)
@@ -86,10 +87,10 @@ static void note_unrecorded(
 	struct recorder *near = recorder_near(c, process, told_parent);
 	struct unrecorded before;
 	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
-		roll_take_back(&c->roll, &before);
-		roll_unrecorded(&c->roll, one);
+		session_summary_uncount_unrecorded(&c->summary, &before);
+		session_summary_count_unrecorded(&c->summary, one);
 	} else if (!again) {
-		roll_unrecorded(&c->roll, one);
+		session_summary_count_unrecorded(&c->summary, one);
 		if (near)
 			unrecorded_add(&near->unrecorded, one);
 	}
@@ -101,9 +102,9 @@ static void turn_away(struct collector *c, struct session_caller *caller, enum h
 		collector_say_first(c);
 	struct unrecorded one = {
 		.stamp = caller->hello.tsc, .pid = caller->hello.pid, .reason = why};
-	subject_program(caller->pid, one.path, sizeof(one.path));
+	tracked_process_program(caller->pid, one.path, sizeof(one.path));
 	session_answer(caller, -1);
-	bool again = !roll_turn_away(&c->roll, caller->pid);
+	bool again = !session_summary_turn_away(&c->summary, caller->pid);
 	note_unrecorded(c, &one, caller->pid, caller->ppid, again);
 }
 
@@ -117,8 +118,8 @@ static bool is_wanted_by_name(const struct collector *c, const char *command)
 /* Whether the image that `pid` is now is to be recorded. */
 static bool is_wanted(const struct collector *c, pid_t pid)
 {
-	char command[SUBJECT_COMMAND_MAX];
-	subject_command(pid, command);
+	char command[TRACKED_COMMAND_MAX];
+	tracked_process_command(pid, command);
 	return pid == c->start->root || is_wanted_by_name(c, command);
 }
 
@@ -131,7 +132,7 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
 		struct unrecorded untrue;
 		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
-			roll_take_back(&c->roll, &untrue);
+			session_summary_uncount_unrecorded(&c->summary, &untrue);
 		return;
 	}
 	if (n->reason >= HW_UNRECORDED_REASONS)
@@ -142,7 +143,7 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 		!is_wanted_by_name(c, path_last_part(one.path)))
 		one.reason = HW_UNRECORDED_UNWANTED;
 	note_unrecorded(c, &one, caller->pid, caller->ppid,
-		itself && roll_has_turned_away(&c->roll, caller->pid));
+		itself && session_summary_has_turned_away(&c->summary, caller->pid));
 }
 
 /* As the user wants it, with a seed of its own for each image. */
@@ -156,7 +157,7 @@ static struct mode next_mode(struct collector *c)
 	return mode;
 }
 
-/* Whether the process is of a program whose allocator nobody sees. */
+/* Returns whether the allocator of the process can not be recorded. */
 static bool has_own_malloc(struct collector *c, pid_t pid)
 {
 	char path[64];
@@ -172,14 +173,15 @@ static bool has_own_malloc(struct collector *c, pid_t pid)
 	return c->program.own_malloc;
 }
 
-static void record(struct collector *c, struct subject *s, struct session_caller *caller)
+static void record_image(
+	struct collector *c, struct tracked_process *s, struct session_caller *caller)
 {
 	if (!c->tsc_hz)
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
-					      : subject_file_create(s, c->start->file_name);
+					      : tracked_process_file_create(s, c->start->file_name);
 	collector_watch_for_death(c, s);
-	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
+	const struct recording_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = NULL;
 	if (hello->forked_at)
@@ -194,9 +196,10 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 	s->parent_number = parent ? lineage_number(&c->lineage, parent) : 0;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &wishes, parent ? parent->file : NULL, file);
+			 : tracked_process_record(
+				   s, caller, &wishes, parent ? parent->file : NULL, file);
 	if (error)
-		roll_complain(&c->roll, error);
+		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
 		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
@@ -208,12 +211,12 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 
 void collector_on_hello(struct collector *c, struct session_caller *caller)
 {
-	struct subject *s = collector_find(c, caller->pid);
-	if (s && !s->is_root && subject_has_ended(s)) {
+	struct tracked_process *s = collector_find(c, caller->pid);
+	if (s && !s->is_root && tracked_process_has_ended(s)) {
 		collector_end_now(c, s); /* and this is another with its number */
 		s = collector_find(c, caller->pid);
 	}
-	if (s && subject_is_same_image(s)) {
+	if (s && tracked_process_is_same_image(s)) {
 		session_answer(caller, -1); /* its recording goes on */
 		return;
 	}
@@ -228,16 +231,17 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 	}
 	if (!s)
 		s = collector_add(c, caller->pid);
-	if (!s && c->subject_count == c->subject_max && collector_make_room(c))
+	if (!s && c->process_count == c->process_max && collector_make_room(c))
 		s = collector_add(c, caller->pid);
 	if (s) {
-		record(c, s, caller);
+		record_image(c, s, caller);
 		return;
 	}
-	if (c->subject_count == c->subject_max)
-		roll_complain(&c->roll, error_create(ERROR_ENVIRONMENT,
-						"more than %u processes at a time: some were not "
-						"recorded",
-						c->subject_max));
+	if (c->process_count == c->process_max)
+		session_summary_complain(
+			&c->summary, error_create(ERROR_ENVIRONMENT,
+					     "more than %u processes at a time: some were not "
+					     "recorded",
+					     c->process_max));
 	turn_away(c, caller, HW_UNRECORDED_MANY);
 }

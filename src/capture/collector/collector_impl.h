@@ -6,15 +6,15 @@
 #include "capture/collector/closing.h"
 #include "capture/collector/collector.h"
 #include "capture/collector/lineage.h"
-#include "capture/collector/roll.h"
+#include "capture/collector/session_summary.h"
 #include "capture/collector/small.h"
 
 struct collector {
 	struct collector_start *start;
 	int epoll;
 	struct callers callers;
-	struct subject **subjects;
-	uint32_t subject_count, subject_max;
+	struct tracked_process **processes;
+	uint32_t process_count, process_max;
 	uint64_t tsc_hz;
 	uint64_t images; /* recorded so far */
 	uint64_t tended_ns, sleep_ns;
@@ -23,7 +23,7 @@ struct collector {
 	struct collector_ended ended;
 	bool launcher_gone, launcher_stops, have_ended, told, first_said;
 	bool recorded; /* the file of root's first image is in use */
-	struct roll roll;
+	struct session_summary summary;
 	struct closings closings;
 	struct lineage lineage;
 	struct small_vec small; /* recordings that may become rows */
@@ -36,7 +36,7 @@ struct collector {
 	} program;
 };
 
-/* Has the loop wake when fd is readable, with this tag. */
+/* Lets the loop wake with this tag when `fd` is readable. */
 void collector_watch(struct collector *c, int fd, void *tag);
 /*
  * Before it is closed: searches are made by copies of this process, in which the descriptor stays
@@ -45,60 +45,64 @@ void collector_watch(struct collector *c, int fd, void *tag);
  */
 void collector_unwatch(struct collector *c, int fd);
 
-/* NULL: that process is not known. */
-struct subject *collector_find(const struct collector *c, pid_t pid);
-/* NULL: too many, no memory, or it has gone. */
-struct subject *collector_add(struct collector *c, pid_t pid);
-void collector_drop(struct collector *c, struct subject *s);
-/* How many are being recorded. */
+/* Returns the tracked process; NULL if it is not known. */
+struct tracked_process *collector_find(const struct collector *c, pid_t pid);
+/* Begins to track a process. Returns NULL if there are too many or no memory, or it has ended. */
+struct tracked_process *collector_add(struct collector *c, pid_t pid);
+void collector_drop(struct collector *c, struct tracked_process *s);
+/* Returns how many processes are being recorded. */
 uint32_t collector_living(const struct collector *c);
 
 /* Whether a process is, or comes from, one of the session's: a struct session_gate's. */
 bool collector_knows(void *collector, pid_t pid);
 void collector_on_hello(struct collector *c, struct session_caller *caller);
 void collector_on_notice(struct collector *c, const struct session_caller *caller);
-/* Tells who waits for it how the first program's start went; once. */
+/* Reports how the start of the first program went to the caller that waits for it; once. */
 void collector_say_first(struct collector *c);
 
-/* Completes the recording of the present image, if there is one; a large one meanwhile. */
+/* Completes the recording of the present image, if there is one; a large one in a thread. */
 void collector_finish(
-	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value);
+	struct collector *c, struct tracked_process *s, enum hpw_exit_kind kind, uint32_t value);
 /*
- * A process is about to take the collector along, and waits until its recording is complete. If it
- * is the first of the namespace, the kernel kills the others too.
+ * Completes the recording of a process that waits for that and whose end will end the collector,
+ * too. If it is the first of the PID namespace, the kernel kills the others as well.
  */
-void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end);
-void collector_on_end(struct collector *c, struct subject *s);
-/* Completes a process that has ended and is not root, even if how may be known later. */
-void collector_end_now(struct collector *c, struct subject *s);
-/* Completes what has ended before, if by now it is known how. */
+void collector_finish_exiting(
+	struct collector *c, struct tracked_process *s, struct recorder_end end);
+void collector_on_end(struct collector *c, struct tracked_process *s);
+/* Completes a process that has ended and is not root, even if its exit status may be known later.
+ */
+void collector_end_now(struct collector *c, struct tracked_process *s);
+/* Completes processes that have ended before, if their exit status is known by now. */
 void collector_look_at_ended(struct collector *c);
-/* Completes processes that have ended, though it is not their turn yet, so that there is room for
- * another one; if need be one of which it is not known how it ended. False: none has. */
+/* Completes processes that have ended ahead of time, to make room for another one; if need be one
+ * whose exit status is not known yet. Returns false if none has ended. */
 bool collector_make_room(struct collector *c);
-/* Hears those who call, for some milliseconds at most. False: there may be more of them. */
+/* Answers callers, for some milliseconds at most. Returns false if there may be more of them. */
 bool collector_answer_callers(struct collector *c);
-/* Recordings have been completed meanwhile. */
+/* Handles recordings that threads have completed. */
 void collector_on_closed(struct collector *c);
-/* Root has ended and somebody has said how, or nobody will: the launcher's part is over. */
+/* Reports to the launcher: root has ended and its exit status is known, or never will be. */
 void collector_root_finish(struct collector *c);
-/* False: nothing is left to be recorded. */
+/* Returns whether there is anything left to record. */
 bool collector_has_work(struct collector *c);
 
-/* A process says that it ends, or asks for a search: it is searched, or may go, or takes us along.
- */
-void collector_look_for_leaving(struct collector *c, struct subject *s);
-/* A search, or what became of one, is over. Whether the tag was of one. */
+/* Handles a process that announces its end or requests a search: it is searched, or may go on, or
+ * its end will end the collector. */
+void collector_look_for_leaving(struct collector *c, struct tracked_process *s);
+/* Handles the end of a search or a verdict. Returns whether the tag belonged to one. */
 bool collector_on_searched(struct collector *c, const void *tag);
-/* What a subject's search or judge is watched by is so no longer. */
-void collector_unwatch_jobs(struct collector *c, const struct subject *s);
-/* Has the process watched for a fatal signal, if the user wants that and it is not yet. */
-void collector_watch_for_death(struct collector *c, struct subject *s);
-/* A watched process is dying, or has ended. Whether the tag was of one. */
+/* Removes the descriptors of a process's search and verdict from the loop. */
+void collector_unwatch_jobs(struct collector *c, const struct tracked_process *s);
+/* Begins to watch the process for a fatal signal, if the user wants that and it is not watched yet.
+ */
+void collector_watch_for_death(struct collector *c, struct tracked_process *s);
+/* Handles a watched process that is dying or has ended. Returns whether the tag belonged to one. */
 bool collector_on_dying(struct collector *c, const void *tag);
-/* A command wants a running process searched; it is answered. */
-void collector_search(struct collector *c, struct subject *s, const struct session_caller *caller);
-/* A command wants something of a running process. */
+/* Searches a running process for a command, and answers it. */
+void collector_search(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
+/* Handles a request of a command about a running process. */
 void collector_on_request(struct collector *c, const struct session_caller *caller);
 
 #endif

@@ -7,33 +7,34 @@
 
 #include <poll.h>
 
-static void end_watch(struct collector *c, struct subject *s)
+static void end_watch(struct collector *c, struct tracked_process *s)
 {
 	collector_unwatch(c, s->watch.channel);
-	hold_watch_end(&s->watch);
+	death_watch_end(&s->watch);
 }
 
-void collector_unwatch_jobs(struct collector *c, const struct subject *s)
+void collector_unwatch_jobs(struct collector *c, const struct tracked_process *s)
 {
 	if (s->leaks)
 		collector_unwatch(c, s->leaks->pidfd);
-	if (s->judge)
-		collector_unwatch(c, s->judge->pidfd);
+	if (s->verdict_child)
+		collector_unwatch(c, s->verdict_child->pidfd);
 }
 
-void collector_watch_for_death(struct collector *c, struct subject *s)
+void collector_watch_for_death(struct collector *c, struct tracked_process *s)
 {
 	if (!c->start->leak_check.on_death || s->watch.keeper > 0)
 		return;
-	struct error *error = hold_watch_start(s->pid, &s->watch);
+	struct error *error = death_watch_start(s->pid, &s->watch);
 	if (error)
-		roll_complain(&c->roll, error);
+		session_summary_complain(&c->summary, error);
 	else
 		collector_watch(c, s->watch.channel, &s->watch);
 }
 
 /* NULL: there is none. */
-static struct leak_job *begun(struct collector *c, struct subject *s, struct leak_job *job)
+static struct leak_job *adopt_leak_job(
+	struct collector *c, struct tracked_process *s, struct leak_job *job)
 {
 	s->leaks = job;
 	if (job)
@@ -41,25 +42,25 @@ static struct leak_job *begun(struct collector *c, struct subject *s, struct lea
 	return job;
 }
 
-static struct leak_job *begin(struct collector *c, struct subject *s,
+static struct leak_job *start_leak_job(struct collector *c, struct tracked_process *s,
 	const struct leak_check *check, enum hpw_leak_moment moment)
 {
 	end_watch(c, s); /* a thread has one tracer */
-	return begun(c, s, leak_job_start(s->recorder, check, moment));
+	return adopt_leak_job(c, s, leak_job_start(s->recorder, check, moment));
 }
 
 bool collector_on_dying(struct collector *c, const void *tag)
 {
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct subject *s = c->subjects[i];
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		struct tracked_process *s = c->processes[i];
 		if (tag != &s->watch)
 			continue;
 		collector_unwatch(c, s->watch.channel);
 		if (s->recorder && !s->leaks && !recorder_is_blind(s->recorder))
-			begun(c, s,
+			adopt_leak_job(c, s,
 				leak_job_start_dying(
 					s->recorder, &c->start->leak_check, &s->watch));
-		hold_watch_end(&s->watch);
+		death_watch_end(&s->watch);
 		return true;
 	}
 	return false;
@@ -67,16 +68,16 @@ bool collector_on_dying(struct collector *c, const void *tag)
 
 /* Whether the process that says that it ends, or asks for it, is to be searched for leaks first. */
 static bool is_to_be_searched(
-	const struct collector *c, const struct subject *s, enum hpw_leak_moment *ret)
+	const struct collector *c, const struct tracked_process *s, enum hpw_leak_moment *ret)
 {
 	const struct leak_check *check = &c->start->leak_check;
 	switch (recorder_leaving_what(s->recorder)) {
 	case HW_LEAVES_NOT:
 		*ret = HPW_LEAK_BY_PROGRAM;
-		return c->start->judge;
+		return c->start->verdict;
 	case HW_LEAVES_TOLD:
 		*ret = HPW_LEAK_AT_EXIT;
-		return check->at_exit && c->start->judge;
+		return check->at_exit && c->start->verdict;
 	case HW_LEAVES_MAIN:
 		*ret = HPW_LEAK_AT_MAIN_END;
 		return check->at_main_end && !recorder_is_unsearched(s->recorder);
@@ -93,60 +94,61 @@ static bool is_to_be_searched(
  * leak is possible. What the blocks of its parent's are, is the parent's to be asked. Of programs
  * that were started as such people expect a search.
  */
-static bool is_trivial(const struct subject *s, enum hpw_leak_moment moment)
+static bool is_trivial(const struct tracked_process *s, enum hpw_leak_moment moment)
 {
 	return moment == HPW_LEAK_AT_EXIT && s->recorder->forked &&
 	       recorder_leaving_what(s->recorder) == HW_LEAVES && recorder_ends_empty(s->recorder);
 }
 
 /* Its question is answered: it goes on, or takes us along. */
-static void let_go(struct collector *c, struct subject *s)
+static void release_process(struct collector *c, struct tracked_process *s)
 {
 	struct recorder_end end;
 	if (s->takes_along && recorder_leaving_what(s->recorder) == HW_LEAVES &&
 		recorder_is_leaving(s->recorder, &end))
-		collector_take_leave(c, s, end);
+		collector_finish_exiting(c, s, end);
 	else
 		recorder_go_on(s->recorder);
 }
 
-void collector_look_for_leaving(struct collector *c, struct subject *s)
+void collector_look_for_leaving(struct collector *c, struct tracked_process *s)
 {
 	struct recorder_end end;
 	enum hpw_leak_moment moment;
-	if (s->recorder && (s->judge || s->leaks))
-		recorder_beat(s->recorder);
-	if (!s->recorder || s->leaks || s->judge || !recorder_is_leaving(s->recorder, &end))
+	if (s->recorder && (s->verdict_child || s->leaks))
+		recorder_heartbeat(s->recorder);
+	if (!s->recorder || s->leaks || s->verdict_child || !recorder_is_leaving(s->recorder, &end))
 		return;
 	if (is_to_be_searched(c, s, &moment) && !is_trivial(s, moment)) {
 		recorder_hold_on(s->recorder);
 		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
-		begin(c, s, &c->start->leak_check, moment);
+		start_leak_job(c, s, &c->start->leak_check, moment);
 	}
 	if (!s->leaks)
-		let_go(c, s);
+		release_process(c, s);
 }
 
 /* The program waits for what its search has come to. */
-static void judge(struct collector *c, struct subject *s)
+static void start_verdict(struct collector *c, struct tracked_process *s)
 {
 	recorder_tell_found(s->recorder, HW_FOUND_UNKNOWN, 0);
-	s->judge = judge_start(c->start->judge, c->start->judge_context, s->file, s->pidfd, s->pid);
-	if (s->judge)
-		collector_watch(c, s->judge->pidfd, s->judge);
+	s->verdict_child = leak_verdict_start(
+		c->start->verdict, c->start->verdict_context, s->file, s->pidfd, s->pid);
+	if (s->verdict_child)
+		collector_watch(c, s->verdict_child->pidfd, s->verdict_child);
 	else
 		recorder_go_on(s->recorder);
 }
 
-static void on_judged(struct collector *c, struct subject *s)
+static void on_judged(struct collector *c, struct tracked_process *s)
 {
 	collector_unwatch_jobs(c, s);
-	struct judge_verdict verdict = judge_finish(steal_ptr(s->judge));
+	struct leak_verdict verdict = leak_verdict_finish(steal_ptr(s->verdict_child));
 	recorder_tell_found(s->recorder, verdict.found, verdict.status);
 	recorder_go_on(s->recorder);
 }
 
-static void on_found(struct collector *c, struct subject *s)
+static void on_found(struct collector *c, struct tracked_process *s)
 {
 	enum hpw_leak_moment moment = s->leaks->moment;
 	collector_unwatch_jobs(c, s);
@@ -155,9 +157,9 @@ static void on_found(struct collector *c, struct subject *s)
 		collector_watch_for_death(c, s);
 	bool waits = recorder_leaving_what(s->recorder) == HW_LEAVES_TOLD;
 	if (moment == HPW_LEAK_BY_PROGRAM || (moment == HPW_LEAK_AT_EXIT && waits))
-		judge(c, s);
+		start_verdict(c, s);
 	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
-		let_go(c, s);
+		release_process(c, s);
 }
 
 /* The tag of an event may be one that was there before. */
@@ -169,10 +171,11 @@ static bool is_over(int pidfd)
 
 bool collector_on_searched(struct collector *c, const void *tag)
 {
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct subject *s = c->subjects[i];
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		struct tracked_process *s = c->processes[i];
 		bool found = s->leaks && s->leaks == tag && is_over(s->leaks->pidfd);
-		bool judged = s->judge && s->judge == tag && is_over(s->judge->pidfd);
+		bool judged = s->verdict_child && s->verdict_child == tag &&
+			      is_over(s->verdict_child->pidfd);
 		if (found)
 			on_found(c, s);
 		else if (judged)
@@ -191,7 +194,8 @@ static bool is_valid(const struct ask_request *request)
 	       !(request->heuristics & ~(uint32_t)SEARCH_HEURISTICS_ALL);
 }
 
-void collector_search(struct collector *c, struct subject *s, const struct session_caller *caller)
+void collector_search(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
 {
 	const struct ask_request *request = &caller->request;
 	struct leak_check check = c->start->leak_check;
@@ -202,7 +206,7 @@ void collector_search(struct collector *c, struct subject *s, const struct sessi
 		problem = "another search goes on in that process";
 	else if (!is_valid(request))
 		problem = "what it asks for makes no sense";
-	else if (!begin(c, s, &check, HPW_LEAK_ON_DEMAND))
+	else if (!start_leak_job(c, s, &check, HPW_LEAK_ON_DEMAND))
 		problem = "no memory, or no process to search with";
 	if (problem)
 		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);

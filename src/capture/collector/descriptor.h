@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sends without waiting, with `fd` unless it is -1; false: not all of it went. The caller keeps
- * `fd`. */
+/* Sends a message without waiting, with `fd` unless it is -1; the caller keeps `fd`. Returns false
+ * if not all of it was sent. */
 bool descriptor_send(int socket, const void *data, size_t bytes, int fd);
 
-/* Waits for a message of just so many bytes; false: it is another one, or none. *ret_fd: the
- * caller's, close-on-exec; -1: nothing came with it. */
+/* Waits for a message of exactly `bytes` bytes. Returns false if it has another size, or none
+ * comes. *ret_fd is its descriptor, which the caller closes (close-on-exec); -1 if it has none. */
 bool descriptor_receive(int socket, void *ret, size_t bytes, int *ret_fd);
 
 #endif

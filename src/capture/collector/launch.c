@@ -8,11 +8,11 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "capture/apart.h"
 #include "capture/collector/collector.h"
+#include "capture/daemonize.h"
 #include "capture/recording_file.h"
 #include "capture/session.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ struct launcher {
 	int failed; /* read end: errno if exec failed */
 	int control;
 	struct recording_file file;
-	struct apart apart;
+	struct foreign_descriptors apart;
 };
 
 /* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name.
@@ -153,8 +153,8 @@ static int collector_main(struct launcher *l, int control)
 {
 	const int kept[] = {
 		control, l->file.fd, l->session.socket, l->session.abstract, l->session.lock};
-	apart_go(&l->apart, kept, 5);
-	apart_close_streams(3);
+	daemonize(&l->apart, kept, 5);
+	daemonize_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
 		.launcher = l->self,
@@ -166,8 +166,8 @@ static int collector_main(struct launcher *l, int control)
 		.all_processes = l->options->all_processes,
 		.mode = l->options->mode,
 		.leak_check = l->options->leak_check,
-		.judge = l->options->judge,
-		.judge_context = l->options->judge_context,
+		.verdict = l->options->verdict,
+		.verdict_context = l->options->verdict_context,
 		.began = l->began};
 	return collector_run(&start);
 }
@@ -252,13 +252,13 @@ static bool collect_one(struct launcher *l, struct launch_result *ret)
 	}
 	ret->collector = LAUNCH_COLLECTOR_DIED;
 	if (n == (ssize_t)sizeof(message.end) && message.is_end) {
-		ret->collector = LAUNCH_COLLECTOR_TOLD;
+		ret->collector = LAUNCH_COLLECTOR_REPORTED;
 		ret->end = message.end;
 	}
 	return false;
 }
 
-static void collect(struct launcher *l, int status, struct launch_result *ret)
+static void collect_results(struct launcher *l, int status, struct launch_result *ret)
 {
 	struct collector_ended ended = {HPW_EXIT_STATUS, (uint32_t)WEXITSTATUS(status)};
 	if (WIFSIGNALED(status))
@@ -305,7 +305,7 @@ static void files_raise(struct launcher *l)
 }
 
 /* Nothing has been started that matters: takes everything back. */
-static struct error *give_up(struct launcher *l, struct error *error)
+static struct error *abort_launch(struct launcher *l, struct error *error)
 {
 	if (l->go >= 0)
 		close(l->go); /* the target sees the end of the pipe and leaves */
@@ -328,7 +328,7 @@ uint64_t launch_address_space(void)
 
 struct error *launch_limits_check(void)
 {
-	return apart_check_limits();
+	return daemonize_check_limits();
 }
 
 struct error *launch(const struct launch_options *options, struct launch_result *ret)
@@ -340,7 +340,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.failed = -1,
 		.control = -1,
 		.file = {.fd = -1}};
-	apart_note(&l.apart);
+	daemonize_note_descriptors(&l.apart);
 	memset(ret, 0, sizeof(*ret));
 	ret->sampled = options->mode.sample_bytes;
 	sigset_t watched;
@@ -351,7 +351,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	watch_signals(&l, &watched);
 	if ((error = session_create(NULL, &l.session)) || (error = target_fork(&l)) ||
 		(error = file_open(&l)) || (error = collector_fork(&l)))
-		return give_up(&l, error);
+		return abort_launch(&l, error);
 	close(l.file.fd);
 	session_stop_listening(&l.session);
 	(void)!write(l.go, "", 1);
@@ -361,9 +361,9 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		ret->exec_errno = why;
 	close(l.failed);
 	wait_for_target(&l, &watched, &ret->status);
-	collect(&l, ret->status, ret);
+	collect_results(&l, ret->status, ret);
 	close(l.control);
-	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_TOLD)
+	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_REPORTED)
 		unlink(l.file.now);
 	ret->file = steal_ptr(l.file.name);
 	recording_file_deinit(&l.file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which recording a forked child's parent has: by pid, and, since numbers come again and a process
- * execs, by the latest image that had begun before the fork. The newest LINEAGE_MAX are known,
- * those that have ended too: a daemon's parent ends before the child says anything.
+ * Finds the recording of a forked child's parent: by pid, and, since pids are reused and a process
+ * may exec, by the latest image that had begun before the fork. The newest LINEAGE_MAX images are
+ * known, including ended ones: a daemon's parent ends before the child says anything.
  */
 #ifndef CAPTURE_LINEAGE_H
 #define CAPTURE_LINEAGE_H
@@ -13,7 +13,7 @@
 #define LINEAGE_MAX 65536u
 
 struct lineage_image {
-	pid_t pid, outer_pid;  /* as the target sees it, and as this side does */
+	pid_t pid, outer_pid;  /* in the target's PID namespace, and in the collector's */
 	uint64_t began;        /* stamp */
 	char *file;            /* base name; owned */
 	uint64_t heard, named; /* children that it forked: those that said so, and whose recordings
@@ -28,8 +28,8 @@ struct lineage {
 
 void lineage_deinit(struct lineage *lineage);
 
-/* An image begins to be recorded. Returns its number, from 1 on; 0: it is not known. Without memory
- * for it, it is not known, which costs no more than what its children inherit. */
+/* Adds an image that begins to be recorded. Returns its number, from 1 on. Returns 0 if there is no
+ * memory: then only what its children inherit from it is unknown. */
 uint64_t lineage_add(
 	struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t began, const char *file);
 
@@ -40,9 +40,9 @@ uint64_t lineage_add(
 struct lineage_image *lineage_find(
 	const struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t forked_at);
 
-/* The image of that number; NULL: it is not known any more. */
+/* Returns the image of that number; NULL if it is not known any more. */
 struct lineage_image *lineage_at(const struct lineage *lineage, uint64_t number);
-/* The number of one that was found. */
+/* Returns the number of an image that was found. */
 uint64_t lineage_number(const struct lineage *lineage, const struct lineage_image *image);
 
 #endif

@@ -28,7 +28,7 @@ struct error *recording_pattern_check(const char *pattern)
 	return NULL;
 }
 
-static void expand(struct text *t, char letter, const struct recording_name *from)
+static void expand_pattern_letter(struct text *t, char letter, const struct recording_name *from)
 {
 	const char *name = strrchr(from->program, '/');
 	char host[256] = "localhost";
@@ -65,7 +65,7 @@ static struct error *name_make(const struct recording_name *from, char **ret)
 	}
 	for (const char *p = pattern; *p; p++) {
 		if (*p == '%')
-			expand(&t, *++p, from);
+			expand_pattern_letter(&t, *++p, from);
 		else
 			text_add_char(&t, *p);
 	}
@@ -73,7 +73,7 @@ static struct error *name_make(const struct recording_name *from, char **ret)
 	return *ret ? NULL : error_no_memory();
 }
 
-static struct error *open_beside(struct recording_file *file)
+static struct error *open_replacement(struct recording_file *file)
 {
 	int folder = (int)(strrchr(file->name, '/') - file->name);
 	if (asprintf(&file->now, "%.*s/.heapwise-XXXXXX", folder, file->name) < 0) {
@@ -95,7 +95,7 @@ static struct error *open_new(struct recording_file *file, bool overwrite)
 			"with -o FILE",
 			file->name);
 	if (exists && overwrite)
-		return open_beside(file);
+		return open_replacement(file);
 	file->now = strdup(file->name);
 	if (!file->now)
 		return error_no_memory();

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "capture/collector/descriptor.h"
 #include "capture/shared_memory.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,8 +63,8 @@ static bool folder_make(struct session *s, const char *parent)
 	return false;
 }
 
-/* Removes the folder if it is ours, looks like one of these, and nobody holds its lock. */
-static void reap(int parent, const char *name)
+/* Removes the folder if it belongs to this user, looks like a session and is not locked. */
+static void remove_dead_session(int parent, const char *name)
 {
 	if (strncmp(name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0 ||
 		strlen(name) != strlen(FOLDER_TEMPLATE))
@@ -89,7 +89,7 @@ static void reap_all(const char *parent)
 {
 	_cleanup_(closedir_cleanup) DIR *dir = opendir(parent);
 	for (struct dirent *entry; dir && (entry = readdir(dir));)
-		reap(dirfd(dir), entry->d_name);
+		remove_dead_session(dirfd(dir), entry->d_name);
 }
 
 /* What root starts may become another user, and goes on to be recorded. Who is none of those is
@@ -132,7 +132,7 @@ static struct error *session_listen(struct session *s)
 	return NULL;
 }
 
-/* By those who are to reach the session. */
+/* Places that the other processes can reach. */
 static bool may_be_entered(const char *folder)
 {
 	struct stat st;
@@ -140,7 +140,7 @@ static bool may_be_entered(const char *folder)
 }
 
 /* The places for a session's folder, best first; the last is the caller's. */
-static const char *place(int i, const char *last)
+static const char *session_folder_place(int i, const char *last)
 {
 	static const char *const usual[] = {"/tmp", "/dev/shm", "/run", "/var/tmp"};
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -157,7 +157,8 @@ struct error *session_create(const char *file, struct session *ret)
 		snprintf(last, sizeof(last), "%.*s", (int)(strrchr(file, '/') - file), file);
 	const char *parent;
 	int i = 0, why = 0;
-	for (; (parent = place(i, last)) && (!*parent || !folder_make(&s, parent)); i++)
+	for (; (parent = session_folder_place(i, last)) && (!*parent || !folder_make(&s, parent));
+		i++)
 		why = i == 1 ? errno : why;
 	if (!parent)
 		return error_errno(ERROR_ENVIRONMENT, why,
@@ -174,7 +175,7 @@ struct error *session_create(const char *file, struct session *ret)
 
 void session_take_over(const struct session *session)
 {
-	/* unix(7), SO_PEERCRED: of who called listen(2) last. */
+	/* unix(7), SO_PEERCRED: of the process that called listen(2) last. */
 	(void)!listen(session->socket, SOMAXCONN);
 	if (session->abstract >= 0)
 		(void)!listen(session->abstract, SOMAXCONN);
@@ -251,8 +252,8 @@ static bool is_other_user(const struct ucred *peer)
 	return peer->uid != geteuid() && peer->uid != 0;
 }
 
-/* Who is at the other end, and whether to listen to him: who has no business here is not even kept
- * for the moment that a hello takes to come. */
+/* Gives the process at the other end. Returns whether it is admitted: other processes are not even
+ * kept for the moment that a hello takes to come. */
 static bool is_admitted(int connection, const struct session_gate *gate, struct ucred *ret)
 {
 	socklen_t bytes = sizeof(*ret);
@@ -263,8 +264,8 @@ static bool is_admitted(int connection, const struct session_gate *gate, struct 
 	return geteuid() == 0 && gate && gate->knows(gate->context, ret->pid);
 }
 
-/* Whether who connected has ended: its number may be another process's by now. Before Linux 6.5
- * nobody knows. */
+/* Returns whether the process that connected has ended: its number may be another process's by now.
+ * Unknown before Linux 6.5. */
 static bool is_gone(int connection)
 {
 	int pidfd = -1;
@@ -277,8 +278,8 @@ static bool is_gone(int connection)
 	return gone;
 }
 
-/* What there is to be read now. The connection stays with who calls, unless it goes into *ret.
- * SESSION_NOBODY: nothing yet. */
+/* Reads what is there now. The connection stays the caller's, unless it goes into *ret. Returns
+ * SESSION_NOBODY if there is nothing yet. */
 static enum session_call listen_to(
 	int connection, const struct ucred *peer, struct session_caller *ret)
 {

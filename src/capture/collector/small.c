@@ -35,25 +35,25 @@ static bool has_more(const struct recorder *r, const struct recorder_totals *t)
 	       r->mode.kind == MODE_SAMPLE;
 }
 
-bool small_is(const struct subject *subject, const struct recorder_end *end,
+bool small_is(const struct tracked_process *process, const struct recorder_end *end,
 	const struct recorder_totals *totals, bool empty)
 {
 	return totals->peak_bytes <= SMALL_PEAK_BYTES && totals->duration_ns <= SMALL_NS &&
-	       small_ended_well(end) && !subject->searched && !(empty && totals->live_blocks) &&
-	       !has_more(subject->recorder, totals);
+	       small_ended_well(end) && !process->searched && !(empty && totals->live_blocks) &&
+	       !has_more(process->recorder, totals);
 }
 
-void small_note(
-	struct small_vec *list, const struct subject *subject, const struct recorder_totals *totals)
+void small_note(struct small_vec *list, const struct tracked_process *process,
+	const struct recorder_totals *totals)
 {
-	const struct recorder *r = subject->recorder;
-	const struct small one = {.file = strdup(subject->file),
+	const struct recorder *r = process->recorder;
+	const struct small one = {.file = strdup(process->file),
 		.peak_bytes = totals->peak_bytes,
 		.began_ns = r->began.ns,
-		.image = subject->image_number,
-		.parent = subject->parent_number,
+		.image = process->image_number,
+		.parent = process->parent_number,
 		.forks = r->forks,
-		.is_process = !subject->completed};
+		.is_process = !process->completed};
 	if (!one.file || !small_vec_push(list, one))
 		free(one.file);
 }
@@ -67,7 +67,7 @@ static int compare_weights(const void *left, const void *right)
 	return a->began_ns > b->began_ns ? -1 : a->began_ns < b->began_ns;
 }
 
-/* The latest first: children come before who forked them. */
+/* The latest first: children come before their parents. */
 static int compare_ages(const void *left, const void *right)
 {
 	const struct small *a = left, *b = right;
@@ -114,7 +114,7 @@ static bool add_parts(const uint8_t *file, size_t bytes, struct buf *ret)
 }
 
 /* Adds what tells of a recording. False: it can't be told so, and nothing was added. */
-static bool add_row(const char *path, struct buf *ret)
+static bool add_small_row(const char *path, struct buf *ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat about;
@@ -160,7 +160,7 @@ size_t small_move(struct small_vec *list, struct lineage *lineage, struct record
 	buf_init(&rows);
 	for (size_t i = SMALL_KEPT; i < list->len && chosen < HPW_SMALL_MAX; i++) {
 		struct small one = data[i];
-		if (is_needed(lineage, &one) || !add_row(one.file, &rows))
+		if (is_needed(lineage, &one) || !add_small_row(one.file, &rows))
 			continue;
 		struct lineage_image *parent = lineage_at(lineage, one.parent);
 		if (parent && parent->named)

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings of processes that allocated next to nothing, of which scripts and build tools leave
- * dozens: when the program ends, they are told as rows in its own recording (HPW_SMALL), and their
- * files go. A row has all that says who it was, how it ended, and its totals: the chunks TARGET and
- * SUMMARY as they stood in the file. Where allocations were made, it has not.
+ * dozens. When the program ends, they become rows in its own recording (HPW_SMALL), and their files
+ * are removed. A row says which process it was, how it ended, and its totals: it has the chunks
+ * TARGET and SUMMARY of the file. It does not say where allocations were made.
  *
- * That waits for the end, because only then it is known what the run is about: the largest
- * recordings stay, however small they are. Until then, and if the collector is killed, everything
- * is in files.
+ * That is done at the end, since only then the largest recordings are known, which stay however
+ * small they are. Until then, and if the collector is killed, everything is in files.
  */
 #ifndef CAPTURE_SMALL_H
 #define CAPTURE_SMALL_H
 
 #include "capture/collector/lineage.h"
-#include "capture/collector/subject.h"
+#include "capture/collector/tracked_process.h"
 
-/* What is small: at most so much at a time, and that for so long. */
+/* A recording is small if its peak and its duration are at most these. */
 #define SMALL_PEAK_BYTES (256ull << 10)
 #define SMALL_NS 10000000000ull
-/* So many of the small ones stay, the largest. */
+/* How many of the small ones stay, the largest. */
 #define SMALL_KEPT 4u
 
 struct small {
@@ -30,14 +29,14 @@ struct small {
 };
 DEFINE_VEC(small_vec, struct small)
 
-/* With status 0, or by going on as another program. */
+/* Returns whether a process ended with status 0 or by executing another program. */
 bool small_ended_well(const struct recorder_end *end);
 
 /* Whether a recording that was completed is small, ended well, and has nothing that a row does not
  * say. `empty`: only if it has no block left, because leaks are searched for. Notes one that is. */
-bool small_is(const struct subject *subject, const struct recorder_end *end,
+bool small_is(const struct tracked_process *process, const struct recorder_end *end,
 	const struct recorder_totals *totals, bool empty);
-void small_note(struct small_vec *list, const struct subject *subject,
+void small_note(struct small_vec *list, const struct tracked_process *process,
 	const struct recorder_totals *totals);
 
 /*

@@ -6,13 +6,14 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096u
-/* malloc/malloc.c, x86-64: a block stands 16 bytes behind its chunk's start. */
+/* malloc/malloc.c, x86-64: a block stands 16 bytes after its chunk's start. */
 #define HEADER_BYTES 16u
 #define CHUNK_FLAGS 7u
 #define CHUNK_MIN 32u
 #define FENCE_BYTES 16u
 #define FENCES_BYTES 32u
-/* Who takes memory himself takes pages. In smaller gaps between blocks nobody looks for it. */
+/* A program that takes memory itself takes pages, so smaller gaps between blocks are not examined.
+ */
 #define GAP_MIN PAGE_BYTES
 #define CHAIN_MAX (1u << 20)
 /* Of all chains: memory that looks like chunks from each page on would be gone through again and
@@ -20,7 +21,7 @@
 #define STEPS_MAX (16u << 20)
 
 struct chain {
-	const struct leak_place *place;
+	const struct leak_target *place;
 	const struct process_map *map;
 	struct address_ranges *found;
 	uint64_t begun; /* the part of glibc's heap that `at` is in */
@@ -52,9 +53,9 @@ enum chain_end {
 
 /*
  * Goes from chunk to chunk up to `to`. ret_page: where a chunk ended last at the end of a page, as
- * the top one does; ret_end: where the chain ends, behind its fences.
+ * the top one does; ret_end: where the chain ends, after its fences.
  */
-static enum chain_end follow(
+static enum chain_end follow_chunks(
 	struct chain *c, uint64_t from, uint64_t to, uint64_t *ret_page, uint64_t *ret_end)
 {
 	uint64_t at = from;
@@ -84,7 +85,7 @@ static uint64_t next_part(struct chain *c, uint64_t from, uint64_t to)
 	uint64_t page, end;
 	for (uint64_t at = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 		at < to && c->steps < STEPS_MAX; at += PAGE_BYTES) {
-		if (follow(c, at, to, &page, &end) == CHAIN_ARRIVED)
+		if (follow_chunks(c, at, to, &page, &end) == CHAIN_ARRIVED)
 			return at;
 	}
 	return to;
@@ -94,7 +95,7 @@ static uint64_t next_part(struct chain *c, uint64_t from, uint64_t to)
 static bool go_on(struct chain *c, uint64_t to)
 {
 	uint64_t page, end;
-	enum chain_end how = follow(c, c->at, to, &page, &end);
+	enum chain_end how = follow_chunks(c, c->at, to, &page, &end);
 	bool first = c->at == c->map->start, last = to == c->map->end;
 	if (how == CHAIN_BROKEN && first && end == c->at)
 		how = CHAIN_FENCE; /* the program was there before */
@@ -111,17 +112,17 @@ static bool go_on(struct chain *c, uint64_t to)
 }
 
 struct error *leak_break_find(
-	const struct leak_place *place, const struct process_map *map, struct address_ranges *ret)
+	const struct leak_target *place, const struct process_map *map, struct address_ranges *ret)
 {
 	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
-	if (!blocks || !live_walk_begin(place->live, &walk))
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(place->live, &walk))
 		return error_no_memory();
 	struct chain c = {
 		.place = place, .map = map, .found = ret, .begun = map->start, .at = map->start};
 	uint64_t behind = map->start; /* the last block, as far as it says itself */
 	bool ok = true;
-	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++) {
 			uint64_t chunk = blocks[i].address - HEADER_BYTES;
 			if (blocks[i].address < map->start + HEADER_BYTES || chunk >= map->end)
@@ -132,7 +133,7 @@ struct error *leak_break_find(
 			behind = blocks[i].address + blocks[i].size;
 		}
 	}
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 	ok = ok && go_on(&c, map->end) && address_ranges_add(ret, c.begun, map->end);
 	return ok ? NULL : error_no_memory();
 }

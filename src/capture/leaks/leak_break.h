@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory at the program break ("[heap]"), of which a program may take parts itself, by sbrk(2):
- * those are no part of glibc's heap.
+ * The memory at the program break ("[heap]"). A program may take parts of it itself, by sbrk(2);
+ *those do not belong to glibc's heap.
  *
  *	[heap]:  chunk chunk … fence fence | the program's own | chunk chunk … top | its own
  *
- * Where glibc finds that the break was moved by somebody else, it leaves two fences at the end of
- * what it has, chunks of 16 bytes (malloc/malloc.c: sysmalloc), and goes on behind.
+ * If glibc finds that the program moved the break, it leaves two fences at the end of its own
+ *memory, chunks of 16 bytes (malloc/malloc.c: sysmalloc), and goes on after the program's part.
  */
 #ifndef CAPTURE_LEAK_BREAK_H
 #define CAPTURE_LEAK_BREAK_H
@@ -14,8 +14,8 @@
 #include "base/ranges.h"
 #include "capture/leaks/leak_roots.h"
 
-/* Adds what of `map` is glibc's. Where chunks don't say, all of it is. */
-struct error *leak_break_find(const struct leak_place *place, const struct process_map *map,
+/* Adds the parts of `map` that belong to glibc's heap; all of it if the chunks don't say. */
+struct error *leak_break_find(const struct leak_target *place, const struct process_map *map,
 	struct address_ranges *ret) must_check_;
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "process/needed.h"
+#include "process/elf_imports.h"
 
 void lsan_program_find(const char *image, struct lsan_program *ret)
 {
@@ -18,7 +18,7 @@ void lsan_program_find(const char *image, struct lsan_program *ret)
 		return;
 	ret->device = about.st_dev;
 	ret->inode = about.st_ino;
-	program_functions(image, names, HW_LSAN_FUNCTIONS, ret->functions);
+	elf_find_functions(image, names, HW_LSAN_FUNCTIONS, ret->functions);
 }
 
 bool lsan_program_is(const struct lsan_program *program, pid_t pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user wants to be searched for leaks, and when. */
+/* When and how a process is searched for leaks, as the user chose. */
 #ifndef CAPTURE_LEAK_CHECK_H
 #define CAPTURE_LEAK_CHECK_H
 
@@ -9,20 +9,20 @@
 
 #include "format/shm.h"
 
-/* Of an executable: what LeakSanitizer would ask for there. */
+/* The functions in an executable by which LeakSanitizer would be configured. */
 struct lsan_program {
 	dev_t device; /* the file; inode 0: nothing is known */
 	ino_t inode;
 	uint64_t functions[HW_LSAN_FUNCTIONS]; /* as linked; 0: it has none, or exports it */
 };
 
-/* In an ELF file: those of its functions that it does not export. */
+/* Finds those of these functions in an ELF file that it does not export. */
 void lsan_program_find(const char *image, struct lsan_program *ret);
 
-/* Whether a process executes that file. */
+/* Returns whether a process executes that file. */
 bool lsan_program_is(const struct lsan_program *program, pid_t pid);
 
-/* What a search for leaks came to, for those that do not read the recording. */
+/* The result of a search for leaks, for callers that do not read the recording. */
 struct leak_found {
 	uint32_t is_whole; /* 1: at the end, of all blocks, and it saw all memory and registers */
 	uint32_t kinds;    /* bits 1 << enum hpw_leak_kind: of which it found any */

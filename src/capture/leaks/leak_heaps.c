@@ -48,7 +48,7 @@ bool leak_heap_like(const struct process_map *map)
 }
 
 /* Whether a heap of glibc's begins here: it names its arena, which stands in it or another one. */
-static bool is_arena_heap(const struct leak_place *place, uint64_t start, uint64_t *ret_bytes)
+static bool is_arena_heap(const struct leak_target *place, uint64_t start, uint64_t *ret_bytes)
 {
 	uint64_t info[4];
 	if (process_memory_read(place->memory, start, info, sizeof(info)) != sizeof(info))
@@ -61,7 +61,7 @@ static bool is_arena_heap(const struct leak_place *place, uint64_t start, uint64
 }
 
 static bool add_arenas(
-	const struct leak_place *place, const struct process_map *map, struct address_ranges *ret)
+	const struct leak_target *place, const struct process_map *map, struct address_ranges *ret)
 {
 	uint64_t at = (map->start + ARENA_HEAP_BYTES - 1) & ~(ARENA_HEAP_BYTES - 1), bytes;
 	for (; at < map->end; at += ARENA_HEAP_BYTES) {
@@ -78,7 +78,7 @@ static bool add_arenas(
  * pages, and what else is there is a root: better a leak less than a false one.
  */
 static struct address_range around_other(
-	const struct process_map *map, bool is_alone, const struct live_block *block)
+	const struct process_map *map, bool is_alone, const struct live_entry *block)
 {
 	if (is_alone || !strcmp(map->path, "[heap]"))
 		return (struct address_range){map->start, map->end};
@@ -88,16 +88,16 @@ static struct address_range around_other(
 }
 
 /* The range around a block that lies in none of the heaps known so far. */
-static struct address_range around(
-	const struct leak_place *place, const bool *alone, const struct live_block *block)
+static struct address_range range_around_block(
+	const struct leak_target *place, const bool *alone, const struct live_entry *block)
 {
 	uint64_t address = block->address;
-	const struct process_map *map = process_maps_find(&place->hold->maps, address);
+	const struct process_map *map = process_maps_find(&place->target->maps, address);
 	uint64_t header[2];
 	if (!map || !leak_heap_like(map))
 		return (struct address_range){address, address + 1}; /* the program's own memory */
 	if (alone)
-		return around_other(map, alone[map - place->hold->maps.maps.data], block);
+		return around_other(map, alone[map - place->target->maps.maps.data], block);
 	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
 		     sizeof(header);
 	uint64_t start = address - 16 - header[0], bytes = (header[1] & ~(uint64_t)CHUNK_FLAGS);
@@ -110,28 +110,29 @@ static struct address_range around(
 
 /* alone: of each mapping, whether it is of one maker; NULL: the allocator is libc's. */
 static struct error *add_around_blocks(
-	const struct leak_place *place, const bool *alone, struct address_ranges *ret)
+	const struct leak_target *place, const bool *alone, struct address_ranges *ret)
 {
 	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
 	struct address_ranges found = {NULL, 0, 0};
-	if (!blocks || !live_walk_begin(place->live, &walk))
+	if (!blocks || !live_table_walk_begin(place->live, &walk))
 		return error_no_memory();
 	struct address_range last = {0, 0};
 	bool ok = true;
-	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++) {
 			uint64_t address = blocks[i].address;
 			if (address >= last.start && address < last.end)
 				continue;
 			const struct address_range *known = address_ranges_from(ret, address);
-			last = known && address >= known->start ? *known
-								: around(place, alone, &blocks[i]);
+			last = known && address >= known->start
+				       ? *known
+				       : range_around_block(place, alone, &blocks[i]);
 			if (!known || address < known->start)
 				ok = address_ranges_add(&found, last.start, last.end);
 		}
 	}
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 	for (size_t i = 0; ok && i < found.len; i++)
 		ok = address_ranges_push(ret, found.data[i]);
 	address_ranges_deinit(&found);
@@ -174,7 +175,7 @@ static bool add_main_arena(struct address_range data, const uint64_t *words,
 	return true;
 }
 
-static struct error *add_libc_books(const struct leak_place *place, struct address_range data,
+static struct error *add_libc_books(const struct leak_target *place, struct address_range data,
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	uint64_t bytes = data.end - data.start;
@@ -196,9 +197,9 @@ static bool is_library(const struct process_map *map)
 
 /* Adds the mappings that a word points into, if it is the allocator's alone and not there yet. */
 static bool add_pointed(
-	const struct leak_place *place, bool *alone, uint64_t word, struct address_ranges *ret)
+	const struct leak_target *place, bool *alone, uint64_t word, struct address_ranges *ret)
 {
-	const struct process_maps *maps = &place->hold->maps;
+	const struct process_maps *maps = &place->target->maps;
 	const struct process_map *map = process_maps_find(maps, word);
 	if (!map || !alone[map - maps->maps.data] || !leak_heap_like(map))
 		return true;
@@ -206,8 +207,8 @@ static bool add_pointed(
 	return address_ranges_add(ret, map->start, map->end);
 }
 
-/* The same for all words of a range that are multiples of `aligned`. */
-static struct error *add_all_pointed(const struct leak_place *place, bool *alone,
+/* Does so for all words of a range that are multiples of `aligned`. */
+static struct error *add_all_pointed(const struct leak_target *place, bool *alone,
 	struct address_range from, uint64_t aligned, struct address_ranges *ret)
 {
 	if (from.end - from.start > BOOKS_MAX)
@@ -233,7 +234,7 @@ static struct error *add_all_pointed(const struct leak_place *place, bool *alone
  * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
  * that has been given out again.)
  */
-static struct error *add_other_books(const struct leak_place *place, bool *alone,
+static struct error *add_other_books(const struct leak_target *place, bool *alone,
 	struct address_range data, struct address_ranges *ret)
 {
 	size_t next = ret->len + 1;
@@ -257,9 +258,9 @@ struct library_parts {
 };
 
 static void read_parts(
-	const struct leak_place *place, const struct process_map *code, struct library_parts *ret)
+	const struct leak_target *place, const struct process_map *code, struct library_parts *ret)
 {
-	const struct process_map *first = place->hold->maps.maps.data, *map = code;
+	const struct process_map *first = place->target->maps.maps.data, *map = code;
 	while (map > first && map[-1].inode == code->inode && map->offset)
 		map--;
 	Elf64_Ehdr header;
@@ -276,7 +277,7 @@ static void read_parts(
 }
 
 /* Where the memory of a library ends; 0: unknown. */
-static uint64_t library_end(const struct leak_place *place, const struct process_map *code)
+static uint64_t library_end(const struct leak_target *place, const struct process_map *code)
 {
 	struct library_parts library;
 	uint64_t end = 0;
@@ -290,11 +291,11 @@ static uint64_t library_end(const struct leak_place *place, const struct process
 }
 
 /* Adds where a library has its data: in its file's mappings, and, if `whole`, in what follows them,
- * of which it has no file, and perhaps something of somebody else's is behind. */
-static bool add_library_data(const struct leak_place *place, const struct process_map *code,
+ * of which it has no file, and perhaps other memory follows it. */
+static bool add_library_data(const struct leak_target *place, const struct process_map *code,
 	bool whole, struct address_ranges *ret)
 {
-	const struct process_maps *maps = &place->hold->maps;
+	const struct process_maps *maps = &place->target->maps;
 	uint64_t before = 0, end = whole ? library_end(place, code) : UINT64_MAX;
 	bool ok = true;
 	for (size_t i = 0; ok && i < maps->maps.len; i++) {
@@ -308,12 +309,12 @@ static bool add_library_data(const struct leak_place *place, const struct proces
 	return ok;
 }
 
-static const struct process_map *allocator_code(const struct leak_place *place)
+static const struct process_map *allocator_code(const struct leak_target *place)
 {
-	return process_maps_find(&place->hold->maps, place->shm->allocator);
+	return process_maps_find(&place->target->maps, place->shm->allocator);
 }
 
-bool leak_allocator_data(const struct leak_place *place, struct address_ranges *ret)
+bool leak_allocator_data(const struct leak_target *place, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
 	return !is_library(code) || process_map_is_libc(code) ||
@@ -321,7 +322,7 @@ bool leak_allocator_data(const struct leak_place *place, struct address_ranges *
 }
 
 bool leak_allocator_local(
-	const struct leak_place *place, uint64_t *ret_distance, uint64_t *ret_bytes)
+	const struct leak_target *place, uint64_t *ret_distance, uint64_t *ret_bytes)
 {
 	const struct process_map *code = allocator_code(place);
 	struct library_parts library;
@@ -340,7 +341,7 @@ bool leak_allocator_local(
 }
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
-static struct error *add_books(const struct leak_place *place, bool *alone,
+static struct error *add_books(const struct leak_target *place, bool *alone,
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
@@ -359,10 +360,10 @@ static struct error *add_books(const struct leak_place *place, bool *alone,
 	return error;
 }
 
-struct error *leak_heaps_find(const struct leak_place *place, struct address_ranges *ret_heaps,
+struct error *leak_heaps_find(const struct leak_target *place, struct address_ranges *ret_heaps,
 	struct address_ranges *ret_books)
 {
-	const struct process_maps *maps = &place->hold->maps;
+	const struct process_maps *maps = &place->target->maps;
 	bool libc = process_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
 	struct error *error = NULL;
 	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
@@ -379,7 +380,7 @@ struct error *leak_heaps_find(const struct leak_place *place, struct address_ran
 	if (!error && (!ok || (!libc && !alone)))
 		error = error_no_memory();
 	if (!error && alone)
-		error = process_maps_no_reserve(place->hold->process, maps, alone);
+		error = process_maps_no_reserve(place->target->process, maps, alone);
 	if (!error)
 		error = add_around_blocks(place, alone, ret_heaps);
 	address_ranges_join(ret_heaps);

@@ -27,7 +27,7 @@ struct stored {
 	uint32_t type, bytes;
 };
 
-static void store(int fd, const struct leak_chunk *chunk)
+static void store_chunk(int fd, const struct leak_chunk *chunk)
 {
 	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
 	if (chunk->type == HPW_LEAK_SAID && !chunk->payload.len)
@@ -38,16 +38,16 @@ static void store(int fd, const struct leak_chunk *chunk)
 	error_destroy(error);
 }
 
-static void store_failure(int fd, const struct leak_asked *asked, const char *problem)
+static void store_failure(int fd, const struct leak_search_request *asked, const char *problem)
 {
 	struct leak_chunk chunk;
 	if (leak_search_failed(asked->moment, asked->tsc, problem, &chunk))
-		store(fd, &chunk);
+		store_chunk(fd, &chunk);
 	buf_deinit(&chunk.payload);
 }
 
 /* The searcher's life. */
-static void search(const struct leak_asked *asked, int results)
+static void run_searcher(const struct leak_search_request *asked, int results)
 {
 	struct leak_chunk chunks[LEAK_CHUNKS];
 	/* Fixed, so that large tables are fresh from the kernel, and cost what is touched of them.
@@ -55,19 +55,19 @@ static void search(const struct leak_asked *asked, int results)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	struct error *error = leak_search(asked, chunks);
 	for (unsigned i = 0; !error && i < LEAK_CHUNKS; i++)
-		store(results, &chunks[i]);
+		store_chunk(results, &chunks[i]);
 	if (error)
 		store_failure(results, asked, error->message);
 }
 
-static bool searcher_start(struct leak_job *job, const struct leak_asked *asked)
+static bool searcher_start(struct leak_job *job, const struct leak_search_request *asked)
 {
 	pid_t self = getpid();
 	job->searcher = fork();
 	if (!job->searcher) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == self)
-			search(asked, job->results);
+			run_searcher(asked, job->results);
 		_exit(0);
 	}
 	if (job->searcher < 0)
@@ -77,7 +77,8 @@ static bool searcher_start(struct leak_job *job, const struct leak_asked *asked)
 }
 
 /* Nothing is left to be searched: the answer stands already. */
-static bool settle(struct leak_job *job, const struct leak_asked *asked, struct error *error)
+static bool answer_without_search(
+	struct leak_job *job, const struct leak_search_request *asked, struct error *error)
 {
 	store_failure(job->results, asked, error->message);
 	error_destroy(error);
@@ -88,27 +89,28 @@ static bool settle(struct leak_job *job, const struct leak_asked *asked, struct 
 	return job->pidfd >= 0;
 }
 
-static bool is_leaving(enum hpw_leak_moment moment)
+static bool is_exit_moment(enum hpw_leak_moment moment)
 {
 	return moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END ||
 	       moment == HPW_LEAK_BY_PROGRAM;
 }
 
-static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
+static bool prepare_search(
+	struct leak_job *job, struct recorder *r, struct leak_search_request *asked)
 {
-	merge_pass_until(&r->merge, job->hold.heads);
-	asked->place = (struct leak_place){.hold = &job->hold,
+	merge_pass_until(&r->merge, job->target.heads);
+	asked->place = (struct leak_target){.target = &job->target,
 		.live = &r->live,
 		.tally = &r->tally,
-		.spared = &r->spared,
+		.annotations = &r->annotations,
 		.shm = r->shm,
-		.is_leaving = is_leaving(asked->moment),
+		.is_leaving = is_exit_moment(asked->moment),
 		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE,
 		.is_sampled = r->mode.kind == MODE_SAMPLE};
 	return searcher_start(job, asked);
 }
 
-static struct leak_job *create(enum hpw_leak_moment moment)
+static struct leak_job *create_job(enum hpw_leak_moment moment)
 {
 	struct leak_job *job = calloc(1, sizeof(*job));
 	if (!job)
@@ -117,17 +119,17 @@ static struct leak_job *create(enum hpw_leak_moment moment)
 		.searcher = -1,
 		.pidfd = -1,
 		.asker = -1,
-		.hold = {.keeper = -1, .channel = -1}};
+		.target = {.keeper = -1, .channel = -1}};
 	job->results = memfd_create("heapwise-leaks", MFD_CLOEXEC);
 	return job;
 }
 
-static struct leak_asked asked_now(
+static struct leak_search_request asked_now(
 	struct leak_job *job, struct recorder *recorder, const struct leak_check *check)
 {
 	struct clock_pair now = clock_pair_now();
 	job->tsc = now.tsc;
-	return (struct leak_asked){.check = *check,
+	return (struct leak_search_request){.check = *check,
 		.moment = job->moment,
 		.heartbeat = &recorder->shm->held,
 		.since_ns = now.ns,
@@ -140,37 +142,38 @@ static struct error *begin_hold(
 	if (recorder_is_blind(recorder))
 		return error_create(ERROR_INPUT,
 			"the program has an allocator of its own, whose blocks were not seen");
-	if (is_leaving(moment) && hold_begin_waiting(recorder->pid, recorder->shm, &job->hold))
+	if (is_exit_moment(moment) &&
+		pause_waiting_target(recorder->pid, recorder->shm, &job->target))
 		return NULL;
-	return hold_begin(recorder->pid, recorder->shm,
-		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+	return pause_target(recorder->pid, recorder->shm,
+		is_exit_moment(moment) ? PAUSE_STOPPED : PAUSE_MUST, &job->target);
 }
 
 struct leak_job *leak_job_start(
 	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
 {
-	struct leak_job *job = create(moment);
+	struct leak_job *job = create_job(moment);
 	if (!job)
 		return NULL;
-	struct leak_asked asked = asked_now(job, recorder, check);
+	struct leak_search_request asked = asked_now(job, recorder, check);
 	struct error *error = begin_hold(job, recorder, moment);
-	if (job->results >= 0 &&
-		(error ? settle(job, &asked, error) : begin(job, recorder, &asked)))
+	if (job->results >= 0 && (error ? answer_without_search(job, &asked, error)
+					: prepare_search(job, recorder, &asked)))
 		return job;
 	leak_job_cancel(job);
 	return NULL;
 }
 
 struct leak_job *leak_job_start_dying(
-	struct recorder *recorder, const struct leak_check *check, struct hold_watch *watch)
+	struct recorder *recorder, const struct leak_check *check, struct death_watch *watch)
 {
-	struct leak_job *job = create(HPW_LEAK_ON_DEATH);
+	struct leak_job *job = create_job(HPW_LEAK_ON_DEATH);
 	if (!job)
 		return NULL;
-	struct leak_asked asked = asked_now(job, recorder, check);
+	struct leak_search_request asked = asked_now(job, recorder, check);
 	if (job->results >= 0 &&
-		hold_begin_dying(recorder->pid, recorder->shm, watch, &job->hold) &&
-		begin(job, recorder, &asked))
+		pause_dying_target(recorder->pid, recorder->shm, watch, &job->target) &&
+		prepare_search(job, recorder, &asked))
 		return job;
 	leak_job_cancel(job);
 	return NULL;
@@ -226,7 +229,7 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 	munmap(data, bytes);
 }
 
-static void answer(const struct leak_job *job, const char *file, const char *problem)
+static void answer_asker(const struct leak_job *job, const char *file, const char *problem)
 {
 	struct ask_reply reply = {.ok = 1};
 	snprintf(reply.file, sizeof(reply.file), "%s", file);
@@ -237,14 +240,14 @@ void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char
 {
 	int status = 0;
 	if (job->searcher > 0 && child_wait(job->searcher, &status, 0) == job->searcher && status) {
-		struct leak_asked asked = {.moment = job->moment, .tsc = job->tsc};
+		struct leak_search_request asked = {.moment = job->moment, .tsc = job->tsc};
 		if (!ftruncate(job->results, 0) && !lseek(job->results, 0, SEEK_SET))
 			store_failure(job->results, &asked, DIED);
 	}
 	job->searcher = -1;
 	take_results(job, recorder);
-	hold_end(&job->hold); /* the asker finds the process as it was */
-	answer(job, file, NULL);
+	paused_target_resume(&job->target); /* the asker finds the process as it was */
+	answer_asker(job, file, NULL);
 	job->asker = -1;
 	leak_job_cancel(job);
 }
@@ -253,7 +256,7 @@ void leak_job_cancel(struct leak_job *job)
 {
 	if (!job)
 		return;
-	answer(job, "", "the process has ended meanwhile");
+	answer_asker(job, "", "the process has ended meanwhile");
 	if (job->searcher > 0) {
 		kill(job->searcher, SIGKILL);
 		child_wait(job->searcher, NULL, 0);
@@ -262,6 +265,6 @@ void leak_job_cancel(struct leak_job *job)
 		close(job->pidfd);
 	if (job->results >= 0)
 		close(job->results);
-	hold_end(&job->hold);
+	paused_target_resume(&job->target);
 	free(job);
 }

@@ -16,8 +16,8 @@ enum module_kind { MODULE_OTHER, MODULE_ALLOCATOR, MODULE_LOADER, MODULE_LIBC };
 enum {
 	STACK_QUIET = 1u,  /* all of it is libc's and the loader's, and its end is known */
 	STACK_LOADER = 2u, /* its innermost frame is the loader's */
-	STACK_OWN = 4u,    /* the loader, or libc for nobody else, has called the allocator */
-	STACK_INSIDE = 8u, /* somebody else has called it */
+	STACK_OWN = 4u,    /* the loader, or libc on its own, has called the allocator */
+	STACK_INSIDE = 8u, /* other code has called it */
 };
 
 static bool path_has(const struct hw_shm *shm, const struct hw_module *m, const char *part)
@@ -48,13 +48,13 @@ static uint8_t *kinds_of_modules(const struct hw_shm *shm, uint32_t allocator)
 }
 
 /* Of a node whose parent's stack is known. */
-static uint8_t extend(uint8_t outside, uint64_t frame, const uint8_t *kinds)
+static uint8_t extend_owner(uint8_t outside, uint64_t frame, const uint8_t *kinds)
 {
 	uint32_t module = (uint32_t)(frame >> HW_FRAME_ADDRESS_BITS);
 	uint8_t inside = outside & (STACK_OWN | STACK_INSIDE);
 	if (!module && (frame == HW_MARK_CUT || frame == HW_MARK_NO_UNWIND_INFO ||
 			       frame == HW_MARK_TABLE_FULL))
-		return inside; /* who has called what comes next is unknown */
+		return inside; /* the caller of the next frames is unknown */
 	if (!module && frame < HW_MARK_FRAMES)
 		return outside;
 	switch (module < HW_MODULES_MAX ? kinds[module] : MODULE_OTHER) {
@@ -81,14 +81,14 @@ static uint8_t *know_stacks(const struct hw_shm *shm, const uint8_t *kinds, uint
 	for (uint32_t i = 1; ret && i < *ret_count; i++) {
 		uint32_t parent = __atomic_load_n(&nodes[i].parent, __ATOMIC_RELAXED);
 		uint8_t outside = parent == 0 ? STACK_QUIET : parent < i ? ret[parent] : 0;
-		ret[i] = extend(outside, nodes[i].frame, kinds);
+		ret[i] = extend_owner(outside, nodes[i].frame, kinds);
 	}
 	return ret;
 }
 
 /* What is being found: of each site what is known of its stack. */
 struct own {
-	const struct leak_place *place;
+	const struct leak_target *place;
 	uint32_t allocator; /* module */
 	uint8_t *sites;
 	uint32_t own_sites;
@@ -113,19 +113,19 @@ static bool know_sites(struct own *o)
 /* A word of the allocator's data, if it is one that holds a block of its own. */
 static bool add_word(struct own *o, uint64_t at, uint64_t word)
 {
-	struct live_block block;
-	if (!word || !live_find(o->place->live, word, &block) ||
+	struct live_entry block;
+	if (!word || !live_table_find(o->place->live, word, &block) ||
 		block.site >= o->place->tally->site_count ||
 		!(o->sites[block.site] & (STACK_OWN | STACK_INSIDE)))
 		return true;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_DATA,
+	struct searched_root root = {.place = HPW_LEAK_ROOT_DATA,
 		.start = at,
 		.end = at + sizeof(word),
 		.module = o->allocator,
 		.name = "",
 		.value_count = 1,
 		.values = {word}};
-	return leak_root_vec_push(&o->roots->roots, root);
+	return searched_root_vec_push(&o->roots->roots, root);
 }
 
 static bool add_words(struct own *o, const struct address_range *data)
@@ -148,29 +148,29 @@ static bool add_words(struct own *o, const struct address_range *data)
 static bool add_others(struct own *o, uint64_t data)
 {
 	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
-	if (!blocks || !live_walk_begin(o->place->live, &walk))
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(o->place->live, &walk))
 		return false;
 	bool ok = true;
-	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++) {
 			if (blocks[i].site < o->place->tally->site_count &&
 				o->sites[blocks[i].site] & STACK_OWN)
-				ok = spared_addresses_push(&o->roots->own, blocks[i].address);
+				ok = kept_addresses_push(&o->roots->own, blocks[i].address);
 		}
 	}
-	live_walk_end(&walk);
-	struct leak_root root = {.place = HPW_LEAK_ROOT_DATA,
+	live_table_walk_end(&walk);
+	struct searched_root root = {.place = HPW_LEAK_ROOT_DATA,
 		.start = data,
 		.end = data + 8,
 		.module = o->allocator,
 		.name = "",
 		.many = &o->roots->own};
-	return ok && (!o->roots->own.len || leak_root_vec_push(&o->roots->roots, root));
+	return ok && (!o->roots->own.len || searched_root_vec_push(&o->roots->roots, root));
 }
 
-struct error *leak_own_find(
-	const struct leak_place *place, const struct address_ranges *locals, struct leak_roots *ret)
+struct error *leak_own_find(const struct leak_target *place, const struct address_ranges *locals,
+	struct leak_roots *ret)
 {
 	struct own o = {.place = place,
 		.allocator = leak_module_of(place->shm, place->shm->allocator),

@@ -16,7 +16,7 @@ enum { R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI, 
 
 /* What is being put together. */
 struct finding {
-	const struct leak_place *place;
+	const struct leak_target *place;
 	struct address_space space; /* of parts: mappings and memory are the place's */
 	struct libc_threads threads;
 	struct thread_blocks blocks;
@@ -29,20 +29,20 @@ struct finding {
 
 void leak_roots_deinit(struct leak_roots *roots)
 {
-	leak_root_vec_deinit(&roots->roots);
+	searched_root_vec_deinit(&roots->roots);
 	leak_map_vec_deinit(&roots->maps);
-	spared_addresses_deinit(&roots->ignored);
-	spared_addresses_deinit(&roots->own);
+	kept_addresses_deinit(&roots->ignored);
+	kept_addresses_deinit(&roots->own);
 }
 
-static bool add_root(struct finding *f, enum hpw_leak_root place, uint64_t start, uint64_t end,
-	pid_t tid, const char *name)
+static bool add_searched_root(struct finding *f, enum hpw_leak_root place, uint64_t start,
+	uint64_t end, pid_t tid, const char *name)
 {
-	struct leak_root root = {
+	struct searched_root root = {
 		.place = place, .start = start, .end = end, .tid = tid, .name = name};
 	if (place == HPW_LEAK_ROOT_DATA)
 		root.module = leak_module_of(f->place->shm, start);
-	return start >= end || leak_root_vec_push(&f->roots->roots, root);
+	return start >= end || searched_root_vec_push(&f->roots->roots, root);
 }
 
 /* Main has returned: of its stack there is left what it was started with. */
@@ -67,10 +67,10 @@ static uint64_t stack_bottom(pid_t pid)
  * the process. Of return addresses into libc the highest leads out of the thread's first function
  * there, and the next one into that, from what has ended. 0: they are not there.
  */
-static uint64_t thread_bottom(struct finding *f, const struct hold_thread *thread)
+static uint64_t thread_bottom(struct finding *f, const struct paused_thread *thread)
 {
 	const uint64_t bytes_max = 64ul << 10;
-	const struct process_maps *maps = &f->place->hold->maps;
+	const struct process_maps *maps = &f->place->target->maps;
 	uint64_t end = thread->regs.fs_base, found = 0, sp = thread->regs.rsp;
 	uint64_t start = end - sp < bytes_max ? sp & ~7ull : end - bytes_max;
 	_cleanup_free_ uint64_t *words = malloc(bytes_max);
@@ -89,14 +89,14 @@ static uint64_t thread_bottom(struct finding *f, const struct hold_thread *threa
 	return 0;
 }
 
-static bool is_leaving(const struct leak_place *place, const struct hold_thread *thread)
+static bool thread_is_exiting(const struct leak_target *place, const struct paused_thread *thread)
 {
 	return place->is_leaving && (uint32_t)thread->target_tid == place->shm->leaving_tid;
 }
 
 /* A thread that ends the process: its stack and registers are as its call of exit found them. */
 static void see_leaving(
-	struct finding *f, const struct hold_thread *held, struct address_thread *ret)
+	struct finding *f, const struct paused_thread *held, struct address_thread *ret)
 {
 	const struct hw_shm *shm = f->place->shm;
 	const uint64_t *r = shm->leaving_registers;
@@ -111,8 +111,8 @@ static void see_leaving(
 		ret->registers[R15] = r[5];
 		return;
 	}
-	uint64_t bottom =
-		held->tid == f->place->hold->pid ? stack_bottom(held->tid) : thread_bottom(f, held);
+	uint64_t bottom = held->tid == f->place->target->pid ? stack_bottom(held->tid)
+							     : thread_bottom(f, held);
 	if (bottom)
 		ret->sp = bottom;
 }
@@ -120,10 +120,10 @@ static void see_leaving(
 /* The threads as they are searched. False: no memory. */
 static bool see_threads(struct finding *f)
 {
-	const struct hold_threads *held = &f->place->hold->threads;
+	const struct paused_threads *held = &f->place->target->threads;
 	bool ok = true;
 	for (size_t i = 0; ok && i < held->len; i++) {
-		const struct hold_thread *from = &held->data[i];
+		const struct paused_thread *from = &held->data[i];
 		struct address_thread thread = {
 			.tid = from->tid, .stopped = from->stopped, .sp = from->regs.rsp};
 		if (from->stopped) {
@@ -131,7 +131,7 @@ static bool see_threads(struct finding *f)
 			thread.thread_pointer = from->regs.fs_base;
 			thread.pc = from->regs.rip;
 		}
-		if (is_leaving(f->place, from))
+		if (thread_is_exiting(f->place, from))
 			see_leaving(f, from, &thread);
 		ok = address_threads_push(&f->space.threads, thread);
 	}
@@ -142,13 +142,13 @@ static struct error *see_space(struct finding *f)
 {
 	f->space = (struct address_space){.is_live = true,
 		.machine = EM_X86_64,
-		.maps = f->place->hold->maps,
-		.owner.pid = f->place->hold->pid,
+		.maps = f->place->target->maps,
+		.owner.pid = f->place->target->pid,
 		.core.fd = -1,
 		.memory = *f->place->memory};
 	if (!see_threads(f))
 		return error_no_memory();
-	struct error *error = address_space_of_parts(f->place->hold->process, &f->space);
+	struct error *error = address_space_of_parts(f->place->target->process, &f->space);
 	return error ? error : thread_blocks_find(&f->space, &f->blocks);
 }
 
@@ -156,22 +156,22 @@ static struct error *see_space(struct finding *f)
 static bool exclude_blocks(struct finding *f)
 {
 	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
-	if (!blocks || !live_walk_begin(f->place->live, &walk))
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(f->place->live, &walk))
 		return false;
 	bool ok = true;
-	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++)
 			ok = address_ranges_add(&f->excluded, blocks[i].address,
 				blocks[i].address + blocks[i].size);
 	}
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 	return ok;
 }
 
 static bool add_maps(struct finding *f)
 {
-	const struct process_maps *maps = &f->place->hold->maps;
+	const struct process_maps *maps = &f->place->target->maps;
 	for (size_t i = 0; i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		if (!map->inode || !map->readable)
@@ -185,36 +185,38 @@ static bool add_maps(struct finding *f)
 }
 
 /* What of a region there is: beside the same memory by another name, or in a block. */
-static bool add_region(struct finding *f, const struct spared_root *region)
+static bool add_searched_range(struct finding *f, const struct kept_root *region)
 {
-	const struct process_maps *maps = &f->place->hold->maps;
+	const struct process_maps *maps = &f->place->target->maps;
 	bool ok = true;
 	for (size_t i = 0; ok && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		uint64_t start = region->start > map->start ? region->start : map->start,
 			 end = region->end < map->end ? region->end : map->end;
 		if (map->readable && !roots_map_is_of_recorder(&f->space, map) && start < end)
-			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
+			ok = add_searched_root(
+				f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
 	}
 	return ok;
 }
 
 static bool add_regions(struct finding *f)
 {
-	const struct spared_roots *regions = &f->place->spared->roots;
+	const struct kept_roots *regions = &f->place->annotations->roots;
 	bool ok = true;
 	for (size_t i = 0; ok && i < regions->len; i++)
-		ok = add_region(f, &regions->data[i]);
+		ok = add_searched_range(f, &regions->data[i]);
 	return ok;
 }
 
 /* The last root: what another one holds is told as that one's. */
 static bool add_ignored(struct finding *f)
 {
-	struct leak_root root = {
+	struct searched_root root = {
 		.place = HPW_LEAK_ROOT_IGNORED, .name = "", .many = &f->roots->ignored};
-	return spared_find(f->place->spared, f->place->live, &f->roots->ignored) &&
-	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
+	return lsan_annotations_find_kept(
+		       f->place->annotations, f->place->live, &f->roots->ignored) &&
+	       (!f->roots->ignored.len || searched_root_vec_push(&f->roots->roots, root));
 }
 
 static bool add_local(struct finding *f, uint64_t thread_pointer, uint64_t distance, uint64_t bytes)
@@ -228,7 +230,7 @@ static bool add_local(struct finding *f, uint64_t thread_pointer, uint64_t dista
  * known, by whatever. */
 static bool find_locals(struct finding *f)
 {
-	const struct hold_threads *held = &f->place->hold->threads;
+	const struct paused_threads *held = &f->place->target->threads;
 	uint64_t distance, bytes;
 	if (!leak_allocator_local(f->place, &distance, &bytes))
 		return true;
@@ -247,16 +249,16 @@ static bool find_locals(struct finding *f)
 }
 
 /* In the order of FORMAT.md. False: no memory. */
-static bool add_registers(struct finding *f, uint32_t number)
+static bool add_register_root(struct finding *f, uint32_t number)
 {
 	const uint64_t *r = f->space.threads.data[number].registers;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
-		.tid = f->place->hold->threads.data[number].target_tid,
+	struct searched_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
+		.tid = f->place->target->threads.data[number].target_tid,
 		.name = "",
 		.value_count = LEAK_ROOT_REGISTERS,
 		.values = {r[RAX], r[RBX], r[RCX], r[RDX], r[RSI], r[RDI], r[RBP], r[RSP], r[R8],
 			r[R9], r[R10], r[R11], r[R12], r[R13], r[R14], r[R15]}};
-	return leak_root_vec_push(&f->roots->roots, root);
+	return searched_root_vec_push(&f->roots->roots, root);
 }
 
 /* Of a thread that ends the process its call of exit has told the registers, though it could not be
@@ -265,32 +267,33 @@ static bool add_unstopped_leaving(struct finding *f)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < f->space.threads.len; i++) {
-		const struct hold_thread *held = &f->place->hold->threads.data[i];
-		if (!held->stopped && is_leaving(f->place, held) && f->place->shm->leaving_sp)
-			ok = add_registers(f, (uint32_t)i);
+		const struct paused_thread *held = &f->place->target->threads.data[i];
+		if (!held->stopped && thread_is_exiting(f->place, held) &&
+			f->place->shm->leaving_sp)
+			ok = add_register_root(f, (uint32_t)i);
 	}
 	return ok;
 }
 
 /* A part of a stack; thread-local storage there is told as that. */
-static bool add_stack(struct finding *f, const struct memory_root *from)
+static bool add_stack_root(struct finding *f, const struct memory_root *from)
 {
 	bool has_thread = from->thread != MEMORY_ROOT_NO_THREAD;
-	struct leak_root root = {.place = HPW_LEAK_ROOT_STACK,
+	struct searched_root root = {.place = HPW_LEAK_ROOT_STACK,
 		.start = from->start,
 		.end = from->end,
-		.tid = has_thread ? f->place->hold->threads.data[from->thread].target_tid : 0,
+		.tid = has_thread ? f->place->target->threads.data[from->thread].target_tid : 0,
 		.name = "",
 		.value_count = from->value_count,
 		.values = {from->value}};
-	struct leak_root_vec *roots = &f->roots->roots;
-	struct leak_root *last = roots->len ? &roots->data[roots->len - 1] : NULL;
+	struct searched_root_vec *roots = &f->roots->roots;
+	struct searched_root *last = roots->len ? &roots->data[roots->len - 1] : NULL;
 	if (last && !last->value_count && !root.value_count && last->place == root.place &&
 		last->tid == root.tid && last->end == root.start) {
 		last->end = root.end;
 		return true;
 	}
-	return leak_root_vec_push(roots, root);
+	return searched_root_vec_push(roots, root);
 }
 
 static bool add_found(struct finding *f, const struct memory_root *from)
@@ -299,26 +302,28 @@ static bool add_found(struct finding *f, const struct memory_root *from)
 	case MEMORY_ROOT_REGISTERS: {
 		/* The stack pointer follows the others, and comes with them. */
 		const struct address_thread *thread = &f->space.threads.data[from->thread];
-		return from->values != thread->registers || add_registers(f, from->thread);
+		return from->values != thread->registers || add_register_root(f, from->thread);
 	}
 	case MEMORY_ROOT_STACK:
 	case MEMORY_ROOT_TLS:
 		if (!from->is_guess)
-			return add_stack(f, from);
-		return add_root(f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, "");
+			return add_stack_root(f, from);
+		return add_searched_root(f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, "");
 	case MEMORY_ROOT_DATA:
-		return add_root(f, HPW_LEAK_ROOT_DATA, from->start, from->end, 0, from->map->path);
+		return add_searched_root(
+			f, HPW_LEAK_ROOT_DATA, from->start, from->end, 0, from->map->path);
 	case MEMORY_ROOT_MAPPING:
 		break;
 	}
-	return add_root(f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, from->map->path);
+	return add_searched_root(
+		f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, from->map->path);
 }
 
 /* What holds nothing: the runtime's own, an allocator's books, and its heap, or of one that is not
  * known whole its blocks, also where the rest is. */
-static bool exclude(struct finding *f)
+static bool exclude_ranges(struct finding *f)
 {
-	bool ok = hold_own_memory(&f->excluded, f->place->shm) && find_locals(f);
+	bool ok = paused_target_own_memory(&f->excluded, f->place->shm) && find_locals(f);
 	for (size_t i = 0; ok && !f->place->is_partial && i < f->heaps.len; i++)
 		ok = address_ranges_add(&f->excluded, f->heaps.data[i].start, f->heaps.data[i].end);
 	ok = ok && (!f->place->is_partial || exclude_blocks(f));
@@ -326,14 +331,14 @@ static bool exclude(struct finding *f)
 	return ok;
 }
 
-static struct error *find_all(struct finding *f)
+static struct error *find_all_searched(struct finding *f)
 {
 	const struct roots_place place = {
 		&f->space, &f->threads, &f->blocks, &f->heaps, &f->excluded};
 	struct error *error = see_space(f);
 	if (error)
 		return error;
-	if (!libc_threads_find(&f->space, &f->threads) || !exclude(f))
+	if (!libc_threads_find(&f->space, &f->threads) || !exclude_ranges(f))
 		return error_no_memory();
 	error = roots_find(&place, &f->found);
 	bool ok = !error && add_unstopped_leaving(f);
@@ -344,13 +349,13 @@ static struct error *find_all(struct finding *f)
 	return error;
 }
 
-struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
+struct error *leak_roots_find(const struct leak_target *place, struct leak_roots *ret)
 {
 	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
 	struct error *error = leak_heaps_find(place, &f.heaps, &f.excluded);
 	if (!error)
-		error = find_all(&f);
+		error = find_all_searched(&f);
 	if (!error)
 		error = leak_own_find(place, &f.locals, ret);
 	address_ranges_deinit(&f.heaps);

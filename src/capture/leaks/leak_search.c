@@ -25,7 +25,7 @@ struct reading {
 	uint64_t bytes;
 };
 
-static void beat(struct reading *r)
+static void advance_heartbeat(struct reading *r)
 {
 	__atomic_fetch_add(r->heartbeat, 1, __ATOMIC_RELAXED);
 }
@@ -35,40 +35,41 @@ static size_t read_memory(void *context, uint64_t address, void *ret, size_t byt
 	struct reading *r = context;
 	uint64_t before = __atomic_fetch_add(&r->bytes, bytes + 64, __ATOMIC_RELAXED);
 	if (before / BEAT_BYTES != (before + bytes + 64) / BEAT_BYTES)
-		beat(r);
+		advance_heartbeat(r);
 	return process_memory_read(&r->memory, address, ret, bytes);
 }
 
-static size_t untouched(void *context, uint64_t address, size_t bytes)
+static size_t count_untouched_bytes(void *context, uint64_t address, size_t bytes)
 {
 	struct reading *r = context;
 	return process_memory_untouched(&r->memory, address, bytes);
 }
 
 static struct error *add_blocks(
-	struct search *search, const struct live *live, struct reading *reading)
+	struct search *search, const struct live_table *live, struct reading *reading)
 {
 	struct live_walk walk;
 	size_t room = (size_t)4 * LIVE_WALK_ROOM;
-	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
-	if (!blocks || !live_walk_begin(live, &walk))
+	_cleanup_free_ struct live_entry *blocks = calloc(room, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(live, &walk))
 		return error_no_memory();
 	struct error *error = search_reserve(search, live->blocks);
-	for (size_t n; !error && (n = live_walk_next(&walk, blocks, room));) {
+	for (size_t n; !error && (n = live_table_walk_next(&walk, blocks, room));) {
 		for (size_t i = 0; !error && i < n; i++)
 			error = search_add_block(
 				search, blocks[i].address, blocks[i].size, blocks[i].site);
-		beat(reading);
+		advance_heartbeat(reading);
 	}
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 	return error;
 }
 
 /* The how-manieth of its thread: threads are taken to have allocated side by side. */
 static uint64_t age_of(void *context, uint64_t address)
 {
-	struct live_block block;
-	return live_find(context, address, &block) ? block.number << 16 | block.thread : UINT64_MAX;
+	struct live_entry block;
+	return live_table_find(context, address, &block) ? block.number << 16 | block.thread
+							 : UINT64_MAX;
 }
 
 static bool is_array(void *context, uint32_t site)
@@ -78,8 +79,8 @@ static bool is_array(void *context, uint32_t site)
 	return kind == HW_NEW_ARRAY || kind == HW_NEW_ARRAY_NOTHROW;
 }
 
-static struct error *run(const struct leak_asked *asked, const struct leak_roots *roots,
-	struct reading *reading, struct search **ret)
+static struct error *run_search(const struct leak_search_request *asked,
+	const struct leak_roots *roots, struct reading *reading, struct search **ret)
 {
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
@@ -90,12 +91,12 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 		.map_count = roots->maps.len,
 		.age = age_of,
 		.age_context = (void *)asked->place.live};
-	const struct search_memory memory = {reading, read_memory, untouched};
+	const struct search_memory memory = {reading, read_memory, count_untouched_bytes};
 	_cleanup_free_ struct search_root *list =
 		calloc(roots->roots.len + 1, sizeof(struct search_root));
 	struct error *error = list ? search_create(&options, ret) : error_no_memory();
 	for (size_t i = 0; !error && i < roots->roots.len; i++) {
-		const struct leak_root *root = &roots->roots.data[i];
+		const struct searched_root *root = &roots->roots.data[i];
 		list[i] = (struct search_root){.start = root->start, .end = root->end};
 		if (root->many) {
 			list[i].values = root->many->data;
@@ -116,11 +117,11 @@ static void put_pair(struct buf *buf, uint64_t key, uint64_t value)
 	buf_varint(buf, value);
 }
 
-static enum hpw_leak_way way_of(const struct hold *hold)
+static enum hpw_leak_way way_of(const struct paused_target *target)
 {
-	if (hold->is_unstopped)
+	if (target->is_unstopped)
 		return HPW_LEAK_UNSTOPPED;
-	return hold->is_snapshot ? HPW_LEAK_SNAPSHOT : HPW_LEAK_HELD;
+	return target->is_snapshot ? HPW_LEAK_SNAPSHOT : HPW_LEAK_HELD;
 }
 
 /* What the program had called by that moment. */
@@ -158,33 +159,33 @@ static bool is_held_for_sure(const struct search *search, const struct leak_root
 	return true;
 }
 
-static uint64_t notes_of(
-	const struct leak_place *place, const struct search *search, const struct leak_roots *roots)
+static uint64_t search_notes(const struct leak_target *place, const struct search *search,
+	const struct leak_roots *roots)
 {
 	bool partial = place->is_partial && (place->is_sampled || !is_held_for_sure(search, roots));
 	return (partial ? HPW_LEAK_NOTE_PARTIAL : 0u) |
 	       (place->shm->clears ? HPW_LEAK_NOTE_CLEARED : 0u);
 }
 
-static void put_search(const struct leak_asked *asked, const struct search *search,
+static void put_search(const struct leak_search_request *asked, const struct search *search,
 	const struct leak_roots *roots, struct buf *ret)
 {
-	const struct hold *hold = asked->place.hold;
+	const struct paused_target *target = asked->place.target;
 	const struct search_totals *totals = search_totals(search);
 	uint64_t missed = 0, search_ns = now_ns() - asked->since_ns;
-	for (size_t i = 0; i < hold->threads.len; i++)
-		missed += !hold->threads.data[i].stopped;
+	for (size_t i = 0; i < target->threads.len; i++)
+		missed += !target->threads.data[i].stopped;
 	const uint64_t pairs[][2] = {{HPW_LEAK_MOMENT, asked->moment}, {HPW_LEAK_TSC, asked->tsc},
-		{HPW_LEAK_WAY, way_of(hold)},
-		{HPW_LEAK_PAUSE_NS, hold->pause_ns ? hold->pause_ns : search_ns},
+		{HPW_LEAK_WAY, way_of(target)},
+		{HPW_LEAK_PAUSE_NS, target->pause_ns ? target->pause_ns : search_ns},
 		{HPW_LEAK_SEARCH_NS, search_ns},
 		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
 		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
-		{HPW_LEAK_NOTES, notes_of(&asked->place, search, roots)},
-		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
+		{HPW_LEAK_NOTES, search_notes(&asked->place, search, roots)},
+		{HPW_LEAK_THREADS, target->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
 		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
-		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
+		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, target->uncopied}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		put_pair(ret, pairs[i][0], pairs[i][1]);
 	put_until_then(asked->place.tally, ret);
@@ -211,7 +212,7 @@ static bool put_roots(const struct leak_roots *roots, const uint32_t *numbers, s
 	struct columns c;
 	columns_init(&c, 7);
 	for (size_t i = 0; i < roots->roots.len; i++) {
-		const struct leak_root *root = &roots->roots.data[i];
+		const struct searched_root *root = &roots->roots.data[i];
 		if (!numbers[i])
 			continue;
 		const uint64_t row[] = {root->place, root->start, root->end - root->start,
@@ -237,7 +238,7 @@ static void number_roots(
 /* Of a word that stands for one in memory, that one's. */
 static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
 {
-	const struct leak_root *root = &roots->roots.data[g->root];
+	const struct searched_root *root = &roots->roots.data[g->root];
 	bool stands_for = (root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS) ||
 			  (root->many && root->place != HPW_LEAK_ROOT_IGNORED);
 	return stands_for ? root->start : g->root_address;
@@ -261,7 +262,7 @@ static bool put_groups(const struct search_group *groups, size_t count,
 }
 
 static bool put_records(
-	const struct leak_asked *asked, const struct search *search, struct buf *ret)
+	const struct leak_search_request *asked, const struct search *search, struct buf *ret)
 {
 	size_t count;
 	const struct search_record *records = search_records(search, &count);
@@ -269,8 +270,8 @@ static bool put_records(
 	columns_init(&c, 11);
 	for (size_t i = 0; i < count; i++) {
 		const struct search_record *r = &records[i];
-		struct live_block block = {.address = r->example};
-		live_find(asked->place.live, r->example, &block);
+		struct live_entry block = {.address = r->example};
+		live_table_find(asked->place.live, r->example, &block);
 		const uint64_t row[] = {r->site, r->kind,
 			r->group == SEARCH_NO_GROUP ? 0 : r->group + 1ull, r->blocks, r->bytes,
 			r->indirect_blocks, r->indirect_bytes, r->example, r->example_size,
@@ -282,7 +283,7 @@ static bool put_records(
 }
 
 /* The program's own words: what can't be read is as if it said nothing. */
-static void put_said(const struct leak_place *place, struct buf *ret)
+static void put_said(const struct leak_target *place, struct buf *ret)
 {
 	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
 		struct hw_span span = place->shm->lsan_texts[i];
@@ -298,7 +299,7 @@ static void put_said(const struct leak_place *place, struct buf *ret)
 	}
 }
 
-static struct error *put_all(const struct leak_asked *asked, const struct search *search,
+static struct error *put_all(const struct leak_search_request *asked, const struct search *search,
 	const struct leak_roots *roots, struct leak_chunk *ret)
 {
 	size_t count;
@@ -326,25 +327,26 @@ static void chunks_init(struct leak_chunk *chunks)
 	}
 }
 
-struct error *leak_search(const struct leak_asked *asked, struct leak_chunk ret[static LEAK_CHUNKS])
+struct error *leak_search(
+	const struct leak_search_request *asked, struct leak_chunk ret[static LEAK_CHUNKS])
 {
-	struct leak_asked now = *asked;
+	struct leak_search_request now = *asked;
 	struct reading reading = {.heartbeat = asked->heartbeat};
 	struct leak_roots roots;
 	struct search *search = NULL;
 	chunks_init(ret);
-	struct error *error = process_memory_open(asked->place.hold->process,
-		asked->place.hold->owner, &asked->place.hold->maps, &reading.memory);
+	struct error *error = process_memory_open(asked->place.target->process,
+		asked->place.target->owner, &asked->place.target->maps, &reading.memory);
 	if (error)
 		return error;
 	now.place.memory = &reading.memory;
 	error = leak_roots_find(&now.place, &roots);
 	if (!error) {
-		error = run(&now, &roots, &reading, &search);
+		error = run_search(&now, &roots, &reading, &search);
 		if (!error)
 			error = put_all(&now, search, &roots, ret);
-		if (!error && asked->place.hold->is_waiting &&
-			!hold_still_waits(asked->place.hold, asked->place.shm))
+		if (!error && asked->place.target->is_waiting &&
+			!paused_target_still_waits(asked->place.target, asked->place.shm))
 			error = error_create(
 				ERROR_ENVIRONMENT, "the process went on, or ended, meanwhile");
 		search_destroy(search);

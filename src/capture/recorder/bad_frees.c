@@ -40,7 +40,7 @@ static uint64_t key_of(const struct bad_free *row)
 }
 
 /* Without memory, or room in the file, a row is left out; the counters have it. */
-static void add_row(struct bad_frees *frees, const struct bad_free *row)
+static void add_bad_free(struct bad_frees *frees, const struct bad_free *row)
 {
 	uint64_t key = key_of(row);
 	uint32_t *place = bad_free_rows_find(&frees->places, key);
@@ -66,7 +66,7 @@ static struct open_free *open_of(struct bad_frees *frees, uint32_t thread)
 			return NULL;
 	struct open_free *open = &frees->open.data[thread];
 	if (open->row.what)
-		add_row(frees, &open->row);
+		add_bad_free(frees, &open->row);
 	*open = none;
 	return open;
 }
@@ -135,7 +135,7 @@ void bad_frees_mismatch(struct bad_frees *frees, uint64_t address, uint32_t site
 	open->moving = kind == HW_FREE_REALLOC;
 }
 
-/* With `all`: who freed the block, for the next one who does. */
+/* With `all`: notes the free of the block, in case it is freed again. */
 static void keep_stack(struct bad_frees *frees, const struct open_free *open, uint32_t stack)
 {
 	const struct freed_place *place = &open->place;

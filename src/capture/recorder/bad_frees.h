@@ -3,7 +3,7 @@
  * Frees that were wrong: of a block that had been freed already, of an address that is no block, by
  * a function that does not fit the allocating one. Each is kept with what is known of it: the stack
  * of the free (HW_TOLD_FREED_FROM comes right after it, where the target found it worth telling),
- * the site that allocated the block, who had freed it before.
+ * the site that allocated the block, the thread that had freed it before.
  *
  * Who freed a block before is remembered in one of two ways. With --free-stacks every free comes
  * with its stack, and a map has for each address who freed it last. Without, a direct-mapped table
@@ -27,7 +27,7 @@
 #define FREED_PLACES 65536u
 #define FREED_BY_NONE UINT32_MAX
 
-/* Who freed the block that was at an address. */
+/* The last free of a block at an address. */
 struct freed_place {
 	uint64_t address; /* 0: nothing */
 	uint32_t site;    /* that had allocated the block */
@@ -52,7 +52,7 @@ struct bad_free {
 	uint32_t first_stack;  /* where from; 0: not known */
 };
 
-/* What a thread freed last, until its stack comes or something else does. */
+/* The last free of a thread, until its stack or another record comes. */
 struct open_free {
 	struct bad_free row; /* what is 0: the free was right */
 	struct freed_place place;

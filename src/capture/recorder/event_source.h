@@ -12,7 +12,7 @@
  *
  * The merge (merge.h) reads that memory itself: a source is called once for a lane in a pass and
  * once for thousands of words, never for an event. Everything that a source hands over may be
- * hostile, may change at any time, and is checked by who reads it, unless it says otherwise here.
+ * hostile, may change at any time, and is checked by the reader, unless it says otherwise here.
  *
  * What is lost is said in three ways: HW_R_LOST in a lane, where it happened; the totals of
  * `report`; and records that make no sense, which end their lane.
@@ -84,7 +84,7 @@ struct event_code {
 struct event_report {
 	uint64_t lost[HW_LOST_REASONS]; /* events that were dropped, those of HW_R_LOST included */
 	uint64_t stacks_full;           /* events whose stack did not fit the table of nodes */
-	uint64_t unheard;               /* programs started that nobody could tell about */
+	uint64_t unheard;               /* programs that were started and could not be reported */
 	uint64_t longest_wait_ns, wait_ns; /* of threads for the recorder */
 	uint64_t resident_bytes;           /* of the process at its end; 0: not known */
 	uint64_t damaged;                  /* parts that can't be believed */

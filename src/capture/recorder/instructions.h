@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before the process has a second thread. -1 if it can't be had: *ret_why is the name of the error
- * that the kernel gives ("ENOENT": the machine has no such counter). */
+/* Opens the counter, before the process has a second thread. Returns its descriptor; -1 if there is
+ * none, and in *ret_why the name of the kernel's error ("ENOENT": the machine has no such counter).
+ */
 int instructions_open(pid_t pid, const char **ret_why);
 
-/* So far; also once the process has ended. fd -1, or no answer: 0. */
+/* Returns the instructions so far; works also after the process has ended. Returns 0 if `fd` is -1
+ * or can't be read. */
 uint64_t instructions_read(int fd);
 
 #endif

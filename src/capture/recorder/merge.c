@@ -47,7 +47,7 @@ void merge_deinit(struct merge *merge)
 	merge_threads_deinit(&merge->threads);
 }
 
-static inline uint64_t word(const struct merge_lane *lane, uint64_t at)
+static inline uint64_t lane_word(const struct merge_lane *lane, uint64_t at)
 {
 	return __atomic_load_n(&lane->data[at & (lane->words - 1)], __ATOMIC_RELAXED);
 }
@@ -71,9 +71,9 @@ struct record {
 };
 
 /* Takes apart the record at `at`; words = 0 when it makes no sense or is not all there. */
-static inline struct record record_at(const struct merge_lane *lane, uint64_t at)
+static inline struct record read_record(const struct merge_lane *lane, uint64_t at)
 {
-	uint64_t w0 = word(lane, at), left = lane->head - at;
+	uint64_t w0 = lane_word(lane, at), left = lane->head - at;
 	struct record r = {.op = (uint32_t)w0 & 0x7f,
 		.stamped = w0 & HW_R_STAMPED,
 		.number = w0 >> 8,
@@ -84,24 +84,24 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	} else if (merge_is_alloc(r.op) || r.op == HW_R_REALLOC) {
 		if (left < 2)
 			return r;
-		uint64_t w1 = word(lane, at + n++);
+		uint64_t w1 = lane_word(lane, at + n++);
 		r.stack = (uint32_t)w1;
 		r.size = w1 >> 32;
 		if (r.size == HW_R_SIZE_BIG)
-			r.size = word(lane, at + n++);
+			r.size = lane_word(lane, at + n++);
 		if (r.op == HW_R_REALLOC)
-			r.old = word(lane, at + n++);
+			r.old = lane_word(lane, at + n++);
 		if (!r.number)
 			return r;
 	} else if (r.op == HW_R_FAILED) {
-		r.stack = (uint32_t)word(lane, at + 1);
-		r.size = word(lane, at + 2);
+		r.stack = (uint32_t)lane_word(lane, at + 1);
+		r.size = lane_word(lane, at + 2);
 		n = 3;
 	} else if (r.op == HW_R_TOLD) {
-		r.stack = (uint32_t)word(lane, at + 1) & 0xff;
-		r.size = word(lane, at + n++) >> 8;
+		r.stack = (uint32_t)lane_word(lane, at + 1) & 0xff;
+		r.size = lane_word(lane, at + n++) >> 8;
 	} else if (r.op == HW_R_TIME) {
-		r.stamp = word(lane, at + 1);
+		r.stamp = lane_word(lane, at + 1);
 		n = 2;
 	} else if (r.op == HW_R_MARK) {
 		if (!r.number || r.number > HW_MARK_NAME_MAX || !r.stamped)
@@ -114,9 +114,9 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		return r;
 	}
 	if (r.stamped) {
-		r.stamp = word(lane, at + n++);
+		r.stamp = lane_word(lane, at + n++);
 		if (r.op == HW_R_REALLOC)
-			r.stamp2 = word(lane, at + n++);
+			r.stamp2 = lane_word(lane, at + n++);
 	} else {
 		r.stamp2 = r.stamp;
 	}
@@ -187,7 +187,7 @@ static void tell_mark(const struct merge *merge, const struct merge_lane *lane, 
 {
 	uint64_t name[HW_MARK_NAME_WORDS];
 	for (uint64_t i = 0; i * 8 < r->number; i++)
-		name[i] = word(lane, lane->tail + 1 + i);
+		name[i] = lane_word(lane, lane->tail + 1 + i);
 	size_t bytes = strnlen((const char *)name, r->number);
 	if (bytes)
 		merge->sink.on_mark(
@@ -195,7 +195,7 @@ static void tell_mark(const struct merge *merge, const struct merge_lane *lane, 
 }
 
 /* Tells one record. */
-static inline void tell(struct merge *merge, struct merge_lane *lane, const struct record *r)
+static inline void emit_record(struct merge *merge, struct merge_lane *lane, const struct record *r)
 {
 	const struct merge_sink *s = &merge->sink;
 	uint32_t thread = lane_thread(merge, lane, r->stamp);
@@ -237,7 +237,7 @@ static void publish_tail(struct merge *merge, struct merge_lane *lane)
 static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struct record *ret)
 {
 	while (lane->tail != lane->head) {
-		*ret = record_at(lane, lane->tail);
+		*ret = read_record(lane, lane->tail);
 		if (__builtin_expect(!ret->words, 0)) {
 			lane_break(merge, lane);
 			return false;
@@ -325,12 +325,12 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
 			r.number = lane->half ? address : r.old;
 			r.stamp = lane->stamp;
-			tell(merge, lane, &r);
+			emit_record(merge, lane, &r);
 			lane->half = !lane->half;
 			if (lane->half)
 				continue;
 		} else {
-			tell(merge, lane, &r);
+			emit_record(merge, lane, &r);
 		}
 		lane->tail += r.words;
 		moved_on(merge, lane, r.words);
@@ -641,7 +641,7 @@ static bool has_lane(const struct merge *merge, uint32_t tid)
 }
 
 /* Whether nothing of the thread, which had no lane in the end, can still come. */
-static bool has_ended(struct merge *merge, struct merge_thread *t, uint32_t tid,
+static bool thread_is_over(struct merge *merge, struct merge_thread *t, uint32_t tid,
 	bool (*alive)(void *context, uint32_t tid), void *context)
 {
 	const struct merge_lane *shared = shared_lane(merge);
@@ -663,7 +663,7 @@ static bool end_laneless(
 	const uint32_t *tid;
 	for (struct merge_thread *t;
 		count < ENDED_AT_ONCE && (t = merge_threads_next(&merge->threads, &at, &tid));) {
-		if (has_ended(merge, t, *tid, alive, context))
+		if (thread_is_over(merge, t, *tid, alive, context))
 			ended[count++] = *tid;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -683,9 +683,10 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		source->ops->reclaim_begin(source);
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		/* No thread id: taken by a thread that has not said yet who it is. A lane is looked
-		 * at again once its thread is gone: only then it can't move any more. One that is
-		 * gone from within a realloc is to be told at the end of all, which is near. */
+		/* No thread id: taken by a thread that has not set its thread id yet. A lane is
+		 * looked at again once its thread is gone: only then it can't move any more. One
+		 * that is gone from within a realloc is to be told at the end of all, which is
+		 * near. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
 			!alive(context, lane->tid) && lane_head(merge, lane) == lane->tail &&
 			!lane_moves(merge, lane, &open)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the lanes of a source of events to one sequence of steps in the order in which they
- * happened. The words below are those of the first source, the rings of one process.
+ * Merges the lanes of a source of events into one sequence of steps in the order in which they
+ * happened. The text below speaks of the main source, the rings of one process.
  *
  * Each ring is in order by itself. Between rings stamps decide, so the question is how far the
  * merge may go: a thread can have taken a stamp and not have published its event yet. Its ring says
@@ -12,7 +12,7 @@
  *   - busy: it may bring one since it was last seen idle, or since its last event.
  * The merge goes up to the smallest of these bounds. A thread that stays busy without moving
  * (stopped inside a hook, or gone from it by siglongjmp) holds the others up for a short while
- * only; if it does come back, the books repair the order and count it.
+ * only; if it does come back, the counters repair the order and count that.
  *
  * Everything read from shared memory is fetched once and checked; nonsense ends that ring, not the
  * collector.
@@ -40,7 +40,7 @@ struct merge_run {
 	uint64_t looked; /* so many words have been looked at for that, before and now */
 };
 
-/* What a record's first word says of its kind. */
+/* Return the kind of a record by the operation in its first word. */
 static inline bool merge_is_alloc(uint32_t op)
 {
 	return op >= HW_R_ALLOC && op < HW_R_ALLOC + HW_ALLOC_KINDS;
@@ -52,7 +52,7 @@ static inline bool merge_is_free(uint32_t op)
 	       (op & 7) < HW_FREE_KINDS;
 }
 
-/* What the merge tells, step by step, in order. `thread` is what on_thread returned. */
+/* What receives the steps, in order. `thread` is what on_thread() returned. */
 struct merge_sink {
 	void *context;
 	/* A thread's first event is about to come. Returns its number. */
@@ -137,13 +137,13 @@ DEFINE_MAP(merge_threads, uint32_t, struct merge_thread, merge_hash_tid, merge_s
 struct merge {
 	struct event_source *source;
 	struct merge_sink sink;
-	struct merge_lane lanes[EVENT_LANES_MAX]; /* the shared one behind the others */
+	struct merge_lane lanes[EVENT_LANES_MAX]; /* the shared one after the others */
 	uint32_t heap[EVENT_LANES_MAX];           /* lanes with data, smallest stamp first */
 	uint32_t heap_count;
 	uint32_t lane_count;          /* lanes that were ever in use */
 	uint64_t damaged;             /* lanes given up */
 	uint64_t events;              /* records taken; a realloc is one */
-	uint64_t dropped;             /* of these not told, because nobody knows whose they are */
+	uint64_t dropped;             /* of these, dropped because their thread is unknown */
 	struct merge_threads threads; /* by thread id */
 	const uint64_t *limits;       /* of each lane's head, for merge_pass_until(); else NULL */
 	uint64_t idle_since;          /* see merge_idle_since() */
@@ -153,7 +153,7 @@ struct merge {
 	bool full, filled; /* a lane was, in the pass before, and is in this one */
 };
 
-/* source: borrowed for as long as the merge is used. */
+/* Prepares a merge. `source` is borrowed for as long as the merge is used. */
 void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink);
 void merge_deinit(struct merge *merge);
 
@@ -163,44 +163,45 @@ void merge_deinit(struct merge *merge);
  */
 uint64_t merge_pass(struct merge *merge, bool last);
 
-/* The heads of all lanes as they are now. */
+/* Reads the present heads of all lanes. */
 void merge_read_heads(const struct merge *merge, uint64_t ret[EVENT_LANES_MAX]);
 
 /*
- * Takes everything up to the given heads of all lanes, which were read while the process was
- * stopped and no lane was busy.
+ * Drains all lanes up to the given heads, which were read while the process was stopped and no lane
+ * was busy.
  */
 void merge_pass_until(struct merge *merge, const uint64_t heads[EVENT_LANES_MAX]);
 
 /*
- * After a pass that moved nothing: if all that was told so far is all that can be seen, a stamp
- * that what comes later is not earlier than, which it gets if it has none of its own; else 0.
+ * After a pass that took nothing: if all visible records were handled, returns a stamp that no
+ * later record is before, and which is given to a later record that has none; else 0.
  */
 uint64_t merge_idle_since(struct merge *merge);
 
-/* Tells how large stacks were at those of their threads' events that were told since the last such
- * call; threads that had none, or no news, are left out. */
+/* Calls found() with the largest stack size of each thread at its events since the last call of
+ * this function; threads without such events are left out. */
 void merge_each_stack(struct merge *merge,
 	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context);
 
-/* How many threads are in the middle of an event; of a process that is gone: were. */
+/* Returns how many threads are in the middle of an event, or were when the process ended. */
 uint32_t merge_in_flight(const struct merge *merge);
 
-/* A realloc that a thread has begun and not come back from. */
+/* A realloc that a thread has begun and not completed. */
 struct merge_realloc {
 	uint64_t address;
 	uint32_t thread; /* the sink's number */
 	uint32_t stack;
 };
 
-/* That of the thread of a lane that is not shared; after a last merge_pass().
- * False: none, or the thread can't be told. `stamp` is now, for a thread that is new. */
+/* Finds the unfinished realloc of the thread of a lane that is not shared; after the last
+ * merge_pass(). Returns false if there is none or the thread is unknown. `stamp` is the present
+ * one, for a new thread. */
 bool merge_open_realloc(
 	struct merge *merge, uint32_t lane, uint64_t stamp, struct merge_realloc *ret);
 
 /*
- * Frees lanes whose thread has gone, so that new threads find one. alive(context, tid) asks the
- * system.
+ * Frees lanes whose thread has ended, for new threads. alive(context, tid) returns whether a thread
+ * lives.
  */
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context);
 

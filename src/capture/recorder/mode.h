@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much of what happens is kept, as the user has chosen. */
+/* How much is recorded, as the user chose. */
 #ifndef CAPTURE_MODE_H
 #define CAPTURE_MODE_H
 
@@ -14,11 +14,11 @@ enum mode_kind {
 
 struct mode {
 	enum mode_kind kind;
-	uint64_t sample_bytes; /* MODE_SAMPLE: one block about every so many bytes; else 0 */
-	uint64_t seed;         /* of the chance; 0: another one each time */
-	uint64_t ring_bytes;   /* MODE_EXACT: keep the last events in so many bytes; 0: all */
-	uint64_t file_bytes;   /* MODE_EXACT: no more events once the file is so large; 0: never */
-	bool free_stacks;      /* not MODE_SAMPLE: stacks of frees are taken, too */
+	uint64_t sample_bytes; /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
+	uint64_t seed;         /* of the random numbers; 0: another one each time */
+	uint64_t ring_bytes;   /* MODE_EXACT: bytes for the last events; 0: all are kept */
+	uint64_t file_bytes;   /* MODE_EXACT: file size that ends the events; 0: none */
+	bool free_stacks;      /* not MODE_SAMPLE: stacks of frees are recorded, too */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

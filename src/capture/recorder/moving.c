@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/recorder/moving.h"
 
-bool moving_begin(struct moving *moving, struct live *live, uint32_t thread, uint64_t address)
+bool moving_begin(struct moving *moving, struct live_table *live, uint32_t thread, uint64_t address)
 {
 	struct moving_thread *t = moving_insert(moving, thread, NULL);
 	if (!t || t->count == MOVING_DEPTH)
 		return false;
 	struct moving_block *m = &t->blocks[t->count++];
 	*m = (struct moving_block){.block.address = address};
-	m->known = live_take(live, address, &m->block);
+	m->known = live_table_take(live, address, &m->block);
 	return true;
 }
 

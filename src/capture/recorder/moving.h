@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks in the middle of a realloc, of which only the beginning has been told so far: their place
- * in the heap may be somebody else's already, and may be theirs after all if the call fails. By
- * thread: each has one, or a few when signal handlers resize too (HW_R_MOVING).
+ * Blocks in the middle of a realloc, of which only the beginning was recorded so far. Their address
+ * may already belong to another block, and may remain theirs if the call fails. They are kept by
+ * thread: each has one, or a few if signal handlers call realloc, too (HW_R_MOVING).
  */
 #ifndef CAPTURE_MOVING_H
 #define CAPTURE_MOVING_H
 
 #include "base/map.h"
-#include "capture/recorder/live.h"
+#include "capture/recorder/live_table.h"
 
 struct moving_block {
-	struct live_block block; /* address alone, if it is not known */
+	struct live_entry block; /* address alone, if it is not known */
 	bool known;
 };
 
@@ -34,9 +34,10 @@ static inline bool moving_same(uint32_t a, uint32_t b)
 }
 DEFINE_MAP(moving, uint32_t, struct moving_thread, moving_hash, moving_same)
 
-/* Takes the block at address, known or not, out of the table. False: no memory or too many, nothing
- * done. */
-bool moving_begin(struct moving *moving, struct live *live, uint32_t thread, uint64_t address);
+/* Moves the block at an address, known or not, out of the table. Returns false, and does nothing,
+ * if there is no memory or the thread has too many. */
+bool moving_begin(
+	struct moving *moving, struct live_table *live, uint32_t thread, uint64_t address);
 
 /* The thread's latest of these, whatever its address (0) or at that address: fills *ret and takes
  * it off the list. False: there is none. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are
+ * Steps come from the merge; each goes to the live table, the counters and the encoder. Chunks are
  * written when enough steps have come or some time has passed (FLUSH_MAX_NS), so that a collector
- * that is killed loses at most a second. Where not all steps go into chunks the books do, as often.
+ * that is killed loses at most a second. Where not all steps go into chunks the counters do, as
+ * often.
  */
 #include "capture/recorder/recorder_impl.h"
 
@@ -100,9 +101,9 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	code_names_init(&r->code_names);
 	unrecorded_init(&r->unrecorded);
 	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);
-	live_init(&r->live);
+	live_table_init(&r->live);
 	moving_init(&r->moving);
-	spared_init(&r->spared);
+	lsan_annotations_init(&r->annotations);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
 	r->encoder.gaps.least = start->tsc_hz / GAPS_A_SECOND;
@@ -136,9 +137,9 @@ void recorder_destroy(struct recorder *recorder)
 	keep_deinit(&recorder->keep);
 	checkpoints_deinit(&recorder->checkpoints);
 	merge_deinit(&recorder->merge);
-	live_deinit(&recorder->live);
+	live_table_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
-	spared_deinit(&recorder->spared);
+	lsan_annotations_deinit(&recorder->annotations);
 	tally_deinit(&recorder->tally);
 	sums_deinit(&recorder->sums);
 	encoder_deinit(&recorder->encoder);
@@ -222,7 +223,7 @@ bool recorder_has_unwritten(const struct recorder *recorder)
 	return recorder->encoder.steps;
 }
 
-/* How much memory the process has had: it may be killed, and nobody can ask then. */
+/* Reads how much memory the process has had: after it was killed that is not possible. */
 static void look_at_memory(struct recorder *r)
 {
 	char path[32], text[HW_STATUS_BYTES];
@@ -255,7 +256,7 @@ void recorder_tend(struct recorder *recorder)
 		recorder_checkpoint(recorder);
 }
 
-/* What a forked child frees that nobody knows may be its parent's: there only rows count. */
+/* An unknown block that a forked child frees may be its parent's: there only rows count. */
 static uint64_t wrong_frees(const struct recorder *r)
 {
 	uint64_t rows = r->bad_frees.written + r->bad_frees.rows.len;
@@ -309,8 +310,8 @@ void recorder_finish(
 	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
 {
 	struct recorder *r = recorder;
-	/* One pass takes all there is. Should somebody else hold the memory and go on writing, that
-	 * is no part of this process. */
+	/* One pass takes all there is. Should another process have the memory and go on writing,
+	 * that is no part of this process. */
 	r->in_flight = merge_in_flight(&r->merge);
 	merge_pass(&r->merge, true);
 	recorder_end_reallocs(r, recorder_now(r).tsc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lives, told to somebody else while the recording goes on. */
+/* Lists the live blocks for a command while the recording goes on. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "capture/ask.h"
 #include "capture/recorder/recorder_impl.h"
 
-static bool write_rows(int fd, const struct live_block *blocks, size_t count)
+static bool write_rows(int fd, const struct live_entry *blocks, size_t count)
 {
 	_cleanup_free_ struct ask_block *rows = calloc(count, sizeof(*rows));
 	if (!rows)
@@ -28,21 +28,22 @@ static bool write_rows(int fd, const struct live_block *blocks, size_t count)
 }
 
 /* Of the copy, which has the table as it was. Who reads sees the end where something fails. */
-static void write_live(const struct live *live, int fd)
+static void write_live(const struct live_table *live, int fd)
 {
 	struct live_walk walk;
 	size_t room = (size_t)4 * LIVE_WALK_ROOM;
-	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
-	if (!blocks || !live_walk_begin(live, &walk))
+	_cleanup_free_ struct live_entry *blocks = calloc(room, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(live, &walk))
 		return;
 	signal(SIGPIPE, SIG_IGN);
-	for (size_t n; (n = live_walk_next(&walk, blocks, room)) && write_rows(fd, blocks, n);)
+	for (size_t n;
+		(n = live_table_walk_next(&walk, blocks, room)) && write_rows(fd, blocks, n);)
 		;
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 }
 
-/* A child of a child: nobody here has to wait until all is read. */
-static bool copy_writes(const struct live *live, const int ends[2])
+/* A child of a child: the collector does not have to wait until all is read. */
+static bool copy_writes(const struct live_table *live, const int ends[2])
 {
 	pid_t child = fork();
 	if (!child) {

@@ -87,7 +87,7 @@ bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf
 	return ok && !r->error;
 }
 
-static uint32_t notes_of(const struct recorder *r)
+static uint32_t recorder_notes(const struct recorder *r)
 {
 	uint32_t notes = event_source_notes(r->source);
 	return (notes & HW_NOTE_OWN_MALLOC || r->own_malloc ? HPW_NOTE_OWN_MALLOC : 0u) |
@@ -105,16 +105,16 @@ void recorder_write_live(struct recorder *r)
 	size_t room = r->live.blocks < FOOTER_LIVE_ROWS ? r->live.blocks : FOOTER_LIVE_ROWS;
 	room += LIVE_WALK_ROOM;
 	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = malloc(room * sizeof(*blocks));
-	if (!blocks || !live_walk_begin(&r->live, &walk)) {
+	_cleanup_free_ struct live_entry *blocks = malloc(room * sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(&r->live, &walk)) {
 		recorder_keep_error(r, error_no_memory());
 		return;
 	}
-	for (size_t n; (n = live_walk_next(&walk, blocks, room));) {
+	for (size_t n; (n = live_table_walk_next(&walk, blocks, room));) {
 		bool ok = footer_live(&r->payload, blocks, n);
 		recorder_write_chunk(r, HPW_LIVE, ok, true);
 	}
-	live_walk_end(&walk);
+	live_table_walk_end(&walk);
 }
 
 /* At its end the process says it itself; one that was killed was looked at before. */
@@ -140,7 +140,7 @@ static void write_table(
 	recorder_write_chunk(r, type, ok, true);
 }
 
-/* The books as they stand, without the list of what is live. */
+/* The counters as they stand, without the list of what is live. */
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
 {
 	tally_settle(&r->tally);
@@ -153,7 +153,7 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 			[HPW_LOST_DAMAGED] = r->merge.damaged + report.damaged,
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->stacks_bad,
-		.notes = notes_of(r),
+		.notes = recorder_notes(r),
 		.unrecorded = r->unrecorded.count,
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process that says that it ends, or wants to be searched, and waits for the answer. */
-#include "capture/leaks/hold.h"
+#include "capture/leaks/paused_target.h"
 #include "capture/recorder/recorder.h"
 
 #include <limits.h>
@@ -55,13 +55,13 @@ bool recorder_is_blind(const struct recorder *recorder)
 bool recorder_ends_empty(struct recorder *recorder)
 {
 	const struct hw_shm *shm = recorder->shm;
-	struct hold hold;
+	struct paused_target target;
 	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_blind(recorder) ||
-		!hold_begin_waiting(recorder->pid, shm, &hold))
+		!pause_waiting_target(recorder->pid, shm, &target))
 		return false;
-	merge_pass_until(&recorder->merge, hold.heads);
-	bool waits = hold_still_waits(&hold, shm);
-	hold_end(&hold);
+	merge_pass_until(&recorder->merge, target.heads);
+	bool waits = paused_target_still_waits(&target, shm);
+	paused_target_resume(&target);
 	uint64_t lost = recorder->tally.lost + recorder->tally.repairs + recorder->blocks_dropped +
 			recorder->merge.dropped + recorder->merge.damaged;
 	for (unsigned i = 0; i < HW_LOST_REASONS; i++)
@@ -80,7 +80,7 @@ void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_
 	recorder->shm->found_status = status;
 }
 
-void recorder_beat(struct recorder *recorder)
+void recorder_heartbeat(struct recorder *recorder)
 {
 	__atomic_fetch_add(&recorder->shm->held, 1, __ATOMIC_RELAXED);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the merge tells, step by step: each goes to the live table, the books and the encoder. */
+/* What the merge tells, step by step: each goes to the live table, the counters and the encoder. */
 #include "capture/recorder/recorder_impl.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "capture/recorder/run.h"
+#include "capture/recorder/drain_fast_path.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -129,7 +129,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
-	spared_thread_end(&r->spared, thread, r->tally.threads[thread].allocations);
+	lsan_annotations_thread_end(&r->annotations, thread, r->tally.threads[thread].allocations);
 	tally_thread_end(&r->tally, thread);
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
 		stamp);
@@ -150,7 +150,7 @@ static inline enum hw_free_kind kind_told(
 
 /* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
 static inline void free_block(struct recorder *r, uint32_t thread, uint64_t address,
-	const struct live_block *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
+	const struct live_entry *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
 {
 	uint64_t allocations = r->tally.threads[thread].allocations;
 	struct encode_free e = {.thread = thread,
@@ -208,10 +208,10 @@ static void on_moving(void *context, uint32_t thread, uint64_t address)
 }
 
 /* Nothing became of a realloc; or nobody will know: then it did, if another block has its place. */
-static void give_back(
+static void free_moved_block(
 	struct recorder *r, uint32_t thread, const struct moving_block *moved, uint64_t stamp)
 {
-	enum live_added added = live_add(&r->live, &moved->block);
+	enum live_added added = live_table_add(&r->live, &moved->block);
 	if (added == LIVE_OCCUPIED) {
 		r->frees_added++;
 		free_block(r, thread, moved->block.address, &moved->block, HW_FREE_REALLOC, false,
@@ -225,7 +225,7 @@ static void moving_failed(struct recorder *r, uint32_t thread, uint64_t stamp)
 {
 	struct moving_block moved;
 	if (moving_end(&r->moving, thread, 0, &moved) && moved.known)
-		give_back(r, thread, &moved, stamp);
+		free_moved_block(r, thread, &moved, stamp);
 }
 
 /* Of reallocs on the shared ring. */
@@ -236,7 +236,7 @@ static void end_moving(struct recorder *r, uint64_t stamp)
 		if (!moving_end(&r->moving, thread, 0, &moved))
 			return;
 		if (moved.known)
-			give_back(r, thread, &moved, stamp);
+			free_moved_block(r, thread, &moved, stamp);
 		else
 			free_block(r, thread, moved.block.address, NULL, HW_FREE_REALLOC, false,
 				stamp);
@@ -252,9 +252,9 @@ void recorder_end_reallocs(struct recorder *r, uint64_t stamp)
 	end_moving(r, stamp);
 	for (uint32_t lane = 0; lane < r->source->lanes; lane++) {
 		struct merge_realloc open;
-		struct live_block block;
+		struct live_entry block;
 		if (!merge_open_realloc(&r->merge, lane, stamp, &open) ||
-			live_find(&r->live, open.address, &block))
+			live_table_find(&r->live, open.address, &block))
 			continue;
 		free_block(r, open.thread, open.address, NULL, HW_FREE_REALLOC, false, stamp);
 		bad_frees_moved(&r->bad_frees, open.thread, open.stack);
@@ -265,7 +265,7 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 	bool same_frame, uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
-	struct live_block block;
+	struct live_entry block;
 	struct moving_block moved;
 	if (__builtin_expect(r->moving.len && hw_free_is_realloc(kind), 0) &&
 		moving_end(&r->moving, thread, address, &moved)) {
@@ -273,7 +273,7 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 			stamp);
 		return;
 	}
-	bool known = live_take(&r->live, address, &block);
+	bool known = live_table_take(&r->live, address, &block);
 	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
 }
 
@@ -287,22 +287,22 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		return;
 	}
 	uint64_t number = r->tally.threads[thread].allocations;
-	const struct live_block block = {
+	const struct live_entry block = {
 		.address = address, .size = size, .thread = thread, .number = number, .site = site};
-	enum live_added added = address ? live_add(&r->live, &block) : LIVE_NO_MEMORY;
+	enum live_added added = address ? live_table_add(&r->live, &block) : LIVE_NO_MEMORY;
 	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
 		/* Its free was lost, or came out of order, or was in a realloc that a kill cut off.
 		 */
-		struct live_block old;
+		struct live_entry old;
 		if (r->in_flight)
 			r->in_flight--;
 		else
 			r->tally.repairs += !r->tally.lost;
 		r->frees_added++;
-		live_take(&r->live, address, &old);
+		live_table_take(&r->live, address, &old);
 		free_block(r, thread, address, &old,
 			hw_matching_free(r->tally.sites[old.site].kind), false, stamp);
-		added = live_add(&r->live, &block);
+		added = live_table_add(&r->live, &block);
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
@@ -352,8 +352,8 @@ static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t addr
 	struct recorder *r = context;
 	if (what == HW_TOLD_FREED_FROM)
 		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
-	else if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
-			 (enum hw_told)what, address, bytes))
+	else if (!lsan_annotations_add(&r->annotations, &r->live, thread,
+			 r->tally.threads[thread].allocations, (enum hw_told)what, address, bytes))
 		recorder_keep_error(r, error_no_memory());
 }
 
@@ -401,7 +401,7 @@ static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 {
 	struct recorder *r = context;
-	uint64_t taken = recorder_run(r, thread, run);
+	uint64_t taken = recorder_drain_fast(r, thread, run);
 	if (r->encoder.steps >= r->chunk_steps)
 		recorder_flush(r);
 	return taken;

@@ -98,7 +98,7 @@ static void ring_release(struct event_source *source, uint32_t lane)
 
 static void ring_reclaim_end(struct event_source *source, uint32_t released)
 {
-	if (released) /* after the states: who sees this looks at them again */
+	if (released) /* after the states: a thread that reads this reads them again */
 		__atomic_fetch_add(&shm_of(source)->rings_freed, 1, __ATOMIC_RELEASE);
 }
 

@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "capture/recorder/tally.h"
 
-/* A chunk of so many rows fits (HPW_CHUNK_RAW_MAX), whatever the figures are. */
+/* The number of rows of which a chunk always fits (HPW_CHUNK_RAW_MAX). */
 #define SITE_STATS_ROWS (256u << 10)
 
-/* Appends at most so many rows, from `first` on; false: no memory. */
+/* Appends at most `rows` rows, from site `first` on. Returns false if there is no memory. */
 bool site_stats_put(struct buf *ret, const struct tally *tally, uint32_t first, uint32_t rows);
 
 #endif

@@ -27,7 +27,7 @@ void tally_deinit(struct tally *tally)
 
 /* Grows an array to hold at least `needed` elements. New ones are unset: rows of sites and threads
  * are assigned whole, and half of a large table may never be touched. */
-static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t element)
+static bool grow_array(void **array, uint32_t *capacity, uint32_t needed, size_t element)
 {
 	if (needed <= *capacity)
 		return true;
@@ -46,7 +46,7 @@ static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t eleme
 static bool grow_stacks(struct tally *tally, uint32_t stack)
 {
 	uint32_t before = tally->stack_capacity;
-	if (!grow((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1,
+	if (!grow_array((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1,
 		    sizeof(uint32_t)))
 		return false;
 	memset(tally->site_of_stack + before, 0,
@@ -65,7 +65,7 @@ uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind 
 	}
 	/* A few stay for the empty stack, which takes what finds no place. */
 	if ((stack && tally->site_count >= HPW_SITES_MAX - HW_ALLOC_KINDS) ||
-		!grow((void **)&tally->sites, &tally->site_capacity, tally->site_count + 1,
+		!grow_array((void **)&tally->sites, &tally->site_capacity, tally->site_count + 1,
 			sizeof(struct tally_site)))
 		return UINT32_MAX;
 	uint32_t site = tally->site_count++;
@@ -93,8 +93,8 @@ uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp)
 	if (tally->thread_free != TALLY_NO_ROW)
 		return thread_again(tally, tid);
 	if (tally->thread_count == TALLY_ROWS_MAX ||
-		!grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1,
-			sizeof(struct tally_thread)))
+		!grow_array((void **)&tally->threads, &tally->thread_capacity,
+			tally->thread_count + 1, sizeof(struct tally_thread)))
 		return UINT32_MAX;
 	tally->threads[tally->thread_count] = (struct tally_thread){
 		.tid = tid, .threads = 1, .first_stamp = stamp, .last_stamp = stamp};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The books: totals of the process, of each site and of each thread, kept up to the event, so that
- * a report needs no replay. How an event counts is in accounts/accounts.h; here are the rows.
+ * The counters of the process, of each site and of each thread, up to date after each event, so
+ * that a report needs no replay. How an event counts is in accounts/accounts.h; here are the rows.
  *
- * What came about since the last tally_part() is known as a site's share of the peak is, and as
- * cheaply: a part begins an epoch too, and a site that catches up for the first time in it leaves
- * its figures of before in a list.
+ * What was counted since the last tally_part() is found as a site's share of the peak is, and as
+ * cheaply: a part begins an epoch, too, and a site that changes for the first time in it first
+ * saves its earlier figures in a list.
  */
 #ifndef CAPTURE_TALLY_H
 #define CAPTURE_TALLY_H
@@ -28,23 +28,22 @@ struct tally_site {
 	uint64_t last_size;
 };
 
-/* A row of the table of threads: one thread, or late in the life of a program that starts very many
- * several, one after the other. */
+/* A row of the table of threads: one thread, or, in a program that starts very many, several
+ * threads, one after another. */
 struct tally_thread {
 	uint32_t tid;     /* of the latest */
 	uint32_t threads; /* how many */
 	uint32_t next_free;
 	bool ended;
 	bool in_realloc; /* its last step freed the old block of a realloc */
-	bool fresh;      /* it has allocated nothing yet: what was allocated last is another's */
+	bool fresh;      /* it has allocated nothing yet */
 	char name[16];   /* of all of them, or empty */
 	uint64_t first_stamp, last_stamp;
 	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* largest size when it was last seen; 0: not known */
 };
 
-/* So many threads have a row of their own; the later ones take over rows of ended ones among them.
- */
+/* How many threads have a row of their own; later ones take over rows of ended threads. */
 #define TALLY_ROWS_OWN (16u << 10)
 /* Numbers of threads have 16 bits in struct live_place. */
 #define TALLY_ROWS_MAX UINT16_MAX
@@ -54,13 +53,13 @@ struct tally_size {
 	uint64_t size, allocations;
 };
 
-/* What a site had when the part began. */
+/* The counters of a site when the part began. */
 struct tally_before {
 	uint64_t site;
 	struct site_counters counters;
 };
 
-/* How often each size was asked for: open addressing; allocations 0: empty. */
+/* How often each size was requested: open addressing; allocations 0: empty. */
 struct tally_sizes {
 	struct tally_size *places;
 	size_t count, capacity;
@@ -82,7 +81,7 @@ struct tally {
 	uint64_t peak_stamp;
 	/* Since tally_part(). */
 	bool parts;          /* it has been called */
-	uint64_t part_epoch; /* that which began with the part */
+	uint64_t part_epoch; /* the epoch that began with the part */
 	struct tally_before *before;
 	size_t before_count, before_capacity;
 	struct tally_sizes part_sizes;
@@ -92,7 +91,8 @@ struct tally {
 void tally_init(struct tally *tally);
 void tally_deinit(struct tally *tally);
 
-/* The site of (stack, kind), made when new; UINT32_MAX: no memory, or the file can't hold more. */
+/* Returns the site of a stack and a kind, which is made if it is new; UINT32_MAX if there is no
+ * memory or the file can't have more sites. */
 uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind);
 static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
 {
@@ -104,37 +104,39 @@ static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_a
 	return tally_site_new(tally, stack, kind);
 }
 
-/* A new thread's row; UINT32_MAX: no memory, or more than TALLY_ROWS_MAX threads at once. */
+/* Returns the row of a new thread; UINT32_MAX if there is no memory, or there are more than
+ * TALLY_ROWS_MAX threads at a time. */
 uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp);
 
-/* Nothing more of the thread will come: the row may become another's. */
+/* Ends a thread: its row may be taken over. */
 void tally_thread_end(struct tally *tally, uint32_t thread);
 
 void tally_alloc(
 	struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp);
 
 struct tally_free {
-	uint32_t site, thread; /* of the block; thread: who frees it */
+	uint32_t site, thread; /* the block's site; the thread that frees it */
 	uint64_t stamp;
 	struct account_free block;
 };
 void tally_free(struct tally *tally, const struct tally_free *freed);
 
-/* The first change of a site in an epoch. */
+/* Handles the first change of a site in an epoch. */
 void tally_catch_up_now(struct tally *tally, struct tally_site *s);
 
-/* The site is about to change. */
+/* Called before a site changes. */
 static inline void tally_catch_up(struct tally *tally, struct tally_site *s)
 {
 	if (__builtin_expect(s->seen != tally->heap.epoch, 0))
 		tally_catch_up_now(tally, s);
 }
 
-/* A site mostly asks for the same size again and again: it keeps count until another one comes,
- * which is when this is called. */
+/* Adds last_count of a site to the table of sizes. Most sites request the same size again and
+ * again, so they count by themselves until another size comes. */
 void tally_count_sizes(struct tally *tally, struct tally_site *site);
 
-/* An allocation at a site. Its thread's row may be kept elsewhere: `thread`. */
+/* Counts an allocation at a site. `thread` are its thread's counters, which may be kept elsewhere.
+ */
 static inline __attribute__((always_inline)) void tally_count_alloc(struct tally *tally,
 	struct tally_site *s, struct call_counters *thread, uint64_t size, uint64_t stamp)
 {
@@ -150,7 +152,7 @@ static inline __attribute__((always_inline)) void tally_count_alloc(struct tally
 		tally->peak_stamp = stamp;
 }
 
-/* A free of a block of a site. */
+/* Counts a free of a block of a site. */
 static inline __attribute__((always_inline)) void tally_count_free(struct tally *tally,
 	struct tally_site *s, struct call_counters *thread, const struct account_free *freed)
 {
@@ -159,16 +161,16 @@ static inline __attribute__((always_inline)) void tally_count_free(struct tally 
 }
 
 /*
- * Begins a part. From then on `before` lists what the sites that changed in it had, each once,
- * part_sizes its allocations, and heap.highest_bytes is its own. What the part before had is
- * forgotten: min_size and max_size of its sites are those of all parts again.
+ * Begins a part. From then on `before` has the earlier counters of each site that changed in the
+ * part, part_sizes has the part's allocations, and heap.highest_bytes is that of the part. The data
+ * of the previous part is dropped: min_size and max_size of its sites are those of all parts again.
  */
 void tally_part(struct tally *tally);
 
-/* No more parts. */
+/* Ends the last part. */
 void tally_parts_end(struct tally *tally);
 
-/* Puts the sizes asked for into part_sizes (without parts into sizes). */
+/* Adds the requested sizes to part_sizes (to `sizes` if there are no parts). */
 void tally_settle_sizes(struct tally *tally);
 
 void tally_failed(struct tally *tally, uint32_t site, uint64_t size);

@@ -32,7 +32,7 @@ size_t unrecorded_settled(const struct unrecorded_list *list, uint64_t now_ns)
 }
 
 /* The last row of a process that can still be changed. */
-static struct unrecorded *find(const struct unrecorded_list *list, pid_t pid)
+static struct unrecorded *find_changeable_row(const struct unrecorded_list *list, pid_t pid)
 {
 	for (size_t i = list->rows.len; i > list->written; i--) {
 		if (list->rows.data[i - 1].pid == pid)
@@ -43,7 +43,7 @@ static struct unrecorded *find(const struct unrecorded_list *list, pid_t pid)
 
 bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid, struct unrecorded *ret)
 {
-	struct unrecorded *row = find(list, pid);
+	struct unrecorded *row = find_changeable_row(list, pid);
 	if (row) {
 		*ret = *row;
 		struct unrecorded *end = list->rows.data + list->rows.len--;
@@ -61,7 +61,7 @@ bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid, struct unreco
 bool unrecorded_replace(
 	struct unrecorded_list *list, const struct unrecorded *one, struct unrecorded *ret_before)
 {
-	struct unrecorded *row = find(list, one->pid);
+	struct unrecorded *row = find_changeable_row(list, one->pid);
 	if (!row)
 		return false;
 	*ret_before = *row;

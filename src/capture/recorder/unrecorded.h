@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that a recorded process started, or went on as, and that are not recorded: the first of
- * them by name, all of them as a count. Rows go to the recording in portions (HPW_UNRECORDED).
+ * Unrecorded programs that a recorded process started, or executed itself: the first ones by name,
+ * all of them as a count. Rows go to the recording in portions (HPW_UNRECORDED).
  */
 #ifndef CAPTURE_UNRECORDED_H
 #define CAPTURE_UNRECORDED_H
@@ -17,19 +17,19 @@
 
 struct unrecorded {
 	uint64_t stamp;
-	pid_t pid; /* as the target sees it */
+	pid_t pid; /* in the target's PID namespace */
 	enum hw_unrecorded reason;
 	char path[HW_NOTICE_PATH];
-	uint64_t noted_ns; /* when it came into the list, CLOCK_MONOTONIC */
+	uint64_t noted_ns; /* when it was added, CLOCK_MONOTONIC */
 };
 
-/* What a process turns out to be may come so much later: rows are not written before. */
+/* A process may still become another program for this time: its row is not written before. */
 #define UNRECORDED_SETTLED_NS 3000000000u
 
 DEFINE_VEC(unrecorded_vec, struct unrecorded)
 
 struct unrecorded_list {
-	struct unrecorded_vec rows; /* at most HPW_UNRECORDED_MAX, in the order they came */
+	struct unrecorded_vec rows; /* at most HPW_UNRECORDED_MAX, in order of arrival */
 	size_t written;             /* of these, that are in the file */
 	uint64_t count;             /* all */
 	struct unrecorded last;     /* added last; PID 0: none, or taken back */
@@ -38,18 +38,18 @@ struct unrecorded_list {
 void unrecorded_init(struct unrecorded_list *list);
 void unrecorded_deinit(struct unrecorded_list *list);
 
-/* How many rows, from the first on, came at least UNRECORDED_SETTLED_NS ago. */
+/* Returns how many rows, from the first on, were added at least UNRECORDED_SETTLED_NS ago. */
 size_t unrecorded_settled(const struct unrecorded_list *list, uint64_t now_ns);
 
-/* Without memory, or room, it is only counted. */
+/* Adds a program; if there is no memory or no room, it is only counted. */
 void unrecorded_add(struct unrecorded_list *list, const struct unrecorded *one);
 
-/* What was added last for this process has not come about: *ret is what it was, as far as that is
- * known. False: nothing is known of it. */
+/* Takes back the last program of a process, which was not started after all. *ret becomes what is
+ * known of it. Returns false if nothing is. */
 bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid, struct unrecorded *ret);
 
-/* What was added last for one->pid has become this program: *ret_before is what it was. False:
- * there is none, or it is in the file already, and nothing has happened. */
+/* Replaces the last program of one->pid by another one; *ret_before becomes the former one. Returns
+ * false, and does nothing, if there is none or it is in the file already. */
 bool unrecorded_replace(
 	struct unrecorded_list *list, const struct unrecorded *one, struct unrecorded *ret_before);
 

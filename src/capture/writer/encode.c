@@ -22,7 +22,7 @@ void encoder_init(struct encoder *encoder)
 	buf_init(&encoder->mark_stamps);
 	buf_init(&encoder->mark_blocks);
 	buf_init(&encoder->mark_bytes);
-	births_init(&encoder->births, BIRTHS_ROWS_MAX);
+	block_chunks_init(&encoder->block_chunks, BLOCK_CHUNKS_ROWS_MAX);
 }
 
 static void thread_destroy(struct encode_thread *t)
@@ -54,7 +54,7 @@ void encoder_deinit(struct encoder *encoder)
 	buf_deinit(&encoder->mark_stamps);
 	buf_deinit(&encoder->mark_blocks);
 	buf_deinit(&encoder->mark_bytes);
-	births_deinit(&encoder->births);
+	block_chunks_deinit(&encoder->block_chunks);
 }
 
 /* Tokens of a chunk after which a larger memory is worth it. */
@@ -140,7 +140,7 @@ static struct encode_thread *thread_enter(
 	t->deaths.site = t->deaths.birth = 0;
 	t->deaths.size = 0;
 	if (encoder->with_deaths)
-		births_enter(&encoder->births, thread, encoder->chunk, allocations);
+		block_chunks_add(&encoder->block_chunks, thread, encoder->chunk, allocations);
 	return t;
 }
 
@@ -205,7 +205,7 @@ void encode_death(
 	struct encoder *encoder, struct encode_thread *t, const struct encode_block *block)
 {
 	struct encode_deaths *deaths = &t->deaths;
-	uint32_t birth = births_find(&encoder->births, block->owner, block->number);
+	uint32_t birth = chunk_of_block(&encoder->block_chunks, block->owner, block->number);
 	unsigned changed = (block->site != deaths->site ? HPW_DEATH_SITE : 0u) |
 			   (block->size != deaths->size ? HPW_DEATH_SIZE : 0u) |
 			   (birth != deaths->birth ? HPW_DEATH_BIRTH : 0u);

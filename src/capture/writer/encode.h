@@ -8,7 +8,7 @@
 #define CAPTURE_ENCODE_H
 
 #include "base/buf.h"
-#include "capture/recorder/births.h"
+#include "capture/recorder/chunk_of_block.h"
 #include "capture/writer/gaps.h"
 #include "format/hpw.h"
 
@@ -75,7 +75,7 @@ struct encoder {
 	struct buf gap_rows;
 	/* For what goes with the chunk into its sums. */
 	bool with_deaths; /* from the first chunk on */
-	struct births births;
+	struct block_chunks block_chunks;
 	struct buf marks, mark_stamps, mark_blocks, mark_bytes; /* rows */
 	uint32_t run_slot, run_length;
 	bool failed; /* out of memory at some point */

@@ -321,7 +321,7 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally 
 	}
 }
 
-bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
+bool footer_live(struct buf *ret, const struct live_entry *blocks, size_t count)
 {
 	struct columns c;
 	columns_init(&c, 5);

@@ -53,7 +53,7 @@ bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *f
 bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary);
 
-bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
+bool footer_live(struct buf *ret, const struct live_entry *blocks, size_t count);
 
 bool footer_code_names(struct buf *ret, const struct code_names *names);
 

@@ -30,7 +30,7 @@ void sums_end(struct sums *sums, struct tally *tally, struct encoder *encoder)
 		return;
 	sums_deinit(sums);
 	encoder->with_deaths = false;
-	births_deinit(&encoder->births);
+	block_chunks_deinit(&encoder->block_chunks);
 	tally_parts_end(tally);
 }
 
@@ -110,7 +110,7 @@ static bool put_marks(const struct encoder *encoder, struct columns *c)
 bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, struct buf *ret)
 {
 	tally_settle_sizes(tally);
-	if (!sums->on || tally->part_failed || encoder->births.given_up)
+	if (!sums->on || tally->part_failed || encoder->block_chunks.given_up)
 		return false;
 	struct columns c;
 	columns_init(&c, HPW_SUMS_COLUMNS);
@@ -127,7 +127,7 @@ bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, s
 bool sums_put_deaths(const struct sums *sums, struct encoder *encoder, struct buf *ret)
 {
 	size_t bytes = 0;
-	if (!sums->on || encoder->births.given_up)
+	if (!sums->on || encoder->block_chunks.given_up)
 		return false;
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		const struct buf *rows = &encoder->threads[encoder->slots[s]]->deaths.rows;
@@ -185,7 +185,7 @@ void sums_next(struct sums *sums, struct tally *tally, struct encoder *encoder)
 {
 	if (!sums->on)
 		return;
-	if (encoder->births.given_up || !note_threads(sums, tally, encoder)) {
+	if (encoder->block_chunks.given_up || !note_threads(sums, tally, encoder)) {
 		sums_end(sums, tally, encoder);
 		return;
 	}

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "capture/alone.h"
-#include "capture/apart.h"
+#include "capture/autostart_session.h"
+#include "capture/daemonize.h"
 #include "cli/options/leak_judge.h"
 #include "cli/options/recording_options.h"
 #include "cli/terminal/message.h"
@@ -15,7 +15,7 @@ static void on_first(const char *text)
 {
 	if (*text)
 		message("%s", text);
-	apart_close_streams(3);
+	daemonize_close_streams(3);
 }
 
 static int collect(const struct command *command, int argc, char **argv)
@@ -32,18 +32,18 @@ static int collect(const struct command *command, int argc, char **argv)
 	leak_options_init(&shown);
 	leak_options_init(&leaks);
 	if (!recording_options_from_environment(&options, &shown)) {
-		alone_decline(connection, false);
+		autostart_decline(connection, false);
 		return ERROR_USAGE;
 	}
 	struct leak_judge judge;
 	leak_judge_init(&judge, &leaks);
-	options.launch.judge = leak_judge;
-	options.launch.judge_context = &judge;
-	struct error *error = alone_record(&options.launch, connection, on_first);
+	options.launch.verdict = leak_judge;
+	options.launch.verdict_context = &judge;
+	struct error *error = autostart_record(&options.launch, connection, on_first);
 	if (!error)
 		return 0;
 	int code = message_error(error_prefix(error, "not recorded"));
-	alone_decline(connection, true);
+	autostart_decline(connection, true);
 	return code;
 }
 

@@ -20,7 +20,7 @@
 #include "cli/options/recording_options.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/message.h"
-#include "process/needed.h"
+#include "process/elf_imports.h"
 #include "process/program.h"
 #include "sources/hpw_unrecorded.h"
 
@@ -72,8 +72,8 @@ static struct error *check(struct request *request)
 	if (search->as_lsan)
 		leak_options_as_lsan(&request->leaks);
 	leak_judge_init(&request->judge, &request->leaks);
-	request->recording.launch.judge = leak_judge;
-	request->recording.launch.judge_context = &request->judge;
+	request->recording.launch.verdict = leak_judge;
+	request->recording.launch.verdict_context = &request->judge;
 	if (!at_end && !search->on_death && request->leaks.error_exitcode == LEAK_NO_EXITCODE)
 		return NULL;
 	request->leaks.errors_only = !at_end && !search->on_death;
@@ -272,7 +272,7 @@ static void say_others(const struct collector_end *end, const char *file)
  */
 static const struct collector_recording *say_faults(const struct launch_result *r)
 {
-	if (r->collector != LAUNCH_COLLECTOR_TOLD) {
+	if (r->collector != LAUNCH_COLLECTOR_REPORTED) {
 		message(r->collector == LAUNCH_COLLECTOR_STOPPED
 				? "the collector is stopped; when it continues, it completes %s"
 				: "the collector was killed; %s is incomplete, but can be read",
@@ -364,7 +364,7 @@ static void say_leaks(const struct launch_result *r, struct leak_report *report)
 	else if (r->collector == LAUNCH_COLLECTOR_STOPPED)
 		message("leaks are not shown here; when it ends, run: heapwise leaks %s",
 			short_name(r->file));
-	if (r->collector != LAUNCH_COLLECTOR_TOLD)
+	if (r->collector != LAUNCH_COLLECTOR_REPORTED)
 		return;
 	for (size_t i = 0; i < r->recording_count; i++)
 		if (!r->recordings[i].totals.file_gone)
@@ -412,7 +412,7 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 	const struct leak_report *report = request->report;
 	if (!leak_report_is_gate(report))
 		return false;
-	if (r->collector != LAUNCH_COLLECTOR_TOLD || !r->recording_count)
+	if (r->collector != LAUNCH_COLLECTOR_REPORTED || !r->recording_count)
 		return true;
 	uint64_t unsearched = count_unsearched(r, request->leaks.errors_only);
 	if (unsearched) {
@@ -473,7 +473,7 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	options->program = program;
 	options->runtime = runtime;
-	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
+	if (options->leak_check.as_lsan || elf_mentions_name(image, LSAN_PREFIX)) {
 		options->beside = lsan = runtime_find_lsan(runtime);
 		lsan_program_find(image, &options->leak_check.program);
 		lsan_options_warn();

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/doctor/doctor.h"
-#include "process/output.h"
+#include "process/run_command.h"
 #include "symbols/inspect.h"
 
 /* Packages whose debug information is not in the package of that name with -dbgsym behind it. */
@@ -36,7 +36,7 @@ static void fix_by_package(struct findings *findings, const char *package)
 static void fix_missing(
 	struct findings *findings, const char *path, const struct inspection *inspection)
 {
-	_cleanup_free_ char *package = package_of(path);
+	_cleanup_free_ char *package = debian_package_of(path);
 	if (package)
 		fix_by_package(findings, package);
 	else if (inspection->link && inspection->build_id[0])

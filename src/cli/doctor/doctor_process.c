@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/doctor/doctor.h"
 #include "cli/setup/runtime_find.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 #include "process/program.h"
 
 #define LIBRARY "libheapwise-rt.so"
@@ -16,7 +16,7 @@
 #define RINGS "heapwise-rings."
 
 /* The library was asked for, but did not come, or came and found nobody. */
-static void look_at_failure(struct findings *findings, const struct living *p, bool loaded)
+static void look_at_failure(struct findings *findings, const struct proc_info *p, bool loaded)
 {
 	if (loaded) {
 		findings_add(findings, FINDING_PROBLEM, "recorded",
@@ -40,7 +40,7 @@ static void look_at_failure(struct findings *findings, const struct living *p, b
 
 /* Where a preloaded library is that LD_PRELOAD names without a folder: as it is mapped, which is
  * the file that a link leads to (libx.so.4.5 for libx.so.4). */
-static char *mapped_path(const struct living *p, const char *name)
+static char *mapped_path(const struct proc_info *p, const char *name)
 {
 	_cleanup_free_ char *tail = NULL;
 	if (asprintf(&tail, "/%s", name) < 0) {
@@ -53,7 +53,7 @@ static char *mapped_path(const struct living *p, const char *name)
 	return found ? strndup(start, strcspn(start, "\n")) : NULL;
 }
 
-static bool library_defines_malloc(const struct living *p, const char *name)
+static bool library_defines_malloc(const struct proc_info *p, const char *name)
 {
 	_cleanup_free_ char *mapped = strchr(name, '/') ? strdup(name) : mapped_path(p, name);
 	char path[PATH_MAX + 32];
@@ -64,9 +64,9 @@ static bool library_defines_malloc(const struct living *p, const char *name)
 }
 
 /* Libraries that LD_PRELOAD names before ours: whether one has a malloc, which then is called. */
-static void look_at_order(struct findings *findings, const struct living *p)
+static void look_at_order(struct findings *findings, const struct proc_info *p)
 {
-	const char *preload = living_getenv(p, "LD_PRELOAD");
+	const char *preload = proc_info_getenv(p, "LD_PRELOAD");
 	_cleanup_free_ char *names = strdup(preload && strstr(preload, LIBRARY) ? preload : "");
 	char *rest = NULL, *name = names ? strtok_r(names, ": ", &rest) : NULL;
 	for (; name && !strstr(name, LIBRARY); name = strtok_r(NULL, ": ", &rest)) {
@@ -81,10 +81,10 @@ static void look_at_order(struct findings *findings, const struct living *p)
 }
 
 /* systemd sets that for the first process of a service alone; children inherit it. */
-static void look_at_service(struct findings *findings, const struct living *p)
+static void look_at_service(struct findings *findings, const struct proc_info *p)
 {
-	const char *of = living_getenv(p, "SYSTEMD_EXEC_PID");
-	const char *preload = living_getenv(p, "LD_PRELOAD");
+	const char *of = proc_info_getenv(p, "SYSTEMD_EXEC_PID");
+	const char *preload = proc_info_getenv(p, "LD_PRELOAD");
 	_cleanup_free_ char *names =
 		of && atoi(of) == (int)p->pid && preload ? strdup(preload) : NULL;
 	char *rest = NULL;
@@ -105,15 +105,15 @@ static void look_at_service(struct findings *findings, const struct living *p)
 
 void doctor_preload_order(struct findings *findings)
 {
-	_cleanup_(living_deinit) struct living p;
-	_cleanup_error_ struct error *error = living_open(getpid(), &p);
+	_cleanup_(proc_info_deinit) struct proc_info p;
+	_cleanup_error_ struct error *error = proc_info_read(getpid(), &p);
 	if (!error)
 		look_at_order(findings, &p);
 }
 
-static void look_at_recording(struct findings *findings, const struct living *p)
+static void look_at_recording(struct findings *findings, const struct proc_info *p)
 {
-	const char *preload = living_getenv(p, "LD_PRELOAD");
+	const char *preload = proc_info_getenv(p, "LD_PRELOAD");
 	bool loaded = strstr(p->maps, LIBRARY);
 	if (strstr(p->maps, RINGS)) {
 		findings_add(findings, FINDING_OK, "recorded", "it is being recorded");
@@ -128,7 +128,7 @@ static void look_at_recording(struct findings *findings, const struct living *p)
 	}
 }
 
-static void look_at_confinement(struct findings *findings, const struct living *p)
+static void look_at_confinement(struct findings *findings, const struct proc_info *p)
 {
 	if (p->seccomp)
 		findings_add(findings, FINDING_NOTE, "seccomp",
@@ -151,7 +151,7 @@ static void look_at_confinement(struct findings *findings, const struct living *
 }
 
 /* Its program, found by way of its own mounts. */
-static struct error *look_at_program(struct findings *findings, const struct living *p)
+static struct error *look_at_program(struct findings *findings, const struct proc_info *p)
 {
 	static const char deleted[] = " (deleted)";
 	size_t n = strlen(p->exe), tail = sizeof(deleted) - 1;
@@ -172,8 +172,8 @@ static struct error *look_at_program(struct findings *findings, const struct liv
 
 struct error *doctor_process(struct findings *findings, pid_t pid)
 {
-	_cleanup_(living_deinit) struct living p;
-	struct error *error = living_open(pid, &p);
+	_cleanup_(proc_info_deinit) struct proc_info p;
+	struct error *error = proc_info_read(pid, &p);
 	if (error)
 		return error;
 	look_at_recording(findings, &p);

@@ -7,8 +7,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/doctor/doctor.h"
-#include "process/output.h"
 #include "process/program.h"
+#include "process/run_command.h"
 #include "symbols/inspect.h"
 
 /* Libraries that bring a malloc of their own; the runtime knows how C++ programs use the first
@@ -79,7 +79,7 @@ static void judge_libraries(
 /* One finding for all of them: there may be dozens. */
 static void look_at_libraries(struct findings *findings, const char *path)
 {
-	_cleanup_free_ char *list = libraries_of(path);
+	_cleanup_free_ char *list = linked_libraries_of(path);
 	_cleanup_(text_deinit) struct text lacking;
 	text_init(&lacking);
 	size_t all = 0, count = 0;

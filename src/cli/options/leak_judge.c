@@ -16,12 +16,12 @@ void leak_judge_init(struct leak_judge *judge, const struct leak_options *option
 		judge->folder[0] = 0;
 }
 
-struct judge_verdict leak_judge(const void *context, const char *file)
+struct leak_verdict leak_judge(const void *context, const char *file)
 {
 	const struct leak_judge *judge = context;
 	_cleanup_(leak_report_cleanup) struct leak_report *report = NULL;
-	struct judge_verdict verdict = {HW_FOUND_UNKNOWN, 0};
-	const struct judge_verdict failed = {HW_FOUND_LEAKS, LSAN_EXITCODE};
+	struct leak_verdict verdict = {HW_FOUND_UNKNOWN, 0};
+	const struct leak_verdict failed = {HW_FOUND_LEAKS, LSAN_EXITCODE};
 	if (judge->folder[0])
 		(void)!chdir(judge->folder);
 	struct error *error = leak_report_create(&judge->options, &report);

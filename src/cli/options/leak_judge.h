@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "capture/judge.h"
+#include "capture/leak_verdict.h"
 #include "cli/options/leak_options.h"
 
 struct leak_judge {
@@ -18,7 +18,7 @@ struct leak_judge {
  */
 void leak_judge_init(struct leak_judge *judge, const struct leak_options *options);
 
-/* A judge_function; the context is a struct leak_judge. Shows leaks on standard error. */
-struct judge_verdict leak_judge(const void *context, const char *file);
+/* A leak_verdict_function; the context is a struct leak_judge. Shows leaks on standard error. */
+struct leak_verdict leak_judge(const void *context, const char *file);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/util.h"
-#include "capture/apart.h"
+#include "capture/daemonize.h"
 #include "capture/keep.h"
 #include "capture/recording_file.h"
 #include "cli/commands/leak_report.h"
@@ -288,7 +288,7 @@ void recording_options_deinit(struct recording_options *options)
 void hold_standard_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && apart_open_nothing() != fd)
+		if (fcntl(fd, F_GETFD) < 0 && daemonize_open_null() != fd)
 			return;
 	}
 }

@@ -45,10 +45,10 @@ static uint64_t less(uint64_t size, uint64_t spare)
 	return size > spare ? size - spare : 0;
 }
 
-struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64_t size)
+struct search_requested heap_asked(const struct heap *heap, uint64_t address, uint64_t size)
 {
 	const struct heap_area *area = heap_areas_find(&heap->areas, address);
-	struct search_asked asked = {size, size, size};
+	struct search_requested asked = {size, size, size};
 	if (!area || !size)
 		return asked;
 	switch (area->maker) {

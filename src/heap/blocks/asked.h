@@ -9,6 +9,6 @@
 #include "search/search.h"
 
 /* Of a block of `size` usable bytes at `address`. */
-struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64_t size);
+struct search_requested heap_asked(const struct heap *heap, uint64_t address, uint64_t size);
 
 #endif

@@ -222,7 +222,8 @@ static uint64_t left_by_aligning(const struct survey *s, const struct heap_class
 }
 
 /* The object's layout, where all blocks of a class are of one that is smaller than they are. */
-static uint32_t small_object(const struct inferring *f, uint32_t class, struct search_asked *asked)
+static uint32_t small_object(
+	const struct inferring *f, uint32_t class, struct search_requested *asked)
 {
 	const struct survey *s = f->survey;
 	uint32_t number = s->types.of_class[class];
@@ -243,7 +244,7 @@ static bool find_groups(struct finding_larger *l)
 	struct inferring *f = l->f;
 	bool ok = true;
 	for (uint32_t class = 0; class < f->survey->types.class_count && ok; class ++) {
-		struct search_asked asked;
+		struct search_requested asked;
 		uint32_t layout = small_object(f, class, &asked);
 		if (layout == TYPE_VOID || f->survey->classes.classes.data[class].group != class)
 			continue;
@@ -270,7 +271,7 @@ static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t 
 {
 	struct survey *s = f->survey;
 	for (uint32_t class = 0; class < s->types.class_count; class ++) {
-		struct search_asked asked;
+		struct search_requested asked;
 		uint32_t group = s->classes.classes.data[class].group;
 		uint32_t layout = small_object(f, class, &asked), found = declared(f, class);
 		if (layout == TYPE_VOID)

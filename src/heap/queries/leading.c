@@ -24,7 +24,7 @@ struct error *leading_type(struct survey *survey, uint64_t address, struct rever
 	*ret_reverse = (struct reverse){.heads = NULL};
 	struct error *error = NULL;
 	if (block != SPACE_NONE && is_plain(survey))
-		error = reverse_make_few(
+		error = reverse_make_subset(
 			search_graph(survey->search), block, LEADING_MOST, ret_reverse, &is_few);
 	if (error)
 		return error;
@@ -35,6 +35,6 @@ struct error *leading_type(struct survey *survey, uint64_t address, struct rever
 	if (error || !few.is_told)
 		reverse_free(ret_reverse);
 	else
-		reverse_drop_faint(search_graph(survey->search), ret_reverse);
+		reverse_drop_false(search_graph(survey->search), ret_reverse);
 	return error;
 }

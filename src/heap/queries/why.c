@@ -54,7 +54,8 @@ static void describe_pointer(
 {
 	uint32_t end = graph_edges_end(a->graph, block);
 	for (uint32_t i = graph_edges(a->graph, block); i < end; i++) {
-		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target || graph_is_faint(a->graph, i))
+		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target ||
+			graph_is_false_pointer(a->graph, i))
 			continue;
 		row->into = graph_offset(a->graph, i);
 		row->offset = graph_word_offset(a->graph, row->example,
@@ -144,7 +145,7 @@ static bool scan_roots(struct asking *a, unsigned layer)
 	bool ok = true;
 	for (size_t i = 0; i < roots->len && ok; i++) {
 		uint32_t block = GRAPH_BLOCK(roots->data[i].edge);
-		if (!roots->data[i].is_faint && set[block / 64] >> block % 64 & 1)
+		if (!roots->data[i].is_false_pointer && set[block / 64] >> block % 64 & 1)
 			ok = take_root(a, i, layer);
 	}
 	return ok;
@@ -163,7 +164,7 @@ static bool sort_roots(struct asking *a)
 	if (!a->held)
 		return false;
 	for (size_t i = 0; i < roots->len; i++) {
-		if (!roots->data[i].is_faint)
+		if (!roots->data[i].is_false_pointer)
 			a->held[a->held_count++] =
 				(uint64_t)GRAPH_BLOCK(roots->data[i].edge) << 32 | i;
 	}

@@ -10,7 +10,7 @@
 #include "heap/python/python_left.h"
 #include "heap/survey/left_over.h"
 #include "heap/thread_locals.h"
-#include "search/faint.h"
+#include "search/false_pointers.h"
 #include "search/graph.h"
 
 /* Of so many words on stacks it is asked which variables they are. */
@@ -29,27 +29,27 @@ struct finding {
 };
 
 /* What a type has at an offset. */
-static enum faint_word word_of(struct finding *f, uint32_t type, uint64_t offset)
+static enum word_evidence word_of(struct finding *f, uint32_t type, uint64_t offset)
 {
 	struct types *types = f->survey->layouts.types;
 	type = types_plain(types, type);
 	if (type == TYPE_VOID || offset % 8)
-		return FAINT_UNKNOWN;
+		return WORD_UNKNOWN;
 	if (type != f->mapped)
 		inferred_word_map(types, type, &f->map);
 	f->mapped = type;
 	uint64_t word = offset / 8;
 	if (word < CLASS_WORDS && f->map.texts >> word & 1)
-		return FAINT_LEFT;
+		return WORD_STALE;
 	if (word < CLASS_WORDS)
-		return f->map.pointers >> word & 1 ? FAINT_POINTER
-		       : f->map.data >> word & 1   ? FAINT_OTHER
-						   : FAINT_UNKNOWN;
+		return f->map.pointers >> word & 1 ? WORD_POINTER
+		       : f->map.data >> word & 1   ? WORD_OTHER
+						   : WORD_UNKNOWN;
 	struct types_place place;
 	types_locate(types, type, offset, &place, NULL);
 	enum type_kind kind = types_get(types, place.type)->kind;
-	return (kind == TYPE_POINTER || kind == TYPE_REFERENCE) && !place.into ? FAINT_POINTER
-									       : FAINT_UNKNOWN;
+	return (kind == TYPE_POINTER || kind == TYPE_REFERENCE) && !place.into ? WORD_POINTER
+									       : WORD_UNKNOWN;
 }
 
 /* Where a few are known, others still have the number of what looks alike. */
@@ -108,33 +108,33 @@ static bool knows(void *context, uint32_t block)
 	return is_listed(f->type) || is_known;
 }
 
-static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
+static enum word_evidence in_block(void *context, uint32_t block, uint64_t offset)
 {
 	struct finding *f = context;
 	const struct heap_layout *layout = &f->layout;
 	const struct vector_end *end = heap_types_vector_end(&f->survey->types, block);
 	if (end && offset >= end->end)
-		return FAINT_LEFT;
+		return WORD_STALE;
 	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
 	if (part && (offset < part->begin || offset >= part->end))
-		return FAINT_LEFT;
+		return WORD_STALE;
 	if (offset / 8 >= f->links && offset / 8 < f->links_end)
-		return FAINT_LEFT;
+		return WORD_STALE;
 	if (!layout->count || offset < layout->header ||
 		(offset - layout->header) / layout->size >= layout->count)
-		return FAINT_UNKNOWN;
+		return WORD_UNKNOWN;
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
 }
 
-static enum faint_starts starts(void *context, uint32_t block)
+static enum start_pointers starts(void *context, uint32_t block)
 {
 	const struct finding *f = context;
 	const struct heap_type *type = type_of(f, block);
 	if (type->kind == HEAP_TYPE_STRING)
-		return FAINT_STARTS_NONE;
+		return START_POINTERS_STALE;
 	if (is_listed(type))
-		return FAINT_STARTS_ASKED;
-	return left_over_has(f->survey, block) ? FAINT_STARTS_ASKED : FAINT_STARTS_COUNT;
+		return START_POINTERS_ASK;
+	return left_over_has(f->survey, block) ? START_POINTERS_ASK : START_POINTERS_COUNT;
 }
 
 static bool any_is_left(const struct survey *survey)
@@ -153,20 +153,20 @@ static bool any_is_left(const struct survey *survey)
 struct asking {
 	struct finding *f;
 	uint64_t address;
-	enum faint_word says;
+	enum word_evidence says;
 };
 
 static void take_variable(void *context, uint32_t type, uint64_t start)
 {
 	struct asking *a = context;
 	uint64_t size = types_get(a->f->survey->layouts.types, type)->size;
-	if (a->says == FAINT_UNKNOWN && a->address - start < size)
+	if (a->says == WORD_UNKNOWN && a->address - start < size)
 		a->says = word_of(a->f, type, a->address - start);
 }
 
-static enum faint_word on_stack(struct finding *f, uint32_t thread, uint64_t address)
+static enum word_evidence on_stack(struct finding *f, uint32_t thread, uint64_t address)
 {
-	struct asking a = {f, address, FAINT_UNKNOWN};
+	struct asking a = {f, address, WORD_UNKNOWN};
 	bool any = f->survey->layouts.types && f->stack_words;
 	f->stack_words -= any;
 	for (size_t i = 0; any; i++) {
@@ -188,7 +188,7 @@ static enum faint_word on_stack(struct finding *f, uint32_t thread, uint64_t add
 	return a.says;
 }
 
-static enum faint_word in_root(void *context, const struct graph_root *word)
+static enum word_evidence in_root(void *context, const struct graph_root *word)
 {
 	struct finding *f = context;
 	const struct heap_root *root = &f->survey->roots.data[word->root];
@@ -200,7 +200,7 @@ static enum faint_word in_root(void *context, const struct graph_root *word)
 				? heap_layouts_global(f->survey, address, &global)
 				: root->kind == HEAP_ROOT_TLS &&
 					  thread_locals_declared(f->survey, address, &global);
-	return is_known ? word_of(f, global.variable.type, global.offset) : FAINT_UNKNOWN;
+	return is_known ? word_of(f, global.variable.type, global.offset) : WORD_UNKNOWN;
 }
 
 /* Whether a word of a module's data is the head of the garbage collector's list: it leads to an
@@ -254,14 +254,14 @@ static bool is_left(void *context, const struct graph_root *word)
 
 struct error *faint_find(const struct survey *survey, const struct space_u32 *few)
 {
-	if (search_graph(survey->search)->has_faint)
+	if (search_graph(survey->search)->has_false_pointers)
 		return NULL;
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
-	const struct faint_rule rule = {.context = &f,
+	const struct false_pointer_rule rule = {.context = &f,
 		.knows = knows,
 		.in_block = in_block,
 		.in_root = in_root,
-		.is_left = python_is_there(&survey->heap.python) ? is_left : NULL,
+		.is_stale = python_is_there(&survey->heap.python) ? is_left : NULL,
 		.starts = any_is_left(survey) ? starts : NULL,
 		.has_tags = survey->pointers == POINTERS_TAGGED};
 	_cleanup_free_ uint64_t *is_few =
@@ -278,7 +278,7 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 		qsort(f.above_frames.data, f.above_frames.len, sizeof(*f.above_frames.data),
 			by_start);
 	if (!error)
-		error = search_find_faint(survey->search, &rule, few);
+		error = search_find_false_pointers(survey->search, &rule, few);
 	heap_ranges_deinit(&f.above_frames);
 	return error;
 }
@@ -304,6 +304,6 @@ bool faint_words_take(struct faint_words *words, uint64_t value)
 		return false;
 	words->next++;
 	words->last = into ? 0 : value;
-	words->last_is_faint = graph_is_faint(graph, number);
+	words->last_is_faint = graph_is_false_pointer(graph, number);
 	return words->last_is_faint;
 }

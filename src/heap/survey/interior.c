@@ -71,7 +71,7 @@ static bool fits(struct interior *interior, const struct heap *heap, const struc
 	/* No text, or NULL. */
 	if (!first[0] && first[1] >= block->size)
 		return false;
-	struct search_asked asked = heap_asked(heap, block->address, block->size);
+	struct search_requested asked = heap_asked(heap, block->address, block->size);
 	return heuristics_fit_number(&asked, first[0]) ||
 	       heuristics_fit_string(&asked, first[0], first[1]);
 }
@@ -110,16 +110,17 @@ static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
 }
 
 /* Exactly, where a recording says it. */
-static struct search_asked asked_of(const struct survey *s, uint32_t block)
+static struct search_requested asked_of(const struct survey *s, uint32_t block)
 {
 	uint64_t address = search_block_address(s->search, block);
 	uint64_t size = search_block_size(s->search, block), known;
 	if (s->asked.of && s->asked.of(s->asked.context, address, size, &known))
-		return (struct search_asked){known, known, known};
+		return (struct search_requested){known, known, known};
 	return heap_asked(&s->heap, address, size);
 }
 
-bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked)
+bool interior_may_explain(
+	void *context, uint32_t block, uint64_t into, struct search_requested *asked)
 {
 	const struct survey *s = context;
 	if (!is_fitting(&s->interior, block) ||
@@ -131,6 +132,6 @@ bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct s
 
 enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into)
 {
-	struct search_asked asked = asked_of(survey, block);
+	struct search_requested asked = asked_of(survey, block);
 	return search_explain(survey->search, block, into, &asked);
 }

@@ -34,7 +34,8 @@ bool interior_take(struct interior *interior, const struct heap *heap, uint32_t 
 bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind);
 
 /* As in struct search_options, of a survey. */
-bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked);
+bool interior_may_explain(
+	void *context, uint32_t block, uint64_t into, struct search_requested *asked);
 
 struct survey;
 /* The heuristic that explains a pointer so far into a block, whatever else holds it; 0: none, or

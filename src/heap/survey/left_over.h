@@ -17,7 +17,7 @@ struct error *left_over_open(struct survey *survey) must_check_;
 void left_over_close(struct left_over *left);
 void left_over_take_block(struct survey *survey, uint32_t block, uint64_t mask);
 
-/* Of a type of the heap's, before search_judge(). */
+/* Of a type of the heap's, before search_classify(). */
 static inline void left_over_take(struct survey *survey, uint32_t block, uint32_t type)
 {
 	if (survey->left.masks && survey->left.masks[type])

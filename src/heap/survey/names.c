@@ -66,19 +66,19 @@ static bool add_module(struct heap_names *names, const struct address_module *mo
 
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
 	pid_t readable,
-	void (*tell)(void *ctx, const struct address_module *module, enum live_file where),
+	void (*tell)(void *ctx, const struct address_module *module, enum mapped_file_place where),
 	void *ctx)
 {
 	for (size_t i = 0; i < space->modules.len; i++) {
 		const struct address_module *module = &space->modules.data[i];
 		const struct process_map *map = address_space_map(space, module->start);
-		enum live_file where = LIVE_FILE_AT_PATH;
+		enum mapped_file_place where = MAPPED_FILE_AT_PATH;
 		_cleanup_free_ char *path =
-			map ? live_file_find(readable, map, module->executable, &where) : NULL;
+			map ? mapped_file_find(readable, map, module->executable, &where) : NULL;
 		uint32_t number;
 		if (!add_module_as(names, module, path, &number))
 			return error_no_memory();
-		if (where != LIVE_FILE_AT_PATH)
+		if (where != MAPPED_FILE_AT_PATH)
 			tell(ctx, module, where);
 	}
 	return NULL;

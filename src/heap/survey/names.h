@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "process/address_space.h"
-#include "process/live_file.h"
+#include "process/mapped_file.h"
 #include "symbols/symbols.h"
 #include "symbols/types.h"
 
@@ -37,7 +37,7 @@ void heap_names_close(struct heap_names *names);
  * of address_space_of_process(). Calls back with those that are not at their paths. */
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
 	pid_t readable,
-	void (*tell)(void *ctx, const struct address_module *module, enum live_file where),
+	void (*tell)(void *ctx, const struct address_module *module, enum mapped_file_place where),
 	void *ctx) must_check_;
 
 /* For address_space_of_core(): finds modules' files. */

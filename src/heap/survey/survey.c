@@ -288,7 +288,7 @@ struct error *survey_place(struct survey *survey,
 		struct survey_site site = {search_block_site(search, block),
 			place_of(context, search_block_address(search, block), size, &requested)};
 		if (requested < size)
-			search_cut(search, block, requested);
+			search_ignore_tail(search, block, requested);
 		const uint32_t *number = number_of(&sites, &map, site);
 		if (!number) {
 			survey_sites_deinit(&sites);
@@ -302,7 +302,7 @@ struct error *survey_place(struct survey *survey,
 
 static struct error *judge(struct survey *s)
 {
-	return search_judge(s->search);
+	return search_classify(s->search);
 }
 
 struct error *survey_judge(struct survey *survey)

@@ -39,7 +39,7 @@ static struct error *take(
 	if (!error)
 		error = search_add_block(t->search, block->address, block->size, number);
 	if (!error)
-		search_tell_block(t->search, block->address, block->size, bytes, len, &bits);
+		search_note_block(t->search, block->address, block->size, bytes, len, &bits);
 	return error;
 }
 
@@ -67,7 +67,7 @@ static void begin_to_tell(struct survey *s)
 	for (size_t i = 0; ranges && i < areas->len; i++)
 		ranges[i] = (struct search_range){areas->data[i].start, areas->data[i].end};
 	if (ranges)
-		search_tell(
+		search_note_words(
 			s->search, &s->memory, ranges, areas->len, blocks_that_may_be(&s->heap));
 }
 
@@ -103,7 +103,7 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 	/* What is known of Python's types, and is looked up on the way, is one thread's. */
 	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
 	reserve(&s->heap, second->search);
-	search_tell_behind(second->search, s->search, blocks_that_may_be(&s->heap));
+	search_note_words_after(second->search, s->search, blocks_that_may_be(&s->heap));
 	struct error *error = heap_walk_halves(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);

@@ -114,7 +114,8 @@ static struct error *cut(struct cutting *c)
 		if (!is_left_over(c, tail.type))
 			continue;
 		uint32_t layout = s->types.types.data[tail.type].layout;
-		search_cut(s->search, tail.block, types_get(s->layouts.types, layout)->size);
+		search_ignore_tail(
+			s->search, tail.block, types_get(s->layouts.types, layout)->size);
 		if (!space_u32_push(&s->cut, tail.block))
 			return error_no_memory();
 	}

@@ -108,7 +108,7 @@ struct error *heap_chosen_holders(
 		for (uint32_t edge = graph_edges(graph, block);
 			edge < graph_edges_end(graph, block) && block != target; edge++) {
 			if (GRAPH_BLOCK(graph->edges.data[edge]) == target &&
-				!graph_is_faint(graph, edge))
+				!graph_is_false_pointer(graph, edge))
 				set_add(chosen->holders, block);
 		}
 	}
@@ -150,7 +150,7 @@ struct error *heap_chosen_held(
 	for (uint32_t edge = graph_edges(graph, block); edge < graph_edges_end(graph, block);
 		edge++) {
 		uint32_t target = GRAPH_BLOCK(graph->edges.data[edge]);
-		if (target != block && !graph_is_faint(graph, edge))
+		if (target != block && !graph_is_false_pointer(graph, edge))
 			set_add(chosen->held, target);
 	}
 	return NULL;

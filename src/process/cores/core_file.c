@@ -17,7 +17,7 @@
 #define NOTES_BYTES_MAX (1u << 30)
 #define ADDRESS_MAX (1ull << 56)
 
-static size_t read_at(const struct core_file *core, uint64_t offset, void *ret, size_t bytes)
+static size_t read_file_at(const struct core_file *core, uint64_t offset, void *ret, size_t bytes)
 {
 	size_t got = 0;
 	while (got < bytes && offset + got < core->bytes) {
@@ -40,23 +40,25 @@ bool core_file_is(const void *bytes, size_t len)
 	return !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_type == ET_CORE;
 }
 
-static struct error *refuse(const struct core_file *core, const char *why)
+static struct error *refuse_core(const struct core_file *core, const char *why)
 {
 	return error_create(ERROR_INPUT, "%s: %s", core->path, why);
 }
 
 static struct error *read_header(struct core_file *core, Elf64_Ehdr *ret)
 {
-	if (read_at(core, 0, ret, sizeof(*ret)) < sizeof(*ret) ||
+	if (read_file_at(core, 0, ret, sizeof(*ret)) < sizeof(*ret) ||
 		memcmp(ret->e_ident, ELFMAG, SELFMAG) != 0)
-		return refuse(core, "not a core dump: no ELF header at its beginning");
+		return refuse_core(core, "not a core dump: no ELF header at its beginning");
 	if (ret->e_ident[EI_CLASS] == ELFCLASS32)
-		return refuse(core, "a core dump of a 32-bit program; only 64-bit ones are read");
+		return refuse_core(
+			core, "a core dump of a 32-bit program; only 64-bit ones are read");
 	if (ret->e_ident[EI_CLASS] != ELFCLASS64 || ret->e_ident[EI_DATA] != ELFDATA2LSB)
-		return refuse(core, "offset 4: not a 64-bit little-endian ELF file");
+		return refuse_core(core, "offset 4: not a 64-bit little-endian ELF file");
 	if (ret->e_type != ET_CORE)
-		return refuse(core, "an ELF file, but no core dump (offset 16: its type is not "
-				    "ET_CORE)");
+		return refuse_core(core,
+			"an ELF file, but no core dump (offset 16: its type is not "
+			"ET_CORE)");
 	if (ret->e_machine != EM_X86_64 && ret->e_machine != EM_AARCH64)
 		return error_create(ERROR_INPUT,
 			"%s: a core dump of machine %u (offset 18); only x86-64 and aarch64 are "
@@ -72,7 +74,7 @@ static uint64_t header_count(const struct core_file *core, const Elf64_Ehdr *hea
 	Elf64_Shdr first;
 	if (header->e_phnum != PN_XNUM)
 		return header->e_phnum;
-	if (read_at(core, header->e_shoff, &first, sizeof(first)) < sizeof(first))
+	if (read_file_at(core, header->e_shoff, &first, sizeof(first)) < sizeof(first))
 		return 0;
 	return first.sh_info;
 }
@@ -102,11 +104,11 @@ static struct error *read_notes(struct core_file *core, const Elf64_Phdr *part)
 	_cleanup_free_ uint8_t *notes = malloc(bytes);
 	if (!notes)
 		return error_no_memory();
-	bytes = read_at(core, part->p_offset, notes, bytes);
+	bytes = read_file_at(core, part->p_offset, notes, bytes);
 	return core_notes_read(core, notes, bytes);
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_core_mapped(const void *a, const void *b)
 {
 	const struct core_segment *x = a, *y = b;
 	if (x->start != y->start)
@@ -119,7 +121,7 @@ static void cut_overlaps(struct core_file *core)
 {
 	struct core_segments *segments = &core->segments;
 	if (segments->len)
-		qsort(segments->data, segments->len, sizeof(*segments->data), by_start);
+		qsort(segments->data, segments->len, sizeof(*segments->data), compare_core_mapped);
 	size_t kept = 0;
 	for (size_t i = 0; i < segments->len; i++) {
 		struct core_segment s = segments->data[i];
@@ -138,7 +140,7 @@ static void cut_overlaps(struct core_file *core)
 	segments->len = kept;
 }
 
-static struct error *read_headers(struct core_file *core, const Elf64_Ehdr *header)
+static struct error *read_segments(struct core_file *core, const Elf64_Ehdr *header)
 {
 	uint64_t count = header_count(core, header);
 	if (header->e_phentsize != sizeof(Elf64_Phdr) || !count || count > SEGMENTS_MAX)
@@ -149,7 +151,8 @@ static struct error *read_headers(struct core_file *core, const Elf64_Ehdr *head
 	_cleanup_free_ Elf64_Phdr *parts = calloc(count, sizeof(*parts));
 	if (!parts)
 		return error_no_memory();
-	size_t got = read_at(core, header->e_phoff, parts, count * sizeof(*parts)) / sizeof(*parts);
+	size_t got =
+		read_file_at(core, header->e_phoff, parts, count * sizeof(*parts)) / sizeof(*parts);
 	if (!got)
 		return error_create(ERROR_INPUT,
 			"%s: cut off before its program headers at offset %llu", core->path,
@@ -168,11 +171,11 @@ static struct error *read_headers(struct core_file *core, const Elf64_Ehdr *head
 }
 
 /* A packed file is replaced by what it unpacks to. */
-static struct error *unpack(struct core_file *core)
+static struct error *unpack_core(struct core_file *core)
 {
 	uint8_t head[8];
 	struct stat status;
-	size_t len = read_at(core, 0, head, sizeof(head));
+	size_t len = read_file_at(core, 0, head, sizeof(head));
 	if (!core_is_packed(head, len))
 		return NULL;
 	int fd;
@@ -198,14 +201,15 @@ struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret)
 	if (fstat(fd, &status) < 0)
 		return error_errno(ERROR_INPUT, errno, "can't look at %s", path);
 	if (!S_ISREG(status.st_mode))
-		return refuse(ret, "not a regular file; a core dump is not read in order, so copy "
-				   "it to a file first");
+		return refuse_core(ret,
+			"not a regular file; a core dump is not read in order, so copy "
+			"it to a file first");
 	ret->bytes = (uint64_t)status.st_size;
-	struct error *error = unpack(ret);
+	struct error *error = unpack_core(ret);
 	Elf64_Ehdr header;
 	if (!error)
 		error = read_header(ret, &header);
-	return error ? error : read_headers(ret, &header);
+	return error ? error : read_segments(ret, &header);
 }
 
 struct error *core_file_open(const char *path, struct core_file *ret)
@@ -230,7 +234,7 @@ void core_file_close(struct core_file *core)
 	arena_deinit(&core->arena);
 }
 
-/* The first segment that ends behind an address. */
+/* The first segment that ends after an address. */
 static size_t segment_from(const struct core_file *core, uint64_t address)
 {
 	size_t low = 0, high = core->segments.len;
@@ -262,7 +266,8 @@ size_t core_file_read(const struct core_file *core, uint64_t address, void *ret,
 			break;
 		uint64_t here = s->file_bytes - (at - s->start);
 		size_t wanted = here < bytes - got ? (size_t)here : bytes - got;
-		size_t n = read_at(core, s->offset + (at - s->start), (char *)ret + got, wanted);
+		size_t n =
+			read_file_at(core, s->offset + (at - s->start), (char *)ret + got, wanted);
 		got += n;
 		if (n < wanted || at + n < s->end)
 			break;

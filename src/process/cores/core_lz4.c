@@ -26,7 +26,7 @@ bool core_lz4_is(const void *head, size_t len)
 	return len >= sizeof(magic) && !memcmp(head, magic, sizeof(magic));
 }
 
-static bool read_at(int fd, uint64_t at, void *ret, size_t len)
+static bool read_lz4_bytes(int fd, uint64_t at, void *ret, size_t len)
 {
 	return pread(fd, ret, len, (off_t)at) == (ssize_t)len;
 }
@@ -41,7 +41,7 @@ struct frame {
 static bool read_frame(int fd, uint64_t at, struct frame *ret)
 {
 	uint8_t head[6];
-	if (!read_at(fd, at, head, sizeof(head)) || !core_lz4_is(head, sizeof(head)) ||
+	if (!read_lz4_bytes(fd, at, head, sizeof(head)) || !core_lz4_is(head, sizeof(head)) ||
 		VERSION(head[4]) != 1 || BLOCK_KIND(head[5]) < 4 || head[4] & FLAG_DICTIONARY)
 		return false;
 	ret->flags = head[4];
@@ -59,7 +59,7 @@ bool core_lz4_find_cut(int fd, uint64_t size, struct core_lz4_cut *ret)
 	for (uint32_t block = 0; block < BLOCKS_MOST; block++) {
 		uint32_t head;
 		/* Without one a block more would not be here, either. */
-		if (!read_at(fd, at, &head, sizeof(head)) || !head)
+		if (!read_lz4_bytes(fd, at, &head, sizeof(head)) || !head)
 			return false;
 		uint64_t len = head & ~BLOCK_PLAIN;
 		at += sizeof(head);

@@ -21,14 +21,14 @@ struct note {
 	size_t len;
 };
 
-static uint64_t word(const uint8_t *at)
+static uint64_t note_word(const uint8_t *at)
 {
 	uint64_t value;
 	memcpy(&value, at, sizeof(value));
 	return value;
 }
 
-static struct error *take_thread(struct core_file *core, const struct note *note)
+static struct error *take_prstatus(struct core_file *core, const struct note *note)
 {
 	bool x86 = core->machine == EM_X86_64;
 	size_t count = x86 ? X86_REGISTERS : ARM_REGISTERS;
@@ -49,10 +49,10 @@ static struct error *take_thread(struct core_file *core, const struct note *note
 	return core_threads_push(&core->threads, thread) ? NULL : error_no_memory();
 }
 
-static void take_thread_pointer(struct core_file *core, const struct note *note)
+static void take_tls_note(struct core_file *core, const struct note *note)
 {
 	if (core->threads.len && note->len >= 8)
-		core->threads.data[core->threads.len - 1].thread_pointer = word(note->data);
+		core->threads.data[core->threads.len - 1].thread_pointer = note_word(note->data);
 }
 
 void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len)
@@ -65,8 +65,8 @@ void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len)
 		{AT_EXECFN, &auxv->name}};
 	for (size_t at = 0; at + 16 <= len; at += 16) {
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-			if (word(bytes + at) == known[i].type)
-				*known[i].value = word(bytes + at + 8);
+			if (note_word(bytes + at) == known[i].type)
+				*known[i].value = note_word(bytes + at + 8);
 		}
 	}
 }
@@ -74,8 +74,8 @@ void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len)
 /* fs/binfmt_elf.c: fill_files_note(): count, size of a page, (start, end, page)…, then paths. */
 static struct error *take_files(struct core_file *core, const struct note *note)
 {
-	uint64_t count = note->len >= 16 ? word(note->data) : 0;
-	uint64_t page = note->len >= 16 ? word(note->data + 8) : 0;
+	uint64_t count = note->len >= 16 ? note_word(note->data) : 0;
+	uint64_t page = note->len >= 16 ? note_word(note->data + 8) : 0;
 	if (!count || count > (note->len - 16) / 25 || !page || page > (1u << 30)) {
 		core->notes_damaged |= count || note->len < 16;
 		return NULL;
@@ -89,7 +89,8 @@ static struct error *take_files(struct core_file *core, const struct note *note)
 			core->notes_damaged = true;
 			return NULL;
 		}
-		struct core_mapped one = {word(rows), word(rows + 8), word(rows + 16) * page, NULL};
+		struct core_mapped one = {
+			note_word(rows), note_word(rows + 8), note_word(rows + 16) * page, NULL};
 		one.path = arena_strndup(&core->arena, path, len);
 		if (!one.path)
 			return error_no_memory();
@@ -104,11 +105,11 @@ static struct error *take_files(struct core_file *core, const struct note *note)
 	return NULL;
 }
 
-static struct error *take(struct core_file *core, const struct note *note)
+static struct error *take_note(struct core_file *core, const struct note *note)
 {
 	switch (note->type) {
 	case NT_PRSTATUS:
-		return take_thread(core, note);
+		return take_prstatus(core, note);
 	case NT_FILE:
 		return take_files(core, note);
 	case NT_PRPSINFO:
@@ -119,7 +120,7 @@ static struct error *take(struct core_file *core, const struct note *note)
 		return NULL;
 	case NT_ARM_TLS:
 		if (core->machine == EM_AARCH64)
-			take_thread_pointer(core, note);
+			take_tls_note(core, note);
 		return NULL;
 	default:
 		return NULL;
@@ -145,7 +146,7 @@ struct error *core_notes_read(struct core_file *core, const uint8_t *notes, size
 		}
 		struct note note = {header.n_type, notes + data, header.n_descsz};
 		bool known = is_owner(notes + at + sizeof(header), header.n_namesz);
-		struct error *error = known ? take(core, &note) : NULL;
+		struct error *error = known ? take_note(core, &note) : NULL;
 		if (error)
 			return error;
 		at = end < bytes ? (size_t)end : bytes;

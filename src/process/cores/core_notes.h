@@ -6,13 +6,13 @@
 #include "process/core_file.h"
 
 /*
- * Takes what it knows of the notes of one PT_NOTE segment; others are passed over, whatever they
- * are. What makes no sense sets notes_damaged. The only errors are of memory.
+ * Reads the notes of one PT_NOTE segment into `core`; unknown notes are skipped. Malformed ones set
+ * notes_damaged. The only error is lack of memory.
  */
 struct error *core_notes_read(
 	struct core_file *core, const uint8_t *notes, size_t bytes) must_check_;
 
-/* Takes what it knows of an auxiliary vector. */
+/* Reads the values of an auxiliary vector of `len` bytes. */
 void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 
 /* struct elf_prpsinfo: places of its members. */
 #define STATE 1u
@@ -22,7 +22,7 @@
 
 #define PROC_BYTES_MAX (16u << 20)
 
-static void trim(char *text)
+static void trim_blanks(char *text)
 {
 	size_t len = strlen(text);
 	while (len && text[len - 1] == ' ')
@@ -44,7 +44,7 @@ bool core_owner_take(const uint8_t *note, size_t len, struct core_owner *ret)
 	ret->session = pids[3];
 	memcpy(ret->name, note + NAME, NAME_BYTES);
 	memcpy(ret->command, note + COMMAND, COMMAND_BYTES);
-	trim(ret->command);
+	trim_blanks(ret->command);
 	return true;
 }
 
@@ -96,7 +96,7 @@ static void take_command(const char *arguments, size_t len, struct core_owner *r
 		if (!ret->command[i])
 			ret->command[i] = ' ';
 	}
-	trim(ret->command);
+	trim_blanks(ret->command);
 }
 
 void core_owner_of_process(pid_t pid, struct core_owner *ret)

@@ -20,12 +20,12 @@ struct core_owner {
 	char command[81]; /* its arguments with blanks between, as far as they fit; "" */
 };
 
-/* False: the note is too short; *ret is as it was. */
+/* Reads the note NT_PRPSINFO. Returns false, and leaves *ret as it is, if the note is too short. */
 bool core_owner_take(const uint8_t *note, size_t len, struct core_owner *ret);
-/* The other way round. */
+/* Writes the note NT_PRPSINFO. */
 void core_owner_put(const struct core_owner *owner, uint8_t ret[CORE_OWNER_BYTES]);
 
-/* Of a process that is there: what /proc does not tell is empty. */
+/* Fills *ret for a running process; what /proc does not say is empty. */
 void core_owner_of_process(pid_t pid, struct core_owner *ret);
 
 #endif

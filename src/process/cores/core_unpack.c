@@ -78,7 +78,7 @@ static struct error *write_page(struct unpacking *u, const uint8_t *bytes, size_
 }
 
 /* Pages of zeros become holes. */
-static struct error *write_piece(struct unpacking *u, size_t len)
+static struct error *write_unpacked(struct unpacking *u, size_t len)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < len && !error; i += PAGE_BYTES) {
@@ -147,7 +147,7 @@ static struct error *unpack_cut_block(struct unpacking *u, int fd, uint64_t size
 	for (size_t at = known; at < end && !error; at += PIECE_BYTES) {
 		size_t len = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
 		memcpy(u->piece, out + at, len);
-		error = write_piece(u, len);
+		error = write_unpacked(u, len);
 	}
 	return error;
 }
@@ -158,7 +158,7 @@ static struct error *unpack_all(struct unpacking *u, int fd, uint64_t size, bool
 	struct error *error = NULL;
 	while (!error && !*ret_cut && len == PIECE_BYTES) {
 		*ret_cut = !read_piece(u, &len);
-		error = write_piece(u, len);
+		error = write_unpacked(u, len);
 	}
 	if (!error && *ret_cut)
 		error = unpack_cut_block(u, fd, size);
@@ -168,7 +168,7 @@ static struct error *unpack_all(struct unpacking *u, int fd, uint64_t size, bool
 }
 
 /* *ret_cut: nothing can be read of it but what its first block has. */
-static struct error *begin(struct unpacking *u, int fd, uint64_t size, bool *ret_cut)
+static struct error *begin_unpacking(struct unpacking *u, int fd, uint64_t size, bool *ret_cut)
 {
 	struct archive_entry *entry;
 	struct archive_library *library = &u->library;
@@ -206,7 +206,7 @@ struct error *core_unpack(int fd, const char *path, int *ret_fd, bool *ret_cut)
 	u.limit = WRITTEN_FIXED + (uint64_t)status.st_size * WRITTEN_PER_BYTE;
 	struct error *error = open_nameless(path, &u.out);
 	if (!error)
-		error = begin(&u, fd, (uint64_t)status.st_size, ret_cut);
+		error = begin_unpacking(&u, fd, (uint64_t)status.st_size, ret_cut);
 	if (!error)
 		error = unpack_all(&u, fd, (uint64_t)status.st_size, ret_cut);
 	if (u.archive)

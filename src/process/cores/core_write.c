@@ -12,7 +12,7 @@
 
 #define PAGE_BYTES 4096ull
 #define PIECE_BYTES (1u << 20)
-/* struct elf_prstatus of both machines: what stands before the registers, and behind. */
+/* struct elf_prstatus of both machines: the bytes before and after the registers. */
 #define STATUS_SIGNAL 12u
 #define STATUS_TID 32u
 #define STATUS_REGISTERS 112u
@@ -51,7 +51,7 @@ static void add_note(struct buf *notes, uint32_t type, const void *content, size
 	buf_bytes(notes, zeros, -len & 3);
 }
 
-static void add_thread(
+static void add_thread_notes(
 	struct buf *notes, const struct address_space *space, const struct address_thread *thread)
 {
 	uint8_t status[STATUS_REGISTERS + CORE_REGISTERS_MAX * 8 + STATUS_REST] = {0};
@@ -109,7 +109,7 @@ static void add_notes(struct buf *notes, const struct address_space *space)
 	uint8_t info[CORE_OWNER_BYTES];
 	core_owner_put(&space->owner, info);
 	for (size_t i = 0; i < space->threads.len; i++) {
-		add_thread(notes, space, &space->threads.data[i]);
+		add_thread_notes(notes, space, &space->threads.data[i]);
 		if (!i)
 			add_note(notes, NT_PRPSINFO, info, sizeof(info));
 	}
@@ -124,7 +124,7 @@ static void add_notes(struct buf *notes, const struct address_space *space)
 /* What the program took away from itself is its data all the same; more is kept free for it. */
 #define PUT_AWAY_MAX (1ull << 30)
 
-static bool is_put_away(const struct process_map *map)
+static bool is_inaccessible_data(const struct process_map *map)
 {
 	uint64_t bytes = map->end - map->start;
 	bool is_data = address_map_is_own(map) ? bytes <= PUT_AWAY_MAX
@@ -133,9 +133,9 @@ static bool is_put_away(const struct process_map *map)
 }
 
 /* How much of a mapping is written: of what is in a file, and unchanged, the first page. */
-static uint64_t wanted(const struct process_map *map)
+static uint64_t written_bytes(const struct process_map *map)
 {
-	if (is_put_away(map))
+	if (is_inaccessible_data(map))
 		return map->end - map->start;
 	if (!map->readable || !strcmp(map->path, "[vvar]") || !strcmp(map->path, "[vsyscall]"))
 		return 0;
@@ -208,7 +208,7 @@ static struct error *write_all_memory(struct writing *w, struct buf *head, uint6
 	struct error *error = NULL;
 	for (size_t i = 0; i < w->space->maps.maps.len && !error; i++) {
 		const struct process_map *map = &w->space->maps.maps.data[i];
-		uint64_t bytes = wanted(map);
+		uint64_t bytes = written_bytes(map);
 		Elf64_Phdr part = {.p_type = PT_LOAD,
 			.p_flags = flags_of(map),
 			.p_offset = offset,

@@ -10,9 +10,9 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 
-/* Each takes some seconds while somebody else traces the process. */
+/* Each takes some seconds while the process has another tracer. */
 #define REAP_ROUNDS 20
 
 struct charge {
@@ -29,7 +29,7 @@ static void await_end(pid_t copy)
 		;
 }
 
-static void give_back(const struct charge *charge)
+static void reap_charge(const struct charge *charge)
 {
 	struct stopped stopped;
 	for (unsigned i = 0; i < REAP_ROUNDS; i++) {
@@ -54,7 +54,7 @@ static _Noreturn void keep_watch(int channel)
 	while (recv(channel, &told, sizeof(told), 0) == (ssize_t)sizeof(told))
 		charge = told;
 	if (charge.pid)
-		give_back(&charge);
+		reap_charge(&charge);
 	_exit(0);
 }
 
@@ -76,16 +76,16 @@ struct guard guard_start(void)
 	return (struct guard){pid, ends[0]};
 }
 
-static void tell(const struct guard *guard, const struct charge *charge)
+static void send_charge(const struct guard *guard, const struct charge *charge)
 {
 	if (guard->pid)
 		(void)!send(guard->channel, charge, sizeof(*charge), MSG_NOSIGNAL);
 }
 
-void guard_tell(const struct guard *guard, pid_t pid, const struct snapshot *snapshot)
+void guard_set_snapshot(const struct guard *guard, pid_t pid, const struct snapshot *snapshot)
 {
 	struct charge charge = {pid, *snapshot};
-	tell(guard, &charge);
+	send_charge(guard, &charge);
 }
 
 void guard_end(struct guard *guard)
@@ -93,7 +93,7 @@ void guard_end(struct guard *guard)
 	struct charge nothing = {.pid = 0};
 	if (!guard->pid)
 		return;
-	tell(guard, &nothing);
+	send_charge(guard, &nothing);
 	/* Who else has the channel (an answer that goes on) must not keep it. */
 	shutdown(guard->channel, SHUT_RDWR);
 	close(guard->channel);

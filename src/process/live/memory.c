@@ -123,7 +123,7 @@ size_t process_memory_untouched(const struct process_memory *memory, uint64_t ad
 	const struct process_map *map =
 		memory->pages < 0 ? NULL : process_maps_find(memory->maps, address);
 	int pages = map && map->shared ? memory->shared_pages : memory->pages;
-	/* Pages of a file that nobody touched have what is in the file. */
+	/* Pages of a file that were never touched have what is in the file. */
 	if (!map || pages < 0 || (map->inode && !map->shared))
 		return 0;
 	uint64_t end = address + bytes < map->end ? address + bytes : map->end, at = address;

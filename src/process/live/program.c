@@ -23,10 +23,10 @@
 #define SCRIPTS_MAX 4
 
 /* What stands against it, in words. `fix` may be NULL. */
-static struct error *refuse(struct program *p, enum program_state state, const char *fix,
+static struct error *refuse_program(struct program *p, enum program_state state, const char *fix,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static struct error *refuse(
+static struct error *refuse_program(
 	struct program *p, enum program_state state, const char *fix, const char *format, ...)
 {
 	va_list args;
@@ -39,7 +39,7 @@ static struct error *refuse(
 	return p->why ? NULL : error_no_memory();
 }
 
-static struct error *find_in_path(struct program *p, const char *name)
+static struct error *find_program_in_path(struct program *p, const char *name)
 {
 	const char *path = getenv("PATH");
 	if (!path)
@@ -64,9 +64,9 @@ static struct error *find_in_path(struct program *p, const char *name)
 		if (!*at)
 			break;
 	}
-	return denied ? refuse(p, PROGRAM_NOT_EXECUTABLE, NULL,
+	return denied ? refuse_program(p, PROGRAM_NOT_EXECUTABLE, NULL,
 				"found in $PATH, but not executable")
-		      : refuse(p, PROGRAM_NOT_FOUND, NULL, "no such program in $PATH");
+		      : refuse_program(p, PROGRAM_NOT_FOUND, NULL, "no such program in $PATH");
 }
 
 /* What no recorder can share a process with, by a name that only it has. */
@@ -176,7 +176,7 @@ bool program_has_own_malloc(const char *path)
 
 #define BUILD_FOR_X86_64 "build it for x86-64"
 
-/* The class, the type, the machine: junk behind the magic is no program of any kind. */
+/* The class, the type, the machine: junk after the magic is no program of any kind. */
 static struct error *check_header(struct program *p, const struct elf_image *image)
 {
 	bool narrow = image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS32;
@@ -188,13 +188,14 @@ static struct error *check_header(struct program *p, const struct elf_image *ima
 				? header_field(image, offsetof(Elf64_Ehdr, e_type))
 				: ET_NONE;
 	if (type != ET_EXEC && type != ET_DYN)
-		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not a valid ELF program");
+		return refuse_program(
+			p, PROGRAM_NOT_EXECUTABLE, NULL, "is not a valid ELF program");
 	uint16_t machine = header_field(image, offsetof(Elf64_Ehdr, e_machine));
 	if (narrow)
-		return refuse(p, PROGRAM_CANNOT_RECORD, BUILD_FOR_X86_64,
+		return refuse_program(p, PROGRAM_CANNOT_RECORD, BUILD_FOR_X86_64,
 			"it is a 32-bit program; only x86-64 ones can be");
 	if (machine != EM_X86_64 || image->data[EI_DATA] != ELFDATA2LSB)
-		return refuse(
+		return refuse_program(
 			p, PROGRAM_CANNOT_RECORD, BUILD_FOR_X86_64, "it is not an x86-64 program");
 	return NULL;
 }
@@ -218,17 +219,17 @@ static struct error *check_elf(struct program *p, const struct elf_image *image)
 		return error;
 	const Elf64_Phdr *interp = elf_program_header(image, PT_INTERP);
 	if (!interp)
-		return refuse(p, PROGRAM_CANNOT_RECORD,
+		return refuse_program(p, PROGRAM_CANNOT_RECORD,
 			is_go(image) ? GO_INSTEAD : "link it dynamically",
 			"it is linked statically, so no library can be loaded into it");
 	const char *loader = elf_at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))
-		return refuse(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
+		return refuse_program(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
 			"it uses musl; only glibc programs can be recorded");
 	struct elf_image strings = elf_dynamic_strings(image);
 	const char *sanitizer = sanitizer_in(&strings);
 	if (sanitizer)
-		return refuse(p, PROGRAM_CANNOT_RECORD, "build it without",
+		return refuse_program(p, PROGRAM_CANNOT_RECORD, "build it without",
 			"it is built with %s, which replaces the allocator itself", sanitizer);
 	p->own_malloc = defines_malloc(image, SHT_DYNSYM);
 	p->is_elf = true;
@@ -241,19 +242,19 @@ static struct error *check_rights(struct program *p, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
-		return refuse(p, PROGRAM_CANNOT_RECORD,
+		return refuse_program(p, PROGRAM_CANNOT_RECORD,
 			"record it as the user that it becomes, or a copy without the bit",
 			"it is set-user-ID or set-group-ID, and the system loads no libraries into "
 			"such programs");
 	if (geteuid() != 0 && getxattr(p->image, "security.capability", NULL, 0) > 0)
-		return refuse(p, PROGRAM_CANNOT_RECORD, "record a copy without them",
+		return refuse_program(p, PROGRAM_CANNOT_RECORD, "record a copy without them",
 			"it has file capabilities, and the system loads no libraries into such "
 			"programs");
 	return NULL;
 }
 
 /* The interpreter of a script that begins with #!; NULL: none is named. */
-static struct error *interpreter_of(const struct elf_image *image, char **ret)
+static struct error *script_interpreter(const struct elf_image *image, char **ret)
 {
 	size_t limit = image->bytes < 512 ? image->bytes : 512, start = 2;
 	while (start < limit && (image->data[start] == ' ' || image->data[start] == '\t'))
@@ -265,15 +266,16 @@ static struct error *interpreter_of(const struct elf_image *image, char **ret)
 	return end > start && !*ret ? error_no_memory() : NULL;
 }
 
-static struct error *check_file(struct program *p)
+static struct error *check_program_file(struct program *p)
 {
 	struct stat st;
 	if (stat(p->image, &st))
-		return refuse(p, PROGRAM_NOT_FOUND, NULL, "%s", strerror(errno));
+		return refuse_program(p, PROGRAM_NOT_FOUND, NULL, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is a directory, not a program");
+		return refuse_program(
+			p, PROGRAM_NOT_EXECUTABLE, NULL, "is a directory, not a program");
 	if (!S_ISREG(st.st_mode) || access(p->image, X_OK))
-		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not executable");
+		return refuse_program(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not executable");
 	struct error *error = check_rights(p, &st);
 	struct file_map map;
 	if (error || p->state != PROGRAM_OK)
@@ -288,14 +290,14 @@ static struct error *check_file(struct program *p)
 	if (image.bytes >= 4 && !memcmp(image.data, ELFMAG, SELFMAG))
 		error = check_elf(p, &image);
 	else if (image.bytes > 2 && !memcmp(image.data, "#!", 2) && p->scripts < SCRIPTS_MAX)
-		error = interpreter_of(&image, &interpreter);
+		error = script_interpreter(&image, &interpreter);
 	file_map_deinit(&map);
 	if (error || !interpreter) /* without a name it is as if there were no #! */
 		return error;
 	free(p->image);
 	p->image = interpreter;
 	p->scripts++;
-	return check_file(p);
+	return check_program_file(p);
 }
 
 struct error *program_examine(const char *name, struct program *ret)
@@ -303,13 +305,13 @@ struct error *program_examine(const char *name, struct program *ret)
 	*ret = (struct program){.state = PROGRAM_OK};
 	struct error *error = NULL;
 	if (!strchr(name, '/'))
-		error = find_in_path(ret, name);
+		error = find_program_in_path(ret, name);
 	else if (!(ret->path = strdup(name)))
 		error = error_no_memory();
 	if (error || ret->state != PROGRAM_OK)
 		return error;
 	ret->image = strdup(ret->path);
-	return ret->image ? check_file(ret) : error_no_memory();
+	return ret->image ? check_program_file(ret) : error_no_memory();
 }
 
 void program_deinit(struct program *program)

@@ -23,7 +23,7 @@
 /* The segment of 64-bit code: __USER_CS of the kernel's asm/segment.h. */
 #define CODE_64 0x33u
 
-/* Whether a thread is under a seccomp filter, or nobody says. */
+/* Whether a thread is under a seccomp filter, or that is unknown. */
 static bool is_confined(pid_t tid)
 {
 	char path[64], line[256];
@@ -52,7 +52,7 @@ struct stopped_thread *remote_thread(struct stopped *stopped)
 }
 
 /* What a thread brings on itself: to block these would have the kernel forget their handlers. */
-static uint64_t blockable(void)
+static uint64_t blockable_signals(void)
 {
 	static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	uint64_t mask = ~0ull;
@@ -63,7 +63,7 @@ static uint64_t blockable(void)
 
 /*
  * The thread has stopped because of a signal, which is not delivered now. False: it was the call
- * that brought it. Else it was sent by somebody, and comes again later.
+ * that brought it. Else it was sent by another process, and comes again later.
  */
 static bool keep_signal(pid_t tid, int signal, int *ret_signal)
 {
@@ -159,10 +159,10 @@ static void set_call(const struct remote_call *call, struct user_regs_struct *re
 }
 
 /* Writes the code; its way home is how the thread would go on by itself. */
-static bool prepare(const struct stopped_thread *thread, const struct sequence *sequence,
+static bool prepare_call(const struct stopped_thread *thread, const struct sequence *sequence,
 	uint64_t place, uint64_t mask)
 {
-	struct user_regs_struct home = restart_home(&thread->again);
+	struct user_regs_struct home = restart_user_registers(&thread->again);
 	uint64_t aborted = sequence_abort(thread->tid, sequence, home.rip);
 	if (aborted)
 		home.rip = aborted;
@@ -177,7 +177,7 @@ bool remote_do(
 	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret)
 {
 	pid_t tid = thread->tid;
-	uint64_t all = blockable(), mask;
+	uint64_t all = blockable_signals(), mask;
 	int signal = 0;
 	struct user_regs_struct regs = thread->regs;
 	*ret = (struct remote_answer){0, 0};
@@ -186,7 +186,7 @@ bool remote_do(
 	long options = (long)(call->options | PTRACE_O_TRACESYSGOOD);
 	if (!call->place || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &mask) ||
 		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) ||
-		!prepare(thread, &sequence, call->place, mask))
+		!prepare_call(thread, &sequence, call->place, mask))
 		return false;
 	bool done = !ptrace(PTRACE_SETREGS, tid, NULL, &regs) &&
 		    !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all) &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that a stopped thread of another process is made to do. It does nothing else: its
- * signals stay blocked meanwhile, nobody single-steps it (which would take a handler of SIGTRAP
- * away), and then it stands where it stood.
+ * Makes a stopped thread of another process do a system call, and nothing else. Its signals stay
+ * blocked meanwhile, it is not single-stepped (which would remove a handler of SIGTRAP), and
+ * afterwards it is where it was.
  *
- * If the tracer is killed in the middle, at any moment, the thread does the call and goes on where
- * it stood (remote_code.h).
+ * If the tracer is killed meanwhile, the thread does the call and goes on where it was
+ * (remote_code.h).
  */
 #ifndef PROCESS_REMOTE_H
 #define PROCESS_REMOTE_H
@@ -17,7 +17,7 @@ struct remote_call {
 	uint64_t number, arguments[6];
 	unsigned long options; /* of ptrace, for the time of the call */
 	unsigned long options_after;
-	uint64_t place; /* of the code that does it */
+	uint64_t place; /* address of the code that does it */
 	enum remote_entry entry;
 };
 
@@ -27,16 +27,17 @@ struct remote_answer {
 };
 
 /*
- * A thread that can do a call: stopped, with no signal on its way to it, confined by no seccomp
- * filter, in 64-bit code; one that is in a system call rather than one that runs. NULL: none.
+ * Returns a thread that can do a call: it is stopped, has no signal pending, no seccomp filter, and
+ * is in 64-bit code. A thread in a system call is preferred. Returns NULL if there is none.
  */
 struct stopped_thread *remote_thread(struct stopped *stopped);
 
-/* Makes the copy that a thread has forked, which stands where that did, do a last call; then it
- * ends if nobody traces it. What the call says is not told. */
+/* Makes a forked copy of a thread do one more call, whose result is not known; afterwards it ends
+ * if it has no tracer. */
 void remote_do_last(pid_t pid, const struct remote_call *call);
 
-/* False: the thread can't do it. Its registers are as before, and it is stopped, if it lives. */
+/* Makes a thread do a call. Returns false if it can't. Afterwards its registers are as before, and
+ * it is stopped, if it lives. */
 bool remote_do(
 	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret);
 

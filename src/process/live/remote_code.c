@@ -13,7 +13,7 @@
 #include "process/maps.h"
 
 /*
- * Numbers: __WALL 0x40000000, SIG_SETMASK 2, 8 the kernel's sigset_t; the data behind it is struct
+ * Numbers: __WALL 0x40000000, SIG_SETMASK 2, 8 the kernel's sigset_t; the data after it is struct
  * home. System calls keep all registers but rax, rcx and r11, and all flags but those of the
  * arithmetic, which are put back without a stack: the overflow by an addition, the others by sahf.
  */
@@ -114,7 +114,7 @@ static size_t all_bytes(void)
 }
 
 /*
- * Whether nobody uses these bytes: zeros, or what a tracer left that was killed. It is written from
+ * Whether these bytes are unused: zeros, or what a tracer left that was killed. It is written from
  * its start on and erased from its end on, so what is left is the code's beginning, and zeros; or
  * all of the code, and anything.
  */
@@ -144,7 +144,7 @@ static bool is_code(const struct process_map *map)
 	return map->executable && map->readable && !map->writable && !map->shared;
 }
 
-static uint64_t find_place(int memory, const struct process_map_vec *maps)
+static uint64_t find_code_place(int memory, const struct process_map_vec *maps)
 {
 	int files = 0;
 	uint64_t found = 0;
@@ -172,7 +172,7 @@ uint64_t remote_code_place(pid_t pid)
 	}
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	_cleanup_close_ int memory = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t found = memory < 0 ? 0 : find_place(memory, &maps.maps);
+	uint64_t found = memory < 0 ? 0 : find_code_place(memory, &maps.maps);
 	process_maps_deinit(&maps);
 	return found;
 }
@@ -190,7 +190,7 @@ uint64_t remote_code_entry(uint64_t place, enum remote_entry entry)
 	return place + (uint64_t)(entries[entry] - remote_code_begin);
 }
 
-static bool put(pid_t tid, uint64_t place, const uint8_t *bytes)
+static bool put_code(pid_t tid, uint64_t place, const uint8_t *bytes)
 {
 	uint64_t word;
 	memcpy(&word, bytes, sizeof(word));
@@ -205,7 +205,7 @@ bool remote_code_write(
 	memcpy(bytes, remote_code_begin, code_bytes());
 	memcpy(bytes + code_bytes(), &home, sizeof(home));
 	for (size_t at = 0; at < all_bytes(); at += WORD) {
-		if (!put(tid, place + at, bytes + at)) {
+		if (!put_code(tid, place + at, bytes + at)) {
 			remote_code_erase(tid, place);
 			return false;
 		}
@@ -217,5 +217,5 @@ void remote_code_erase(pid_t tid, uint64_t place)
 {
 	static const uint8_t zeros[WORD];
 	for (size_t at = all_bytes(); at; at -= WORD)
-		(void)!put(tid, place + at - WORD, zeros);
+		(void)!put_code(tid, place + at - WORD, zeros);
 }

@@ -61,14 +61,14 @@ static const struct timed_call *find_call(uint64_t number)
 	return NULL;
 }
 
-static uint64_t now_ns(void)
+static uint64_t restart_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool read_thread(pid_t pid, pid_t tid, const char *file, char *ret, size_t room)
+static bool read_task_file(pid_t pid, pid_t tid, const char *file, char *ret, size_t room)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
@@ -92,7 +92,7 @@ static bool read_sched(pid_t pid, pid_t tid, uint64_t *ret_ns, uint64_t *ret_sle
 	char text[4096];
 	uint64_t ms, part;
 	const char *start, *sleeps;
-	if (!read_thread(pid, tid, "sched", text, sizeof(text)))
+	if (!read_task_file(pid, tid, "sched", text, sizeof(text)))
 		return false;
 	start = sched_value(text, "se.exec_start");
 	sleeps = sched_value(text, "nr_voluntary_switches");
@@ -107,7 +107,7 @@ static bool read_sched(pid_t pid, pid_t tid, uint64_t *ret_ns, uint64_t *ret_sle
 static int read_processor(pid_t pid, pid_t tid)
 {
 	char text[1024];
-	if (!read_thread(pid, tid, "stat", text, sizeof(text)))
+	if (!read_task_file(pid, tid, "stat", text, sizeof(text)))
 		return -1;
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 39; field++)
@@ -118,7 +118,7 @@ static int read_processor(pid_t pid, pid_t tid)
 static bool read_call(pid_t pid, pid_t tid, uint64_t *ret_number)
 {
 	char text[256];
-	return read_thread(pid, tid, "syscall", text, sizeof(text)) &&
+	return read_task_file(pid, tid, "syscall", text, sizeof(text)) &&
 	       sscanf(text, "%" SCNu64, ret_number) == 1 && find_call(*ret_number);
 }
 
@@ -164,11 +164,11 @@ static bool processor_ahead(int processor, int64_t *ret_ns)
 		return false;
 	pid_t self = (pid_t)syscall(SYS_gettid);
 	for (unsigned i = 0; i < AHEAD_TRIES && least > AHEAD_NS; i++) {
-		uint64_t before = now_ns();
+		uint64_t before = restart_now_ns();
 		sched_yield(); /* brings our own figure up to now */
 		if (!read_sched(self, self, &here, &sleeps))
 			return false;
-		uint64_t now = now_ns();
+		uint64_t now = restart_now_ns();
 		if (now - before >= least)
 			continue;
 		least = now - before;
@@ -199,7 +199,7 @@ static void to_monotonic(struct restart_waits *waits)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-void restart_survey(pid_t pid, struct restart_waits *ret)
+void restart_find_waits(pid_t pid, struct restart_waits *ret)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -229,14 +229,14 @@ uint64_t restart_since(const struct restart_waits *waits, pid_t pid, pid_t tid,
 	return 0;
 }
 
-static bool peek(pid_t tid, uint64_t address, uint64_t *ret)
+static bool peek_word(pid_t tid, uint64_t address, uint64_t *ret)
 {
 	errno = 0;
 	*ret = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)address, NULL);
 	return !errno;
 }
 
-static bool poke(pid_t tid, uint64_t address, uint64_t value)
+static bool poke_word(pid_t tid, uint64_t address, uint64_t value)
 {
 	return !ptrace(PTRACE_POKEDATA, tid, (void *)address, (void *)value);
 }
@@ -245,12 +245,12 @@ static bool poke(pid_t tid, uint64_t address, uint64_t value)
 static bool shorten_timespec(pid_t tid, uint64_t sp, uint64_t waited, uint64_t *address)
 {
 	uint64_t seconds, ns;
-	if (!*address || !peek(tid, *address, &seconds) || !peek(tid, *address + 8, &ns) ||
-		seconds > INT64_MAX / 1000000000u - 1)
+	if (!*address || !peek_word(tid, *address, &seconds) ||
+		!peek_word(tid, *address + 8, &ns) || seconds > INT64_MAX / 1000000000u - 1)
 		return false;
 	uint64_t left = seconds * 1000000000u + ns, at = (sp - RED_ZONE - 64) & ~63ull;
 	left = left > waited ? left - waited : 0;
-	if (!poke(tid, at, left / 1000000000u) || !poke(tid, at + 8, left % 1000000000u))
+	if (!poke_word(tid, at, left / 1000000000u) || !poke_word(tid, at + 8, left % 1000000000u))
 		return false;
 	*address = at;
 	return true;
@@ -271,19 +271,19 @@ static void shorten_uring(pid_t tid, uint64_t waited, struct user_regs_struct *r
 	if (!(regs->r10 & URING_EXTENDED) || regs->r10 & URING_ABSOLUTE)
 		return;
 	for (unsigned i = 0; i < 3; i++) {
-		if (!peek(tid, regs->r8 + 8ull * i, &word[i]))
+		if (!peek_word(tid, regs->r8 + 8ull * i, &word[i]))
 			return;
 	}
 	if (!shorten_timespec(tid, regs->rsp, waited, &word[2]))
 		return;
 	for (unsigned i = 0; i < 3; i++) {
-		if (!poke(tid, at + 8ull * i, word[i]))
+		if (!poke_word(tid, at + 8ull * i, word[i]))
 			return;
 	}
 	regs->r8 = at;
 }
 
-static void shorten(
+static void shorten_timeout(
 	const struct timed_call *call, uint64_t waited, pid_t tid, struct user_regs_struct *regs)
 {
 	uint64_t *value = (uint64_t *)((char *)regs + call->at);
@@ -302,20 +302,21 @@ static void shorten(
 
 void restart_call(uint64_t since_ns, pid_t tid, struct user_regs_struct *regs)
 {
-	uint64_t code, now = now_ns();
+	uint64_t code, now = restart_now_ns();
 	if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -EINTR ||
-		!peek(tid, regs->rip - SYSCALL_BYTES, &code) || (code & 0xffff) != SYSCALL_CODE)
+		!peek_word(tid, regs->rip - SYSCALL_BYTES, &code) ||
+		(code & 0xffff) != SYSCALL_CODE)
 		return;
 	const struct timed_call *call = find_call(regs->orig_rax);
 	if (call && since_ns && now > since_ns)
-		shorten(call, now - since_ns, tid, regs);
+		shorten_timeout(call, now - since_ns, tid, regs);
 	regs->rip -= SYSCALL_BYTES;
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long)-1;
 	ptrace(PTRACE_SETREGS, tid, NULL, regs);
 }
 
-struct user_regs_struct restart_home(const struct user_regs_struct *regs)
+struct user_regs_struct restart_user_registers(const struct user_regs_struct *regs)
 {
 	struct user_regs_struct home = *regs;
 	int64_t result = (int64_t)regs->rax;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that end early because a tracer has stopped their thread, begun again.
+ * Restarts system calls that end early because a tracer has stopped their thread.
  *
- * Most of them the kernel begins again itself, and keeps their deadlines (signal(7), "Interruption
- * of system calls and library functions by stop signals"). Some return EINTR: they are done again
- * here. Of those with a relative time what is left of it has to be found: when the thread went to
- * sleep stands in /proc/PID/task/TID/sched, by its processor's own clock.
+ * Most of them the kernel restarts itself, with their deadlines (signal(7), "Interruption of system
+ * calls and library functions by stop signals"). Some return EINTR; those are restarted here. If
+ * such a call has a relative timeout, the remaining time is needed: /proc/PID/task/TID/sched says
+ * when the thread went to sleep, by its processor's own clock.
  */
 #ifndef PROCESS_RESTART_H
 #define PROCESS_RESTART_H
@@ -28,22 +28,22 @@ struct restart_wait {
 
 DEFINE_VEC(restart_waits, struct restart_wait)
 
-/* Finds the threads of a process that wait so; before they are stopped. What it can't find is left
- * out. Moves the caller from processor to processor for a moment. */
-void restart_survey(pid_t pid, struct restart_waits *ret);
+/* Finds the threads of a process that wait in such calls, before they are stopped. Threads about
+ * which nothing is found are left out. Moves the caller between processors for a moment. */
+void restart_find_waits(pid_t pid, struct restart_waits *ret);
 
-/* Since when a thread that has just stopped with these registers waits in its call; 0: nobody
- * knows, or it does not. */
+/* Returns since when (CLOCK_MONOTONIC, ns) a thread that has just stopped with these registers
+ * waits in its call; 0 if it does not wait, or that is unknown. */
 uint64_t restart_since(const struct restart_waits *waits, pid_t pid, pid_t tid,
 	const struct user_regs_struct *regs);
 
-/* Has a stopped thread, whose registers these are, begin its system call again, if it would return
- * EINTR; *regs is what it has then. Not for a thread that is about to be given a signal. since_ns:
- * as above; of 0, with its whole time. */
+/* Lets a stopped thread with these registers restart its system call, if that would return EINTR;
+ * *regs becomes its new registers. Not for a thread that a signal will be delivered to. since_ns:
+ * the result of restart_since(); if it is 0, the call gets its whole timeout again. */
 void restart_call(uint64_t since_ns, pid_t tid, struct user_regs_struct *regs);
 
-/* The registers of a stopped thread as the kernel would make them when it goes on, no signal having
- * come: those of a system call that it begins again lead to that call. */
-struct user_regs_struct restart_home(const struct user_regs_struct *regs);
+/* Returns the registers that a stopped thread would have in user space when it goes on without a
+ * signal: those of a call that the kernel restarts lead to that call. */
+struct user_regs_struct restart_user_registers(const struct user_regs_struct *regs);
 
 #endif

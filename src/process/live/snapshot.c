@@ -76,7 +76,7 @@ void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot)
 	struct remote_call call = {.number = SYS_wait4,
 		.arguments = {(uint64_t)snapshot->inner, 0, __WALL | WNOHANG, 0}};
 	for (int tries = 0; tries < REAP_TRIES; tries++) {
-		struct error *error = stop_process_in_turn(stopped);
+		struct error *error = stop_process_retry(stopped);
 		if (error) {
 			error_destroy(error);
 			return;

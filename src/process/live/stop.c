@@ -24,11 +24,11 @@
 #define ROUNDS_MAX 100
 /* __USER32_CS of the kernel's asm/segment.h. */
 #define CODE_32 0x23u
-/* Another who copies a process, or writes its core, is done with it by then. */
+/* Another tool that copies a process or writes its core is done with it by then. */
 #define TURN_NS 3000000000u
 #define TURNS_MOST 10
 #define TURN_PAUSE_NS 2000000
-/* Who was refused, and then finds nobody who traces it: he may just have let go. */
+/* When an attempt was refused and then no tracer is found, that may just have let go. */
 #define ALONE_TRIES 10
 
 uint64_t stop_now_ns(void)
@@ -47,7 +47,7 @@ struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid)
 	return NULL;
 }
 
-/* The character behind the name in /proc/PID/task/TID/stat; 0: it has gone. */
+/* The character after the name in /proc/PID/task/TID/stat; 0: it has gone. */
 static char thread_state(pid_t pid, pid_t tid)
 {
 	char path[64], text[512];
@@ -67,7 +67,7 @@ bool thread_is_dead(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-/* 0: nobody. */
+/* Returns 0 if there is none. */
 static pid_t tracer_of(pid_t pid)
 {
 	char path[64], text[4096];
@@ -143,7 +143,7 @@ static bool take_late(struct stopped *stopped, pid_t tid)
 }
 
 /* Begins to stop a thread. True: it is new, or has gone at once; *ret_error if it is refused. */
-static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
+static bool seize_thread(struct stopped *stopped, pid_t tid, struct error **ret_error)
 {
 	if (stop_find(stopped, tid))
 		return false;
@@ -165,7 +165,7 @@ static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 	return true;
 }
 
-static struct error *seize_all(struct stopped *stopped, bool *ret_found)
+static struct error *seize_threads(struct stopped *stopped, bool *ret_found)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)stopped->pid);
@@ -175,7 +175,7 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
 	struct error *error = NULL;
 	for (struct dirent *entry; !error && (entry = readdir(folder));) {
 		if (entry->d_name[0] != '.')
-			*ret_found |= seize(stopped, (pid_t)atoi(entry->d_name), &error);
+			*ret_found |= seize_thread(stopped, (pid_t)atoi(entry->d_name), &error);
 	}
 	closedir(folder);
 	return error;
@@ -185,7 +185,7 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
  * Waits no longer than now. A stop before a signal is left to be seen again: once it is seen, the
  * signal is the tracer's to deliver, and lost if he is killed.
  */
-static pid_t look(pid_t tid, int *ret_status)
+static pid_t poll_thread(pid_t tid, int *ret_status)
 {
 	siginfo_t info = {.si_pid = 0};
 	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL))
@@ -204,7 +204,7 @@ static pid_t look(pid_t tid, int *ret_status)
 static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 {
 	int status;
-	pid_t got = look(thread->tid, &status);
+	pid_t got = poll_thread(thread->tid, &status);
 	if (!got)
 		return false;
 	if (got < 0 || !WIFSTOPPED(status) ||
@@ -272,14 +272,14 @@ void stop_deinit(struct stopped *stopped)
 
 struct error *stop_process(struct stopped *stopped)
 {
-	restart_survey(stopped->pid, &stopped->waits);
+	restart_find_waits(stopped->pid, &stopped->waits);
 	stopped->since_ns = stop_now_ns();
 	int priority = priority_raise();
 	struct error *error = NULL;
 	bool found = true;
 	for (int round = 0; found && !error && round < ROUNDS_MAX; round++) {
 		found = false;
-		error = seize_all(stopped, &found);
+		error = seize_threads(stopped, &found);
 		if (!error)
 			stop_wait_all(stopped);
 	}
@@ -291,7 +291,7 @@ struct error *stop_process(struct stopped *stopped)
 	return error;
 }
 
-struct error *stop_process_in_turn(struct stopped *stopped)
+struct error *stop_process_retry(struct stopped *stopped)
 {
 	uint64_t until = stop_now_ns() + TURN_NS, last = until + TURNS_MOST * (uint64_t)TURN_NS;
 	pid_t rival = 0;
@@ -311,7 +311,7 @@ struct error *stop_process_in_turn(struct stopped *stopped)
 	}
 }
 
-bool stop_is_narrow(const struct stopped *stopped)
+bool stop_is_32bit(const struct stopped *stopped)
 {
 	size_t narrow = 0, known = 0;
 	for (size_t i = 0; i < stopped->threads.len; i++) {
@@ -329,7 +329,7 @@ void stop_repair(pid_t tid, const struct user_regs_struct *regs)
 }
 
 /* Lets a stopped thread go; a system call that returned EINTR because of us alone is done again. */
-static void let_go(const struct stopped_thread *thread)
+static void release_thread(const struct stopped_thread *thread)
 {
 	struct user_regs_struct again = thread->regs;
 	if (!thread->signal)
@@ -342,7 +342,7 @@ uint64_t stop_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		const struct stopped_thread *thread = &stopped->threads.data[i];
 		if (thread->stopped)
-			let_go(thread);
+			release_thread(thread);
 		else
 			(void)!stopped_tids_push(&stopped->late, thread->tid);
 	}
@@ -350,7 +350,7 @@ uint64_t stop_end(struct stopped *stopped)
 	return stop_now_ns() - stopped->since_ns;
 }
 
-bool stop_late(struct stopped *stopped)
+bool stop_release_late(struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->late.len;) {
 		pid_t tid = stopped->late.data[i];
@@ -366,7 +366,7 @@ bool stop_late(struct stopped *stopped)
 			ptrace(PTRACE_GETREGS, tid, NULL, &thread.regs))
 			continue;
 		thread.signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-		let_go(&thread);
+		release_thread(&thread);
 	}
 	return stopped->late.len;
 }

@@ -42,7 +42,7 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 }
 
 /* New threads of threads that are watched are so from their start on. */
-static bool seize(struct stopped *watched, pid_t tid)
+static bool watch_thread(struct stopped *watched, pid_t tid)
 {
 	if (stop_find(watched, tid))
 		return true;
@@ -52,11 +52,11 @@ static bool seize(struct stopped *watched, pid_t tid)
 	return stopped_threads_push(&watched->threads, (struct stopped_thread){.tid = tid});
 }
 
-static struct error *seize_all(struct stopped *watched)
+static struct error *watch_all(struct stopped *watched)
 {
 	for (size_t before = SIZE_MAX; before != watched->threads.len;) {
 		before = watched->threads.len;
-		if (!each_thread(watched, seize))
+		if (!each_thread(watched, watch_thread))
 			return stop_refused(watched->pid, watched->pid, EPERM);
 	}
 	return NULL;
@@ -99,7 +99,7 @@ static bool is_fatal(pid_t pid, int signal)
 	       !is_ignored(pid, signal);
 }
 
-static bool interrupt(struct stopped *watched, pid_t tid)
+static bool interrupt_thread(struct stopped *watched, pid_t tid)
 {
 	struct stopped_thread *thread = stop_find(watched, tid);
 	if (thread && thread->stopped)
@@ -110,12 +110,12 @@ static bool interrupt(struct stopped *watched, pid_t tid)
 }
 
 /* One thread is stopped by a signal that ends the process: so are the others, then all die. */
-static void die(struct stopped *watched, const struct watch_calls *calls)
+static void report_death(struct stopped *watched, const struct watch_calls *calls)
 {
 	watched->since_ns = stop_now_ns();
 	for (size_t before = 0; before != watched->threads.len;) {
 		before = watched->threads.len;
-		each_thread(watched, interrupt);
+		each_thread(watched, interrupt_thread);
 		stop_wait_all(watched);
 	}
 	calls->on_dying(calls->context, watched);
@@ -123,7 +123,7 @@ static void die(struct stopped *watched, const struct watch_calls *calls)
 }
 
 /* A thread is stopped by a signal that is about to be delivered. */
-static void pass_on(struct stopped *watched, pid_t tid, int signal)
+static void deliver_signal(struct stopped *watched, pid_t tid, int signal)
 {
 	struct user_regs_struct regs;
 	if (is_ignored(watched->pid, signal) && !ptrace(PTRACE_GETREGS, tid, NULL, &regs))
@@ -151,12 +151,12 @@ static bool on_stop(struct stopped *watched, struct stopped_thread *thread, int 
 		thread->signal = signal;
 		return true;
 	} else {
-		pass_on(watched, tid, signal);
+		deliver_signal(watched, tid, signal);
 	}
 	return false;
 }
 
-static void forget(struct stopped *watched, pid_t tid)
+static void forget_thread(struct stopped *watched, pid_t tid)
 {
 	struct stopped_thread *thread = stop_find(watched, tid);
 	if (thread)
@@ -164,7 +164,7 @@ static void forget(struct stopped *watched, pid_t tid)
 }
 
 /* The thread that has stopped; NULL: it is none of the process, and has been let go. */
-static struct stopped_thread *known(struct stopped *watched, pid_t tid)
+static struct stopped_thread *find_watched(struct stopped *watched, pid_t tid)
 {
 	struct stopped_thread *thread = stop_find(watched, tid);
 	if (thread)
@@ -180,7 +180,7 @@ struct error *watch_process(pid_t pid, const struct watch_calls *calls)
 {
 	struct stopped watched;
 	stop_init(&watched, pid);
-	struct error *error = seize_all(&watched);
+	struct error *error = watch_all(&watched);
 	if (error) {
 		stop_deinit(&watched);
 		return error;
@@ -191,12 +191,12 @@ struct error *watch_process(pid_t pid, const struct watch_calls *calls)
 		if (tid < 0)
 			continue;
 		if (!WIFSTOPPED(status)) {
-			forget(&watched, tid);
+			forget_thread(&watched, tid);
 			continue;
 		}
-		struct stopped_thread *thread = known(&watched, tid);
+		struct stopped_thread *thread = find_watched(&watched, tid);
 		if (thread && on_stop(&watched, thread, status)) {
-			die(&watched, calls);
+			report_death(&watched, calls);
 			break;
 		}
 	}

@@ -5,7 +5,7 @@
  * dynamic linker has set to its struct r_debug (link.h), which has the list of all that is loaded.
  *
  * That section is looked for by this entry and what it leads to, not by the program's headers:
- * these are in a page that nobody has written to, which such cores leave out. Modules that are in
+ * these are in a page that was never written to, which such cores leave out. Modules that are in
  * no list, but whose headers are in the core, are named by what they call themselves (DT_SONAME),
  * or by where they lie.
  */
@@ -62,7 +62,7 @@ static bool is_known(const struct linking *l, uint64_t start)
 	return false;
 }
 
-static bool add(struct linking *l, uint64_t start, const char *path, bool executable)
+static bool add_linked(struct linking *l, uint64_t start, const char *path, bool executable)
 {
 	start &= ~(PAGE_BYTES - 1);
 	if (!start || start >= ADDRESS_MAX || start == l->space->auxv.vdso ||
@@ -80,7 +80,7 @@ static bool add_executable(struct linking *l)
 	if (!space->auxv.name ||
 		!address_space_string(space, space->auxv.name, path, sizeof(path)) || !*path)
 		strcpy(path, *space->core.owner.name ? space->core.owner.name : "program");
-	return !space->auxv.headers || add(l, space->auxv.headers, path, true);
+	return !space->auxv.headers || add_linked(l, space->auxv.headers, path, true);
 }
 
 /* Whether the entry DT_DEBUG at `place` has this value: the list's first is the program itself,
@@ -100,7 +100,7 @@ static bool leads_to_list(
 }
 
 /* Looks for it in a segment, of which it reads at most *budget. 0: it is not there. */
-static uint64_t find_list(const struct linking *l, const struct core_segment *segment,
+static uint64_t find_link_map(const struct linking *l, const struct core_segment *segment,
 	uint64_t *words, uint64_t *budget)
 {
 	uint64_t first, bytes = segment->file_bytes;
@@ -121,7 +121,7 @@ static uint64_t find_list(const struct linking *l, const struct core_segment *se
 	return 0;
 }
 
-/* The program's own data comes soon behind where it begins. */
+/* The program's own data comes soon after where it begins. */
 static uint64_t find_first(const struct linking *l, uint64_t *words)
 {
 	const struct core_segments *segments = &l->space->core.segments;
@@ -130,12 +130,12 @@ static uint64_t find_first(const struct linking *l, uint64_t *words)
 	uint64_t found = 0, budget = ALL_BYTES_MAX;
 	for (size_t i = 0; i < segments->len && budget && !found; i++) {
 		size_t number = (begin + i) % segments->len;
-		found = find_list(l, &segments->data[number], words, &budget);
+		found = find_link_map(l, &segments->data[number], words, &budget);
 	}
 	return found;
 }
 
-static bool follow_list(struct linking *l, uint64_t first)
+static bool follow_link_map(struct linking *l, uint64_t first)
 {
 	const struct address_space *space = l->space;
 	uint64_t at = first, before = 0;
@@ -149,7 +149,7 @@ static bool follow_list(struct linking *l, uint64_t first)
 		bool named = address_space_string(space, link[LINK_NAME], path, sizeof(path));
 		/* The linker's own stands in the program's, in a page that may be left out. */
 		if (named ? *path : link[LINK_BIAS] == space->auxv.loader)
-			ok = add(l, link[LINK_BIAS], named ? path : "", false);
+			ok = add_linked(l, link[LINK_BIAS], named ? path : "", false);
 		before = at;
 		at = link[LINK_NEXT];
 	}
@@ -194,7 +194,7 @@ static bool add_by_headers(struct linking *l)
 			strcpy(path, l->space->core.owner.name);
 		else if (!read_own_name(l->space, &l->headers, module.bias, path) || !*path)
 			snprintf(path, sizeof(path), "module@%" PRIx64, start);
-		ok = add(l, start, path, executable);
+		ok = add_linked(l, start, path, executable);
 	}
 	return ok;
 }
@@ -205,11 +205,11 @@ static struct error *find_linked(struct linking *l)
 	if (!words)
 		return error_no_memory();
 	uint64_t first = find_first(l, words);
-	bool ok = add_executable(l) && follow_list(l, first) && add_by_headers(l);
+	bool ok = add_executable(l) && follow_link_map(l, first) && add_by_headers(l);
 	return ok ? NULL : error_no_memory();
 }
 
-static bool add_row(
+static bool add_mapped_row(
 	struct linking *l, uint64_t start, uint64_t end, uint64_t offset, const char *path)
 {
 	struct core_mapped row = {start, end, offset, path};
@@ -226,7 +226,8 @@ static void take_loader(struct linking *l, int fd)
 }
 
 /* The program headers of one, from memory or its file, and so its place. */
-static bool read_headers(struct linking *l, const struct linked *one, struct address_module *module)
+static bool read_module_headers(
+	struct linking *l, const struct linked *one, struct address_module *module)
 {
 	if (module_headers_in_memory(&l->headers, l->space, one->start))
 		return module_headers_place(&l->headers, module);
@@ -245,7 +246,7 @@ static bool read_headers(struct linking *l, const struct linked *one, struct add
 	return ok;
 }
 
-static bool add_parts(struct linking *l, const struct address_module *module)
+static bool add_module_parts(struct linking *l, const struct address_module *module)
 {
 	bool ok = true;
 	for (unsigned i = 0; ok && i < l->headers.count; i++) {
@@ -255,7 +256,7 @@ static bool add_parts(struct linking *l, const struct address_module *module)
 			continue;
 		uint64_t low = part->p_vaddr & ~(PAGE_BYTES - 1);
 		uint64_t high = (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-		ok = add_row(l, module->bias + low, module->bias + high,
+		ok = add_mapped_row(l, module->bias + low, module->bias + high,
 			part->p_offset & ~(PAGE_BYTES - 1), module->path);
 	}
 	return ok;
@@ -273,14 +274,14 @@ static bool add_segments(struct linking *l, const struct linked *one)
 		bool ours = s->start == at || !i;
 		if (!ours || (i && is_known(l, at)) || (data && !writable) || i == SEGMENTS_OF_ONE)
 			break;
-		ok = add_row(l, at, s->end, at - one->start, one->path);
+		ok = add_mapped_row(l, at, s->end, at - one->start, one->path);
 		data = writable;
 		at = s->end;
 	}
 	return ok;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_mapped_starts(const void *a, const void *b)
 {
 	const struct core_mapped *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -291,7 +292,7 @@ static void sort_rows(struct core_mappeds *rows)
 {
 	size_t kept = 0;
 	if (rows->len)
-		qsort(rows->data, rows->len, sizeof(*rows->data), by_start);
+		qsort(rows->data, rows->len, sizeof(*rows->data), compare_mapped_starts);
 	for (size_t i = 0; i < rows->len; i++) {
 		struct core_mapped row = rows->data[i];
 		uint64_t before = kept ? rows->data[kept - 1].end : 0;
@@ -318,7 +319,8 @@ static struct error *add_rows(struct linking *l)
 			return error_no_memory();
 		struct address_module module = {
 			.path = one->path, .executable = one->executable, .fd = -1};
-		ok = read_headers(l, one, &module) ? add_parts(l, &module) : add_segments(l, one);
+		ok = read_module_headers(l, one, &module) ? add_module_parts(l, &module)
+							  : add_segments(l, one);
 	}
 	sort_rows(&l->space->core.mapped);
 	return ok ? NULL : error_no_memory();

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "process/module_headers.h"
 
-static int open_file(const char *path)
+static int open_module_file(const char *path)
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -27,7 +27,7 @@ static void find_file(const struct address_files *files, struct address_module *
 		return;
 	_cleanup_free_ char *path = files->find(files->context, module, &module->file);
 	if (path)
-		module->fd = open_file(path);
+		module->fd = open_module_file(path);
 	if (module->fd < 0 && path)
 		module->file = ADDRESS_FILE_MISSING;
 }
@@ -40,8 +40,8 @@ static void drop_file(struct address_module *module, enum address_file why)
 	module->file = why;
 }
 
-/* A file of which no build-id tells whether it is the one. */
-static void check_file(const struct address_space *space, struct module_headers *scratch,
+/* Sets the state of a file that no build-id identifies. */
+static void verify_module_file(const struct address_space *space, struct module_headers *scratch,
 	struct address_module *module)
 {
 	if (module->fd < 0 || module->file == ADDRESS_FILE_SAME)
@@ -73,7 +73,7 @@ static void mark_code(struct address_space *space, const struct module_headers *
 }
 
 /* From what is in memory. */
-static bool read_memory(struct address_space *space, const struct address_files *files,
+static bool read_module_in_memory(struct address_space *space, const struct address_files *files,
 	uint64_t start, struct module_headers *h, struct address_module *module)
 {
 	if (!module_headers_in_memory(h, space, start) || !module_headers_place(h, module))
@@ -81,7 +81,7 @@ static bool read_memory(struct address_space *space, const struct address_files 
 	module_headers_build_id(h, module);
 	mark_code(space, h, module);
 	find_file(files, module);
-	check_file(space, h, module);
+	verify_module_file(space, h, module);
 	return true;
 }
 
@@ -96,7 +96,7 @@ static bool read_file_of(struct address_space *space, const struct address_files
 	module_headers_build_id(h, module);
 	if (module->file == ADDRESS_FILE_SAME)
 		module->file = ADDRESS_FILE_UNVERIFIED;
-	check_file(space, h, module);
+	verify_module_file(space, h, module);
 	if (module->fd >= 0)
 		mark_code(space, h, module);
 	return module->fd >= 0;
@@ -123,7 +123,7 @@ static bool guess_place(const struct address_space *space, const struct process_
 	return code;
 }
 
-/* The program itself has the address at which it began; if nobody tells that, it comes first. */
+/* The program itself has the address at which it began; if that is unknown, it comes first. */
 static bool is_executable(
 	const struct address_space *space, const struct process_map *map, const char *path)
 {
@@ -134,7 +134,7 @@ static bool is_executable(
 }
 
 /* A mapping of a file's beginning. False: no memory. */
-static bool look_at(struct address_space *space, const struct address_files *files,
+static bool add_module(struct address_space *space, const struct address_files *files,
 	const struct process_map *map, const char *path)
 {
 	_cleanup_free_ struct module_headers *h = malloc(sizeof(*h));
@@ -142,7 +142,7 @@ static bool look_at(struct address_space *space, const struct address_files *fil
 	if (!h)
 		return false;
 	module.executable = is_executable(space, map, path);
-	bool found = read_memory(space, files, map->start, h, &module) ||
+	bool found = read_module_in_memory(space, files, map->start, h, &module) ||
 		     (files && read_file_of(space, files, map->start, h, &module)) ||
 		     guess_place(space, map, &module);
 	uint64_t entry = space->auxv.entry;
@@ -160,7 +160,8 @@ struct error *address_modules_find(struct address_space *space, const struct add
 		if ((!*map->path && !vdso) || map->offset || map->start < known)
 			continue;
 		size_t before = space->modules.len;
-		ok = look_at(space, vdso ? NULL : files, map, vdso ? "linux-vdso.so.1" : map->path);
+		ok = add_module(
+			space, vdso ? NULL : files, map, vdso ? "linux-vdso.so.1" : map->path);
 		if (space->modules.len > before)
 			known = space->modules.data[before].end;
 	}

@@ -5,7 +5,8 @@
 
 #include "process/address_space.h"
 
-/* Fills space->modules from its mappings. `files` NULL: all memory is there. */
+/* Fills space->modules from its mappings. `files` finds files of modules; NULL if all memory is
+ * there. */
 struct error *address_modules_find(
 	struct address_space *space, const struct address_files *files) must_check_;
 

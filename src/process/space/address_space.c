@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "process/address_threads.h"
 #include "process/cores/core_notes.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 #include "process/space/address_links.h"
 #include "process/space/address_modules.h"
 
@@ -53,7 +53,7 @@ static struct error *take_threads(struct address_space *space)
 	return NULL;
 }
 
-/* What the core says of the files that were mapped; the next one that ends behind an address. */
+/* What the core says of the files that were mapped; the next one that ends after an address. */
 static const struct core_mapped *mapped_from(
 	const struct core_mappeds *mapped, size_t *at, uint64_t address)
 {
@@ -80,7 +80,8 @@ static bool add_map(struct address_space *space, uint64_t start, uint64_t end, u
 }
 
 /* A segment may be of several mappings, of which files are known. */
-static bool add_segment(struct address_space *space, const struct core_segment *segment, size_t *at)
+static bool add_segment_map(
+	struct address_space *space, const struct core_segment *segment, size_t *at)
 {
 	uint64_t start = segment->start;
 	bool ok = true;
@@ -118,7 +119,7 @@ static struct error *take_maps(struct address_space *space)
 		const struct core_segment *segment = &space->core.segments.data[i];
 		mapped_from(&space->core.mapped, &at, before);
 		ok = add_between(space, before, segment->start, at) &&
-		     add_segment(space, segment, &at);
+		     add_segment_map(space, segment, &at);
 		before = segment->end;
 	}
 	return ok && add_between(space, before, UINT64_MAX, at) ? NULL : error_no_memory();
@@ -184,11 +185,11 @@ struct error *address_space_of_process(
 		.core.fd = -1,
 		.memory = {-1, -1, -1, NULL, NULL}};
 	core_owner_of_process(stopped->pid, &ret->owner);
-	readable = process_living_thread(readable);
+	readable = process_first_live_thread(readable);
 	struct error *error = process_maps_read(readable, &ret->maps);
 	if (!error)
-		error = process_memory_open(
-			readable, process_living_thread(stopped->pid), &ret->maps, &ret->memory);
+		error = process_memory_open(readable, process_first_live_thread(stopped->pid),
+			&ret->maps, &ret->memory);
 	if (!error)
 		error = read_auxv(readable, &ret->auxv);
 	if (!error)

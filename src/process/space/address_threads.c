@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * glibc's struct pthread (nptl/descr.h) has the thread's number, and behind that the list of robust
+ * glibc's struct pthread (nptl/descr.h) has the thread's number, and after that the list of robust
  * mutexes that it holds, whose two pointers point at the list itself while it is empty:
  *
  *     at       tid, (other)
@@ -9,7 +9,7 @@
  *
  * On x86-64 the thread pointer is where the structure begins. On aarch64 it is where the structure
  * ends: there stands a pointer to the thread's table of thread-local memory (dtv), which has the
- * address of a first piece, soon behind the thread pointer (sysdeps/aarch64/nptl/tls.h, "variant
+ * address of a first piece, soon after the thread pointer (sysdeps/aarch64/nptl/tls.h, "variant
  * 1").
  */
 #include "process/address_threads.h"
@@ -26,7 +26,7 @@
 #define ALL_BYTES_MAX (1ull << 30)
 /* offsetof(struct pthread, tid) of x86-64. */
 #define X86_NUMBER_OFFSET 0x2d0u
-/* On aarch64 the structure ends so far behind its number, and no piece is farther away. */
+/* On aarch64 the structure ends so far after its number, and no piece is farther away. */
 #define ARM_END_MAX 0x1000u
 #define ARM_PIECE_MAX (1ull << 20)
 #define TABLE_LENGTH_MAX (1ull << 20)
@@ -99,7 +99,7 @@ uint64_t address_thread_pointer(const struct address_space *space, uint64_t numb
 					   : find_arm_pointer(space, number);
 }
 
-static void take(struct finding *f, uint64_t number, uint32_t tid)
+static void take_thread_pointer(struct finding *f, uint64_t number, uint32_t tid)
 {
 	struct address_thread *thread = find_thread(f, tid);
 	if (!thread)
@@ -120,7 +120,7 @@ static void look_through(struct finding *f, uint64_t start, uint64_t bytes)
 		for (size_t i = 0; i + 3 <= n; i++) {
 			uint64_t number = start + at + 8 * i;
 			if (f->words[i + 1] == number + 16 && f->words[i + 2] == number + 16)
-				take(f, number, (uint32_t)f->words[i]);
+				take_thread_pointer(f, number, (uint32_t)f->words[i]);
 		}
 	}
 }

@@ -11,7 +11,7 @@ const void *elf_at(const struct elf_image *image, uint64_t offset, uint64_t byte
 }
 
 /* The program headers, as many as e_phnum says. */
-static const Elf64_Phdr *headers(const struct elf_image *image, unsigned *ret_count)
+static const Elf64_Phdr *program_headers(const struct elf_image *image, unsigned *ret_count)
 {
 	Elf64_Ehdr e;
 	const void *start = elf_at(image, 0, sizeof(e));
@@ -27,7 +27,7 @@ static const Elf64_Phdr *headers(const struct elf_image *image, unsigned *ret_co
 const Elf64_Phdr *elf_program_header(const struct elf_image *image, uint32_t type)
 {
 	unsigned count = 0;
-	const Elf64_Phdr *p = headers(image, &count);
+	const Elf64_Phdr *p = program_headers(image, &count);
 	for (unsigned i = 0; p && i < count; i++) {
 		Elf64_Phdr copy;
 		memcpy(&copy, &p[i], sizeof(copy));
@@ -40,7 +40,7 @@ const Elf64_Phdr *elf_program_header(const struct elf_image *image, uint32_t typ
 static uint64_t offset_of(const struct elf_image *image, uint64_t address)
 {
 	unsigned count = 0;
-	const Elf64_Phdr *p = headers(image, &count);
+	const Elf64_Phdr *p = program_headers(image, &count);
 	for (unsigned i = 0; p && i < count; i++) {
 		Elf64_Phdr copy;
 		memcpy(&copy, &p[i], sizeof(copy));

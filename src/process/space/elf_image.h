@@ -13,22 +13,23 @@ struct elf_image {
 	size_t bytes;
 };
 
-/* What stands at an offset; NULL: not all of it is there. */
+/* Returns the `bytes` bytes at an offset; NULL if not all of them are there. */
 const void *elf_at(const struct elf_image *image, uint64_t offset, uint64_t bytes);
 
-/* The first program header of a type, perhaps unaligned; NULL: none. */
+/* Returns the first program header of a type, which may be unaligned; NULL if there is none. */
 const Elf64_Phdr *elf_program_header(const struct elf_image *image, uint32_t type);
 
-/* The value of a tag in the dynamic section; 0: it is not there. */
+/* Returns the value of a tag in the dynamic section; 0 if it is not there. */
 uint64_t elf_dynamic_value(const struct elf_image *image, int64_t tag);
 
-/* Values of a tag that may be there several times: number `n` from 0 on. 0: there are no more. */
+/* Returns value number `n`, from 0, of a tag that may occur several times; 0 if there are no more.
+ */
 uint64_t elf_dynamic_nth(const struct elf_image *image, int64_t tag, unsigned n);
 
-/* The dynamic string table: every name that the file defines, needs or asks for. */
+/* Returns the dynamic string table: all names that the file defines, needs or imports. */
 struct elf_image elf_dynamic_strings(const struct elf_image *image);
 
-/* A string of a table; NULL: it does not end there. */
+/* Returns the string at an offset of a table; NULL if it does not end within the table. */
 const char *elf_string(const struct elf_image *strings, uint64_t offset);
 
 #endif

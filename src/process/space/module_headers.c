@@ -11,35 +11,36 @@
 #define PAGE_BYTES 4096ull
 #define ENTRIES_MAX 256u
 
-static bool read_at(const struct module_headers *h, uint64_t offset, void *ret, size_t bytes)
+static bool read_header_bytes(
+	const struct module_headers *h, uint64_t offset, void *ret, size_t bytes)
 {
 	if (h->space)
 		return address_space_read(h->space, h->start + offset, ret, bytes) == bytes;
 	return offset <= INT64_MAX && pread(h->fd, ret, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-static bool read_headers(struct module_headers *h, uint16_t machine)
+static bool read_elf_headers(struct module_headers *h, uint16_t machine)
 {
-	if (!read_at(h, 0, &h->file, sizeof(h->file)) ||
+	if (!read_header_bytes(h, 0, &h->file, sizeof(h->file)) ||
 		memcmp(h->file.e_ident, ELFMAG, SELFMAG) != 0 ||
 		h->file.e_ident[EI_CLASS] != ELFCLASS64 || h->file.e_machine != machine ||
 		h->file.e_phentsize != sizeof(Elf64_Phdr) || h->file.e_phnum > MODULE_PARTS_MAX)
 		return false;
 	h->count = h->file.e_phnum;
-	return read_at(h, h->file.e_phoff, h->parts, h->count * sizeof(h->parts[0]));
+	return read_header_bytes(h, h->file.e_phoff, h->parts, h->count * sizeof(h->parts[0]));
 }
 
 bool module_headers_in_memory(
 	struct module_headers *ret, const struct address_space *space, uint64_t start)
 {
 	*ret = (struct module_headers){.space = space, .start = start, .fd = -1};
-	return read_headers(ret, space->machine);
+	return read_elf_headers(ret, space->machine);
 }
 
 bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd, uint64_t start)
 {
 	*ret = (struct module_headers){.start = start, .fd = fd};
-	return read_headers(ret, machine);
+	return read_elf_headers(ret, machine);
 }
 
 /* How far it goes is said by its parts; where it begins, by the first of them. */
@@ -102,7 +103,7 @@ void module_headers_build_id(const struct module_headers *h, struct address_modu
 		if (part->p_type != PT_NOTE || part->p_filesz > NOTES_MAX)
 			continue;
 		uint64_t at = h->space ? module->bias + part->p_vaddr - h->start : part->p_offset;
-		if (read_at(h, at, notes, part->p_filesz) &&
+		if (read_header_bytes(h, at, notes, part->p_filesz) &&
 			take_build_id(module, notes, part->p_filesz))
 			return;
 	}
@@ -147,7 +148,7 @@ bool module_headers_contradict(const struct module_headers *of_file,
 	size_t most = part->p_filesz < sizeof(file) ? part->p_filesz : sizeof(file);
 	size_t count = most / sizeof(file[0]);
 	size_t bytes = count * sizeof(file[0]);
-	if (!read_at(of_file, part->p_offset, file, bytes))
+	if (!read_header_bytes(of_file, part->p_offset, file, bytes))
 		return false;
 	if (address_space_read(space, module->bias + part->p_vaddr, memory, bytes) != bytes)
 		return has_written(space, module);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/living.h"
+#include "process/proc_info.h"
 #include "query/bundles.h"
 #include "query/recordings.h"
 #include "sources/heap_join.h"
@@ -43,7 +43,7 @@ bool heap_recording_is_wanted(const struct address_space *space)
 bool heap_recording_is_wanted_of(pid_t pid)
 {
 	struct process_maps maps;
-	struct error *error = process_maps_read(process_living_thread(pid), &maps);
+	struct error *error = process_maps_read(process_first_live_thread(pid), &maps);
 	bool is = !error && has_rings(&maps);
 	if (!error)
 		process_maps_deinit(&maps);

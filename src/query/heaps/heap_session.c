@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "heap/leading.h"
-#include "process/unforked.h"
+#include "process/fork_exclusions.h"
 #include "query/inputs.h"
 #include "query/spool.h"
 #include "sources/heap_join.h"
@@ -147,7 +147,7 @@ static struct error *stop_at_rest(struct heap_session *s)
 {
 	bool recorded = !s->no_recording && heap_recording_is_wanted_of(s->pid);
 	for (int tries = 0;; tries++) {
-		struct error *error = stop_process_in_turn(&s->stopped);
+		struct error *error = stop_process_retry(&s->stopped);
 		if (error || !recorded ||
 			heap_recording_ask(s->context, s->pid, tries == REST_TRIES, &s->recording))
 			return error;
@@ -156,15 +156,15 @@ static struct error *stop_at_rest(struct heap_session *s)
 	}
 }
 
-static void tell_live(void *ctx, const struct address_module *module, enum live_file where)
+static void tell_live(void *ctx, const struct address_module *module, enum mapped_file_place where)
 {
 	const struct heap_session *s = ctx;
-	if (where == LIVE_FILE_HELD)
+	if (where == MAPPED_FILE_HELD)
 		query_note(s->context,
 			"%s: the file was removed or replaced after the process started; reading "
 			"the original, which the process still has open",
 			module->path);
-	else if (where == LIVE_FILE_LOST)
+	else if (where == MAPPED_FILE_LOST)
 		query_note(s->context,
 			"%s: the file was removed or replaced after the process started, and the "
 			"original can't be opened (try as root): names in it may be missing",
@@ -193,8 +193,8 @@ static bool is_of_recorder(const void *context, uint64_t start, uint64_t end, co
 /* Whether the process has memory that is left out of copies. What records it keeps some, too. */
 static bool copy_lacks(pid_t pid)
 {
-	const struct unforked_known known = {is_of_recorder, NULL};
-	return !heap_recording_is_wanted_of(pid) && process_has_unforked(pid, &known);
+	const struct fork_exclusions_known known = {is_of_recorder, NULL};
+	return !heap_recording_is_wanted_of(pid) && process_has_fork_exclusions(pid, &known);
 }
 
 static struct error *no_copy_of_all(const struct heap_session *s)
@@ -217,7 +217,7 @@ static struct error *open_process(struct heap_session *s)
 	if (error)
 		return error;
 	s->is_held = true;
-	if (stop_is_narrow(&s->stopped))
+	if (stop_is_32bit(&s->stopped))
 		return error_create(ERROR_INPUT,
 			"process %d runs 32-bit code; only heaps of 64-bit programs (x86-64) can "
 			"be read",
@@ -228,7 +228,7 @@ static struct error *open_process(struct heap_session *s)
 		lacks ? no_copy_of_all(s) : snapshot_take(&s->stopped, &s->snapshot, &reason);
 	s->has_snapshot = !no_copy;
 	if (s->has_snapshot)
-		guard_tell(&s->guard, s->pid, &s->snapshot);
+		guard_set_snapshot(&s->guard, s->pid, &s->snapshot);
 	if (no_copy)
 		query_note(s->context, "%s; it stays stopped until its heap is read",
 			no_copy->message);

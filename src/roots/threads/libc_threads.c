@@ -11,7 +11,7 @@
  * glibc's struct pthread (nptl/descr.h; sysdeps/x86_64/nptl/tls.h: tcbhead_t) begins with a pointer
  * to itself, the thread's table, and itself again; its link in a list, and its id, which the kernel
  * makes 0 when the thread ends and pthread_join -1. Further on stand, one after the other, the
- * stack's start, its size, and that of its guard; and, if nobody may ask for the result, itself.
+ * stack's start, its size, and that of its guard; and, if it is detached, itself.
  */
 #define WORDS 256u
 #define WORD_LINK 88u /* next, previous */
@@ -45,7 +45,7 @@ static bool read_descriptor(const struct address_space *space, uint64_t at, uint
 	       ret[2] == at;
 }
 
-/* Whether all of it is mapped: guards, which nobody may touch, too. A core may not have those. */
+/* Whether all of it is mapped: inaccessible guards, too. A core may not have those. */
 static bool is_mapped(const struct address_space *space, uint64_t start, uint64_t end)
 {
 	const struct process_maps *maps = &space->maps;
@@ -76,7 +76,7 @@ static void find_stack(
 	}
 }
 
-static struct libc_thread read_thread(
+static struct libc_thread read_glibc_thread(
 	const struct address_space *space, const uint64_t *words, uint64_t descriptor)
 {
 	struct libc_thread ret = {.descriptor = descriptor, .start = descriptor, .end = descriptor};
@@ -95,11 +95,11 @@ struct libc_thread libc_thread_at(const struct address_space *space, uint64_t de
 	uint64_t words[WORDS];
 	if (space->machine != EM_X86_64 || !read_descriptor(space, descriptor, words))
 		return (struct libc_thread){.descriptor = 0};
-	return read_thread(space, words, descriptor);
+	return read_glibc_thread(space, words, descriptor);
 }
 
 /* Adds the threads of the list with its head there, if it is one. False: no memory. */
-static bool follow_list(const struct address_space *space, uint64_t head, uint64_t first,
+static bool follow_thread_list(const struct address_space *space, uint64_t head, uint64_t first,
 	struct libc_thread_vec *ret)
 {
 	uint64_t words[WORDS], before = head, link = first;
@@ -110,7 +110,7 @@ static bool follow_list(const struct address_space *space, uint64_t head, uint64
 			ret->len = known;
 			return true;
 		}
-		if (!libc_thread_vec_push(ret, read_thread(space, words, link - LINK_OFFSET)))
+		if (!libc_thread_vec_push(ret, read_glibc_thread(space, words, link - LINK_OFFSET)))
 			return false;
 		before = link;
 		link = words[WORD_LINK];
@@ -139,7 +139,7 @@ static bool find_lists(const struct address_space *space, uint64_t start, uint64
 					? NULL
 					: address_space_map(space, words[i]);
 			if (map && map->writable && words[i] - map->start >= LINK_OFFSET)
-				ok = follow_list(space, head, words[i], ret);
+				ok = follow_thread_list(space, head, words[i], ret);
 		}
 	}
 	return ok;

@@ -5,11 +5,11 @@
 
 #include "process/address_space.h"
 
-/* Whether a mapping is that stack. */
+/* Returns whether a mapping is that stack. */
 bool main_stack_is(const struct address_space *space, const struct process_map *map);
 
-/* Where arguments and environment begin on it: what is left when the first thread has ended. 0: not
- * found. */
+/* Returns where arguments and environment begin on it, which stay when the first thread has ended;
+ * 0 if they are not found. */
 uint64_t main_stack_bottom(const struct address_space *space, const struct process_map *map);
 
 #endif

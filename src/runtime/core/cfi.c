@@ -20,7 +20,7 @@ struct reader {
 	bool bad;
 };
 
-static uint64_t get(struct reader *r, unsigned bytes)
+static uint64_t get_bytes(struct reader *r, unsigned bytes)
 {
 	if ((size_t)(r->end - r->at) < bytes) {
 		r->bad = true;
@@ -37,7 +37,7 @@ static uint64_t get_uleb(struct reader *r)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = (uint8_t)get(r, 1);
+		uint8_t byte = (uint8_t)get_bytes(r, 1);
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			return value;
@@ -50,7 +50,7 @@ static int64_t get_sleb(struct reader *r)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 64;) {
-		uint8_t byte = (uint8_t)get(r, 1);
+		uint8_t byte = (uint8_t)get_bytes(r, 1);
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 		if (!(byte & 0x80)) {
@@ -72,25 +72,25 @@ static uint64_t get_encoded(struct reader *r, uint8_t encoding, uint64_t data_ba
 	case 0x00:
 	case 0x04:
 	case 0x0c:
-		value = get(r, 8);
+		value = get_bytes(r, 8);
 		break;
 	case 0x01:
 		value = get_uleb(r);
 		break;
 	case 0x02:
-		value = get(r, 2);
+		value = get_bytes(r, 2);
 		break;
 	case 0x03:
-		value = get(r, 4);
+		value = get_bytes(r, 4);
 		break;
 	case 0x09:
 		value = (uint64_t)get_sleb(r);
 		break;
 	case 0x0a:
-		value = (uint64_t)(int64_t)(int16_t)get(r, 2);
+		value = (uint64_t)(int64_t)(int16_t)get_bytes(r, 2);
 		break;
 	case 0x0b:
-		value = (uint64_t)(int64_t)(int32_t)get(r, 4);
+		value = (uint64_t)(int64_t)(int32_t)get_bytes(r, 4);
 		break;
 	default:
 		r->bad = true;
@@ -114,22 +114,22 @@ struct cie {
 
 static bool cie_parse(struct reader r, struct cie *ret)
 {
-	uint64_t length = get(&r, 4);
+	uint64_t length = get_bytes(&r, 4);
 	if (!length || length >= 0xfffffff0 || length > (size_t)(r.end - r.at))
 		return false;
 	r.end = r.at + length;
-	if (get(&r, 4) != 0)
+	if (get_bytes(&r, 4) != 0)
 		return false;
-	uint8_t version = (uint8_t)get(&r, 1);
+	uint8_t version = (uint8_t)get_bytes(&r, 1);
 	if (version != 1 && version != 3)
 		return false;
 	const uint8_t *augmentation = r.at;
-	while (get(&r, 1) && !r.bad)
+	while (get_bytes(&r, 1) && !r.bad)
 		;
 	*ret = (struct cie){.fde_encoding = 0};
 	ret->code_align = get_uleb(&r);
 	ret->data_align = get_sleb(&r);
-	ret->ra_register = version == 1 ? get(&r, 1) : get_uleb(&r);
+	ret->ra_register = version == 1 ? get_bytes(&r, 1) : get_uleb(&r);
 	if (r.bad)
 		return false;
 	if (*augmentation == 'z') {
@@ -140,11 +140,11 @@ static bool cie_parse(struct reader r, struct cie *ret)
 		const uint8_t *after = r.at + bytes;
 		for (const uint8_t *a = augmentation + 1; *a; a++) {
 			if (*a == 'R')
-				ret->fde_encoding = (uint8_t)get(&r, 1);
+				ret->fde_encoding = (uint8_t)get_bytes(&r, 1);
 			else if (*a == 'P')
-				get_encoded(&r, (uint8_t)get(&r, 1) & 0x7f, 0);
+				get_encoded(&r, (uint8_t)get_bytes(&r, 1) & 0x7f, 0);
 			else if (*a == 'L')
-				get(&r, 1);
+				get_bytes(&r, 1);
 			else if (*a == 'S')
 				ret->signal = true;
 			else
@@ -202,7 +202,7 @@ struct machine {
 };
 
 /* Times the data alignment; what overflows wraps, and is found out to be nonsense later. */
-static int64_t scaled(const struct machine *m, uint64_t factored)
+static int64_t scale_offset(const struct machine *m, uint64_t factored)
 {
 	return (int64_t)(factored * (uint64_t)m->cie->data_align);
 }
@@ -223,7 +223,7 @@ static void restore_column(struct machine *m, uint64_t reg)
 		*row_column(&m->row, reg, &dummy) = *from;
 }
 
-/* One extended opcode (high bits zero). False: stop, the program says what we can't follow. */
+/* One extended opcode (high bits zero). False: stop, the program has something unknown. */
 static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 {
 	uint64_t reg;
@@ -235,17 +235,17 @@ static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 		m->here = get_encoded(r, m->cie->fde_encoding, 0);
 		return true;
 	case 0x02: /* advance_loc1 */
-		m->here += get(r, 1) * m->cie->code_align;
+		m->here += get_bytes(r, 1) * m->cie->code_align;
 		return true;
 	case 0x03:
-		m->here += get(r, 2) * m->cie->code_align;
+		m->here += get_bytes(r, 2) * m->cie->code_align;
 		return true;
 	case 0x04:
-		m->here += get(r, 4) * m->cie->code_align;
+		m->here += get_bytes(r, 4) * m->cie->code_align;
 		return true;
 	case 0x05: /* offset_extended */
 		reg = get_uleb(r);
-		set_column(m, reg, AT_CFA, scaled(m, get_uleb(r)));
+		set_column(m, reg, AT_CFA, scale_offset(m, get_uleb(r)));
 		return true;
 	case 0x06: /* restore_extended */
 		restore_column(m, get_uleb(r));
@@ -296,15 +296,15 @@ static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 		return true;
 	case 0x11: /* offset_extended_sf */
 		reg = get_uleb(r);
-		set_column(m, reg, AT_CFA, scaled(m, (uint64_t)get_sleb(r)));
+		set_column(m, reg, AT_CFA, scale_offset(m, (uint64_t)get_sleb(r)));
 		return true;
 	case 0x12: /* def_cfa_sf */
 		m->row.cfa_register = get_uleb(r);
-		m->row.cfa_offset = scaled(m, (uint64_t)get_sleb(r));
+		m->row.cfa_offset = scale_offset(m, (uint64_t)get_sleb(r));
 		m->row.cfa_is_expression = false;
 		return true;
 	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = scaled(m, (uint64_t)get_sleb(r));
+		m->row.cfa_offset = scale_offset(m, (uint64_t)get_sleb(r));
 		return true;
 	case 0x14: /* val_offset */
 	case 0x15: /* val_offset_sf */
@@ -321,17 +321,17 @@ static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 }
 
 /* Runs a program up to the row that covers pc. */
-static bool run(struct machine *m, struct reader r)
+static bool run_program(struct machine *m, struct reader r)
 {
 	while (r.at < r.end && !r.bad && m->here <= m->pc) {
-		uint8_t op = (uint8_t)get(&r, 1);
+		uint8_t op = (uint8_t)get_bytes(&r, 1);
 		uint8_t low = op & 0x3f;
 		switch (op >> 6) {
 		case 1: /* advance_loc */
 			m->here += low * m->cie->code_align;
 			break;
 		case 2: /* offset */
-			set_column(m, low, AT_CFA, scaled(m, get_uleb(&r)));
+			set_column(m, low, AT_CFA, scale_offset(m, get_uleb(&r)));
 			break;
 		case 3: /* restore */
 			restore_column(m, low);
@@ -354,13 +354,13 @@ struct folded {
 	bool deref;
 };
 
-static bool fold(struct reader r, uint64_t pc, struct folded *ret)
+static bool fold_expression(struct reader r, uint64_t pc, struct folded *ret)
 {
 	uint64_t stack[8];
 	unsigned n = 0;
 	*ret = (struct folded){.base = -1};
 	while (r.at < r.end && !r.bad) {
-		uint8_t op = (uint8_t)get(&r, 1);
+		uint8_t op = (uint8_t)get_bytes(&r, 1);
 		if (ret->deref || n > 6)
 			return false;
 		if (op >= 0x30 && op <= 0x4f) { /* lit0..lit31 */
@@ -377,7 +377,7 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 				return false;
 			}
 		} else if (op == 0x08 || op == 0x09) { /* const1u, const1s */
-			uint8_t value = (uint8_t)get(&r, 1);
+			uint8_t value = (uint8_t)get_bytes(&r, 1);
 			stack[n++] = op == 0x08 ? value : (uint64_t)(int8_t)value;
 		} else if (op == 0x23 && n) { /* plus_uconst */
 			stack[n - 1] += get_uleb(&r);
@@ -414,7 +414,7 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 	return ret->base >= 0;
 }
 
-static bool fits(int64_t bytes, unsigned bits)
+static bool fits_bits(int64_t bytes, unsigned bits)
 {
 	int64_t limit = 1ll << (bits - 1);
 	return bytes % 8 == 0 && bytes / 8 < limit && bytes / 8 >= -limit;
@@ -423,9 +423,9 @@ static bool fits(int64_t bytes, unsigned bits)
 static bool pack_cfa(const struct row *row, uint64_t pc, enum rt_cfa *ret_kind, int64_t *ret_offset)
 {
 	struct folded f = {.base = (int)row->cfa_register, .offset = row->cfa_offset};
-	if (row->cfa_is_expression && !fold(row->cfa_expression, pc, &f))
+	if (row->cfa_is_expression && !fold_expression(row->cfa_expression, pc, &f))
 		return false;
-	if (!fits(f.offset, RT_RULE_CFA_BITS) || (f.base != REG_RSP && f.base != REG_RBP))
+	if (!fits_bits(f.offset, RT_RULE_CFA_BITS) || (f.base != REG_RSP && f.base != REG_RBP))
 		return false;
 	/* The unwinder relies on it: rsp + offset lies above the return address's slot. */
 	if (f.base == REG_RSP && (f.deref || f.offset < 8))
@@ -448,19 +448,19 @@ static bool pack_rbp(
 	case AT_CFA:
 		*ret_kind = RT_RBP_AT_CFA;
 		*ret_offset = rbp->offset;
-		return rbp->offset <= -16 && fits(rbp->offset, RT_RULE_RBP_BITS);
+		return rbp->offset <= -16 && fits_bits(rbp->offset, RT_RULE_RBP_BITS);
 	case EXPRESSION:
-		if (!fold(rbp->expression, pc, &f) || f.base != REG_RBP || f.deref)
+		if (!fold_expression(rbp->expression, pc, &f) || f.base != REG_RBP || f.deref)
 			return false;
 		*ret_kind = RT_RBP_AT_RBP;
 		*ret_offset = f.offset;
-		return fits(f.offset, RT_RULE_RBP_BITS);
+		return fits_bits(f.offset, RT_RULE_RBP_BITS);
 	default:
 		return false;
 	}
 }
 
-static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_t pc)
+static struct rt_rule pack_rule(const struct row *row, const struct cie *cie, uint64_t pc)
 {
 	const struct rt_rule none = {0};
 	if (cie->signal)
@@ -488,10 +488,11 @@ static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_
 static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end, uint64_t pc)
 {
 	struct reader r = {hdr, (const uint8_t *)end, false};
-	if ((uint64_t)hdr < start || (uint64_t)hdr >= end || get(&r, 1) != 1)
+	if ((uint64_t)hdr < start || (uint64_t)hdr >= end || get_bytes(&r, 1) != 1)
 		return NULL;
-	uint8_t frame_encoding = (uint8_t)get(&r, 1), count_encoding = (uint8_t)get(&r, 1);
-	uint8_t table_encoding = (uint8_t)get(&r, 1);
+	uint8_t frame_encoding = (uint8_t)get_bytes(&r, 1),
+		count_encoding = (uint8_t)get_bytes(&r, 1);
+	uint8_t table_encoding = (uint8_t)get_bytes(&r, 1);
 	get_encoded(&r, frame_encoding, (uint64_t)hdr);
 	uint64_t count = get_encoded(&r, count_encoding, (uint64_t)hdr);
 	if (r.bad || table_encoding != 0x3b || count > (size_t)(r.end - r.at) / 8)
@@ -520,12 +521,12 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 	if (!fde || (uint64_t)fde < start || (uint64_t)fde >= end)
 		return;
 	struct reader r = {fde, (const uint8_t *)end, false};
-	uint64_t length = get(&r, 4);
+	uint64_t length = get_bytes(&r, 4);
 	if (r.bad || !length || length >= 0xfffffff0 || length > (size_t)(r.end - r.at))
 		return;
 	r.end = r.at + length;
 	const uint8_t *id_at = r.at;
-	uint64_t cie_distance = get(&r, 4);
+	uint64_t cie_distance = get_bytes(&r, 4);
 	struct cie cie;
 	if (!cie_distance || cie_distance > (uint64_t)id_at - start ||
 		!cie_parse(
@@ -542,12 +543,12 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 		r.at += skip;
 	}
 	struct machine m = {.cie = &cie, .here = 0, .pc = pc};
-	if (!run(&m, cie.program))
+	if (!run_program(&m, cie.program))
 		return;
 	m.initial = m.row;
 	m.here = first;
-	if (!run(&m, r))
+	if (!run_program(&m, r))
 		return;
-	*ret = pack(&m.row, &cie, pc);
+	*ret = pack_rule(&m.row, &cie, pc);
 	*ret_function = first;
 }

@@ -12,10 +12,11 @@
 #include "runtime/core/rule.h"
 
 /*
- * The rule in force at pc (an address inside the instruction: a return address minus one, or an
- * exact one). eh_frame_hdr belongs to the module that is mapped at [start, end): nothing outside is
- * read. *ret is RT_CFA_NONE when there is no entry or it says something that a rule can't.
- * *ret_function is the start of the covering entry, or 0. Needs about 600 bytes of stack.
+ * Finds the rule in force at `pc`, an address inside the instruction: a return address minus one,
+ * or an exact one. `eh_frame_hdr` belongs to the module that is mapped at [start, end); nothing
+ * outside of it is read. *ret is RT_CFA_NONE if there is no entry, or the entry can't be expressed
+ * as a rule. *ret_function becomes the start of the covering entry, or 0. Needs about 600 bytes of
+ * stack.
  */
 void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint64_t pc,
 	struct rt_rule *ret, uint64_t *ret_function);

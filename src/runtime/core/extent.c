@@ -14,7 +14,7 @@ static bool is_below(uint64_t sp, uint64_t top, uint64_t most)
 }
 
 /* The first event on the thread's own stack: which one that is. */
-static bool begin(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t pointer)
+static bool begin_extent(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t pointer)
 {
 	bool is_first = is_below(sp, first, FIRST_MAX);
 	if (!is_first && !is_below(sp, pointer, OTHERS_MAX))
@@ -28,7 +28,7 @@ static bool begin(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t poi
 }
 
 /* Whether all from there on is one stack. If not, the end of it is known from now on. */
-static bool is_own(struct rt_thread *t, uint64_t sp)
+static bool is_own_stack(struct rt_thread *t, uint64_t sp)
 {
 	uint64_t page = t->stack_known;
 	if (sp >= page)
@@ -48,9 +48,9 @@ static bool is_own(struct rt_thread *t, uint64_t sp)
 
 void rt_extent_note(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t pointer)
 {
-	if (!t->stack_top && !begin(t, sp, first, pointer))
+	if (!t->stack_top && !begin_extent(t, sp, first, pointer))
 		return;
-	if (sp >= t->stack_top || sp < t->stack_end || !is_own(t, sp))
+	if (sp >= t->stack_top || sp < t->stack_end || !is_own_stack(t, sp))
 		return;
 	t->stack_asked = __atomic_load_n(&t->ring->stack_asked, __ATOMIC_RELAXED);
 	if (!t->stack_said || sp < t->stack_said)

@@ -15,10 +15,10 @@
 
 #include "runtime/core/ring.h"
 
-/* After this part of the ring a thread says anew how deep it is. */
+/* After this part of the ring a thread records anew how deep its stack is. */
 #define RT_EXTENT_PART 16
 
-/* Whether the stack has become larger, or nobody has said how large it is. */
+/* Returns whether the stack has become larger, or its size was not recorded yet. */
 static inline bool rt_extent_grows(const struct rt_thread *t, uint64_t sp)
 {
 	return t->stack_below - sp < t->stack_room;
@@ -30,12 +30,13 @@ static inline bool rt_extent_wanted(const struct rt_thread *t, uint64_t sp)
 	       __atomic_load_n(&t->ring->stack_asked, __ATOMIC_RELAXED) != t->stack_asked;
 }
 
-/* Has it said before the next record. first: the top of the stack of the process's first thread;
- * pointer: the thread's control block, which glibc puts at the top of the others'. */
+/* Lets the stack's size be recorded before the next record. first: the top of the stack of the
+ * process's first thread; pointer: the thread's control block, which glibc puts at the top of other
+ * stacks. */
 void rt_extent_note(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t pointer);
 
-/* The next event is to say how large the stack is if the collector has asked, or much was written
- * since. */
+/* Lets the next event record how large the stack is if the collector has asked for that, or much
+ * was written since. */
 static inline void rt_extent_renew(struct rt_thread *t)
 {
 	if (!t->stack_top)

@@ -21,7 +21,7 @@ static uint64_t hash_string(const char *s)
 	return h;
 }
 
-static bool same(const struct rt_module *m, const struct rt_found *found)
+static bool is_same_module(const struct rt_module *m, const struct rt_found *found)
 {
 	return m->start == found->start && m->end == found->end && m->identity == found->identity &&
 	       m->path_hash == hash_string(found->path);
@@ -132,12 +132,12 @@ const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t addre
 	if (!modules->find(address, &found))
 		return NULL;
 	const struct rt_module *m = module_find(modules, address);
-	if (m && same(m, &found))
+	if (m && is_same_module(m, &found))
 		return m;
 	if (!rt_lock_try(&modules->lock))
 		return NULL;
 	m = module_find(modules, address);
-	if (!m || !same(m, &found)) {
+	if (!m || !is_same_module(m, &found)) {
 		if (m)
 			__atomic_store_n(
 				&modules->list[m - modules->list].gone, true, __ATOMIC_RELAXED);
@@ -155,7 +155,7 @@ void rt_modules_review(struct rt_modules *modules,
 	for (uint32_t i = 0; i < modules->count; i++) {
 		struct rt_module *m = &modules->list[i];
 		struct rt_found found;
-		if (m->gone || (modules->find(m->start, &found) && same(m, &found)))
+		if (m->gone || (modules->find(m->start, &found) && is_same_module(m, &found)))
 			continue;
 		__atomic_store_n(&m->gone, true, __ATOMIC_RELAXED);
 		/* First: what is withdrawn may be used anew at once, and memories must not mix it

@@ -24,7 +24,8 @@ struct rt_found {
 	const void *identity;        /* link map */
 };
 
-/* Wait-free, async-signal-safe; false when the address belongs to no loaded object. */
+/* Finds the loaded object of an address. Wait-free, async-signal-safe. Returns false if there is
+ * none. */
 typedef bool rt_find_fn(uint64_t address, struct rt_found *ret);
 
 struct rt_module {
@@ -47,12 +48,12 @@ struct rt_modules {
 	struct rt_module list[HW_MODULES_MAX];
 };
 
-/* The module at address, added when new; NULL if there is none, the table is full, or another
- * thread adds one and does not get done in time. */
+/* Returns the module at an address, which is added if it is new. Returns NULL if there is none, the
+ * table is full, or another thread adds one and does not finish in time. */
 const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t address);
 
 /*
- * Call after a dlclose: retires each module that is not there any more. For each, generation
+ * Retires each module that is not loaded any more; called after a dlclose. For each, `generation`
  * grows and then gone(context, start, end) is called.
  */
 void rt_modules_review(struct rt_modules *modules,

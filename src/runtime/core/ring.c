@@ -19,14 +19,14 @@
 static uint64_t tail_of(const struct rt_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
-	/* A collector gone wild must not make us write over what it may still read, nor out of the
-	 * ring. */
+	/* A defective collector must not make the runtime write over what it may still read, nor
+	 * out of the ring. */
 	return t->head - tail <= t->size ? tail : t->head - t->size;
 }
 
 /* On to the next lap; a pad fills the rest of this one, if there is a rest. Needs one free word
  * then. */
-static void wrap(struct rt_thread *t)
+static void wrap_lap(struct rt_thread *t)
 {
 	if (t->head != t->lap_end)
 		t->words[t->head] = HW_R_PAD;
@@ -46,14 +46,14 @@ static void call_collector(struct rt_thread *t, uint64_t tail)
 
 /* Sets limit from tail, near enough that the collector is called in time; true if `count` words fit
  * now. */
-static bool look(struct rt_thread *t, uint32_t count)
+static bool update_limit(struct rt_thread *t, uint32_t count)
 {
 	uint64_t tail = tail_of(t), free_until = tail + t->size;
 	call_collector(t, tail);
 	if (t->head + count > t->lap_end) {
 		if (t->head == free_until)
 			return false;
-		wrap(t);
+		wrap_lap(t);
 	}
 	t->limit = t->lap_end < free_until ? t->lap_end : free_until;
 	uint64_t call_at = t->head + t->size / RT_CALL_PART;
@@ -83,7 +83,7 @@ static bool spin_for_room(struct rt_thread *t, uint32_t count)
 {
 	uint64_t progress = progress_of(t);
 	for (unsigned tries = 0; tries < SPINS_MAX; tries++) {
-		if (look(t, count))
+		if (update_limit(t, count))
 			return true;
 		__builtin_ia32_pause();
 		uint64_t seen = progress_of(t);
@@ -105,7 +105,7 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 		return spin_for_room(t, count);
 	uint64_t began = sys_now_ns(), moved = began, now = began;
 	bool room = false;
-	while (!(room = look(t, count))) {
+	while (!(room = update_limit(t, count))) {
 		sleep_on_tail(t, count);
 		now = sys_now_ns();
 		uint64_t seen = progress_of(t);
@@ -154,7 +154,7 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	rt_extent_renew(t);
 	bool unstamped = !rt_stamps(t), time = unstamped && t->head >= t->time_due;
 	uint32_t wanted = count + words_before(t, time);
-	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
+	if (!update_limit(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		rt_ring_count_lost(t->shm, t->impatient);
@@ -189,7 +189,7 @@ void rt_ring_abandon(struct rt_thread *t)
 }
 
 /* Many threads are gone before the collector could ask the kernel what they are called. */
-static void name_put(char name[16])
+static void put_thread_name(char name[16])
 {
 	if (sys_no_calls() || sys_call(__NR_prctl, 16 /* PR_GET_NAME */, name, 0))
 		name[0] = 0;
@@ -212,7 +212,7 @@ void rt_ring_attach(
 	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->moving, 0, __ATOMIC_RELAXED);
 	t->stack_asked = __atomic_load_n(&ring->stack_asked, __ATOMIC_RELAXED) - 1;
-	name_put(ring->name);
+	put_thread_name(ring->name);
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * What a thread owns. Lives in memory that fork() wipes in the child: all zero means "not (or not
- * any more) a recorded thread", and ring is the one field that every hook looks at.
+ * The state of a thread. It is in memory that fork() wipes in the child: all zero means that the
+ * thread is not recorded (any more). `ring` is the one field that every hook reads.
  */
 struct rt_thread {
 	struct hw_ring *ring; /* NULL: no ring */
@@ -37,7 +37,7 @@ struct rt_thread {
 		       */
 	bool solo;    /* but no other thread records now; others set it back (preload/solo.h) */
 	uint8_t impatient;    /* enum hw_lost: why it must not wait now; HW_LOST_STALLED: it may */
-	uint64_t told_at;     /* the last time that was told while events carried no stamps */
+	uint64_t told_at;     /* the last time that was recorded while events had no stamps */
 	uint64_t solo_due;    /* word from which on it is worth looking whether to go solo */
 	uint64_t others_seen; /* sum of what the other rings had seen at the last such look */
 	uint64_t solo_began;  /* word at which the latest solo did */
@@ -46,32 +46,33 @@ struct rt_thread {
 	 * from where on it has been looked at; and what is below all stack pointers so far. */
 	uint64_t stack_top, stack_end, stack_known, stack_below;
 	uint64_t stack_room; /* from the last to the end; 0: nothing would be news */
-	uint64_t stack_said; /* the lowest that an HW_R_STACK is still to tell of, or 0 */
+	uint64_t stack_said; /* the lowest address that an HW_R_STACK has yet to record, or 0 */
 	uint64_t stack_due, stack_asked; /* word from which on it is said anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };
 
-/* A thread that waits gives up when the collector has made no progress for so long. */
+/* How long a thread waits for a collector that makes no progress. */
 #define RT_WAIT_MAX_NS 1000000000ull
 /* When this part of a ring has filled since the collector looked, it is called. */
 #define RT_CALL_PART 4
 /* Words between two stamps while events carry none. */
 #define RT_TIME_EVERY 128
 
-/* Whether an event that begins now carries a stamp. */
+/* Returns whether an event that begins now has a stamp. */
 static inline bool rt_stamps(const struct rt_thread *t)
 {
 	return t->stamped && !__atomic_load_n(&t->solo, __ATOMIC_RELAXED);
 }
 
 /*
- * Room for `count` words (at most HW_R_WORDS_LONGEST + 1), waiting for the collector if need be.
- * False: the event is dropped and counted. Precondition: t->ring->busy is set.
+ * Makes room for `count` words (at most HW_R_WORDS_LONGEST + 1), and waits for the collector if
+ * necessary. Returns false if the event is dropped, which is counted. Precondition: t->ring->busy
+ * is set.
  */
 bool rt_ring_wait(struct rt_thread *t, uint32_t count);
 
-/* Where to write the next `count` words; NULL: drop the event. */
+/* Returns where to write the next `count` words; NULL if the event has to be dropped. */
 static inline uint64_t *rt_ring_reserve(struct rt_thread *t, uint32_t count)
 {
 	if (rt_unlikely(t->head + count > t->limit) && !rt_ring_wait(t, count))
@@ -87,7 +88,7 @@ static inline void rt_ring_publish(struct rt_thread *t, uint32_t count)
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* Words of [op | address] [stack | size] [big size]; returns how many. */
+/* Writes the words [op | address] [stack | size] [big size] of an allocation; returns how many. */
 static inline uint32_t rt_put_alloc(
 	uint64_t *w, uint64_t op, uint64_t address, uint32_t stack, size_t size)
 {
@@ -101,7 +102,7 @@ static inline uint32_t rt_put_alloc(
 	return 3;
 }
 
-/* Three words. */
+/* Writes the three words of a failed allocation. */
 static inline void rt_put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t stack, size_t size)
 {
 	w[0] = HW_R_FAILED | (uint64_t)kind << 8;
@@ -109,7 +110,7 @@ static inline void rt_put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t 
 	w[2] = size;
 }
 
-/* Two words, or three; returns how many. */
+/* Writes the two or three words of an annotation; returns how many. */
 static inline uint32_t rt_put_told(
 	uint64_t *w, bool with_stamp, enum hw_told what, uint64_t address, uint64_t bytes)
 {
@@ -119,8 +120,8 @@ static inline uint32_t rt_put_told(
 	return with_stamp ? 3 : 2;
 }
 
-/* Of a mark: bytes of its name, and these in words. At most HW_R_WORDS_LONGEST words; returns how
- * many. Stamped in any case: what follows without a stamp is later than this one. */
+/* Writes a mark, whose name has `bytes` bytes in the words `name`. Returns the number of words, at
+ * most HW_R_WORDS_LONGEST. A mark always has a stamp: events after it without one are later. */
 static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *name)
 {
 	uint32_t n = 1;
@@ -131,20 +132,20 @@ static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *
 	return n;
 }
 
-/* One event more that is dropped. */
+/* Counts one more dropped event. */
 static inline void rt_ring_count_lost(struct hw_shm *shm, enum hw_lost why)
 {
 	__atomic_fetch_add(&shm->lost[why], 1, __ATOMIC_RELAXED);
 }
 
-/* Drops what an event that was left half-done did to its ring. */
+/* Undoes what an unfinished event did to its ring. */
 void rt_ring_recover(struct rt_thread *t);
 
-/* The same, and the event is over. */
+/* Undoes what an unfinished event did to its ring, and ends the event. */
 void rt_ring_abandon(struct rt_thread *t);
 
-/* Takes over ring number `index` of shm, its words at `data`, for thread `tid`; the caller has won
- * its state from HW_RING_FREE. */
+/* Takes over ring number `index` of `shm`, with its words at `data`, for thread `tid`. The caller
+ * has changed its state from HW_RING_FREE. */
 void rt_ring_attach(
 	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid);
 

@@ -16,7 +16,7 @@
 #define WITHDRAWN 2ull
 
 /* The form that a walk needs, from the rule. */
-static void prepare(struct rt_rule_entry *e, uint32_t number)
+static void prepare_entry(struct rt_rule_entry *e, uint32_t number)
 {
 	uint64_t kinds = rt_rule_kinds(e->rule), cfa = rt_rule_cfa_offset(e->rule);
 	bool plain = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_SAME);
@@ -46,7 +46,7 @@ static bool is_planted(const struct rt_module *module, uint64_t address)
 	return function == address;
 }
 
-static const struct rt_rule_entry *remember(
+static const struct rt_rule_entry *remember_entry(
 	struct rt_rules *rules, struct rt_rule_entry *entry, uint64_t function)
 {
 	uint32_t slot = rt_rules_slot(entry->address);
@@ -57,7 +57,7 @@ static const struct rt_rule_entry *remember(
 			!__atomic_compare_exchange_n(&e->address, &seen, TAKEN, false,
 				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
-		prepare(entry, i + 1);
+		prepare_entry(entry, i + 1);
 		e->rule = entry->rule;
 		e->cfa_bytes = entry->cfa_bytes;
 		e->rbp_bytes = entry->rbp_bytes;
@@ -69,13 +69,13 @@ static const struct rt_rule_entry *remember(
 	return entry;
 }
 
-static const struct rt_rule_entry *add(struct rt_rules *rules, uint64_t address,
+static const struct rt_rule_entry *add_rule_entry(struct rt_rules *rules, uint64_t address,
 	struct rt_rule_entry *other, uint64_t *ret_function)
 {
 	uint64_t pc = address & RT_EXACT ? address & ~RT_EXACT : address - 1;
 	*other = (struct rt_rule_entry){.address = address};
 	*ret_function = 0;
-	prepare(other, RT_RULE_NO_ENTRY);
+	prepare_entry(other, RT_RULE_NO_ENTRY);
 	if (address >= 1ull << HW_FRAME_ADDRESS_BITS || pc < 4096)
 		return other;
 	const struct rt_module *module = rt_modules_at(rules->modules, pc);
@@ -92,11 +92,11 @@ static const struct rt_rule_entry *add(struct rt_rules *rules, uint64_t address,
 			rt_rule_make(RT_CFA_RSP_CHECKED, (int64_t)rt_rule_cfa_offset(other->rule),
 				rt_rule_rbp(other->rule), (int64_t)rt_rule_rbp_offset(other->rule));
 	other->rule.bits |= module->id;
-	prepare(other, RT_RULE_NO_ENTRY | module->id);
-	return remember(rules, other, *ret_function);
+	prepare_entry(other, RT_RULE_NO_ENTRY | module->id);
+	return remember_entry(rules, other, *ret_function);
 }
 
-static const struct rt_rule_entry *search(struct rt_rules *rules, uint64_t address,
+static const struct rt_rule_entry *search_tables(struct rt_rules *rules, uint64_t address,
 	struct rt_rule_entry *other, uint64_t *ret_function)
 {
 	uint32_t slot = rt_rules_slot(address);
@@ -109,21 +109,21 @@ static const struct rt_rule_entry *search(struct rt_rules *rules, uint64_t addre
 		if (!found)
 			break;
 	}
-	return add(rules, address, other, ret_function);
+	return add_rule_entry(rules, address, other, ret_function);
 }
 
 const struct rt_rule_entry *rt_rules_search(
 	struct rt_rules *rules, uint64_t address, struct rt_rule_entry *other)
 {
 	uint64_t function;
-	return search(rules, address, other, &function);
+	return search_tables(rules, address, other, &function);
 }
 
 uint64_t rt_rules_function(struct rt_rules *rules, uint64_t address)
 {
 	struct rt_rule_entry other;
 	uint64_t function;
-	search(rules, address, &other, &function);
+	search_tables(rules, address, &other, &function);
 	return function;
 }
 

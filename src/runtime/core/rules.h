@@ -21,16 +21,16 @@
  * addresses are below 2^47. */
 #define RT_EXACT (1ull << 47)
 
-/* The low half of meta: 1 + where the entry stands, or, of what has no entry, this and its module.
- */
+/* The low half of `meta` is 1 + the index of the entry; without an entry it is this, or'ed with the
+ * module. */
 #define RT_RULE_NO_ENTRY (1u << 31)
 /* In cfa_bytes: the rule is not one of the two that nearly every frame has. */
 #define RT_RULE_RARE UINT32_MAX
 
 /*
- * What is known of a return address. The rule, and the same once more in the form that a walk needs
+ * What is known of a return address: the rule, and the rule once more in the form that a walk needs
  * for nearly every frame (CFA = rsp + n, rbp kept or saved in the frame), so that it has nothing to
- * take apart.
+ * decode.
  */
 struct rt_rule_entry {
 	uint64_t address; /* 0 free, 1 being written, 2 withdrawn; release: the rest is complete */
@@ -52,13 +52,14 @@ static inline uint32_t rt_rules_slot(uint64_t address)
 	return (uint32_t)(address >> 2) & (RT_RULES - 1);
 }
 
-/* rt_rules_at() for an address that is not at its first place: looks on, or up. */
+/* rt_rules_at() for an address that is not in its first slot: searches other slots, then the unwind
+ * tables. */
 const struct rt_rule_entry *rt_rules_search(
 	struct rt_rules *rules, uint64_t address, struct rt_rule_entry *other);
 
 /*
- * What is known of a return address (or an exact one with RT_EXACT set). *other: memory for what
- * can't be remembered.
+ * Returns what is known of a return address (or an exact one with RT_EXACT set). *other is memory
+ * for an entry that does not fit into the table.
  */
 static inline const struct rt_rule_entry *rt_rules_at(
 	struct rt_rules *rules, uint64_t address, struct rt_rule_entry *other)
@@ -75,14 +76,14 @@ static inline const struct rt_rule_entry *rt_rules_numbered(
 	return &rules->entries[number - 1];
 }
 
-/* As a frame of the call tree: module << 48 | address. */
+/* Returns the entry as a frame of the call tree: module << 48 | address. */
 static inline uint64_t rt_rule_frame(const struct rt_rule_entry *e)
 {
 	return (e->address & ~RT_EXACT) | (uint64_t)rt_rule_module(e->rule)
 						  << HW_FRAME_ADDRESS_BITS;
 }
 
-/* Start of the code that the unwind entry around `address` covers; 0: unknown. */
+/* Returns the start of the code that the unwind entry around `address` covers; 0 if unknown. */
 uint64_t rt_rules_function(struct rt_rules *rules, uint64_t address);
 
 /* Withdraws every rule for addresses in [start, end]. */

@@ -35,7 +35,7 @@ void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *
 		__atomic_store_n(&filter[i], 0, __ATOMIC_RELAXED);
 }
 
-static void count(struct rt_sampler *s, uint64_t address, bool more)
+static void count_in_filter(struct rt_sampler *s, uint64_t address, bool more)
 {
 	uint32_t class = rt_filter_class(address);
 	uint16_t *blocks = &s->counts[class];
@@ -47,7 +47,7 @@ static void count(struct rt_sampler *s, uint64_t address, bool more)
 	__atomic_store_n(word, now, __ATOMIC_RELAXED);
 }
 
-static uint32_t find(const uint64_t *table, uint32_t mask, uint64_t address)
+static uint32_t find_slot(const uint64_t *table, uint32_t mask, uint64_t address)
 {
 	uint32_t i = place_of(address, mask);
 	while (table[i] && table[i] != address)
@@ -56,7 +56,7 @@ static uint32_t find(const uint64_t *table, uint32_t mask, uint64_t address)
 }
 
 /* On to the next level. False: there is none. */
-static bool grow(struct rt_sampler *s)
+static bool grow_table(struct rt_sampler *s)
 {
 	if (s->level + 1 == RT_SAMPLER_LEVELS)
 		return false;
@@ -65,7 +65,7 @@ static bool grow(struct rt_sampler *s)
 	uint64_t *table = table_of(s, s->level + 1);
 	for (uint32_t i = 0; i < old_places; i++) {
 		if (old[i])
-			table[find(table, mask, old[i])] = old[i];
+			table[find_slot(table, mask, old[i])] = old[i];
 	}
 	s->level++;
 	return true;
@@ -75,14 +75,14 @@ enum rt_sampler_answer rt_sampler_add(struct rt_sampler *s, uint64_t address)
 {
 	if (!rt_lock_try(&s->lock))
 		return RT_SAMPLER_BUSY;
-	bool room = s->used < places_of(s->level) / 4 * 3 || grow(s);
+	bool room = s->used < places_of(s->level) / 4 * 3 || grow_table(s);
 	if (room) {
 		uint64_t *table = table_of(s, s->level);
-		uint32_t at = find(table, places_of(s->level) - 1, address);
+		uint32_t at = find_slot(table, places_of(s->level) - 1, address);
 		if (!table[at]) {
 			table[at] = address;
 			s->used++;
-			count(s, address, true);
+			count_in_filter(s, address, true);
 		}
 	}
 	rt_unlock(&s->lock);
@@ -106,18 +106,18 @@ enum rt_sampler_answer rt_sampler_take(struct rt_sampler *s, uint64_t address)
 	if (!rt_lock_try(&s->lock))
 		return RT_SAMPLER_BUSY;
 	uint64_t *table = table_of(s, s->level);
-	uint32_t mask = places_of(s->level) - 1, at = find(table, mask, address);
+	uint32_t mask = places_of(s->level) - 1, at = find_slot(table, mask, address);
 	bool found = table[at] == address;
 	if (found) {
 		remove_at(table, mask, at);
 		s->used--;
-		count(s, address, false);
+		count_in_filter(s, address, false);
 	}
 	rt_unlock(&s->lock);
 	return found ? RT_SAMPLER_YES : RT_SAMPLER_NO;
 }
 
-static uint64_t next(uint64_t *random)
+static uint64_t next_random(uint64_t *random)
 {
 	uint64_t z = *random += GOLDEN;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -138,12 +138,12 @@ static double minus_ln(uint64_t x)
 
 uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes)
 {
-	double gap = minus_ln((next(random) >> 11) + 1) * (double)mean_bytes;
+	double gap = minus_ln((next_random(random) >> 11) + 1) * (double)mean_bytes;
 	return gap < 1e18 ? (uint64_t)gap : (uint64_t)1e18;
 }
 
 uint64_t rt_sampler_seed(uint64_t seed, uint64_t number)
 {
 	uint64_t state = seed + number * 0xd1342543de82ef95ull;
-	return next(&state) | 1;
+	return next_random(&state) | 1;
 }

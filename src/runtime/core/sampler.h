@@ -35,7 +35,7 @@
 /* Lives in memory that fork() wipes: a child starts with an empty table. */
 struct rt_sampler {
 	struct rt_lock lock; /* leaf; guards all below */
-	uint64_t *filter;    /* RT_FILTER_WORDS; written under the lock, read by anybody */
+	uint64_t *filter;    /* RT_FILTER_WORDS; written under the lock, read by any thread */
 	uint64_t *places;    /* RT_SAMPLER_BYTES, zero at first; 0: an empty place */
 	uint32_t level;
 	uint32_t used;                      /* places of the present level */
@@ -47,14 +47,14 @@ static inline uint32_t rt_filter_class(uint64_t address)
 	return (uint32_t)(address >> 4) & (RT_FILTER_CLASSES - 1);
 }
 
-/* False: no sampled block has this address. True: perhaps. */
+/* Returns false if no sampled block has this address; true if one may have. */
 static inline bool rt_filter_has(const uint64_t *filter, uint64_t address)
 {
 	uint32_t class = rt_filter_class(address);
 	return __atomic_load_n(&filter[class / 64], __ATOMIC_RELAXED) >> (class & 63) & 1;
 }
 
-/* An empty sampler. */
+/* Makes an empty sampler. */
 void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *places);
 
 enum rt_sampler_answer {
@@ -63,18 +63,19 @@ enum rt_sampler_answer {
 	RT_SAMPLER_BUSY, /* this thread holds the lock below a signal handler, or it is full */
 };
 
-/* A block is sampled from now on. YES or BUSY. */
+/* Adds a sampled block. Returns RT_SAMPLER_YES or RT_SAMPLER_BUSY. */
 enum rt_sampler_answer rt_sampler_add(struct rt_sampler *sampler, uint64_t address);
-/* Whether a block was sampled; it is not from now on. */
+/* Removes a block. Returns whether it was sampled. */
 enum rt_sampler_answer rt_sampler_take(struct rt_sampler *sampler, uint64_t address);
 
 /*
- * Units before the next marked one. *random: the state of a generator (splitmix64: Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", 2014), moved on.
+ * Returns the number of units before the next marked one. *random is the state of a generator
+ * (splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014),
+ * which is advanced.
  */
 uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes);
 
-/* A state to start from, the number-th of a seed; never 0. */
+/* Returns initial state number `number` of a seed; never 0. */
 uint64_t rt_sampler_seed(uint64_t seed, uint64_t number);
 
 #endif

@@ -20,7 +20,7 @@
 /* A few nodes stay for the mark that says "the table is full". */
 #define NODES_KEPT 64
 
-static inline uint64_t hash(uint32_t parent, uint64_t frame)
+static inline uint64_t hash_node(uint32_t parent, uint64_t frame)
 {
 	uint64_t h = (frame ^ ((uint64_t)parent << 40 | parent)) * 0x9e3779b97f4a7c15ull;
 	return h ^ (h >> 29);
@@ -88,7 +88,7 @@ static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stac
 
 uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame)
 {
-	uint64_t h = hash(parent, frame);
+	uint64_t h = hash_node(parent, frame);
 	uint32_t *table = stacks->buckets;
 	for (int level = 0; level < HW_BUCKET_LEVELS;) {
 		uint32_t *bucket = &table[(h >> (level * 7)) & (level_size[level] - 1)];

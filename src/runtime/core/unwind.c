@@ -20,7 +20,7 @@ struct state {
 	uint64_t pc, sp, rbp;
 };
 
-static inline uint64_t load(uint64_t address)
+static inline uint64_t load_word(uint64_t address)
 {
 	return *(const uint64_t *)address;
 }
@@ -42,7 +42,7 @@ static __attribute__((noinline)) bool readable_extend(struct rt_walk *walk, uint
 	return false;
 }
 
-static inline bool readable(struct rt_walk *walk, uint64_t address)
+static inline bool is_readable(struct rt_walk *walk, uint64_t address)
 {
 	if (rt_likely(address >= walk->readable_low && address + 8 <= walk->readable_high))
 		return !(address & 7);
@@ -77,11 +77,12 @@ static bool readable_find(struct rt_walk *walk, uint64_t sp)
 static bool step_signal(struct rt_walk *walk, struct state *s)
 {
 	uint64_t context = s->sp;
-	if (!readable(walk, context + UCONTEXT_RIP) || !readable(walk, context + UCONTEXT_RBP))
+	if (!is_readable(walk, context + UCONTEXT_RIP) ||
+		!is_readable(walk, context + UCONTEXT_RBP))
 		return false;
-	s->rbp = load(context + UCONTEXT_RBP);
-	s->pc = load(context + UCONTEXT_RIP) | RT_EXACT;
-	s->sp = load(context + UCONTEXT_RSP);
+	s->rbp = load_word(context + UCONTEXT_RBP);
+	s->pc = load_word(context + UCONTEXT_RIP) | RT_EXACT;
+	s->sp = load_word(context + UCONTEXT_RSP);
 	return (s->sp >= walk->readable_low && s->sp < walk->readable_high) ||
 	       readable_find(walk, s->sp);
 }
@@ -104,8 +105,8 @@ static bool follows_call(uint64_t address)
 /* Whether rbp of a frame with stack pointer sp may lead to its caller's frame. */
 static bool leads_outward(struct rt_walk *walk, uint64_t sp, uint64_t rbp)
 {
-	return rbp >= sp && rbp - sp <= 1u << 20 && readable(walk, rbp) &&
-	       readable(walk, rbp + 8) && sys_readable(rbp) && sys_readable(rbp + 8);
+	return rbp >= sp && rbp - sp <= 1u << 20 && is_readable(walk, rbp) &&
+	       is_readable(walk, rbp + 8) && sys_readable(rbp) && sys_readable(rbp + 8);
 }
 
 /*
@@ -113,21 +114,21 @@ static bool leads_outward(struct rt_walk *walk, uint64_t sp, uint64_t rbp)
  * module goes on with follows a call. One in memory that belongs to no file (made at run time) must
  * lead on itself; among such code an interpreter may put return addresses on the stack by hand.
  */
-static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
+static bool guess_frame(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
 {
 	if (!leads_outward(walk, s->sp, s->rbp))
 		return false;
-	uint64_t caller = load(s->rbp + 8);
+	uint64_t caller = load_word(s->rbp + 8);
 	if (caller <= 4096 || caller >= 1ull << 47)
 		return false;
 	if (rt_modules_at(u->modules, caller - 1))
 		return follows_call(caller);
 	return sys_readable((caller - 1) & ~7ull) &&
 	       (follows_call(caller) || !rt_modules_at(u->modules, s->pc - 1)) &&
-	       leads_outward(walk, s->rbp + 16, load(s->rbp));
+	       leads_outward(walk, s->rbp + 16, load_word(s->rbp));
 }
 
-enum step { STEP_ON, STEP_END, STEP_LOST };
+enum step_frame { STEP_ON, STEP_END, STEP_LOST };
 
 #define FLAG(flag) ((uint64_t)(flag) << RT_META_FLAGS)
 
@@ -147,8 +148,8 @@ static void put_slot(uint64_t at, uint64_t cfa, unsigned bits, unsigned shift, u
 
 /* The CFA of a frame that is neither rsp nor rbp plus a constant. 0 with STEP_ON: *e is complete
  * already. */
-static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, struct rt_rule *rule,
-	struct entered *e, uint64_t *meta, uint64_t *ret_cfa)
+static enum step_frame rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk,
+	struct rt_rule *rule, struct entered *e, uint64_t *meta, uint64_t *ret_cfa)
 {
 	struct state s = {e->pc, e->sp, e->rbp};
 	uint64_t at;
@@ -157,9 +158,9 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 	case RT_CFA_RBP_DEREF:
 		at = s.rbp + rt_rule_cfa_offset(*rule);
 		*meta |= FLAG(RT_FRAME_RBP_USED);
-		if (at < s.sp || !readable(walk, at) || !sys_readable(at))
+		if (at < s.sp || !is_readable(walk, at) || !sys_readable(at))
 			return STEP_LOST;
-		*ret_cfa = load(at);
+		*ret_cfa = load_word(at);
 		put_slot(at, *ret_cfa, 8, RT_META_CFA_SLOT, meta);
 		return *ret_cfa ? STEP_ON : STEP_LOST;
 	case RT_CFA_SIGNAL:
@@ -173,7 +174,7 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 	case RT_CFA_UNKNOWN:
 		return STEP_LOST;
 	default:
-		if (!guess(u, walk, &s))
+		if (!guess_frame(u, walk, &s))
 			return STEP_LOST;
 		*meta |= FLAG(RT_FRAME_GUESSED | RT_FRAME_RBP_USED);
 		*rule = rt_rule_make(RT_CFA_RBP, 16, RT_RBP_AT_CFA, -16);
@@ -184,8 +185,8 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 
 /* From the frame in *e to its caller, in *e, by any rule. Adds flags and slots to the frame's meta.
  */
-static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, struct rt_walk *walk,
-	struct rt_rule rule, struct entered *e, uint64_t *meta)
+static __attribute__((noinline)) enum step_frame step_frame(const struct rt_unwinder *u,
+	struct rt_walk *walk, struct rt_rule rule, struct entered *e, uint64_t *meta)
 {
 	uint64_t cfa;
 	if (rt_rule_cfa(rule) == RT_CFA_RSP || rt_rule_cfa(rule) == RT_CFA_RSP_CHECKED) {
@@ -194,25 +195,25 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 		cfa = e->rbp + rt_rule_cfa_offset(rule);
 		*meta |= FLAG(RT_FRAME_RBP_USED);
 	} else {
-		enum step result = rare_cfa(u, walk, &rule, e, meta, &cfa);
+		enum step_frame result = rare_cfa(u, walk, &rule, e, meta, &cfa);
 		if (result != STEP_ON || !cfa)
 			return result;
 	}
-	if (cfa <= e->sp || !readable(walk, cfa - 8))
+	if (cfa <= e->sp || !is_readable(walk, cfa - 8))
 		return STEP_LOST;
 	if (rt_rule_rbp(rule) != RT_RBP_SAME) {
 		uint64_t at = rt_rule_rbp_offset(rule);
 		at += rt_rule_rbp(rule) == RT_RBP_AT_CFA ? cfa : e->rbp;
-		if (at < e->sp || at >= cfa || !readable(walk, at))
+		if (at < e->sp || at >= cfa || !is_readable(walk, at))
 			return STEP_LOST;
 		*meta |= FLAG(RT_FRAME_RBP_RESTORED);
 		if (rt_rule_rbp(rule) == RT_RBP_AT_RBP)
 			*meta |= FLAG(RT_FRAME_RBP_USED);
 		put_slot(at, cfa, 16, RT_META_RBP_SLOT, meta);
-		e->rbp = load(at);
+		e->rbp = load_word(at);
 	}
 	e->sp = cfa;
-	e->pc = load(cfa - 8);
+	e->pc = load_word(cfa - 8);
 	return e->pc ? STEP_ON : STEP_END;
 }
 
@@ -220,16 +221,16 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 static __attribute__((noinline)) bool unchanged_more(const struct rt_frame *f)
 {
 	int64_t cfa_slot = rt_frame_cfa_slot(f + 1), rbp_slot = rt_frame_rbp_slot(f + 1);
-	if (cfa_slot && load(f->sp + (uint64_t)(cfa_slot * 8)) != f->sp)
+	if (cfa_slot && load_word(f->sp + (uint64_t)(cfa_slot * 8)) != f->sp)
 		return false;
 	return !(f->meta & FLAG(RT_FRAME_RBP_NEEDED)) || !rbp_slot ||
-	       load(f->sp + (uint64_t)(rbp_slot * 8)) == f->rbp;
+	       load_word(f->sp + (uint64_t)(rbp_slot * 8)) == f->rbp;
 }
 
 /* Compares the words that frame `f` was entered by. */
-static inline bool unchanged(const struct rt_frame *f)
+static inline bool is_frame_unchanged(const struct rt_frame *f)
 {
-	return load(f->sp - 8) == f->pc &&
+	return load_word(f->sp - 8) == f->pc &&
 	       (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE))) || unchanged_more(f));
 }
 
@@ -263,7 +264,7 @@ static __attribute__((noinline)) struct rt_frame *memo_keep_inner(const struct r
 		int64_t rbp_slot = rt_frame_rbp_slot(old);
 		*e = (struct entered){next->sp, next->pc, e->rbp};
 		if (rbp_slot)
-			e->rbp = load(next->sp + (uint64_t)(rbp_slot * 8));
+			e->rbp = load_word(next->sp + (uint64_t)(rbp_slot * 8));
 	}
 	return fresh;
 }
@@ -297,8 +298,9 @@ static __attribute__((noinline)) uint32_t number_search(
 	return child;
 }
 
-/* The same; nearly always the thread knows the answer. */
-static inline uint32_t number_of(
+/* Returns the number of the stack that a frame makes of `base`; nearly always from the cache of the
+ * thread. */
+static inline uint32_t stack_number_of(
 	const struct rt_unwinder *u, struct rt_walk *walk, uint32_t base, const struct rt_frame *f)
 {
 	uint32_t number = (uint32_t)f->meta;
@@ -345,7 +347,7 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
 		if (has_marks(f->pc, meta))
 			base = marks_before(u, base, f->pc, meta);
-		base = number_of(u, walk, base, f);
+		base = stack_number_of(u, walk, base, f);
 		kept->meta = with_compare(kept->meta, meta);
 		if (kept->meta & FLAG(RT_FRAME_COMPARE))
 			walk->compare_top = (uint32_t)(kept - walk->memo);
@@ -376,10 +378,10 @@ static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *
 	if (kept == walk->memo)
 		walk->compare_top = 0;
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		base = number_of(u, walk, base, f);
+		base = stack_number_of(u, walk, base, f);
 		kept++;
 		kept->sp = f->sp;
-		kept->pc = f->pc; /* and nobody needs its rbp */
+		kept->pc = f->pc; /* its rbp is not needed */
 		kept->meta = (f->meta & ~0xffffffffull) | base;
 	}
 	walk->top = kept;
@@ -451,10 +453,10 @@ static inline const struct rt_frame *memo_verify(
 {
 	const struct rt_frame *f = m - 1, *base = walk->memo;
 	if (rt_likely(!walk->compare_top)) {
-		while (rt_likely(load(f->sp - 8) == f->pc))
+		while (rt_likely(load_word(f->sp - 8) == f->pc))
 			f--; /* the first one never does */
 	} else {
-		while (f > base && rt_likely(unchanged(f)))
+		while (f > base && rt_likely(is_frame_unchanged(f)))
 			f--;
 	}
 	return f;
@@ -508,8 +510,8 @@ uint32_t rt_unwind(
 			/* Nearly every frame (RT_RULE_RARE leads beyond every stack): rule.h and
 			 * cfi.c see to it that what is read lies between the two stack pointers. */
 			if (rule->rbp_bytes)
-				rbp = load(sp + (uint64_t)(int64_t)rule->rbp_bytes);
-			pc = load(sp - 8);
+				rbp = load_word(sp + (uint64_t)(int64_t)rule->rbp_bytes);
+			pc = load_word(sp - 8);
 			fresh++;
 			if (rt_likely(pc))
 				continue;
@@ -517,7 +519,7 @@ uint32_t rt_unwind(
 		}
 		struct entered e = {fresh->sp, pc, rbp};
 		uint64_t meta = (uint32_t)rule->meta;
-		enum step result = step(u, walk, rule->rule, &e, &meta);
+		enum step_frame result = step_frame(u, walk, rule->rule, &e, &meta);
 		fresh++->meta = meta;
 		all |= meta;
 		sp = e.sp, pc = e.pc, rbp = e.rbp;
@@ -561,5 +563,5 @@ bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint
 		cfa += rbp;
 	else
 		return false;
-	return cfa == caller->sp && load(cfa - 8) == caller->pc;
+	return cfa == caller->sp && load_word(cfa - 8) == caller->pc;
 }

@@ -32,7 +32,7 @@
 
 /* More frames than this are cut, and marked so. */
 #define RT_DEPTH_MAX 4096
-/* So many innermost frames stay of a stack that is cut. */
+/* How many innermost frames of a cut stack are kept. */
 #define RT_DEPTH_CUT 512
 
 /*
@@ -113,7 +113,7 @@ struct rt_unwinder {
 	struct rt_rules *rules;
 };
 
-/* Makes the next walk look at every frame. */
+/* Makes the next walk examine every frame. */
 static inline void rt_walk_forget(struct rt_walk *walk)
 {
 	walk->top = walk->memo;
@@ -133,17 +133,17 @@ void rt_walk_reach(struct rt_walk *walk, uint64_t sp);
 void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer);
 
 /*
- * The stack that begins at return address pc, with stack pointer sp and rbp as they are in that
- * frame. Never fails: what can't be walked is marked in the result. walk belongs to the calling
- * thread alone.
+ * Returns the stack that begins at return address pc, with stack pointer sp and rbp as they are in
+ * that frame. Never fails: what can't be walked is marked in the result. walk belongs to the
+ * calling thread alone.
  */
 uint32_t rt_unwind(const struct rt_unwinder *unwinder, struct rt_walk *walk, uint64_t pc,
 	uint64_t sp, uint64_t rbp);
 
 /*
- * True if a call at (pc, sp, rbp) comes from the same activation of the same function as the last
- * walk did: same function, same stack pointer, and the caller's frame at the same place with the
- * same return address.
+ * Returns whether a call at (pc, sp, rbp) comes from the same activation of the same function as
+ * the last walk did: same function, same stack pointer, and the caller's frame at the same place
+ * with the same return address.
  */
 bool rt_same_frame(const struct rt_unwinder *unwinder, const struct rt_walk *walk, uint64_t pc,
 	uint64_t sp, uint64_t rbp);

@@ -2,14 +2,14 @@
 /*
  * Runs when: the program calls a function of sanitizer/lsan_interface.h, or is about to be
  * searched for leaks. May touch: the program's own words to LeakSanitizer, which it calls; stderr;
- * the runtime, by what told.h declares.
+ * the runtime, by what lsan_bridge.h declares.
  *
  * The functions that LeakSanitizer has for programs, for programs that heapwise records. They say
  * what they are told to the runtime, which passes it on: the search is the tool's. A library apart
  * from the runtime, so that programs that do not know LeakSanitizer don't find it: many refer to
  * these functions weakly, and take their being there for running under it.
  */
-#include "runtime/preload/told.h"
+#include "runtime/preload/lsan_bridge.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ static __thread unsigned disabled __attribute__((tls_model("initial-exec")));
  * where LeakSanitizer would. */
 static enum rt_lsan_over over;
 
-static void tell(enum hw_told what, const void *address, size_t bytes)
+static void annotate_memory(enum hw_told what, const void *address, size_t bytes)
 {
 	if (heapwise_rt_lsan_tell)
 		heapwise_rt_lsan_tell(what, address, bytes);
@@ -43,51 +43,52 @@ static void tell(enum hw_told what, const void *address, size_t bytes)
 API void __lsan_disable(void)
 {
 	if (!disabled++)
-		tell(HW_TOLD_DISABLE, NULL, 0);
+		annotate_memory(HW_TOLD_DISABLE, NULL, 0);
 }
 
 /* LeakSanitizer ends a program that enables more often than it disables; natively it would run. */
 API void __lsan_enable(void)
 {
 	if (disabled && !--disabled)
-		tell(HW_TOLD_ENABLE, NULL, 0);
+		annotate_memory(HW_TOLD_ENABLE, NULL, 0);
 }
 
 API void __lsan_ignore_object(const void *p)
 {
-	tell(HW_TOLD_IGNORE, p, 0);
+	annotate_memory(HW_TOLD_IGNORE, p, 0);
 }
 
 API void __lsan_register_root_region(const void *p, size_t size)
 {
-	tell(HW_TOLD_ROOT, p, size);
+	annotate_memory(HW_TOLD_ROOT, p, size);
 }
 
 API void __lsan_unregister_root_region(const void *p, size_t size)
 {
-	tell(HW_TOLD_ROOT_END, p, size);
+	annotate_memory(HW_TOLD_ROOT_END, p, size);
 }
 
 /* The program's function: the one that its exports name, or else one that only the tool knows. */
-static void *find(void *exported, enum hw_lsan_function which)
+static void *find_program_function(void *exported, enum hw_lsan_function which)
 {
 	return exported || !heapwise_rt_lsan_function ? exported : heapwise_rt_lsan_function(which);
 }
 
 static bool is_turned_off(void)
 {
-	int (*function)(void) =
-		(int (*)(void))find((void *)__lsan_is_turned_off, HW_LSAN_IS_TURNED_OFF);
+	int (*function)(void) = (int (*)(void))find_program_function(
+		(void *)__lsan_is_turned_off, HW_LSAN_IS_TURNED_OFF);
 	return function && function();
 }
 
 static const char *text_of(void *exported, enum hw_lsan_function which)
 {
-	const char *(*function)(void) = (const char *(*)(void))find(exported, which);
+	const char *(*function)(void) =
+		(const char *(*)(void))find_program_function(exported, which);
 	return function ? function() : NULL;
 }
 
-static void say(struct rt_lsan_said *ret)
+static void collect_program_texts(struct rt_lsan_said *ret)
 {
 	ret->texts[HW_LSAN_SUPPRESSIONS] =
 		text_of((void *)__lsan_default_suppressions, HW_LSAN_DEFAULT_SUPPRESSIONS);
@@ -98,7 +99,7 @@ static void say(struct rt_lsan_said *ret)
 		ret->over = RT_LSAN_OVER;
 }
 
-static __attribute__((used)) int check(const struct rt_lsan_caller *caller)
+static __attribute__((used)) int check_leaks(const struct rt_lsan_caller *caller)
 {
 	uint32_t status;
 	return heapwise_rt_lsan_check && !is_turned_off() &&
@@ -139,11 +140,11 @@ static __attribute__((used)) void check_once(const struct rt_lsan_caller *caller
 			"ret\n");                                                                  \
 	}
 
-DEFINE_CHECK(int, __lsan_do_recoverable_leak_check, check)
+DEFINE_CHECK(int, __lsan_do_recoverable_leak_check, check_leaks)
 DEFINE_CHECK(void, __lsan_do_leak_check, check_once)
 
-static __attribute__((constructor)) void at_load(void)
+static __attribute__((constructor)) void join_runtime(void)
 {
 	if (heapwise_rt_lsan_join)
-		heapwise_rt_lsan_join(say);
+		heapwise_rt_lsan_join(collect_program_texts);
 }

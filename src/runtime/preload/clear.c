@@ -126,7 +126,7 @@ static __attribute__((noinline)) void clear_written(char *at, size_t bytes)
 	}
 }
 
-static inline void clear(char *at, size_t bytes)
+static inline void zero_bytes(char *at, size_t bytes)
 {
 	if (rt_likely(bytes < LOOK_MIN))
 		clear_bytes(at, bytes);
@@ -144,7 +144,7 @@ static inline bool is_clib(void)
 	return allocator == RT_CLIB;
 }
 
-/* Whether room_of() knows more than the size it is told. */
+/* Returns whether room_of() knows more than the requested size. */
 static inline bool is_measured(void)
 {
 	return is_clib() || (plain.malloc_usable_size && !rt_here.asks);
@@ -186,7 +186,7 @@ static void *given_aligned(void *block, size_t size)
 	bool known =
 		is_clib() || allocator == RT_JEMALLOC || __atomic_load_n(&rounds, __ATOMIC_RELAXED);
 	if (block && !is_fresh_mapping(block))
-		clear(block, known ? room_of(block, size) : size);
+		zero_bytes(block, known ? room_of(block, size) : size);
 	return block;
 }
 
@@ -200,7 +200,7 @@ static void *clearing_malloc(size_t size)
 	size_t room = room_of(block, size);
 	if (rt_unlikely(room > size && !__atomic_load_n(&rounds, __ATOMIC_RELAXED)))
 		__atomic_store_n(&rounds, true, __ATOMIC_RELAXED);
-	clear(block, room);
+	zero_bytes(block, room);
 	return block;
 }
 
@@ -225,7 +225,7 @@ static __attribute__((noinline)) void clear_asked(void *block, size_t size)
 	bool fits = room % 8 == 0 && room > 0 && room <= UINT16_MAX;
 	if (size <= DIRECT_MAX && fits && is_measured())
 		__atomic_store_n(place_of_words(size), room, __ATOMIC_RELAXED);
-	clear(block, room);
+	zero_bytes(block, room);
 }
 
 static void *clearing_malloc_jemalloc(size_t size)
@@ -251,7 +251,7 @@ static void *clearing_calloc(size_t count, size_t size)
 	size_t bytes = count * size; /* of one that was given it does not overflow */
 	size_t room = room_of(block, bytes);
 	if (room > bytes)
-		clear((char *)block + bytes, room - bytes);
+		zero_bytes((char *)block + bytes, room - bytes);
 	return block;
 }
 
@@ -268,7 +268,7 @@ static void *clearing_realloc(void *block, size_t size)
 	size_t kept = before < size ? before : size, room = room_of(moved, size);
 	if (is_fresh_mapping(moved) && room - size < PAGE_BYTES)
 		kept = size; /* what was added is fresh */
-	clear(moved + kept, room - kept);
+	zero_bytes(moved + kept, room - kept);
 	return moved;
 }
 
@@ -346,5 +346,5 @@ void *(*rt_clear_allocator(void))(size_t)
 void rt_clear_given(void *block, size_t size)
 {
 	if (rt_clears && block)
-		clear(block, size); /* realloc gets no such block */
+		zero_bytes(block, size); /* realloc gets no such block */
 }

@@ -2,9 +2,9 @@
 /*
  * Runs when: see clear.c. May touch: the same.
  *
- * Memory that is to be searched for leaks is cleared as it is given out: what earlier uses of it
- * have left there is no pointer of the program's. Valgrind's memcheck knows which bytes were
- * written; here the others are zero.
+ * If memory is to be searched for leaks, blocks are cleared when they are allocated, so that stale
+ * contents are not taken for pointers. Valgrind's memcheck knows which bytes were written; here the
+ * others are zero.
  *
  * The next definitions (rt_real) are replaced by functions that clear, so that a recording without
  * a search for leaks pays nothing, not even a branch.
@@ -19,13 +19,13 @@
 
 struct hw_shm;
 
-/* Whether this process's memory is cleared. Never goes back to false. */
+/* Whether this process's blocks are cleared. Never becomes false again. */
 extern bool rt_clears;
 
-/* A recording begins: does what shm says. */
+/* Begins to clear when a recording begins, if `shm` says so. */
 void rt_clear_prepare(const struct hw_shm *shm);
 
-/* Those of which more is known than that they allocate. */
+/* The allocators of which more is known than their functions. */
 enum rt_allocator {
 	RT_ANY_ALLOCATOR,
 	RT_CLIB,
@@ -33,14 +33,14 @@ enum rt_allocator {
 	RT_MIMALLOC,
 };
 
-/* Puts the functions that clear in the place of those just resolved; `measures`: malloc_usable_size
- * is of the allocator that malloc is of. */
+/* Replaces the functions that were just resolved by those that clear. `measures`:
+ * malloc_usable_size belongs to the same allocator as malloc. */
 void rt_clear_wrap(struct rt_real *real, enum rt_allocator allocator, bool measures);
 
-/* The malloc that is called in the end. */
+/* Returns the malloc that is called in the end. */
 void *(*rt_clear_allocator(void))(size_t);
 
-/* Clears a block that an allocator's own operator new gave out, if that is wanted. */
+/* Clears a block that an allocator's own operator new has returned, if that is wanted. */
 void rt_clear_given(void *block, size_t size);
 
 #endif

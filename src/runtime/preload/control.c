@@ -47,7 +47,7 @@ static uint64_t jump_target(const void *buffer)
 	return (mangled >> 17 | mangled << 47) ^ guard;
 }
 
-/* Before a jump: if it leaves an event of this thread behind, that one is over. */
+/* Called before a jump: an unfinished event of this thread that it leaves is over. */
 static void before_jump(const void *buffer)
 {
 	uint64_t busy = rt_here.busy;
@@ -102,7 +102,7 @@ static void tell_fork(uint64_t sp)
 		rt_origin.pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0);
 }
 
-static void forked(bool child)
+static void reset_after_fork(bool child)
 {
 	if (child)
 		rt_origin.stamp = rt_here.forking;
@@ -117,11 +117,11 @@ static void cast_adrift(void)
 	p->shm->progress = 1;
 	p->shm->stalled_at = 2;
 	rt_here.thread->limit = 0;
-	/* Whoever else held them has stayed behind. */
+	/* Another holder is not in this process. */
 	p->modules.lock.holder = 0;
 	p->sampler.lock.holder = 0;
 	rt_shared_inherit(p);
-	__atomic_store_n(&p->state, RT_ADRIFT, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->state, RT_FORKED_MID_EVENT, __ATOMIC_RELAXED);
 }
 
 static void after_fork(bool in_event, bool child)
@@ -138,7 +138,7 @@ static void after_fork(bool in_event, bool child)
 	}
 	/* Its recording is another one, which has not heard of it. */
 	if (child && rt_unlikely(rt_here.disabled))
-		rt_event_told(HW_TOLD_DISABLE, 0, 0, (uint64_t)__builtin_frame_address(0) + 16);
+		rt_event_annotate(HW_TOLD_DISABLE, 0, 0, (uint64_t)__builtin_frame_address(0) + 16);
 }
 
 HOOK int fork(void);
@@ -147,7 +147,7 @@ HOOK int fork(void)
 	bool in_event = before_fork();
 	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real.fork();
-	forked(pid == 0);
+	reset_after_fork(pid == 0);
 	after_fork(in_event, pid == 0);
 	return pid;
 }
@@ -160,7 +160,7 @@ HOOK int _Fork(void)
 		rt_real_resolve();
 	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real._Fork ? rt_real._Fork() : rt_real.fork();
-	forked(pid == 0);
+	reset_after_fork(pid == 0);
 	after_fork(in_event, pid == 0);
 	return pid;
 }
@@ -177,12 +177,12 @@ HOOK int daemon(int nochdir, int noclose)
 	int result = rt_real.daemon(nochdir, noclose);
 	/* Told by its number: -1 may be either's answer. */
 	bool child = !sys_no_calls() && (int)sys_call(__NR_getpid, 0, 0, 0) != parent;
-	forked(child);
+	reset_after_fork(child);
 	after_fork(in_event, child);
 	return result;
 }
 
-static void watch(bool seccomp, unsigned long mode)
+static void watch_seccomp(bool seccomp, unsigned long mode)
 {
 	if (!seccomp)
 		rt_process_confine(SYS_NO_TSC);
@@ -195,9 +195,9 @@ HOOK int prctl(int option, unsigned long a, unsigned long b, unsigned long c, un
 {
 	/* A null filter is a question whether the kernel knows filters. */
 	if (option == PR_SET_SECCOMP && (a == SECCOMP_MODE_STRICT || b))
-		watch(true, a);
+		watch_seccomp(true, a);
 	else if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
-		watch(false, 0);
+		watch_seccomp(false, 0);
 	return rt_real.prctl(option, a, b, c, d);
 }
 
@@ -208,12 +208,12 @@ __attribute__((used)) void rt_watched_syscall(
 {
 	if (number == __NR_seccomp) {
 		if (a == SECCOMP_SET_MODE_STRICT || (a == SECCOMP_SET_MODE_FILTER && c))
-			watch(true, a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
-								 : SECCOMP_MODE_FILTER);
+			watch_seccomp(true, a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+									 : SECCOMP_MODE_FILTER);
 	} else if (a == PR_SET_SECCOMP && (b == SECCOMP_MODE_STRICT || c)) {
-		watch(true, b);
+		watch_seccomp(true, b);
 	} else if (a == PR_SET_TSC && b == PR_TSC_SIGSEGV) {
-		watch(false, 0);
+		watch_seccomp(false, 0);
 	}
 }
 

@@ -2,14 +2,14 @@
 /*
  * Runs when: any thread, any moment. May touch: raw system calls.
  *
- * What a program does to its own flow of control that an event in progress must not stumble over.
+ * Changes of the program's own flow of control that an event in progress has to survive.
  */
 #ifndef RUNTIME_CONTROL_H
 #define RUNTIME_CONTROL_H
 
 #include <stdbool.h>
 
-/* Whether the caller runs on an alternate signal stack, or might. */
+/* Returns whether the caller runs on an alternate signal stack, or may do so. */
 bool rt_on_signal_stack(void);
 
 #endif

@@ -36,7 +36,7 @@ extern void *__libc_stack_end; /* of ld.so */
 #define HANDLER_BELOW 512
 
 /* The thread is in an event already. True if that one will not go on. */
-static __attribute__((noinline)) bool abandoned(uint64_t sp, uint64_t busy)
+static __attribute__((noinline)) bool is_event_abandoned(uint64_t sp, uint64_t busy)
 {
 	if (sp + HANDLER_BELOW <= busy || sp - busy + HANDLER_BELOW > SAME_STACK ||
 		rt_on_signal_stack())
@@ -62,7 +62,7 @@ void rt_event_abandon(void)
 	rt_here.busy = 0;
 }
 
-static inline void end(void)
+static inline void end_event(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	rt_here.busy = 0;
@@ -78,21 +78,21 @@ static inline void ring_end(struct rt_thread *t)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
-	end();
+	end_event();
 }
 
 /* Ends an event that found no place. Among the reasons is that this is a child, forked by a handler
  * that interrupted the event (control.c): from here on it is like any other child. */
-static __attribute__((noinline)) void *dropped(struct rt_thread *t, void *result)
+static __attribute__((noinline)) void *end_dropped_event(struct rt_thread *t, void *result)
 {
 	ring_end(t);
-	if (__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_ADRIFT)
+	if (__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_FORKED_MID_EVENT)
 		rt_process_leave();
 	return result;
 }
 
 /* Whether the event that begins carries a stamp. */
-static inline bool stamped(struct rt_process *p, struct rt_thread *t)
+static inline bool needs_stamp(struct rt_process *p, struct rt_thread *t)
 {
 	if (rt_unlikely(!__libc_single_threaded))
 		t->stamped = true;
@@ -106,8 +106,9 @@ static void end_elsewhere(uint64_t sp)
 {
 	if (rt_here.busy != sp)
 		return; /* of a handler: the interrupted one is still to end */
-	end();
-	if (rt_process && __atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_ADRIFT)
+	end_event();
+	if (rt_process &&
+		__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_FORKED_MID_EVENT)
 		rt_process_leave();
 }
 
@@ -115,10 +116,10 @@ static void end_elsewhere(uint64_t sp)
  * Begins an event. The thread to record with; NULL if the event has to go to the shared ring
  * (*ret_process set) or nowhere (*ret_process NULL), and is ended by end_elsewhere().
  */
-static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_process)
+static inline struct rt_thread *begin_event(uint64_t sp, struct rt_process **ret_process)
 {
 	uint64_t busy = rt_here.busy;
-	if (rt_unlikely(busy) && !abandoned(sp, busy)) {
+	if (rt_unlikely(busy) && !is_event_abandoned(sp, busy)) {
 		*ret_process = rt_real.front ? NULL : rt_process;
 		return NULL;
 	}
@@ -181,7 +182,7 @@ static __attribute__((noinline)) void *tell_alloc(
 	if (!block)
 		rt_here.failed = true;
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_alloc(p, block, size, kind, (struct rt_caller){pc, sp, rbp});
@@ -189,7 +190,7 @@ static __attribute__((noinline)) void *tell_alloc(
 		return block;
 	}
 	look_at_stack(t, sp);
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
@@ -206,7 +207,7 @@ static __attribute__((noinline)) void *tell_alloc(
 		}
 		rt_ring_publish(t, n);
 	} else {
-		return dropped(t, block);
+		return end_dropped_event(t, block);
 	}
 	ring_end(t);
 	return block;
@@ -257,14 +258,14 @@ static __attribute__((noinline)) void tell_free(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_free(p, block, kind, sp);
 		end_elsewhere(sp);
 		return;
 	}
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint64_t op = HW_R_FREE + kind;
 	if (t->last_address == (uint64_t)block) {
 		t->last_address = 0;
@@ -281,7 +282,7 @@ static __attribute__((noinline)) void tell_free(
 		w[0] = op | (uint64_t)block << 8;
 		rt_ring_publish(t, n);
 	} else {
-		dropped(t, NULL);
+		end_dropped_event(t, NULL);
 		return;
 	}
 	ring_end(t);
@@ -348,14 +349,14 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 	usual_end(here, t, t->head + 1);
 }
 
-/* A realloc of a sampled block: does it, and tells of its free half; *ret_early: before it was
- * known to come true. */
+/* A realloc of a sampled block: does it, and records the free of its old block; *ret_early: before
+ * it was known to come true. */
 static __attribute__((noinline)) void *half_realloc(
 	void *block, size_t size, struct rt_caller c, bool *ret_early)
 {
 	enum hw_free_kind kind = size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO;
 	struct rt_process *p;
-	struct rt_thread *t = enter(c.sp, &p);
+	struct rt_thread *t = begin_event(c.sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_free(p, block, kind, c.sp);
@@ -364,7 +365,7 @@ static __attribute__((noinline)) void *half_realloc(
 		end_elsewhere(c.sp);
 		return moved;
 	}
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
 	/* As in rt_event_realloc(). */
@@ -375,7 +376,7 @@ static __attribute__((noinline)) void *half_realloc(
 	}
 	uint64_t *w = moved || !size ? rt_ring_reserve(t, 2) : NULL;
 	if (rt_unlikely(!w))
-		return dropped(t, moved);
+		return end_dropped_event(t, moved);
 	w[0] = (HW_R_FREE + kind) | (with_stamp ? HW_R_STAMPED : 0) | (uint64_t)block << 8;
 	w[1] = before;
 	rt_ring_publish(t, with_stamp ? 2 : 1);
@@ -431,14 +432,14 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && rt_sampling())
 		return sample_realloc(block, size, c);
 	struct rt_process *p;
-	struct rt_thread *t = enter(c.sp, &p);
+	struct rt_thread *t = begin_event(c.sp, &p);
 	if (rt_unlikely(!t)) {
 		void *moved = rt_shared_realloc(p, block, size, c);
 		end_elsewhere(c.sp);
 		return moved;
 	}
 	look_at_stack(t, c.sp);
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
 	void *moved = seen_realloc(t->ring, block, size, stack);
@@ -469,7 +470,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		t->last_address = (uint64_t)moved;
 		rt_ring_publish(t, n);
 	} else {
-		return dropped(t, moved);
+		return end_dropped_event(t, moved);
 	}
 	ring_end(t);
 	return moved;
@@ -483,7 +484,7 @@ uint64_t rt_event_fork(uint64_t sp)
 	if (state != RT_RECORDING && state != RT_NONE)
 		return 0;
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
 		uint64_t told = p ? rt_shared_fork(p, sp) : 0;
 		end_elsewhere(sp);
@@ -493,10 +494,10 @@ uint64_t rt_event_fork(uint64_t sp)
 		ring_end(t);
 		return 0;
 	}
-	stamped(p, t);
+	needs_stamp(p, t);
 	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);
 	if (!w) {
-		dropped(t, NULL);
+		end_dropped_event(t, NULL);
 		return 0;
 	}
 	/* Stamped in any case: what follows without a stamp is later than this one. */
@@ -508,20 +509,20 @@ uint64_t rt_event_fork(uint64_t sp)
 	return stamp;
 }
 
-void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
+void rt_event_annotate(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
 {
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
 		if (p)
-			rt_shared_told(p, what, address, bytes, sp);
+			rt_shared_annotate(p, what, address, bytes, sp);
 		end_elsewhere(sp);
 		return;
 	}
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint64_t *w = rt_ring_reserve(t, 3);
 	if (!w) {
-		dropped(t, NULL);
+		end_dropped_event(t, NULL);
 		return;
 	}
 	uint32_t n = rt_put_told(w, with_stamp, what, address, bytes);
@@ -532,18 +533,18 @@ void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t
 void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
 		end_elsewhere(
 			sp); /* without a ring of its own: the free is told, its stack is not */
 		return;
 	}
-	bool with_stamp = stamped(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	t->last_address = 0; /* the memo is this call's now */
 	uint64_t *w = rt_ring_reserve(t, 3);
 	if (!w) {
-		dropped(t, NULL);
+		end_dropped_event(t, NULL);
 		return;
 	}
 	rt_ring_publish(t, rt_put_told(w, with_stamp, HW_TOLD_FREED_FROM, (uint64_t)block, stack));
@@ -553,17 +554,17 @@ void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 {
 	struct rt_process *p;
-	struct rt_thread *t = enter(sp, &p);
+	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
 		if (p)
 			rt_shared_mark(p, bytes, name, sp);
 		end_elsewhere(sp);
 		return;
 	}
-	stamped(p, t);
+	needs_stamp(p, t);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_LONGEST);
 	if (!w) {
-		dropped(t, NULL);
+		end_dropped_event(t, NULL);
 		return;
 	}
 	rt_ring_publish(t, rt_put_mark(w, bytes, name));

@@ -39,15 +39,15 @@
 #define SMALL_BYTES 4096
 
 struct restored {
-	struct hw_notice notice; /* reason 0: there is nothing to tell */
-	char *const *list;       /* to hand over: the program's own, or one of ours */
+	struct hw_notice notice; /* reason 0: there is nothing to report */
+	char *const *list;       /* to pass on: the program's own, or a changed copy */
 	void *mapping;           /* NULL: none */
 	size_t bytes;
 	bool lasting; /* a mapping in any case */
 	char small[SMALL_BYTES] __attribute__((aligned(8)));
 };
 
-static bool begins(const char *string, const char *start)
+static bool has_prefix(const char *string, const char *start)
 {
 	return !strncmp(string, start, strlen(start));
 }
@@ -76,7 +76,7 @@ static bool is_beside(const char *entry, size_t bytes, const char *library)
 	       !strncmp(entry + folder, BESIDE, name);
 }
 
-static bool lists(const char *list, const char *path)
+static bool list_contains(const char *list, const char *path)
 {
 	for (const char *p = list; *p;) {
 		size_t n = entry_bytes(p);
@@ -93,20 +93,20 @@ struct found {
 	bool session;        /* there is one: ours, or that of a recorder inside ours */
 };
 
-static struct found look(char *const *environment)
+static struct found find_variables(char *const *environment)
 {
 	struct found found = {0, "", false};
 	for (; environment && environment[found.count]; found.count++) {
 		const char *variable = environment[found.count];
-		if (begins(variable, PRELOAD))
+		if (has_prefix(variable, PRELOAD))
 			found.preload = variable + sizeof(PRELOAD) - 1;
-		else if (begins(variable, SESSION))
+		else if (has_prefix(variable, SESSION))
 			found.session = true;
 	}
 	return found;
 }
 
-static char *append(char *to, const char *string)
+static char *append_string(char *to, const char *string)
 {
 	size_t bytes = strlen(string);
 	memcpy(to, string, bytes + 1);
@@ -121,7 +121,7 @@ static char *append_others(
 	for (const char *p = list; *p;) {
 		size_t n = entry_bytes(p);
 		if (n && !is_entry(p, n, library) && (with || !is_beside(p, n, library))) {
-			to = append(to, separator);
+			to = append_string(to, separator);
 			memcpy(to, p, n);
 			to += n;
 			*to = 0;
@@ -132,7 +132,7 @@ static char *append_others(
 	return to;
 }
 
-static bool room_make(struct restored *r, size_t bytes)
+static bool make_variables_room(struct restored *r, size_t bytes)
 {
 	r->bytes = bytes;
 	if (bytes <= sizeof(r->small) && !r->lasting)
@@ -145,38 +145,38 @@ static bool room_make(struct restored *r, size_t bytes)
 
 /* The two variables as they shall be: with this library and the session, or without. Returns how
  * many there are. */
-static size_t ours(char **list, char *at, const struct found *found, bool with)
+static size_t build_variables(char **list, char *at, const struct found *found, bool with)
 {
 	const char *library = rt_library_path();
 	size_t n = 0;
 	list[n] = at;
-	at = append(append(at, PRELOAD), with ? library : "");
+	at = append_string(append_string(at, PRELOAD), with ? library : "");
 	char *end = append_others(at, found->preload, library, with ? ":" : "", with);
 	if (with || end != at)
 		n++;
 	if (with && !found->session) {
 		list[n++] = ++end;
-		append(append(end, SESSION), rt_session_path());
+		append_string(append_string(end, SESSION), rt_session_path());
 	}
 	return n;
 }
 
-static void rewrite(struct restored *r, char *const *environment, bool with)
+static void rewrite_environment(struct restored *r, char *const *environment, bool with)
 {
-	struct found found = look(environment);
-	bool preloaded = lists(found.preload, rt_library_path());
+	struct found found = find_variables(environment);
+	bool preloaded = list_contains(found.preload, rt_library_path());
 	if (with ? preloaded && found.session : !preloaded && !found.session)
 		return;
 	size_t vector = (found.count + 3) * sizeof(char *);
 	size_t strings = sizeof(PRELOAD) + strlen(rt_library_path()) + 1 + strlen(found.preload) +
 			 sizeof(SESSION) + strlen(rt_session_path()) + 1;
-	if (!room_make(r, vector + strings))
+	if (!make_variables_room(r, vector + strings))
 		return;
 	char **list = r->mapping ? r->mapping : (void *)r->small;
-	size_t n = ours(list, (char *)list + vector, &found, with);
+	size_t n = build_variables(list, (char *)list + vector, &found, with);
 	for (size_t i = 0; i < found.count; i++) {
-		if (!begins(environment[i], PRELOAD) &&
-			(!begins(environment[i], SESSION) || (with && found.session)))
+		if (!has_prefix(environment[i], PRELOAD) &&
+			(!has_prefix(environment[i], SESSION) || (with && found.session)))
 			list[n++] = environment[i];
 	}
 	list[n] = NULL;
@@ -190,29 +190,29 @@ struct program {
 	bool search;
 };
 
-static bool is_ours(char *const *environment)
+static bool environment_is_ours(char *const *environment)
 {
 	return *rt_session_path() && *rt_library_path() && !sys_no_calls() &&
 	       (!environment || sys_readable((uint64_t)environment));
 }
 
-static void restore(struct restored *r, char *const *environment, struct program program)
+static void restore_variables(struct restored *r, char *const *environment, struct program program)
 {
 	r->list = environment;
 	r->mapping = NULL;
 	r->lasting = false;
 	r->notice.reason = HW_UNRECORDED_NOT;
-	if (!is_ours(environment))
+	if (!environment_is_ours(environment))
 		return;
 	r->notice.pid = 0;
 	r->notice.reason = program.search
 				   ? rt_unrecorded_by_name(program.path, r->notice.path)
 				   : rt_unrecorded(program.folder, program.path, r->notice.path);
-	rewrite(r, environment, rt_loadable(r->notice.reason));
+	rewrite_environment(r, environment, rt_loadable(r->notice.reason));
 }
 
-/* If nobody listens the recording says at least how many there were. */
-static void tell(struct hw_notice *notice)
+/* Reports an unrecorded program; if no collector answers, the recording at least counts it. */
+static void report_unrecorded(struct hw_notice *notice)
 {
 	const struct rt_process *p = rt_process;
 	if (!rt_session_tell(notice) && p &&
@@ -220,11 +220,11 @@ static void tell(struct hw_notice *notice)
 		__atomic_fetch_add(&p->shm->untold, 1, __ATOMIC_RELAXED);
 }
 
-/* Before an exec, of which nobody will be left to tell after. */
+/* Reports before an exec, after which that is not possible any more. */
 static void tell_ahead(struct restored *r)
 {
 	if (r->notice.reason)
-		tell(&r->notice);
+		report_unrecorded(&r->notice);
 }
 
 /* It has failed. */
@@ -240,7 +240,7 @@ static void tell_started(struct restored *r, int error, pid_t child)
 {
 	r->notice.pid = child;
 	if (r->notice.reason && !error)
-		tell(&r->notice);
+		report_unrecorded(&r->notice);
 }
 
 static void restored_end(const struct restored *r)
@@ -257,7 +257,7 @@ static void restored_end(const struct restored *r)
 #define WITH_RESTORED(environment, program_, call)                                                 \
 	({                                                                                         \
 		struct restored restored;                                                          \
-		restore(&restored, environment, program_);                                         \
+		restore_variables(&restored, environment, program_);                               \
 		if (!rt_real.execve)                                                               \
 			rt_real_resolve();                                                         \
 		tell_ahead(&restored);                                                             \
@@ -267,12 +267,12 @@ static void restored_end(const struct restored *r)
 		result_;                                                                           \
 	})
 
-/* The same for posix_spawn, with `child` for its result. */
+/* Does so for posix_spawn, with `child` for its result. */
 #define WITH_RESTORED_SPAWN(environment, program_, call)                                           \
 	({                                                                                         \
 		struct restored restored;                                                          \
 		pid_t child = 0;                                                                   \
-		restore(&restored, environment, program_);                                         \
+		restore_variables(&restored, environment, program_);                               \
 		if (!rt_real.posix_spawn)                                                          \
 			rt_real_resolve();                                                         \
 		int result_ = (call);                                                              \
@@ -308,7 +308,7 @@ HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 	return WITH_RESTORED(envp, OPEN_FILE(fd, NULL), rt_real.fexecve(fd, argv, restored.list));
 }
 
-/* Only in glibc since 2.34; nobody calls it before. */
+/* Only in glibc since 2.34; it is not called before. */
 HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	bool empty = flags & AT_EMPTY_PATH && sys_readable((uint64_t)path) && !*path;
@@ -345,7 +345,7 @@ HOOK int posix_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actio
 		rt_real.posix_spawnp(&child, file, actions, attributes, argv, restored.list));
 }
 
-/* Arguments from `first` to the NULL behind the last, that included. */
+/* The arguments from `first` up to and including the NULL. */
 static size_t arguments_count(const char *first, va_list rest)
 {
 	size_t count = 1;
@@ -362,7 +362,7 @@ static void arguments_copy(char **argv, const char *first, va_list rest)
 	argv[i] = NULL;
 }
 
-/* Declares argv, from the arguments after `first`; `list` is left behind the NULL. */
+/* Declares argv, from the arguments after `first`; `list` then points after the NULL. */
 #define ARGUMENTS(argv, list, first)                                                               \
 	va_list list;                                                                              \
 	va_start(list, first);                                                                     \
@@ -397,7 +397,7 @@ HOOK int execle(const char *path, const char *argument, ...)
 	return WITH_RESTORED(envp, AT_PATH(path), rt_real.execve(path, argv, restored.list));
 }
 
-/* The last list that was lent: never changed by us, never unmapped. */
+/* The last list that was lent: never changed by the runtime, never unmapped. */
 static char *const *lent;
 
 static bool same_list(char *const *a, char *const *b)
@@ -418,7 +418,8 @@ static char *const *list_to_lend(char *const *own)
 	r.list = own;
 	r.mapping = NULL;
 	r.lasting = true;
-	rewrite(&r, own, rt_loadable(rt_unrecorded(AT_FDCWD, "/bin/sh", r.notice.path)));
+	rewrite_environment(
+		&r, own, rt_loadable(rt_unrecorded(AT_FDCWD, "/bin/sh", r.notice.path)));
 	if (r.list == own)
 		return own;
 	char *const *last = __atomic_load_n(&lent, __ATOMIC_ACQUIRE);
@@ -435,7 +436,7 @@ static char *const *list_to_lend(char *const *own)
 static void take_back(char **list, char **own)
 {
 	struct restored r;
-	restore(&r, own, AT_PATH("/bin/sh"));
+	restore_variables(&r, own, AT_PATH("/bin/sh"));
 	if (r.list != own && same_list(list, r.list))
 		__atomic_compare_exchange_n(
 			&environ, &list, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);

@@ -26,10 +26,10 @@
 #include <stdint.h>
 
 enum rt_frees_watch {
-	RT_FREES_OFF = 0,   /* nothing is looked at */
+	RT_FREES_OFF = 0,   /* nothing is examined */
 	RT_FREES_LEARN = 1, /* rt_frees_learn() does the real free */
 	RT_FREES_KEY = 2,   /* the key is known */
-	RT_FREES_ALL = 3,   /* every free is told with its stack */
+	RT_FREES_ALL = 3,   /* every free is recorded with its stack */
 };
 
 /* glibc's malloc.c: the size of a chunk stands in the word before its block; its lowest three bits
@@ -42,7 +42,7 @@ enum rt_frees_watch {
 #define RT_CHUNK_MOST ((uint64_t)1 << 47)
 
 #define RT_FREES_LARGE 256u
-/* So far above the stack pointer it is still the stack. */
+/* How far above the stack pointer an address still counts as the stack, in bytes. */
 #define RT_FREES_STACK (256u << 10)
 
 struct rt_frees {
@@ -53,10 +53,10 @@ struct rt_frees {
 };
 extern struct rt_frees rt_frees;
 
-/* A recording begins: all: stacks of all frees are wanted. */
+/* Prepares when a recording begins. all: stacks of all frees are recorded. */
 void rt_frees_prepare(bool all);
 
-/* In place of the real free while the key is not known: does it, and looks at what it left. */
+/* Frees a block while the key is not known, and examines the word that the real free left. */
 void rt_frees_learn(void *block);
 
 static inline uint64_t *rt_frees_place(uint64_t block)
@@ -64,7 +64,7 @@ static inline uint64_t *rt_frees_place(uint64_t block)
 	return &rt_frees.large[(block >> 4) % RT_FREES_LARGE];
 }
 
-/* After an allocation that gave `block`. */
+/* Called after an allocation that gave `block`. */
 static inline void rt_frees_given(const void *block, uint64_t size)
 {
 	if (rt_unlikely(size > RT_CHUNK_CACHED - 8) &&
@@ -73,7 +73,7 @@ static inline void rt_frees_given(const void *block, uint64_t size)
 		__atomic_store_n(rt_frees_place((uint64_t)block), 0, __ATOMIC_RELAXED);
 }
 
-/* Whether a large block was freed lately, and not given out since; from now on it was. */
+/* Returns whether a large block was freed lately and not allocated since, and marks it as freed. */
 static inline bool rt_frees_again(uint64_t block)
 {
 	uint64_t before = __atomic_load_n(rt_frees_place(block), __ATOMIC_RELAXED);
@@ -81,8 +81,8 @@ static inline bool rt_frees_again(uint64_t block)
 	return before == block;
 }
 
-/* Before the real free of a block that is not NULL, by a caller whose stack pointer is `sp`:
- * whether the free's stack is to be told. */
+/* Returns whether the stack of a free is to be recorded. Called before the real free of a block
+ * that is not NULL, by a caller whose stack pointer is `sp`. */
 static inline bool rt_frees_wants_stack(const void *block, uint64_t sp)
 {
 	uint32_t watch = rt_frees.watch;

@@ -3,7 +3,7 @@
  * Runs when: the program calls an allocation function, any thread, any moment. May touch: events,
  * next definitions.
  *
- * The functions we stand in front of. Each does what the real one does, with its result and its
+ * The hooked functions. Each does what the real one does, with its result and its
  * errno, and tells events.h. Built with frame pointers, so that the caller's registers can be read
  * without assembly; calls in tail position are jumps, so that nothing of ours is on the stack while
  * the real free or operator delete runs.
@@ -26,7 +26,7 @@
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-static size_t product(size_t count, size_t size)
+static size_t checked_product(size_t count, size_t size)
 {
 	size_t bytes;
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
@@ -41,9 +41,9 @@ HOOK void *malloc(size_t size)
 
 HOOK void *calloc(size_t count, size_t size)
 {
-	if (rt_passes(product(count, size)))
+	if (rt_passes(checked_product(count, size)))
 		return rt_real.calloc(count, size);
-	return TELL(rt_real.calloc(count, size), product(count, size), HW_CALLOC);
+	return TELL(rt_real.calloc(count, size), checked_product(count, size), HW_CALLOC);
 }
 
 HOOK void *realloc(void *block, size_t size)
@@ -59,14 +59,14 @@ HOOK void *realloc(void *block, size_t size)
 
 HOOK void *reallocarray(void *block, size_t count, size_t size)
 {
-	size_t bytes = product(count, size);
+	size_t bytes = checked_product(count, size);
 	if (rt_unlikely(rt_real_has_front()) && bytes != SIZE_MAX)
 		return rt_real.public_realloc(block, bytes);
 	if (rt_passes_free(block) && rt_passes(bytes))
 		return rt_real.realloc(block, bytes);
 	if (bytes == SIZE_MAX)
 		return TELL(rt_real.reallocarray(block, count, size), bytes, HW_REALLOC);
-	/* Not the next reallocarray: libc's calls realloc by its public name, which is ours. */
+	/* Not the next reallocarray: libc's calls realloc by its public name, which is a hook. */
 	if (!block)
 		return TELL(rt_real.realloc(NULL, bytes), bytes, HW_REALLOC);
 	void *moved = rt_event_realloc(block, bytes, RT_CALLER());
@@ -149,7 +149,7 @@ HOOK void *pvalloc(size_t size)
 	return TELL(rt_real.pvalloc(size), size, HW_PVALLOC);
 }
 
-/* The caller of dlclose does not matter to it (unlike dlopen's, see apart.c). */
+/* The caller of dlclose does not matter to it (unlike dlopen's, see dlopen_hooks.c). */
 HOOK int dlclose(void *handle)
 {
 	int result = rt_real.dlclose(handle);

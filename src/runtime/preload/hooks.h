@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: the program calls a function that we stand in front of. May touch: events.
+ * Runs when: the program calls a function that has a hook. May touch: events.
  *
- * How a hook tells of itself. Hooks are built with frame pointers, so that the caller's registers
+ * How hooks record events. Hooks are built with frame pointers, so that the caller's registers
  * can be read without assembly; see RT_CALLER().
  */
 #ifndef RUNTIME_HOOKS_H
@@ -14,7 +14,7 @@
 
 #define HOOK __attribute__((visibility("default"), noinline))
 
-/* The result of an allocation function, told and returned. */
+/* Records the result of an allocation function, and returns it. */
 #define TELL(block, size, kind)                                                                    \
 	({                                                                                         \
 		void *rt_block = block;                                                            \

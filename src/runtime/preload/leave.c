@@ -10,9 +10,9 @@
 
 #include "format/status.h"
 #include "runtime/preload/hooks.h"
+#include "runtime/preload/lsan_bridge.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
-#include "runtime/preload/told.h"
 
 #include <link.h>
 #include <linux/futex.h>
@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define PATIENCE_NS 1000000000u
-/* The same without a clock: 10 to 140 cycles each. */
+/* Without a clock: 10 to 140 cycles each. */
 #define PATIENCE_SPINS 20000000u
 
 static int quick_status = (int)HW_LEAVING_UNKNOWN;
@@ -53,7 +53,7 @@ static bool is_answered(const struct hw_shm *shm)
 }
 
 #define SIGNAL_BIT(number) (1ull << ((number)-1))
-/* Those by which somebody wants the program to end, or to do something at once. */
+/* Signals by which the program is asked to end, or to do something at once. */
 #define SIGNALS_PRESSING                                                                           \
 	(SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGUSR1) |     \
 		SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGALRM) | SIGNAL_BIT(SIGTERM))
@@ -103,7 +103,7 @@ static void quiet_end(struct quiet *quiet, struct hw_shm *shm)
 	sys_signals_restore(quiet->before);
 }
 
-/* Whether a handler of the program's is kept from running that somebody may wait for. */
+/* Returns whether a handler of the program is blocked that another process may wait for. */
 static bool is_pressed(const struct quiet *quiet)
 {
 	uint64_t pending = 0;
@@ -135,7 +135,7 @@ static void wait_for_answer(struct hw_shm *shm, struct quiet *quiet)
 	}
 }
 
-/* The same where no system call is allowed. */
+/* Does so where no system call is allowed. */
 static void spin_for_answer(struct hw_shm *shm)
 {
 	uint32_t held = 0;
@@ -214,7 +214,7 @@ static bool ask_and_wait(struct hw_shm *shm)
 static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitizer */
 
 /* Gives the collector what the program has to say. */
-static enum rt_lsan_over consult(struct hw_shm *shm)
+static enum rt_lsan_over send_program_texts(struct hw_shm *shm)
 {
 	struct rt_lsan_said said = {{NULL}, RT_LSAN_OPEN};
 	if (lsan_ask)
@@ -230,7 +230,7 @@ static enum rt_lsan_over consult(struct hw_shm *shm)
  * handlers of exit(3) and nowhere else. */
 static bool is_unsearched(const struct hw_shm *shm, enum leaver who)
 {
-	enum rt_lsan_over over = consult((struct hw_shm *)shm);
+	enum rt_lsan_over over = send_program_texts((struct hw_shm *)shm);
 	return over == RT_LSAN_ENDS ||
 	       (shm->as_lsan && (over || who == LEAVER_CALL || who == LEAVER_QUICK));
 }
@@ -272,7 +272,7 @@ static void tell_resident(const struct rt_process *p)
 }
 
 /* Returns the status to end with: another one only at the last exit handler. */
-static int leave(int status, enum leaver who)
+static int wait_for_collector(int status, enum leaver who)
 {
 	uint32_t tid = rt_thread_id();
 	if (who == LEAVER_HANDLER || who == LEAVER_QUICK)
@@ -303,7 +303,7 @@ HOOK void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t b
 {
 	if (what == HW_TOLD_DISABLE || what == HW_TOLD_ENABLE)
 		rt_here.disabled = what == HW_TOLD_DISABLE;
-	rt_event_told(what, (uint64_t)address, bytes, RT_CALLER().sp);
+	rt_event_annotate(what, (uint64_t)address, bytes, RT_CALLER().sp);
 }
 
 /* Of this image: a forked child's collector need not know them. */
@@ -337,7 +337,7 @@ HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, u
 		!asking_begin(p->shm, tid))
 		return HW_FOUND_UNKNOWN;
 	struct hw_shm *shm = p->shm;
-	consult(shm);
+	send_program_texts(shm);
 	shm->leaving_tid = tid;
 	shm->leaving_what = HW_LEAVES_NOT;
 	shm->leaving_sp = (uint64_t)caller->sp;
@@ -351,20 +351,20 @@ HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, u
 static void main_ends(int status)
 {
 	if (rt_process && rt_process->shm && rt_process->shm->awaited_at_main_end)
-		leave(status & 0xff, LEAVER_MAIN);
+		wait_for_collector(status & 0xff, LEAVER_MAIN);
 }
 
 /* exit(3), from the last exit handler, goes on with what is still to do: writing streams out. */
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	int end = leave(status & 0xff, LEAVER_HANDLER);
+	int end = wait_for_collector(status & 0xff, LEAVER_HANDLER);
 	if (end != (status & 0xff))
 		rt_real.exit(end);
 }
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)
 {
-	leave(quick_status, LEAVER_QUICK);
+	wait_for_collector(quick_status, LEAVER_QUICK);
 }
 
 /* What at_quick_exit(3) is made of; without an object, so that no object's end removes it. */
@@ -377,7 +377,7 @@ static __attribute__((used)) void on_exit_call(int status)
 
 static __attribute__((used)) void on_last_call(int status)
 {
-	leave(status & 0xff, LEAVER_CALL);
+	wait_for_collector(status & 0xff, LEAVER_CALL);
 }
 
 static __attribute__((used)) void on_quick_call(int status)
@@ -385,13 +385,13 @@ static __attribute__((used)) void on_quick_call(int status)
 	quick_status = status & 0xff;
 }
 
-static __attribute__((used)) void resolve(void)
+static __attribute__((used)) void resolve_exit_functions(void)
 {
 	if (!rt_real._exit)
 		rt_real_resolve();
 }
 
-/* In assembly, so that no frame of ours stands between the program and its exit handlers. */
+/* In assembly, so that no frame of this library is between the program and its exit handlers. */
 #define DEFINE_EXIT(name, before)                                                                  \
 	HOOK __attribute__((naked, noreturn)) void name(int status);                               \
 	HOOK __attribute__((naked, noreturn)) void name(__attribute__((unused)) int status)        \
@@ -406,7 +406,7 @@ static __attribute__((used)) void resolve(void)
 			"push %%rdi\n"                                                             \
 			"call " #before "\n"                                                       \
 			"sub $8, %%rsp\n"                                                          \
-			"call resolve\n"                                                           \
+			"call resolve_exit_functions\n"                                            \
 			"add $8, %%rsp\n"                                                          \
 			"pop %%rdi\n"                                                              \
 			"jmp *rt_real+%c2(%%rip)\n" ::"i"(0),                                      \
@@ -433,7 +433,7 @@ static __attribute__((used)) uint32_t tells_main_end;
 int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void),
 	void (*fini)(void), void (*loader_fini)(void), void *stack_end);
 
-/* Nothing stands between main and its caller, but where the end of main is to be told of. */
+/* Nothing stands between main and its caller, unless the end of main is to be announced. */
 HOOK __attribute__((naked)) int __libc_start_main(__attribute__((unused)) main_function *function,
 	__attribute__((unused)) int argc, __attribute__((unused)) char **argv,
 	__attribute__((unused)) void (*init)(void), __attribute__((unused)) void (*fini)(void),
@@ -448,7 +448,7 @@ HOOK __attribute__((naked)) int __libc_start_main(__attribute__((unused)) main_f
 
 void rt_leave_prepare(void)
 {
-	resolve();
+	resolve_exit_functions();
 	on_exit(at_exit, NULL);
 	__cxa_at_quick_exit(at_quick_exit_last, NULL);
 	tells_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;

@@ -3,8 +3,9 @@
  * Runs when: the program sets a limit of its own, any thread, any moment. May touch: the process's
  * memory, next definitions.
  *
- * Most of the address space that we have reserved is never used. A program that allows itself
- * little from some moment on is to have it for itself, as if it had been started with that limit.
+ * Most of the address space that the runtime has reserved is never used. A program that allows
+ * itself little from some moment on is to have it for itself, as if it had been started with that
+ * limit.
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/memory.h"

@@ -33,7 +33,7 @@ struct file {
 	uint64_t bytes;
 };
 
-static const void *at(const struct file *f, uint64_t offset, uint64_t bytes)
+static const void *file_bytes(const struct file *f, uint64_t offset, uint64_t bytes)
 {
 	return offset <= f->bytes && bytes <= f->bytes - offset ? f->data + offset : NULL;
 }
@@ -41,10 +41,10 @@ static const void *at(const struct file *f, uint64_t offset, uint64_t bytes)
 /* Program header number i, checked; false: there is none. The table need not be aligned. */
 static bool phdr_at(const struct file *f, unsigned i, Elf64_Phdr *ret)
 {
-	const Elf64_Ehdr *e = at(f, 0, sizeof(*e));
+	const Elf64_Ehdr *e = file_bytes(f, 0, sizeof(*e));
 	if (!e || i >= e->e_phnum || e->e_phentsize != sizeof(*ret))
 		return false;
-	const void *p = at(f, e->e_phoff + (uint64_t)i * sizeof(*ret), sizeof(*ret));
+	const void *p = file_bytes(f, e->e_phoff + (uint64_t)i * sizeof(*ret), sizeof(*ret));
 	if (p)
 		memcpy(ret, p, sizeof(*ret));
 	return p;
@@ -64,7 +64,7 @@ static const void *at_address(const struct file *f, uint64_t address, uint64_t b
 	Elf64_Phdr p;
 	for (unsigned i = 0; phdr_at(f, i, &p); i++) {
 		if (p.p_type == PT_LOAD && address - p.p_vaddr < p.p_filesz)
-			return at(f, p.p_offset + (address - p.p_vaddr), bytes);
+			return file_bytes(f, p.p_offset + (address - p.p_vaddr), bytes);
 	}
 	return NULL;
 }
@@ -90,7 +90,7 @@ static bool dynamic_at(const struct file *f, const Elf64_Phdr *section, uint64_t
 {
 	if (i >= section->p_filesz / sizeof(*ret))
 		return false;
-	const void *entry = at(f, section->p_offset + i * sizeof(*ret), sizeof(*ret));
+	const void *entry = file_bytes(f, section->p_offset + i * sizeof(*ret), sizeof(*ret));
 	if (entry)
 		memcpy(ret, entry, sizeof(*ret));
 	return entry;
@@ -119,7 +119,7 @@ static bool uses_musl(const struct file *f)
 	Elf64_Phdr p;
 	if (!phdr_find(f, PT_INTERP, &p))
 		return false;
-	const char *loader = at(f, p.p_offset, p.p_filesz);
+	const char *loader = file_bytes(f, p.p_offset, p.p_filesz);
 	for (uint64_t i = 0; loader && i + sizeof(musl) - 1 <= p.p_filesz; i++) {
 		if (!strncmp(loader + i, musl, sizeof(musl) - 1))
 			return true;
@@ -131,7 +131,7 @@ static bool uses_musl(const struct file *f)
  * library. */
 static bool is_loader(const struct file *f)
 {
-	const Elf64_Ehdr *e = at(f, 0, sizeof(*e));
+	const Elf64_Ehdr *e = file_bytes(f, 0, sizeof(*e));
 	Elf64_Phdr p;
 	Elf64_Dyn d = {.d_tag = DT_NULL};
 	if (e->e_type != ET_DYN || !phdr_find(f, PT_DYNAMIC, &p))
@@ -145,7 +145,7 @@ static bool is_loader(const struct file *f)
 
 static enum hw_unrecorded elf_unrecorded(const struct file *f)
 {
-	const Elf64_Ehdr *e = at(f, 0, sizeof(*e));
+	const Elf64_Ehdr *e = file_bytes(f, 0, sizeof(*e));
 	Elf64_Phdr p;
 	if (!e || (e->e_machine != EM_X86_64 && e->e_machine != EM_386))
 		return HW_UNRECORDED_MACHINE;
@@ -267,7 +267,7 @@ static bool gets_rights(int folder, const char *path)
 	return gets;
 }
 
-static enum hw_unrecorded unrecorded(int folder, const char *path)
+static enum hw_unrecorded why_unrecorded(int folder, const char *path)
 {
 	char interpreter[LINE_BYTES];
 	enum hw_unrecorded why = HW_UNRECORDED_NOT;
@@ -290,7 +290,7 @@ static enum hw_unrecorded unrecorded(int folder, const char *path)
 }
 
 /* A name as notices have it, in full or its end. */
-static void name_put(char ret[static HW_NOTICE_PATH], const char *name)
+static void put_notice_name(char ret[static HW_NOTICE_PATH], const char *name)
 {
 	size_t bytes = strlen(name) + 1, start = 0;
 	if (bytes > HW_NOTICE_PATH) {
@@ -312,9 +312,9 @@ static void name_of_open(char ret[static HW_NOTICE_PATH], int fd)
 
 enum hw_unrecorded rt_unrecorded(int folder, const char *path, char ret_path[static HW_NOTICE_PATH])
 {
-	enum hw_unrecorded why = unrecorded(folder, path);
+	enum hw_unrecorded why = why_unrecorded(folder, path);
 	if (why && path)
-		name_put(ret_path, path);
+		put_notice_name(ret_path, path);
 	else if (why)
 		name_of_open(ret_path, folder);
 	return why;
@@ -335,7 +335,8 @@ static const char *search_path(void)
 	return DEFAULT_PATH;
 }
 
-static bool join(char ret[static PATH_BYTES], const char *folder, size_t bytes, const char *name)
+static bool join_path(
+	char ret[static PATH_BYTES], const char *folder, size_t bytes, const char *name)
 {
 	size_t length = strlen(name);
 	if (bytes + 1 + length >= PATH_BYTES)
@@ -355,13 +356,13 @@ static bool has_slash(const char *name)
 }
 
 /* Where a name is found; false: nowhere. */
-static bool find(const char *name, char ret[static PATH_BYTES])
+static bool find_in_path(const char *name, char ret[static PATH_BYTES])
 {
 	for (const char *list = search_path();; list++) {
 		size_t bytes = 0;
 		while (list[bytes] && list[bytes] != ':')
 			bytes++;
-		if (join(ret, list, bytes, name) &&
+		if (join_path(ret, list, bytes, name) &&
 			!sys_failed(sys_call4(__NR_faccessat, AT_FDCWD, ret, X_OK, 0)))
 			return true;
 		list += bytes;
@@ -375,5 +376,6 @@ enum hw_unrecorded rt_unrecorded_by_name(const char *name, char ret_path[static 
 	char path[PATH_BYTES];
 	if (has_slash(name))
 		return rt_unrecorded(AT_FDCWD, name, ret_path);
-	return find(name, path) ? rt_unrecorded(AT_FDCWD, path, ret_path) : HW_UNRECORDED_NOT;
+	return find_in_path(name, path) ? rt_unrecorded(AT_FDCWD, path, ret_path)
+					: HW_UNRECORDED_NOT;
 }

@@ -13,19 +13,20 @@
 #include <stdbool.h>
 
 /*
- * Why a program is not going to be recorded; HW_UNRECORDED_NOT also if nothing is known. A script
- * is as its interpreter. `folder` and `path` as for openat(2); NULL for a path means the open file
- * `folder`. If there is a reason *ret_path is how the program is called, as in struct hw_notice.
+ * Returns why a program will not be recorded; HW_UNRECORDED_NOT if it will be, or nothing is known.
+ * A script counts as its interpreter. `folder` and `path` are as for openat(2); if `path` is NULL,
+ * `folder` is the open file. If there is a reason, `ret_path` becomes the program's name, as in
+ * struct hw_notice.
  */
 enum hw_unrecorded rt_unrecorded(
 	int folder, const char *path, char ret_path[static HW_NOTICE_PATH]);
 
-/* The same for a name that is looked for in $PATH, as execvp(3) does. */
+/* Does so for a name that is searched in $PATH, as execvp(3) does. */
 enum hw_unrecorded rt_unrecorded_by_name(const char *name, char ret_path[static HW_NOTICE_PATH]);
 
 /*
- * False: such a program would fail, or complain, because of LD_PRELOAD. Others take no notice of
- * it, but may start programs that do.
+ * Returns false if a program that is unrecorded for this reason would fail or complain because of
+ * LD_PRELOAD. Others ignore it, but may start programs that do not.
  */
 bool rt_loadable(enum hw_unrecorded why);
 

@@ -38,7 +38,7 @@ static int maps_byte(struct maps *m)
 	return (unsigned char)m->window[m->at++];
 }
 
-/* A number in hexadecimal, and the byte behind it. */
+/* Reads a number in hexadecimal and the byte after it. */
 static uint64_t maps_number(struct maps *m, int *ret_behind)
 {
 	uint64_t number = 0;
@@ -68,8 +68,9 @@ static bool maps_next(struct maps *m)
 	return m->end > m->start && m->end <= USER_END;
 }
 
-/* Locks all mappings but ours, or only counts their bytes; 0: can't tell. */
-static uint64_t others(bool lock, unsigned how)
+/* Locks all mappings but the runtime's, or only counts their bytes. Returns 0 if that is unknown.
+ */
+static uint64_t lock_other_mappings(bool lock, unsigned how)
 {
 	struct maps m;
 	m.at = m.held = 0;
@@ -88,7 +89,7 @@ static uint64_t others(bool lock, unsigned how)
 	return bytes;
 }
 
-static bool fits(uint64_t bytes)
+static bool limit_allows(uint64_t bytes)
 {
 	struct rlimit limit = {0, 0};
 	sys_call4(__NR_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit);
@@ -108,12 +109,12 @@ HOOK int mlockall(int flags)
 		!has_ours())
 		return rt_real.mlockall(flags);
 	/* More than the limit: nothing comes of it, or the limit does not hold for this process. */
-	if (!fits(others(false, 0))) {
+	if (!limit_allows(lock_other_mappings(false, 0))) {
 		int failed = rt_real.mlockall(flags | MCL_ONFAULT);
 		if (failed)
 			return failed;
 		rt_memory_unlock();
 	}
-	others(true, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
+	lock_other_mappings(true, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
 	return flags & MCL_FUTURE ? rt_real.mlockall(flags & ~MCL_CURRENT) : 0;
 }

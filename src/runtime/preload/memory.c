@@ -19,7 +19,7 @@ struct ring_memory {
 static struct ring_memory *rings[HW_RING_SHARED];
 static uint64_t *places;
 
-static void advise(void *at, uint64_t bytes, int advice)
+static void advise_range(void *at, uint64_t bytes, int advice)
 {
 	sys_call(__NR_madvise, at, bytes, advice);
 }
@@ -30,8 +30,8 @@ static void *map_wiped(uint64_t bytes)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (sys_failed(at))
 		return NULL;
-	advise((void *)at, bytes, MADV_NOHUGEPAGE);
-	advise((void *)at, bytes, MADV_DONTDUMP);
+	advise_range((void *)at, bytes, MADV_NOHUGEPAGE);
+	advise_range((void *)at, bytes, MADV_DONTDUMP);
 	if (!sys_failed(sys_call(__NR_madvise, at, bytes, MADV_WIPEONFORK)))
 		return (void *)at;
 	sys_call(__NR_munmap, at, bytes, 0);
@@ -69,7 +69,8 @@ void rt_memory_threads_all(void)
 	char *at = missing ? map_wiped(missing * RING_BYTES) : NULL;
 	for (uint32_t i = 0; at && missing && i < HW_RING_SHARED; i++) {
 		struct ring_memory *none = NULL;
-		/* What the ring's owner makes at this moment is his; ours is never used then. */
+		/* The owner of the ring may have made it at this moment; then the one made here is
+		 * not used. */
 		if (__atomic_compare_exchange_n(&rings[i], &none, (struct ring_memory *)at, false,
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			at += RING_BYTES;
@@ -108,7 +109,7 @@ void rt_memory_advise(int advice)
 	struct rt_range range;
 	for (uint32_t i = 0; next_wiped(&i, &range);) {
 		if (range.at)
-			advise(range.at, range.bytes, advice);
+			advise_range(range.at, range.bytes, advice);
 	}
 }
 
@@ -145,8 +146,8 @@ static char *map_shared(int memory, uint64_t offset, uint64_t bytes)
 	if (sys_failed(at))
 		return NULL;
 	/* A child must not even be able to write into its parent's rings. */
-	advise((void *)at, bytes, MADV_DONTFORK);
-	advise((void *)at, bytes, MADV_DONTDUMP);
+	advise_range((void *)at, bytes, MADV_DONTFORK);
+	advise_range((void *)at, bytes, MADV_DONTDUMP);
 	return (char *)at;
 }
 
@@ -214,7 +215,7 @@ static uint64_t shrink_nodes(struct rt_process *p, uint32_t nodes)
 	return end < HW_SHM_DATA ? end : HW_SHM_DATA;
 }
 
-/* Takes the free ones of the rings before `end` for ever, from behind; where they begin. */
+/* Takes the free rings before `end` for ever, from the last one on; returns where they begin. */
 static uint32_t shrink_rings(struct rt_process *p, uint32_t end)
 {
 	struct hw_ring *all = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
@@ -225,12 +226,12 @@ static uint32_t shrink_rings(struct rt_process *p, uint32_t end)
 		if (!__atomic_compare_exchange_n(&ring->state, &state, HW_RING_ACTIVE, false,
 			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			break;
-		ring->tid = 0; /* nobody's */
+		ring->tid = 0; /* of no thread */
 	}
 	return first;
 }
 
-static void unmap(char *base, uint64_t start, uint64_t end)
+static void unmap_range(char *base, uint64_t start, uint64_t end)
 {
 	if (start < end)
 		sys_call(__NR_munmap, base + start, end - start, 0);
@@ -247,7 +248,7 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 	struct rt_range *r = p->shared_ranges;
 	uint64_t nodes_end = shrink_nodes(p, extents[i].nodes), range_end = r[0].bytes;
 	bool whole = range_end == HW_SHM_BYTES;
-	/* What is ours is said before the rest is the program's. */
+	/* The mapped ranges are set before the rest is unmapped. */
 	if (nodes_end < range_end)
 		r[0].bytes = nodes_end;
 	if (whole) {
@@ -255,10 +256,10 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 		uint64_t hole = data_offset(first), end = data_offset(last);
 		r[1] = (struct rt_range){base + HW_SHM_DATA, hole - HW_SHM_DATA};
 		r[2] = (struct rt_range){base + end, HW_SHM_BYTES - end};
-		unmap(base, nodes_end, HW_SHM_DATA);
-		unmap(base, hole, end);
+		unmap_range(base, nodes_end, HW_SHM_DATA);
+		unmap_range(base, hole, end);
 	} else {
-		unmap(base, nodes_end, range_end);
+		unmap_range(base, nodes_end, range_end);
 	}
 	__atomic_store_n(&p->shrinking, 0, __ATOMIC_RELEASE);
 }
@@ -293,20 +294,20 @@ void rt_memory_tell(struct hw_shm *shm)
 	shm->own_ring_bytes = RING_BYTES;
 }
 
-static bool has(const struct rt_range *range, uint64_t address)
+static bool range_contains(const struct rt_range *range, uint64_t address)
 {
 	return range->at && address - (uint64_t)range->at < range->bytes;
 }
 
-static bool is_ours(uint64_t address)
+static bool is_runtime_address(uint64_t address)
 {
 	struct rt_range range;
 	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {
-		if (has(&rt_process->shared_ranges[i], address))
+		if (range_contains(&rt_process->shared_ranges[i], address))
 			return true;
 	}
 	for (uint32_t i = 0; next_wiped(&i, &range);) {
-		if (has(&range, address))
+		if (range_contains(&range, address))
 			return true;
 	}
 	return false;
@@ -314,8 +315,9 @@ static bool is_ours(uint64_t address)
 
 bool rt_memory_is_ours(uint64_t start, uint64_t end)
 {
-	/* The kernel merges neighbours that are alike, and the like of ours is ours. */
-	return is_ours(start) && is_ours(end - 1);
+	/* The kernel merges adjacent mappings of the same kind; those like the runtime's belong to
+	 * it. */
+	return is_runtime_address(start) && is_runtime_address(end - 1);
 }
 
 void rt_memory_unlock(void)

@@ -17,45 +17,48 @@
 
 #include "runtime/preload/process.h"
 
-/* Whether the program may have HW_ADDRESS_SPACE_LEAST. */
+/* Returns whether the program's limits allow HW_ADDRESS_SPACE_LEAST. */
 bool rt_memory_may_be_had(void);
 
-/* Makes rt_process; true if it is there. */
+/* Makes rt_process, unless it exists. Returns whether it exists. */
 bool rt_memory_process(void);
 
-/* The state of ring `ring`'s thread and its frames, made when it is first asked for and kept; NULL:
- * no memory, or no system calls to get some with. For the ring's owner alone. */
+/* Returns the state of the thread of ring `ring` with its frames, which is made at the first call
+ * and kept. Returns NULL if there is no memory, or no system call is allowed to get some. For the
+ * ring's owner alone. */
 struct rt_thread *rt_memory_thread(uint32_t ring);
 
-/* Makes those of all rings, as far as there is memory: soon no system call is possible. */
+/* Makes the states of all rings, as far as there is memory, before system calls are forbidden. */
 void rt_memory_threads_all(void);
 
-/* madvise for all that fork wipes: MADV_KEEPONFORK, MADV_WIPEONFORK, MADV_DONTNEED (wipes it). */
+/* Calls madvise for all memory that fork wipes: MADV_KEEPONFORK, MADV_WIPEONFORK, or MADV_DONTNEED
+ * (which wipes it). */
 void rt_memory_advise(int advice);
 
-/* Maps what the collector's descriptor stands for, and fills in p's view of it. False: no room. */
+/* Maps the memory of the collector's descriptor and sets p's fields for it. Returns false if there
+ * is no room. */
 bool rt_memory_share(struct rt_process *p, int memory);
 
-/* Lets go of it, or puts private zero pages in its place. */
+/* Unmap the shared memory, or replace it by private zero pages. */
 void rt_memory_unshare(struct rt_process *p);
 void rt_memory_unshare_in_place(struct rt_process *p);
 
 /*
- * The process is about to have so little address space: what was mapped for more, and is not in
- * use, is given back. Any thread, any moment.
+ * Unmaps unused shared memory, since the process is about to have only `limit` bytes of address
+ * space. Any thread, any moment.
  */
 void rt_memory_shrink(struct rt_process *p, uint64_t limit);
 
-/* Where the sampler's table is, made if need be: zero at first, RT_SAMPLER_BYTES. NULL: no memory.
- */
+/* Returns the sampler's table of RT_SAMPLER_BYTES bytes, which is made at the first call and is
+ * zero then; NULL if there is no memory. */
 uint64_t *rt_memory_places(void);
 
-/* Says in *shm where the private part is, but for rings that come later. */
+/* Writes to *shm where the private memory is, except that of rings that come later. */
 void rt_memory_tell(struct hw_shm *shm);
 
-/* Whether all of [start, end), a mapping of this process, is ours. */
+/* Returns whether all of [start, end), a mapping of this process, is the runtime's. */
 bool rt_memory_is_ours(uint64_t start, uint64_t end);
-/* munlock of all that is ours. */
+/* Calls munlock for all memory of the runtime. */
 void rt_memory_unlock(void);
 
 #endif

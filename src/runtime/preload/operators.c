@@ -52,7 +52,7 @@ static inline const struct next *next_operator(const char *name, struct next *pl
 		next_operator(#name, &rt_place);                                                   \
 	})
 
-/* The same, for an operator new: told_here() is to see what comes of the call. */
+/* Does so for an operator new: told_here() examines the result of the call. */
 #define NEXT_NEW(name)                                                                             \
 	({                                                                                         \
 		rt_event_forget_latest();                                                          \
@@ -71,7 +71,7 @@ static bool told_here(const struct next *next, void *block, size_t size)
 	return ours;
 }
 
-/* The same when it gave none. */
+/* Called when it gave no block. */
 static bool failed_here(const struct next *next)
 {
 	return next->foreign && !rt_event_has_failed();
@@ -79,15 +79,15 @@ static bool failed_here(const struct next *next)
 
 #define PLAIN() rt_likely(rt_real.cxx_is_plain)
 
-/* True if somebody wants to be asked when memory is out (std::get_new_handler). */
+/* Returns whether the program has a handler for lack of memory (std::get_new_handler). */
 static bool has_new_handler(void)
 {
 	void *(*get)(void) = rt_real_next("_ZSt15get_new_handlerv", NULL);
 	return !get || get();
 }
 
-/* An operator found no memory: as it does without a handler, and is told as failed; NULL: there is
- * one, the library's operator asks it. */
+/* An operator found no memory: does as it does without a handler, and records the failure; NULL:
+ * there is one, the library's operator asks it. */
 static void *thrower_of_bad_alloc(void)
 {
 	return has_new_handler() ? NULL : rt_real_next("_ZSt17__throw_bad_allocv", NULL);

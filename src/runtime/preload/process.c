@@ -32,7 +32,7 @@
 /* Of thread-local memory that the loader lays below thread pointers. */
 #define LOCAL_BYTES_MAX (16ull << 20)
 
-/* For who asks the file whether it belongs to a command: the same text there. */
+/* Identifies the version in the file: the command has the same text. */
 static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
 
 static struct rt_thread no_thread; /* all zero, for ever */
@@ -51,14 +51,14 @@ static char program_name[PROGRAM_NAME_BYTES];
 
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
-static bool declined; /* there is no room for us, nor for a child's recording */
+static bool declined; /* there is no room for the runtime, nor for a child's recording */
 
 /* The first page of this process's memory, once more: forked children keep it. Not to be written
  * to; NULL: there is none. */
 static struct hw_shm *kept_page;
 
 /* Maps what the collector sent, and has done with the descriptor. */
-static bool share(struct rt_process *p, int memory)
+static bool map_shared_memory(struct rt_process *p, int memory)
 {
 	bool shared = rt_memory_share(p, memory);
 	/* By this page the collector knows a forked child that has not done anything yet. */
@@ -72,7 +72,7 @@ static bool share(struct rt_process *p, int memory)
 	return shared;
 }
 
-/* A child that nobody hears is counted where its parent's collector looks. */
+/* A child that reaches no collector is counted where its parent's collector looks. */
 static void count_in_parent(void)
 {
 	if (!kept_page ||
@@ -167,7 +167,7 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	return true;
 }
 
-/* Who comes before us in every search for malloc. */
+/* The object that comes before this library in every search for malloc. */
 static uint32_t malloc_notes(void)
 {
 	if (!rt_real.front)
@@ -292,8 +292,8 @@ void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns)
 		;
 }
 
-/* There is no room for us: the collector is to know why it sees nothing, once. */
-static void decline(void)
+/* Reports to the collector, once, that there is no room for the runtime. */
+static void report_no_room(void)
 {
 	if (__atomic_exchange_n(&declined, true, __ATOMIC_RELAXED))
 		return;
@@ -307,7 +307,7 @@ static void decline(void)
 static bool process_start(void)
 {
 	if (!rt_process && !rt_memory_may_be_had()) {
-		decline();
+		report_no_room();
 		return false;
 	}
 	if (!rt_memory_process())
@@ -332,7 +332,7 @@ static bool process_start(void)
 		if (memory < 0 && started_before && rt_session_unreachable())
 			count_in_parent();
 		started_before = true;
-		shared = memory >= 0 && share(p, memory);
+		shared = memory >= 0 && map_shared_memory(p, memory);
 		if (shared)
 			rt_process_note_wait(p->shm, sys_now_ns() - began);
 	}
@@ -414,7 +414,8 @@ struct rt_thread *rt_thread_start(void)
 	uint64_t signals = quiet ? 0 : sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		/* Of a heap that we do not stand before, nothing rather than something. */
+		/* Of a heap whose allocator is not hooked nothing is recorded, rather than some of
+		 * it. */
 		t = rt_real.front ? NULL : ring_find(rt_process);
 		if (t)
 			rt_here.thread = t;
@@ -445,7 +446,7 @@ void rt_process_review_modules(void)
  * A program that never allocates is recorded too, as one that never allocates. And the program's
  * own path is asked for while it can be.
  */
-static __attribute__((constructor)) void at_load(void)
+static __attribute__((constructor)) void start_at_load(void)
 {
 	if (!rt_process || __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_NONE)
 		rt_thread_start();

@@ -11,7 +11,7 @@
  *       └── fork (wiped); exec starts a new image with a new library
  *
  * A child that a signal handler forks in the middle of an event has to end that event first, on a
- * private copy of everything (control.c): it is ADRIFT until then, and NONE after.
+ * private copy of everything (control.c): it is FORKED_MID_EVENT until then, and NONE after.
  *
  * A vfork child shares its parent's memory and records into the parent's rings until it execs, as
  * the parent's thread.
@@ -30,17 +30,17 @@ enum rt_state {
 	RT_STARTING = 1,
 	RT_RECORDING = 2,
 	RT_PASSIVE = 3,
-	RT_ADRIFT = 4,
+	RT_FORKED_MID_EVENT = 4,
 };
 
 /* See shared.h. */
 struct rt_shared_lock {
 	uint64_t holder;   /* its thread pointer; 0: free. The low half is a futex */
-	uint32_t tid;      /* the holder's; 0: not said yet */
-	uint32_t sleepers; /* at least so many wait; too many only cost calls */
+	uint32_t tid;      /* the holder's; 0: not known yet */
+	uint32_t sleepers; /* number of waiting threads, or more; too many only cost calls */
 	uint32_t woken;    /* one of them is about to look */
-	uint64_t turns;    /* times it was given back */
-	uint64_t given_up; /* the turn for the end of which somebody waited in vain, + 1 */
+	uint64_t turns;    /* how often it was released */
+	uint64_t given_up; /* the turn for whose end a thread waited in vain, + 1 */
 };
 
 struct rt_range {
@@ -66,7 +66,7 @@ struct rt_process {
 	struct rt_modules modules;
 	struct rt_sampler sampler;
 	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
-	int32_t pid;         /* of who has mapped it, as it sees itself */
+	int32_t pid;         /* of the process that has mapped it, in its own PID namespace */
 	uint32_t shrinking;  /* 1: a thread gives some of it back */
 	uint64_t *ring_data; /* the words of ring number first_ring, behind which the others are */
 	uint32_t first_ring; /* those before it are not mapped */
@@ -83,52 +83,52 @@ struct rt_here {
 	struct rt_thread *thread;
 	/* While an event is between its start and its end: the caller's stack pointer, else 0. */
 	uint64_t busy;
-	/* A block whose end has been told while the function that ends it still runs, else 0. */
+	/* A block whose free was recorded while the function that frees it still runs, else 0. */
 	uint64_t ending;
-	/* Bytes (and one for each block) that this thread may allocate before it is to look whether
-	 * the next block is sampled; in an exact recording always 0: see sampling.h. */
+	/* Bytes (and one for each block) that this thread may allocate before it has to examine
+	 * whether the next block is sampled; always 0 in an exact recording: see sampling.h. */
 	uint64_t until;
 	uint64_t random;       /* state of the generator of distances; 0: not begun */
 	uint64_t until_before; /* see rt_event_forget_latest() */
-	/* An allocation was told as failed: see rt_event_has_failed(). */
+	/* A failed allocation was recorded: see rt_event_has_failed(). */
 	bool failed;
-	bool disabled;    /* what it allocates is to be ignored, it says: see enum hw_told */
+	bool disabled;    /* the program wants its allocations ignored: see enum hw_told */
 	bool asks;        /* an allocator is asked for the size of a block: see clear.c */
 	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
 /*
- * Slow path of every event of a thread without a ring: starts the process's recording and the
- * thread's ring as needed. NULL: this process is not recorded. A thread for which no ring was free
- * gets &rt_process->shared.
+ * The slow path of every event of a thread without a ring: begins the process's recording and takes
+ * a ring for the thread, as needed. Returns NULL if this process is not recorded, and
+ * &rt_process->shared if no ring was free.
  */
 struct rt_thread *rt_thread_start(void);
 
-/* A forked child's: what its hello says of the fork. Ordinary memory, which fork copies. */
+/* What a forked child's hello says of the fork. It is in ordinary memory, which fork copies. */
 struct rt_origin {
 	uint64_t stamp; /* 0: not known */
-	int32_t pid;    /* of who forked it */
+	int32_t pid;    /* of the parent */
 };
 extern struct rt_origin rt_origin;
 
-/* Forgets the recording, as fork does for a child: the next event starts anew. */
+/* Ends the recording in this process, as fork does in a child: the next event begins a new one. */
 void rt_process_leave(void);
 
-/* A thread waited so long for the collector, or for one that did. */
+/* Adds the time that a thread waited for the collector, or for another thread that did, in ns. */
 void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns);
 
-/* The calling thread's id, 0 if it can't be known: by system call, or without if those are
- * forbidden. */
+/* Returns the calling thread's id, by a system call unless those are forbidden; 0 if it is unknown.
+ */
 uint32_t rt_thread_id(void);
 
 /*
- * The program is about to forbid itself (and so us) what sys_forbidden names: does what will not be
- * possible later. Any thread.
+ * Does what will not be possible later, since the program is about to forbid itself the system
+ * calls `what` (sys_forbidden). Any thread.
  */
 void rt_process_confine(uint32_t what);
 
-/* After a dlclose. */
+/* Looks for unloaded modules, after a dlclose. */
 void rt_process_review_modules(void);
 
 #endif

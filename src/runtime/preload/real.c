@@ -230,7 +230,7 @@ static const struct link_map *find_front(void)
 	return map == own ? NULL : map;
 }
 
-/* The definition that comes first of all, ours left out. */
+/* Returns the definition that comes first of all, except this library's. */
 static void *find_public(const char *name)
 {
 	const struct link_map *own = own_map();
@@ -251,7 +251,7 @@ static void resolve_front(struct rt_real *r)
 	r->front = find_front();
 }
 
-static bool named(const char *path, const char *start)
+static bool is_file_named(const char *path, const char *start)
 {
 	const char *slash = strrchr(path, '/');
 	return !strncmp(slash ? slash + 1 : path, start, strlen(start));
@@ -262,12 +262,12 @@ bool rt_real_is_libcs(void)
 	const char *object = NULL;
 	void *next = rt_real_next("free", &object);
 	return next && next == (void *)rt_real.free && !rt_real_has_front() &&
-	       named(object, "libc.so.");
+	       is_file_named(object, "libc.so.");
 }
 
 bool rt_real_is_cxx_library(const char *object)
 {
-	return named(object, "libstdc++.so") || named(object, "libc++");
+	return is_file_named(object, "libstdc++.so") || is_file_named(object, "libc++");
 }
 
 /* Nothing of a C++ library in sight yet counts as plain: what dlopen brings later is the usual one.
@@ -284,18 +284,18 @@ static bool cxx_is_plain(void)
 }
 
 /* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives; one of which
- * nothing is known may call malloc, by its public name, which is ours. */
+ * nothing is known may call malloc, by its public name, which is a hook. */
 static void wrap_clearing(struct rt_real *r)
 {
 	const char *object = "", *measurer = NULL;
 	rt_real_next("malloc", &object);
 	rt_real_next("malloc_usable_size", &measurer);
 	enum rt_allocator allocator = RT_ANY_ALLOCATOR;
-	if (named(object, "libc.so") || named(object, "libc-"))
+	if (is_file_named(object, "libc.so") || is_file_named(object, "libc-"))
 		allocator = RT_CLIB;
-	else if (named(object, "libjemalloc"))
+	else if (is_file_named(object, "libjemalloc"))
 		allocator = RT_JEMALLOC;
-	else if (named(object, "libmimalloc"))
+	else if (is_file_named(object, "libmimalloc"))
 		allocator = RT_MIMALLOC;
 	rt_clear_wrap(r, allocator, object == measurer);
 }

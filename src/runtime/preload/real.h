@@ -3,7 +3,7 @@
  * Runs when: boot (first call into any hook), then read by all. May touch: the dynamic linker's
  * list of objects.
  *
- * The next definitions of the functions that we stand in front of.
+ * The next definitions of the hooked functions.
  */
 #ifndef RUNTIME_REAL_H
 #define RUNTIME_REAL_H
@@ -60,29 +60,31 @@ struct rt_real {
 	void (*_Exit)(int);
 	void (*quick_exit)(int);
 	/*
-	 * An object that every search for malloc finds before us: the executable, or a library that
-	 * is preloaded in front; NULL: there is none. What it lacks of the family comes to us, with
-	 * its blocks: the two functions below are those that the program's own calls find then.
+	 * An object that every search for malloc finds before this library: the executable, or a
+	 * library that is preloaded before it; NULL: there is none. The functions of the family
+	 * that it lacks are this library's hooks, which get its blocks. The two functions below are
+	 * those that the program's own calls find then.
 	 */
 	const struct link_map *front;
 	void *(*public_realloc)(void *, size_t);
 	void (*public_free)(void *);
 	/*
-	 * True if operator new and delete are the C++ library's own, which call malloc and free;
-	 * false if an allocator brings its own, which then are called as they are, and so are the
-	 * C++ library's if somebody in front of us has malloc.
+	 * True if operator new and delete are the C++ library's own, which call malloc and free.
+	 * False if an allocator brings its own, which are called as they are. False also if `front`
+	 * is not NULL: then the C++ library's operators are called as they are.
 	 */
 	bool cxx_is_plain;
 };
 
-/* malloc and its family point at functions that resolve first until rt_real_resolve() has run. */
+/* Until rt_real_resolve() has run, malloc and its family point at functions that call it first. */
 extern struct rt_real rt_real;
 
-/* Idempotent; any number of threads may run it at the same time. Aborts only if libc has no malloc.
- */
+/* Resolves all functions. Idempotent; any number of threads may run it at a time. Aborts only if
+ * libc has no malloc. */
 void rt_real_resolve(void);
 
-/* Whether somebody in front of us has malloc: nothing of it is recorded. Resolves if need be. */
+/* Returns whether an object before this library has malloc, whose calls are not recorded. Resolves
+ * if necessary. */
 static inline bool rt_real_has_front(void)
 {
 	if (!rt_real.public_free)
@@ -91,22 +93,22 @@ static inline bool rt_real_has_front(void)
 }
 
 /*
- * The next definition of a symbol after this library in load order, of its default version; NULL if
- * there is none. Reads the objects' own hash tables: unlike dlsym it takes no lock and never
- * allocates.
+ * Returns the next definition of a symbol after this library in load order, of its default version;
+ * NULL if there is none. *ret_object becomes the object's name. Reads the objects' own hash tables:
+ * unlike dlsym it takes no lock and never allocates.
  */
 void *rt_real_next(const char *name, const char **ret_object);
 
-/* Whether the file of that name is a C++ library (libstdc++, libc++). */
+/* Returns whether the file of that name is a C++ library (libstdc++, libc++). */
 bool rt_real_is_cxx_library(const char *object);
 
-/* Whether malloc and free are libc's own, and nobody stands in front of us. */
+/* Returns whether malloc and free are libc's own, and no object before this library has malloc. */
 bool rt_real_is_libcs(void);
 
-/* Where this library was loaded from, as LD_PRELOAD has it; "" if the loader does not know it. */
+/* Returns the path of this library as in LD_PRELOAD; "" if the loader does not know it. */
 const char *rt_library_path(void);
 
-/* The object's own definition of a function, or NULL. */
+/* Returns an object's own definition of a function; NULL if it has none. */
 void *rt_real_in(const struct link_map *object, const char *name);
 
 #endif

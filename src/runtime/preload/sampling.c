@@ -29,7 +29,7 @@ bool rt_sampling(void)
 	return rt_mode == RT_MODE_SAMPLE;
 }
 
-static void draw(struct rt_here *here)
+static void draw_distance(struct rt_here *here)
 {
 	here->until = rt_sampler_gap(&here->random, mean_bytes);
 }
@@ -38,7 +38,7 @@ static void draw(struct rt_here *here)
  * What is done to the sampler is done as in an event: a handler that forks then leaves the child
  * with a copy of it (control.c). True: the event is ours to end.
  */
-static bool begin(struct rt_here *here, uint64_t sp)
+static bool begin_sampling(struct rt_here *here, uint64_t sp)
 {
 	if (here->busy)
 		return false;
@@ -48,20 +48,20 @@ static bool begin(struct rt_here *here, uint64_t sp)
 }
 
 /* False: this is such a child, to which nothing of the recording belongs. */
-static bool end(struct rt_here *here, bool ours)
+static bool end_sampling(struct rt_here *here, bool ours)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!ours)
 		return true;
 	here->busy = 0;
 	struct rt_process *p = rt_process;
-	if (rt_likely(!p || __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_ADRIFT))
+	if (rt_likely(!p || __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_FORKED_MID_EVENT))
 		return true;
 	rt_process_leave();
 	return false;
 }
 
-static bool add(struct rt_here *here, const void *block)
+static bool add_sample(struct rt_here *here, const void *block)
 {
 	if (!here->thread->ring && !rt_thread_start())
 		return false;
@@ -80,18 +80,19 @@ bool rt_sampling_tells(const void *block, size_t size)
 	if (!here->random) {
 		here->random = rt_sampler_seed(
 			seed, __atomic_fetch_add(&seeds_given, 1, __ATOMIC_RELAXED));
-		draw(here);
+		draw_distance(here);
 	}
 	if (rt_passes(size))
 		return false;
-	draw(here);
+	draw_distance(here);
 	if (!block)
 		return true;
-	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), added = add(here, block);
-	return end(here, ours) && added;
+	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
+	     added = add_sample(here, block);
+	return end_sampling(here, ours) && added;
 }
 
-static bool take(const void *block)
+static bool take_sample(const void *block)
 {
 	struct rt_process *p = rt_process;
 	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
@@ -107,14 +108,15 @@ bool rt_sampling_tells_free(const void *block)
 	if (!rt_sampling())
 		return true;
 	struct rt_here *here = &rt_here;
-	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), taken = take(block);
-	return end(here, ours) && taken;
+	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
+	     taken = take_sample(block);
+	return end_sampling(here, ours) && taken;
 }
 
 void rt_sampling_goes_on(const void *block)
 {
 	struct rt_here *here = &rt_here;
-	bool ours = begin(here, (uint64_t)__builtin_frame_address(0));
-	add(here, block);
-	end(here, ours);
+	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0));
+	add_sample(here, block);
+	end_sampling(here, ours);
 }

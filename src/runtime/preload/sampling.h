@@ -23,7 +23,7 @@ enum rt_mode {
 extern uint32_t rt_mode;
 extern uint64_t rt_filter[RT_FILTER_WORDS];
 
-/* Before an allocation: whether it is to be passed over, untold. */
+/* Returns whether an allocation is not sampled and needs no event; called before it. */
 static inline bool rt_passes(size_t size)
 {
 	uint64_t until = rt_here.until;
@@ -34,29 +34,29 @@ static inline bool rt_passes(size_t size)
 	return false;
 }
 
-/* Before a free: the same. */
+/* Returns whether a free needs no event, since the block was not sampled; called before it. */
 static inline bool rt_passes_free(const void *block)
 {
 	return rt_mode == RT_MODE_SAMPLE && !rt_filter_has(rt_filter, (uint64_t)block);
 }
 
-/* A recording begins: takes what shm says. */
+/* Prepares when a recording begins, as the shared memory says. */
 void rt_sampling_prepare(struct rt_process *p);
 
-/* Whether the recording samples; begins it if that is not known. */
+/* Returns whether the recording samples; begins the recording if that is not known. */
 bool rt_sampling(void);
 
 /*
- * After an allocation that rt_passes() did not pass over, or nobody asked: whether it is to be told
- * in the recording's mode. If it is sampled its free will be told too. NULL: a call that failed,
- * which is sampled by what it asked for.
+ * Returns whether an allocation is to be recorded in the recording's mode; after rt_passes()
+ * returned false or was not called. If it is sampled, its free will be recorded, too. `block` NULL
+ * is a failed call, which is sampled by its requested size.
  */
 bool rt_sampling_tells(const void *block, size_t size);
 
-/* Before a free: whether it is to be told. */
+/* Returns whether a free is to be recorded; called before it. */
 bool rt_sampling_tells_free(const void *block);
 
-/* The block that rt_sampling_tells_free() said yes of was not freed after all. */
+/* Called when a block for which rt_sampling_tells_free() returned true was not freed after all. */
 void rt_sampling_goes_on(const void *block);
 
 #endif

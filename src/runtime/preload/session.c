@@ -7,7 +7,7 @@
 #include "runtime/preload/session.h"
 
 #include "runtime/core/sys.h"
-#include "runtime/preload/alone.h"
+#include "runtime/preload/autostart.h"
 #include "runtime/preload/process.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@
 static char session_path[HW_SESSION_BYTES];
 static bool is_alone;                 /* this process has started its collector */
 static uint32_t session_uid = NOBODY; /* whose the collector is that answered at that path */
-static bool unreachable;              /* nobody heard the last attempt to join */
+static bool unreachable;              /* no collector answered the last attempt to join */
 
 enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLES };
 static const char *const names[VARIABLES] = {
@@ -65,7 +65,7 @@ static bool look_in_kernel(struct variables *v)
 		sys_call4(__NR_openat, AT_FDCWD, "/proc/self/environ", 0x80000 /* O_CLOEXEC */, 0);
 	if (sys_failed(fd))
 		return false;
-	/* A page more: there is a NUL behind the last. */
+	/* A page more: there is a NUL after the last. */
 	long at = sys_call6(__NR_mmap, 0, ENVIRONMENT_MAX + 4096, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t got = 0;
@@ -84,7 +84,7 @@ static bool look_in_kernel(struct variables *v)
 	return true;
 }
 
-static bool look(struct variables *v)
+static bool read_variables(struct variables *v)
 {
 	*v = (struct variables){{NULL}, NULL};
 	if (!environ)
@@ -94,7 +94,7 @@ static bool look(struct variables *v)
 	return true;
 }
 
-static void forget(const struct variables *v)
+static void forget_variables(const struct variables *v)
 {
 	if (v->block)
 		sys_call(__NR_munmap, v->block, ENVIRONMENT_MAX + 4096, 0);
@@ -131,13 +131,13 @@ static int receive_welcome(int fd, bool from_own_collector, bool *ret_cut)
 		sys_call(__NR_close, memory, 0, 0);
 	/* One that declines has said why. */
 	if (from_own_collector && got <= 0)
-		rt_alone_say(got == -EAGAIN ? "the collector does not answer"
-					    : "the collector has ended without an answer");
+		rt_autostart_complain(got == -EAGAIN ? "the collector does not answer"
+						     : "the collector has ended without an answer");
 	return -1;
 }
 
 /* Says hello and waits for the answer; closes fd. *ret_cut: as receive_welcome()'s. */
-static int converse(int fd, enum hw_hello_reason reason, bool *ret_cut)
+static int exchange_hello(int fd, enum hw_hello_reason reason, bool *ret_cut)
 {
 	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
 		.version = HW_SHM_VERSION,
@@ -223,7 +223,7 @@ static int start_session(const struct variables *v)
 			environment[n++] = v->found[i];
 	}
 	environment[n] = NULL;
-	int fd = rt_alone_start(environment);
+	int fd = rt_autostart(environment);
 	if (fd >= 0)
 		set_limit(fd, ANSWER_ALONE_S);
 	is_alone = fd >= 0;
@@ -241,7 +241,7 @@ struct room {
 	bool changed;
 };
 
-static void room_make(struct room *r)
+static void make_descriptor_room(struct room *r)
 {
 	r->changed = false;
 	if (sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &r->before)) ||
@@ -266,13 +266,13 @@ static int join_known(enum hw_hello_reason reason)
 		int fd = connect_session(reason);
 		if (fd < 0)
 			break;
-		memory = converse(fd, reason, &cut);
+		memory = exchange_hello(fd, reason, &cut);
 	}
 	unreachable = cut;
 	return memory;
 }
 
-static int join(enum hw_hello_reason reason)
+static int join_session(enum hw_hello_reason reason)
 {
 	unreachable = false;
 	if (session_path[0])
@@ -281,11 +281,11 @@ static int join(enum hw_hello_reason reason)
 		return -1;
 	/* Who started it, and says where the collector is, may have fewer rights than it. */
 	if (getauxval(AT_SECURE)) {
-		rt_alone_say("it runs with other rights than who started it");
+		rt_autostart_complain("it runs with other rights than who started it");
 		return -1;
 	}
 	struct variables v;
-	if (!look(&v))
+	if (!read_variables(&v))
 		return -1;
 	int memory = -1;
 	const char *session = v.found[VARIABLE_SESSION];
@@ -299,17 +299,17 @@ static int join(enum hw_hello_reason reason)
 	} else {
 		bool cut;
 		int fd = start_session(&v);
-		memory = fd < 0 ? -1 : converse(fd, reason, &cut);
+		memory = fd < 0 ? -1 : exchange_hello(fd, reason, &cut);
 	}
-	forget(&v);
+	forget_variables(&v);
 	return memory;
 }
 
 int rt_session_join(enum hw_hello_reason reason)
 {
 	struct room room;
-	room_make(&room);
-	int memory = join(reason);
+	make_descriptor_room(&room);
+	int memory = join_session(reason);
 	room_end(&room);
 	rt_origin.stamp = 0; /* a child by a raw clone system call is not to say it too */
 	return memory;
@@ -330,7 +330,7 @@ bool rt_session_tell(struct hw_notice *notice)
 	notice->tsc = sys_tsc_fenced();
 	uint64_t signals = sys_signals_block();
 	struct room room;
-	room_make(&room);
+	make_descriptor_room(&room);
 	bool told = false;
 	for (int i = 0; i < TRIES && !told; i++) {
 		int fd = connect_session(HW_HELLO_FORK);

@@ -3,8 +3,8 @@
  * Runs when: start of a process and of a forked child; rt_session_path() at any moment. May touch:
  * raw system calls, the environment.
  *
- * The collector that this process belongs to: the one that HEAPWISE_SESSION names, or, in a program
- * that was started without the command, one that is started for it.
+ * The connection to the collector of this process: the one that HEAPWISE_SESSION names, or, in a
+ * program that was started without the command, one that is started for it.
  */
 #ifndef RUNTIME_SESSION_H
 #define RUNTIME_SESSION_H
@@ -14,28 +14,28 @@
 #include <stdbool.h>
 
 /*
- * Says hello and gives the descriptor of the memory to record into, -1: the process is not
+ * Sends the hello and returns the descriptor of the memory to record into; -1 if the process is not
  * recorded. All signals must be blocked.
  */
 int rt_session_join(enum hw_hello_reason reason);
 
-/* Whether nobody was there to hear the last hello: the collector has gone, or can't be reached. */
+/* Returns whether the collector could not be reached for the last hello, or has ended. */
 bool rt_session_unreachable(void);
 
 /*
- * A process that started its own collector gets HEAPWISE_SESSION in its environment, for what it
- * starts by itself. Once, before main.
+ * Sets HEAPWISE_SESSION in a process that started its own collector, for the programs that it
+ * starts. Called once, before main.
  */
 void rt_session_publish(void);
 
 /*
- * Tells the collector of a program that will say no hello; what is needed besides `pid`, `reason`
- * and `path` is filled in. Any thread, a vfork child too. Waits for a moment at most, if the
- * collector has very much to do. False: it could not be told.
+ * Reports a program that will not send a hello to the collector. The caller sets `pid`, `reason`
+ * and `path`; the other fields are set here. Any thread, also a vfork child. Waits for a moment at
+ * most, if the collector is very busy. Returns false if it was not reported.
  */
 bool rt_session_tell(struct hw_notice *notice);
 
-/* Name of the session's socket; "" outside of one. */
+/* Returns the name of the session's socket; "" outside of a session. */
 const char *rt_session_path(void);
 
 #endif

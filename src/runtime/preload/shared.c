@@ -15,38 +15,38 @@
 #define QUIET_SPINS 20000000
 #define ESRCH_RAW (-3l)
 
-static bool lock_try(struct rt_shared_lock *lock, uint64_t self)
+static bool lock_try(struct rt_shared_lock *take_shared_lock, uint64_t self)
 {
 	uint64_t nobody = 0;
-	return __atomic_compare_exchange_n(
-		&lock->holder, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&take_shared_lock->holder, &nobody, self, false,
+		__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-static void lock_release(struct rt_shared_lock *lock)
+static void lock_release(struct rt_shared_lock *take_shared_lock)
 {
 	/* Tid first: a holder that has one set is the one that set it. */
-	__atomic_store_n(&lock->tid, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&lock->turns, lock->turns + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&lock->holder, 0, __ATOMIC_SEQ_CST);
-	/* One at a time: others of this moment's are faster than who has to be woken first. */
-	if (__atomic_load_n(&lock->sleepers, __ATOMIC_SEQ_CST) && !sys_no_calls() &&
-		!__atomic_exchange_n(&lock->woken, 1, __ATOMIC_SEQ_CST))
-		sys_call(__NR_futex, &lock->holder, FUTEX_WAKE_PRIVATE, 1);
+	__atomic_store_n(&take_shared_lock->tid, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&take_shared_lock->turns, take_shared_lock->turns + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&take_shared_lock->holder, 0, __ATOMIC_SEQ_CST);
+	/* One at a time: a running thread is faster than one that has to be woken first. */
+	if (__atomic_load_n(&take_shared_lock->sleepers, __ATOMIC_SEQ_CST) && !sys_no_calls() &&
+		!__atomic_exchange_n(&take_shared_lock->woken, 1, __ATOMIC_SEQ_CST))
+		sys_call(__NR_futex, &take_shared_lock->holder, FUTEX_WAKE_PRIVATE, 1);
 }
 
 /* Takes the lock over from a thread that ended with it; true if this one did. */
 static bool lock_inherit(struct rt_process *p, uint64_t self)
 {
-	struct rt_shared_lock *lock = &p->shared_lock;
-	uint32_t tid = __atomic_load_n(&lock->tid, __ATOMIC_ACQUIRE);
+	struct rt_shared_lock *take_shared_lock = &p->shared_lock;
+	uint32_t tid = __atomic_load_n(&take_shared_lock->tid, __ATOMIC_ACQUIRE);
 	/* Whatever process it is of: it can be a child by vfork. */
 	if (!tid || sys_call(__NR_tkill, tid, 0, 0) != ESRCH_RAW)
 		return false;
 	/* Many may have seen that; one of them takes the name away, and with it the lock. */
 	if (!__atomic_compare_exchange_n(
-		    &lock->tid, &tid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		    &take_shared_lock->tid, &tid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	__atomic_store_n(&lock->holder, self, __ATOMIC_RELEASE);
+	__atomic_store_n(&take_shared_lock->holder, self, __ATOMIC_RELEASE);
 	rt_ring_abandon(&p->shared);
 	return true;
 }
@@ -56,7 +56,7 @@ struct seen {
 	uint64_t turns, progress;
 };
 
-static struct seen look(const struct rt_process *p)
+static struct seen observe_progress(const struct rt_process *p)
 {
 	return (struct seen){__atomic_load_n(&p->shared_lock.turns, __ATOMIC_ACQUIRE),
 		__atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED)};
@@ -66,7 +66,7 @@ static struct seen look(const struct rt_process *p)
 static bool goes_on(const struct rt_process *p, struct seen *seen)
 {
 	bool for_room = __atomic_load_n(&p->shared.ring->waiting, __ATOMIC_RELAXED);
-	struct seen now = look(p), before = *seen;
+	struct seen now = observe_progress(p), before = *seen;
 	*seen = now;
 	return now.turns != before.turns || (for_room && now.progress != before.progress);
 }
@@ -81,22 +81,23 @@ static void give_up(struct rt_process *p, const struct seen *seen)
 	__atomic_store_n(&p->shared_lock.given_up, seen->turns + 1, __ATOMIC_RELAXED);
 }
 
-static void lock_sleep(struct rt_shared_lock *lock)
+static void lock_sleep(struct rt_shared_lock *take_shared_lock)
 {
 	/* The word is the low half of the holder: thread pointers differ there. */
-	uint32_t seen = (uint32_t)__atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
-	if (seen && (uint32_t)__atomic_load_n(&lock->holder, __ATOMIC_SEQ_CST) == seen) {
+	uint32_t seen = (uint32_t)__atomic_load_n(&take_shared_lock->holder, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&take_shared_lock->sleepers, 1, __ATOMIC_SEQ_CST);
+	if (seen &&
+		(uint32_t)__atomic_load_n(&take_shared_lock->holder, __ATOMIC_SEQ_CST) == seen) {
 		struct sys_timespec step = {0, LOCK_STEP_NS};
-		sys_call4(__NR_futex, &lock->holder, FUTEX_WAIT_PRIVATE, seen, &step);
-		__atomic_store_n(&lock->woken, 0, __ATOMIC_SEQ_CST);
+		sys_call4(__NR_futex, &take_shared_lock->holder, FUTEX_WAIT_PRIVATE, seen, &step);
+		__atomic_store_n(&take_shared_lock->woken, 0, __ATOMIC_SEQ_CST);
 	}
-	__atomic_fetch_sub(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&take_shared_lock->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
 static bool lock_wait(struct rt_process *p, uint64_t self)
 {
-	struct seen seen = look(p);
+	struct seen seen = observe_progress(p);
 	uint64_t began = sys_now_ns(), moved = began, now = began;
 	bool taken = false;
 	while (!taken && !given_up(p, &seen)) {
@@ -115,7 +116,7 @@ static bool lock_wait(struct rt_process *p, uint64_t self)
 /* As lock_wait() without system calls and without a clock. */
 static bool lock_spin(struct rt_process *p, uint64_t self)
 {
-	struct seen seen = look(p);
+	struct seen seen = observe_progress(p);
 	bool taken = false;
 	for (unsigned tries = 0; !taken && !given_up(p, &seen); tries++) {
 		__builtin_ia32_pause();
@@ -142,7 +143,7 @@ static bool lock_is_own(struct rt_process *p, bool in_handler, uint32_t tid)
 }
 
 /* False: it can't be had, and the event is lost. */
-static bool lock(struct rt_process *p, bool in_handler, uint32_t tid)
+static bool take_shared_lock(struct rt_process *p, bool in_handler, uint32_t tid)
 {
 	uint64_t self = sys_thread_pointer();
 	for (unsigned tries = 0; tries < LOCK_SPINS; tries++) {
@@ -167,7 +168,7 @@ static bool lock(struct rt_process *p, bool in_handler, uint32_t tid)
  * An event of the thread is under way while a handler's goes to another ring: from now on stamps
  * must tell which of the two rings' events came first.
  */
-static void interrupted(struct rt_thread *own)
+static void stamp_interrupted_event(struct rt_thread *own)
 {
 	if (rt_stamps(own))
 		return;
@@ -182,7 +183,7 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_
 {
 	bool sample = rt_mode == RT_MODE_SAMPLE, in_handler = rt_here.busy != sp;
 	*ret_tid = rt_thread_id();
-	if (!lock(p, in_handler, *ret_tid))
+	if (!take_shared_lock(p, in_handler, *ret_tid))
 		return NULL;
 	struct rt_thread *t = &p->shared;
 	__atomic_store_n(&p->shared_lock.tid, *ret_tid, __ATOMIC_RELAXED);
@@ -194,7 +195,7 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_
 	/* Never sleep for room in a handler, nor for a sample. */
 	t->impatient = sample ? HW_LOST_SAMPLED : in_handler ? HW_LOST_IN_HANDLER : HW_LOST_STALLED;
 	if (in_handler && rt_here.thread->ring)
-		interrupted(rt_here.thread);
+		stamp_interrupted_event(rt_here.thread);
 	__atomic_store_n(&t->ring->busy, sp, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	rt_solo_meet(p, NULL);
@@ -267,7 +268,7 @@ uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp)
 	return shared_word(p, HW_R_FORK, NULL, sp);
 }
 
-void rt_shared_told(
+void rt_shared_annotate(
 	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
 {
 	uint32_t tid;

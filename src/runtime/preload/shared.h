@@ -26,30 +26,30 @@
 #include "runtime/preload/events.h"
 #include "runtime/preload/process.h"
 
-/* What rt_event_alloc() says of a block, or of a failure (NULL). */
+/* Does what rt_event_alloc() does, for a block or a failure (NULL). */
 void rt_shared_alloc(struct rt_process *p, void *block, size_t size, enum hw_alloc_kind kind,
 	struct rt_caller caller);
 
 void rt_shared_free(struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp);
 
-/* Does and records a realloc; p NULL: only does it. Returns what the real one did. */
+/* Calls realloc and records it; if `p` is NULL, it is not recorded. Returns the result. */
 void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct rt_caller caller);
 
-/* The stamp of the record; 0: there was no room. */
+/* Records a fork. Returns the stamp of the record; 0 if there was no room. */
 uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
 
-/* What rt_event_told() says. */
-void rt_shared_told(
+/* What rt_event_annotate() says. */
+void rt_shared_annotate(
 	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
 
-/* What rt_event_mark() marks. */
+/* Does what rt_event_mark() does. */
 void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp);
 
-/* The event of this thread that holds the lock, if there is one, will not go on. Signals may come.
+/* Drops the unfinished event of this thread that holds the lock, if there is one. Signals may come.
  */
 void rt_shared_abandon(struct rt_process *p);
 
-/* In a forked child that has its parent's memory: whoever else held the lock stayed behind. */
+/* Resets the lock in a forked child that has its parent's memory: another holder is not in it. */
 void rt_shared_inherit(struct rt_process *p);
 
 #endif

@@ -12,14 +12,14 @@
 #define SOLO_WORDS_MIN 4096
 #define SOLO_WORDS_MAX (256u << 10)
 
-static bool barrier(void)
+static bool issue_membarrier(void)
 {
 	return !sys_failed(sys_call(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0));
 }
 
 void rt_solo_prepare(struct rt_process *p)
 {
-	/* Under a filter that somebody else has put up any call can be the last one. */
+	/* Under a filter that another library has installed any call can be the last one. */
 	p->solo_forbidden = sys_no_calls() ||
 			    sys_call(__NR_prctl, PR_GET_SECCOMP, 0, 0) != SECCOMP_MODE_DISABLED ||
 			    sys_failed(sys_call(__NR_membarrier,
@@ -27,7 +27,8 @@ void rt_solo_prepare(struct rt_process *p)
 }
 
 /* What the other rings have ever seen. False: one of them is in an event. */
-static bool others(const struct rt_process *p, const struct rt_thread *t, uint64_t *ret_words)
+static bool read_other_rings(
+	const struct rt_process *p, const struct rt_thread *t, uint64_t *ret_words)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)p->shm + HW_SHM_RINGS);
 	uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_ACQUIRE);
@@ -43,14 +44,14 @@ static bool others(const struct rt_process *p, const struct rt_thread *t, uint64
 	return quiet;
 }
 
-static void leave(struct rt_process *p, struct rt_thread *t)
+static void leave_solo(struct rt_process *p, struct rt_thread *t)
 {
 	__atomic_store_n(&t->solo, false, __ATOMIC_SEQ_CST);
 	__atomic_compare_exchange_n(&p->solo, &t, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 /* Solo first, then a look whether that was right: whoever comes between ends it. */
-static bool go(struct rt_process *p, struct rt_thread *t)
+static bool become_solo(struct rt_process *p, struct rt_thread *t)
 {
 	const struct rt_thread *holder = __atomic_load_n(&p->solo, __ATOMIC_ACQUIRE);
 	if ((holder && holder != t) || __atomic_load_n(&p->solo_forbidden, __ATOMIC_SEQ_CST))
@@ -58,15 +59,15 @@ static bool go(struct rt_process *p, struct rt_thread *t)
 	uint64_t words;
 	__atomic_store_n(&t->solo, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->solo, t, __ATOMIC_SEQ_CST);
-	if (!barrier()) {
+	if (!issue_membarrier()) {
 		__atomic_store_n(&p->solo_forbidden, true, __ATOMIC_SEQ_CST);
-	} else if (others(p, t, &words) && words == t->others_seen &&
+	} else if (read_other_rings(p, t, &words) && words == t->others_seen &&
 		   __atomic_load_n(&p->solo, __ATOMIC_ACQUIRE) == t) {
 		/* The next word is a stamp. */
 		t->time_due = t->limit = t->head;
 		return true;
 	}
-	leave(p, t);
+	leave_solo(p, t);
 	return false;
 }
 
@@ -79,13 +80,13 @@ void rt_solo_try(struct rt_process *p, struct rt_thread *t)
 	if (sys_no_calls() || __atomic_load_n(&p->solo_forbidden, __ATOMIC_RELAXED) ||
 		__atomic_load_n(&p->rings_used, __ATOMIC_RELAXED) > SOLO_RINGS_MAX)
 		return;
-	bool quiet = others(p, t, &words), before = words == t->others_seen;
+	bool quiet = read_other_rings(p, t, &words), before = words == t->others_seen;
 	t->others_seen = words;
 	if (!quiet || !before ||
 		!__atomic_compare_exchange_n(&p->solo_trial.holder, &nobody, self, false,
 			__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	if (go(p, t)) {
+	if (become_solo(p, t)) {
 		/* All that was written since the last solo began, but what has been stamped. */
 		bool was_short = t->head - t->solo_began < 8ull * t->solo_words;
 		if (!was_short)
@@ -104,7 +105,7 @@ void rt_solo_end(struct rt_process *p)
 		return;
 	__atomic_store_n(&holder->solo, false, __ATOMIC_SEQ_CST);
 	if (!sys_no_calls())
-		barrier();
+		issue_membarrier();
 	__atomic_compare_exchange_n(
 		&p->solo, &holder, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }

@@ -25,22 +25,23 @@
 
 #include "runtime/preload/process.h"
 
-/* Before other threads exist: asks the kernel for what the rest needs. */
+/* Registers for membarrier(); called before other threads exist. */
 void rt_solo_prepare(struct rt_process *p);
 
 /*
- * t is in an event and all its events have been stamped for a while: looks whether it can go solo.
- * Async-signal-safe; leaves errno alone.
+ * Tries to make `t` the soloist. It is in an event, and all its events have been stamped for a
+ * while. Async-signal-safe; keeps errno.
  */
 void rt_solo_try(struct rt_process *p, struct rt_thread *t);
 
-/* Whoever is solo is not any more. Called from within an event of another thread. */
+/* Ends the solo of another thread. Called within an event of this thread. */
 void rt_solo_end(struct rt_process *p);
 
-/* Nobody goes solo from now on: the process is about to lose its system calls. */
+/* Forbids going solo from now on, since the process is about to lose its system calls. */
 void rt_solo_forbid(struct rt_process *p);
 
-/* To be called within each event, before its stamp: t is NULL or what it is recorded with. */
+/* Ends the solo of a thread other than `t`, which is the caller's or NULL. Called within each
+ * event, before its stamp. */
 static inline void rt_solo_meet(struct rt_process *p, const struct rt_thread *t)
 {
 	const struct rt_thread *solo = __atomic_load_n(&p->solo, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whose the words in rings are: threads that have one, share one, come late, end, and leave it to
  * others; rings of each size. */
-#include "capture/leaks/hold.h"
+#include "capture/leaks/paused_target.h"
 #include "unit/merge_story.h"
 
 CASE(shared, "the shared ring: each record behind the name of its thread")
@@ -225,15 +225,15 @@ CASE(reuse_shared, "an ended thread's ring is free before its words in the share
 CASE(busy, "a thread in the middle of an event is seen, in a ring of its own and in the shared one")
 {
 	struct hw_shm *one = image_create();
-	CHECK(!hold_is_busy(one));
+	CHECK(!target_is_busy(one));
 	image_ring(one, 0)->busy = 1;
-	CHECK(!hold_is_busy(one)); /* left over: nobody has that ring */
+	CHECK(!target_is_busy(one)); /* left over: nobody has that ring */
 	image_claim(one, 0, 100);
-	CHECK(hold_is_busy(one));
+	CHECK(target_is_busy(one));
 	image_ring(one, 0)->busy = 0;
-	CHECK(!hold_is_busy(one));
+	CHECK(!target_is_busy(one));
 	image_ring(one, HW_RING_SHARED)->busy = 1;
-	CHECK(hold_is_busy(one));
+	CHECK(target_is_busy(one));
 	image_destroy(one);
 }
 

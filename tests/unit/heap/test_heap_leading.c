@@ -18,7 +18,7 @@
 #define BLOCKS_MOST 256u
 
 /* samples/leading.c, which stands still, and its heap. */
-struct subject {
+struct tracked_process {
 	pid_t pid;
 	struct stopped stopped;
 	struct address_space space;
@@ -31,7 +31,7 @@ struct subject {
 };
 
 /* Its output, in the tests' own process. */
-static FILE *start(struct subject *s)
+static FILE *start(struct tracked_process *s)
 {
 	const char *build = getenv("HW_BUILD_DIR");
 	char path[4096];
@@ -52,7 +52,7 @@ static FILE *start(struct subject *s)
 	return fdopen(ends[0], "r");
 }
 
-static void begin(struct subject *s)
+static void begin(struct tracked_process *s)
 {
 	char line[64];
 	FILE *file = start(s);
@@ -71,7 +71,7 @@ static void begin(struct subject *s)
 	CHECK_OK(heap_names_open(NULL, NULL, &s->names));
 }
 
-static void end(struct subject *s)
+static void end(struct tracked_process *s)
 {
 	heap_names_close(&s->names);
 	address_space_close(&s->space);
@@ -115,7 +115,7 @@ static void check_same(const struct survey *whole, const struct why *all, const 
 }
 
 /* Whether it was told without the others. */
-static bool check_block(struct subject *s, const struct survey *whole, uint64_t address)
+static bool check_block(struct tracked_process *s, const struct survey *whole, uint64_t address)
 {
 	struct survey survey;
 	struct reverse reverse;
@@ -143,7 +143,7 @@ static bool check_block(struct subject *s, const struct survey *whole, uint64_t 
 CASE(same, "what leads to a block is the same without the types of all others, and told so if it "
 	   "is sure")
 {
-	struct subject *subject = calloc(1, sizeof(*subject));
+	struct tracked_process *subject = calloc(1, sizeof(*subject));
 	struct survey whole;
 	begin(subject);
 	CHECK_OK(survey_open(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which memory is an allocator's: glibc's marks as they should be, and almost so. */
-#include "unit/leak_place.h"
+#include "unit/leak_target.h"
 
 static struct address_ranges heaps, books;
 
@@ -142,7 +142,7 @@ CASE(endless_chains, "memory that looks like chunks everywhere is not gone throu
 	const uint64_t bytes = 64 * MIB;
 	place_init();
 	make_break();
-	hold.maps.maps.len = 0;
+	target.maps.maps.len = 0;
 	add_map(0, 0x3000 + bytes, "[heap]");
 	add_libc(200 * MIB, 4096);
 	for (uint64_t at = 0x1000; at < 0x1000 + bytes; at += 8)

@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include "base/ranges.h"
+#include "process/fork_exclusions.h"
 #include "process/maps.h"
 #include "process/memory.h"
-#include "process/unforked.h"
 
 #include "lib/tap.h"
 
@@ -151,21 +151,21 @@ static bool none_known(const void *context, uint64_t start, uint64_t end, const 
 CASE(unforked, "pages that fork leaves out are found, unless they are known")
 {
 	bool known = false;
-	const struct unforked_known calls = {none_known, &known};
-	CHECK(!process_has_unforked(getpid(), &calls));
+	const struct fork_exclusions_known calls = {none_known, &known};
+	CHECK(!process_has_fork_exclusions(getpid(), &calls));
 	char *page = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	static const int advices[][2] = {
 		{MADV_DONTFORK, MADV_DOFORK}, {MADV_WIPEONFORK, MADV_KEEPONFORK}};
 	for (unsigned i = 0; i < 2; i++) {
 		CHECK(!madvise(page, 4096, advices[i][0]));
-		CHECK(process_has_unforked(getpid(), &calls));
+		CHECK(process_has_fork_exclusions(getpid(), &calls));
 		known = true;
-		CHECK(!process_has_unforked(getpid(), &calls));
+		CHECK(!process_has_fork_exclusions(getpid(), &calls));
 		known = false;
 		CHECK(!madvise(page, 4096, advices[i][1]));
-		CHECK(!process_has_unforked(getpid(), &calls));
+		CHECK(!process_has_fork_exclusions(getpid(), &calls));
 	}
-	CHECK(process_has_unforked(0x3fffffff, &calls));
+	CHECK(process_has_fork_exclusions(0x3fffffff, &calls));
 }
 
 CASE(ranges, "sets of ranges are joined, and the range of an address is found")

@@ -122,7 +122,7 @@ CASE(stops, "all threads stand still until they are let go, as often as one like
 		usleep(2000);
 		CHECK_U64(shared->count, before);
 		CHECK(stop_end(&stopped) >= 1000000);
-		CHECK(!stop_late(&stopped));
+		CHECK(!stop_release_late(&stopped));
 		CHECK(goes_on());
 	}
 	stop_deinit(&stopped);

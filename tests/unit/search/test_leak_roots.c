@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which memory of a held process is searched for pointers, and which is not. */
-#include "unit/leak_place.h"
+#include "unit/leak_target.h"
 
 #define STACK (16 * MIB)
 #define STACK_BYTES 0x10000ull
 
 static struct leak_roots roots;
 
-static struct hold_thread *add_thread(pid_t tid, uint64_t sp)
+static struct paused_thread *add_thread(pid_t tid, uint64_t sp)
 {
-	const struct hold_thread thread = {
+	const struct paused_thread thread = {
 		.tid = tid, .target_tid = tid, .stopped = true, .regs = {.rsp = base + sp}};
-	CHECK(hold_threads_push(&hold.threads, thread));
-	return &hold.threads.data[hold.threads.len - 1];
+	CHECK(paused_threads_push(&target.threads, thread));
+	return &target.threads.data[target.threads.len - 1];
 }
 
 /* libc, a heap of one block (0x5010, 256 bytes; heap 0x5000 to 0x8000), and the first thread's
@@ -33,10 +33,10 @@ static void end(void)
 }
 
 /* The root of this kind that an address is in; NULL: none. */
-static const struct leak_root *root_at(uint64_t offset)
+static const struct searched_root *root_at(uint64_t offset)
 {
 	for (size_t i = 0; i < roots.roots.len; i++) {
-		const struct leak_root *root = &roots.roots.data[i];
+		const struct searched_root *root = &roots.roots.data[i];
 		if (!root->value_count && base + offset >= root->start && base + offset < root->end)
 			return root;
 	}
@@ -45,7 +45,7 @@ static const struct leak_root *root_at(uint64_t offset)
 
 static void check_root(uint64_t inside, enum hpw_leak_root kind, uint64_t from, uint64_t to)
 {
-	const struct leak_root *root = root_at(inside);
+	const struct searched_root *root = root_at(inside);
 	if (!root)
 		tap_fail("0x%" PRIx64 " is in no root", inside);
 	CHECK_U64(root->place, kind);
@@ -53,7 +53,7 @@ static void check_root(uint64_t inside, enum hpw_leak_root kind, uint64_t from, 
 	CHECK_U64(root->end - base, to);
 }
 
-static const struct leak_root *registers(void)
+static const struct searched_root *registers(void)
 {
 	for (size_t i = 0; i < roots.roots.len; i++)
 		if (roots.roots.data[i].place == HPW_LEAK_ROOT_REGISTERS)
@@ -108,7 +108,7 @@ CASE(first_thread, "a thread has its registers, and its stack from the red zone 
 {
 	start();
 	add_map(STACK, STACK_BYTES, "[stack]");
-	struct hold_thread *thread = add_thread(hold.pid, STACK + 0x8000);
+	struct paused_thread *thread = add_thread(target.pid, STACK + 0x8000);
 	thread->regs.rax = 1;
 	thread->regs.r15 = 15;
 	CHECK_OK(leak_roots_find(&place, &roots));
@@ -132,9 +132,9 @@ CASE(odd_stack_pointers, "a stack pointer anywhere does no harm")
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
 		start();
 		add_map(STACK, STACK_BYTES, "[stack]");
-		add_thread(hold.pid, pointers[i])->regs.fs_base = UINT64_MAX - i;
+		add_thread(target.pid, pointers[i])->regs.fs_base = UINT64_MAX - i;
 		CHECK_OK(leak_roots_find(&place, &roots));
-		const struct leak_root *root = root_at(STACK + STACK_BYTES - 8);
+		const struct searched_root *root = root_at(STACK + STACK_BYTES - 8);
 		CHECK(root && root->end == base + STACK + STACK_BYTES && root->start % 8 == 0);
 		end();
 	}
@@ -144,9 +144,9 @@ CASE(leaving, "of a thread that called exit the registers and the stack are thos
 {
 	start();
 	add_map(STACK, STACK_BYTES, "[stack]");
-	add_thread(hold.pid, STACK + 0x4000)->regs.rbx = 99;
+	add_thread(target.pid, STACK + 0x4000)->regs.rbx = 99;
 	place.is_leaving = true;
-	shm->leaving_tid = (uint32_t)hold.pid;
+	shm->leaving_tid = (uint32_t)target.pid;
 	shm->leaving_sp = base + STACK + 0x9000;
 	for (uint64_t i = 0; i < HW_LEAVING_REGISTERS; i++)
 		shm->leaving_registers[i] = 100 + i;
@@ -197,7 +197,7 @@ CASE(living_thread, "the stack of a thread that lives is no ended one's")
 		start();
 		make_thread_stack(descriptors[i], 4711);
 		const uint64_t sp = STACK + 0x3000;
-		add_thread(hold.pid + 1, sp)->regs.fs_base = base + descriptors[i];
+		add_thread(target.pid + 1, sp)->regs.fs_base = base + descriptors[i];
 		CHECK_OK(leak_roots_find(&place, &roots));
 		check_root(sp, HPW_LEAK_ROOT_STACK, sp - 128, STACK_END);
 		CHECK(!root_at(STACK + 0x1000));
@@ -246,7 +246,7 @@ CASE(listed_threads, "libc's lists tell stacks that have no guard and share a ma
 	make_described(STACK + STACK_BYTES, ended, STACK + 2 * STACK_BYTES, -1);
 	make_list(LOADER + 0x100, used, 1);
 	make_list(LOADER + 0x120, cached, 1);
-	add_thread(hold.pid + 1, sp)->regs.fs_base = base + living;
+	add_thread(target.pid + 1, sp)->regs.fs_base = base + living;
 	CHECK_OK(leak_roots_find(&place, &roots));
 	check_root(sp, HPW_LEAK_ROOT_STACK, sp - 128, STACK + STACK_BYTES);
 	CHECK(!root_at(STACK) && !root_at(STACK + STACK_BYTES) && !root_at(ended));

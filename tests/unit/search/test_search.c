@@ -170,12 +170,12 @@ CASE(explained, "what a heuristic alone explains is counted, until a pointer to 
 }
 
 /* Blocks as an allocator rounds them up; the third is not to be explained. */
-static bool rounded(void *context, uint32_t block, uint64_t into, struct search_asked *asked)
+static bool rounded(void *context, uint32_t block, uint64_t into, struct search_requested *asked)
 {
 	CHECK_U64(into, 8);
 	CHECK_U64(asked->most, 104);
 	CHECK_U64(asked->least, 104);
-	*asked = *(const struct search_asked *)context;
+	*asked = *(const struct search_requested *)context;
 	return block != 2;
 }
 
@@ -183,7 +183,7 @@ static bool rounded(void *context, uint32_t block, uint64_t into, struct search_
 static bool explains(unsigned heuristics, uint64_t number, bool has_pointer, uint32_t which)
 {
 	struct picture picture = {calloc(56, 8), calloc(1, 8), 56, 1};
-	struct search_asked asked = {73, 104, 89};
+	struct search_requested asked = {73, 104, 89};
 	const struct search_options options = {.alignment = 8,
 		.heuristics = heuristics,
 		.may_explain = rounded,

@@ -438,7 +438,7 @@ static void check_few(struct world *w, const struct search *search)
 	bool seen[BLOCKS_MAX] = {false}, is_few;
 	seen[queue[0]] = true;
 	CHECK_OK(reverse_make(graph, &all));
-	CHECK_OK(reverse_make_few(graph, queue[0], BLOCKS_MAX, &few, &is_few));
+	CHECK_OK(reverse_make_subset(graph, queue[0], BLOCKS_MAX, &few, &is_few));
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t *sources = reverse_sources(&all, queue[i], &found);
 		for (uint32_t k = 0; k < found; k++) {
@@ -457,7 +457,7 @@ static void check_few(struct world *w, const struct search *search)
 			CHECK_U64(sources[k], others[k]);
 	}
 	reverse_free(&few);
-	CHECK_OK(reverse_make_few(graph, queue[0], count - 1, &few, &is_few));
+	CHECK_OK(reverse_make_subset(graph, queue[0], count - 1, &few, &is_few));
 	CHECK(!is_few && !few.heads);
 	reverse_free(&few);
 	reverse_free(&all);

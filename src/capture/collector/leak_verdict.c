@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leak_verdict.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+/* The process's standard error becomes ours: its own description where that may be had, so that
+ * both write after each other; else what stands there, opened anew. */
+static void take_stream(int target, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, target, STDERR_FILENO, 0);
+	if (fd < 0) {
+		char path[64];
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, STDERR_FILENO);
+		fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (fd >= 0)
+		dup2(fd, STDERR_FILENO);
+}
+
+static struct leak_verdict_child *discard_verdict(struct leak_verdict_child *child)
+{
+	leak_verdict_cancel(child);
+	return NULL;
+}
+
+struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, const void *context,
+	const char *file, int target, pid_t target_pid)
+{
+	struct leak_verdict_child *child = calloc(1, sizeof(*child));
+	if (!child)
+		return NULL;
+	child->pid = child->pidfd = -1;
+	child->verdict = mmap(NULL, sizeof(*child->verdict), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (child->verdict == MAP_FAILED) {
+		child->verdict = NULL;
+		return discard_verdict(child);
+	}
+	pid_t self = getpid();
+	child->pid = fork();
+	if (!child->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		take_stream(target, target_pid);
+		if (getppid() == self)
+			*child->verdict = function(context, file);
+		_exit(0);
+	}
+	if (child->pid > 0)
+		child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	return child->pidfd >= 0 ? child : discard_verdict(child);
+}
+
+struct leak_verdict leak_verdict_finish(struct leak_verdict_child *child)
+{
+	int status = 0;
+	struct leak_verdict verdict = {HW_FOUND_UNKNOWN, 0};
+	if (child_wait(child->pid, &status, 0) == child->pid && !status)
+		verdict = *child->verdict;
+	child->pid = -1;
+	leak_verdict_cancel(child);
+	return verdict;
+}
+
+void leak_verdict_cancel(struct leak_verdict_child *child)
+{
+	if (!child)
+		return;
+	if (child->pid > 0) {
+		kill(child->pid, SIGKILL);
+		child_wait(child->pid, NULL, 0);
+	}
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	if (child->verdict)
+		munmap(child->verdict, sizeof(*child->verdict));
+	free(child);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process that the collector tracks: it is recorded, one image after another, or only known to
+ * belong to the session and has not sent anything yet.
+ *
+ * Names. The first image of the launched program gets FILE. Everything else inserts into it, before
+ * the extension .hpw if it has that: .PID for the first image of another process, .PID.N for image
+ * number N (from 1) of any process. N grows further as long as such a file exists already.
+ */
+#ifndef CAPTURE_TRACKED_PROCESS_H
+#define CAPTURE_TRACKED_PROCESS_H
+
+#include "capture/leak_verdict.h"
+#include "capture/leaks/leak_job.h"
+#include "capture/recorder/recorder.h"
+#include "capture/session.h"
+
+#include <stdbool.h>
+
+#define TRACKED_FILE_MAX 4200
+#define TRACKED_COMMAND_MAX 64
+
+struct tracked_process {
+	pid_t pid; /* in the collector's PID namespace */
+	int pidfd;
+	bool is_root;      /* what the launcher has started */
+	bool has_launcher; /* the launcher waits for root's recording; false: root itself does */
+	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
+	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
+	uint64_t tended_ns;
+	uint64_t
+		ended_ns; /* when it was seen to have ended; 0: it lives, or that was not put off */
+	uint32_t images;  /* said hello so far */
+	uint32_t completed;                   /* recordings of them */
+	uint64_t image_number, parent_number; /* in the lineage, of the present image */
+	uint64_t rings_inode;                 /* of the present image's memory */
+	bool takes_along;                     /* the collector dies soon after the present image */
+	bool searched;                        /* the present image's end, for leaks */
+	struct leak_job *leaks;               /* a search in the present image, or NULL */
+	struct death_watch watch;             /* for a fatal signal, if it is to be searched then */
+	struct leak_verdict_child *verdict_child; /* of one that the program asked for, or NULL */
+	char command[TRACKED_COMMAND_MAX];        /* base name of the present image's program */
+	char file[TRACKED_FILE_MAX];              /* of the present image */
+};
+
+/* Returns NULL if there is no memory or the process does not exist any more. */
+struct tracked_process *tracked_process_create(pid_t pid);
+/* Frees a process; NULL is allowed. Its open recording stays incomplete. */
+void tracked_process_destroy(struct tracked_process *process);
+
+bool tracked_process_has_ended(const struct tracked_process *process);
+
+/* Whether what says hello is the image that is being recorded already: it still has its rings. */
+bool tracked_process_is_same_image(const struct tracked_process *process);
+
+/*
+ * How an ended process ended, with value: exit status or signal number. It is not our child, so
+ * before Linux 6.15 this works only until its parent has asked; else HPW_EXIT_UNKNOWN.
+ */
+enum hpw_exit_kind tracked_process_ending(
+	const struct tracked_process *process, uint32_t *ret_value);
+
+/* Returns whether that will be known once the parent of the ended process has waited for it. */
+bool tracked_process_ending_is_to_come(const struct tracked_process *process);
+
+/* Gives the base name of the program that a process executes, "" if it may not be read. */
+void tracked_process_command(pid_t pid, char ret[static TRACKED_COMMAND_MAX]);
+
+/* Gives the path of that program, cut to `bytes` bytes including the NUL. */
+void tracked_process_program(pid_t pid, char *ret, size_t bytes);
+
+/* Creates the file for the next image and sets process->file to its name. Returns the descriptor;
+ * -1 with errno set on failure. */
+int tracked_process_file_create(struct tracked_process *process, const char *root_file);
+
+/* How an image is to be recorded. */
+struct recording_wishes {
+	struct mode mode;
+	struct leak_check leak_check;
+	uint64_t tsc_hz;
+};
+
+/*
+ * Begins to record the image that has just said hello, into `file`, which is taken over, and
+ * answers the caller, if there was no error. parent_file: as in recorder_start. A process that has
+ * gone meanwhile is no error, but there is no recorder then, and no file.
+ */
+struct error *tracked_process_record(struct tracked_process *process, struct session_caller *caller,
+	const struct recording_wishes *wishes, const char *parent_file, int file) must_check_;
+
+/*
+ * Whether the collector dies soon after a process that has said hello: as the first process of a
+ * PID namespace ends, or, if it is the program that the session is about, because the first process
+ * ends when that does. Only in a namespace other than the machine's own.
+ */
+bool tracked_process_takes_collector_along(const struct session_caller *caller, bool is_program);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The verdict of a search that the program itself requested, after suppressions. The collector does
+ * not depend on names and views. So a forked copy of it calls the tool's function, which shows the
+ * result to the program's user and returns the verdict for the program.
+ */
+#ifndef CAPTURE_LEAK_VERDICT_H
+#define CAPTURE_LEAK_VERDICT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/shm.h"
+
+struct leak_verdict {
+	enum hw_found found;
+	uint32_t status; /* exit status for leaks; 0: the program goes on */
+};
+
+/*
+ * Returns the verdict of the last search in the recording `file`, which is not complete yet. Runs
+ * in a process of its own, whose standard error is the program's or /dev/null.
+ */
+typedef struct leak_verdict leak_verdict_function(const void *context, const char *file);
+
+struct leak_verdict_child {
+	pid_t pid;
+	int pidfd;                    /* readable when there is a verdict */
+	struct leak_verdict *verdict; /* shared */
+};
+
+/* Starts the child. `target` is the program's pidfd. Returns NULL if there is no memory or no
+ * process. */
+struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, const void *context,
+	const char *file, int target, pid_t target_pid);
+
+/* Returns the verdict and frees `child`; called when its pidfd is readable. */
+struct leak_verdict leak_verdict_finish(struct leak_verdict_child *child);
+
+/* Kills the child, whose verdict is not needed any more, and frees it. NULL is allowed. */
+void leak_verdict_cancel(struct leak_verdict_child *child);
+
+#endif
