@@ -11,6 +11,7 @@
 #include "analysis/comparison.h"
 #include "analysis/grain.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/util.h"
 #include "format/hpw.h"
 #include "lib/tap.h"
@@ -18,9 +19,10 @@
 #include "sources/hpw_anonymize.h"
 #include "sources/merge.h"
 #include "sources/source.h"
+#include "table/answer.h"
 #include "unit/mixed_frames.h"
 #include "views/export.h"
-#include "views/report/json_parts.h"
+#include "views/stacks/frames.h"
 
 #define METHOD "com.example.Store.open(java.lang.String, int[])"
 #define OVERLOAD "com.example.Store.open(long)"
@@ -182,7 +184,11 @@ CASE(as_json, "frames in JSON say their kind, language and instruction where the
 		struct json json;
 		text_init(&text);
 		json_init(&json, collect, &text);
-		json_put_frame(&json, row->frames[i]);
+		const struct table frames = {
+			&plain_frame_type, row->frames, row->depth, .limit = TABLE_NO_LIMIT};
+		json_object_begin(&json);
+		json_put_row(&json, &frames, i);
+		json_object_end(&json);
 		CHECK(json_finish(&json));
 		if (!strstr(text.data, parts[i]))
 			tap_fail("no %s in %s", parts[i], text.data);
