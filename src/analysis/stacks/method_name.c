@@ -13,7 +13,7 @@ static void add_class(struct text *text, const char *name, size_t len)
 		len -= 2;
 	}
 	for (size_t i = 0; i < len; i++)
-		text_add_char(text, name[i] == '/' ? '.' : name[i]);
+		text_add_char(text, (char)(name[i] == '/' ? '.' : name[i]));
 }
 
 /* Adds the type that a descriptor of the JVM begins with; 0: it is none. Else its length. */

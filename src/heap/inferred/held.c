@@ -58,8 +58,7 @@ static struct error *say_chunks(struct survey *survey)
 			continue;
 		error = heap_types_add(types, HEAP_TYPE_CONTAINER, names[chunk.kind], &type);
 		if (!error)
-			block_set_label(
-				survey->search, chunk.block, heap_types_label(types, type));
+			block_set_label(survey->search, chunk.block, heap_types_label(types, type));
 	}
 	return error;
 }

@@ -28,10 +28,10 @@ static bool read_bytes(const struct finding *f, uint64_t address, void *ret, siz
 	return address_space_read(f->heap->space, address, ret, len) == len;
 }
 
-static bool ends_there(const struct finding *f, uint64_t end, uint32_t unit)
+static bool ends_there(const struct finding *f, uint64_t text_end, uint32_t character_bytes)
 {
 	uint32_t last = 0;
-	return read_bytes(f, end, &last, unit) && !last;
+	return read_bytes(f, text_end, &last, character_bytes) && !last;
 }
 
 /* A character that a text may have: no control character, no half of a pair in UTF-32, none that

@@ -148,7 +148,7 @@ def linked(allocator, source):
         library = need_library(allocator)
         program = folder / source.partition(".")[0]
         built = hw.run([hw.need_program("gcc"), "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-w", "-pthread",
-                        f"-I{hw.SOURCE}/tests/targets", "-o", program, hw.target_source("leaks", source),
+                        f"-I{hw.SOURCE}/tests/targets", f"-I{hw.SOURCE}/tests/targets/leaks", "-o", program, hw.target_source("leaks", source),
                         "-Wl,--no-as-needed", library])
         hw.need(built.status == 0, str(built))
         return check_with(allocator, source.partition(".")[0] + "-O2", folder, program)

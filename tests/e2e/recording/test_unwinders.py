@@ -44,7 +44,7 @@ def compiler_proper(driver, source):
     """The program that a compiler's driver starts for a source, and its arguments."""
     hw.need_program(driver)
     asked = subprocess.run(
-        [driver, "-###", "-O2", "-D_GNU_SOURCE", f"-I{hw.SOURCE}/src", "-c", source, "-o", os.devnull],
+        [driver, "-###", "-O2", "-D_GNU_SOURCE", f"-I{hw.SOURCE}/src", f"-I{hw.SOURCE}/tests/targets", "-c", source, "-o", os.devnull],
         stderr=subprocess.PIPE, check=True, text=True).stderr
     line = next((line for line in asked.splitlines() if "cc1" in line.split()[0]), None)
     hw.need(line, f"{driver} -### names no compiler")
