@@ -45,8 +45,8 @@ void summary_deinit(struct summary *summary);
 struct error *summary_build(const struct model *model, struct resolver *resolver,
 	const struct rows *all, const struct rows *rows, struct summary *ret);
 
-/* Adds what makes an allocation temporary: "before the next one by the same thread"; where the
- * source does not tell threads apart, "of any thread". */
+/* Adds what makes an allocation temporary: "by the same thread before its next allocation"; where
+ * the source does not tell threads apart, "of any thread". */
 void summary_add_temporary_rule(struct text *text, const struct recording *recording);
 
 /*

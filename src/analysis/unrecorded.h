@@ -33,8 +33,8 @@ void unrecorded_add_groups(
 	struct text *text, const struct unrecorded_groups *groups, bool itself, uint64_t total);
 
 /*
- * Adds "2 child processes ran unrecorded: /usr/bin/foo (static), …." and "The process went on,
- * unrecorded, as ….", each with a newline; nothing if there are none.
+ * Adds "2 child processes ran unrecorded: /usr/bin/foo (static), …." and "After exec, the process
+ * ran unrecorded as ….", each with a newline; nothing if there are none.
  */
 void unrecorded_add_sentences(const struct model *model, struct text *text);
 

@@ -373,7 +373,7 @@ enum leak_way {
 	LEAK_WAY_UNSTOPPED, /* its other threads could not be stopped, and ran on */
 };
 
-#define LEAK_UNCOPIED_LACKS 4096u    /* it would have lacked memory that fork leaves out */
+#define LEAK_UNCOPIED_LACKS 4096u    /* fork would not have copied all of it */
 #define LEAK_UNCOPIED_CONFINED 4097u /* no thread could be made to fork */
 #define LEAK_HEURISTICS 4            /* stdstring, length64, newarray, multipleinheritance */
 

@@ -14,8 +14,8 @@ static const struct {
 	[UNRECORDED_SANITIZER] = {"sanitizer", "built with a sanitizer"},
 	[UNRECORDED_MUSL] = {"musl", "musl"},
 	[UNRECORDED_UNWANTED] = {"unwanted", "left out by --children"},
-	[UNRECORDED_MANY] = {"many", "too many at a time"},
-	[UNRECORDED_FAILED] = {"failed", "its recording could not be begun"},
+	[UNRECORDED_MANY] = {"many", "too many processes at a time"},
+	[UNRECORDED_FAILED] = {"failed", "recording could not be started"},
 };
 static_assert(sizeof(reasons) / sizeof(reasons[0]) == UNRECORDED_REASONS, "each has its words");
 

@@ -15,7 +15,7 @@ enum unrecorded_reason {
 	UNRECORDED_MUSL,
 	UNRECORDED_UNWANTED, /* left out as the user wished */
 	UNRECORDED_MANY,     /* too many processes at a time */
-	UNRECORDED_FAILED,   /* its recording could not be begun */
+	UNRECORDED_FAILED,   /* recording could not be started */
 	UNRECORDED_REASONS
 };
 

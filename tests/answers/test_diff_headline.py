@@ -32,11 +32,11 @@ def peak_first(folder):
                          (("small", (10, 0)), ("peak", (100, 800)), ("live", (900, 0))))
     said = verdict(small, peak)
     hw.need(said[0].startswith("The peak grew by 890 KiB: from 10.0 KiB to 900 KiB"), str(said))
-    hw.need(said[1].startswith("What grew most at the peak: build (peaks_more.c:") and "+800 KiB; keep" in said[1], str(said))
-    hw.need(said[2].startswith("Live memory grew by 90.0 KiB") and said[3].startswith("What grew most: keep ("), str(said))
+    hw.need(said[1].startswith("Largest growth at the peak: build (peaks_more.c:") and "+800 KiB; keep" in said[1], str(said))
+    hw.need(said[2].startswith("Live memory grew by 90.0 KiB") and said[3].startswith("Largest growth: keep ("), str(said))
     hw.need(sum(line.startswith("The peak") for line in said) == 1, f"twice: {said}")
     said = verdict(small, live)
-    hw.need(said[0].startswith("Live memory grew by 890 KiB") and said[1].startswith("What grew most: keep ("), str(said))
+    hw.need(said[0].startswith("Live memory grew by 890 KiB") and said[1].startswith("Largest growth: keep ("), str(said))
     said = verdict(peak, small)
     hw.need(said[0].startswith("The peak shrank by 890 KiB"), str(said))
 
@@ -54,7 +54,7 @@ def estimates(folder):
     hw.need("shrank by about " in counts and "to 10 " in counts, counts)
     same = record(folder, "same", 900, 0)
     for said in (verdict(same, sample), verdict(sample, same)):
-        hw.need("differs by no more than the error of sampling" in said[0] and not any("What grew most" in line for line in said), f"{said}")
+        hw.need("differs by no more than the sampling error" in said[0] and not any("What grew most" in line for line in said), f"{said}")
 
 
 SHARED = """
@@ -85,10 +85,10 @@ def to_another_library(folder):
     for name, words in (("older", ("a", "4")), ("newer", ("b", "8"))):
         hw.record([program, *words], folder / f"{name}.hpw", options=("-q",))
     said = verdict(folder / "older.hpw", folder / "newer.hpw")
-    top = next(line for line in said if line.startswith("What grew most"))
-    hw.need(top == "What grew most: table_row (shared.c:4), +444 B.", f"{said}")
+    top = next(line for line in said if line.startswith("Largest growth"))
+    hw.need(top == "Largest growth: table_row (shared.c:4), +444 B.", f"{said}")
     said = verdict(folder / "newer.hpw", folder / "older.hpw")
-    hw.need(not any(line.startswith("What grew most") for line in said), f"{said}")
+    hw.need(not any(line.startswith("Largest growth") for line in said), f"{said}")
 
 
 @TESTS.test
@@ -98,7 +98,7 @@ def libraries(folder):
     said = verdict(silent, prints)
     hw.need("Live memory is the same: 10.0 KiB." in said and not any("doallocate" in line for line in said), str(said))
     ended = hw.heapwise("diff", silent, prints)
-    hw.need("without what libraries keep for themselves: 0 B before, 4.00 KiB now" in ended.text, ended.text)
+    hw.need("excludes what libraries keep for themselves: 0 B before, 4.00 KiB now" in ended.text, ended.text)
 
 
 
@@ -117,7 +117,7 @@ def one_rule_for_libraries(folder):
     filtered = json.loads(hw.ask("diff", "--json", "--focus", "keep", silent, prints))
     hw.need(filtered["without_libraries"] == found["without_libraries"], f"{filtered['without_libraries']}")
     said = hw.ask("diff", "--trend", silent, prints)
-    hw.need("live_bytes does not grow steadily: 10.0 KiB → 10.0 KiB" in said and "No place grows" in said, said)
+    hw.need("live_bytes does not grow steadily: 10.0 KiB → 10.0 KiB" in said and "No allocation site grows" in said, said)
 
 
 @TESTS.test

@@ -76,7 +76,7 @@ def massif_end(folder):
 
 @TESTS.test
 def unknown_is_no_place(folder):
-    """What a file has of no tree, of no stack, or of no name, is from unknown places, and never one place; nor is it in what is written of it"""
+    """What a file has of no tree, of no stack, or of no name, is from unknown allocation sites, and never one allocation site; nor is it in what is written of it"""
     grown = massif(folder, "of_no_tree.out", snapshot(0, 0, 0), snapshot(1, 10, 80, tree(80)), snapshot(2, 20, 320))
     small = massif(folder, "below.out", snapshot(0, 0, 0), snapshot(
         1, 10, 90, "n1: 90 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n n0: 90 in 7 places, all below massif's threshold (1.00%)\n"))
@@ -92,9 +92,9 @@ def unknown_is_no_place(folder):
             hw.ask("export", "--format", form, *more, "-o", folder / f"{file.name}.{form}", file)
     for file, share in files.items():
         said = hw.report(file)["verdict"]
-        hw.need(f", {share} of it from unknown places" in "; ".join(said), f"{file}: {said}")
-        known = "; ".join(said).count("one place: keep")
-        hw.need("; ".join(said).count("one place") == known and (known > 0) == (share == "75%"), f"{file}: {said}")
+        hw.need(f", {share} of it from unknown allocation sites" in "; ".join(said), f"{file}: {said}")
+        known = "; ".join(said).count("one allocation site: keep")
+        hw.need("; ".join(said).count("one allocation site") == known and (known > 0) == (share == "75%"), f"{file}: {said}")
 
 
 @TESTS.test
@@ -124,7 +124,7 @@ def names_without_files(folder):
             hw.ask("export", "--format", form, "-o", path, folder / source)
             report = hw.report(path)
             hw.need(report["recording"]["complete"] and report["recording"]["source"] == form, f"{report['recording']}")
-            hw.need("all of it from one place: keep" in "; ".join(report["verdict"]), f"{report['verdict']}")
+            hw.need("all of it from one allocation site: keep" in "; ".join(report["verdict"]), f"{report['verdict']}")
             if shutil.which(tool):
                 said = hw.run([tool, "--text", "--inuse_space", path])
                 hw.need(" keep" in said.text, f"{tool}: {said} {said.text}")
@@ -223,7 +223,7 @@ def one_caller(folder):
     hw.record([hw.ANSWERS / "all_operators"], path)
     hw.ask("export", "--format", "mtrace", "-o", log, path)
     text = hw.ask("diff", path, log)
-    hw.need("Live memory is the same" in text and "one caller of each call" in text, text)
+    hw.need("Live memory is the same" in text and "only one caller of each call" in text, text)
 
 
 @TESTS.test

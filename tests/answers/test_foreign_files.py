@@ -80,9 +80,9 @@ def temporary_of_any_thread(folder):
     mtrace.write_text("= Start\n" + "@ ./app:[0x401156] + 0x1000 0x10\n@ ./app:[0x401178] - 0x1000\n" * 2 + "= End\n", encoding="ascii")
     for path, hint in ((heaptrack, False), (mtrace, True)):
         said = hw.ask("report", path)
-        hw.need("were temporary (freed before the next one of any thread)" in said and "same thread" not in said, said)
+        hw.need("were temporary (freed before the next allocation of any thread)" in said and "same thread" not in said, said)
         note = hw.ask("report", "--view", "temporary", path)
-        hw.need("freed before the next one of any thread" in note and ("--temporary-within" in note) == hint, note)
+        hw.need("freed before the next allocation of any thread" in note and ("--temporary-within" in note) == hint, note)
     said = hw.ask("report", "--temporary-within", "2", mtrace)
     hw.need("freed within 2 allocations of any thread" in said, said)
 

@@ -141,10 +141,10 @@ def gates_of_blocks(folder):
         hw.need(ended.status == status, f"{metric}: {ended} {ended.text}")
         hw.need((" grew by more than" in ended.errors) != (status == 1), f"{metric}: {ended}")
     said = hw.ask("diff", "--metric", "live_blocks", older, path)
-    hw.need("The number of live blocks differs by no more than the error" in said and "Live memory grew by" in said, said)
+    hw.need("The number of live blocks differs by no more than the sampling error" in said and "Live memory grew by" in said, said)
     for view in ("summary", "sites"):
         said = hw.ask("report", "--view", view, *(("--sort", "live_blocks") if view == "sites" else ()), path)
-        hw.need("(by mean sizes)" in said and "by mean sizes, and such a range is too narrow" in said, said)
+        hw.need("(by mean sizes)" in said and "by mean sizes, and these ranges are too narrow" in said, said)
     figures = json.loads(hw.ask("diff", "--json", "--metric", "live_blocks", older, path))["totals"]
     hw.need(figures["live_blocks"]["by_mean_sizes"] and not figures["live_bytes"]["by_mean_sizes"], f"{figures}")
     site = hw.report(path, "--view", "sites")["sites"][0]

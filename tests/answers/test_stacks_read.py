@@ -28,7 +28,7 @@ def folded(folder):
     """The program's own functions are named at once, and no frame of std is in the way."""
     path = recording(folder)
     text = hw.ask("report", path)
-    first = next(line for line in text.splitlines() if "one place:" in line)
+    first = next(line for line in text.splitlines() if "one allocation site:" in line)
     hw.need("lang::Parser::remember" in first, f"the first sentence is {first!r}")
     text += hw.ask("report", path, "--view", "never-freed")
     frames = FRAME.findall(text)

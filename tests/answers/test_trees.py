@@ -41,7 +41,7 @@ def chain(name, blocks, *freed):
         hw.need(inherited["left_blocks"] == left, f"{left} in truth: {inherited}")
         hw.need(inherited["blocks"] - inherited["freed_blocks"] == left, f"{inherited}")
         said = hw.ask("report", folder / f"x.{pid}.hpw")
-        hw.need(f"It began with {left} blocks of " in said, said)
+        hw.need(f"It inherited {left} blocks of " in said, said)
 
     TESTS.add(f"Forks of forks: {name}", test)
 

@@ -37,7 +37,7 @@ def growth_that_is_freed(folder):
     """What grows all the time is said although nothing was left"""
     path = record(folder, "grows_then_frees")
     said = verdict(path)
-    hw.need(said[0].startswith("Nothing was left"), said[0])
+    hw.need(said[0].startswith("No leaks: "), said[0])
     hw.need(said[1].startswith("list_add (") and " grew while it ran: by" in said[1] and "keeps growing" not in said[1], said[1])
     text = hw.ask("report", "--view", "growth", path)
     hw.need("grew while it ran, freed at the end" in text and "leak suspect" not in text, text)
@@ -50,14 +50,14 @@ def growth_of_what_began_late(folder):
     """Places that began in the tail are not judged, and are said: how many, and what they have"""
     path = record(folder, "begins_late")
     text = hw.ask("report", "--view", "growth", path)
-    hw.need("  1 place that began in the last 10% of the time, with 4.88 KiB at the end, is not judged (--tail 0 judges all of the time).\n" in text, text)
+    hw.need("  1 allocation site that first appeared in the last 10% of the time, with 4.88 KiB at the end, is not assessed (--tail 0 covers the whole time).\n" in text, text)
     hw.need("late  " not in text, text)
     found = json.loads(hw.ask("report", "--json", "--view", "growth", path))["growth"]
     hw.need(found["left_out"] == {"places": 1, "bytes": 5000} and found["places_total"] == 1, f"{found}")
     text = hw.ask("report", "--view", "growth", "--tail", "0", path)
-    hw.need("is not judged" not in text and "late  " in text, text)
+    hw.need("not assessed" not in text and "late  " in text, text)
     text = hw.ask("report", "--view", "growth", "--base", path, path)
-    hw.need("Now: 1 place that began" in text and "Before: 1 place that began" in text, text)
+    hw.need("Now: 1 allocation site that first appeared" in text and "Before: 1 allocation site that first appeared" in text, text)
 
 
 @TESTS.test
@@ -95,22 +95,22 @@ def no_place_has_most(folder):
     """300 places with as much each: the first sentences name none of them, but say how many there are; so does a comparison"""
     path = record(folder, "many_places")
     said = verdict(path)
-    for begin in ("47.0 KiB in 300 blocks were never freed, from 300 places, none with more than 1% of it.", "Peak "):
+    for begin in ("47.0 KiB in 300 blocks were never freed, from 300 allocation sites, none with more than 1% of it.", "Peak "):
         line = next((line for line in said if line.startswith(begin)), None)
-        hw.need(line and line.rstrip(".").endswith(", from 300 places, none with more than 1% of it"), str(said))
-    hw.need(not has(said, "one place"), str(said))
+        hw.need(line and line.rstrip(".").endswith(", from 300 allocation sites, none with more than 1% of it"), str(said))
+    hw.need(not has(said, "one allocation site"), str(said))
     before = folder / "before.hpw"
     hw.record([hw.ANSWERS / "shared_place"], before)
     text = hw.ask("diff", before, path)
-    hw.need("What grew most of 300 places that grew: place_309 (" in text, text)
+    hw.need("Largest growth among 300 growing allocation sites: place_309 (" in text, text)
 
 
 @TESTS.test
 def sentence_and_list_agree(folder):
-    """The share of "one place" is that of the first row of the list below"""
+    """The share of "one allocation site" is that of the first row of the list below"""
     path = record(folder, "shared_place")
     found = hw.report(path)
-    hw.need("80% of it from one place: from_many (" in found["verdict"][0], found["verdict"][0])
+    hw.need("80% of it from one allocation site: from_many (" in found["verdict"][0], found["verdict"][0])
     top = found["top"]["never_freed"][0]
     hw.need(top["live_bytes"] == 8000 and top["merged_stacks"] == 8, str(top))
     hw.need(top["stack"][0]["function"] == "from_many", str(top["stack"][0]))
@@ -204,14 +204,14 @@ def temporary_within(folder):
     """--temporary-within N counts what was freed when others had come between, and the view says which rule is used"""
     path = folder / "temporary.hpw"
     hw.record([hw.ANSWERS / "nearly_temporary"], path, options=("-q",))
-    for options, count, rule in (((), 3000, "before the next one by the same thread"), (("--temporary-within=1",), 3000, "before the next one"),
-                                 (("--temporary-within=2",), 9000, "by the same thread within 2 allocations of its own")):
+    for options, count, rule in (((), 3000, "by the same thread before its next allocation"), (("--temporary-within=1",), 3000, "by the same thread before its next allocation"),
+                                 (("--temporary-within=2",), 9000, "by the same thread within 2 of its allocations")):
         found = hw.report(path, "--view", "temporary", *options)
         hw.need(found["totals"]["temporary"] == count, f"{options}: {found['totals']}")
         hw.need(sum(site["temporary"] for site in found["sites"]) == count, f"{options}: the sites")
         hw.need(any(rule in note for note in found["notes"]), f"{options}: {found['notes']}")
         hw.need(found["recording"]["blocks"] is None and found["totals"]["allocations"] >= 9000, f"{options}: blocks are left out")
-    hw.need("freed by the same thread within 2 allocations" in hw.heapwise("report", "--temporary-within", "2", path).text, "the verdict")
+    hw.need("freed by the same thread within 2 of its allocations" in hw.heapwise("report", "--temporary-within", "2", path).text, "the verdict")
     summed = folder / "sums.hpw"
     hw.record([hw.ANSWERS / "nearly_temporary"], summed, options=("-q", "--mode=aggregate"))
     ended = hw.heapwise("report", "--temporary-within=2", summed)

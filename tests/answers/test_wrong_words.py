@@ -41,16 +41,16 @@ def filters(folder):
     for command in VIEWS:
         for option in ("--focus", "--show", "--show-from"):
             said = refused(3, *command, f"{option}=no_such_thing", path)
-            hw.need("leaves nothing of" in said and f"fits {option} 'no_such_thing'" in said, f"{command}: {said}")
+            hw.need("leaves none of" in said and f"name matches {option} 'no_such_thing'" in said, f"{command}: {said}")
         said = refused(3, *command, "--focus=build", "--ignore=main", path)
-        hw.need("leaves nothing" in said and "fits" not in said, f"{command}: {said}")
+        hw.need("leaves none" in said and "matches" not in said, f"{command}: {said}")
         said = refused(3, *command, "--kind=realloc", path)
-        hw.need("--kind 'realloc' leaves nothing" in said, said)
+        hw.need("--kind 'realloc' leaves none of" in said, said)
         ended = hw.heapwise(*command, "--focus=main", path)
         hw.need(ended.status == 0 and ended.text.strip(), f"{command}: {ended}")
     for option in ("--ignore", "--hide"):
         ended = hw.heapwise("report", f"{option}=no_such_thing", path)
-        hw.need(ended.status == 0 and f"No frame fits {option} 'no_such_thing'." in ended.text, f"{option}: {ended.text}")
+        hw.need(ended.status == 0 and f"No frame matches {option} 'no_such_thing'." in ended.text, f"{option}: {ended.text}")
 
 
 @TESTS.test
@@ -59,8 +59,8 @@ def blocks(folder):
     path = folder / "a.hpw"
     hw.record([hw.ANSWERS / "peaks_more", "10", "20"], path, options=("-q",))
     text = hw.ask("report", "--min-size", "100G", path)
-    hw.need("No block is chosen" in text and "allocated nothing" not in text, text)
-    hw.need("leaves nothing" in refused(3, "diff", "--trend", "--focus=no_such_thing", path, path, path), "a trend of nothing")
+    hw.need("No block matches" in text and "allocated nothing" not in text, text)
+    hw.need("leaves none" in refused(3, "diff", "--trend", "--focus=no_such_thing", path, path, path), "a trend of nothing")
 
 
 @TESTS.test
@@ -73,7 +73,7 @@ def of_two(folder):
         for pair in ((older, newer), (newer, older)):
             ended = hw.heapwise(*command, "--focus=build", "--base", *pair)
             hw.need(ended.status == 0, f"{command}: {ended}")
-        hw.need("leaves nothing" in refused(3, *command, "--focus=nowhere", "--base", older, newer), f"{command}")
+        hw.need("leaves none" in refused(3, *command, "--focus=nowhere", "--base", older, newer), f"{command}")
 
 
 TESTS.main()

@@ -18,11 +18,11 @@
 /* What a total is called at the beginning of a sentence. */
 static const char *const subjects[] = {
 	[METRIC_ALLOCATIONS] = "The number of allocations",
-	[METRIC_ALLOCATED_BYTES] = "Memory allocated in all",
+	[METRIC_ALLOCATED_BYTES] = "Total allocated memory",
 	[METRIC_LIVE_BYTES] = "Live memory",
 	[METRIC_LIVE_BLOCKS] = "The number of live blocks",
-	[METRIC_KEPT_BYTES] = "Memory that was allocated in the range and is live",
-	[METRIC_KEPT_BLOCKS] = "The number of blocks that were allocated in the range and are live",
+	[METRIC_KEPT_BYTES] = "Memory allocated in the range and still live",
+	[METRIC_KEPT_BLOCKS] = "The number of blocks allocated in the range and still live",
 	[METRIC_PEAK_BYTES] = "The peak",
 	[METRIC_PEAK_BLOCKS] = "The number of blocks at the peak",
 	[METRIC_TEMPORARY] = "The number of temporary allocations",
@@ -34,8 +34,8 @@ static const char *subject_of(const struct diff *diff, enum metric metric)
 {
 	if (diff->options.scope != DIFF_INHERITED)
 		return subjects[metric];
-	return metric == METRIC_LIVE_BYTES ? "Memory that was there at the fork"
-					   : "The number of blocks that were there at the fork";
+	return metric == METRIC_LIVE_BYTES ? "Memory inherited at the fork"
+					   : "The number of blocks inherited at the fork";
 }
 
 static bool is_sampled(const struct diff *diff, int side)
@@ -79,12 +79,12 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
 	text_add(out, subject_of(diff, metric));
 	if (!diff_knows(diff, metric)) {
-		text_printf(out, " is not known of %s", diff_ignorant(diff));
+		text_printf(out, " is unknown for %s", diff_ignorant(diff));
 	} else if (!figure.change) {
 		text_add(out, " is the same: ");
 		add_side(diff, 1, metric, figure.value, out);
 	} else if (figure.within_error) {
-		text_add(out, " differs by no more than the error of sampling: ");
+		text_add(out, " differs by no more than the sampling error: ");
 		add_side(diff, 0, metric, figure.base, out);
 		text_add(out, " and ");
 		add_side(diff, 1, metric, figure.value, out);
@@ -107,7 +107,7 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 	text_add(out, ".\n");
 }
 
-/* "The stacks of threads grew by 8 MiB, more than the heap: from 24 KiB to 8.02 MiB; most in
+/* "Thread stacks grew by 8 MiB, more than the heap: from 24 KiB to 8.02 MiB; most in
  * worker, +8 MiB." */
 static void say_stacks(const struct diff *diff, struct text *out)
 {
@@ -118,7 +118,7 @@ static void say_stacks(const struct diff *diff, struct text *out)
 	if (!stack_sizes_known(stacks) || change <= (int64_t)DIFF_STACKS_LEAST ||
 		change <= heap.change)
 		return;
-	text_add(out, "The stacks of threads grew by ");
+	text_add(out, "Thread stacks grew by ");
 	text_add_bytes(out, (uint64_t)change);
 	text_add(out, ", more than the heap: from ");
 	text_add_bytes(out, stacks->older);
@@ -196,16 +196,16 @@ static void add_grew_most(
 	const struct growing_places *growing, enum metric metric, struct text *out)
 {
 	text_add(
-		out, metric == METRIC_PEAK_BYTES ? "What grew most at the peak" : "What grew most");
+		out, metric == METRIC_PEAK_BYTES ? "Largest growth at the peak" : "Largest growth");
 	if (growing->top->change < growing->change / (int64_t)TOP_PLACE_PARTS) {
-		text_add(out, " of ");
+		text_add(out, " among ");
 		text_add_count(out, growing->all);
-		text_add(out, " places that grew");
+		text_add(out, " growing allocation sites");
 	}
 	text_add(out, ": ");
 }
 
-/* "What grew most: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
+/* "Largest growth: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
 static struct error *say_top(const struct diff *diff, enum metric metric, struct text *out)
 {
 	bool live = metric_is_of_live(metric);
@@ -258,24 +258,24 @@ static size_t count_certain(const struct diff *diff, enum diff_status status)
 	return count;
 }
 
-static void add_places(struct text *out, size_t count, const char *one, const char *many, bool *any)
+static void add_sites(struct text *out, size_t count, const char *word, bool *any)
 {
 	if (!count)
 		return;
-	text_add(out, *any ? ", " : "Of all places, ");
+	text_add(out, *any ? ", " : "Allocation sites: ");
 	text_add_count(out, count);
-	text_printf(out, " %s", count == 1 ? one : many);
+	text_printf(out, " %s", word);
 	*any = true;
 }
 
-/* "Of all places, 2 are new, 1 grew, 1 is gone." */
+/* "Allocation sites: 2 new, 1 grew, 1 gone." */
 static void say_counts(const struct diff *diff, struct text *out)
 {
-	static const char *const words[DIFF_SAME][2] = {
-		[DIFF_NEW] = {"is new", "are new"},
-		[DIFF_GROWN] = {"grew", "grew"},
-		[DIFF_SHRUNK] = {"shrank", "shrank"},
-		[DIFF_GONE] = {"is gone", "are gone"},
+	static const char *const words[DIFF_SAME] = {
+		[DIFF_NEW] = "new",
+		[DIFF_GROWN] = "grew",
+		[DIFF_SHRUNK] = "shrank",
+		[DIFF_GONE] = "gone",
 	};
 	size_t certain[DIFF_SAME], unsure = 0;
 	for (int i = 0; i < DIFF_SAME; i++) {
@@ -287,12 +287,12 @@ static void say_counts(const struct diff *diff, struct text *out)
 		(certain[DIFF_SHRUNK] || certain[DIFF_GONE] || unsure))
 		text_add(out, "Nothing grew.\n");
 	for (int i = 0; i < DIFF_SAME; i++)
-		add_places(out, certain[i], words[i][0], words[i][1], &any);
-	add_places(out, unsure, "differs within the error", "differ within the error", &any);
+		add_sites(out, certain[i], words[i], &any);
+	add_sites(out, unsure, "within the error", &any);
 	if (any)
 		text_add(out, ".\n");
 	else
-		text_printf(out, "Nothing changed: each place has as much of %s as before.\n",
+		text_printf(out, "Nothing changed: %s is the same at each allocation site.\n",
 			metric_name(diff->options.metric));
 }
 
@@ -326,7 +326,7 @@ static void note_differences(const struct diff *diff, struct text *out)
 	const char *x = path_last_part(model_target(older)->exe);
 	const char *y = path_last_part(model_target(newer)->exe);
 	if (x[0] && y[0] && strcmp(x, y) != 0)
-		text_printf(out, "These are recordings of two programs: %s and %s.\n", x, y);
+		text_printf(out, "The recordings are of different programs: %s and %s.\n", x, y);
 	if (!a->sample_bytes != !b->sample_bytes)
 		text_printf(out, "The %s recording is a sample, the other is exact.\n",
 			a->sample_bytes ? "older" : "newer");
@@ -334,8 +334,8 @@ static void note_differences(const struct diff *diff, struct text *out)
 		text_add(out, "The older figures are scaled to the newer totals.\n");
 	bool estimates = a->sample_bytes || b->sample_bytes;
 	if (estimates)
-		text_add(out, "Figures are estimates; a place's change is called within the "
-			      "error where their ranges overlap.\n");
+		text_add(out, "Figures are estimates; a change is called within the error where "
+			      "the ranges overlap.\n");
 }
 
 static uint64_t size_of(const struct diff_figure *figure)
@@ -367,11 +367,11 @@ static struct error *say_lead(const struct diff *diff, enum metric lead, struct 
 static void note_kept(const struct diff *diff, struct text *out)
 {
 	if (diff->libraries_untold)
-		text_add(out, "What libraries keep for themselves counts in both: the two files do "
-			      "not tell it in the same way.\n");
+		text_add(out, "What libraries keep for themselves is counted in both files, "
+			      "because the files do not identify it in the same way.\n");
 	if (!diff->kept_older.live_blocks && !diff->kept_newer.live_blocks)
 		return;
-	text_add(out, "Live memory is told without what libraries keep for themselves: ");
+	text_add(out, "Live memory excludes what libraries keep for themselves: ");
 	text_add_bytes(out, diff->kept_older.live_bytes);
 	text_add(out, " before, ");
 	text_add_bytes(out, diff->kept_newer.live_bytes);
@@ -385,8 +385,9 @@ static void note_callers(const struct diff *diff, struct text *out)
 	bool of_newer = !strcmp(model_recording(diff->sides[1].model)->source, "mtrace");
 	if (of_older != of_newer)
 		text_printf(out,
-			"The %s file is a log of mtrace, which has one caller of each call: its "
-			"places are no whole stacks, and are not those of the other.\n",
+			"The %s file is an mtrace log, which has only one caller of each call: its "
+			"allocation sites cannot be matched with the whole stacks of the other "
+			"file.\n",
 			of_newer ? "newer" : "older");
 }
 

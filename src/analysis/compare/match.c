@@ -364,9 +364,8 @@ static void add_unnamed(const struct match *match, const struct identity *name, 
 	text_add(ret, "Code of ");
 	text_add_shown(ret, name->example->module, SIZE_MAX);
 	text_printf(ret,
-		" has no names%s: its functions are not told apart, and what they allocate counts "
-		"as "
-		"one place.\n",
+		" has no names%s: its functions cannot be told apart, and their allocations count "
+		"as one allocation site.\n",
 		where);
 }
 

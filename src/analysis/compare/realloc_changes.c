@@ -96,17 +96,17 @@ static int compare_rows(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* "What reallocs may have copied grew by 1.99 GiB: from 4.00 MiB to 2.00 GiB; there are 65,536 of
- * them, +65,524." */
+/* "Memory possibly copied by realloc grew by 1.99 GiB: from 4.00 MiB to 2.00 GiB; there are 65,536
+ * of them, +65,524." */
 static void say_totals(struct realloc_changes *changes)
 {
 	struct text *out = &changes->verdict;
 	uint64_t from = changes->base.copied_bytes, to = changes->value.copied_bytes;
 	if (from == to) {
-		text_add(out, "What reallocs may have copied is the same: ");
+		text_add(out, "Memory possibly copied by realloc is the same: ");
 		text_add_bytes(out, to);
 	} else {
-		text_add(out, "What reallocs may have copied ");
+		text_add(out, "Memory possibly copied by realloc ");
 		text_add(out, from < to ? "grew by " : "shrank by ");
 		text_add_bytes(out, from < to ? to - from : from - to);
 		text_add(out, ": from ");
@@ -137,13 +137,13 @@ static void say_stepwise(struct realloc_changes *changes, bool now)
 		if (row->row->place)
 			summary_add_place(out, row->row->place);
 		else
-			text_add(out, "A place without a name");
+			text_add(out, "An unnamed allocation site");
 		text_add(out, now ? " grows blocks step by step now.\n"
 				  : " no longer grows blocks step by step.\n");
 	}
 	if (count > SAID)
-		text_printf(out, "%zu more places %s.\n", count - SAID,
-			now ? "do so too" : "stopped it too");
+		text_printf(out, "%zu more allocation sites %s.\n", count - SAID,
+			now ? "do so too" : "stopped doing so too");
 }
 
 static void add_up(struct realloc_changes *changes)

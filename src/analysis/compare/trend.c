@@ -108,12 +108,12 @@ static void say(struct trend *trend)
 	for (size_t i = 0; i < trend->growing.len; i++)
 		sum += growth(&trend->growing.data[i], trend->count);
 	if (!trend->growing.len) {
-		text_add(out, "No place grows steadily.\n");
+		text_add(out, "No allocation site grows steadily.\n");
 		return;
 	}
 	text_add_count(out, trend->growing.len);
-	text_add(out, trend->growing.len == 1 ? " place grows steadily, by "
-					      : " places grow steadily, together by ");
+	text_add(out, trend->growing.len == 1 ? " allocation site grows steadily, by "
+					      : " allocation sites grow steadily, together by ");
 	diff_add_value(out, trend->metric, sum);
 	text_add(out, ".\n");
 }

@@ -20,7 +20,7 @@ static void add_places(struct text *text, uint64_t rows)
 {
 	text_add(text, ", from ");
 	text_add_count(text, rows);
-	text_add(text, rows == 1 ? " place" : " places");
+	text_add(text, rows == 1 ? " allocation site" : " allocation sites");
 }
 
 static void say_lost(const struct leaks *leaks, struct text *text)
@@ -29,10 +29,10 @@ static void say_lost(const struct leaks *leaks, struct text *text)
 			      *indirect = &leaks->sums[LEAK_CLASS_INDIRECT];
 	if (!definite->blocks) {
 		if (leaks->evidence.more)
-			text_printf(text, "Nothing that was searched is definitely lost, but %s.\n",
+			text_printf(text, "No block was found to be definitely lost, but %s.\n",
 				leaks->evidence.more);
 		else
-			text_add(text, "Nothing is definitely lost.\n");
+			text_add(text, "No block is definitely lost.\n");
 	} else {
 		add_blocks(text, definite, "is definitely lost", "are definitely lost");
 		add_places(text, definite->rows);
@@ -43,8 +43,8 @@ static void say_lost(const struct leaks *leaks, struct text *text)
 	}
 	text_add(text, definite->blocks ? "; " : "");
 	add_blocks(text, indirect, "is", "are");
-	text_add(text, definite->blocks ? " lost with them, held by nothing else.\n"
-					: " lost with blocks that are suppressed.\n");
+	text_add(text, definite->blocks ? " indirectly lost (referenced only by them).\n"
+					: " indirectly lost, referenced by suppressed blocks.\n");
 }
 
 static void say_others(const struct leaks *leaks, struct text *text)
@@ -54,7 +54,7 @@ static void say_others(const struct leaks *leaks, struct text *text)
 	if (possible->blocks) {
 		add_blocks(text, possible, "is possibly lost", "are possibly lost");
 		add_places(text, possible->rows);
-		text_add(text, ": only pointers into the middle are left.\n");
+		text_add(text, ": only interior pointers were found.\n");
 	}
 	if (reachable->blocks) {
 		add_blocks(text, reachable, "is still reachable", "are still reachable");
@@ -103,14 +103,14 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 	if (!left->blocks && (recording->own_malloc || recording->not_attached)) {
 		text_add(text, recording->not_attached
 				       ? "Not searched: the recorder got no memory inside the "
-					 "program, so nothing was seen.\n"
-				       : "Not searched: the program's allocator was not seen, so "
-					 "nothing is known of leaks.\n");
+					 "program, so nothing was recorded.\n"
+				       : "Not searched: the program's own allocator was not "
+					 "recorded, so leaks are unknown.\n");
 		return;
 	}
 	if (!left->blocks && evidence_is_cut_short(leaks->model)) {
-		text_add(text, "Nothing was live when the program was killed. What it would have "
-			       "left at an end of its own is not known.\n");
+		text_add(text, "No block was live when the program was killed; what a normal exit "
+			       "would have left is unknown.\n");
 		return;
 	}
 	if (!left->blocks) {
@@ -121,9 +121,9 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 	}
 	add_blocks(text, left, "was never freed", "were never freed");
 	add_places(text, left->rows);
-	text_add(text, ".\nOnly that is known: ");
+	text_add(text, ".\nMore is not known: ");
 	if (leaks->search) {
-		text_add(text, "there was no search for leaks");
+		text_add(text, "no leak search was made");
 		if (leaks->search->problem) {
 			text_add(text, " (");
 			add_clause(text, leaks->search->problem);
@@ -134,16 +134,14 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 	}
 	enum exit_kind ended = model_target(leaks->model)->exit_kind;
 	if (ended == EXIT_KIND_EXEC)
-		text_add(text,
-			"the process went on as another program (exec), which took its "
-			"memory away before anybody searched it; what it had then is no leak "
-			"by that alone.\n");
+		text_add(text, "the process executed another program (exec) before it was searched "
+			       "for leaks; what was allocated then is not necessarily leaked.\n");
 	else if (ended == EXIT_KIND_SIGNAL)
-		text_add(text, "the program was killed, and its memory was gone before anybody "
-			       "searched it. --leak-check-on-death searches at a fatal signal.\n");
+		text_add(text, "the program was killed before it was searched for leaks. "
+			       "--leak-check-on-death searches at a fatal signal.\n");
 	else
-		text_add(text, "nobody searched the program's memory for what still holds them. "
-			       "'heapwise run --leak-check=full PROGRAM' does.\n");
+		text_add(text, "no leak search was made. Record with 'heapwise run "
+			       "--leak-check=full PROGRAM'.\n");
 }
 
 void leaks_verdict(const struct leaks *leaks, struct text *ret)
@@ -156,26 +154,24 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	for (unsigned i = 0; i < LEAK_CLASSES; i++)
 		blocks += leaks->sums[i].blocks;
 	if (!blocks && model_recording(leaks->model)->no_heap) {
-		text_add(ret,
-			"Nothing is known of leaks: there is no heap in it that could be read.\n");
+		text_add(ret, "Leaks are unknown: no heap could be read.\n");
 		return;
 	}
 	if (model_recording(leaks->model)->all_collected) {
-		text_add(ret,
-			"Leaks are not judged: Go's collector owns all blocks, and frees what "
-			"nothing points to.\n");
+		text_add(ret, "Leaks are not reported: Go's garbage collector owns all blocks and "
+			      "frees unreferenced ones.\n");
 		return;
 	}
 	if (!blocks && model_recording(leaks->model)->own_malloc) {
-		text_add(ret, "Nothing is left of the blocks that were seen; the program's own "
-			      "allocator was not seen.\n");
+		text_add(ret, "All recorded blocks were freed; the program's own allocator was not "
+			      "recorded.\n");
 		return;
 	}
 	if (!blocks) {
 		if (leaks->search && leaks->search->selected)
-			text_add(ret, "It shows no leaks.\n");
+			text_add(ret, "The file shows no leaks.\n");
 		else if (leaks->evidence.more)
-			text_printf(ret, "Of the blocks that are known none is left, but %s.\n",
+			text_printf(ret, "All known blocks were freed, but %s.\n",
 				leaks->evidence.more);
 		else
 			text_add(ret, "All blocks were freed: no leaks are possible.\n");
@@ -186,7 +182,7 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	say_libraries(leaks, ret);
 	uint64_t collected = model_recording(leaks->model)->collected_blocks;
 	if (collected)
-		text_printf(ret, "Not judged: %llu blocks, which Go's collector owns.\n",
+		text_printf(ret, "Not checked: %llu blocks owned by Go's garbage collector.\n",
 			(unsigned long long)collected);
 }
 
@@ -194,10 +190,10 @@ const char *leak_moment_words(enum leak_moment moment)
 {
 	static const char *const moments[] = {
 		[LEAK_AT_EXIT] = "at exit, after all exit handlers and destructors",
-		[LEAK_AT_MAIN_END] = "when main had ended, before exit handlers and destructors",
+		[LEAK_AT_MAIN_END] = "after main returned, before exit handlers and destructors",
 		[LEAK_ON_DEMAND] = "while the program ran",
 		[LEAK_ON_DEATH] = "at the fatal signal",
-		[LEAK_BY_PROGRAM] = "when the program asked for it",
+		[LEAK_BY_PROGRAM] = "at the program's request",
 	};
 	return moments[moment];
 }
@@ -209,9 +205,9 @@ const char *leak_uncopied_words(const struct leak_search *search)
 	case 0:
 		return NULL;
 	case LEAK_UNCOPIED_LACKS:
-		return "it would have lacked memory that fork leaves out";
+		return "fork would not have copied all of it";
 	case LEAK_UNCOPIED_CONFINED:
-		return "no thread of it could be made to fork";
+		return "no thread could be made to fork";
 	default:
 		words = strerrordesc_np((int)search->uncopied);
 		return words ? words : "its fork failed";
@@ -229,11 +225,13 @@ static void say_moment(const struct leak_search *search, struct text *text)
 	text_add_duration_ns(text, search->search_ns);
 	if (search->way == LEAK_WAY_SNAPSHOT)
 		text_add(text, ", in a copy of its memory");
-	text_add(text, "; the program was held for ");
+	text_add(text, "; the program was paused for ");
 	text_add_duration_ns(text, search->pause_ns);
 	text_add(text, ".\n");
 	if (search->uncopied)
-		text_printf(text, "It was held all the while: no copy of it could be made (%s).\n",
+		text_printf(text,
+			"It was paused during the whole search: its memory could not be copied "
+			"(%s).\n",
 			leak_uncopied_words(search));
 }
 
@@ -255,9 +253,9 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 		return;
 	say_moment(search, ret);
 	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
-		text_add(ret, "Other threads could not be stopped and went on meanwhile: what they "
-			      "moved may have been missed, and what only their registers held "
-			      "counts as lost.\n");
+		text_add(ret, "Other threads could not be stopped and kept running: pointers that "
+			      "they moved may have been missed, and blocks referenced only from "
+			      "their registers count as lost.\n");
 	else if (search->way != LEAK_WAY_UNSTOPPED && search->threads_missed)
 		text_printf(ret,
 			"%" PRIu64 " of %" PRIu64 " threads could not be stopped: their "
@@ -265,22 +263,23 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 			search->threads_missed, search->threads);
 	if (search->unread_bytes) {
 		text_add_bytes(ret, search->unread_bytes);
-		text_add(ret, " could not be read: what only they hold counts as lost.\n");
+		text_add(ret,
+			" could not be read: blocks referenced only from there count as lost.\n");
 	}
 	if (search->partial)
-		text_add(ret, "Not all blocks are known, so the rest of the heap was taken to hold "
-			      "what it points to: leaks may be missed, none is false.\n");
+		text_add(ret, "Some blocks are unknown and were treated as roots: leaks may be "
+			      "missed, but none is a false positive.\n");
 	if (leak_ways_are_partial(leaks->model))
-		text_add(ret, "Partial: so many words hold blocks that further ones are told "
-			      "together where they stand in one page (4 KiB): a few of the blocks "
-			      "\"held by\" one variable may be held by its neighbour.\n");
+		text_add(ret, "Partial: there are very many references, so some within one page (4 "
+			      "KiB) were combined: a few of the blocks \"held by\" one variable "
+			      "may be referenced by its neighbour.\n");
 	if (search->uncleared)
-		text_add(ret, "Memory was not cleared as it was given out: words that earlier uses "
-			      "have left in it may hold blocks, so leaks may be missed, none is "
-			      "false. 'heapwise run --leak-check' clears it.\n");
+		text_add(ret, "Memory was not cleared on allocation: stale pointers in it may "
+			      "reference blocks, so leaks may be missed, but none is a false "
+			      "positive. 'heapwise run --leak-check' clears it.\n");
 	if (model_recording(leaks->model)->sample_bytes)
-		text_add(ret, "The recording is sampled: only the blocks it has were searched for, "
-			      "and figures are theirs alone.\n");
+		text_add(ret, "The recording is sampled: only sampled blocks were searched for, "
+			      "and figures cover only these.\n");
 	if (search->problem) {
 		text_add(ret, "The search: ");
 		add_clause(ret, search->problem);

@@ -256,7 +256,7 @@ void library_own_note(const struct rows *rows, struct text *out)
 	text_add_counted(out, more.live_blocks, "block", "blocks");
 	text_printf(out,
 		" that libraries got for themselves %s as the program's: one stack has more of "
-		"them than a library keeps (docs/quantities.md).\n",
+		"them than a library normally keeps (docs/quantities.md).\n",
 		more.live_blocks == 1 ? "counts" : "count");
 }
 

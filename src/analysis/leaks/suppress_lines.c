@@ -68,6 +68,5 @@ struct error *suppress_check_line(const struct parser *parser)
 			"the line has %zu bytes, more than %u; if this is a suppression file, use "
 			"wildcards",
 			parser->line.len, SUPPRESS_LINE_BYTES_MAX);
-	return malformed(parser,
-		"the line holds a NUL byte, so this is no text; give a suppression file in UTF-8");
+	return malformed(parser, "the line contains a NUL byte; expected a text file in UTF-8");
 }

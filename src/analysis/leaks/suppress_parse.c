@@ -31,11 +31,11 @@ static struct error *entry_line(struct parser *parser, const char *expected)
 	suppress_next_line(parser);
 	if (!parser->has_line)
 		return malformed(parser,
-			"the file ends inside of the entry that begins in line %u; add %s",
+			"the file ends inside the entry that begins on line %u; add %s",
 			parser->begun, expected);
 	if (is_text(parser->line, "{"))
 		return malformed(parser,
-			"'{' inside of the entry that begins in line %u; close that one by a line "
+			"'{' inside the entry that begins on line %u; close that entry with a line "
 			"'}'",
 			parser->begun);
 	return suppress_check_line(parser);
@@ -60,8 +60,7 @@ static struct error *take_source_line(
 		number = number * 10 + (uint64_t)(*digit - '0');
 	if (digit == colon + 1 || digit < end || number > UINT32_MAX)
 		return malformed(parser,
-			"'%s': what follows the file's name is no line number; "
-			"write src:FILE or src:FILE:LINE",
+			"invalid line number in '%s'; expected src:FILE or src:FILE:LINE",
 			suppress_quote(parser->line).text);
 	text->len = (size_t)(colon - text->data);
 	*ret_number = (uint32_t)number;
@@ -99,10 +98,10 @@ static struct error *parse_location(struct parser *parser)
 		return suppress_line_vec_push(&parser->set->lines, any) ? NULL : error_no_memory();
 	}
 	if (behind(parser->line, "match-leak-kinds:").data)
-		return malformed(parser, "'match-leak-kinds:' is not where it belongs; write it "
+		return malformed(parser, "misplaced 'match-leak-kinds:'; write it "
 					 "once, right after Memcheck:Leak");
 	return malformed(parser,
-		"'%s' is no line of a stack; write fun:NAME, obj:FILE, src:FILE[:LINE] or '...'",
+		"invalid stack line '%s'; expected fun:NAME, obj:FILE, src:FILE[:LINE] or '...'",
 		suppress_quote(parser->line).text);
 }
 
@@ -128,7 +127,7 @@ static struct error *parse_stack(struct parser *parser)
 		return malformed(parser, "the entry has no stack; write at least one line like "
 					 "fun:NAME before '}'");
 	if (!says_something)
-		return malformed(parser, "the entry's stack is nothing but '...', which is every "
+		return malformed(parser, "the entry's stack is only '...', which matches every "
 					 "stack; add a line like fun:NAME");
 	return NULL;
 }
@@ -188,8 +187,8 @@ static struct error *pass_over(struct parser *parser, const struct memcheck_kind
 	if (!error && kind->has_extra) {
 		if (is_location(parser->line) || is_text(parser->line, "}"))
 			error = malformed(parser,
-				"Memcheck:%s needs a line that tells of what; write it right after "
-				"that",
+				"Memcheck:%s needs an extra line right after it; see Valgrind's "
+				"manual",
 				kind->name);
 		else
 			error = entry_line(parser, "a stack and a line '}'");
@@ -241,8 +240,8 @@ static struct error *parse_lsan(struct parser *parser, struct slice pattern)
 		.of_any_frame = true,
 	};
 	if (pattern.len == 0)
-		return malformed(parser, "nothing follows 'leak:', which would be every leak; "
-					 "write a part of the name of a function, file or module");
+		return malformed(parser, "'leak:' without a pattern would match every leak; write "
+					 "a part of the name of a function, file or module");
 	struct slice body = pattern;
 	bool from_start = *body.data == '^';
 	body.data += from_start;
@@ -276,11 +275,10 @@ static struct error *parse_item(struct parser *parser)
 		return parse_lsan(parser, pattern);
 	if (parser->line.data[0] == '{')
 		return malformed(parser,
-			"'%s': a '{' stands alone in its line; put the rest into "
-			"the next one",
+			"'%s': '{' must be alone on its line; put the rest on the next line",
 			suppress_quote(parser->line).text);
 	return malformed(parser,
-		"'%s' begins no suppression; write an entry in '{' and '}' as for Valgrind, or "
+		"invalid suppression '%s'; expected an entry in '{' and '}' as for Valgrind, or "
 		"leak:PATTERN",
 		suppress_quote(parser->line).text);
 }
@@ -354,7 +352,7 @@ struct error *suppressions_parse(
 {
 	if (len > SUPPRESS_TEXT_BYTES_MAX)
 		return error_create(ERROR_INPUT,
-			"%s: %zu bytes are too much for a suppression file (at most %u); split it, "
+			"%s: %zu bytes are too many for a suppression file (at most %u); split it, "
 			"or use wildcards",
 			file, len, SUPPRESS_TEXT_BYTES_MAX);
 	if (len == 0)

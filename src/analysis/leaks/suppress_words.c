@@ -33,16 +33,16 @@ struct error *suppress_parse_kinds(const struct parser *parser, struct slice lis
 		kinds = SUPPRESS_KINDS_ALL;
 	} else if (!is_text(list, "none")) {
 		if (list.len == 0)
-			return malformed(parser, "no kind behind 'match-leak-kinds:'; write "
+			return malformed(parser, "no leak kind after 'match-leak-kinds:'; expected "
 						 "definite,indirect,possible,reachable, some of "
 						 "them, all or none");
 		while (list.len) {
 			struct slice word = take_word(&list);
 			if (!kind_of_word(word, &kinds))
 				return malformed(parser,
-					"'%s' is no kind of leak; write definite, indirect, "
-					"possible and reachable with commas and without blanks "
-					"between them, or all or none alone",
+					"invalid leak kind '%s'; expected definite, indirect, "
+					"possible and reachable, separated by commas without "
+					"spaces, or all or none",
 					suppress_quote(word).text);
 		}
 	}
@@ -107,8 +107,7 @@ struct error *suppress_parse_tools(
 	*ret_kind = NULL;
 	if (!colon)
 		return malformed(parser,
-			"'%s' stands where the tool and the kind of error belong; write "
-			"Memcheck:Leak",
+			"invalid suppression kind '%s'; expected TOOL:KIND, such as Memcheck:Leak",
 			suppress_quote(line).text);
 	struct slice tools = {line.data, (size_t)(colon - line.data)};
 	struct slice kind = {colon + 1, line.len - tools.len - 1};
@@ -118,7 +117,6 @@ struct error *suppress_parse_tools(
 	if (*ret_kind)
 		return NULL;
 	return malformed(parser,
-		"'%s' is no kind of error of Memcheck; for a leak write Memcheck:Leak, without "
-		"blanks",
+		"unknown Memcheck error kind '%s'; for a leak write Memcheck:Leak, without spaces",
 		suppress_quote(kind).text);
 }

@@ -274,16 +274,16 @@ static struct error *filter_rows(struct filtering *at, const struct rows *from, 
 /* What is shown of how much. */
 static void add_note(const struct filtering *at, const struct rows *from, struct text *notes)
 {
-	text_add(notes, "Shown is ");
+	text_add(notes, "Showing ");
 	filter_add_options(at->filter, notes);
 	text_add(notes, ": ");
 	text_add_count(notes, at->ret->rows.len);
-	text_add(notes, at->ret->rows.len == 1 ? " place, of " : " places, of ");
-	text_add_count(notes, from->rows.len);
-	text_add(notes, "; shares are those of the whole process.\n");
+	text_add(notes, " of ");
+	text_add_counted(notes, from->rows.len, "allocation site", "allocation sites");
+	text_add(notes, "; percentages are of the whole process.\n");
 	for (int i = 0; i < FILTER_PARTS; i++)
 		if (at->filter->patterns[i] && !(at->met & BIT(i)))
-			text_printf(notes, "No frame fits --%s '%s'.\n", part_names[i],
+			text_printf(notes, "No frame matches --%s '%s'.\n", part_names[i],
 				pattern_text(at->filter->patterns[i]));
 }
 
@@ -330,12 +330,12 @@ struct error *filter_check_left(
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	filter_add_options(filter, &text);
-	text_add(&text, " leaves nothing of ");
+	text_add(&text, " leaves none of ");
 	text_add_counted(&text, from->rows.len, "stack", "stacks");
 	unsigned fits = find_any_fits(filter, from);
 	for (int i = 0; i < FILTER_PARTS; i++)
 		if (filter->patterns[i] && !(fits & BIT(i)))
-			text_printf(&text, "; no frame's function, file or module fits --%s '%s'",
+			text_printf(&text, "; no function, file or module name matches --%s '%s'",
 				part_names[i], pattern_text(filter->patterns[i]));
 	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }

@@ -130,7 +130,7 @@ void folding_add_note(const struct rows *rows, struct text *notes)
 		return;
 	text_add(notes, "Figures of ");
 	add_parts(parts, notes);
-	text_add(notes, " frames are their callers' (--all-frames shows them).\n");
+	text_add(notes, " frames count for their callers (--all-frames shows them).\n");
 }
 
 struct folder;

@@ -87,9 +87,9 @@ static const char *state_note(enum symbols_state state)
 {
 	switch (state) {
 	case SYMBOLS_MISSING:
-		return "cannot be read here: no names for its functions";
+		return "cannot be read: its functions have no names";
 	case SYMBOLS_CHANGED:
-		return "is no longer the file that was recorded: no names for its functions";
+		return "has changed since it was recorded: its functions have no names";
 	default:
 		return NULL;
 	}
@@ -103,12 +103,13 @@ static void add_lacks(struct text *text, const char *path, unsigned lacks)
 		enum symbols_lack lack;
 		const char *words;
 	} rows[] = {
-		{SYMBOLS_LACK_ZSTD, "its debug information is packed by zstd, which elfutils can't "
-				    "read here (objcopy --decompress-debug-sections): no lines"},
-		{SYMBOLS_LACK_SHARED, "the file that its debug information shares with others "
-				      "(dwz) is missing or another one: some names are missing"},
-		{SYMBOLS_LACK_SPLIT, "split debug information (.dwo, .dwp) is missing or of "
-				     "another build: no inlined functions where it is"},
+		{SYMBOLS_LACK_ZSTD,
+			"its debug information is compressed with zstd, which this elfutils can't "
+			"read (use objcopy --decompress-debug-sections): no line numbers"},
+		{SYMBOLS_LACK_SHARED, "its shared debug file (dwz) is missing or from another "
+				      "build: some names are missing"},
+		{SYMBOLS_LACK_SPLIT, "split debug information (.dwo, .dwp) is missing or from "
+				     "another build: inlined functions are missing there"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (lacks & rows[i].lack)
@@ -125,9 +126,8 @@ void loaded_files_notes(const struct loaded_files *files, struct text *ret)
 			text_printf(ret, "%s %s.\n", file.path, note);
 		if (file.doubtful)
 			text_printf(ret,
-				"%s has no build-id and was loaded more than once: if that was not "
-				"one file each time, names and places of its functions are mixed "
-				"up.\n",
+				"%s has no build-id and was loaded more than once: if these were "
+				"different files, function names and source lines may be wrong.\n",
 				file.path);
 		add_lacks(ret, file.path, symbols_module_lacks(files->symbols, file.module));
 	}

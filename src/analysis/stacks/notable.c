@@ -46,7 +46,7 @@ void notable_say_growth(const struct totals *totals, const struct growth *growth
 	}
 	if (notable > SAID)
 		text_printf(text, "%zu more %s growing (report --view growth).\n", notable - SAID,
-			notable - SAID == 1 ? "place keeps" : "places keep");
+			notable - SAID == 1 ? "allocation site keeps" : "allocation sites keep");
 }
 
 void notable_say_reallocs(const struct reallocs *reallocs, struct text *text)

@@ -89,7 +89,7 @@ struct error *pattern_check(const struct pattern *pattern)
 	if (!*pattern->gave_up)
 		return NULL;
 	return error_create(ERROR_USAGE,
-		"'%s' takes more than %u steps to compare with a name, so it is not known what it "
-		"fits: repetitions in each other, as in (a+)+, do so",
+		"matching '%s' takes more than %u steps, so its result is unknown; avoid nested "
+		"repetitions such as (a+)+",
 		pattern->text, STEPS_MAX);
 }

@@ -18,7 +18,7 @@ static const struct mark_words {
 	[MARK_NO_UNWIND_INFO] = {"no-unwind-info", "no unwind information from here on"},
 	[MARK_TABLE_FULL] = {"table-full", "the table of stacks was full"},
 	[MARK_SIGNAL] = {NULL, SIGNAL_FRAME_NAME},
-	[MARK_GUESSED] = {NULL, "from here on found by frame pointers alone"},
+	[MARK_GUESSED] = {NULL, "from here on found only with frame pointers"},
 	[MARK_IN_HANDLER] = {"in-signal-handler",
 		"inside a signal handler: no stack could be taken"},
 };
@@ -38,7 +38,7 @@ const char *stack_mark_cut(enum stack_mark mark)
 
 const char *stack_mark_text(enum stack_mark mark)
 {
-	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
+	return marks[mark].text ? marks[mark].text : "unknown remark (of a newer version)";
 }
 
 bool shown_frame_is_remark(const struct shown_frame *frame)

@@ -122,7 +122,8 @@ static void add_module(const struct spread_places *places, uint64_t total, const
 	text_add_shown(text, module->module, SIZE_MAX);
 }
 
-/* "from 300 places, none with more than 1% of it"; nothing and false if it is one place. */
+/* "from 300 allocation sites, none with more than 1% of it"; nothing and false if it is one place.
+ */
 static bool add_spread(const struct row_list *list, enum metric metric, uint64_t total,
 	const char *it, const char *exe, struct text *text)
 {
@@ -139,7 +140,7 @@ static bool add_spread(const struct row_list *list, enum metric metric, uint64_t
 	unsigned percent = (unsigned)share + (share > (unsigned)share);
 	text_add(text, "from ");
 	text_add_count(text, places.places.len);
-	text_printf(text, " places, none with more than %u%% of %s", percent, it);
+	text_printf(text, " allocation sites, none with more than %u%% of %s", percent, it);
 	add_module(&places, total, it, exe, text);
 	return true;
 }
@@ -164,7 +165,7 @@ void top_place_add(const struct row_list *list, enum metric metric, uint64_t tot
 	if (unknown > most) {
 		text_add(text, ", ");
 		add_part(text, unknown, total, it);
-		text_add(text, "unknown places");
+		text_add(text, "unknown allocation sites");
 	}
 	bool is_small = most < total / TOP_PLACE_PARTS;
 	if (!top || (is_small && unknown > most))
@@ -173,6 +174,6 @@ void top_place_add(const struct row_list *list, enum metric metric, uint64_t tot
 	if (is_small && add_spread(list, metric, total, it, exe, text))
 		return;
 	add_part(text, most, total, it);
-	text_add(text, "one place: ");
+	text_add(text, "one allocation site: ");
 	summary_add_place(text, top->place);
 }

@@ -21,9 +21,10 @@ void top_place_add_share(struct text *text, uint64_t part, uint64_t whole);
 const struct row *top_place_find(const struct row_list *list, enum metric metric);
 
 /*
- * Adds ", 40% of it from one place: foo (foo.c:12)", ", from 300 places, none with more than 1% of
- * it; 80% of it in libfoo.so" or ", 75% of it from unknown places"; nothing if the list has nothing
- * of the metric. `total` is the sum that the shares are of, `it` stands for it in the sentence
+ * Adds ", 40% of it from one allocation site: foo (foo.c:12)", ", from 300 allocation sites, none
+ * with more than 1% of it; 80% of it in libfoo.so" or ", 75% of it from unknown allocation sites";
+ * nothing if the list has nothing of the metric. `total` is the sum that the shares are of, `it`
+ * stands for it in the sentence
  * ("it", "them"), `exe` is the path of the program, or "".
  */
 void top_place_add(const struct row_list *list, enum metric metric, uint64_t total, const char *it,

@@ -316,7 +316,7 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
 	else
-		text_add(text, "A place without a name");
+		text_add(text, "An unnamed allocation site");
 	bool freed = growth_was_freed(row);
 	text_add(text, freed ? " grew while it ran: by " : " keeps growing: by ");
 	text_add_bytes(text, (uint64_t)row->grown_bytes);
@@ -330,7 +330,7 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 	text_add(text, " after ");
 	text_add_duration_ns(text, until_ns);
 	if (freed)
-		text_add(text, "; it was freed before the end, so that a leak check sees nothing");
+		text_add(text, "; it was freed before exit, so a leak check finds nothing");
 	text_add(text, ".\n");
 }
 
@@ -355,7 +355,7 @@ static struct error *say_stacks(
 		growth->stacks.verdict = GROWTH_STEADY;
 	if (growth->stacks.verdict != GROWTH_LEAK)
 		return NULL;
-	text_add(&growth->verdict, "The stacks of threads keep growing: by ");
+	text_add(&growth->verdict, "Thread stacks keep growing: by ");
 	text_add_bytes(&growth->verdict, (uint64_t)growth->stacks.grown_bytes);
 	text_add(&growth->verdict, ", to ");
 	text_add_bytes(&growth->verdict, growth->stacks.live_bytes);
@@ -371,12 +371,13 @@ static void say(struct growth *growth, bool chosen)
 		growth_say_suspect(&growth->suspects.data[i], growth->until_ns, text);
 	if (suspects > SUSPECTS_SAID)
 		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_SAID,
-			suspects - SUSPECTS_SAID == 1 ? "place keeps" : "places keep");
+			suspects - SUSPECTS_SAID == 1 ? "allocation site keeps"
+						      : "allocation sites keep");
 	if (growth->moments < GROWTH_WINDOWS)
-		text_add(text, "Too few moments are known to tell growth from chance.\n");
+		text_add(text, "There are too few data points to tell growth from chance.\n");
 	else if (!suspects)
-		text_printf(text, "No place%s keeps growing.\n",
-			chosen ? ", of those that are shown," : "");
+		text_printf(text, "No allocation site%s keeps growing.\n",
+			chosen ? " among those shown" : "");
 }
 
 /* Sets ret[site] to the place that it is in. */
@@ -568,10 +569,11 @@ void growth_say_later(const struct growth *growth, unsigned tail_percent, struct
 	/* Of what is gone by the end there is nothing to say. */
 	if (!growth->later_bytes)
 		return;
-	text_add_counted(text, growth->later_places, "place that began", "places that began");
+	text_add_counted(text, growth->later_places, "allocation site that first appeared",
+		"allocation sites that first appeared");
 	text_printf(text, " in the last %u%% of the time, with ", tail_percent);
 	text_add_bytes(text, growth->later_bytes);
-	text_printf(text, " at the end, %s not judged (--tail 0 judges all of the time).\n",
+	text_printf(text, " at the end, %s not assessed (--tail 0 covers the whole time).\n",
 		is_one ? "is" : "are");
 }
 

@@ -172,7 +172,7 @@ static void say_new(
 	const struct growth_change *change, const struct growth_change_row *row, struct text *text)
 {
 	text_add(text, " keeps growing");
-	text_add(text, change->older_known ? ", and did not before: by " : ": by ");
+	text_add(text, change->older_known ? ", but did not before: by " : ": by ");
 	add_growth(&row->newer, text);
 	if (change->older_known)
 		text_printf(text, "; before it %s", state_of(&row->older));
@@ -185,7 +185,7 @@ static void say_place(
 	if (place)
 		summary_add_place(text, place);
 	else
-		text_add(text, "A place without a name");
+		text_add(text, "An unnamed allocation site");
 	switch (row->fate) {
 	case GROWTH_NEW:
 		say_new(change, row, text);
@@ -197,7 +197,7 @@ static void say_place(
 		add_growth(&row->older, text);
 		break;
 	default:
-		text_add(text, " does not keep growing any more: before it did by ");
+		text_add(text, " no longer keeps growing; before, it grew by ");
 		add_growth(&row->older, text);
 		text_printf(text, "; now it %s", state_of(&row->newer));
 	}
@@ -207,12 +207,12 @@ static void say_place(
 static void say_fate(const struct growth_change *change, enum growth_fate fate, struct text *text)
 {
 	static const char *const words[][2] = {
-		[GROWTH_NEW] = {"place keeps growing, and did not",
-			"places keep growing, and did not"},
-		[GROWTH_STAYS] = {"place keeps growing as it did",
-			"places keep growing as they did"},
-		[GROWTH_GONE] = {"place does not keep growing as it did",
-			"places do not keep growing as they did"},
+		[GROWTH_NEW] = {"allocation site keeps growing, but did not",
+			"allocation sites keep growing, but did not"},
+		[GROWTH_STAYS] = {"allocation site keeps growing as it did",
+			"allocation sites keep growing as they did"},
+		[GROWTH_GONE] = {"allocation site no longer keeps growing as it did",
+			"allocation sites no longer keep growing as they did"},
 	};
 	size_t said = 0, rest;
 	for (size_t i = 0; i < change->list.len; i++)
@@ -225,7 +225,7 @@ static void say_fate(const struct growth_change *change, enum growth_fate fate, 
 		text_printf(text, "%zu more %s before.\n", rest, words[fate][rest != 1]);
 	else
 		text_printf(text, "%zu more %s growing.\n", rest,
-			rest == 1 ? "place keeps" : "places keep");
+			rest == 1 ? "allocation site keeps" : "allocation sites keep");
 }
 
 static void say_stacks(const struct growth_change *change, struct text *text)
@@ -238,11 +238,11 @@ static void say_stacks(const struct growth_change *change, struct text *text)
 	if (!is) {
 		/* Else it is not known. */
 		if (newer->highest)
-			text_add(text, "The stacks of threads do not keep growing any more.\n");
+			text_add(text, "Thread stacks no longer keep growing.\n");
 		return;
 	}
-	text_add(text, "The stacks of threads keep growing");
-	text_add(text, !was && older->highest ? ", and did not before: by " : ": by ");
+	text_add(text, "Thread stacks keep growing");
+	text_add(text, !was && older->highest ? ", but did not before: by " : ": by ");
 	add_growth(newer, text);
 	if (was) {
 		text_add(text, "; before by ");
@@ -261,14 +261,14 @@ static void say(struct growth_change *change, bool chosen)
 	for (int i = 0; i < 2; i++)
 		if (change->judged[i].moments < GROWTH_WINDOWS) {
 			text_printf(text,
-				"Too few moments of the %s recording are known to tell growth from "
+				"The %s recording has too few data points to tell growth from "
 				"chance.\n",
 				sides[i]);
 			enough = false;
 		}
 	if (enough && !text->len)
-		text_printf(text, "No place%s keeps growing, nor did any before.\n",
-			chosen ? ", of those that are shown," : "");
+		text_printf(text, "No allocation site%s keeps growing, and none did before.\n",
+			chosen ? " among those shown" : "");
 	say_stacks(change, text);
 }
 

@@ -90,7 +90,7 @@ void realloc_row_say(const struct realloc_row *row, struct text *text)
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
 	else
-		text_add(text, "A place without a name");
+		text_add(text, "An unnamed allocation site");
 	say_step(row, text);
 	text_add_count(text, sums->calls);
 	text_add(text, " reallocs may have copied ");
@@ -113,12 +113,12 @@ static void say(struct reallocs *reallocs)
 		if (reallocs->rows.data[i].stepwise && stepwise++ < SAID)
 			realloc_row_say(&reallocs->rows.data[i], &reallocs->verdict);
 	if (stepwise > SAID)
-		text_printf(&reallocs->verdict, "%zu more places grow blocks step by step.\n",
-			stepwise - SAID);
+		text_printf(&reallocs->verdict,
+			"%zu more allocation sites grow blocks step by step.\n", stepwise - SAID);
 	if (!reallocs->rows.len)
 		text_add(&reallocs->verdict, "No block was reallocated.\n");
 	else if (!stepwise)
-		text_add(&reallocs->verdict, "No place grows blocks step by step.\n");
+		text_add(&reallocs->verdict, "No allocation site grows blocks step by step.\n");
 }
 
 static struct error *add_sites(const struct model *model, const uint32_t *row_of_site,

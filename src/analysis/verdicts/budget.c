@@ -136,8 +136,8 @@ static void decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
 		if (!check->unknown)
 			check->unknown =
 				judging->by_mean_sizes
-					? "the file does not say how large the blocks of "
-					  "a stack are, and so not how many there are"
+					? "the file does not contain block sizes, so the number of "
+					  "blocks is unknown"
 					: "the limit lies within the range of the estimate";
 		return;
 	case LIMIT_KEPT:
@@ -509,7 +509,7 @@ static void say_cut_short(const struct model *model, struct text *out)
 		return;
 	text_add(out, "The program ");
 	summary_add_ending(out, model_target(model));
-	text_add(out, ": peaks and counts are judged as far as it came.\n");
+	text_add(out, ": peaks and counts cover only the time until then.\n");
 }
 
 static void say(struct budget *budget)
@@ -517,14 +517,13 @@ static void say(struct budget *budget)
 	struct text *out = &budget->verdict;
 	size_t count = budget->checks.len;
 	if (!budget->exceeded && !budget->unknown)
-		text_printf(out, count == 1 ? "The limit is kept.\n" : "All %zu limits are kept.\n",
-			count);
+		text_printf(out, count == 1 ? "Limit met.\n" : "All %zu limits met.\n", count);
 	if (budget->exceeded)
 		text_printf(out, "%zu of %zu %s exceeded.\n", budget->exceeded, count,
-			count == 1 ? "limit is" : "limits are");
+			count == 1 ? "limit" : "limits");
 	if (budget->unknown)
-		text_printf(out, "%zu of %zu %s not be judged.\n", budget->unknown, count,
-			count == 1 ? "limit could" : "limits could");
+		text_printf(out, "%zu of %zu %s could not be checked.\n", budget->unknown, count,
+			count == 1 ? "limit" : "limits");
 }
 
 struct error *budget_build(

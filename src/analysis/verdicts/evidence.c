@@ -152,38 +152,38 @@ static const struct reason {
 	unsigned more, less;
 	const char *text;
 } reasons[] = {
-	{is_not_attached, OF_ALL | OF_STACKS, 0, "the recorder could not see what the program did"},
+	{is_not_attached, OF_ALL | OF_STACKS, 0,
+		"the recorder could not see the program's allocations"},
 	{has_malloc_in_front, OF_ALL | OF_STACKS, 0,
-		"a library that is loaded before the recorder's has a malloc of its own, which is "
-		"not seen"},
+		"a library that is loaded before the recorder has its own malloc, which is not "
+		"recorded"},
 	{has_own_malloc, OF_ALL | OF_STACKS, 0,
-		"the program has a malloc of its own, which is not seen"},
+		"the program has its own malloc, which is not recorded"},
 	{has_no_heap, OF_ALL | OF_STACKS, 0, "no heap was found"},
 	{is_unread_heap, OF_ALL | OF_STACKS, 0, "not all of the heap could be read"},
-	{is_running, OF_ALL | OF_STACKS, OF_LIVE, "the program has not ended yet"},
+	{is_running, OF_ALL | OF_STACKS, OF_LIVE, "the program is still running"},
 	{lacks_end, OF_ALL | OF_STACKS, OF_LIVE,
-		"the recording is incomplete, and says what was so where it ends"},
+		"the recording is incomplete: it covers only the time up to its end"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
-		"the process went on as a program that was not recorded"},
+		"the process executed another program, which was not recorded"},
 	{went_on_recorded, OF_ALL, OF_LIVE,
-		"the process went on as another program (exec), whose recording is another file: "
-		"name that one"},
+		"the process executed another program (exec), which has its own recording: name "
+		"that file"},
 	{was_killed, OF_LIVE, OF_LIVE,
-		"the program was killed by a signal: what it had not freed by then is not what is "
-		"left when it ends by itself"},
+		"the program was killed by a signal: with a normal exit it might have freed more"},
 	{is_of_snapshots, OF_PEAK | OF_LIVE | OF_STACKS, OF_LIVE,
-		"Massif takes no snapshot when the program ends, nor one of each peak: what came "
-		"after its last one is not in the file"},
+		"Massif takes no snapshot at exit or at every peak: what came after its last "
+		"snapshot is not in the file"},
 	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
-		"what libraries allocate and free that were loaded apart (RTLD_DEEPBIND, dlmopen) "
-		"is not seen"},
-	{has_selected_leaks, OF_LIVE, 0, "the file has only what somebody wanted to be shown"},
-	{has_repairs, 0, OF_PEAK | OF_LIVE,
-		"blocks were freed, or allocated again, without the recorder seeing it"},
+		"allocations and frees of libraries loaded with RTLD_DEEPBIND or dlmopen are not "
+		"recorded"},
+	{has_selected_leaks, OF_LIVE, 0,
+		"the file contains only the leak kinds that were selected"},
+	{has_repairs, 0, OF_PEAK | OF_LIVE, "the recorder missed some allocations or frees"},
 	{is_full_of_stacks, OF_STACKS, OF_STACKS,
-		"the table of stacks was full: some allocations have none"},
-	{is_sum, 0, OF_PEAK, "it is a sum of peaks, each at its own moment"},
+		"the table of stacks was full: some allocations have no stack"},
+	{is_sum, 0, OF_PEAK, "it is a sum of peaks that were reached at different times"},
 };
 
 static void note(struct evidence *evidence, bool more, bool less, const char *text)
@@ -211,10 +211,10 @@ struct evidence evidence_of_metric(
 {
 	const struct recording *recording = model_recording(model);
 	if (!metric_is_known(metric, recording))
-		return not_known(metric == METRIC_TEMPORARY && recording->sample_bytes
-					 ? "which allocations are temporary is not known of a "
-					   "sample"
-					 : "a file of this kind does not say it");
+		return not_known(
+			metric == METRIC_TEMPORARY && recording->sample_bytes
+				? "a sample does not record which allocations are temporary"
+				: "files of this format do not contain it");
 	struct evidence evidence = {.unknown = NULL};
 	unsigned figures = figures_of(metric);
 	if (scope == EVIDENCE_OF_EACH_STACK)
@@ -239,18 +239,17 @@ static const char *why_unsearched(const struct model *model)
 {
 	const struct leak_search *search = model_leak_search(model);
 	if (model_recording(model)->no_heap)
-		return "there is no heap in it that could be searched";
+		return "it contains no heap that could be searched";
 	if (model_recording(model)->all_collected)
-		return "Go's collector owns all blocks, of which nobody judges whether they are "
-		       "lost";
+		return "Go's garbage collector owns all blocks, so they are not checked for leaks";
 	if (!search && model_target(model)->exit_kind == EXIT_KIND_SIGNAL)
-		return "the program was killed before anybody searched it for leaks";
+		return "the program was killed before it was searched for leaks";
 	if (!search)
-		return "nobody searched for leaks: 'heapwise run --leak-check=full' does";
+		return "no leak search was made: record with 'heapwise run --leak-check=full'";
 	if (search->damaged)
-		return "what the search for leaks found can't be read";
+		return "the results of the leak search can't be read";
 	if (search->way == LEAK_WAY_NONE)
-		return search->problem ? search->problem : "there was no search for leaks";
+		return search->problem ? search->problem : "no leak search was made";
 	return NULL;
 }
 
@@ -263,22 +262,24 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 	bool held = kinds & 1u << LEAK_REACHABLE;
 	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
 		note(evidence, true, true,
-			"other threads could not be stopped for the search: what they alone hold "
-			"may be called lost");
+			"other threads could not be stopped for the search: blocks that only they "
+			"reference may be reported as lost");
 	else if (search->threads_missed)
 		note(evidence, held, lost, "the registers of some threads were not searched");
 	if (search->unread_bytes)
 		note(evidence, held, lost,
-			"not all memory could be read: what only the rest holds is called lost");
+			"some memory could not be read: blocks referenced only from there are "
+			"reported as lost");
 	if (search->partial)
 		note(evidence, true, held, "not all blocks are known: leaks may be missed");
 	if (recording->sample_bytes)
 		note(evidence, true, false,
-			"the recording is sampled: only the blocks it has were searched for");
+			"the recording is sampled: only sampled blocks were searched for");
 	if (search->selected && kinds & ~search->shown)
 		note(evidence, true, false,
-			recording->complete ? "the file has only what somebody wanted to be shown"
-					    : "the file is not whole: leaks may be missing");
+			recording->complete
+				? "the file contains only the leak kinds that were selected"
+				: "the file is incomplete: leaks may be missing");
 }
 
 bool evidence_search_is_early(const struct model *model)
@@ -306,15 +307,14 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 	note_search(&evidence, model, kinds);
 	if (at_end && search->moment == LEAK_ON_DEATH && evidence_is_cut_short(model))
 		note(&evidence, false, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
-			"the program was killed by a signal: what its end would have freed was "
-			"still there");
+			"the program was killed by a signal: what it would have freed on exit was "
+			"still allocated");
 	if (at_end && evidence_search_is_early(model))
 		/* What nothing pointed to then nobody could free later. */
 		note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
 			search->moment == LEAK_ON_DEMAND
-				? "the search was made while the program ran, not at its end"
-				: "the search was made when the program asked for it, not at its "
-				  "end");
+				? "the search was made while the program ran, not at exit"
+				: "the search was made at the program's request, not at exit");
 	return evidence;
 }
 
@@ -337,15 +337,15 @@ const char *evidence_of_errors(const struct model *model)
 	if (strcmp(recording->source, "recording"))
 		return NULL;
 	if (!errors)
-		return recording->sample_bytes ? "which frees were wrong a sample does not tell"
+		return recording->sample_bytes ? "a sample does not record invalid frees"
 		       : has_lost_events(model)
-			       ? "events were lost: frees that were wrong may be missing"
-			       : "whether all frees were right the recording does not tell";
+			       ? "events were lost: invalid frees may be missing"
+			       : "the recording does not tell whether all frees were valid";
 	if (count && has_lost_events(model))
-		return "events were lost: a block that looks freed already may be a new one";
+		return "events were lost: an apparent double free may be the free of a new block";
 	if (count && is_loaded_apart(model))
-		return "libraries that were loaded apart allocate unseen: what looks like no block "
-		       "may be one of theirs";
+		return "allocations of libraries that were loaded apart are not recorded: an "
+		       "apparently invalid free may be of one of their blocks";
 	return NULL;
 }
 

@@ -71,13 +71,13 @@ void summary_add_ending(struct text *text, const struct target *target)
 		return;
 	}
 	case EXIT_KIND_EXEC:
-		text_add(text, "went on as another program (exec)");
+		text_add(text, "executed another program (exec)");
 		return;
 	case EXIT_KIND_RUNNING:
-		text_add(text, "is running");
+		text_add(text, "is still running");
 		return;
 	case EXIT_KIND_UNKNOWN:
-		text_add(text, "ended in a way that was not recorded");
+		text_add(text, "has an unknown exit status");
 		return;
 	}
 }
@@ -88,13 +88,13 @@ void summary_add_temporary_rule(struct text *text, const struct recording *recor
 	 */
 	bool any_thread = recording->unknown & UNKNOWN_THREADS;
 	if (recording->temporary_within <= 1) {
-		text_add(text, any_thread ? "before the next one of any thread"
-					  : "before the next one by the same thread");
+		text_add(text, any_thread ? "before the next allocation of any thread"
+					  : "by the same thread before its next allocation");
 		return;
 	}
 	text_add(text, any_thread ? "within " : "by the same thread within ");
 	text_add_count(text, recording->temporary_within);
-	text_add(text, any_thread ? " allocations of any thread" : " allocations of its own");
+	text_add(text, any_thread ? " allocations of any thread" : " of its allocations");
 }
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)

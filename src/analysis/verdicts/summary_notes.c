@@ -13,14 +13,14 @@
 #include "base/util.h"
 
 static const char *const lost_words[LOST_REASONS] = {
-	[LOST_STALLED] = "because the recorder stood still for more than a second",
+	[LOST_STALLED] = "because the recorder stalled for more than a second",
 	[LOST_IN_HANDLER] = "in signal handlers, which must not wait for the recorder",
-	[LOST_SAMPLED] = "because a sample found no room and does not wait for it",
+	[LOST_SAMPLED] = "because a buffer was full (sampling does not wait for room)",
 	[LOST_HELD] = "because another thread stopped in the middle of an event",
 	[LOST_REALLOC_FAILED] = "with sampled blocks whose realloc failed",
 	[LOST_SAMPLER] = "because the table of sampled blocks was full or in use",
-	[LOST_OWNERLESS] = "of threads that the recorder could not tell or number",
-	[LOST_DAMAGED] = "at least where the program wrote over the recorder's memory",
+	[LOST_OWNERLESS] = "of threads that the recorder could not identify",
+	[LOST_DAMAGED] = "at least, where the program overwrote the recorder's memory",
 	[LOST_NO_MEMORY] = "because the recorder had no memory for more blocks or stacks",
 };
 
@@ -62,10 +62,10 @@ static void add_damage(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
 	if (!recording->complete)
-		text_add(text, recording->types
-				       ? "Not all could be read: figures are of what could.\n"
-				       : "The recording is incomplete: figures hold up to where it "
-					 "ends.\n");
+		text_add(text, recording->types ? "Parts could not be read: figures cover only "
+						  "what could be read.\n"
+						: "The recording is incomplete: figures cover the "
+						  "time up to its end.\n");
 	size_t count;
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)
@@ -79,12 +79,12 @@ static const struct caveat {
 	size_t member;
 	const char *one, *many, *text;
 } caveats[] = {
-	{offsetof(struct recording, repairs), "place", "places",
-		" repaired where allocation and free of an address did not alternate.\n"},
-	{offsetof(struct recording, unknown_frees), "free", "frees",
-		" of blocks whose allocation was not recorded.\n"},
-	{offsetof(struct recording, inherited_frees), "free", "frees",
-		" of blocks that it had from the process that it was forked from.\n"},
+	{offsetof(struct recording, repairs), "inconsistency", "inconsistencies",
+		" repaired: allocations and frees of an address did not alternate.\n"},
+	{offsetof(struct recording, unknown_frees), "free of a block", "frees of blocks",
+		" whose allocation was not recorded.\n"},
+	{offsetof(struct recording, inherited_frees), "free of a block", "frees of blocks",
+		" inherited from the parent process.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
 };
@@ -115,8 +115,8 @@ static void add_small(const struct model *model, struct text *text)
 	text_add_counted(text, count, "small process", "small processes");
 	text_printf(text, " of these runs, which allocated ");
 	text_add_bytes(text, bytes);
-	text_add(text,
-		" in all, are not in these figures: where is not known (run --all-processes).\n");
+	text_add(text, " in total, are not included: their allocation sites are unknown (run "
+		       "--all-processes).\n");
 }
 
 static void add_forebears(const struct model *model, struct text *text)
@@ -130,15 +130,14 @@ static void add_sampled(const struct model *model, struct text *text)
 	const struct recording *recording = model_recording(model);
 	if (!recording->sample_bytes)
 		return;
-	text_add(text, "Sampled, about one block in ");
+	text_add(text, "Sampled, about one block per ");
 	text_add_count(text, recording->sample_bytes);
-	text_add(text, " bytes: figures are estimates, the true ones lie within the ranges given "
-		       "in 19 of 20 recordings.");
+	text_add(text, " bytes: figures are estimates; the ranges contain the true values in 95% "
+		       "of recordings.");
 	if (interval_model_is_by_mean_sizes(model))
-		text_add(text,
-			" The file does not say how large the blocks of a stack are: how many they "
-			"are is told " INTERVAL_BY_MEAN_SIZES
-			", and such a range is too narrow where they are not alike.");
+		text_add(text, " The file does not contain the block sizes of each stack: numbers "
+			       "of blocks are told " INTERVAL_BY_MEAN_SIZES
+			       ", and these ranges are too narrow where sizes differ.");
 	text_add(text, strcmp(recording->source, "recording") == 0
 			       ? " Temporary allocations and what would fit on the stack "
 				 "are not known.\n"
@@ -150,12 +149,12 @@ static void add_kept_events(const struct model *model, struct text *text)
 	const struct recording *recording = model_recording(model);
 	if (!recording->dropped_steps || !recording->kept_steps)
 		return;
-	text_add(text, "Single events are kept from ");
+	text_add(text, "Single events are available only from ");
 	text_add_duration_ns(text, recording->kept_from_ns);
 	text_add(text, " to ");
 	text_add_duration_ns(text, recording->kept_until_ns);
-	text_add(text, " only; all figures here are of the whole time, and those of a moment "
-		       "(--at) can't be had.\n");
+	text_add(text, "; all figures here cover the whole time, and figures of one moment (--at) "
+		       "are not available.\n");
 }
 
 /* A malloc of its own. */
@@ -164,15 +163,15 @@ static void add_other_malloc(const struct model *model, struct text *text)
 	const struct recording *recording = model_recording(model);
 	if (recording->malloc_in_front)
 		text_add(text,
-			"A library that is loaded before the recorder's (LD_PRELOAD) defines "
-			"malloc. Calls of that one are not seen. Put libheapwise-rt.so first: "
+			"A library that is loaded before the recorder (LD_PRELOAD) defines malloc. "
+			"Calls of that malloc are not recorded. Put libheapwise-rt.so first: "
 			"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
 	else if (recording->own_malloc)
 		text_add(text,
 			"The executable defines malloc itself, or is linked with an allocator that "
-			"does. Calls of that one are not seen: nothing loaded later "
-			"can stand in front of it. Link the program with a shared malloc library "
-			"instead, or with libc's.\n");
+			"does. Calls of that malloc are not recorded, because LD_PRELOAD can't "
+			"replace it. Link the program with a shared malloc library or with libc's "
+			"malloc instead.\n");
 }
 
 static void add_surroundings(const struct model *model, struct text *text)
@@ -180,18 +179,17 @@ static void add_surroundings(const struct model *model, struct text *text)
 	const struct recording *recording = model_recording(model);
 	if (recording->loaded_apart)
 		text_add(text,
-			"The program loads libraries so that they find libc's malloc themselves "
-			"(RTLD_DEEPBIND, dlmopen): what these allocate and free is not seen. A "
-			"block that they free for others looks never freed, until its address "
-			"comes again.\n");
+			"The program loads libraries that bypass the recorder (RTLD_DEEPBIND, "
+			"dlmopen): what they allocate and free is not recorded. A block that they "
+			"free for others looks never freed until its address is reused.\n");
 	if (recording->sandboxed)
-		text_add(text, "The program forbade itself system calls or the processor's clock "
-			       "(seccomp, prctl). Recording goes on without them; children that it "
-			       "forks after that are not recorded until they execute a program.\n");
-	if (recording->not_attached)
 		text_add(text,
-			"The recorder found no room inside the program, or left it what little "
-			"there was: is there a limit of less than 80 MiB (ulimit -v)?\n");
+			"The program disabled system calls or the time stamp counter for "
+			"itself (seccomp, prctl). Recording continues without them; children "
+			"forked after that are not recorded until they execute a program.\n");
+	if (recording->not_attached)
+		text_add(text, "The recorder did not get enough memory inside the program: check "
+			       "for an address-space limit below 80 MiB (ulimit -v).\n");
 }
 
 /* Waiting that a person would notice. */

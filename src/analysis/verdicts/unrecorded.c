@@ -72,7 +72,7 @@ static void add_group(struct text *text, const struct unrecorded_group *group)
 		text_add_count(text, group->count);
 		text_add(text, " × ");
 	}
-	text_add_shown(text, *group->path ? group->path : "a program without a name", SIZE_MAX);
+	text_add_shown(text, *group->path ? group->path : "an unnamed program", SIZE_MAX);
 	text_printf(text, " (%s)", unrecorded_reason_text(group->reason));
 }
 
@@ -98,7 +98,7 @@ static void add_sentences(
 	struct text *text, const struct unrecorded_groups *groups, uint64_t itself, uint64_t others)
 {
 	if (itself) {
-		text_add(text, "The process went on, unrecorded, as ");
+		text_add(text, "After exec, the process ran unrecorded as ");
 		unrecorded_add_groups(text, groups, true, itself);
 		text_add(text, ".\n");
 	}

@@ -44,7 +44,8 @@ struct facts {
 	bool selected, hidden;
 };
 
-/* ", all of it from one place: foo (foo.c:12)": what the list has first, so that both agree. */
+/* ", all of it from one allocation site: foo (foo.c:12)": what the list has first, so that both
+ * agree. */
 static void add_top_place(const struct facts *facts, enum summary_list list, enum metric metric,
 	uint64_t total, const char *it, struct text *text)
 {
@@ -71,13 +72,12 @@ static void say_nothing_allocated(const struct facts *facts, struct text *text)
 		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return;
 	if (facts->recording->blocks)
-		text_printf(text, "No block is chosen: only blocks %s count, and there are none.\n",
+		text_printf(text, "No block matches: only blocks %s count.\n",
 			facts->recording->blocks);
 	else if (!facts->recording->complete && !facts->recording->events &&
 		 !facts->recording->own_malloc && !facts->recording->not_attached)
-		text_add(text,
-			"Nothing is known of what the program allocated: no event of it can be "
-			"read.\n");
+		text_add(text, "It is unknown what the program allocated: none of its events can "
+			       "be read.\n");
 	else if (facts->recording->own_malloc || facts->recording->sample_bytes ||
 		 facts->recording->not_attached || !facts->recording->complete)
 		text_add(text, "No allocation was seen.\n");
@@ -155,18 +155,16 @@ static void say_nothing_left(const struct facts *facts, struct text *text)
 {
 	const struct recording *recording = facts->recording;
 	if (facts->selected) {
-		text_add(text, "It shows no block that was left; those that nobody wanted to be "
-			       "shown are not in it.\n");
+		text_add(text, "The file shows no leaks of the kinds that were selected; other "
+			       "kinds are not in it.\n");
 		return;
 	}
-	text_add(text, recording->blocks         ? "None of these blocks was left"
-		       : recording->sample_bytes ? "No block that was sampled was left"
-		       : recording->complete
-			       ? "Nothing was left: every block was freed"
-			       : "Nothing was left where the recording ends: every block was "
-				 "freed");
+	text_add(text, recording->blocks         ? "None of these blocks was live at the end"
+		       : recording->sample_bytes ? "No sampled block was live at the end"
+		       : recording->complete     ? "No leaks: every block was freed"
+						 : "No block was live at the end of the recording");
 	if (tells_own(facts)) {
-		text_add(text, ", but for ");
+		text_add(text, ", except ");
 		add_amount(text, facts->own.live_bytes, facts->own.live_blocks);
 		text_add(text, " that libraries keep for themselves (report --view libraries)");
 	}
@@ -194,7 +192,7 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 	add_amount(text, totals->live_bytes, totals->live_blocks);
 	add_range(facts, METRIC_LIVE_BYTES, totals, text);
 	if (!facts->recording->complete)
-		text_printf(text, " %s live where the recording ends",
+		text_printf(text, " %s live at the end of the recording",
 			plural(totals->live_blocks, "was", "were"));
 	else if (facts->target->exit_kind == EXIT_KIND_SIGNAL)
 		text_printf(text, " %s live when the program was killed",
@@ -210,9 +208,9 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 /* "A search while the program ran, after 1.5 s, found of what was live then " */
 static void add_early(const struct leak_search *search, struct text *text)
 {
-	text_printf(text, "a search %s, after ", leak_moment_words(search->moment));
+	text_printf(text, "a leak search %s, after ", leak_moment_words(search->moment));
 	text_add_duration_ns(text, search->time_ns);
-	text_add(text, ", found of what was live then: ");
+	text_add(text, ", found among the blocks live then: ");
 }
 
 /* What became of the blocks that were never freed, where somebody searched. */
@@ -220,7 +218,7 @@ static void say_leaks(const struct facts *facts, struct text *text)
 {
 	static const char *const words[] = {
 		[LEAK_CLASS_DEFINITE] = "definitely lost",
-		[LEAK_CLASS_INDIRECT] = "lost with them",
+		[LEAK_CLASS_INDIRECT] = "indirectly lost",
 		[LEAK_CLASS_POSSIBLE] = "possibly lost",
 		[LEAK_CLASS_REACHABLE] = "still reachable",
 		[LEAK_CLASS_SUPPRESSED] = "suppressed",
@@ -233,11 +231,10 @@ static void say_leaks(const struct facts *facts, struct text *text)
 		if (!before && facts->early)
 			add_early(facts->early, text);
 		else
-			text_add(
-				text, before ? before
-				      : facts->recording->sample_bytes
-					      ? "of those that the sample has, and of these alone, "
-					      : "of these, ");
+			text_add(text, before ? before
+				       : facts->recording->sample_bytes
+					       ? "of the sampled blocks only, "
+					       : "of these, ");
 		add_amount(text, sum->bytes, sum->blocks);
 		text_printf(text, " %s %s",
 			facts->early ? plural(sum->blocks, "was", "were")
@@ -246,7 +243,7 @@ static void say_leaks(const struct facts *facts, struct text *text)
 		before = ", ";
 	}
 	if (before)
-		text_add(text, " ('heapwise leaks' tells which).\n");
+		text_add(text, " (list them with 'heapwise leaks').\n");
 }
 
 /* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
@@ -267,7 +264,8 @@ static void say_peak(const struct facts *facts, struct text *text)
 	if (totals->peak_bytes == 0)
 		return;
 	bool merged = facts->recording->merged;
-	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
+	text_add(text,
+		merged ? "The recordings' peaks, reached at different times, add up to " : "Peak ");
 	add_about(facts, text);
 	text_add_bytes(text, totals->peak_bytes);
 	add_range(facts, METRIC_PEAK_BYTES, totals, text);
@@ -276,7 +274,7 @@ static void say_peak(const struct facts *facts, struct text *text)
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}
 	if (facts->own.peak_bytes == totals->peak_bytes)
-		text_add(text, ", all of it what libraries keep for themselves");
+		text_add(text, ", all of it kept by libraries for themselves");
 	else {
 		add_top_place(
 			facts, SUMMARY_PEAK, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
@@ -320,7 +318,8 @@ static const char *own_heap_of(const struct target *target)
 /* Less than that is code, stacks and what each process has. */
 #define RESIDENT_UNEXPLAINED_BYTES (UINT64_C(16) << 20)
 
-/* "The process's resident memory peaked at 58 MiB; 4.24 MiB of that came through malloc. …" */
+/* "The process's resident memory peaked at 58 MiB; at most 4.24 MiB of that was allocated with
+ * malloc at a time. …" */
 static void say_resident(const struct facts *facts, struct text *text)
 {
 	const struct recording *recording = facts->recording;
@@ -334,8 +333,8 @@ static void say_resident(const struct facts *facts, struct text *text)
 	text_add_bytes(text, resident);
 	text_add(text, "; at most ");
 	text_add_bytes(text, peak);
-	text_add(text, " of that came through malloc at a time. The rest is code, stacks, "
-		       "mapped memory, what malloc keeps free");
+	text_add(text, " of that was allocated with malloc at a time. The rest is code, stacks, "
+		       "mapped memory, free memory inside malloc");
 	text_printf(text, own ? ", and %s.\n" : ".\n", own);
 }
 
@@ -346,8 +345,8 @@ static void say_reallocs(const struct facts *facts, struct text *text)
 }
 
 /*
- * "600,003 allocations of 40.8 MiB were made for a peak of 864 KiB, 99% of them from one place: …;
- * 97% of the blocks lived for at most 100 allocations."
+ * "600,003 allocations of 40.8 MiB were made for a peak of 864 KiB, 99% of them from one allocation
+ * site: …; 97% of the blocks lived for at most 100 allocations."
  */
 static void say_churn(const struct facts *facts, struct text *text)
 {
@@ -406,27 +405,25 @@ static void say_mismatched(const struct facts *facts, struct text *text)
 	if (count && !facts->error_count) { /* else they are among the errors */
 		text_add_counted(text, count, "block", "blocks");
 		text_printf(text,
-			" %s freed by a function that does not match the allocating one.\n",
+			" %s freed by a function that does not match its allocation function.\n",
 			plural(count, "was", "were"));
 	}
 }
 
-/* "It began with at most 6 blocks of 30 KiB that its parent had allocated; 5 of them were freed
- * here." */
+/* "It inherited at most 6 blocks of 30 KiB from its parent; 5 of them were freed here." */
 static void say_inherited(const struct facts *facts, struct text *text)
 {
 	const struct inherited *inherited = facts->inherited;
 	uint64_t freed = facts->recording->inherited_frees;
 	if (!inherited->from || !inherited->blocks)
 		return;
-	text_add(text, "It began with ");
+	text_add(text, "It inherited ");
 	bool counted = inherited_is_counted(inherited);
 	text_add(text, inherited->at_most && !counted ? "at most " : "");
 	text_add_counted(text, inherited_left(inherited), "block", "blocks");
 	text_add(text, inherited->at_most && counted ? " of at most " : " of ");
 	text_add_bytes(text, inherited->bytes);
-	text_add(text, inherited->generations > 1 ? " that its forebears had allocated; "
-						  : " that its parent had allocated; ");
+	text_add(text, inherited->generations > 1 ? " from its ancestors; " : " from its parent; ");
 	if (freed)
 		text_add_count(text, freed);
 	text_printf(text, "%s of them %s freed here.\n", freed ? "" : "none",
@@ -458,12 +455,12 @@ static void say_errors(const struct facts *facts, struct text *text)
 	text_add(text, " (report --view errors).\n");
 }
 
-/* "It has 12 marks (report --view marks)." */
+/* "The recording has 12 marks (report --view marks)." */
 static void say_marks(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->marks;
 	if (count) {
-		text_add(text, "It has ");
+		text_add(text, "The recording has ");
 		text_add_counted(text, count, "mark", "marks");
 		/* Marks are events: where these were not kept nobody knows what was live then. */
 		bool can_be_shown = !facts->recording->dropped_steps;

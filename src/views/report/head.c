@@ -195,8 +195,8 @@ static const struct column group_columns[] = {
 		.says = "`static`, `setuid` (it starts with other rights), `32-bit`, `machine` "
 			"(for "
 			"another one), `sanitizer`, `musl`, `unwanted` (left out by `--children`), "
-			"`many` (too many processes at a time), `failed` (its recording could not "
-			"be begun) or `unknown`"},
+			"`many` (too many processes at a time), `failed` (recording could not be "
+			"started) or `unknown`"},
 	[ITSELF] = {"itself", COLUMN_BOOLEAN,
 		.says = "the process went on as that program; else it started it",
 		COLUMN_OF(unrecorded_group, itself)},

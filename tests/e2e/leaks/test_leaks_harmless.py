@@ -157,13 +157,13 @@ for NAME, ARGUMENTS, WHAT in (
 @TESTS.test
 def held_why(folder):
     """Why a program was held, and not copied, is said"""
-    for name, why in (("unforkable", "Cannot allocate memory"), ("unforked", "fork leaves out"),
+    for name, why in (("unforkable", "Cannot allocate memory"), ("unforked", "fork would not have copied"),
                       ("confined", "made to fork")):
         place = folder / name
         place.mkdir()
         with program(place, name) as running:
             text = hw.run([hw.HEAPWISE, "leaks", str(running.pid)], env=running.environment).text
-            hw.need("no copy of it could be made" in text and why in text, f"{name}: {text}")
+            hw.need("could not be copied" in text and why in text, f"{name}: {text}")
             need_end(running)
 
 

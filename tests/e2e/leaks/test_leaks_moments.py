@@ -107,7 +107,7 @@ def running(folder):
             hw.need(0 < pause < 20e9, f"a pause of {pause} ns")
             hw.need(one.do("l") == "# lost", "it did not go on")
         text = hw.run([hw.HEAPWISE, "leaks", str(one.pid)]).text
-        hw.need("is running" in text and re.search(r"the program was held for [\d.]+ (µs|ms|s)", text), hw.shorten(text))
+        hw.need("is still running" in text and re.search(r"the program was paused for [\d.]+ (µs|ms|s)", text), hw.shorten(text))
         hw.need(one.do("f") == "# child 6" and tracer(one.pid) == 0, "a child or a tracer too many")
         status, errors = one.end("x")
         hw.need(status == 5 and not errors, f"status {status}: {errors}")
@@ -154,7 +154,7 @@ def killed(folder):
             hw.need(status == -number, f"status {status}")
         found = leaks(one.file)
         hw.need(found["leaks"]["search"] is None and found["leaks"]["summary"]["never_freed"]["blocks"] >= 3, f"{found['leaks']}")
-        hw.need("Only that is known" in " ".join(found["verdict"]), f"{found['verdict']}")
+        hw.need("More is not known" in " ".join(found["verdict"]), f"{found['verdict']}")
 
 
 @TESTS.test

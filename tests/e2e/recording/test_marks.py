@@ -157,7 +157,7 @@ def listed_as_text(folder):
     one = hw.run([hw.HEAPWISE, "report", "--view", "marks", "--limit", "99", file])
     hw.need(one.text.endswith("\n  … 1 more mark\n"), one.text)
     hw.need(lines[-3].endswith("  inner") and re.search(r"after +live +change +blocks +mark$", ended.text, re.MULTILINE), ended.text)
-    hw.need("It has 100 marks (report --view marks)." in hw.run([hw.HEAPWISE, "report", file]).text, "the summary")
+    hw.need("The recording has 100 marks (report --view marks)." in hw.run([hw.HEAPWISE, "report", file]).text, "the summary")
     for options in (("--sort", "live_bytes"), ("--merge",)):
         ended = hw.run([hw.HEAPWISE, "report", "--view", "marks", *options, file])
         hw.need(ended.status == 2 and "marks " in ended.errors, str(ended))

@@ -79,14 +79,14 @@ def differences(folder):
     hw.need((sizes["older"], sizes["newer"]) == (older[3], newer[3]), f"{sizes} of {older} {newer}")
     hw.need(sizes["change"] == newer[3] - older[3] and len(sizes["threads"]) == 1, f"{sizes}")
     hw.need(sizes["threads"][0]["name"] == "stack_sizes", f"{sizes}")
-    hw.need("The stacks of threads grew by 1.0" in text and "Stacks of threads: from " in text, text)
+    hw.need("Thread stacks grew by 1.0" in text and "Stacks of threads: from " in text, text)
     _, sizes = compared(f"{file}@{older[1]}ns", f"{file}@{threads[len(threads) // 2][1]}ns")
     found = sorted((row["older"] is None, row["newer"] > 300 << 10) for row in sizes["threads"])
     hw.need(found == [(False, False), (True, True)], f"{sizes}")
     hw.record(["true"], folder / "sample.hpw", options=("-q", "--mode", "sample"))
     text, sizes = compared(folder / "sample.hpw", f"{file}@{newer[1]}ns")
     hw.need(sizes["older"] is None and sizes["newer"] == newer[3], f"{sizes}")
-    hw.need("not known in the older" in text and "stacks of threads grew" not in text, text)
+    hw.need("not known in the older" in text and "Thread stacks grew" not in text, text)
 
 
 TESTS.main(width=2)

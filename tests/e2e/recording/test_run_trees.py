@@ -148,7 +148,7 @@ def inherited_by_site(folder):
     own = hw.report(folder / child, "--view", "sites")
     hw.need(all(site["max_size"] != OWN_BYTES for site in own["sites"]), "mixed with its own")
     verdict = " ".join(hw.report(folder / child)["verdict"])
-    hw.need(f"that its parent had allocated; {INHERITED} of them were freed here." in verdict, verdict)
+    hw.need(f"from its parent; {INHERITED} of them were freed here." in verdict, verdict)
 
 
 @TESTS.test

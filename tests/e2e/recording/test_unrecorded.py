@@ -141,7 +141,7 @@ def itself(folder):
     ended, reports = record(folder, STARTS, "exec", STATIC)
     hw.need(listed(reports) == [("x.hpw", str(STATIC), "static", True, int(ended.text.split()[0]))], f"{listed(reports)}")
     notes = reports["x.hpw"]["notes"]
-    hw.need(f"The process went on, unrecorded, as {STATIC} (static)." in notes, f"{notes}")
+    hw.need(f"After exec, the process ran unrecorded as {STATIC} (static)." in notes, f"{notes}")
 
 
 @TESTS.test

@@ -131,7 +131,7 @@ def unseen(folder):
     budget(1, "--max-peak", 0, "--max-allocations", "1M", path.with_name(f"{path.name}@peak"))
     own = folder / "own.hpw"
     hw.record([hw.TARGETS / "own_malloc"], own, options=("-q",))
-    hw.need("malloc of its own" in budget(3, "--max-peak", "1M", own)[0]["reason"], "an unseen malloc")
+    hw.need("its own malloc" in budget(3, "--max-peak", "1M", own)[0]["reason"], "an unseen malloc")
 
 
 def field(number, content):
@@ -145,9 +145,9 @@ def unsaid(folder):
     profile.write_bytes(field(1, b"\x08\x01\x10\x02") + field(2, b"\x0a\x01\x01\x12\x01\x64") + field(4, b"\x08\x01\x18\x10")
                         + field(6, b"") + field(6, b"alloc_space") + field(6, b"bytes"))
     path = recording(folder)
-    for arguments, word in ((("--max-never-freed", "1G", profile), "this kind"), (("--max-per-stack", "1G", profile), "this kind"),
+    for arguments, word in ((("--max-never-freed", "1G", profile), "this format"), (("--max-per-stack", "1G", profile), "this format"),
                             (("--baseline", profile, "--max-growth", "1G", path), "of the baseline"),
-                            (("--baseline", path, "--max-growth", "1G", profile), "this kind")):
+                            (("--baseline", path, "--max-growth", "1G", profile), "this format")):
         check = budget(3, *arguments)[0]
         hw.need(check["state"] == "unknown" and word in check["reason"], f"{arguments}: {check}")
 
@@ -230,7 +230,7 @@ def odd_names(folder):
     page = heapwise("budget", "--max-peak", 0, "--format", "markdown", path).text
     hw.need("- 77 B in 1 block, from `malloc` in `main (we<i>rd?[31m  ?.c:1)`\n" in page, page)
     report = heapwise("report", path).text
-    hw.need("from one place: main (we<i>rd?[31m`|?.c:1).\n" in report and "\033" not in report, report)
+    hw.need("from one allocation site: main (we<i>rd?[31m`|?.c:1).\n" in report and "\033" not in report, report)
 
 
 def fingerprints(path):

@@ -166,7 +166,7 @@ def inherited(folder):
     found = compared("inherited", *(child_of(folder, name) for name in ("old", "new")))
     kept = changes(found["sites"], "live_bytes")
     hw.need(kept.get("leaks") == ("new", 6 * 211) and kept.get("stale") == ("gone", -4 * 79), f"{kept}")
-    hw.need(found["change"]["verdict"][0].startswith("Memory that was there at the fork grew by"), f"{found['change']}")
+    hw.need(found["change"]["verdict"][0].startswith("Memory inherited at the fork grew by"), f"{found['change']}")
 
 
 @TESTS.test
@@ -246,7 +246,7 @@ def refused(folder):
         ended = heapwise("report", *arguments)
         hw.need(ended.status == status and ended.text == "" and word in ended.errors, f"{arguments}: {ended}")
     ended = heapwise("report", "--view", "temporary", "--base", sample, new)
-    hw.need(ended.status == 0 and "not known of a sample" in ended.text, str(ended))
+    hw.need(ended.status == 0 and "unknown for a sample" in ended.text, str(ended))
 
 
 TESTS.main()

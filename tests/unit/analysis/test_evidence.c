@@ -184,7 +184,7 @@ static const struct way {
 } ways[] = {
 	{"whole", be_whole, 0, 0},
 	{"not attached", lack_attachment, ALL, BIT(GROWTH)},
-	{"a malloc of its own", have_own_malloc, ALL, BIT(GROWTH)},
+	{"its own malloc", have_own_malloc, ALL, BIT(GROWTH)},
 	{"a malloc in front", have_malloc_in_front, ALL, BIT(GROWTH)},
 	{"no heap", have_no_heap, ALL, LEAKS | BIT(GROWTH)},
 	{"all a collector's", have_all_collected, LEAKS, LEAKS},

@@ -179,9 +179,9 @@ CASE(filter_notes, "what fits nothing is said")
 	CHECK_OK(filter_set(&s.filter, FILTER_FOCUS, "step"));
 	build(&s);
 	CHECK_CONTAINS(s.profile.notes.data,
-		"Shown is --focus 'step' --ignore 'nowhere': 30 places, of 37;");
-	CHECK_CONTAINS(s.profile.notes.data, "No frame fits --ignore 'nowhere'.\n");
-	CHECK(!strstr(s.profile.notes.data, "No frame fits --focus"));
+		"Showing --focus 'step' --ignore 'nowhere': 30 of 37 allocation sites;");
+	CHECK_CONTAINS(s.profile.notes.data, "No frame matches --ignore 'nowhere'.\n");
+	CHECK(!strstr(s.profile.notes.data, "No frame matches --focus"));
 	tear_down(&s);
 }
 

@@ -301,11 +301,11 @@ CASE(verdict, "the verdict says what is lost before all else")
 {
 	leaks_fixture_demo(&fixture);
 	build((struct leaks_options){.tell_libraries = true});
-	check_words(leaks_verdict,
-		"6 blocks (600 B) are definitely lost, from 1 place; 2 blocks (128 B) are lost "
-		"with them, held by nothing else.\n1 block (3.91 KiB) is possibly lost");
+	check_words(leaks_verdict, "6 blocks (600 B) are definitely lost, from 1 allocation site; "
+				   "2 blocks (128 B) are indirectly lost (referenced only by "
+				   "them).\n1 block (3.91 KiB) is possibly lost");
 	check_words(leaks_verdict, "for themselves: stdio-buffer.\n");
-	check_words(leaks_circumstances, "held for 15.0 ms");
+	check_words(leaks_circumstances, "paused for 15.0 ms");
 	finish();
 	leaks_fixture_init(&fixture);
 	build((struct leaks_options){.tell_libraries = true});
@@ -314,7 +314,7 @@ CASE(verdict, "the verdict says what is lost before all else")
 	leaks_fixture_init(&fixture);
 	leaks_record(&fixture, SITE_STDIO, LEAK_REACHABLE, LEAK_NO_GROUP, 1, 4096);
 	build((struct leaks_options){.tell_libraries = true});
-	check_words(leaks_verdict, "Nothing is definitely lost.\n1 block (4.00 KiB) is kept by");
+	check_words(leaks_verdict, "No block is definitely lost.\n1 block (4.00 KiB) is kept by");
 	finish();
 }
 
@@ -331,7 +331,7 @@ CASE(limits_said, "what limits a search is said")
 	build((struct leaks_options){.frames = 0});
 	check_words(leaks_circumstances, "Other threads could not be stopped");
 	check_words(leaks_circumstances, "4.00 KiB could not be read");
-	check_words(leaks_circumstances, "leaks may be missed, none is false");
+	check_words(leaks_circumstances, "leaks may be missed, but none is a false positive");
 	check_words(leaks_circumstances, "The recording is sampled");
 	check_words(leaks_circumstances, "The search: no time.\n");
 	finish();
@@ -367,7 +367,7 @@ CASE(never_freed, "without a search only never freed is known, and how to know m
 	CHECK(!leaks.searched);
 	check_sum(LEAK_CLASS_NEVER_FREED, 1, 3, 300);
 	CHECK_U64(leaks_count(&leaks, LEAK_KINDS_ALL), 0);
-	check_words(leaks_verdict, "3 blocks (300 B) were never freed, from 1 place.\n");
+	check_words(leaks_verdict, "3 blocks (300 B) were never freed, from 1 allocation site.\n");
 	check_words(leaks_verdict, "heapwise run --leak-check=full");
 	finish();
 	unsearched();
@@ -378,14 +378,14 @@ CASE(never_freed, "without a search only never freed is known, and how to know m
 	unsearched();
 	build_target(fixture.model)->exit_kind = EXIT_KIND_EXEC;
 	build((struct leaks_options){.tell_libraries = true});
-	check_words(leaks_verdict, "went on as another program (exec)");
+	check_words(leaks_verdict, "executed another program (exec)");
 	finish();
 	unsearched();
 	build_leak_search(fixture.model)->problem = "it is traced by gdb";
 	build((struct leaks_options){.tell_libraries = true});
 	CHECK(!leaks.searched);
 	check_sum(LEAK_CLASS_NEVER_FREED, 1, 3, 300);
-	check_words(leaks_verdict, "no search for leaks (it is traced by gdb)");
+	check_words(leaks_verdict, "no leak search was made (it is traced by gdb)");
 	finish();
 }
 

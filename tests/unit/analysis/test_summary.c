@@ -59,8 +59,8 @@ CASE(verdict_head_alone, "without any event an incomplete recording says nothing
 	fixture_init(&fixture);
 	build_recording(fixture.model)->complete = false;
 	check_verdict(&fixture,
-		"Nothing is known of what the program allocated: no event of it can be read.\n",
-		"The recording is incomplete: figures hold up to where it ends.\n");
+		"It is unknown what the program allocated: none of its events can be read.\n",
+		"The recording is incomplete: figures cover the time up to its end.\n");
 }
 
 CASE(verdict_front, "a malloc in front of the recorder's: where it is, and what to do")
@@ -70,8 +70,8 @@ CASE(verdict_front, "a malloc in front of the recorder's: where it is, and what 
 	build_recording(fixture.model)->own_malloc = true;
 	build_recording(fixture.model)->malloc_in_front = true;
 	check_verdict(&fixture, "No allocation was seen.\n",
-		"A library that is loaded before the recorder's (LD_PRELOAD) defines malloc. Calls "
-		"of that one are not seen. Put libheapwise-rt.so first: "
+		"A library that is loaded before the recorder (LD_PRELOAD) defines malloc. Calls "
+		"of that malloc are not recorded. Put libheapwise-rt.so first: "
 		"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
 }
 
@@ -86,8 +86,8 @@ CASE(verdict_all_freed, "every block was freed")
 			.peak_bytes = 30});
 	build_totals(fixture.model)->peak_time_ns = 12300000;
 	check_verdict(&fixture,
-		"Nothing was left: every block was freed.\n"
-		"Peak 30 B after 12.3 ms, all of it from one place: foo (foo.c:12).\n",
+		"No leaks: every block was freed.\n"
+		"Peak 30 B after 12.3 ms, all of it from one allocation site: foo (foo.c:12).\n",
 		"");
 }
 
@@ -106,7 +106,7 @@ CASE(verdict_leak, "what was left, by share of the largest place")
 			.live_blocks = 204,
 			.live_bytes = 20480});
 	check_verdict(&fixture,
-		"120 KiB in 1,204 blocks were never freed, 83% of it from one place: foo "
+		"120 KiB in 1,204 blocks were never freed, 83% of it from one allocation site: foo "
 		"(foo.c:12).\n",
 		"");
 }
@@ -117,7 +117,8 @@ CASE(verdict_empty_blocks, "blocks of no size count too")
 	fixture_init(&fixture);
 	add(&fixture, 0x20, (struct site){.allocations = 1, .live_blocks = 1});
 	check_verdict(&fixture,
-		"0 B in 1 block was never freed, all of it from one place: bar (app).\n", "");
+		"0 B in 1 block was never freed, all of it from one allocation site: bar (app).\n",
+		"");
 }
 
 CASE(verdict_churn, "temporary allocations from a tenth on, failures, mismatches")
@@ -129,11 +130,11 @@ CASE(verdict_churn, "temporary allocations from a tenth on, failures, mismatches
 	add(&fixture, 0x20, (struct site){.allocations = 1000, .temporary = 1, .failed = 1});
 	build_recording(fixture.model)->mismatched_frees = 2;
 	check_verdict(&fixture,
-		"Nothing was left: every block was freed.\n"
-		"50% of the allocations were temporary (freed before the next one by the same "
-		"thread), more than 99% of these from one place: foo (foo.c:12).\n"
+		"No leaks: every block was freed.\n"
+		"50% of the allocations were temporary (freed by the same thread before its next "
+		"allocation), more than 99% of these from one allocation site: foo (foo.c:12).\n"
 		"1 allocation failed.\n"
-		"2 blocks were freed by a function that does not match the allocating one.\n",
+		"2 blocks were freed by a function that does not match its allocation function.\n",
 		"");
 }
 
@@ -150,7 +151,7 @@ CASE(verdict_killed, "a program that was killed did not forget its blocks")
 	build_target(fixture.model)->exit_value = 9;
 	check_verdict(&fixture,
 		"20 B in 2 blocks were live when the program was killed, all of it from one "
-		"place: foo (foo.c:12).\n",
+		"allocation site: foo (foo.c:12).\n",
 		"The program was killed by signal 9 (SIGKILL).\n");
 }
 
@@ -174,15 +175,16 @@ CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
 	recording->longest_wait_ns = 250000000;
 	build_target(fixture.model)->exit_kind = EXIT_KIND_UNKNOWN;
 	check_verdict(&fixture,
-		"10 B in 1 block was live where the recording ends, all of it from one place: "
+		"10 B in 1 block was live at the end of the recording, all of it from one "
+		"allocation site: "
 		"foo (foo.c:12).\n",
-		"The recording is incomplete: figures hold up to where it ends.\n"
+		"The recording is incomplete: figures cover the time up to its end.\n"
 		"Chunk 17 is damaged.\n"
 		"1,234,567 events lost: counts are too low, and blocks whose free was lost look "
 		"never freed.\n"
-		"1 place repaired where allocation and free of an address did not alternate.\n"
+		"1 inconsistency repaired: allocations and frees of an address did not alternate.\n"
 		"2 frees of blocks whose allocation was not recorded.\n"
-		"1 free of blocks that it had from the process that it was forked from.\n"
+		"1 free of a block inherited from the parent process.\n"
 		"3 events without a stack: the table of stacks was full.\n"
 		"1 child process ran unrecorded.\n"
 		"A thread of the program waited up to 250 ms for the recorder.\n");
@@ -200,7 +202,7 @@ static void check_lost(const uint64_t lost[LOST_REASONS], const char *expected)
 		recording->lost_events += lost[why];
 	recording->complete = true;
 	build_target(fixture.model)->exit_kind = EXIT_KIND_STATUS;
-	check_verdict(&fixture, "Nothing was left: every block was freed.\n", expected);
+	check_verdict(&fixture, "No leaks: every block was freed.\n", expected);
 }
 
 #define THEN ": counts are too low, and blocks whose free was lost look never freed.\n"
@@ -208,7 +210,7 @@ static void check_lost(const uint64_t lost[LOST_REASONS], const char *expected)
 CASE(lost_words, "what was lost is said with its cause, or its causes one by one")
 {
 	check_lost((uint64_t[LOST_REASONS]){[LOST_STALLED] = 1},
-		"1 event lost because the recorder stood still for more than a second" THEN);
+		"1 event lost because the recorder stalled for more than a second" THEN);
 	check_lost((uint64_t[LOST_REASONS]){[LOST_IN_HANDLER] = 7},
 		"7 events lost in signal handlers, which must not wait for the recorder" THEN);
 	check_lost((uint64_t[LOST_REASONS]){[LOST_HELD] = 7, [LOST_NO_MEMORY] = 2000},
@@ -219,10 +221,11 @@ CASE(lost_words, "what was lost is said with its cause, or its causes one by one
 			   [LOST_SAMPLER] = 3,
 			   [LOST_OWNERLESS] = 4,
 			   [LOST_DAMAGED] = 5},
-		"15 events lost, 1 because a sample found no room and does not wait for it, 2 with "
+		"15 events lost, 1 because a buffer was full (sampling does not wait for room), 2 "
+		"with "
 		"sampled blocks whose realloc failed, 3 because the table of sampled blocks was "
-		"full or in use, 4 of threads that the recorder could not tell or number and 5 at "
-		"least where the program wrote over the recorder's memory" THEN);
+		"full or in use, 4 of threads that the recorder could not identify and 5 at least, "
+		"where the program overwrote the recorder's memory" THEN);
 }
 
 CASE(ending_words, "every ending has words")
@@ -235,8 +238,8 @@ CASE(ending_words, "every ending has words")
 		{EXIT_KIND_STATUS, 3, "ended with status 3"},
 		{EXIT_KIND_SIGNAL, 11, "was killed by signal 11 (SIGSEGV)"},
 		{EXIT_KIND_SIGNAL, 999, "was killed by signal 999"},
-		{EXIT_KIND_EXEC, 0, "went on as another program (exec)"},
-		{EXIT_KIND_UNKNOWN, 0, "ended in a way that was not recorded"},
+		{EXIT_KIND_EXEC, 0, "executed another program (exec)"},
+		{EXIT_KIND_UNKNOWN, 0, "has an unknown exit status"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct target target = {.exit_kind = table[i].kind, .exit_value = table[i].value};

@@ -120,48 +120,50 @@ CASE(line_ends, "CRLF, a byte order mark and a missing last newline change nothi
 static const struct refusal {
 	const char *text, *message;
 } refusals[] = {
-	{"hello\n", "x.supp:1: 'hello' begins no suppression; write an entry"},
-	{"\n\n{ x\n}\n", "x.supp:3: '{ x': a '{' stands alone in its line"},
-	{"race:foo\n", "x.supp:1: 'race:foo' begins no suppression"},
+	{"hello\n", "x.supp:1: invalid suppression 'hello'; expected an entry"},
+	{"\n\n{ x\n}\n", "x.supp:3: '{ x': '{' must be alone on its line"},
+	{"race:foo\n", "x.supp:1: invalid suppression 'race:foo'"},
 	{"{\n}\n", "x.supp:2: the entry is empty"},
-	{"{\n", "x.supp:1: the file ends inside of the entry that begins in line 1; add a name"},
-	{"{\na\n", "x.supp:2: the file ends inside of the entry that begins in line 1; add Memch"},
-	{"{\na\nMemcheck:Leak\n", "x.supp:3: the file ends inside of the entry"},
-	{"\n{\na\nMemcheck:Leak\nfun:main}\n", "x.supp:5: the file ends inside of the entry that "
-					       "begins in line 2; add the rest of its stack"},
-	{"{\na\nDRD:Race\nfun:x\n", "x.supp:4: the file ends inside of the entry"},
-	{"{\na\nLeak\nfun:a\n}\n", "x.supp:3: 'Leak' stands where the tool and the kind"},
-	{"{\na\nMemcheck:Leek\nfun:a\n}\n", "x.supp:3: 'Leek' is no kind of error of Memcheck"},
-	{"{\na\nMemcheck: Leak\nfun:a\n}\n", "x.supp:3: ' Leak' is no kind"},
+	{"{\n", "x.supp:1: the file ends inside the entry that begins on line 1; add a name"},
+	{"{\na\n", "x.supp:2: the file ends inside the entry that begins on line 1; add Memch"},
+	{"{\na\nMemcheck:Leak\n", "x.supp:3: the file ends inside the entry"},
+	{"\n{\na\nMemcheck:Leak\nfun:main}\n", "x.supp:5: the file ends inside the entry that "
+					       "begins on line 2; add the rest of its stack"},
+	{"{\na\nDRD:Race\nfun:x\n", "x.supp:4: the file ends inside the entry"},
+	{"{\na\nLeak\nfun:a\n}\n", "x.supp:3: invalid suppression kind 'Leak'"},
+	{"{\na\nMemcheck:Leek\nfun:a\n}\n", "x.supp:3: unknown Memcheck error kind 'Leek'"},
+	{"{\na\nMemcheck: Leak\nfun:a\n}\n", "x.supp:3: unknown Memcheck error kind ' Leak'"},
 	{"{\na\nMemcheck:Leak\n}\n", "x.supp:4: the entry has no stack"},
 	{"{\na\nMemcheck:Cond\n\n}\n", "x.supp:5: the entry has no stack"},
-	{"{\na\nMemcheck:Leak\n...\n...\n}\n", "x.supp:6: the entry's stack is nothing but '...'"},
-	{"{\na\nMemcheck:Leak\nfum:a\n}\n", "x.supp:4: 'fum:a' is no line of a stack"},
+	{"{\na\nMemcheck:Leak\n...\n...\n}\n", "x.supp:6: the entry's stack is only '...'"},
+	{"{\na\nMemcheck:Leak\nfum:a\n}\n", "x.supp:4: invalid stack line 'fum:a'"},
 	{"{\na\nMemcheck:Leak\nfun:a\nmatch-leak-kinds: all\n}\n",
-		"x.supp:5: 'match-leak-kinds:' is not where it belongs"},
-	{"{\na\nMemcheck:Cond\nmatch-leak-kinds: all\nfun:a\n}\n", "x.supp:4: 'match-leak-kinds:'"},
-	{"{\na\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "x.supp:4: no kind behind"},
+		"x.supp:5: misplaced 'match-leak-kinds:'"},
+	{"{\na\nMemcheck:Cond\nmatch-leak-kinds: all\nfun:a\n}\n",
+		"x.supp:4: misplaced 'match-leak-kinds:'"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "x.supp:4: no leak kind after"},
 	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definite, possible\nfun:a\n}\n",
-		"x.supp:4: ' possible' is no kind of leak"},
+		"x.supp:4: invalid leak kind ' possible'"},
 	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: all,definite\nfun:a\n}\n",
-		"x.supp:4: 'all' is no kind of leak"},
+		"x.supp:4: invalid leak kind 'all'"},
 	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definite,,possible\nfun:a\n}\n",
-		"x.supp:4: '' is no kind of leak"},
+		"x.supp:4: invalid leak kind ''"},
 	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definitely\nfun:a\n}\n", "'definitely'"},
-	{"{\na\nMemcheck:Param\nfun:a\n}\n", "x.supp:4: Memcheck:Param needs a line"},
-	{"{\na\nMemcheck:Leak\nsrc:a.c:\n}\n",
-		"x.supp:4: 'src:a.c:': what follows the file's name"},
-	{"{\na\nMemcheck:Leak\nsrc:a.c:6x\n}\n", "x.supp:4: 'src:a.c:6x'"},
-	{"{\na\nMemcheck:Leak\nsrc:a.c:4294967296\n}\n", "x.supp:4: 'src:a.c:4294967296'"},
+	{"{\na\nMemcheck:Param\nfun:a\n}\n", "x.supp:4: Memcheck:Param needs an extra line"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:\n}\n", "x.supp:4: invalid line number in 'src:a.c:'"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:6x\n}\n", "x.supp:4: invalid line number in 'src:a.c:6x'"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:4294967296\n}\n",
+		"x.supp:4: invalid line number in 'src:a.c:4294967296'"},
 	{"{\na\nMemcheck:Leak\nfun:a\n{\nb\nMemcheck:Leak\nfun:b\n}\n",
-		"x.supp:5: '{' inside of the entry that begins in line 1"},
-	{"{\na\nHelgrind:Race\nfun:a\n{\n", "x.supp:5: '{' inside of the entry"},
-	{"leak:\n", "x.supp:1: nothing follows 'leak:'"},
+		"x.supp:5: '{' inside the entry that begins on line 1"},
+	{"{\na\nHelgrind:Race\nfun:a\n{\n", "x.supp:5: '{' inside the entry"},
+	{"leak:\n", "x.supp:1: 'leak:' without a pattern"},
 	{"\x7f"
 	 "ELF\x02\x01\n",
-		"x.supp:1: '\\x7fELF\\x02\\x01' begins no suppression"},
+		"x.supp:1: invalid suppression '\\x7fELF\\x02\\x01'"},
 	{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-		"'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…' begins"},
+		"invalid suppression "
+		"'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'; expected"},
 };
 
 CASE(refusals, "each mistake is refused with file, line and what to do, and nothing is added")
@@ -185,7 +187,8 @@ CASE(more_errors, "after the first error the lines of the next ones are named")
 				     "what\nis\nthis\n"
 				     "leak:fine\n"
 				     "leak:\n";
-	CHECK_ERROR(parse(set, broken), ERROR_INPUT, "x.supp:3: 'Leek'");
+	CHECK_ERROR(
+		parse(set, broken), ERROR_INPUT, "x.supp:3: unknown Memcheck error kind 'Leek'");
 	CHECK_ERROR(parse(set, broken), ERROR_INPUT, "(3 more: lines 14, 19, 23)");
 	CHECK_ERROR(parse(set, "a\n{\n}\n"), ERROR_INPUT, "(1 more: line 3)");
 	CHECK_ERROR(parse(set, "{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n"), ERROR_INPUT,
@@ -199,11 +202,12 @@ CASE(nul_bytes, "a NUL byte is refused wherever it stands")
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
 	CHECK_ERROR(PARSE_BYTES(set, "{\na\nMemcheck:Leak\nfun:a\0b\n}\n"), ERROR_INPUT,
-		"x.supp:4: the line holds a NUL byte");
-	CHECK_ERROR(PARSE_BYTES(set, "\0"), ERROR_INPUT, "x.supp:1: the line holds a NUL byte");
+		"x.supp:4: the line contains a NUL byte");
+	CHECK_ERROR(PARSE_BYTES(set, "\0"), ERROR_INPUT, "x.supp:1: the line contains a NUL byte");
 	CHECK_ERROR(PARSE_BYTES(set, "{\n\0\nMemcheck:Leak\nfun:a\n}\n"), ERROR_INPUT,
-		"x.supp:2: the line holds a NUL byte");
-	CHECK_ERROR(PARSE_BYTES(set, "leak:\0\n"), ERROR_INPUT, "x.supp:1: the line holds a NUL");
+		"x.supp:2: the line contains a NUL byte");
+	CHECK_ERROR(
+		PARSE_BYTES(set, "leak:\0\n"), ERROR_INPUT, "x.supp:1: the line contains a NUL");
 	/* But comments are nobody's business. */
 	CHECK_OK(PARSE_BYTES(set, "#\0\n"));
 }
@@ -247,7 +251,7 @@ CASE(limits, "what exceeds a limit is refused, what reaches it is taken")
 	add_times(&text, "#", SUPPRESS_TEXT_BYTES_MAX);
 	CHECK_OK(parse(set, text.data));
 	text_add(&text, "#");
-	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, "too much for a suppression file");
+	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, "too many for a suppression file");
 }
 
 CASE(entries_limit, "a set takes a million suppressions and no more")
@@ -293,16 +297,17 @@ static void check_hostile(const char *unit, size_t bytes, const char *message)
 CASE(hostile, "a megabyte of mistakes is refused after one pass")
 {
 	check_hostile("{\n}\n", 1000000, "(249999 more: lines 4, 6, 8, 10, …)");
-	check_hostile("{\n", 1000000, "x.supp:2: '{' inside of the entry");
-	check_hostile("{\na\nMemcheck:Leak\nfun:a\nfun", 1000000, "x.supp:5: 'fun{' is no line");
-	check_hostile("}\n", 1000000, "x.supp:1: '}' begins no suppression");
-	check_hostile("leak:\n", 1000000, "x.supp:1: nothing follows");
-	check_hostile("x\n", 1000000, "x.supp:1: 'x' begins no suppression");
+	check_hostile("{\n", 1000000, "x.supp:2: '{' inside the entry");
+	check_hostile(
+		"{\na\nMemcheck:Leak\nfun:a\nfun", 1000000, "x.supp:5: invalid stack line 'fun{'");
+	check_hostile("}\n", 1000000, "x.supp:1: invalid suppression '}'");
+	check_hostile("leak:\n", 1000000, "x.supp:1: 'leak:' without a pattern");
+	check_hostile("x\n", 1000000, "x.supp:1: invalid suppression 'x'");
 	check_hostile("x", 1000000, "x.supp:1: the line has 1000000 bytes");
-	check_hostile("{\na\nMemcheck:Leak\n...\n", 1000000, "'{' inside of the entry");
-	check_hostile("{\na\nDRD:b\nc\n", 1000000, "'{' inside of the entry");
+	check_hostile("{\na\nMemcheck:Leak\n...\n", 1000000, "'{' inside the entry");
+	check_hostile("{\na\nDRD:b\nc\n", 1000000, "'{' inside the entry");
 	check_hostile("{\na\nMemcheck:Leak\nfun:a\n}\n{\na\nMemcheck:Leak\n...\n}\n", 1000000,
-		"nothing but '...'");
+		"only '...'");
 }
 
 TAP_MAIN

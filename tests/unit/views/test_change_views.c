@@ -326,7 +326,7 @@ CASE(limits, "what a limit cuts is said, and what did not change")
 	_cleanup_free_ char *sites =
 		render(&pair, "sites", (struct view_options){.sort = METRICS, .limit = 2}, false);
 	CHECK_CONTAINS(sites, "  … 5 more places\n  1 place is the same\n");
-	CHECK_CONTAINS(sites, "Memory allocated in all grew by");
+	CHECK_CONTAINS(sites, "Total allocated memory grew by");
 	_cleanup_free_ char *sizes =
 		render(&pair, "sizes", (struct view_options){.sort = METRICS, .limit = 1}, false);
 	CHECK_CONTAINS(sizes, "  … 5 more sizes\n  1 size is the same\n");
@@ -409,10 +409,10 @@ CASE(normalized, "scaled, sums of sizes, lives, threads and reallocs agree")
 	thread_change_vec_deinit(&threads);
 	_cleanup_free_ char *reallocs =
 		render(&pair, "realloc", (struct view_options){.sort = METRICS}, true);
-	CHECK_CONTAINS(reallocs, "may have copied is the same");
+	CHECK_CONTAINS(reallocs, "possibly copied by realloc is the same");
 	_cleanup_free_ char *sites =
 		render(&pair, "sites", (struct view_options){.sort = METRICS}, true);
-	CHECK_CONTAINS(sites, "Memory allocated in all is the same");
+	CHECK_CONTAINS(sites, "Total allocated memory is the same");
 	pair_deinit(&pair);
 }
 
@@ -458,7 +458,7 @@ CASE(unknown, "temporary allocations of a sample are not known")
 	build_recording(pair.fixtures[0].model)->unknown = UNKNOWN_TEMPORARY;
 	_cleanup_free_ char *temporaries =
 		render(&pair, "temporary", (struct view_options){.sort = METRICS}, false);
-	CHECK_CONTAINS(temporaries, "allocations is not known of a sample.\n");
+	CHECK_CONTAINS(temporaries, "allocations is unknown for a sample.\n");
 	CHECK_CONTAINS(temporaries, "temporary\n  not known of a sample\n");
 	_cleanup_free_ char *threads = render(
 		&pair, "threads", (struct view_options){.sort = METRICS, .json = true}, false);

@@ -223,12 +223,12 @@ CASE(focused, "stacks are chosen: what is not shown is not judged, nor are stack
 	story_init(&story, MOMENTS);
 	CHECK_OK(filter_set(&story.filter, FILTER_FOCUS, "cache_get|table"));
 	_cleanup_free_ char *text = render(&story, TEXT, false);
-	CHECK_CONTAINS(text, "No place, of those that are shown, keeps growing.\n");
-	CHECK_CONTAINS(text, "Shown is --focus 'cache_get|table': 3 places, of 8;");
-	CHECK(!strstr(text, "queue_push") && !strstr(text, "stacks of threads"));
+	CHECK_CONTAINS(text, "No allocation site among those shown keeps growing.\n");
+	CHECK_CONTAINS(text, "Showing --focus 'cache_get|table': 3 of 8 allocation sites;");
+	CHECK(!strstr(text, "queue_push") && !strstr(text, "Thread stacks"));
 	_cleanup_free_ char *both = render(&story, TEXT, true);
-	CHECK_CONTAINS(both, "node_new (app.c:180) does not keep growing any more");
-	CHECK(!strstr(both, "queue_push") && !strstr(both, "stacks of threads"));
+	CHECK_CONTAINS(both, "node_new (app.c:180) no longer keeps growing");
+	CHECK(!strstr(both, "queue_push") && !strstr(both, "Thread stacks"));
 	story_deinit(&story);
 }
 
@@ -242,7 +242,7 @@ CASE(hidden, "places that read the same without hidden frames are judged as one"
 	/* Ten blocks a moment, of both. */
 	CHECK_CONTAINS(
 		text, "node_new (app.c:180) keeps growing: by 1.03 MiB, 48.9 KiB a second, to");
-	CHECK_CONTAINS(text, ": 1 place, of 8;");
+	CHECK_CONTAINS(text, ": 1 of 8 allocation sites;");
 	_cleanup_free_ char *both = render(&story, TEXT, true);
 	CHECK_CONTAINS(both, "keeps growing as it did before: by 1.03 MiB, 48.9 KiB a second; "
 			     "before by 318 KiB, 29.4 KiB a second.");
@@ -254,7 +254,7 @@ CASE(few_before, "an older recording of a few moments cannot tell, and that is s
 	struct story story;
 	story_init(&story, 5);
 	_cleanup_free_ char *text = render(&story, TEXT, true);
-	CHECK_CONTAINS(text, "Too few moments of the older recording are known");
+	CHECK_CONTAINS(text, "The older recording has too few data points");
 	CHECK_CONTAINS(text, "app.c:130) keeps growing: by ");
 	CHECK_CONTAINS(text, "\nPlaces that keep growing (");
 	CHECK_CONTAINS(text, "  before  not known  from malloc at\n");

@@ -87,8 +87,8 @@ CASE(view_inherited, "inherited: apart from what the process itself did")
 	}
 	_cleanup_free_ char *summary =
 		render(fixture.model, "summary", (struct view_options){.sort = METRICS});
-	CHECK_CONTAINS(summary, "  It began with at most 8 blocks of 29.4 KiB that its forebears "
-				"had allocated; none of them was freed here.\n");
+	CHECK_CONTAINS(summary, "  It inherited at most 8 blocks of 29.4 KiB from its ancestors; "
+				"none of them was freed here.\n");
 	_cleanup_free_ char *own =
 		render(fixture.model, "sites", (struct view_options){.sort = METRICS});
 	CHECK(!strstr(own, "29.3 KiB"));
