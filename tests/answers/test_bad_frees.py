@@ -158,7 +158,7 @@ def first_sentence(folder):
     path = folder / "bad.hpw"
     hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", str(path), str(BAD), "small"])
     text = hw.run([hw.HEAPWISE, "report", str(path)]).text
-    hw.need("1 error was found: free() of a block that had been freed already" in text, text)
+    hw.need("1 error was found: free() of a block that was already freed" in text, text)
 
 
 @TESTS.test

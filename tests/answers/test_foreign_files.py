@@ -45,7 +45,7 @@ def packed_twice(folder):
     path = folder / "twice.gz"
     path.write_bytes(gzip.compress(gzip.compress(b"main;keep 5000\n")))
     ended = hw.heapwise("report", path)
-    hw.need(ended.status == 3 and "is packed twice, gzip within gzip: unpack it once" in ended.errors, f"{ended}")
+    hw.need(ended.status == 3 and "is compressed twice, gzip inside gzip: unpack it once" in ended.errors, f"{ended}")
 
 
 @TESTS.test
@@ -53,7 +53,7 @@ def dump_cut_in_its_mappings(folder):
     """A dump that ends within its mappings says so; one that is whole does not"""
     head = "heap profile: 1: 100 [1: 100] @ heapprofile\n1: 100 [1: 100] @ 0x401100 0x7f0000001000\n\nMAPPED_LIBRARIES:\n"
     maps = ["00400000-00410000 r-xp 00000000 08:01 5 /opt/app\n", "7f0000000000-7f0000010000 r-xp 00000000 08:01 6 /opt/libx.so\n"]
-    for text, words in ((head, "its list of mappings is empty"), (head + maps[0], "behind the last of its mappings"), (head + "".join(maps), None)):
+    for text, words in ((head, "its list of mappings is empty"), (head + maps[0], "after its last mapping"), (head + "".join(maps), None)):
         path = folder / "cut.heap"
         path.write_text(text, encoding="ascii")
         said = hw.ask("report", path)
@@ -175,7 +175,7 @@ def hints(folder):
                          ("==12== Massif, a heap profiler\n", "massif.out"),
                          ("==12== DHAT, a dynamic heap analysis tool\n", "dhat.out"),
                          ("--- heapz 1 ---\nformat = java\n", "go tool pprof"),
-                         ("\n" * 5000, "only blanks"), ("x\n" * 3000, "unknown file format"),
+                         ("\n" * 5000, "only white space"), ("x\n" * 3000, "unrecognised file format"),
                          (b"BZh91AY", "bzip2 -d"), (b"\x04\x22\x4d\x18", "lz4 -d"), (b"PK\x03\x04", "unzip"),
                          ("main;f 5\n".encode("utf-16"), "iconv")):
         path = folder / "log"

@@ -46,8 +46,8 @@ struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *re
 		return error;
 	lines->empty = *ret_len ? 0 : lines->empty + 1;
 	if (lines->empty > EMPTY_MAX)
-		return stream_error(stream,
-			"comes after %u empty lines: that is no file of this kind", EMPTY_MAX);
+		return stream_error(
+			stream, "comes after %u empty lines: not a file of this format", EMPTY_MAX);
 	if (stream->cut) {
 		lines->cut = true;
 		*ret = NULL;

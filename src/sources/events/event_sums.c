@@ -55,8 +55,8 @@ static struct error *find_span(struct sums *sums, uint32_t unknown)
 		return NULL;
 	if (unknown & UNKNOWN_TIMES && asks_time(query))
 		return error_create(ERROR_INPUT,
-			"it does not say when anything was; --at peak, and bytes instead of time "
-			"(heapwise timeline --time-unit B), do without");
+			"it contains no times; use --at peak, or bytes instead of "
+			"time (heapwise timeline --time-unit B)");
 	sums->part = query->from.kind != SOURCE_START || query->to.kind != SOURCE_END;
 	if (!sums->part)
 		return NULL;
@@ -173,7 +173,8 @@ struct error *event_sums_finish(const struct event_story *story, uint32_t unknow
 {
 	struct error *error = event_sums_put(story, unknown, flags, query, *model);
 	if (!error && cut)
-		error = build_damage(*model, "its last line is cut: what came after is missing");
+		error = build_damage(
+			*model, "its last line is cut off: what came after is missing");
 	if (error)
 		return error;
 	build_finish(*model);

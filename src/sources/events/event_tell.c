@@ -50,7 +50,7 @@ static struct error *tell_alloc(struct telling *telling, const struct hpw_step *
 {
 	uint32_t number = (uint32_t)telling->blocks.len;
 	if (step->thread >= HPW_BLOCK_THREADS || step->number >= HPW_BLOCK_NUMBERS - 1)
-		return error_create(ERROR_INPUT, "a block's number is impossible");
+		return error_create(ERROR_INPUT, "invalid block number");
 	if (telling->places.len >= telling->blocks_max || number == UINT32_MAX) {
 		telling->too_many = telling->enough = true;
 		return NULL;

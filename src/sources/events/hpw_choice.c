@@ -116,7 +116,7 @@ struct error *hpw_choice_describe(const struct hpw_choice *choice, struct model 
 			wanted->live_only ? ", at most as old as " : ", that live at most ",
 			wanted->min_life_ns, wanted->max_life_ns, text_add_duration_ns);
 	if (wanted->left_out)
-		text_add(&text, ", except those of functions that are left out");
+		text_add(&text, ", except those allocated by excluded functions");
 	if (text.failed)
 		return error_no_memory();
 	build_recording(model)->temporary_within = wanted->temporary_within;

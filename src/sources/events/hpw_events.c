@@ -90,7 +90,7 @@ static uint32_t slot_memo(struct slot *slot, uint64_t seed, uint32_t site, bool 
 
 static struct error *column_ends(const char *what)
 {
-	return error_create(ERROR_INPUT, "its column of %s ends too early or is malformed", what);
+	return error_create(ERROR_INPUT, "its column of %s is truncated or malformed", what);
 }
 
 static inline bool next(struct slot *slot, enum hpw_slot_column number, uint64_t *ret)

@@ -61,7 +61,7 @@ static struct error *begin(struct lives *lives, const struct hpw_step *step, str
 		lives->sink->grew(lives->sink->context, &half->from, &life);
 	half->is = false;
 	if (step->thread >= HPW_BLOCK_THREADS || step->number >= HPW_BLOCK_NUMBERS - 1)
-		return error_create(ERROR_INPUT, "a block's number is impossible");
+		return error_create(ERROR_INPUT, "invalid block number");
 	uint64_t place = lives->lives.len;
 	if (lives->free.len) {
 		place = lives->free.data[--lives->free.len];

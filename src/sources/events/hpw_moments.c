@@ -259,8 +259,9 @@ static void add_names(struct text *text, const struct search *search)
 static struct error *missing_mark(const struct search *search, const struct sought *sought)
 {
 	if (sought->seen)
-		return error_create(ERROR_INPUT, "it has %" PRIu64 " %s named '%s', not %" PRIu64,
-			sought->seen, sought->seen == 1 ? "mark" : "marks", sought->moment->mark,
+		return error_create(ERROR_INPUT,
+			"it has only %" PRIu64 " %s named '%s', not %" PRIu64, sought->seen,
+			sought->seen == 1 ? "mark" : "marks", sought->moment->mark,
 			sought->moment->nth);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -269,7 +270,7 @@ static struct error *missing_mark(const struct search *search, const struct soug
 		text_add(&text, "; it has ");
 		add_names(&text, search);
 	} else {
-		text_add(&text, ", nor any other: heapwise_mark() and heapwise mark set them");
+		text_add(&text, ", nor any other mark: heapwise_mark() and heapwise mark set them");
 	}
 	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }

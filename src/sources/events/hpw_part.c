@@ -224,7 +224,7 @@ static struct error *know_block(
 {
 	struct hpw_replay *replay = context;
 	if (step->owner >= HPW_BLOCK_THREADS || step->number >= HPW_BLOCK_NUMBERS - 1)
-		return misfit("a block's number is impossible");
+		return misfit("invalid block number");
 	return hpw_blocks_add(&replay->blocks, hpw_block_key(step->owner, step->number),
 		       death->size, death->site)
 		       ? NULL

@@ -48,7 +48,7 @@ static struct error *try_events(const struct hpw_file *file, uint64_t at, uint64
 	if (error || !there)
 		return error;
 	if (header.type != HPW_EVENTS || header.stored_bytes > end - at - CHUNK_BYTES)
-		return error_create(ERROR_INPUT, "it is no chunk of events");
+		return error_create(ERROR_INPUT, "it is not a chunk of events");
 	struct found one = {{at, at + CHUNK_BYTES + header.stored_bytes, HPW_EVENTS}, {0}};
 	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
 	error = hpw_file_payload(file, &one.chunk, &payload);
@@ -212,5 +212,5 @@ struct error *hpw_places_checkpoint(struct hpw_file *file, struct hpw_damage *da
 		return NULL;
 	file->checkpoint = true;
 	struct error *error = list_state(file, from, to);
-	return hpw_damage_take(damage, error, "what stands in for its end");
+	return hpw_damage_take(damage, error, "its last checkpoint");
 }

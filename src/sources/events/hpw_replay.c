@@ -161,7 +161,7 @@ static struct error *on_alloc(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
 	if (step->number >= HPW_BLOCK_NUMBERS - 1)
-		return error_create(ERROR_INPUT, "a block's number is impossible");
+		return error_create(ERROR_INPUT, "invalid block number");
 	uint64_t allocation = replay->allocation++;
 	if (replay->choice && !hpw_choice_has(replay->choice, allocation, step)) {
 		thread->next = step->number + 1;

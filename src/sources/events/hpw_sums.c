@@ -88,7 +88,7 @@ static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sum
 		if (!read_row(&columns[HPW_SUMS_SITE], 1, &number) || number >= HPW_SITES_MAX ||
 			(site += number) >= HPW_SITES_MAX || (sums->sites.len && !number) ||
 			!read_counters(columns, &row.counters))
-			return malformed("places of allocation");
+			return malformed("allocation sites");
 		row.site = (uint32_t)site;
 		if (!hpw_sums_sites_push(&sums->sites, row))
 			return error_no_memory();

@@ -82,7 +82,7 @@ static struct error *parse(struct reading *reading, const struct buf *bytes)
 	size_t nests = count_nests(bytes);
 	if (nests > NESTS_FIXED + bytes->len / NEST_BYTES)
 		return error_create(ERROR_INPUT,
-			"%s: has %zu objects and arrays in %zu bytes, which no profile has",
+			"%s: has %zu objects and arrays in %zu bytes, too many for a profile",
 			reading->name, nests, bytes->len);
 	reading->root = json_loadb((const char *)bytes->data, bytes->len, 0, &where);
 	if (reading->root)
@@ -92,8 +92,8 @@ static struct error *parse(struct reading *reading, const struct buf *bytes)
 	text_add_shown(&what, where.text, sizeof(where.text));
 	bool at_end = json_error_code(&where) == json_error_premature_end_of_input ||
 		      where.position < 0 || (size_t)where.position >= bytes->len;
-	return error_create(ERROR_INPUT, "%s: line %d (offset %d): is no JSON: %s%s", reading->name,
-		where.line, where.position, what.data ? what.data : "",
+	return error_create(ERROR_INPUT, "%s: line %d (offset %d): invalid JSON: %s%s",
+		reading->name, where.line, where.position, what.data ? what.data : "",
 		at_end ? "; the file ends there: it may be cut off" : "");
 }
 
@@ -114,7 +114,7 @@ static struct error *take_number(
 	const struct reading *reading, const json_t *value, const char *where, uint64_t *ret)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return error_create(ERROR_INPUT, "%s: %s is missing, below 0 or no whole number",
+		return error_create(ERROR_INPUT, "%s: %s is missing, negative or not an integer",
 			reading->name, where);
 	*ret = (uint64_t)json_integer_value(value);
 	return NULL;
@@ -132,22 +132,22 @@ static struct error *check_kind(const struct reading *reading)
 	const char *mode = text_of(reading, "mode");
 	if (version != 2)
 		return error_create(ERROR_INPUT,
-			"%s: is of DHAT's format %" JSON_INTEGER_FORMAT ", only 2 can be read: "
-			"Valgrind 3.15 and later write it",
+			"%s: unsupported DHAT format %" JSON_INTEGER_FORMAT
+			"; expected 2, which Valgrind 3.15 and later write",
 			reading->name, version);
 	/* The crate dhat of Rust has names of its own for the same. */
 	bool heap = strcmp(mode, "heap") == 0 || strcmp(mode, "rust-heap") == 0;
 	if (strcmp(mode, "copy") == 0 || strcmp(mode, "ad-hoc") == 0 ||
 		strcmp(mode, "rust-ad-hoc") == 0)
 		return error_create(ERROR_INPUT,
-			"%s: is a profile of DHAT's mode %s, which does not say what was on the "
-			"heap; that is in --mode=heap, and in what dhat::Profiler::new_heap() "
+			"%s: is a DHAT profile of mode %s, which contains no heap data; use "
+			"--mode=heap, or what dhat::Profiler::new_heap() "
 			"writes",
 			reading->name, mode);
 	if (!heap || !json_is_true(json_object_get(reading->root, "bklt")))
 		return error_create(ERROR_INPUT,
-			"%s: is a profile of DHAT, but not of a heap with lifetimes (mode heap "
-			"or rust-heap, bklt true)",
+			"%s: is a DHAT profile, but not of a heap with lifetimes (expected mode "
+			"heap or rust-heap, and bklt true)",
 			reading->name);
 	return NULL;
 }
@@ -161,7 +161,7 @@ static struct error *take_frame(
 				     : NULL;
 	if (!json_is_string(text))
 		return error_create(ERROR_INPUT,
-			"%s: a stack has frame %" PRIu64 ", which ftbl has not", reading->name,
+			"%s: a stack has frame %" PRIu64 ", which is not in ftbl", reading->name,
 			number);
 	*ret = valgrind_frame_of(json_string_value(text), json_string_length(text));
 	return NULL;
@@ -326,7 +326,7 @@ struct error *dhat_open(const struct input *input, unsigned flags, const struct 
 	struct model **ret)
 {
 	(void)flags;
-	struct error *error = foreign_refuse(input, query, 0, "a profile of DHAT");
+	struct error *error = foreign_refuse(input, query, 0, "a DHAT profile");
 	if (error)
 		return error;
 	_cleanup_free_ struct point *point = calloc(1, sizeof(*point));

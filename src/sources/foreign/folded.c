@@ -92,8 +92,8 @@ static struct error *add_line(struct reading *reading, const char *text, size_t 
 {
 	struct folded_line line, older;
 	if (!split(text, len, &line))
-		return stream_error(&reading->stream,
-			"is not 'FRAME;FRAME NUMBER', with a number from 0 to 2^64 - 1");
+		return stream_error(&reading->stream, "invalid stack: expected 'FRAME;FRAME "
+						      "NUMBER', with a number from 0 to 2^64 - 1");
 	if (split(line.stack.data, line.stack.len, &older))
 		return stream_error(&reading->stream,
 			"ends with two numbers: the file is a difference of two profiles; give "
@@ -146,12 +146,12 @@ struct error *folded_open(const struct input *input, unsigned flags,
 	struct recording *recording = build_recording(reading.foreign.model);
 	recording->whole_stacks = recording->snapshot = true;
 	recording->unknown &= ~(uint32_t)UNKNOWN_LIVE_BYTES;
-	recording->remark = "Folded stacks do not say what their numbers are: they are taken as "
-			    "bytes that were live.";
+	recording->remark =
+		"Folded stacks do not name the unit of their numbers: they are read as live bytes.";
 	if (reading.stream.cut)
 		error = build_damage(reading.foreign.model,
-			"its last line has no end: if the file is cut off there, the number in it "
-			"may have more digits, and stacks are missing");
+			"its last line has no line end: if the file is cut off there, its number "
+			"may be incomplete, and stacks may be missing");
 	if (!error)
 		error = foreign_total(&reading.foreign);
 	if (error)

@@ -269,8 +269,7 @@ static struct error *tell_changed(
 	_cleanup_(text_deinit) struct text sentence;
 	text_init(&sentence);
 	text_add_shown(&sentence, path.data, 400);
-	text_add(&sentence,
-		" was changed after the dump was written: names of functions may be wrong");
+	text_add(&sentence, " was changed after the dump was written: function names may be wrong");
 	maps->changed = true;
 	return build_damage(foreign->model, sentence.data ? sentence.data : "");
 }

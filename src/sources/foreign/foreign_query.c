@@ -24,15 +24,15 @@ static struct error *refuse_blocks(const struct input *input, const struct sourc
 	unsigned abilities, const char *what)
 {
 	if (blocks->thread && !(abilities & FOREIGN_BY_THREAD))
-		return refuse(input, what, "does not say which thread allocated a block");
+		return refuse(input, what, "does not record threads");
 	if ((blocks->by_life || blocks->live_only) && !(abilities & FOREIGN_BY_LIFE))
-		return refuse(input, what, "does not say how long a block lived");
+		return refuse(input, what, "does not record lifetimes");
 	if ((blocks->min_size || blocks->max_size) && !(abilities & FOREIGN_BY_SIZE))
-		return refuse(input, what, "does not say how large a block was");
+		return refuse(input, what, "does not record block sizes");
 	if (blocks->temporary_within > 1 && !(abilities & FOREIGN_BY_LIFE))
-		return refuse(input, what, "does not say which allocations were temporary");
+		return refuse(input, what, "does not record temporary allocations");
 	if (blocks->left_out)
-		return refuse(input, what, "cannot leave out what functions allocate");
+		return refuse(input, what, "can't exclude functions");
 	return NULL;
 }
 
@@ -64,9 +64,9 @@ struct error *foreign_refuse(const struct input *input, const struct source_quer
 	if (!query)
 		return NULL;
 	if (asks_moment(query) && !(abilities & FOREIGN_MOMENTS))
-		return refuse(input, what, "shows one state, and has no other moments");
+		return refuse(input, what, "contains only one snapshot");
 	if (query->series && !(abilities & (FOREIGN_MOMENTS | FOREIGN_SERIES)))
-		return refuse(input, what, "does not say what was when");
+		return refuse(input, what, "contains no times");
 	return query->blocks ? refuse_blocks(input, query->blocks, abilities, what) : NULL;
 }
 

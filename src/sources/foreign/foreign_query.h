@@ -16,7 +16,7 @@ enum foreign_ability {
 	FOREIGN_SERIES = 16, /* a series, without moments */
 };
 
-/* NULL, or ERROR_INPUT: `what` ("a profile of pprof") has not what the query asks for. */
+/* NULL, or ERROR_INPUT: `what` ("a pprof profile") has not what the query asks for. */
 struct error *foreign_refuse(const struct input *input, const struct source_query *query,
 	unsigned abilities, const char *what) must_check_;
 

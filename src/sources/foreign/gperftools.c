@@ -60,7 +60,8 @@ static struct error *wrong_kind(const struct reading *reading, const char *name,
 	text_init(&word);
 	text_add_n(&word, name, len);
 	return stream_error(&reading->dump.stream,
-		"is of the kind '%.60s'; there are heapprofile, heap_v2/N, heapz_v2/N, heap/N, "
+		"unknown kind of heap profile '%.60s'; expected heapprofile, heap_v2/N, "
+		"heapz_v2/N, heap/N, "
 		"growth and growthz",
 		word.data ? word.data : "");
 }
@@ -77,9 +78,10 @@ static struct error *read_kind(struct reading *reading, struct foreign_scan *sca
 	uint64_t number = 0;
 	if (foreign_scan_text(scan, "/") && !foreign_scan_at_end(scan) &&
 		!foreign_scan_u64(scan, &number))
-		return stream_error(&reading->dump.stream, "has no number behind the '/'");
+		return stream_error(&reading->dump.stream, "has no number after the '/'");
 	if (!foreign_scan_at_end(scan))
-		return stream_error(&reading->dump.stream, "goes on behind the kind of profile");
+		return stream_error(
+			&reading->dump.stream, "has extra text after the kind of profile");
 	number /= reading->kind->divisor;
 	reading->dump.every_block = !reading->kind->sampled || number == 1;
 	if (reading->kind->sampled && number > 1)
@@ -119,7 +121,7 @@ static struct error *read_header(struct reading *reading)
 	foreign_scan_blanks(&scan);
 	if (!scanned || !foreign_scan_text(&scan, "@"))
 		return stream_error(&reading->dump.stream,
-			"is not 'heap profile: BLOCKS: BYTES [BLOCKS: BYTES] @ KIND'");
+			"expected 'heap profile: BLOCKS: BYTES [BLOCKS: BYTES] @ KIND'");
 	foreign_scan_blanks(&scan);
 	return read_kind(reading, &scan);
 }
@@ -134,7 +136,7 @@ static struct error *read_row(struct reading *reading, const char *line, size_t 
 	foreign_scan_blanks(&scan);
 	if (!scanned || !foreign_scan_text(&scan, "@"))
 		return stream_error(
-			&dump->stream, "is not 'BLOCKS: BYTES [BLOCKS: BYTES] @ ADDRESSES'");
+			&dump->stream, "expected 'BLOCKS: BYTES [BLOCKS: BYTES] @ ADDRESSES'");
 	if (!heap_dump_figures_add(&reading->sum, &figures))
 		return stream_error(&dump->stream, "makes the sums more than 2^64");
 	struct error *error = heap_dump_scan_row(dump, &scan);
@@ -251,7 +253,7 @@ struct error *gperftools_open(const struct input *input, unsigned flags,
 	if (!error && reading.is_jemalloc)
 		return jemalloc_open(input, flags, query, ret);
 	if (!error)
-		error = foreign_refuse(input, query, 0, "a heap profile of gperftools");
+		error = foreign_refuse(input, query, 0, "a gperftools heap profile");
 	if (!error)
 		error = read_lines(&reading);
 	if (!error)
@@ -262,7 +264,6 @@ struct error *gperftools_open(const struct input *input, unsigned flags,
 	if (has_allocations(&reading))
 		recording->unknown &= ~(uint32_t)(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES);
 	if (reading.kind->growth)
-		recording->remark =
-			"What is live is memory that the allocator took from the system.";
+		recording->remark = "Live memory is what the allocator took from the system.";
 	return heap_dump_finish(&reading.dump, ret);
 }

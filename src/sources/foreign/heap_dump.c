@@ -83,7 +83,7 @@ struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_
 		if (len >= strlen(beginnings[i]) &&
 			memcmp(line, beginnings[i], strlen(beginnings[i])) == 0)
 			return stream_error(&dump->stream,
-				"begins another dump: give each in a file of its own; 'heapwise "
+				"begins another dump: put each into its own file; 'heapwise "
 				"report --merge' adds them up");
 	return foreign_maps_line(&dump->maps, line, len);
 }
@@ -95,14 +95,14 @@ struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *sc
 	if (dump->rows.len >= ROWS_FIXED + bytes * ROWS_PER_BYTE ||
 		dump->addresses.len >= ADDRESSES_FIXED + bytes * ADDRESSES_PER_BYTE)
 		return stream_error(&dump->stream,
-			"is beyond %zu stacks of %zu addresses: no file of %" PRIu64
-			" bytes has so many",
+			"is beyond %zu stacks of %zu addresses: too many for a file of %" PRIu64
+			" bytes",
 			dump->rows.len, dump->addresses.len, dump->input->bytes);
 	while (!foreign_scan_at_end(scan)) {
 		uint64_t address;
 		if (!foreign_scan_text(scan, "0x") || !foreign_scan_hex(scan, &address))
 			return stream_error(
-				&dump->stream, "has something that is no address (0x…) in a stack");
+				&dump->stream, "has an invalid address in a stack; expected 0x…");
 		if (row.count++ == DEPTH_MAX)
 			return stream_error(&dump->stream, "has more than %u addresses", DEPTH_MAX);
 		if (!heap_dump_addresses_push(&dump->addresses, address))
@@ -268,8 +268,8 @@ static const char *missing_end(const struct heap_dump *dump)
 	if (heap_dump_is_cut(dump))
 		return "the end of the dump is missing: it is cut off in a line of its mappings";
 	if (!named && has_addresses_behind(dump))
-		return "the end of the dump may be missing: it has addresses behind the last of "
-		       "its mappings, which have no names";
+		return "the end of the dump may be missing: it has addresses after its last "
+		       "mapping, which have no names";
 	return NULL;
 }
 

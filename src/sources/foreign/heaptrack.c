@@ -96,12 +96,12 @@ static struct error *read_version(struct tables *tables, const char *at, const c
 		tables->version = writer == WRITER_UNVERSIONED;
 	if (tables->version < VERSION_FIRST)
 		return stream_error(tables->stream,
-			"is of a heaptrack before 1.0: a newer heaptrack_gui reads it, heapwise "
-			"versions 1 to 3");
+			"is from a heaptrack before 1.0; heapwise reads versions 1 "
+			"to 3 (a newer heaptrack_gui reads it)");
 	if (tables->version > VERSION_LAST)
 		return stream_error(tables->stream,
 			"is of version %" PRIu64
-			" of heaptrack's files, newer than what is known, 3",
+			" of heaptrack's format, which is newer than 3, the latest supported",
 			tables->version);
 	tables->has_version = true;
 	return NULL;
@@ -113,7 +113,7 @@ static struct error *count_defined(struct tables *tables, uint64_t bytes)
 	if (tables->defined <= tables->defined_limit)
 		return NULL;
 	return stream_error(tables->stream,
-		"goes beyond %" PRIu64 " MiB of names and stacks: no file of that size has so many",
+		"exceeds %" PRIu64 " MiB of names and stacks, too many for a file of that size",
 		tables->defined_limit >> 20);
 }
 
@@ -337,9 +337,9 @@ static struct error *read_command(struct tables *tables, const char *at, const c
 static struct error *refuse_raw(const struct tables *tables)
 {
 	return stream_error(tables->stream,
-		"is raw data of heaptrack, in which nothing has a name yet: 'zstd -dc FILE | "
-		"/usr/lib/heaptrack/libexec/heaptrack_interpret | zstd > NEW.zst' makes what can "
-		"be read of it, on the machine where it was recorded");
+		"is raw heaptrack data without names: 'zstd -dc FILE | "
+		"/usr/lib/heaptrack/libexec/heaptrack_interpret | zstd > NEW.zst' converts it, on "
+		"the machine where it was recorded");
 }
 
 static struct error *define(struct tables *tables, struct event_lines *lines, char mode,
@@ -426,8 +426,8 @@ static struct error *read_tables(struct tables *tables)
 	 * which do not, write events. */
 	return build_damage(tables->foreign.model,
 		tables->has_command
-			? "the file ends before anything happened: what did is missing"
-			: "the file ends before it names a program: what happened is missing");
+			? "the file ends before the first event: all events are missing"
+			: "the file ends before it names a program: events are missing");
 }
 
 /* Live blocks of an info, the last one first. */
@@ -459,7 +459,7 @@ static struct error *push_node(struct telling *telling, uint32_t info, uint64_t 
 	uint32_t at = telling->spare;
 	if (telling->live++ >= telling->blocks_max)
 		return stream_error(telling->stream,
-			"makes more than %" PRIu64 " live blocks: no file of this size has so many",
+			"makes more than %" PRIu64 " live blocks, too many for a file of this size",
 			telling->blocks_max);
 	if (at)
 		telling->spare = telling->nodes.data[at - 1].next;
@@ -637,7 +637,7 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
 	struct error *error = foreign_refuse(input, query,
-		FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_SERIES, "a file of heaptrack");
+		FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_SERIES, "a heaptrack file");
 	if (error)
 		return error;
 	_cleanup_(tables_deinit) struct tables tables;

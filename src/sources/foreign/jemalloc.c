@@ -138,7 +138,7 @@ static struct error *read_line(struct reading *reading, const char *line, size_t
 	}
 	if (foreign_scan_text(&scan, "t"))
 		return read_figures(reading, &scan);
-	return stream_error(&dump->stream, "is no stack (@ 0x…) and no figures of one (t*: …)");
+	return stream_error(&dump->stream, "expected a stack (@ 0x…) or its figures (t*: …)");
 }
 
 static struct error *read_lines(struct reading *reading)
@@ -161,7 +161,7 @@ struct error *jemalloc_open(const struct input *input, unsigned flags,
 {
 	(void)flags;
 	struct error *error =
-		foreign_refuse(input, query, FOREIGN_BY_THREAD, "a heap dump of jemalloc");
+		foreign_refuse(input, query, FOREIGN_BY_THREAD, "a jemalloc heap dump");
 	if (error)
 		return error;
 	_cleanup_(reading_deinit) struct reading reading = {
@@ -174,8 +174,8 @@ struct error *jemalloc_open(const struct input *input, unsigned flags,
 	if (error)
 		return error;
 	if (reading.thread && !reading.any_thread)
-		return error_create(ERROR_INPUT, "%s: there is no thread '%s' in it", input->name,
-			reading.thread);
+		return error_create(
+			ERROR_INPUT, "%s: it has no thread '%s'", input->name, reading.thread);
 	if (reading.any_allocations)
 		build_recording(reading.dump.foreign.model)->unknown &=
 			~(uint32_t)(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES);

@@ -87,7 +87,7 @@ static struct error *expect(struct reading *reading, const char *name, struct fo
 		return error;
 	if (!reading->line)
 		return stream_error(&reading->stream,
-			"is the last one: the file is cut off where '%s' is due", name);
+			"is the last one: the file is cut off where '%s' is expected", name);
 	*ret = foreign_scan_of(reading->line, reading->len);
 	return foreign_scan_text(ret, name)
 		       ? NULL
@@ -122,7 +122,7 @@ static struct error *read_header(struct reading *reading)
 		if (foreign_scan_text(&scan, units[i]) && foreign_scan_at_end(&scan))
 			recording->time_unit = units[i];
 	if (!recording->time_unit)
-		return stream_error(&reading->stream, "has another unit than ms, B and i");
+		return stream_error(&reading->stream, "has an unknown unit; expected ms, B or i");
 	recording->mode = "exact";
 	recording->whole_stacks = recording->snapshot = true;
 	return NULL;
@@ -133,7 +133,7 @@ static struct error *read_number(struct reading *reading, const char *name, uint
 	struct foreign_scan scan;
 	struct error *error = expect(reading, name, &scan);
 	if (!error && (!foreign_scan_u64(&scan, ret) || !foreign_scan_at_end(&scan)))
-		return stream_error(&reading->stream, "has no number behind '%s'", name);
+		return stream_error(&reading->stream, "has no number after '%s'", name);
 	return error;
 }
 
@@ -188,7 +188,7 @@ static struct error *add_row(struct reading *reading, bool peak)
 	else if (strcmp(unit, "B") == 0)
 		row.allocated_bytes = values[MEMBER_TIME];
 	else if (__builtin_mul_overflow(values[MEMBER_TIME], NS_OF_MS, &row.time_ns))
-		return stream_error(&reading->stream, "ends a snapshot at an impossible time");
+		return stream_error(&reading->stream, "ends a snapshot with an invalid time");
 	if (peak)
 		set_peak(reading);
 	if (!reading->snapshots || row.live_bytes > reading->most) {
@@ -220,8 +220,8 @@ static struct error *read_kind(struct reading *reading)
 	bool peak = foreign_scan_text(&scan, "peak");
 	bool detailed = peak || foreign_scan_text(&scan, "detailed");
 	if ((!detailed && !foreign_scan_text(&scan, "empty")) || !foreign_scan_at_end(&scan))
-		return stream_error(
-			&reading->stream, "is neither of heap_tree=empty, detailed and peak");
+		return stream_error(&reading->stream,
+			"expected heap_tree=empty, heap_tree=detailed or heap_tree=peak");
 	massif_tree_clear(&reading->tree);
 	if (detailed)
 		error = read_tree(reading);
@@ -241,7 +241,7 @@ static struct error *read_snapshot(struct reading *reading, bool *ret_end)
 	if (error || *ret_end)
 		return error;
 	if (reading->line[0] != '#')
-		return stream_error(&reading->stream, "stands where a ruler (#---) is due");
+		return stream_error(&reading->stream, "expected a separator (#---)");
 	uint64_t before = reading->number;
 	error = read_number(reading, "snapshot=", &reading->number);
 	if (!error && reading->snapshots && reading->number <= before)
@@ -274,9 +274,11 @@ static struct error *note_cut(struct reading *reading, struct error *error)
 		return NULL;
 	const char *what = "the file is cut off there: it has no snapshot";
 	if (reading->snapshots && reading->stream.cut)
-		what = error ? "it has no end: its snapshot is left out, and later ones may be "
+		what = error ? "it has no line end: its snapshot is left out, and later ones may "
+			       "be "
 			       "missing"
-			     : "it has no end: if the file is cut off there, later snapshots are "
+			     : "it has no line end: if the file is cut off there, later snapshots "
+			       "are "
 			       "missing";
 	else if (reading->snapshots)
 		what = "the file is cut off there: later snapshots are missing";
@@ -343,29 +345,29 @@ static struct error *add_remark(struct reading *reading)
 {
 	/* What it measures then is memory that the program mapped. */
 	const char *pages = reading->pages ? "Massif measured mapped pages (--pages-as-heap=yes), "
-					     "code and stacks too, and no blocks. "
+					     "including code and stacks, not blocks. "
 					   : "";
 	char remark[500];
 	uint64_t last = reading->end_number;
 	int len;
 	if (!reading->last.begun)
 		len = snprintf(remark, sizeof(remark),
-			"%sMassif wrote no tree: who allocated what is not known.", pages);
+			"%sMassif wrote no tree: allocation sites are unknown.", pages);
 	else if (reading->last_number == last)
 		len = snprintf(remark, sizeof(remark),
-			"%sWhat is live is of snapshot %" PRIu64
+			"%sLive memory is that of snapshot %" PRIu64
 			", the last one: Massif takes none at the program's end.",
 			pages, last);
 	else
 		len = snprintf(remark, sizeof(remark),
-			"%sWhat is live is of snapshot %" PRIu64
+			"%sLive memory is that of snapshot %" PRIu64
 			", the last one: Massif takes none at "
-			"the program's end. Who allocated it Massif wrote for snapshot %" PRIu64
-			" at last, which had %" PRIu64 " bytes%s.",
+			"the program's end. Massif last wrote allocation sites for snapshot "
+			"%" PRIu64 ", which had %" PRIu64 " bytes%s.",
 			pages, last, reading->last_number, reading->last.bytes,
-			has_last_tree(reading) ? ": these places are as of then"
-					       : ": more than there were in the end, so places "
-						 "are not known");
+			has_last_tree(reading)
+				? ": they are as of then"
+				: ": more than at the end, so allocation sites are unknown");
 	struct model *model = reading->foreign.model;
 	return build_string(model, remark, (size_t)len, &build_recording(model)->remark);
 }
@@ -406,7 +408,7 @@ struct error *massif_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
 	(void)flags;
-	struct error *error = foreign_refuse(input, query, FOREIGN_SERIES, "a file of Massif");
+	struct error *error = foreign_refuse(input, query, FOREIGN_SERIES, "a Massif file");
 	if (error)
 		return error;
 	_cleanup_(reading_deinit) struct reading reading = {.number = 0};

@@ -112,7 +112,7 @@ static struct error *enter(struct massif_tree *tree, const struct stream *stream
 		tree->begun = true;
 		tree->bytes = node->bytes;
 	} else if (depth != tree->path.len || !depth) {
-		return stream_error(stream, "is indented by %zu, where a node of depth %zu is due",
+		return stream_error(stream, "is indented by %zu; expected a node of depth %zu",
 			depth, tree->path.len);
 	} else {
 		struct massif_node *parent = &tree->path.data[depth - 1];
@@ -136,7 +136,7 @@ struct error *massif_tree_line(struct massif_tree *tree, struct foreign *foreign
 	if (!foreign_scan_text(&scan, "n") || !foreign_scan_u64(&scan, &node.children) ||
 		!foreign_scan_text(&scan, ":") || !foreign_scan_u64(&scan, &node.bytes) ||
 		!foreign_scan_text(&scan, " "))
-		return stream_error(stream, "is no node of a tree: 'nCHILDREN: BYTES FRAME'");
+		return stream_error(stream, "invalid tree node: expected 'nCHILDREN: BYTES FRAME'");
 	struct error *error = strings_keep(&foreign->names, scan.at, &node.text);
 	if (!error)
 		error = enter(tree, stream, depth, &node);

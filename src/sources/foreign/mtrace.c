@@ -258,7 +258,7 @@ static struct error *meet_caller(
 	log->callers += key.len + CALLER_BYTES;
 	if (log->callers > log->callers_limit)
 		return stream_error(stream,
-			"goes beyond %" PRIu64 " MiB of callers: no log of that size has so many",
+			"exceeds %" PRIu64 " MiB of callers, too many for a log of that size",
 			log->callers_limit >> 20);
 	key.data = arena_strndup(&log->arena, key.data, key.len);
 	uint32_t site;
@@ -283,12 +283,12 @@ static struct error *read_line(
 	if (!len)
 		return NULL;
 	if (!parse(line, len, &record))
-		return stream_error(stream, "is no line of mtrace: %.*s",
+		return stream_error(stream, "invalid mtrace line: %.*s",
 			(int)min(len, (size_t)SHOWN_MAX), line);
 	if (log->begun && is_start(line, len))
 		return stream_error(stream,
-			"begins another log, whose blocks have the same addresses: give each in a "
-			"file of its own; 'heapwise report --merge' adds them up");
+			"begins another log, whose blocks have the same addresses: put "
+			"each into its own file; 'heapwise report --merge' adds them up");
 	log->begun = true;
 	log->events += record.what != '=';
 	if (!allocates(&record))
@@ -413,8 +413,8 @@ bool mtrace_recognise(const uint8_t *head, size_t len)
 struct error *mtrace_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
-	struct error *error = foreign_refuse(input, query,
-		FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_BY_LIFE, "a log of mtrace");
+	struct error *error = foreign_refuse(
+		input, query, FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_BY_LIFE, "an mtrace log");
 	if (error)
 		return error;
 	_cleanup_(log_deinit) struct log log;

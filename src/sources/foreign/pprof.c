@@ -112,9 +112,8 @@ static struct error *no_heap(const struct pprof_profile *profile)
 	text_init(&shown);
 	text_add_shown(&shown, types.data ? types.data : "no samples", 200);
 	return error_create(ERROR_INPUT,
-		"%s: is a profile of pprof, but not of a heap: it has %s; of a heap are "
-		"inuse_space, "
-		"alloc_space, inuse_objects, alloc_objects",
+		"%s: is a pprof profile, but not a heap profile: it has %s; expected inuse_space, "
+		"alloc_space, inuse_objects or alloc_objects",
 		profile->name, shown.data ? shown.data : "");
 }
 
@@ -228,8 +227,8 @@ static struct error *read_function(
 	const uint32_t *index = pprof_id_map_find(&profile->function_of, line->function);
 	if (!index)
 		return error_create(ERROR_INPUT,
-			"%s: a location names function %" PRIu64 ", which is not there",
-			profile->name, line->function);
+			"%s: a location refers to the missing function %" PRIu64, profile->name,
+			line->function);
 	const struct pprof_function *function = &profile->functions.data[*index];
 	struct error *error = pprof_text(profile, function->name, &ret->function);
 	if (!error)
@@ -261,7 +260,7 @@ static struct error *make_frame(
 		const uint32_t *index = pprof_id_map_find(&profile->mapping_of, location->mapping);
 		if (!index)
 			return error_create(ERROR_INPUT,
-				"%s: a location names mapping %" PRIu64 ", which is not there",
+				"%s: a location refers to the missing mapping %" PRIu64,
 				profile->name, location->mapping);
 		module = reading->modules.data[*index];
 	}
@@ -282,7 +281,7 @@ static struct error *find_frame(
 	const uint32_t *index = pprof_id_map_find(&reading->profile.location_of, location);
 	if (!index)
 		return error_create(ERROR_INPUT,
-			"%s: a sample names location %" PRIu64 ", which is not there",
+			"%s: a sample refers to the missing location %" PRIu64,
 			reading->profile.name, location);
 	struct foreign_frame *known = &reading->frames.data[*index];
 	if (!known->value) {
@@ -532,7 +531,7 @@ static struct error *set_remark(struct reading *reading)
 	if (!names.len)
 		return names.failed ? error_no_memory() : NULL;
 	text_add_shown(&shown, names.data, 400);
-	text_printf(&remark, "Not read of this profile: %s.", shown.data ? shown.data : "");
+	text_printf(&remark, "Ignored in this profile: %s.", shown.data ? shown.data : "");
 	if (remark.failed)
 		return error_no_memory();
 	return build_string(reading->foreign.model, remark.data, remark.len,
@@ -615,7 +614,7 @@ struct error *pprof_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
 	(void)flags;
-	struct error *error = foreign_refuse(input, query, FOREIGN_BY_SIZE, "a profile of pprof");
+	struct error *error = foreign_refuse(input, query, FOREIGN_BY_SIZE, "a pprof profile");
 	if (error)
 		return error;
 	_cleanup_(buf_deinit) struct buf bytes;

@@ -42,7 +42,7 @@ static struct error *next_field(struct cursor *cursor, struct field *ret)
 		return error;
 	*ret = (struct field){.number = (uint32_t)(key >> 3), .wire = (enum wire_type)(key & 7)};
 	if (!ret->number || key >> 32)
-		return cursor_error(cursor, "field %" PRIu64 " is none of protobuf", key >> 3);
+		return cursor_error(cursor, "invalid protobuf field number %" PRIu64, key >> 3);
 	uint64_t len;
 	uint32_t narrow;
 	switch (ret->wire) {
@@ -290,8 +290,8 @@ struct error *pprof_read(
 	profile->name = name;
 	profile->start = data;
 	if (len > UINT32_MAX)
-		return error_create(
-			ERROR_INPUT, "%s: a profile of more than 4 GiB is not read", name);
+		return error_create(ERROR_INPUT,
+			"%s: the profile is larger than 4 GiB, which is not supported", name);
 	struct cursor cursor;
 	open_message(profile, data, len, &cursor);
 	while (cursor_left(&cursor)) {
@@ -366,7 +366,7 @@ struct error *pprof_read_sample(
 	if (ret->values.len == profile->types.len)
 		return NULL;
 	return error_create(ERROR_INPUT,
-		"%s: offset %zu: a sample has %zu values, and the profile %zu types of them",
+		"%s: offset %zu: a sample has %zu values, but the profile has %zu value types",
 		profile->name, (size_t)(slice->data - profile->start), ret->values.len,
 		profile->types.len);
 }

@@ -225,7 +225,7 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
 	(void)attributes;
 	enum element parent = reading->path[reading->depth], element = OTHER;
 	if (reading->depth + 1 == DEPTH_MAX) {
-		stop(reading, wrong(reading, "elements are nested too deep"));
+		stop(reading, wrong(reading, "elements are nested too deeply"));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(elements); i++)
@@ -280,7 +280,7 @@ static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Ch
 {
 	struct reading *reading = context;
 	(void)name, (void)system, (void)public_id, (void)has_subset;
-	stop(reading, wrong(reading, "has a <!DOCTYPE>, which Valgrind does not write"));
+	stop(reading, wrong(reading, "has a <!DOCTYPE>, which Valgrind never writes"));
 }
 
 static const char *text_of(const struct reading *reading)
@@ -304,7 +304,7 @@ static struct error *take_number(struct reading *reading, uint64_t *ret)
 						    : foreign_scan_u64(&scan, ret);
 	return taken && foreign_scan_at_end(&scan)
 		       ? NULL
-		       : wrong(reading, "an element has no number from 0 to 2^64 - 1 in it");
+		       : wrong(reading, "an element does not contain a number from 0 to 2^64 - 1");
 }
 
 static struct error *end_protocol(struct reading *reading)
@@ -314,7 +314,7 @@ static struct error *end_protocol(struct reading *reading)
 	return error ? error
 	       : version < PROTOCOL_LEAST
 		       ? wrong(reading,
-				 "is of a protocol before 4: Valgrind 3.4 and later write newer "
+				 "uses a protocol before 4; Valgrind 3.4 and later write newer "
 				 "ones")
 		       : NULL;
 }
@@ -540,7 +540,7 @@ static struct error *not_parsed(struct reading *reading)
 {
 	if (reading->error)
 		return steal_ptr(reading->error);
-	return error_create(ERROR_INPUT, "%s: line %lu: is no XML of Valgrind: %s",
+	return error_create(ERROR_INPUT, "%s: line %lu: invalid Valgrind XML: %s",
 		reading->stream.input->name,
 		(unsigned long)XML_GetCurrentLineNumber(reading->parser),
 		XML_ErrorString(XML_GetErrorCode(reading->parser)));
@@ -563,7 +563,7 @@ static struct error *end_early(struct reading *reading)
 	if (reading->error || XML_GetErrorCode(reading->parser) != XML_ERROR_JUNK_AFTER_DOC_ELEMENT)
 		return not_parsed(reading);
 	snprintf(sentence, sizeof(sentence),
-		"it goes on behind its end, at line %lu: what stands there is not read",
+		"it has data after its end, at line %lu, which is ignored",
 		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
 	return build_damage(reading->build.foreign.model, sentence);
 }
@@ -614,7 +614,7 @@ struct error *valgrind_xml_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
 	(void)flags;
-	struct error *error = foreign_refuse(input, query, 0, "XML of Valgrind");
+	struct error *error = foreign_refuse(input, query, 0, "a Valgrind XML file");
 	if (error)
 		return error;
 	_cleanup_(reading_deinit) struct reading reading = {.depth = 0, .build.shown = XML_SHOWN};

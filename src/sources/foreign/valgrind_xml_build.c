@@ -426,7 +426,7 @@ static void take_leaks(struct xml_build *build, struct text *remark)
 {
 	struct leak_search *search = search_of(build);
 	const struct xml_summary *summary = &build->summary;
-	const char *before = " Valgrind's summary has more of it, without places: ";
+	const char *before = " Valgrind's summary has more, without stacks: ";
 	for (size_t i = 0; i < LEAK_KINDS; i++) {
 		struct xml_amount more = {.bytes = summary->leaks[i].bytes - search->bytes[i],
 			.blocks = summary->leaks[i].blocks - search->blocks[i]};
@@ -461,7 +461,7 @@ static void take_leaks(struct xml_build *build, struct text *remark)
 static void add_heap(const struct xml_summary *summary, struct text *remark)
 {
 	text_printf(remark,
-		"%sValgrind counted %" PRIu64 " allocation%s of %" PRIu64 " bytes in all and "
+		"%sValgrind counted %" PRIu64 " allocation%s of %" PRIu64 " bytes in total and "
 		"%" PRIu64 " free%s; ",
 		remark->len ? " " : "", summary->allocations, summary->allocations == 1 ? "" : "s",
 		summary->allocated_bytes, summary->frees, summary->frees == 1 ? "" : "s");
@@ -475,7 +475,7 @@ static struct error *make_remark(struct xml_build *build)
 	_cleanup_(text_deinit) struct text remark;
 	text_init(&remark);
 	if (build->has_search) {
-		text_add(&remark, "What was never freed is what Valgrind was told to show of it: "
+		text_add(&remark, "Unfreed blocks are only those that Valgrind was asked to show: "
 				  "--leak-check=full --show-leak-kinds=all shows everything.");
 		take_leaks(build, &remark);
 	}

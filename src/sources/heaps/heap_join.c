@@ -31,17 +31,16 @@ struct error *heap_join_check(
 		look_for(recording, module, &here, &elsewhere);
 		if (elsewhere && !here)
 			return error_create(ERROR_INPUT,
-				"%s is the recording of another process (%u): there %s is "
-				"elsewhere "
-				"in memory",
+				"%s is the recording of another process (%u), which has %s at "
+				"another address",
 				name, model_target(recording)->outer_pid,
 				path_last_part(module->path));
 		any |= here;
 	}
 	return any ? NULL
 		   : error_create(ERROR_INPUT,
-			     "%s is the recording of another program (%s): it has none of the "
-			     "modules that are here",
+			     "%s is the recording of another program (%s): it has none of these "
+			     "modules",
 			     name, model_target(recording)->exe);
 }
 
@@ -90,8 +89,8 @@ struct error *heap_join(struct survey *survey, struct joined *joined)
 {
 	if (!joined->blocks && model_totals(joined->recording)->live_blocks)
 		return error_create(ERROR_INPUT,
-			"%s does not say where its blocks are: only a recording that was ended "
-			"properly does, or one that still goes on",
+			"%s contains no block addresses: only a completed or a running recording "
+			"does",
 			joined->name);
 	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
 	struct walk walk = {.joined = joined};

@@ -305,8 +305,8 @@ static struct error *make_damage(struct making *m)
 		amid &= damage->data[i].amid;
 	if (damage->len) {
 		snprintf(sentence, sizeof(sentence),
-			"the heap is %s at %zu place%s, first at 0x%llx (%s): blocks there "
-			"are not known",
+			"the heap is %s at %zu place%s, first at 0x%llx (%s): blocks there are "
+			"unknown",
 			amid ? "in the middle of a change by a thread, or damaged," : "damaged",
 			damage->len, damage->len == 1 ? "" : "s",
 			(unsigned long long)damage->data[0].address, damage->data[0].what);
@@ -320,13 +320,13 @@ static struct error *make_damage(struct making *m)
 	}
 	if (!s->heap.areas.len && !address_space_lacks_private(s->heap.space))
 		build_recording(m->foreign.model)->remark =
-			heap_unread_find(s).largest
-				? "no heap was found though memory is there: the summary of "
-				  "`heapwise core` and `heapwise heap` says what was looked for"
-				: heap_absence(&s->heap);
+			heap_unread_find(s).largest ? "no heap was found although the memory is "
+						      "present: the summary of `heapwise core` and "
+						      "`heapwise heap` lists what was searched for"
+						    : heap_absence(&s->heap);
 	if (!error && address_space_lacks_private(s->heap.space))
 		error = build_damage(m->foreign.model,
-			"the core has no private memory, so no heap: bit 0 of "
+			"the core contains no private memory and so no heap: bit 0 of "
 			"/proc/PID/coredump_filter was not set when it was written");
 	return error;
 }
@@ -427,7 +427,7 @@ struct error *heap_model_of_core(const struct input *input, struct model **ret)
 	int fd = input->fd >= 0 ? dup(input->fd) : -1;
 	if (fd < 0)
 		return error_create(
-			ERROR_INPUT, "%s: a core dump is read from a file", input->name);
+			ERROR_INPUT, "%s: a core dump can't be read from a pipe", input->name);
 	struct error *error = heap_names_open(NULL, NULL, &names);
 	if (error) {
 		close(fd);

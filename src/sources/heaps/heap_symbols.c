@@ -34,7 +34,7 @@ static struct error *add_name(
 		return NULL;
 	if (!foreign_scan_text(&scan, "0x") || !foreign_scan_hex(&scan, &address))
 		return stream_error(
-			stream, "is no name ('0x… FUNCTION'), and no end of them ('---')");
+			stream, "expected a name ('0x… FUNCTION') or the end of names ('---')");
 	foreign_scan_blanks(&scan);
 	if (scan.at == scan.end)
 		return NULL;

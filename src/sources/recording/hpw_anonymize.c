@@ -494,9 +494,9 @@ static struct error *check(const struct opened *opened, const char *name)
 	const char *wrong = damage || !opened->file.closed ? "is incomplete" : NULL;
 	for (size_t i = 0; i < opened->file.chunks.len; i++)
 		if (opened->file.chunks.data[i].type == HPW_RING)
-			wrong = "has the last events alone";
+			wrong = "contains only the last events";
 	return wrong ? error_create(ERROR_INPUT,
-			       "%s: %s, so that it can't be written again without names; "
+			       "%s: %s, so it can't be rewritten without names; "
 			       "'heapwise export --anonymize' writes its figures",
 			       name, wrong)
 		     : NULL;
@@ -514,7 +514,7 @@ static struct error *open_file(struct opened *opened, const struct source_place 
 	error = hpw_recognise(&opened->input, &mine);
 	if (!error && !mine)
 		error = error_create(ERROR_INPUT,
-			"%s: only recordings of heapwise can be written again without names; "
+			"%s: only heapwise recordings can be rewritten without names; "
 			"'heapwise export --anonymize' writes others",
 			place->name);
 	if (!error)

@@ -35,7 +35,7 @@ static const char *function_name(uint64_t kind)
 		[HW_DELETE_ARRAY] = "operator delete[]",
 		[HW_FREE_REALLOC_ZERO] = "realloc() to size 0",
 	};
-	return kind < HW_FREE_KINDS ? names[kind] : "a free of a kind that is not known";
+	return kind < HW_FREE_KINDS ? names[kind] : "an unknown free function";
 }
 
 /* "free() of a block that had been freed already, at 0x…". */
@@ -44,7 +44,7 @@ static void describe(const struct row *row, const struct site *site, char *ret, 
 	const char *function = function_name(row->kind);
 	switch (row->what) {
 	case HPW_BAD_FREE_TWICE:
-		snprintf(ret, size, "%s of a block that had been freed already (0x%" PRIx64 ")",
+		snprintf(ret, size, "%s of a block that was already freed (0x%" PRIx64 ")",
 			function, row->address);
 		break;
 	case HPW_BAD_FREE_MISMATCHED:
@@ -52,7 +52,7 @@ static void describe(const struct row *row, const struct site *site, char *ret, 
 			site ? alloc_kind_name(site->kind) : "another function", row->address);
 		break;
 	default:
-		snprintf(ret, size, "%s of 0x%" PRIx64 ", where no recorded block was", function,
+		snprintf(ret, size, "%s of 0x%" PRIx64 ", which is not a recorded block", function,
 			row->address);
 	}
 }
@@ -147,8 +147,7 @@ struct error *hpw_bad_frees_decode(struct hpw_bad_frees *frees, const struct hpw
 		error = hpw_columns_rows(
 			columns, HPW_BAD_FREES_COLUMNS, (1u << HPW_BAD_FREES_COLUMNS) - 1, &rows);
 	if (!error && rows > HPW_BAD_FREES_MAX - frees->rows_read)
-		error = error_create(
-			ERROR_INPUT, "more than %u frees that were wrong", HPW_BAD_FREES_MAX);
+		error = error_create(ERROR_INPUT, "more than %u invalid frees", HPW_BAD_FREES_MAX);
 	for (size_t i = 0; !error && i < rows; i++) {
 		uint64_t values[HPW_BAD_FREES_COLUMNS];
 		for (size_t k = 0; !error && k < ARRAY_SIZE(values); k++)

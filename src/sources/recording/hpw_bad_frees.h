@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The chunks BAD_FREES: frees that were wrong, as errors of the model. */
+/* The chunks BAD_FREES: invalid frees, as errors of the model. */
 #ifndef SOURCES_HPW_BAD_FREES_H
 #define SOURCES_HPW_BAD_FREES_H
 

@@ -83,7 +83,8 @@ static struct error *read_header(struct hpw_file *file, struct hpw_damage *damag
 	uint8_t bytes[HEADER_BYTES];
 	if (input->bytes < sizeof(bytes))
 		return error_create(ERROR_INPUT,
-			"%s: is cut in the recording's header: nothing can be read", input->name);
+			"%s: is cut off inside the recording's header: nothing can be read",
+			input->name);
 	struct error *error = input->read(input, 0, bytes, sizeof(bytes));
 	if (error)
 		return error;
@@ -96,9 +97,8 @@ static struct error *read_header(struct hpw_file *file, struct hpw_damage *damag
 	uint16_t major = le16toh(header.version_major);
 	if (major > HPW_VERSION_MAJOR)
 		return error_create(ERROR_INPUT,
-			"%s: is a recording of format version %u, this heapwise reads up to %u; "
-			"use a "
-			"newer heapwise",
+			"%s: uses recording format version %u, but this heapwise reads only up to "
+			"%u; use a newer heapwise",
 			input->name, major, HPW_VERSION_MAJOR);
 	file->features = le32toh(header.required_features);
 	if (file->features & ~HPW_FEATURES_KNOWN)
@@ -228,8 +228,8 @@ static struct error *list_by_walking(struct hpw_file *file, struct hpw_damage *d
 		}
 		if (header.stored_bytes > input->bytes - at - CHUNK_BYTES)
 			return hpw_damage_add(damage,
-				"the file is cut in the middle of chunk %zu at offset %" PRIu64
-				": %" PRIu64 " of %" PRIu32 " bytes are there",
+				"the file is cut off inside chunk %zu at offset %" PRIu64
+				": only %" PRIu64 " of %" PRIu32 " bytes are present",
 				file->chunks.len, at, input->bytes - at - CHUNK_BYTES,
 				header.stored_bytes);
 		uint64_t end = at + CHUNK_BYTES + header.stored_bytes;
@@ -278,7 +278,7 @@ static struct error *check_header(
 		return error_create(ERROR_INPUT, "its size of %" PRIu32 " bytes is not allowed",
 			header->raw_bytes);
 	if (header->flags & ~HPW_CHUNK_ZSTD)
-		return error_create(ERROR_INPUT, "its encoding (0x%x) is not known", header->flags);
+		return error_create(ERROR_INPUT, "unknown encoding (0x%x)", header->flags);
 	if (!(header->flags & HPW_CHUNK_ZSTD) && header->raw_bytes != header->stored_bytes)
 		return error_create(ERROR_INPUT, "its sizes contradict each other");
 	return NULL;

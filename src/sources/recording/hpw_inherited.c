@@ -237,8 +237,8 @@ static struct error *put_problem(struct model *model, const char *name, const ch
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	text_printf(&text, "What it had from the process that it was forked from is not %sknown: ",
-		build_inherited(model)->from ? "wholly " : "");
+	text_printf(&text, "Memory inherited from the parent process is %sunknown: ",
+		build_inherited(model)->from ? "partly " : "");
 	if (!strstr(reason, name))
 		text_printf(&text, "%s: ", name);
 	text_printf(&text, "%s.", reason);
@@ -303,9 +303,9 @@ struct error *hpw_inherited_put(struct model *model, const struct input *input)
 	struct error *error = NULL;
 	for (unsigned i = 0; !error && search.forked && !search.failed; i++) {
 		if (!search.forked_at || !is_base_name(search.file))
-			return put_problem(model, "", "no recording of it is named");
+			return put_problem(model, "", "the recording does not name the parent's");
 		if (input->fd < 0 || i == GENERATIONS_MAX)
-			return put_problem(model, "", "it is not looked for any further");
+			return put_problem(model, "", "no further ancestors are read");
 		error = put_parent(model, &search);
 	}
 	return error;

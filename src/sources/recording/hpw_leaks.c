@@ -318,8 +318,7 @@ struct error *hpw_leaks_judge(const struct hpw_leaks *leaks, struct hpw_damage *
 		blocks[records[i].kind] += records[i].blocks;
 	struct error *error = NULL;
 	if (memcmp(blocks, search->blocks, sizeof(blocks)) != 0) {
-		error = hpw_damage_add(
-			damage, "not all that the search for leaks has found is there");
+		error = hpw_damage_add(damage, "parts of the leak search's results are missing");
 		struct leak_search judged = *search;
 		judged.damaged = true;
 		judged.way = LEAK_WAY_NONE;
@@ -328,7 +327,7 @@ struct error *hpw_leaks_judge(const struct hpw_leaks *leaks, struct hpw_damage *
 	}
 	if (!error && leaks->ways_lost)
 		error = hpw_damage_add(damage,
-			"who holds the blocks of %" PRIu64 " records of leaks is missing",
+			"references to the blocks of %" PRIu64 " leak records are missing",
 			leaks->ways_lost);
 	return error;
 }

@@ -263,8 +263,8 @@ static struct error *judge_checkpoint(struct reader *reader)
 	if (text.failed)
 		return error_no_memory();
 	return hpw_damage_add(&reader->damage,
-		"the recording was not closed: its figures are those of a moment %s after its "
-		"beginning, and how the program ended is not known",
+		"the recording was not closed: its figures are as of %s after its start, and the "
+		"program's exit status is unknown",
 		text.data);
 }
 
@@ -277,7 +277,7 @@ static struct error *judge_in_progress(struct reader *reader)
 		return error_no_memory();
 	build_target(reader->model)->exit_kind = EXIT_KIND_RUNNING;
 	return hpw_damage_add(&reader->damage,
-		"it is still being recorded: figures are those of its first %s", text.data);
+		"it is still being recorded: figures cover its first %s", text.data);
 }
 
 /* What is missing because the recording was not closed, in words. */
@@ -294,11 +294,11 @@ static struct error *judge_end(struct reader *reader)
 		error = judge_checkpoint(reader);
 	if (!error && !reader->footer.has_summary)
 		error = hpw_damage_add(&reader->damage,
-			"the recording was not closed or its end is missing: how the program ended "
-			"is not known");
+			"the recording was not closed or its end is missing: the "
+			"program's exit status is unknown");
 	if (!error && reader->footer.has_summary && !reader->file.closed && !reader->damage.count)
 		error = hpw_damage_add(
-			&reader->damage, "the end of the file is missing, behind its totals");
+			&reader->damage, "the end of the file is missing, after its totals");
 	return error;
 }
 
@@ -308,20 +308,18 @@ static struct error *judge(struct reader *reader)
 	struct error *error = NULL;
 	if (!reader->tables.has_target)
 		error = hpw_damage_add(
-			&reader->damage, "which program was recorded cannot be read");
+			&reader->damage, "the name of the recorded program can't be read");
 	if (!error && reader->file.features & HPW_FEATURE_SAMPLED &&
 		!build_recording(reader->model)->sample_bytes)
 		error = hpw_damage_add(&reader->damage,
-			"it was sampled, but how is not known: figures are of the sampled blocks "
-			"alone");
+			"it was sampled at an unknown rate: figures cover only the sampled blocks");
 	if (!error && reader->tables.sites_astray)
 		error = hpw_damage_add(&reader->damage,
-			"the call stacks of %" PRIu64 " places of allocation are missing",
+			"the call stacks of %" PRIu64 " allocation sites are missing",
 			reader->tables.sites_astray);
 	if (!error && reader->replayed && !hpw_reader_has_all_events(reader))
 		error = hpw_damage_add(&reader->damage,
-			"an aggregate recording holds no events that could stand in for the sums "
-			"that are missing");
+			"an aggregate recording has no events to replace the missing sums");
 	return error ? error : judge_end(reader);
 }
 
@@ -415,9 +413,10 @@ static struct error *read_all(struct reader *reader)
 	if (!error && reader->wanted_series)
 		error = hpw_reader_make_series(reader);
 	if (!error && !reader->good)
-		error = error_create(ERROR_INPUT,
-			"%s: is a recording in which nothing can be read: %s", reader->input->name,
-			reader->file.chunks.len ? "all of it is damaged" : "it is cut or damaged");
+		error = error_create(ERROR_INPUT, "%s: is an unreadable recording: %s",
+			reader->input->name,
+			reader->file.chunks.len ? "all of it is damaged"
+						: "it is cut off or damaged");
 	if (!error && (reader->flags & SOURCE_WITH_STACKS))
 		error = hpw_reader_measure_stacks(reader);
 	if (!error)
@@ -477,8 +476,8 @@ static struct error *read_for_events(struct reader *reader)
 	struct error *error = read_tables(reader);
 	if (!error && build_recording(reader->model)->sample_bytes)
 		error = error_create(ERROR_INPUT,
-			"%s: is a sample, in which most events are missing: formats of stacks can "
-			"be exported",
+			"%s: is a sample, which lacks most events: only formats of stacks can be "
+			"exported",
 			reader->input->name);
 	return error ? error : hpw_reader_find_span(reader);
 }

@@ -58,8 +58,8 @@ struct error *hpw_reader_find_span(struct reader *reader)
 	const char *name = reader->input->name;
 	if (!hpw_reader_has_all_events(reader))
 		return error_create(ERROR_INPUT,
-			"%s: holds sums, not what happened when (it was recorded with --mode "
-			"aggregate, --ring or --max-file): only its end is known",
+			"%s: contains only sums, no single events (recorded with --mode aggregate, "
+			"--ring or --max-file): only its end is known",
 			name);
 	struct error *error = reader->footer.has_summary ? NULL : read_clock(reader);
 	if (!error && reader->file.closed)
@@ -117,7 +117,7 @@ static struct error *choose_threads(struct reader *reader)
 		}
 	return any ? NULL
 		   : error_create(ERROR_INPUT,
-			     "%s: has no thread with the number or name '%s' (report --view "
+			     "%s: has no thread with number or name '%s' (report --view "
 			     "threads lists them)",
 			     reader->input->name, wanted);
 }

@@ -58,7 +58,7 @@ struct error *hpw_reader_judge_sites(struct reader *reader)
 	reader->footer.has_sites = !hpw_reader_has_all_events(reader);
 	return reader->footer.has_sites
 		       ? hpw_damage_add(&reader->damage,
-				 "figures of %zu places of allocation out of %zu are missing",
+				 "figures of %zu of %zu allocation sites are missing",
 				 known - there, known)
 		       : NULL;
 }

@@ -21,7 +21,7 @@ static struct error *read_fd(const struct input *input, uint64_t offset, void *b
 			return error_errno(ERROR_INPUT, errno, "%s: cannot read", input->name);
 		if (got == 0)
 			return error_create(
-				ERROR_INPUT, "%s: became shorter while it was read", input->name);
+				ERROR_INPUT, "%s: was truncated while it was read", input->name);
 		to += got;
 		offset += (uint64_t)got;
 		len -= (size_t)got;
@@ -53,9 +53,9 @@ static struct error *refuse_type(const char *path, mode_t mode)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if ((mode & S_IFMT) == types[i].type)
 			name = types[i].name;
-	return error_create(ERROR_INPUT, "%s: is %s; a recording is a regular file%s", path, name,
-		S_ISDIR(mode) ? ". 'heapwise report FOLDER' shows a table of those in it; other "
-				"commands take FOLDER/*.hpw, with --merge their sum"
+	return error_create(ERROR_INPUT, "%s: is %s; expected a regular file%s", path, name,
+		S_ISDIR(mode) ? ". 'heapwise report DIR' shows a table of its recordings; other "
+				"commands take DIR/*.hpw (with --merge: their sum)"
 			      : "");
 }
 

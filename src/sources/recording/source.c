@@ -64,12 +64,11 @@ static const struct foreign_source {
 #define HEAD_BYTES 4096u
 
 #define SANITIZER_LOG(name)                                                                        \
-	"is a log of " name ", text for people; 'heapwise run --leak-check PROGRAM' makes a "      \
-	"recording of a build without -fsanitize, with leaks and their stacks"
+	"is a log of " name ", which can't be read; 'heapwise run --leak-check PROGRAM' records "  \
+	"leaks with stacks of a build without -fsanitize"
 #define VALGRIND_LOG                                                                               \
-	"is a text log of Valgrind; 'valgrind --leak-check=full --xml=yes --xml-file=OUT "         \
-	"PROGRAM' "                                                                                \
-	"makes a file that is read"
+	"is a text log of Valgrind; use 'valgrind --leak-check=full --xml=yes --xml-file=OUT "     \
+	"PROGRAM'"
 
 /* What people give by mistake: by how it begins, or by words in its head. */
 static const struct mistaken {
@@ -79,21 +78,17 @@ static const struct mistaken {
 } mistaken[] = {
 	{"\x7f"
 	 "ELF",
-		4, "is an ELF file (a program or library), not a recording or profile of a heap"},
+		4, "is an ELF file (a program or library), not a recording or heap profile"},
 	{"\xfd"
 	 "7zXZ",
-		5, "is compressed by xz, not a recording or profile of a heap; xz -d unpacks it"},
-	{"BZh", 3,
-		"is compressed by bzip2, not a recording or profile of a heap; bzip2 -d unpacks "
-		"it"},
-	{"\x04\x22\x4d\x18", 4,
-		"is compressed by lz4, not a recording or profile of a heap; lz4 -d unpacks it"},
-	{"PK\x03\x04", 4,
-		"is a zip archive, not a recording or profile of a heap; unzip unpacks it"},
+		5, "is compressed with xz; unpack it first with xz -d"},
+	{"BZh", 3, "is compressed with bzip2; unpack it first with bzip2 -d"},
+	{"\x04\x22\x4d\x18", 4, "is compressed with lz4; unpack it first with lz4 -d"},
+	{"PK\x03\x04", 4, "is a zip archive; unpack it first with unzip"},
 	{"\xff\xfe", 2,
 		"is text in UTF-16, as written by PowerShell's '>'; convert it with iconv -f "
 		"UTF-16 -t UTF-8"},
-	{"#!", 2, "is a script, not a recording or profile of a heap"},
+	{"#!", 2, "is a script, not a recording or heap profile"},
 	{"--- heapz ", 10,
 		"is a heap profile of Java; convert it with 'go tool pprof -proto -output OUT "
 		"FILE'"},
@@ -135,7 +130,7 @@ static struct error *refuse(const struct input *input)
 		return error_create(ERROR_INPUT, "%s: is empty, not a recording", input->name);
 	if (strspn(head, " \t\r\n") == len)
 		return error_create(
-			ERROR_INPUT, "%s: contains only blanks, not a recording", input->name);
+			ERROR_INPUT, "%s: contains only white space, not a recording", input->name);
 	const char *what = mistake_find(head, len);
 	if (what)
 		return error_create(ERROR_INPUT, "%s: %s", input->name, what);
@@ -144,8 +139,8 @@ static struct error *refuse(const struct input *input)
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources); i++)
 		text_printf(&known, ", %s", foreign_sources[i].name);
 	return error_create(ERROR_INPUT,
-		"%s: unknown file format; known are heapwise recordings (.hpw)%s", input->name,
-		known.data ? known.data : "");
+		"%s: unrecognised file format; supported: heapwise recordings (.hpw)%s",
+		input->name, known.data ? known.data : "");
 }
 
 /* The reader of a foreign file; NULL: none knows it. */
@@ -166,9 +161,8 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	enum packing inner = packing_of(head, len);
 	if (!*ret && stream.packing != PACKING_NONE && inner != PACKING_NONE)
 		return error_create(ERROR_INPUT,
-			"%s: is packed twice, %s within %s: unpack it once, and what is in it is "
-			"read",
-			input->name, packing_name(inner), packing_name(stream.packing));
+			"%s: is compressed twice, %s inside %s: unpack it once", input->name,
+			packing_name(inner), packing_name(stream.packing));
 	if (*ret || len < HEAD_BYTES || memchr(head, '\n', len) || !folded_may_be(head, len))
 		return NULL;
 	/* A first line that is longer than the head tells its kind at its end. */
@@ -178,8 +172,7 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	const uint8_t *line_end = memchr(head, '\n', len);
 	if (!line_end && len > STREAM_LINE_MAX)
 		return error_create(ERROR_INPUT,
-			"%s: line 1 is longer than %u bytes, the most that is read of folded "
-			"stacks",
+			"%s: line 1 is longer than %u bytes, the limit for folded stacks",
 			input->name, STREAM_LINE_MAX);
 	if (folded_recognise(head, line_end ? (size_t)(line_end - head) : len))
 		*ret = &foreign_sources[ARRAY_SIZE(foreign_sources) - 1];
@@ -269,8 +262,8 @@ static struct error *tell_input(
 	if (source && source->tell)
 		return source->tell(input, query, sink);
 	return source ? error_create(ERROR_INPUT,
-				"%s: is read as %s, which has sums and no events; recordings, and "
-				"files of heaptrack and mtrace, have some",
+				"%s: %s files contain sums, no events; expected a recording, or a "
+				"heaptrack or mtrace file",
 				input->name, source->name)
 		      : refuse(input);
 }

@@ -71,7 +71,7 @@ static struct error *past_limit(const struct stream *stream)
 {
 	return error_create(ERROR_INPUT,
 		"%s: offset %" PRIu64 ": unpacks to more than %" PRIu64 " MiB, of %" PRIu64
-		" bytes: that is no file of this kind",
+		" bytes: not a file of this format",
 		stream->input->name, packed_offset(stream), stream->limit >> 20,
 		stream->input->bytes);
 }
@@ -110,7 +110,7 @@ static struct error *fill_out(struct stream *stream, size_t *ret_len)
 	}
 	if (*ret_len == 0 && !unpacker_is_whole(stream->unpacker))
 		return error_create(ERROR_INPUT,
-			"%s: offset %" PRIu64 ": is cut off: what %s packed ends here unfinished",
+			"%s: offset %" PRIu64 ": is cut off: the %s data ends here",
 			stream->input->name, stream->input->bytes, packing_name(stream->packing));
 	stream->out_end += *ret_len;
 	skip_mark(stream);

@@ -21,7 +21,7 @@ struct error *symbols_create(const struct symbols_settings *settings, struct sym
 		return error_no_memory();
 	strings_init(&symbols->strings);
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_create(ERROR_ENVIRONMENT, "libelf is of another version");
+		return error_create(ERROR_ENVIRONMENT, "incompatible libelf version");
 	struct error *error = settings ? NULL : symbols_settings_create(&symbols->own);
 	if (error)
 		return error;

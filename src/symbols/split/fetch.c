@@ -71,7 +71,7 @@ static void tell_progress(const struct fetch *fetch, const char *name)
 static void give_up(struct fetch *fetch, const char *name, const char *why)
 {
 	char sentence[SENTENCE_MAX];
-	snprintf(sentence, sizeof(sentence), "%.64s: %.100s; no more debug files are asked for",
+	snprintf(sentence, sizeof(sentence), "%.64s: %.100s; no more debug files are requested",
 		name, why);
 	fetch->ended = true;
 	if (fetch->listener.problem)
@@ -122,7 +122,7 @@ static bool load(struct fetch *fetch)
 	}
 	fetch->client = begin();
 	if (!fetch->client) {
-		give_up(fetch, LIBRARY, "it does not start");
+		give_up(fetch, LIBRARY, "it can't be initialised");
 		return false;
 	}
 	set_data(fetch->client, fetch);

@@ -409,7 +409,7 @@ def hostile(folder):
     yield "another manifest", tar(member("manifest.json", b'{"schema": 3}'), recording), "not of a bundle"
     yield "no JSON", tar(member("manifest.json", b"[" * 100000), recording), "no JSON"
     yield "no recording in it", tar(good, member("recording/a.hpw", b"\x7fELF....")), "ELF"
-    yield "a bundle in it", tar(good, member("recording/a.hpw", tar(good, recording))), "unknown file format"
+    yield "a bundle in it", tar(good, member("recording/a.hpw", tar(good, recording))), "unrecognised file format"
     yield "cut off", tar(good, recording)[:2048], "damaged"
     yield "cut off, packed", gzip.compress(tar(good, recording))[:-400], "damaged"
     yield "a hole", tar(good)[:2048 - 1024] + sparse(7 << 30), "no bundle is so"

@@ -346,7 +346,7 @@ def refused(folder):
     program = [hw.TARGETS / "peak_middle-O0"]
     path = recorded(folder, "own", program)
     ask("export", "--format", "pprof", "-o", folder / "own.pb.gz", path)
-    for file, reason in ((recorded(folder, "aggregate", program, "--mode", "aggregate"), "holds sums"),
+    for file, reason in ((recorded(folder, "aggregate", program, "--mode", "aggregate"), "contains only sums"),
                          (recorded(folder, "sampled", program, "--mode", "sample:64"), "is a sample"),
                          (folder / "own.pb.gz", "no events")):
         for form in ("heaptrack", "mtrace"):

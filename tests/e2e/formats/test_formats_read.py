@@ -305,7 +305,7 @@ def folded(folder):
     hw.need(totals["live_bytes_at_end"] == want["live_bytes_at_end"] > 0, f"{totals}")
     hw.need(here == {name: row for name, row in there.items() if row != (0, 0)}, f"{here}, there {there}")
     whole = hw.report(file)
-    hw.need(any("taken as bytes" in note for note in whole["notes"]), f"{whole['notes']}")
+    hw.need(any("read as live bytes" in note for note in whole["notes"]), f"{whole['notes']}")
 
 
 TESTS.main(width=2, sanitized_part=2)

@@ -364,7 +364,7 @@ def fetched(folder):
         flat = {row["name"]: row["flat"]["value"] for row in json.loads(ended.text)["functions"]}
         hw.need(flat.get("main.grow", 0) > 0, f"{flat}")
         for words, what in (((f"{base}/nothing",), "404"), (("http://127.0.0.1:1/x",), "cannot fetch"),
-                            ((f"{base}/goroutine?debug=1",), "unknown file format")):
+                            ((f"{base}/goroutine?debug=1",), "unrecognised file format")):
             ended = fetch("report", *words)
             hw.need(ended.status == 3 and what in ended.errors, f"{words}: {ended}")
     finally:

@@ -616,7 +616,7 @@ def debuginfod(folder):
     shutil.rmtree(folder / "cache")
     ended = hw.run([hw.HEAPWISE, "report", path, "--view", "sites", "--debuginfod"],
                    env=debuginfod_environment(folder, server.url))
-    hw.need(ended.status == 0 and ended.errors.count("no more debug files are asked for") == 1, f"{ended}")
+    hw.need(ended.status == 0 and ended.errors.count("no more debug files are requested") == 1, f"{ended}")
     ended = hw.run([hw.HEAPWISE, "report", path, "--debuginfod"], env=debuginfod_environment(folder, ""))
     hw.need(ended.status == 0 and "DEBUGINFOD_URLS" in ended.errors, f"{ended}")
     for wrong in ("0", "x", "-1", "99999999"):

@@ -49,7 +49,7 @@ CASE(names_in_front, "names in front of a dump are those of its addresses, witho
 	check_names(NAMES JEMALLOC "\nMAPPED_LIBRARIES:\n");
 	check_names(NAMES "heap profile: 1: 8 [2: 16] @ heapprofile\n1: 8 [2: 16] @ 0x3010 0x3020\n"
 			  "\nMAPPED_LIBRARIES:\n");
-	check_refused("--- symbol\nnonsense\n---\nheap_v2/1\n", "is no name");
+	check_refused("--- symbol\nnonsense\n---\nheap_v2/1\n", "expected a name");
 	check_refused("--- symbol\n0x12 f\n", "cut off before its stacks begin");
 	check_cut_anywhere(NAMES JEMALLOC MAPS);
 }

@@ -163,7 +163,7 @@ static void digest(const struct model *model, struct buf *ret)
 /* What is too short to be known is refused as such. */
 static void check_refusal(const struct seed *seed, size_t len, const struct error *error)
 {
-	static const char *const words[] = {"cut off", "unknown file format", "is empty"};
+	static const char *const words[] = {"cut off", "unrecognised file format", "is empty"};
 	CHECK(error->code == ERROR_INPUT);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(error->message, words[i]))
@@ -225,7 +225,7 @@ CASE(words, "what is missing of a dump that names its functions is not names")
 		"%s\nMAPPED_LIBRARIES:\n00400000-00410000 r-xp 0 08:01 5 /a\n00500", dump);
 	check_incomplete(text, "cut off in a line of its mappings");
 	check_refused(names, "cut off before its stacks begin");
-	check_incomplete("main;read 12", "its last line has no end");
+	check_incomplete("main;read 12", "its last line has no line end");
 }
 
 TAP_MAIN

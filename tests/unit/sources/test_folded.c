@@ -9,7 +9,7 @@ CASE(figures, "each stack has the sum of its lines, taken as live bytes, and tha
 {
 	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
 	CHECK_STR(model_recording(model)->source, "folded");
-	CHECK_CONTAINS(model_recording(model)->remark, "taken as bytes that were live");
+	CHECK_CONTAINS(model_recording(model)->remark, "read as live bytes");
 	CHECK_U64(site_of(model, "x::alloc<a, b>")->live_bytes, 105);
 	CHECK_U64(site_of(model, "other")->live_bytes, 7);
 	CHECK_U64(model_totals(model)->live_bytes, 112);
@@ -26,11 +26,11 @@ CASE(one, "one line without an end is a file")
 
 CASE(others, "other text is none")
 {
-	check_refused("hello\n", "unknown file format");
-	check_refused("a;b 1\nhello world\n", "unknown file format");
-	check_refused("a;b -1\n", "unknown file format");
-	check_refused(" 1\n", "unknown file format");
-	check_refused_bytes("a\0b 1\n", 6, "unknown file format");
+	check_refused("hello\n", "unrecognised file format");
+	check_refused("a;b 1\nhello world\n", "unrecognised file format");
+	check_refused("a;b -1\n", "unrecognised file format");
+	check_refused(" 1\n", "unrecognised file format");
+	check_refused_bytes("a\0b 1\n", 6, "unrecognised file format");
 }
 
 CASE(refused, "what cannot be so is refused, with its line")
@@ -80,7 +80,7 @@ CASE(left_out, "what a file cannot leave out is refused, not ignored")
 		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}, .blocks = &blocks};
 	struct model *model = NULL;
 	CHECK_ERROR(source_open_bytes_query("file", "a;b 1\n", 6, 0, &query, &model), ERROR_INPUT,
-		"cannot leave out");
+		"can't exclude functions");
 }
 
 TAP_MAIN

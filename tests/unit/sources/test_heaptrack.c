@@ -91,7 +91,7 @@ CASE(older, "versions 1 and 2 have strings without lengths; others are refused")
 	_cleanup_model_ struct model *unversioned = open_good("v 10200\na 8 0\n+ 0\n");
 	CHECK_U64(model_totals(unversioned)->live_bytes, 8);
 	check_refused("v 10000\n+ 8 0 7f00\n", "before 1.0");
-	check_refused("v 20000 4\n", "newer than what is known");
+	check_refused("v 20000 4\n", "newer than 3, the latest supported");
 }
 
 CASE(long_strings, "a string may have ends of lines in it, which are no events")
@@ -112,7 +112,7 @@ CASE(long_strings, "a string may have ends of lines in it, which are no events")
 CASE(beginning, "a file that ends before anything happened does not say that nothing did")
 {
 	check_incomplete("v 10400 3\n", "before it names a program");
-	check_incomplete("v 10400 3\nX ./app\nI 1000 5e2922\n", "before anything happened");
+	check_incomplete("v 10400 3\nX ./app\nI 1000 5e2922\n", "before the first event");
 	_cleanup_model_ struct model *model =
 		open_good("v 10400 3\nX ./idle\nc 1\n\n# strings: 0\n# ips: 0\n");
 	CHECK(model_recording(model)->complete);
@@ -149,7 +149,7 @@ CASE(moments, "a moment, a range and a series")
 	const struct source_blocks of_thread = {.thread = "main"};
 	const struct source_query thread = {.to = {.kind = SOURCE_END}, .blocks = &of_thread};
 	CHECK_ERROR(source_open_bytes_query("file", file, strlen(file), 0, &thread, &model),
-		ERROR_INPUT, "which thread");
+		ERROR_INPUT, "does not record threads");
 }
 
 CASE(times_back, "a time that goes back is left out")

@@ -253,7 +253,7 @@ CASE(without_footer, "a recording without its end: the same figures by replay, a
 		check_site(&sites[i], &truth.sites[i], true);
 	const char *const *damage = model_damage(model, &count);
 	CHECK_U64(count, 1);
-	CHECK_CONTAINS(damage[0], "how the program ended is not known");
+	CHECK_CONTAINS(damage[0], "the program's exit status is unknown");
 	builder_deinit(&builder);
 }
 

@@ -73,7 +73,8 @@ CASE(huge_counts, "counts of 2^60 are refused, not allocated")
 	check_columns(HPW_STACKS, (uint64_t[]){7, 1, HUGE_NUMBER, 0}, 4, "out of range");
 	check_columns(HPW_SITES, (uint64_t[]){HUGE_NUMBER, 0, 0}, 3, "jump");
 	check_columns(HPW_SITES, (uint64_t[]){(1u << 22) - 1, 0, 0}, 3, "jump");
-	check_columns(HPW_SITES, (uint64_t[]){4, HUGE_NUMBER, 0}, 3, "call stacks of 1 places");
+	check_columns(
+		HPW_SITES, (uint64_t[]){4, HUGE_NUMBER, 0}, 3, "call stacks of 1 allocation sites");
 	check_columns(HPW_THREADS, (uint64_t[]){1, 2, 3, 4, 5, 6, 7, HUGE_NUMBER, 0, 0}, 10,
 		"name is longer");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){16, HUGE_NUMBER, 0}, 3, "bytes are due");
@@ -149,10 +150,10 @@ CASE(sizes_lie, "headers that lie about their payload")
 	check_damage(&builder, "contradict");
 	start(&builder);
 	builder_chunk_raw(&builder, HPW_STACKS, 0, UINT32_MAX, 4, "abcd", 4);
-	check_damage(&builder, "cut in the middle");
+	check_damage(&builder, "cut off inside chunk");
 	start(&builder);
 	builder_chunk_raw(&builder, HPW_STACKS, 0x8000, 4, 4, "abcd", 4);
-	check_damage(&builder, "not known");
+	check_damage(&builder, "unknown encoding");
 	start(&builder);
 	builder_chunk_raw(&builder, HPW_STACKS, HPW_CHUNK_ZSTD, 4, 64u << 20, "abcd", 4);
 	check_damage(&builder, "is damaged");
@@ -225,7 +226,7 @@ CASE(events, "chunks of events that make no sense")
 		{{{0, 1, 0, 0, 0, 1, 0, UINT64_MAX, 1}, "0000", "0000", "04", "01", "", ""},
 			"impossible"},
 		{{{0, 1, 0, 0, 0, 1, 0, HUGE_NUMBER, 1}, "0000", "0000", "04", "01", "", ""},
-			"number is impossible"},
+			"invalid block number"},
 		/* order: a slot that is not there, more steps than there are, too short */
 		{{{0, 1, 0, 0, 0, 1, 0, 0, 1}, "0100", "0000", "04", "01", "", ""}, "order"},
 		{{{0, 1, 0, 0, 0, 1, 0, 0, 1}, "0001", "0000", "04", "01", "", ""}, "order"},
@@ -403,7 +404,7 @@ static void check_foreign(const void *data, size_t len, const char *part)
 CASE(foreign, "what is no recording")
 {
 	check_foreign("", 0, "is empty");
-	check_foreign("x", 1, "unknown file format");
+	check_foreign("x", 1, "unrecognised file format");
 	check_foreign("H", 1, "nothing can be read");
 	check_foreign("\x7f"
 		      "ELF\x02\x01\x01",
@@ -411,11 +412,11 @@ CASE(foreign, "what is no recording")
 	check_foreign("\x1f\x8b\x08\x00\x00\x00", 6, "is cut off");
 	check_foreign("#!/bin/sh\n", 10, "a script");
 	static const uint8_t zeros[4096];
-	check_foreign(zeros, sizeof(zeros), "unknown file format");
+	check_foreign(zeros, sizeof(zeros), "unrecognised file format");
 	struct builder builder;
 	builder_init(&builder);
 	builder_header(&builder);
-	check_foreign(builder.file.data, builder.file.len, "nothing can be read");
+	check_foreign(builder.file.data, builder.file.len, "is an unreadable recording");
 	builder_deinit(&builder);
 }
 
@@ -461,7 +462,7 @@ CASE(no_file, "what cannot be opened or is no regular file")
 {
 	struct model *model;
 	CHECK_ERROR(source_open("/nonexistent/file.hpw", &model), ERROR_INPUT, "No such file");
-	CHECK_ERROR(source_open("/tmp", &model), ERROR_INPUT, "other commands take FOLDER/*.hpw");
+	CHECK_ERROR(source_open("/tmp", &model), ERROR_INPUT, "other commands take DIR/*.hpw");
 	CHECK_ERROR(source_open("/dev/zero", &model), ERROR_INPUT, "is a device");
 	CHECK_ERROR(source_open("/dev/null", &model), ERROR_INPUT, "is a device");
 	const char *path = temporary("", 0);

@@ -164,7 +164,7 @@ CASE(not_known, "a parent's recording that is missing, another's, or cut is said
 	check_problem("events were lost");
 	put("parent.hpw", parent_steps, COUNT(parent_steps), 0, NULL);
 	CHECK(!truncate(path_of("parent.hpw"), 150));
-	check_problem("is not known");
+	check_problem("process is unknown");
 	teardown();
 }
 
@@ -174,7 +174,7 @@ CASE(outside, "a parent's name that leads out of the folder is not followed")
 	static const char *const names[] = {"../parent.hpw", "/etc/passwd", "..", ""};
 	for (size_t i = 0; i < COUNT(names); i++) {
 		put("child.hpw", own_steps, COUNT(own_steps), 0x2a, names[i]);
-		check_problem("no recording of it is named");
+		check_problem("the recording does not name the parent's");
 	}
 	teardown();
 }
@@ -186,7 +186,7 @@ CASE(own_parent, "a recording that is its own parent ends the search")
 	_cleanup_model_ struct model *model = open_child();
 	CHECK_U64(model_inherited(model)->generations, 1);
 	CHECK(model_inherited(model)->problem);
-	CHECK_CONTAINS(model_inherited(model)->problem, "not wholly known");
+	CHECK_CONTAINS(model_inherited(model)->problem, "partly unknown");
 	teardown();
 }
 

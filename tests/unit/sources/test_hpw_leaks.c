@@ -241,14 +241,14 @@ CASE(ways_lost, "when the table of holders is damaged the kinds stay")
 		const struct leak_record *records = model_leak_records(model, &count);
 		CHECK_U64(count, 5);
 		CHECK_U64(records[0].group, LEAK_NO_GROUP);
-		CHECK(has_damage(model, "who holds the blocks of 3 records"));
+		CHECK(has_damage(model, "references to the blocks of 3 leak records"));
 	}
 }
 
 CASE(records_lost, "records that are missing are missed")
 {
 	_cleanup_model_ struct model *model = without(HPW_LEAK_RECORDS);
-	CHECK(has_damage(model, "not all that the search for leaks has found"));
+	CHECK(has_damage(model, "parts of the leak search's results are missing"));
 	CHECK_U64(model_leak_search(model)->blocks[LEAK_REACHABLE], 2);
 	/* What is left of them is no answer: none of it may pass for all. */
 	CHECK(model_leak_search(model)->damaged);
@@ -285,8 +285,9 @@ CASE(impossible, "rows that cannot be are refused, and say so")
 		{HPW_LEAK_GROUPS, 9, "an unknown register", {0, 1, 16}},
 		{HPW_LEAK_RECORDS, 11, "unknown kind 4", {0, 4}},
 		{HPW_LEAK_RECORDS, 11, "unknown kind 1152921504606846976", {0, HUGE_NUMBER}},
-		{HPW_LEAK_RECORDS, 11, "who holds the blocks of 1 records", {0, 0, HUGE_NUMBER}},
-		{HPW_LEAK_RECORDS, 11, "not all that the search", {0, 0, 0, 1}},
+		{HPW_LEAK_RECORDS, 11, "references to the blocks of 1 leak records",
+			{0, 0, HUGE_NUMBER}},
+		{HPW_LEAK_RECORDS, 11, "parts of the leak search", {0, 0, 0, 1}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct builder builder = start();

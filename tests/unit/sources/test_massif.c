@@ -43,7 +43,7 @@ CASE(figures,
 	CHECK_U64(site_of(model, "live at the end, of no tree")->live_bytes, 10);
 	CHECK_U64(model_totals(model)->peak_time_ns, 5000000);
 	CHECK_CONTAINS(recording->remark, "of snapshot 4, the last one: Massif takes none");
-	CHECK_CONTAINS(recording->remark, "snapshot 3 at last, which had 300 bytes: more than");
+	CHECK_CONTAINS(recording->remark, "snapshot 3, which had 300 bytes: more than");
 	CHECK(recording->unknown & UNKNOWN_PEAK_BLOCKS);
 	/* What read_line has more than its callers is a stack that ends there. */
 	CHECK_U64(site_of(model, "in 7 places, all below massif's threshold (1.00%)")->peak_bytes,
@@ -121,9 +121,9 @@ CASE(refused, "what cannot be so is refused, with its line")
 	check_refused(HEADER SNAPSHOT(1, 5, 1, 0, 0, "empty") SNAPSHOT(2, 4, 1, 0, 0, "empty")
 			      SNAPSHOT(9, 5, 1, 0, 0, "empty"),
 		"before the time");
-	check_refused(HEADER SNAPSHOT(1, -5, 1, 0, 0, "empty"), "no number behind 'time='");
+	check_refused(HEADER SNAPSHOT(1, -5, 1, 0, 0, "empty"), "no number after 'time='");
 	check_refused(HEADER SNAPSHOT(1, 5, 18446744073709551615, 1, 0, "empty"), "2^64");
-	check_refused(HEADER SNAPSHOT(1, 1152921504606846976, 1, 1, 0, "empty"), "impossible time");
+	check_refused(HEADER SNAPSHOT(1, 1152921504606846976, 1, 1, 0, "empty"), "invalid time");
 	check_refused(HEADER SNAPSHOT(1, 5, 1, 0, 0, "huge"), "heap_tree=");
 	check_refused(HEADER SNAPSHOT(1, 5, 9, 0, 0, "peak") "n1: 9" ROOT
 							     " n0: 10 0x1: f (a.c:1)\n" SNAPSHOT(
@@ -134,7 +134,7 @@ CASE(refused, "what cannot be so is refused, with its line")
 								     2, 5, 1, 0, 0, "empty"),
 		"indented by 3");
 	check_refused(HEADER SNAPSHOT(1, 5, 9, 0, 0, "peak") "n9999999999999999999999: 9" ROOT,
-		"no node of a tree");
+		"invalid tree node");
 	/* The last line, too, if it is whole. */
 	check_refused(HEADER SNAPSHOT(1, 5, 1, 0, 0, "empty")
 			      SNAPSHOT(2, 6, 18446744073709551615, 1, 0, "empty"),
@@ -154,8 +154,8 @@ CASE(cut_off, "a file that was cut off shows the snapshots that are whole")
 	check_incomplete(FILE_TEXT SNAPSHOT(5, 13, 10, 8, 0, "detailed") "n2: 10" ROOT
 									 " n0: 5 0x1: f (a.c:1)\n",
 		"is the last one: the file is cut off there: later snapshots are missing");
-	check_incomplete(FILE_TEXT "#-----------",
-		"is the last one: it has no end: its snapshot is left out, and later ones may be");
+	check_incomplete(FILE_TEXT "#-----------", "is the last one: it has no line end: its "
+						   "snapshot is left out, and later ones may be");
 	check_cut_anywhere(FILE_TEXT);
 	check_changed_anywhere(FILE_TEXT);
 }

@@ -66,7 +66,7 @@ CASE(no_times, "a log has no times, and says so; its peak is a moment")
 	const struct source_query late = {
 		.to = {.kind = SOURCE_TIME, .time_ns = 1000}, .to_text = "1us"};
 	CHECK_ERROR(source_open_bytes_query("file", story, strlen(story), 0, &late, &model),
-		ERROR_INPUT, "when anything was");
+		ERROR_INPUT, "contains no times");
 	const struct source_query peak = {.to = {.kind = SOURCE_PEAK}};
 	CHECK_OK(source_open_bytes_query("file", story, strlen(story), 0, &peak, &model));
 	CHECK_U64(model_totals(model)->live_bytes, 550);
@@ -75,7 +75,7 @@ CASE(no_times, "a log has no times, and says so; its peak is a moment")
 
 CASE(hostile, "lines that are none, and sums above 2^64, are refused with their place")
 {
-	check_refused("= Start\nhello\n", "file: line 2 (offset 8): is no line of mtrace: hello");
+	check_refused("= Start\nhello\n", "file: line 2 (offset 8): invalid mtrace line: hello");
 	check_refused("= Start\n@ ./app + 0x10 0x10\n", "line 2");
 	check_refused("= Start\n@ ./app:[0x1] + 0x10\n", "line 2");
 	check_refused("= Start\n@ ./app:[0x1] + 0x10 0x10 0x10\n", "line 2");

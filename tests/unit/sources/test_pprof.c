@@ -144,7 +144,7 @@ CASE(unread, "labels and values that have no place here are named")
 	put_bytes(&profile, 2, sample.data, sample.len);
 	CHECK_OK(source_open_bytes("p", profile.data, profile.len, 0, &model));
 	CHECK_STR(model_recording(model)->remark,
-		"Not read of this profile: values /bin/app; labels main, main.c.");
+		"Ignored in this profile: values /bin/app; labels main, main.c.");
 }
 
 CASE(dangling_ids, "ids of what is not there are refused")
@@ -153,12 +153,12 @@ CASE(dangling_ids, "ids of what is not there are refused")
 	buf_init(&profile);
 	put_tables(&profile);
 	put_sample(&profile, 101, 1, 1);
-	check_refused(&profile, "names location 101, which is not there");
+	check_refused(&profile, "refers to the missing location 101");
 	buf_clear(&profile);
 	put_tables(&profile);
 	MESSAGE(&profile, 4, {1, 101}, {2, 9});
 	put_sample(&profile, 101, 1, 1);
-	check_refused(&profile, "names mapping 9, which is not there");
+	check_refused(&profile, "refers to the missing mapping 9");
 	buf_clear(&profile);
 	put_tables(&profile);
 	MESSAGE(&profile, 4, {1, 100}, {2, 1});
@@ -230,11 +230,11 @@ CASE(no_moments, "a profile has no moments and no threads, and says so")
 	struct model *model = NULL;
 	const struct source_query peak = {.to = {.kind = SOURCE_PEAK}};
 	CHECK_ERROR(source_open_bytes_query("p", profile.data, profile.len, 0, &peak, &model),
-		ERROR_INPUT, "has no other moments");
+		ERROR_INPUT, "contains only one snapshot");
 	const struct source_blocks of_thread = {.thread = "main"};
 	const struct source_query thread = {.to = {.kind = SOURCE_END}, .blocks = &of_thread};
 	CHECK_ERROR(source_open_bytes_query("p", profile.data, profile.len, 0, &thread, &model),
-		ERROR_INPUT, "which thread");
+		ERROR_INPUT, "does not record threads");
 	const struct source_blocks large = {.min_size = 100};
 	const struct source_query sized = {.to = {.kind = SOURCE_END}, .blocks = &large};
 	CHECK_OK(source_open_bytes_query("p", profile.data, profile.len, 0, &sized, &model));

@@ -196,10 +196,11 @@ CASE(summaries, "summaries, of protocol 6, say what there was besides what is sh
 	CHECK_U64(search->blocks[LEAK_REACHABLE], 2);
 	CHECK_U64(search->heuristic_bytes[1], 164);
 	const char *remark = model_recording(model)->remark;
-	CHECK_CONTAINS(remark, "without places: 700 bytes in 1 block possibly lost, 174 bytes in 2 "
+	CHECK_CONTAINS(remark, "without stacks: 700 bytes in 1 block possibly lost, 174 bytes in 2 "
 			       "blocks still reachable, 30 bytes in 1 block suppressed. ");
-	CHECK_CONTAINS(remark, "20 allocations of 5000 bytes in all and 11 frees; 2000 bytes in 9 "
-			       "blocks were in use at exit.");
+	CHECK_CONTAINS(remark,
+		"20 allocations of 5000 bytes in total and 11 frees; 2000 bytes in 9 "
+		"blocks were in use at exit.");
 	/* They are added to nothing that has a place. */
 	CHECK_U64(model_totals(model)->live_bytes, 1106);
 }
@@ -211,7 +212,7 @@ CASE(last_summary, "of several summaries of leaks the last counts, and what is s
 			"1", "1") "</definitely_lost></leak_summary>\n" COUNTS);
 	CHECK_U64(model_leak_search(model)->bytes[LEAK_DEFINITE], 1000);
 	CHECK_U64(model_leak_search(model)->bytes[LEAK_POSSIBLE], 0);
-	CHECK(!strstr(model_recording(model)->remark, "without places"));
+	CHECK(!strstr(model_recording(model)->remark, "without stacks"));
 }
 
 CASE(verdict, "of a file without leaks nobody says that all was freed, unless it says so itself")
@@ -346,8 +347,10 @@ CASE(all_freed, "that all blocks were freed is a search without leaks")
 
 CASE(bad_summary, "a summary without numbers is refused")
 {
-	check_refused(BEGIN "<heap_summary><total_heap_usage><allocs>many</allocs>", "no number");
-	check_refused(BEGIN "<leak_summary><suppressed><bytes>-1</bytes>", "no number");
+	check_refused(BEGIN "<heap_summary><total_heap_usage><allocs>many</allocs>",
+		"does not contain a number");
+	check_refused(
+		BEGIN "<leak_summary><suppressed><bytes>-1</bytes>", "does not contain a number");
 }
 
 /* Helgrind's and DRD's, and what belongs to no error. */
@@ -408,7 +411,7 @@ CASE(cut, "a file that was cut off says so and shows what is there")
 {
 	check_incomplete(BEGIN INVALID "<error>\n<unique>0x2</unique>\n<ki", "cut off at line");
 	check_incomplete(BEGIN INVALID "<error>\n<what>a &am", "cut off at line");
-	check_incomplete(BEGIN "</valgrindoutput>\n<more/>", "behind its end, at line 19");
+	check_incomplete(BEGIN "</valgrindoutput>\n<more/>", "after its end, at line 19");
 	_cleanup_model_ struct model *model = open_good(BEGIN INVALID "<error>");
 	size_t count;
 	model_errors(model, &count);
@@ -419,9 +422,10 @@ CASE(cut, "a file that was cut off says so and shows what is there")
 
 CASE(refused, "what cannot be so is refused, with its line")
 {
-	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "-5", "1", ""), "no number");
+	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "-5", "1", ""),
+		"does not contain a number");
 	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "99999999999999999999", "1", ""),
-		"no number");
+		"does not contain a number");
 	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "18446744073709551615", "1", "")
 			      LEAK("0x3", "Leak_PossiblyLost", "x", "1", "1", ""),
 		"2^64");
