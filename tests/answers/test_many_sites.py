@@ -59,7 +59,7 @@ def figures(folder):
     depth = len(found["sites"][-1]["stack"])
     hw.need(depth >= 18, f"{depth} frames")
     text = hw.ask("report", path)
-    hw.need("Growth was not looked at" in text and "--view growth" in text, text)
+    hw.need("Growth was not checked" in text and "--view growth" in text, text)
     # What the verdict is, is a matter of pace, which a run of milliseconds has not.
     text = hw.ask("report", path, "--view", "growth")
     hw.need(re.search(r"Growth up to .* places\)", text), f"growth is not judged: {text}")

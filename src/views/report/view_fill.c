@@ -32,9 +32,9 @@ static void note_many_sites(struct page *page)
 	model_sites(page->model, &sites);
 	if (sites <= LIVES_FEW_SITES)
 		return;
-	text_add(&page->notes, "Growth was not looked at, since that takes much memory with ");
+	text_add(&page->notes, "Growth was not checked, because that takes much memory with ");
 	text_add_counted(&page->notes, sites, "allocation site", "allocation sites");
-	text_add(&page->notes, ": --view growth does.\n");
+	text_add(&page->notes, "; use --view growth.\n");
 }
 
 /* Whether views that go through all events can be had of it. */
@@ -51,8 +51,8 @@ struct error *view_fill_summary(struct page *page)
 	if (!error && !page->summary.has_reallocs && recording->events > LIVES_FEW_EVENTS &&
 		!(recording->unknown & UNKNOWN_LIVES) && has_all_events(recording))
 		text_add(&page->notes,
-			"Growth and reallocs were not looked at, since that takes going through "
-			"all events: --view growth and --view realloc do.\n");
+			"Growth and reallocs were not checked, because that requires reading all "
+			"events; use --view growth and --view realloc.\n");
 	else if (!error && page->summary.has_reallocs && !page->summary.has_growth)
 		note_many_sites(page);
 	return error ? error : view_fill_sites(page);
@@ -202,14 +202,12 @@ static void note_older_timeline(struct page *page)
 		: options->unit == TIMELINE_BYTES ? "bytes allocated and freed"
 						  : "instructions");
 	if (options->stacks && has_stacks(&page->timeline) && !has_stacks(&page->older_timeline))
-		text_add(notes,
-			"older(B) is without stacks: that recording does not say how large they "
-			"were.\n");
+		text_add(notes, "older(B) is without stacks: that recording does not contain their "
+				"sizes.\n");
 	if (!model_recording(page->model)->sample_bytes !=
 		!model_recording(page->options->base->model)->sample_bytes)
-		text_add(notes,
-			"One of the two recordings is a sample: its totals are without what "
-			"blocks are rounded up by.\n");
+		text_add(notes, "One of the two recordings is a sample: its totals do not include "
+				"the rounding of block sizes.\n");
 }
 
 struct error *view_fill_timeline(struct page *page)
@@ -225,17 +223,16 @@ struct error *view_fill_timeline(struct page *page)
 	if (error)
 		return error;
 	if (model_recording(page->model)->sample_bytes)
-		text_add(&page->notes,
-			"extra-heap is without what blocks are rounded up by: of a sample that is "
-			"not known.\n");
+		text_add(&page->notes, "extra-heap does not include the rounding of block sizes, "
+				       "which is unknown for a sample.\n");
 	if (page->timeline.peak_is_highest)
 		text_add(&page->notes,
-			"The peak is the highest of the snapshots: no other is known.\n");
+			"The peak is the highest snapshot: the true peak is unknown.\n");
 	if (!page->options->timeline.stacks)
-		text_add(&page->notes, "stacks(B) is left out, as --stacks=no is the default.\n");
+		text_add(&page->notes, "stacks(B) is omitted: --stacks=no is the default.\n");
 	else if (!has_stacks(&page->timeline))
 		text_add(&page->notes,
-			"stacks(B) is 0: this recording does not say how large stacks were.\n");
+			"stacks(B) is 0: this recording does not contain stack sizes.\n");
 	if (page->options->base)
 		note_older_timeline(page);
 	return page->notes.failed ? error_no_memory() : NULL;
@@ -256,17 +253,17 @@ size_t view_timeline_moments(const struct view_options *options)
 void page_add_sample_note(struct page *page)
 {
 	if (model_recording(page->model)->sample_bytes)
-		text_add(&page->notes,
-			"These are figures of the sampled blocks alone, no estimates for all.\n");
+		text_add(&page->notes, "These figures cover only the sampled blocks; they are not "
+				       "estimates for all blocks.\n");
 }
 
 struct error *view_fill_lifetimes(struct page *page)
 {
 	page_add_sample_note(page);
 	text_add(&page->notes,
-		"\"too short\" is shorter than the recording can tell: all of a group of up to 256 "
+		"\"too short\" is below the resolution of the recording: a group of up to 256 "
 		"calls has one time.\n"
-		"A realloc ends the life of a block, and begins that of another one.\n");
+		"A realloc ends the lifetime of one block and starts that of another.\n");
 	return page->notes.failed ? error_no_memory() : NULL;
 }
 
@@ -284,13 +281,12 @@ struct error *view_fill_temporary(struct page *page)
 	const struct recording *recording = model_recording(page->model);
 	bool heaptrack = !strcmp(recording->source, "heaptrack");
 	if (metric_is_known(METRIC_TEMPORARY, recording)) {
-		text_add(&page->notes, "Temporary are allocations that were freed ");
+		text_add(&page->notes, "An allocation is temporary if it was freed ");
 		summary_add_temporary_rule(&page->notes, recording);
-		text_add(&page->notes,
-			recording->temporary_within > 1 || heaptrack
-				? ".\n"
-				: "; --temporary-within N counts those that were freed within N "
-				  "allocations.\n");
+		text_add(&page->notes, recording->temporary_within > 1 || heaptrack
+					       ? ".\n"
+					       : "; --temporary-within N counts those freed within "
+						 "N allocations.\n");
 	}
 	return page->notes.failed ? error_no_memory() : view_fill_sites(page);
 }

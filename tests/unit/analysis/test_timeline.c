@@ -169,7 +169,7 @@ CASE(no_peak, "without a moment of the peak the highest stands for it, and that 
 	add_moments(&fixture, false);
 	_cleanup_free_ char *text = render(fixture.model, defaults());
 	CHECK_CONTAINS(text, " Detailed snapshots: [9, 17 (peak), 19]\n");
-	CHECK_CONTAINS(text, "The peak is the highest of the snapshots");
+	CHECK_CONTAINS(text, "The peak is the highest snapshot");
 	fixture_deinit(&fixture);
 }
 
