@@ -40,7 +40,7 @@ struct listing_source {
 	size_t tried_count;
 	const char
 		*refused; /* one of `tried` that is there, but has no name of source code; NULL */
-	bool newer;       /* it was changed after the recording began: lines may have moved */
+	bool newer;       /* it has changed since the recording began: lines may have moved */
 };
 
 void listing_init(struct listing *listing);

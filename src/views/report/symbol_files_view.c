@@ -18,20 +18,19 @@ static const struct {
 	[SYMBOLS_DWARF] = {"dwarf", "names, files and lines (DWARF)"},
 	[SYMBOLS_SYMTAB] = {"symtab", "names of functions (symbol table)"},
 	[SYMBOLS_DYNSYM] = {"dynsym", "names of exported functions (dynamic symbols)"},
-	[SYMBOLS_MISSING] = {"none", "no names: no file with any was found"},
-	[SYMBOLS_CHANGED] = {"changed",
-		"no names: its file is no longer the one that was recorded"},
+	[SYMBOLS_MISSING] = {"none", "no names: no file with names was found"},
+	[SYMBOLS_CHANGED] = {"changed", "no names: its file has changed since the recording"},
 };
 
 static const struct {
 	const char *word, *text;
 } trials[TRIALS] = {
-	[TRIAL_ABSENT] = {"absent", "is not there"},
-	[TRIAL_UNREADABLE] = {"unreadable", "can't be read, or is no ELF file"},
-	[TRIAL_CUT_SHORT] = {"cut-short", "is cut short"},
-	[TRIAL_OTHER] = {"other-build", "is of another build"},
-	[TRIAL_UNSURE] = {"unsure", "nothing tells whether it is the right one"},
-	[TRIAL_EMPTY] = {"nothing-new", "has nothing that is missing"},
+	[TRIAL_ABSENT] = {"absent", "not found"},
+	[TRIAL_UNREADABLE] = {"unreadable", "can't be read, or is not an ELF file"},
+	[TRIAL_CUT_SHORT] = {"cut-short", "is cut off"},
+	[TRIAL_OTHER] = {"other-build", "is from another build"},
+	[TRIAL_UNSURE] = {"unsure", "can't be verified (no build-id or checksum)"},
+	[TRIAL_EMPTY] = {"nothing-new", "has nothing new"},
 	[TRIAL_USED] = {"used", "is used"},
 };
 
@@ -40,11 +39,11 @@ static const struct {
 	const char *word, *text;
 } lacks[] = {
 	{SYMBOLS_LACK_ZSTD, "zstd",
-		"its debug information is packed by zstd, which can't be read here"},
-	{SYMBOLS_LACK_SHARED, "shared", "the file that it shares with others (dwz) is missing"},
+		"its debug information is compressed with zstd, which can't be read here"},
+	{SYMBOLS_LACK_SHARED, "shared", "its shared debug file (dwz) is missing"},
 	{SYMBOLS_LACK_DAMAGED, "damaged", "its debug information is damaged"},
-	{SYMBOLS_LACK_CUT, "cut", "a file that was cut off is passed over"},
-	{SYMBOLS_LACK_SPLIT, "split", "split files (.dwo, .dwp) are missing or of another build"},
+	{SYMBOLS_LACK_CUT, "cut", "a file that is cut off was ignored"},
+	{SYMBOLS_LACK_SPLIT, "split", "split files (.dwo, .dwp) are missing or from another build"},
 };
 
 /* The vdso never was a file. */
@@ -73,8 +72,8 @@ static void row_text(const void *context, size_t row, struct text *out)
 		text_add(out, "  build-id   ");
 		add_build_id(file, out);
 	} else {
-		text_add(out, "  build-id   none was recorded: that its file is the same now can't "
-			      "be known");
+		text_add(
+			out, "  build-id   none recorded: whether its file has changed is unknown");
 	}
 	text_printf(out, "\n  has        %s\n", qualities[file->state].text);
 	if (file->names_from)

@@ -231,19 +231,20 @@ static void add_path(struct text *out, const char *before, const char *path)
 static void add_source_notes(struct listing_writing *at, const struct listing_source *source)
 {
 	if (!source->found) {
-		text_add(at->out, "  its source was not found; looked for\n");
+		text_add(at->out, "  its source was not found; tried\n");
 		for (size_t i = 0; i < source->tried_count; i++)
 			add_path(at->out, "    ", source->tried[i]);
 		if (source->refused)
-			add_path(at->out, "  not shown, since its name is none of source code: ",
+			add_path(at->out,
+				"  not shown, because its name is not that of a source file: ",
 				source->refused);
-		text_add(at->out, "  --source-path FOLDER says where sources are\n");
+		text_add(at->out, "  use --source-path DIR to name the source directory\n");
 		return;
 	}
 	add_path(at->out, "  source: ", source->found);
 	if (source->newer)
-		text_add(at->out, "  it was changed after the recording began: lines may have "
-				  "moved\n");
+		text_add(at->out,
+			"  it has changed since the recording began: lines may have moved\n");
 }
 
 static void add_part(struct listing_writing *at, const struct listing_part *part,

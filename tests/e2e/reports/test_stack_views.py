@@ -212,12 +212,12 @@ def list_sources(folder):
     hw.need("4.60 KiB" in text and "malloc(4711)" in text, text)
     gone.touch()
     text = heapwise("list", "gone.c:5", folder / "gone.hpw").text
-    hw.need("it was changed after the recording began" in text, text)
+    hw.need("it has changed since the recording began" in text, text)
     kept = folder / "kept" / "gone.c"
     kept.parent.mkdir()
     gone.rename(kept)
     ended = heapwise("list", "main", folder / "gone.hpw")
-    hw.need("not found; looked for\n    " + str(gone) in ended.text and "--source-path" in ended.text, str(ended.text))
+    hw.need("not found; tried\n    " + str(gone) in ended.text and "--source-path" in ended.text, str(ended.text))
     hw.need("malloc(4711)" not in ended.text and "4.60 KiB" in ended.text, ended.text)
     ended = heapwise("list", "main", folder / "gone.hpw", "--source-path", "/nowhere", "--source-path", kept.parent)
     hw.need(f"  source: {kept}\n" in ended.text and "malloc(4711)" in ended.text, ended.text)
