@@ -167,9 +167,8 @@ struct error *export_folded(const struct exported *from, const struct sink *sink
 		error = flame_write_folded(from->profile, &tree, sink);
 	if (!error)
 		text_printf(from->lost,
-			"Folded stacks have one figure, here %s (--metric), and no files, lines "
-			"and "
-			"modules: those are left out.\n",
+			"Folded stacks contain only one figure, here %s (--metric); files, lines "
+			"and modules are omitted.\n",
 			metric_name(from->metric));
 	calltree_deinit(&tree);
 	return error;
@@ -205,11 +204,11 @@ static void say_evidence(const struct export_format *format, const struct export
 	struct evidence live = evidence_of_metric(model, METRIC_LIVE_BYTES, EVIDENCE_OF_TOTAL);
 	const char *why = live.more ? live.more : live.less;
 	if (model_recording(model)->sample_bytes && !format->samples)
-		text_add(from->lost, "Figures are estimates of a sample, which this format does "
-				     "not say: who reads it takes them for exact.\n");
+		text_add(from->lost, "Figures are estimates of a sample; this format can't say so, "
+				     "and readers take them for exact.\n");
 	if (!live.unknown && why && !format->ends && !format->leaks)
 		text_printf(from->lost,
-			"What is live may not be what was left, which this format does not say: "
+			"Live memory may not be what was never freed, which this format can't say: "
 			"%s.\n",
 			why);
 }

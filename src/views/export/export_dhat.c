@@ -171,17 +171,17 @@ static void say_losses(const struct dhat *at)
 {
 	if (!metric_is_known(at->blocks, model_recording(at->from->profile->model)))
 		text_add(at->from->lost,
-			"How many blocks these were is not known: \"tbk\" is 0 throughout.\n");
+			"The numbers of blocks are unknown: \"tbk\" is 0 throughout.\n");
 	export_lose(at->from, "A file of DHAT",
 		EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->whole)
 		text_add(at->from->lost,
-			"How long blocks of a place lived is not known ('tl'), and what was live "
-			"of it at its own highest (\"Max\") only at least: the most of what was "
-			"live at the peak, at the end, and its largest block.\n");
+			"Lifetimes of blocks ('tl') are unknown, and the highest live memory of an "
+			"allocation site (\"Max\") is a lower bound: the largest of its memory at "
+			"the peak, at the end, and its largest block.\n");
 	else
 		text_printf(at->from->lost,
-			"What was live at the peak, or at the end, is not known: \"Total\" is "
+			"Live memory at the peak or at the end is unknown: \"Total\" is "
 			"%s.\n",
 			metric_name(at->bytes));
 }

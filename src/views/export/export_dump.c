@@ -228,17 +228,15 @@ static void say_losses(const struct dump *at)
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS | EXPORT_TEMPORARY |
 			EXPORT_FAILED);
 	if (!metric_is_known(METRIC_ALLOCATIONS, recording))
-		text_add(lost, "What was allocated in all is not known, and stands there as 0.\n");
+		text_add(lost, "Total allocations are unknown and written as 0.\n");
 	if (recording->sample_bytes)
-		text_add(lost,
-			"Estimates are written as samples that readers scale up again: whole "
-			"ones, so small figures are rounded.\n");
+		text_add(lost, "Estimates are written as whole samples, which readers scale up "
+			       "again: small figures are rounded.\n");
 	else if (at->period)
-		text_add(lost,
-			"Readers scale by a sample's distance, here of one byte: sums of blocks of "
-			"a few bytes come out somewhat larger.\n");
+		text_add(lost, "Readers scale by the sampling period, here one byte: sums of very "
+			       "small blocks come out slightly too large.\n");
 	if (at->empty_blocks)
-		text_add(lost, "Blocks of 0 bytes are written as of 1.\n");
+		text_add(lost, "Blocks of 0 bytes are written as 1 byte.\n");
 	if (at->named)
 		text_add(lost,
 			"Some functions have no address in a known file: names are written beside "

@@ -418,9 +418,8 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 		return error;
 	json_object_end(at.json);
 	json_finish(at.json);
-	text_add(from->lost,
-		"Firefox's profiler gets bytes alone (at the peak, at the end, allocated), each as "
-		"a thread; numbers of blocks, threads, moments, modules and "
-		"remarks on stacks are left out.\n");
+	text_add(from->lost, "Firefox's profiler gets only bytes (at the peak, at the end, "
+			     "allocated), each as a thread; numbers of blocks, threads, moments, "
+			     "modules and remarks on stacks are omitted.\n");
 	return NULL;
 }

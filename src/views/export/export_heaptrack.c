@@ -338,12 +338,11 @@ static void add_end(struct writing *at)
 static void say_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
-	text_add(lost,
-		"A file of heaptrack has no threads and no addresses of blocks, and times in "
-		"milliseconds; what it calls temporary is freed directly after its allocation, "
-		"by whichever thread, or by a realloc.\n");
+	text_add(lost, "heaptrack files contain no threads and no block addresses, and times in "
+		       "milliseconds; an allocation is temporary there if the next event of any "
+		       "thread frees or reallocates it.\n");
 	if (at->failed_lost)
-		text_add(lost, "Calls that failed are left out.\n");
+		text_add(lost, "Failed calls are omitted.\n");
 	if (at->remarks_lost)
 		text_add(lost, EXPORT_REMARKS_LOST);
 }

@@ -105,19 +105,16 @@ static struct error *add_snapshot(
 static void say_losses(const struct exported *from, const struct timeline *timeline)
 {
 	struct text *lost = from->lost;
-	text_add(lost, "A file of Massif has no allocations that are not live at a snapshot, no "
-		       "numbers of "
-		       "blocks, no threads: those are left out.\n");
+	text_add(lost, "Massif files contain only allocations that are live at a snapshot; numbers "
+		       "of blocks and threads are omitted.\n");
 	size_t count;
 	model_series(from->profile->model, &count);
 	if (!count)
 		text_add(lost,
-			"What was when is not known: the snapshots are the peak, if that is known, "
-			"and the end.\n");
+			"Times are unknown: the snapshots are the peak, if known, and the end.\n");
 	if (timeline->peak_is_highest)
-		text_add(lost,
-			"The true peak is no moment of this recording: the highest snapshot stands "
-			"for it.\n");
+		text_add(lost, "The true peak is not among the moments of this recording: the "
+			       "highest snapshot replaces it.\n");
 }
 
 struct error *export_massif(const struct exported *from, const struct sink *sink)

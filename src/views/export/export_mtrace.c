@@ -134,11 +134,12 @@ static struct error *take(void *context, const struct event *event)
 static void say_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
-	text_add(lost,
-		"A log of mtrace has one caller a call, no times, no threads and no names: "
-		"readers look addresses up in the files; blocks have numbers for addresses.\n");
+	text_add(lost, "An mtrace log has only one caller per call and no times, threads or names: "
+		       "readers look addresses up in the files; block addresses are replaced by "
+		       "numbers.\n");
 	if (at->unplaced)
-		text_add(lost, "Some callers are in no file, or in one whose name has spaces.\n");
+		text_add(
+			lost, "Some callers are in no file, or in a file whose name has spaces.\n");
 }
 
 struct error *export_mtrace(const struct exported *from, const struct sink *sink)

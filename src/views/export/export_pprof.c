@@ -478,7 +478,7 @@ static void say_losses(const struct writing *at)
 {
 	export_lose(at->from, "A profile of pprof",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
-	const char *before = "Not known, and so not in it: ";
+	const char *before = "Unknown and therefore omitted: ";
 	for (size_t i = 0; i < ARRAY_SIZE(sample_values); i++) {
 		if (is_written(at, i))
 			continue;

@@ -15,13 +15,13 @@ struct error *export_valgrind(const struct exported *from, const struct sink *si
 	struct leaks_outcome unused;
 	if (!model_leak_search(model))
 		return error_create(ERROR_INPUT,
-			"%s: nobody searched this process for leaks, and they are what memcheck's "
-			"XML has; 'heapwise run --leak-check' searches",
+			"%s: memcheck's XML contains leaks, and this process was not searched for "
+			"leaks; use 'heapwise run --leak-check'",
 			model_recording(model)->path);
 	struct error *error = leaks_view_write(model, &options, sink, &unused);
 	if (!error)
 		text_add(from->lost,
-			"memcheck's XML has leaks alone, without who holds them; suppressions are "
-			"not asked: see 'heapwise leaks --format valgrind'.\n");
+			"memcheck's XML contains only leaks, without references; suppressions are "
+			"not applied: see 'heapwise leaks --format valgrind'.\n");
 	return error;
 }
