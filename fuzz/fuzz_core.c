@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "check_model.h"
-#include "heap/leading.h"
+#include "heap/leads_to_block.h"
 #include "heap/python_content.h"
 #include "heap/python_frames.h"
 #include "heap/retained.h"
@@ -78,7 +78,7 @@ static void look_at_one(const struct address_space *space)
 	error = survey_open(space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
 	uint32_t count = error ? 0 : search_block_count(survey.search);
 	if (count)
-		error = leading_type(
+		error = leads_to_block_type(
 			&survey, search_block_address(survey.search, count / 2), &reverse);
 	if (!error && count) {
 		error = heap_why(

@@ -183,7 +183,7 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 		types_locals(types, module, &frame, i % 3 * 20, look_at_local, types);
 	}
 	uint32_t meant;
-	types_meant(types, "thing<int, std::allocator<int> >", like, 4, &meant);
+	type_query(types, "thing<int, std::allocator<int> >", like, 4, &meant);
 	for (size_t i = types_like(types, "thing", like, 4); i > 0; i--)
 		look_at_type(types, types_find(types, like[i - 1]));
 	NEED(!types_failed(types));
@@ -193,7 +193,7 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct symbols *symbols;
-	const struct symbols_tried *tried;
+	const struct symbols_lookups *tried;
 	uint32_t module;
 	size_t count;
 	prepare();
@@ -202,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NEED(!symbols_add_module(symbols, paths[0], NULL, 0, &module));
 	for (unsigned i = 0; i < CODE_STEPS; i++)
 		ask(symbols, module, CODE + i * CODE_STEP);
-	NEED(!symbols_module_tried(symbols, module, &tried, &count));
+	NEED(!symbols_module_lookups(symbols, module, &tried, &count));
 	for (size_t i = 0; i < count; i++)
 		NEED(tried[i].path);
 	symbols_module_lacks(symbols, module);

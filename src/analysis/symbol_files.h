@@ -19,7 +19,7 @@ struct symbol_file {
 	enum symbols_state state;
 	unsigned lacks;         /* of enum symbols_lack */
 	const char *names_from; /* NULL: no file has any */
-	const struct symbols_tried *tried;
+	const struct symbols_lookups *tried;
 	size_t tried_count;
 	uint64_t addresses;     /* that stacks go through */
 	uint64_t named, placed; /* of these: with a function, with a source line */

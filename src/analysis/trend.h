@@ -21,7 +21,7 @@ struct trend {
 	enum metric metric;
 	size_t count; /* of models */
 	/* Of what is live without what libraries keep for themselves. */
-	uint64_t totals[IDENTITIES_SIDES_MAX];
+	uint64_t totals[FRAME_KEYS_SIDES_MAX];
 	bool without_libraries; /* they keep something in one of them */
 	bool total_grows;       /* steadily too */
 	struct match *match;
@@ -35,7 +35,7 @@ void trend_init(struct trend *trend);
 void trend_deinit(struct trend *trend);
 
 /* Fills a fresh one; models, rows and resolvers must outlive it. Precondition: 1 < count <=
- * IDENTITIES_SIDES_MAX. */
+ * FRAME_KEYS_SIDES_MAX. */
 struct error *trend_build(const struct match_side *sides, size_t count, enum metric metric,
 	bool same_recording, struct trend *ret) must_check_;
 

@@ -22,7 +22,7 @@ struct heap {
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
 	struct heap_ranges books;          /* of allocators, outside of areas; of modules' data */
 	struct heap_damage_vec damage;
-	bool is_amid;        /* a thread stands in the middle of glibc's malloc() or free() */
+	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
 	struct glibc glibc;
 	struct je_malloc je_malloc;
@@ -44,7 +44,7 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_ch
 
 /* Says of damage to glibc's books, from a place of `damage` on, whether a thread was just changing
  * them. */
-void heap_note_amid(struct heap *heap, size_t from);
+void heap_note_mid_update(struct heap *heap, size_t from);
 
 /* Blocks were gone through: memory of others between them is in no area from now on. */
 struct error *heap_leave_gaps(struct heap *heap) must_check_;

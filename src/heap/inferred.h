@@ -21,7 +21,7 @@ const char *inferred_basis_name(const struct survey *survey, uint32_t block);
 /* At the end of survey_judge(). */
 void inferred_count_alike(struct survey *survey);
 
-/* Which words of a type are pointers, and which can't be; of the first CLASS_WORDS. What is in
+/* Which words of a type are pointers, and which can't be; of the first SHAPE_WORDS. What is in
  * neither may be anything: unions, bytes, what is as wide as a pointer and unsigned. */
 struct word_map {
 	uint64_t pointers, data;

@@ -11,10 +11,10 @@
 #include "base/vec.h"
 #include "heap/heap.h"
 #include "heap/layouts.h"
-#include "heap/survey/classes.h"
 #include "heap/survey/interior.h"
 #include "heap/survey/names.h"
 #include "heap/survey/roots.h"
+#include "heap/survey/shapes.h"
 #include "heap/survey/stack_places.h"
 #include "heap/types/pools.h"
 #include "heap/types/types.h"
@@ -41,13 +41,13 @@ struct survey_alike {
 };
 
 /* How much was asked for of a block, where somebody knows that. False: not of this one. */
-struct survey_asked {
+struct survey_requested_size {
 	bool (*of)(void *context, uint64_t address, uint64_t size, uint64_t *ret); /* or NULL */
 	void *context;
 };
 
-/* left_over.h */
-struct left_over {
+/* stale_words.h */
+struct stale_words {
 	uint64_t *masks;  /* of each type: bit i: word i of its blocks may be left over; NULL: of
 			   * none */
 	uint64_t *blocks; /* bit set: such a word of theirs looks like a pointer */
@@ -65,13 +65,13 @@ enum survey_phase {
 struct survey {
 	enum survey_phase phase;
 	enum pointer_rule pointers;
-	unsigned heuristics;       /* by which interior pointers hold: enum search_heuristic */
-	struct interior interior;  /* for them */
-	struct survey_asked asked; /* set before survey_judge() */
+	unsigned heuristics;      /* by which interior pointers hold: enum search_heuristic */
+	struct interior interior; /* for them */
+	struct survey_requested_size asked; /* set before survey_judge() */
 	struct heap heap;
 	struct heap_names *names; /* borrowed */
 	struct survey_totals totals;
-	struct heap_classes classes; /* of blocks in use */
+	struct heap_shapes classes; /* of blocks in use */
 	struct heap_types types;
 	struct heap_layouts layouts;
 	struct pools pools;
@@ -82,7 +82,7 @@ struct survey {
 	struct stack_places *stacks;
 	struct search *search; /* sites of its blocks: by `phase` */
 	struct survey_sites sites;
-	struct left_over left;
+	struct stale_words left;
 	unsigned reached;            /* bit set of enum survey_limit */
 	struct space_u32 cut;        /* blocks that end where their types do (tails.h); ascending */
 	struct search_memory memory; /* for it */
@@ -98,9 +98,9 @@ void survey_close(struct survey *survey);
 struct error *survey_type(struct survey *survey) must_check_;
 
 /* The same, but if it is certain without all others what a few blocks are, only these are typed
- * (inferred_few.h). For who asks for nothing else. */
-struct inferred_few;
-struct error *survey_type_few(struct survey *survey, struct inferred_few *few) must_check_;
+ * (inferred_subset.h). For who asks for nothing else. */
+struct inferred_subset;
+struct error *survey_type_subset(struct survey *survey, struct inferred_subset *subset) must_check_;
 
 /*
  * Says of all blocks where they were allocated, asked in their order: SURVEY_NO_PLACE if that is

@@ -8,8 +8,8 @@
 #define HEAP_WHY_H
 
 #include "base/vec.h"
-#include "heap/chosen.h"
-#include "heap/kin.h"
+#include "heap/block_filter.h"
+#include "heap/subtypes.h"
 #include "heap/survey.h"
 
 /* As many as there are: each block is met once. */
@@ -50,8 +50,8 @@ struct reverse;
 /* Of one block, or (block SPACE_NONE) of all of these types (NULL: of any) that are chosen (NULL:
  * all are). `layers`: at most so many, or WHY_ALL_LAYERS. `reverse`: of the graph as it is; NULL:
  * it is made. */
-struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	const struct heap_chosen *chosen, unsigned layers, const struct reverse *reverse,
+struct error *heap_why(const struct survey *survey, uint32_t block, const struct subtype_set *types,
+	const struct heap_block_filter *chosen, unsigned layers, const struct reverse *reverse,
 	struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 

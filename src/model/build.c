@@ -375,14 +375,14 @@ static void name_frames(struct model *model)
 	named_vec_deinit(&model->named);
 }
 
-struct error *build_given(
-	struct model *model, struct module_id module, uint64_t address, const struct given_run *run)
+struct error *build_embedded_names(struct model *model, struct module_id module, uint64_t address,
+	const struct embedded_run *run)
 {
 	if (module.value >= model->modules.len || run->count == 0)
 		return error_create(ERROR_INPUT, "code of module %" PRIu32 ", which is not known",
 			module.value);
-	struct given_run copy = *run;
-	struct given_frame *frames =
+	struct embedded_run copy = *run;
+	struct embedded_frame *frames =
 		arena_alloc(&model->strings, run->count * sizeof(*run->frames));
 	if (!frames)
 		return error_no_memory();

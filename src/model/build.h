@@ -139,8 +139,8 @@ struct error *build_code_name(
  * Says what code stands at an address of a module, innermost function first; strings live as long
  * as the model (build_string) or forever. Once for each address.
  */
-struct error *build_given(struct model *model, struct module_id module, uint64_t address,
-	const struct given_run *run);
+struct error *build_embedded_names(struct model *model, struct module_id module, uint64_t address,
+	const struct embedded_run *run);
 
 /*
  * Begins a search for leaks and drops an earlier one with all of its rows. Returns the search for

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/given.h"
+#include "model/embedded_names.h"
 
 struct module_id {
 	uint32_t value; /* 0: no module known; marks live there too */
@@ -48,7 +48,7 @@ struct code {
 	const struct code_line *lines; /* ascending by instruction, each once */
 	size_t line_count;
 	/* Of a name that a foreign file has: all that it says, if count is not 0. */
-	struct given_run run;
+	struct embedded_run run;
 	struct module_id home; /* of a name: the loaded file it is of; 0: not known */
 };
 

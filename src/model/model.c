@@ -148,10 +148,10 @@ uint32_t code_line_at(const struct code *code, uint64_t instruction)
 	return low ? code->lines[low - 1].line : code->first_line;
 }
 
-const struct given_run *model_given(const struct model *model, struct stack_node node)
+const struct embedded_run *model_embedded(const struct model *model, struct stack_node node)
 {
 	if (node.code.value) {
-		const struct given_run *run = &model->code.data[node.code.value].run;
+		const struct embedded_run *run = &model->code.data[node.code.value].run;
 		return run->count ? run : NULL;
 	}
 	struct code_place place = {.module = node.module.value, .address = node.address};
@@ -159,7 +159,7 @@ const struct given_run *model_given(const struct model *model, struct stack_node
 	return number ? &model->given.data[*number] : NULL;
 }
 
-size_t model_given_number(const struct model *model, const struct given_run *run)
+size_t model_embedded_number(const struct model *model, const struct embedded_run *run)
 {
 	return (size_t)(run - model->given.data);
 }

@@ -23,8 +23,8 @@
 
 #include "accounts/counters.h"
 #include "model/code.h"
+#include "model/embedded_names.h"
 #include "model/errors.h"
-#include "model/given.h"
 #include "model/kind.h"
 #include "model/lives.h"
 #include "model/unrecorded.h"
@@ -500,9 +500,9 @@ const struct code *model_code(const struct model *model, struct code_id id);
 
 /* What the source itself says of the code of a node, of a name too; NULL: nothing, or it is a code
  * object or a method. */
-const struct given_run *model_given(const struct model *model, struct stack_node node);
+const struct embedded_run *model_embedded(const struct model *model, struct stack_node node);
 /* Tells runs of native frames apart: from 0, in the order in which they came. */
-size_t model_given_number(const struct model *model, const struct given_run *run);
+size_t model_embedded_number(const struct model *model, const struct embedded_run *run);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);

@@ -35,7 +35,7 @@ DEFINE_VEC(program_error_vec, struct program_error)
 DEFINE_VEC(error_stack_vec, struct error_stack)
 DEFINE_VEC(error_suppression_vec, struct error_suppression)
 
-DEFINE_VEC(given_vec, struct given_run)
+DEFINE_VEC(given_vec, struct embedded_run)
 
 /* Where in a program: what a node of a stack says. */
 struct code_place {

@@ -78,10 +78,10 @@ static void drop_words(struct model *model)
 }
 
 static struct error *rename_run(struct model *model, const struct renamer *renamer, uint32_t module,
-	const struct given_run *run)
+	const struct embedded_run *run)
 {
 	/* They are the model's, and nobody else has them. */
-	struct given_frame *frames = (struct given_frame *)run->frames;
+	struct embedded_frame *frames = (struct embedded_frame *)run->frames;
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < run->count && !error; i++) {
 		error = renamer->frame(renamer->ctx, &model->modules.data[module], &frames[i]);

@@ -23,7 +23,8 @@ enum name_kind {
 struct renamer {
 	struct error *(*name)(void *ctx, enum name_kind kind, const char *name, const char **ret);
 	/* Replaces the names of a frame; its module has its old path. */
-	struct error *(*frame)(void *ctx, const struct module *module, struct given_frame *frame);
+	struct error *(*frame)(
+		void *ctx, const struct module *module, struct embedded_frame *frame);
 	/* Returns whether a module keeps its build-id. */
 	bool (*keeps_build_id)(void *ctx, const struct module *module);
 	void *ctx;

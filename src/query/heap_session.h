@@ -20,7 +20,7 @@
 
 #include <sys/types.h>
 
-#include "heap/leading.h"
+#include "heap/leads_to_block.h"
 #include "heap/survey.h"
 #include "process/guard.h"
 #include "process/snapshot.h"

@@ -3,14 +3,14 @@
 #ifndef QUERY_HEAP_SUBJECT_H
 #define QUERY_HEAP_SUBJECT_H
 
-#include "heap/kin.h"
+#include "heap/subtypes.h"
 #include "query/heap_session.h"
 
 struct heap_subject {
-	uint32_t block;     /* SPACE_NONE: blocks of types */
-	uint32_t type;      /* the survey's of that name; HEAP_TYPE_NONE: none is called so */
-	struct kin_set kin; /* the types: that one, those of classes that derive from it */
-	uint32_t layout;    /* of debug information: the type that they are; TYPE_VOID: not known */
+	uint32_t block; /* SPACE_NONE: blocks of types */
+	uint32_t type;  /* the survey's of that name; HEAP_TYPE_NONE: none is called so */
+	struct subtype_set subtypes; /* the types: that one, those of classes that derive from it */
+	uint32_t layout; /* of debug information: the type that they are; TYPE_VOID: not known */
 };
 
 /*
@@ -20,8 +20,8 @@ struct heap_subject {
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
 	struct heap_subject *ret) must_check_;
-/* The same, also of types that only arrays are of, or pools have in them (pools.h): `kin` has those
- * arrays, and may be empty; `layout` says the type. */
+/* The same, also of types that only arrays are of, or pools have in them (pools.h): `subtypes` has
+ * those arrays, and may be empty; `layout` says the type. */
 struct error *heap_subject_find_anywhere(struct heap_session *session, const char *verb,
 	const char *word, struct heap_subject *ret) must_check_;
 /* The address that a word is; false: it is none. */

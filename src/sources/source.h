@@ -78,9 +78,9 @@ struct source_blocks {
 	bool by_life;                /* the next three count */
 	/* How long a block lives; if it is live at the end, so far. max 0: no limit. */
 	uint64_t min_life_ns, max_life_ns;
-	bool live_only;       /* only blocks that are live at the end */
-	const bool *left_out; /* by site id: blocks from there don't count; NULL: they do */
-	size_t left_out_len;
+	bool live_only;            /* only blocks that are live at the end */
+	const bool *hidden_frames; /* by site id: blocks from there don't count; NULL: they do */
+	size_t hidden_frames_len;
 	/* Leaves none out: an allocation is temporary if its thread freed it within so many
 	 * allocations, itself included. 0: 1, before the next one. */
 	uint64_t temporary_within;
@@ -90,7 +90,7 @@ struct source_blocks {
 static inline bool source_blocks_are_all(const struct source_blocks *blocks)
 {
 	return !blocks || !(blocks->min_size || blocks->max_size || blocks->thread ||
-				  blocks->by_life || blocks->left_out);
+				  blocks->by_life || blocks->hidden_frames);
 }
 
 /* What a model is to be about: see struct range. */

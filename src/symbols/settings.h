@@ -35,7 +35,7 @@ struct symbols_settings {
 	struct folder_vec debug;  /* laid out as /usr/lib/debug, in the order of the search */
 	bool default_debug;       /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
 	bool own_split; /* split units that libdw would find are looked for as all others */
-	/* Where answers are kept for later commands (known_names.h); NULL: nowhere. */
+	/* Where answers are kept for later commands (symbol_cache.h); NULL: nowhere. */
 	char *names_folder;
 	struct fetch *fetch; /* owned unless `lent`; NULL: no server is ever asked */
 	bool lent;

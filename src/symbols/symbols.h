@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "symbols/settings.h"
-#include "symbols/split/tried.h"
+#include "symbols/split/lookup_log.h"
 
 struct symbols;
 
@@ -168,8 +168,8 @@ const char *symbols_module_changed(struct symbols *symbols, uint32_t module);
  * Opens the module, and says which files were looked at for that; they belong to struct symbols.
  * The only errors are of memory.
  */
-struct error *symbols_module_tried(struct symbols *symbols, uint32_t module,
-	const struct symbols_tried **ret, size_t *ret_count) must_check_;
+struct error *symbols_module_lookups(struct symbols *symbols, uint32_t module,
+	const struct symbols_lookups **ret, size_t *ret_count) must_check_;
 
 enum symbols_part {
 	SYMBOLS_PART_MODULE,  /* the program or library itself */

@@ -227,7 +227,7 @@ uint32_t types_find(struct types *types, const char *name);
 /* The same for names as people write them, "std::vector<int>" or "Circle" of geo::Circle: the
  * number of types that may be meant, and up to `most` of their whole names; *ret_type is the last
  * one. */
-size_t types_meant(
+size_t type_query(
 	struct types *types, const char *name, const char **ret, size_t most, uint32_t *ret_type);
 /* Up to `most` names that are like it; the array's strings belong to the types. */
 size_t types_like(struct types *types, const char *name, const char **ret, size_t most);

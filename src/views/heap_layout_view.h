@@ -4,8 +4,8 @@
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
 #include "heap/candidates.h"
-#include "heap/kin.h"
 #include "heap/layouts.h"
+#include "heap/subtypes.h"
 #include "heap/survey.h"
 #include "table/answer.h"
 #include "views/heap_view.h"
@@ -20,7 +20,7 @@ struct error *heap_layout_answer(struct types *types, uint32_t type,
  * object of TYPE_VOID a pool, of which the object that `header` leads to is shown, or (0) all; any
  * other begins at `header`. The survey knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
-	const struct kin_set *types, const struct heap_layout *layout,
+	const struct subtype_set *types, const struct heap_layout *layout,
 	const struct sink *sink) must_check_;
 
 /* What blocks may be, with reasons; `what` says what was asked for. `sampled`: of them were looked

@@ -3,7 +3,7 @@
 #ifndef VIEWS_HEAP_VIEW_H
 #define VIEWS_HEAP_VIEW_H
 
-#include "heap/chosen.h"
+#include "heap/block_filter.h"
 #include "heap/survey.h"
 #include "model/joined.h"
 #include "table/select.h"
@@ -20,12 +20,12 @@ struct heap_page {
 	const struct process_maps *maps_before;
 	const struct process_map_usage *usage; /* of those maps; NULL: not known */
 	bool json, csv, colour;
-	bool json_before;                 /* documents are called as in the release before */
-	size_t limit;                     /* rows of tables; VIEW_DEFAULT_LIMIT */
-	const struct heap_chosen *chosen; /* which blocks are wanted */
-	const struct table_asked *rows;   /* which rows of the table, in which order */
-	unsigned leak_kinds;              /* bit set of enum search_kind, of leaks; 0: as usual */
-	bool raw;                         /* what the library keeps is shown as its members */
+	bool json_before;                       /* documents are called as in the release before */
+	size_t limit;                           /* rows of tables; VIEW_DEFAULT_LIMIT */
+	const struct heap_block_filter *chosen; /* which blocks are wanted */
+	const struct table_asked *rows;         /* which rows of the table, in which order */
+	unsigned leak_kinds; /* bit set of enum search_kind, of leaks; 0: as usual */
+	bool raw;            /* what the library keeps is shown as its members */
 };
 
 /* Whether blocks or rows were asked for: then it is said how many match. */

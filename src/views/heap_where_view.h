@@ -24,6 +24,7 @@ struct error *heap_python_write(
 
 /* Who points at it; `what` says what was asked for: a block, or (not NULL) these types. */
 struct error *heap_why_write(const struct heap_page *page, const char *what,
-	const struct kin_set *types, const struct why *why, const struct sink *sink) must_check_;
+	const struct subtype_set *types, const struct why *why,
+	const struct sink *sink) must_check_;
 
 #endif

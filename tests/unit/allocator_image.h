@@ -24,7 +24,7 @@ struct allocator_image {
 	size_t count;
 	const char *damage[4]; /* in order */
 	size_t damaged;
-	bool is_amid; /* a thread is in the middle of a change: damage may be that */
+	bool is_mid_update; /* a thread is in the middle of a change: damage may be that */
 };
 
 /* A block is to be found. */
@@ -72,7 +72,7 @@ static void allocator_image_check(struct allocator_image *image, enum heap_maker
 	CHECK_U64(heap.damage.len, image->damaged);
 	for (size_t i = 0; i < heap.damage.len && i < image->damaged; i++) {
 		CHECK_STR(heap.damage.data[i].what, image->damage[i]);
-		CHECK_U64(heap.damage.data[i].amid, image->is_amid);
+		CHECK_U64(heap.damage.data[i].amid, image->is_mid_update);
 	}
 	for (size_t i = 0; i < image->count; i++)
 		CHECK_U64(image->blocks[i].address, 0);

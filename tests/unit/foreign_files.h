@@ -191,7 +191,7 @@ static inline const struct site *site_at(const struct model *model, uint64_t add
 static inline const char *innermost_function(const struct model *model, const struct site *site)
 {
 	struct stack_node node = model_stack(model, site->stack);
-	const struct given_run *run = model_given(model, node);
+	const struct embedded_run *run = model_embedded(model, node);
 	return run && run->frames[0].function ? run->frames[0].function : "";
 }
 

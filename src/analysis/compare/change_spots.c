@@ -52,10 +52,10 @@ static bool is_one(const struct shown_frame *a, const struct shown_frame *b, boo
 
 /* Files and modules of the newer model. */
 static struct error *learn(
-	const struct identities *names, enum grain grain, struct counterparts *ret)
+	const struct frame_keys *names, enum grain grain, struct counterparts *ret)
 {
-	for (uint32_t i = 1; i < identities_limit(names); i++) {
-		const struct identity *identity = identities_get(names, i);
+	for (uint32_t i = 1; i < frame_keys_limit(names); i++) {
+		const struct identity *identity = frame_keys_get(names, i);
 		struct common key;
 		bool is_new;
 		if (!(identity->sides & NEWER) || !common_of(identity, grain, &key))
@@ -83,7 +83,7 @@ static struct error *join_frame(const struct shown_frame *frame, const struct id
 
 static struct error *join(const struct comparison *comparison, struct spots *spots)
 {
-	const struct identities *names = comparison->diff.match->names;
+	const struct frame_keys *names = comparison->diff.match->names;
 	const struct rows *rows = &comparison->diff.rows;
 	_cleanup_(counterparts_deinit) struct counterparts counterparts;
 	counterparts_init(&counterparts);
@@ -92,7 +92,7 @@ static struct error *join(const struct comparison *comparison, struct spots *spo
 		const struct row *row = &rows->rows.data[i];
 		for (size_t k = 0; !error && k < row->depth; k++)
 			error = join_frame(row->frames[k],
-				identities_get(names, row->frames[k]->place), &counterparts, spots);
+				frame_keys_get(names, row->frames[k]->place), &counterparts, spots);
 	}
 	return error;
 }

@@ -42,7 +42,7 @@ static size_t depth_of(const struct match *match, const struct row *row)
 	size_t depth = row->depth;
 	while (match->mixed && depth && shown_frame_is_remark(row->frames[depth - 1]))
 		depth--;
-	return match->whole ? depth : identities_depth(match->names, row->frames, depth);
+	return match->whole ? depth : frame_keys_depth(match->names, row->frames, depth);
 }
 
 static struct error *add_member(struct match *match, unsigned side, const struct row *row)
@@ -51,7 +51,7 @@ static struct error *add_member(struct match *match, unsigned side, const struct
 	if (!names)
 		return error_no_memory();
 	for (size_t i = 0; i < row->depth; i++) {
-		struct error *error = identities_add(match->names, side, row->frames[i], &names[i]);
+		struct error *error = frame_keys_add(match->names, side, row->frames[i], &names[i]);
 		if (error)
 			return error;
 	}
@@ -79,7 +79,7 @@ static struct error *add_side(struct match *match, unsigned side, const struct r
 /* Every name stands for itself. */
 static struct error *begin_names(struct match *match)
 {
-	for (uint32_t i = 0; i < identities_limit(match->names); i++)
+	for (uint32_t i = 0; i < frame_keys_limit(match->names); i++)
 		if (!match_number_vec_push(&match->same_as, i))
 			return error_no_memory();
 	return NULL;
@@ -196,7 +196,7 @@ struct error *match_create(
 	if (!match)
 		return error_no_memory();
 	arena_init(&match->arena);
-	const struct model *models[IDENTITIES_SIDES_MAX];
+	const struct model *models[FRAME_KEYS_SIDES_MAX];
 	match->whole = true;
 	match->mixed = is_mixed(sides, count);
 	match->kinds = compares_kinds(sides, count, match->mixed);
@@ -207,7 +207,7 @@ struct error *match_create(
 			match->models[i] = sides[i].model;
 		match->whole &= model_recording(models[i])->whole_stacks;
 	}
-	struct error *error = identities_create(models, count, same_recording, &match->names);
+	struct error *error = frame_keys_create(models, count, same_recording, &match->names);
 	if (!error)
 		error = fill(match, sides, count, same_recording);
 	if (!error)
@@ -219,7 +219,7 @@ void match_destroy(struct match *match)
 {
 	if (!match)
 		return;
-	identities_destroy(match->names);
+	frame_keys_destroy(match->names);
 	arena_deinit(&match->arena);
 	match_member_vec_deinit(&match->members);
 	match_number_vec_deinit(&match->same_as);
@@ -241,12 +241,12 @@ const struct match_member *match_members_of(const struct match *match, unsigned 
 DEFINE_VEC(copy_vec, const struct shown_frame *)
 
 struct copies {
-	struct copy_vec of_side[IDENTITIES_SIDES_MAX];
+	struct copy_vec of_side[FRAME_KEYS_SIDES_MAX];
 };
 
 static void copies_deinit(struct copies *copies)
 {
-	for (size_t i = 0; i < IDENTITIES_SIDES_MAX; i++)
+	for (size_t i = 0; i < FRAME_KEYS_SIDES_MAX; i++)
 		copy_vec_deinit(&copies->of_side[i]);
 }
 
@@ -267,7 +267,7 @@ static const struct shown_frame *copy_frame(struct rows *rows, const struct matc
 	copy->place = place;
 	/* Of code without a name only the module is known to be the same: where it stands for
 	 * several places none of their addresses is its own. */
-	const struct identity *name_of = identities_get(match->names, place);
+	const struct identity *name_of = frame_keys_get(match->names, place);
 	const struct shown_frame *newest = name_of->example;
 	if (name_of->several) {
 		copy->address = copy->offset = 0;
@@ -375,7 +375,7 @@ static bool has_inlined(const struct match *match, const char *module)
 		const struct match_member *member = &match->members.data[i];
 		for (uint32_t k = 0; k < member->len; k++)
 			if (member->row->frames[k]->inlined &&
-				strcmp(identities_get(match->names, member->names[k])->module,
+				strcmp(frame_keys_get(match->names, member->names[k])->module,
 					module) == 0)
 				return true;
 	}
@@ -399,10 +399,10 @@ static struct error *knows_files(
 	_cleanup_(build_vec_deinit) struct build_vec builds;
 	build_vec_init(&builds);
 	size_t count;
-	const struct identity_origin *origins = identities_origins(match->names, &count);
+	const struct identity_origin *origins = frame_keys_origins(match->names, &count);
 	for (int with_file = 0; with_file < 2; with_file++)
 		for (size_t i = 0; i < count; i++) {
-			const struct identity *name = identities_get(match->names, origins[i].name);
+			const struct identity *name = frame_keys_get(match->names, origins[i].name);
 			if ((with_file ? !name->file[0] : !fileless[origins[i].name]) ||
 				strcmp(name->module, module) != 0)
 				continue;
@@ -427,7 +427,7 @@ static struct error *add_fileless_functions(const struct match *match, const boo
 		return error;
 	size_t count = 0;
 	for (size_t i = 0; some && i < match->fileless.len; i++)
-		count += strcmp(identities_get(match->names, match->fileless.data[i])->module,
+		count += strcmp(frame_keys_get(match->names, match->fileless.data[i])->module,
 				 first->module) == 0;
 	*ret_one = count == 1;
 	if (count > 1)
@@ -449,16 +449,16 @@ static struct error *add_fileless_functions(const struct match *match, const boo
 static struct error *add_fileless(const struct match *match, struct text *ret)
 {
 	_cleanup_free_ bool *fileless =
-		calloc(identities_limit(match->names) + 1, sizeof(*fileless));
+		calloc(frame_keys_limit(match->names) + 1, sizeof(*fileless));
 	if (!fileless)
 		return error_no_memory();
 	for (size_t i = 0; i < match->fileless.len; i++)
 		fileless[match->fileless.data[i]] = true;
 	for (size_t i = 0; i < match->fileless.len; i++) {
-		const struct identity *name = identities_get(match->names, match->fileless.data[i]);
+		const struct identity *name = frame_keys_get(match->names, match->fileless.data[i]);
 		bool said = false, one;
 		for (size_t k = 0; k < i && !said; k++)
-			said = strcmp(identities_get(match->names, match->fileless.data[k])->module,
+			said = strcmp(frame_keys_get(match->names, match->fileless.data[k])->module,
 				       name->module) == 0;
 		if (said || !name->example->module || !has_inlined(match, name->module))
 			continue;
@@ -481,7 +481,7 @@ struct error *match_note_unnamed(const struct match *match, struct text *ret)
 	struct error *error = add_fileless(match, ret);
 	if (error)
 		return error;
-	size_t limit = identities_limit(match->names);
+	size_t limit = frame_keys_limit(match->names);
 	_cleanup_free_ bool *said = calloc(limit + 1, sizeof(*said));
 	if (!said)
 		return error_no_memory();
@@ -489,10 +489,10 @@ struct error *match_note_unnamed(const struct match *match, struct text *ret)
 		const struct match_member *member = &match->members.data[i];
 		for (size_t k = 0; k < member->len; k++) {
 			uint32_t name = member->names[k];
-			if (said[name] || !identities_is_vague(match->names, name))
+			if (said[name] || !frame_keys_is_vague(match->names, name))
 				continue;
 			said[name] = true;
-			add_unnamed(match, identities_get(match->names, name), ret);
+			add_unnamed(match, frame_keys_get(match->names, name), ret);
 		}
 	}
 	return ret->failed ? error_no_memory() : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows of several models that are the same places: by kind and by the names of their frames
- * (identities.h), so that address randomisation, rebuilds, other folders and moved lines do not
+ * (frame_keys.h), so that address randomisation, rebuilds, other folders and moved lines do not
  * matter.
  *
  * A function whose file only some of the builds know is one, if the others have it in one file
@@ -23,7 +23,7 @@
 #ifndef ANALYSIS_MATCH_H
 #define ANALYSIS_MATCH_H
 
-#include "analysis/compare/identities.h"
+#include "analysis/compare/frame_keys.h"
 #include "analysis/rows.h"
 
 struct match_side {
@@ -49,7 +49,7 @@ DEFINE_VEC(rename_vec, struct rename)
 
 struct match {
 	const struct model *models[2]; /* the first two */
-	struct identities *names;
+	struct frame_keys *names;
 	struct arena arena;
 	struct match_member_vec members; /* the last model's first, each in the order of its rows */
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
@@ -64,7 +64,7 @@ struct match {
 
 /*
  * Models in order of age, the oldest first. Rows, models and what frames belong to must outlive it.
- * Precondition: 0 < count <= IDENTITIES_SIDES_MAX.
+ * Precondition: 0 < count <= FRAME_KEYS_SIDES_MAX.
  */
 struct error *match_create(const struct match_side *sides, size_t count, bool same_recording,
 	struct match **ret) must_check_;

@@ -55,10 +55,10 @@ static inline bool build_equal(struct build_key a, struct build_key b)
 
 DEFINE_MAP(build_map, struct build_key, uint32_t, build_hash, build_equal)
 
-static struct error *collect(const struct identities *names, struct function_map *functions)
+static struct error *collect(const struct frame_keys *names, struct function_map *functions)
 {
-	for (uint32_t i = 1; i < identities_limit(names); i++) {
-		const struct identity *name = identities_get(names, i);
+	for (uint32_t i = 1; i < frame_keys_limit(names); i++) {
+		const struct identity *name = frame_keys_get(names, i);
 		if (name->mark != MARK_NONE || !name->function[0] || name->same_file)
 			continue;
 		struct forms *forms = function_map_insert(
@@ -92,12 +92,12 @@ static bool find_pairs(const struct function_map *functions, uint32_t *ret)
 }
 
 /* Takes back pairs of which one build has both names. */
-static struct error *drop_contradicted(const struct identities *names, uint32_t *pairs)
+static struct error *drop_contradicted(const struct frame_keys *names, uint32_t *pairs)
 {
 	_cleanup_(build_map_deinit) struct build_map builds;
 	build_map_init(&builds);
 	size_t count;
-	const struct identity_origin *origins = identities_origins(names, &count);
+	const struct identity_origin *origins = frame_keys_origins(names, &count);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t with_file = pairs[origins[i].name];
 		if (!with_file)
@@ -117,20 +117,20 @@ static struct error *drop_contradicted(const struct identities *names, uint32_t 
 
 struct error *match_join_fileless(struct match *match)
 {
-	const struct identities *names = match->names;
+	const struct frame_keys *names = match->names;
 	_cleanup_(function_map_deinit) struct function_map functions;
 	function_map_init(&functions);
-	_cleanup_free_ uint32_t *pairs = calloc(identities_limit(names), sizeof(*pairs));
+	_cleanup_free_ uint32_t *pairs = calloc(frame_keys_limit(names), sizeof(*pairs));
 	struct error *error = pairs ? collect(names, &functions) : error_no_memory();
 	if (error || !find_pairs(&functions, pairs))
 		return error;
 	error = drop_contradicted(names, pairs);
-	for (uint32_t i = 1; i < identities_limit(names) && !error; i++) {
+	for (uint32_t i = 1; i < frame_keys_limit(names) && !error; i++) {
 		uint32_t other = pairs[i];
 		if (!other || other == i || !pairs[other])
 			continue;
 		/* What the newest model calls it stands for both. */
-		bool newer = identities_get(names, i)->sides > identities_get(names, other)->sides;
+		bool newer = frame_keys_get(names, i)->sides > frame_keys_get(names, other)->sides;
 		match->same_as.data[newer ? other : i] = newer ? i : other;
 		if (!match_number_vec_push(&match->fileless, i))
 			error = error_no_memory();

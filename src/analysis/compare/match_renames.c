@@ -162,8 +162,8 @@ static struct error *propose(struct search *search, uint32_t old, uint32_t new)
 
 static bool same_module(const struct search *search, uint32_t old, uint32_t new)
 {
-	const struct identities *names = search->match->names;
-	const struct identity *a = identities_get(names, old), *b = identities_get(names, new);
+	const struct frame_keys *names = search->match->names;
+	const struct identity *a = frame_keys_get(names, old), *b = frame_keys_get(names, new);
 	return a->mark == MARK_NONE && b->mark == MARK_NONE && a->function[0] && b->function[0] &&
 	       strcmp(a->module, b->module) == 0;
 }
@@ -269,11 +269,11 @@ static struct error *propose_moved(
 /* Functions of one name that each model has in one file, another one. */
 static struct error *find_moved(struct search *search)
 {
-	const struct identities *names = search->match->names;
+	const struct frame_keys *names = search->match->names;
 	_cleanup_(function_map_deinit) struct function_map functions;
 	function_map_init(&functions);
-	for (uint32_t i = 1; i < identities_limit(names); i++) {
-		const struct identity *name = identities_get(names, i);
+	for (uint32_t i = 1; i < frame_keys_limit(names); i++) {
+		const struct identity *name = frame_keys_get(names, i);
 		if (!is_one_sided(search, i) || !name->function[0] || !name->file[0])
 			continue;
 		struct hole *hole = function_map_insert(
@@ -283,8 +283,8 @@ static struct error *find_moved(struct search *search)
 		uint32_t *known = &hole->name[name->sides == 1 ? OLD : NEW];
 		*known = *known ? MANY : i;
 	}
-	_cleanup_free_ uint32_t *newer = calloc(identities_limit(names), sizeof(*newer));
-	_cleanup_free_ bool *alike = calloc(identities_limit(names), sizeof(*alike));
+	_cleanup_free_ uint32_t *newer = calloc(frame_keys_limit(names), sizeof(*newer));
+	_cleanup_free_ bool *alike = calloc(frame_keys_limit(names), sizeof(*alike));
 	if (!newer || !alike)
 		return error_no_memory();
 	return propose_moved(search, &functions, newer, alike);
@@ -299,9 +299,9 @@ static struct error *propose_by_figures(struct search *search, const struct patt
 		uint32_t a = name_of(search, old, i), b = name_of(search, new, i);
 		if (a == b || !same_module(search, a, b))
 			continue;
-		const char *file = identities_get(search->match->names, a)->file;
+		const char *file = frame_keys_get(search->match->names, a)->file;
 		bool same_file =
-			file[0] && same_string(file, identities_get(search->match->names, b)->file);
+			file[0] && same_string(file, frame_keys_get(search->match->names, b)->file);
 		if (!same_file && calls_of(&old->row->sums) < 2)
 			continue;
 		struct error *error = propose(search, a, b);
@@ -361,14 +361,14 @@ static void note_callers(const struct search *search, uint32_t *callers[2])
 
 static bool is_telling(const struct search *search, uint32_t name)
 {
-	const struct shown_frame *frame = identities_get(search->match->names, name)->example;
+	const struct shown_frame *frame = frame_keys_get(search->match->names, name)->example;
 	return name && frame && frame->is_program && !frame->is_wrapper;
 }
 
 static struct error *find_by_callee(struct search *search)
 {
-	_cleanup_free_ uint32_t *old = calloc(identities_limit(search->match->names), sizeof(*old));
-	_cleanup_free_ uint32_t *new = calloc(identities_limit(search->match->names), sizeof(*new));
+	_cleanup_free_ uint32_t *old = calloc(frame_keys_limit(search->match->names), sizeof(*old));
+	_cleanup_free_ uint32_t *new = calloc(frame_keys_limit(search->match->names), sizeof(*new));
 	if (!old || !new)
 		return error_no_memory();
 	note_callers(search, (uint32_t *[]){old, new});
@@ -404,8 +404,8 @@ static bool is_refuted(const struct search *search, struct pair pair)
 static struct error *accept(struct search *search, struct pair pair, bool *ret_any)
 {
 	struct match *match = search->match;
-	const struct identity *old = identities_get(match->names, pair.old);
-	const struct identity *new = identities_get(match->names, pair.new);
+	const struct identity *old = frame_keys_get(match->names, pair.old);
+	const struct identity *new = frame_keys_get(match->names, pair.new);
 	if (search->partner[OLD][pair.old] != pair.new ||
 		search->partner[NEW][pair.new] != pair.old || is_refuted(search, pair))
 		return NULL;
@@ -429,7 +429,7 @@ static struct error *accept(struct search *search, struct pair pair, bool *ret_a
 static struct error *try_way(
 	struct search *search, struct error *(*find)(struct search *), bool *ret_any)
 {
-	size_t bytes = identities_limit(search->match->names) * sizeof(uint32_t);
+	size_t bytes = frame_keys_limit(search->match->names) * sizeof(uint32_t);
 	memset(search->partner[OLD], 0, bytes);
 	memset(search->partner[NEW], 0, bytes);
 	pair_vec_clear(&search->found);
@@ -462,7 +462,7 @@ static int compare_renames(const void *left, const void *right)
 
 static struct error *search_init(struct search *search)
 {
-	size_t limit = identities_limit(search->match->names);
+	size_t limit = frame_keys_limit(search->match->names);
 	search->sides = calloc(limit, sizeof(*search->sides));
 	search->partner[OLD] = calloc(limit, sizeof(uint32_t));
 	search->partner[NEW] = calloc(limit, sizeof(uint32_t));
@@ -470,7 +470,7 @@ static struct error *search_init(struct search *search)
 		return error_no_memory();
 	const uint32_t *same_as = search->match->same_as.data;
 	for (uint32_t i = 0; i < limit; i++)
-		search->sides[same_as[i]] |= identities_get(search->match->names, i)->sides;
+		search->sides[same_as[i]] |= frame_keys_get(search->match->names, i)->sides;
 	for (uint32_t i = 0; i < limit; i++)
 		search->sides[i] = search->sides[same_as[i]];
 	const struct model *models[2];

@@ -8,7 +8,7 @@
 #ifndef ANALYSIS_RENAME_PROOF_H
 #define ANALYSIS_RENAME_PROOF_H
 
-#include "analysis/compare/identities.h"
+#include "analysis/compare/frame_keys.h"
 
 struct rename_proof;
 

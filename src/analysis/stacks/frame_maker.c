@@ -193,7 +193,7 @@ struct error *frame_maker_add_code(
 }
 
 struct error *frame_maker_add_given(
-	struct frame_maker *maker, struct stack_node node, const struct given_run *run)
+	struct frame_maker *maker, struct stack_node node, const struct embedded_run *run)
 {
 	struct shown_frame frame = {
 		.address = node.address,
@@ -211,7 +211,7 @@ struct error *frame_maker_add_given(
 		frame.offset = lookup_address(maker->model, node) - module->bias;
 	frame.unplaced = frame.module && !placed;
 	for (uint32_t i = 0; i < run->count; i++) {
-		const struct given_frame *given = &run->frames[i];
+		const struct embedded_frame *given = &run->frames[i];
 		frame.raw_name = given->raw_name;
 		struct error *error = name_frame(maker, given->function, given->raw_name, &frame);
 		frame.file = given->file;

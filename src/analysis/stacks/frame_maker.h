@@ -40,8 +40,8 @@ struct error *frame_maker_find_code(
 struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame frame) must_check_;
 struct error *frame_maker_add_code(
 	struct frame_maker *maker, struct stack_node node, struct code_address code) must_check_;
-struct error *frame_maker_add_given(
-	struct frame_maker *maker, struct stack_node node, const struct given_run *run) must_check_;
+struct error *frame_maker_add_given(struct frame_maker *maker, struct stack_node node,
+	const struct embedded_run *run) must_check_;
 /* Of a node of code in no loaded file. */
 struct error *frame_maker_add_managed(
 	struct frame_maker *maker, struct stack_node node) must_check_;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "analysis/stacks/frame_maker.h"
-#include "analysis/stacks/left_out.h"
+#include "analysis/stacks/hidden_frames.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/path.h"
@@ -47,7 +47,7 @@ DEFINE_VEC(entry_vec, struct entry)
 struct resolver {
 	const struct model *model;
 	struct frame_maker maker;
-	struct left_out left_out;
+	struct hidden_frames hidden_frames;
 	struct entry_vec entries; /* 0 is unused, NOTHING_SHOWN empty */
 	struct frame_map frames;
 	uint32_t *by_node; /* entry of each stack node; 0: not yet */
@@ -57,7 +57,7 @@ struct resolver {
 
 /* Makes the entry of a frame that no table knows yet. */
 static struct error *add_entry(struct resolver *resolver, struct stack_node node,
-	const struct given_run *given, struct code_address key, uint32_t *ret)
+	const struct embedded_run *given, struct code_address key, uint32_t *ret)
 {
 	struct frame_maker *maker = &resolver->maker;
 	struct entry entry = {.first = (uint32_t)maker->made.len};
@@ -99,7 +99,7 @@ static struct error *find_entry(struct resolver *resolver, struct stack_id id, u
 	}
 	if (is_trampoline(resolver, node))
 		node = (struct stack_node){.kind = FRAME_MARK, .address = MARK_SIGNAL};
-	const struct given_run *given = model_given(resolver->model, node);
+	const struct embedded_run *given = model_embedded(resolver->model, node);
 	struct code_address key = {.module = MARKS_MODULE, .address = node.address};
 	if (node.code.value) {
 		uint64_t instruction = node.kind == FRAME_NAME ? 0 : node.address;
@@ -107,7 +107,7 @@ static struct error *find_entry(struct resolver *resolver, struct stack_id id, u
 			.address = (uint64_t)node.code.value << 32 | instruction};
 	} else if (given) {
 		key = (struct code_address){.module = GIVEN_MODULE,
-			.address = model_given_number(resolver->model, given)};
+			.address = model_embedded_number(resolver->model, given)};
 	} else if (stack_node_mark(node) == MARK_NONE) {
 		struct error *error = frame_maker_find_code(&resolver->maker, node, &key);
 		if (error)
@@ -177,7 +177,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 			if (!frame_vec_push(ret, resolver->maker.made.data[entry.first + i]))
 				return error_no_memory();
 	}
-	left_out_apply(&resolver->left_out, ret);
+	hidden_frames_apply(&resolver->hidden_frames, ret);
 	return NULL;
 }
 
@@ -232,7 +232,8 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 	resolver->all_frames = all_frames;
 	struct error *error = frame_maker_init(&resolver->maker, model);
 	if (!error)
-		error = left_out_init(&resolver->left_out, model_recording(model), all_frames);
+		error = hidden_frames_init(
+			&resolver->hidden_frames, model_recording(model), all_frames);
 	if (error)
 		return error;
 	resolver->by_node = calloc(model_stack_limit(model), sizeof(*resolver->by_node));
@@ -248,7 +249,7 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	frame_maker_deinit(&resolver->maker);
-	left_out_deinit(&resolver->left_out);
+	hidden_frames_deinit(&resolver->hidden_frames);
 	free(resolver->by_node);
 	frame_map_deinit(&resolver->frames);
 	entry_vec_deinit(&resolver->entries);

@@ -78,7 +78,7 @@ static struct error *meet_addresses(
 		struct stack_node node = model_stack(model, (struct stack_id){i});
 		uint32_t file = of[node.module.value];
 		if (node.kind != FRAME_NATIVE || !node.module.value || file == NO_FILE ||
-			model_given(model, node))
+			model_embedded(model, node))
 			continue;
 		struct met_address met = {
 			file, node.address - 1 - model_module(model, node.module)->bias};
@@ -121,7 +121,7 @@ static struct error *add_given_sources(struct symbol_files *files, const struct 
 	size_t limit = model_stack_limit(model);
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
-		const struct given_run *run = model_given(model, node);
+		const struct embedded_run *run = model_embedded(model, node);
 		for (uint32_t k = 0; run && k < run->count && !error; k++)
 			error = add_source(files, run->frames[k].file);
 		if (node.code.value && !error)
@@ -168,7 +168,7 @@ static struct error *look_at_files(struct symbol_files *files)
 {
 	for (size_t i = 0; i < files->files.len; i++) {
 		struct symbol_file *file = &files->files.data[i];
-		struct error *error = symbols_module_tried(
+		struct error *error = symbols_module_lookups(
 			files->symbols, file->module, &file->tried, &file->tried_count);
 		if (error)
 			return error;

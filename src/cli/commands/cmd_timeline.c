@@ -87,7 +87,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 	struct source_blocks *blocks = &request->shown.query.blocks;
 	const struct view_options *options = &request->shown.options;
 	size_t found = 0;
-	blocks->left_out = NULL;
+	blocks->hidden_frames = NULL;
 	if (!request->ignore_fns.len)
 		return NULL;
 	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
@@ -102,8 +102,8 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 		return error;
 	if (!found)
 		message("%s: nothing was allocated by the functions of --ignore-fn", path);
-	model_sites(model, &blocks->left_out_len);
-	blocks->left_out = found ? *ret : NULL;
+	model_sites(model, &blocks->hidden_frames_len);
+	blocks->hidden_frames = found ? *ret : NULL;
 	return NULL;
 }
 
@@ -121,12 +121,12 @@ static int find_file(struct request *request)
 
 static int open_newer(struct request *request, struct model **ret)
 {
-	_cleanup_free_ bool *left_out = NULL;
-	struct error *error = leave_out(request, request->path, &left_out);
+	_cleanup_free_ bool *hidden_frames = NULL;
+	struct error *error = leave_out(request, request->path, &hidden_frames);
 	if (error)
 		return message_error(error);
 	int code = view_request_open(&request->shown, request->path, 0, ret);
-	request->shown.query.blocks.left_out = NULL;
+	request->shown.query.blocks.hidden_frames = NULL;
 	return !code && !timeline_has_unit(&request->shown.options.timeline, &request->given,
 				request->path, *ret)
 		       ? ERROR_INPUT
@@ -135,17 +135,17 @@ static int open_newer(struct request *request, struct model **ret)
 
 static int open_older(struct request *request, struct operand *ret)
 {
-	_cleanup_free_ bool *left_out = NULL;
+	_cleanup_free_ bool *hidden_frames = NULL;
 	const char *base = request->shown.query.base, *moment = base ? moment_behind(base) : NULL;
 	if (!base)
 		return 0;
 	_cleanup_free_ char *path =
 		moment ? strndup(base, (size_t)(moment - base) - 1) : strdup(base);
-	struct error *error = path ? leave_out(request, path, &left_out) : error_no_memory();
+	struct error *error = path ? leave_out(request, path, &hidden_frames) : error_no_memory();
 	if (error)
 		return message_error(error);
 	int code = view_request_open_base(&request->shown, 0, ret);
-	request->shown.query.blocks.left_out = NULL;
+	request->shown.query.blocks.hidden_frames = NULL;
 	return !code && !timeline_has_unit(
 				&request->shown.options.timeline, &request->given, path, ret->model)
 		       ? ERROR_INPUT

@@ -100,7 +100,7 @@ static bool take(
 	uint64_t number;
 	bool taken;
 	struct error *error = NULL;
-	if (!heap_wishes_take(&look->wishes, options, id, &taken))
+	if (!heap_selection_take(&look->selection, options, id, &taken))
 		return false;
 	if (taken)
 		return true;
@@ -163,7 +163,7 @@ static bool take(
 /* What the heap was read by. */
 static bool is_of_reading(int id)
 {
-	return (id < HEAP_WISH_TYPE || id >= HEAP_WISH_END) && id != HEAP_OPT_AS &&
+	return (id < HEAP_SELECTION_TYPE || id >= HEAP_SELECTION_END) && id != HEAP_OPT_AS &&
 	       id != HEAP_OPT_JSON && id != HEAP_OPT_CSV && id != HEAP_OPT_LIMIT &&
 	       id != VIEW_OPT_NO_PAGER && id != VIEW_OPT_COLOUR;
 }

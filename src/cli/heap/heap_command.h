@@ -37,7 +37,7 @@ enum heap_option {
 		{HEAP_OPT_HEURISTICS, "leak-check-heuristics", "LIST",                             \
 			"interior pointers that count as references: all (default), none, or a "   \
 			"list of stdstring, length64, newarray, multipleinheritance"},             \
-		HEAP_WISH_SPECS SYMBOL_SPECS VIEW_SPECS_TERMINAL
+		HEAP_SELECTION_SPECS SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */
 int heap_command_run(const struct command *command, int argc, char **argv,

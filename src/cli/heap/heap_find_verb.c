@@ -23,7 +23,7 @@ static bool take_value(const char *word, uint64_t *ret, bool *ret_fits)
 static bool take_number(struct heap_look *look, const char *word, bool fits, uint64_t *value,
 	struct heap_find *find)
 {
-	unsigned width = look->wishes.width ? look->wishes.width : 8;
+	unsigned width = look->selection.width ? look->selection.width : 8;
 	uint64_t beyond = width == 8 ? 0 : *value >> (8 * width);
 	bool is_negative = *word == '-' && beyond == UINT64_MAX >> (8 * width);
 	if (!fits || (beyond && !is_negative)) {
@@ -36,7 +36,7 @@ static bool take_number(struct heap_look *look, const char *word, bool fits, uin
 	}
 	find->bytes = value; /* of machines that begin with the lowest byte, as all that are read */
 	find->len = width;
-	find->step = heap_wishes_has(&look->wishes, HEAP_WISH_ANYWHERE) ? 1 : width;
+	find->step = heap_selection_has(&look->selection, HEAP_SELECTION_ANYWHERE) ? 1 : width;
 	return true;
 }
 
@@ -52,17 +52,17 @@ int heap_verb_find_bytes(struct heap_look *look, int count, char **words)
 	}
 	if (text.failed)
 		return message_error(error_no_memory());
-	const struct heap_wishes *wishes = &look->wishes;
-	struct heap_find find = {.in_used = wishes->in != HEAP_IN_FREE,
-		.in_free = wishes->in != HEAP_IN_USED,
-		.in_rest = wishes->in == HEAP_IN_ALL};
-	bool is_text = heap_wishes_has(wishes, HEAP_WISH_TEXT) || count > 2 || !text.len ||
-		       !take_value(text.data, &value, &fits);
+	const struct heap_selection *selection = &look->selection;
+	struct heap_find find = {.in_used = selection->in != HEAP_IN_FREE,
+		.in_free = selection->in != HEAP_IN_USED,
+		.in_rest = selection->in == HEAP_IN_ALL};
+	bool is_text = heap_selection_has(selection, HEAP_SELECTION_TEXT) || count > 2 ||
+		       !text.len || !take_value(text.data, &value, &fits);
 	if (!text.len) {
 		message("find: missing value or text");
 		return ERROR_USAGE;
 	}
-	if (is_text && wishes->width) {
+	if (is_text && selection->width) {
 		message("--width is for numbers; '%s' is text", text.data);
 		return ERROR_USAGE;
 	}

@@ -49,12 +49,12 @@ static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t ad
 /* Begins in a block, if it is one of those that are asked about, or has such in it. */
 static bool begin_in(struct follow *follow, uint32_t block, const struct heap_subject *about)
 {
-	bool is_kin = heap_kin_of(follow->survey, &about->kin, block);
-	if (is_kin)
+	bool is_subtypes = heap_subtypes_of(follow->survey, &about->subtypes, block);
+	if (is_subtypes)
 		follow_add(follow, block);
 	else if (about->layout != TYPE_VOID)
-		is_kin = follow_add_from_pool(follow, block, about->layout);
-	return is_kin;
+		is_subtypes = follow_add_from_pool(follow, block, about->layout);
+	return is_subtypes;
 }
 
 /* The blocks where it begins. */
@@ -72,16 +72,16 @@ static struct error *begin(
 	if (error)
 		return error;
 	follow_init(follow, survey);
-	const struct heap_chosen *chosen = &look->wishes.chosen;
+	const struct heap_block_filter *chosen = &look->selection.chosen;
 	uint32_t count = search_block_count(survey->search);
 	uint64_t address;
 	bool is_one = about.block != SPACE_NONE && heap_subject_address(word, &address);
-	if (is_one && heap_chosen_takes_used(chosen, survey, about.block)) {
+	if (is_one && heap_block_filter_takes_used(chosen, survey, about.block)) {
 		error = begin_at(follow, about.block, address);
 		*ret_blocks = 1;
 	}
 	for (uint32_t block = 0; block < count && !is_one; block++)
-		*ret_blocks += heap_chosen_takes_used(chosen, survey, block) &&
+		*ret_blocks += heap_block_filter_takes_used(chosen, survey, block) &&
 			       begin_in(follow, block, &about);
 	return error || !follow->failed ? error : error_no_memory();
 }
@@ -120,7 +120,7 @@ int heap_verb_follow(struct heap_look *look, int count, char **words)
 	}
 	struct error *error = word ? heap_session_judge(&look->heap) : error_no_memory();
 	if (!error)
-		error = heap_wishes_choose(look);
+		error = heap_selection_choose(look);
 	if (!error)
 		error = begin(look, word, &follow, &from);
 	if (!error)
@@ -132,5 +132,5 @@ int heap_verb_follow(struct heap_look *look, int count, char **words)
 	struct sink sink = heap_look_sink(look, &output);
 	return heap_look_shown(
 		&output, heap_follow_write(&page, &follow, from,
-				 heap_wishes_has(&look->wishes, HEAP_WISH_LIST), &sink));
+				 heap_selection_has(&look->selection, HEAP_SELECTION_LIST), &sink));
 }

@@ -8,12 +8,12 @@ void heap_look_init(struct heap_look *look)
 {
 	*look = (struct heap_look){.json = false};
 	heap_session_init(&look->heap, cli_context());
-	heap_wishes_init(&look->wishes);
+	heap_selection_init(&look->selection);
 }
 
 void heap_look_close(struct heap_look *look)
 {
-	heap_wishes_deinit(&look->wishes);
+	heap_selection_deinit(&look->selection);
 	heap_session_close(&look->heap);
 }
 
@@ -34,10 +34,10 @@ struct heap_page heap_look_page(struct heap_look *look)
 		.csv = look->csv,
 		.colour = look->colour,
 		.limit = look->limit,
-		.chosen = &look->wishes.chosen,
-		.rows = &look->wishes.rows,
-		.leak_kinds = look->wishes.kinds,
-		.raw = heap_wishes_has(&look->wishes, HEAP_WISH_RAW)};
+		.chosen = &look->selection.chosen,
+		.rows = &look->selection.rows,
+		.leak_kinds = look->selection.kinds,
+		.raw = heap_selection_has(&look->selection, HEAP_SELECTION_RAW)};
 }
 
 struct sink heap_look_sink(const struct heap_look *look, struct output *output)

@@ -3,7 +3,7 @@
 #ifndef CLI_HEAP_LOOK_H
 #define CLI_HEAP_LOOK_H
 
-#include "cli/heap/heap_wishes.h"
+#include "cli/heap/heap_selection.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "query/heap_session.h"
@@ -11,8 +11,8 @@
 
 struct heap_look {
 	struct heap_session heap;
-	const char *as;            /* --as; NULL: none */
-	struct heap_wishes wishes; /* of the verb */
+	const char *as;                  /* --as; NULL: none */
+	struct heap_selection selection; /* of the verb */
 	bool json, csv, colour, no_pager;
 	bool json_before;             /* --json=1 */
 	enum colour_when colour_when; /* --color of the command line */
@@ -20,7 +20,7 @@ struct heap_look {
 	bool has_said_damage; /* to who asks one thing after the other it is said once */
 };
 
-/* Prepares it; what the user wishes is filled in then. */
+/* Prepares it; what the user selection is filled in then. */
 void heap_look_init(struct heap_look *look);
 void heap_look_close(struct heap_look *look);
 

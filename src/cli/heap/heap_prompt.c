@@ -78,8 +78,8 @@ static const char *candidate(void *context, const char *line, size_t start, size
 		return verb_word(n, false);
 	const struct heap_verb *verb = verb_of(line);
 	if (line[start] == '-')
-		return heap_wishes_option(verb ? verb->options : 0, n, option, sizeof(option));
-	const char *const *values = heap_wishes_values(before, len);
+		return heap_selection_option(verb ? verb->options : 0, n, option, sizeof(option));
+	const char *const *values = heap_selection_values(before, len);
 	if (values) {
 		for (size_t i = 0; i < n; i++) {
 			if (!values[i])

@@ -154,7 +154,7 @@ static struct error *lay_out_subject(struct heap_look *look, const char *word, c
 	struct survey *survey = &look->heap.survey;
 	uint32_t example = about->block;
 	if (example == SPACE_NONE)
-		example = example_of(survey, about->kin.kin.data[0].type);
+		example = example_of(survey, about->subtypes.subtypes.data[0].type);
 	if (example == SPACE_NONE)
 		return error_create(ERROR_INPUT, "no block is of type '%s'", word);
 	struct error *error = heap_layouts_open(survey, &any);
@@ -166,7 +166,7 @@ static struct error *lay_out_subject(struct heap_look *look, const char *word, c
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return lay_out(look, word, example, ret);
 	/* With the virtual bases of those that come first. */
-	uint32_t type = about->kin.kin.data[0].layout;
+	uint32_t type = about->subtypes.subtypes.data[0].layout;
 	*ret = (struct heap_layout){
 		.type = type, .size = types_get(survey->layouts.types, type)->size, .count = 1};
 	return NULL;
@@ -185,7 +185,7 @@ static int show_as(struct heap_look *look, const char *word, const char *as)
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
 	return heap_look_shown(
-		&output, heap_show_write(&page, about.block, &about.kin, &layout, &sink));
+		&output, heap_show_write(&page, about.block, &about.subtypes, &layout, &sink));
 }
 
 int heap_verb_show(struct heap_look *look, int count, char **words)

@@ -24,7 +24,7 @@
 static struct error *prepare(struct heap_look *look)
 {
 	struct error *error = heap_session_judge(&look->heap);
-	return error ? error : heap_wishes_choose(look);
+	return error ? error : heap_selection_choose(look);
 }
 
 /* An answer about the judged heap, or memory as it is. */
@@ -110,10 +110,10 @@ static int show_leaks_of(struct heap_look *look)
 	const struct joined *joined = heap_session_joined(&look->heap);
 	struct error *error = heap_session_judge(&look->heap);
 	if (!error)
-		error = heap_wishes_choose(look);
+		error = heap_selection_choose(look);
 	if (!error)
 		error = heap_model_make_of(&look->heap.survey, heap_session_name(&look->heap),
-			joined, look->wishes.chosen.types, &model);
+			joined, look->selection.chosen.types, &model);
 	if (error)
 		return message_error(error);
 	if (look->heap.symbols.settings)
@@ -130,7 +130,7 @@ static int show_leaks_of(struct heap_look *look)
 static int run_leaks(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	if (look->wishes.type)
+	if (look->selection.type)
 		return show_leaks_of(look);
 	struct error *error = prepare(look);
 	if (error)
@@ -193,7 +193,7 @@ static int run_python(struct heap_look *look, int count, char **words)
  * choose. */
 static struct error *find_asked(struct heap_look *look, const char *word, struct heap_subject *ret)
 {
-	bool is_chosen = look->wishes.given & HEAP_WISHES_USED;
+	bool is_chosen = look->selection.given & HEAP_SELECTIONES_USED;
 	ret->block = SPACE_NONE;
 	if (!word && !is_chosen)
 		return error_create(ERROR_USAGE,
@@ -207,15 +207,15 @@ static struct error *find_asked(struct heap_look *look, const char *word, struct
 	if (!error && is_chosen && ret->block != SPACE_NONE)
 		error = error_create(ERROR_USAGE,
 			"why: options that select blocks can't be used with an address (help why)");
-	return !error && is_chosen ? heap_wishes_choose(look) : error;
+	return !error && is_chosen ? heap_selection_choose(look) : error;
 }
 
 static struct error *ask_why(
 	struct heap_look *look, const struct heap_subject *about, bool any, struct why *ret)
 {
 	const struct reverse *known = look->heap.reverse.heads ? &look->heap.reverse : NULL;
-	struct error *error = heap_why(&look->heap.survey, about->block, any ? NULL : &about->kin,
-		&look->wishes.chosen, WHY_ALL_LAYERS, known, ret);
+	struct error *error = heap_why(&look->heap.survey, about->block,
+		any ? NULL : &about->subtypes, &look->selection.chosen, WHY_ALL_LAYERS, known, ret);
 	if (!error && !ret->asked_blocks)
 		error = error_create(ERROR_INPUT, "no block in use matches the options");
 	return error;
@@ -231,13 +231,15 @@ static int run_why(struct heap_look *look, int count, char **words)
 		error = ask_why(look, &about, !word, &why);
 	if (error)
 		return message_error(error);
-	bool is_whole = word && about.block == SPACE_NONE && !look->wishes.chosen.is_asked;
-	const char *what = word ? word : look->wishes.type ? look->wishes.type : "chosen blocks";
+	bool is_whole = word && about.block == SPACE_NONE && !look->selection.chosen.is_asked;
+	const char *what = word                   ? word
+			   : look->selection.type ? look->selection.type
+						  : "chosen blocks";
 	struct heap_page page = heap_look_page(look);
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
-	return heap_look_shown(
-		&output, heap_why_write(&page, what, is_whole ? &about.kin : NULL, &why, &sink));
+	return heap_look_shown(&output,
+		heap_why_write(&page, what, is_whole ? &about.subtypes : NULL, &why, &sink));
 }
 
 static int run_alone(struct heap_look *look, int count, char **words)
@@ -286,28 +288,29 @@ const struct heap_verb heap_verbs[] = {
 	{"summary", "", "what is in use, free and leaked, and the largest types", 0, 0, run_summary,
 		0, NULL, NULL, true},
 	{"types", "", "all types of blocks, by bytes", 0, 0, run_types,
-		HEAP_WISHES_USED | HEAP_WISHES_ROWS,
+		HEAP_SELECTIONES_USED | HEAP_SELECTIONES_ROWS,
 		BLOCK_HELP ROW_HELP("bytes, blocks, kind, type"),
 		"--leaked --where 'type=std::*' --sort blocks", true},
 	{"blocks", "", "every block: address, size, state and type", 0, 0, run_blocks,
-		HEAP_WISHES_BLOCKS | HEAP_WISHES_ROWS,
+		HEAP_SELECTIONES_BLOCKS | HEAP_SELECTIONES_ROWS,
 		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
 		"--type 'node*' --size 1k.. --sort size --limit 20", true},
 	{"block", "ADDR", "a block's type, and where it was allocated (needs a recording)", 1, 1,
 		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0", false},
 	{"leaks", "", "blocks that nothing references any more", 0, 0, run_leaks,
-		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED) |
-			HEAP_WISH_BIT(HEAP_WISH_TYPE),
+		HEAP_SELECTION_BIT(HEAP_SELECTION_LEAK) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_LEAKED) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_TYPE),
 		"More options that select blocks work with `types --leaked` and `blocks "
 		"--leaked`.\n",
 		"--type 'node*'", true},
 	{"alone", "", "blocks without pointers in or to them: contents, neighbours", 0, 0,
 		run_alone,
-		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
-			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		HEAP_SELECTION_BIT(HEAP_SELECTION_TYPE) | HEAP_SELECTION_BIT(HEAP_SELECTION_SIZE) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_COUNT),
 		NULL, "--size 100..200", true},
 	{"why", "[ADDR|TYPE]", "what references a block, step by step up to globals and stacks", 0,
-		1, run_why, HEAP_WISHES_USED,
+		1, run_why, HEAP_SELECTIONES_USED,
 		AS_ADDRESS "Options select among the blocks of a type, or among all blocks.\n",
 		"Session --leaked", true},
 	{"refs", "ADDR", "what a block references", 1, 1, run_refs, 0,
@@ -321,7 +324,7 @@ const struct heap_verb heap_verbs[] = {
 		4, heap_verb_layout, 0, NULL, "struct node", true},
 	{"show", "ADDR|TYPE",
 		"members and their values (--as TYPE); all blocks of a type as a table", 1, 8,
-		heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
+		heap_verb_show, HEAP_SELECTION_BIT(HEAP_SELECTION_RAW),
 		AS_ADDRESS
 		"Containers and similar types of the C++ library are shown with their contents.\n",
 		"0x5561a0b2c3d0 --as 'struct session'", true},
@@ -332,9 +335,11 @@ const struct heap_verb heap_verbs[] = {
 		"0x7f3a5c6d7e80", false},
 	{"find", "VALUE|TEXT", "where a value or text is in memory: in which blocks, or elsewhere",
 		1, 64, heap_verb_find_bytes,
-		HEAP_WISH_BIT(HEAP_WISH_ANYWHERE) | HEAP_WISH_BIT(HEAP_WISH_WIDTH) |
-			HEAP_WISH_BIT(HEAP_WISH_TEXT) | HEAP_WISH_BIT(HEAP_WISH_IN) |
-			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		HEAP_SELECTION_BIT(HEAP_SELECTION_ANYWHERE) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_WIDTH) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_TEXT) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_IN) |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_COUNT),
 		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; anything else "
 		"is text, searched\n"
 		"for byte by byte. All memory that the program may have written is searched.\n",
@@ -342,24 +347,25 @@ const struct heap_verb heap_verbs[] = {
 	{"follow", "TYPE.MEMBER[.MEMBER]",
 		"what is reached through members, from ADDR or all blocks of TYPE", 1, 8,
 		heap_verb_follow,
-		HEAP_WISHES_USED | HEAP_WISHES_ROWS | HEAP_WISH_BIT(HEAP_WISH_LIST),
+		HEAP_SELECTIONES_USED | HEAP_SELECTIONES_ROWS |
+			HEAP_SELECTION_BIT(HEAP_SELECTION_LIST),
 		"A pointer leads to its block, a container to its elements; MEMBER* follows a "
 		"member repeatedly,\n"
 		"as along a list. Options select the blocks to start from.\n" ROW_HELP(
 			"bytes, blocks, kind, type"),
 		"Session.users.name", true},
 	{"dominators", "", "how much memory globals, stacks and blocks retain", 0, 0,
-		run_dominators, HEAP_WISHES_ROWS, ROW_HELP("retained, kind, address, type, symbol"),
-		"--where kind=global", true},
+		run_dominators, HEAP_SELECTIONES_ROWS,
+		ROW_HELP("retained, kind, address, type, symbol"), "--where kind=global", true},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
-		run_fragmentation, HEAP_WISHES_ROWS,
+		run_fragmentation, HEAP_SELECTIONES_ROWS,
 		ROW_HELP("allocator, arena, bytes, used, free, spare, pages, free_pages, "
 			 "pinned_pages,\npinned_bytes"),
 		"--sort free", true},
 	{"threads", "", "the call stack of each thread, in Python too", 0, 0, run_threads, 0, NULL,
 		NULL, true},
 	{"maps", "", "all mappings by purpose: bytes, resident, private, swapped", 0, 0, run_maps,
-		HEAP_WISHES_ROWS,
+		HEAP_SELECTIONES_ROWS,
 		ROW_HELP("start, bytes, there, not_zero, resident, private, swapped, kind, path"),
 		"--where kind=heap --sort bytes", true},
 	{"hexdump", "ADDR [BYTES]", "memory in the format of hexdump -C; also ADDR-ADDR", 1, 2,
@@ -399,7 +405,7 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 	if (verb->more)
 		text_printf(text, "\n%s", verb->more);
 	text_add(text, verb->options ? "\n" : "");
-	heap_wishes_describe(verb->options, text);
+	heap_selection_describe(verb->options, text);
 	text_printf(text, "\nWith any verb: --limit N (rows), --json, %s--color WHEN, --no-pager\n",
 		verb->has_csv ? "--csv, " : "");
 	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
@@ -409,10 +415,10 @@ void heap_verb_describe(const struct heap_verb *verb, struct text *text)
 /* False, after saying so: it takes none of an option that was given. */
 static bool options_fit(const struct heap_look *look, const struct heap_verb *verb)
 {
-	const char *option = heap_wishes_beyond(&look->wishes, verb->options);
+	const char *option = heap_selection_beyond(&look->selection, verb->options);
 	if (option)
 		message("%s doesn't accept --%s (help %s)", verb->name, option, verb->name);
-	bool counts = heap_wishes_has(&look->wishes, HEAP_WISH_COUNT);
+	bool counts = heap_selection_has(&look->selection, HEAP_SELECTION_COUNT);
 	if (look->csv && (look->json || counts))
 		message("--csv and --%s exclude each other", look->json ? "json" : "count");
 	else if (look->csv && !verb->has_csv)

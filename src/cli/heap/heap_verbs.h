@@ -14,7 +14,7 @@ struct heap_verb {
 	int least, most;      /* words that follow */
 	/* words[0] is the name. Returns the exit code, after saying what is wrong. */
 	int (*run)(struct heap_look *look, int count, char **words);
-	unsigned options;    /* HEAP_WISH_BIT() of those that it takes */
+	unsigned options;    /* HEAP_SELECTION_BIT() of those that it takes */
 	const char *more;    /* sentences of its help, with line ends; NULL: none */
 	const char *example; /* of its help, behind the verb; NULL: none */
 	bool has_csv;        /* what it answers has a main table, in all that it may say */

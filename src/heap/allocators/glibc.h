@@ -72,7 +72,7 @@ struct glibc {
 	uint64_t cached_most; /* so many there is room for */
 	enum glibc_links links;
 	bool has_gaps; /* others have memory amid a run: known once blocks were gone through */
-	struct pages *pages;            /* while lists are followed; else NULL */
+	struct page_cache *pages;       /* while lists are followed; else NULL */
 	uint64_t list_reads;            /* of memory, for all lists */
 	struct heap_damage_vec *damage; /* borrowed: to note it there */
 };
@@ -144,7 +144,7 @@ bool glibc_arena_is_unused(const struct glibc_arena *arena);
 /* Whether an address is in a libc whose arenas are told. */
 bool glibc_has_code(const struct glibc *glibc, uint64_t address);
 /* Whether a thread stands in the middle of changing an arena. */
-bool glibc_is_amid(const struct glibc *glibc, bool *ret_memory);
+bool glibc_is_mid_update(const struct glibc *glibc, bool *ret_memory);
 /* Whether an area has chunks of a main arena. */
 bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area);
 

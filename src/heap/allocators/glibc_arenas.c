@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "heap/allocators/glibc.h"
-#include "heap/blocks/amid.h"
+#include "heap/blocks/mid_update.h"
 
 /*
  * struct malloc_state around its bins, in all versions: `top` stands 16 bytes before them; behind
@@ -154,13 +154,14 @@ static bool is_code(const void *context, uint64_t pc)
 	return glibc_has_code(context, pc);
 }
 
-bool glibc_is_amid(const struct glibc *glibc, bool *ret_memory)
+bool glibc_is_mid_update(const struct glibc *glibc, bool *ret_memory)
 {
 	_cleanup_free_ uint64_t *addresses = calloc(glibc->arenas.len + 1, sizeof(*addresses));
 	*ret_memory = addresses;
 	for (size_t i = 0; addresses && i < glibc->arenas.len; i++)
 		addresses[i] = glibc->arenas.data[i].address;
-	return addresses && amid_any(glibc->space, addresses, glibc->arenas.len, is_code, glibc);
+	return addresses &&
+	       mid_update_any(glibc->space, addresses, glibc->arenas.len, is_code, glibc);
 }
 
 bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area)

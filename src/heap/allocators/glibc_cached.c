@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "heap/allocators/glibc_caches.h"
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 
 /* So many blocks of a list say how its links are to be read. */
 #define TRY_MOST 4096u
@@ -179,15 +179,15 @@ static struct error *follow_lists(struct glibc *glibc, const struct heap_area_ve
 struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs)
 {
 	struct error *error = glibc_caches_find(glibc, runs);
-	struct pages pages;
+	struct page_cache pages;
 	if (!error)
-		error = pages_open(glibc->space, &pages);
+		error = page_cache_open(glibc->space, &pages);
 	if (error)
 		return error;
 	glibc->pages = &pages;
 	error = follow_lists(glibc, runs);
 	glibc->pages = NULL;
 	glibc->list_reads = pages.reads;
-	pages_close(&pages);
+	page_cache_close(&pages);
 	return error;
 }

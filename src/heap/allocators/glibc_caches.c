@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "heap/allocators/glibc_caches.h"
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 #include "heap/blocks/window.h"
 
 /* So far from the thread pointer is looked for the word. */
@@ -46,7 +46,7 @@ static bool is_size_of(const struct shape *shape, uint64_t chunk)
 
 bool glibc_word(const struct glibc *glibc, uint64_t address, uint64_t *ret)
 {
-	return glibc->pages ? pages_word(glibc->pages, address, ret)
+	return glibc->pages ? page_cache_word(glibc->pages, address, ret)
 			    : address_space_word(glibc->space, address, ret);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "heap/allocators/glibc_caches.h"
-#include "heap/blocks/at_hand.h"
+#include "heap/blocks/thread_words.h"
 
 /* malloc_consolidate() and unlink_chunk(), that it calls, have small frames. */
 #define STACK_WORDS 32u
@@ -53,7 +53,7 @@ static bool take_list(struct glibc *glibc, const struct heap_area_vec *runs, uin
 }
 
 static bool take_of_bin(struct glibc *glibc, const struct heap_area_vec *runs,
-	const struct at_hand *at_hand, size_t bin, size_t known)
+	const struct thread_words *at_hand, size_t bin, size_t known)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < at_hand->count; i++)
@@ -62,7 +62,7 @@ static bool take_of_bin(struct glibc *glibc, const struct heap_area_vec *runs,
 }
 
 static bool take_of_thread(struct glibc *glibc, const struct heap_area_vec *runs,
-	const struct at_hand *at_hand, size_t known)
+	const struct thread_words *at_hand, size_t known)
 {
 	bool ok = true;
 	for (size_t k = 0; ok && k < glibc->arenas.len; k++) {
@@ -86,10 +86,10 @@ bool glibc_detached_take(struct glibc *glibc, const struct heap_area_vec *runs)
 	bool ok = true;
 	for (size_t i = 0; ok && i < space->threads.len; i++) {
 		const struct address_thread *thread = &space->threads.data[i];
-		struct at_hand at_hand;
+		struct thread_words at_hand;
 		if (!thread->stopped || !glibc_has_code(glibc, thread->pc))
 			continue;
-		at_hand_read(space, thread, STACK_WORDS, &at_hand);
+		thread_words_read(space, thread, STACK_WORDS, &at_hand);
 		ok = take_of_thread(glibc, runs, &at_hand, known);
 	}
 	return ok;

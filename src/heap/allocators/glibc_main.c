@@ -9,7 +9,7 @@
 
 /* The first place from which chunks lead to `end` without a break, of those that are so far from
  * each other; `end`: there is none. */
-static uint64_t find_leading(struct window *window, uint64_t from, uint64_t end, uint64_t step)
+static uint64_t find_leads(struct window *window, uint64_t from, uint64_t end, uint64_t step)
 {
 	for (uint64_t at = from, next; at < end; at = next) {
 		at = step == CHUNK_ALIGN ? glibc_piece_from(window, at, end) : at;
@@ -44,8 +44,8 @@ static struct error *find_start(struct glibc *glibc, const struct glibc_arena *a
 		if (piece.closes && piece.end == top)
 			return NULL;
 	}
-	uint64_t page = find_leading(&window, map->start, top, PAGE_BYTES);
-	uint64_t amid = find_leading(&window, map->start, page, CHUNK_ALIGN);
+	uint64_t page = find_leads(&window, map->start, top, PAGE_BYTES);
+	uint64_t amid = find_leads(&window, map->start, page, CHUNK_ALIGN);
 	*ret = amid < top || top % PAGE_BYTES == 0 ? amid : map->start;
 	return NULL;
 }

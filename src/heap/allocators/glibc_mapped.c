@@ -119,9 +119,10 @@ static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 /*
  * All runs of the main arena in memory that nobody has, which need not begin at pages: where the
  * program break was moved by others. Chunks must lead to an end mark, and be as long as what is
- * missing if they are few; what lies before so much is none of malloc's.
+ * missing if they are subset; what lies before so much is none of malloc's.
  */
-static bool take_amid(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
+static bool take_mid_update(
+	struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
 	struct scan *s = walk->context;
 	bool ok = true;
@@ -164,15 +165,17 @@ static struct error *sum_missing(
 
 /* Looks for the runs of main arenas again, if some of its memory is still missing: a page that
  * looked like the beginning of one may lie amid it. */
-static struct error *find_amid(struct scan *s, const struct heap_area_vec *areas)
+static struct error *find_mid_update(struct scan *s, const struct heap_area_vec *areas)
 {
 	struct heap_area_vec claimed = {.data = NULL};
 	struct scan again = {.glibc = s->glibc};
 	struct error *error = sum_missing(s->glibc, areas, &again.apart_bytes);
 	if (error)
 		return error;
-	struct unclaimed_walk walk = {
-		.space = s->glibc->space, .areas = &claimed, .context = &again, .look = take_amid};
+	struct unclaimed_walk walk = {.space = s->glibc->space,
+		.areas = &claimed,
+		.context = &again,
+		.look = take_mid_update};
 	again.window = &walk.window;
 	bool ok = add_all(areas, &claimed) && add_all(&s->mapped, &claimed) &&
 		  heap_areas_sort(&claimed);
@@ -200,7 +203,7 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 	if (!error)
 		error = glibc_mapped_check(glibc, &s.mapped);
 	if (!error && s.apart_bytes >= CHUNK_ALIGN)
-		error = find_amid(&s, areas);
+		error = find_mid_update(&s, areas);
 	if (!error)
 		error = glibc_owners_find(glibc, areas, &s.runs);
 	bool ok = error || (add_all(&s.mapped, areas) && add_all(&s.runs, areas));

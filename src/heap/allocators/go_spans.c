@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 
 /* What describes a span, as far as it is read. */
 #define ABOUT_BYTES 128u
@@ -39,7 +39,7 @@ static const struct shape {
 
 struct finding_spans {
 	struct go_spans *go;
-	struct pages pages;
+	struct page_cache pages;
 	const struct shape *shape;
 	uint64_t sizes[GO_CLASSES]; /* of classes that were met */
 	uint64_t in_vain;           /* spans that were looked at for lists that are none */
@@ -78,7 +78,7 @@ static bool read_span(
 	uint8_t about[ABOUT_BYTES];
 	const struct shape *shape = f->shape;
 	if (!address || address % 8 || address >> 47 ||
-		pages_read(&f->pages, address, about, sizeof(about)) != sizeof(about))
+		page_cache_read(&f->pages, address, about, sizeof(about)) != sizeof(about))
 		return false;
 	uint64_t pages = number_at(about, PAGES_AT, 8);
 	*ret = (struct go_span){.start = number_at(about, START_AT, 8),
@@ -142,7 +142,7 @@ static bool take_spans(struct finding_spans *f, uint64_t list, uint64_t most, bo
 	for (uint64_t at = 0; at < most; at += ARRAY_SIZE(words)) {
 		size_t some = (size_t)min(most - at, (uint64_t)ARRAY_SIZE(words));
 		f->in_vain += keeps ? some : 0;
-		if (pages_read(&f->pages, list + 8 * at, words, 8 * some) != 8 * some)
+		if (page_cache_read(&f->pages, list + 8 * at, words, 8 * some) != 8 * some)
 			return false;
 		for (size_t i = 0; i < some; i++) {
 			struct go_span span;
@@ -279,10 +279,10 @@ static bool is_used(const struct go_span *span, const uint8_t *bits, uint32_t el
 
 /* The bits of a span's elements. What can't be read is set: it may be used. False: there is such.
  */
-static bool read_bits(struct pages *pages, const struct go_span *span, uint8_t *bits)
+static bool read_bits(struct page_cache *pages, const struct go_span *span, uint8_t *bits)
 {
 	size_t bytes = (span->elements + 7) / 8;
-	size_t got = pages_read(pages, span->bits, bits, bytes);
+	size_t got = page_cache_read(pages, span->bits, bits, bytes);
 	memset(bits + got, 0xff, bytes - got);
 	return got == bytes;
 }
@@ -312,7 +312,7 @@ struct error *go_spans_find(
 	*ret = (struct go_spans){.space = space, .damage = damage};
 	struct finding_spans f = {.go = ret};
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES);
-	struct error *error = words ? pages_open(space, &f.pages) : error_no_memory();
+	struct error *error = words ? page_cache_open(space, &f.pages) : error_no_memory();
 	if (error)
 		return error;
 	bool found = false;
@@ -329,7 +329,7 @@ struct error *go_spans_find(
 	f.failed |= !found && in_vain.address && !heap_damage_vec_push(damage, in_vain);
 	join_books(&ret->books);
 	f.failed |= found && (!put_in_order(ret) || !note_used(&f) || !note_free(ret));
-	pages_close(&f.pages);
+	page_cache_close(&f.pages);
 	return f.failed ? error_no_memory() : NULL;
 }
 

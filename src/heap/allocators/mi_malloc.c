@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "heap/blocks/amid.h"
+#include "heap/blocks/mid_update.h"
 
 #define GIVEN_MAX (1u << 16)
 
@@ -137,7 +137,7 @@ static struct error *tell_page(struct walk *w, const struct mi_page *page)
 	if (!bytes)
 		return NULL;
 	if (!read_lists(w, page, bytes)) {
-		broken.amid = amid_any(w->mi->space, &page->about, 1, NULL, NULL);
+		broken.amid = mid_update_any(w->mi->space, &page->about, 1, NULL, NULL);
 		if (!heap_damage_vec_push(w->mi->damage, broken))
 			return error_no_memory();
 	}

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "heap/allocators/mi_malloc.h"
-#include "heap/blocks/amid.h"
+#include "heap/blocks/mid_update.h"
 
 #define STEP_BYTES (8ull << 20)
 
@@ -190,7 +190,8 @@ static bool add_segment(struct mi_malloc *mi, const struct head *h, size_t from)
 
 /* Whether a thread has the segment at hand, or an entry of its table: it changes spans of slices by
  * these. */
-static bool is_amid(const struct mi_malloc *mi, const struct head *h, const struct mi_shape *shape)
+static bool is_mid_update(
+	const struct mi_malloc *mi, const struct head *h, const struct mi_shape *shape)
 {
 	uint64_t addresses[ENTRIES_MAX + 1] = {h->address};
 	size_t count = 1;
@@ -199,7 +200,7 @@ static bool is_amid(const struct mi_malloc *mi, const struct head *h, const stru
 		if (entry)
 			addresses[count++] = h->address + 8 * (uint64_t)(entry - h->words);
 	}
-	return amid_any(mi->space, addresses, count, NULL, NULL);
+	return mid_update_any(mi->space, addresses, count, NULL, NULL);
 }
 
 /* Where a whole table makes no sense as one. False: *ret_found if there is no memory. */
@@ -215,7 +216,7 @@ static bool read_partly(struct mi_malloc *mi, const struct head *h, bool *ret_fo
 		if (is_confirmed(mi, h, &mi_shapes[i], &partial)) {
 			damage.address = partial.gap;
 			damage.bytes = partial.passed * MI_SLICE_BYTES;
-			damage.amid = partial.passed && is_amid(mi, h, &mi_shapes[i]);
+			damage.amid = partial.passed && is_mid_update(mi, h, &mi_shapes[i]);
 			return (!partial.passed || heap_damage_vec_push(mi->damage, damage)) &&
 			       add_segment(mi, h, partial.from);
 		}

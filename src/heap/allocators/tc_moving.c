@@ -10,7 +10,7 @@
  */
 #include "base/map.h"
 #include "heap/allocators/tc_malloc.h"
-#include "heap/blocks/at_hand.h"
+#include "heap/blocks/thread_words.h"
 
 /* Functions of tcmalloc have small frames; those that wait for a lock are below them. */
 #define STACK_WORDS 96u
@@ -42,7 +42,7 @@ struct moving {
 
 /* Whether a thread is in tcmalloc, or in what that has called. */
 static bool is_inside(const struct tc_malloc *tc, const struct address_thread *thread,
-	const struct at_hand *at_hand)
+	const struct thread_words *at_hand)
 {
 	const struct address_module *module = address_space_module(tc->space, tc->root);
 	if (!module)
@@ -134,7 +134,7 @@ static bool take_batch(struct moving *moving, uint64_t at, uint32_t block_bytes)
 }
 
 /* Whether one of the first words is equal to that at `i`. */
-static bool came_before(const struct at_hand *at_hand, size_t i)
+static bool came_before(const struct thread_words *at_hand, size_t i)
 {
 	size_t first = 0;
 	while (at_hand->words[first] != at_hand->words[i])
@@ -142,7 +142,7 @@ static bool came_before(const struct at_hand *at_hand, size_t i)
 	return first < i;
 }
 
-static bool take_of_thread(struct moving *moving, const struct at_hand *at_hand)
+static bool take_of_thread(struct moving *moving, const struct thread_words *at_hand)
 {
 	uint32_t seen = 0; /* a size often comes several times in a row */
 	bool ok = true;
@@ -164,10 +164,10 @@ struct error *tc_moving_find(struct tc_malloc *tc)
 	bool ok = true;
 	for (size_t i = 0; ok && i < tc->space->threads.len; i++) {
 		const struct address_thread *thread = &tc->space->threads.data[i];
-		struct at_hand at_hand;
+		struct thread_words at_hand;
 		if (!thread->stopped)
 			continue;
-		at_hand_read(tc->space, thread, STACK_WORDS, &at_hand);
+		thread_words_read(tc->space, thread, STACK_WORDS, &at_hand);
 		if (is_inside(tc, thread, &at_hand))
 			ok = take_of_thread(&moving, &at_hand);
 	}

@@ -23,7 +23,7 @@ static struct error *find_glibc(struct heap *heap)
 	if (!error)
 		error = glibc_areas(&heap->glibc, &heap->areas);
 	bool memory = true;
-	heap->is_amid = !error && glibc_is_amid(&heap->glibc, &memory);
+	heap->is_mid_update = !error && glibc_is_mid_update(&heap->glibc, &memory);
 	if (!memory)
 		return error_no_memory();
 	return error ? error : glibc_books(&heap->glibc, &heap->books);
@@ -236,10 +236,10 @@ static struct error *give_way(struct heap *heap, size_t known)
 	return error || ok ? error : error_no_memory();
 }
 
-void heap_note_amid(struct heap *heap, size_t from)
+void heap_note_mid_update(struct heap *heap, size_t from)
 {
 	for (size_t i = from; i < heap->damage.len; i++)
-		heap->damage.data[i].amid |= heap->is_amid;
+		heap->damage.data[i].amid |= heap->is_mid_update;
 }
 
 struct error *heap_open(const struct address_space *space, struct heap *ret)
@@ -252,7 +252,7 @@ struct error *heap_open(const struct address_space *space, struct heap *ret)
 		if (makers[i].find)
 			error = makers[i].find(ret);
 		if (i == HEAP_GLIBC)
-			heap_note_amid(ret, damage);
+			heap_note_mid_update(ret, damage);
 		if (!error && i != HEAP_GLIBC && ret->areas.len > known)
 			error = give_way(ret, known);
 		if (!error && !heap_areas_sort(&ret->areas))
@@ -284,7 +284,7 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
 		size_t damage = heap->damage.len;
 		error = makers[area->maker].walk(heap, area, &window, sink);
 		if (area->maker == HEAP_GLIBC)
-			heap_note_amid(heap, damage);
+			heap_note_mid_update(heap, damage);
 	}
 	return error;
 }

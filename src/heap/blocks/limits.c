@@ -13,7 +13,7 @@ static const struct {
 						  "of those further out tell no types"},
 	[REACHED_TYPED_FRAMES] = {"typed-frames",
 		"threads have more than 1,048,576 frames: variables of the others tell no types"},
-	[REACHED_CLASSES] = {"classes",
+	[REACHED_SHAPES] = {"classes",
 		"blocks differ in more than 33,554,432 ways in where they have "
 		"pointers: further ones are told apart by their sizes alone"},
 	[REACHED_ARRAY_PLACES] = {"array-places",

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "heap/inferred.h"
-#include "heap/survey/classes.h"
+#include "heap/survey/shapes.h"
 #include "heap/types/slots.h"
 
 /* Of one type; those of a damaged file contain themselves. */
@@ -19,7 +19,7 @@ struct mapping_words {
 static uint64_t words_of(uint64_t offset, uint64_t size)
 {
 	uint64_t bits = 0, end = offset + size;
-	for (uint64_t word = offset / 8; word < CLASS_WORDS && 8 * word < end; word++)
+	for (uint64_t word = offset / 8; word < SHAPE_WORDS && 8 * word < end; word++)
 		bits |= 1ull << word;
 	return bits;
 }
@@ -52,7 +52,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 	number = types_plain(m->types, number);
 	struct type type = *types_get(m->types, number);
 	struct rust_container container;
-	if (++m->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX || offset / 8 >= CLASS_WORDS)
+	if (++m->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX || offset / 8 >= SHAPE_WORDS)
 		return;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		uint64_t bit = offset % 8 ? 0 : 1ull << offset / 8;
@@ -76,7 +76,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 			return;
 		for (uint64_t i = 0; i < type.count && size; i++) {
 			map_words(m, type.target, offset + i * size, depth + 1);
-			if (m->steps > STEPS_MOST || (offset + i * size) / 8 >= CLASS_WORDS)
+			if (m->steps > STEPS_MOST || (offset + i * size) / 8 >= SHAPE_WORDS)
 				break;
 		}
 	} else if (types_content(m->types, number) != TYPE_VOID) {

@@ -63,9 +63,9 @@ static struct error *say_chunks(struct survey *survey)
 	return error;
 }
 
-struct error *held_recognise(struct survey *survey, struct inferred_few *few)
+struct error *held_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	(void)few;
+	(void)subset;
 	struct heap_types *types = &survey->types;
 	struct error *error = NULL;
 	for (size_t i = 0; i < types->held.blocks.len && !error; i++) {

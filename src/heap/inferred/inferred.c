@@ -147,13 +147,13 @@ static uint64_t tiled(const struct fact *fact, uint64_t of_one, uint64_t from, u
 	uint64_t end = usable / fact->size * words, sure = usable / 8;
 	sure = sure > words + SPARE_WORDS ? sure - SPARE_WORDS : words;
 	end = end < sure ? end : sure;
-	for (uint64_t at = from * words; at < CLASS_WORDS && at < end; at += words)
+	for (uint64_t at = from * words; at < SHAPE_WORDS && at < end; at += words)
 		bits |= of_one << at;
-	return end < CLASS_WORDS ? bits & ((1ull << end) - 1) : bits;
+	return end < SHAPE_WORDS ? bits & ((1ull << end) - 1) : bits;
 }
 
 /* What a block of a class has: its size, its pointers, and what is NULL in all of them. Pointers
- * are known of the first CLASS_WORDS: where an element is as long, an example tells. */
+ * are known of the first SHAPE_WORDS: where an element is as long, an example tells. */
 struct look {
 	uint64_t usable, pointers, nulls;
 	uint64_t example; /* the address of one; 0: none */
@@ -172,7 +172,7 @@ static bool is_repeated(
 	}
 	if (fact->size % 8)
 		return false;
-	if (words >= CLASS_WORDS)
+	if (words >= SHAPE_WORDS)
 		return look->example && inferred_repeats(f, look->example, look->usable, type);
 	if (look->pointers >> words & fact->map.pointers)
 		return true;
@@ -183,7 +183,7 @@ static bool is_repeated(
 
 /* Whether all elements of an array have pointers or NULL where they should. */
 static bool can_be_elements(const struct inferring *f, uint32_t type, const struct fact *fact,
-	const struct heap_class *class)
+	const struct heap_shape *class)
 {
 	uint64_t words = tiled(fact, fact->map.pointers, 0, class->key.size);
 	return !type_has_members(types_get(f->types, type)) ||
@@ -203,7 +203,7 @@ static enum form form_of(
 	bool is_plain = !type_has_members(of);
 	if (!is_plain && (inferred_is_close_to(f, fact, usable) || has_open_end(f->types, type))) {
 		uint64_t words = fact->size / 8;
-		uint64_t own = words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
+		uint64_t own = words < SHAPE_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
 	/* What is behind the last one would be something else. */
@@ -332,8 +332,8 @@ bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t cl
 {
 	struct inferring *f = inferring;
 	struct fact *fact = inferred_fact(f, type);
-	const struct heap_class *alike = &f->survey->classes.classes.data[class];
-	struct class_key key = alike->key;
+	const struct heap_shape *alike = &f->survey->classes.classes.data[class];
+	struct shape_key key = alike->key;
 	struct look look = {key.size, key.pointers, alike->nulls, alike->example};
 	/* Where the type has a pointer, and these have neither one nor NULL, they are something
 	 * else.
@@ -356,9 +356,9 @@ static void learn(struct inferring *f, uint32_t class, uint32_t type)
 {
 	if (f->basis == BASIS_LOOKS)
 		return;
-	if (f->of_class[class] == HEAP_TYPE_NONE) {
-		f->of_class[class] = type;
-	} else if (f->of_class[class] != type) {
+	if (f->of_shape[class] == HEAP_TYPE_NONE) {
+		f->of_shape[class] = type;
+	} else if (f->of_shape[class] != type) {
 		inferred_set_bit(f->is_mixed, class);
 		f->is_settled[class / 64] &= ~(1ull << class % 64);
 	}
@@ -400,11 +400,11 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	struct block_label label, uint32_t part)
 {
 	struct heap_types *types = &f->survey->types;
-	uint32_t number = heap_types_class(types, label);
-	bool has_class = number != HEAP_CLASS_NONE;
+	uint32_t number = heap_types_shape(types, label);
+	bool has_class = number != HEAP_SHAPE_NONE;
 	if (has_class && fact->last_class == number)
 		return fact->last_found;
-	const struct heap_class *class =
+	const struct heap_shape *class =
 		has_class ? &f->survey->classes.classes.data[number] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
 	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0,
@@ -475,8 +475,8 @@ void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t ty
 	struct inferring *f = inferring;
 	struct block_label label = block_label(f->search, block);
 	inferred_say_block(f, block, type);
-	uint32_t class = heap_types_class(&f->survey->types, label);
-	if (class != HEAP_CLASS_NONE)
+	uint32_t class = heap_types_shape(&f->survey->types, label);
+	if (class != HEAP_SHAPE_NONE)
 		learn(f, class, type);
 	inferred_push(f, block, type);
 }
@@ -492,7 +492,7 @@ static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
 	uint32_t found = find_type(f, block, type, fact, label, is_larger ? HEAP_TYPE_NONE : known);
 	if (found == HEAP_TYPE_NONE) {
-		if (heap_types_class(types, label) == fact->last_class && fact->last_is_more)
+		if (heap_types_shape(types, label) == fact->last_class && fact->last_is_more)
 			inferred_push_beginning(f, block, type);
 		return false;
 	}

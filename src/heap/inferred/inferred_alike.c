@@ -9,7 +9,7 @@
 
 /* Blocks that are declared to be of a type, and are asked which rules they keep. */
 #define WITNESSES_MOST 64u
-#define BLOCK_BYTES (8ull * CLASS_WORDS)
+#define BLOCK_BYTES (8ull * SHAPE_WORDS)
 /* What is read at a time, of blocks that lie beside each other. */
 #define READ_BYTES (4u << 10)
 
@@ -74,7 +74,7 @@ void inferred_learn_rules(struct inferring *inferring)
 	uint32_t count = search_block_count(f->search);
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
 		struct block_label label = block_label(f->search, block);
-		if (heap_types_class(types, label) != HEAP_CLASS_NONE ||
+		if (heap_types_shape(types, label) != HEAP_SHAPE_NONE ||
 			inferred_bit(f->survey->alike.looks, block))
 			continue;
 		struct fact *fact = ruled_fact(f, heap_types_of_label(types, label));
@@ -94,14 +94,14 @@ static bool counts(const struct alike_rule *rule)
 static bool is_backed(
 	struct inferring *f, const struct fact *fact, uint32_t class, const uint8_t *bytes)
 {
-	struct class_key key = f->survey->classes.classes.data[class].key;
+	struct shape_key key = f->survey->classes.classes.data[class].key;
 	if (key.head || __builtin_popcountll(key.pointers & fact->map.pointers) > 1)
 		return true;
 	for (size_t i = 0; i < fact->slots.len; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t word, at = slot->offset;
 		for (uint64_t k = 0; !slot->when_count && slot->container.form == RUST_NONE &&
-				     k < slot->count && at / 8 < CLASS_WORDS;
+				     k < slot->count && at / 8 < SHAPE_WORDS;
 			k++, at += slot->stride) {
 			if (at % 8 || !(key.pointers >> at / 8 & 1))
 				continue;

@@ -44,7 +44,7 @@ static void know_wholes(struct inferring *f, uint32_t type, struct fact *fact, u
 
 /* Whether blocks of a class can be one of a type, for all that is known: where it has a pointer a
  * word may be one that classes don't count, as they are no multiples of 8. */
-static bool can_be(struct inferring *f, uint32_t type, const struct heap_class *of)
+static bool can_be(struct inferring *f, uint32_t type, const struct heap_shape *of)
 {
 	uint32_t element;
 	uint64_t at, size = types_get(f->types, type)->size;
@@ -60,7 +60,7 @@ static bool can_be(struct inferring *f, uint32_t type, const struct heap_class *
 bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class)
 {
 	struct inferring *f = inferring;
-	const struct heap_class *of = &f->survey->classes.classes.data[class];
+	const struct heap_shape *of = &f->survey->classes.classes.data[class];
 	struct fact *fact = inferred_fact(f, type);
 	bool may_be = false;
 	if (!fact || fact->size >= of->key.size || !type_has_members(types_get(f->types, type)))

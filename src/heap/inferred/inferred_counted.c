@@ -20,7 +20,7 @@
 static uint64_t of_elements(const struct fact *fact, uint64_t bits, uint64_t header, uint64_t count)
 {
 	uint64_t all = 0;
-	for (uint64_t i = 0; i < count && (header + i * fact->size) / 8 < CLASS_WORDS; i++)
+	for (uint64_t i = 0; i < count && (header + i * fact->size) / 8 < SHAPE_WORDS; i++)
 		all |= bits << (header + i * fact->size) / 8;
 	return all;
 }
@@ -42,15 +42,15 @@ static bool lead_somewhere(const struct inferring *f, uint64_t start, uint64_t b
 static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t block,
 	uint64_t header, uint64_t count)
 {
-	uint32_t class = block_first_class(f->search, block);
-	const struct heap_class *of = &f->survey->classes.classes.data[class];
+	uint32_t class = block_first_shape(f->search, block);
+	const struct heap_shape *of = &f->survey->classes.classes.data[class];
 	if (fact->size % 8)
 		return true;
 	uint64_t data = of_elements(fact, fact->map.data, header, count);
 	uint64_t pointers = of_elements(fact, fact->map.pointers, header, count);
 	/* Behind the last one stands what was there before. */
 	uint64_t end = (header + count * fact->size) / 8;
-	uint64_t own = end < CLASS_WORDS ? (1ull << end) - 1 : UINT64_MAX;
+	uint64_t own = end < SHAPE_WORDS ? (1ull << end) - 1 : UINT64_MAX;
 	return !(of->key.pointers & data) &&
 	       lead_somewhere(f, search_block_address(f->search, block),
 		       pointers & own & ~of->key.pointers & ~of->nulls);
@@ -70,7 +70,7 @@ static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t
 	uint64_t usable = search_block_size(f->search, block), count;
 	if (header % 8 || !header || header > HEADER_MOST || header >= usable ||
 		!type_has_members(of) || of->is_c ||
-		heap_types_class(&f->survey->types, label) == HEAP_CLASS_NONE ||
+		heap_types_shape(&f->survey->types, label) == HEAP_SHAPE_NONE ||
 		heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE)
 		return false;
 	struct fact *fact = inferred_fact(f, type);

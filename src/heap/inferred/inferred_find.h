@@ -3,7 +3,7 @@
 #ifndef HEAP_INFERRED_FIND_H
 #define HEAP_INFERRED_FIND_H
 
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 #include "heap/blocks/window.h"
 #include "heap/inferred.h"
 #include "heap/inferred/inferred_alike.h"
@@ -20,7 +20,7 @@ struct fact {
 	struct slot_vec slots;
 	/* Which of them the first words are of: of those that were asked for, bits. */
 	uint64_t words_known;
-	const struct slot *words[CLASS_WORDS];
+	const struct slot *words[SHAPE_WORDS];
 	struct word_map map;
 	uint64_t size;
 	uint32_t align;   /* what its declaration asks for; 0: nothing */
@@ -73,11 +73,11 @@ enum inferred_basis {
 };
 
 /* A block of which only the beginning is known: a type. */
-struct beginning {
+struct inferred_beginning {
 	uint32_t block, type;
 	enum inferred_basis basis;
 };
-DEFINE_VEC(beginnings, struct beginning)
+DEFINE_VEC(beginnings, struct inferred_beginning)
 
 /* Elements of which nothing is said but where they are: `count` of a type, one behind the other. */
 struct inferred_range {
@@ -100,7 +100,7 @@ struct inferring {
 	const struct graph *graph;
 	struct fact_map facts;
 	struct inferred_works work;
-	uint32_t *of_class; /* the type that blocks of a class were found to have */
+	uint32_t *of_shape; /* the type that blocks of a class were found to have */
 	uint32_t *claims;   /* so many blocks of a class were found to be of a type */
 	uint32_t *alike;    /* what the rest of a class may be; HEAP_TYPE_NONE */
 	/* Of whole classes or families it is known since, or blocks were left. */
@@ -122,8 +122,8 @@ struct inferring {
 	uint64_t reads;    /* that may be made before blocks are gone through in order */
 	enum inferred_basis basis;      /* of what is found now */
 	struct window window;           /* of what looks alike */
-	struct pages pages;             /* of blocks that pointers lead to */
-	struct inferred_few *few;       /* NULL: all are wanted */
+	struct page_cache pages;        /* of blocks that pointers lead to */
+	struct inferred_subset *subset; /* NULL: all are wanted */
 	struct inferred_pools *pools;   /* inferred_pools.h */
 	struct inferred_arrays *arrays; /* inferred_arrays.h */
 	bool has_modules;               /* all whose types count are known */
@@ -224,7 +224,7 @@ bool inferred_keeps_values(
 	struct inferring *inferring, uint32_t layout, const uint8_t *bytes, size_t len);
 /* Whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as far as
  * they can be read. */
-bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
+bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_shape *class,
 	uint64_t address, uint64_t words);
 /* Whether a block of that size with these pointers can be one of a type, plain. */
 bool inferred_is_single(

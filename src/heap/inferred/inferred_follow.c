@@ -86,7 +86,7 @@ static void claim_edge(struct inferring *f, uint32_t number, uint32_t type)
 static const struct slot *slot_at(struct fact *fact, uint64_t offset)
 {
 	uint64_t word = offset / 8;
-	if (offset % 8 || word >= CLASS_WORDS)
+	if (offset % 8 || word >= SHAPE_WORDS)
 		return slots_at(&fact->slots, offset);
 	if (!(fact->words_known >> word & 1))
 		fact->words[word] = slots_at(&fact->slots, offset);
@@ -99,10 +99,10 @@ static const struct slot *slot_at(struct fact *fact, uint64_t offset)
 static bool follow_edges(
 	struct inferring *f, const struct following *b, uint64_t header, uint64_t count)
 {
-	uint32_t class = block_first_class(f->search, b->block);
+	uint32_t class = block_first_shape(f->search, b->block);
 	uint32_t from = graph_edges(f->graph, b->block), end = graph_edges_end(f->graph, b->block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
-	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * CLASS_WORDS ||
+	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * SHAPE_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||
 		!are_pointers(f->graph, from, end))
 		return false;
@@ -234,7 +234,7 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 	for (uint64_t at = 0; at < count && !f->failed; at += piece) {
 		uint64_t elements = count - at < piece ? count - at : piece;
 		uint8_t *bytes = f->buffer;
-		size_t got = pages_read(
+		size_t got = page_cache_read(
 			&f->pages, address + at * size, bytes, (size_t)(elements * size));
 		spend_read(f);
 		for (uint64_t i = 0; i < elements && i * size < got; i++)
@@ -323,7 +323,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 /* What it is as a whole nobody has said; its first members are those of the type anyway. */
 static void follow_beginning(struct inferring *f)
 {
-	struct beginning beginning = f->beginnings.data[--f->beginnings.len];
+	struct inferred_beginning beginning = f->beginnings.data[--f->beginnings.len];
 	struct fact *fact = inferred_fact(f, beginning.type);
 	struct following b = {beginning.block, false, fact};
 	f->basis = beginning.basis;
@@ -342,7 +342,7 @@ static void follow_buckets(
 		/* Ascending addresses are descending tags. */
 		uint64_t left = range->count - at;
 		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
-		size_t got = pages_read(&f->pages, range->tags + left - some, tags, some);
+		size_t got = page_cache_read(&f->pages, range->tags + left - some, tags, some);
 		for (uint64_t i = 0, run = 0; got == some && i <= some; i++) {
 			bool is_full = i < some && tags[some - 1 - i] < RUST_TAG_EMPTY;
 			if (!is_full && run)
@@ -377,7 +377,8 @@ void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32
 	if (inferred_bit(f->is_begun, block))
 		return;
 	inferred_set_bit(f->is_begun, block);
-	f->failed |= !beginnings_push(&f->beginnings, (struct beginning){block, type, f->basis});
+	f->failed |= !beginnings_push(
+		&f->beginnings, (struct inferred_beginning){block, type, f->basis});
 }
 
 bool inferred_has_work(const struct inferring *inferring)

@@ -91,11 +91,11 @@ static void find_managed(struct inferring *f, const struct held_code *code, stru
 static void take(struct inferring *f, uint32_t block, const struct managed *m)
 {
 	struct block_label label = block_label(f->search, block);
-	uint32_t class = heap_types_class(&f->survey->types, label);
-	if (class == HEAP_CLASS_NONE ||
+	uint32_t class = heap_types_shape(&f->survey->types, label);
+	if (class == HEAP_SHAPE_NONE ||
 		heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE)
 		return;
-	const struct class_key *key = &f->survey->classes.classes.data[class].key;
+	const struct shape_key *key = &f->survey->classes.classes.data[class].key;
 	uint64_t size = types_get(f->types, m->type)->size;
 	if (!inferred_is_close(f, size ? size : 1, key->size) ||
 		!inferred_is_single(f, m->type, key->size, key->pointers))

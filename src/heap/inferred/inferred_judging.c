@@ -37,7 +37,7 @@ static bool gather(struct pool_judging *j, const struct pool_block *in, struct s
 {
 	const struct places *places = &j->f->pools->places;
 	for (uint32_t i = in->first; i != NO_PLACE; i = places->data[i].next) {
-		const struct place *place = &places->data[i];
+		const struct inferred_place *place = &places->data[i];
 		if (!place->is_read)
 			continue;
 		if (!sorted_places_push(

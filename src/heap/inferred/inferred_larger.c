@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "heap/blocks/asked.h"
+#include "heap/blocks/requested_size.h"
 #include "heap/cxx.h"
 #include "heap/inferred/inferred_find.h"
 
@@ -114,7 +114,7 @@ struct finding_larger {
 
 static bool has_size(const struct finding_larger *l, const struct group *group, uint64_t size)
 {
-	const struct heap_class *of = &l->f->survey->classes.classes.data[group->class];
+	const struct heap_shape *of = &l->f->survey->classes.classes.data[group->class];
 	return size >= group->least && size <= of->key.size;
 }
 
@@ -133,8 +133,8 @@ static bool explains(struct finding_larger *l, const struct group *group, uint32
 {
 	struct fact *fact = inferred_fact(l->f, type);
 	uint64_t words = (types_get(l->f->types, group->layout)->size + 7) / 8;
-	uint64_t own = words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
-	const struct heap_class *of = &l->f->survey->classes.classes.data[group->class];
+	uint64_t own = words < SHAPE_WORDS ? (1ull << words) - 1 : UINT64_MAX;
+	const struct heap_shape *of = &l->f->survey->classes.classes.data[group->class];
 	return fact && fact->map.pointers & of->key.pointers & ~own;
 }
 
@@ -157,14 +157,15 @@ static bool take_type(void *context, uint32_t number)
 }
 
 /* Whether all of them begin with the object's table of functions. */
-static bool are_elements(const struct inferring *f, const struct heap_class *of, uint64_t size)
+static bool are_elements(const struct inferring *f, const struct heap_shape *of, uint64_t size)
 {
 	uint64_t count = of->key.size / size, word;
 	if (count < 2 || size % 8 ||
-		(size / 8 < CLASS_WORDS && !(of->key.pointers >> size / 8 & 1)))
+		(size / 8 < SHAPE_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
 	/* What nobody asked for is behind the last one. */
-	uint64_t i = 1, least = heap_asked(&f->survey->heap, of->example, of->key.size).least;
+	uint64_t i = 1,
+		 least = heap_requested_size(&f->survey->heap, of->example, of->key.size).least;
 	for (; i < count; i++) {
 		if (!address_space_word(f->survey->heap.space, of->example + i * size, &word) ||
 			word != of->key.head)
@@ -178,7 +179,7 @@ static uint32_t named(struct inferring *f, uint32_t class, uint32_t layout, bool
 	const struct heap_types *types = &f->survey->types;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	text_add(&name, types->types.data[types->of_class[class]].name);
+	text_add(&name, types->types.data[types->of_shape[class]].name);
 	text_add(&name, is_array ? "[]" : " with more behind it");
 	uint32_t number = inferred_add_type(f, HEAP_TYPE_CXX, name.data, layout, is_array);
 	if (number != HEAP_TYPE_NONE)
@@ -189,13 +190,13 @@ static uint32_t named(struct inferring *f, uint32_t class, uint32_t layout, bool
 /* What blocks of a class were found to be that something declares. */
 static uint32_t declared(const struct inferring *f, uint32_t class)
 {
-	return inferred_bit(f->is_mixed, class) ? HEAP_TYPE_NONE : f->of_class[class];
+	return inferred_bit(f->is_mixed, class) ? HEAP_TYPE_NONE : f->of_shape[class];
 }
 
 /* The heap's type that all blocks of a group are. */
 static uint32_t judge(struct inferring *f, const struct group *group)
 {
-	const struct heap_class *of = &f->survey->classes.classes.data[group->class];
+	const struct heap_shape *of = &f->survey->classes.classes.data[group->class];
 	uint64_t size = types_get(f->types, group->layout)->size;
 	uint32_t found = HEAP_TYPE_NONE;
 	if (group->found != TYPE_VOID && !group->has_several)
@@ -206,14 +207,14 @@ static uint32_t judge(struct inferring *f, const struct group *group)
 	const struct heap_types *types = &f->survey->types;
 	/* Several files may have one of this name, each another. */
 	if (!is_array &&
-		strstr(types->types.data[types->of_class[group->class]].name, NAMELESS_SPACE))
+		strstr(types->types.data[types->of_shape[group->class]].name, NAMELESS_SPACE))
 		return HEAP_TYPE_NONE;
 	return named(f, group->class, group->layout, is_array);
 }
 
 /* What glibc leaves at the end of a block that it cut out of a larger one to align it (malloc.c,
  * _int_memalign()): up to a chunk of the smallest size, where others leave less. */
-static uint64_t left_by_aligning(const struct survey *s, const struct heap_class *of, uint64_t size)
+static uint64_t left_by_aligning(const struct survey *s, const struct heap_shape *of, uint64_t size)
 {
 	const struct heap_area *area = heap_areas_find(&s->heap.areas, of->example);
 	bool is_aligned = area && area->maker == HEAP_GLIBC && of->example % ALIGNED_LEAST == 0;
@@ -226,14 +227,14 @@ static uint32_t small_object(
 	const struct inferring *f, uint32_t class, struct search_requested *asked)
 {
 	const struct survey *s = f->survey;
-	uint32_t number = s->types.of_class[class];
+	uint32_t number = s->types.of_shape[class];
 	const struct heap_type *type =
 		number == HEAP_TYPE_NONE ? NULL : &s->types.types.data[number];
-	const struct heap_class *of = &s->classes.classes.data[class];
+	const struct heap_shape *of = &s->classes.classes.data[class];
 	if (!type || type->kind != HEAP_TYPE_CXX || type->layout == TYPE_VOID || type->is_array)
 		return TYPE_VOID;
 	uint64_t size = types_get(f->types, type->layout)->size;
-	*asked = heap_asked(&s->heap, of->example, of->key.size);
+	*asked = heap_requested_size(&s->heap, of->example, of->key.size);
 	uint64_t left = left_by_aligning(s, of, size);
 	asked->least -= left < asked->least ? left : asked->least;
 	return size && size < asked->mostly ? type->layout : TYPE_VOID;
@@ -243,7 +244,7 @@ static bool find_groups(struct finding_larger *l)
 {
 	struct inferring *f = l->f;
 	bool ok = true;
-	for (uint32_t class = 0; class < f->survey->types.class_count && ok; class ++) {
+	for (uint32_t class = 0; class < f->survey->types.shape_count && ok; class ++) {
 		struct search_requested asked;
 		uint32_t layout = small_object(f, class, &asked);
 		if (layout == TYPE_VOID || f->survey->classes.classes.data[class].group != class)
@@ -270,7 +271,7 @@ static void look_for_structures(struct finding_larger *l)
 static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t *is_new)
 {
 	struct survey *s = f->survey;
-	for (uint32_t class = 0; class < s->types.class_count; class ++) {
+	for (uint32_t class = 0; class < s->types.shape_count; class ++) {
 		struct search_requested asked;
 		uint32_t group = s->classes.classes.data[class].group;
 		uint32_t layout = small_object(f, class, &asked), found = declared(f, class);
@@ -280,7 +281,7 @@ static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t 
 		found = found == HEAP_TYPE_NONE ? of_group[group] : found;
 		if (found == HEAP_TYPE_NONE)
 			continue;
-		s->types.of_class[class] = found;
+		s->types.of_shape[class] = found;
 		if (s->types.types.data[found].kind == HEAP_TYPE_INFERRED)
 			inferred_set_bit(is_new, class);
 	}
@@ -293,8 +294,8 @@ static void follow_blocks(struct inferring *f, const uint64_t *is_new, struct in
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	f->basis = BASIS_LOOKS;
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
-		uint32_t class = heap_types_class(&f->survey->types, block_label(f->search, block));
-		if (class == HEAP_CLASS_NONE || !inferred_bit(is_new, class))
+		uint32_t class = heap_types_shape(&f->survey->types, block_label(f->search, block));
+		if (class == HEAP_SHAPE_NONE || !inferred_bit(is_new, class))
 			continue;
 		inferred_set_bit(f->survey->alike.looks, block);
 		f->is_done[block / 64] &= ~(1ull << block % 64);
@@ -309,7 +310,7 @@ void inferred_take_larger(struct inferring *inferring, struct in_order *in_order
 {
 	struct inferring *f = inferring;
 	struct finding_larger l = {.f = f};
-	size_t classes = f->survey->types.class_count;
+	size_t classes = f->survey->types.shape_count;
 	_cleanup_free_ uint32_t *of_group = malloc((classes + 1) * sizeof(*of_group));
 	_cleanup_free_ uint64_t *is_new = calloc(classes / 64 + 1, sizeof(*is_new));
 	f->failed |= !of_group || !is_new || !find_groups(&l);

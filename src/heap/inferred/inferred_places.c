@@ -10,7 +10,7 @@
 /* A smaller structure may be anything. */
 #define PLACE_BYTES_LEAST 8u
 /* Of a structure so much is compared with what the type says. */
-#define COMPARED_BYTES (8u * CLASS_WORDS)
+#define COMPARED_BYTES (8u * SHAPE_WORDS)
 /* No page at the beginning of address spaces is mapped. */
 #define ADDRESS_LEAST 4096u
 /* What is read at a time. */
@@ -101,7 +101,7 @@ bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offs
 	if (!fact || !can_begin(fact, search_block_size(f->search, block), offset))
 		return false;
 	size_t wanted = fact->size < sizeof(bytes) ? (size_t)fact->size : sizeof(bytes);
-	size_t got = pages_read(
+	size_t got = page_cache_read(
 		&f->pages, search_block_address(f->search, block) + offset, bytes, wanted);
 	return got == wanted && fits_bytes(f, fact, type, bytes, got);
 }
@@ -139,7 +139,7 @@ bool inferred_fits_array(
 	size_t wanted = fact->size < sizeof(bytes) ? (size_t)fact->size : sizeof(bytes);
 	for (uint64_t k = 0; k < count; k += step) {
 		uint64_t address = search_block_address(f->search, block) + k * fact->size;
-		size_t got = pages_read(&f->pages, address, bytes, wanted), i = 0;
+		size_t got = page_cache_read(&f->pages, address, bytes, wanted), i = 0;
 		while (i < got && !bytes[i])
 			i++;
 		if (got != wanted || i == got)
@@ -162,13 +162,13 @@ bool inferred_repeats(
 	uint64_t step = count / ELEMENTS_COMPARED_MOST + 1;
 	bool any = false;
 	for (uint64_t k = 1; k < count; k += step) {
-		if (pages_read(&f->pages, address + k * fact->size, bytes, sizeof(bytes)) !=
+		if (page_cache_read(&f->pages, address + k * fact->size, bytes, sizeof(bytes)) !=
 			sizeof(bytes))
 			return false;
 		bool is_one = fits_bytes(f, fact, element, bytes, sizeof(bytes));
 		fit += is_one;
 		not += !is_one;
-		for (unsigned i = 0; is_one && !any && i < CLASS_WORDS; i++) {
+		for (unsigned i = 0; is_one && !any && i < SHAPE_WORDS; i++) {
 			uint64_t word;
 			memcpy(&word, bytes + 8ul * i, 8);
 			any = word && fact->map.pointers >> i & 1;
@@ -206,7 +206,7 @@ bool inferred_wait_for(struct inferring *inferring, uint32_t number)
 {
 	struct inferring *f = inferring;
 	struct inferred_pools *p = f->pools;
-	struct place *place = &p->places.data[number];
+	struct inferred_place *place = &p->places.data[number];
 	uint32_t block = p->blocks.data[place->block].block;
 	uint64_t piece = (search_block_address(f->search, block) + place->offset) / PIECE_BYTES;
 	bool is_new;
@@ -222,14 +222,14 @@ bool inferred_wait_for(struct inferring *inferring, uint32_t number)
 	return !is_idle || pieces_push(&p->queue, piece);
 }
 
-static bool add_place(struct inferring *f, struct place_key key)
+static bool add_place(struct inferring *f, struct inferred_place_key key)
 {
 	struct inferred_pools *p = f->pools;
 	struct pool_block *in = find_block(p, key.block);
 	if (!in)
 		return false;
 	uint32_t number = (uint32_t)p->places.len;
-	struct place place = {.offset = key.offset,
+	struct inferred_place place = {.offset = key.offset,
 		.type = key.type,
 		.block = (uint32_t)(in - p->blocks.data),
 		.next = in->first,
@@ -251,7 +251,7 @@ void inferred_take_place(
 		return;
 	}
 	bool is_new;
-	struct place_key key = {offset, block, type};
+	struct inferred_place_key key = {offset, block, type};
 	bool *known = place_map_insert(&f->pools->known, key, &is_new);
 	f->failed |= !known;
 	if (!known || !is_new)
@@ -314,7 +314,7 @@ static const uint8_t *bytes_of(
 	if (address >= p->start && address - p->start <= p->len &&
 		p->len - (size_t)(address - p->start) >= size)
 		return p->bytes + (address - p->start);
-	*ret_len = pages_read(&f->pages, address, own, size);
+	*ret_len = page_cache_read(&f->pages, address, own, size);
 	return own;
 }
 
@@ -322,7 +322,7 @@ static const uint8_t *bytes_of(
 static void follow_place(struct inferring *f, uint32_t number)
 {
 	struct inferred_pools *p = f->pools;
-	struct place *place = &p->places.data[number];
+	struct inferred_place *place = &p->places.data[number];
 	const struct pool_block in = p->blocks.data[place->block];
 	struct fact *fact = inferred_fact(f, place->type);
 	uint64_t usable = search_block_size(f->search, in.block), offset = place->offset;
@@ -355,7 +355,7 @@ static void follow_place(struct inferring *f, uint32_t number)
 static void read_piece(struct inferring *f, uint64_t piece, uint32_t number)
 {
 	struct inferred_pools *p = f->pools;
-	const struct place *place = &p->places.data[number];
+	const struct inferred_place *place = &p->places.data[number];
 	uint64_t address =
 		place->offset + search_block_address(f->search, p->blocks.data[place->block].block);
 	const struct process_map *map = address_space_map(f->survey->heap.space, address);
@@ -405,7 +405,7 @@ size_t inferred_places_against(
 	size_t against = 0, agreeing = 0;
 	*ret_is_agreed = false;
 	for (; next != NO_PLACE; next = p->places.data[next].next) {
-		const struct place *place = &p->places.data[next];
+		const struct inferred_place *place = &p->places.data[next];
 		if (!place->is_read || !place->fits || !place->has_words)
 			continue;
 		bool is_against =

@@ -15,7 +15,7 @@
  */
 #define PLACES_BROKEN_PART 16u
 
-struct place {
+struct inferred_place {
 	uint64_t offset;
 	uint32_t type;
 	uint32_t block;  /* index of inferred_pools.blocks */
@@ -27,7 +27,7 @@ struct place {
 	bool fits;       /* … it can be of the type */
 	bool has_words;  /* … it is not all 0, which could be of any type */
 };
-DEFINE_VEC(places, struct place)
+DEFINE_VEC(places, struct inferred_place)
 
 #define NO_PLACE UINT32_MAX
 
@@ -39,20 +39,20 @@ struct pool_block {
 };
 DEFINE_VEC(pool_blocks, struct pool_block)
 
-struct place_key {
+struct inferred_place_key {
 	uint64_t offset;
 	uint32_t block, type;
 };
-static inline uint64_t place_hash(struct place_key key)
+static inline uint64_t place_hash(struct inferred_place_key key)
 {
 	return hash_u64(
 		key.offset * 0x9e3779b97f4a7c15ull ^ ((uint64_t)key.block << 32 | key.type));
 }
-static inline bool place_equal(struct place_key a, struct place_key b)
+static inline bool place_equal(struct inferred_place_key a, struct inferred_place_key b)
 {
 	return a.offset == b.offset && a.block == b.block && a.type == b.type;
 }
-DEFINE_MAP(place_map, struct place_key, bool, place_hash, place_equal)
+DEFINE_MAP(place_map, struct inferred_place_key, bool, place_hash, place_equal)
 
 static inline uint64_t piece_hash(uint64_t piece)
 {

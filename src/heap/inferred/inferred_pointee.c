@@ -36,10 +36,10 @@ static enum pointee judge_known(const struct inferring *f, uint32_t heap_type, u
 /* Words of the target's that stand in the block's first ones. */
 static uint64_t own_words(const struct fact *fact)
 {
-	return fact->size / 8 < CLASS_WORDS ? (1ull << fact->size / 8) - 1 : UINT64_MAX;
+	return fact->size / 8 < SHAPE_WORDS ? (1ull << fact->size / 8) - 1 : UINT64_MAX;
 }
 
-bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
+bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_shape *class,
 	uint64_t address, uint64_t words)
 {
 	const struct address_space *space = inferring->survey->heap.space;
@@ -60,7 +60,7 @@ bool inferred_can_be_pointers(const struct inferring *inferring, const struct he
 static enum pointee judge_class(
 	struct inferring *f, uint32_t class_number, uint64_t address, uint32_t target)
 {
-	const struct heap_class *class = &f->survey->classes.classes.data[class_number];
+	const struct heap_shape *class = &f->survey->classes.classes.data[class_number];
 	const struct type *type = types_get(f->types, target);
 	struct fact *fact = inferred_fact(f, target);
 	if (!fact || !fact->size)
@@ -129,7 +129,7 @@ static enum pointee judge(struct inferring *f, uint64_t address, uint32_t target
 	struct block_label label = block_label(f->search, block);
 	uint32_t known = heap_types_of_label(&f->survey->types, label);
 	if (known == HEAP_TYPE_NONE)
-		return judge_class(f, heap_types_class(&f->survey->types, label), address, target);
+		return judge_class(f, heap_types_shape(&f->survey->types, label), address, target);
 	enum pointee judged = judge_known(f, known, target);
 	/* A guess denies no other guess. */
 	bool is_guess = inferred_bit(f->survey->alike.looks, block);

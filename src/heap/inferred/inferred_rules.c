@@ -23,7 +23,7 @@ struct finding_rules {
 static void add_rule(struct finding_rules *f, enum alike_kind kind, uint32_t type, uint64_t offset,
 	uint64_t size)
 {
-	if (f->rules->len >= RULES_MOST || offset + size > 8ull * CLASS_WORDS)
+	if (f->rules->len >= RULES_MOST || offset + size > 8ull * SHAPE_WORDS)
 		return;
 	f->ok &= alike_rules_push(f->rules, (struct alike_rule){.offset = (uint32_t)offset,
 						    .size = (uint32_t)size,
@@ -68,7 +68,7 @@ static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, u
 	struct type type = *types_get(f->types, number);
 	uint32_t content = types_content(f->types, number);
 	if (!f->ok || ++f->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX ||
-		offset >= 8ull * CLASS_WORDS)
+		offset >= 8ull * SHAPE_WORDS)
 		return;
 	enum alike_kind whole = alike_rule_of_object(&type);
 	if (whole != ALIKE_NOTHING)
@@ -95,10 +95,10 @@ bool alike_rules_find(
 	for (size_t i = 0; i < fact->slots.len; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t at = slot->offset;
-		/* Of bytes a block can't have too few. */
+		/* Of bytes a block can't have too subset. */
 		bool tells = types_get(types, slot->target)->size > 1 && !slot->when_count &&
 			     slot->container.form == RUST_NONE;
-		for (uint64_t k = 0; tells && k < slot->count && at / 8 < CLASS_WORDS;
+		for (uint64_t k = 0; tells && k < slot->count && at / 8 < SHAPE_WORDS;
 			k++, at += slot->stride) {
 			if (at % 8 == 0)
 				add_rule(&f, ALIKE_POINTER, slot->target, at, 8);

@@ -29,7 +29,7 @@ struct claiming {
 
 static bool read_word(const struct claiming *c, int32_t at, uint64_t *ret)
 {
-	return pages_word(&c->f->pages, c->address + (uint64_t)(int64_t)at, ret);
+	return page_cache_word(&c->f->pages, c->address + (uint64_t)(int64_t)at, ret);
 }
 
 /* The block that an address leads `into`, if nobody has said yet what it is; SPACE_NONE: none. */
@@ -198,7 +198,7 @@ static uint64_t count_full(const struct claiming *c, uint64_t buckets)
 	for (uint64_t at = 0; at < buckets; at += sizeof(tags)) {
 		uint64_t left = buckets - at;
 		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
-		if (pages_read(&c->f->pages, c->word + at, tags, some) != some)
+		if (page_cache_read(&c->f->pages, c->word + at, tags, some) != some)
 			return UINT64_MAX;
 		for (size_t i = 0; i < some; i++)
 			full += tags[i] < RUST_TAG_EMPTY;

@@ -5,11 +5,11 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "heap/block_slack.h"
 #include "heap/inferred/inferred_arrays.h"
-#include "heap/inferred/inferred_few.h"
 #include "heap/inferred/inferred_find.h"
 #include "heap/inferred/inferred_pools.h"
-#include "heap/tails.h"
+#include "heap/inferred/inferred_subset.h"
 #include "heap/types/recognisers.h"
 
 /* Blocks whose memory has to be read one by one, before those that are left are read in order; and
@@ -85,7 +85,7 @@ static void take_globals(struct inferring *f)
 /* What a std::function of libc++ holds is in an object whose class has the target's for an
  * argument. Where that is a lambda, the class is called otherwise in debug information: there its
  * functions say which one it is. They are declared in it and in its base, whose name is another. */
-static void lay_out_target(struct inferring *f, uint32_t number, const struct class_key *key)
+static void lay_out_target(struct inferring *f, uint32_t number, const struct shape_key *key)
 {
 	struct heap_type *type = &f->survey->types.types.data[number];
 	const struct address_space *space = f->survey->heap.space;
@@ -112,12 +112,12 @@ static void lay_out_target(struct inferring *f, uint32_t number, const struct cl
 static void lay_out_objects(struct inferring *f)
 {
 	struct survey *s = f->survey;
-	for (uint32_t class = 0; class < s->types.class_count && !f->failed; class ++) {
-		uint32_t number = s->types.of_class[class], unused;
+	for (uint32_t class = 0; class < s->types.shape_count && !f->failed; class ++) {
+		uint32_t number = s->types.of_shape[class], unused;
 		if (number == HEAP_TYPE_NONE || s->types.types.data[number].layout_sought ||
 			s->types.types.data[number].kind != HEAP_TYPE_CXX)
 			continue;
-		const struct class_key *key = &s->classes.classes.data[class].key;
+		const struct shape_key *key = &s->classes.classes.data[class].key;
 		if (!inferred_know_module(
 			    f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
@@ -155,14 +155,14 @@ static bool spread(struct inferring *f, enum inferred_basis basis)
 {
 	struct survey *s = f->survey;
 	bool any = false;
-	for (uint32_t class = 0; class < s->types.class_count && !f->failed; class ++) {
-		const struct heap_class *of = &s->classes.classes.data[class];
-		uint32_t found = f->of_class[class];
+	for (uint32_t class = 0; class < s->types.shape_count && !f->failed; class ++) {
+		const struct heap_shape *of = &s->classes.classes.data[class];
+		uint32_t found = f->of_shape[class];
 		bool is_mixed = inferred_bit(f->is_mixed, class);
 		/* Those that have NULL where others have a pointer. */
 		if (found == HEAP_TYPE_NONE && !inferred_bit(f->is_mixed, of->group))
-			found = f->of_class[of->group];
-		if (s->types.of_class[class] != HEAP_TYPE_NONE || found == HEAP_TYPE_NONE ||
+			found = f->of_shape[of->group];
+		if (s->types.of_shape[class] != HEAP_TYPE_NONE || found == HEAP_TYPE_NONE ||
 			f->alike[class] != HEAP_TYPE_NONE || is_mixed || !of->key.pointers ||
 			(basis == BASIS_SETTLED && f->alike[of->group] != found) ||
 			!inferred_fits(f, found, class))
@@ -191,8 +191,8 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 	const struct heap_types *types = &f->survey->types;
 	struct block_label label = block_label(f->search, block);
 	f->basis = basis;
-	uint32_t class = heap_types_class(types, label);
-	if (class != HEAP_CLASS_NONE) {
+	uint32_t class = heap_types_shape(types, label);
+	if (class != HEAP_SHAPE_NONE) {
 		if (f->looked_at[class] != LOOKING_AT ||
 			!inferred_alike(f, block, class, f->alike[class]))
 			return false;
@@ -209,7 +209,7 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 
 static bool is_told(const struct inferring *f)
 {
-	return f->few && f->few->is_told;
+	return f->subset && f->subset->is_complete;
 }
 
 /* The blocks of classes that look like others, each for itself: of settled ones, or of others; of
@@ -220,14 +220,14 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	uint32_t blocks = search_block_count(f->search);
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	inferred_learn_rules(f);
-	for (uint32_t class = 0; class < types->class_count; class ++) {
+	for (uint32_t class = 0; class < types->shape_count; class ++) {
 		bool is_now = basis == BASIS_LOOKS || inferred_bit(f->is_settled, class);
 		if (is_now && f->alike[class] != HEAP_TYPE_NONE &&
 			f->looked_at[class] == NOT_LOOKED_AT)
 			f->looked_at[class] = LOOKING_AT;
 	}
-	if (f->few)
-		inferred_tell_few(f, f->few, basis);
+	if (f->subset)
+		inferred_type_subset(f, f->subset, basis);
 	for (uint32_t block = 0; block < blocks && !f->failed && !is_told(f); block++) {
 		if (!take_block(f, block, basis))
 			continue;
@@ -236,7 +236,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 		inferred_follow_all(f);
 	}
 	f->basis = BASIS_DECLARED;
-	for (uint32_t class = 0; class < types->class_count; class ++) {
+	for (uint32_t class = 0; class < types->shape_count; class ++) {
 		if (f->looked_at[class] == LOOKING_AT)
 			f->looked_at[class] = LOOKED_AT;
 	}
@@ -244,8 +244,8 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 
 static bool prepare(struct inferring *f)
 {
-	size_t classes = f->survey->types.class_count;
-	f->of_class = malloc((classes + 1) * sizeof(*f->of_class));
+	size_t classes = f->survey->types.shape_count;
+	f->of_shape = malloc((classes + 1) * sizeof(*f->of_shape));
 	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
 	f->is_settled = calloc(classes / 64 + 1, sizeof(*f->is_settled));
@@ -258,9 +258,9 @@ static bool prepare(struct inferring *f)
 	f->is_begun = calloc(words, sizeof(*f->is_begun));
 	bits->looks = calloc(words, sizeof(*bits->looks));
 	bits->settled = calloc(words, sizeof(*bits->settled));
-	for (size_t i = 0; f->of_class && f->alike && i < classes; i++)
-		f->of_class[i] = f->alike[i] = HEAP_TYPE_NONE;
-	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left && f->is_begun &&
+	for (size_t i = 0; f->of_shape && f->alike && i < classes; i++)
+		f->of_shape[i] = f->alike[i] = HEAP_TYPE_NONE;
+	return f->of_shape && f->claims && f->is_mixed && f->is_done && f->is_left && f->is_begun &&
 	       f->is_settled && f->looked_at && f->alike && bits->looks && bits->settled;
 }
 
@@ -286,13 +286,13 @@ static void infer(struct inferring *f, struct in_order *in_order)
 }
 
 /* Of few blocks alone nobody can say what counts of those that end before they do. */
-static bool has_tail_of_few(const struct inferring *f)
+static bool has_tail_of_subset(const struct inferring *f)
 {
-	for (size_t i = 0; i < f->few->reverse->blocks.len; i++) {
-		uint32_t block = f->few->reverse->blocks.data[i];
+	for (size_t i = 0; i < f->subset->reverse->blocks.len; i++) {
+		uint32_t block = f->subset->reverse->blocks.data[i];
 		uint32_t type =
 			heap_types_of_label(&f->survey->types, block_label(f->search, block));
-		if (type != HEAP_TYPE_NONE && tails_may_have(f->survey, block, type))
+		if (type != HEAP_TYPE_NONE && block_slack_may_have(f->survey, block, type))
 			return true;
 	}
 	return false;
@@ -323,26 +323,26 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 				is_last = f->has_settled = true;
 				continue;
 			}
-			if (f->few)
-				f->few->is_told = !has_tail_of_few(f);
+			if (f->subset)
+				f->subset->is_complete = !has_tail_of_subset(f);
 			break;
 		}
 		take_classes(f, basis, in_order);
 		/* Later rounds know more than is asked for here. */
 		if (!is_told(f))
-			f->few = NULL;
+			f->subset = NULL;
 	}
 }
 
-struct error *inferred_recognise(struct survey *survey, struct inferred_few *few)
+struct error *inferred_recognise(struct survey *survey, struct inferred_subset *subset)
 {
 	if (survey->no_inference) {
-		if (few)
-			few->is_told = true;
+		if (subset)
+			subset->is_complete = true;
 		return NULL;
 	}
 	struct inferring f = {.survey = survey,
-		.few = few,
+		.subset = subset,
 		.search = survey->search,
 		.graph = search_graph(survey->search)};
 	struct error *error = heap_names_types(survey->names, &f.types);
@@ -353,7 +353,7 @@ struct error *inferred_recognise(struct survey *survey, struct inferred_few *few
 	f.arrays = inferred_arrays_create();
 	f.failed = !f.pools || !f.arrays || !prepare(&f);
 	f.reads = reads_most(&f);
-	error = pages_open(survey->heap.space, &f.pages);
+	error = page_cache_open(survey->heap.space, &f.pages);
 	if (!error)
 		error = window_open(survey->heap.space, &f.window);
 	struct in_order in_order = {.walk = {NULL, 0, 0}};
@@ -369,13 +369,13 @@ struct error *inferred_recognise(struct survey *survey, struct inferred_few *few
 	inferred_arrays_destroy(f.arrays);
 	window_close(&in_order.window);
 	window_close(&f.window);
-	pages_close(&f.pages);
+	page_cache_close(&f.pages);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
 	beginnings_deinit(&f.beginnings);
 	inferred_ranges_deinit(&f.ranges);
 	free(f.buffer);
-	free(f.of_class);
+	free(f.of_shape);
 	free(f.claims);
 	free(f.is_mixed);
 	free(f.is_done);

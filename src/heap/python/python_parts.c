@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 #include "heap/blocks/window.h"
 #include "heap/survey.h"
 #include "heap/types/recognisers.h"
@@ -54,8 +54,8 @@ enum { ORDERED_USED = 1, ORDERED_FIRST = 5, ORDERED_LAST, ORDERED_TABLE, ORDERED
 
 struct saying {
 	struct survey *survey;
-	struct window window; /* of objects */
-	struct pages pages;   /* of what they lead to */
+	struct window window;    /* of objects */
+	struct page_cache pages; /* of what they lead to */
 	uint32_t types[PARTS];
 };
 
@@ -93,7 +93,7 @@ static void say_array(struct saying *w, const uint64_t *head)
 {
 	uint64_t kind, room = head[ARRAY_ROOM];
 	if (head[VAR_SIZE] > room || !room || room > UINT64_MAX / ITEM_BYTES_MAX ||
-		!pages_word(&w->pages, head[ARRAY_KIND], &kind))
+		!page_cache_word(&w->pages, head[ARRAY_KIND], &kind))
 		return;
 	uint64_t bytes = kind >> 8 * KIND_BYTES;
 	if (bytes && bytes <= ITEM_BYTES_MAX && (kind & 0xff) > ' ')
@@ -118,12 +118,12 @@ static void say_deque(struct saying *w, const uint64_t *head)
 		return;
 	uint64_t count = all ? (all + DEQUE_ITEMS - 1) / DEQUE_ITEMS : 1;
 	for (uint64_t i = 0; i < count; i++) {
-		if (before &&
-			(!pages_word(&w->pages, at + 8ull * DEQUE_BEFORE, &back) || back != before))
+		if (before && (!page_cache_word(&w->pages, at + 8ull * DEQUE_BEFORE, &back) ||
+				      back != before))
 			return;
 		before = at;
 		if (!say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
-			!pages_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
+			!page_cache_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
 			return;
 	}
 }
@@ -135,11 +135,11 @@ static void say_ordered(struct saying *w, const uint64_t *head)
 	if (size && size < UINT64_MAX / 8 && (size & (size - 1)) == 0)
 		say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
 	for (uint64_t i = 0; i < head[ORDERED_USED]; i++) {
-		if (!pages_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
+		if (!page_cache_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
 			return;
 		before = at;
 		if (!say(w, at, NODE_BYTES, PART_ORDERED_NODE) || at == head[ORDERED_LAST] ||
-			!pages_word(&w->pages, at + 8ull * NODE_NEXT, &at))
+			!page_cache_word(&w->pages, at + 8ull * NODE_NEXT, &at))
 			return;
 	}
 }
@@ -178,8 +178,8 @@ static bool find_holders(struct survey *s, uint8_t *ret)
 {
 	struct python *python = &s->heap.python;
 	bool any = false;
-	for (size_t i = 0; i < s->types.class_count; i++) {
-		const struct heap_class *class = &s->classes.classes.data[i];
+	for (size_t i = 0; i < s->types.shape_count; i++) {
+		const struct heap_shape *class = &s->classes.classes.data[i];
 		const struct python_type *type =
 			class->head_at ? python_type(python, class->key.head) : NULL;
 		ret[i] = HOLDER_NONE;
@@ -192,40 +192,40 @@ static bool find_holders(struct survey *s, uint8_t *ret)
 	return any;
 }
 
-static void look_at_all(struct saying *w, const uint8_t *of_class)
+static void look_at_all(struct saying *w, const uint8_t *of_shape)
 {
 	struct survey *s = w->survey;
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
 	uint32_t count = search_block_count(s->search);
 	for (; walk.block < count; walk.block++) {
-		uint32_t class = heap_types_class(&s->types, block_label(s->search, walk.block));
-		if (class != HEAP_CLASS_NONE && of_class[class] != HOLDER_NONE)
+		uint32_t class = heap_types_shape(&s->types, block_label(s->search, walk.block));
+		if (class != HEAP_SHAPE_NONE && of_shape[class] != HOLDER_NONE)
 			look_at(w, walk.block, space_walk_address(&walk),
-				s->classes.classes.data[class].head_at, &holders[of_class[class]]);
+				s->classes.classes.data[class].head_at, &holders[of_shape[class]]);
 	}
 }
 
-struct error *python_parts_recognise(struct survey *survey, struct inferred_few *few)
+struct error *python_parts_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	(void)few;
+	(void)subset;
 	struct survey *s = survey;
 	if (!python_is_there(&s->heap.python))
 		return NULL;
-	_cleanup_free_ uint8_t *of_class = malloc(s->types.class_count + 1);
+	_cleanup_free_ uint8_t *of_shape = malloc(s->types.shape_count + 1);
 	struct saying w = {.survey = s};
-	if (!of_class)
+	if (!of_shape)
 		return error_no_memory();
-	if (!find_holders(s, of_class))
+	if (!find_holders(s, of_shape))
 		return NULL;
 	struct error *error = window_open(s->heap.space, &w.window);
 	if (!error)
-		error = pages_open(s->heap.space, &w.pages);
+		error = page_cache_open(s->heap.space, &w.pages);
 	for (unsigned i = 0; i < PARTS && !error; i++)
 		error = heap_types_add(
 			&s->types, HEAP_TYPE_PYTHON_PART, part_names[i], &w.types[i]);
 	if (!error)
-		look_at_all(&w, of_class);
-	pages_close(&w.pages);
+		look_at_all(&w, of_shape);
+	page_cache_close(&w.pages);
 	window_close(&w.window);
 	return error;
 }

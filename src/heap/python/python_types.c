@@ -48,8 +48,8 @@ static struct error *say_objects(struct survey *s, bool *ret_parts)
 	struct python *python = &s->heap.python;
 	struct error *error = NULL;
 	*ret_parts = false;
-	for (uint32_t i = 0; i < s->types.class_count && !error; i++) {
-		const struct heap_class *class = &s->classes.classes.data[i];
+	for (uint32_t i = 0; i < s->types.shape_count && !error; i++) {
+		const struct heap_shape *class = &s->classes.classes.data[i];
 		if (!class->head_at)
 			continue;
 		const struct python_type *of = python_type(python, class->key.head);
@@ -104,7 +104,7 @@ static void say_parts_of(
 	}
 }
 
-static void say_parts(struct saying *w, uint32_t block, const struct heap_class *class,
+static void say_parts(struct saying *w, uint32_t block, const struct heap_shape *class,
 	const struct python_type *type)
 {
 	uint64_t words[OBJECT_WORDS + 10];
@@ -136,9 +136,9 @@ static struct error *say_all_parts(struct survey *s)
 		s->types.types.data[w.parts[tables[i]]].starts = (2ull << VALUES_LEAD_MAX / 8) - 1;
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count && !error; block++) {
-		uint32_t number = heap_types_class(&s->types, block_label(s->search, block));
-		const struct heap_class *class =
-			number != HEAP_CLASS_NONE ? &s->classes.classes.data[number] : NULL;
+		uint32_t number = heap_types_shape(&s->types, block_label(s->search, block));
+		const struct heap_shape *class =
+			number != HEAP_SHAPE_NONE ? &s->classes.classes.data[number] : NULL;
 		if (!class || !class->head_at)
 			continue;
 		const struct python_type *type = python_type(&s->heap.python, class->key.head);
@@ -149,9 +149,9 @@ static struct error *say_all_parts(struct survey *s)
 	return error;
 }
 
-struct error *python_objects_recognise(struct survey *survey, struct inferred_few *few)
+struct error *python_objects_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	(void)few;
+	(void)subset;
 	if (!python_is_there(&survey->heap.python))
 		return NULL;
 	bool has_parts;

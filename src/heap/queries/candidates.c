@@ -74,7 +74,7 @@ static uint64_t repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t c
 	uint64_t all = 0;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = header + i * size;
-		if (at / 8 >= CLASS_WORDS)
+		if (at / 8 >= SHAPE_WORDS)
 			break;
 		all |= bits << at / 8;
 	}
@@ -106,7 +106,7 @@ static void judge_slot(
 {
 	uint64_t at = object + slot->offset;
 	for (uint64_t i = 0; !slot->when_count && slot->container.form == RUST_NONE &&
-			     i < slot->count && at / 8 < CLASS_WORDS;
+			     i < slot->count && at / 8 < SHAPE_WORDS;
 		i++, at += slot->stride) {
 		for (uint32_t k = 0; k < j->count && at % 8 == 0; k++) {
 			if (j->samples[k].pointers >> at / 8 & 1)
@@ -122,7 +122,7 @@ static void judge_targets(struct judging *j, struct candidate *c)
 		for (size_t i = 0; i < j->slots.len; i++) {
 			judge_slot(j, c, c->header + element * c->size, &j->slots.data[i]);
 		}
-		if (c->header + element * c->size >= 8ull * CLASS_WORDS)
+		if (c->header + element * c->size >= 8ull * SHAPE_WORDS)
 			break;
 	}
 	/* Where some agree the others are of what derives from it. */
@@ -148,7 +148,7 @@ static int bits(uint64_t set)
 uint64_t candidates_covered(const struct candidate *c)
 {
 	uint64_t words = (c->header + c->size * c->count) / 8;
-	return words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
+	return words < SHAPE_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 }
 
 /* Pointers in bytes, unions and numbers are possible, and not likely. */

@@ -9,7 +9,7 @@
 /* What stands in the words of a block. */
 struct sample {
 	uint32_t block;
-	uint64_t words[CLASS_WORDS];
+	uint64_t words[SHAPE_WORDS];
 	size_t len;
 	uint64_t filled;   /* bits: of words that are not 0 */
 	uint64_t pointers; /* of these, to what is mapped */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "heap/faint.h"
+#include "heap/false_pointers.h"
 #include "heap/thread_locals.h"
 
 struct holder_key {
@@ -148,7 +148,7 @@ static bool is_next(const struct listing *l, uint32_t node)
 	return is_block(d, node) && above < d->block_count && are_alike(l, node, above);
 }
 
-static bool is_left_out(const struct listing *l, uint32_t node)
+static bool is_hidden_frame(const struct listing *l, uint32_t node)
 {
 	return l->is_folded[node / 64] >> node % 64 & 1 || is_next(l, node);
 }
@@ -250,7 +250,7 @@ static struct error *list(struct listing *l)
 		struct retained_row row = {.node = i, .above = UINT32_MAX, .bytes = d->retained[i]};
 		if (i < d->block_count && d->above[i] == DOMINATORS_NONE)
 			to->shared_bytes += row.bytes;
-		if (row.bytes < l->least || !row.bytes || is_left_out(l, i))
+		if (row.bytes < l->least || !row.bytes || is_hidden_frame(l, i))
 			continue;
 		const struct fold *fold = fold_map_find(&l->folds, i);
 		if (fold) {
@@ -282,7 +282,7 @@ static void connect(const struct listing *l)
 	const struct dominators *d = &to->dominators;
 	for (size_t i = 0; i < to->rows.len; i++) {
 		uint32_t above = d->above[to->rows.data[i].node];
-		while (above < DOMINATORS_LOST && is_left_out(l, above))
+		while (above < DOMINATORS_LOST && is_hidden_frame(l, above))
 			above = d->above[above];
 		if (above < DOMINATORS_LOST)
 			to->rows.data[i].above = row_of(to, above);

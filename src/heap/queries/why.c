@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "heap/faint.h"
+#include "heap/false_pointers.h"
 #include "search/reverse.h"
 
 struct row_key {
@@ -245,14 +245,15 @@ static int by_name(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types,
-	const struct heap_chosen *chosen)
+static bool ask_for(struct asking *a, uint32_t block, const struct subtype_set *types,
+	const struct heap_block_filter *chosen)
 {
 	uint32_t count = search_block_count(a->survey->search);
 	bool ok = true;
 	for (uint32_t i = block != SPACE_NONE ? block : 0; i < count && ok; i++) {
-		if (block == SPACE_NONE && ((types && !heap_kin_of(a->survey, types, i)) ||
-						   !heap_chosen_takes_used(chosen, a->survey, i)))
+		if (block == SPACE_NONE &&
+			((types && !heap_subtypes_of(a->survey, types, i)) ||
+				!heap_block_filter_takes_used(chosen, a->survey, i)))
 			continue;
 		see(a, i);
 		ok = space_u32_push(&a->layer, i);
@@ -286,8 +287,8 @@ static bool ascend(struct asking *a, unsigned layers)
 	return ok;
 }
 
-static struct error *ask(struct asking *a, uint32_t block, const struct kin_set *types,
-	const struct heap_chosen *chosen, unsigned layers)
+static struct error *ask(struct asking *a, uint32_t block, const struct subtype_set *types,
+	const struct heap_block_filter *chosen, unsigned layers)
 {
 	struct why *why = a->why;
 	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
@@ -307,8 +308,8 @@ static struct error *ask(struct asking *a, uint32_t block, const struct kin_set 
 	return error;
 }
 
-struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	const struct heap_chosen *chosen, unsigned layers, const struct reverse *reverse,
+struct error *heap_why(const struct survey *survey, uint32_t block, const struct subtype_set *types,
+	const struct heap_block_filter *chosen, unsigned layers, const struct reverse *reverse,
 	struct why *ret)
 {
 	*ret = (struct why){.layers = 0};

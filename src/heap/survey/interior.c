@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "heap/blocks/asked.h"
+#include "heap/blocks/requested_size.h"
 #include "heap/survey.h"
 #include "search/heuristics.h"
 
 /* Of further words it is not known what they are. */
-#define WORDS_SEEN CLASS_WORDS
+#define WORDS_SEEN SHAPE_WORDS
 
 struct error *interior_init(const struct address_space *space, struct interior *ret)
 {
@@ -71,7 +71,7 @@ static bool fits(struct interior *interior, const struct heap *heap, const struc
 	/* No text, or NULL. */
 	if (!first[0] && first[1] >= block->size)
 		return false;
-	struct search_requested asked = heap_asked(heap, block->address, block->size);
+	struct search_requested asked = heap_requested_size(heap, block->address, block->size);
 	return heuristics_fit_number(&asked, first[0]) ||
 	       heuristics_fit_string(&asked, first[0], first[1]);
 }
@@ -102,11 +102,11 @@ static bool is_fitting(const struct interior *interior, uint32_t block)
 /* Whether the block begins with a pointer, and has one there: to vtables, maybe. */
 static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
 {
-	const struct heap_class_vec *classes = &s->classes.classes;
-	uint64_t pointers = classes->data[block_first_class(s->search, block)].key.pointers;
+	const struct heap_shape_vec *classes = &s->classes.classes;
+	uint64_t pointers = classes->data[block_first_shape(s->search, block)].key.pointers;
 	/* Of further ones only the size is known. */
-	return heap_classes_are_full(&s->classes) ||
-	       (pointers & 1 && (into / 8 >= CLASS_WORDS || pointers >> into / 8 & 1));
+	return heap_shapes_are_full(&s->classes) ||
+	       (pointers & 1 && (into / 8 >= SHAPE_WORDS || pointers >> into / 8 & 1));
 }
 
 /* Exactly, where a recording says it. */
@@ -116,7 +116,7 @@ static struct search_requested asked_of(const struct survey *s, uint32_t block)
 	uint64_t size = search_block_size(s->search, block), known;
 	if (s->asked.of && s->asked.of(s->asked.context, address, size, &known))
 		return (struct search_requested){known, known, known};
-	return heap_asked(&s->heap, address, size);
+	return heap_requested_size(&s->heap, address, size);
 }
 
 bool interior_may_explain(

@@ -13,15 +13,15 @@
 #define FOUND_MAX 64u
 
 struct family {
-	const struct heap_classes *classes;
+	const struct heap_shapes *classes;
 	struct heap_repeat *repeats;
 	struct heap_repeat found[FOUND_MAX]; /* of the size at hand */
 	size_t count;
 };
 
-static unsigned words_of(const struct heap_class *class)
+static unsigned words_of(const struct heap_shape *class)
 {
-	return class->key.size / 8 < CLASS_WORDS ? (unsigned)(class->key.size / 8) : CLASS_WORDS;
+	return class->key.size / 8 < SHAPE_WORDS ? (unsigned)(class->key.size / 8) : SHAPE_WORDS;
 }
 
 /* Where in elements of so many words there are pointers. */
@@ -33,7 +33,7 @@ static uint64_t fold(uint64_t pointers, unsigned words)
 	return folded;
 }
 
-static bool is_table(const struct heap_class *class)
+static bool is_table(const struct heap_shape *class)
 {
 	unsigned seen = words_of(class);
 	uint64_t all = seen < 64 ? (1ull << seen) - 1 : UINT64_MAX;
@@ -46,7 +46,7 @@ static bool is_table(const struct heap_class *class)
  * The smallest element whose repetition explains a pattern: some word of it never is a pointer, and
  * those that are ones are it more often than not.
  */
-static struct heap_repeat element_of(const struct heap_class *class)
+static struct heap_repeat element_of(const struct heap_shape *class)
 {
 	unsigned seen = words_of(class);
 	unsigned pointers = (unsigned)__builtin_popcountll(class->key.pointers);
@@ -63,7 +63,7 @@ static struct heap_repeat element_of(const struct heap_class *class)
 }
 
 /* Whether a class is of these elements, with enough of them to say so. */
-static bool fits(const struct heap_class *class, const struct heap_repeat *element)
+static bool fits(const struct heap_shape *class, const struct heap_repeat *element)
 {
 	if (element->words == 1)
 		return is_table(class);
@@ -71,7 +71,7 @@ static bool fits(const struct heap_class *class, const struct heap_repeat *eleme
 	       !(fold(class->key.pointers, element->words) & ~element->pointers);
 }
 
-static void take(struct family *f, const struct heap_class *class)
+static void take(struct family *f, const struct heap_shape *class)
 {
 	struct heap_repeat *ret = &f->repeats[class - f->classes->classes.data];
 	for (size_t i = 0; i < f->count && !ret->words; i++) {
@@ -88,8 +88,8 @@ static void take(struct family *f, const struct heap_class *class)
 /* By size; those with the most pointers first, which show elements best. */
 static int by_size(const void *a, const void *b)
 {
-	const struct heap_class *x = *(const struct heap_class *const *)a;
-	const struct heap_class *y = *(const struct heap_class *const *)b;
+	const struct heap_shape *x = *(const struct heap_shape *const *)a;
+	const struct heap_shape *y = *(const struct heap_shape *const *)b;
 	int more = __builtin_popcountll(x->key.pointers),
 	    less = __builtin_popcountll(y->key.pointers);
 	if (x->key.size != y->key.size)
@@ -100,16 +100,16 @@ static int by_size(const void *a, const void *b)
 }
 
 struct error *heap_repeats_find(
-	const struct heap_classes *classes, const bool *left, struct heap_repeat **ret)
+	const struct heap_shapes *classes, const bool *left, struct heap_repeat **ret)
 {
 	size_t count = classes->classes.len, len = 0;
 	struct family family = {.classes = classes};
-	_cleanup_free_ const struct heap_class **sorted = calloc(count + 1, sizeof(*sorted));
+	_cleanup_free_ const struct heap_shape **sorted = calloc(count + 1, sizeof(*sorted));
 	*ret = family.repeats = calloc(count + 1, sizeof(**ret));
 	if (!sorted || !*ret)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
-		const struct heap_class *class = &classes->classes.data[i];
+		const struct heap_shape *class = &classes->classes.data[i];
 		if (left[i] && class->group == i && class->key.pointers)
 			sorted[len++] = class;
 	}

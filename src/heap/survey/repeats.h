@@ -7,7 +7,7 @@
 #ifndef HEAP_REPEATS_H
 #define HEAP_REPEATS_H
 
-#include "heap/survey/classes.h"
+#include "heap/survey/shapes.h"
 
 struct heap_repeat {
 	uint64_t pointers; /* bit i: word i of an element is a pointer */
@@ -19,6 +19,6 @@ struct heap_repeat {
  * `left` is false stay as they are. *ret: one for each class, which the caller frees.
  */
 struct error *heap_repeats_find(
-	const struct heap_classes *classes, const bool *left, struct heap_repeat **ret) must_check_;
+	const struct heap_shapes *classes, const bool *left, struct heap_repeat **ret) must_check_;
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "heap/blocks/pages.h"
+#include "heap/block_slack.h"
+#include "heap/blocks/page_cache.h"
 #include "heap/inferred.h"
-#include "heap/inferred/inferred_few.h"
+#include "heap/inferred/inferred_subset.h"
 #include "heap/limits.h"
-#include "heap/survey/left_over.h"
+#include "heap/survey/stale_words.h"
 #include "heap/survey/survey_blocks.h"
-#include "heap/tails.h"
 #include "heap/types/recognisers.h"
 
 /* To that places in a table of hashes are rounded (hashbrown). */
@@ -29,25 +29,25 @@ static size_t untouched_memory(void *context, uint64_t address, size_t bytes)
 
 static size_t read_paged(void *context, uint64_t address, void *ret, size_t bytes)
 {
-	return pages_read(context, address, ret, bytes);
+	return page_cache_read(context, address, ret, bytes);
 }
 
 static size_t untouched_paged(void *context, uint64_t address, size_t bytes)
 {
-	return address_space_empty(((struct pages *)context)->space, address, bytes);
+	return address_space_empty(((struct page_cache *)context)->space, address, bytes);
 }
 
 /* Does what looks at a few words of many blocks, one thread alone: not by a system call each. */
 static struct error *do_paged(struct survey *s, struct error *(*step)(struct survey *s))
 {
 	struct search_memory memory = s->memory;
-	struct pages pages;
-	struct error *error = pages_open(s->heap.space, &pages);
+	struct page_cache pages;
+	struct error *error = page_cache_open(s->heap.space, &pages);
 	s->memory = (struct search_memory){&pages, read_paged, untouched_paged};
 	if (!error)
 		error = step(s);
 	s->memory = memory;
-	pages_close(&pages);
+	page_cache_close(&pages);
 	return error;
 }
 
@@ -105,7 +105,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		.is_start_context = ret};
 	error = search_create(&options, &ret->search);
 	if (!error)
-		error = heap_classes_open(space, pointers, &ret->classes);
+		error = heap_shapes_open(space, pointers, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
 	ret->memory = (struct search_memory){(void *)space, read_memory, untouched_memory};
@@ -114,9 +114,9 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	if (!error)
 		error = heap_leave_gaps(&ret->heap);
 	if (!error)
-		error = heap_classes_group(&ret->classes);
-	if (heap_classes_are_full(&ret->classes))
-		survey_reach(ret, REACHED_CLASSES);
+		error = heap_shapes_group(&ret->classes);
+	if (heap_shapes_are_full(&ret->classes))
+		survey_reach(ret, REACHED_SHAPES);
 	if (!error)
 		error = thread_blocks_find(space, &ret->thread_blocks);
 	if (!error)
@@ -142,9 +142,9 @@ void survey_close(struct survey *survey)
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
 	heap_layouts_close(&survey->layouts);
-	left_over_close(&survey->left);
+	stale_words_close(&survey->left);
 	heap_types_close(&survey->types);
-	heap_classes_close(&survey->classes);
+	heap_shapes_close(&survey->classes);
 	heap_close(&survey->heap);
 }
 
@@ -158,7 +158,7 @@ static void settle(struct survey *s)
 		of->blocks++;
 		of->bytes += search_block_size(s->search, block);
 		search_block_set_site(s->search, block, type);
-		left_over_take(s, block, type);
+		stale_words_take(s, block, type);
 	}
 }
 
@@ -176,7 +176,7 @@ static void add_bases(
 		bool is_first = of.members[i].kind == MEMBER_PLAIN && !offset &&
 				(of.kind == TYPE_STRUCT || of.kind == TYPE_CLASS);
 		if ((of.members[i].kind != MEMBER_BASE && !is_first) || offset % 8 ||
-			offset >= 8ul * CLASS_WORDS)
+			offset >= 8ul * SHAPE_WORDS)
 			continue;
 		*starts |= 1ull << offset / 8;
 		add_bases(types, types_plain(types, of.members[i].type), offset, depth + 1, starts);
@@ -198,19 +198,19 @@ static void start_at_bases(struct survey *s)
 }
 
 /* What single blocks are; the rest is known by classes. */
-static struct error *say_blocks(struct survey *s, struct inferred_few *few)
+static struct error *say_blocks(struct survey *s, struct inferred_subset *subset)
 {
 	struct error *error = heap_types_open(&s->classes, &s->types);
-	return error ? error : recognisers_ask(s, few);
+	return error ? error : recognisers_ask(s, subset);
 }
 
 static struct error *finish(struct survey *s)
 {
-	struct error *error = do_paged(s, tails_cut);
+	struct error *error = do_paged(s, block_slack_cut);
 	if (!error)
 		error = heap_types_finish(&s->types, &s->classes);
 	if (!error)
-		error = left_over_open(s);
+		error = stale_words_open(s);
 	if (error)
 		return error;
 	settle(s);
@@ -220,34 +220,35 @@ static struct error *finish(struct survey *s)
 	return NULL;
 }
 
-static struct error *finish_few(struct survey *s, const struct inferred_few *few)
+static struct error *finish_subset(struct survey *s, const struct inferred_subset *subset)
 {
 	struct error *error = heap_types_finish(&s->types, &s->classes);
-	const struct space_u32 *blocks = &few->reverse->blocks;
+	const struct space_u32 *blocks = &subset->reverse->blocks;
 	if (!error)
-		error = left_over_open(s);
+		error = stale_words_open(s);
 	for (size_t i = 0; i < blocks->len && !error; i++) {
 		uint32_t block = blocks->data[i];
 		uint32_t type = heap_types_of_label(&s->types, block_label(s->search, block));
 		search_block_set_site(s->search, block, type);
-		left_over_take(s, block, type);
+		stale_words_take(s, block, type);
 	}
 	return error;
 }
 
-struct error *survey_type_few(struct survey *survey, struct inferred_few *few)
+struct error *survey_type_subset(struct survey *survey, struct inferred_subset *subset)
 {
 	assert(survey->phase == SURVEY_READ);
 	survey->phase = SURVEY_TYPED;
-	struct error *error = say_blocks(survey, few);
+	struct error *error = say_blocks(survey, subset);
 	if (!error)
-		error = few && few->is_told ? finish_few(survey, few) : finish(survey);
+		error = subset && subset->is_complete ? finish_subset(survey, subset)
+						      : finish(survey);
 	return error ? error : search_check_sites(survey->search);
 }
 
 struct error *survey_type(struct survey *survey)
 {
-	return survey_type_few(survey, NULL);
+	return survey_type_subset(survey, NULL);
 }
 
 static inline uint64_t site_hash(struct survey_site site)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "heap/blocks/halves.h"
+#include "heap/blocks/parallel_walk.h"
 
 /* No block takes less of an area in the mean, but for a few of other allocators. */
 #define BLOCK_ROOM 32u
@@ -16,7 +16,7 @@
 /* What one thread finds; the other one's is in another piece of memory. */
 struct taking {
 	_Alignas(SHARED_PIECE) struct survey_totals totals;
-	struct heap_classes *classes;
+	struct heap_shapes *classes;
 	struct search *search;
 	const struct heap *heap;
 	struct interior *interior; /* NULL: nobody wants to know */
@@ -35,7 +35,7 @@ static struct error *take(
 	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search),
 				   block, bytes, len))
 		return error_no_memory();
-	struct error *error = heap_classes_add(t->classes, block, bytes, &bits, &number);
+	struct error *error = heap_shapes_add(t->classes, block, bytes, &bits, &number);
 	if (!error)
 		error = search_add_block(t->search, block->address, block->size, number);
 	if (!error)
@@ -86,7 +86,7 @@ static struct error *join(struct survey *s, const struct taking *behind)
 	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
 	if (!numbers)
 		return error_no_memory();
-	struct error *error = heap_classes_append(&s->classes, behind->classes, numbers);
+	struct error *error = heap_shapes_append(&s->classes, behind->classes, numbers);
 	if (error)
 		return error;
 	add_totals(s, &behind->totals);
@@ -104,7 +104,7 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
 	reserve(&s->heap, second->search);
 	search_note_words_after(second->search, s->search, blocks_that_may_be(&s->heap));
-	struct error *error = heap_walk_halves(&s->heap, least, &sinks[0], &sinks[1], &halved);
+	struct error *error = heap_walk_parallel(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);
 	return error || !halved ? error : join(s, second);
@@ -117,13 +117,13 @@ struct error *survey_read_blocks(struct survey *survey)
 			behind = {.fitting = {.data = NULL}};
 	struct taking first = {
 		.classes = &s->classes, .search = s->search, .heap = &s->heap, .interior = own};
-	struct heap_classes classes;
+	struct heap_shapes classes;
 	struct taking second = {
 		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
-	heap_classes_use_python(&s->classes, &s->heap.python);
+	heap_shapes_use_python(&s->classes, &s->heap.python);
 	reserve(&s->heap, s->search);
 	begin_to_tell(s);
-	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
+	struct error *error = heap_shapes_open(s->heap.space, s->pointers, &classes);
 	if (!error)
 		error = search_create(&(struct search_options){.alignment = 8}, &second.search);
 	if (!error && own)
@@ -131,7 +131,7 @@ struct error *survey_read_blocks(struct survey *survey)
 	if (!error)
 		error = read_by_two(s, &first, &second);
 	search_destroy(second.search);
-	heap_classes_close(&classes);
+	heap_shapes_close(&classes);
 	interior_deinit(&behind);
 	return error;
 }

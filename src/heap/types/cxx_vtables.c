@@ -237,18 +237,18 @@ static struct error *type_of_head(struct recognising *r, uint64_t head, uint32_t
 	return NULL;
 }
 
-struct error *cxx_objects_recognise(struct survey *survey, struct inferred_few *few)
+struct error *cxx_objects_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	const struct heap_classes *classes = &survey->classes;
+	const struct heap_shapes *classes = &survey->classes;
 	struct heap_types *types = &survey->types;
 	struct recognising r = {
 		.space = survey->heap.space, .names = survey->names, .types = types};
-	(void)few;
+	(void)subset;
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < classes->classes.len && !error; i++) {
 		uint64_t head = classes->classes.data[i].key.head;
 		uint32_t type = HEAP_TYPE_NONE;
-		if (head && types->of_class[i] == HEAP_TYPE_NONE)
+		if (head && types->of_shape[i] == HEAP_TYPE_NONE)
 			error = type_of_head(&r, head, &type);
 		if (type != HEAP_TYPE_NONE)
 			heap_types_say(types, i, type);

@@ -25,9 +25,9 @@ static struct error *type_of_span(struct survey *s, const struct go_span *span, 
 	return heap_types_add(&s->types, HEAP_TYPE_GO, name, type);
 }
 
-struct error *go_elements_recognise(struct survey *survey, struct inferred_few *few)
+struct error *go_elements_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	(void)few;
+	(void)subset;
 	struct survey *s = survey;
 	const struct go_spans *go = &s->heap.go_spans;
 	uint32_t known[SPAN_CLASSES], count = search_block_count(s->search);

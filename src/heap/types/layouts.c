@@ -91,10 +91,10 @@ uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint
 
 void heap_layouts_of_class(struct survey *survey, uint32_t class)
 {
-	uint32_t number = survey->types.of_class[class];
+	uint32_t number = survey->types.of_shape[class];
 	struct heap_type *type =
 		number == HEAP_TYPE_NONE ? NULL : &survey->types.types.data[number];
-	const struct heap_class *of = &survey->classes.classes.data[class];
+	const struct heap_shape *of = &survey->classes.classes.data[class];
 	if (type && type->kind == HEAP_TYPE_CXX && type->layout == TYPE_VOID)
 		type->layout = virtual_bases_place(survey->layouts.types, survey->heap.space,
 			heap_layouts_find(&survey->layouts, type->name, of->key.size), of->example);
@@ -102,7 +102,7 @@ void heap_layouts_of_class(struct survey *survey, uint32_t class)
 
 static void lay_out_objects(struct survey *survey)
 {
-	for (uint32_t class = 0; class < survey->types.class_count; class ++)
+	for (uint32_t class = 0; class < survey->types.shape_count; class ++)
 		heap_layouts_of_class(survey, class);
 }
 

@@ -20,10 +20,10 @@ static recognise_blocks *const recognisers[] = {
 	texts_recognise,
 };
 
-struct error *recognisers_ask(struct survey *survey, struct inferred_few *few)
+struct error *recognisers_ask(struct survey *survey, struct inferred_subset *subset)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(recognisers) && !error; i++)
-		error = recognisers[i](survey, few);
+		error = recognisers[i](survey, subset);
 	return error;
 }

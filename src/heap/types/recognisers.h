@@ -10,15 +10,16 @@
 #include "base/error.h"
 
 struct survey;
-struct inferred_few;
+struct inferred_subset;
 
 /*
  * Assigns types to blocks that have none, between search_read() and search_judge(): to all blocks
  * of a class (heap_types_say()), or to single blocks (block_set_label()).
- * few: NULL, or the only blocks that somebody asks about (inferred_few.h); a recogniser may assign
- * types to all blocks nevertheless. Errors are those of memory; what can't be read is no error.
+ * few: NULL, or the only blocks that somebody asks about (inferred_subset.h); a recogniser may
+ * assign types to all blocks nevertheless. Errors are those of memory; what can't be read is no
+ * error.
  */
-typedef struct error *recognise_blocks(struct survey *survey, struct inferred_few *few);
+typedef struct error *recognise_blocks(struct survey *survey, struct inferred_subset *subset);
 
 recognise_blocks python_objects_recognise; /* objects of Python and what they have beside them */
 recognise_blocks python_parts_recognise;   /* where bytearray, array, StringIO, deque, OrderedDict
@@ -33,6 +34,6 @@ recognise_blocks held_recognise;           /* contents of std::any that nothing 
 recognise_blocks texts_recognise;          /* blocks that are nothing but a text */
 
 /* Asks all of them. */
-struct error *recognisers_ask(struct survey *survey, struct inferred_few *few) must_check_;
+struct error *recognisers_ask(struct survey *survey, struct inferred_subset *subset) must_check_;
 
 #endif

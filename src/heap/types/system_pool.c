@@ -46,10 +46,10 @@ static bool has_pieces(const struct address_space *space, const uint64_t pool[st
 	return true;
 }
 
-struct error *system_pool_recognise(struct survey *survey, struct inferred_few *few)
+struct error *system_pool_recognise(struct survey *survey, struct inferred_subset *subset)
 {
 	struct survey *s = survey;
-	(void)few;
+	(void)subset;
 	const struct address_space *space = s->heap.space;
 	const struct graph *graph = search_graph(s->search);
 	struct error *error = NULL;

@@ -128,7 +128,7 @@ static bool is_library(const struct saying *w, uint64_t address, uint64_t *ret_n
 }
 
 /* What blocks of a class may be, by its size and pointers. */
-static unsigned guess(const struct heap_class *class)
+static unsigned guess(const struct heap_shape *class)
 {
 	uint64_t size = class->key.size, pointers = class->key.pointers;
 	if (size >= 8ul * FILE_WORDS && size <= FILE_BYTES_MAX && pointers >> FILE_TABLE & 1 &&
@@ -161,7 +161,7 @@ static void look_at_block(struct saying *w, uint64_t address, uint64_t size, uns
 static struct error *look_at_blocks(struct saying *w)
 {
 	struct survey *s = w->survey;
-	size_t count = s->types.class_count;
+	size_t count = s->types.shape_count;
 	_cleanup_free_ uint8_t *guesses = malloc(count + 1);
 	bool any = false;
 	if (!guesses)
@@ -172,8 +172,8 @@ static struct error *look_at_blocks(struct saying *w)
 	}
 	uint32_t blocks = any ? search_block_count(s->search) : 0;
 	for (uint32_t i = 0; i < blocks; i++) {
-		uint32_t class = heap_types_class(&s->types, block_label(s->search, i));
-		if (class != HEAP_CLASS_NONE && guesses[class] != SYSTEM_NONE)
+		uint32_t class = heap_types_shape(&s->types, block_label(s->search, i));
+		if (class != HEAP_SHAPE_NONE && guesses[class] != SYSTEM_NONE)
 			look_at_block(w, search_block_address(s->search, i),
 				search_block_size(s->search, i), guesses[class]);
 	}
@@ -288,9 +288,9 @@ bool system_types_is_thread_memory(const struct heap_type *type)
 	return type->kind == HEAP_TYPE_SYSTEM && !strcmp(type->name, type_names[SYSTEM_TLS]);
 }
 
-struct error *system_blocks_recognise(struct survey *survey, struct inferred_few *few)
+struct error *system_blocks_recognise(struct survey *survey, struct inferred_subset *subset)
 {
-	(void)few;
+	(void)subset;
 	struct saying w = {.survey = survey, .space = survey->heap.space};
 	struct error *error = NULL;
 	for (unsigned i = 0; i < SYSTEM_TYPES && !error; i++)

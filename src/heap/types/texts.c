@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
-#include "heap/inferred/inferred_few.h"
+#include "heap/inferred/inferred_subset.h"
 #include "heap/types/recognisers.h"
 #include "search/graph.h"
 
@@ -123,8 +123,8 @@ static bool is_text(struct saying *w, uint64_t address, uint64_t size)
 /* Nothing is known of it, and it has no pointers. */
 static bool may_be(const struct survey *s, uint32_t block)
 {
-	uint32_t class = heap_types_class(&s->types, block_label(s->search, block));
-	return class != HEAP_CLASS_NONE && s->types.of_class[class] == HEAP_TYPE_NONE &&
+	uint32_t class = heap_types_shape(&s->types, block_label(s->search, block));
+	return class != HEAP_SHAPE_NONE && s->types.of_shape[class] == HEAP_TYPE_NONE &&
 	       !s->classes.classes.data[class].key.pointers;
 }
 
@@ -147,7 +147,7 @@ static void look_at_all(struct saying *w)
 	}
 }
 
-struct error *texts_recognise(struct survey *survey, struct inferred_few *few)
+struct error *texts_recognise(struct survey *survey, struct inferred_subset *subset)
 {
 	struct saying w = {.survey = survey, .high = search_graph(survey->search)->space->high};
 	struct error *error = heap_types_add(&survey->types, HEAP_TYPE_STRING, name, &w.type);
@@ -155,7 +155,8 @@ struct error *texts_recognise(struct survey *survey, struct inferred_few *few)
 		error = window_open(survey->heap.space, &w.window);
 	if (error)
 		return error;
-	const struct space_u32 *blocks = few && few->is_told ? &few->reverse->blocks : NULL;
+	const struct space_u32 *blocks =
+		subset && subset->is_complete ? &subset->reverse->blocks : NULL;
 	for (size_t i = 0; blocks && i < blocks->len; i++) {
 		uint32_t block = blocks->data[i];
 		if (may_be(survey, block))

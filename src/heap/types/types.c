@@ -14,15 +14,15 @@ const char *heap_type_kind_name(enum heap_type_kind kind)
 	return names[kind];
 }
 
-struct error *heap_types_open(const struct heap_classes *classes, struct heap_types *ret)
+struct error *heap_types_open(const struct heap_shapes *classes, struct heap_types *ret)
 {
-	*ret = (struct heap_types){.class_count = classes->classes.len};
+	*ret = (struct heap_types){.shape_count = classes->classes.len};
 	arena_init(&ret->arena);
-	ret->of_class = malloc((ret->class_count + 1) * sizeof(*ret->of_class));
-	if (!ret->of_class)
+	ret->of_shape = malloc((ret->shape_count + 1) * sizeof(*ret->of_shape));
+	if (!ret->of_shape)
 		return error_no_memory();
-	for (size_t i = 0; i < ret->class_count; i++)
-		ret->of_class[i] = HEAP_TYPE_NONE;
+	for (size_t i = 0; i < ret->shape_count; i++)
+		ret->of_shape[i] = HEAP_TYPE_NONE;
 	return NULL;
 }
 
@@ -34,8 +34,8 @@ void heap_types_close(struct heap_types *types)
 	vector_end_map_deinit(&types->vector_ends);
 	table_part_map_deinit(&types->table_parts);
 	held_deinit(&types->held);
-	free(types->of_class);
-	types->of_class = NULL;
+	free(types->of_shape);
+	types->of_shape = NULL;
 	arena_deinit(&types->arena);
 }
 
@@ -59,8 +59,8 @@ struct error *heap_types_add(
 
 void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
 {
-	if (types->of_class[class] == HEAP_TYPE_NONE)
-		types->of_class[class] = type;
+	if (types->of_shape[class] == HEAP_TYPE_NONE)
+		types->of_shape[class] = type;
 }
 
 struct error *heap_types_add_family(
@@ -72,7 +72,7 @@ struct error *heap_types_add_family(
 
 /* "40 bytes, pointers at 0 8 16"; of arrays "4096 bytes, pointers at 0 16 of every 24" */
 static void describe(
-	const struct heap_class *class, const struct heap_repeat *repeat, char *ret, size_t room)
+	const struct heap_shape *class, const struct heap_repeat *repeat, char *ret, size_t room)
 {
 	uint64_t pointers = repeat->words ? repeat->pointers : class->key.pointers;
 	int n = snprintf(ret, room, "%llu bytes", (unsigned long long)class->key.size);
@@ -81,7 +81,7 @@ static void describe(
 		return;
 	}
 	const char *word = ", pointers at";
-	for (unsigned i = 0; i < CLASS_WORDS && n > 0 && (size_t)n < room; i++) {
+	for (unsigned i = 0; i < SHAPE_WORDS && n > 0 && (size_t)n < room; i++) {
 		if (!(pointers >> i & 1))
 			continue;
 		n += snprintf(ret + n, room - (size_t)n, "%s %u", word, 8 * i);
@@ -92,7 +92,7 @@ static void describe(
 }
 
 /* Makes the class's group a type. */
-static struct error *add_group(struct heap_types *types, const struct heap_classes *classes,
+static struct error *add_group(struct heap_types *types, const struct heap_shapes *classes,
 	uint32_t class, const struct heap_repeat *repeat, uint32_t *ret)
 {
 	char name[512];
@@ -107,19 +107,19 @@ static struct error *add_group(struct heap_types *types, const struct heap_class
 	return error;
 }
 
-struct error *heap_types_finish(struct heap_types *types, const struct heap_classes *classes)
+struct error *heap_types_finish(struct heap_types *types, const struct heap_shapes *classes)
 {
-	_cleanup_free_ bool *left = calloc(types->class_count + 1, sizeof(bool));
+	_cleanup_free_ bool *left = calloc(types->shape_count + 1, sizeof(bool));
 	_cleanup_free_ struct heap_repeat *repeats = NULL;
 	if (!left)
 		return error_no_memory();
-	for (size_t i = 0; i < types->class_count; i++)
-		left[i] = types->of_class[i] == HEAP_TYPE_NONE;
+	for (size_t i = 0; i < types->shape_count; i++)
+		left[i] = types->of_shape[i] == HEAP_TYPE_NONE;
 	struct error *error = heap_repeats_find(classes, left, &repeats);
-	for (size_t i = 0; i < types->class_count && !error; i++) {
+	for (size_t i = 0; i < types->shape_count && !error; i++) {
 		if (left[i])
 			error = add_group(
-				types, classes, (uint32_t)i, &repeats[i], &types->of_class[i]);
+				types, classes, (uint32_t)i, &repeats[i], &types->of_shape[i]);
 	}
 	return error;
 }

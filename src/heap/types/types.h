@@ -13,8 +13,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/inferred/held.h"
-#include "heap/survey/classes.h"
 #include "heap/survey/repeats.h"
+#include "heap/survey/shapes.h"
 #include "search/search.h"
 #include "search/sites.h"
 #include "symbols/strings.h"
@@ -80,7 +80,7 @@ static inline bool type_key_equal(struct type_key a, struct type_key b)
 DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
 
 #define HEAP_TYPE_NONE UINT32_MAX
-#define HEAP_CLASS_NONE UINT32_MAX
+#define HEAP_SHAPE_NONE UINT32_MAX
 
 /* The types of families: blocks that are of one type, whatever that turns out to be. */
 DEFINE_VEC(heap_family_vec, uint32_t)
@@ -114,8 +114,8 @@ DEFINE_MAP(table_part_map, uint32_t, struct table_part, vector_end_hash, vector_
 struct heap_types {
 	struct heap_type_vec types;
 	struct type_map map;
-	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
-	size_t class_count;
+	uint32_t *of_shape; /* HEAP_TYPE_NONE: not known so far */
+	size_t shape_count;
 	struct heap_family_vec families;
 	/* By blocks: of the vectors that were found to have room for more elements. */
 	struct vector_end_map vector_ends;
@@ -139,7 +139,7 @@ static inline const struct table_part *heap_types_table_part(
 }
 
 struct error *heap_types_open(
-	const struct heap_classes *classes, struct heap_types *ret) must_check_;
+	const struct heap_shapes *classes, struct heap_types *ret) must_check_;
 void heap_types_close(struct heap_types *types);
 
 /* The type of that name, a new one if there is none. The name is copied. */
@@ -156,7 +156,7 @@ void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
  * The search keeps it as the block's site.
  */
 struct block_label {
-	uint32_t number; /* class, class_count + type, or HEAP_FAMILY_LABELS + family */
+	uint32_t number; /* class, shape_count + type, or HEAP_FAMILY_LABELS + family */
 };
 
 static inline struct block_label block_label(const struct search *search, uint32_t block)
@@ -168,25 +168,25 @@ static inline void block_set_label(struct search *search, uint32_t block, struct
 	search_block_set_site(search, block, label.number);
 }
 /* The class that a block had at first, whatever it has become. */
-static inline uint32_t block_first_class(const struct search *search, uint32_t block)
+static inline uint32_t block_first_shape(const struct search *search, uint32_t block)
 {
 	return search_block_first_site(search, block);
 }
 /* Takes back what was said of one block: it is its class again. */
 static inline void block_reset_label(struct search *search, uint32_t block)
 {
-	block_set_label(search, block, (struct block_label){block_first_class(search, block)});
+	block_set_label(search, block, (struct block_label){block_first_shape(search, block)});
 }
 
 /* The label of blocks of a type. */
 static inline struct block_label heap_types_label(const struct heap_types *types, uint32_t type)
 {
-	return (struct block_label){(uint32_t)types->class_count + type};
+	return (struct block_label){(uint32_t)types->shape_count + type};
 }
-/* HEAP_CLASS_NONE: the block has a type or a family of its own. */
-static inline uint32_t heap_types_class(const struct heap_types *types, struct block_label label)
+/* HEAP_SHAPE_NONE: the block has a type or a family of its own. */
+static inline uint32_t heap_types_shape(const struct heap_types *types, struct block_label label)
 {
-	return label.number < types->class_count ? label.number : HEAP_CLASS_NONE;
+	return label.number < types->shape_count ? label.number : HEAP_SHAPE_NONE;
 }
 static inline bool block_label_is_family(struct block_label label)
 {
@@ -195,11 +195,11 @@ static inline bool block_label_is_family(struct block_label label)
 /* HEAP_TYPE_NONE: not known so far. */
 static inline uint32_t heap_types_of_label(const struct heap_types *types, struct block_label label)
 {
-	if (label.number < types->class_count)
-		return types->of_class[label.number];
+	if (label.number < types->shape_count)
+		return types->of_shape[label.number];
 	return block_label_is_family(label)
 		       ? types->families.data[label.number - HEAP_FAMILY_LABELS]
-		       : label.number - (uint32_t)types->class_count;
+		       : label.number - (uint32_t)types->shape_count;
 }
 
 /* A new family, whose blocks are of that type so far; *ret: their label. */
@@ -214,6 +214,6 @@ static inline void heap_types_set_family(
 
 /* What is still unknown becomes a group's. */
 struct error *heap_types_finish(
-	struct heap_types *types, const struct heap_classes *classes) must_check_;
+	struct heap_types *types, const struct heap_shapes *classes) must_check_;
 
 #endif

@@ -41,25 +41,25 @@ static const struct {
 	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block", 0, 0, 0},
 };
 
-static uint32_t class_type(const struct finding *f, uint32_t block)
+static uint32_t class_type(const struct container_search *f, uint32_t block)
 {
 	return heap_types_of_label(f->types, block_label(f->search, block));
 }
 
-bool find_is_free(const struct finding *f, uint32_t block)
+bool find_is_free(const struct container_search *f, uint32_t block)
 {
 	return class_type(f, block) == HEAP_TYPE_NONE;
 }
 
-bool find_is_room(const struct finding *f, uint32_t block)
+bool find_is_room(const struct container_search *f, uint32_t block)
 {
 	uint32_t type = class_type(f, block);
-	if (heap_types_class(f->types, block_label(f->search, block)) == HEAP_CLASS_NONE)
+	if (heap_types_shape(f->types, block_label(f->search, block)) == HEAP_SHAPE_NONE)
 		return false;
 	return type == HEAP_TYPE_NONE || f->types->types.data[type].kind == HEAP_TYPE_CXX;
 }
 
-bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
+bool find_fits(const struct container_search *f, uint64_t wanted, uint32_t block)
 {
 	uint64_t size = size_of(f, block), spare = SPARE_BYTES;
 	if (f->loose && size / 4 > spare)
@@ -73,7 +73,7 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 	return wanted <= size && size - wanted <= spare;
 }
 
-static uint32_t type_of_part(struct finding *f, enum container_part part)
+static uint32_t type_of_part(struct container_search *f, enum container_part part)
 {
 	uint32_t *type = &f->part_types[part];
 	if (*type == HEAP_TYPE_NONE && !f->error) {
@@ -86,7 +86,7 @@ static uint32_t type_of_part(struct finding *f, enum container_part part)
 	return *type;
 }
 
-void find_say(struct finding *f, uint32_t block, enum container_part part)
+void find_say(struct container_search *f, uint32_t block, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part);
 	f->tails[block] = 0;
@@ -94,7 +94,7 @@ void find_say(struct finding *f, uint32_t block, enum container_part part)
 		block_set_label(f->search, block, heap_types_label(f->types, type));
 }
 
-void find_say_nodes(struct finding *f, enum container_part part)
+void find_say_nodes(struct container_search *f, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part);
 	struct block_label label = heap_types_label(f->types, type);
@@ -136,7 +136,7 @@ static bool is_readable(const uint8_t *bytes, size_t len)
 }
 
 /* Six bytes of a pointer may be letters. */
-bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len)
+bool find_is_text(const struct container_search *f, const uint8_t *bytes, size_t len)
 {
 	for (size_t at = 0; at < len; at += 8) {
 		uint64_t word;
@@ -149,7 +149,7 @@ bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len)
 
 /* What comes first is the surer. Three words on a stack are a vector's only if no block says
  * otherwise. */
-static bool look(struct finding *f, const struct place *place)
+static bool look(struct container_search *f, const struct container_place *place)
 {
 	if (place->is_stack && f->is_late)
 		return find_vector(f, place);
@@ -160,14 +160,14 @@ static bool look(struct finding *f, const struct place *place)
 }
 
 /* What a container's second word can be, if its first points to a block. */
-static inline bool is_second(const struct finding *f, uint64_t word)
+static inline bool is_second(const struct container_search *f, uint64_t word)
 {
 	const struct space *space = f->graph->space;
 	return word <= COUNT_MOST || word - space->low < space->high - space->low;
 }
 
 /* What leads into blocks as well as to their starts. */
-static void look_inside(struct finding *f, const struct place *place)
+static void look_inside(struct container_search *f, const struct container_place *place)
 {
 	if (f->is_late || f->error)
 		return;
@@ -177,11 +177,11 @@ static void look_inside(struct finding *f, const struct place *place)
 }
 
 /* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
-static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
+static void look_at(struct container_search *f, const uint8_t *bytes, uint64_t start, size_t len,
 	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack, bool is_interior)
 {
 	const uint64_t *words = (const void *)(bytes + (address - start));
-	struct place place = {.words = words,
+	struct container_place place = {.words = words,
 		.before = (size_t)(address - start) / 8,
 		.behind = (size_t)(start + len - address) / 8,
 		.address = address,
@@ -202,8 +202,8 @@ static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, siz
 }
 
 /* The words of a piece of a block from `from` on, until `to`. */
-static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
-	size_t from, size_t to, uint32_t holder, uint64_t offset)
+static void look_through(struct container_search *f, const uint8_t *bytes, uint64_t start,
+	size_t len, size_t from, size_t to, uint32_t holder, uint64_t offset)
 {
 	uint64_t low = f->graph->space->low, room = f->graph->space->high - low;
 	for (size_t at = from; at + 8 <= to; at += 8) {
@@ -216,10 +216,10 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 }
 
 /* Where elements begin in a block, as far as it is known what that is. */
-static uint64_t elements_at(const struct finding *f, uint32_t block)
+static uint64_t elements_at(const struct container_search *f, uint32_t block)
 {
 	struct block_label label = block_label(f->search, block);
-	if (heap_types_class(f->types, label) != HEAP_CLASS_NONE)
+	if (heap_types_shape(f->types, label) != HEAP_SHAPE_NONE)
 		return 0;
 	uint32_t type = heap_types_of_label(f->types, label);
 	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
@@ -230,7 +230,7 @@ static uint64_t elements_at(const struct finding *f, uint32_t block)
 }
 
 static void look_through_block(
-	struct finding *f, struct window *window, uint32_t block, uint64_t address)
+	struct container_search *f, struct window *window, uint32_t block, uint64_t address)
 {
 	const size_t before = 8 * PLACE_BEFORE, behind = 8 * PLACE_BEHIND;
 	uint64_t size = size_of(f, block) & ~7ull, at = elements_at(f, block);
@@ -247,7 +247,7 @@ static void look_through_block(
 	}
 }
 
-static struct error *look_through_blocks(struct finding *f, struct window *window)
+static struct error *look_through_blocks(struct container_search *f, struct window *window)
 {
 	struct space_walk walk = {f->graph->space, 0, 0};
 	for (; walk.block < f->blocks && !f->error; walk.block++) {
@@ -261,7 +261,7 @@ static struct error *look_through_blocks(struct finding *f, struct window *windo
 
 /* The words of roots that point to blocks; they come by roots and ascending in each. */
 static struct error *look_through_roots(
-	struct finding *f, const struct heap_root_vec *roots, struct window *window)
+	struct container_search *f, const struct heap_root_vec *roots, struct window *window)
 {
 	for (size_t i = 0; i < f->graph->roots.len && !f->error; i++) {
 		const struct graph_root *word = &f->graph->roots.data[i];
@@ -285,8 +285,8 @@ static struct error *look_through_roots(
 }
 
 /* A string ends with a NUL, and where little speaks for it, it has to read as one. */
-static bool is_string(
-	struct finding *f, struct window *window, uint64_t address, uint64_t len, bool must_be_text)
+static bool is_string(struct container_search *f, struct window *window, uint64_t address,
+	uint64_t len, bool must_be_text)
 {
 	uint64_t high = f->graph->space->high;
 	size_t some = len < TEXT_LOOKED_AT ? (size_t)len : TEXT_LOOKED_AT;
@@ -299,7 +299,7 @@ static bool is_string(
 }
 
 /* What nothing surer was found to be. */
-static struct error *look_at_tails(struct finding *f, struct window *window)
+static struct error *look_at_tails(struct container_search *f, struct window *window)
 {
 	struct space_walk walk = {f->graph->space, 0, 0};
 	for (; walk.block < f->blocks && !f->error; walk.block++) {
@@ -316,7 +316,7 @@ static struct error *look_at_tails(struct finding *f, struct window *window)
 	return f->error;
 }
 
-static struct error *find_all(struct finding *f, const struct heap_root_vec *roots)
+static struct error *find_all(struct container_search *f, const struct heap_root_vec *roots)
 {
 	_cleanup_(window_cleanup) struct window window;
 	struct error *error = window_open(f->heap->space, &window);
@@ -330,17 +330,17 @@ static struct error *find_all(struct finding *f, const struct heap_root_vec *roo
 	return error ? error : look_through_roots(f, roots, &window);
 }
 
-struct error *containers_recognise(struct survey *survey, struct inferred_few *few)
+struct error *containers_recognise(struct survey *survey, struct inferred_subset *subset)
 {
 	const struct heap *heap = &survey->heap;
 	struct search *search = survey->search;
-	struct finding f = {.heap = heap,
+	struct container_search f = {.heap = heap,
 		.names = survey->names,
 		.search = search,
 		.graph = search_graph(search),
 		.types = &survey->types,
 		.blocks = search_block_count(search)};
-	(void)few;
+	(void)subset;
 	if (!f.blocks || !cxx_is_there(heap->space))
 		return NULL;
 	f.steps = 4ull * f.blocks + (1u << 20);

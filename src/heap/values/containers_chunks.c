@@ -21,7 +21,7 @@
 /* Of a pool's bitmap: its size in bits is in so many of a number's. */
 #define BITMAP_SIZE_BITS 19u
 
-static void note(struct finding *f, uint32_t block, enum held_chunk_kind kind)
+static void note(struct container_search *f, uint32_t block, enum held_chunk_kind kind)
 {
 	if (find_is_free(f, block) &&
 		!held_chunks_push(&f->types->held.chunks, (struct held_chunk){block, kind}))
@@ -29,7 +29,7 @@ static void note(struct finding *f, uint32_t block, enum held_chunk_kind kind)
 }
 
 /* The block that such a chunk is, whose last words stand at an address; SPACE_NONE: it is none. */
-static uint32_t chunk_at(const struct finding *f, uint64_t footer, uint64_t *ret_next)
+static uint32_t chunk_at(const struct container_search *f, uint64_t footer, uint64_t *ret_next)
 {
 	uint64_t words[2];
 	if (footer % 8 ||
@@ -44,7 +44,7 @@ static uint32_t chunk_at(const struct finding *f, uint64_t footer, uint64_t *ret
 }
 
 /* The place leads to the newest chunk's last words; what is left of that chunk ends there. */
-static bool find_buffers(struct finding *f, const struct place *place)
+static bool find_buffers(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->before < RESOURCE_WORDS || w[-5] > COUNT_MOST || w[-6] + w[-5] != w[0])
@@ -64,7 +64,7 @@ static bool find_buffers(struct finding *f, const struct place *place)
 }
 
 /* The place leads to the memory; two words before it stands where its blocks end. */
-static bool find_pool_chunk(struct finding *f, const struct place *place)
+static bool find_pool_chunk(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->before < 2 || w[-2] <= w[0])
@@ -80,7 +80,7 @@ static bool find_pool_chunk(struct finding *f, const struct place *place)
 	return true;
 }
 
-bool find_chunks(struct finding *f, const struct place *place)
+bool find_chunks(struct container_search *f, const struct container_place *place)
 {
 	return find_buffers(f, place) || find_pool_chunk(f, place);
 }

@@ -23,12 +23,13 @@ struct cow_head {
 	int32_t padding;
 };
 
-static bool read_bytes(const struct finding *f, uint64_t address, void *ret, size_t len)
+static bool read_bytes(const struct container_search *f, uint64_t address, void *ret, size_t len)
 {
 	return address_space_read(f->heap->space, address, ret, len) == len;
 }
 
-static bool ends_there(const struct finding *f, uint64_t text_end, uint32_t character_bytes)
+static bool ends_there(
+	const struct container_search *f, uint64_t text_end, uint32_t character_bytes)
 {
 	uint32_t last = 0;
 	return read_bytes(f, text_end, &last, character_bytes) && !last;
@@ -45,7 +46,8 @@ static bool is_character(uint32_t character, uint32_t unit)
 	       (unit == 2 || !is_half);
 }
 
-static bool is_wide_text(const struct finding *f, uint64_t address, uint64_t length, uint32_t unit)
+static bool is_wide_text(
+	const struct container_search *f, uint64_t address, uint64_t length, uint32_t unit)
 {
 	uint8_t bytes[4 * WIDE_LOOKED_AT];
 	size_t count = length < WIDE_LOOKED_AT ? (size_t)length : WIDE_LOOKED_AT;
@@ -58,14 +60,14 @@ static bool is_wide_text(const struct finding *f, uint64_t address, uint64_t len
 	return ok;
 }
 
-static bool is_narrow_text(const struct finding *f, uint64_t address, uint64_t length)
+static bool is_narrow_text(const struct container_search *f, uint64_t address, uint64_t length)
 {
 	uint8_t bytes[TEXT_LOOKED_AT] = {0};
 	size_t some = length < sizeof(bytes) ? (size_t)length : sizeof(bytes);
 	return read_bytes(f, address, bytes, some) && find_is_text(f, bytes, some);
 }
 
-bool find_cow_string(struct finding *f, const struct place *place)
+bool find_cow_string(struct container_search *f, const struct container_place *place)
 {
 	static const enum container_part parts[] = {
 		[1] = PART_COW_STRING, [2] = PART_COW_STRING_16, [4] = PART_COW_STRING_32};

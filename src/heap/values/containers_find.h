@@ -40,7 +40,7 @@ enum container_part {
 #define PLACE_BEHIND ((size_t)10)
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
-struct place {
+struct container_place {
 	const uint64_t *words;
 	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
 	uint64_t address;
@@ -60,7 +60,7 @@ static inline bool held_same(uint64_t a, uint64_t b)
 DEFINE_MAP(held_map, uint64_t, uint32_t, hash_u64, held_same)
 #define MANAGERS_RECENT 256u
 
-struct finding {
+struct container_search {
 	const struct heap *heap;
 	struct heap_names *names;
 	struct search *search;
@@ -85,24 +85,24 @@ struct finding {
 };
 
 /* What a place is the beginning of. False: of nothing of that kind. */
-bool find_list(struct finding *f, const struct place *place);
-bool find_tree(struct finding *f, const struct place *place);
-bool find_tree_of_libcxx(struct finding *f, const struct place *place);
-bool find_hash(struct finding *f, const struct place *place);
-bool find_deque(struct finding *f, const struct place *place);
-bool find_deque_of_libcxx(struct finding *f, const struct place *place);
-bool find_string(struct finding *f, const struct place *place);
-bool find_string_of_libcxx(struct finding *f, const struct place *place);
-bool find_vector(struct finding *f, const struct place *place);
+bool find_list(struct container_search *f, const struct container_place *place);
+bool find_tree(struct container_search *f, const struct container_place *place);
+bool find_tree_of_libcxx(struct container_search *f, const struct container_place *place);
+bool find_hash(struct container_search *f, const struct container_place *place);
+bool find_deque(struct container_search *f, const struct container_place *place);
+bool find_deque_of_libcxx(struct container_search *f, const struct container_place *place);
+bool find_string(struct container_search *f, const struct container_place *place);
+bool find_string_of_libcxx(struct container_search *f, const struct container_place *place);
+bool find_vector(struct container_search *f, const struct container_place *place);
 /* Words that lead into blocks: a string of libstdc++ before C++11 (containers_cow.c); what a
  * resource of std::pmr keeps of its memory (containers_chunks.c). */
-bool find_cow_string(struct finding *f, const struct place *place);
-bool find_chunks(struct finding *f, const struct place *place);
+bool find_cow_string(struct container_search *f, const struct container_place *place);
+bool find_chunks(struct container_search *f, const struct container_place *place);
 
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
 /* Whether a word is neither a number nor the address of a block: it may be that of code. */
-static inline bool find_is_outside(const struct finding *f, uint64_t word)
+static inline bool find_is_outside(const struct container_search *f, uint64_t word)
 {
 	const struct space *space = f->graph->space;
 	return word > COUNT_MOST && word - space->low >= space->high - space->low;
@@ -110,7 +110,8 @@ static inline bool find_is_outside(const struct finding *f, uint64_t word)
 /* Of a std::any of libc++ so many words may be its content; of libstdc++'s one. */
 #define FIND_INSIDE_WORDS ((size_t)3)
 /* Whether a std::any whose content is in itself may begin in front of a place. */
-static inline bool find_may_be_inside(const struct finding *f, const struct place *place)
+static inline bool find_may_be_inside(
+	const struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	return (place->before > 1 && find_is_outside(f, w[-2])) ||
@@ -118,44 +119,44 @@ static inline bool find_may_be_inside(const struct finding *f, const struct plac
 }
 /* Notes that a place is the pointer of a std::function or a std::any to its content, or
  * one of the words of a content that lies in the std::any. */
-void find_held(struct finding *f, const struct place *place);
+void find_held(struct container_search *f, const struct container_place *place);
 
 /* The block that begins at an address; SPACE_NONE: none does. */
-static inline uint32_t block_of(const struct finding *f, uint64_t address)
+static inline uint32_t block_of(const struct container_search *f, uint64_t address)
 {
 	uint64_t offset = 0;
 	uint32_t block = search_block_at(f->search, address, &offset);
 	return offset ? SPACE_NONE : block;
 }
 
-static inline uint64_t size_of(const struct finding *f, uint32_t block)
+static inline uint64_t size_of(const struct container_search *f, uint32_t block)
 {
 	return space_size(f->graph->space, block);
 }
 
 /* Nobody has said yet what the block is; that it may be a string's does not count. */
-bool find_is_free(const struct finding *f, uint32_t block);
+bool find_is_free(const struct container_search *f, uint32_t block);
 /* The same; but of objects it may be the memory. */
-bool find_is_room(const struct finding *f, uint32_t block);
+bool find_is_room(const struct container_search *f, uint32_t block);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
-bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block);
+bool find_fits(const struct container_search *f, uint64_t wanted, uint32_t block);
 /* Whether two blocks may be nodes of one container. */
-static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
+static inline bool find_alike(const struct container_search *f, uint32_t a, uint32_t b)
 {
 	uint64_t x = size_of(f, a), y = size_of(f, b);
 	return (x > y ? x - y : y - x) <= 16;
 }
 /* Whether the beginning of a block, rounded up to words, reads as text of so many bytes: printable
  * ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a pointer. */
-bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len);
+bool find_is_text(const struct container_search *f, const uint8_t *bytes, size_t len);
 /* Of a string so many bytes are looked at. */
 #define TEXT_LOOKED_AT 256u
 static inline size_t find_text_room(uint64_t len)
 {
 	return len < TEXT_LOOKED_AT ? (size_t)(len + 7) & ~(size_t)7 : TEXT_LOOKED_AT;
 }
-void find_say(struct finding *f, uint32_t block, enum container_part part);
+void find_say(struct container_search *f, uint32_t block, enum container_part part);
 /* f->nodes are all nodes of one container. */
-void find_say_nodes(struct finding *f, enum container_part part);
+void find_say_nodes(struct container_search *f, enum container_part part);
 
 #endif

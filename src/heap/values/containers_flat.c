@@ -19,7 +19,8 @@
  * what functions that returned left on a stack. There the block must have text in it; and also
  * where it has pointers, of which a string has none.
  */
-static bool is_doubtful(const struct finding *f, const struct place *place, uint32_t block)
+static bool is_doubtful(
+	const struct container_search *f, const struct container_place *place, uint32_t block)
 {
 	if (place->is_stack || (place->holder != SPACE_NONE && find_alike(f, place->holder, block)))
 		return true;
@@ -27,7 +28,8 @@ static bool is_doubtful(const struct finding *f, const struct place *place, uint
 }
 
 /* Where there is much room behind its end. */
-static bool is_string(const struct finding *f, uint64_t address, uint64_t len, bool must_be_text)
+static bool is_string(
+	const struct container_search *f, uint64_t address, uint64_t len, bool must_be_text)
 {
 	uint8_t bytes[TEXT_LOOKED_AT];
 	uint8_t end = 1;
@@ -44,8 +46,8 @@ static bool is_string(const struct finding *f, uint64_t address, uint64_t len, b
  * they are not the only ones that there may be: the words beside a pointer may be those of a string
  * of either library.
  */
-static bool take_string(struct finding *f, const struct place *place, uint32_t block,
-	uint64_t capacity, uint64_t len, bool is_one_of_two)
+static bool take_string(struct container_search *f, const struct container_place *place,
+	uint32_t block, uint64_t capacity, uint64_t len, bool is_one_of_two)
 {
 	if (block == SPACE_NONE || !find_is_free(f, block) || !find_fits(f, capacity, block))
 		return false;
@@ -66,7 +68,7 @@ static bool take_string(struct finding *f, const struct place *place, uint32_t b
 }
 
 /* libstdc++, since 5: pointer, length, capacity without the NUL. */
-static bool is_string_of_libstdcxx(const struct place *place)
+static bool is_string_of_libstdcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	return place->behind >= 3 && w[1] <= w[2] && w[2] >= STRING_LEAST && w[2] <= BYTES_MOST;
@@ -78,28 +80,28 @@ static bool are_libcxx_bytes(uint64_t bytes, uint64_t len)
 }
 
 /* libc++: allocated bytes + 1, which tells it from a short one, length, pointer. */
-static bool is_string_of_libcxx(const struct place *place)
+static bool is_string_of_libcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	return place->before >= 2 && w[-2] & 1 && are_libcxx_bytes(w[-2] & ~1ull, w[-1]);
 }
 
 /* The same as it may be built: pointer, length, allocated bytes with the highest bit. */
-static bool is_turned_string_of_libcxx(const struct place *place)
+static bool is_turned_string_of_libcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	return place->behind >= 3 && w[2] & LIBCXX_IS_LONG &&
 	       are_libcxx_bytes(w[2] & ~LIBCXX_IS_LONG, w[1]);
 }
 
-bool find_string(struct finding *f, const struct place *place)
+bool find_string(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	return is_string_of_libstdcxx(place) &&
 	       take_string(f, place, block_of(f, w[0]), w[2] + 1, w[1], is_string_of_libcxx(place));
 }
 
-bool find_string_of_libcxx(struct finding *f, const struct place *place)
+bool find_string_of_libcxx(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (is_string_of_libcxx(place) && take_string(f, place, block_of(f, w[0]), w[-2] & ~1ull,
@@ -115,7 +117,8 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
 	return address - start <= bytes;
 }
 
-static void say_vector(struct finding *f, const struct place *place, uint32_t block)
+static void say_vector(
+	struct container_search *f, const struct container_place *place, uint32_t block)
 {
 	const uint64_t *w = place->words;
 	find_say(f, block, PART_VECTOR);
@@ -131,7 +134,7 @@ static void say_vector(struct finding *f, const struct place *place, uint32_t bl
 }
 
 /* Copies of a vector that were made before it changed say other ends: all in between counts. */
-static void say_end(struct finding *f, const struct place *place, uint32_t block)
+static void say_end(struct container_search *f, const struct container_place *place, uint32_t block)
 {
 	uint64_t used = place->words[1] - place->words[0];
 	struct vector_end *end = heap_types_vector_end(f->types, block);
@@ -143,7 +146,7 @@ static void say_end(struct finding *f, const struct place *place, uint32_t block
  * Beginning, end of the elements, end of the memory. A fourth pointer beside them into the same
  * memory makes it the buffer of a stream, or of FILE.
  */
-bool find_vector(struct finding *f, const struct place *place)
+bool find_vector(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || w[1] <= w[0] || w[2] < w[1] || w[2] - w[0] > BYTES_MOST)
@@ -167,7 +170,8 @@ bool find_vector(struct finding *f, const struct place *place)
  * The blocks that a deque's table has, which must be of one size, or of `bytes` if that is not 0.
  * They are looked at twice: nothing is said before all are known to be right.
  */
-static bool take_table(struct finding *f, uint64_t from, uint64_t to, uint64_t bytes, bool say)
+static bool take_table(
+	struct container_search *f, uint64_t from, uint64_t to, uint64_t bytes, bool say)
 {
 	uint64_t words[TABLE_WORDS];
 	uint32_t first = SPACE_NONE;
@@ -192,8 +196,8 @@ static bool take_table(struct finding *f, uint64_t from, uint64_t to, uint64_t b
 	return true;
 }
 
-static void say_table(
-	struct finding *f, const struct place *place, uint32_t map, uint64_t from, uint64_t to)
+static void say_table(struct container_search *f, const struct container_place *place, uint32_t map,
+	uint64_t from, uint64_t to)
 {
 	find_say(f, map, PART_DEQUE_MAP);
 	/* What stands on a stack may be left from before. */
@@ -208,8 +212,8 @@ static void say_table(
 }
 
 /* The table begins where the place's first word says. */
-static bool take_deque(struct finding *f, const struct place *place, uint32_t map, uint64_t from,
-	uint64_t to, uint64_t bytes)
+static bool take_deque(struct container_search *f, const struct container_place *place,
+	uint32_t map, uint64_t from, uint64_t to, uint64_t bytes)
 {
 	if (!find_is_room(f, map) || !f->steps)
 		return false;
@@ -222,7 +226,7 @@ static bool take_deque(struct finding *f, const struct place *place, uint32_t ma
 }
 
 /* libstdc++: table, its size, where the elements begin and end: place, block, its end, word. */
-bool find_deque(struct finding *f, const struct place *place)
+bool find_deque(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words, *begin = w + 2, *end = w + 6;
 	if (place->behind < 10 || w[1] < 3 || w[1] > f->blocks + 64ull)
@@ -239,7 +243,7 @@ bool find_deque(struct finding *f, const struct place *place)
 
 /* libc++: the table's memory, its first and last word, its end; the first element's number, and how
  * many there are. */
-bool find_deque_of_libcxx(struct finding *f, const struct place *place)
+bool find_deque_of_libcxx(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->behind < 6 || w[1] < w[0] || w[2] <= w[1] || w[3] < w[2] ||

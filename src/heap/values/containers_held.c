@@ -8,7 +8,7 @@
 #include "symbols/name.h"
 
 /* A module's own name for it; what several functions have in common tells none of them. */
-static struct error *name_code(struct finding *f, struct held_code *code)
+static struct error *name_code(struct container_search *f, struct held_code *code)
 {
 	const struct address_space *space = f->heap->space;
 	const struct address_module *module = address_space_module(space, code->address);
@@ -42,7 +42,7 @@ static struct error *name_code(struct finding *f, struct held_code *code)
 }
 
 /* The number of what manages contents, of all code that was met; UINT32_MAX: it is no such. */
-static uint32_t learn_code(struct finding *f, uint64_t address)
+static uint32_t learn_code(struct container_search *f, uint64_t address)
 {
 	const struct process_map *map = address_space_map(f->heap->space, address);
 	bool is_new;
@@ -68,7 +68,7 @@ static uint32_t learn_code(struct finding *f, uint64_t address)
 
 /* Most of the words that are asked about are tables of virtual functions, the same again and again.
  */
-static uint32_t code_at(struct finding *f, uint64_t address)
+static uint32_t code_at(struct container_search *f, uint64_t address)
 {
 	size_t slot = (address >> 3 ^ address >> 11) % MANAGERS_RECENT;
 	if (f->recent[slot].address != address) {
@@ -80,7 +80,8 @@ static uint32_t code_at(struct finding *f, uint64_t address)
 
 /* The content of a std::any lies behind the word `before` words in front of the place. What stands
  * on a stack may be left from before, and so may what it leads to. */
-static void take_inside(struct finding *f, const struct place *place, size_t before)
+static void take_inside(
+	struct container_search *f, const struct container_place *place, size_t before)
 {
 	uint32_t code = code_at(f, place->words[-(ptrdiff_t)before]);
 	if (code == UINT32_MAX || f->types->held.codes.data[code].kind != HELD_IN_ANY)
@@ -92,8 +93,8 @@ static void take_inside(struct finding *f, const struct place *place, size_t bef
 		f->error = error_no_memory();
 }
 
-static void take(
-	struct finding *f, const struct place *place, uint64_t manager, enum held_kind kind)
+static void take(struct container_search *f, const struct container_place *place, uint64_t manager,
+	enum held_kind kind)
 {
 	uint32_t code = code_at(f, manager);
 	if (code == UINT32_MAX || f->types->held.codes.data[code].kind != kind)
@@ -104,7 +105,7 @@ static void take(
 		f->error = error_no_memory();
 }
 
-void find_held(struct finding *f, const struct place *place)
+void find_held(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->before && find_is_outside(f, w[-1]))

@@ -11,21 +11,21 @@
 
 /* The node's pointers to blocks, at most `most`. */
 static const uint32_t *links_of(
-	const struct finding *f, uint32_t node, uint32_t most, uint32_t *ret_count)
+	const struct container_search *f, uint32_t node, uint32_t most, uint32_t *ret_count)
 {
 	uint32_t first = graph_edges(f->graph, node), end = graph_edges_end(f->graph, node);
 	*ret_count = end - first < most ? end - first : most;
 	return f->graph->edges.data + first;
 }
 
-static uint32_t first_link(const struct finding *f, uint32_t node)
+static uint32_t first_link(const struct container_search *f, uint32_t node)
 {
 	uint32_t count;
 	const uint32_t *links = links_of(f, node, 1, &count);
 	return count && !(*links & GRAPH_INTERIOR) ? *links : SPACE_NONE;
 }
 
-static bool has_link(const struct finding *f, uint32_t node, uint32_t most, uint32_t to)
+static bool has_link(const struct container_search *f, uint32_t node, uint32_t most, uint32_t to)
 {
 	uint32_t count;
 	const uint32_t *links = links_of(f, node, most, &count);
@@ -37,7 +37,7 @@ static bool has_link(const struct finding *f, uint32_t node, uint32_t most, uint
 }
 
 /* Whether the node has the address among its first three words. */
-static bool points_to(const struct finding *f, uint32_t node, uint64_t address)
+static bool points_to(const struct container_search *f, uint32_t node, uint64_t address)
 {
 	uint64_t words[LINKS], size = size_of(f, node), at = search_block_address(f->search, node);
 	if (size < sizeof(words) ||
@@ -47,8 +47,8 @@ static bool points_to(const struct finding *f, uint32_t node, uint64_t address)
 }
 
 /* `offset` bytes behind the place's word. */
-static bool points_back(
-	const struct finding *f, uint32_t node, const struct place *place, int64_t offset)
+static bool points_back(const struct container_search *f, uint32_t node,
+	const struct container_place *place, int64_t offset)
 {
 	uint32_t count;
 	if (place->holder == SPACE_NONE)
@@ -64,7 +64,7 @@ static bool points_back(
 	return false;
 }
 
-static bool add_node(struct finding *f, uint32_t fresh, uint32_t owner)
+static bool add_node(struct container_search *f, uint32_t fresh, uint32_t owner)
 {
 	if (space_u32_push(&f->nodes, fresh) && space_u32_push(&f->owners, owner))
 		return true;
@@ -73,14 +73,14 @@ static bool add_node(struct finding *f, uint32_t fresh, uint32_t owner)
 	return false;
 }
 
-static void begin(struct finding *f)
+static void begin(struct container_search *f)
 {
 	space_u32_clear(&f->nodes);
 	space_u32_clear(&f->owners);
 }
 
 /* If they are all right, that is what they are; else the way was in vain. */
-static bool settle(struct finding *f, bool right, enum container_part part)
+static bool settle(struct container_search *f, bool right, enum container_part part)
 {
 	if (!right) {
 		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
@@ -90,13 +90,13 @@ static bool settle(struct finding *f, bool right, enum container_part part)
 	return true;
 }
 
-static bool is_count(const struct finding *f, uint64_t word)
+static bool is_count(const struct container_search *f, uint64_t word)
 {
 	return word && word <= f->blocks;
 }
 
 /* From the first node to the last one; each must point back to the one before. */
-static bool walk_list(struct finding *f, uint32_t first, uint32_t last, uint64_t count)
+static bool walk_list(struct container_search *f, uint32_t first, uint32_t last, uint64_t count)
 {
 	uint32_t node = first;
 	for (;;) {
@@ -117,7 +117,7 @@ static bool walk_list(struct finding *f, uint32_t first, uint32_t last, uint64_t
  * beginning of a block, each of its nodes looks like it, if a number in it happens to be right:
  * then it must be told from them by its size.
  */
-bool find_list(struct finding *f, const struct place *place)
+bool find_list(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
@@ -136,7 +136,7 @@ bool find_list(struct finding *f, const struct place *place)
 }
 
 /* Whether the parent of `node` is `of`: libstdc++'s is its first link, libc++'s its last. */
-static bool is_child(const struct finding *f, uint32_t node, uint32_t of, bool libcxx)
+static bool is_child(const struct container_search *f, uint32_t node, uint32_t of, bool libcxx)
 {
 	return libcxx ? has_link(f, node, LINKS, of) : first_link(f, node) == of;
 }
@@ -147,7 +147,7 @@ static bool is_child(const struct finding *f, uint32_t node, uint32_t of, bool l
 #define AHEAD_BELOW 7u
 #define AHEAD_BELOW_LINKS 3u
 
-static void fetch_ahead(const struct finding *f, size_t at)
+static void fetch_ahead(const struct container_search *f, size_t at)
 {
 	const uint32_t *nodes = f->nodes.data, *edges = f->graph->edges.data;
 	size_t left = f->nodes.len - at;
@@ -175,7 +175,7 @@ static void fetch_ahead(const struct finding *f, size_t at)
 }
 
 /* All nodes below a root. */
-static bool walk_tree(struct finding *f, uint32_t root, uint64_t count, bool libcxx)
+static bool walk_tree(struct container_search *f, uint32_t root, uint64_t count, bool libcxx)
 {
 	if (!add_node(f, root, SPACE_NONE))
 		return false;
@@ -200,7 +200,7 @@ static bool walk_tree(struct finding *f, uint32_t root, uint64_t count, bool lib
 }
 
 /* libstdc++: colour (red), root, first and last node, and how many there are. */
-bool find_tree(struct finding *f, const struct place *place)
+bool find_tree(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (!place->before || place->behind < 4 || (uint32_t)w[-1] || !is_count(f, w[3]) ||
@@ -217,7 +217,7 @@ bool find_tree(struct finding *f, const struct place *place)
 }
 
 /* libc++: first node, root, and how many there are; the root's parent is where the root is held. */
-bool find_tree_of_libcxx(struct finding *f, const struct place *place)
+bool find_tree_of_libcxx(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
@@ -231,7 +231,7 @@ bool find_tree_of_libcxx(struct finding *f, const struct place *place)
 }
 
 /* One after the other. Whether the last one has no next cannot be seen here. */
-static bool walk_chain(struct finding *f, uint32_t first, uint64_t count)
+static bool walk_chain(struct container_search *f, uint32_t first, uint64_t count)
 {
 	uint32_t node = first;
 	while (node != SPACE_NONE && find_is_free(f, node) && find_alike(f, node, first) &&
@@ -244,13 +244,13 @@ static bool walk_chain(struct finding *f, uint32_t first, uint64_t count)
 	return false;
 }
 
-static bool is_last(const struct finding *f, uint32_t node)
+static bool is_last(const struct container_search *f, uint32_t node)
 {
 	uint64_t word, address = search_block_address(f->search, node);
 	return address_space_word(f->heap->space, address, &word) && !word;
 }
 
-static bool take_chain(struct finding *f, uint64_t first, uint64_t count)
+static bool take_chain(struct container_search *f, uint64_t first, uint64_t count)
 {
 	uint32_t node = block_of(f, first);
 	if (node == SPACE_NONE || !f->steps)
@@ -273,7 +273,7 @@ static bool is_load_factor(uint64_t word)
  * libstdc++ a table with one bucket has that in itself, behind all else; then the place is its
  * first node.
  */
-bool find_hash(struct finding *f, const struct place *place)
+bool find_hash(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->before >= 2 && place->behind >= 5 && w[-1] == 1 && w[1] == 1 &&

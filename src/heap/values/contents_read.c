@@ -568,7 +568,7 @@ static bool type_by_name(
 		return false;
 	ret->type = types_find(o->types, ret->name);
 	const char *one[1];
-	if (ret->type == TYPE_VOID && types_meant(o->types, ret->name, one, 1, &ret->type) != 1)
+	if (ret->type == TYPE_VOID && type_query(o->types, ret->name, one, 1, &ret->type) != 1)
 		ret->type = TYPE_VOID;
 	return true;
 }

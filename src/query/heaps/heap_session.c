@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "heap/leading.h"
+#include "heap/leads_to_block.h"
 #include "process/fork_exclusions.h"
 #include "query/inputs.h"
 #include "query/spool.h"
@@ -46,9 +46,9 @@ static void let_go(struct heap_session *s)
 /* The file that was passed over because it is cut off. */
 static const char *cut_file(struct heap_session *s, uint32_t module)
 {
-	const struct symbols_tried *tried;
+	const struct symbols_lookups *tried;
 	size_t count = 0;
-	error_destroy(symbols_module_tried(s->names.symbols, module, &tried, &count));
+	error_destroy(symbols_module_lookups(s->names.symbols, module, &tried, &count));
 	for (size_t i = 0; i < count; i++) {
 		if (tried[i].trial == TRIAL_CUT_SHORT)
 			return tried[i].path;
@@ -319,7 +319,7 @@ static struct error *type_for(struct heap_session *s, const char *word)
 	/* What stacks of a recording say is said of all blocks. */
 	if (!word || !s->is_one_question || has_recording(s) || !parse_address(word, &address))
 		return survey_type(&s->survey);
-	return leading_type(&s->survey, address, &s->reverse);
+	return leads_to_block_type(&s->survey, address, &s->reverse);
 }
 
 struct error *heap_session_survey(struct heap_session *session)

@@ -65,7 +65,7 @@ static struct error *find_described(
 	if (*ret != TYPE_VOID)
 		return NULL;
 	const char *choices[LIKE_MOST];
-	size_t count = types_meant(*ret_types, name, choices, LIKE_MOST, ret);
+	size_t count = type_query(*ret_types, name, choices, LIKE_MOST, ret);
 	return count > 1 ? several_types(name, choices, count) : NULL;
 }
 
@@ -95,13 +95,14 @@ static struct error *unknown_word(struct types *types, const char *word)
 }
 
 /* "array of it: std::vector buffer of int (7 blocks)"; nothing if there is none of that kind. */
-static void add_kin(const struct survey *survey, const struct kin_set *set, enum kin_how how,
-	const char *what, struct text *text)
+static void add_kin(const struct survey *survey, const struct subtype_set *set,
+	enum subtypes_how how, const char *what, struct text *text)
 {
 	size_t shown = 0;
-	for (size_t i = 0; i < set->kin.len; i++) {
-		const struct heap_type *type = &survey->types.types.data[set->kin.data[i].type];
-		if (set->kin.data[i].how != how)
+	for (size_t i = 0; i < set->subtypes.len; i++) {
+		const struct heap_type *type =
+			&survey->types.types.data[set->subtypes.data[i].type];
+		if (set->subtypes.data[i].how != how)
 			continue;
 		if (shown++ >= LIKE_MOST)
 			continue;
@@ -156,33 +157,33 @@ static struct error *none_but_pools(
 }
 
 /* Why nothing is of a type that debug information describes. */
-static struct error *none_of(const struct survey *survey, const struct kin_set *set,
+static struct error *none_of(const struct survey *survey, const struct subtype_set *set,
 	uint32_t layout, const char *verb, const char *word)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(survey, set, KIN_VIRTUAL, "; it is a virtual base class of ", &text);
-	add_kin(survey, set, KIN_ELEMENTS, "; did you mean arrays of it: ", &text);
-	add_kin(survey, set, KIN_INSIDE, "; it is a part of ", &text);
+	add_kin(survey, set, SUBTYPES_VIRTUAL, "; it is a virtual base class of ", &text);
+	add_kin(survey, set, SUBTYPES_ELEMENTS, "; did you mean arrays of it: ", &text);
+	add_kin(survey, set, SUBTYPES_INSIDE, "; it is a part of ", &text);
 	if (!text.len)
 		return none_but_pools(survey, layout, verb, word);
 	return error_create(ERROR_INPUT,
 		"no block is of type '%s' itself%s: ask for that, as in %s '%s'", word, text.data,
-		verb, survey->types.types.data[set->kin.data[0].type].name);
+		verb, survey->types.types.data[set->subtypes.data[0].type].name);
 }
 
 /* Leaves those whose place is known, and says which others there are. */
-static void keep_objects(struct heap_session *session, const char *word, struct kin_set *set)
+static void keep_objects(struct heap_session *session, const char *word, struct subtype_set *set)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(&session->survey, set, KIN_VIRTUAL, "", &text);
+	add_kin(&session->survey, set, SUBTYPES_VIRTUAL, "", &text);
 	if (text.data)
 		query_note(session->context,
 			"%s is also a virtual base class of these, whose objects are not included "
 			"below: %s",
 			word, text.data);
-	heap_kin_keep_objects(set);
+	heap_subtypes_keep_objects(set);
 }
 
 /* Those of a type by debug information. */
@@ -190,12 +191,12 @@ static struct error *find_kin(
 	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
 	const struct survey *survey = &session->survey;
-	struct error *error = heap_kin_find(survey, ret->layout, &ret->kin);
+	struct error *error = heap_subtypes_find(survey, ret->layout, &ret->subtypes);
 	if (error)
 		return error;
-	if (!ret->kin.kin.len || ret->kin.kin.data[0].how > KIN_DERIVED)
-		return none_of(survey, &ret->kin, ret->layout, verb, word);
-	keep_objects(session, word, &ret->kin);
+	if (!ret->subtypes.subtypes.len || ret->subtypes.subtypes.data[0].how > SUBTYPES_DERIVED)
+		return none_of(survey, &ret->subtypes, ret->layout, verb, word);
+	keep_objects(session, word, &ret->subtypes);
 	return NULL;
 }
 
@@ -207,7 +208,7 @@ static struct error *find_own(
 	const struct heap_type *type = &survey->types.types.data[ret->type];
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
 	if (ret->layout == TYPE_VOID || !survey->layouts.types)
-		return heap_kin_alone(survey, ret->type, &ret->kin);
+		return heap_subtypes_alone(survey, ret->type, &ret->subtypes);
 	return find_kin(session, verb, word, ret);
 }
 
@@ -293,8 +294,8 @@ struct error *heap_subject_find_anywhere(
 	if (!error || error->code != ERROR_INPUT || ret->layout == TYPE_VOID ||
 		!session->survey.layouts.types)
 		return error;
-	heap_kin_keep_arrays(&ret->kin);
-	if (!ret->kin.kin.len && !count_pools(&session->survey, ret->layout, &example))
+	heap_subtypes_keep_arrays(&ret->subtypes);
+	if (!ret->subtypes.subtypes.len && !count_pools(&session->survey, ret->layout, &example))
 		return error;
 	error_destroy(error);
 	return NULL;
@@ -302,5 +303,5 @@ struct error *heap_subject_find_anywhere(
 
 void heap_subject_deinit(struct heap_subject *subject)
 {
-	heap_kin_deinit(&subject->kin);
+	heap_subtypes_deinit(&subject->subtypes);
 }

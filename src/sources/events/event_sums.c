@@ -4,27 +4,27 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sources/events/event_tell.h"
-#include "sources/events/hpw_choice.h"
+#include "sources/events/event_emit.h"
+#include "sources/events/hpw_block_filter.h"
 #include "sources/events/hpw_life_sums.h"
 #include "sources/events/hpw_moments.h"
 #include "sources/events/hpw_replay.h"
 #include "sources/events/hpw_series.h"
 
 struct sums {
-	const struct event_story *story;
+	const struct event_replay *story;
 	const struct source_query *query;
 	struct model *model;
 	struct hpw_clock clock;
 	struct hpw_span span;
-	struct hpw_choice choice;
+	struct hpw_block_filter choice;
 	struct hpw_replay replay;
 	struct hpw_series series;
 	bool part;
 };
 
 static struct sums sums_of(
-	const struct event_story *story, const struct source_query *query, struct model *model)
+	const struct event_replay *story, const struct source_query *query, struct model *model)
 {
 	uint64_t end_ns = build_recording(model)->duration_ns;
 	return (struct sums){.story = story,
@@ -36,7 +36,7 @@ static struct sums sums_of(
 
 static void sums_deinit(struct sums *sums)
 {
-	hpw_choice_deinit(&sums->choice);
+	hpw_block_filter_deinit(&sums->choice);
 	hpw_replay_deinit(&sums->replay);
 	hpw_series_deinit(&sums->series);
 }
@@ -71,8 +71,9 @@ static struct error *choose_blocks(struct sums *sums)
 	sums->choice.wanted = sums->query->blocks;
 	struct error *error = NULL;
 	if (sums->choice.wanted->by_life)
-		error = hpw_choice_by_life(&sums->choice, sums->story, &sums->clock, &sums->span);
-	return error ? error : hpw_choice_describe(&sums->choice, sums->model);
+		error = hpw_block_filter_by_life(
+			&sums->choice, sums->story, &sums->clock, &sums->span);
+	return error ? error : hpw_block_filter_describe(&sums->choice, sums->model);
 }
 
 static struct error *replay(struct sums *sums)
@@ -152,7 +153,7 @@ static struct error *put(const struct sums *sums, uint32_t unknown)
 	return error;
 }
 
-struct error *event_sums_put(const struct event_story *story, uint32_t unknown, unsigned flags,
+struct error *event_sums_put(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model)
 {
 	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);
@@ -168,7 +169,7 @@ struct error *event_sums_put(const struct event_story *story, uint32_t unknown, 
 	return error;
 }
 
-struct error *event_sums_finish(const struct event_story *story, uint32_t unknown, unsigned flags,
+struct error *event_sums_finish(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, bool cut, struct model **model, struct model **ret)
 {
 	struct error *error = event_sums_put(story, unknown, flags, query, *model);
@@ -182,10 +183,10 @@ struct error *event_sums_finish(const struct event_story *story, uint32_t unknow
 	return NULL;
 }
 
-struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
+struct error *event_sums_tell(const struct event_replay *story, uint32_t unknown,
 	const struct source_query *query, struct model *model, const struct event_sink *sink)
 {
 	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);
 	struct error *error = find_span(&sums, unknown);
-	return error ? error : event_tell(story, &sums.clock, sums.span.to_step, sink);
+	return error ? error : event_emit(story, &sums.clock, sums.span.to_step, sink);
 }

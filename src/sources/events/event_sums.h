@@ -10,7 +10,7 @@
 
 #include "model/build.h"
 #include "model/events.h"
-#include "sources/events/event_story.h"
+#include "sources/events/event_replay.h"
 #include "sources/source.h"
 
 /*
@@ -18,16 +18,16 @@
  * story does not tell. flags: enum source_flag; query NULL: all. ERROR_INPUT: there is no such
  * moment, or more blocks live at once than are believed.
  */
-struct error *event_sums_put(const struct event_story *story, uint32_t unknown, unsigned flags,
+struct error *event_sums_put(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model) must_check_;
 
 /* The same, and ends with the model: takes it from *model. `cut`: the story's file was cut off. */
-struct error *event_sums_finish(const struct event_story *story, uint32_t unknown, unsigned flags,
+struct error *event_sums_finish(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, bool cut, struct model **model,
 	struct model **ret) must_check_;
 
 /* Tells the events up to the moment that the query has; the model needs no figures. */
-struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
+struct error *event_sums_tell(const struct event_replay *story, uint32_t unknown,
 	const struct source_query *query, struct model *model,
 	const struct event_sink *sink) must_check_;
 

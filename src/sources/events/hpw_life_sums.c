@@ -144,7 +144,7 @@ static struct error *put_reallocs(struct sums *sums, struct model *model)
 	return error;
 }
 
-struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
+struct error *hpw_life_sums_put(const struct event_replay *story, const struct hpw_clock *clock,
 	const struct hpw_span *span, struct model *model)
 {
 	_cleanup_(sums_deinit) struct sums sums = {

@@ -4,7 +4,7 @@
 #define SOURCES_HPW_LIFE_SUMS_H
 
 #include "base/error.h"
-#include "sources/events/event_story.h"
+#include "sources/events/event_replay.h"
 #include "sources/events/hpw_clock.h"
 
 struct model;
@@ -13,7 +13,7 @@ struct model;
  * Of blocks that are allocated, or reallocated, in that span. The model has all sites; `clock` is
  * right from the first event on. Goes through all events.
  */
-struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
+struct error *hpw_life_sums_put(const struct event_replay *story, const struct hpw_clock *clock,
 	const struct hpw_span *span, struct model *model) must_check_;
 
 #endif

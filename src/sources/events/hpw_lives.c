@@ -137,7 +137,7 @@ static struct error *tell_stayed(struct lives *lives, uint64_t to_stamp)
 	return NULL;
 }
 
-struct error *hpw_lives_read(const struct event_story *story, const struct hpw_span *span,
+struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_span *span,
 	const struct hpw_lives_sink *sink)
 {
 	_cleanup_(lives_deinit) struct lives lives = {

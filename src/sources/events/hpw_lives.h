@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "sources/events/event_story.h"
+#include "sources/events/event_replay.h"
 #include "sources/events/hpw_clock.h"
 
 struct hpw_life {
@@ -41,7 +41,7 @@ struct hpw_lives_sink {
 
 /* Up to, and without, span->to_step, or as far as no more blocks live at once than are believed.
  * What stays lives until span->to_stamp. */
-struct error *hpw_lives_read(const struct event_story *story, const struct hpw_span *span,
+struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_span *span,
 	const struct hpw_lives_sink *sink) must_check_;
 
 #endif

@@ -127,7 +127,7 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 
 static struct error *search_all(struct search *search)
 {
-	const struct event_story *story = search->moments->story;
+	const struct event_replay *story = search->moments->story;
 	const struct hpw_visitor visitor = {
 		.context = search, .head = on_head, .time = on_time, .step = on_step};
 	return story->each(story->context, &visitor, NULL);
@@ -154,13 +154,13 @@ static struct error *stamp_step(void *context, const struct hpw_step *step)
 
 static struct error *seek_stamp(const struct search *search, struct sought *sought)
 {
-	const struct hpw_parts *parts = search->moments->parts;
-	size_t chunk = hpw_parts_chunk(parts, sought->step - 1);
+	const struct hpw_ranges *parts = search->moments->parts;
+	size_t chunk = hpw_ranges_chunk(parts, sought->step - 1);
 	struct stamped stamped = {.step = parts->chunks.data[chunk].head[HPW_SUMS_FIRST_STEP],
 		.sought = sought->step};
 	const struct hpw_visitor visitor = {
 		.context = &stamped, .time = stamp_time, .step = stamp_step};
-	struct error *error = hpw_parts_visit(parts, chunk, &visitor);
+	struct error *error = hpw_ranges_visit(parts, chunk, &visitor);
 	sought->stamp = stamped.stamp;
 	return error;
 }
@@ -176,7 +176,7 @@ static struct error *seek_time(struct search *search, const struct sought *sough
 {
 	uint64_t time_ns = sought->moment->time_ns;
 	search->alone = sought;
-	const struct hpw_parts *parts = search->moments->parts;
+	const struct hpw_ranges *parts = search->moments->parts;
 	size_t low = 0, high = parts->chunks.len;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -187,7 +187,7 @@ static struct error *seek_time(struct search *search, const struct sought *sough
 	}
 	const struct hpw_visitor visitor = {
 		.context = search, .head = on_head, .time = on_time, .step = on_step_only};
-	struct error *error = hpw_parts_visit(parts, low, &visitor);
+	struct error *error = hpw_ranges_visit(parts, low, &visitor);
 	if (!error && low + 1 < parts->chunks.len) {
 		search->step = parts->chunks.data[low + 1].head[HPW_SUMS_FIRST_STEP];
 		on_time(search, parts->chunks.data[low + 1].head[HPW_SUMS_STAMP]);
@@ -198,7 +198,7 @@ static struct error *seek_time(struct search *search, const struct sought *sough
 /* Looks for marks and times by sums. */
 static struct error *seek(struct search *search)
 {
-	const struct hpw_parts *parts = search->moments->parts;
+	const struct hpw_ranges *parts = search->moments->parts;
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < parts->marks.len; i++) {
 		search->step = parts->marks.data[i].step;
@@ -229,9 +229,9 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 {
 	sought->found = true;
 	if (moments->parts)
-		return hpw_parts_peak(moments->parts, &sought->step, &sought->stamp);
+		return hpw_ranges_peak(moments->parts, &sought->step, &sought->stamp);
 	_cleanup_(replay_cleanup) struct hpw_replay replay;
-	const struct event_story *story = moments->story;
+	const struct event_replay *story = moments->story;
 	struct error *error = hpw_replay_init(&replay, moments->model, story->blocks_max);
 	const struct hpw_visitor visitor = hpw_replay_visitor(&replay);
 	if (!error)

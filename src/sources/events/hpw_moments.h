@@ -9,16 +9,16 @@
 
 #include "base/error.h"
 #include "model/model.h"
-#include "sources/events/event_story.h"
+#include "sources/events/event_replay.h"
 #include "sources/events/hpw_clock.h"
-#include "sources/events/hpw_part.h"
+#include "sources/events/hpw_range.h"
 #include "sources/source.h"
 
 struct hpw_moments {
-	const struct event_story *story; /* borrowed; of events in RING chunks too */
-	const struct model *model;       /* borrowed; its sites are known */
-	const struct hpw_clock *clock;   /* borrowed */
-	const struct hpw_parts *parts;   /* borrowed; NULL: all events have to be looked at */
+	const struct event_replay *story; /* borrowed; of events in RING chunks too */
+	const struct model *model;        /* borrowed; its sites are known */
+	const struct hpw_clock *clock;    /* borrowed */
+	const struct hpw_ranges *parts;   /* borrowed; NULL: all events have to be looked at */
 };
 
 /* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there

@@ -163,7 +163,7 @@ static struct error *on_alloc(
 	if (step->number >= HPW_BLOCK_NUMBERS - 1)
 		return error_create(ERROR_INPUT, "invalid block number");
 	uint64_t allocation = replay->allocation++;
-	if (replay->choice && !hpw_choice_has(replay->choice, allocation, step)) {
+	if (replay->choice && !hpw_block_filter_has(replay->choice, allocation, step)) {
 		thread->next = step->number + 1;
 		thread->in_realloc = thread->fresh = false;
 		return NULL;
@@ -326,9 +326,9 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 }
 
 /* A call that failed has no life. */
-static bool has_failed_call(const struct hpw_choice *choice, const struct hpw_step *step)
+static bool has_failed_call(const struct hpw_block_filter *choice, const struct hpw_step *step)
 {
-	return !choice->bits && hpw_choice_has(choice, 0, step);
+	return !choice->bits && hpw_block_filter_has(choice, 0, step);
 }
 
 static void on_failed(struct hpw_replay *replay, const struct hpw_step *step)

@@ -13,8 +13,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/build.h"
+#include "sources/events/hpw_block_filter.h"
 #include "sources/events/hpw_blocks.h"
-#include "sources/events/hpw_choice.h"
 #include "sources/events/hpw_estimate.h"
 #include "sources/events/hpw_events.h"
 #include "sources/recording/hpw_damage.h"
@@ -76,7 +76,7 @@ struct hpw_replay {
 	bool begun;                  /* from_step has been reached */
 	uint64_t before_bytes;       /* allocated before from_step */
 	uint64_t peak_allocated, peak_padding; /* at the peak: bytes allocated so far; padding */
-	const struct hpw_choice *choice;       /* which blocks count; NULL: all */
+	const struct hpw_block_filter *choice; /* which blocks count; NULL: all */
 	uint64_t allocation; /* number of the next one, whether it counts or not */
 	/* Called before the first step from watch_step on, which it sets anew; or NULL. */
 	void (*watch)(void *context, struct hpw_replay *replay);

@@ -409,20 +409,20 @@ struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *
 	return error;
 }
 
-bool hpw_series_suits(const struct hpw_series *series, const struct hpw_parts *parts)
+bool hpw_series_suits(const struct hpw_series *series, const struct hpw_ranges *parts)
 {
 	return parts->chunks.len >= 2 * series->wanted->rows;
 }
 
 struct summing {
 	struct hpw_series *series;
-	const struct hpw_parts *parts;
+	const struct hpw_ranges *parts;
 	size_t peak_chunk;
 	uint64_t peak_bytes;
 };
 
 /* By time, which chunks have rows is known if the distance is known that there will be. */
-static void choose_interval(struct hpw_series *series, const struct hpw_parts *parts)
+static void choose_interval(struct hpw_series *series, const struct hpw_ranges *parts)
 {
 	const uint64_t *last = parts->chunks.data[parts->chunks.len - 1].head;
 	uint64_t to_ns = hpw_clock_ns(series->clock, last[HPW_SUMS_STAMP]);
@@ -436,7 +436,7 @@ static void choose_interval(struct hpw_series *series, const struct hpw_parts *p
 static bool needs_steps(const struct summing *summing, size_t number)
 {
 	const struct hpw_series *series = summing->series;
-	const struct hpw_part_chunk *chunk = &summing->parts->chunks.data[number];
+	const struct hpw_range_chunk *chunk = &summing->parts->chunks.data[number];
 	if (number == summing->peak_chunk || number + 1 == summing->parts->chunks.len)
 		return true;
 	uint64_t from_ns = hpw_clock_ns(series->clock, chunk->head[HPW_SUMS_STAMP]);
@@ -464,7 +464,7 @@ static bool on_chunk(void *context, size_t number, struct hpw_replay *replay)
 	return needs_steps(summing, number);
 }
 
-struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_parts *parts)
+struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_ranges *parts)
 {
 	struct summing summing = {.series = series, .parts = parts};
 	struct hpw_replay replay = {.model = NULL};
@@ -476,7 +476,7 @@ struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_part
 		}
 	}
 	choose_interval(series, parts);
-	struct error *error = hpw_parts_each(parts, on_chunk, &summing, &replay);
+	struct error *error = hpw_ranges_each(parts, on_chunk, &summing, &replay);
 	if (!error && replay.heap.peak_bytes != summing.peak_bytes)
 		error = error_create(ERROR_INPUT, "the peak is another one");
 	if (!error)

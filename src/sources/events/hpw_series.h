@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "model/build.h"
 #include "sources/events/hpw_clock.h"
-#include "sources/events/hpw_part.h"
+#include "sources/events/hpw_range.h"
 #include "sources/events/hpw_replay.h"
 #include "sources/source.h"
 
@@ -61,8 +61,8 @@ void hpw_series_watch_samples(
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay);
 
 /* Fills it from the sums, for a recording of many chunks. ERROR_INPUT: they do not fit. */
-struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_parts *parts);
+struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_ranges *parts);
 /* Whether there are enough chunks for that. */
-bool hpw_series_suits(const struct hpw_series *series, const struct hpw_parts *parts);
+bool hpw_series_suits(const struct hpw_series *series, const struct hpw_ranges *parts);
 
 #endif

@@ -114,7 +114,7 @@ static bool is_mangled(const char *name)
 }
 
 static struct error *give_names(
-	struct foreign *foreign, const struct foreign_line *line, struct given_frame *ret)
+	struct foreign *foreign, const struct foreign_line *line, struct embedded_frame *ret)
 {
 	struct error *error = foreign_string(foreign, line->function, &ret->function);
 	if (!error)
@@ -138,7 +138,7 @@ static struct error *give_names(
 static struct error *give(struct foreign *foreign, const struct foreign_line *lines, size_t count,
 	bool has_address, struct foreign_code *code)
 {
-	struct given_frame *frames = arena_alloc(&foreign->names.arena, count * sizeof(*frames));
+	struct embedded_frame *frames = arena_alloc(&foreign->names.arena, count * sizeof(*frames));
 	if (!frames)
 		return error_no_memory();
 	memset(frames, 0, count * sizeof(*frames));
@@ -149,9 +149,9 @@ static struct error *give(struct foreign *foreign, const struct foreign_line *li
 		frames[i].inlined = i + 1 < count;
 	}
 	struct module_id module = {code->place.module};
-	struct given_run run = {.frames = frames, .count = (uint32_t)count};
+	struct embedded_run run = {.frames = frames, .count = (uint32_t)count};
 	if (has_address)
-		return build_given(foreign->model, module, code->place.address, &run);
+		return build_embedded_names(foreign->model, module, code->place.address, &run);
 	const struct code row = {.kind = FRAME_NAME, .run = run, .home = module};
 	struct code_id id = {0};
 	struct error *error = build_code(foreign->model, &row, &id);

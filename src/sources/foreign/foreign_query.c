@@ -31,7 +31,7 @@ static struct error *refuse_blocks(const struct input *input, const struct sourc
 		return refuse(input, what, "does not record block sizes");
 	if (blocks->temporary_within > 1 && !(abilities & FOREIGN_BY_LIFE))
 		return refuse(input, what, "does not record temporary allocations");
-	if (blocks->left_out)
+	if (blocks->hidden_frames)
 		return refuse(input, what, "can't exclude functions");
 	return NULL;
 }

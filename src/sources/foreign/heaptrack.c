@@ -598,9 +598,9 @@ static struct error *tell(
 
 #define UNKNOWN (UNKNOWN_FAILED | UNKNOWN_THREADS | UNKNOWN_LIVES)
 
-static struct event_story story_of(const struct tables *tables)
+static struct event_replay story_of(const struct tables *tables)
 {
-	return (struct event_story){.context = tables,
+	return (struct event_replay){.context = tables,
 		.each = tell,
 		.blocks_max = event_lines_blocks_max(tables->input->bytes)};
 }
@@ -642,7 +642,7 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 		return error;
 	_cleanup_(tables_deinit) struct tables tables;
 	error = open_tables(&tables, input);
-	const struct event_story story = story_of(&tables);
+	const struct event_replay story = story_of(&tables);
 	return error ? error
 		     : event_sums_finish(&story, UNKNOWN, flags, query, tables.cut,
 			       &tables.foreign.model, ret);
@@ -653,6 +653,6 @@ struct error *heaptrack_tell(
 {
 	_cleanup_(tables_deinit) struct tables tables;
 	struct error *error = open_tables(&tables, input);
-	const struct event_story story = story_of(&tables);
+	const struct event_replay story = story_of(&tables);
 	return error ? error : event_sums_tell(&story, UNKNOWN, query, tables.foreign.model, sink);
 }

@@ -21,7 +21,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "sources/events/event_feed.h"
+#include "sources/events/event_adapter.h"
 #include "sources/events/event_lines.h"
 #include "sources/events/event_sums.h"
 #include "sources/events/hpw_replay.h"
@@ -325,27 +325,29 @@ static uint32_t site_of(const struct log *log, const struct record *record)
 }
 
 static struct error *tell_record(
-	const struct log *log, struct event_feed *feed, const struct record *record)
+	const struct log *log, struct event_adapter *feed, const struct record *record)
 {
 	switch (record->what) {
 	case '+':
 	case '>':
 	case '!':
 		if (record->failed)
-			return event_feed_failed(feed, THREAD, record->size, site_of(log, record));
-		return event_feed_alloc(
+			return event_adapter_failed(
+				feed, THREAD, record->size, site_of(log, record));
+		return event_adapter_alloc(
 			feed, THREAD, record->block, record->size, site_of(log, record));
 	case '-':
 		/* free(NULL) is none. */
-		return record->block ? event_feed_free(feed, THREAD, record->block, HW_FREE) : NULL;
+		return record->block ? event_adapter_free(feed, THREAD, record->block, HW_FREE)
+				     : NULL;
 	case '<':
-		return event_feed_free(feed, THREAD, record->block, HW_FREE_REALLOC);
+		return event_adapter_free(feed, THREAD, record->block, HW_FREE_REALLOC);
 	default:
 		return NULL;
 	}
 }
 
-static struct error *tell_lines(const struct log *log, struct event_feed *feed,
+static struct error *tell_lines(const struct log *log, struct event_adapter *feed,
 	struct event_lines *lines, const bool *enough)
 {
 	struct error *error = NULL;
@@ -369,9 +371,9 @@ static struct error *tell(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	const struct log *log = context;
-	_cleanup_(event_feed_deinit) struct event_feed feed;
+	_cleanup_(event_adapter_deinit) struct event_adapter feed;
 	_cleanup_(event_lines_close) struct event_lines lines = {.cut = false};
-	struct error *error = event_feed_init(&feed, visitor);
+	struct error *error = event_adapter_init(&feed, visitor);
 	if (!error)
 		error = event_lines_open(&lines, log->input);
 	if (!error)
@@ -381,9 +383,9 @@ static struct error *tell(
 
 #define UNKNOWN (UNKNOWN_THREADS | UNKNOWN_TIMES)
 
-static struct event_story story_of(const struct log *log)
+static struct event_replay story_of(const struct log *log)
 {
-	return (struct event_story){.context = log,
+	return (struct event_replay){.context = log,
 		.each = tell,
 		.blocks_max = event_lines_blocks_max(log->input->bytes)};
 }
@@ -419,7 +421,7 @@ struct error *mtrace_open(const struct input *input, unsigned flags,
 		return error;
 	_cleanup_(log_deinit) struct log log;
 	error = open_log(&log, input);
-	const struct event_story story = story_of(&log);
+	const struct event_replay story = story_of(&log);
 	return error ? error
 		     : event_sums_finish(
 			       &story, UNKNOWN, flags, query, log.cut, &log.foreign.model, ret);
@@ -430,6 +432,6 @@ struct error *mtrace_tell(
 {
 	_cleanup_(log_deinit) struct log log;
 	struct error *error = open_log(&log, input);
-	const struct event_story story = story_of(&log);
+	const struct event_replay story = story_of(&log);
 	return error ? error : event_sums_tell(&story, UNKNOWN, query, log.foreign.model, sink);
 }

@@ -94,7 +94,7 @@ struct error *heap_join(struct survey *survey, struct joined *joined)
 			joined->name);
 	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
 	struct walk walk = {.joined = joined};
-	survey->asked = (struct survey_asked){asked_of, joined};
+	survey->asked = (struct survey_requested_size){asked_of, joined};
 	struct error *error = survey_place(survey, place_of, &walk);
 	while (!error && walk.next < joined->count)
 		pass_by(&walk);

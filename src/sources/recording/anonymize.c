@@ -165,7 +165,8 @@ static struct error *rename_name(void *ctx, enum name_kind kind, const char *nam
 }
 
 /* Frames of a library of the system keep their names, and files their last part. */
-static struct error *rename_frame(void *ctx, const struct module *module, struct given_frame *frame)
+static struct error *rename_frame(
+	void *ctx, const struct module *module, struct embedded_frame *frame)
 {
 	struct anonymizer *anonymizer = ctx;
 	frame->raw_name = NULL;
@@ -199,19 +200,21 @@ struct looking_up {
 static struct error *give(
 	struct looking_up *at, struct stack_node node, const struct symbol *symbols, size_t count)
 {
-	struct given_frame one = {.function = NULL}, *frames = &one;
-	_cleanup_free_ struct given_frame *many = count > 1 ? calloc(count, sizeof(*many)) : NULL;
+	struct embedded_frame one = {.function = NULL}, *frames = &one;
+	_cleanup_free_ struct embedded_frame *many =
+		count > 1 ? calloc(count, sizeof(*many)) : NULL;
 	if (count > 1 && !many)
 		return error_no_memory();
 	if (many)
 		frames = many;
 	for (size_t i = 0; i < count; i++)
-		frames[i] = (struct given_frame){.function = symbols[i].function,
+		frames[i] = (struct embedded_frame){.function = symbols[i].function,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.inlined = symbols[i].inlined};
-	const struct given_run run = {.frames = frames, .count = (uint32_t)max(count, (size_t)1)};
-	return build_given(at->model, node.module, node.address, &run);
+	const struct embedded_run run = {
+		.frames = frames, .count = (uint32_t)max(count, (size_t)1)};
+	return build_embedded_names(at->model, node.module, node.address, &run);
 }
 
 /* As a report does it: analysis/stacks/resolve.c. */
@@ -258,7 +261,7 @@ static struct error *look_up_all(struct looking_up *at)
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(at->model, (struct stack_id){i});
 		if (node.kind == FRAME_NATIVE && at->modules[node.module.value] != NO_MODULE &&
-			!model_given(at->model, node))
+			!model_embedded(at->model, node))
 			error = look_up(at, node);
 	}
 	return error;

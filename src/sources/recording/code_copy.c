@@ -13,9 +13,9 @@ struct error *code_copy_string(struct model *into, const char **string)
 }
 
 struct error *code_copy_run(
-	struct model *into, const struct given_run *run, struct given_frame **ret)
+	struct model *into, const struct embedded_run *run, struct embedded_frame **ret)
 {
-	_cleanup_free_ struct given_frame *frames = calloc(run->count + 1u, sizeof(*frames));
+	_cleanup_free_ struct embedded_frame *frames = calloc(run->count + 1u, sizeof(*frames));
 	if (!frames)
 		return error_no_memory();
 	struct error *error = NULL;
@@ -38,7 +38,7 @@ static struct error *copy_code(
 	struct code copy = *from;
 	const char **const strings[] = {
 		&copy.language, &copy.name, &copy.outer, &copy.signature, &copy.file, &copy.module};
-	_cleanup_free_ struct given_frame *frames = NULL;
+	_cleanup_free_ struct embedded_frame *frames = NULL;
 	struct error *error = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(strings) && !error; i++)
 		error = code_copy_string(into, strings[i]);

@@ -9,8 +9,8 @@
 struct error *code_copy_string(struct model *into, const char **string) must_check_;
 
 /* Copies of its frames, which the caller frees, with strings of the model. */
-struct error *code_copy_run(
-	struct model *into, const struct given_run *run, struct given_frame **ret) must_check_;
+struct error *code_copy_run(struct model *into, const struct embedded_run *run,
+	struct embedded_frame **ret) must_check_;
 
 /*
  * Copies all code that is in no loaded file. Modules of the other model are moved by `modules`.

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "sources/events/hpw_places.h"
+#include "sources/events/hpw_journal.h"
 #include "sources/events/hpw_replay.h"
 #include "sources/foreign/stack_rows.h"
 #include "sources/recording/code_copy.h"
@@ -118,7 +118,7 @@ static struct error *parent_read(struct parent *parent, uint64_t forked_at)
 	error = hpw_file_open(&parent->file, &parent->input, &parent->damage);
 	struct hpw_ring ring;
 	if (!error)
-		error = hpw_places_ring(&parent->file, &parent->damage, &ring);
+		error = hpw_journal_ring(&parent->file, &parent->damage, &ring);
 	if (!error)
 		error = read_tables(parent);
 	if (!error && strcmp(model_recording(parent->model)->mode, "exact") != 0)

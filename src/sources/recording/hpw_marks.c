@@ -30,7 +30,7 @@ static struct error *add(
 	return error_no_memory();
 }
 
-bool hpw_marks_suit(const struct hpw_parts *parts)
+bool hpw_marks_suit(const struct hpw_ranges *parts)
 {
 	for (size_t i = 0; i < parts->marks.len; i++)
 		if (!parts->marks.data[i].has_figures)
@@ -38,11 +38,11 @@ bool hpw_marks_suit(const struct hpw_parts *parts)
 	return true;
 }
 
-struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_parts *parts)
+struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_ranges *parts)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < parts->marks.len; i++) {
-		const struct hpw_part_mark *from = &parts->marks.data[i];
+		const struct hpw_range_mark *from = &parts->marks.data[i];
 		const struct mark row = {.step = from->step + 1,
 			.time_ns = hpw_clock_ns(marks->clock, from->stamp),
 			.live_blocks = from->live_blocks,

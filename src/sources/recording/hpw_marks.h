@@ -13,7 +13,7 @@
 #include "format/hpw.h"
 #include "model/build.h"
 #include "sources/events/hpw_clock.h"
-#include "sources/events/hpw_part.h"
+#include "sources/events/hpw_range.h"
 #include "sources/events/hpw_replay.h"
 
 /* Whether it is a mark of the program's or its users', not one of the recorder's own. */
@@ -39,8 +39,8 @@ void hpw_marks_init(struct hpw_marks *marks, const struct hpw_clock *clock);
 void hpw_marks_deinit(struct hpw_marks *marks);
 
 /* Whether the sums know all that is to be known of each mark. */
-bool hpw_marks_suit(const struct hpw_parts *parts);
-struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_parts *parts);
+bool hpw_marks_suit(const struct hpw_ranges *parts);
+struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_ranges *parts);
 /* Fills them while a replay goes on that has not begun. */
 void hpw_marks_watch(struct hpw_marks *marks, struct hpw_replay *replay);
 

@@ -61,9 +61,9 @@ static struct error *read_run(struct model *model, struct hpw_column *columns,
 		error = error_create(ERROR_INPUT, "%" PRIu64 " functions are at one place", count);
 	if (error)
 		return error;
-	struct given_frame frames[HPW_NAMES_FRAMES_MAX];
+	struct embedded_frame frames[HPW_NAMES_FRAMES_MAX];
 	for (uint64_t i = 0; i < count && !error; i++) {
-		frames[i] = (struct given_frame){.function = NULL};
+		frames[i] = (struct embedded_frame){.function = NULL};
 		error = next_string(&columns[HPW_NAMES_FUNCTION], strings, &frames[i].function);
 		if (!error)
 			error = next_string(&columns[HPW_NAMES_FILE], strings, &frames[i].file);
@@ -76,8 +76,8 @@ static struct error *read_run(struct model *model, struct hpw_column *columns,
 			frames[i].inlined = inlined != 0 && i + 1 < count;
 		}
 	}
-	const struct given_run run = {.frames = frames, .count = (uint32_t)count};
-	return error ? error : build_given(model, module, address, &run);
+	const struct embedded_run run = {.frames = frames, .count = (uint32_t)count};
+	return error ? error : build_embedded_names(model, module, address, &run);
 }
 
 struct error *hpw_names_decode(struct model *model, const struct hpw_payload *payload)
@@ -134,7 +134,7 @@ static struct error *add_name(struct making *making, unsigned column, const char
 }
 
 static struct error *add_run(
-	struct making *making, struct stack_node node, const struct given_run *run)
+	struct making *making, struct stack_node node, const struct embedded_run *run)
 {
 	struct hpw_out *out = &making->out;
 	uint32_t count = run->count < HPW_NAMES_FRAMES_MAX ? run->count : HPW_NAMES_FRAMES_MAX;
@@ -146,7 +146,7 @@ static struct error *add_run(
 	making->address = node.address;
 	making->places++;
 	for (uint32_t i = 0; i < count && !error; i++) {
-		const struct given_frame *frame = &run->frames[i];
+		const struct embedded_frame *frame = &run->frames[i];
 		error = add_name(making, HPW_NAMES_FUNCTION, frame->function);
 		if (!error)
 			error = add_name(making, HPW_NAMES_FILE, frame->file);
@@ -181,8 +181,9 @@ struct error *hpw_names_encode(const struct model *model, hpw_names_put *put, vo
 		return error_no_memory();
 	for (uint32_t i = 1; i < limit && !error; i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
-		const struct given_run *run = node.code.value ? NULL : model_given(model, node);
-		size_t number = run ? model_given_number(model, run) : 0;
+		const struct embedded_run *run =
+			node.code.value ? NULL : model_embedded(model, node);
+		size_t number = run ? model_embedded_number(model, run) : 0;
 		if (!run || number > limit || done[number])
 			continue;
 		done[number] = true;

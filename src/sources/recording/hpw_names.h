@@ -12,7 +12,7 @@ struct error *hpw_names_decode(struct model *model, const struct hpw_payload *pa
 
 typedef struct error *hpw_names_put(void *ctx, const struct buf *payload);
 
-/* Makes chunks of all names that a model itself gives its code (model_given()). */
+/* Makes chunks of all names that a model itself gives its code (model_embedded()). */
 struct error *hpw_names_encode(
 	const struct model *model, hpw_names_put *put, void *ctx) must_check_;
 

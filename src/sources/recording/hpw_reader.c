@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "sources/events/event_tell.h"
+#include "sources/events/event_emit.h"
 #include "sources/events/hpw_life_sums.h"
 #include "sources/recording/hpw_inherited.h"
 #include "sources/recording/hpw_reader_impl.h"
@@ -28,10 +28,10 @@ static void reader_deinit(struct reader *reader)
 	hpw_tables_deinit(&reader->tables);
 	hpw_footer_deinit(&reader->footer);
 	hpw_replay_deinit(&reader->replay);
-	hpw_parts_deinit(&reader->parts);
+	hpw_ranges_deinit(&reader->parts);
 	hpw_series_deinit(&reader->series);
 	hpw_marks_deinit(&reader->marks);
-	hpw_choice_deinit(&reader->choice);
+	hpw_block_filter_deinit(&reader->choice);
 	free(reader->stacks);
 	model_destroy(reader->model);
 }
@@ -226,7 +226,7 @@ static struct error *sum_up(struct reader *reader, bool *ret)
 {
 	struct error *error = replay_begin(reader);
 	if (!error)
-		error = hpw_parts_fill(&reader->parts, &reader->replay);
+		error = hpw_ranges_fill(&reader->parts, &reader->replay);
 	*ret = !error;
 	if (!error || error->code != ERROR_INPUT)
 		return error;
@@ -245,7 +245,7 @@ static struct error *replay(struct reader *reader)
 	}
 	struct error *error = replay_begin(reader);
 	if (!error && reader->file.closed && !reader->ring.steps)
-		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+		error = hpw_journal_ring(&reader->file, &reader->damage, &reader->ring);
 	if (!error)
 		error = replay_all(reader);
 	if (error)
@@ -327,9 +327,9 @@ static struct error *judge(struct reader *reader)
  * step from the first on says more than the checkpoints. */
 static struct error *open_places(struct reader *reader)
 {
-	struct error *error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+	struct error *error = hpw_journal_ring(&reader->file, &reader->damage, &reader->ring);
 	bool all = reader->ring.steps && !reader->ring.first_step;
-	return error || all ? error : hpw_places_checkpoint(&reader->file, &reader->damage);
+	return error || all ? error : hpw_journal_checkpoint(&reader->file, &reader->damage);
 }
 
 /* Which events there are, a checkpoint knows less well than the ring. */
@@ -425,7 +425,7 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_put_series(reader);
 	if (!error && with_marks)
 		error = hpw_reader_put_marks(reader);
-	const struct event_story story = event_story_of_file(&reader->file);
+	const struct event_replay story = event_replay_of_file(&reader->file);
 	if (!error && (reader->flags & SOURCE_WITH_LIVES))
 		error = hpw_life_sums_put(
 			&story, &reader->tables.clock, &reader->span, reader->model);
@@ -493,6 +493,6 @@ struct error *hpw_tell(
 		error = read_for_events(&reader);
 	if (error)
 		return error;
-	const struct event_story story = event_story_of_file(&reader.file);
-	return event_tell(&story, &reader.tables.clock, reader.span.to_step, sink);
+	const struct event_replay story = event_replay_of_file(&reader.file);
+	return event_emit(&story, &reader.tables.clock, reader.span.to_step, sink);
 }

@@ -7,10 +7,10 @@
 #ifndef SOURCES_HPW_READER_IMPL_H
 #define SOURCES_HPW_READER_IMPL_H
 
-#include "sources/events/hpw_choice.h"
+#include "sources/events/hpw_block_filter.h"
+#include "sources/events/hpw_journal.h"
 #include "sources/events/hpw_moments.h"
-#include "sources/events/hpw_part.h"
-#include "sources/events/hpw_places.h"
+#include "sources/events/hpw_range.h"
 #include "sources/events/hpw_replay.h"
 #include "sources/events/hpw_series.h"
 #include "sources/recording/hpw_bad_frees.h"
@@ -26,9 +26,9 @@ struct reader {
 	unsigned flags;
 	const struct source_query *query; /* NULL: all of it */
 	struct hpw_span span;
-	struct hpw_parts parts;
+	struct hpw_ranges parts;
 	bool has_parts;
-	struct hpw_choice choice;                  /* wanted NULL: all blocks */
+	struct hpw_block_filter choice;            /* wanted NULL: all blocks */
 	const struct source_series *wanted_series; /* NULL: none */
 	struct hpw_series series;
 	struct hpw_marks marks;

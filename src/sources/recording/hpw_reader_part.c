@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "sources/recording/hpw_measures.h"
+#include "sources/recording/hpw_series_extras.h"
 
 /* The pairs of clocks of the first and the last chunk of events, if no summary has one. */
 static struct error *read_clock(struct reader *reader)
@@ -44,7 +44,7 @@ static struct error *open_parts(struct reader *reader)
 	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS];
 	if (reader->flags & SOURCE_REPLAY || reader->choice.wanted)
 		return NULL;
-	struct error *error = hpw_parts_open(&reader->file, reader->model, &reader->parts);
+	struct error *error = hpw_ranges_open(&reader->file, reader->model, &reader->parts);
 	reader->has_parts = !error && (!reader->footer.has_summary || reader->parts.steps == steps);
 	if (!error || error->code != ERROR_INPUT)
 		return error;
@@ -63,14 +63,14 @@ struct error *hpw_reader_find_span(struct reader *reader)
 			name);
 	struct error *error = reader->footer.has_summary ? NULL : read_clock(reader);
 	if (!error && reader->file.closed)
-		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+		error = hpw_journal_ring(&reader->file, &reader->damage, &reader->ring);
 	if (error)
 		return error;
 	hpw_reader_set_clock(reader);
 	error = open_parts(reader);
 	if (error)
 		return error;
-	const struct event_story story = event_story_of_file(&reader->file);
+	const struct event_replay story = event_replay_of_file(&reader->file);
 	const struct hpw_moments moments = {&story, reader->model, &reader->tables.clock,
 		reader->has_parts ? &reader->parts : NULL};
 	build_recording(reader->model)->duration_ns =
@@ -96,7 +96,7 @@ static bool is_thread(const struct hpw_footer *footer, size_t i, const char *wan
 
 static struct error *choose_threads(struct reader *reader)
 {
-	struct hpw_choice *choice = &reader->choice;
+	struct hpw_block_filter *choice = &reader->choice;
 	const struct hpw_footer *footer = &reader->footer;
 	const char *wanted = choice->wanted->thread;
 	bool any = false;
@@ -125,11 +125,11 @@ static struct error *choose_threads(struct reader *reader)
 struct error *hpw_reader_choose_blocks(struct reader *reader)
 {
 	struct error *error = choose_threads(reader);
-	const struct event_story story = event_story_of_file(&reader->file);
+	const struct event_replay story = event_replay_of_file(&reader->file);
 	if (!error && reader->choice.wanted->by_life)
-		error = hpw_choice_by_life(
+		error = hpw_block_filter_by_life(
 			&reader->choice, &story, &reader->tables.clock, &reader->span);
-	return error ? error : hpw_choice_describe(&reader->choice, reader->model);
+	return error ? error : hpw_block_filter_describe(&reader->choice, reader->model);
 }
 
 /* Goes through all events, for who watches that. */
@@ -205,15 +205,15 @@ struct error *hpw_reader_make_series(struct reader *reader)
 {
 	struct error *error = make_series(reader);
 	if (!error && reader->has_parts)
-		error = hpw_measures_fill(&reader->series, &reader->parts, &reader->footer);
+		error = hpw_series_extras_fill(&reader->series, &reader->parts, &reader->footer);
 	return error;
 }
 
-static struct error *measure_stacks(struct reader *reader, const struct hpw_parts *parts)
+static struct error *measure_stacks(struct reader *reader, const struct hpw_ranges *parts)
 {
 	const struct hpw_footer *footer = &reader->footer;
 	const struct source_query *query = reader->query;
-	const struct hpw_measures_moment moment = {.step = reader->span.to_step,
+	const struct hpw_series_extras_moment moment = {.step = reader->span.to_step,
 		.time_ns = query && query->to.kind == SOURCE_TIME
 				   ? query->to.time_ns
 				   : hpw_clock_ns(&reader->tables.clock, reader->span.to_stamp)};
@@ -221,8 +221,8 @@ static struct error *measure_stacks(struct reader *reader, const struct hpw_part
 	reader->stacks = calloc(reader->stacks_len + 1, sizeof(*reader->stacks));
 	if (!reader->stacks)
 		return error_no_memory();
-	return hpw_measures_stacks(parts, &reader->tables.clock, footer, &moment, reader->stacks,
-		reader->stacks_len, &build_recording(reader->model)->stack_bytes);
+	return hpw_series_extras_stacks(parts, &reader->tables.clock, footer, &moment,
+		reader->stacks, reader->stacks_len, &build_recording(reader->model)->stack_bytes);
 }
 
 struct error *hpw_reader_measure_stacks(struct reader *reader)
@@ -231,13 +231,13 @@ struct error *hpw_reader_measure_stacks(struct reader *reader)
 	if (!hpw_reader_has_all_events(reader) || !reader->footer.has_threads ||
 		build_recording(reader->model)->sample_bytes)
 		return NULL;
-	struct hpw_parts own = {.file = NULL};
+	struct hpw_ranges own = {.file = NULL};
 	hpw_reader_set_clock(reader);
 	struct error *error =
-		reader->has_parts ? NULL : hpw_parts_open(&reader->file, reader->model, &own);
+		reader->has_parts ? NULL : hpw_ranges_open(&reader->file, reader->model, &own);
 	if (!error)
 		error = measure_stacks(reader, reader->has_parts ? &reader->parts : &own);
-	hpw_parts_deinit(&own);
+	hpw_ranges_deinit(&own);
 	if (!error || error->code != ERROR_INPUT)
 		return error;
 	/* It is not known then. */

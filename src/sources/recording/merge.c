@@ -94,15 +94,16 @@ static struct error *add_given(
 	size_t count = model_stack_limit(from) - 1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct stack_node node = model_stack(from, (struct stack_id){i + 1});
-		const struct given_run *run = node.code.value ? NULL : model_given(from, node);
+		const struct embedded_run *run =
+			node.code.value ? NULL : model_embedded(from, node);
 		struct stack_node own = {.module = {rows->module[i]}, .address = rows->address[i]};
-		if (!run || model_given(merge->ret, own))
+		if (!run || model_embedded(merge->ret, own))
 			continue;
-		_cleanup_free_ struct given_frame *frames = NULL;
+		_cleanup_free_ struct embedded_frame *frames = NULL;
 		struct error *error = code_copy_run(merge->ret, run, &frames);
-		const struct given_run copy = {.frames = frames, .count = run->count};
+		const struct embedded_run copy = {.frames = frames, .count = run->count};
 		if (!error)
-			error = build_given(merge->ret, own.module, own.address, &copy);
+			error = build_embedded_names(merge->ret, own.module, own.address, &copy);
 		if (error)
 			return error;
 	}

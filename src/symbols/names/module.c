@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 
 struct error *module_create(struct symbols *symbols, const char *path, const uint8_t *build_id,
-	size_t build_id_len, struct module **ret)
+	size_t build_id_len, struct symbols_file **ret)
 {
-	struct module *module = arena_alloc(&symbols->strings.arena, build_id_len);
+	struct symbols_file *module = arena_alloc(&symbols->strings.arena, build_id_len);
 	uint8_t *id = (uint8_t *)module;
 	module = id ? calloc(1, sizeof(*module)) : NULL;
 	if (!module)
@@ -31,7 +31,7 @@ struct error *module_create(struct symbols *symbols, const char *path, const uin
 	return error;
 }
 
-void module_destroy(struct module *module)
+void module_destroy(struct symbols_file *module)
 {
 	if (!module)
 		return;
@@ -41,7 +41,7 @@ void module_destroy(struct module *module)
 	symbol_table_deinit(&module->local_table);
 	variables_deinit(&module->variables);
 	unit_index_deinit(&module->units);
-	known_names_close(&module->known);
+	symbol_cache_close(&module->known);
 	debug_files_close(&module->files);
 	free(module);
 }
@@ -53,7 +53,7 @@ static bool has_names(const struct object *object)
 				 object_section(object, ".gnu_debugdata", &header));
 }
 
-static struct debug_query query_of(const struct symbols *symbols, const struct module *module)
+static struct debug_query query_of(const struct symbols *symbols, const struct symbols_file *module)
 {
 	return (struct debug_query){
 		.path = module->path,
@@ -65,7 +65,7 @@ static struct debug_query query_of(const struct symbols *symbols, const struct m
 	};
 }
 
-void module_read(struct symbols *symbols, struct module *module)
+void module_read(struct symbols *symbols, struct symbols_file *module)
 {
 	if (module->is_read)
 		return;
@@ -94,7 +94,7 @@ void module_read(struct symbols *symbols, struct module *module)
 	module->source = source;
 }
 
-void module_find(struct symbols *symbols, struct module *module)
+void module_find(struct symbols *symbols, struct symbols_file *module)
 {
 	const struct debug_query query = query_of(symbols, module);
 	if (!module->is_found)
@@ -102,7 +102,7 @@ void module_find(struct symbols *symbols, struct module *module)
 	module->is_found = true;
 }
 
-void module_open(struct symbols *symbols, struct module *module)
+void module_open(struct symbols *symbols, struct symbols_file *module)
 {
 	if (module->state != SYMBOLS_UNOPENED)
 		return;
@@ -110,7 +110,7 @@ void module_open(struct symbols *symbols, struct module *module)
 	module_find(symbols, module);
 	/* Where none was recorded, the file at the path is the right one. */
 	bool is_recorded = module->build_id_len || !files->main;
-	known_names_open(&module->known, symbols->settings,
+	symbol_cache_open(&module->known, symbols->settings,
 		is_recorded ? module->build_id : files->main->build_id,
 		is_recorded ? module->build_id_len : files->main->build_id_len, files);
 	if (module->known.data) {
@@ -122,7 +122,7 @@ void module_open(struct symbols *symbols, struct module *module)
 	}
 }
 
-bool module_keep_names(struct symbols *symbols, struct module *module)
+bool module_keep_names(struct symbols *symbols, struct symbols_file *module)
 {
 	/* A split unit that is missing may come, and one that is there go, without a sign here. */
 	const struct split_files *split = &module->units.split;
@@ -134,7 +134,8 @@ bool module_keep_names(struct symbols *symbols, struct module *module)
 	names_answer_vec_init(&answers);
 	const uint64_t *address;
 	uint32_t at = 0;
-	for (struct answer *answer; (answer = answer_map_next(&module->answers, &at, &address));) {
+	for (struct name_answer *answer;
+		(answer = answer_map_next(&module->answers, &at, &address));) {
 		struct names_answer row = {*address, answer->symbols, answer->count};
 		if (!names_answer_vec_push(&answers, row))
 			return false;
@@ -143,6 +144,6 @@ bool module_keep_names(struct symbols *symbols, struct module *module)
 		.state = module->state,
 		.separate = module->source != module->files.main,
 	};
-	return known_names_keep(&module->known, symbols->settings, &module->files, &as, &answers,
+	return symbol_cache_keep(&module->known, symbols->settings, &module->files, &as, &answers,
 		&symbols->strings);
 }

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "symbols/names/inner_names.h"
-#include "symbols/names/known_names.h"
+#include "symbols/names/symbol_cache.h"
 #include "symbols/names/symbol_table.h"
 #include "symbols/split/debug_file.h"
 #include "symbols/strings.h"
@@ -18,7 +18,7 @@
 #include "symbols/types/unit_index.h"
 #include "symbols/types/variables.h"
 
-struct answer {
+struct name_answer {
 	const struct symbol *symbols;
 	size_t count;
 };
@@ -28,9 +28,9 @@ static inline bool address_equal(uint64_t a, uint64_t b)
 	return a == b;
 }
 
-DEFINE_MAP(answer_map, uint64_t, struct answer, hash_u64, address_equal)
+DEFINE_MAP(answer_map, uint64_t, struct name_answer, hash_u64, address_equal)
 
-struct module {
+struct symbols_file {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_len;
@@ -38,7 +38,7 @@ struct module {
 	enum symbols_state state;
 	struct object *source; /* names come from it; NULL: none */
 	struct debug_files files;
-	struct known_names known;
+	struct symbol_cache known;
 	size_t kept;             /* answers that come from there */
 	bool is_found;           /* `files` are, though maybe nothing in them was read */
 	bool is_read;            /* what follows here is there, which known names don't need */
@@ -53,7 +53,7 @@ struct module {
 	struct answer_map answers;
 };
 
-DEFINE_VEC(module_vec, struct module *)
+DEFINE_VEC(module_vec, struct symbols_file *)
 
 struct symbols {
 	struct strings strings;
@@ -65,26 +65,26 @@ struct symbols {
 
 /* Opens nothing. Where none was recorded, build_id_len is 0. */
 struct error *module_create(struct symbols *symbols, const char *path, const uint8_t *build_id,
-	size_t build_id_len, struct module **ret) must_check_;
+	size_t build_id_len, struct symbols_file **ret) must_check_;
 /* NULL is fine. */
-void module_destroy(struct module *module);
+void module_destroy(struct symbols_file *module);
 
 /* Finds the module's files alone, unless that was done. */
-void module_find(struct symbols *symbols, struct module *module);
+void module_find(struct symbols *symbols, struct symbols_file *module);
 
 /*
  * Finds the module's files, unless that was done. They are read only if no earlier command kept
  * names that were found in them.
  */
-void module_open(struct symbols *symbols, struct module *module);
+void module_open(struct symbols *symbols, struct symbols_file *module);
 
 /* Reads them, unless that was done: from now on `units` and their like answer. */
-void module_read(struct symbols *symbols, struct module *module);
+void module_read(struct symbols *symbols, struct symbols_file *module);
 
 /*
  * Keeps new answers for later commands, as far as they would be found again. true: something was
  * written.
  */
-bool module_keep_names(struct symbols *symbols, struct module *module);
+bool module_keep_names(struct symbols *symbols, struct symbols_file *module);
 
 #endif

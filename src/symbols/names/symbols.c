@@ -54,7 +54,7 @@ void symbols_destroy(struct symbols *symbols)
 }
 
 static struct error *add_module(
-	struct symbols *symbols, struct module *module, bool is_here, uint32_t *ret_module)
+	struct symbols *symbols, struct symbols_file *module, bool is_here, uint32_t *ret_module)
 {
 	module->is_here = is_here;
 	if (!module_vec_push(&symbols->modules, module)) {
@@ -73,7 +73,7 @@ void symbols_recorded_at(struct symbols *symbols, uint64_t wall_ns)
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module)
 {
-	struct module *module;
+	struct symbols_file *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
 	return error ? error : add_module(symbols, module, false, ret_module);
 }
@@ -81,12 +81,12 @@ struct error *symbols_add_module(struct symbols *symbols, const char *path, cons
 struct error *symbols_add_file(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module)
 {
-	struct module *module;
+	struct symbols_file *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
 	return error ? error : add_module(symbols, module, true, ret_module);
 }
 
-static struct error *need_table(struct module *module)
+static struct error *need_table(struct symbols_file *module)
 {
 	if (module->has_table)
 		return NULL;
@@ -95,8 +95,8 @@ static struct error *need_table(struct module *module)
 }
 
 /* Names what DWARF has no name for: `symbol` is that of the code itself, nothing inlined. */
-static struct error *name_by_table(
-	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
+static struct error *name_by_table(struct symbols *symbols, struct symbols_file *module,
+	uint64_t address, struct symbol *symbol)
 {
 	struct error *error = need_table(module);
 	const struct table_symbol *found =
@@ -111,8 +111,8 @@ static struct error *name_by_table(
 }
 
 /* C++ functions of one unit alone have linkage names in symbol tables only. */
-static struct error *find_linkage_name(
-	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
+static struct error *find_linkage_name(struct symbols *symbols, struct symbols_file *module,
+	uint64_t address, struct symbol *symbol)
 {
 	if (symbols->settings->names == SYMBOLS_NAMES_SHORT || symbol->linkage_name)
 		return NULL;
@@ -124,8 +124,8 @@ static struct error *find_linkage_name(
 	return strings_keep(&symbols->strings, found->name, &symbol->linkage_name);
 }
 
-static struct error *module_resolve(
-	struct symbols *symbols, struct module *module, uint64_t address, struct symbol_vec *ret)
+static struct error *module_resolve(struct symbols *symbols, struct symbols_file *module,
+	uint64_t address, struct symbol_vec *ret)
 {
 	module_read(symbols, module);
 	struct error *error = NULL;
@@ -143,23 +143,23 @@ static struct error *module_resolve(
 }
 
 static struct error *keep_answer(
-	struct symbols *symbols, const struct symbol_vec *found, struct answer *ret)
+	struct symbols *symbols, const struct symbol_vec *found, struct name_answer *ret)
 {
 	size_t bytes = found->len * sizeof(*found->data);
 	struct symbol *copy = arena_alloc(&symbols->strings.arena, bytes);
 	if (!copy)
 		return error_no_memory();
 	memcpy(copy, found->data, bytes);
-	*ret = (struct answer){.symbols = copy, .count = found->len};
+	*ret = (struct name_answer){.symbols = copy, .count = found->len};
 	return NULL;
 }
 
 /* As earlier commands found it, or anew. */
-static struct error *find_answer(
-	struct symbols *symbols, struct module *module, uint64_t address, struct answer *ret)
+static struct error *find_answer(struct symbols *symbols, struct symbols_file *module,
+	uint64_t address, struct name_answer *ret)
 {
 	module_open(symbols, module);
-	struct error *error = known_names_find(
+	struct error *error = symbol_cache_find(
 		&module->known, &symbols->strings, address, &ret->symbols, &ret->count);
 	module->kept += ret->count > 0;
 	if (error || ret->count)
@@ -175,10 +175,10 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
-	struct answer *known = answer_map_find(&module->answers, address);
+	struct symbols_file *module = symbols->modules.data[module_index];
+	struct name_answer *known = answer_map_find(&module->answers, address);
 	if (!known) {
-		struct answer answer;
+		struct name_answer answer;
 		struct error *error = find_answer(symbols, module, address, &answer);
 		if (error)
 			return error;
@@ -193,7 +193,7 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 }
 
 /* Which file a variable is defined in, if there is debug information. */
-static struct error *add_variable_place(struct symbols *symbols, struct module *module,
+static struct error *add_variable_place(struct symbols *symbols, struct symbols_file *module,
 	uint64_t start, struct symbol_variable *variable)
 {
 	if (module->state != SYMBOLS_DWARF)
@@ -220,7 +220,7 @@ static struct error *name_variable(
 
 /* Its name alone, by one of the module's symbol tables; *ret_start: where it begins, if it has one.
  */
-static struct error *find_in_table(struct symbols *symbols, struct module *module,
+static struct error *find_in_table(struct symbols *symbols, struct symbols_file *module,
 	struct symbol_table *table, bool *has_table, uint64_t address, struct symbol_variable *ret,
 	uint64_t *ret_start)
 {
@@ -240,8 +240,8 @@ static struct error *find_in_table(struct symbols *symbols, struct module *modul
 	return name_variable(symbols, found->name, &ret->name);
 }
 
-static struct error *find_variable(struct symbols *symbols, struct module *module, uint64_t address,
-	struct symbol_variable *ret, uint64_t *ret_start)
+static struct error *find_variable(struct symbols *symbols, struct symbols_file *module,
+	uint64_t address, struct symbol_variable *ret, uint64_t *ret_start)
 {
 	return find_in_table(symbols, module, &module->data_table, &module->has_data_table, address,
 		ret, ret_start);
@@ -253,7 +253,7 @@ struct error *symbols_thread_local(struct symbols *symbols, uint32_t module_inde
 	uint64_t start;
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	return find_in_table(symbols, module, &module->local_table, &module->has_local_table,
 		offset, ret, &start);
 }
@@ -272,7 +272,7 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	uint64_t start;
 	if (module->state == SYMBOLS_UNOPENED)
 		module_open(symbols, module);
@@ -286,7 +286,7 @@ struct error *symbols_local(struct symbols *symbols, uint32_t module_index,
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	*ret_name = NULL;
 	module_open(symbols, module);
 	module_read(symbols, module);
@@ -299,16 +299,16 @@ struct unit_index *symbols_units(struct symbols *symbols, uint32_t module_index)
 {
 	if (module_index >= symbols->modules.len)
 		return NULL;
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	module_open(symbols, module);
 	module_read(symbols, module);
 	return module->state == SYMBOLS_DWARF ? &module->units : NULL;
 }
 
 /* Its files are known; what is wrong with it, too, if it has none. */
-static struct module *find(struct symbols *symbols, uint32_t module_index)
+static struct symbols_file *find(struct symbols *symbols, uint32_t module_index)
 {
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	module_find(symbols, module);
 	if (!module->files.main)
 		module_open(symbols, module);
@@ -319,7 +319,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	const struct module *module = find(symbols, module_index);
+	const struct symbols_file *module = find(symbols, module_index);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
 	const char *found = module->files.main ? module->files.main->path : NULL;
@@ -354,7 +354,7 @@ const char *symbols_module_changed(struct symbols *symbols, uint32_t module_inde
 
 const char *symbols_inner_name(struct symbols *symbols, uint32_t module_index, uint64_t address)
 {
-	struct module *module = find(symbols, module_index);
+	struct symbols_file *module = find(symbols, module_index);
 	const char *base = strrchr(module->path, '/');
 	base = base ? base + 1 : module->path;
 	if (strncmp(base, "libc.so", 7) != 0 && strncmp(base, "libc-2", 6) != 0)
@@ -372,7 +372,7 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, ui
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
+	struct symbols_file *module = symbols->modules.data[module_index];
 	module_open(symbols, module);
 	struct error *error = need_table(module);
 	if (error)
@@ -421,7 +421,7 @@ static bool is_unreadable(const struct object *object)
 
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
 {
-	const struct module *module =
+	const struct symbols_file *module =
 		index < symbols->modules.len ? symbols->modules.data[index] : NULL;
 	if (!module)
 		return 0;
@@ -448,12 +448,12 @@ bool symbols_module_has_id(const struct symbols *symbols, uint32_t module)
 	return module < symbols->modules.len && symbols->modules.data[module]->build_id_len;
 }
 
-struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
-	const struct symbols_tried **ret, size_t *ret_count)
+struct error *symbols_module_lookups(struct symbols *symbols, uint32_t index,
+	const struct symbols_lookups **ret, size_t *ret_count)
 {
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
-	struct module *module = symbols->modules.data[index];
+	struct symbols_file *module = symbols->modules.data[index];
 	module_open(symbols, module);
 	*ret = module->files.tried.data;
 	*ret_count = module->files.tried.len;
@@ -478,7 +478,7 @@ struct error *symbols_module_used(
 {
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
-	struct module *module = symbols->modules.data[index];
+	struct symbols_file *module = symbols->modules.data[index];
 	module_open(symbols, module);
 	const struct debug_files *files = &module->files;
 	const struct split_files *split = &module->units.split;

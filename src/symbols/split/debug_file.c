@@ -37,7 +37,8 @@ struct link {
 static void note(struct search *search, const char *path, enum symbols_trial trial)
 {
 	char *kept = strdup(path);
-	if (!kept || !tried_vec_push(&search->files->tried, (struct symbols_tried){kept, trial}))
+	if (!kept || !lookup_attempt_vec_push(
+			     &search->files->tried, (struct symbols_lookups){kept, trial}))
 		free(kept);
 }
 
@@ -483,6 +484,6 @@ void debug_files_close(struct debug_files *files)
 	image_deinit(&files->no_alt);
 	for (size_t i = 0; i < files->tried.len; i++)
 		free(files->tried.data[i].path);
-	tried_vec_deinit(&files->tried);
+	lookup_attempt_vec_deinit(&files->tried);
 	*files = (struct debug_files){0};
 }

@@ -9,8 +9,8 @@
 
 #include "symbols/settings.h"
 #include "symbols/split/image.h"
+#include "symbols/split/lookup_log.h"
 #include "symbols/split/object.h"
-#include "symbols/split/tried.h"
 
 /* What is looked for, and where. */
 struct debug_query {
@@ -31,7 +31,7 @@ struct debug_files {
 	struct image no_alt; /* stands for one that is missing */
 	bool changed;        /* another file is at the path */
 	bool read;           /* debug_files_read() was called */
-	struct tried_vec tried; /* in the order of the search */
+	struct lookup_attempt_vec tried; /* in the order of the search */
 };
 
 /*

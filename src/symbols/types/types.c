@@ -22,7 +22,7 @@ struct error *types_create(struct symbols *symbols, struct types **ret)
 	types->symbols = symbols;
 	outline_init(&types->outline);
 	strings_init(&types->strings);
-	if (!types_made_push(&types->made, (struct type_made){.from_outline = true}))
+	if (!type_store_push(&types->made, (struct type_made){.from_outline = true}))
 		return error_no_memory();
 	*ret = steal_ptr(types);
 	return NULL;
@@ -35,7 +35,7 @@ void types_destroy(struct types *types)
 	outline_deinit(&types->outline);
 	module_numbers_deinit(&types->modules);
 	module_numbers_deinit(&types->described);
-	types_made_deinit(&types->made);
+	type_store_deinit(&types->made);
 	outline_map_deinit(&types->of_die);
 	type_key_map_deinit(&types->by_key);
 	type_name_map_deinit(&types->by_name);
@@ -87,12 +87,12 @@ const struct type *types_get(const struct types *types, uint32_t number)
 
 uint32_t types_target(struct types *types, uint32_t number)
 {
-	struct type_made *made = types_made_at(types, number);
+	struct type_made *made = type_store_at(types, number);
 	if (made->target.addr) {
 		Dwarf_Die die = made->target;
 		made->target.addr = NULL;
 		uint32_t target = types_of_die(types, &die);
-		types_made_at(types, number)->type.target = target;
+		type_store_at(types, number)->type.target = target;
 		return target;
 	}
 	return made->type.target;
@@ -123,7 +123,7 @@ static bool find_virtual_bases(struct types *types, uint32_t number, unsigned de
 	const struct type of = *types_get(types, number);
 	if (!type_has_members(&of) || depth > TYPES_DEPTH_MAX)
 		return false;
-	struct type_made *made = types_made_at(types, number);
+	struct type_made *made = type_store_at(types, number);
 	if (made->bases != BASES_NOT_LOOKED)
 		return made->bases == BASES_VIRTUAL;
 	made->bases = BASES_NONE;
@@ -131,7 +131,7 @@ static bool find_virtual_bases(struct types *types, uint32_t number, unsigned de
 	for (uint32_t i = 0; i < of.member_count && !any; i++)
 		any = of.members[i].kind == MEMBER_VIRTUAL_BASE ||
 		      find_virtual_bases(types, types_plain(types, of.members[i].type), depth + 1);
-	types_made_at(types, number)->bases = any ? BASES_VIRTUAL : BASES_NONE;
+	type_store_at(types, number)->bases = any ? BASES_VIRTUAL : BASES_NONE;
 	return any;
 }
 
@@ -143,7 +143,7 @@ bool types_have_virtual_bases(struct types *types, uint32_t number)
 uint32_t types_with_members(
 	struct types *types, uint32_t number, const struct type_member *members, uint32_t count)
 {
-	struct type_made made = *types_made_at(types, number);
+	struct type_made made = *type_store_at(types, number);
 	struct type_member *kept =
 		arena_alloc(&types->strings.arena, ((size_t)count + 1) * sizeof(*kept));
 	types->failed |= !kept;
@@ -169,7 +169,7 @@ uint32_t types_declared(const struct types *types, uint32_t number)
 
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret)
 {
-	struct type_made *made = types_made_at(types, number);
+	struct type_made *made = type_store_at(types, number);
 	if (which >= made->argument_count)
 		return false;
 	Dwarf_Die die = made->arguments[which];
@@ -246,7 +246,7 @@ void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t
 			(wants && !is_sized(&die, wants, context)))
 			continue;
 		uint32_t number = types_of_die(types, &die);
-		struct type_made *made = types_made_at(types, number);
+		struct type_made *made = type_store_at(types, number);
 		if (made->from_outline || !is_described(types, number))
 			continue;
 		made->from_outline = true;

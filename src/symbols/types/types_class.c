@@ -189,7 +189,7 @@ static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 {
 	/* Types move when one is read. */
 	const enum type_encoding encoding = values_encoding(types, die);
-	types_made_at(types, number)->type.encoding = encoding;
+	type_store_at(types, number)->type.encoding = encoding;
 	const struct type of = *types_get(types, number);
 	/* Forms of fixed size are read as if they had one. */
 	uint64_t bits = of.encoding == TYPE_UNSIGNED && of.size < 8 ? (1ull << 8 * of.size) - 1
@@ -255,11 +255,11 @@ uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 	type.size = entry_number(die, DW_AT_byte_size, 0);
 	type.align = (uint32_t)entry_number(die, DW_AT_alignment, 0);
 	int line = 0;
-	struct type_key key = {.name = type.name, .size = type.size, .tag = (uint32_t)tag};
+	struct die_key key = {.name = type.name, .size = type.size, .tag = (uint32_t)tag};
 	if (dwarf_decl_line(die, &line) == 0)
 		key.line = (uint32_t)line;
 	if (!key.name)
-		key = (struct type_key){.name = first_member(types, die),
+		key = (struct die_key){.name = first_member(types, die),
 			.around = class_around(types, die),
 			.size = type.size,
 			.line = key.line,

@@ -36,7 +36,7 @@ uint32_t types_make(struct types *types, Dwarf_Die *die, const struct type *type
 {
 	uint32_t number = (uint32_t)types->made.len;
 	uint32_t *slot = die ? outline_map_insert(&types->of_die, die->addr, NULL) : &number;
-	if (!slot || !types_made_push(&types->made, (struct type_made){.type = *type})) {
+	if (!slot || !type_store_push(&types->made, (struct type_made){.type = *type})) {
 		types->failed = true;
 		return TYPE_VOID;
 	}

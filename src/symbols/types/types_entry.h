@@ -3,7 +3,7 @@
 #ifndef SYMBOLS_TYPES_ENTRY_H
 #define SYMBOLS_TYPES_ENTRY_H
 
-#include "symbols/types/types_made.h"
+#include "symbols/types/type_store.h"
 
 uint64_t entry_number(Dwarf_Die *die, unsigned name, uint64_t otherwise);
 bool entry_flag(Dwarf_Die *die, unsigned name);

@@ -2,7 +2,7 @@
 #include <dwarf.h>
 
 #include "symbols/types/locals.h"
-#include "symbols/types/types_made.h"
+#include "symbols/types/type_store.h"
 
 struct taking {
 	struct types *types;

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "symbols/types/type_store.h"
 #include "symbols/types/types_entry.h"
-#include "symbols/types/types_made.h"
 
 #define NESTING_MAX 32u
 #define PARAMETERS_DEPTH 3u

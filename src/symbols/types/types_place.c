@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "symbols/types/types_made.h"
+#include "symbols/types/type_store.h"
 
 /* Unions in unions whose members are tried. */
 #define UNIONS_MAX 3u

@@ -94,7 +94,7 @@ static uint32_t read_number(struct types *types, Dwarf_Die *die)
 	/* decltype(nullptr) is of no use but has this size. */
 	if (dwarf_tag(die) == DW_TAG_unspecified_type)
 		type.kind = TYPE_UNKNOWN;
-	struct type_key key = {.name = type.name, .size = type.size, .tag = DW_TAG_base_type};
+	struct die_key key = {.name = type.name, .size = type.size, .tag = DW_TAG_base_type};
 	bool is_new;
 	uint32_t *same = type_key_map_insert(&types->by_key, key, &is_new);
 	types->failed |= !same;

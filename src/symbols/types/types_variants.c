@@ -88,7 +88,7 @@ static void settle(struct reading_variants *r, uint32_t number)
 	if (!kept)
 		return;
 	memcpy(kept, r->found.data, size);
-	struct type *type = &types_made_at(types, number)->type;
+	struct type *type = &type_store_at(types, number)->type;
 	type->variants = kept;
 	type->variant_count = (uint32_t)r->found.len;
 	type->which = r->which;

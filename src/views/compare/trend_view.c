@@ -15,7 +15,7 @@
 
 #define TEXT_ROWS 10u
 
-static_assert(TREND_MODELS_MAX <= IDENTITIES_SIDES_MAX, "as many as can be matched");
+static_assert(TREND_MODELS_MAX <= FRAME_KEYS_SIDES_MAX, "as many as can be matched");
 
 struct trend_page {
 	const struct trend *trend;

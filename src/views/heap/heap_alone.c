@@ -153,7 +153,7 @@ static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
 	alone->bytes = 0;
 	for (size_t i = 0; i < alone->blocks.len; i++) {
 		uint32_t block = alone->blocks.data[i];
-		if (!heap_chosen_takes_used(page->chosen, page->survey, block))
+		if (!heap_block_filter_takes_used(page->chosen, page->survey, block))
 			continue;
 		alone->blocks.data[kept++] = block;
 		alone->bytes += search_block_size(page->survey->search, block);

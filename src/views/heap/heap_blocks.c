@@ -196,7 +196,7 @@ static struct error *take(
 		return NULL;
 	struct listed_block found = {*block, number_of(s, block), bytes, len};
 	l->blocks = &found;
-	if (!heap_chosen_takes(l->page->chosen, s, block, found.number) ||
+	if (!heap_block_filter_takes(l->page->chosen, s, block, found.number) ||
 		!table_select_takes(&l->select, &l->table, 0, &l->cell))
 		return NULL;
 	l->count++;

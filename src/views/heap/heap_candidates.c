@@ -57,7 +57,7 @@ static void add_words(
 	struct types *types, const struct candidate *c, uint64_t words, struct text *text)
 {
 	unsigned shown = 0;
-	for (unsigned i = 0; i < CLASS_WORDS; i++) {
+	for (unsigned i = 0; i < SHAPE_WORDS; i++) {
 		if (!(words >> i & 1))
 			continue;
 		if (shown++ == MEMBERS_SHOWN) {

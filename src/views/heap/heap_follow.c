@@ -167,8 +167,8 @@ static struct error *lay_out(const struct heap_page *page, const struct followed
 struct error *heap_follow_write(const struct heap_page *page, const struct follow *follow,
 	uint64_t from, bool lists, const struct sink *sink)
 {
-	struct heap_chosen reached;
-	heap_chosen_init(&reached);
+	struct heap_block_filter reached;
+	heap_block_filter_init(&reached);
 	reached.held = follow_blocks(follow);
 	reached.is_asked = true;
 	struct heap_page own = *page;
@@ -181,6 +181,6 @@ struct error *heap_follow_write(const struct heap_page *page, const struct follo
 	if (!error)
 		error = lay_out(page, &all, lists ? reached.held : NULL, answer);
 	answer_destroy(answer);
-	heap_chosen_deinit(&reached);
+	heap_block_filter_deinit(&reached);
 	return error;
 }

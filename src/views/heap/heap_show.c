@@ -323,19 +323,19 @@ static struct heap_layout layout_in(
 }
 
 static struct error *put_blocks(
-	struct show *s, const struct kin_set *types, const struct heap_layout *layout)
+	struct show *s, const struct subtype_set *types, const struct heap_layout *layout)
 {
 	const struct survey *survey = s->page->survey;
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : s->page->limit;
 	uint32_t count = search_block_count(survey->search);
 	struct error *error = NULL;
 	for (uint32_t block = 0; block < count && most && !error && !s->answer->stopped; block++) {
-		const struct kin *kin = heap_kin_of(survey, types, block);
-		if (!kin)
+		const struct subtypes *subtypes = heap_subtypes_of(survey, types, block);
+		if (!subtypes)
 			continue;
-		struct heap_layout as = heap_show_layout(s, kin, layout);
+		struct heap_layout as = heap_show_layout(s, subtypes, layout);
 		struct heap_layout own = layout_in(s, block, &as);
-		error = put_block(s, block, &own, kin->offset);
+		error = put_block(s, block, &own, subtypes->offset);
 		most--;
 	}
 	return error;
@@ -348,7 +348,7 @@ static uint64_t place_in(const struct heap_layout *layout)
 	return layout->is_array || heap_show_is_pool(layout) ? 0 : layout->header;
 }
 
-static struct error *lay_out(struct show *s, uint32_t block, const struct kin_set *types,
+static struct error *lay_out(struct show *s, uint32_t block, const struct subtype_set *types,
 	const struct heap_layout *layout)
 {
 	const struct table table = {&block_type, NULL, 0, .limit = TABLE_NO_LIMIT};
@@ -368,7 +368,7 @@ static struct error *lay_out(struct show *s, uint32_t block, const struct kin_se
 }
 
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
-	const struct kin_set *types, const struct heap_layout *layout, const struct sink *sink)
+	const struct subtype_set *types, const struct heap_layout *layout, const struct sink *sink)
 {
 	struct answer *answer = heap_answer_create(page, sink);
 	if (!answer)

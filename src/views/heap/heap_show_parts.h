@@ -58,7 +58,7 @@ uint8_t *heap_show_read(
 
 /* How objects of one kind have what is laid out so: virtual bases lie elsewhere in each. */
 struct heap_layout heap_show_layout(
-	const struct show *show, const struct kin *kin, const struct heap_layout *layout);
+	const struct show *show, const struct subtypes *subtypes, const struct heap_layout *layout);
 
 /* Whether a member is shown: virtual bases whose place nobody knows are not, nor are bases without
  * members, as allocators are. */
@@ -83,6 +83,6 @@ static inline bool heap_show_is_pool(const struct heap_layout *layout)
 /* The whole answer about all blocks of these types, a row each. Programs that read JSON get the
  * document as it is described by `type`. */
 struct error *heap_show_table(struct show *show, const struct answer_type *type,
-	const struct kin_set *types, const struct heap_layout *layout) must_check_;
+	const struct subtype_set *types, const struct heap_layout *layout) must_check_;
 
 #endif

@@ -177,14 +177,14 @@ uint8_t *heap_show_read(
 }
 
 struct heap_layout heap_show_layout(
-	const struct show *show, const struct kin *kin, const struct heap_layout *layout)
+	const struct show *show, const struct subtypes *subtypes, const struct heap_layout *layout)
 {
 	struct heap_layout own = *layout;
 	const struct types *types = show->values.types;
-	if (kin->layout != TYPE_VOID && layout->type != TYPE_VOID &&
-		types_are_same(
-			types, types_plain(types, layout->type), types_plain(types, kin->layout)))
-		own.type = kin->layout;
+	if (subtypes->layout != TYPE_VOID && layout->type != TYPE_VOID &&
+		types_are_same(types, types_plain(types, layout->type),
+			types_plain(types, subtypes->layout)))
+		own.type = subtypes->layout;
 	return own;
 }
 

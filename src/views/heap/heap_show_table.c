@@ -87,7 +87,7 @@ enum shown_kind { SHOWN_ADDRESS, SHOWN_TYPE, SHOWN_BASIS, SHOWN_TEXT, SHOWN_COUN
 /* The rows are blocks by their numbers; the columns depend on what they are. */
 struct shown_table {
 	struct show *show;
-	const struct kin_set *types;
+	const struct subtype_set *types;
 	const struct heap_layout *layout;
 	struct columns members;
 	/* Those of a row's own type, where that has virtual bases elsewhere than others. */
@@ -99,7 +99,7 @@ struct shown_table {
 	enum shown_kind kinds[FIXED_MOST + COLUMNS_MOST];
 	unsigned fixed, count; /* columns before members; all */
 	struct table_type type;
-	const struct kin *kin; /* of the row */
+	const struct subtypes *subtypes; /* of the row */
 };
 
 /* Behind the last `::` that is not inside of brackets. */
@@ -178,9 +178,10 @@ static const struct shown_column *own_column(
 	return column;
 }
 
-static bool find_own(const struct show *s, const struct kin *kin, struct shown_table *table)
+static bool find_own(
+	const struct show *s, const struct subtypes *subtypes, struct shown_table *table)
 {
-	struct heap_layout own = heap_show_layout(s, kin, table->layout);
+	struct heap_layout own = heap_show_layout(s, subtypes, table->layout);
 	if (own.type == table->own_type)
 		return true;
 	columns_free(&table->own);
@@ -201,7 +202,7 @@ static void cell_of(const void *context, size_t block, unsigned column, struct c
 		ret->number = search_block_address(survey->search, (uint32_t)block);
 		break;
 	case SHOWN_TYPE:
-		ret->text = survey->types.types.data[table->kin->type].name;
+		ret->text = survey->types.types.data[table->subtypes->type].name;
 		break;
 	case SHOWN_BASIS:
 		ret->text = inferred_basis_name(survey, (uint32_t)block);
@@ -226,9 +227,10 @@ static void cell_of(const void *context, size_t block, unsigned column, struct c
 static struct error *put_row(
 	struct show *s, uint32_t block, struct shown_table *shown, const struct table *table)
 {
-	if (!find_own(s, shown->kin, shown))
+	if (!find_own(s, shown->subtypes, shown))
 		return error_no_memory();
-	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, shown->layout, shown->kin->offset);
+	_cleanup_free_ uint8_t *bytes =
+		heap_show_read(s, block, shown->layout, shown->subtypes->offset);
 	if (!bytes)
 		return error_no_memory();
 	answer_row(s->answer, table, block);
@@ -287,11 +289,12 @@ static void add_columns(struct show *s, struct shown_table *table)
 static void learn_types(struct show *s, struct shown_table *table)
 {
 	const struct heap_types *all = &s->page->survey->types;
-	for (size_t i = 0; i < table->types->kin.len; i++) {
-		const struct heap_type *type = &all->types.data[table->types->kin.data[i].type];
+	for (size_t i = 0; i < table->types->subtypes.len; i++) {
+		const struct heap_type *type =
+			&all->types.data[table->types->subtypes.data[i].type];
 		size_t width = max(width_of_name(type->name), strlen("TYPE"));
 		table->has_basis |= type->alike > 0;
-		if (heap_kin_has_derived(table->types) && table->type_width < width)
+		if (heap_subtypes_has_derived(table->types) && table->type_width < width)
 			table->type_width = width;
 	}
 }
@@ -300,12 +303,12 @@ static struct error *put_table(struct show *s, struct shown_table *shown)
 {
 	const struct survey *survey = s->page->survey;
 	struct text *prose = answer_prose(s->answer);
-	uint64_t all = heap_kin_blocks(survey, shown->types);
+	uint64_t all = heap_subtypes_blocks(survey, shown->types);
 	const struct table table = {&shown->type, shown, all,
 		.limit = answer_limit(s->answer, s->page->limit, ROWS_SHOWN)};
 	if (prose && shown->type_width) {
 		text_add_counted(prose, all, "block: ", "blocks: ");
-		heap_kin_describe(survey, shown->types, prose);
+		heap_subtypes_describe(survey, shown->types, prose);
 		text_add_char(prose, '\n');
 	}
 	s->values.is_short = true;
@@ -316,8 +319,8 @@ static struct error *put_table(struct show *s, struct shown_table *shown)
 	struct error *error = NULL;
 	answer_table_begin(s->answer, &table);
 	for (uint32_t block = 0; block < count && left && !error && !s->answer->stopped; block++) {
-		shown->kin = heap_kin_of(survey, shown->types, block);
-		if (!shown->kin)
+		shown->subtypes = heap_subtypes_of(survey, shown->types, block);
+		if (!shown->subtypes)
 			continue;
 		error = put_row(s, block, shown, &table);
 		left--;
@@ -327,7 +330,7 @@ static struct error *put_table(struct show *s, struct shown_table *shown)
 }
 
 struct error *heap_show_table(struct show *show, const struct answer_type *type,
-	const struct kin_set *types, const struct heap_layout *layout)
+	const struct subtype_set *types, const struct heap_layout *layout)
 {
 	struct shown_table table = {
 		.show = show, .types = types, .layout = layout, .own_type = layout->type};

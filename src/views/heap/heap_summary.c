@@ -349,7 +349,7 @@ static void group_cell(const void *context, size_t row, unsigned column, struct 
 {
 	const struct group_rows *rows = context;
 	const struct heap_type *type = rows->types[row];
-	const struct heap_class *class = &rows->survey->classes.classes.data[type->class];
+	const struct heap_shape *class = &rows->survey->classes.classes.data[type->class];
 	const uint64_t *pointers = pointers_of(rows->survey, type);
 	const uint64_t numbers[] = {[GROUP_SIZE] = class->key.size,
 		[GROUP_EVERY] = 8ull * type->repeat.words,

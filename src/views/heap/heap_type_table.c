@@ -80,7 +80,7 @@ static struct error *count_chosen(const struct heap_page *page, struct type_tabl
 		table->own[i].blocks = table->own[i].bytes = table->own[i].alike = 0;
 	}
 	for (uint32_t block = 0; block < count; block++) {
-		if (!heap_chosen_takes_used(page->chosen, s, block))
+		if (!heap_block_filter_takes_used(page->chosen, s, block))
 			continue;
 		struct heap_type *type = &table->own[survey_type_of(s, block)];
 		const char *basis = inferred_basis_name(s, block);

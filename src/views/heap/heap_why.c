@@ -31,7 +31,7 @@ struct why_shown {
 	const struct heap_page *page;
 	struct answer *answer;
 	const char *what;
-	const struct kin_set *types; /* NULL: no whole type was asked for */
+	const struct subtype_set *types; /* NULL: no whole type was asked for */
 	const struct why *why;
 	uint32_t block;            /* the only one; SPACE_NONE: several were asked for */
 	struct heap_layout layout; /* of that, if has_layout */
@@ -531,10 +531,10 @@ static void asked_text(const void *context, size_t row, struct text *out)
 	if (shown->block != SPACE_NONE)
 		pools_add_evidence(survey, shown->block, out);
 	text_add_char(out, '\n');
-	if (!shown->types || !heap_kin_has_derived(shown->types))
+	if (!shown->types || !heap_subtypes_has_derived(shown->types))
 		return;
 	text_add(out, "  of these ");
-	heap_kin_describe(survey, shown->types, out);
+	heap_subtypes_describe(survey, shown->types, out);
 	text_add_char(out, '\n');
 }
 
@@ -558,29 +558,29 @@ static void asked_cell(const void *context, size_t row, unsigned column, struct 
 static const struct table_type asked_type = {
 	.columns = asked_columns, .cell = asked_cell, .row_text = asked_text};
 
-static const struct column kin_columns[] = {{"type", COLUMN_TEXT, .says = "of blocks"},
+static const struct column subtypes_columns[] = {{"type", COLUMN_TEXT, .says = "of blocks"},
 	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many"}, COLUMNS_END};
 
-static void kin_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void subtypes_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct why_shown *shown = context;
-	uint32_t number = shown->types->kin.data[row].type;
+	uint32_t number = shown->types->subtypes.data[row].type;
 	(void)column;
 	ret->text = type_name(shown->page, number);
 	ret->number = shown->page->survey->types.types.data[number].blocks;
 }
 
-static const struct table_type kin_type = {.name = "types",
+static const struct table_type subtypes_type = {.name = "types",
 	.says = "only of a type: what its blocks are, those of derived classes each for itself",
-	.columns = kin_columns,
-	.cell = kin_cell};
+	.columns = subtypes_columns,
+	.cell = subtypes_cell};
 
 const struct answer_type heap_why_type = {.schema = "heapwise.heap-why/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE why ADDR|TYPE",
 	.says = "who points at a block or the blocks of a type, step by step. What a recording "
 		"knows is only there of a single block",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type, &kin_type,
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type, &subtypes_type,
 		HEAP_EXTENT_TYPES, &heap_allocation_type, &row_type, &root_type, NULL},
 	.main = &row_type};
 
@@ -593,7 +593,7 @@ static struct error *put_asked(const struct why_shown *shown)
 	answer_record(answer, &record);
 	if (shown->types) {
 		const struct table types = {
-			&kin_type, shown, shown->types->kin.len, .limit = TABLE_NO_LIMIT};
+			&subtypes_type, shown, shown->types->subtypes.len, .limit = TABLE_NO_LIMIT};
 		answer_table(answer, &types);
 	}
 	heap_extent_answer(answer, shown->page->survey, shown->block,
@@ -624,7 +624,7 @@ static struct error *lay_out(const struct why_shown *shown)
 }
 
 struct error *heap_why_write(const struct heap_page *page, const char *what,
-	const struct kin_set *types, const struct why *why, const struct sink *sink)
+	const struct subtype_set *types, const struct why *why, const struct sink *sink)
 {
 	struct why_shown shown = {.page = page,
 		.answer = heap_answer_create(page, sink),

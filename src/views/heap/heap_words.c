@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "heap/faint.h"
+#include "heap/block_slack.h"
+#include "heap/false_pointers.h"
 #include "heap/inferred.h"
-#include "heap/tails.h"
 #include "heap/texts.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
@@ -267,7 +267,7 @@ static uint64_t end_of(const struct words *w, uint32_t block)
 		w->page->joined ? joined_find(w->page->joined, w->start, w->size) : NULL;
 	if (known)
 		return known->size;
-	bool ends = tails_is_cut(s, block);
+	bool ends = block_slack_is_cut(s, block);
 	return ends && w->has_layout && !w->layout.is_array ? w->layout.size : w->size;
 }
 

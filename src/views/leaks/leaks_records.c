@@ -108,7 +108,7 @@ static void step_cell(const void *context, size_t row, unsigned column, struct c
 
 static const struct table_type step_type = {.columns = step_columns, .cell = step_cell};
 
-enum { HOLD_TEXT = 2, HOLD_ROOT, HOLD_PATH, HOLD_LEFT_OUT };
+enum { HOLD_TEXT = 2, HOLD_ROOT, HOLD_PATH, HOLD_HIDDEN_FRAMES };
 static const struct column hold_columns[] = {
 	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many of the record are held so",
 		COLUMN_OF(leak_hold, blocks)},
@@ -118,7 +118,7 @@ static const struct column hold_columns[] = {
 		.nested = &root_type},
 	[HOLD_PATH] = {"path", COLUMN_TABLE,
 		.says = "the blocks on the way, with the record's at last", .nested = &step_type},
-	[HOLD_LEFT_OUT] = {"left_out", COLUMN_INTEGER, UNIT_COUNT,
+	[HOLD_HIDDEN_FRAMES] = {"left_out", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "blocks on the way that are left out behind the first"},
 	COLUMNS_END};
 

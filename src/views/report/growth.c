@@ -237,14 +237,14 @@ static void stack_cell(const void *context, size_t row, unsigned column, struct 
 
 static const struct table_type stack_type = {.columns = stack_columns, .cell = stack_cell};
 
-enum { LEFT_OUT = 3, STACKS };
+enum { HIDDEN_FRAMES = 3, STACKS };
 static const struct column span_columns[] = {
 	{"from_ns", COLUMN_INTEGER, UNIT_NS, .says = "the time that was judged",
 		COLUMN_OF(growth, from_ns)},
 	{"until_ns", COLUMN_INTEGER, UNIT_NS, .says = "its end", COLUMN_OF(growth, until_ns)},
 	{"moments", COLUMN_INTEGER, UNIT_COUNT, .says = "that it was judged by",
 		COLUMN_OF(growth, moments)},
-	[LEFT_OUT] = {"left_out", COLUMN_RECORD,
+	[HIDDEN_FRAMES] = {"left_out", COLUMN_RECORD,
 		.says = "places that began after it, which are not judged", .nested = &left_type},
 	[STACKS] = {"stacks", COLUMN_RECORD, .says = "the stacks of all threads together",
 		.nested = &stack_type},
@@ -253,7 +253,7 @@ static const struct column span_columns[] = {
 static void span_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	(void)row;
-	if (column < LEFT_OUT)
+	if (column < HIDDEN_FRAMES)
 		table_member(&span_columns[column], context, ret);
 	else
 		ret->nested = (struct table){

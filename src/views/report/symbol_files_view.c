@@ -96,7 +96,8 @@ static void row_text(const void *context, size_t row, struct text *out)
 
 enum { TRIED_PATH, TRIED_RESULT };
 static const struct column tried_columns[] = {
-	[TRIED_PATH] = {"path", COLUMN_TEXT, .says = "of the file", COLUMN_OF(symbols_tried, path)},
+	[TRIED_PATH] = {"path", COLUMN_TEXT, .says = "of the file",
+		COLUMN_OF(symbols_lookups, path)},
 	[TRIED_RESULT] = {"result", COLUMN_TEXT,
 		.says = "`used`, `absent`, `unreadable` (or no ELF file), `cut-short`, "
 			"`other-build`, `unsure` (neither a build-id nor a checksum tells whether "
@@ -105,7 +106,7 @@ static const struct column tried_columns[] = {
 
 static void tried_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct symbols_tried *tried = &((const struct symbols_tried *)context)[row];
+	const struct symbols_lookups *tried = &((const struct symbols_lookups *)context)[row];
 	ret->text = column == TRIED_PATH ? tried->path : trials[tried->trial].word;
 }
 

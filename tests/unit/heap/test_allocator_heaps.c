@@ -282,7 +282,7 @@ CASE(mimalloc_amid,
 	const struct {
 		uint64_t at_hand;
 		uint16_t signal;
-		bool is_amid;
+		bool is_mid_update;
 	} threads[] = {
 		{SEGMENT, 0, true},
 		{entry, SIGSTOP, true},
@@ -297,7 +297,7 @@ CASE(mimalloc_amid,
 		expect_damage(image);
 		image->core.rbxs[0] = threads[i].at_hand;
 		image->core.signals[0] = threads[i].signal;
-		image->is_amid = threads[i].is_amid;
+		image->is_mid_update = threads[i].is_mid_update;
 		allocator_image_check(image, HEAP_MIMALLOC);
 	}
 }

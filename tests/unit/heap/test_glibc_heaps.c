@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "heap/blocks/halves.h"
+#include "heap/blocks/parallel_walk.h"
 #include "heap/survey.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
@@ -477,13 +477,13 @@ static void check_halves(struct image *image, struct heap *heap)
 	struct half first = {{image, 0, 0}, 0, 0}, second = first;
 	struct heap_sink sinks[2] = {{&first, take_half}, {&second, take_half}};
 	bool halved;
-	CHECK_OK(heap_walk_halves(heap, 0, &sinks[0], &sinks[1], &halved));
+	CHECK_OK(heap_walk_parallel(heap, 0, &sinks[0], &sinks[1], &halved));
 	CHECK(halved);
 	CHECK(first.comparing.right && second.comparing.right);
 	CHECK(second.first > first.last);
 	CHECK_U64(first.comparing.right + second.comparing.right, image->count);
 	first = (struct half){{image, 0, 0}, 0, 0};
-	CHECK_OK(heap_walk_halves(heap, UINT64_MAX, &sinks[0], &sinks[1], &halved));
+	CHECK_OK(heap_walk_parallel(heap, UINT64_MAX, &sinks[0], &sinks[1], &halved));
 	CHECK(!halved);
 	CHECK_U64(first.comparing.right, image->count);
 }
@@ -749,7 +749,7 @@ CASE(amid_change, "where a thread is in the middle of malloc(), damage may be th
 	static const struct {
 		uint64_t pc, rbx;
 		uint16_t signal;
-		bool is_amid;
+		bool is_mid_update;
 	} threads[] = {
 		{LIBC + 0x100, ARENA, 0, true},
 		{LIBC + 0x100, ARENA + 8, 0, false},
@@ -766,7 +766,7 @@ CASE(amid_change, "where a thread is in the middle of malloc(), damage may be th
 		image->core.signals[0] = threads[i].signal;
 		opened_open(image, &o);
 		CHECK_U64(o.heap.damage.len, 1);
-		CHECK_U64(o.heap.damage.data[0].amid, threads[i].is_amid);
+		CHECK_U64(o.heap.damage.data[0].amid, threads[i].is_mid_update);
 		opened_close(&o);
 	}
 }

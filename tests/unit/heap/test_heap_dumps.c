@@ -37,7 +37,7 @@ static void check_names(const char *dump)
 	CHECK(model_recording(model)->complete);
 	const struct site *site = site_at(model, 0x3010);
 	const struct stack_node stack = model_stack(model, site->stack);
-	const struct given_run *given = model_given(model, stack);
+	const struct embedded_run *given = model_embedded(model, stack);
 	CHECK(given && given->count == 3);
 	CHECK_STR(given->frames[0].function, "inner");
 	CHECK_STR(given->frames[1].function, "Number::operator--");
@@ -177,8 +177,8 @@ CASE(go, "Go's text names its frames, and needs no mappings")
 	const struct site *site = site_of(model, "main.(*T[...]).grow");
 	struct stack_node node = model_stack(model, site->stack);
 	CHECK_U64(node.address, 0x3010);
-	CHECK_STR(model_given(model, node)->frames[0].file, "/src/my app.go");
-	CHECK_U64(model_given(model, node)->frames[0].line, 12);
+	CHECK_STR(model_embedded(model, node)->frames[0].file, "/src/my app.go");
+	CHECK_U64(model_embedded(model, node)->frames[0].line, 12);
 	CHECK_U64(model_stack(model, node.parent).address, 0x4010);
 	CHECK(!model_stack(model, node.parent).parent.value);
 	CHECK(site_at(model, 0x6000)->live_blocks);

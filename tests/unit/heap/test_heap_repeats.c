@@ -2,20 +2,20 @@
 #include "heap/types/types.h"
 #include "lib/tap.h"
 
-static void add(struct heap_classes *classes, uint64_t size, uint64_t pointers, uint64_t nulls)
+static void add(struct heap_shapes *classes, uint64_t size, uint64_t pointers, uint64_t nulls)
 {
-	struct heap_class class = {.key = {.size = size, .pointers = pointers},
+	struct heap_shape class = {.key = {.size = size, .pointers = pointers},
 		.nulls = nulls,
 		.blocks = 1,
 		.bytes = size,
 		.group = (uint32_t)classes->classes.len};
-	CHECK(heap_class_vec_push(&classes->classes, class));
+	CHECK(heap_shape_vec_push(&classes->classes, class));
 }
 
 /* What the blocks of a class are called when nothing else is known of them. */
 static const char *name_of(const struct heap_types *types, uint32_t class)
 {
-	return types->types.data[types->of_class[class]].name;
+	return types->types.data[types->of_shape[class]].name;
 }
 
 /* Bits 0, words, 2 * words… */
@@ -27,7 +27,7 @@ static uint64_t each(unsigned words)
 	return bits;
 }
 
-static void check_names(struct heap_classes *classes, const char *const *names)
+static void check_names(struct heap_shapes *classes, const char *const *names)
 {
 	struct heap_types types;
 	CHECK_OK(heap_types_open(classes, &types));
@@ -35,12 +35,12 @@ static void check_names(struct heap_classes *classes, const char *const *names)
 	for (uint32_t i = 0; i < classes->classes.len; i++)
 		CHECK_STR(name_of(&types, i), names[i]);
 	heap_types_close(&types);
-	heap_class_vec_deinit(&classes->classes);
+	heap_shape_vec_deinit(&classes->classes);
 }
 
 CASE(arrays, "arrays are told by their elements, whichever of them are NULL or numbers")
 {
-	struct heap_classes classes = {.space = NULL};
+	struct heap_shapes classes = {.space = NULL};
 	add(&classes, 4096, each(3) | each(3) << 2, 0);
 	add(&classes, 4096, (each(3) | each(3) << 2) & 0xf0f0f0f0f0f0f0ff, 0);
 	add(&classes, 4096, each(3) & 0xffffff00ffffffff, 0);
@@ -58,7 +58,7 @@ CASE(arrays, "arrays are told by their elements, whichever of them are NULL or n
 
 CASE(tables, "tables of pointers and NULL are alike")
 {
-	struct heap_classes classes = {.space = NULL};
+	struct heap_shapes classes = {.space = NULL};
 	uint64_t some = 0x123456789abcdef0, others = 0xfedcba9876543210;
 	add(&classes, 1024, some, ~some);
 	add(&classes, 1024, others, ~others);
@@ -72,7 +72,7 @@ CASE(tables, "tables of pointers and NULL are alike")
 
 CASE(structures, "a few members at equal distances make no array")
 {
-	struct heap_classes classes = {.space = NULL};
+	struct heap_shapes classes = {.space = NULL};
 	add(&classes, 64, 0x55, 0);
 	add(&classes, 64, 0xff, 0);
 	add(&classes, 96, 0xfff, 0);

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "heap/blocks/pages.h"
+#include "heap/blocks/page_cache.h"
 #include "heap/blocks/window.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
@@ -102,20 +102,20 @@ CASE(back_and_forth, "a window that was left while the next one was read is as g
 CASE(jumping, "words of pages that are kept are memory's, and few reads are needed for them")
 {
 	struct memory memory;
-	struct pages pages;
+	struct page_cache pages;
 	memory_make(&memory);
-	CHECK_OK(pages_open(&memory.space, &pages));
+	CHECK_OK(page_cache_open(&memory.space, &pages));
 	uint64_t wrong = 0, word;
 	for (uint64_t at = START + BYTES; at > START; at -= 8)
-		wrong += !pages_word(&pages, at - 8, &word) || word != at - 8;
+		wrong += !page_cache_word(&pages, at - 8, &word) || word != at - 8;
 	CHECK_U64(wrong, 0);
 	CHECK_U64(pages.reads, BYTES / 4096);
 	/* Across two pages, across an end, and in a hole. */
-	CHECK(pages_word(&pages, START + 4092, &word) &&
+	CHECK(page_cache_word(&pages, START + 4092, &word) &&
 		word >> 32 == (START + 4096) % (1ull << 32));
-	CHECK(!pages_word(&pages, START + BYTES - 4, &word));
-	CHECK(!pages_word(&pages, START + BYTES + 8, &word));
-	pages_close(&pages);
+	CHECK(!page_cache_word(&pages, START + BYTES - 4, &word));
+	CHECK(!page_cache_word(&pages, START + BYTES + 8, &word));
+	page_cache_close(&pages);
 	memory_free(&memory);
 }
 

@@ -114,7 +114,7 @@ static void add_stack(const struct model *model, struct stack_id stack, struct b
 	while (stack.value) {
 		struct stack_node node = model_stack(model, stack);
 		const char *path = model_module(model, node.module)->path;
-		const struct given_run *run = model_given(model, node);
+		const struct embedded_run *run = model_embedded(model, node);
 		buf_u64(ret, node.address);
 		/* What has a name needs no file. */
 		if (!run)

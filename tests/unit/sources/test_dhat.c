@@ -55,7 +55,7 @@ CASE(frames, "the allocation function is the kind, functions at one address are 
 	node = model_stack(model, node.parent);
 	CHECK_U64(node.parent.value, 0);
 	CHECK_U64(node.address, 0x1003);
-	const struct given_run *run = model_given(model, node);
+	const struct embedded_run *run = model_embedded(model, node);
 	CHECK_U64(run->count, 2);
 	CHECK_STR(run->frames[0].function, "inner");
 	CHECK(run->frames[0].inlined && !run->frames[1].inlined);
@@ -67,7 +67,7 @@ CASE(frames, "the allocation function is the kind, functions at one address are 
 	CHECK_U64(node.address, model_stack(model, node.parent).address);
 	/* A column behind the line. */
 	node = model_stack(model, sites[1].stack);
-	run = model_given(model, node);
+	run = model_embedded(model, node);
 	CHECK_STR(run->frames[0].file, "/home/a b/make.rs");
 	CHECK_U64(run->frames[0].line, 7);
 }

@@ -2,7 +2,7 @@
 /* Stories of calls written by hand, and the figures that they must give. */
 #include "base/util.h"
 #include "lib/tap.h"
-#include "sources/events/event_feed.h"
+#include "sources/events/event_adapter.h"
 #include "sources/events/event_sums.h"
 
 #define MS UINT64_C(1000000)
@@ -22,24 +22,25 @@ struct story {
 	size_t count;
 };
 
-static struct error *tell_line(struct event_feed *feed, const struct line *line)
+static struct error *tell_line(struct event_adapter *feed, const struct line *line)
 {
 	struct error *error;
 	switch (line->call) {
 	case TIME:
-		event_feed_time(feed, line->size * MS);
+		event_adapter_time(feed, line->size * MS);
 		return NULL;
 	case ALLOC:
-		return event_feed_alloc(feed, line->thread, line->address, line->size, line->site);
+		return event_adapter_alloc(
+			feed, line->thread, line->address, line->size, line->site);
 	case FREE:
-		return event_feed_free(feed, line->thread, line->address, HW_FREE);
+		return event_adapter_free(feed, line->thread, line->address, HW_FREE);
 	case REALLOC:
-		error = event_feed_free(feed, line->thread, line->address, HW_FREE_REALLOC);
+		error = event_adapter_free(feed, line->thread, line->address, HW_FREE_REALLOC);
 		return error ? error
-			     : event_feed_alloc(
+			     : event_adapter_alloc(
 				       feed, line->thread, line->to, line->size, line->site);
 	case FAILED:
-		return event_feed_failed(feed, line->thread, line->size, line->site);
+		return event_adapter_failed(feed, line->thread, line->size, line->site);
 	}
 	return NULL;
 }
@@ -48,11 +49,11 @@ static struct error *tell(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	const struct story *story = context;
-	struct event_feed feed;
-	struct error *error = event_feed_init(&feed, visitor);
+	struct event_adapter feed;
+	struct error *error = event_adapter_init(&feed, visitor);
 	for (size_t i = 0; !error && i < story->count && !(enough && *enough); i++)
 		error = tell_line(&feed, &story->lines[i]);
-	event_feed_deinit(&feed);
+	event_adapter_deinit(&feed);
 	return error;
 }
 
@@ -73,7 +74,7 @@ static struct error *sum(const struct line *lines, size_t count, unsigned flags,
 	const struct source_query *query, struct model *model)
 {
 	const struct story story = {lines, count};
-	const struct event_story events = {.context = &story, .each = tell, .blocks_max = 1000};
+	const struct event_replay events = {.context = &story, .each = tell, .blocks_max = 1000};
 	return event_sums_put(&events, 0, flags, query, model);
 }
 

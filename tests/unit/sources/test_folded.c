@@ -16,7 +16,7 @@ CASE(figures, "each stack has the sum of its lines, taken as live bytes, and tha
 	CHECK(model_recording(model)->unknown & UNKNOWN_LIVE_BLOCKS);
 	struct stack_node node = model_stack(model, site_of(model, "x::alloc<a, b>")->stack);
 	node = model_stack(model, node.parent);
-	CHECK_STR(model_given(model, node)->frames[0].function, "read line");
+	CHECK_STR(model_embedded(model, node)->frames[0].function, "read line");
 }
 
 CASE(one, "one line without an end is a file")
@@ -72,10 +72,11 @@ CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
 	check_bomb("a;b 1\n", 'x');
 }
 
-CASE(left_out, "what a file cannot leave out is refused, not ignored")
+CASE(hidden_frames, "what a file cannot leave out is refused, not ignored")
 {
-	const bool left_out[1] = {true};
-	const struct source_blocks blocks = {.left_out = left_out, .left_out_len = 1};
+	const bool hidden_frames[1] = {true};
+	const struct source_blocks blocks = {
+		.hidden_frames = hidden_frames, .hidden_frames_len = 1};
 	const struct source_query query = {
 		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}, .blocks = &blocks};
 	struct model *model = NULL;

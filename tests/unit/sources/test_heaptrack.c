@@ -72,7 +72,7 @@ CASE(stacks, "frames with their inlined ones; operator new is a kind, not a fram
 	CHECK_U64(sites[0].kind, KIND_UNKNOWN);
 	CHECK_U64(sites[1].kind, KIND_NEW_ARRAY);
 	struct stack_node inner = model_stack(model, sites[0].stack);
-	const struct given_run *run = model_given(model, inner);
+	const struct embedded_run *run = model_embedded(model, inner);
 	CHECK(run);
 	CHECK_U64(run->count, 2);
 	CHECK_STR(run->frames[0].function, "make");
@@ -87,7 +87,7 @@ CASE(older, "versions 1 and 2 have strings without lengths; others are refused")
 	_cleanup_model_ struct model *model =
 		open_good("v 10100 1\ns a b c\ni 1000 0 1\nt 1 0\na 8 1\n+ 0\n");
 	struct stack_node node = model_stack(model, (struct stack_id){1});
-	CHECK_STR(model_given(model, node)->frames[0].function, "a b c");
+	CHECK_STR(model_embedded(model, node)->frames[0].function, "a b c");
 	_cleanup_model_ struct model *unversioned = open_good("v 10200\na 8 0\n+ 0\n");
 	CHECK_U64(model_totals(unversioned)->live_bytes, 8);
 	check_refused("v 10000\n+ 8 0 7f00\n", "before 1.0");

@@ -81,7 +81,7 @@ CASE(frames, "frames have the function, file, line and module of their text")
 	bool seen = false;
 	for (uint32_t i = 1; i < model_stack_limit(model); i++) {
 		struct stack_node node = model_stack(model, (struct stack_id){i});
-		const struct given_run *run = model_given(model, node);
+		const struct embedded_run *run = model_embedded(model, node);
 		if (node.address == 0x1003 + 1) {
 			seen = true;
 			CHECK_STR(run->frames[0].function, "f(std::vector<int>)");

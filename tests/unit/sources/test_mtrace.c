@@ -41,7 +41,7 @@ CASE(callers, "one frame a call, by the name that the log has where the file is 
 	CHECK_U64(node.parent.value, 0);
 	CHECK_U64(node.address, 0x11d0);
 	CHECK_STR(model_module(model, node.module)->path, "./app");
-	CHECK_STR(model_given(model, node)->frames[0].function, "make");
+	CHECK_STR(model_embedded(model, node)->frames[0].function, "make");
 	CHECK_U64(sites[0].kind, KIND_UNKNOWN);
 	CHECK_U64(sites[2].kind, KIND_REALLOC);
 	CHECK_U64(sites[2].allocations, 1);

@@ -101,7 +101,7 @@ CASE(small_profile, "functions, lines and inlined ones are kept as the file has 
 	CHECK_U64(count, 1);
 	struct stack_node node = model_stack(model, sites[0].stack);
 	CHECK_U64(node.address, 0x2001);
-	const struct given_run *run = model_given(model, node);
+	const struct embedded_run *run = model_embedded(model, node);
 	CHECK(run && run->count == 2);
 	CHECK_STR(run->frames[0].function, "foo");
 	CHECK_STR(run->frames[0].raw_name, "_Z3foov");

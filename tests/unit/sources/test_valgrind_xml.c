@@ -101,7 +101,7 @@ CASE(errors, "other errors keep their stacks, sentences, counts and suppressions
 	CHECK_STR(stacks[2].what, "It is a sentence alone");
 	CHECK_U64(stacks[2].stack, 0);
 	struct stack_node node = model_stack(model, (struct stack_id){stacks[0].stack});
-	const struct given_run *run = model_given(model, node);
+	const struct embedded_run *run = model_embedded(model, node);
 	CHECK_U64(run->count, 2);
 	CHECK_STR(run->frames[0].function, "std::vector<int>::at(int)");
 	CHECK_STR(run->frames[1].file, "/src/app.c");

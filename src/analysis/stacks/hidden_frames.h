@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames that stacks are shown without: those of the allocator that was called, those that a
+ * profile asks to drop, and the runtime's own. A reader who wants all frames gets all but the last.
+ */
+#ifndef ANALYSIS_HIDDEN_FRAMES_H
+#define ANALYSIS_HIDDEN_FRAMES_H
+
+#include "analysis/stacks/shown_frame.h"
+#include "base/error.h"
+
+struct pattern;
+
+struct hidden_frames {
+	struct pattern *drop, *keep; /* of whole functions; NULL: none */
+	bool allocators;
+};
+
+/* Is to be deinited also when it fails. */
+struct error *hidden_frames_init(struct hidden_frames *hidden_frames,
+	const struct recording *recording, bool all_frames) must_check_;
+void hidden_frames_deinit(struct hidden_frames *hidden_frames);
+
+/* Takes them out of a stack, innermost frame first. */
+void hidden_frames_apply(const struct hidden_frames *hidden_frames, struct frame_vec *frames);
+
+#endif

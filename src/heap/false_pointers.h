@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which words are taken for pointers into blocks only where nothing else holds these
+ * (search/false_pointers.h), as debug information has it. */
+#ifndef HEAP_FALSE_POINTERS_H
+#define HEAP_FALSE_POINTERS_H
+
+#include "heap/survey.h"
+
+/* Before it is asked who holds what; the survey is typed, and placed if it is to be. It is found
+ * once: what was found stays. few: of these blocks alone, which all from which pointers lead to
+ * them are of; NULL: of all. */
+struct error *faint_find(const struct survey *survey, const struct space_u32 *subset) must_check_;
+
+/* The faint words of a block, for who goes through all its words in order. */
+struct graph;
+struct faint_words {
+	const struct graph *graph;
+	uint32_t next, end; /* edges */
+	uint64_t last;      /* word, to a start; 0: none */
+	bool last_is_faint;
+};
+struct faint_words faint_words_of(const struct survey *survey, uint32_t block);
+/* Whether the next word, which is `value`, is one. */
+bool faint_words_take(struct faint_words *words, uint64_t value);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which blocks have to do with a type of debug information's: objects of it, those of classes that
+ * derive from it, and blocks in which it is a part of something else.
+ */
+#ifndef HEAP_SUBTYPES_H
+#define HEAP_SUBTYPES_H
+
+#include "heap/survey.h"
+
+enum subtypes_how {
+	SUBTYPES_SAME,
+	SUBTYPES_DERIVED,  /* it is a base class, `offset` bytes from the beginning */
+	SUBTYPES_VIRTUAL,  /* it is a virtual base class: where it lies only objects know */
+	SUBTYPES_ELEMENTS, /* blocks are arrays of it */
+	SUBTYPES_INSIDE,   /* it is a member of theirs, or of their elements */
+};
+
+/* A type of the survey's that has blocks. */
+struct subtypes {
+	uint32_t type;
+	enum subtypes_how how;
+	uint64_t offset; /* 0, but of SUBTYPES_DERIVED */
+	/* Of SUBTYPES_SAME and SUBTYPES_DERIVED the wanted type as it is in them, with its virtual
+	 * bases. */
+	uint32_t layout;
+};
+DEFINE_VEC(subtypes_vec, struct subtypes)
+
+struct subtype_set {
+	struct subtypes_vec subtypes; /* the nearest first, of these those of the most blocks */
+	uint32_t *of_type;            /* 1 + the number in `subtypes`; 0: it is none */
+	uint32_t type_count;          /* of `of_type` */
+};
+
+/* All that have to do with `layout`, a type of debug information's that the survey knows. The
+ * survey is typed. */
+struct error *heap_subtypes_find(
+	const struct survey *survey, uint32_t layout, struct subtype_set *ret) must_check_;
+/* One of the survey's types alone: what blocks of it are is not asked. */
+struct error *heap_subtypes_alone(
+	const struct survey *survey, uint32_t type, struct subtype_set *ret) must_check_;
+void heap_subtypes_deinit(struct subtype_set *set);
+
+/* Leaves only those that are objects of the type, whose place in the block is known. */
+void heap_subtypes_keep_objects(struct subtype_set *set);
+/* Leaves only arrays of the type, whose elements are objects of it. */
+void heap_subtypes_keep_arrays(struct subtype_set *set);
+
+/* What a block is; NULL: of none of them. */
+static inline const struct subtypes *heap_subtypes_of(
+	const struct survey *survey, const struct subtype_set *set, uint32_t block)
+{
+	uint32_t type = survey_type_of(survey, block);
+	uint32_t number = type < set->type_count ? set->of_type[type] : 0;
+	return number ? &set->subtypes.data[number - 1] : NULL;
+}
+
+/* Whether some are of classes that derive from it. */
+static inline bool heap_subtypes_has_derived(const struct subtype_set *set)
+{
+	return set->subtypes.len > 1 ||
+	       (set->subtypes.len && set->subtypes.data[0].how == SUBTYPES_DERIVED);
+}
+
+/* Blocks of all of them. */
+uint64_t heap_subtypes_blocks(const struct survey *survey, const struct subtype_set *set);
+/* Adds "5 Base, 4 Derived, 4 Further". */
+void heap_subtypes_describe(
+	const struct survey *survey, const struct subtype_set *set, struct text *text);
+
+#endif

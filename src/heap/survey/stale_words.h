@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What libstdc++ leaves in memory that it keeps: behind the characters of a short std::string,
+ * which stand in its object, behind the last element of a std::vector, and in the table of a
+ * std::deque's blocks before and behind those that it has. That is no pointer, though it may look
+ * like one.
+ */
+#ifndef HEAP_LEFT_OVER_H
+#define HEAP_LEFT_OVER_H
+
+#include "heap/survey.h"
+
+/* Finds which types have short strings in them; blocks of these that have something there which
+ * looks like a pointer are noted as they are taken. Sites are classes, or types of single blocks.
+ */
+struct error *stale_words_open(struct survey *survey) must_check_;
+void stale_words_close(struct stale_words *left);
+void stale_words_take_block(struct survey *survey, uint32_t block, uint64_t mask);
+
+/* Of a type of the heap's, before search_classify(). */
+static inline void stale_words_take(struct survey *survey, uint32_t block, uint32_t type)
+{
+	if (survey->left.masks && survey->left.masks[type])
+		stale_words_take_block(survey, block, survey->left.masks[type]);
+}
+
+/* Whether any word of a block may be left over. */
+bool stale_words_has(const struct survey *survey, uint32_t block);
+
+#endif

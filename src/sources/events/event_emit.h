@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps of a story → events of the model. Memory follows the blocks that are live. */
+#ifndef SOURCES_EVENT_EMIT_H
+#define SOURCES_EVENT_EMIT_H
+
+#include "model/events.h"
+#include "sources/events/event_replay.h"
+#include "sources/events/hpw_clock.h"
+
+/* Up to, and without, that step. Frees of blocks that the story does not allocate are left out. */
+struct error *event_emit(const struct event_replay *story, const struct hpw_clock *clock,
+	uint64_t to_step, const struct event_sink *sink) must_check_;
+
+#endif
