@@ -72,7 +72,7 @@ static bool is_file(const char *word)
 }
 
 /* A file alone: on a terminal a prompt, else the report. */
-static int look_at(char **argv)
+static int main_look_at(char **argv)
 {
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	const struct command *command = on_terminal ? &command_prompt : &command_report;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	if (command)
 		return command->run(command, argc - 1, argv + 1);
 	if (alone)
-		return look_at(argv);
+		return main_look_at(argv);
 	message("unknown command '%s'; 'heapwise help' lists all commands", argv[1]);
 	return ERROR_USAGE;
 }

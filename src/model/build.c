@@ -511,7 +511,7 @@ struct error *build_realloc_site(struct model *model, const struct realloc_site 
 }
 
 /* realloc to a smaller size may only fail by keeping the block as it is. */
-static void *trimmed(void *data, size_t bytes)
+static void *build_trimmed(void *data, size_t bytes)
 {
 	void *less = realloc(data, bytes);
 	return less ? less : data;
@@ -525,11 +525,11 @@ void build_subtracted(struct model *model, struct model *subtracted)
 void build_finish(struct model *model)
 {
 	struct stack_table *table = &model->stacks;
-	table->parent = trimmed(table->parent, table->len * sizeof(*table->parent));
-	table->module = trimmed(table->module, table->len * sizeof(*table->module));
-	table->address = trimmed(table->address, table->len * sizeof(*table->address));
+	table->parent = build_trimmed(table->parent, table->len * sizeof(*table->parent));
+	table->module = build_trimmed(table->module, table->len * sizeof(*table->module));
+	table->address = build_trimmed(table->address, table->len * sizeof(*table->address));
 	if (table->code)
-		table->code = trimmed(table->code, table->len * sizeof(*table->code));
+		table->code = build_trimmed(table->code, table->len * sizeof(*table->code));
 	name_frames(model);
 	table->cap = table->len;
 }

@@ -40,7 +40,7 @@ static struct error *copy_string(struct model *model, const char **string)
 	return build_string(model, *string, strlen(*string), string);
 }
 
-static struct error *add_stack(struct model *model, const struct error_stack *row)
+static struct error *errors_add_stack(struct model *model, const struct error_stack *row)
 {
 	struct error_stack copy = *row;
 	if (row->stack >= model_stack_limit(model))
@@ -66,7 +66,7 @@ struct error *build_program_error(struct model *model, const struct program_erro
 	if (!error)
 		error = copy_string(model, &copy.thread);
 	for (size_t i = 0; i < count && !error; i++)
-		error = add_stack(model, &stacks[i]);
+		error = errors_add_stack(model, &stacks[i]);
 	if (error)
 		return error;
 	model->knows_errors = true;

@@ -97,7 +97,7 @@ size_t model_stack_limit(const struct model *model)
 }
 
 /* Marks are stored as small addresses of module 0. */
-static enum frame_kind kind_of(const struct model *model, struct stack_node node)
+static enum frame_kind model_kind_of(const struct model *model, struct stack_node node)
 {
 	if (node.code.value)
 		return model->code.data[node.code.value].kind;
@@ -114,7 +114,7 @@ struct stack_node model_stack(const struct model *model, struct stack_id id)
 		.code = {stacks->code ? stacks->code[id.value] : 0},
 		.address = stacks->address[id.value],
 	};
-	node.kind = kind_of(model, node);
+	node.kind = model_kind_of(model, node);
 	return node;
 }
 

@@ -7,7 +7,7 @@
 #include "model/build.h"
 #include "model/model_impl.h"
 
-static struct error *keep(struct model *model, const char **string)
+static struct error *rename_keep(struct model *model, const char **string)
 {
 	return *string ? build_string(model, *string, strlen(*string), string) : NULL;
 }
@@ -19,7 +19,7 @@ static struct error *rename_one(
 	if (!*name || !(*name)[0])
 		return NULL;
 	struct error *error = renamer->name(renamer->ctx, kind, *name, name);
-	return error ? error : keep(model, name);
+	return error ? error : rename_keep(model, name);
 }
 
 static struct error *rename_target(struct model *model, const struct renamer *renamer)
@@ -86,11 +86,11 @@ static struct error *rename_run(struct model *model, const struct renamer *renam
 	for (uint32_t i = 0; i < run->count && !error; i++) {
 		error = renamer->frame(renamer->ctx, &model->modules.data[module], &frames[i]);
 		if (!error)
-			error = keep(model, &frames[i].function);
+			error = rename_keep(model, &frames[i].function);
 		if (!error)
-			error = keep(model, &frames[i].raw_name);
+			error = rename_keep(model, &frames[i].raw_name);
 		if (!error)
-			error = keep(model, &frames[i].file);
+			error = rename_keep(model, &frames[i].file);
 	}
 	return error;
 }

@@ -110,7 +110,7 @@ static struct error *check_anonymous(const struct query *query)
 					 : NULL;
 }
 
-static struct error *anonymize(struct query *query, struct model *model)
+static struct error *query_anonymize(struct query *query, struct model *model)
 {
 	struct query_task task;
 	query_task_begin(query->context, &task, "looking up names");
@@ -137,7 +137,7 @@ static void point_to_main_program(const struct query *query, const char *path)
 }
 
 /* The file that is meant, in `newest` if it had to be found. */
-static struct error *find_file(const struct query *query, const char **path, char **newest)
+static struct error *query_find_file(const struct query *query, const char **path, char **newest)
 {
 	if (*path && !query->more_count && main_program_is_first(*path))
 		point_to_main_program(query, *path);
@@ -169,7 +169,7 @@ struct error *query_open(struct query *query, const char *path, unsigned flags, 
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct error *error = check_anonymous(query);
 	if (!error)
-		error = find_file(query, &path, &newest);
+		error = query_find_file(query, &path, &newest);
 	if (!error)
 		error = open_all(query, path, flags, &model);
 	if (error)
@@ -180,7 +180,7 @@ struct error *query_open(struct query *query, const char *path, unsigned flags, 
 		return error_no_memory();
 	error = query_names(query, model);
 	if (!error && query->anonymize)
-		error = anonymize(query, model);
+		error = query_anonymize(query, model);
 	if (!error)
 		*ret = steal_ptr(model);
 	return error;

@@ -49,7 +49,7 @@ struct error *stacks_metric(
 }
 
 /* Builds the profile of both; `older` NULL: of what the model subtracts. */
-static struct error *compare(const struct query *query, const struct operand *older,
+static struct error *stacks_compare(const struct query *query, const struct operand *older,
 	const struct stacks_wanted *wanted, struct stacks *ret)
 {
 	const struct model *base = older ? older->model : model_subtracted(ret->model);
@@ -92,7 +92,7 @@ struct error *stacks_build(const struct query *query, const struct model *model,
 	if (error)
 		return error;
 	query_task_begin(query->context, &task, "looking up names");
-	error = older || model_subtracted(model) ? compare(query, older, wanted, ret)
+	error = older || model_subtracted(model) ? stacks_compare(query, older, wanted, ret)
 						 : build_alone(query, wanted, ret);
 	query_task_end(query->context, &task);
 	if (!error && wanted->folds && !wanted->all_frames)

@@ -22,7 +22,7 @@ struct csv_form {
 	bool no_memory;
 };
 
-static void flush(struct csv_form *form)
+static void csv_form_flush(struct csv_form *form)
 {
 	form->no_memory |= form->out.failed;
 	if (form->out.len && !form->answer.stopped &&
@@ -31,14 +31,14 @@ static void flush(struct csv_form *form)
 	text_clear(&form->out);
 }
 
-static void add_names(struct csv_form *form, const struct table_type *type, const char *before,
-	const char **comma)
+static void csv_form_add_names(struct csv_form *form, const struct table_type *type,
+	const char *before, const char **comma)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
 		if (!column_is_for_programs(column))
 			continue;
 		if (column->type == COLUMN_RECORD && (!*before || !*column->name)) {
-			add_names(
+			csv_form_add_names(
 				form, column->nested, *column->name ? column->name : before, comma);
 			continue;
 		}
@@ -48,7 +48,8 @@ static void add_names(struct csv_form *form, const struct table_type *type, cons
 	}
 }
 
-static void add_plain(struct text *out, const struct column *column, const struct cell *cell)
+static void csv_form_add_plain(
+	struct text *out, const struct column *column, const struct cell *cell)
 {
 	switch (column->type) {
 	case COLUMN_INTEGER:
@@ -75,7 +76,7 @@ static void add_plain(struct text *out, const struct column *column, const struc
 }
 
 /* In a cell of several ';' is between them. */
-static void add_part(struct text *out, const char *text)
+static void csv_form_add_part(struct text *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == ';' || *text == '\\')
@@ -96,14 +97,14 @@ static void add_first(struct text *out, const struct table *nested, size_t row, 
 		table_cell(nested, row, i, cell);
 		if (cell->state != CELL_KNOWN)
 			continue;
-		add_part(out, cell->text);
+		csv_form_add_part(out, cell->text);
 		return;
 	}
 	if (has_texts)
 		return;
 	table_cell(nested, row, 0, cell);
 	if (cell->state == CELL_KNOWN)
-		add_plain(out, &columns[0], cell);
+		csv_form_add_plain(out, &columns[0], cell);
 }
 
 /* Of all rows; of a record, of the one that it is. */
@@ -126,7 +127,8 @@ static void add_firsts(
 	cell_deinit(&cell);
 }
 
-static void add_value(struct csv_form *form, const struct column *column, const struct cell *cell)
+static void csv_form_add_value(
+	struct csv_form *form, const struct column *column, const struct cell *cell)
 {
 	if (cell->state != CELL_KNOWN)
 		return;
@@ -135,12 +137,12 @@ static void add_value(struct csv_form *form, const struct column *column, const 
 	else if (column->nested)
 		add_firsts(form, column, cell);
 	else
-		add_plain(&form->out, column, cell);
+		csv_form_add_plain(&form->out, column, cell);
 }
 
 /* row SIZE_MAX: the record that they are of is not known, all are empty. */
-static void add_cells(struct csv_form *form, const struct table *table, size_t row, bool is_inner,
-	const char **comma)
+static void csv_form_add_cells(struct csv_form *form, const struct table *table, size_t row,
+	bool is_inner, const char **comma)
 {
 	struct cell cell;
 	cell_init(&cell);
@@ -156,13 +158,14 @@ static void add_cells(struct csv_form *form, const struct table *table, size_t r
 		if (column->type == COLUMN_RECORD && (!is_inner || spliced)) {
 			struct table nested = cell.nested;
 			nested.type = column->nested;
-			add_cells(form, &nested, cell.state == CELL_KNOWN ? cell.row : SIZE_MAX,
+			csv_form_add_cells(form, &nested,
+				cell.state == CELL_KNOWN ? cell.row : SIZE_MAX,
 				is_inner || !spliced, comma);
 			continue;
 		}
 		text_add(&form->out, *comma);
 		*comma = ",";
-		add_value(form, column, &cell);
+		csv_form_add_value(form, column, &cell);
 		form->no_memory |= cell.built.failed;
 	}
 	cell_deinit(&cell);
@@ -179,7 +182,7 @@ static void csv_table_begin(struct answer *answer, const struct table *table)
 	const char *comma = "";
 	if (table->type != answer->type->main)
 		return;
-	add_names(form, table->type, "", &comma);
+	csv_form_add_names(form, table->type, "", &comma);
 	text_add_char(&form->out, '\n');
 }
 
@@ -189,10 +192,10 @@ static void csv_row(struct answer *answer, const struct table *table, size_t row
 	const char *comma = "";
 	if (table->type != answer->type->main)
 		return;
-	add_cells(form, table, row, false, &comma);
+	csv_form_add_cells(form, table, row, false, &comma);
 	text_add_char(&form->out, '\n');
 	if (form->out.len >= PIECE_BYTES)
-		flush(form);
+		csv_form_flush(form);
 }
 
 static void csv_nothing(struct answer *answer, const struct table *table)
@@ -205,7 +208,7 @@ static struct error *csv_end(struct answer *answer)
 	struct csv_form *form = (struct csv_form *)answer;
 	if (form->out.failed || form->no_memory)
 		return error_no_memory();
-	flush(form);
+	csv_form_flush(form);
 	return NULL;
 }
 

@@ -26,7 +26,8 @@ struct json_form {
 	struct json json;
 };
 
-static void put_row(struct writer *writer, const struct table *table, size_t row, unsigned depth);
+static void json_form_put_row(
+	struct writer *writer, const struct table *table, size_t row, unsigned depth);
 
 static void put_address(struct json *json, uint64_t address)
 {
@@ -52,13 +53,13 @@ static void put_whole_row(struct writer *writer, const struct table *table, size
 	struct json *json = writer->json;
 	bool opens = false;
 	if (table_is_of_values(type)) {
-		put_row(writer, table, row, depth);
+		json_form_put_row(writer, table, row, depth);
 		return;
 	}
 	if (type->level)
 		close_rows(json, open, type->level(table->context, row, &opens));
 	json_object_begin(json);
-	put_row(writer, table, row, depth);
+	json_form_put_row(writer, table, row, depth);
 	if (!opens) {
 		json_object_end(json);
 		return;
@@ -94,7 +95,7 @@ static void put_nested(
 		return;
 	}
 	json_object_begin(writer->json);
-	put_row(writer, &cell->nested, cell->row, depth);
+	json_form_put_row(writer, &cell->nested, cell->row, depth);
 	json_object_end(writer->json);
 }
 
@@ -142,7 +143,7 @@ static void put_cells(struct writer *writer, const struct table *table, size_t r
 		if (cell->state == CELL_ABSENT)
 			continue;
 		if (column_is_spliced(&columns[i])) {
-			put_row(writer, &cell->nested, cell->row, depth + 1);
+			json_form_put_row(writer, &cell->nested, cell->row, depth + 1);
 			continue;
 		}
 		if (*columns[i].name)
@@ -152,7 +153,8 @@ static void put_cells(struct writer *writer, const struct table *table, size_t r
 }
 
 /* The members of a row; of a list's its value alone. */
-static void put_row(struct writer *writer, const struct table *table, size_t row, unsigned depth)
+static void json_form_put_row(
+	struct writer *writer, const struct table *table, size_t row, unsigned depth)
 {
 	struct cell own;
 	if (depth < DEPTH_KEPT) {
@@ -198,7 +200,7 @@ void json_put_row(struct json *json, const struct table *table, size_t row)
 {
 	struct writer writer;
 	writer_init(&writer, json);
-	put_row(&writer, table, row, 0);
+	json_form_put_row(&writer, table, row, 0);
 	writer_end(&writer);
 }
 
@@ -214,7 +216,7 @@ void json_put_table(struct json *json, const struct table *table)
 static void put_record(struct writer *writer, const struct table *record)
 {
 	if (!record->type->name) {
-		put_row(writer, record, 0, 0);
+		json_form_put_row(writer, record, 0, 0);
 		return;
 	}
 	json_key(writer->json, record->type->name);
@@ -223,7 +225,7 @@ static void put_record(struct writer *writer, const struct table *record)
 		return;
 	}
 	json_object_begin(writer->json);
-	put_row(writer, record, 0, 0);
+	json_form_put_row(writer, record, 0, 0);
 	json_object_end(writer->json);
 }
 

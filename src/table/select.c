@@ -96,7 +96,7 @@ static struct error *no_column(const struct column *columns, const char *name, s
 }
 
 /* A comparison with a number: "=" takes ranges, too. Where nothing fits the range is empty. */
-static bool take_number(const char *operator, const char * value, struct table_test *test)
+static bool select_take_number(const char *operator, const char * value, struct table_test *test)
 {
 	uint64_t least, most;
 	if (!table_select_range(value, &least, &most))
@@ -147,7 +147,7 @@ static struct error *take_test(struct table_select *select, const char *words)
 	if (!find_column(select->type->columns, words, len, &test.column))
 		return no_column(select->type->columns, words, len);
 	if (select->type->columns[test.column].type != COLUMN_TEXT) {
-		if (!take_number(operator, value, &test))
+		if (!select_take_number(operator, value, &test))
 			return wrong_test(words);
 	} else if (*operator== '<' || * operator== '>') {
 		return wrong_test(words);
@@ -185,7 +185,7 @@ void table_select_close(struct table_select *select)
 	table_tests_deinit(&select->tests);
 }
 
-static bool passes(const struct table_select *select, const struct table_test *test,
+static bool select_passes(const struct table_select *select, const struct table_test *test,
 	const struct table *table, size_t row, struct cell *cell)
 {
 	table_cell(table, row, test->column, cell);
@@ -202,7 +202,7 @@ bool table_select_takes(
 	const struct table_select *select, const struct table *table, size_t row, struct cell *cell)
 {
 	for (size_t i = 0; i < select->tests.len; i++) {
-		if (!passes(select, &select->tests.data[i], table, row, cell))
+		if (!select_passes(select, &select->tests.data[i], table, row, cell))
 			return false;
 	}
 	return true;
@@ -215,7 +215,7 @@ struct order {
 };
 
 /* Names come first, whichever way they are sorted; then what only stands for one. */
-static unsigned lateness(const struct cell *cell)
+static unsigned select_lateness(const struct cell *cell)
 {
 	bool is_empty = !cell->text || !*cell->text;
 	return is_empty ? 2 : cell->is_makeshift;
@@ -226,7 +226,7 @@ static int compare_texts(const struct cell *a, const struct cell *b)
 	return strcmp(a->text ? a->text : "", b->text ? b->text : "");
 }
 
-static int compare(const void *a, const void *b, void *context)
+static int select_compare(const void *a, const void *b, void *context)
 {
 	struct order *order = context;
 	const struct table_select *select = order->select;
@@ -235,8 +235,8 @@ static int compare(const void *a, const void *b, void *context)
 	table_cell(order->table, x, select->sort, &order->a);
 	table_cell(order->table, y, select->sort, &order->b);
 	bool is_text = column->type == COLUMN_TEXT;
-	unsigned late_x = is_text ? lateness(&order->a) : order->a.state != CELL_KNOWN;
-	unsigned late_y = is_text ? lateness(&order->b) : order->b.state != CELL_KNOWN;
+	unsigned late_x = is_text ? select_lateness(&order->a) : order->a.state != CELL_KNOWN;
+	unsigned late_y = is_text ? select_lateness(&order->b) : order->b.state != CELL_KNOWN;
 	if (late_x != late_y)
 		return late_x < late_y ? -1 : 1;
 	int result =
@@ -262,7 +262,7 @@ struct error *table_select_order(
 			order[kept++] = i;
 	}
 	if (select->is_sorted)
-		qsort_r(order, kept, sizeof(*order), compare, &how);
+		qsort_r(order, kept, sizeof(*order), select_compare, &how);
 	cell_deinit(&how.a);
 	cell_deinit(&how.b);
 	*ret_order = order;

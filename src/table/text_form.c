@@ -18,7 +18,7 @@ struct text_form {
 	bool has_written, no_memory;
 };
 
-static void flush(struct text_form *form)
+static void text_form_flush(struct text_form *form)
 {
 	if (form->out.len && !form->answer.stopped &&
 		!form->sink->write(form->sink->ctx, form->out.data, form->out.len))
@@ -28,7 +28,7 @@ static void flush(struct text_form *form)
 	text_clear(&form->out);
 }
 
-static bool is_shown(const struct table *table, unsigned column)
+static bool text_form_is_shown(const struct table *table, unsigned column)
 {
 	return table->type->columns[column].title && !(table->hidden >> column & 1);
 }
@@ -43,7 +43,7 @@ static bool has_columns(const struct table_type *type)
 }
 
 /* How many places of a terminal a text takes: characters, of UTF-8. */
-static int width_of(const struct text *text)
+static int text_form_width_of(const struct text *text)
 {
 	int width = 0;
 	for (size_t i = 0; i < text->len; i++)
@@ -53,7 +53,7 @@ static int width_of(const struct text *text)
 
 static void add_padded(struct text *out, const struct column *column, const struct text *one)
 {
-	int room = abs(column->width) - width_of(one);
+	int room = abs(column->width) - text_form_width_of(one);
 	text_printf(out, "%*s", (int)column->gap, "");
 	if (column->width > 0 && room > 0)
 		text_printf(out, "%*s", room, "");
@@ -83,7 +83,8 @@ static void add_number(struct text *out, const struct column *column, uint64_t n
 		text_add_count(out, number);
 }
 
-static void add_value(struct text *out, const struct column *column, const struct cell *cell)
+static void text_form_add_value(
+	struct text *out, const struct column *column, const struct cell *cell)
 {
 	int64_t change = cell->signed_number;
 	switch (column->type) {
@@ -109,7 +110,8 @@ static void add_value(struct text *out, const struct column *column, const struc
 	}
 }
 
-static void add_cell(struct text_form *form, const struct table *table, size_t row, unsigned number)
+static void text_form_add_cell(
+	struct text_form *form, const struct table *table, size_t row, unsigned number)
 {
 	const struct column *column = &table->type->columns[number];
 	table_cell(table, row, number, &form->cell);
@@ -119,7 +121,7 @@ static void add_cell(struct text_form *form, const struct table *table, size_t r
 	else if (form->cell.state == CELL_KNOWN && column->show)
 		column->show(table->context, row, &form->cell, &form->one);
 	else if (form->cell.state == CELL_KNOWN)
-		add_value(&form->one, column, &form->cell);
+		text_form_add_value(&form->one, column, &form->cell);
 	form->no_memory |= form->one.failed || form->cell.built.failed;
 	add_padded(&form->out, column, &form->one);
 }
@@ -144,7 +146,7 @@ static void text_table_begin(struct answer *answer, const struct table *table)
 	if (!has_columns(type))
 		return;
 	for (unsigned i = 0; type->columns[i].name; i++) {
-		if (!is_shown(table, i))
+		if (!text_form_is_shown(table, i))
 			continue;
 		text_clear(&form->one);
 		text_add(&form->one, type->columns[i].title);
@@ -160,13 +162,13 @@ static void text_row(struct answer *answer, const struct table *table, size_t ro
 		table->type->row_text(table->context, row, &form->out);
 	} else if (has_columns(table->type)) {
 		for (unsigned i = 0; table->type->columns[i].name; i++) {
-			if (is_shown(table, i))
-				add_cell(form, table, row, i);
+			if (text_form_is_shown(table, i))
+				text_form_add_cell(form, table, row, i);
 		}
 		end_line(&form->out);
 	}
 	if (form->out.len >= PIECE_BYTES)
-		flush(form);
+		text_form_flush(form);
 }
 
 static void text_table_end(struct answer *answer, const struct table *table)
@@ -198,7 +200,7 @@ static struct error *text_end(struct answer *answer)
 	struct text_form *form = (struct text_form *)answer;
 	if (form->no_memory || form->out.failed || form->one.failed)
 		return error_no_memory();
-	flush(form);
+	text_form_flush(form);
 	return NULL;
 }
 

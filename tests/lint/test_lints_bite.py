@@ -18,7 +18,7 @@ LGPL = "/* SPDX-License-Identifier: LGPL-2.1-or-later */\n"
 MACHINE_PATH = "/ro" + "ot/project/x.c"
 
 CLEAN = {
-    "src/base/error.h": GPL,
+    "src/base/error.h": GPL + "struct error {\n\tint y;\n};\n",
     "src/base/error.c": GPL + '#include "base/error.h"\n\n#include <stdio.h>\n',
     "src/format/kinds.h": LGPL + "#include <stdint.h>\n",
     "src/runtime/core/sys.h": LGPL + "#include <asm/unistd.h>\n",
@@ -95,6 +95,8 @@ LAYERS = [
     ("tests/targets/malloc.c", GPL + '#include "base/error.h"\n', 2, "src/base"),
     ("bench/workloads/w.c", GPL + '#include "format/kinds.h"\n', 2, "src/format"),
     ("src/attic/x.c", GPL, 1, ""),
+    ("src/views/text.h", GPL + "struct error {\n\tint x;\n};\n", 2, "src/base/error.h, too"),
+    ("src/views/text.c", GPL + "/* take() */\nstatic int take(int x)\n{\n\treturn x;\n}\n", 3, "noun_verb"),
     ("ARCHITECTURE.md", "## Rooms\n\n| `src/base` | x | libc, zstd, zlib, xxhash, libarchive |\n| `src/model` | x | base, zstd |\n", 4, "zstd"),
     ("ARCHITECTURE.md", "## Rooms\n\n| `src/base` | x | libc, zstd, xxhash, libarchive |\n", 3, "zlib"),
     ("ARCHITECTURE.md", "## Rooms\n\n| `src/attic` | x | base |\n", 3, "no room"),

@@ -51,7 +51,7 @@ static bool is_one(const struct shown_frame *a, const struct shown_frame *b, boo
 }
 
 /* Files and modules of the newer model. */
-static struct error *learn(
+static struct error *change_spots_learn(
 	const struct frame_keys *names, enum grain grain, struct counterparts *ret)
 {
 	for (uint32_t i = 1; i < frame_keys_limit(names); i++) {
@@ -81,13 +81,13 @@ static struct error *join_frame(const struct shown_frame *frame, const struct id
 	return known && known->frame ? spots_join(spots, frame, known->frame) : NULL;
 }
 
-static struct error *join(const struct comparison *comparison, struct spots *spots)
+static struct error *change_spots_join(const struct comparison *comparison, struct spots *spots)
 {
 	const struct frame_keys *names = comparison->diff.match->names;
 	const struct rows *rows = &comparison->diff.rows;
 	_cleanup_(counterparts_deinit) struct counterparts counterparts;
 	counterparts_init(&counterparts);
-	struct error *error = learn(names, spots_grain(spots), &counterparts);
+	struct error *error = change_spots_learn(names, spots_grain(spots), &counterparts);
 	for (size_t i = 0; !error && i < rows->rows.len; i++) {
 		const struct row *row = &rows->rows.data[i];
 		for (size_t k = 0; !error && k < row->depth; k++)
@@ -103,7 +103,7 @@ struct error *change_spots_create(
 	_cleanup_(spots_cleanup) struct spots *spots = NULL;
 	struct error *error = spots_create(grain, &spots);
 	if (!error && (grain == GRAIN_FILES || grain == GRAIN_MODULES))
-		error = join(comparison, spots);
+		error = change_spots_join(comparison, spots);
 	if (!error)
 		*ret = steal_ptr(spots);
 	return error;

@@ -23,7 +23,7 @@ void comparison_deinit(struct comparison *comparison)
 }
 
 /* "a.hpw", "a.hpw as of peak" */
-static void add_name(const struct model *model, struct text *out)
+static void comparison_add_name(const struct model *model, struct text *out)
 {
 	const struct recording *recording = model_recording(model);
 	text_add(out, recording->path);
@@ -31,16 +31,16 @@ static void add_name(const struct model *model, struct text *out)
 		text_printf(out, " as of %s", recording->range.to);
 }
 
-static void add_notes(const struct comparison *comparison, struct text *out)
+static void comparison_add_notes(const struct comparison *comparison, struct text *out)
 {
 	const struct text *older = &comparison->sides[0].notes;
 	const struct text *newer = &comparison->sides[1].notes;
 	bool same = older->len == newer->len &&
 		    (!older->len || memcmp(older->data, newer->data, older->len) == 0);
 	text_add(out, "Figures are differences: how much more ");
-	add_name(comparison->sides[1].model, out);
+	comparison_add_name(comparison->sides[1].model, out);
 	text_add(out, " has than ");
-	add_name(comparison->sides[0].model, out);
+	comparison_add_name(comparison->sides[0].model, out);
 	text_add(out, ".\n");
 	if (comparison->diff.notes.len)
 		text_add_n(out, comparison->diff.notes.data, comparison->diff.notes.len);
@@ -59,7 +59,7 @@ static struct error *make_both(struct comparison *comparison)
 	both->base = comparison->sides[0].model;
 	both->filter = newer->filter;
 	*(both->filter ? &both->left.rows : &both->all) = comparison->diff.rows;
-	add_notes(comparison, &both->notes);
+	comparison_add_notes(comparison, &both->notes);
 	return both->notes.failed ? error_no_memory() : NULL;
 }
 

@@ -233,7 +233,7 @@ static bool has_counts(const struct site *site)
 	       site->allocated_bytes || site->live_bytes || site->peak_bytes;
 }
 
-static void rank(const struct diff *diff, const struct row *row, struct ranked *ret)
+static void diff_rank(const struct diff *diff, const struct row *row, struct ranked *ret)
 {
 	struct diff_figure figure;
 	diff_of_row(diff, row, diff->options.metric, &figure);
@@ -268,7 +268,7 @@ struct error *diff_select(
 		return error_no_memory();
 	for (size_t i = 0; i < rows->rows.len; i++)
 		if (has_any(&rows->rows.data[i], filter))
-			rank(diff, &rows->rows.data[i], &ranked[count++]);
+			diff_rank(diff, &rows->rows.data[i], &ranked[count++]);
 	/* What did not change is within the error too. */
 	for (size_t i = 0; i < count; i++)
 		ranked[i].certain &= ranked[i].change != 0;
@@ -285,7 +285,7 @@ static struct error *make_list(struct diff *diff, enum diff_status status, struc
 			continue;
 		if (row->library && metric_is_of_live(diff->options.metric))
 			continue;
-		rank(diff, row, &ranked[count++]);
+		diff_rank(diff, row, &ranked[count++]);
 		diff->sums[status] += row_value(row, diff->options.metric);
 	}
 	return take_ranked(ranked, count, &diff->lists[status]);
@@ -299,7 +299,7 @@ static struct error *list_libraries(struct diff *diff, struct ranked *ranked)
 		const struct row *row = &diff->rows.rows.data[i];
 		if (row->library && metric_is_of_live(diff->options.metric) &&
 			diff_status(diff, row) != DIFF_SAME)
-			rank(diff, row, &ranked[count++]);
+			diff_rank(diff, row, &ranked[count++]);
 	}
 	return take_ranked(ranked, count, &diff->libraries);
 }
@@ -332,7 +332,7 @@ static void scale_spread(double *value, bool squared, uint64_t to, uint64_t from
  * Each figure by the ratio of its own totals. What is live is the program's alone: what libraries
  * keep is no share of it, and stays what it is.
  */
-static void normalize(struct diff *diff)
+static void diff_normalize(struct diff *diff)
 {
 	struct totals was = diff->base;
 	const struct totals *is = &diff->value;
@@ -464,7 +464,7 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 	if (!error)
 		error = sum_libraries(ret);
 	if (!error && options->normalize)
-		normalize(ret);
+		diff_normalize(ret);
 	if (!error)
 		error = make_lists(ret);
 	if (!error)

@@ -258,7 +258,7 @@ static size_t count_certain(const struct diff *diff, enum diff_status status)
 	return count;
 }
 
-static void add_sites(struct text *out, size_t count, const char *word, bool *any)
+static void diff_words_add_sites(struct text *out, size_t count, const char *word, bool *any)
 {
 	if (!count)
 		return;
@@ -287,8 +287,8 @@ static void say_counts(const struct diff *diff, struct text *out)
 		(certain[DIFF_SHRUNK] || certain[DIFF_GONE] || unsure))
 		text_add(out, "Nothing grew.\n");
 	for (int i = 0; i < DIFF_SAME; i++)
-		add_sites(out, certain[i], words[i], &any);
-	add_sites(out, unsure, "within the error", &any);
+		diff_words_add_sites(out, certain[i], words[i], &any);
+	diff_words_add_sites(out, unsure, "within the error", &any);
 	if (any)
 		text_add(out, ".\n");
 	else
@@ -338,7 +338,7 @@ static void note_differences(const struct diff *diff, struct text *out)
 			      "the ranges overlap.\n");
 }
 
-static uint64_t size_of(const struct diff_figure *figure)
+static uint64_t diff_words_size_of(const struct diff_figure *figure)
 {
 	return figure->change < 0 ? -(uint64_t)figure->change : (uint64_t)figure->change;
 }
@@ -354,7 +354,8 @@ static enum metric lead_of(const struct diff *diff)
 		return metric;
 	diff_of_program(diff, METRIC_LIVE_BYTES, &live);
 	diff_of_program(diff, METRIC_PEAK_BYTES, &peak);
-	bool more = !diff_is_news(METRIC_LIVE_BYTES, &live) || size_of(&peak) > size_of(&live);
+	bool more = !diff_is_news(METRIC_LIVE_BYTES, &live) ||
+		    diff_words_size_of(&peak) > diff_words_size_of(&live);
 	return more && diff_is_news(METRIC_PEAK_BYTES, &peak) ? METRIC_PEAK_BYTES : metric;
 }
 

@@ -109,7 +109,7 @@ static bool is_version(const char *dash, size_t len)
 }
 
 /* "libz.so.1.2.13" and "libz-1.3.so" are "libz.so". */
-static void add_module(struct text *text, const char *path)
+static void frame_keys_add_module(struct text *text, const char *path)
 {
 	const char *name = path_last_part(path);
 	const char *so = strstr(name, ".so");
@@ -136,7 +136,7 @@ static bool is_executable(const struct frame_keys *names, const struct side *sid
 	       (strcmp(exe, path) == 0 || strcmp(path_last_part(exe), path_last_part(path)) == 0);
 }
 
-static const char *keep(struct frame_keys *names, const struct text *text)
+static const char *frame_keys_keep(struct frame_keys *names, const struct text *text)
 {
 	return text->failed ? NULL
 			    : arena_strndup(&names->arena, text->data ? text->data : "", text->len);
@@ -155,8 +155,8 @@ static const char *module_name(struct frame_keys *names, const struct side *side
 	if (is_executable(names, side, path))
 		return FRAME_KEYS_EXECUTABLE;
 	text_clear(&names->text);
-	add_module(&names->text, path);
-	const char *ret = keep(names, &names->text);
+	frame_keys_add_module(&names->text, path);
+	const char *ret = frame_keys_keep(names, &names->text);
 	if (!ret || !is_several(names, ret))
 		return ret;
 	ret = path_last_part(path);
@@ -190,7 +190,7 @@ static size_t remark_len(const char *at)
 	return 0;
 }
 
-static void add_function(struct text *text, const char *function)
+static void frame_keys_add_function(struct text *text, const char *function)
 {
 	const char *end = function + name_plain_len(function);
 	for (const char *at = function; at < end;) {
@@ -236,7 +236,7 @@ static struct error *describe_managed(
 	text_clear(&names->text);
 	if (frame->function)
 		text_add(&names->text, frame->function);
-	ret->function = keep(names, &names->text);
+	ret->function = frame_keys_keep(names, &names->text);
 	ret->module = frame->module && names->all_have_modules ? frame->module : "";
 	ret->file = frame->file && names->all_have_files ? path_last_part(frame->file) : "";
 	ret->line = is_same_code(names, frame->code) ? frame->line : 0;
@@ -252,7 +252,7 @@ static bool is_same_file(const struct frame_keys *names, const char *module)
 	return shared && facts->build_id && !facts->differ;
 }
 
-static struct error *describe(struct frame_keys *names, const struct side *side,
+static struct error *frame_keys_describe(struct frame_keys *names, const struct side *side,
 	const struct shown_frame *frame, struct identity *ret)
 {
 	*ret = (struct identity){.function = "", .file = "", .module = "", .mark = frame->mark};
@@ -275,8 +275,8 @@ static struct error *describe(struct frame_keys *names, const struct side *side,
 		return NULL;
 	}
 	text_clear(&names->text);
-	add_function(&names->text, frame->function);
-	ret->function = keep(names, &names->text);
+	frame_keys_add_function(&names->text, frame->function);
+	ret->function = frame_keys_keep(names, &names->text);
 	ret->file = frame->file && names->all_have_files ? path_last_part(frame->file) : "";
 	ret->line = same ? frame->line : 0;
 	return ret->function ? NULL : error_no_memory();
@@ -288,11 +288,11 @@ static bool is_bare(const struct identity *name)
 	return name->mark == MARK_NONE && !*name->function && *name->module && !name->offset;
 }
 
-static struct error *insert(struct frame_keys *names, const struct side *side,
+static struct error *frame_keys_insert(struct frame_keys *names, const struct side *side,
 	const struct shown_frame *frame, uint32_t *ret)
 {
 	struct identity name;
-	struct error *error = describe(names, side, frame, &name);
+	struct error *error = frame_keys_describe(names, side, frame, &name);
 	if (error)
 		return error;
 	bool is_new;
@@ -321,7 +321,7 @@ struct error *frame_keys_add(
 			return error_no_memory();
 	uint32_t *known = &by_place->data[frame->place];
 	if (!*known) {
-		struct error *error = insert(names, &names->sides[side], frame, known);
+		struct error *error = frame_keys_insert(names, &names->sides[side], frame, known);
 		if (error)
 			return error;
 		names->names.data[*known].sides |= UINT64_C(1) << side;
@@ -482,8 +482,9 @@ static struct error *note_short_names(struct frame_keys *names, const struct mod
 		if (!path[0])
 			continue;
 		text_clear(&names->text);
-		add_module(&names->text, path);
-		const char *name = keep(names, &names->text), *base = path_last_part(path);
+		frame_keys_add_module(&names->text, path);
+		const char *name = frame_keys_keep(names, &names->text),
+			   *base = path_last_part(path);
 		error = name ? note_short_name(names, model, name, path) : error_no_memory();
 		/* Where no version was left out it is the same entry. */
 		if (!error && strcmp(name, base) != 0)

@@ -13,7 +13,7 @@ static void add_all(const struct life_count *counts, struct life_count *ret)
 	}
 }
 
-static void normalize(struct life_count *counts, const struct life_count *newer)
+static void life_changes_normalize(struct life_count *counts, const struct life_count *newer)
 {
 	struct life_count from = {0}, to = {0};
 	add_all(counts, &from);
@@ -35,6 +35,6 @@ void lifetimes_as_base(const struct lifetimes *older, const struct lifetimes *ne
 	*ret = *older;
 	if (!normalized)
 		return;
-	normalize(ret->by_time, newer->by_time);
-	normalize(ret->by_others, newer->by_others);
+	life_changes_normalize(ret->by_time, newer->by_time);
+	life_changes_normalize(ret->by_others, newer->by_others);
 }

@@ -45,7 +45,7 @@ static size_t depth_of(const struct match *match, const struct row *row)
 	return match->whole ? depth : frame_keys_depth(match->names, row->frames, depth);
 }
 
-static struct error *add_member(struct match *match, unsigned side, const struct row *row)
+static struct error *match_add_member(struct match *match, unsigned side, const struct row *row)
 {
 	uint32_t *names = arena_alloc(&match->arena, (row->depth + 1) * sizeof(*names));
 	if (!names)
@@ -69,7 +69,7 @@ static struct error *add_side(struct match *match, unsigned side, const struct r
 	if (!match_member_vec_reserve(&match->members, match->members.len + rows->rows.len))
 		return error_no_memory();
 	for (size_t i = 0; i < rows->rows.len; i++) {
-		struct error *error = add_member(match, side, &rows->rows.data[i]);
+		struct error *error = match_add_member(match, side, &rows->rows.data[i]);
 		if (error)
 			return error;
 	}
@@ -136,7 +136,7 @@ static struct error *make_groups(struct match *match)
 	return NULL;
 }
 
-static struct error *fill(
+static struct error *match_fill(
 	struct match *match, const struct match_side *sides, size_t count, bool same_recording)
 {
 	for (size_t i = count; i-- > 0;) {
@@ -209,7 +209,7 @@ struct error *match_create(
 	}
 	struct error *error = frame_keys_create(models, count, same_recording, &match->names);
 	if (!error)
-		error = fill(match, sides, count, same_recording);
+		error = match_fill(match, sides, count, same_recording);
 	if (!error)
 		*ret = steal_ptr(match);
 	return error;

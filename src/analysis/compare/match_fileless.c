@@ -55,7 +55,8 @@ static inline bool build_equal(struct build_key a, struct build_key b)
 
 DEFINE_MAP(build_map, struct build_key, uint32_t, build_hash, build_equal)
 
-static struct error *collect(const struct frame_keys *names, struct function_map *functions)
+static struct error *match_fileless_collect(
+	const struct frame_keys *names, struct function_map *functions)
 {
 	for (uint32_t i = 1; i < frame_keys_limit(names); i++) {
 		const struct identity *name = frame_keys_get(names, i);
@@ -121,7 +122,7 @@ struct error *match_join_fileless(struct match *match)
 	_cleanup_(function_map_deinit) struct function_map functions;
 	function_map_init(&functions);
 	_cleanup_free_ uint32_t *pairs = calloc(frame_keys_limit(names), sizeof(*pairs));
-	struct error *error = pairs ? collect(names, &functions) : error_no_memory();
+	struct error *error = pairs ? match_fileless_collect(names, &functions) : error_no_memory();
 	if (error || !find_pairs(&functions, pairs))
 		return error;
 	error = drop_contradicted(names, pairs);

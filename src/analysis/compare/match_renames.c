@@ -30,7 +30,7 @@ static uint64_t calls_of(const struct site *site)
 	return site->allocations ? site->allocations : site->live_blocks;
 }
 
-static uint64_t bytes_of(const struct site *site)
+static uint64_t match_renames_bytes_of(const struct site *site)
 {
 	return site->allocations ? site->allocated_bytes : site->live_bytes;
 }
@@ -148,7 +148,7 @@ static struct error *make_pattern(
 }
 
 /* Notes that two names may be one; of contradictions neither holds. */
-static struct error *propose(struct search *search, uint32_t old, uint32_t new)
+static struct error *match_renames_propose(struct search *search, uint32_t old, uint32_t new)
 {
 	const uint32_t name[2] = {old, new}, other[2] = {new, old};
 	if (search->partner[OLD][old] == new && search->partner[NEW][new] == old)
@@ -261,7 +261,7 @@ static struct error *propose_moved(
 	for (uint32_t at = 0; !error && (hole = function_map_next(functions, &at, NULL));) {
 		uint32_t old = hole->name[OLD], new = hole->name[NEW];
 		if (old && old != MANY && newer[old] && alike[new])
-			error = propose(search, old, new);
+			error = match_renames_propose(search, old, new);
 	}
 	return error;
 }
@@ -304,7 +304,7 @@ static struct error *propose_by_figures(struct search *search, const struct patt
 			file[0] && same_string(file, frame_keys_get(search->match->names, b)->file);
 		if (!same_file && calls_of(&old->row->sums) < 2)
 			continue;
-		struct error *error = propose(search, a, b);
+		struct error *error = match_renames_propose(search, a, b);
 		if (error)
 			return error;
 	}
@@ -324,7 +324,7 @@ static struct error *find_by_figures(struct search *search)
 		if (error)
 			return error;
 		key.allocations = calls_of(sums);
-		key.bytes = bytes_of(sums);
+		key.bytes = match_renames_bytes_of(sums);
 		key.min_size = sums->min_size;
 		key.max_size = sums->max_size;
 		struct pattern *pattern = pattern_map_insert(&patterns, key, NULL);
@@ -386,7 +386,7 @@ static struct error *find_by_callee(struct search *search)
 		uint64_t more = max(hole->allocations[OLD], hole->allocations[NEW]);
 		if (is_telling(search, callee) && old[callee] == a && new[callee] == b &&
 			more / 2 <= less)
-			error = propose(search, a, b);
+			error = match_renames_propose(search, a, b);
 	}
 	return error;
 }
@@ -401,7 +401,7 @@ static bool is_refuted(const struct search *search, struct pair pair)
 }
 
 /* Makes the newer name stand for both, if the code of neither build has both. */
-static struct error *accept(struct search *search, struct pair pair, bool *ret_any)
+static struct error *match_renames_accept(struct search *search, struct pair pair, bool *ret_any)
 {
 	struct match *match = search->match;
 	const struct identity *old = frame_keys_get(match->names, pair.old);
@@ -436,7 +436,7 @@ static struct error *try_way(
 	*ret_any = false;
 	struct error *error = find(search);
 	for (size_t i = 0; i < search->found.len && !error; i++)
-		error = accept(search, search->found.data[i], ret_any);
+		error = match_renames_accept(search, search->found.data[i], ret_any);
 	return error;
 }
 

@@ -62,7 +62,7 @@ static struct error *grouping_init(struct grouping *grouping, size_t rows)
 }
 
 /* Of both, where two models are compared. */
-static uint64_t weight_of(const struct merge *merge, const struct row *row)
+static uint64_t merge_weight_of(const struct merge *merge, const struct row *row)
 {
 	return metric_of_site(merge->weight, &row->sums) +
 	       metric_of_site(merge->weight, &row->base);
@@ -84,7 +84,7 @@ static struct error *grouping_add(
 		if (!group_vec_push(&grouping->groups, (struct group){.row = NO_GROUP}))
 			return error_no_memory();
 	}
-	grouping->groups.data[*group].weight += weight_of(merge, row);
+	grouping->groups.data[*group].weight += merge_weight_of(merge, row);
 	grouping->of_row[index] = *group;
 	return NULL;
 }
@@ -107,7 +107,7 @@ static void merge_member(struct row *group, const struct row *member)
 }
 
 /* Moves the rows of groups that weigh enough to the result. */
-static struct error *take(struct merge *merge, struct grouping *grouping, uint64_t enough)
+static struct error *merge_take(struct merge *merge, struct grouping *grouping, uint64_t enough)
 {
 	struct row_vec *ret = &merge->ret->rows;
 	for (size_t i = 0; i < merge->from->rows.len; i++) {
@@ -143,14 +143,14 @@ static struct error *merge_round(
 			continue;
 		error = grouping_add(&fine, merge, i, frames);
 	}
-	return error ? error : take(merge, &fine, merge->enough);
+	return error ? error : merge_take(merge, &fine, merge->enough);
 }
 
 static struct error *merge_rounds(struct merge *merge, struct grouping *coarse)
 {
 	uint64_t total = 0;
 	for (size_t i = 0; i < merge->from->rows.len; i++) {
-		uint64_t weight = weight_of(merge, &merge->from->rows.data[i]);
+		uint64_t weight = merge_weight_of(merge, &merge->from->rows.data[i]);
 		total += weight;
 		if (weight == 0)
 			continue;
@@ -164,7 +164,7 @@ static struct error *merge_rounds(struct merge *merge, struct grouping *coarse)
 		if (error)
 			return error;
 	}
-	return take(merge, coarse, 0);
+	return merge_take(merge, coarse, 0);
 }
 
 struct error *rows_merge(const struct rows *from, enum metric weight, struct rows *ret)

@@ -24,7 +24,7 @@ void realloc_changes_deinit(struct realloc_changes *changes)
 }
 
 /* What one side has of a place that several of its rows may be. */
-static void put(struct realloc_row *to, const struct realloc_row *from)
+static void realloc_changes_put(struct realloc_row *to, const struct realloc_row *from)
 {
 	if (!to->row) {
 		*to = *from;
@@ -51,12 +51,12 @@ static struct error *add_side(const struct comparison *comparison, unsigned side
 			places[group] = (uint32_t)ret->rows.len;
 		}
 		struct realloc_change *row = &ret->rows.data[places[group] - 1];
-		put(side ? &row->value : &row->base, from);
+		realloc_changes_put(side ? &row->value : &row->base, from);
 	}
 	return NULL;
 }
 
-static void normalize(struct realloc_changes *changes)
+static void realloc_changes_normalize(struct realloc_changes *changes)
 {
 	const struct realloc_site from = changes->base, *to = &changes->value;
 	for (size_t i = 0; i <= changes->rows.len; i++) {
@@ -78,18 +78,18 @@ static int64_t change_of(const struct realloc_change *row)
 	return (int64_t)(row->value.sums.copied_bytes - row->base.sums.copied_bytes);
 }
 
-static uint64_t amount(int64_t value)
+static uint64_t realloc_changes_amount(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int realloc_changes_compare_rows(const void *left, const void *right)
 {
 	const struct realloc_change *a = left, *b = right;
-	uint64_t x = amount(change_of(a)), y = amount(change_of(b));
+	uint64_t x = realloc_changes_amount(change_of(a)), y = realloc_changes_amount(change_of(b));
 	if (x == y) {
-		x = amount((int64_t)(a->value.sums.calls - a->base.sums.calls));
-		y = amount((int64_t)(b->value.sums.calls - b->base.sums.calls));
+		x = realloc_changes_amount((int64_t)(a->value.sums.calls - a->base.sums.calls));
+		y = realloc_changes_amount((int64_t)(b->value.sums.calls - b->base.sums.calls));
 	}
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -171,9 +171,10 @@ struct error *realloc_changes_build(
 		return error;
 	add_up(ret);
 	if (comparison->diff.options.normalize)
-		normalize(ret);
+		realloc_changes_normalize(ret);
 	if (ret->rows.len)
-		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data),
+			realloc_changes_compare_rows);
 	say_totals(ret);
 	say_stepwise(ret, true);
 	say_stepwise(ret, false);

@@ -61,7 +61,7 @@ static const struct module *find_module(const struct model *model, const char *p
 	return NULL;
 }
 
-static struct error *number_of(
+static struct error *rename_proof_number_of(
 	struct rename_proof *proof, int side, const struct module *module, uint32_t *ret)
 {
 	struct asked_modules *modules = &proof->sides[side].modules;
@@ -79,8 +79,8 @@ static struct error *number_of(
 }
 
 /* What the module of a frame, as a model has it, says of a name. */
-static struct error *ask(struct rename_proof *proof, int side, const struct shown_frame *frame,
-	const char *name, struct symbols_mention *ret)
+static struct error *rename_proof_ask(struct rename_proof *proof, int side,
+	const struct shown_frame *frame, const char *name, struct symbols_mention *ret)
 {
 	*ret = (struct symbols_mention){.known = false};
 	const struct module *module = find_module(proof->sides[side].model, frame->module_path);
@@ -88,7 +88,7 @@ static struct error *ask(struct rename_proof *proof, int side, const struct show
 	/* What a file of another tool says of its code is not asked of any file here. */
 	if (!module || frame->given)
 		return NULL;
-	struct error *error = number_of(proof, side, module, &number);
+	struct error *error = rename_proof_number_of(proof, side, module, &number);
 	return error ? error : symbols_mention(proof->sides[side].symbols, number, name, ret);
 }
 
@@ -102,11 +102,11 @@ static struct error *are_apart(struct rename_proof *proof, const struct shown_fr
 	const char *old, const struct shown_frame *newer, const char *new, bool *ret)
 {
 	struct symbols_mention mention;
-	struct error *error = ask(proof, 1, newer, old, &mention);
+	struct error *error = rename_proof_ask(proof, 1, newer, old, &mention);
 	*ret = !error && mention.known && !mention.found;
 	if (!*ret)
 		return error;
-	error = ask(proof, 0, older, new, &mention);
+	error = rename_proof_ask(proof, 0, older, new, &mention);
 	*ret = !error && mention.known && !mention.found;
 	return error;
 }
@@ -116,9 +116,9 @@ static struct error *has_moved(struct rename_proof *proof, const struct shown_fr
 	const struct shown_frame *newer, bool *ret)
 {
 	struct symbols_mention mentions[2];
-	struct error *error = ask(proof, 0, older, linked_name(older), &mentions[0]);
+	struct error *error = rename_proof_ask(proof, 0, older, linked_name(older), &mentions[0]);
 	if (!error)
-		error = ask(proof, 1, newer, linked_name(newer), &mentions[1]);
+		error = rename_proof_ask(proof, 1, newer, linked_name(newer), &mentions[1]);
 	*ret = !error && mentions[0].known && mentions[1].known && mentions[0].functions == 1 &&
 	       mentions[1].functions == 1;
 	if (error || *ret)

@@ -7,7 +7,7 @@
 #include "analysis/diff.h"
 #include "base/cleanup.h"
 
-static void add(struct thread *sums, const struct thread *thread)
+static void thread_changes_add(struct thread *sums, const struct thread *thread)
 {
 	sums->allocations += thread->allocations;
 	sums->allocated_bytes += thread->allocated_bytes;
@@ -15,12 +15,12 @@ static void add(struct thread *sums, const struct thread *thread)
 	sums->temporary += thread->temporary;
 }
 
-static void normalize(struct thread_change_vec *rows)
+static void thread_changes_normalize(struct thread_change_vec *rows)
 {
 	struct thread from = {.tid = 0}, to = {.tid = 0};
 	for (size_t i = 0; i < rows->len; i++) {
-		add(&from, &rows->data[i].base);
-		add(&to, &rows->data[i].value);
+		thread_changes_add(&from, &rows->data[i].base);
+		thread_changes_add(&to, &rows->data[i].value);
 	}
 	for (size_t i = 0; i < rows->len; i++) {
 		struct thread *thread = &rows->data[i].base;
@@ -45,17 +45,17 @@ static uint64_t figure_of(const struct thread *thread, enum metric sort)
 	}
 }
 
-static uint64_t weight_of(const struct thread_change *row, enum metric sort)
+static uint64_t thread_changes_weight_of(const struct thread_change *row, enum metric sort)
 {
 	uint64_t a = figure_of(&row->base, sort), b = figure_of(&row->value, sort);
 	return a < b ? b - a : a - b;
 }
 
-static int compare_rows(const void *left, const void *right, void *ctx)
+static int thread_changes_compare_rows(const void *left, const void *right, void *ctx)
 {
 	const struct thread_change *a = left, *b = right;
 	enum metric sort = *(const enum metric *)ctx;
-	uint64_t x = weight_of(a, sort), y = weight_of(b, sort);
+	uint64_t x = thread_changes_weight_of(a, sort), y = thread_changes_weight_of(b, sort);
 	if (x != y)
 		return x > y ? -1 : 1;
 	/* Those that are there now come first, by their order; pointers are into one array each. */
@@ -71,8 +71,8 @@ static bool has_calls(const struct thread *thread)
 	return thread->allocations || thread->frees;
 }
 
-static struct error *pair(const struct model *older, const struct model *newer, bool same_recording,
-	struct thread_change_vec *ret)
+static struct error *thread_changes_pair(const struct model *older, const struct model *newer,
+	bool same_recording, struct thread_change_vec *ret)
 {
 	_cleanup_(thread_pair_vec_deinit) struct thread_pair_vec pairs;
 	thread_pair_vec_init(&pairs);
@@ -93,12 +93,13 @@ static struct error *pair(const struct model *older, const struct model *newer, 
 struct error *thread_changes_build(const struct model *older, const struct model *newer,
 	bool same_recording, enum metric sort, bool normalized, struct thread_change_vec *ret)
 {
-	struct error *error = pair(older, newer, same_recording, ret);
+	struct error *error = thread_changes_pair(older, newer, same_recording, ret);
 	if (error)
 		return error;
 	if (normalized)
-		normalize(ret);
+		thread_changes_normalize(ret);
 	if (ret->len)
-		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare_rows, &sort);
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), thread_changes_compare_rows,
+			&sort);
 	return NULL;
 }

@@ -66,7 +66,7 @@ static int compare_sides(const struct known *a, const struct known *b)
 	return order ? order : (a->nth > b->nth) - (a->nth < b->nth);
 }
 
-static struct error *pair(
+static struct error *thread_pairs_pair(
 	const struct side *older, const struct side *newer, struct thread_pair_vec *ret)
 {
 	size_t i = 0, k = 0;
@@ -96,5 +96,5 @@ struct error *thread_pairs_build(const struct model *older, const struct model *
 	struct error *error = list_side(older, same_recording, counts, &a);
 	if (!error)
 		error = list_side(newer, same_recording, counts, &b);
-	return error ? error : pair(&a, &b, ret);
+	return error ? error : thread_pairs_pair(&a, &b, ret);
 }

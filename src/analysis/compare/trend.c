@@ -48,17 +48,17 @@ static struct error *fill_values(struct trend *trend)
 	return NULL;
 }
 
-static uint64_t growth(const struct trend_row *row, size_t count)
+static uint64_t trend_growth(const struct trend_row *row, size_t count)
 {
 	return row->values[count - 1] - row->values[0];
 }
 
-static int compare_rows(const void *left, const void *right, void *ctx)
+static int trend_compare_rows(const void *left, const void *right, void *ctx)
 {
 	const struct trend_row *a = left, *b = right;
 	const size_t *count = ctx;
-	if (growth(a, *count) != growth(b, *count))
-		return growth(a, *count) > growth(b, *count) ? -1 : 1;
+	if (trend_growth(a, *count) != trend_growth(b, *count))
+		return trend_growth(a, *count) > trend_growth(b, *count) ? -1 : 1;
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -87,12 +87,12 @@ static struct error *pick_growing(struct trend *trend)
 	}
 	if (trend->growing.len)
 		qsort_r(trend->growing.data, trend->growing.len, sizeof(*trend->growing.data),
-			compare_rows, &trend->count);
+			trend_compare_rows, &trend->count);
 	return NULL;
 }
 
 /* "live_bytes grows steadily: 1 MiB, 2 MiB, 3 MiB." */
-static void say(struct trend *trend)
+static void trend_say(struct trend *trend)
 {
 	struct text *out = &trend->verdict;
 	text_printf(out, "%s %s: ", metric_name(trend->metric),
@@ -106,7 +106,7 @@ static void say(struct trend *trend)
 		text_add(out, "What libraries keep for themselves is not counted.\n");
 	uint64_t sum = 0;
 	for (size_t i = 0; i < trend->growing.len; i++)
-		sum += growth(&trend->growing.data[i], trend->count);
+		sum += trend_growth(&trend->growing.data[i], trend->count);
 	if (!trend->growing.len) {
 		text_add(out, "No allocation site grows steadily.\n");
 		return;
@@ -137,7 +137,7 @@ struct error *trend_build(const struct match_side *sides, size_t count, enum met
 	}
 	if (error)
 		return error;
-	say(ret);
+	trend_say(ret);
 	error = match_note_unnamed(ret->match, &ret->verdict);
 	return error ? error : ret->verdict.failed ? error_no_memory() : NULL;
 }

@@ -81,7 +81,7 @@ static const char *thread_name(const struct model *model, uint32_t tid)
 	return "";
 }
 
-static struct error *describe(
+static struct error *leak_paths_describe(
 	struct building *building, const struct leak_group *group, struct leak_holder *ret)
 {
 	size_t count;
@@ -112,7 +112,7 @@ static struct error *find_holder(struct building *building, const struct leak_gr
 	uint32_t *ret, uint64_t *ret_offset)
 {
 	struct leak_holder holder;
-	struct error *error = describe(building, group, &holder);
+	struct error *error = leak_paths_describe(building, group, &holder);
 	if (error)
 		return error;
 	bool variable = holder.place == LEAK_PLACE_DATA && holder.data.name;
@@ -138,7 +138,7 @@ static struct error *find_holder(struct building *building, const struct leak_gr
 	return NULL;
 }
 
-static struct error *add_group(struct building *building, const struct leak_group *group,
+static struct error *leak_paths_add_group(struct building *building, const struct leak_group *group,
 	uint32_t stack, uint32_t *ret_path)
 {
 	struct leak_path_vec *paths = &building->ret->paths;
@@ -210,7 +210,8 @@ struct error *leak_paths_build(const struct model *model, struct resolver *resol
 	ret->of_group = calloc(count + 1, sizeof(*ret->of_group));
 	struct error *error = ret->of_group ? NULL : error_no_memory();
 	for (size_t i = 0; i < count && !error; i++)
-		error = add_group(&building, &groups[i], stack_of_group[i], &ret->of_group[i]);
+		error = leak_paths_add_group(
+			&building, &groups[i], stack_of_group[i], &ret->of_group[i]);
 	if (!error)
 		add_records(model, ret);
 	path_map_deinit(&building.paths);

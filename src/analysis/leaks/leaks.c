@@ -123,7 +123,7 @@ static size_t frames_kept(
 	return count <= before ? 0 : leak_frames_until(frames, depth, count - (unsigned)before);
 }
 
-static struct error *add_stack(
+static struct error *leaks_add_stack(
 	struct building *building, struct leak_stack stack, struct stack_key key, uint32_t *ret)
 {
 	const struct shown_frame **copy =
@@ -170,7 +170,7 @@ static struct error *find_stack(struct building *building, const struct shown_fr
 	}
 	uint32_t *same = stack_map_find(&building->stacks, key);
 	if (!same)
-		return add_stack(building, stack, key, ret);
+		return leaks_add_stack(building, stack, key, ret);
 	*ret = *same;
 	return NULL;
 }
@@ -218,7 +218,7 @@ static struct error *find_row(
 	return NULL;
 }
 
-static struct error *add_record(struct building *building, const struct leak_record *record)
+static struct error *leaks_add_record(struct building *building, const struct leak_record *record)
 {
 	uint32_t stack, number;
 	struct error *error = stack_of_site(building, record->site, &stack);
@@ -264,12 +264,12 @@ static struct error *add_records(struct building *building)
 	const struct leak_record *records = model_leak_records(building->model, &count);
 	for (size_t i = 0; i < count && !error; i++)
 		if (records[i].blocks)
-			error = add_record(building, &records[i]);
+			error = leaks_add_record(building, &records[i]);
 	return error;
 }
 
 /* What is known without a search. */
-static struct error *add_sites(struct building *building)
+static struct error *leaks_add_sites(struct building *building)
 {
 	size_t count;
 	const struct site *sites = model_sites(building->model, &count);
@@ -436,7 +436,7 @@ static struct error *classify_row(
 	return NULL;
 }
 
-static struct error *classify(struct building *building)
+static struct error *leaks_classify(struct building *building)
 {
 	struct error *error = building->options->tell_libraries ? find_libraries(building) : NULL;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
@@ -447,7 +447,7 @@ static struct error *classify(struct building *building)
 	return error;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int leaks_compare_rows(const void *left, const void *right)
 {
 	const struct leak_row *a = left, *b = right;
 	if (a->class != b->class)
@@ -472,7 +472,8 @@ static void sum_up(struct leaks *leaks)
 		sum->bytes += row->bytes;
 	}
 	if (leaks->rows.len)
-		qsort(leaks->rows.data, leaks->rows.len, sizeof(*leaks->rows.data), compare_rows);
+		qsort(leaks->rows.data, leaks->rows.len, sizeof(*leaks->rows.data),
+			leaks_compare_rows);
 }
 
 static void building_deinit(struct building *building)
@@ -497,11 +498,11 @@ struct error *leaks_build(const struct model *model, struct resolver *resolver,
 	ret->stack_of_site = calloc(sites + 1, sizeof(*ret->stack_of_site));
 	if (!ret->stack_of_site)
 		return error_no_memory();
-	struct error *error = ret->searched ? add_records(&building) : add_sites(&building);
+	struct error *error = ret->searched ? add_records(&building) : leaks_add_sites(&building);
 	if (!error)
 		error = settle_holds(&building);
 	if (!error && ret->searched)
-		error = classify(&building);
+		error = leaks_classify(&building);
 	if (!error)
 		sum_up(ret);
 	return error;

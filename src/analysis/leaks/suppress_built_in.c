@@ -151,7 +151,7 @@ bool suppress_built_in_is_bounded(
 	       (blocks <= blocks_most * recordings && bytes <= bytes_most * recordings);
 }
 
-static struct error *add(struct suppressions *set, enum suppress_origin origin)
+static struct error *suppress_built_in_add(struct suppressions *set, enum suppress_origin origin)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -167,6 +167,6 @@ static struct error *add(struct suppressions *set, enum suppress_origin origin)
 
 struct error *suppressions_add_built_in(struct suppressions *set)
 {
-	struct error *error = add(set, SUPPRESS_FALSE_ALARM);
-	return error ? error : add(set, SUPPRESS_LIBRARY_OWN);
+	struct error *error = suppress_built_in_add(set, SUPPRESS_FALSE_ALARM);
+	return error ? error : suppress_built_in_add(set, SUPPRESS_LIBRARY_OWN);
 }

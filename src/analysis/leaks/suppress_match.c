@@ -119,7 +119,7 @@ static struct error *index_keys(struct suppressions *set, const uint32_t *uses, 
 	return NULL;
 }
 
-static struct error *prepare(struct suppressions *set)
+static struct error *suppress_match_prepare(struct suppressions *set)
 {
 	if (set->is_prepared)
 		return NULL;
@@ -159,7 +159,7 @@ static struct error *add_literal(struct suppressions *set, struct suppress_text 
 }
 
 /* The name without what only one of symbol table and debug information adds to it. */
-static struct suppress_text shortened(struct suppress_text name)
+static struct suppress_text suppress_match_shortened(struct suppress_text name)
 {
 	const char *cut = NULL;
 	if (name.what == WHAT_FUNCTION && name.len) {
@@ -208,7 +208,7 @@ static struct error *compare_name(
 	struct suppressions *set, struct suppress_text name, struct suppress_run *run)
 {
 	set->effort.names++;
-	struct suppress_text shorter = shortened(name);
+	struct suppress_text shorter = suppress_match_shortened(name);
 	bool known = strcmp(name.text, UNKNOWN) != 0;
 	struct glob_pairs pairs = glob_pairs_of_name(name.text, name.len);
 	run->first = (uint32_t)set->matched.len;
@@ -257,7 +257,7 @@ static struct error *run_of_name(struct suppressions *set, enum suppress_what wh
 	return error;
 }
 
-static struct error *add_function(
+static struct error *suppress_match_add_function(
 	struct suppressions *set, const char *name, struct suppress_seen *seen)
 {
 	struct suppress_run run;
@@ -274,13 +274,13 @@ static struct error *add_functions(
 	seen->first_name = (uint32_t)set->runs.len;
 	struct error *error = NULL;
 	if (frame->function)
-		error = add_function(set, frame->function, seen);
+		error = suppress_match_add_function(set, frame->function, seen);
 	if (!error && frame->demangled)
-		error = add_function(set, frame->demangled, seen);
+		error = suppress_match_add_function(set, frame->demangled, seen);
 	for (size_t i = 0; i < frame->alias_count && !error; i++)
-		error = add_function(set, frame->aliases[i], seen);
+		error = suppress_match_add_function(set, frame->aliases[i], seen);
 	if (!error && seen->name_count == 0)
-		error = add_function(set, UNKNOWN, seen);
+		error = suppress_match_add_function(set, UNKNOWN, seen);
 	return error;
 }
 
@@ -459,7 +459,7 @@ struct error *suppressions_match(struct suppressions *set, const struct suppress
 {
 	assert((unsigned)kind < SUPPRESS_KINDS);
 	struct search search = {.set = set, .kind = 1u << kind, .best = SUPPRESS_NONE};
-	struct error *error = set->entries.len ? prepare(set) : NULL;
+	struct error *error = set->entries.len ? suppress_match_prepare(set) : NULL;
 	if (!error && set->entries.len)
 		error = see_stack(set, frames, count);
 	if (error)

@@ -67,7 +67,7 @@ static struct error *take_source_line(
 	return NULL;
 }
 
-static struct error *add_line(
+static struct error *suppress_parse_add_line(
 	struct parser *parser, enum suppress_what what, struct slice text, uint32_t source_line)
 {
 	struct suppressions *set = parser->set;
@@ -83,15 +83,15 @@ static struct error *parse_location(struct parser *parser)
 {
 	struct slice text = behind(parser->line, "fun:");
 	if (text.data)
-		return add_line(parser, WHAT_FUNCTION, text, 0);
+		return suppress_parse_add_line(parser, WHAT_FUNCTION, text, 0);
 	text = behind(parser->line, "obj:");
 	if (text.data)
-		return add_line(parser, WHAT_OBJECT, text, 0);
+		return suppress_parse_add_line(parser, WHAT_OBJECT, text, 0);
 	text = behind(parser->line, "src:");
 	if (text.data) {
 		uint32_t number = 0;
 		struct error *error = take_source_line(parser, &text, &number);
-		return error ? error : add_line(parser, WHAT_SOURCE, text, number);
+		return error ? error : suppress_parse_add_line(parser, WHAT_SOURCE, text, number);
 	}
 	if (is_text(parser->line, "...")) {
 		struct suppress_line any = {.pattern = SUPPRESS_ELLIPSIS};
@@ -257,8 +257,8 @@ static struct error *parse_lsan(struct parser *parser, struct slice pattern)
 	text_add(&text, dollar ? "" : "*");
 	if (text.failed)
 		return error_no_memory();
-	struct error *error =
-		add_line(parser, WHAT_ANY, (struct slice){text.data ? text.data : "", text.len}, 0);
+	struct error *error = suppress_parse_add_line(
+		parser, WHAT_ANY, (struct slice){text.data ? text.data : "", text.len}, 0);
 	return error ? error : add_entry(parser, entry, pattern);
 }
 
@@ -284,7 +284,7 @@ static struct error *parse_item(struct parser *parser)
 }
 
 /* After an error: up to where something may begin anew. */
-static void recover(struct parser *parser)
+static void suppress_parse_recover(struct parser *parser)
 {
 	while (parser->has_line && !is_text(parser->line, "{") &&
 		!behind(parser->line, "leak:").data) {
@@ -321,7 +321,7 @@ static struct error *parse_items(struct parser *parser)
 		note_error(parser, error);
 		if (parser->line_number == begins && parser->has_line)
 			suppress_next_line(parser);
-		recover(parser);
+		suppress_parse_recover(parser);
 	}
 	return NULL;
 }

@@ -5,7 +5,7 @@
 #include "base/util.h"
 
 /* One of a list's words, up to its comma, which is taken off the list too. */
-static struct slice take_word(struct slice *list)
+static struct slice suppress_words_take_word(struct slice *list)
 {
 	const char *comma = memchr(list->data, ',', list->len);
 	struct slice word = {list->data, comma ? (size_t)(comma - list->data) : list->len};
@@ -37,7 +37,7 @@ struct error *suppress_parse_kinds(const struct parser *parser, struct slice lis
 						 "definite,indirect,possible,reachable, some of "
 						 "them, all or none");
 		while (list.len) {
-			struct slice word = take_word(&list);
+			struct slice word = suppress_words_take_word(&list);
 			if (!kind_of_word(word, &kinds))
 				return malformed(parser,
 					"invalid leak kind '%s'; expected definite, indirect, "
@@ -94,7 +94,7 @@ static const struct memcheck_kind *find_memcheck_kind(struct slice name)
 static bool names_memcheck(struct slice tools)
 {
 	while (tools.len)
-		if (is_text(take_word(&tools), "Memcheck"))
+		if (is_text(suppress_words_take_word(&tools), "Memcheck"))
 			return true;
 	return false;
 }

@@ -27,7 +27,7 @@ static void add_pattern(struct text *text, const char *name)
 		text_add_char(text, '*');
 }
 
-static void add_frame(struct text *text, const struct suppress_frame *frame)
+static void suppress_write_add_frame(struct text *text, const struct suppress_frame *frame)
 {
 	const char *function = frame->function ? frame->function : frame->demangled;
 	if (!function && frame->alias_count)
@@ -52,7 +52,7 @@ void suppress_write(struct text *text, enum suppress_kind kind, const struct sup
 	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
 	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
 	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++) {
-		add_frame(text, &frames[i]);
+		suppress_write_add_frame(text, &frames[i]);
 		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.
 		 */
 		if (frames[i].function && !frames[i].managed &&

@@ -55,7 +55,7 @@ void callgraph_deinit(struct callgraph *graph)
 	free(graph->out);
 }
 
-static uint64_t amount(struct figure figure)
+static uint64_t callgraph_amount(struct figure figure)
 {
 	int64_t value = figure_value(figure);
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -105,7 +105,7 @@ static struct error *add_edge(struct graphing *at, const struct row *row, const 
 	return NULL;
 }
 
-static struct error *add_frame(struct graphing *at, const struct row *row,
+static struct error *callgraph_add_frame(struct graphing *at, const struct row *row,
 	const struct shown_frame *frame, struct walk *walk)
 {
 	const struct spot *spot;
@@ -139,7 +139,8 @@ static struct error *add_rows(struct graphing *at)
 			!metric_of_site(at->metric, &row->base))
 			continue;
 		for (size_t k = row->depth; k > 0; k--) {
-			struct error *error = add_frame(at, row, row->frames[k - 1], &walk);
+			struct error *error =
+				callgraph_add_frame(at, row, row->frames[k - 1], &walk);
 			if (error)
 				return error;
 		}
@@ -185,7 +186,7 @@ static struct error *index_edges(struct callgraph *graph)
 	return NULL;
 }
 
-static double entropy(
+static double callgraph_entropy(
 	const struct callgraph *graph, const uint32_t *edges, uint32_t count, int64_t self)
 {
 	double total = (double)self, score = 0;
@@ -196,7 +197,7 @@ static double entropy(
 	if (total == 0)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		double part = (double)amount(graph->edges.data[edges[i]].weight) / total;
+		double part = (double)callgraph_amount(graph->edges.data[edges[i]].weight) / total;
 		score -= part > 0 ? part * log2(part) : 0;
 	}
 	if (self > 0)
@@ -210,9 +211,11 @@ static void score_nodes(struct callgraph *graph)
 	for (size_t i = 0; i < graph->nodes.len; i++) {
 		struct callgraph_node *node = &graph->nodes.data[i];
 		int64_t flat = figure_value(node->flat);
-		double score =
-			node->ins ? entropy(graph, graph->in + node->first_in, node->ins, 0) : 1;
-		score += node->outs ? entropy(graph, graph->out + node->first_out, node->outs, flat)
+		double score = node->ins ? callgraph_entropy(
+						   graph, graph->in + node->first_in, node->ins, 0)
+					 : 1;
+		score += node->outs ? callgraph_entropy(
+					      graph, graph->out + node->first_out, node->outs, flat)
 				    : 1;
 		node->score = (int64_t)(score * (double)figure_value(node->cum)) + flat;
 	}
@@ -228,8 +231,8 @@ static int compare_nodes(const void *left, const void *right)
 	int names = strcmp(a->spot->name, b->spot->name);
 	if (names)
 		return names;
-	x = amount(a->flat);
-	y = amount(b->flat);
+	x = callgraph_amount(a->flat);
+	y = callgraph_amount(b->flat);
 	if (x != y)
 		return x > y ? -1 : 1;
 	return a->spot->id < b->spot->id ? -1 : 1;
@@ -241,8 +244,8 @@ static int compare_edges(const void *left, const void *right, void *ctx)
 	const struct callgraph_node *nodes = ctx;
 	if (a->dropped != b->dropped)
 		return a->dropped ? 1 : -1;
-	if (amount(a->weight) != amount(b->weight))
-		return amount(a->weight) > amount(b->weight) ? -1 : 1;
+	if (callgraph_amount(a->weight) != callgraph_amount(b->weight))
+		return callgraph_amount(a->weight) > callgraph_amount(b->weight) ? -1 : 1;
 	int names = strcmp(nodes[a->from].spot->name, nodes[b->from].spot->name);
 	if (!names)
 		names = strcmp(nodes[a->to].spot->name, nodes[b->to].spot->name);
@@ -255,14 +258,15 @@ static int compare_edges(const void *left, const void *right, void *ctx)
 static int compare_figures(const void *left, const void *right, bool by_cum)
 {
 	const struct callgraph_node *a = left, *b = right;
-	uint64_t x = amount(by_cum ? a->cum : a->flat), y = amount(by_cum ? b->cum : b->flat);
+	uint64_t x = callgraph_amount(by_cum ? a->cum : a->flat),
+		 y = callgraph_amount(by_cum ? b->cum : b->flat);
 	if (x != y)
 		return x > y ? -1 : 1;
 	int names = strcmp(a->spot->name, b->spot->name);
 	if (names)
 		return names;
-	x = amount(by_cum ? a->flat : a->cum);
-	y = amount(by_cum ? b->flat : b->cum);
+	x = callgraph_amount(by_cum ? a->flat : a->cum);
+	y = callgraph_amount(by_cum ? b->flat : b->cum);
 	if (x != y)
 		return x > y ? -1 : 1;
 	return a->spot->id < b->spot->id ? -1 : 1;
@@ -319,7 +323,7 @@ static size_t trim_edges(struct callgraph *graph)
 	size_t dropped = 0;
 	for (size_t i = 0; i < graph->edges.len; i++) {
 		struct callgraph_edge *edge = &graph->edges.data[i];
-		if (edge->dropped || amount(edge->weight) >= graph->edge_cutoff)
+		if (edge->dropped || callgraph_amount(edge->weight) >= graph->edge_cutoff)
 			continue;
 		edge->dropped = true;
 		dropped++;
@@ -327,16 +331,16 @@ static size_t trim_edges(struct callgraph *graph)
 	return dropped;
 }
 
-static void forget(struct callgraph *graph)
+static void callgraph_forget(struct callgraph *graph)
 {
 	graph->nodes.len = graph->edges.len = 0;
 }
 
 /* The graph of the spots that are kept. */
-static struct error *build(struct graphing *at, const bool *is_kept)
+static struct error *callgraph_build_build(struct graphing *at, const bool *is_kept)
 {
 	size_t spots = spots_count(at->spots);
-	forget(at->graph);
+	callgraph_forget(at->graph);
 	at->is_kept = is_kept;
 	edge_map_init(&at->map);
 	at->node_of = malloc((spots + 1) * sizeof(*at->node_of));
@@ -364,7 +368,7 @@ static struct error *meet_all(const struct rows *rows, struct spots *spots)
 }
 
 /* Of the sum of what is shown, as pprof cuts it to a whole number. */
-static uint64_t cutoff(const struct callgraph *graph, double fraction)
+static uint64_t callgraph_cutoff(const struct callgraph *graph, double fraction)
 {
 	int64_t sum = 0;
 	for (size_t i = 0; i < graph->nodes.len; i++)
@@ -374,14 +378,15 @@ static uint64_t cutoff(const struct callgraph *graph, double fraction)
 }
 
 /* Sets which nodes stay: those with enough, of these the first `most`. */
-static size_t choose(const struct callgraph *graph, size_t most, bool *is_kept, size_t spots)
+static size_t callgraph_choose(
+	const struct callgraph *graph, size_t most, bool *is_kept, size_t spots)
 {
 	size_t kept = 0;
 	memset(is_kept, 0, spots * sizeof(*is_kept));
 	for (size_t i = 0; i < graph->nodes.len; i++) {
 		const struct callgraph_node *node = &graph->nodes.data[i];
-		bool has_any = amount(node->cum) || amount(node->flat);
-		if (kept == most || !has_any || amount(node->cum) < graph->node_cutoff)
+		bool has_any = callgraph_amount(node->cum) || callgraph_amount(node->flat);
+		if (kept == most || !has_any || callgraph_amount(node->cum) < graph->node_cutoff)
 			continue;
 		is_kept[node->spot->id] = true;
 		kept++;
@@ -438,22 +443,23 @@ static struct error *drop_redundant(struct callgraph *graph)
 	return NULL;
 }
 
-static struct error *trim(struct graphing *at, const struct callgraph_limits *limits, bool *is_kept)
+static struct error *callgraph_trim(
+	struct graphing *at, const struct callgraph_limits *limits, bool *is_kept)
 {
 	struct callgraph *graph = at->graph;
 	size_t spots = spots_count(at->spots), all = graph->nodes.len;
-	graph->node_cutoff = cutoff(graph, limits->node_fraction);
-	graph->edge_cutoff = cutoff(graph, limits->edge_fraction);
-	size_t kept = choose(graph, SIZE_MAX, is_kept, spots);
+	graph->node_cutoff = callgraph_cutoff(graph, limits->node_fraction);
+	graph->edge_cutoff = callgraph_cutoff(graph, limits->edge_fraction);
+	size_t kept = callgraph_choose(graph, SIZE_MAX, is_kept, spots);
 	graph->dropped_nodes = all - kept;
-	struct error *error = kept < all ? build(at, is_kept) : NULL;
+	struct error *error = kept < all ? callgraph_build_build(at, is_kept) : NULL;
 	size_t most = limits->node_count;
 	if (!error)
 		error = sort_nodes(graph, limits->order);
 	if (!error && most && kept > most) {
-		choose(graph, most, is_kept, spots);
+		callgraph_choose(graph, most, is_kept, spots);
 		graph->node_limit = most;
-		error = build(at, is_kept);
+		error = callgraph_build_build(at, is_kept);
 		if (!error)
 			error = sort_nodes(graph, limits->order);
 	}
@@ -471,9 +477,9 @@ struct error *callgraph_build(const struct rows *rows, enum metric metric, struc
 	struct graphing at = {.rows = rows, .metric = metric, .spots = spots, .graph = ret};
 	struct error *error = meet_all(rows, spots);
 	if (!error)
-		error = build(&at, NULL);
+		error = callgraph_build_build(&at, NULL);
 	if (error)
 		return error;
 	_cleanup_free_ bool *is_kept = calloc(spots_count(spots) + 1, sizeof(*is_kept));
-	return is_kept ? trim(&at, limits, is_kept) : error_no_memory();
+	return is_kept ? callgraph_trim(&at, limits, is_kept) : error_no_memory();
 }

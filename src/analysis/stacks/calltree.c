@@ -101,7 +101,7 @@ static struct error *find_child(
 }
 
 /* The part of a stack that goes into the tree, as [first, last] counted from the innermost. */
-static bool find_part(const struct building *at, size_t *ret_first, size_t *ret_last)
+static bool calltree_find_part(const struct building *at, size_t *ret_first, size_t *ret_last)
 {
 	const struct spot_vec *stack = &at->stack;
 	size_t innermost = SIZE_MAX, outermost = 0;
@@ -124,7 +124,8 @@ static bool find_part(const struct building *at, size_t *ret_first, size_t *ret_
 }
 
 /* Upward, self is what the function of the branch allocated itself: it is the innermost frame. */
-static struct error *add_part(struct building *at, struct figure figure, size_t first, size_t last)
+static struct error *calltree_add_part(
+	struct building *at, struct figure figure, size_t first, size_t last)
 {
 	struct calltree_nodes *nodes = &at->tree->nodes;
 	bool down = goes_down(at->tree->way);
@@ -144,7 +145,7 @@ static struct error *add_part(struct building *at, struct figure figure, size_t 
 	return NULL;
 }
 
-static struct error *add_row(struct building *at, const struct row *row)
+static struct error *calltree_add_row(struct building *at, const struct row *row)
 {
 	struct calltree_nodes *nodes = &at->tree->nodes;
 	struct error *error = spots_stack(at->tree->spots, row->frames, row->depth, &at->stack);
@@ -154,7 +155,9 @@ static struct error *add_row(struct building *at, const struct row *row)
 	figure_add(&figure, at->metric, row);
 	if (at->stack.len) {
 		size_t first, last;
-		return find_part(at, &first, &last) ? add_part(at, figure, first, last) : NULL;
+		return calltree_find_part(at, &first, &last)
+			       ? calltree_add_part(at, figure, first, last)
+			       : NULL;
 	}
 	if (at->is_chosen)
 		return NULL;
@@ -168,7 +171,7 @@ static struct error *add_row(struct building *at, const struct row *row)
 	return NULL;
 }
 
-static uint64_t weight(const struct calltree_node *node)
+static uint64_t calltree_weight(const struct calltree_node *node)
 {
 	int64_t value = figure_value(node->total);
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -179,8 +182,8 @@ static int compare_children(const void *left, const void *right, void *ctx)
 	const struct calltree_node *nodes = ctx;
 	const struct calltree_node *a = &nodes[*(const uint32_t *)left];
 	const struct calltree_node *b = &nodes[*(const uint32_t *)right];
-	if (weight(a) != weight(b))
-		return weight(a) > weight(b) ? -1 : 1;
+	if (calltree_weight(a) != calltree_weight(b))
+		return calltree_weight(a) > calltree_weight(b) ? -1 : 1;
 	if (!a->total.now != !b->total.now)
 		return a->total.now ? -1 : 1;
 	int names = strcmp(a->spot ? a->spot->name : "", b->spot ? b->spot->name : "");
@@ -225,7 +228,7 @@ struct error *calltree_build(const struct rows *rows, enum metric metric, enum c
 				      ? NULL
 				      : error_no_memory();
 	for (size_t i = 0; !error && i < rows->rows.len; i++)
-		error = add_row(&at, &rows->rows.data[i]);
+		error = calltree_add_row(&at, &rows->rows.data[i]);
 	node_map_deinit(&at.map);
 	spot_vec_deinit(&at.stack);
 	return error ? error : put_in_order(ret);

@@ -221,7 +221,8 @@ static struct error *cut_stack(struct filtering *at, const struct row *row, bool
 	return NULL;
 }
 
-static struct error *add_row(struct filtering *at, const struct row *row, uint32_t *ret_number)
+static struct error *filter_add_row(
+	struct filtering *at, const struct row *row, uint32_t *ret_number)
 {
 	struct row_key key = {at->left.data, at->left.len, row->sums.kind};
 	uint32_t *known = row_map_find(&at->map, key);
@@ -262,7 +263,7 @@ static struct error *filter_rows(struct filtering *at, const struct rows *from, 
 		bool kept = false;
 		struct error *error = cut_stack(at, row, &kept);
 		if (!error && kept)
-			error = add_row(at, row, &row_of[i]);
+			error = filter_add_row(at, row, &row_of[i]);
 		if (error)
 			return error;
 	}

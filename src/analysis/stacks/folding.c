@@ -233,7 +233,7 @@ static bool same_stack(const struct row *a, const struct row *b)
 		(struct row_key){b->frames, b->depth, b->sums.kind});
 }
 
-static void join(struct folder *folder, uint32_t number, const struct row *row)
+static void folding_join(struct folder *folder, uint32_t number, const struct row *row)
 {
 	struct row *group = &folder->ret->rows.data[number];
 	group->varies |= !same_stack(group, row);
@@ -245,7 +245,8 @@ static void join(struct folder *folder, uint32_t number, const struct row *row)
 	group->library = row->library ? group->library : NULL;
 }
 
-static struct error *add_row(struct folder *folder, const struct row *row, uint32_t *ret_number)
+static struct error *folding_add_row(
+	struct folder *folder, const struct row *row, uint32_t *ret_number)
 {
 	const struct read_key key = {
 		folder, row->frames, row->depth, row->sums.kind, row_is_own_doing(row)};
@@ -255,7 +256,7 @@ static struct error *add_row(struct folder *folder, const struct row *row, uint3
 		return error_no_memory();
 	if (!is_new) {
 		*ret_number = *known;
-		join(folder, *known, row);
+		folding_join(folder, *known, row);
 		return NULL;
 	}
 	*ret_number = *known = (uint32_t)folder->ret->rows.len;
@@ -279,7 +280,7 @@ struct error *folding_rows(const struct rows *from, enum folding_way way, struct
 	read_map_init(&folder.map);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < from->rows.len; i++) {
-		error = add_row(&folder, &from->rows.data[i], &ret->row_of[i]);
+		error = folding_add_row(&folder, &from->rows.data[i], &ret->row_of[i]);
 	}
 	for (size_t i = 0; !error && i < ret->rows.rows.len; i++)
 		row_conclude(&ret->rows.rows.data[i]);

@@ -124,7 +124,7 @@ static struct error *find_aliases(
 		&frame->alias_count);
 }
 
-static void add_module(struct shown_frame *frame, const struct module *module)
+static void frame_maker_add_module(struct shown_frame *frame, const struct module *module)
 {
 	if (module->path[0] == '\0')
 		return;
@@ -165,7 +165,7 @@ struct error *frame_maker_add_code(
 	};
 	frame.offset = code.module != NO_MODULE ? code.address : 0;
 	frame.code_module = code.module != NO_MODULE ? code.module + 1 : 0;
-	add_module(&frame, model_module(maker->model, node.module));
+	frame_maker_add_module(&frame, model_module(maker->model, node.module));
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
 	struct error *error = look_up(maker, code, &symbols, &count);
@@ -204,7 +204,7 @@ struct error *frame_maker_add_given(
 		.by_name = model_recording(maker->model)->whole_stacks,
 	};
 	const struct module *module = model_module(maker->model, node.module);
-	add_module(&frame, module);
+	frame_maker_add_module(&frame, module);
 	bool placed = node.kind == FRAME_NATIVE && frame.module && module->end &&
 		      module->end != UINT64_MAX;
 	if (placed)

@@ -118,7 +118,7 @@ static const char *module_name(const struct shown_frame *frame)
 						 : "[in no file]";
 }
 
-static void add_name(struct text *text, enum grain grain, const struct shown_frame *frame)
+static void grain_add_name(struct text *text, enum grain grain, const struct shown_frame *frame)
 {
 	if (frame->mark == MARK_SIGNAL) {
 		text_add(text, stack_mark_text(frame->mark));
@@ -144,7 +144,7 @@ static void add_name(struct text *text, enum grain grain, const struct shown_fra
 /* What makes a spot: equal keys, one spot. Fields are apart by a byte that no name has. */
 static void add_key(struct text *text, enum grain grain, const struct shown_frame *frame)
 {
-	add_name(text, grain, frame);
+	grain_add_name(text, grain, frame);
 	bool by_name = frame->by_name && frame->function;
 	text_printf(text, "\n%s\n", frame->module && !by_name ? frame->module : "");
 	if (frame->mark != MARK_NONE || grain == GRAIN_FILES || grain == GRAIN_MODULES)
@@ -159,7 +159,7 @@ static void add_key(struct text *text, enum grain grain, const struct shown_fram
 
 static void add_file_key(struct text *text, const struct shown_frame *frame)
 {
-	add_name(text, GRAIN_FILES, frame);
+	grain_add_name(text, GRAIN_FILES, frame);
 }
 
 static struct error *make_spot(
@@ -168,7 +168,7 @@ static struct error *make_spot(
 	struct spot *spot = arena_alloc(&spots->arena, sizeof(*spot));
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	add_name(&name, spots->grain, frame);
+	grain_add_name(&name, spots->grain, frame);
 	if (!spot || name.failed)
 		return error_no_memory();
 	*spot = (struct spot){
@@ -275,7 +275,7 @@ struct error *spots_stack(struct spots *spots, const struct shown_frame *const *
 	return NULL;
 }
 
-static void add_place(struct text *text, enum grain grain, const struct spot *spot,
+static void grain_add_place(struct text *text, enum grain grain, const struct spot *spot,
 	const char *name, const char *joint)
 {
 	const struct shown_frame *frame = spot->frame;
@@ -297,18 +297,18 @@ static void add_place(struct text *text, enum grain grain, const struct spot *sp
 
 void spot_add_label(struct text *text, enum grain grain, const struct spot *spot)
 {
-	add_place(text, grain, spot, spot->brief, " ");
+	grain_add_place(text, grain, spot, spot->brief, " ");
 }
 
 void spot_add_whole_label(struct text *text, enum grain grain, const struct spot *spot)
 {
-	add_place(text, grain, spot, spot->name, " ");
+	grain_add_place(text, grain, spot, spot->name, " ");
 }
 
 void spot_add_line(struct text *text, enum grain grain, const struct spot *spot)
 {
 	const struct shown_frame *frame = spot->frame;
-	add_place(text, grain, spot, spot->brief, "  ");
+	grain_add_place(text, grain, spot, spot->brief, "  ");
 	if (grain == GRAIN_FILES || grain == GRAIN_MODULES || !frame->module ||
 		!(frame->function || frame->file))
 		return;

@@ -63,14 +63,14 @@ void listing_deinit(struct listing *listing)
 	listing_parts_deinit(&listing->parts);
 }
 
-static void add(struct row *sums, const struct row *row)
+static void listing_add(struct row *sums, const struct row *row)
 {
 	site_add(&sums->sums, &row->sums);
 	site_add(&sums->base, &row->base);
 	sums->stacks += row->stacks;
 }
 
-static struct error *find_part(
+static struct error *listing_find_part(
 	struct listing_building *at, const struct spot *spot, const char *file, uint32_t *ret)
 {
 	bool is_new;
@@ -111,12 +111,12 @@ static struct error *find_line(
 	return NULL;
 }
 
-static struct error *add_frame(struct listing_building *at, const struct row *row, uint32_t number,
-	size_t depth, const struct spot *spot)
+static struct error *listing_add_frame(struct listing_building *at, const struct row *row,
+	uint32_t number, size_t depth, const struct spot *spot)
 {
 	const struct shown_frame *frame = row->frames[depth];
 	uint32_t index = 0;
-	struct error *error = find_part(at, spot, frame->file, &index);
+	struct error *error = listing_find_part(at, spot, frame->file, &index);
 	struct line_place *place = NULL;
 	if (!error)
 		error = find_line(at, index, frame->line, &place);
@@ -125,25 +125,26 @@ static struct error *add_frame(struct listing_building *at, const struct row *ro
 	struct listing_part *part = &at->ret->parts.data[index];
 	struct listing_line *line = &part->lines.data[place->index];
 	if (depth == 0) {
-		add(&line->flat, row);
-		add(&part->flat, row);
+		listing_add(&line->flat, row);
+		listing_add(&part->flat, row);
 	}
 	if (place->last_row != number)
-		add(&line->cum, row);
+		listing_add(&line->cum, row);
 	if (at->last_rows.data[index] != number)
-		add(&part->cum, row);
+		listing_add(&part->cum, row);
 	place->last_row = at->last_rows.data[index] = number;
 	return NULL;
 }
 
-static struct error *add_row(struct listing_building *at, const struct row *row, uint32_t number)
+static struct error *listing_add_row(
+	struct listing_building *at, const struct row *row, uint32_t number)
 {
 	for (size_t i = 0; i < row->depth; i++) {
 		const struct spot *spot;
 		struct error *error = spots_find(at->spots, row->frames[i], &spot);
 		if (!error && spot && at->is_chosen[spot->id]) {
 			if (row->frames[i]->file)
-				error = add_frame(at, row, number, i, spot);
+				error = listing_add_frame(at, row, number, i, spot);
 			else
 				at->ret->without_lines++;
 		}
@@ -179,7 +180,7 @@ struct error *listing_build(
 	row_numbers_init(&at.last_rows);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < rows->rows.len; i++)
-		error = add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
+		error = listing_add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
 	part_map_deinit(&at.parts);
 	line_map_deinit(&at.lines);
 	row_numbers_deinit(&at.last_rows);

@@ -64,16 +64,16 @@ struct error *names_find(
 	return pattern_check(pattern);
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t names_smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Levenshtein's distance, of letters without case; a part of the name is nearer than that. */
-static size_t distance(const char *name, const char *sought)
+static size_t names_distance(const char *name, const char *sought)
 {
 	size_t row[NAME_BYTES_MAX + 1];
-	size_t len = smaller(strlen(name), NAME_BYTES_MAX);
+	size_t len = names_smaller(strlen(name), NAME_BYTES_MAX);
 	if (strcasestr(name, sought))
 		return 1;
 	for (size_t i = 0; i <= len; i++)
@@ -86,7 +86,7 @@ static size_t distance(const char *name, const char *sought)
 				    tolower((unsigned char)sought[k]);
 			size_t changed = diagonal + (same ? 0 : 1);
 			diagonal = row[i + 1];
-			row[i + 1] = smaller(changed, smaller(row[i], row[i + 1]) + 1);
+			row[i + 1] = names_smaller(changed, names_smaller(row[i], row[i + 1]) + 1);
 		}
 	}
 	return row[len];
@@ -131,8 +131,9 @@ struct error *names_add_near(const struct spots *spots, const char *sought, stru
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		const char *name = spots_at(spots, i)->brief;
-		near[i] = (struct near){
-			smaller(distance(name, sought), distance(last_part(name), sought)), name};
+		near[i] = (struct near){names_smaller(names_distance(name, sought),
+						names_distance(last_part(name), sought)),
+			name};
 	}
 	qsort(near, count, sizeof(*near), compare_near);
 	for (size_t i = 0; i < count && i < NEAR_MAX && near[i].distance <= enough; i++)

@@ -160,7 +160,7 @@ struct site_range {
 	uint32_t *ret_rows;        /* of each: its row; NULL: nobody asks */
 };
 
-static struct error *add_sites(struct site_range range, struct resolver *resolver,
+static struct error *rows_add_sites(struct site_range range, struct resolver *resolver,
 	struct rows *rows, struct row_map *map, struct frame_vec *frames)
 {
 	const struct site *sites = range.sites;
@@ -189,13 +189,14 @@ static struct error *add_sites(struct site_range range, struct resolver *resolve
 	return NULL;
 }
 
-static struct error *build(struct site_range range, struct resolver *resolver, struct rows *ret)
+static struct error *rows_build_build(
+	struct site_range range, struct resolver *resolver, struct rows *ret)
 {
 	_cleanup_(row_map_deinit) struct row_map map;
 	row_map_init(&map);
 	_cleanup_(frame_vec_deinit) struct frame_vec frames;
 	frame_vec_init(&frames);
-	return add_sites(range, resolver, ret, &map, &frames);
+	return rows_add_sites(range, resolver, ret, &map, &frames);
 }
 
 /* What a search found the blocks of each site to be. */
@@ -227,7 +228,7 @@ struct error *rows_build(const struct model *model, struct resolver *resolver, s
 	}
 	if (!row_vec_reserve(&ret->rows, range.count))
 		return error_no_memory();
-	struct error *error = build(range, resolver, ret);
+	struct error *error = rows_build_build(range, resolver, ret);
 	if (!error && folds)
 		error = match_fold(model, ret);
 	return error ? error : library_own_mark(model, resolver, merged ? merged : 1, ret);
@@ -238,7 +239,7 @@ struct error *rows_build_inherited(
 {
 	struct site_range range = {.sites = NULL};
 	range.sites = model_inherited_sites(model, &range.count);
-	return build(range, resolver, ret);
+	return rows_build_build(range, resolver, ret);
 }
 
 /* A row with its sort value, so that comparing needs no context. */

@@ -15,7 +15,7 @@ struct summing {
 	struct spot_vec stack;
 };
 
-static void add(struct row *sums, const struct row *row)
+static void spot_totals_add(struct row *sums, const struct row *row)
 {
 	site_add(&sums->sums, &row->sums);
 	site_add(&sums->base, &row->base);
@@ -23,7 +23,7 @@ static void add(struct row *sums, const struct row *row)
 }
 
 /* Room for all spots that are there by now. */
-static struct error *grow(struct summing *at)
+static struct error *spot_totals_grow(struct summing *at)
 {
 	while (at->totals->len < spots_count(at->spots)) {
 		struct spot_total total = {.spot = spots_at(at->spots, at->totals->len)};
@@ -33,26 +33,26 @@ static struct error *grow(struct summing *at)
 	return NULL;
 }
 
-static struct error *add_row(struct summing *at, const struct row *row, uint32_t number)
+static struct error *spot_totals_add_row(struct summing *at, const struct row *row, uint32_t number)
 {
 	struct error *error = spots_stack(at->spots, row->frames, row->depth, &at->stack);
 	if (!error)
-		error = grow(at);
+		error = spot_totals_grow(at);
 	if (error)
 		return error;
 	for (size_t i = 0; i < at->stack.len; i++) {
 		uint32_t id = at->stack.data[i]->id;
 		if (i == 0)
-			add(&at->totals->data[id].flat, row);
+			spot_totals_add(&at->totals->data[id].flat, row);
 		if (at->last.data[id] == number)
 			continue;
 		at->last.data[id] = number;
-		add(&at->totals->data[id].cum, row);
+		spot_totals_add(&at->totals->data[id].cum, row);
 	}
 	return NULL;
 }
 
-static uint64_t amount(int64_t value)
+static uint64_t spot_totals_amount(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -62,16 +62,16 @@ struct spot_order {
 	bool by_cum;
 };
 
-static int compare(const void *left, const void *right, void *ctx)
+static int spot_totals_compare(const void *left, const void *right, void *ctx)
 {
 	const struct spot_total *a = left, *b = right;
 	const struct spot_order *order = ctx;
 	bool by_cum = order->by_cum;
-	uint64_t x = amount(row_value(by_cum ? &a->cum : &a->flat, order->metric));
-	uint64_t y = amount(row_value(by_cum ? &b->cum : &b->flat, order->metric));
+	uint64_t x = spot_totals_amount(row_value(by_cum ? &a->cum : &a->flat, order->metric));
+	uint64_t y = spot_totals_amount(row_value(by_cum ? &b->cum : &b->flat, order->metric));
 	if (x == y) {
-		x = amount(row_value(by_cum ? &a->flat : &a->cum, order->metric));
-		y = amount(row_value(by_cum ? &b->flat : &b->cum, order->metric));
+		x = spot_totals_amount(row_value(by_cum ? &a->flat : &a->cum, order->metric));
+		y = spot_totals_amount(row_value(by_cum ? &b->flat : &b->cum, order->metric));
 	}
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -88,10 +88,10 @@ struct error *spot_totals_build(const struct rows *rows, struct spots *spots, en
 	spot_vec_init(&at.stack);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < rows->rows.len; i++)
-		error = add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
+		error = spot_totals_add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
 	row_numbers_deinit(&at.last);
 	spot_vec_deinit(&at.stack);
 	if (!error && ret->len)
-		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare, &order);
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), spot_totals_compare, &order);
 	return error;
 }

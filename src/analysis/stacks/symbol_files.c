@@ -39,7 +39,7 @@ static bool is_file(const struct symbol_file *file, const struct module *module)
 }
 
 /* Modules are few: hundreds in the largest programs. */
-static struct error *find_file(
+static struct error *symbol_files_find_file(
 	struct symbol_files *files, const struct module *module, uint32_t *ret)
 {
 	*ret = NO_FILE;
@@ -192,7 +192,8 @@ struct error *symbol_files_build(const struct model *model, struct symbol_files 
 	if (!error)
 		symbols_recorded_at(ret->symbols, model_target(model)->wall_start_ns);
 	for (uint32_t i = 0; i < limit && !error; i++)
-		error = find_file(ret, model_module(model, (struct module_id){i}), &of[i]);
+		error = symbol_files_find_file(
+			ret, model_module(model, (struct module_id){i}), &of[i]);
 	if (!error)
 		error = meet_addresses(model, of, &met);
 	if (!error)

@@ -106,7 +106,7 @@ static void spread_places_deinit(struct spread_places *places)
 }
 
 /* "; 80% of it in libfoo.so": where that says more than the name of the program. */
-static void add_module(const struct spread_places *places, uint64_t total, const char *it,
+static void top_place_add_module(const struct spread_places *places, uint64_t total, const char *it,
 	const char *exe, struct text *text)
 {
 	const struct place_sum *module = places->in_module;
@@ -141,11 +141,11 @@ static bool add_spread(const struct row_list *list, enum metric metric, uint64_t
 	text_add(text, "from ");
 	text_add_count(text, places.places.len);
 	text_printf(text, " allocation sites, none with more than %u%% of %s", percent, it);
-	add_module(&places, total, it, exe, text);
+	top_place_add_module(&places, total, it, exe, text);
 	return true;
 }
 
-static void add_part(struct text *text, uint64_t part, uint64_t total, const char *it)
+static void top_place_add_part(struct text *text, uint64_t part, uint64_t total, const char *it)
 {
 	if (part == total)
 		text_add(text, "all");
@@ -164,7 +164,7 @@ void top_place_add(const struct row_list *list, enum metric metric, uint64_t tot
 			unknown += metric_of_site(metric, &list->data[i]->sums);
 	if (unknown > most) {
 		text_add(text, ", ");
-		add_part(text, unknown, total, it);
+		top_place_add_part(text, unknown, total, it);
 		text_add(text, "unknown allocation sites");
 	}
 	bool is_small = most < total / TOP_PLACE_PARTS;
@@ -173,7 +173,7 @@ void top_place_add(const struct row_list *list, enum metric metric, uint64_t tot
 	text_add(text, ", ");
 	if (is_small && add_spread(list, metric, total, it, exe, text))
 		return;
-	add_part(text, most, total, it);
+	top_place_add_part(text, most, total, it);
 	text_add(text, "one allocation site: ");
 	summary_add_place(text, top->place);
 }

@@ -40,7 +40,7 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median(double *values, size_t count)
+static double growth_median(double *values, size_t count)
 {
 	if (!count)
 		return 0;
@@ -62,7 +62,7 @@ static double slope_of(const uint64_t *floors, size_t first, double *ret_tau)
 		}
 	if (ret_tau)
 		*ret_tau = count ? ((double)ups - (double)downs) / (double)count : 0;
-	return median(slopes, count);
+	return growth_median(slopes, count);
 }
 
 /* How far the floors are from the line, in the middle. */
@@ -72,11 +72,11 @@ static double stray_of(const uint64_t *floors, size_t first, double slope)
 	size_t count = 0;
 	for (size_t i = first; i < GROWTH_WINDOWS; i++)
 		levels[count++] = (double)floors[i] - slope * (double)(i - first);
-	double level = median(levels, count);
+	double level = growth_median(levels, count);
 	count = 0;
 	for (size_t i = first; i < GROWTH_WINDOWS; i++)
 		strays[count++] = fabs((double)floors[i] - level - slope * (double)(i - first));
-	return median(strays, count);
+	return growth_median(strays, count);
 }
 
 /* What is live stays so until the next moment: a window has at least the moment before it. */
@@ -129,7 +129,7 @@ static bool is_short(const struct growth_row *row)
 
 /* Whether what has risen to half of the last floor stays there: what goes up and down may end high.
  */
-static bool stays(const struct growth_row *row)
+static bool growth_stays(const struct growth_row *row)
 {
 	uint64_t half = row->floors[GROWTH_WINDOWS - 1] / 2;
 	size_t i = 0;
@@ -170,7 +170,7 @@ void growth_judge(
 		ret->verdict = GROWTH_LEAK;
 	else if ((double)last < BURST_PART * (double)ret->highest)
 		ret->verdict = is_short(ret) ? GROWTH_BURST : GROWTH_STEADY;
-	else if ((double)ret->floors[1] <= ROSE_PART * (double)last && stays(ret))
+	else if ((double)ret->floors[1] <= ROSE_PART * (double)last && growth_stays(ret))
 		ret->verdict = GROWTH_CACHE;
 	else if ((double)ret->highest <= (double)last / STARTUP_PART)
 		ret->verdict = GROWTH_STARTUP;
@@ -291,7 +291,7 @@ static struct error *fill_table(
 	return NULL;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int growth_compare_rows(const void *left, const void *right)
 {
 	const struct growth_row *a = left, *b = right;
 	bool suspect_a = a->verdict == GROWTH_LEAK, suspect_b = b->verdict == GROWTH_LEAK;
@@ -363,7 +363,7 @@ static struct error *say_stacks(
 	return NULL;
 }
 
-static void say(struct growth *growth, bool chosen)
+static void growth_say(struct growth *growth, bool chosen)
 {
 	struct text *text = &growth->verdict;
 	size_t suspects = growth->suspects.len;
@@ -512,7 +512,7 @@ static struct error *judge_place(const struct table *table, const struct placed 
 static void sort_rows(struct growth_rows *rows)
 {
 	if (rows->len)
-		qsort(rows->data, rows->len, sizeof(*rows->data), compare_rows);
+		qsort(rows->data, rows->len, sizeof(*rows->data), growth_compare_rows);
 }
 
 static struct error *judge_all(const struct table *table, const struct rows *rows,
@@ -555,7 +555,7 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	error = judge_all(&table, rows, &judged, model_totals(model)->peak_bytes, ret);
 	if (error)
 		return error;
-	say(ret, places->chosen);
+	growth_say(ret, places->chosen);
 	if (!places->chosen)
 		error = say_stacks(model, &table, ret);
 	if (error)

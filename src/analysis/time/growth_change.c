@@ -88,19 +88,19 @@ static enum growth_fate fate_of(const struct growth_row *older, const struct gro
 	return was ? is ? GROWTH_STAYS : GROWTH_GONE : is ? GROWTH_NEW : GROWTH_OTHER;
 }
 
-static int64_t weight_of(const struct growth_change_row *row)
+static int64_t growth_change_weight_of(const struct growth_change_row *row)
 {
 	if (row->fate == GROWTH_OTHER)
 		return (int64_t)row->newer.live_bytes;
 	return row->fate == GROWTH_GONE ? row->older.grown_bytes : row->newer.grown_bytes;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int growth_change_compare_rows(const void *left, const void *right)
 {
 	const struct growth_change_row *a = left, *b = right;
 	if (a->fate != b->fate)
 		return a->fate < b->fate ? -1 : 1;
-	int64_t x = weight_of(a), y = weight_of(b);
+	int64_t x = growth_change_weight_of(a), y = growth_change_weight_of(b);
 	if (x != y)
 		return x > y ? -1 : 1;
 	if (a->newer.highest != b->newer.highest)
@@ -109,7 +109,7 @@ static int compare_rows(const void *left, const void *right)
 }
 
 /* What is gone and was no suspect is nobody's concern. */
-static bool counts(const struct growth_change_row *row)
+static bool growth_change_counts(const struct growth_change_row *row)
 {
 	return row->newer.verdict != GROWTH_NONE || row->older.verdict == GROWTH_LEAK;
 }
@@ -131,7 +131,7 @@ static struct error *make_list(struct growth_change *change)
 		}
 	for (size_t i = 0; i < count; i++) {
 		rows[i].fate = fate_of(&rows[i].older, &rows[i].newer);
-		if (!counts(&rows[i]))
+		if (!growth_change_counts(&rows[i]))
 			continue;
 		if (!growth_change_rows_push(&change->list, rows[i]))
 			return error_no_memory();
@@ -139,7 +139,7 @@ static struct error *make_list(struct growth_change *change)
 	}
 	if (change->list.len)
 		qsort(change->list.data, change->list.len, sizeof(*change->list.data),
-			compare_rows);
+			growth_change_compare_rows);
 	return NULL;
 }
 
@@ -251,7 +251,7 @@ static void say_stacks(const struct growth_change *change, struct text *text)
 	text_add(text, ".\n");
 }
 
-static void say(struct growth_change *change, bool chosen)
+static void growth_change_say(struct growth_change *change, bool chosen)
 {
 	static const char *const sides[] = {"older", "newer"};
 	struct text *text = &change->verdict;
@@ -273,7 +273,7 @@ static void say(struct growth_change *change, bool chosen)
 }
 
 /* Those of the newer one, and of the older one what is not the same. */
-static void add_notes(struct growth_change *change, const char *older_label)
+static void growth_change_add_notes(struct growth_change *change, const char *older_label)
 {
 	const struct text *older = &change->sides[0].notes, *newer = &change->sides[1].notes;
 	struct text *out = &change->notes;
@@ -311,7 +311,7 @@ struct error *growth_change_build(const struct model *older, const struct model 
 		error = make_list(ret);
 	if (error)
 		return error;
-	say(ret, filter_is_given(options->filter) || model_recording(newer)->blocks);
-	add_notes(ret, options->older_label);
+	growth_change_say(ret, filter_is_given(options->filter) || model_recording(newer)->blocks);
+	growth_change_add_notes(ret, options->older_label);
 	return ret->verdict.failed || ret->notes.failed ? error_no_memory() : NULL;
 }

@@ -65,7 +65,7 @@ void realloc_row_conclude(struct realloc_row *row)
 			row->factor < FACTOR_MOST && row->doublings < sums->longest / 2;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int reallocs_compare_rows(const void *left, const void *right)
 {
 	const struct realloc_row *a = left, *b = right;
 	if (a->sums.copied_bytes != b->sums.copied_bytes)
@@ -106,7 +106,7 @@ void realloc_row_say(const struct realloc_row *row, struct text *text)
 
 #define SAID 3u
 
-static void say(struct reallocs *reallocs)
+static void reallocs_say(struct reallocs *reallocs)
 {
 	size_t stepwise = 0;
 	for (size_t i = 0; i < reallocs->rows.len; i++)
@@ -121,7 +121,7 @@ static void say(struct reallocs *reallocs)
 		text_add(&reallocs->verdict, "No allocation site grows blocks step by step.\n");
 }
 
-static struct error *add_sites(const struct model *model, const uint32_t *row_of_site,
+static struct error *reallocs_add_sites(const struct model *model, const uint32_t *row_of_site,
 	const struct rows *rows, struct reallocs *ret)
 {
 	_cleanup_free_ uint32_t *places = calloc(rows->rows.len + 1, sizeof(*places));
@@ -151,13 +151,14 @@ struct error *reallocs_build(const struct model *model, struct resolver *resolve
 	_cleanup_free_ uint32_t *row_of_site = NULL;
 	struct error *error = rows_of_sites(model, resolver, rows, &row_of_site);
 	if (!error)
-		error = add_sites(model, row_of_site, rows, ret);
+		error = reallocs_add_sites(model, row_of_site, rows, ret);
 	if (error)
 		return error;
 	for (size_t i = 0; i < ret->rows.len; i++)
 		realloc_row_conclude(&ret->rows.data[i]);
 	if (ret->rows.len)
-		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
-	say(ret);
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data),
+			reallocs_compare_rows);
+	reallocs_say(ret);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

@@ -45,7 +45,7 @@ static struct size_sums sums_of(const struct size_count *row)
 }
 
 /* Both lists ascend. */
-static struct error *pair(
+static struct error *size_classes_pair(
 	const struct model *older, const struct model *newer, struct size_change_vec *ret)
 {
 	size_t counts[2], i = 0, k = 0;
@@ -65,52 +65,53 @@ static struct error *pair(
 	return NULL;
 }
 
-static void add(struct size_sums *sums, const struct size_sums *more)
+static void size_classes_add(struct size_sums *sums, const struct size_sums *more)
 {
 	sums->allocations += more->allocations;
 	sums->bytes += more->bytes;
 }
 
-static void scale(struct size_sums *sums, const struct size_sums *to, const struct size_sums *from)
+static void size_classes_scale(
+	struct size_sums *sums, const struct size_sums *to, const struct size_sums *from)
 {
 	sums->allocations = diff_scaled(sums->allocations, to->allocations, from->allocations);
 	sums->bytes = diff_scaled(sums->bytes, to->bytes, from->bytes);
 }
 
-static void normalize(struct size_changes *changes)
+static void size_classes_normalize(struct size_changes *changes)
 {
 	struct size_sums from = {0}, to = {0};
 	for (size_t i = 0; i < changes->sizes.len; i++) {
-		add(&from, &changes->sizes.data[i].base);
-		add(&to, &changes->sizes.data[i].value);
+		size_classes_add(&from, &changes->sizes.data[i].base);
+		size_classes_add(&to, &changes->sizes.data[i].value);
 	}
 	for (size_t i = 0; i < changes->sizes.len; i++)
-		scale(&changes->sizes.data[i].base, &to, &from);
+		size_classes_scale(&changes->sizes.data[i].base, &to, &from);
 	changes->base.highest = 0;
 	for (unsigned i = 0; i < SIZE_CLASSES; i++) {
-		scale(&changes->base.classes[i], &to, &from);
+		size_classes_scale(&changes->base.classes[i], &to, &from);
 		changes->base.highest =
 			max(changes->base.highest, changes->base.classes[i].allocations);
 	}
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t size_classes_distance(uint64_t a, uint64_t b)
 {
 	return a < b ? b - a : a - b;
 }
 
-static uint64_t weight_of(const struct size_change *row, enum metric sort)
+static uint64_t size_classes_weight_of(const struct size_change *row, enum metric sort)
 {
 	return sort == METRIC_ALLOCATED_BYTES
-		       ? distance(row->base.bytes, row->value.bytes)
-		       : distance(row->base.allocations, row->value.allocations);
+		       ? size_classes_distance(row->base.bytes, row->value.bytes)
+		       : size_classes_distance(row->base.allocations, row->value.allocations);
 }
 
-static int compare(const void *left, const void *right, void *ctx)
+static int size_classes_compare(const void *left, const void *right, void *ctx)
 {
 	const struct size_change *a = left, *b = right;
 	enum metric sort = *(const enum metric *)ctx;
-	uint64_t x = weight_of(a, sort), y = weight_of(b, sort);
+	uint64_t x = size_classes_weight_of(a, sort), y = size_classes_weight_of(b, sort);
 	if (x != y)
 		return x > y ? -1 : 1;
 	return a->size < b->size ? -1 : a->size > b->size;
@@ -121,12 +122,13 @@ struct error *size_changes_build(const struct model *older, const struct model *
 {
 	size_classes_fill(older, &ret->base);
 	size_classes_fill(newer, &ret->value);
-	struct error *error = pair(older, newer, &ret->sizes);
+	struct error *error = size_classes_pair(older, newer, &ret->sizes);
 	if (error)
 		return error;
 	if (normalized)
-		normalize(ret);
+		size_classes_normalize(ret);
 	if (ret->sizes.len)
-		qsort_r(ret->sizes.data, ret->sizes.len, sizeof(*ret->sizes.data), compare, &sort);
+		qsort_r(ret->sizes.data, ret->sizes.len, sizeof(*ret->sizes.data),
+			size_classes_compare, &sort);
 	return NULL;
 }

@@ -22,28 +22,28 @@ int64_t stack_size_change(const struct thread_pair *row)
 	return (int64_t)(newer - older);
 }
 
-static const struct thread *example(const struct thread_pair *row)
+static const struct thread *stack_sizes_example(const struct thread_pair *row)
 {
 	return row->newer ? row->newer : row->older;
 }
 
 void stack_size_add_name(const struct thread_pair *row, struct text *out)
 {
-	const struct thread *thread = example(row);
+	const struct thread *thread = stack_sizes_example(row);
 	if (*thread->name)
 		text_add_shown(out, thread->name, SIZE_MAX);
 	else
 		text_printf(out, "thread %" PRIu32, thread->tid);
 }
 
-static int compare_rows(const void *left, const void *right)
+static int stack_sizes_compare_rows(const void *left, const void *right)
 {
 	const struct thread_pair *a = left, *b = right;
 	uint64_t x = (uint64_t)llabs(stack_size_change(a)),
 		 y = (uint64_t)llabs(stack_size_change(b));
 	if (x != y)
 		return x > y ? -1 : 1;
-	const struct thread *c = example(a), *d = example(b);
+	const struct thread *c = stack_sizes_example(a), *d = stack_sizes_example(b);
 	if (c->stack_bytes != d->stack_bytes)
 		return c->stack_bytes > d->stack_bytes ? -1 : 1;
 	if (!a->newer != !b->newer)
@@ -64,6 +64,7 @@ struct error *stack_sizes_build(const struct model *older, const struct model *n
 	struct error *error =
 		thread_pairs_build(older, newer, same_recording, has_stack, &ret->rows);
 	if (!error && ret->rows.len)
-		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data),
+			stack_sizes_compare_rows);
 	return error;
 }

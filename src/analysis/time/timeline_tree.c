@@ -118,7 +118,8 @@ static struct part cut_stack(const struct frame_vec *frames, const struct timeli
 }
 
 /* The part is there until the next one is asked for. */
-static struct error *find_part(struct timeline_trees *trees, uint32_t id, struct part *ret)
+static struct error *timeline_tree_find_part(
+	struct timeline_trees *trees, uint32_t id, struct part *ret)
 {
 	size_t count;
 	const struct site *site = &model_sites(trees->model, &count)[id];
@@ -133,7 +134,7 @@ struct error *timeline_trees_innermost(
 	struct timeline_trees *trees, uint32_t site, const struct shown_frame **ret)
 {
 	struct part part;
-	struct error *error = find_part(trees, site, &part);
+	struct error *error = timeline_tree_find_part(trees, site, &part);
 	if (!error)
 		*ret = part.len ? part.frames[0] : NULL;
 	return error;
@@ -146,7 +147,7 @@ static struct error *find_way(struct timeline_trees *trees, uint32_t site, const
 	if (way->spots)
 		return NULL;
 	struct part part;
-	struct error *error = find_part(trees, site, &part);
+	struct error *error = timeline_tree_find_part(trees, site, &part);
 	if (!error)
 		error = spots_stack(trees->spots, part.frames, part.len, &trees->stack);
 	if (error)
@@ -199,7 +200,7 @@ static struct error *find_branches(
 	return NULL;
 }
 
-static bool is_shown(const struct timeline_trees *trees, const struct branch *branch)
+static bool timeline_tree_is_shown(const struct timeline_trees *trees, const struct branch *branch)
 {
 	return branch->bytes && (double)branch->bytes >= trees->least;
 }
@@ -212,7 +213,7 @@ static void put_together(
 	for (size_t i = 0; i < branches->len; i++) {
 		struct branch *branch = &branches->data[i];
 		branch->end = next;
-		next += is_shown(trees, branch) ? branch->len : 0;
+		next += timeline_tree_is_shown(trees, branch) ? branch->len : 0;
 	}
 	for (size_t i = group.first; i < group.first + group.len; i++) {
 		const struct share *share = &trees->shares.data[i];
@@ -220,7 +221,7 @@ static void put_together(
 			continue;
 		uint32_t spot = share->way->spots[group.depth];
 		struct branch *branch = &branches->data[trees->branch_of.data[spot] - 1];
-		if (is_shown(trees, branch))
+		if (timeline_tree_is_shown(trees, branch))
 			trees->ordered.data[branch->end++] = *share;
 	}
 	for (size_t i = 0; i < branches->len; i++) {
@@ -241,7 +242,7 @@ static int compare_branches(const void *left, const void *right)
 	return names ? names : a->number < b->number ? -1 : 1;
 }
 
-static bool add_node(struct timeline_trees *trees, struct timeline_node node)
+static bool timeline_tree_add_node(struct timeline_trees *trees, struct timeline_node node)
 {
 	return timeline_nodes_push(trees->nodes, node);
 }
@@ -261,7 +262,7 @@ static struct error *add_branches(struct timeline_trees *trees, struct group gro
 		qsort(branches.data, branches.len, sizeof(*branches.data), compare_branches);
 	for (size_t i = 0; i < branches.len; i++) {
 		const struct branch *branch = &branches.data[i];
-		if (!is_shown(trees, branch)) {
+		if (!timeline_tree_is_shown(trees, branch)) {
 			rest.bytes += branch->bytes;
 			rest.places += branch->bytes > 0;
 			continue;
@@ -270,12 +271,13 @@ static struct error *add_branches(struct timeline_trees *trees, struct group gro
 			.bytes = branch->bytes,
 			.depth = group.depth + 1};
 		struct group inner = {branch->end - branch->len, branch->len, group.depth + 1};
-		error = add_node(trees, node) ? add_branches(trees, inner) : error_no_memory();
+		error = timeline_tree_add_node(trees, node) ? add_branches(trees, inner)
+							    : error_no_memory();
 		if (error)
 			return error;
 		children++;
 	}
-	if (rest.places && !add_node(trees, rest))
+	if (rest.places && !timeline_tree_add_node(trees, rest))
 		return error_no_memory();
 	trees->nodes->data[place].children = children + (rest.places > 0);
 	return NULL;
@@ -291,7 +293,7 @@ struct error *timeline_trees_make(
 		if (!branch_numbers_push(&trees->branch_of, 0))
 			return error_no_memory();
 	if (!share_vec_reserve(&trees->ordered, count) ||
-		!add_node(trees, (struct timeline_node){.bytes = useful}))
+		!timeline_tree_add_node(trees, (struct timeline_node){.bytes = useful}))
 		return error_no_memory();
 	struct error *error = count ? add_branches(trees, (struct group){.len = count}) : NULL;
 	share_vec_clear(&trees->shares);

@@ -73,7 +73,7 @@ static uint64_t count_of(enum budget_rule rule, const struct site *site)
 	}
 }
 
-static struct error *add_row(struct judging *judging, const struct row *row, uint64_t value)
+static struct error *budget_add_row(struct judging *judging, const struct row *row, uint64_t value)
 {
 	struct budget_finding finding = {
 		.frames = row->frames,
@@ -104,7 +104,7 @@ static struct error *blame_rows(struct judging *judging, enum metric metric)
 	for (size_t i = 0; i < list.len && sum < excess && !error; i++) {
 		uint64_t value = metric_of_site(metric, &list.data[i]->sums);
 		sum += value;
-		error = add_row(judging, list.data[i], value);
+		error = budget_add_row(judging, list.data[i], value);
 	}
 	return error;
 }
@@ -123,7 +123,7 @@ static const char *of_baseline(struct judging *judging, const char *why)
 }
 
 /* Notes the state that a figure between check.low and check.high has. */
-static void decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
+static void budget_decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
 {
 	struct budget_check *check = &judging->check;
 	switch (evidence_judge(&judging->evidence, low_exceeds, high_exceeds, &check->unknown)) {
@@ -148,7 +148,7 @@ static void decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
 static void decide_plain(struct judging *judging)
 {
 	const struct budget_check *check = &judging->check;
-	decide(judging, check->low > check->limit, check->high > check->limit);
+	budget_decide(judging, check->low > check->limit, check->high > check->limit);
 }
 
 static void take_range(
@@ -201,7 +201,7 @@ static struct error *judge_per_stack(struct judging *judging)
 		range.low = sums->live_bytes;
 		interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
 		if (range.low > check->limit)
-			error = add_row(judging, list.data[i], sums->live_bytes);
+			error = budget_add_row(judging, list.data[i], sums->live_bytes);
 	}
 	return error;
 }
@@ -228,7 +228,7 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 		}
 		if (from < 0)
 			break;
-		error = add_row(judging, lists[from]->data[at[from]++], (uint64_t)best);
+		error = budget_add_row(judging, lists[from]->data[at[from]++], (uint64_t)best);
 		sum += (uint64_t)best;
 	}
 	return error;
@@ -251,7 +251,7 @@ static struct error *judge_growth(struct judging *judging)
 	check->estimated = figure.estimated;
 	check->low = figure.estimated ? growth_of(figure.sure_low) : check->value;
 	check->high = figure.estimated ? growth_of(figure.sure_high) : check->value;
-	decide(judging, check->low && limit_exceeded(limit, check->low, figure.base),
+	budget_decide(judging, check->low && limit_exceeded(limit, check->low, figure.base),
 		check->high && limit_exceeded(limit, check->high, figure.base));
 	return check->exceeded ? blame_growth(judging, check->value) : NULL;
 }
@@ -271,7 +271,7 @@ static struct error *add_leak(struct judging *judging, const struct leak_row *ro
 	return budget_finding_vec_push(&judging->ret->findings, finding) ? NULL : error_no_memory();
 }
 
-static bool counts(const struct judging *judging, const struct leak_row *row)
+static bool budget_counts(const struct judging *judging, const struct leak_row *row)
 {
 	return row->class < LEAK_CLASS_SUPPRESSED && (judging->leak_kinds >> row->kind & 1) != 0;
 }
@@ -297,7 +297,7 @@ static struct error *sum_leaks(
 		return error_no_memory();
 	for (size_t i = 0; i < leaks->rows.len; i++) {
 		const struct leak_row *row = &leaks->rows.data[i];
-		if (!counts(judging, row))
+		if (!budget_counts(judging, row))
 			continue;
 		(*ret)[(*ret_len)++] = row;
 		check->value = each ? max(check->value, row->bytes) : check->value + row->bytes;
@@ -354,7 +354,7 @@ static struct error *judge_leaks(struct judging *judging)
 	const struct model *model = judging->input->model;
 	unsigned kinds = judging->limits->leak_kinds;
 	if (judging->evidence.unknown) {
-		decide(judging, false, false);
+		budget_decide(judging, false, false);
 		return NULL;
 	}
 	const struct judging before = *judging;
@@ -406,7 +406,7 @@ static struct error *find_evidence(struct judging *judging)
 	return rule == BUDGET_GROWTH ? add_baseline(judging, infos[rule].metric) : NULL;
 }
 
-static struct error *judge(struct judging *judging, enum budget_rule rule)
+static struct error *budget_judge(struct judging *judging, enum budget_rule rule)
 {
 	static struct error *(*const judges[BUDGET_RULES])(struct judging *) = {
 		[BUDGET_PEAK] = judge_total,
@@ -512,7 +512,7 @@ static void say_cut_short(const struct model *model, struct text *out)
 	text_add(out, ": peaks and counts cover only the time until then.\n");
 }
 
-static void say(struct budget *budget)
+static void budget_say(struct budget *budget)
 {
 	struct text *out = &budget->verdict;
 	size_t count = budget->checks.len;
@@ -532,11 +532,11 @@ struct error *budget_build(
 	struct judging judging = {.input = input, .limits = limits, .ret = ret};
 	for (int rule = 0; rule < BUDGET_RULES; rule++) {
 		struct error *error =
-			limits->given[rule] ? judge(&judging, (enum budget_rule)rule) : NULL;
+			limits->given[rule] ? budget_judge(&judging, (enum budget_rule)rule) : NULL;
 		if (error)
 			return error;
 	}
-	say(ret);
+	budget_say(ret);
 	say_cut_short(input->model, &ret->verdict);
 	say_libraries(input, limits, &ret->verdict);
 	return ret->verdict.failed ? error_no_memory() : NULL;

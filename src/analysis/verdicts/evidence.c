@@ -186,7 +186,7 @@ static const struct reason {
 	{is_sum, 0, OF_PEAK, "it is a sum of peaks that were reached at different times"},
 };
 
-static void note(struct evidence *evidence, bool more, bool less, const char *text)
+static void evidence_note(struct evidence *evidence, bool more, bool less, const char *text)
 {
 	if (more && !evidence->more)
 		evidence->more = text;
@@ -221,8 +221,8 @@ struct evidence evidence_of_metric(
 		figures |= OF_STACKS;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if ((reasons[i].more | reasons[i].less) & figures && reasons[i].holds(model))
-			note(&evidence, reasons[i].more & figures, reasons[i].less & figures,
-				reasons[i].text);
+			evidence_note(&evidence, reasons[i].more & figures,
+				reasons[i].less & figures, reasons[i].text);
 	return evidence;
 }
 
@@ -261,22 +261,24 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 	bool lost = kinds & (1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT | 1u << LEAK_POSSIBLE);
 	bool held = kinds & 1u << LEAK_REACHABLE;
 	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
-		note(evidence, true, true,
+		evidence_note(evidence, true, true,
 			"other threads could not be stopped for the search: blocks that only they "
 			"reference may be reported as lost");
 	else if (search->threads_missed)
-		note(evidence, held, lost, "the registers of some threads were not searched");
+		evidence_note(
+			evidence, held, lost, "the registers of some threads were not searched");
 	if (search->unread_bytes)
-		note(evidence, held, lost,
+		evidence_note(evidence, held, lost,
 			"some memory could not be read: blocks referenced only from there are "
 			"reported as lost");
 	if (search->partial)
-		note(evidence, true, held, "not all blocks are known: leaks may be missed");
+		evidence_note(
+			evidence, true, held, "not all blocks are known: leaks may be missed");
 	if (recording->sample_bytes)
-		note(evidence, true, false,
+		evidence_note(evidence, true, false,
 			"the recording is sampled: only sampled blocks were searched for");
 	if (search->selected && kinds & ~search->shown)
-		note(evidence, true, false,
+		evidence_note(evidence, true, false,
 			recording->complete
 				? "the file contains only the leak kinds that were selected"
 				: "the file is incomplete: leaks may be missing");
@@ -302,16 +304,18 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 		if (reasons[i].more & unseen && !is_of_end(&reasons[i]) &&
 			reasons[i].holds != is_full_of_stacks &&
 			reasons[i].holds != has_selected_leaks && reasons[i].holds(model))
-			note(&evidence, true, reasons[i].holds == has_lost_events, reasons[i].text);
+			evidence_note(&evidence, true, reasons[i].holds == has_lost_events,
+				reasons[i].text);
 	}
 	note_search(&evidence, model, kinds);
 	if (at_end && search->moment == LEAK_ON_DEATH && evidence_is_cut_short(model))
-		note(&evidence, false, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
+		evidence_note(&evidence, false,
+			kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
 			"the program was killed by a signal: what it would have freed on exit was "
 			"still allocated");
 	if (at_end && evidence_search_is_early(model))
 		/* What nothing pointed to then nobody could free later. */
-		note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
+		evidence_note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
 			search->moment == LEAK_ON_DEMAND
 				? "the search was made while the program ran, not at exit"
 				: "the search was made at the program's request, not at exit");

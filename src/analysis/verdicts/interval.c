@@ -60,7 +60,7 @@ static void set_score(
 		(uint64_t)fmin(fmax(0, floor(low)), 1e19), (uint64_t)fmin(ceil(high), 1e19), false};
 }
 
-static bool interval(const struct recording *recording, enum metric metric,
+static bool interval_one(const struct recording *recording, enum metric metric,
 	const struct spread *spread, uint64_t estimate, struct interval *ret)
 {
 	if (!recording->sample_bytes || !places[metric] || !metric_is_known(metric, recording))
@@ -81,7 +81,7 @@ static bool interval(const struct recording *recording, enum metric metric,
 #define TIMES_TOO_MUCH 40.0
 
 /* A number of blocks whose sizes are not known: each sample may be of a block of one byte. */
-static void widen(const struct recording *recording, enum metric metric,
+static void interval_widen(const struct recording *recording, enum metric metric,
 	const struct spread *spread, uint64_t estimate, struct interval *range)
 {
 	if (!range->by_mean_sizes)
@@ -98,7 +98,7 @@ static void widen(const struct recording *recording, enum metric metric,
 bool interval_of_site(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret)
 {
-	return interval(recording, metric, &site->spread, metric_of_site(metric, site), ret);
+	return interval_one(recording, metric, &site->spread, metric_of_site(metric, site), ret);
 }
 
 bool interval_of_site_any_sizes(const struct recording *recording, enum metric metric,
@@ -106,7 +106,7 @@ bool interval_of_site_any_sizes(const struct recording *recording, enum metric m
 {
 	if (!interval_of_site(recording, metric, site, ret))
 		return false;
-	widen(recording, metric, &site->spread, metric_of_site(metric, site), ret);
+	interval_widen(recording, metric, &site->spread, metric_of_site(metric, site), ret);
 	return true;
 }
 
@@ -136,7 +136,7 @@ bool interval_of_totals(const struct recording *recording, enum metric metric,
 	const struct totals *totals, struct interval *ret)
 {
 	uint64_t value = metric_of_totals(metric, totals);
-	if (!interval(recording, metric, &totals->spread, value, ret))
+	if (!interval_one(recording, metric, &totals->spread, value, ret))
 		return false;
 	add_unseen(recording, metric, value, ret);
 	return true;
@@ -146,9 +146,9 @@ bool interval_of_totals_any_sizes(const struct recording *recording, enum metric
 	const struct totals *totals, struct interval *ret)
 {
 	uint64_t value = metric_of_totals(metric, totals);
-	if (!interval(recording, metric, &totals->spread, value, ret))
+	if (!interval_one(recording, metric, &totals->spread, value, ret))
 		return false;
-	widen(recording, metric, &totals->spread, value, ret);
+	interval_widen(recording, metric, &totals->spread, value, ret);
 	add_unseen(recording, metric, value, ret);
 	return true;
 }

@@ -58,7 +58,7 @@ static void add_ending(const struct model *model, struct text *text)
 	text_add(text, ".\n");
 }
 
-static void add_damage(const struct model *model, struct text *text)
+static void summary_notes_add_damage(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
 	if (!recording->complete)
@@ -207,7 +207,7 @@ static void add_waiting(const struct model *model, struct text *text)
 
 static void (*const notes[])(const struct model *, struct text *) = {
 	add_ending,
-	add_damage,
+	summary_notes_add_damage,
 	add_lost,
 	add_caveats,
 	unrecorded_add_sentences,

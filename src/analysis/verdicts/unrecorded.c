@@ -32,7 +32,7 @@ static int by_count(const void *left, const void *right)
 }
 
 /* Sorted rows of one each become groups, in place. */
-static void fold(struct unrecorded_groups *groups)
+static void unrecorded_fold(struct unrecorded_groups *groups)
 {
 	size_t len = 0;
 	for (size_t i = 0; i < groups->len; i++) {
@@ -60,13 +60,13 @@ struct error *unrecorded_group(const struct model *model, struct unrecorded_grou
 	if (!ret->len)
 		return NULL;
 	qsort(ret->data, ret->len, sizeof(*ret->data), by_identity);
-	fold(ret);
+	unrecorded_fold(ret);
 	qsort(ret->data, ret->len, sizeof(*ret->data), by_count);
 	return NULL;
 }
 
 /* "/usr/bin/foo (static)", with "3 × " before it. */
-static void add_group(struct text *text, const struct unrecorded_group *group)
+static void unrecorded_add_group(struct text *text, const struct unrecorded_group *group)
 {
 	if (group->count > 1) {
 		text_add_count(text, group->count);
@@ -84,7 +84,7 @@ void unrecorded_add_groups(
 		if (groups->data[i].itself != itself)
 			continue;
 		text_add(text, named++ ? ", " : "");
-		add_group(text, &groups->data[i]);
+		unrecorded_add_group(text, &groups->data[i]);
 		total -= groups->data[i].count;
 	}
 	if (!total)

@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-static const char *plural(uint64_t count, const char *one, const char *many)
+static const char *verdict_plural(uint64_t count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
 }
@@ -93,8 +93,8 @@ static void add_about(const struct facts *facts, struct text *text)
 }
 
 /* " (306 KiB to 1.07 MiB)", behind bytes that are estimated. */
-static void add_range(const struct facts *facts, enum metric metric, const struct totals *totals,
-	struct text *text)
+static void verdict_add_range(const struct facts *facts, enum metric metric,
+	const struct totals *totals, struct text *text)
 {
 	struct interval range;
 	if (!interval_of_totals(facts->recording, metric, totals, &range))
@@ -118,15 +118,15 @@ static void say_live_then(const struct facts *facts, struct text *text)
 		text_add(text, " in ");
 		text_add_counted(text, totals->live_blocks, "block", "blocks");
 	}
-	text_printf(
-		text, " %s live then", plural(counted ? totals->live_blocks : 2, "was", "were"));
+	text_printf(text, " %s live then",
+		verdict_plural(counted ? totals->live_blocks : 2, "was", "were"));
 	if (!from_start) {
 		text_add(text, "; of these ");
 		text_add_bytes(text, totals->kept_bytes);
 		text_add(text, " in ");
 		text_add_counted(text, totals->kept_blocks, "block", "blocks");
 		text_printf(text, " %s allocated in the range",
-			plural(totals->kept_blocks, "was", "were"));
+			verdict_plural(totals->kept_blocks, "was", "were"));
 	}
 	enum metric metric = from_start ? METRIC_LIVE_BYTES : METRIC_KEPT_BYTES;
 	uint64_t total = metric_of_totals(metric, totals);
@@ -190,15 +190,16 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 	text_add(text, facts->hidden ? "at least " : "");
 	add_about(facts, text);
 	add_amount(text, totals->live_bytes, totals->live_blocks);
-	add_range(facts, METRIC_LIVE_BYTES, totals, text);
+	verdict_add_range(facts, METRIC_LIVE_BYTES, totals, text);
 	if (!facts->recording->complete)
 		text_printf(text, " %s live at the end of the recording",
-			plural(totals->live_blocks, "was", "were"));
+			verdict_plural(totals->live_blocks, "was", "were"));
 	else if (facts->target->exit_kind == EXIT_KIND_SIGNAL)
 		text_printf(text, " %s live when the program was killed",
-			plural(totals->live_blocks, "was", "were"));
+			verdict_plural(totals->live_blocks, "was", "were"));
 	else
-		text_printf(text, " %s never freed", plural(totals->live_blocks, "was", "were"));
+		text_printf(text, " %s never freed",
+			verdict_plural(totals->live_blocks, "was", "were"));
 	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
 	add_top_place(
 		facts, SUMMARY_NEVER_FREED, metric, metric_of_totals(metric, totals), "it", text);
@@ -237,8 +238,8 @@ static void say_leaks(const struct facts *facts, struct text *text)
 					       : "of these, ");
 		add_amount(text, sum->bytes, sum->blocks);
 		text_printf(text, " %s %s",
-			facts->early ? plural(sum->blocks, "was", "were")
-				     : plural(sum->blocks, "is", "are"),
+			facts->early ? verdict_plural(sum->blocks, "was", "were")
+				     : verdict_plural(sum->blocks, "is", "are"),
 			words[i]);
 		before = ", ";
 	}
@@ -268,7 +269,7 @@ static void say_peak(const struct facts *facts, struct text *text)
 		merged ? "The recordings' peaks, reached at different times, add up to " : "Peak ");
 	add_about(facts, text);
 	text_add_bytes(text, totals->peak_bytes);
-	add_range(facts, METRIC_PEAK_BYTES, totals, text);
+	verdict_add_range(facts, METRIC_PEAK_BYTES, totals, text);
 	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES)) {
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
@@ -406,7 +407,7 @@ static void say_mismatched(const struct facts *facts, struct text *text)
 		text_add_counted(text, count, "block", "blocks");
 		text_printf(text,
 			" %s freed by a function that does not match its allocation function.\n",
-			plural(count, "was", "were"));
+			verdict_plural(count, "was", "were"));
 	}
 }
 
@@ -427,7 +428,7 @@ static void say_inherited(const struct facts *facts, struct text *text)
 	if (freed)
 		text_add_count(text, freed);
 	text_printf(text, "%s of them %s freed here.\n", freed ? "" : "none",
-		plural(freed ? freed : 1, "was", "were"));
+		verdict_plural(freed ? freed : 1, "was", "were"));
 }
 
 /* Bytes of an error's own sentence. */
@@ -442,7 +443,7 @@ static void say_errors(const struct facts *facts, struct text *text)
 	if (!facts->error_count)
 		return;
 	text_add_counted(text, facts->error_count, "error", "errors");
-	text_printf(text, " %s found", plural(facts->error_count, "was", "were"));
+	text_printf(text, " %s found", verdict_plural(facts->error_count, "was", "were"));
 	if (times > facts->error_count) {
 		text_add(text, ", ");
 		text_add_counted(text, times, "time", "times");

@@ -38,7 +38,7 @@ struct buf *checkpoints_begin(struct checkpoints *checkpoints, uint64_t now_ns)
 }
 
 /* Says in front of the state how long it is, and sums it up. */
-static void put_head(struct buf *content, uint64_t number)
+static void checkpoint_put_head(struct buf *content, uint64_t number)
 {
 	struct hpw_checkpoint_head head = {
 		.number = htole64(number), .bytes = htole64(content->len - sizeof(head))};
@@ -84,7 +84,7 @@ static struct error *write_state(struct checkpoints *c, struct writer *writer)
 	struct error *error = place ? NULL : make_place(c, writer, content->len, &place);
 	if (!place)
 		return error;
-	put_head(&c->content, c->number + 1);
+	checkpoint_put_head(&c->content, c->number + 1);
 	place->number = 0;
 	if (writer_put(writer, place->at, content->data, content->len))
 		return NULL;

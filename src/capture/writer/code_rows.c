@@ -17,7 +17,7 @@ uint32_t code_rows_count(struct event_source *source)
 	return count < 1 ? 1 : min(count, CODE_ROWS);
 }
 
-static uint64_t put_text(struct columns *c, unsigned column, struct event_text text)
+static uint64_t code_rows_put_text(struct columns *c, unsigned column, struct event_text text)
 {
 	uint32_t bytes = text.data ? min(text.bytes, TEXT_BYTES) : 0;
 	columns_add(c, column, bytes);
@@ -43,7 +43,7 @@ static uint32_t put_lines(struct columns *c, const struct event_code *code)
 }
 
 /* What is of no known kind has a name at most. Returns about how many bytes it takes. */
-static uint64_t put_row(struct columns *c, const struct event_code *code)
+static uint64_t code_rows_put_row(struct columns *c, const struct event_code *code)
 {
 	enum hpw_frame_kind kind = code->kind;
 	if (kind != HPW_FRAME_CODE_OBJECT && kind != HPW_FRAME_METHOD)
@@ -54,7 +54,7 @@ static uint64_t put_row(struct columns *c, const struct event_code *code)
 	columns_add(c, HPW_CODE_KIND, kind);
 	columns_add(c, HPW_CODE_FIRST_LINE, code->first_line);
 	for (unsigned i = 0; i < HPW_CODE_TEXTS; i++)
-		bytes += put_text(c, HPW_CODE_LANGUAGE + i, texts[i]);
+		bytes += code_rows_put_text(c, HPW_CODE_LANGUAGE + i, texts[i]);
 	uint32_t lines = put_lines(c, code);
 	columns_add(c, HPW_CODE_LINES, lines);
 	return bytes + 16ull * lines;
@@ -71,7 +71,7 @@ bool code_rows_put(struct buf *ret, struct event_source *source, uint32_t *next,
 	for (uint64_t bytes = 0; *next < count && bytes < CHUNK_BYTES; ++*next) {
 		struct event_code code = {.kind = HPW_FRAME_NAME};
 		source->ops->code(source, *next, &code);
-		bytes += put_row(&c, &code) + 16;
+		bytes += code_rows_put_row(&c, &code) + 16;
 	}
 	*ret_ok = columns_finish(&c, ret);
 	return true;

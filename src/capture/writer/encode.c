@@ -154,7 +154,7 @@ void encoder_close_turn(struct encoder *encoder)
 }
 
 /* Every step passes here: order, time, the thread's slot. */
-static inline struct encode_thread *step(
+static inline struct encode_thread *encode_step(
 	struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t stamp)
 {
 	struct encode_thread *t =
@@ -221,7 +221,7 @@ void encode_death(
 	deaths->birth = birth;
 }
 
-static void token(struct encode_thread *t, uint64_t value)
+static void encode_token(struct encode_thread *t, uint64_t value)
 {
 	buf_varint(&t->runs, t->frees);
 	buf_varint(&t->token, value);
@@ -232,7 +232,7 @@ static void token(struct encode_thread *t, uint64_t value)
 void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
 	uint64_t size, uint64_t stamp)
 {
-	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
 	uint32_t *follower = t->last_site
@@ -245,12 +245,12 @@ void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations
 	m->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 	t->last_site = site + 1;
 	uint64_t value = predicted ? HPW_TOKEN_PREDICTED : HPW_TOKEN_SITE + 2 * (uint64_t)site;
-	token(t, value + !same_size);
+	encode_token(t, value + !same_size);
 	if (!same_size)
 		buf_varint(&t->sizes, size);
 }
 
-static void reference(struct encode_thread *t, const struct encode_free *f)
+static void encode_reference(struct encode_thread *t, const struct encode_free *f)
 {
 	uint64_t flags = f->same_frame ? 2 : 0;
 	if (!f->known) {
@@ -265,17 +265,18 @@ static void reference(struct encode_thread *t, const struct encode_free *f)
 
 void encode_free(struct encoder *encoder, const struct encode_free *freed)
 {
-	struct encode_thread *t = step(encoder, freed->thread, freed->allocations, freed->stamp);
+	struct encode_thread *t =
+		encode_step(encoder, freed->thread, freed->allocations, freed->stamp);
 	if (!t)
 		return;
 	if (freed->special_kind < 0) {
 		t->frees++;
 	} else {
-		token(t, HPW_TOKEN_SPECIAL);
+		encode_token(t, HPW_TOKEN_SPECIAL);
 		buf_varint(&t->specials, HPW_SP_FREE);
 		buf_varint(&t->specials, (uint64_t)freed->special_kind);
 	}
-	reference(t, freed);
+	encode_reference(t, freed);
 	if (encoder->with_deaths && freed->known &&
 		encode_is_death(encoder, freed->owner, freed->number))
 		encode_death(encoder, t,
@@ -286,10 +287,10 @@ void encode_free(struct encoder *encoder, const struct encode_free *freed)
 void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
 	uint64_t size, uint64_t stamp)
 {
-	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(t, HPW_TOKEN_SPECIAL);
+	encode_token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, HPW_SP_FAILED);
 	buf_varint(&t->specials, site);
 	buf_varint(&t->specials, size);
@@ -298,10 +299,10 @@ void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocation
 void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
 	uint64_t stamp)
 {
-	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(t, HPW_TOKEN_SPECIAL);
+	encode_token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, HPW_SP_LOST);
 	buf_varint(&t->specials, count);
 }
@@ -310,10 +311,10 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	const struct encode_mark *mark, uint64_t stamp)
 {
 	stamp = tell_exactly(encoder, stamp);
-	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(t, HPW_TOKEN_SPECIAL);
+	encode_token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, HPW_SP_MARK);
 	buf_varint(&t->specials, mark->name_bytes);
 	buf_bytes(&t->specials, mark->name, mark->name_bytes);
@@ -331,10 +332,10 @@ void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocation
 	/* Of very many threads only those that begin or end after a pause. */
 	if (stamp > encoder->not_before && stamp - encoder->not_before >= encoder->gaps.least)
 		tell_exactly(encoder, stamp);
-	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(t, HPW_TOKEN_SPECIAL);
+	encode_token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, start_or_end);
 	t->ended = start_or_end == HPW_SP_THREAD_END;
 }
@@ -372,7 +373,7 @@ static const struct buf *slot_column(const struct encoder *encoder, uint32_t slo
 	return columns[column];
 }
 
-static void add(struct encoder *encoder, const struct buf *column, struct buf *ret)
+static void encode_add(struct encoder *encoder, const struct buf *column, struct buf *ret)
 {
 	encoder->failed |= column->failed;
 	buf_bytes(ret, column->data, column->len);
@@ -399,12 +400,12 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 		buf_varint(ret, encoder->gap_rows.len);
 	}
 	for (uint32_t c = 0; c < 3; c++)
-		add(encoder, first[c], ret);
+		encode_add(encoder, first[c], ret);
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		for (int c = 0; c < HPW_SLOT_COLUMNS; c++)
-			add(encoder, slot_column(encoder, s, c), ret);
+			encode_add(encoder, slot_column(encoder, s, c), ret);
 	}
-	add(encoder, &encoder->gap_rows, ret);
+	encode_add(encoder, &encoder->gap_rows, ret);
 }
 
 /* So many threads keep what they need from chunk to chunk. */

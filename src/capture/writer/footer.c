@@ -38,7 +38,7 @@ static void put_number(struct buf *ret, enum hpw_target_key key, uint64_t value)
 	buf_u64(ret, value);
 }
 
-static void put_text(struct buf *ret, enum hpw_target_key key, const char *text)
+static void footer_put_text(struct buf *ret, enum hpw_target_key key, const char *text)
 {
 	put_key(ret, key, text, strlen(text));
 }
@@ -87,7 +87,7 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_arguments(ret, start->pid);
 	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
 	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
-	put_text(ret, HPW_TARGET_HOST, host);
+	footer_put_text(ret, HPW_TARGET_HOST, host);
 	put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since);
 	put_number(ret, HPW_TARGET_TSC_START, start->began.tsc);
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
@@ -95,20 +95,20 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 		put_number(ret, HPW_TARGET_FORKED, 1);
 	if (start->forked_at && start->parent_file) {
 		put_number(ret, HPW_TARGET_FORKED_AT, start->forked_at);
-		put_text(ret, HPW_TARGET_PARENT_FILE, start->parent_file);
+		footer_put_text(ret, HPW_TARGET_PARENT_FILE, start->parent_file);
 	}
 	static const char *const modes[] = {
 		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
-	put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
+	footer_put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
 	if (start->mode.sample_bytes)
 		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
-	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
+	footer_put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
 
 bool footer_target_instructions(struct buf *ret, const char *counted_or_why)
 {
-	put_text(ret, HPW_TARGET_INSTRUCTIONS, counted_or_why);
+	footer_put_text(ret, HPW_TARGET_INSTRUCTIONS, counted_or_why);
 	return !ret->failed;
 }
 
@@ -214,7 +214,7 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
 	return columns_finish(&c, ret);
 }
 
-static bool put_threads(struct buf *ret, const struct tally *tally)
+static bool footer_put_threads(struct buf *ret, const struct tally *tally)
 {
 	struct columns c;
 	columns_init(&c, 11);
@@ -313,7 +313,7 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally 
 {
 	switch (type) {
 	case HPW_THREADS:
-		return put_threads(ret, tally);
+		return footer_put_threads(ret, tally);
 	case HPW_SIZES:
 		return put_sizes(ret, tally);
 	default:
@@ -395,7 +395,7 @@ _Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
 
 /* More events than one a nanosecond and processor there can't have been: then the process has
  * written over its count, which is not believed. */
-static uint64_t believed(uint64_t count, uint64_t most, struct footer_summary *summary)
+static uint64_t footer_believed(uint64_t count, uint64_t most, struct footer_summary *summary)
 {
 	if (count <= most)
 		return count;
@@ -409,10 +409,10 @@ void footer_report(const struct event_report *report, struct footer_summary *sum
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
 	/* A process takes longer than that to start. */
-	s->unrecorded += believed(report->unheard, s->duration_ns / 1000, s);
+	s->unrecorded += footer_believed(report->unheard, s->duration_ns / 1000, s);
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
-		s->lost[why] += believed(report->lost[why], most, s);
-	s->stacks_full += believed(report->stacks_full, most, s);
+		s->lost[why] += footer_believed(report->lost[why], most, s);
+	s->stacks_full += footer_believed(report->stacks_full, most, s);
 	s->wait_ns += report->wait_ns;
 	s->longest_wait_ns = min(report->longest_wait_ns, s->duration_ns);
 }

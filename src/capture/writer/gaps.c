@@ -11,7 +11,7 @@ void gaps_deinit(struct gaps *gaps)
 	*gaps = (struct gaps){0};
 }
 
-static void add(struct gaps *gaps, struct gap gap)
+static void gaps_add(struct gaps *gaps, struct gap gap)
 {
 	if (gaps->len == gaps->capacity) {
 		size_t capacity = gaps->capacity ? 2 * gaps->capacity : FIRST_CAPACITY;
@@ -42,7 +42,7 @@ static void close_idle(struct gaps *gaps, uint64_t steps)
 		before = last_stamp(gaps);
 	if (gaps->idle.step != steps && gaps->idle.stamp >= before &&
 		gaps->idle.stamp - before >= gaps->least)
-		add(gaps, gaps->idle);
+		gaps_add(gaps, gaps->idle);
 }
 
 void gaps_idle(struct gaps *gaps, uint64_t step, uint64_t stamp, uint64_t after)
@@ -57,7 +57,7 @@ void gaps_idle(struct gaps *gaps, uint64_t step, uint64_t stamp, uint64_t after)
 void gaps_exact(struct gaps *gaps, uint64_t step, uint64_t stamp)
 {
 	close_idle(gaps, step);
-	add(gaps, (struct gap){step, stamp});
+	gaps_add(gaps, (struct gap){step, stamp});
 }
 
 void gaps_put(struct gaps *gaps, uint64_t steps, uint64_t first_stamp, struct buf *ret)

@@ -34,7 +34,7 @@ void sums_end(struct sums *sums, struct tally *tally, struct encoder *encoder)
 	tally_parts_end(tally);
 }
 
-static void put_head(const struct sums *sums, const struct tally *tally,
+static void sums_put_head(const struct sums *sums, const struct tally *tally,
 	const struct encoder *encoder, struct columns *c)
 {
 	const uint64_t head[HPW_SUMS_HEADS] = {
@@ -61,7 +61,7 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
-static void put_sites(const struct tally *tally, struct columns *c)
+static void sums_put_sites(const struct tally *tally, struct columns *c)
 {
 	uint64_t last = 0;
 	for (size_t i = 0; i < tally->before_count; i++) {
@@ -77,7 +77,7 @@ static void put_sites(const struct tally *tally, struct columns *c)
 	}
 }
 
-static void put_threads(const struct sums *sums, const struct tally *tally,
+static void sums_put_threads(const struct sums *sums, const struct tally *tally,
 	const struct encoder *encoder, struct columns *c)
 {
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
@@ -114,11 +114,11 @@ bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, s
 		return false;
 	struct columns c;
 	columns_init(&c, HPW_SUMS_COLUMNS);
-	put_head(sums, tally, encoder, &c);
+	sums_put_head(sums, tally, encoder, &c);
 	if (tally->before_count)
 		qsort(tally->before, tally->before_count, sizeof(*tally->before), by_site);
-	put_sites(tally, &c);
-	put_threads(sums, tally, encoder, &c);
+	sums_put_sites(tally, &c);
+	sums_put_threads(sums, tally, encoder, &c);
 	bool ok = footer_sizes(&c, HPW_SUMS_SIZE, &tally->part_sizes);
 	ok = put_marks(encoder, &c) && ok;
 	return columns_finish(&c, ret) && ok;

@@ -52,7 +52,7 @@ struct error *writer_stop(struct writer *writer, int failed)
 		w->name, (unsigned long long)w->offset);
 }
 
-static struct error *append(
+static struct error *writer_append(
 	struct writer *w, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
 	int failed = write_parts(w->fd, a, a_bytes, b, b_bytes);
@@ -81,7 +81,7 @@ struct error *writer_open(struct writer *writer, int fd, const char *name, uint3
 		.required_features = features};
 	header.checksum = checksum64(&header, offsetof(struct hpw_header, checksum));
 	if (!error)
-		error = append(writer, &header, sizeof(header), NULL, 0);
+		error = writer_append(writer, &header, sizeof(header), NULL, 0);
 	if (error)
 		writer_close(writer);
 	return error;
@@ -100,7 +100,7 @@ void writer_close(struct writer *writer)
 	writer->entries = NULL;
 }
 
-static bool remember(struct writer *w, uint16_t type)
+static bool writer_remember(struct writer *w, uint16_t type)
 {
 	if (w->entry_count == w->entry_capacity) {
 		size_t capacity = w->entry_capacity ? w->entry_capacity * 2 : 64;
@@ -115,7 +115,7 @@ static bool remember(struct writer *w, uint16_t type)
 }
 
 /* Header and stored form (payload itself, or in writer->packed) of a chunk. */
-static struct error *pack(struct writer *writer, enum hpw_chunk_type type,
+static struct error *writer_pack(struct writer *writer, enum hpw_chunk_type type,
 	const struct buf *payload, bool compress, struct hpw_chunk_header *ret_header,
 	const struct buf **ret_stored)
 {
@@ -149,12 +149,12 @@ struct error *writer_chunk(
 		return NULL;
 	struct hpw_chunk_header h;
 	const struct buf *stored;
-	struct error *error = pack(writer, type, payload, compress, &h, &stored);
+	struct error *error = writer_pack(writer, type, payload, compress, &h, &stored);
 	if (error)
 		return error;
-	if (type != HPW_INDEX && !remember(writer, (uint16_t)type))
+	if (type != HPW_INDEX && !writer_remember(writer, (uint16_t)type))
 		return error_no_memory();
-	return append(writer, &h, sizeof(h), stored->data, stored->len);
+	return writer_append(writer, &h, sizeof(h), stored->data, stored->len);
 }
 
 bool writer_is_gone(const struct writer *writer)
@@ -168,7 +168,7 @@ struct error *writer_seal(
 {
 	struct hpw_chunk_header h;
 	const struct buf *stored;
-	struct error *error = pack(writer, type, payload, true, &h, &stored);
+	struct error *error = writer_pack(writer, type, payload, true, &h, &stored);
 	if (error)
 		return error;
 	buf_bytes(ret, &h, sizeof(h));
@@ -181,9 +181,9 @@ struct error *writer_sealed(
 {
 	if (writer->stopped)
 		return NULL;
-	if (!remember(writer, (uint16_t)type))
+	if (!writer_remember(writer, (uint16_t)type))
 		return error_no_memory();
-	return append(writer, sealed->data, sealed->len, NULL, 0);
+	return writer_append(writer, sealed->data, sealed->len, NULL, 0);
 }
 
 struct error *writer_place(
@@ -197,9 +197,9 @@ struct error *writer_place(
 		.stored_bytes = bytes,
 		.raw_bytes = bytes};
 	h.header_checksum = checksum64(&h, offsetof(struct hpw_chunk_header, header_checksum));
-	if (type != HPW_CHECKPOINT && !remember(writer, (uint16_t)type))
+	if (type != HPW_CHECKPOINT && !writer_remember(writer, (uint16_t)type))
 		return error_no_memory();
-	struct error *error = append(writer, &h, sizeof(h), NULL, 0);
+	struct error *error = writer_append(writer, &h, sizeof(h), NULL, 0);
 	if (error)
 		return error;
 	uint64_t end = writer->offset + bytes;
@@ -260,7 +260,7 @@ struct error *writer_finish(struct writer *writer)
 	struct error *error =
 		ok ? writer_chunk(writer, HPW_INDEX, &index, true) : error_no_memory();
 	if (!error && !writer->stopped)
-		error = append(writer, &trailer, sizeof(trailer), NULL, 0);
+		error = writer_append(writer, &trailer, sizeof(trailer), NULL, 0);
 	buf_deinit(&offsets);
 	buf_deinit(&types);
 	buf_deinit(&index);

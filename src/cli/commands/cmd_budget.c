@@ -99,7 +99,7 @@ static bool take_limit(
 		rule == BUDGET_GROWTH ? LIMIT_SHARE : LIMIT_PLAIN, &limits->limits[rule]);
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_budget_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	bool taken;
@@ -142,7 +142,7 @@ static bool take(const struct options *options, int id, void *ctx)
 }
 
 /* Fills in what goes without saying; returns 0, or the exit code after saying what is wrong. */
-static int check(const struct command *command, struct request *request)
+static int cmd_budget_check(const struct command *command, struct request *request)
 {
 	struct budget_limits *limits = &request->view.limits;
 	static const struct limit nothing = {.percent = -1};
@@ -164,7 +164,7 @@ static int check(const struct command *command, struct request *request)
 	return options_wrong(command, "missing limit: --max-peak, --max-never-freed, …");
 }
 
-static int judge(const struct request *request, const struct operand *recording)
+static int cmd_budget_judge(const struct request *request, const struct operand *recording)
 {
 	size_t exceeded = 0, unknown = 0;
 	struct output output;
@@ -200,7 +200,8 @@ static int open_all(const struct command *command, struct request *request, cons
 	return code;
 }
 
-static int answer(const struct command *command, struct request *request, char **words, int count)
+static int cmd_budget_answer(
+	const struct command *command, struct request *request, char **words, int count)
 {
 	if (count > 1)
 		return options_wrong(command, "expected one recording, got %d", count);
@@ -222,21 +223,23 @@ static int answer(const struct command *command, struct request *request, char *
 	for (size_t i = 0; i < 2 && !code; i++)
 		code = find_names(request, operands[i].model);
 	if (!code)
-		code = judge(request, &operands[1]);
+		code = cmd_budget_judge(request, &operands[1]);
 	operand_deinit(&operands[0]);
 	operand_deinit(&operands[1]);
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_budget_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.view = {.limit = VIEW_DEFAULT_LIMIT, .version = HW_VERSION}};
 	request.view.limits.leak_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT;
 	leak_options_init(&request.leaks);
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
-	if (options_each(&options, take, &request, &code) && !(code = check(command, &request)))
-		code = answer(command, &request, argv + options.operand, argc - options.operand);
+	if (options_each(&options, cmd_budget_take, &request, &code) &&
+		!(code = cmd_budget_check(command, &request)))
+		code = cmd_budget_answer(
+			command, &request, argv + options.operand, argc - options.operand);
 	leak_options_deinit(&request.leaks);
 	return code;
 }
@@ -257,5 +260,5 @@ const struct command command_budget = {
 		    "  heapwise budget --max-leak 0 --fail-on definite,indirect app.hpw\n"
 		    "  heapwise budget --max-per-stack 4K --format sarif app.hpw > heap.sarif\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_budget_run,
 };

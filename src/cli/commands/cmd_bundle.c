@@ -47,7 +47,7 @@ struct request {
 	char **folders; /* of `where` */
 };
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_bundle_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
@@ -128,8 +128,8 @@ static void add_missing(const struct bundle_manifest *manifest, struct text *tex
 			sources - MISSING_SOURCES_MAX);
 }
 
-static struct error *write_text(const struct bundle_manifest *manifest, const char *output,
-	uint64_t packed, struct text *text)
+static struct error *cmd_bundle_write_text(const struct bundle_manifest *manifest,
+	const char *output, uint64_t packed, struct text *text)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < manifest->files.len; i++)
@@ -152,7 +152,7 @@ struct told {
 	bool json;
 };
 
-static struct error *tell(void *ctx, const struct sink *sink)
+static struct error *cmd_bundle_tell(void *ctx, const struct sink *sink)
 {
 	const struct told *told = ctx;
 	if (told->json) {
@@ -166,7 +166,8 @@ static struct error *tell(void *ctx, const struct sink *sink)
 	}
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	struct error *error = write_text(told->manifest, told->output, told->packed, &text);
+	struct error *error =
+		cmd_bundle_write_text(told->manifest, told->output, told->packed, &text);
 	if (!error)
 		sink->write(sink->ctx, text.data, text.len);
 	return error;
@@ -183,7 +184,7 @@ static struct error *gather_anonymous(const struct request *request, const struc
 			       request->shown.query.anonymizer, model, ret_fd);
 }
 
-static struct error *gather(
+static struct error *cmd_bundle_gather(
 	const struct request *request, const struct model *model, struct bundle_manifest *manifest)
 {
 	struct symbol_files files;
@@ -216,7 +217,7 @@ static struct error *write_bundle(
 	return error ? error : output_file_commit(&file);
 }
 
-static int pack(struct request *request, const struct model *model)
+static int cmd_bundle_pack(struct request *request, const struct model *model)
 {
 	struct bundle_manifest manifest;
 	bundle_manifest_init(&manifest, "heapwise " HW_VERSION);
@@ -229,18 +230,18 @@ static int pack(struct request *request, const struct model *model)
 		!told.output ? error_no_memory()
 		: request->shown.query.anonymize
 			? gather_anonymous(request, model, told.output, &manifest, &fd)
-			: gather(request, model, &manifest);
+			: cmd_bundle_gather(request, model, &manifest);
 	progress_begin("packing %s", told.output ? told.output : "");
 	if (!error)
 		error = write_bundle(&manifest, told.output, &told.packed);
 	progress_end();
 	int code = error ? message_error(error)
-			 : view_request_write(&request->shown, NULL, tell, &told);
+			 : view_request_write(&request->shown, NULL, cmd_bundle_tell, &told);
 	bundle_manifest_deinit(&manifest);
 	return code;
 }
 
-static int show(struct request *request)
+static int cmd_bundle_show(struct request *request)
 {
 	struct model *model = NULL;
 	request->shown.no_pager = true;
@@ -249,12 +250,12 @@ static int show(struct request *request)
 	if (!code)
 		request->shown.query.names.settings->own_split = true;
 	if (!code)
-		code = pack(request, model);
+		code = cmd_bundle_pack(request, model);
 	model_destroy(model);
 	return code;
 }
 
-static bool check(const struct command *command, const struct request *request)
+static bool cmd_bundle_check(const struct command *command, const struct request *request)
 {
 	if (request->sources && request->shown.query.anonymize) {
 		options_wrong(command, "--sources and --anonymize exclude each other: --anonymize "
@@ -267,7 +268,7 @@ static bool check(const struct command *command, const struct request *request)
 	return false;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_bundle_run(const struct command *command, int argc, char **argv)
 {
 	_cleanup_free_ char **folders = calloc((size_t)argc + 1, sizeof(*folders));
 	if (!folders)
@@ -276,10 +277,11 @@ static int run(const struct command *command, int argc, char **argv)
 		.shown = VIEW_REQUEST_DEFAULT, .folders = folders, .where = {.folders = folders}};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
-	if (options_each(&options, take, &request, &code) && check(command, &request) &&
+	if (options_each(&options, cmd_bundle_take, &request, &code) &&
+		cmd_bundle_check(command, &request) &&
 		view_request_files(command, &request.shown, "a bundle", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))
-		code = show(&request);
+		code = cmd_bundle_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -299,5 +301,5 @@ const struct command command_bundle = {
 		    "  heapwise bundle --sources -o app.tar.gz app.hpw\n"
 		    "  heapwise report app.bundle.tar.zst               elsewhere\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_bundle_run,
 };

@@ -18,7 +18,7 @@ static void on_first(const char *text)
 	daemonize_close_streams(3);
 }
 
-static int collect(const struct command *command, int argc, char **argv)
+static int cmd_collect(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
 	int connection = argc == 2 ? atoi(argv[1]) : -1;
@@ -54,5 +54,5 @@ const struct command command_collect = {
 		"library.",
 	.hidden = true,
 	.no_files = true,
-	.run = collect,
+	.run = cmd_collect,
 };

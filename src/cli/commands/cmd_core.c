@@ -14,7 +14,7 @@ static bool take_core(struct heap_look *look, const char *word)
 	return true;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_core_run(const struct command *command, int argc, char **argv)
 {
 	return heap_command_run(command, argc, argv, take_core);
 }
@@ -31,5 +31,5 @@ const struct command command_core = {
 		    "  heapwise core --json core.1234 > heap.json\n"
 		    "  heapwise core --sysroot /srv/target core leaks\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_core_run,
 };

@@ -79,7 +79,7 @@ static bool take_view(const struct options *options, struct request *request)
 	return request->view;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
@@ -114,7 +114,7 @@ static bool take(const struct options *options, int id, void *ctx)
 }
 
 /* Says so, and of which of the two that is; returns the exit code. */
-static int undecided(
+static int cmd_diff_undecided(
 	const struct request *request, const struct operand operands[2], const char *why)
 {
 	enum metric metric = request->diff.metric;
@@ -143,7 +143,7 @@ static struct evidence evidence_of_change(enum metric metric, const struct opera
 	};
 }
 
-static bool exceeds(const struct limit *limit, int64_t change, uint64_t base)
+static bool cmd_diff_exceeds(const struct limit *limit, int64_t change, uint64_t base)
 {
 	return change > 0 && limit_exceeded(limit, (uint64_t)change, base);
 }
@@ -161,7 +161,7 @@ static void say_growth(const struct request *request, const struct diff_outcome 
 }
 
 /* Says what grew too much, or why that can't be told; returns the exit code. */
-static int judge(const struct request *request, const struct operand operands[2],
+static int cmd_diff_judge(const struct request *request, const struct operand operands[2],
 	const struct diff_outcome *outcome)
 {
 	if (!request->growth_text)
@@ -171,15 +171,15 @@ static int judge(const struct request *request, const struct operand operands[2]
 	int64_t high = total->estimated ? total->sure_high : total->change;
 	struct evidence evidence = evidence_of_change(request->diff.metric, operands);
 	const char *why;
-	switch (evidence_judge(&evidence, exceeds(&request->growth, low, total->base),
-		exceeds(&request->growth, high, total->base), &why)) {
+	switch (evidence_judge(&evidence, cmd_diff_exceeds(&request->growth, low, total->base),
+		cmd_diff_exceeds(&request->growth, high, total->base), &why)) {
 	case LIMIT_KEPT:
 		return 0;
 	case LIMIT_EXCEEDED:
 		say_growth(request, outcome);
 		return 1;
 	default:
-		return undecided(request, operands,
+		return cmd_diff_undecided(request, operands,
 			why ? why
 			: total->by_mean_sizes
 				? "the files do not say how large the blocks of "
@@ -188,7 +188,7 @@ static int judge(const struct request *request, const struct operand operands[2]
 	}
 }
 
-static int compare(struct request *request, const struct operand operands[2])
+static int cmd_diff_compare(struct request *request, const struct operand operands[2])
 {
 	struct output output;
 	struct sink sink = view_request_sink(&request->shown, &output);
@@ -203,7 +203,7 @@ static int compare(struct request *request, const struct operand operands[2])
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
 	int code = error ? message_error(error) : output_end(&output);
 	if (!code)
-		code = judge(request, operands, &outcome);
+		code = cmd_diff_judge(request, operands, &outcome);
 	text_deinit(&outcome.top);
 	return code;
 }
@@ -227,7 +227,7 @@ static int show_trend(struct request *request, const struct operand *operands, s
 }
 
 /* What cannot be asked for; 0: all can. */
-static int check(const struct command *command, struct request *request, int count)
+static int cmd_diff_check(const struct command *command, struct request *request, int count)
 {
 	if (request->trend && (request->diff.normalize || request->growth_text))
 		return options_wrong(command, "--%s can't be used with --trend",
@@ -306,12 +306,12 @@ static int name_model(struct query *query, struct model *model)
 	return error ? message_error(error) : 0;
 }
 
-static int answer(struct request *request, const struct command *command, char **argv,
+static int cmd_diff_answer(struct request *request, const struct command *command, char **argv,
 	struct options *options)
 {
 	int count = options->argc - options->operand;
 	char **words = argv + options->operand;
-	int code = check(command, request, count);
+	int code = cmd_diff_check(command, request, count);
 	if (code)
 		return code;
 	if (request->view)
@@ -333,19 +333,19 @@ static int answer(struct request *request, const struct command *command, char *
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)
 		code = request->trend ? show_trend(request, operands, (size_t)count)
-				      : compare(request, operands);
+				      : cmd_diff_compare(request, operands);
 	for (int i = 0; i < count; i++)
 		operand_deinit(&operands[i]);
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_diff_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
-	if (options_each(&options, take, &request, &code))
-		code = answer(&request, command, argv, &options);
+	if (options_each(&options, cmd_diff_take, &request, &code))
+		code = cmd_diff_answer(&request, command, argv, &options);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -377,5 +377,5 @@ const struct command command_diff = {
 		"  heapwise diff --by owner core.1 core.2            which globals retain more\n"
 		"  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_diff_run,
 };

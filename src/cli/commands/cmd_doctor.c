@@ -26,7 +26,7 @@ struct request {
 	bool json;
 };
 
-static const char *kind_of(const struct request *request)
+static const char *cmd_doctor_kind_of(const struct request *request)
 {
 	if (!request->subject)
 		return "machine";
@@ -42,7 +42,7 @@ static pid_t pid_of(const char *text)
 }
 
 /* *ret_machine: how many of the findings, the first ones, are about the machine. */
-static struct error *examine(
+static struct error *cmd_doctor_examine(
 	const struct request *request, struct findings *ret, size_t *ret_machine)
 {
 	doctor_machine(ret);
@@ -80,7 +80,7 @@ static int print_json(const struct request *request, const struct findings *find
 	json_key(json, "schema");
 	json_string(json, "heapwise.doctor/1");
 	json_key(json, "kind");
-	json_string(json, kind_of(request));
+	json_string(json, cmd_doctor_kind_of(request));
 	json_key(json, "subject");
 	if (request->subject)
 		json_string(json, request->subject);
@@ -92,7 +92,7 @@ static int print_json(const struct request *request, const struct findings *find
 	return output_end(&output);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_doctor_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	struct request request = {.subject = NULL};
@@ -109,7 +109,7 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	_cleanup_(findings_deinit) struct findings findings = {.data = NULL};
 	size_t machine;
-	struct error *error = examine(&request, &findings, &machine);
+	struct error *error = cmd_doctor_examine(&request, &findings, &machine);
 	if (!error && findings.failed)
 		error = error_no_memory();
 	if (error)
@@ -136,5 +136,5 @@ const struct command command_doctor = {
 		    "  heapwise doctor $(pidof -s app)\n",
 	.options = option_specs,
 	.no_files = true,
-	.run = run,
+	.run = cmd_doctor_run,
 };

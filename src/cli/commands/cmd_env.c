@@ -44,7 +44,8 @@ static void add_quoted(struct text *text, const char *word)
 }
 
 /* `value` between double quotes; a backslash goes before `escaped`, `doubled` is there twice. */
-static void add_value(struct text *text, const char *value, const char *escaped, char doubled)
+static void cmd_env_add_value(
+	struct text *text, const char *value, const char *escaped, char doubled)
 {
 	for (const char *p = value; *p; p++) {
 		if (strchr(escaped, *p))
@@ -64,7 +65,7 @@ static void add_word(struct request *request, const struct option_spec *spec, co
 		add_quoted(&request->words, argument);
 }
 
-static bool take(struct request *request, int id, const char *argument)
+static bool cmd_env_take(struct request *request, int id, const char *argument)
 {
 	if (id == OPT_FORMAT) {
 		request->format = argument;
@@ -97,11 +98,11 @@ static void format_systemd(struct text *text, const char *library, const char *w
 		       "# This replaces an LD_PRELOAD of the unit: if it has one, append it after "
 		       "a colon.\n"
 		       "Environment=\"LD_PRELOAD=");
-	add_value(text, library, "\"\\", '%');
+	cmd_env_add_value(text, library, "\"\\", '%');
 	text_add_char(text, '"');
 	if (*words) {
 		text_add(text, " \"HEAPWISE_OPTIONS=");
-		add_value(text, words, "\"\\", '%');
+		cmd_env_add_value(text, words, "\"\\", '%');
 		text_add_char(text, '"');
 	}
 	text_add_char(text, '\n');
@@ -110,11 +111,11 @@ static void format_systemd(struct text *text, const char *library, const char *w
 static void format_docker(struct text *text, const char *library, const char *words)
 {
 	text_add(text, "ENV LD_PRELOAD=\"");
-	add_value(text, library, "\"\\$", 0);
+	cmd_env_add_value(text, library, "\"\\$", 0);
 	text_add(text, "${LD_PRELOAD:+:${LD_PRELOAD}}\"");
 	if (*words) {
 		text_add(text, " HEAPWISE_OPTIONS=\"");
-		add_value(text, words, "\"\\$", 0);
+		cmd_env_add_value(text, words, "\"\\$", 0);
 		text_add_char(text, '"');
 	}
 	text_add_char(text, '\n');
@@ -130,7 +131,7 @@ static const struct format {
 	{0},
 };
 
-static int print(const struct command *command, const struct request *request)
+static int cmd_env_print(const struct command *command, const struct request *request)
 {
 	const struct format *format = formats;
 	while (format->name && strcmp(format->name, request->format) != 0)
@@ -163,12 +164,13 @@ static int print(const struct command *command, const struct request *request)
 	return 0;
 }
 
-static int parse(const struct command *command, int argc, char **argv, struct request *request)
+static int cmd_env_parse(
+	const struct command *command, int argc, char **argv, struct request *request)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int id;
 	while ((id = options_next(&options)) > 0)
-		take(request, id, options.argument);
+		cmd_env_take(request, id, options.argument);
 	if (id < 0)
 		return options.exit_code;
 	if (options.operand < argc)
@@ -183,13 +185,13 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	return code;
 }
 
-static int env(const struct command *command, int argc, char **argv)
+static int cmd_env(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.recording = RECORDING_OPTIONS_DEFAULT, .format = "shell"};
 	text_init(&request.words);
-	int code = parse(command, argc, argv, &request);
+	int code = cmd_env_parse(command, argc, argv, &request);
 	if (code < 0)
-		code = print(command, &request);
+		code = cmd_env_print(command, &request);
 	text_deinit(&request.words);
 	return code;
 }
@@ -210,5 +212,5 @@ const struct command command_env = {
 		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",
 	.options = option_specs,
 	.no_files = true,
-	.run = env,
+	.run = cmd_env,
 };

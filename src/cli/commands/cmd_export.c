@@ -48,7 +48,7 @@ static bool take_format(const struct options *options, struct request *request)
 	return false;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_export_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	if (timeline_option_is(id))
@@ -127,7 +127,7 @@ static bool check_events(const struct command *command, const struct request *re
 	return false;
 }
 
-static bool check(const struct command *command, void *ctx)
+static bool cmd_export_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	if (!request->format) {
@@ -147,7 +147,7 @@ static bool check(const struct command *command, void *ctx)
 }
 
 static const struct stack_view_line command_line = {
-	.what = "an export", .take = take, .check = check};
+	.what = "an export", .take = cmd_export_take, .check = cmd_export_check};
 
 static void say_lost(const struct text *lost)
 {
@@ -229,7 +229,7 @@ static struct error *write_export(const struct stacks *view, void *ctx, const st
 	return export_write(request->format, packing, &from, sink);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_export_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
@@ -281,5 +281,5 @@ const struct command command_export = {
 		    "  heapwise export --format folded --metric live_bytes | flamegraph.pl > "
 		    "live.svg\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_export_run,
 };

@@ -68,7 +68,7 @@ static bool take_width(const struct options *options, struct request *request)
 	return true;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_flame_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
@@ -91,7 +91,8 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-static const struct stack_view_line command_line = {.what = "a flame graph", .take = take};
+static const struct stack_view_line command_line = {
+	.what = "a flame graph", .take = cmd_flame_take};
 
 static struct error *write_form(struct request *request, const struct profile *profile,
 	const struct calltree *tree, const struct sink *sink)
@@ -134,7 +135,7 @@ static struct error *write_flame(const struct stacks *view, void *ctx, const str
 	return error;
 }
 
-static int show(struct request *request)
+static int cmd_flame_show(struct request *request)
 {
 	const struct stack_view_form form = {
 		.write = write_flame,
@@ -145,7 +146,7 @@ static int show(struct request *request)
 	return stack_view_show(&request->shown, request->path, &form, request);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_flame_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT,
@@ -155,7 +156,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (stack_view_parse(
 		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = show(&request);
+		code = cmd_flame_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -172,5 +173,5 @@ const struct command command_flame = {
 		"  heapwise flame --svg out.svg app.hpw            for a browser\n"
 		"  heapwise flame --metric allocations --folded | flamegraph.pl > calls.svg\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_flame_run,
 };

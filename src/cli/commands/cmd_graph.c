@@ -57,7 +57,7 @@ static bool take_unit(const struct options *options, struct request *request)
 	return false;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_graph_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
@@ -76,7 +76,7 @@ static bool take(const struct options *options, int id, void *ctx)
 }
 
 /* Says what is wrong with options that are right one by one. */
-static bool check(const struct command *command, void *ctx)
+static bool cmd_graph_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	request->graph.json = request->shown.options.json;
@@ -87,20 +87,20 @@ static bool check(const struct command *command, void *ctx)
 }
 
 static const struct stack_view_line command_line = {
-	.what = "a graph", .take = take, .check = check};
+	.what = "a graph", .take = cmd_graph_take, .check = cmd_graph_check};
 
-static bool keep(void *ctx, const char *data, size_t len)
+static bool cmd_graph_keep(void *ctx, const char *data, size_t len)
 {
 	text_add_n(ctx, data, len);
 	return true;
 }
 
-static struct error *draw(const struct request *request, const struct stacks *view,
+static struct error *cmd_graph_draw(const struct request *request, const struct stacks *view,
 	const struct callgraph *graph, struct spots *spots)
 {
 	_cleanup_(text_deinit) struct text dot;
 	text_init(&dot);
-	struct sink sink = {keep, &dot};
+	struct sink sink = {cmd_graph_keep, &dot};
 	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
 	if (!error && dot.failed)
 		error = error_no_memory();
@@ -127,11 +127,11 @@ static struct error *write_graph(const struct stacks *view, void *ctx, const str
 	if (error)
 		return error;
 	return is_drawn(request)
-		       ? draw(request, view, &graph, spots)
+		       ? cmd_graph_draw(request, view, &graph, spots)
 		       : callgraph_write(&view->profile, &graph, spots, &request->graph, sink);
 }
 
-static int show(struct request *request)
+static int cmd_graph_show(struct request *request)
 {
 	const struct stack_view_form form = {
 		.write = write_graph,
@@ -140,7 +140,7 @@ static int show(struct request *request)
 	return stack_view_show(&request->shown, request->path, &form, request);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_graph_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT,
@@ -151,7 +151,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (stack_view_parse(
 		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = show(&request);
+		code = cmd_graph_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -170,5 +170,5 @@ const struct command command_graph = {
 		"  heapwise graph --metric live_bytes --focus parse -o out.pdf\n"
 		"  heapwise graph --nodecount 0 --nodefraction 0 --edgefraction 0 | dot -Tx11\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_graph_run,
 };

@@ -21,7 +21,7 @@ static bool take_process(struct heap_look *look, const char *word)
 	return false;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_heap_run(const struct command *command, int argc, char **argv)
 {
 	return heap_command_run(command, argc, argv, take_process);
 }
@@ -39,5 +39,5 @@ const struct command command_heap = {
 		    "  heapwise heap 1234 leaks\n"
 		    "  heapwise heap 1234 save app.core\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_heap_run,
 };

@@ -50,7 +50,7 @@ static int print_manual(const struct command *about)
 	return output_text(&text);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_help_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	const char *shell = NULL;
@@ -81,5 +81,5 @@ const struct command command_help = {
 	.what = "Lists all commands, or shows the help of one.",
 	.options = option_specs,
 	.no_files = true,
-	.run = run,
+	.run = cmd_help_run,
 };

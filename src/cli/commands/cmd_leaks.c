@@ -42,7 +42,7 @@ static void request_deinit(struct request *request)
 	recording_options_deinit(&request->search);
 }
 
-static struct error *take(struct request *request, int id, const char *argument)
+static struct error *cmd_leaks_take(struct request *request, int id, const char *argument)
 {
 	bool taken;
 	struct error *error = leak_options_take(&request->view, id, argument, &taken);
@@ -51,7 +51,7 @@ static struct error *take(struct request *request, int id, const char *argument)
 	return error;
 }
 
-static struct error *check(struct request *request)
+static struct error *cmd_leaks_check(struct request *request)
 {
 	if (request->search.leak_check)
 		request->view.detail = request->search.leak_check;
@@ -70,7 +70,7 @@ static bool is_process(const char *word, pid_t *ret)
 	return true;
 }
 
-static int show(struct request *request, const char *word)
+static int cmd_leaks_show(struct request *request, const char *word)
 {
 	pid_t pid;
 	if (!is_process(word, &pid))
@@ -97,7 +97,7 @@ static int show_all(struct request *request, char *const *words, int count)
 {
 	int code = count == 0 ? show_newest(request) : 0;
 	for (int i = 0; i < count; i++) {
-		int this = show(request, words[i]);
+		int this = cmd_leaks_show(request, words[i]);
 		code = code ? code : this;
 	}
 	if (code)
@@ -107,7 +107,7 @@ static int show_all(struct request *request, char *const *words, int count)
 							: 0;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_leaks_run(const struct command *command, int argc, char **argv)
 {
 	_cleanup_(request_deinit) struct request request = {.search = RECORDING_OPTIONS_DEFAULT};
 	leak_options_init(&request.view);
@@ -115,11 +115,11 @@ static int run(const struct command *command, int argc, char **argv)
 	struct error *error = NULL;
 	int id;
 	while (!error && (id = options_next(&options)) > 0)
-		error = take(&request, id, options.argument);
+		error = cmd_leaks_take(&request, id, options.argument);
 	if (!error && id < 0)
 		return options.exit_code;
 	if (!error)
-		error = check(&request);
+		error = cmd_leaks_check(&request);
 	if (error && error->code == ERROR_USAGE) {
 		options_wrong(command, "%s", error->message);
 		error_destroy(error);
@@ -157,5 +157,5 @@ const struct command command_leaks = {
 		"  heapwise leaks --error-exitcode=1 -q --suppressions=known.supp app.hpw\n"
 		"  heapwise leaks 4711                               of a running process\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_leaks_run,
 };

@@ -38,7 +38,7 @@ struct request {
 };
 
 /* False: leave with *ret_code, all is said. */
-static bool parse(
+static bool cmd_list_parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -118,7 +118,7 @@ static int choose_spots(const struct stacks *view, struct request *request)
 	return stack_view_find(view, request->spots, request->list.sought, &request->is_chosen);
 }
 
-static int choose(const struct stacks *view, void *ctx)
+static int cmd_list_choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	int code = choose_spots(view, request);
@@ -163,9 +163,9 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 	return error;
 }
 
-static int show(struct request *request)
+static int cmd_list_show(struct request *request)
 {
-	const struct stack_view_form form = {.choose = choose, .write = write_list};
+	const struct stack_view_form form = {.choose = cmd_list_choose, .write = write_list};
 	listing_init(&request->listing);
 	int code = stack_view_show(&request->shown, request->path, &form, request);
 	listing_deinit(&request->listing);
@@ -173,15 +173,15 @@ static int show(struct request *request)
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_list_run(const struct command *command, int argc, char **argv)
 {
 	_cleanup_free_ char **folders = calloc((size_t)argc + 1, sizeof(*folders));
 	if (!folders)
 		return message_error(error_no_memory());
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .folders = folders};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
-		code = show(&request);
+	if (cmd_list_parse(command, argc, argv, &request, &code))
+		code = cmd_list_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -200,5 +200,5 @@ const struct command command_list = {
 		    "  heapwise list input.c:42 app.hpw            around a line\n"
 		    "  heapwise list parse --source-path ~/src/app the sources have moved\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_list_run,
 };

@@ -13,7 +13,7 @@
 
 static const struct option_spec option_specs[] = {{0}};
 
-static int show(const char *name, const struct ask_reply *reply)
+static int cmd_mark_show(const char *name, const struct ask_reply *reply)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -31,7 +31,7 @@ static int show(const char *name, const struct ask_reply *reply)
 		       : 0;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_mark_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (options_next(&options) < 0)
@@ -47,7 +47,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return options_wrong(command, "%s", problem);
 	struct ask_reply reply;
 	struct error *error = ask_for_mark((pid_t)pid, words[1], &reply);
-	return error ? message_error(error) : show(words[1], &reply);
+	return error ? message_error(error) : cmd_mark_show(words[1], &reply);
 }
 
 const struct command command_mark = {
@@ -63,5 +63,5 @@ const struct command command_mark = {
 		    "  heapwise report --from mark:loaded app.hpw   what was allocated since\n",
 	.options = option_specs,
 	.no_files = true,
-	.run = run,
+	.run = cmd_mark_run,
 };

@@ -29,7 +29,7 @@ struct request {
 	const char *path; /* NULL: the newest recording here */
 };
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_peek_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	if (id == OPT_CUM) {
@@ -60,11 +60,11 @@ static bool take_operands(struct options *options, struct request *request)
 }
 
 /* False: leave with *ret_code, all is said. */
-static bool parse(
+static bool cmd_peek_parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, take, ret, ret_code))
+	if (!options_each(&options, cmd_peek_take, ret, ret_code))
 		return false;
 	return take_operands(&options, ret) &&
 	       view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES);
@@ -91,7 +91,7 @@ static struct error *find_figure(
 }
 
 /* Chooses the spots whose name fits. */
-static int choose(const struct stacks *view, void *ctx)
+static int cmd_peek_choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
@@ -142,13 +142,13 @@ static struct error *write_peek(const struct stacks *view, void *ctx, const stru
 			       sink);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_peek_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT, .limits = {.order = CALLGRAPH_FLAT}};
 	int code;
-	const struct stack_view_form form = {.choose = choose, .write = write_peek};
-	if (parse(command, argc, argv, &request, &code))
+	const struct stack_view_form form = {.choose = cmd_peek_choose, .write = write_peek};
+	if (cmd_peek_parse(command, argc, argv, &request, &code))
 		code = stack_view_show(&request.shown, request.path, &form, &request);
 	spots_destroy(request.spots);
 	free(request.is_chosen);
@@ -171,5 +171,5 @@ const struct command command_peek = {
 		"  heapwise peek '^Parser::' --metric live_bytes\n"
 		"  heapwise peek . --nodefraction 0.005      all that matter, like pprof's -tree\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_peek_run,
 };

@@ -55,7 +55,7 @@ static void show_help(void)
 }
 
 /* In the child: what the words ask for, to a file if they say so. */
-static int answer(struct prompt_words *words, const char *output)
+static int cmd_prompt_answer(struct prompt_words *words, const char *output)
 {
 	const struct command *command = command_find(words->data[0]);
 	signal(SIGINT, SIG_DFL);
@@ -75,7 +75,7 @@ static int answer(struct prompt_words *words, const char *output)
 	return code;
 }
 
-static void ask(struct prompt_words *words, const char *output)
+static void cmd_prompt_ask(struct prompt_words *words, const char *output)
 {
 	/* getopt wants a NULL behind the words. */
 	if (!prompt_words_push(words, NULL)) {
@@ -90,7 +90,7 @@ static void ask(struct prompt_words *words, const char *output)
 		return;
 	}
 	if (!pid)
-		exit(answer(words, output));
+		exit(cmd_prompt_answer(words, output));
 	child_wait(pid, NULL, 0);
 }
 
@@ -120,7 +120,7 @@ static char *picture_name(const struct prompt_verb *verb, const char *output)
 }
 
 /* Shows a picture where the user looks at such. */
-static void browse(const char *file)
+static void cmd_prompt_browse(const char *file)
 {
 	const char *browser = getenv("BROWSER");
 	static const char *const usual[] = {"xdg-open", "sensible-browser", "open"};
@@ -142,7 +142,8 @@ static void browse(const char *file)
 }
 
 /* Graphs are written to a file of their own. */
-static void draw(const struct prompt_verb *verb, struct prompt_words *made, const char *output)
+static void cmd_prompt_draw(
+	const struct prompt_verb *verb, struct prompt_words *made, const char *output)
 {
 	_cleanup_free_ char *name = picture_name(verb, output);
 	char *option = strdup("-o"), *value = name ? strdup(name) : NULL;
@@ -157,12 +158,12 @@ static void draw(const struct prompt_verb *verb, struct prompt_words *made, cons
 	made->data[made->len - 1] = option;
 	made->data[made->len++] = value;
 	made->data[made->len++] = file;
-	ask(made, NULL);
+	cmd_prompt_ask(made, NULL);
 	if (access(name, F_OK) != 0)
 		return;
 	message("wrote %s", name);
 	if (strcmp(verb->name, "web") == 0)
-		browse(name);
+		cmd_prompt_browse(name);
 }
 
 static void say_and_free(char *why)
@@ -204,14 +205,14 @@ static void do_verb(const struct prompt_state *state, const struct prompt_verb *
 	if (!ok)
 		say_and_free(why);
 	else if (strcmp(verb->command, "graph") == 0)
-		draw(verb, &made, output);
+		cmd_prompt_draw(verb, &made, output);
 	else
-		ask(&made, output);
+		cmd_prompt_ask(&made, output);
 	prompt_words_free(&made);
 }
 
 /* One line. False: leave. */
-static bool obey(struct prompt_state *state, const char *text)
+static bool cmd_prompt_obey(struct prompt_state *state, const char *text)
 {
 	struct prompt_words line = {.data = NULL};
 	const char *number = NULL;
@@ -241,7 +242,7 @@ static bool obey(struct prompt_state *state, const char *text)
 	return stays;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_prompt_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int id = options_next(&options);
@@ -268,7 +269,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!editor)
 		return message_error(error_no_memory());
 	for (char *line; (line = line_editor_read(editor)) != NULL;) {
-		bool stays = obey(&state, line);
+		bool stays = cmd_prompt_obey(&state, line);
 		free(line);
 		if (!stays)
 			break;
@@ -290,5 +291,5 @@ const struct command command_prompt = {
 	.examples = "  heapwise app.hpw\n"
 		    "  echo 'sample_index=alloc_space\ntop5 -cum' | heapwise prompt app.pb.gz\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_prompt_run,
 };

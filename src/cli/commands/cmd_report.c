@@ -123,7 +123,8 @@ static int check_csv(const struct command *command, const struct request *reques
 }
 
 /* What cannot be asked of the view; 0: all can. */
-static int check(const struct command *command, struct request *request, const char *view)
+static int cmd_report_check(
+	const struct command *command, struct request *request, const char *view)
 {
 	struct view_request *shown = &request->shown;
 	bool filtered = filter_is_given(&shown->query.filter);
@@ -158,7 +159,7 @@ static int check(const struct command *command, struct request *request, const c
 }
 
 /* False: leave with *ret_code, all is said. */
-static bool parse(
+static bool cmd_report_parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -183,7 +184,7 @@ static bool parse(
 		return false;
 	ret->paths = argv + options.operand;
 	ret->path_count = (size_t)(argc - options.operand);
-	*ret_code = check(command, ret, view);
+	*ret_code = cmd_report_check(command, ret, view);
 	return *ret_code == 0;
 }
 
@@ -213,7 +214,7 @@ static bool is_refused(const struct request *request, const struct model *model)
 }
 
 /* Shows it as it is other than the older one, or than what a difference subtracts. */
-static int compare(struct request *request, unsigned flags, const struct model *model)
+static int cmd_report_compare(struct request *request, unsigned flags, const struct model *model)
 {
 	struct view_request *shown = &request->shown;
 	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
@@ -246,7 +247,7 @@ static bool looks_at_lives(const struct request *request)
 	       !moments_query(&shown->query.moments) && !query_blocks(&shown->query);
 }
 
-static int show(const struct command *command, struct request *request)
+static int cmd_report_show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
@@ -279,22 +280,22 @@ static int show(const struct command *command, struct request *request)
 	if (is_refused(request, model))
 		return ERROR_INPUT;
 	return request->shown.query.base || model_subtracted(model)
-		       ? compare(request, flags, model)
+		       ? cmd_report_compare(request, flags, model)
 		       : view_request_show(&request->shown, request->view, model);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_report_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
+	if (cmd_report_parse(command, argc, argv, &request, &code)) {
 		const struct report_tree_options tree = {
 			.json = request.shown.options.json,
 			.paged = !request.shown.no_pager,
 			.anonymize = request.shown.query.anonymize,
 		};
 		code = is_tree(&request) ? report_tree(request.paths, request.path_count, &tree)
-					 : show(command, &request);
+					 : cmd_report_show(command, &request);
 	}
 	view_request_deinit(&request.shown);
 	return code;
@@ -320,5 +321,5 @@ const struct command command_report = {
 		"  heapwise report --merge one.hpw two.hpw        added up, as one recording\n"
 		"  heapwise report --view threads --base old.hpw new.hpw  what grew per thread\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_report_run,
 };

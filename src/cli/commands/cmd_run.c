@@ -46,7 +46,7 @@ static void request_deinit(struct request *request)
 	recording_options_deinit(&request->recording);
 }
 
-static int wrong(const struct command *command, struct error *error)
+static int cmd_run_wrong(const struct command *command, struct error *error)
 {
 	if (error->code == ERROR_USAGE) {
 		options_wrong(command, "%s", error->message);
@@ -58,7 +58,7 @@ static int wrong(const struct command *command, struct error *error)
 }
 
 /* What is asked of the search is checked before anything runs. */
-static struct error *check(struct request *request)
+static struct error *cmd_run_check(struct request *request)
 {
 	struct error *error = recording_options_check(&request->recording);
 	const struct leak_check *search = &request->recording.launch.leak_check;
@@ -80,7 +80,7 @@ static struct error *check(struct request *request)
 	return leak_report_create(&request->leaks, &request->report);
 }
 
-static int parse(const struct command *command, int argc, char **argv, struct request *ret)
+static int cmd_run_parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
 	if (!recording_options_from_environment(&ret->recording, &ret->leaks))
 		return EXIT_OURS;
@@ -93,16 +93,16 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			error = leak_options_take(&ret->leaks, id, options.argument, &taken);
 	}
 	if (error)
-		return wrong(command, error);
+		return cmd_run_wrong(command, error);
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
 	if (options.operand >= argc) {
 		options_wrong(command, "missing PROGRAM");
 		return EXIT_OURS;
 	}
-	error = check(ret);
+	error = cmd_run_check(ret);
 	if (error)
-		return wrong(command, error);
+		return cmd_run_wrong(command, error);
 	ret->recording.launch.argv = argv + options.operand;
 	return -1;
 }
@@ -342,7 +342,7 @@ static int end_like(int status)
 	return 128 + number;
 }
 
-static int refuse(struct error *error, enum program_state state)
+static int cmd_run_refuse(struct error *error, enum program_state state)
 {
 	message_error(error);
 	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
@@ -433,7 +433,7 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 }
 
 /* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */
-static int conclude(const struct request *request, const struct launch_result *result)
+static int cmd_run_conclude(const struct request *request, const struct launch_result *result)
 {
 	const struct recording_options *recording = &request->recording;
 	if (result->exec_errno)
@@ -451,12 +451,12 @@ static int conclude(const struct request *request, const struct launch_result *r
 	return undecided && !WEXITSTATUS(result->status) ? EXIT_OURS : -1;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
 	_cleanup_(request_deinit) struct request request = {.recording = RECORDING_OPTIONS_DEFAULT};
 	leak_options_init(&request.leaks);
-	int code = parse(command, argc, argv, &request);
+	int code = cmd_run_parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
 	struct launch_options *options = &request.recording.launch;
@@ -464,7 +464,7 @@ static int run(const struct command *command, int argc, char **argv)
 	enum program_state state;
 	struct error *error = program_find(options->argv[0], &program, &image, &state);
 	if (error)
-		return refuse(error, state);
+		return cmd_run_refuse(error, state);
 	_cleanup_free_ char *runtime = NULL;
 	error = runtime_find(&runtime);
 	if (error) {
@@ -484,7 +484,7 @@ static int run(const struct command *command, int argc, char **argv)
 		message_error(error);
 		return EXIT_OURS;
 	}
-	code = conclude(&request, &result);
+	code = cmd_run_conclude(&request, &result);
 	fflush(stderr);
 	int status = result.status;
 	launch_result_deinit(&result);
@@ -532,5 +532,5 @@ const struct command command_run = {
 	.options = option_specs,
 	.stops_at_operand = true,
 	.no_files = true,
-	.run = run,
+	.run = cmd_run,
 };

@@ -21,7 +21,7 @@ static struct error *write_it(void *ctx, const struct sink *sink)
 	return symbol_files_view_write(request->model, &request->shown.options, sink);
 }
 
-static int show(struct request *request)
+static int cmd_symbols_show(struct request *request)
 {
 	int code = view_request_open(&request->shown, request->path, 0, &request->model);
 	if (!code)
@@ -30,7 +30,7 @@ static int show(struct request *request)
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_symbols_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -46,7 +46,7 @@ static int run(const struct command *command, int argc, char **argv)
 			(size_t)(argc - options.operand), &request.path))
 		code = ERROR_USAGE;
 	if (!code && id == 0)
-		code = show(&request);
+		code = cmd_symbols_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -65,5 +65,5 @@ const struct command command_symbols = {
 		"  heapwise symbols --symbol-path /srv/symbols app.hpw    would these files do?\n"
 		"  heapwise symbols --json app.hpw\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_symbols_run,
 };

@@ -47,7 +47,7 @@ static bool take_side(const struct options *options, const char *name, unsigned 
 	return taken;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_timeline_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	struct timeline_options *timeline = &request->shown.options.timeline;
@@ -65,7 +65,7 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-static bool check(const struct command *command, void *ctx)
+static bool cmd_timeline_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	(void)command;
@@ -75,8 +75,10 @@ static bool check(const struct command *command, void *ctx)
 	return true;
 }
 
-static const struct stack_view_line command_line = {
-	.what = "a timeline", .take = take, .check = check, .no_metric = true};
+static const struct stack_view_line command_line = {.what = "a timeline",
+	.take = cmd_timeline_take,
+	.check = cmd_timeline_check,
+	.no_metric = true};
 
 /* Leaves out, of the recording that is opened next, the sites that --ignore-fn means; all of it is
  * read for that. `ret`: which they are, as long as blocks are chosen so. */
@@ -107,7 +109,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 	return NULL;
 }
 
-static int find_file(struct request *request)
+static int cmd_timeline_find_file(struct request *request)
 {
 	if (!request->path) {
 		struct error *error =
@@ -152,13 +154,13 @@ static int open_older(struct request *request, struct operand *ret)
 		       : code;
 }
 
-static int show(struct request *request)
+static int cmd_timeline_show(struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
 	struct view_request *shown = &request->shown;
 	const struct view *view = view_find("timeline");
-	int code = find_file(request);
+	int code = cmd_timeline_find_file(request);
 	if (code)
 		return code;
 	shown->query.series.rows = view_needs_moments(view, &shown->options);
@@ -177,14 +179,14 @@ static int show(struct request *request)
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_timeline_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (stack_view_parse(
 		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = show(&request);
+		code = cmd_timeline_show(&request);
 	timeline_given_deinit(&request.given);
 	name_vec_deinit(&request.ignore_fns);
 	free(request.newest);
@@ -208,5 +210,5 @@ const struct command command_timeline = {
 		    "program\n"
 		    "  heapwise timeline --alloc-fn=xmalloc app.hpw  who called it\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_timeline_run,
 };

@@ -63,7 +63,7 @@ static bool take_way(const struct options *options, enum calltree_way way, struc
 	return true;
 }
 
-static bool take(const struct options *options, int id, void *ctx)
+static bool cmd_tree_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
@@ -83,7 +83,7 @@ static bool take(const struct options *options, int id, void *ctx)
 }
 
 /* Says what is wrong with options that are right one by one. */
-static bool check(const struct command *command, void *ctx)
+static bool cmd_tree_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	struct calltree_options *tree = &request->tree;
@@ -98,9 +98,10 @@ static bool check(const struct command *command, void *ctx)
 	return true;
 }
 
-static const struct stack_view_line command_line = {.what = "a tree", .take = take, .check = check};
+static const struct stack_view_line command_line = {
+	.what = "a tree", .take = cmd_tree_take, .check = cmd_tree_check};
 
-static int choose(const struct stacks *view, void *ctx)
+static int cmd_tree_choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
@@ -126,10 +127,10 @@ static struct error *write_tree(const struct stacks *view, void *ctx, const stru
 	return error;
 }
 
-static int show(struct request *request)
+static int cmd_tree_show(struct request *request)
 {
 	const struct stack_view_form form = {
-		.choose = choose,
+		.choose = cmd_tree_choose,
 		.write = write_tree,
 		/* One that is sought may be among them. */
 		.folds = !request->tree.sought && (request->shown.grain == GRAIN_FUNCTIONS ||
@@ -141,7 +142,7 @@ static int show(struct request *request)
 	return code;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_tree_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT,
@@ -151,7 +152,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (stack_view_parse(
 		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = show(&request);
+		code = cmd_tree_show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -174,5 +175,5 @@ const struct command command_tree = {
 		"  heapwise tree --modules --threshold 5          libraries alone, the large "
 		"ones\n",
 	.options = option_specs,
-	.run = run,
+	.run = cmd_tree_run,
 };

@@ -9,7 +9,7 @@ static const struct option_spec option_specs[] = {
 	{0},
 };
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_version_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	bool verbose = false;
@@ -34,5 +34,5 @@ const struct command command_version = {
 	.what = "Shows the version.",
 	.options = option_specs,
 	.no_files = true,
-	.run = run,
+	.run = cmd_version_run,
 };

@@ -74,7 +74,7 @@ void findings_text(const struct findings *findings, size_t brief, struct text *t
 	}
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
+static void findings_put_text(struct json *json, const char *key, const char *text)
 {
 	json_key(json, key);
 	if (text)
@@ -94,10 +94,10 @@ void findings_json(const struct findings *findings, struct json *json)
 	for (size_t i = 0; i < findings->len; i++) {
 		const struct finding *f = &findings->data[i];
 		json_object_begin(json);
-		put_text(json, "level", levels[f->level].json);
-		put_text(json, "id", f->id);
-		put_text(json, "what", f->what);
-		put_text(json, "fix", f->fix);
+		findings_put_text(json, "level", levels[f->level].json);
+		findings_put_text(json, "id", f->id);
+		findings_put_text(json, "what", f->what);
+		findings_put_text(json, "fix", f->fix);
 		json_object_end(json);
 	}
 	json_array_end(json);

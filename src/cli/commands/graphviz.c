@@ -33,7 +33,7 @@ const char *graphviz_format(const char *path)
 }
 
 /* dot, reading from `in` and writing to `out`. */
-static struct error *start(const char *format, int in, int out, pid_t *ret)
+static struct error *graphviz_start(const char *format, int in, int out, pid_t *ret)
 {
 	char type[16];
 	snprintf(type, sizeof(type), "-T%s", format);
@@ -60,14 +60,15 @@ static struct error *wait_for(pid_t pid, const char *path)
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-static struct error *draw(const char *format, const char *path, int out, const struct text *graph)
+static struct error *graphviz_draw_draw(
+	const char *format, const char *path, int out, const struct text *graph)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC))
 		return error_errno(ERROR_ENVIRONMENT, errno, "cannot make a pipe to dot");
 	signal(SIGPIPE, SIG_IGN);
 	pid_t pid;
-	struct error *error = start(format, ends[0], out, &pid);
+	struct error *error = graphviz_start(format, ends[0], out, &pid);
 	close(ends[0]);
 	if (error) {
 		close(ends[1]);
@@ -95,6 +96,6 @@ struct error *graphviz_draw(const char *format, const char *path, const struct t
 	if (!error)
 		error = inputs_check(cli_context(), &file);
 	if (!error)
-		error = draw(format, path, file.fd, graph);
+		error = graphviz_draw_draw(format, path, file.fd, graph);
 	return error ? error : output_file_commit(&file);
 }

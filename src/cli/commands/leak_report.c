@@ -290,7 +290,7 @@ static struct error *write_view(const struct leak_report *report, const struct m
  * Counts what was found, or that it is undecided, where somebody wants an exit status for it. In
  * a run an image that went on as another program (exec) is no process of its own: that one counts.
  */
-static void count(
+static void leak_report_count(
 	struct leak_report *report, const struct model *model, const struct leaks_outcome *outcome)
 {
 	const struct target *target = model_target(model);
@@ -307,7 +307,7 @@ static void count(
 }
 
 /* Shows it, with what has been read for that. Returns the exit code. */
-static int show(struct leak_report *report, const struct model *model,
+static int leak_report_show_show(struct leak_report *report, const struct model *model,
 	struct suppressions *suppressions, const struct lsan_wishes *lsan, bool living, int fd)
 {
 	const struct lsan_options *wishes = &lsan->options;
@@ -337,7 +337,7 @@ static int show(struct leak_report *report, const struct model *model,
 		output_drop(&output);
 		return message_error(error);
 	}
-	count(report, model, &outcome);
+	leak_report_count(report, model, &outcome);
 	if (model_leak_search(model) && model_leak_search(model)->damaged)
 		code = ERROR_INPUT;
 	int ended = logs ? log_end(report, &output) : output_end(&output);
@@ -346,7 +346,7 @@ static int show(struct leak_report *report, const struct model *model,
 
 /* What became of a search that was asked for like LeakSanitizer's. False: there is nothing to
  * show. */
-static bool is_shown(struct leak_report *report, const struct model *model, bool living,
+static bool leak_report_is_shown(struct leak_report *report, const struct model *model, bool living,
 	const struct lsan_wishes *lsan)
 {
 	const struct leak_search *search = model_leak_search(model);
@@ -382,8 +382,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	error = gather_suppressions(report, model, &lsan, &suppressions);
 	if (error)
 		return message_error(error);
-	return is_shown(report, model, living, &lsan)
-		       ? show(report, model, suppressions, &lsan, living, fd)
+	return leak_report_is_shown(report, model, living, &lsan)
+		       ? leak_report_show_show(report, model, suppressions, &lsan, living, fd)
 		       : 0;
 }
 

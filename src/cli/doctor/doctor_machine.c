@@ -206,7 +206,7 @@ static void check_limits(struct findings *findings)
 }
 
 /* The number in a file of /proc/sys; -1: none. */
-static long setting(const char *path)
+static long doctor_machine_setting(const char *path)
 {
 	_cleanup_free_ uint8_t *data = NULL;
 	size_t len;
@@ -216,7 +216,7 @@ static long setting(const char *path)
 
 static void check_tracing(struct findings *findings)
 {
-	long scope = setting("/proc/sys/kernel/yama/ptrace_scope");
+	long scope = doctor_machine_setting("/proc/sys/kernel/yama/ptrace_scope");
 	if (scope > 0 && geteuid() != 0) {
 		findings_add(findings, FINDING_NOTE, "ptrace",
 			"kernel.yama.ptrace_scope is %ld: a debugger can't attach to running "

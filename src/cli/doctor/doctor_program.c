@@ -156,7 +156,7 @@ static void look_at_own_heap(struct findings *findings, const struct program *p)
 }
 
 /* A library may be asked about too, for its debug information. */
-static bool is_library(const struct program *p)
+static bool doctor_program_is_library(const struct program *p)
 {
 	return p->path && strstr(path_last_part(p->path), ".so");
 }
@@ -169,7 +169,7 @@ struct error *doctor_program(struct findings *findings, const char *name)
 		return error;
 	if (p.state == PROGRAM_NOT_FOUND && !p.scripts)
 		return error_create(ERROR_INPUT, "%s: %s", name, p.why);
-	if (is_library(&p)) {
+	if (doctor_program_is_library(&p)) {
 		doctor_debug(findings, p.path, true);
 		return NULL;
 	}

@@ -15,7 +15,7 @@
 #define SILENCE_MS 10000
 #define ROWS_AT_ONCE 1024
 
-static struct error *ask(pid_t pid, bool anyhow, struct query_told *ret)
+static struct error *heap_collector_ask(pid_t pid, bool anyhow, struct query_told *ret)
 {
 	struct ask_reply reply;
 	int pipe;
@@ -101,4 +101,4 @@ static struct error *read_told(struct query_told *told, struct live_block **ret,
 	return NULL;
 }
 
-const struct query_collector heap_collector = {.ask = ask, .read = read_told};
+const struct query_collector heap_collector = {.ask = heap_collector_ask, .read = read_told};

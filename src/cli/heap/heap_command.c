@@ -94,7 +94,7 @@ static int next_option(struct options *options, const struct hiding *h)
 }
 
 /* False: all is said. */
-static bool take(
+static bool heap_command_take(
 	const struct options *options, int id, struct heap_look *look, enum colour_when *colour)
 {
 	uint64_t number;
@@ -190,7 +190,7 @@ int heap_command_line(struct heap_look *look, char **words, size_t count)
 				command->name, command->synopsis);
 			return ERROR_USAGE;
 		}
-		if (!take(&options, id, look, &colour))
+		if (!heap_command_take(&options, id, look, &colour))
 			return ERROR_USAGE;
 	}
 	if (id < 0)
@@ -233,7 +233,7 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 	enum colour_when colour = COLOUR_AUTO;
 	int id;
 	while ((id = next_option(&options, &hiding)) > 0)
-		if (!take(&options, id, &look, &colour))
+		if (!heap_command_take(&options, id, &look, &colour))
 			return ERROR_USAGE;
 	if (id < 0)
 		return options.exit_code;

@@ -20,8 +20,8 @@ static bool take_value(const char *word, uint64_t *ret, bool *ret_fits)
 }
 
 /* False, after saying so. */
-static bool take_number(struct heap_look *look, const char *word, bool fits, uint64_t *value,
-	struct heap_find *find)
+static bool heap_find_verb_take_number(struct heap_look *look, const char *word, bool fits,
+	uint64_t *value, struct heap_find *find)
 {
 	unsigned width = look->selection.width ? look->selection.width : 8;
 	uint64_t beyond = width == 8 ? 0 : *value >> (8 * width);
@@ -69,7 +69,7 @@ int heap_verb_find_bytes(struct heap_look *look, int count, char **words)
 	find.bytes = text.data;
 	find.len = text.len;
 	find.step = 1;
-	if (!is_text && !take_number(look, text.data, fits, &value, &find))
+	if (!is_text && !heap_find_verb_take_number(look, text.data, fits, &value, &find))
 		return ERROR_USAGE;
 	struct error *error = heap_session_judge(&look->heap);
 	if (error)

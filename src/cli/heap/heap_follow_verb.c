@@ -58,7 +58,7 @@ static bool begin_in(struct follow *follow, uint32_t block, const struct heap_su
 }
 
 /* The blocks where it begins. */
-static struct error *begin(
+static struct error *heap_follow_verb_begin(
 	struct heap_look *look, const char *word, struct follow *follow, uint64_t *ret_blocks)
 {
 	struct survey *survey = &look->heap.survey;
@@ -86,7 +86,7 @@ static struct error *begin(
 	return error || !follow->failed ? error : error_no_memory();
 }
 
-static struct error *walk(struct follow *follow, char *path)
+static struct error *heap_follow_verb_walk(struct follow *follow, char *path)
 {
 	struct error *error = NULL;
 	while (path && !error) {
@@ -122,9 +122,9 @@ int heap_verb_follow(struct heap_look *look, int count, char **words)
 	if (!error)
 		error = heap_selection_choose(look);
 	if (!error)
-		error = begin(look, word, &follow, &from);
+		error = heap_follow_verb_begin(look, word, &follow, &from);
 	if (!error)
-		error = walk(&follow, path);
+		error = heap_follow_verb_walk(&follow, path);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);

@@ -6,7 +6,7 @@
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 volatile sig_atomic_t heap_interrupted;
 
-static void note(int number)
+static void heap_interrupt_note(int number)
 {
 	heap_interrupted = number;
 }
@@ -14,7 +14,7 @@ static void note(int number)
 void heap_interrupt_begin(void)
 {
 	/* Without SA_RESTART: a prompt that waits for a line is to see it. */
-	struct sigaction action = {.sa_handler = note}, old;
+	struct sigaction action = {.sa_handler = heap_interrupt_note}, old;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
 			sigaction(numbers[i], &action, NULL);
@@ -25,7 +25,7 @@ void heap_interrupt_end(void)
 {
 	struct sigaction old;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == note)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == heap_interrupt_note)
 			signal(numbers[i], SIG_DFL);
 	}
 	if (heap_interrupted)

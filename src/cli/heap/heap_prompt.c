@@ -65,7 +65,7 @@ static const char *word_before(const char *line, size_t start, size_t *ret_len)
 }
 
 /* Verbs first in a line; then options of the verb, what they may be, and types. */
-static const char *candidate(void *context, const char *line, size_t start, size_t n)
+static const char *heap_prompt_candidate(void *context, const char *line, size_t start, size_t n)
 {
 	static char option[40];
 	const struct heap_look *look = context;
@@ -194,7 +194,7 @@ static bool start_shell(const char *command, int in, pid_t *ret)
 
 /* Both are children of the prompt: ^C ends the answer, and a pager that lives on keeps the
  * terminal. */
-static void answer(
+static void heap_prompt_answer(
 	struct heap_look *look, const struct prompt_words *words, const struct destination *to)
 {
 	pid_t shell = 0;
@@ -273,7 +273,7 @@ static void take_file(struct prompt_words *line, struct destination *ret)
 }
 
 /* False: the prompt ends. */
-static bool obey(struct heap_look *look, char *line)
+static bool heap_prompt_obey(struct heap_look *look, char *line)
 {
 	struct prompt_words words;
 	struct destination to = {.file = NULL};
@@ -297,7 +297,7 @@ static bool obey(struct heap_look *look, char *line)
 		 !strcmp(words.data[0], "exit"))
 		stays = false;
 	else
-		answer(look, &words, &to);
+		heap_prompt_answer(look, &words, &to);
 	free(to.file);
 	prompt_words_free(&words);
 	return stays;
@@ -312,14 +312,14 @@ int heap_prompt_run(struct heap_look *look)
 	int code = isatty(STDIN_FILENO) ? heap_verbs_run(look, 0, NULL) : 0;
 	if (code)
 		return code;
-	const struct line_completion completion = {look, candidate};
+	const struct line_completion completion = {look, heap_prompt_candidate};
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
 	struct line_editor *editor = line_editor_create(&completion);
 	if (!editor)
 		return message_error(error_no_memory());
 	for (char *line; !heap_interrupted && (line = line_editor_read(editor)) != NULL;) {
-		bool stays = obey(look, line);
+		bool stays = heap_prompt_obey(look, line);
 		free(line);
 		if (!stays)
 			break;

@@ -28,7 +28,7 @@ static const char *const places[] = {"all", "used", "free", NULL};
 static const char *const widths[] = {"1", "2", "4", "8", NULL};
 static const char *const kinds[] = {"definite", "indirect", "possible", "reachable", NULL};
 
-static bool take_word(
+static bool heap_selection_take_word(
 	const struct options *options, const char *name, const char *const *words, unsigned *ret)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -73,12 +73,12 @@ bool heap_selection_take(
 		selection->rows.count_only = true;
 		return true;
 	case HEAP_SELECTION_WIDTH:
-		if (!take_word(options, "width", widths, &which))
+		if (!heap_selection_take_word(options, "width", widths, &which))
 			return false;
 		selection->width = 1u << which;
 		return true;
 	case HEAP_SELECTION_IN:
-		if (!take_word(options, "in", places, &which))
+		if (!heap_selection_take_word(options, "in", places, &which))
 			return false;
 		selection->in = (enum heap_wish_in)which;
 		return true;

@@ -13,7 +13,7 @@
 #include "views/heap_layout_view.h"
 
 /* Words as one, with spaces between: "struct node" needs no quotes. */
-static void join(int count, char **words, struct text *ret)
+static void heap_type_verbs_join(int count, char **words, struct text *ret)
 {
 	for (int i = 0; i < count; i++) {
 		text_add(ret, i ? " " : "");
@@ -27,7 +27,7 @@ int heap_verb_layout(struct heap_look *look, int count, char **words)
 	uint32_t type;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	join(count - 1, words + 1, &name);
+	heap_type_verbs_join(count - 1, words + 1, &name);
 	struct error *error = name.failed ? error_no_memory() : NULL;
 	if (!error)
 		error = heap_subject_type(&look->heap, name.data, &types, &type);
@@ -100,7 +100,7 @@ static struct error *lay_out_in_pool(const struct survey *survey, const char *wo
 	return heap_subject_nothing_at(search_block_address(survey->search, block), offset);
 }
 
-static struct error *lay_out(
+static struct error *heap_type_verbs_lay_out(
 	struct heap_look *look, const char *word, uint32_t block, struct heap_layout *ret)
 {
 	bool any, is_in_pool;
@@ -164,7 +164,7 @@ static struct error *lay_out_subject(struct heap_look *look, const char *word, c
 		return lay_out_as(look, as, search_block_size(survey->search, example),
 			offset_in_block(survey, word, about->block), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
-		return lay_out(look, word, example, ret);
+		return heap_type_verbs_lay_out(look, word, example, ret);
 	/* With the virtual bases of those that come first. */
 	uint32_t type = about->subtypes.subtypes.data[0].layout;
 	*ret = (struct heap_layout){
@@ -197,9 +197,9 @@ int heap_verb_show(struct heap_look *look, int count, char **words)
 	_cleanup_(text_deinit) struct text as;
 	text_init(&what);
 	text_init(&as);
-	join(last - 1, words + 1, &what);
+	heap_type_verbs_join(last - 1, words + 1, &what);
 	if (last < count)
-		join(count - last - 1, words + last + 1, &as);
+		heap_type_verbs_join(count - last - 1, words + last + 1, &as);
 	if (last == count - 1) {
 		message("--as: missing type");
 		return ERROR_USAGE;
@@ -279,7 +279,7 @@ int heap_verb_type(struct heap_look *look, int count, char **words)
 {
 	_cleanup_(text_deinit) struct text what;
 	text_init(&what);
-	join(count - 1, words + 1, &what);
+	heap_type_verbs_join(count - 1, words + 1, &what);
 	struct error *error = what.failed ? error_no_memory() : heap_session_judge(&look->heap);
 	return error ? message_error(error) : tell_type(look, what.data);
 }

@@ -21,7 +21,7 @@
 #include "views/leaks_view.h"
 
 /* A heap that is read, with what was chosen of it. */
-static struct error *prepare(struct heap_look *look)
+static struct error *heap_verbs_prepare(struct heap_look *look)
 {
 	struct error *error = heap_session_judge(&look->heap);
 	return error ? error : heap_selection_choose(look);
@@ -30,7 +30,7 @@ static struct error *prepare(struct heap_look *look)
 /* An answer about the judged heap, or memory as it is. */
 static int show_any(struct heap_look *look, heap_answer_fn *ask)
 {
-	struct error *error = prepare(look);
+	struct error *error = heap_verbs_prepare(look);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);
@@ -57,7 +57,7 @@ static int check_found(struct heap_look *look, int status)
 }
 
 /* An answer about blocks. */
-static int show(struct heap_look *look, heap_answer_fn *ask)
+static int heap_verbs_show(struct heap_look *look, heap_answer_fn *ask)
 {
 	int status = show_any(look, ask);
 	return status ? status : check_found(look, status);
@@ -66,13 +66,13 @@ static int show(struct heap_look *look, heap_answer_fn *ask)
 static int run_summary(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_summary_answer);
+	return heap_verbs_show(look, heap_summary_answer);
 }
 
 static int run_types(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_types_answer);
+	return heap_verbs_show(look, heap_types_answer);
 }
 
 /* Bits of enum leak_kind, of those of enum search_kind. */
@@ -132,7 +132,7 @@ static int run_leaks(struct heap_look *look, int count, char **words)
 	(void)count, (void)words;
 	if (look->selection.type)
 		return show_leaks_of(look);
-	struct error *error = prepare(look);
+	struct error *error = heap_verbs_prepare(look);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);
@@ -145,7 +145,7 @@ static int run_leaks(struct heap_look *look, int count, char **words)
 static int run_blocks(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_blocks_answer);
+	return heap_verbs_show(look, heap_blocks_answer);
 }
 
 /* A view of one address. */
@@ -245,19 +245,19 @@ static int run_why(struct heap_look *look, int count, char **words)
 static int run_alone(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_alone_answer);
+	return heap_verbs_show(look, heap_alone_answer);
 }
 
 static int run_fragmentation(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_fragments_answer);
+	return heap_verbs_show(look, heap_fragments_answer);
 }
 
 static int run_dominators(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(look, heap_dominators_answer);
+	return heap_verbs_show(look, heap_dominators_answer);
 }
 
 static int run_maps(struct heap_look *look, int count, char **words)

@@ -44,7 +44,7 @@ void leak_options_as_lsan(struct leak_options *options)
 		options->error_kinds = DEFINITE | INDIRECT;
 }
 
-static struct error *wrong(const char *name, const char *what, const char *argument)
+static struct error *leak_options_wrong(const char *name, const char *what, const char *argument)
 {
 	return error_create(ERROR_USAGE, "invalid --%s '%s': expected %s", name, argument, what);
 }
@@ -64,7 +64,7 @@ struct error *leak_options_kinds(const char *name, const char *argument, unsigne
 			(strlen(kinds[i].name) != len || strncmp(kinds[i].name, at, len) != 0))
 			i++;
 		if (i == ARRAY_SIZE(kinds))
-			return wrong(name,
+			return leak_options_wrong(name,
 				"a list of definite, indirect, possible and reachable, or all or "
 				"none",
 				argument);
@@ -81,7 +81,7 @@ static struct error *take_yes(const char *name, const char *argument, bool *ret)
 {
 	bool yes = strcmp(argument, "yes") == 0;
 	if (!yes && strcmp(argument, "no") != 0)
-		return wrong(name, "yes or no", argument);
+		return leak_options_wrong(name, "yes or no", argument);
 	*ret = yes;
 	return NULL;
 }
@@ -97,7 +97,7 @@ static struct error *take_resolution(const char *argument, unsigned *ret)
 			*ret = words[i].frames;
 			return NULL;
 		}
-	return wrong("leak-resolution", "low, med or high", argument);
+	return leak_options_wrong("leak-resolution", "low, med or high", argument);
 }
 
 static struct error *take_gen(const char *argument, bool *ret)
@@ -110,7 +110,7 @@ static struct error *take_gen(const char *argument, bool *ret)
 	struct error *error = take_yes("gen-suppressions", argument, ret);
 	if (error) {
 		error_destroy(error);
-		return wrong("gen-suppressions", "yes, no or all", argument);
+		return leak_options_wrong("gen-suppressions", "yes, no or all", argument);
 	}
 	return NULL;
 }
@@ -119,18 +119,18 @@ static struct error *take_exitcode(const char *argument, int *ret)
 {
 	uint64_t number = 0;
 	if ((strcmp(argument, "0") != 0 && !number_whole(argument, &number)) || number > 255)
-		return wrong("error-exitcode", "a number from 0 to 255", argument);
+		return leak_options_wrong("error-exitcode", "a number from 0 to 255", argument);
 	/* As with Valgrind 0 stands for the exit status as it is. */
 	*ret = number ? (int)number : LEAK_NO_EXITCODE;
 	return NULL;
 }
 
-static struct error *take_number(
+static struct error *leak_options_take_number(
 	const char *name, const char *argument, uint64_t most, uint64_t *ret)
 {
 	if (number_whole(argument, ret) && *ret <= most)
 		return NULL;
-	return wrong(name,
+	return leak_options_wrong(name,
 		most == CALLERS_MAX ? "a whole number from 1 to 500" : "a whole number from 1 on",
 		argument);
 }
@@ -152,11 +152,11 @@ static struct error *take_listed(struct leak_options *options, int id, const cha
 	struct error *error;
 	switch (id) {
 	case OPT_NUM_CALLERS:
-		error = take_number("num-callers", argument, CALLERS_MAX, &number);
+		error = leak_options_take_number("num-callers", argument, CALLERS_MAX, &number);
 		options->num_callers = (unsigned)number;
 		return error;
 	case OPT_LEAK_LIMIT:
-		error = take_number("limit", argument, SIZE_MAX, &number);
+		error = leak_options_take_number("limit", argument, SIZE_MAX, &number);
 		options->limit = (size_t)number;
 		return error;
 	case OPT_SHOW_REACHABLE:

@@ -30,13 +30,14 @@ static bool is_yes(const char *value)
 	return !strcmp(value, "1") || !strcmp(value, "yes") || !strcmp(value, "true");
 }
 
-static void keep(char **at, const char *value)
+static void lsan_options_keep(char **at, const char *value)
 {
 	free(*at);
 	*at = *value ? strdup(value) : NULL;
 }
 
-static void take(struct lsan_options *options, const char *name, const char *value)
+static void lsan_options_take_take(
+	struct lsan_options *options, const char *name, const char *value)
 {
 	/* Of each place one object is always shown. */
 	static const char *const same[] = {"report_objects", "print_suppressions"};
@@ -47,9 +48,9 @@ static void take(struct lsan_options *options, const char *name, const char *val
 	else if (!strcmp(name, "detect_leaks"))
 		options->detect_leaks = is_yes(value);
 	else if (!strcmp(name, "suppressions"))
-		keep(&options->suppressions, value);
+		lsan_options_keep(&options->suppressions, value);
 	else if (!strcmp(name, "log_path"))
-		keep(&options->log_path, value);
+		lsan_options_keep(&options->log_path, value);
 	else if (strcmp(name, same[0]) && strcmp(name, same[1]))
 		text_printf(&options->passed, "%s%s", options->passed.len ? ", " : "", name);
 }
@@ -71,7 +72,7 @@ void lsan_options_take(struct lsan_options *options, const char *text)
 		_cleanup_free_ char *value = strndup(at, len);
 		at += len + (quote && at[len]);
 		if (name && value)
-			take(options, name, value);
+			lsan_options_take_take(options, name, value);
 	}
 }
 

@@ -58,7 +58,7 @@ static void make_tables(const struct command *command, struct getopt_tables *tab
 	*row = (struct option){0};
 }
 
-static int stop(struct options *options, int exit_code)
+static int options_stop(struct options *options, int exit_code)
 {
 	options->exit_code = exit_code;
 	return -1;
@@ -75,18 +75,19 @@ static int wrong_option(struct options *options, const char *problem)
 		suggest_option(options->command, word, &text);
 		const char *words = text.data ? text.data : "unknown option";
 		if (!options->origin)
-			return stop(options, options_wrong(options->command, "%s", words));
+			return options_stop(options, options_wrong(options->command, "%s", words));
 		message("%s: %s; nothing is recorded", options->origin, words);
-		return stop(options, ERROR_USAGE);
+		return options_stop(options, ERROR_USAGE);
 	}
 	problem = problem ? problem : "unknown option";
 	if (options->origin) {
 		message("%s: %s '%s'; nothing is recorded", options->origin, problem, word);
-		return stop(options, ERROR_USAGE);
+		return options_stop(options, ERROR_USAGE);
 	}
 	if (optopt > 0 && optopt <= OPTION_LETTER_MAX && strncmp(word, "--", 2) != 0)
-		return stop(options, options_wrong(options->command, "%s '-%c'", problem, optopt));
-	return stop(options, options_wrong(options->command, "%s '%s'", problem, word));
+		return options_stop(
+			options, options_wrong(options->command, "%s '-%c'", problem, optopt));
+	return options_stop(options, options_wrong(options->command, "%s '%s'", problem, word));
 }
 
 int options_next(struct options *options)
@@ -107,7 +108,7 @@ int options_next(struct options *options)
 	case 'h':
 		if (options->origin)
 			return wrong_option(options, "unknown option");
-		return stop(options, command_print_help(options->command));
+		return options_stop(options, command_print_help(options->command));
 	case '?':
 		return wrong_option(options, NULL);
 	case ':':

@@ -27,13 +27,13 @@ static struct word word_of(const char *given)
 	return word;
 }
 
-static bool begins(const struct option_spec *spec, const struct word *word)
+static bool suggest_begins(const struct option_spec *spec, const struct word *word)
 {
 	return !strncmp(spec->name, word->text, word->len);
 }
 
 /* Levenshtein's distance; neighbours that changed places count as two. */
-static size_t distance(const char *name, const struct word *word)
+static size_t suggest_distance(const char *name, const struct word *word)
 {
 	size_t row[WORD_BYTES_MOST + 1], len = min(strlen(name), (size_t)WORD_BYTES_MOST);
 	for (size_t i = 0; i <= len; i++)
@@ -52,7 +52,7 @@ static size_t distance(const char *name, const struct word *word)
 
 static bool is_near(const struct option_spec *spec, const struct word *word)
 {
-	return word->len > 1 && distance(spec->name, word) <= max(word->len / 3, (size_t)1);
+	return word->len > 1 && suggest_distance(spec->name, word) <= max(word->len / 3, (size_t)1);
 }
 
 static bool is_part(const struct option_spec *spec, const struct word *word)
@@ -90,7 +90,7 @@ static size_t add_fitting(const struct command *command, const struct word *word
 	return count;
 }
 
-static bool has_name(const struct command *command, const struct word *word)
+static bool suggest_has_name(const struct command *command, const struct word *word)
 {
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
 		if (!strcmp(spec->name, word->text))
@@ -103,7 +103,8 @@ static bool add_others(const struct word *word, struct text *text)
 {
 	size_t count = 0;
 	for (size_t i = 0; commands[i]; i++) {
-		if (commands[i]->hidden || !has_name(commands[i], word) || count++ >= NAMED_MOST)
+		if (commands[i]->hidden || !suggest_has_name(commands[i], word) ||
+			count++ >= NAMED_MOST)
 			continue;
 		text_printf(text, "%s%s", count == 1 ? "; heapwise commands that have it: " : ", ",
 			commands[i]->name);
@@ -121,17 +122,17 @@ void suggest_option(const struct command *command, const char *given, struct tex
 	const struct word word = word_of(given);
 	_cleanup_(text_deinit) struct text fitting;
 	text_init(&fitting);
-	if (strchr(given, '=') && has_name(command, &word)) {
+	if (strchr(given, '=') && suggest_has_name(command, &word)) {
 		text_printf(text, "option '--%s' takes no value: '%s'", word.text, given);
 		return;
 	}
-	if (word.len && add_fitting(command, &word, begins, ": it may be ", &fitting) > 1) {
+	if (word.len && add_fitting(command, &word, suggest_begins, ": it may be ", &fitting) > 1) {
 		text_printf(
 			text, "ambiguous option '%s'%s", given, fitting.data ? fitting.data : "");
 		return;
 	}
 	text_printf(text, "unknown option '%s'", given);
-	bool found = word.len && !has_name(command, &word) && add_others(&word, text);
+	bool found = word.len && !suggest_has_name(command, &word) && add_others(&word, text);
 	for (size_t i = 0; i < ARRAY_SIZE(ways) && !found && word.len; i++)
 		found = add_fitting(command, &word, ways[i].fits, ways[i].before, text);
 }

@@ -57,7 +57,8 @@ static bool take_alignment(const struct options *options, struct timeline_option
 	return false;
 }
 
-static bool take_number(const struct options *options, int id, struct timeline_options *timeline)
+static bool timeline_options_take_number(
+	const struct options *options, int id, struct timeline_options *timeline)
 {
 	uint64_t number;
 	bool taken = false;
@@ -117,7 +118,7 @@ bool timeline_options_take(const struct options *options, int id, struct timelin
 	case TIMELINE_OPT_ALLOC_FN:
 		return take_alloc_fn(options, timeline, &given->alloc_fns);
 	default:
-		return take_number(options, id, timeline);
+		return timeline_options_take_number(options, id, timeline);
 	}
 }
 

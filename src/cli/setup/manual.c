@@ -40,7 +40,7 @@ static void add_words_n(struct text *text, const char *words, size_t len)
 		add_char(text, words[i]);
 }
 
-static void add_words(struct text *text, const char *words)
+static void manual_add_words(struct text *text, const char *words)
 {
 	add_words_n(text, words, strlen(words));
 }
@@ -132,7 +132,7 @@ static void add_heading(struct text *text, const char *name)
 	}
 	text_add(text, "\" \"1\" \"" HW_DATE "\" \"heapwise " HW_VERSION "\" \"heapwise\"\n"
 		       ".SH NAME\n");
-	add_words(text, name);
+	manual_add_words(text, name);
 }
 
 /* What stands behind the dash in NAME, for whatis(1): without a full stop. */
@@ -149,13 +149,13 @@ static void add_option(struct text *text, const struct option_spec *spec)
 	if (spec->id <= OPTION_LETTER_MAX)
 		snprintf(letter, sizeof(letter), "-%c, ", spec->id);
 	text_add(text, ".TP\n\\fB");
-	add_words(text, letter);
-	add_words(text, "--");
-	add_words(text, spec->name);
+	manual_add_words(text, letter);
+	manual_add_words(text, "--");
+	manual_add_words(text, spec->name);
 	text_add(text, "\\fR");
 	if (spec->argument) {
 		text_add(text, spec->argument[0] == '[' ? "\\fI" : " \\fI");
-		add_words(text, spec->argument);
+		manual_add_words(text, spec->argument);
 		text_add(text, "\\fR");
 	}
 	text_add_char(text, '\n');
@@ -175,7 +175,7 @@ void manual_add(const struct command *command, struct text *text)
 	add_heading(text, name.data);
 	add_purpose(text, command->what);
 	text_add(text, ".SH SYNOPSIS\n\\fBheapwise ");
-	add_words(text, command->name);
+	manual_add_words(text, command->name);
 	text_add(text, "\\fR ");
 	add_filled(text, command->synopsis);
 	text_add(text, ".SH DESCRIPTION\n");
@@ -210,7 +210,7 @@ void manual_add_tool(struct text *text)
 		if (commands[i]->hidden)
 			continue;
 		text_add(text, ".TP\n\\fB");
-		add_words(text, commands[i]->name);
+		manual_add_words(text, commands[i]->name);
 		text_add(text, "\\fR\n");
 		add_filled(text, commands[i]->what);
 	}

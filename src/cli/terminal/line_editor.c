@@ -47,7 +47,7 @@ static char *next_candidate(const char *text, int again)
 	return NULL;
 }
 
-static char **complete(const char *text, int start, int end)
+static char **line_editor_complete(const char *text, int start, int end)
 {
 	(void)end;
 	rl_attempted_completion_over = 1; /* no names of files in its place */
@@ -82,7 +82,7 @@ struct line_editor *line_editor_create(const struct line_completion *completion)
 	rl_readline_name = (char *)"heapwise";
 	/* Its own handler would end the line, and with it the prompt, at ^C. */
 	rl_catch_signals = 0;
-	rl_attempted_completion_function = complete;
+	rl_attempted_completion_function = line_editor_complete;
 	rl_basic_word_break_characters = (char *)" \t\n\"'>=";
 	rl_pre_input_hook = take_keys;
 	using_history();

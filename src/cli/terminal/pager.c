@@ -36,7 +36,7 @@ static const char *pager_command(void)
 }
 
 /* The pager keeps the signals that we leave to it. */
-static int spawn(const char *command, int in)
+static int pager_spawn(const char *command, int in)
 {
 	char *arguments[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
 	posix_spawn_file_actions_t actions;
@@ -65,7 +65,7 @@ void pager_start(void)
 	_cleanup_close_ int in = ends[0], out = ends[1];
 	/* Colours as they are, nothing cleared, and gone at once where one screen is enough. */
 	setenv("LESS", "FRX", 0);
-	if (spawn(command, in)) {
+	if (pager_spawn(command, in)) {
 		pager = 0;
 		return;
 	}

@@ -31,7 +31,7 @@ static void hide_locked(void)
 	progress.shown = false;
 }
 
-static void *tell(void *unused)
+static void *progress_tell(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&progress.lock);
@@ -52,7 +52,7 @@ static void *tell(void *unused)
 	return NULL;
 }
 
-static bool is_wanted(void)
+static bool progress_is_wanted(void)
 {
 	const char *term = getenv("TERM");
 	return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
@@ -73,14 +73,14 @@ static void set_what(const char *format, va_list args)
 void progress_begin(const char *format, ...)
 {
 	progress_end();
-	if (!is_wanted())
+	if (!progress_is_wanted())
 		return;
 	va_list args;
 	va_start(args, format);
 	set_what(format, args);
 	va_end(args);
 	progress.active = true;
-	progress.runs = !pthread_create(&progress.thread, NULL, tell, NULL);
+	progress.runs = !pthread_create(&progress.thread, NULL, progress_tell, NULL);
 	progress.active &= progress.runs;
 }
 

@@ -75,7 +75,8 @@ static const char *value_word(const char *line, size_t n)
 	return NULL;
 }
 
-static const char *candidate(void *context, const char *line, size_t start, size_t n)
+static const char *prompt_complete_candidate(
+	void *context, const char *line, size_t start, size_t n)
 {
 	struct prompt_complete *c = context;
 	if (start == 0)
@@ -88,7 +89,7 @@ static const char *candidate(void *context, const char *line, size_t start, size
 
 struct line_completion prompt_completion(struct prompt_complete *complete)
 {
-	return (struct line_completion){complete, candidate};
+	return (struct line_completion){complete, prompt_complete_candidate};
 }
 
 void prompt_complete_deinit(struct prompt_complete *complete)

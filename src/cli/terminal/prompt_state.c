@@ -94,7 +94,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(char **ret_why, const ch
 	return false;
 }
 
-static bool is_word(const char *value, const char *const *words)
+static bool prompt_state_is_word(const char *value, const char *const *words)
 {
 	for (; *words; words++)
 		if (strcmp(*words, value) == 0)
@@ -109,7 +109,7 @@ bool prompt_set(struct prompt_state *state, const char *text, size_t name_len, c
 		const struct prompt_option_info *info = &prompt_options[i];
 		if (strlen(info->name) != name_len || strncmp(info->name, text, name_len) != 0)
 			continue;
-		if (*value && info->words && !is_word(value, info->words))
+		if (*value && info->words && !prompt_state_is_word(value, info->words))
 			return wrong(ret_why, "invalid value for %s '%s': %s", info->name, value,
 				info->help);
 		char *copy = *value ? strdup(value) : NULL;
@@ -128,7 +128,7 @@ struct making {
 	bool failed;
 };
 
-static void add(struct making *making, const char *word)
+static void prompt_state_add(struct making *making, const char *word)
 {
 	char *copy = strdup(word);
 	if (copy && prompt_words_push(making->words, copy))
@@ -141,8 +141,8 @@ static void add_option(struct making *making, const char *name, const char *valu
 {
 	if (!value)
 		return;
-	add(making, name);
-	add(making, value);
+	prompt_state_add(making, name);
+	prompt_state_add(making, value);
 }
 
 /* Our name of what pprof calls a sample type. */
@@ -185,7 +185,7 @@ static void add_grain(struct making *making, const struct prompt_state *state)
 		return;
 	char option[32];
 	snprintf(option, sizeof(option), "--%s", state->values[PROMPT_GRANULARITY]);
-	add(making, option);
+	prompt_state_add(making, option);
 }
 
 /* pprof's defaults where something is left out. */
@@ -210,7 +210,7 @@ static void add_top(
 	add_option(making, "--sort", metric_of(state->values[PROMPT_SAMPLE_INDEX]));
 	add_option(making, "--limit", limit ? limit : "10");
 	if (by_cum || (sort && strcmp(sort, "cum") == 0))
-		add(making, "--cum");
+		prompt_state_add(making, "--cum");
 }
 
 /* What the words behind a verb say. */
@@ -219,7 +219,7 @@ struct said {
 	bool by_cum;
 };
 
-static bool take_word(const char *word, struct said *said, char **ret_why)
+static bool prompt_state_take_word(const char *word, struct said *said, char **ret_why)
 {
 	if (strcmp(word, "-cum") == 0) {
 		said->by_cum = true;
@@ -238,7 +238,7 @@ static bool take_word(const char *word, struct said *said, char **ret_why)
 	return true;
 }
 
-static bool is(const struct prompt_verb *verb, const char *name)
+static bool prompt_state_is(const struct prompt_verb *verb, const char *name)
 {
 	return strcmp(verb->name, name) == 0;
 }
@@ -252,23 +252,23 @@ static void add_figure(struct making *making, const struct prompt_state *state)
 static void add_verb(struct making *making, const struct prompt_state *state,
 	const struct prompt_verb *verb, const struct said *said)
 {
-	if (is(verb, "top")) {
+	if (prompt_state_is(verb, "top")) {
 		add_top(making, state, said->number, said->by_cum);
-	} else if (is(verb, "peek")) {
+	} else if (prompt_state_is(verb, "peek")) {
 		add_figure(making, state);
-		add(making, "--");
-		add(making, said->focus);
-	} else if (is(verb, "list")) {
-		add(making, "--");
-		add(making, said->focus);
-	} else if (is(verb, "tree")) {
+		prompt_state_add(making, "--");
+		prompt_state_add(making, said->focus);
+	} else if (prompt_state_is(verb, "list")) {
+		prompt_state_add(making, "--");
+		prompt_state_add(making, said->focus);
+	} else if (prompt_state_is(verb, "tree")) {
 		add_figure(making, state);
 		add_limits(making, state);
-		add(making, ".");
+		prompt_state_add(making, ".");
 	} else if (strcmp(verb->command, "graph") == 0) {
 		add_figure(making, state);
 		add_limits(making, state);
-	} else if (!is(verb, "report")) {
+	} else if (!prompt_state_is(verb, "report")) {
 		add_figure(making, state);
 	}
 }
@@ -279,22 +279,22 @@ bool prompt_command(const struct prompt_state *state, const struct prompt_verb *
 	struct said said = {.number = NULL};
 	struct making making = {.words = ret};
 	for (size_t i = 0; i < count; i++)
-		if (!take_word(words[i], &said, ret_why))
+		if (!prompt_state_take_word(words[i], &said, ret_why))
 			return false;
-	bool seeks = is(verb, "peek") || is(verb, "list");
+	bool seeks = prompt_state_is(verb, "peek") || prompt_state_is(verb, "list");
 	if (seeks && !said.focus)
 		return wrong(ret_why, "%s: missing %s", verb->name, verb->argument);
-	if (is(verb, "report") && (said.focus || said.ignore))
+	if (prompt_state_is(verb, "report") && (said.focus || said.ignore))
 		return wrong(ret_why, "report can't be filtered; use 'top %s'",
 			said.focus ? said.focus : said.ignore);
-	add(&making, verb->command);
-	if (!is(verb, "report"))
+	prompt_state_add(&making, verb->command);
+	if (!prompt_state_is(verb, "report"))
 		add_common(&making, state);
 	if (!seeks)
 		add_option(&making, "--focus", said.focus);
 	add_option(&making, "--ignore", said.ignore);
 	add_verb(&making, state, verb, &said);
-	add(&making, state->file);
+	prompt_state_add(&making, state->file);
 	return making.failed ? wrong(ret_why, "out of memory") : true;
 }
 

@@ -127,8 +127,8 @@ static uint64_t find_in_portions(const struct address_space *space, const struct
 	return 0;
 }
 
-static struct error *find_in_map(const struct address_space *space, const struct process_map *map,
-	bool is_libcs, uint64_t *ret)
+static struct error *glibc_bins_find_in_map(const struct address_space *space,
+	const struct process_map *map, bool is_libcs, uint64_t *ret)
 {
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES + MORE_BYTES);
 	if (!words)
@@ -156,7 +156,8 @@ enum place {
 	PLACE_NONE,
 };
 
-static enum place place_of(const struct address_space *space, const struct process_map *map)
+static enum place glibc_bins_place_of(
+	const struct address_space *space, const struct process_map *map)
 {
 	if (!map->writable)
 		return PLACE_NONE;
@@ -175,8 +176,8 @@ struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
 			const struct process_map *map = &space->maps.maps.data[i];
 			bool is_libcs =
 				place == PLACE_LIBC || (place == PLACE_FILE && is_libc(map->path));
-			if (place_of(space, map) == place)
-				error = find_in_map(space, map, is_libcs, ret);
+			if (glibc_bins_place_of(space, map) == place)
+				error = glibc_bins_find_in_map(space, map, is_libcs, ret);
 		}
 	}
 	return error;
@@ -191,9 +192,10 @@ struct error *glibc_bins_find_others(
 		const struct process_map *map = &space->maps.maps.data[i];
 		const struct address_module *module = address_space_module(space, map->start);
 		uint64_t bins = 0;
-		if (place_of(space, map) != PLACE_LIBC || module == first || module == last)
+		if (glibc_bins_place_of(space, map) != PLACE_LIBC || module == first ||
+			module == last)
 			continue;
-		error = find_in_map(space, map, true, &bins);
+		error = glibc_bins_find_in_map(space, map, true, &bins);
 		if (!error && bins && !glibc_addresses_push(ret, bins))
 			error = error_no_memory();
 		last = bins ? module : last;
@@ -241,7 +243,7 @@ struct error *glibc_bins_seen(const struct address_space *space, unsigned *ret_r
 	*ret = 0;
 	for (size_t i = 0; words && i < space->maps.maps.len; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
-		if (place_of(space, map) != PLACE_NONE)
+		if (glibc_bins_place_of(space, map) != PLACE_NONE)
 			see_map(space, map, words, ret_right, ret);
 	}
 	return words ? NULL : error_no_memory();

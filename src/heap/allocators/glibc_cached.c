@@ -12,7 +12,7 @@
 /* So many blocks of a list say how its links are to be read. */
 #define TRY_MOST 4096u
 
-static uint64_t decode(enum glibc_links links, uint64_t place, uint64_t value)
+static uint64_t glibc_cached_decode(enum glibc_links links, uint64_t place, uint64_t value)
 {
 	return links == GLIBC_LINKS_SAFE ? place >> 12 ^ value : value;
 }
@@ -38,7 +38,7 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
 		if (found && (found->len >= glibc->cached_most || !glibc_addresses_push(found, at)))
 			return count;
 		count++;
-		link = decode(links, at, link);
+		link = glibc_cached_decode(links, at, link);
 		if (link > UINT64_MAX - before)
 			return count;
 		at = link ? link + before : 0;
@@ -77,7 +77,8 @@ static uint64_t try_links(
 }
 
 /* The first user address of a fast bin, which holds chunks. */
-static uint64_t fastbin(const struct glibc *glibc, const struct glibc_arena *arena, unsigned i)
+static uint64_t glibc_cached_fastbin(
+	const struct glibc *glibc, const struct glibc_arena *arena, unsigned i)
 {
 	uint64_t chunk;
 	uint64_t at = arena->bins - GLIBC_FASTBINS_BEFORE + 8ul * i;
@@ -92,24 +93,26 @@ static uint64_t try_fastbins(
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
 		for (unsigned i = 0; arena->has_fastbins && i < GLIBC_FASTBINS; i++) {
 			bool ends;
-			uint32_t count = glibc_list_follow(glibc, runs, fastbin(glibc, arena, i),
-				CHUNK_HEADER, links, TRY_MOST, NULL, &ends);
+			uint32_t count = glibc_list_follow(glibc, runs,
+				glibc_cached_fastbin(glibc, arena, i), CHUNK_HEADER, links,
+				TRY_MOST, NULL, &ends);
 			whole += is_whole(count, ends, false, 0);
 		}
 	}
 	return whole;
 }
 
-static int by_address(const void *a, const void *b)
+static int glibc_cached_by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return (x > y) - (x < y);
 }
 
-static void sort(struct glibc_addresses *addresses)
+static void glibc_cached_sort(struct glibc_addresses *addresses)
 {
 	if (addresses->len)
-		qsort(addresses->data, addresses->len, sizeof(*addresses->data), by_address);
+		qsort(addresses->data, addresses->len, sizeof(*addresses->data),
+			glibc_cached_by_address);
 }
 
 static bool note_broken(struct glibc *glibc, uint64_t address, const char *what)
@@ -145,7 +148,7 @@ static bool take_fastbins(struct glibc *glibc, const struct heap_area_vec *runs)
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
 		for (unsigned i = 0; arena->has_fastbins && i < GLIBC_FASTBINS; i++) {
 			bool ends;
-			uint64_t first = fastbin(glibc, arena, i);
+			uint64_t first = glibc_cached_fastbin(glibc, arena, i);
 			glibc_list_follow(glibc, runs, first, CHUNK_HEADER, glibc->links,
 				GLIBC_LIST_MAX, &glibc->cached, &ends);
 			if (first && !ends &&
@@ -169,10 +172,10 @@ static struct error *follow_lists(struct glibc *glibc, const struct heap_area_ve
 	glibc->links = safe >= plain ? GLIBC_LINKS_SAFE : GLIBC_LINKS_PLAIN;
 	if (!take_caches(glibc, runs) || !take_fastbins(glibc, runs))
 		return error_no_memory();
-	sort(&glibc->cached);
+	glibc_cached_sort(&glibc->cached);
 	if (!glibc_detached_take(glibc, runs))
 		return error_no_memory();
-	sort(&glibc->cached);
+	glibc_cached_sort(&glibc->cached);
 	return NULL;
 }
 

@@ -136,7 +136,7 @@ bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *run
 	return false;
 }
 
-static bool is_known(const struct glibc *glibc, uint64_t address)
+static bool glibc_caches_is_known(const struct glibc *glibc, uint64_t address)
 {
 	for (size_t i = 0; i < glibc->caches.len; i++) {
 		if (glibc->caches.data[i].address == address)
@@ -145,7 +145,7 @@ static bool is_known(const struct glibc *glibc, uint64_t address)
 	return false;
 }
 
-static int by_address(const void *a, const void *b)
+static int glibc_caches_by_address(const void *a, const void *b)
 {
 	const struct glibc_cache *x = a, *y = b;
 	return (x->address > y->address) - (x->address < y->address);
@@ -155,7 +155,7 @@ static void sort_caches(struct glibc *glibc)
 {
 	if (glibc->caches.len)
 		qsort(glibc->caches.data, glibc->caches.len, sizeof(*glibc->caches.data),
-			by_address);
+			glibc_caches_by_address);
 	glibc->caches_sorted = glibc->caches.len;
 }
 
@@ -248,7 +248,8 @@ static void find_pointers(const struct glibc *glibc, const struct heap_area_vec 
 			continue;
 		if (!ret->unread && is_unread(glibc, runs, word))
 			ret->unread = word;
-		if (!glibc_cache_read(glibc, runs, word, &contents) || is_known(glibc, word))
+		if (!glibc_cache_read(glibc, runs, word, &contents) ||
+			glibc_caches_is_known(glibc, word))
 			continue;
 		if (contents.between && !has_sizes(glibc, &contents))
 			continue;
@@ -301,7 +302,7 @@ struct looking {
 	uint64_t first; /* block of the area */
 };
 
-static struct error *look_at(
+static struct error *glibc_caches_look_at(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct looking *l = context;
@@ -326,7 +327,7 @@ static struct error *find_by_shape(struct glibc *glibc, const struct heap_area_v
 	glibc->damage = &unsaid; /* it is said when blocks are gone through for themselves */
 	for (size_t i = 0; i < runs->len && !error; i++) {
 		struct looking looking = {glibc, runs, 0};
-		const struct heap_sink sink = {&looking, look_at};
+		const struct heap_sink sink = {&looking, glibc_caches_look_at};
 		if (runs->data[i].kind == GLIBC_RUN)
 			error = glibc_walk(glibc, &runs->data[i], &window, &sink);
 	}

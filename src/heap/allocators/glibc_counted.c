@@ -177,7 +177,7 @@ static uint64_t area_bytes(const struct choosing *c, size_t i)
 }
 
 /* Every way to choose `left` more, from one on, of so many bytes. */
-static void choose(struct choosing *c, size_t from, size_t left, uint64_t bytes)
+static void glibc_counted_choose(struct choosing *c, size_t from, size_t left, uint64_t bytes)
 {
 	if (!left) {
 		c->ways += !bytes;
@@ -193,7 +193,7 @@ static void choose(struct choosing *c, size_t from, size_t left, uint64_t bytes)
 		if (area_bytes(c, i) > bytes)
 			continue;
 		c->chosen[c->excess - left] = c->weak[i];
-		choose(c, i + 1, left - 1, bytes - area_bytes(c, i));
+		glibc_counted_choose(c, i + 1, left - 1, bytes - area_bytes(c, i));
 	}
 }
 
@@ -209,7 +209,7 @@ static bool choose_weak(struct choosing *c, bool *ret_all)
 	if (c->excess > FALSE_MOST || c->count <= c->excess)
 		return false;
 	c->tries = c->ways = 0;
-	choose(c, 0, c->excess, c->bytes);
+	glibc_counted_choose(c, 0, c->excess, c->bytes);
 	return c->ways == 1;
 }
 
@@ -224,7 +224,7 @@ static unsigned open_ends(const struct glibc *glibc, const struct heap_area_vec 
 	return !starts + !ends;
 }
 
-static void drop(struct heap_area_vec *areas, const uint32_t *which, size_t count)
+static void glibc_counted_drop(struct heap_area_vec *areas, const uint32_t *which, size_t count)
 {
 	size_t kept = 0;
 	for (size_t i = 0, next = 0; i < areas->len; i++) {
@@ -236,7 +236,8 @@ static void drop(struct heap_area_vec *areas, const uint32_t *which, size_t coun
 	areas->len = kept;
 }
 
-static bool note(struct glibc *glibc, uint64_t address, uint64_t bytes, const char *what)
+static bool glibc_counted_note(
+	struct glibc *glibc, uint64_t address, uint64_t bytes, const char *what)
 {
 	struct heap_damage damage = {
 		.address = address, .bytes = bytes, .how = HEAP_MISSING, .what = what};
@@ -252,7 +253,7 @@ struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapp
 	if (!sum_told(glibc, &told))
 		return NULL;
 	if (mapped->len < told.blocks && bytes < told.bytes)
-		return note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,
+		return glibc_counted_note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,
 			       "malloc counts more blocks with mappings of their own than were "
 			       "found")
 			       ? NULL
@@ -273,11 +274,11 @@ struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapp
 				weak[c.count++] = (uint32_t)i;
 		}
 		if (choose_weak(&c, &all)) {
-			drop(mapped, all ? weak : c.found, c.excess);
+			glibc_counted_drop(mapped, all ? weak : c.found, c.excess);
 			return NULL;
 		}
 	}
-	bool ok = note(glibc, mapped->data[0].low, 0,
+	bool ok = glibc_counted_note(glibc, mapped->data[0].low, 0,
 		"more memory looks like blocks with mappings of their own than malloc counts");
 	return ok ? NULL : error_no_memory();
 }

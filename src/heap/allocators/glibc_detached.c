@@ -12,15 +12,16 @@
 
 /* malloc_consolidate() and unlink_chunk(), that it calls, have small frames. */
 #define STACK_WORDS 32u
-static int by_address(const void *a, const void *b)
+static int glibc_detached_by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return (x > y) - (x < y);
 }
 
-static bool is_known(const struct glibc *glibc, size_t known, uint64_t address)
+static bool glibc_detached_is_known(const struct glibc *glibc, size_t known, uint64_t address)
 {
-	return known && bsearch(&address, glibc->cached.data, known, sizeof(address), by_address);
+	return known && bsearch(&address, glibc->cached.data, known, sizeof(address),
+				glibc_detached_by_address);
 }
 
 /*
@@ -28,8 +29,8 @@ static bool is_known(const struct glibc *glibc, size_t known, uint64_t address)
  * to lead to it: that of a block which malloc() has just taken leads to the rest in the bin. One
  * block alone is not told from one that malloc() is giving out.
  */
-static bool take_list(struct glibc *glibc, const struct heap_area_vec *runs, uint64_t chunk,
-	size_t bin, size_t known)
+static bool glibc_detached_take_list(struct glibc *glibc, const struct heap_area_vec *runs,
+	uint64_t chunk, size_t bin, size_t known)
 {
 	uint64_t head;
 	size_t before = glibc->cached.len;
@@ -46,7 +47,7 @@ static bool take_list(struct glibc *glibc, const struct heap_area_vec *runs, uin
 		return false;
 	bool is_apart = ends;
 	for (size_t i = before; is_apart && i < glibc->cached.len; i++)
-		is_apart = !is_known(glibc, known, glibc->cached.data[i]);
+		is_apart = !glibc_detached_is_known(glibc, known, glibc->cached.data[i]);
 	if (!is_apart)
 		glibc->cached.len = before;
 	return true;
@@ -57,7 +58,7 @@ static bool take_of_bin(struct glibc *glibc, const struct heap_area_vec *runs,
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < at_hand->count; i++)
-		ok = take_list(glibc, runs, at_hand->words[i], bin, known);
+		ok = glibc_detached_take_list(glibc, runs, at_hand->words[i], bin, known);
 	return ok;
 }
 

@@ -98,7 +98,8 @@ static bool add_run(struct scan *s, uint64_t start, uint64_t end)
 	return heap_areas_add(&s->runs, &area);
 }
 
-static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
+static bool glibc_mapped_take(
+	struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
 	struct scan *s = walk->context;
 	uint64_t chunk_end = 0, chunk = mapped_chunk(s, at, end, &chunk_end);
@@ -197,7 +198,7 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 	if (error)
 		return error;
 	struct unclaimed_walk walk = {
-		.space = glibc->space, .areas = areas, .context = &s, .look = take};
+		.space = glibc->space, .areas = areas, .context = &s, .look = glibc_mapped_take};
 	s.window = &walk.window;
 	error = unclaimed_walk(&walk);
 	if (!error)

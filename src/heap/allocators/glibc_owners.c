@@ -43,7 +43,8 @@ static void follow_lists(const struct glibc *glibc, uint32_t number, uint64_t mo
 			runs, known);
 }
 
-static uint32_t lacking(const struct glibc *glibc, const uint64_t *missing, uint64_t bytes)
+static uint32_t glibc_owners_lacking(
+	const struct glibc *glibc, const uint64_t *missing, uint64_t bytes)
 {
 	uint32_t owner = 0;
 	for (uint32_t i = 0; i < glibc->arenas.len; i++) {
@@ -85,7 +86,7 @@ struct error *glibc_owners_find(
 		struct heap_area *run = &runs->data[i];
 		if (known[i])
 			continue;
-		run->arena = lacking(glibc, missing, run->end - run->start);
+		run->arena = glibc_owners_lacking(glibc, missing, run->end - run->start);
 		missing[run->arena] -= min(run->end - run->start, missing[run->arena]);
 	}
 	return error;

@@ -78,7 +78,8 @@ struct error *glibc_sums_missing(
 	return error;
 }
 
-static bool note(struct glibc *glibc, const struct glibc_arena *arena, uint64_t bytes, bool is_less)
+static bool glibc_sums_note(
+	struct glibc *glibc, const struct glibc_arena *arena, uint64_t bytes, bool is_less)
 {
 	struct heap_damage damage = {.address = arena->address,
 		.bytes = bytes,
@@ -108,7 +109,7 @@ struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *
 		bool is_more = sum.bytes - sum.holes > arena->system_bytes;
 		uint64_t bytes = is_less ? arena->system_bytes - sum.bytes
 					 : sum.bytes - sum.holes - arena->system_bytes;
-		if ((is_less || is_more) && !note(glibc, arena, bytes, is_less))
+		if ((is_less || is_more) && !glibc_sums_note(glibc, arena, bytes, is_less))
 			return error_no_memory();
 	}
 	return NULL;

@@ -32,7 +32,7 @@ struct walk {
 	uint64_t unclear; /* the place just found, if chunks may begin elsewhere; else 0 */
 };
 
-static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
+static inline bool glibc_walk_read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
 {
 	const uint8_t *at = window_at(w->window, chunk + 8, 8, w->area->end);
 	if (!at)
@@ -41,11 +41,12 @@ static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
 	return true;
 }
 
-/* The same as read_head(), of steps that may lead far: what is read in order stays at hand. */
+/* The same as glibc_walk_read_head(), of steps that may lead far: what is read in order stays at
+ * hand. */
 static bool read_far(struct walk *w, uint64_t chunk, uint64_t *ret)
 {
 	if (chunk + 8 >= w->window->start && chunk + 16 <= w->window->end)
-		return read_head(w, chunk, ret);
+		return glibc_walk_read_head(w, chunk, ret);
 	return w->area->end - chunk >= CHUNK_HEADER &&
 	       address_space_word(w->window->space, chunk + 8, ret);
 }
@@ -136,7 +137,7 @@ static uint64_t next_where(struct walk *w, uint64_t chunk, uint64_t until,
 {
 	uint64_t head;
 	while (chunk < until) {
-		if (!read_head(w, chunk, &head)) {
+		if (!glibc_walk_read_head(w, chunk, &head)) {
 			chunk = readable_from(w, chunk);
 			continue;
 		}
@@ -148,7 +149,7 @@ static uint64_t next_where(struct walk *w, uint64_t chunk, uint64_t until,
 }
 
 /* The next place from which on chunks follow each other; the area's end: there is none. */
-static uint64_t resume(struct walk *w, uint64_t chunk)
+static uint64_t glibc_walk_resume(struct walk *w, uint64_t chunk)
 {
 	return next_where(w, chunk, w->area->end, is_chain);
 }
@@ -163,7 +164,7 @@ static uint64_t step_on(struct walk *w, uint64_t chunk)
 }
 
 /* Whether chunks from one place lead to where those from another one do, soon. */
-static bool joins(struct walk *w, uint64_t chunk, uint64_t other)
+static bool glibc_walk_joins(struct walk *w, uint64_t chunk, uint64_t other)
 {
 	for (unsigned i = 0; i < 2 * GLIBC_CHAIN && chunk && other && chunk != other; i++) {
 		if (chunk < other)
@@ -196,7 +197,7 @@ static bool is_first(struct walk *w, uint64_t chunk)
 static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
 {
 	for (uint64_t page = (chunk | (PAGE_BYTES - 1)) + 1; page < next; page += PAGE_BYTES) {
-		if (is_first(w, page) && joins(w, page, next))
+		if (is_first(w, page) && glibc_walk_joins(w, page, next))
 			return page;
 	}
 	return 0;
@@ -209,8 +210,8 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 	uint64_t end = min(next, chunk + WITHIN_MOST);
 	for (uint64_t at = chunk + CHUNK_MIN; at < end; at += CHUNK_ALIGN) {
 		uint64_t head;
-		if (read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
-			joins(w, at, next))
+		if (glibc_walk_read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
+			glibc_walk_joins(w, at, next))
 			return true;
 	}
 	return end < next;
@@ -245,7 +246,7 @@ uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end)
 {
 	struct heap_area area = {.start = from, .end = end};
 	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
-	return resume(&w, from);
+	return glibc_walk_resume(&w, from);
 }
 
 struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end)
@@ -255,9 +256,10 @@ struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint6
 	struct glibc_piece piece = {.end = chunk};
 	uint64_t head;
 	/* Nothing stands before it that could be free. */
-	if (chunk >= end || !read_head(&w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+	if (chunk >= end || !glibc_walk_read_head(&w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
 		return piece;
-	while (piece.end < end && read_head(&w, piece.end, &head) && is_head(&w, piece.end, head)) {
+	while (piece.end < end && glibc_walk_read_head(&w, piece.end, &head) &&
+		is_head(&w, piece.end, head)) {
 		piece.end += chunk_size(head);
 		piece.chunks++;
 	}
@@ -301,7 +303,7 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 	size_t next = 0;
 	bool ok = true;
 	while (!error && ok && chunk < run->end) {
-		bool readable = read_head(&w, chunk, &head);
+		bool readable = glibc_walk_read_head(&w, chunk, &head);
 		if (readable && is_head(&w, chunk, head)) {
 			chunk += chunk_size(head);
 		} else if (readable && chunk_size(head) == FENCE_BYTES) {
@@ -314,7 +316,7 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 			piece = *run;
 			piece.low = piece.start = chunk;
 		} else {
-			chunk = resume(&w, chunk + CHUNK_ALIGN);
+			chunk = glibc_walk_resume(&w, chunk + CHUNK_ALIGN);
 		}
 	}
 	if (ok && piece.low < piece.high)
@@ -334,7 +336,8 @@ static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const cha
 }
 
 /* Goes on behind a head that is none. *ret: where. False: no memory. */
-static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, uint64_t *ret)
+static bool glibc_walk_skip(
+	struct walk *w, uint64_t chunk, bool readable, uint64_t head, uint64_t *ret)
 {
 	if (readable && chunk_size(head) == FENCE_BYTES) {
 		/* Two of them, and nothing more; or memory that is not ours, and then more. */
@@ -343,7 +346,7 @@ static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, u
 		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
 		return note_unclear(w, w->glibc->damage);
 	}
-	*ret = resume(w, chunk + CHUNK_ALIGN);
+	*ret = glibc_walk_resume(w, chunk + CHUNK_ALIGN);
 	if (readable)
 		return note_damage(w, chunk, *ret, "the size of a chunk makes no sense");
 	/* That is no block's doing. */
@@ -379,7 +382,7 @@ static inline enum block_state state_of(
 	return may_be_own(size) && glibc_is_cache(w->glibc, address) ? BLOCK_OWN : BLOCK_USED;
 }
 
-static struct error *tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+static struct error *glibc_walk_tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
 {
 	struct heap_block block = {chunk + CHUNK_HEADER, size - 8, state_of(w, chunk, size, next)};
 	size_t len = 0;
@@ -416,12 +419,12 @@ static uint64_t head_behind(struct walk *w)
 static struct error *walk_run(struct walk *w)
 {
 	uint64_t end = w->area->end, chunk = w->area->start, head, next;
-	bool readable = read_head(w, chunk, &head);
+	bool readable = glibc_walk_read_head(w, chunk, &head);
 	while (chunk < end) {
 		if (!readable || !is_head(w, chunk, head)) {
-			if (!skip(w, chunk, readable, head, &chunk))
+			if (!glibc_walk_skip(w, chunk, readable, head, &chunk))
 				return error_no_memory();
-			readable = chunk < end && read_head(w, chunk, &head);
+			readable = chunk < end && glibc_walk_read_head(w, chunk, &head);
 			continue;
 		}
 		uint64_t size = chunk_size(head), behind = chunk + size;
@@ -440,11 +443,11 @@ static struct error *walk_run(struct walk *w)
 		if (!(next & CHUNK_PREV_INUSE) && behind < end && !is_head(w, behind, next) &&
 			chunk_size(next) != FENCE_BYTES)
 			next = CHUNK_PREV_INUSE;
-		struct error *error = tell(w, chunk, size, next);
+		struct error *error = glibc_walk_tell(w, chunk, size, next);
 		if (error)
 			return error;
 		chunk = behind;
-		readable = chunk < end && read_head(w, chunk, &head);
+		readable = chunk < end && glibc_walk_read_head(w, chunk, &head);
 	}
 	return NULL;
 }
@@ -461,7 +464,7 @@ static struct error *tell_mapped(
 	return sink->take(sink->context, &block, bytes, len);
 }
 
-static void begin(struct walk *w, struct glibc *glibc, const struct heap_area *area,
+static void glibc_walk_begin(struct walk *w, struct glibc *glibc, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
 	*w = (struct walk){.glibc = glibc,
@@ -479,7 +482,7 @@ uint64_t glibc_chunk_from(
 	struct walk w;
 	if (area->kind == GLIBC_MAPPED)
 		return address > area->start ? area->end : area->data;
-	begin(&w, glibc, area, window, NULL);
+	glibc_walk_begin(&w, glibc, area, window, NULL);
 	uint64_t into = (address - area->start + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
 	if (into >= area->end - area->start)
 		return area->end;
@@ -493,6 +496,6 @@ struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, stru
 	struct walk w;
 	if (area->kind == GLIBC_MAPPED)
 		return tell_mapped(area, window, sink);
-	begin(&w, glibc, area, window, sink);
+	glibc_walk_begin(&w, glibc, area, window, sink);
 	return walk_run(&w);
 }

@@ -102,7 +102,7 @@ static bool read_span(
 }
 
 /* Spans of a class have elements of one size. */
-static bool agrees(struct finding_spans *f, const struct go_span *span)
+static bool go_spans_agrees(struct finding_spans *f, const struct go_span *span)
 {
 	unsigned class = span->class / 2;
 	if (!class)
@@ -148,7 +148,7 @@ static bool take_spans(struct finding_spans *f, uint64_t list, uint64_t most, bo
 			struct go_span span;
 			unsigned state;
 			if (!read_span(f, words[i], &span, &state) ||
-				(state == SPAN_OF_ELEMENTS && !agrees(f, &span)))
+				(state == SPAN_OF_ELEMENTS && !go_spans_agrees(f, &span)))
 				return false;
 			f->failed |= keeps && !keep_span(go, words[i], &span, state);
 			if (f->failed)
@@ -159,7 +159,7 @@ static bool take_spans(struct finding_spans *f, uint64_t list, uint64_t most, bo
 }
 
 /* Whether three words are a list of spans, which is taken. */
-static bool take_list(struct finding_spans *f, const uint64_t *words)
+static bool go_spans_take_list(struct finding_spans *f, const uint64_t *words)
 {
 	uint64_t list = words[0], count = words[1], room = words[2];
 	if (!list || list % 8 || list >> 47 || !count || count > room || room > GO_SPANS_MAX ||
@@ -189,7 +189,7 @@ static bool look_in_map(struct finding_spans *f, const struct process_map *map, 
 		}
 		size_t count = address_space_read(space, at, words, bytes) / 8;
 		for (size_t i = 0; i + 3 <= count; i++) {
-			if (take_list(f, words + i))
+			if (go_spans_take_list(f, words + i))
 				return true;
 		}
 		/* The next portion begins where a list may not have been whole. */
@@ -198,7 +198,7 @@ static bool look_in_map(struct finding_spans *f, const struct process_map *map, 
 	return false;
 }
 
-static int by_start(const void *a, const void *b)
+static int go_spans_by_start(const void *a, const void *b)
 {
 	const struct go_span *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -210,7 +210,7 @@ static bool put_in_order(struct go_spans *go)
 	size_t kept = 0;
 	struct heap_damage broken = {.what = "spans of Go's lie in each other"};
 	if (go->spans.len)
-		qsort(go->spans.data, go->spans.len, sizeof(*go->spans.data), by_start);
+		qsort(go->spans.data, go->spans.len, sizeof(*go->spans.data), go_spans_by_start);
 	for (size_t i = 0; i < go->spans.len; i++) {
 		struct go_span span = go->spans.data[i];
 		if (!kept || span.start >= go->spans.data[kept - 1].end)

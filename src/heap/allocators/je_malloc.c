@@ -79,7 +79,7 @@ struct walk {
 	size_t kept, own; /* next ones */
 };
 
-static struct error *tell(struct walk *w, uint64_t address, uint64_t size, bool is_free,
+static struct error *je_malloc_tell(struct walk *w, uint64_t address, uint64_t size, bool is_free,
 	const uint8_t *bytes, size_t len)
 {
 	struct heap_block block = {address, size, is_free ? BLOCK_FREE : BLOCK_USED};
@@ -104,8 +104,9 @@ static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 		uint64_t offset = i * extent->block_bytes;
 		bool free_one = bits[i / 64] >> i % 64 & 1;
 		is_free += free_one;
-		struct error *error = tell(w, extent->address + offset, extent->block_bytes,
-			free_one, bytes ? bytes + offset : NULL, bytes ? extent->block_bytes : 0);
+		struct error *error =
+			je_malloc_tell(w, extent->address + offset, extent->block_bytes, free_one,
+				bytes ? bytes + offset : NULL, bytes ? extent->block_bytes : 0);
 		if (error)
 			return error;
 	}
@@ -123,7 +124,7 @@ static struct error *tell_large(struct walk *w, const struct je_extent *extent)
 	const uint8_t *bytes = window_at(w->window, extent->address, 8, w->area->end);
 	if (bytes)
 		bytes = window_peek(w->window, extent->address, extent->block_bytes, &len);
-	return tell(w, extent->address, extent->block_bytes, false, bytes, len);
+	return je_malloc_tell(w, extent->address, extent->block_bytes, false, bytes, len);
 }
 
 struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area *area,

@@ -70,7 +70,7 @@ static bool read_about(
 	return *ret_start && bytes && bytes <= EXTENT_BYTES_MAX;
 }
 
-static bool decode(void *context, uint64_t word, uint64_t *ret)
+static bool je_tree_decode(void *context, uint64_t word, uint64_t *ret)
 {
 	const struct je_malloc *je = context;
 	uint64_t about[ABOUT_WORDS];
@@ -85,7 +85,7 @@ static unsigned state_of(const struct je_shape *shape, uint64_t word, uint64_t b
 	return (unsigned)(shape->state ? bits >> shape->state & 3 : WORD_STATE(word));
 }
 
-static bool agrees(const struct je_shape *shape, uint64_t word, uint64_t bits)
+static bool je_tree_agrees(const struct je_shape *shape, uint64_t word, uint64_t bits)
 {
 	return !(word & WORD_UNUSED(shape)) && BITS_SLAB(bits) == (word & WORD_SLAB) &&
 	       BITS_CLASS(bits, shape) == WORD_CLASS(word);
@@ -96,7 +96,7 @@ struct votes {
 	uint64_t of[SHAPES];
 };
 
-static struct error *vote(void *context, uint64_t word, uint64_t leaf)
+static struct error *je_tree_vote(void *context, uint64_t word, uint64_t leaf)
 {
 	struct votes *votes = context;
 	uint64_t about[ABOUT_WORDS], start;
@@ -105,14 +105,14 @@ static struct error *vote(void *context, uint64_t word, uint64_t leaf)
 		return NULL;
 	for (unsigned i = 0; i < SHAPES; i++)
 		votes->of[i] += state_of(&shapes[i], word, about[0]) == STATE_ACTIVE &&
-				agrees(&shapes[i], word, about[0]);
+				je_tree_agrees(&shapes[i], word, about[0]);
 	return NULL;
 }
 
 static struct error *find_shape(struct je_malloc *je, const struct page_tree *tree)
 {
 	struct votes votes = {.je = je};
-	struct error *error = page_tree_read(tree, &votes, vote);
+	struct error *error = page_tree_read(tree, &votes, je_tree_vote);
 	je->shape = &shapes[0];
 	for (unsigned i = 1; i < SHAPES; i++) {
 		if (votes.of[i] > votes.of[je->shape - shapes])
@@ -122,7 +122,7 @@ static struct error *find_shape(struct je_malloc *je, const struct page_tree *tr
 }
 
 /* The extent that a word leads to, and where its first page is. False: to none. */
-static bool read_word(const struct je_malloc *je, uint64_t word, struct je_extent *ret,
+static bool je_tree_read_word(const struct je_malloc *je, uint64_t word, struct je_extent *ret,
 	uint64_t *ret_start, unsigned *ret_state)
 {
 	uint64_t about[ABOUT_WORDS];
@@ -130,7 +130,7 @@ static bool read_word(const struct je_malloc *je, uint64_t word, struct je_exten
 		return false;
 	*ret_state = state_of(je->shape, word, about[0]);
 	if (*ret_state > STATE_MAX ||
-		(*ret_state == STATE_ACTIVE && !agrees(je->shape, word, about[0])))
+		(*ret_state == STATE_ACTIVE && !je_tree_agrees(je->shape, word, about[0])))
 		return false;
 	/* Large blocks may begin behind their first page's beginning. */
 	*ret = (struct je_extent){.address = about[1],
@@ -169,14 +169,14 @@ static bool is_sound(const struct je_malloc *je, const struct je_extent *one)
 	       (!last || one->address >= last->address + last->size);
 }
 
-static struct error *take(void *context, uint64_t word, uint64_t leaf)
+static struct error *je_tree_take(void *context, uint64_t word, uint64_t leaf)
 {
 	struct reading *r = context;
 	struct je_extent one;
 	uint64_t start;
 	unsigned state;
 	bool ok = add_base(r->je, leaf, leaf + r->leaf_bytes, &r->leaf);
-	if (!read_word(r->je, word, &one, &start, &state))
+	if (!je_tree_read_word(r->je, word, &one, &start, &state))
 		return NULL;
 	ok = ok && add_base(r->je, one.about, one.about + ABOUT_BYTES, &r->base);
 	if (state != STATE_ACTIVE)
@@ -198,7 +198,7 @@ static struct error *find_root(struct je_malloc *je, struct page_tree *ret)
 			.root_words = 1u << bits / 2,
 			.leaf_bits = (uint8_t)(bits - bits / 2),
 			.context = je,
-			.decode = decode,
+			.decode = je_tree_decode,
 			.leading_bits = WORD_POINTER_BITS};
 		error = page_tree_find(ret);
 		je->root = ret->root;
@@ -215,7 +215,7 @@ struct error *je_tree_find(struct je_malloc *je)
 	struct reading reading = {.je = je, .leaf_bytes = page_tree_leaf_bytes(&tree)};
 	error = find_shape(je, &tree);
 	if (!error)
-		error = page_tree_read(&tree, &reading, take);
+		error = page_tree_read(&tree, &reading, je_tree_take);
 	for (size_t i = 0; i < reading.idle.len && !error; i++) {
 		if (!heap_ranges_push(&je->books, reading.idle.data[i]))
 			error = error_no_memory();

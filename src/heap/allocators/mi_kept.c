@@ -16,7 +16,7 @@ struct keeping {
 	uint64_t words[HEAP_WORDS];
 };
 
-static bool is_block(const struct mi_malloc *mi, uint64_t address)
+static bool mi_kept_is_block(const struct mi_malloc *mi, uint64_t address)
 {
 	uint32_t number;
 	const struct mi_page *page = mi_page_at(mi, address);
@@ -24,7 +24,8 @@ static bool is_block(const struct mi_malloc *mi, uint64_t address)
 }
 
 /* keys: NULL if links are plain. */
-static uint64_t follow(const struct mi_malloc *mi, uint64_t at, const uint64_t *keys, uint64_t heap)
+static uint64_t mi_kept_follow(
+	const struct mi_malloc *mi, uint64_t at, const uint64_t *keys, uint64_t heap)
 {
 	uint64_t next;
 	if (!address_space_word(mi->space, at, &next))
@@ -39,22 +40,22 @@ static const uint64_t *keys_of(
 	const struct mi_page *page = mi_page_at(k->mi, first);
 	for (unsigned i = 0; page && page->has_keys && i < 2; i++) {
 		const uint64_t *keys = k->words + number + keys_behind[i];
-		uint64_t next = follow(k->mi, first, keys, heap);
-		if (!next || is_block(k->mi, next))
+		uint64_t next = mi_kept_follow(k->mi, first, keys, heap);
+		if (!next || mi_kept_is_block(k->mi, next))
 			return keys;
 	}
 	return NULL;
 }
 
-static bool take_list(struct keeping *k, uint64_t at, size_t number, uint64_t heap)
+static bool mi_kept_take_list(struct keeping *k, uint64_t at, size_t number, uint64_t heap)
 {
 	struct mi_malloc *mi = k->mi;
 	const uint64_t *keys = keys_of(k, at, number, heap);
 	/* No list is longer than there are blocks, whatever it leads to. */
-	while (at && is_block(mi, at) && mi->kept.len < mi->blocks) {
+	while (at && mi_kept_is_block(mi, at) && mi->kept.len < mi->blocks) {
 		if (!heap_addresses_push(&mi->kept, at))
 			return false;
-		at = follow(mi, at, keys, heap);
+		at = mi_kept_follow(mi, at, keys, heap);
 	}
 	return true;
 }
@@ -66,7 +67,7 @@ static bool take_heap(struct keeping *k, uint64_t heap)
 	for (size_t i = 1; ok && i + KEYS_BEHIND_MAX + 1 < count; i++) {
 		size_t from = heap_addresses_from(&k->threads, k->words[i]);
 		if (from < k->threads.len && k->threads.data[from] == k->words[i])
-			ok = take_list(k, k->words[i - 1], i, heap);
+			ok = mi_kept_take_list(k, k->words[i - 1], i, heap);
 	}
 	return ok;
 }

@@ -121,7 +121,7 @@ static bool read_lists(struct walk *w, const struct mi_page *page, const uint8_t
 	return right && is_free + page->used == page->given && others <= page->used;
 }
 
-static struct error *tell(
+static struct error *mi_malloc_tell(
 	struct walk *w, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	return w->sink->take(w->sink->context, block, bytes, len);
@@ -148,11 +148,11 @@ static struct error *tell_page(struct walk *w, const struct mi_page *page)
 			block.state = BLOCK_FREE;
 		else if (w->marks[i] == MARK_OTHERS || kept)
 			block.state = BLOCK_CACHED;
-		error = tell(w, &block, bytes + i * size, (size_t)size);
+		error = mi_malloc_tell(w, &block, bytes + i * size, (size_t)size);
 	}
 	uint64_t rest = page->first + page->given * size;
 	struct heap_block fresh = {rest, page->first + page->room * size - rest, BLOCK_FREE};
-	return error || !fresh.size ? error : tell(w, &fresh, NULL, 0);
+	return error || !fresh.size ? error : mi_malloc_tell(w, &fresh, NULL, 0);
 }
 
 /* A page of one block. */
@@ -167,7 +167,7 @@ static struct error *tell_large(struct walk *w, const struct mi_page *page)
 		block.state = BLOCK_CACHED;
 	if (!page->used)
 		block.state = BLOCK_FREE;
-	return tell(w, &block, bytes, len);
+	return mi_malloc_tell(w, &block, bytes, len);
 }
 
 struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area *area,

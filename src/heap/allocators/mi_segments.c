@@ -48,7 +48,7 @@ static uint32_t entry_offset(uint64_t word)
 }
 
 /* Whether the table may begin there. */
-static bool read_head(struct head *h, unsigned table)
+static bool mi_segments_read_head(struct head *h, unsigned table)
 {
 	const uint64_t *before = h->words + table;
 	uint64_t a = before[-2], b = before[-1], kind = (uint32_t)before[-(int)BEFORE_KIND];
@@ -257,7 +257,7 @@ static bool read_segment(
 	size_t count = address_space_read(mi->space, address, words, 8ul * TABLE_MAX) / 8;
 	for (unsigned at = TABLE_MIN; at < count; at++) {
 		bool found;
-		if (!read_head(&h, at))
+		if (!mi_segments_read_head(&h, at))
 			continue;
 		if (!h.count)
 			h.count =
@@ -277,7 +277,7 @@ static bool read_segment(
 
 /* What is found comes from memory that is there: an address is tried once, and a segment has no
  * more pages than entries. */
-static bool find_in_map(
+static bool mi_segments_find_in_map(
 	struct mi_malloc *mi, const struct process_map *map, uint64_t *words, uint64_t *done)
 {
 	uint64_t at = (map->start + STEP_BYTES - 1) & ~(STEP_BYTES - 1), size;
@@ -298,14 +298,14 @@ static bool find_in_map(
 	return true;
 }
 
-static bool find_all(struct mi_malloc *mi, uint64_t *words)
+static bool mi_segments_find_all(struct mi_malloc *mi, uint64_t *words)
 {
 	uint64_t done = 0;
 	bool ok = true;
 	for (size_t i = 0; ok && i < mi->space->maps.maps.len; i++) {
 		const struct process_map *map = &mi->space->maps.maps.data[i];
 		if (address_map_is_anonymous(map))
-			ok = find_in_map(mi, map, words, &done);
+			ok = mi_segments_find_in_map(mi, map, words, &done);
 	}
 	return ok;
 }
@@ -313,12 +313,12 @@ static bool find_all(struct mi_malloc *mi, uint64_t *words)
 struct error *mi_segments_find(struct mi_malloc *mi)
 {
 	_cleanup_free_ uint64_t *words = malloc(8ul * HEAD_WORDS);
-	bool ok = words && find_all(mi, words);
+	bool ok = words && mi_segments_find_all(mi, words);
 	/* Those that make sense in parts are told by those that make sense. */
 	if (ok && mi->refused) {
 		mi->takes_parts = true;
 		mi->pages.len = mi->segments.len = mi->books.len = 0;
-		ok = find_all(mi, words);
+		ok = mi_segments_find_all(mi, words);
 	}
 	mi_place_blocks(&mi->pages, 0);
 	return ok ? NULL : error_no_memory();

@@ -60,7 +60,7 @@ bool mi_shape_read(const struct mi_shape *shape, const uint64_t *entry, struct m
  * 2.1.0 and 2.0.6 on. */
 enum { RULE_THREE, RULE_MULTIPLE, RULE_ONE, RULE_NONE, RULES };
 
-static uint64_t lead(unsigned rule, uint64_t block_bytes)
+static uint64_t mi_shapes_lead(unsigned rule, uint64_t block_bytes)
 {
 	const uint64_t guaranteed = 128;
 	switch (rule) {
@@ -75,9 +75,10 @@ static uint64_t lead(unsigned rule, uint64_t block_bytes)
 	}
 }
 
-static bool agrees(const struct mi_page *page, unsigned rule)
+static bool mi_shapes_agrees(const struct mi_page *page, unsigned rule)
 {
-	uint64_t first = page->start + lead(rule, page->block_bytes), bytes = page->block_bytes;
+	uint64_t first = page->start + mi_shapes_lead(rule, page->block_bytes),
+		 bytes = page->block_bytes;
 	const uint64_t lists[] = {page->free_list, page->own_list, page->others_list};
 	for (unsigned i = 0; i < 3; i++) {
 		if (lists[i] && (lists[i] < first || (lists[i] - first) % bytes))
@@ -92,13 +93,13 @@ void mi_place_blocks(struct mi_pages *pages, size_t from)
 	unsigned best = 0;
 	for (size_t i = from; i < pages->len; i++) {
 		for (unsigned rule = 0; rule < RULES && !pages->data[i].first; rule++)
-			votes[rule] += agrees(&pages->data[i], rule);
+			votes[rule] += mi_shapes_agrees(&pages->data[i], rule);
 	}
 	for (unsigned rule = 1; rule < RULES; rule++)
 		best = votes[rule] > votes[best] ? rule : best;
 	for (size_t i = from; i < pages->len; i++) {
 		struct mi_page *page = &pages->data[i];
-		uint64_t leads = lead(best, page->block_bytes);
+		uint64_t leads = mi_shapes_lead(best, page->block_bytes);
 		if (page->first)
 			continue;
 		page->first = page->start;

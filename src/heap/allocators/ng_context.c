@@ -25,7 +25,7 @@ static bool is_area(const uint64_t *words, uint64_t address)
 }
 
 /* The areas of a list, which ends at 0. False: no memory. */
-static bool take_list(struct ng_malloc *ng, uint64_t secret, uint64_t at)
+static bool ng_context_take_list(struct ng_malloc *ng, uint64_t secret, uint64_t at)
 {
 	uint64_t words[NG_AREA_HEAD];
 	size_t most = 1;
@@ -62,7 +62,8 @@ static uint64_t head_of(const struct address_space *space, const uint64_t *conte
 	return is_area(words, head) && words[NG_CHECK] == context[CONTEXT_SECRET] ? head : 0;
 }
 
-static bool find_in_map(struct ng_malloc *ng, const struct process_map *map, uint64_t *words)
+static bool ng_context_find_in_map(
+	struct ng_malloc *ng, const struct process_map *map, uint64_t *words)
 {
 	uint64_t at = map->start;
 	while (at < map->end && !ng->areas.len) {
@@ -74,7 +75,7 @@ static bool find_in_map(struct ng_malloc *ng, const struct process_map *map, uin
 			uint64_t head = head_of(ng->space, words + i);
 			if (!head)
 				continue;
-			if (!take_list(ng, words[i], head))
+			if (!ng_context_take_list(ng, words[i], head))
 				return false;
 		}
 		/* The next portion begins where a context may not have been whole. */
@@ -84,7 +85,7 @@ static bool find_in_map(struct ng_malloc *ng, const struct process_map *map, uin
 }
 
 /* Whether a page has descriptions of groups, and none that is wrong. */
-static bool proves(const struct address_space *space, uint64_t at, const uint64_t *words)
+static bool ng_context_proves(const struct address_space *space, uint64_t at, const uint64_t *words)
 {
 	unsigned right = 0;
 	struct ng_group group;
@@ -100,7 +101,7 @@ static bool proves(const struct address_space *space, uint64_t at, const uint64_
 	return right;
 }
 
-static bool look(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *next)
+static bool ng_context_look(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *next)
 {
 	struct ng_malloc *ng = walk->context;
 	uint64_t words[NG_AREA_BYTES / 8];
@@ -109,8 +110,8 @@ static bool look(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 	if (!bytes)
 		return true;
 	memcpy(words, bytes, sizeof(words));
-	return !words[NG_CHECK] || !is_area(words, at) || !proves(ng->space, at, words) ||
-	       heap_addresses_push(&ng->areas, at);
+	return !words[NG_CHECK] || !is_area(words, at) ||
+	       !ng_context_proves(ng->space, at, words) || heap_addresses_push(&ng->areas, at);
 }
 
 struct error *ng_context_find(struct ng_malloc *ng, const struct heap_area_vec *claimed)
@@ -120,14 +121,16 @@ struct error *ng_context_find(struct ng_malloc *ng, const struct heap_area_vec *
 	for (size_t i = 0; ok && i < ng->space->maps.maps.len && !ng->areas.len; i++) {
 		const struct process_map *map = &ng->space->maps.maps.data[i];
 		if (map->writable && address_space_module(ng->space, map->start))
-			ok = find_in_map(ng, map, words);
+			ok = ng_context_find_in_map(ng, map, words);
 	}
 	if (!ok)
 		return error_no_memory();
 	struct error *error = NULL;
 	if (!ng->areas.len && !claimed->len) {
-		struct unclaimed_walk walk = {
-			.space = ng->space, .areas = claimed, .look = look, .context = ng};
+		struct unclaimed_walk walk = {.space = ng->space,
+			.areas = claimed,
+			.look = ng_context_look,
+			.context = ng};
 		error = unclaimed_walk(&walk);
 	}
 	heap_addresses_sort(&ng->areas);

@@ -18,7 +18,7 @@ static const uint16_t class_units[CLASSES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
 	1023, 1169, 1364, 1637, 2047, 2340, 2730, 3276, 4095, 4680, 5460, 6552, 8191};
 
 /* meta.h, get_stride(). False: no group is so. */
-static bool measure(struct ng_group *group, uint64_t bits)
+static bool ng_malloc_measure(struct ng_group *group, uint64_t bits)
 {
 	uint32_t class = BITS_CLASS(bits);
 	uint64_t mapping = BITS_PAGES(bits) * NG_AREA_BYTES;
@@ -40,7 +40,7 @@ bool ng_group_read(const struct address_space *space, uint64_t about, const uint
 	uint64_t back, masks = words[NG_MASKS];
 	*ret = (struct ng_group){.address = words[NG_GROUP], .about = about};
 	if (!ret->address || ret->address % NG_UNIT || ret->address >> 47 ||
-		!measure(ret, words[NG_BITS]))
+		!ng_malloc_measure(ret, words[NG_BITS]))
 		return false;
 	ret->free = ((uint32_t)masks | (uint32_t)(masks >> 32)) &
 		    (uint32_t)((2ull << (ret->slots - 1)) - 1);
@@ -78,7 +78,7 @@ static bool read_area(struct ng_malloc *ng, uint64_t address)
 	return true;
 }
 
-static int by_address(const void *a, const void *b)
+static int ng_malloc_by_address(const void *a, const void *b)
 {
 	const struct ng_group *x = a, *y = b;
 	return (x->address > y->address) - (x->address < y->address);
@@ -93,7 +93,8 @@ struct error *ng_malloc_find(const struct address_space *space, const struct hea
 	for (size_t i = 0; !error && ok && i < ret->areas.len; i++)
 		ok = read_area(ret, ret->areas.data[i]);
 	if (ret->groups.len)
-		qsort(ret->groups.data, ret->groups.len, sizeof(*ret->groups.data), by_address);
+		qsort(ret->groups.data, ret->groups.len, sizeof(*ret->groups.data),
+			ng_malloc_by_address);
 	return error || ok ? error : error_no_memory();
 }
 
@@ -156,7 +157,7 @@ struct slot {
 
 enum found { FOUND_BLOCK, FOUND_GROUP, FOUND_BEGUN, FOUND_BROKEN };
 
-static bool read_bytes(const struct walk *w, uint64_t address, void *ret, size_t bytes)
+static bool ng_malloc_read_bytes(const struct walk *w, uint64_t address, void *ret, size_t bytes)
 {
 	if (address < w->start || address - w->start + bytes > w->len)
 		return address_space_read(w->ng->space, address, ret, bytes) == bytes;
@@ -175,7 +176,7 @@ static uint32_t word_at(const uint8_t *at)
 }
 
 /* Whether a block begins there by the 8 bytes before it. */
-static bool is_block(const struct slot *slot, uint64_t block, const uint8_t *header)
+static bool ng_malloc_is_block(const struct slot *slot, uint64_t block, const uint8_t *header)
 {
 	uint64_t units = (block - slot->storage) / NG_UNIT;
 	uint32_t near = half_at(header + 6), far = word_at(header);
@@ -188,16 +189,16 @@ static enum found find_block(
 	const struct walk *w, const struct slot *slot, uint64_t *ret, uint8_t *header)
 {
 	*ret = slot->start;
-	if (!read_bytes(w, *ret - 8, header, 8))
+	if (!ng_malloc_read_bytes(w, *ret - 8, header, 8))
 		return FOUND_BROKEN;
 	if (header[5] == HEADER_MOVED) {
 		/* Of very large alignments the lower bits stand there (aligned_alloc.c). */
 		uint64_t units = half_at(header + 6);
 		*ret += (units ? units : OFFSET_MAX + 1ull) * NG_UNIT;
 		for (; *ret < slot->end; *ret += (OFFSET_MAX + 1ull) * NG_UNIT) {
-			if (!read_bytes(w, *ret - 8, header, 8))
+			if (!ng_malloc_read_bytes(w, *ret - 8, header, 8))
 				return FOUND_BROKEN;
-			if (is_block(slot, *ret, header))
+			if (ng_malloc_is_block(slot, *ret, header))
 				break;
 			if (header[5] == HEADER_FREED)
 				return FOUND_BEGUN;
@@ -207,12 +208,12 @@ static enum found find_block(
 	}
 	if (header[5] == HEADER_FREED || !word_at(header + 4))
 		return slot->number || header[5] ? FOUND_BEGUN : FOUND_BLOCK;
-	if (!is_block(slot, *ret, header))
+	if (!ng_malloc_is_block(slot, *ret, header))
 		return FOUND_BROKEN;
 	return HEADER_SPARE(header[5]) == SPARE_GROUP ? FOUND_GROUP : FOUND_BLOCK;
 }
 
-static struct error *tell(struct walk *w, const struct heap_block *block)
+static struct error *ng_malloc_tell(struct walk *w, const struct heap_block *block)
 {
 	bool at_hand = block->address >= w->start && block->address - w->start <= w->len;
 	size_t into = at_hand ? (size_t)(block->address - w->start) : 0;
@@ -222,7 +223,7 @@ static struct error *tell(struct walk *w, const struct heap_block *block)
 		len < block->size ? len : (size_t)block->size);
 }
 
-static bool add_damage(struct walk *w, uint64_t address, uint64_t bytes, const char *what)
+static bool ng_malloc_add_damage(struct walk *w, uint64_t address, uint64_t bytes, const char *what)
 {
 	struct heap_damage damage = {.address = address,
 		.bytes = bytes,
@@ -239,17 +240,19 @@ static struct error *tell_used(
 	struct heap_block block = {address, slot->end - address, BLOCK_USED};
 	uint32_t bytes = spare;
 	uint8_t behind[2] = {0, 0};
-	bool known = spare < SPARE_FAR || read_bytes(w, slot->end - 4, &bytes, sizeof(bytes));
+	bool known =
+		spare < SPARE_FAR || ng_malloc_read_bytes(w, slot->end - 4, &bytes, sizeof(bytes));
 	bool right = !known || ((spare < SPARE_FAR || (spare == SPARE_FAR && bytes >= SPARE_FAR)) &&
 				       bytes <= block.size);
 	block.size -= known && right ? bytes : 0;
-	struct error *error = tell(w, &block);
+	struct error *error = ng_malloc_tell(w, &block);
 	/* It ends in a byte that is 0, as does its slot. */
-	if (!known || !read_bytes(w, block.address + block.size, &behind[0], 1) ||
-		!read_bytes(w, slot->end, &behind[1], 1))
+	if (!known || !ng_malloc_read_bytes(w, block.address + block.size, &behind[0], 1) ||
+		!ng_malloc_read_bytes(w, slot->end, &behind[1], 1))
 		return error;
 	if (!error && (!right || behind[0] || behind[1]) &&
-		!add_damage(w, block.address + block.size, 0, "a block was written beyond its end"))
+		!ng_malloc_add_damage(
+			w, block.address + block.size, 0, "a block was written beyond its end"))
 		return error_no_memory();
 	return error;
 }
@@ -278,17 +281,17 @@ static struct error *tell_slot(struct walk *w, const struct ng_group *group, uin
 	uint8_t header[8];
 	uint64_t address;
 	if (group->free >> number & 1)
-		return tell(w, &whole);
+		return ng_malloc_tell(w, &whole);
 	enum found found = find_block(w, &slot, &address, header);
 	if (found == FOUND_BLOCK)
 		return tell_used(w, &slot, address, HEADER_SPARE(header[5]));
 	if (found == FOUND_GROUP)
 		return tell_inner(w, &slot);
 	if (found == FOUND_BROKEN &&
-		!add_damage(w, start - NG_HEADER, 0, "a block's header was overwritten"))
+		!ng_malloc_add_damage(w, start - NG_HEADER, 0, "a block's header was overwritten"))
 		return error_no_memory();
 	whole.state = BLOCK_USED;
-	return tell(w, &whole);
+	return ng_malloc_tell(w, &whole);
 }
 
 static struct error *tell_group(struct walk *w, const struct ng_group *group)
@@ -301,7 +304,7 @@ static struct error *tell_group(struct walk *w, const struct ng_group *group)
 }
 
 /* Has what is at hand of a mapping's beginning; of small groups all of it. */
-static bool load(struct walk *w, const struct ng_group *group, uint64_t end)
+static bool ng_malloc_load(struct walk *w, const struct ng_group *group, uint64_t end)
 {
 	uint64_t all = NG_UNIT + group->slots * group->stride;
 	size_t least = all <= WINDOW_BYTES ? (size_t)all : 2ul * NG_UNIT;
@@ -324,7 +327,7 @@ struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area 
 			break;
 		w.next++;
 		if (group->address < area->start || group->bytes > area->end - group->address ||
-			!load(&w, group, area->end)) /* another's, or missing */
+			!ng_malloc_load(&w, group, area->end)) /* another's, or missing */
 			w.next = group_from(ng, w.next, group->address + group->bytes);
 		else
 			error = tell_group(&w, group);

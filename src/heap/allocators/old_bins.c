@@ -44,7 +44,7 @@ static bool free_chunk(const struct address_space *space, uint64_t at, uint64_t 
 enum bin { BIN_WRONG, BIN_UNUSED, BIN_EMPTY, BIN_FULL };
 
 /* What a bin is, the words of which are these; `self`: what stands for it in its ring. */
-static enum bin look_at(
+static enum bin old_bins_look_at(
 	const struct address_space *space, const uint64_t *bin, unsigned number, uint64_t self)
 {
 	uint64_t first[FREE_WORDS], last[FREE_WORDS], head = bin[BIN_HEAD], tail = bin[BIN_TAIL];
@@ -67,7 +67,7 @@ static bool are_bins(const struct address_space *space, uint64_t address)
 	for (unsigned i = 0; i < BINS; i++) {
 		const uint64_t *bin = words + 1 + (size_t)i * BIN_WORDS;
 		uint64_t self = address + 8 * (uint64_t)(bin + BIN_HEAD - words) - OLD_HEADER;
-		enum bin is = look_at(space, bin, i, self);
+		enum bin is = old_bins_look_at(space, bin, i, self);
 		if (is == BIN_WRONG)
 			return false;
 		full |= (uint64_t)(is == BIN_FULL) << i;
@@ -86,7 +86,7 @@ static uint64_t bins_of(const struct address_space *space, uint64_t place, uint6
 	return are_bins(space, bins) ? bins : 0;
 }
 
-static uint64_t find_in_map(
+static uint64_t old_bins_find_in_map(
 	const struct address_space *space, const struct process_map *map, uint64_t *words)
 {
 	for (uint64_t at = map->start; at < map->end; at += PORTION_BYTES) {
@@ -113,7 +113,7 @@ struct error *old_malloc_find(
 	for (size_t i = 0; words && i < space->maps.maps.len && !ret->bins; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (map->writable && address_space_module(space, map->start))
-			ret->bins = find_in_map(space, map, words);
+			ret->bins = old_bins_find_in_map(space, map, words);
 	}
 	return words ? NULL : error_no_memory();
 }

@@ -24,7 +24,7 @@ static bool header_at(struct window *window, uint64_t chunk, uint64_t end, uint6
 
 /* Whether a chunk is there whose size the next one repeats; *ret_next is that one, *ret_last
  * whether it is the run's end. */
-static bool follows(
+static bool old_malloc_follows(
 	struct window *window, uint64_t chunk, uint64_t end, uint64_t *ret_next, bool *ret_last)
 {
 	uint64_t own[2], next[2];
@@ -42,7 +42,7 @@ static bool chain_is(struct window *window, uint64_t chunk, uint64_t end)
 {
 	bool last = false;
 	for (unsigned i = 0; i < RESUME_CHUNKS && !last; i++) {
-		if (!follows(window, chunk, end, &chunk, &last))
+		if (!old_malloc_follows(window, chunk, end, &chunk, &last))
 			return false;
 	}
 	return true;
@@ -80,7 +80,7 @@ static uint64_t run_end(struct finding *f, struct window *window, uint64_t chunk
 		return 0;
 	while (!last && at < end) {
 		bool is_barren = end == f->barren_end && at >= f->barren;
-		if (follows(window, at, end, &at, &last)) {
+		if (old_malloc_follows(window, at, end, &at, &last)) {
 			count++;
 			last_good = at;
 		} else if (count < RUN_CHUNKS) {
@@ -95,7 +95,7 @@ static uint64_t run_end(struct finding *f, struct window *window, uint64_t chunk
 	return last_good;
 }
 
-static struct error *tell(const struct heap_sink *sink, struct window *window,
+static struct error *old_malloc_tell(const struct heap_sink *sink, struct window *window,
 	const struct heap_block *block, uint64_t end)
 {
 	size_t want = block->size < WINDOW_BYTES ? (size_t)block->size : WINDOW_BYTES, len = 0;
@@ -113,7 +113,7 @@ struct walk {
 	uint64_t size; /* of the chunk before, with its flag, as the next one should have it */
 };
 
-static bool add_damage(struct walk *w, uint64_t address, uint64_t bytes)
+static bool old_malloc_add_damage(struct walk *w, uint64_t address, uint64_t bytes)
 {
 	struct heap_damage damage = {.address = address,
 		.bytes = bytes,
@@ -129,9 +129,10 @@ static bool pass_over(struct walk *w, uint64_t *at, const uint64_t *header)
 	uint64_t next;
 	bool last;
 	/* Where only the repeated size is wrong the chunk itself may be right. */
-	bool is_chunk = header[0] != w->size && follows(w->window, *at, w->end, &next, &last);
+	bool is_chunk =
+		header[0] != w->size && old_malloc_follows(w->window, *at, w->end, &next, &last);
 	next = is_chunk ? *at : chunk_from(w->window, *at + OLD_ALIGN, w->end);
-	bool ok = add_damage(w, *at, next - *at);
+	bool ok = old_malloc_add_damage(w, *at, next - *at);
 	w->before = (struct heap_block){0, 0, BLOCK_FREE};
 	*at = next;
 	return ok;
@@ -163,7 +164,7 @@ static struct error *walk_run(
 		w->before = block;
 		w->size = header[1];
 		at += old_size(header[1]);
-		error = tell(sink, w->window, &block, w->end);
+		error = old_malloc_tell(sink, w->window, &block, w->end);
 	}
 	return error;
 }
@@ -175,7 +176,7 @@ struct error *old_malloc_walk(const struct old_malloc *old, const struct heap_ar
 	if (area->kind == OLD_RUN)
 		return walk_run(&w, area, sink);
 	struct heap_block block = {area->data, area->end - area->data, BLOCK_USED};
-	return tell(sink, window, &block, area->end);
+	return old_malloc_tell(sink, window, &block, area->end);
 }
 
 /* A mapping of one block, from a page on; *ret_block is where the program has it. Its length; 0:
@@ -204,7 +205,8 @@ static uint64_t mapped_at(
 	return length;
 }
 
-static bool look(struct unclaimed_walk *walk, uint64_t page, uint64_t end, uint64_t *next)
+static bool old_malloc_look(
+	struct unclaimed_walk *walk, uint64_t page, uint64_t end, uint64_t *next)
 {
 	struct finding *f = walk->context;
 	struct heap_area area = {.maker = HEAP_OLDMALLOC, .start = page + OLD_HEADER, .low = page};
@@ -250,7 +252,7 @@ static struct error *find_areas(
 	const struct old_malloc *old, const struct heap_area_vec *claimed, struct finding *f)
 {
 	struct unclaimed_walk walk = {
-		.space = old->space, .areas = claimed, .look = look, .context = f};
+		.space = old->space, .areas = claimed, .look = old_malloc_look, .context = f};
 	struct error *error = unclaimed_walk(&walk);
 	_cleanup_(window_cleanup) struct window window;
 	if (!error)

@@ -36,7 +36,7 @@ struct pool {
 	uint64_t free_list;
 };
 
-static bool fits(const struct header *h, struct pool *ret, uint64_t address, uint32_t step)
+static bool pymalloc_fits(const struct header *h, struct pool *ret, uint64_t address, uint32_t step)
 {
 	uint32_t size = (h->size_index + 1) * step, bytes = h->last_offset + size;
 	if (size > LARGEST || (bytes != POOL_BYTES && bytes != POOL_BYTES_OLD) || address % bytes ||
@@ -64,7 +64,7 @@ static bool is_pool(const uint8_t *bytes, uint64_t address, struct pool *ret)
 	memcpy(&h, bytes, sizeof(h));
 	if (h.size_index >= LARGEST / STEP_MIN || h.last_offset >= POOL_BYTES)
 		return false;
-	return fits(&h, ret, address, STEP) || fits(&h, ret, address, STEP_MIN);
+	return pymalloc_fits(&h, ret, address, STEP) || pymalloc_fits(&h, ret, address, STEP_MIN);
 }
 
 static bool add_pool(struct heap_area_vec *found, const struct pool *pool)
@@ -84,7 +84,8 @@ static bool add_pool(struct heap_area_vec *found, const struct pool *pool)
 	return heap_areas_add(found, &area);
 }
 
-static bool look(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
+static bool pymalloc_look(
+	struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
 	struct pool pool;
 	const uint8_t *bytes = window_at(&walk->window, at, HEADER_BYTES, end);
@@ -98,7 +99,7 @@ struct error *pymalloc_find(const struct address_space *space, struct heap_area_
 {
 	struct heap_area_vec found = {0};
 	struct unclaimed_walk walk = {
-		.space = space, .areas = areas, .context = &found, .look = look};
+		.space = space, .areas = areas, .context = &found, .look = pymalloc_look};
 	struct error *error = unclaimed_walk(&walk);
 	bool ok = true;
 	for (size_t i = 0; !error && ok && i < found.len; i++)

@@ -143,7 +143,7 @@ struct error *tc_sizes_find(struct tc_malloc *tc)
 
 /* A list of free blocks, at most `most` of them, and in all no more than there are blocks. False:
  * no memory. */
-static bool follow(struct tc_malloc *tc, uint64_t at, uint64_t most)
+static bool tc_kept_follow(struct tc_malloc *tc, uint64_t at, uint64_t most)
 {
 	for (uint64_t i = 0; at && i < most && tc->kept.len < tc->blocks && tc_block_span(tc, at);
 		i++) {
@@ -182,8 +182,8 @@ static bool take_central(struct data *d, size_t at)
 		uint32_t used;
 		memcpy(&used, d->bytes + at + CENTRAL_SLOTS_USED, sizeof(used));
 		for (uint32_t k = 0; ok && k < used && k < CENTRAL_SLOT_COUNT; k++)
-			ok = follow(d->tc, word_at(d->bytes + at + CENTRAL_SLOTS + 16ul * k),
-				CHAIN_MAX);
+			ok = tc_kept_follow(d->tc,
+				word_at(d->bytes + at + CENTRAL_SLOTS + 16ul * k), CHAIN_MAX);
 	}
 	return ok;
 }
@@ -206,7 +206,7 @@ static bool is_cache(const struct tc_malloc *tc, uint64_t address, uint8_t *ret)
 	return true;
 }
 
-static bool is_known(const struct data *d, uint64_t cache)
+static bool tc_kept_is_known(const struct data *d, uint64_t cache)
 {
 	return d->known.len && cache_set_find(&d->known, cache);
 }
@@ -222,7 +222,7 @@ static bool take_cache(struct data *d, uint64_t address)
 	uint8_t bytes[LISTS_BYTES + REST_BYTES];
 	size_t next = d->caches.len;
 	bool ok = true;
-	if (is_known(d, address) || !is_cache(d->tc, address, bytes))
+	if (tc_kept_is_known(d, address) || !is_cache(d->tc, address, bytes))
 		return true;
 	ok = add_cache(d, address);
 	for (; ok && next < d->caches.len; next++) {
@@ -232,12 +232,12 @@ static bool take_cache(struct data *d, uint64_t address)
 			const uint8_t *list = bytes + (size_t)i * LIST_BYTES;
 			uint32_t length;
 			memcpy(&length, list + LIST_LENGTH, sizeof(length));
-			ok = follow(d->tc, word_at(list), length);
+			ok = tc_kept_follow(d->tc, word_at(list), length);
 		}
 		uint8_t other[LISTS_BYTES + REST_BYTES];
 		for (size_t at = LISTS_BYTES; ok && at < sizeof(bytes); at += 8) {
 			uint64_t word = word_at(bytes + at);
-			if (!is_known(d, word) && is_cache(d->tc, word, other))
+			if (!tc_kept_is_known(d, word) && is_cache(d->tc, word, other))
 				ok = add_cache(d, word);
 		}
 	}

@@ -44,7 +44,7 @@ static bool read_span(const struct tc_malloc *tc, uint64_t at, uint64_t *ret)
 	       BITS_CLASS(ret[SPAN_BITS]) < TC_CLASSES_MAX;
 }
 
-static bool decode(void *context, uint64_t word, uint64_t *ret)
+static bool tc_malloc_decode(void *context, uint64_t word, uint64_t *ret)
 {
 	const struct tc_malloc *tc = context;
 	uint64_t span[SPAN_WORDS];
@@ -55,7 +55,7 @@ static bool decode(void *context, uint64_t word, uint64_t *ret)
 	return true;
 }
 
-static struct error *take(void *context, uint64_t word, uint64_t leaf)
+static struct error *tc_malloc_take(void *context, uint64_t word, uint64_t leaf)
 {
 	struct tc_malloc *tc = context;
 	uint64_t words[SPAN_WORDS];
@@ -102,7 +102,7 @@ static struct error *try_bits(struct tc_malloc *tc, uint32_t bits, struct page_t
 		.root_words = 1u << (ADDRESS_BITS - bits - leaf_bits(bits)),
 		.leaf_bits = leaf_bits(bits),
 		.context = tc,
-		.decode = decode,
+		.decode = tc_malloc_decode,
 		.leading_bits = UINT64_MAX};
 	tc->page_bits = bits;
 	tc->votes = 0;
@@ -164,7 +164,7 @@ struct error *tc_malloc_find(
 		error = tc_sizes_find(ret);
 	if (error || !ret->classes)
 		return error;
-	error = page_tree_read(&tree, ret, take);
+	error = page_tree_read(&tree, ret, tc_malloc_take);
 	if (!error)
 		error = tc_kept_find(ret);
 	return error ? error : tc_moving_find(ret);

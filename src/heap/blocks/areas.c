@@ -20,7 +20,7 @@ struct ranked {
 	size_t rank;
 };
 
-static int by_start(const void *a, const void *b)
+static int areas_by_start(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 	if (x->area.start != y->area.start)
@@ -29,7 +29,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Cuts what comes into the way of an earlier one; of two that begin at one place, the later. */
-static void cut(struct heap_area_vec *areas, const struct ranked *sorted, size_t count)
+static void areas_cut(struct heap_area_vec *areas, const struct ranked *sorted, size_t count)
 {
 	areas->len = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -55,8 +55,8 @@ bool heap_areas_sort(struct heap_area_vec *areas)
 		return false;
 	for (size_t i = 0; i < areas->len; i++)
 		sorted[i] = (struct ranked){areas->data[i], i};
-	qsort(sorted, areas->len, sizeof(*sorted), by_start);
-	cut(areas, sorted, areas->len);
+	qsort(sorted, areas->len, sizeof(*sorted), areas_by_start);
+	areas_cut(areas, sorted, areas->len);
 	free(sorted);
 	return true;
 }
@@ -75,7 +75,7 @@ const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint6
 	return low < areas->len && address >= found->start ? found : NULL;
 }
 
-static int by_address(const void *a, const void *b)
+static int areas_by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return (x > y) - (x < y);
@@ -85,7 +85,7 @@ void heap_addresses_sort(struct heap_addresses *addresses)
 {
 	size_t kept = 0;
 	if (addresses->len)
-		qsort(addresses->data, addresses->len, sizeof(*addresses->data), by_address);
+		qsort(addresses->data, addresses->len, sizeof(*addresses->data), areas_by_address);
 	for (size_t i = 0; i < addresses->len; i++) {
 		if (!kept || addresses->data[kept - 1] != addresses->data[i])
 			addresses->data[kept++] = addresses->data[i];

@@ -91,7 +91,7 @@ static bool prove_piece(struct proving *p, size_t bytes)
 }
 
 /* The number of the leaf at an address. False: no leaf is there. */
-static bool prove(struct seeking *seeking, uint64_t leaf, uint64_t *ret)
+static bool page_tree_prove(struct seeking *seeking, uint64_t leaf, uint64_t *ret)
 {
 	const struct page_tree *tree = seeking->tree;
 	uint64_t end = page_tree_leaf_bytes(tree);
@@ -124,7 +124,8 @@ static bool may_be_leaf(const struct page_tree *tree, uint64_t address)
 }
 
 /* The root, if the map has it. */
-static void find_in_map(struct seeking *seeking, const struct process_map *map, uint64_t *words)
+static void page_tree_find_in_map(
+	struct seeking *seeking, const struct process_map *map, uint64_t *words)
 {
 	struct page_tree *tree = seeking->tree;
 	for (uint64_t at = map->start; at < map->end; at += PORTION_BYTES) {
@@ -137,8 +138,8 @@ static void find_in_map(struct seeking *seeking, const struct process_map *map, 
 			uint64_t number, slot = at + 8 * i;
 			if (!may_be_leaf(tree, words[i]) || tree->read_bytes > READ_BYTES_MAX)
 				continue;
-			if (prove(seeking, words[i], &number) && number < tree->root_words &&
-				slot - map->start >= 8 * number &&
+			if (page_tree_prove(seeking, words[i], &number) &&
+				number < tree->root_words && slot - map->start >= 8 * number &&
 				map->end - (slot - 8 * number) >= 8ull * tree->root_words) {
 				tree->root = slot - 8 * number;
 				return;
@@ -159,7 +160,7 @@ struct error *page_tree_find(struct page_tree *tree)
 		uint64_t bytes = map->end - map->start;
 		if (map->writable && bytes >= 8ull * tree->root_words &&
 			address_space_module(tree->space, map->start))
-			find_in_map(&seeking, map, words);
+			page_tree_find_in_map(&seeking, map, words);
 	}
 	zero_pages_deinit(&seeking.zeros);
 	return seeking.failed ? error_no_memory() : NULL;

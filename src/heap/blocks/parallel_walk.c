@@ -33,7 +33,7 @@ static bool is_of_glibc(const struct heap *heap)
 	return true;
 }
 
-static uint64_t bytes_of(const struct heap *heap)
+static uint64_t parallel_walk_bytes_of(const struct heap *heap)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < heap->areas.len; i++)
@@ -47,7 +47,7 @@ static bool find_start(struct second *s)
 	_cleanup_(window_cleanup) struct window window;
 	struct error *error = window_open(s->heap->space, &window);
 	bool is_open = !error;
-	uint64_t half = bytes_of(s->heap) / 2;
+	uint64_t half = parallel_walk_bytes_of(s->heap) / 2;
 	error_destroy(error);
 	for (size_t i = 0; is_open && i < s->heap->areas.len; i++) {
 		const struct heap_area *area = &s->heap->areas.data[i];
@@ -118,7 +118,7 @@ struct error *heap_walk_parallel(struct heap *heap, uint64_t least, const struct
 	s.glibc.damage = &s.damage;
 	pthread_t thread;
 	*ret_halved = false;
-	if (!is_of_glibc(heap) || bytes_of(heap) < least || !find_start(&s) ||
+	if (!is_of_glibc(heap) || parallel_walk_bytes_of(heap) < least || !find_start(&s) ||
 		pthread_create(&thread, NULL, walk_second, &s))
 		return heap_walk(heap, first);
 	struct meeting meeting = {first, s.start, false};

@@ -40,7 +40,7 @@ static uint64_t tc_below(const struct tc_malloc *tc, uint64_t size)
 	return has_own ? below : size - 1 - (size - 1 < spare ? size - 1 : spare);
 }
 
-static uint64_t less(uint64_t size, uint64_t spare)
+static uint64_t requested_size_less(uint64_t size, uint64_t spare)
 {
 	return size > spare ? size - spare : 0;
 }
@@ -54,9 +54,9 @@ struct search_requested heap_requested_size(
 		return asked;
 	switch (area->maker) {
 	case HEAP_GLIBC:
-		asked.mostly =
-			less(size, area->kind == GLIBC_MAPPED ? GLIBC_MAPPED_SPARE : GLIBC_SPARE);
-		asked.least = less(asked.mostly, GLIBC_LEFT_OVER);
+		asked.mostly = requested_size_less(
+			size, area->kind == GLIBC_MAPPED ? GLIBC_MAPPED_SPARE : GLIBC_SPARE);
+		asked.least = requested_size_less(asked.mostly, GLIBC_LEFT_OVER);
 		return asked;
 	case HEAP_TCMALLOC:
 		asked.least = tc_below(&heap->tc_malloc, size) + 1;
@@ -71,10 +71,11 @@ struct search_requested heap_requested_size(
 	case HEAP_MALLOCNG:
 		return asked; /* its sizes are those */
 	case HEAP_OLDMALLOC:
-		asked.least = less(size, area->kind == OLD_MAPPED ? OLD_MAPPED_SPARE : OLD_SPARE);
+		asked.least = requested_size_less(
+			size, area->kind == OLD_MAPPED ? OLD_MAPPED_SPARE : OLD_SPARE);
 		break;
 	default:
-		asked.least = less(size, PYTHON_SPARE);
+		asked.least = requested_size_less(size, PYTHON_SPARE);
 	}
 	asked.mostly = asked.least;
 	return asked;

@@ -10,7 +10,7 @@
 /* Whether memory was written to is asked of so much at a time. */
 #define STEP_BYTES (64u << 10)
 
-static uint64_t written(const struct address_space *space, const struct process_map *map)
+static uint64_t unread_written(const struct address_space *space, const struct process_map *map)
 {
 	uint64_t bytes = 0, at = map->start;
 	while (at < map->end) {
@@ -34,7 +34,7 @@ struct heap_unread heap_unread_find(const struct survey *survey)
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (!map->writable || map->shared || map_kind_of(survey, map) != MAP_OTHER)
 			continue;
-		uint64_t bytes = written(space, map);
+		uint64_t bytes = unread_written(space, map);
 		found.bytes += bytes;
 		found.mappings += bytes != 0;
 		has_break |= bytes && !strcmp(map->path, "[heap]");

@@ -134,7 +134,7 @@ static bool take_ahead(struct window *window, uint64_t address, size_t bytes)
 	return true;
 }
 
-static void want(struct window *window, uint64_t end)
+static void window_want(struct window *window, uint64_t end)
 {
 	if (!window->ahead && !window->has_no_ahead)
 		window->ahead = ahead_start(window->space);
@@ -164,6 +164,6 @@ const uint8_t *window_fill(struct window *window, uint64_t address, size_t bytes
 	}
 	/* Where one begins, others do as well: words of a window are aligned as they are there. */
 	if (in_order && end > window->end && window->end % 16 == 0)
-		want(window, end);
+		window_want(window, end);
 	return address + bytes <= window->end ? window->bytes + (address - window->start) : NULL;
 }

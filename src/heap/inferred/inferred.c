@@ -139,7 +139,8 @@ static bool is_one_or_two(const struct fact *fact, uint64_t usable)
 
 /* Words of an array's elements, one behind the other, without those of the first `from`. What an
  * allocator gives beside what was asked for, behind the last one, is left from before. */
-static uint64_t tiled(const struct fact *fact, uint64_t of_one, uint64_t from, uint64_t usable)
+static uint64_t inferred_tiled(
+	const struct fact *fact, uint64_t of_one, uint64_t from, uint64_t usable)
 {
 	uint64_t bits = 0, words = fact->size / 8;
 	if (fact->size % 8 || !words)
@@ -166,8 +167,8 @@ static bool is_repeated(
 {
 	uint64_t words = fact->size / 8;
 	if (!fact->map.pointers) {
-		uint64_t all =
-			fact->size % 8 ? UINT64_MAX : tiled(fact, UINT64_MAX, 0, look->usable);
+		uint64_t all = fact->size % 8 ? UINT64_MAX
+					      : inferred_tiled(fact, UINT64_MAX, 0, look->usable);
 		return !(look->pointers & all);
 	}
 	if (fact->size % 8)
@@ -177,7 +178,7 @@ static bool is_repeated(
 	if (look->pointers >> words & fact->map.pointers)
 		return true;
 	/* It may be a later one, if in those between there is NULL. */
-	uint64_t behind = tiled(fact, fact->map.pointers, 1, look->usable);
+	uint64_t behind = inferred_tiled(fact, fact->map.pointers, 1, look->usable);
 	return look->pointers & behind && !(behind & ~look->pointers & ~look->nulls);
 }
 
@@ -185,7 +186,7 @@ static bool is_repeated(
 static bool can_be_elements(const struct inferring *f, uint32_t type, const struct fact *fact,
 	const struct heap_shape *class)
 {
-	uint64_t words = tiled(fact, fact->map.pointers, 0, class->key.size);
+	uint64_t words = inferred_tiled(fact, fact->map.pointers, 0, class->key.size);
 	return !type_has_members(types_get(f->types, type)) ||
 	       inferred_can_be_pointers(f, class, class->example, words);
 }
@@ -218,7 +219,7 @@ static enum form form_of(
 	/* Strings end somewhere, and behind them is what was there before. */
 	if (is_plain && of->size < 8)
 		return pointers & 1 ? FORM_NONE : FORM_ARRAY;
-	return pointers & tiled(fact, fact->map.data, 0, usable) ? FORM_NONE : FORM_ARRAY;
+	return pointers & inferred_tiled(fact, fact->map.data, 0, usable) ? FORM_NONE : FORM_ARRAY;
 }
 
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
@@ -291,7 +292,7 @@ uint32_t inferred_counted_type(
 }
 
 /* "std::vector buffer" becomes "std::vector buffer of Shape*". */
-static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool is_array)
+static uint32_t inferred_refine(struct inferring *f, uint32_t known, uint32_t type, bool is_array)
 {
 	uint32_t element = type;
 	_cleanup_(text_deinit) struct text name;
@@ -352,7 +353,7 @@ bool inferred_is_single(
 }
 
 /* What is known of a class by one of its blocks; guesses teach nothing. */
-static void learn(struct inferring *f, uint32_t class, uint32_t type)
+static void inferred_learn(struct inferring *f, uint32_t class, uint32_t type)
 {
 	if (f->basis == BASIS_LOOKS)
 		return;
@@ -385,12 +386,12 @@ static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct
 	return fact->last_part_can;
 }
 
-static uint32_t refined(
+static uint32_t inferred_refined(
 	struct inferring *f, uint32_t known, uint32_t type, bool is_array, struct fact *fact)
 {
 	if (!fact->part_is_known[is_array]) {
 		fact->part_is_known[is_array] = true;
-		fact->last_part_type[is_array] = refine(f, known, type, is_array);
+		fact->last_part_type[is_array] = inferred_refine(f, known, type, is_array);
 	}
 	return fact->last_part_type[is_array];
 }
@@ -423,7 +424,7 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 		form = FORM_NONE;
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
-		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)
+		found = is_part ? inferred_refined(f, part, type, form == FORM_ARRAY, fact)
 				: heap_type_of(f, type, fact, form,
 					  search_block_address(f->search, block));
 	if (has_class && !is_part) {
@@ -477,11 +478,11 @@ void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t ty
 	inferred_say_block(f, block, type);
 	uint32_t class = heap_types_shape(&f->survey->types, label);
 	if (class != HEAP_SHAPE_NONE)
-		learn(f, class, type);
+		inferred_learn(f, class, type);
 	inferred_push(f, block, type);
 }
 
-static bool claim(struct inferring *f, uint32_t block, uint32_t type)
+static bool inferred_claim_claim(struct inferring *f, uint32_t block, uint32_t type)
 {
 	struct heap_types *types = &f->survey->types;
 	struct block_label label = block_label(f->search, block);
@@ -516,7 +517,7 @@ static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 {
-	bool is_news = claim(inferring, block, type);
+	bool is_news = inferred_claim_claim(inferring, block, type);
 	if (!is_news)
 		inferred_take_place(inferring, block, 0, type);
 	return is_news;

@@ -13,7 +13,7 @@
 /* What is read at a time, of blocks that lie beside each other. */
 #define READ_BYTES (4u << 10)
 
-static const uint8_t *bytes_of(struct inferring *f, uint32_t block, size_t *ret_len)
+static const uint8_t *inferred_alike_bytes_of(struct inferring *f, uint32_t block, size_t *ret_len)
 {
 	uint64_t address = search_block_address(f->search, block);
 	uint64_t size = search_block_size(f->search, block);
@@ -60,7 +60,7 @@ static struct fact *ruled_fact(struct inferring *f, uint32_t heap_type)
 static void ask_witness(struct inferring *f, uint32_t block, struct fact *fact)
 {
 	size_t len;
-	const uint8_t *bytes = bytes_of(f, block, &len);
+	const uint8_t *bytes = inferred_alike_bytes_of(f, block, &len);
 	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
 		struct alike_rule *rule = &fact->rules.data[i];
 		rule->is_broken |= !is_kept(f, rule, block, bytes, len);
@@ -85,7 +85,7 @@ void inferred_learn_rules(struct inferring *inferring)
 	}
 }
 
-static bool counts(const struct alike_rule *rule)
+static bool inferred_alike_counts(const struct alike_rule *rule)
 {
 	return !rule->is_broken && (rule->kind != ALIKE_TEXT || rule->is_met);
 }
@@ -117,10 +117,10 @@ bool inferred_alike(struct inferring *inferring, uint32_t block, uint32_t class,
 	struct inferring *f = inferring;
 	struct fact *fact = ruled_fact(f, heap_type);
 	size_t len;
-	const uint8_t *bytes = fact ? bytes_of(f, block, &len) : NULL;
+	const uint8_t *bytes = fact ? inferred_alike_bytes_of(f, block, &len) : NULL;
 	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
 		struct alike_rule *rule = &fact->rules.data[i];
-		if (counts(rule) && !is_kept(f, rule, block, bytes, len))
+		if (inferred_alike_counts(rule) && !is_kept(f, rule, block, bytes, len))
 			return false;
 	}
 	return bytes && is_backed(f, fact, class, bytes);
@@ -172,14 +172,14 @@ uint64_t inferred_ask_values(
 	struct fact *fact = fact_with_rules(f, layout);
 	uint64_t broken = 0;
 	size_t len;
-	const uint8_t *bytes = fact ? bytes_of(f, block, &len) : NULL;
+	const uint8_t *bytes = fact ? inferred_alike_bytes_of(f, block, &len) : NULL;
 	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
 		struct alike_rule *rule = &fact->rules.data[i];
 		if (rule->kind == ALIKE_POINTER || is_kept(f, rule, block, bytes, len))
 			continue;
 		if (is_witness)
 			rule->is_broken = true;
-		else if (counts(rule))
+		else if (inferred_alike_counts(rule))
 			broken |= 1ull << rule->offset / 8;
 	}
 	return broken;

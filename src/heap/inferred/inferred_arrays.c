@@ -93,7 +93,7 @@ static bool is_linked(struct inferring *f, uint32_t type)
 }
 
 /* It is to be asked for. */
-static void queue(struct inferring *f, uint32_t index)
+static void inferred_arrays_queue(struct inferring *f, uint32_t index)
 {
 	struct inferred_arrays *a = f->arrays;
 	bool is_linked = a->doubts.data[index].is_linked;
@@ -117,7 +117,7 @@ static void turn_to(struct inferring *f, uint32_t index, uint32_t type, uint32_t
 	doubt->type = type;
 	doubt->number = number;
 	doubt->is_linked = is_linked(f, type);
-	queue(f, index);
+	inferred_arrays_queue(f, index);
 }
 
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
@@ -145,7 +145,7 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	*index = (uint32_t)a->doubts.len;
 	f->failed |= !doubts_push(&a->doubts, fresh);
 	if (!f->failed)
-		queue(f, *index);
+		inferred_arrays_queue(f, *index);
 	f->has_settled = true;
 	return true;
 }

@@ -11,7 +11,7 @@ struct taking {
 	struct space_u32 *wholes;
 };
 
-static bool take(void *context, uint32_t whole)
+static bool inferred_bases_take(void *context, uint32_t whole)
 {
 	struct taking *t = context;
 	t->f->failed |= !space_u32_push(t->wholes, whole);
@@ -39,7 +39,8 @@ static void know_wholes(struct inferring *f, uint32_t type, struct fact *fact, u
 	if (fact->wholes_most < usable)
 		fact->wholes_most = usable;
 	struct taking taking = {f, &fact->wholes};
-	types_each_beginning(f->types, type, known, fact->wholes_most, take, &taking);
+	types_each_beginning(
+		f->types, type, known, fact->wholes_most, inferred_bases_take, &taking);
 }
 
 /* Whether blocks of a class can be one of a type, for all that is known: where it has a pointer a

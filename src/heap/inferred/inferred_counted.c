@@ -63,7 +63,8 @@ static bool is_tight(const struct inferring *f, uint64_t wanted, uint64_t usable
 	       (f->loose || usable - wanted < GLIBC_STEP || usable == GLIBC_LEAST);
 }
 
-static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t type)
+static bool inferred_counted_claim(
+	struct inferring *f, uint32_t block, uint64_t header, uint32_t type)
 {
 	const struct type *of = types_get(f->types, type);
 	struct block_label label = block_label(f->search, block);
@@ -91,7 +92,7 @@ static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type)
 {
-	bool is_news = claim(inferring, block, header, type);
+	bool is_news = inferred_counted_claim(inferring, block, header, type);
 	if (!is_news)
 		inferred_take_place(inferring, block, header, type);
 	return is_news;

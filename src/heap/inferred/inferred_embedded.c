@@ -68,7 +68,7 @@ static void take_members(struct finding *f, uint32_t number, uint64_t at, unsign
 	}
 }
 
-static bool wants(void *context, uint64_t size)
+static bool inferred_embedded_wants(void *context, uint64_t size)
 {
 	(void)context;
 	return size > WHOLE_LEAST;
@@ -92,7 +92,7 @@ static int by_key(const void *a, const void *b)
 bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whole)
 {
 	struct finding f = {.types = types, .all = ret};
-	types_each_sized(types, wants, take_type, &f);
+	types_each_sized(types, inferred_embedded_wants, take_type, &f);
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_key);
 	*ret_whole = !f.is_cut;
@@ -120,8 +120,8 @@ size_t embedded_of(
 	return (key == UINT64_MAX ? all->len : first_from(all, key + 1)) - *ret_first;
 }
 
-static bool has(struct types *types, uint32_t outer, uint64_t offset, uint32_t inner,
-	unsigned depth, unsigned *steps)
+static bool inferred_embedded_has(struct types *types, uint32_t outer, uint64_t offset,
+	uint32_t inner, unsigned depth, unsigned *steps)
 {
 	const struct type of = *types_get(types, outer);
 	if (!offset && types_are_same(types, outer, inner))
@@ -132,7 +132,8 @@ static bool has(struct types *types, uint32_t outer, uint64_t offset, uint32_t i
 	if (content != TYPE_VOID || of.kind == TYPE_ARRAY) {
 		uint32_t element = types_plain(types, content != TYPE_VOID ? content : of.target);
 		uint64_t size = types_get(types, element)->size;
-		return size && has(types, element, offset % size, inner, depth + 1, steps);
+		return size && inferred_embedded_has(
+				       types, element, offset % size, inner, depth + 1, steps);
 	}
 	for (uint32_t i = 0; type_has_members(&of) && i < of.member_count; i++) {
 		const struct type_member *member = &of.members[i];
@@ -141,7 +142,7 @@ static bool has(struct types *types, uint32_t outer, uint64_t offset, uint32_t i
 		uint32_t plain = types_plain(types, member->type);
 		uint64_t rest = offset - member->bits / 8;
 		if (rest < types_get(types, plain)->size &&
-			has(types, plain, rest, inner, depth + 1, steps))
+			inferred_embedded_has(types, plain, rest, inner, depth + 1, steps))
 			return true;
 	}
 	return false;
@@ -150,5 +151,5 @@ static bool has(struct types *types, uint32_t outer, uint64_t offset, uint32_t i
 bool embedded_has(struct types *types, uint32_t outer, uint64_t offset, uint32_t inner)
 {
 	unsigned steps = 0;
-	return has(types, outer, offset, inner, 0, &steps);
+	return inferred_embedded_has(types, outer, offset, inner, 0, &steps);
 }

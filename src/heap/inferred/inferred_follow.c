@@ -266,7 +266,7 @@ static void follow_open_end(struct inferring *f, uint32_t block, const struct fa
 }
 
 /* For the next time that blocks are gone through in order. */
-static void leave(struct inferring *f, uint32_t block)
+static void inferred_follow_leave(struct inferring *f, uint32_t block)
 {
 	f->is_done[block / 64] &= ~(1ull << block % 64);
 	inferred_set_bit(f->is_left, block);
@@ -292,7 +292,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		if (may_read)
 			inferred_follow_deque(f, block, fact);
 		else
-			leave(f, block);
+			inferred_follow_leave(f, block);
 		return;
 	}
 	struct following b = {block, block_label_is_family(label), fact};
@@ -305,7 +305,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		count = end->end / size;
 	if (!is_array && fact->open != TYPE_VOID) {
 		if (!may_read) {
-			leave(f, block);
+			inferred_follow_leave(f, block);
 			return;
 		}
 		follow_open_end(f, block, fact);
@@ -317,7 +317,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	if (may_read)
 		follow_memory(f, search_block_address(f->search, block) + header, size, count, &b);
 	else
-		leave(f, block);
+		inferred_follow_leave(f, block);
 }
 
 /* What it is as a whole nobody has said; its first members are those of the type anyway. */

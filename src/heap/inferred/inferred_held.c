@@ -88,7 +88,7 @@ static void find_managed(struct inferring *f, const struct held_code *code, stru
 }
 
 /* What manages a content is made for just its type: no larger one is meant. */
-static void take(struct inferring *f, uint32_t block, const struct managed *m)
+static void inferred_held_take(struct inferring *f, uint32_t block, const struct managed *m)
 {
 	struct block_label label = block_label(f->search, block);
 	uint32_t class = heap_types_shape(&f->survey->types, label);
@@ -154,7 +154,7 @@ void inferred_take_held(struct inferring *inferring)
 		struct held_block block = held->blocks.data[i];
 		const struct managed *m = managed_of(f, &all, block.code);
 		if (m->type != TYPE_VOID && !f->failed)
-			take(f, block.block, m);
+			inferred_held_take(f, block.block, m);
 	}
 	for (size_t i = 0; i < held->places.len && !f->failed; i++) {
 		struct held_place place = held->places.data[i];

@@ -15,7 +15,7 @@
 #define SHORT_AT 16u
 #define BYTES_MOST (1ull << 40)
 
-static bool begins(const char *text, const char *with)
+static bool inferred_invariants_begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -24,9 +24,11 @@ enum alike_kind alike_rule_of_object(const struct type *type)
 {
 	const char *name = type->name ? type->name : "";
 	if (type->size == VECTOR_BYTES && !strstr(name, "vector<bool") &&
-		(begins(name, "std::vector<") || begins(name, "std::__1::vector<")))
+		(inferred_invariants_begins(name, "std::vector<") ||
+			inferred_invariants_begins(name, "std::__1::vector<")))
 		return ALIKE_VECTOR;
-	if (type->size == STRING_BYTES && begins(name, "std::__cxx11::basic_string<char,"))
+	if (type->size == STRING_BYTES &&
+		inferred_invariants_begins(name, "std::__cxx11::basic_string<char,"))
 		return ALIKE_STRING;
 	return ALIKE_NOTHING;
 }

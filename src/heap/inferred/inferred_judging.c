@@ -11,7 +11,7 @@
 #define TRIES_MOST (1u << 14)
 #define ELEMENTS_MOST 16u
 
-static uint64_t size_of(const struct pool_judging *j, uint32_t type)
+static uint64_t inferred_judging_size_of(const struct pool_judging *j, uint32_t type)
 {
 	return types_get(j->f->types, type)->size;
 }
@@ -33,16 +33,17 @@ static int by_offset(const void *a, const void *b)
 	return (x->type > y->type) - (x->type < y->type);
 }
 
-static bool gather(struct pool_judging *j, const struct pool_block *in, struct sorted_places *ret)
+static bool inferred_judging_gather(
+	struct pool_judging *j, const struct pool_block *in, struct sorted_places *ret)
 {
 	const struct places *places = &j->f->pools->places;
 	for (uint32_t i = in->first; i != NO_PLACE; i = places->data[i].next) {
 		const struct inferred_place *place = &places->data[i];
 		if (!place->is_read)
 			continue;
-		if (!sorted_places_push(
-			    ret, (struct sorted_place){place->offset, size_of(j, place->type),
-					 place->type, place->fits, place->has_words}))
+		if (!sorted_places_push(ret, (struct sorted_place){place->offset,
+						     inferred_judging_size_of(j, place->type),
+						     place->type, place->fits, place->has_words}))
 			return false;
 	}
 	if (ret->len)
@@ -60,7 +61,8 @@ static bool take_objects(struct pool_judging *j, const struct sorted_places *pla
 			j->objects.len ? &j->objects.data[j->objects.len - 1] : NULL;
 		if (!place->fits) {
 			j->broken++;
-		} else if (last && place->offset - last->offset < size_of(j, last->type)) {
+		} else if (last &&
+			   place->offset - last->offset < inferred_judging_size_of(j, last->type)) {
 			j->broken += !embedded_has(
 				j->f->types, last->type, place->offset - last->offset, place->type);
 		} else {
@@ -72,12 +74,14 @@ static bool take_objects(struct pool_judging *j, const struct sorted_places *pla
 }
 
 /* Whether a larger structure may begin at an offset: what is known to lie there is part of it. */
-static bool agrees(struct pool_judging *j, size_t object, uint64_t start, uint32_t whole)
+static bool inferred_judging_agrees(
+	struct pool_judging *j, size_t object, uint64_t start, uint32_t whole)
 {
 	const struct pool_objects *all = &j->objects;
-	uint64_t end = start + size_of(j, whole);
+	uint64_t end = start + inferred_judging_size_of(j, whole);
 	size_t i = object;
-	while (i && all->data[i - 1].offset + size_of(j, all->data[i - 1].type) > start)
+	while (i && all->data[i - 1].offset + inferred_judging_size_of(j, all->data[i - 1].type) >
+			    start)
 		i--;
 	for (; i < all->len && all->data[i].offset < end; i++) {
 		if (all->data[i].offset < start ||
@@ -93,7 +97,8 @@ static bool may_be_member(
 	struct pool_judging *j, size_t object, const struct embedded *in, unsigned *tries)
 {
 	uint64_t usable = search_block_size(j->f->search, j->block);
-	uint64_t size = size_of(j, in->whole), offset = j->objects.data[object].offset;
+	uint64_t size = inferred_judging_size_of(j, in->whole),
+		 offset = j->objects.data[object].offset;
 	if (size > usable)
 		return false;
 	/* Before that the larger one would not end in the block. */
@@ -106,7 +111,7 @@ static bool may_be_member(
 			break;
 		if (i >= ELEMENTS_MOST || ++*tries > TRIES_MOST)
 			return true;
-		if (agrees(j, object, offset - before, in->whole) &&
+		if (inferred_judging_agrees(j, object, offset - before, in->whole) &&
 			inferred_fits_at(j->f, j->block, offset - before, in->whole))
 			return true;
 	}
@@ -152,7 +157,7 @@ bool inferred_judge(struct pool_judging *judging, const struct pool_block *in)
 {
 	struct pool_judging *j = judging;
 	_cleanup_(sorted_places_deinit) struct sorted_places places = {.data = NULL};
-	if (!gather(j, in, &places) || !take_objects(j, &places)) {
+	if (!inferred_judging_gather(j, in, &places) || !take_objects(j, &places)) {
 		j->f->failed = true;
 		return false;
 	}

@@ -118,7 +118,7 @@ static bool has_size(const struct finding_larger *l, const struct group *group, 
 	return size >= group->least && size <= of->key.size;
 }
 
-static bool wants(void *context, uint64_t size)
+static bool inferred_larger_wants(void *context, uint64_t size)
 {
 	const struct finding_larger *l = context;
 	for (size_t i = 0; i < l->groups.len; i++) {
@@ -129,7 +129,8 @@ static bool wants(void *context, uint64_t size)
 }
 
 /* Whether a type explains pointers behind the object. */
-static bool explains(struct finding_larger *l, const struct group *group, uint32_t type)
+static bool inferred_larger_explains(
+	struct finding_larger *l, const struct group *group, uint32_t type)
 {
 	struct fact *fact = inferred_fact(l->f, type);
 	uint64_t words = (types_get(l->f->types, group->layout)->size + 7) / 8;
@@ -147,7 +148,7 @@ static bool take_type(void *context, uint32_t number)
 		struct group *group = &l->groups.data[i];
 		if (!has_size(l, group, size) || !is_larger_than(types, number, group->layout) ||
 			!inferred_fits_layout(l->f, number, group->class) ||
-			(group->is_slight && !explains(l, group, number)))
+			(group->is_slight && !inferred_larger_explains(l, group, number)))
 			continue;
 		group->has_several |=
 			group->found != TYPE_VOID && !types_are_same(types, group->found, number);
@@ -174,7 +175,8 @@ static bool are_elements(const struct inferring *f, const struct heap_shape *of,
 	return i > 1 && i * size >= least;
 }
 
-static uint32_t named(struct inferring *f, uint32_t class, uint32_t layout, bool is_array)
+static uint32_t inferred_larger_named(
+	struct inferring *f, uint32_t class, uint32_t layout, bool is_array)
 {
 	const struct heap_types *types = &f->survey->types;
 	_cleanup_(text_deinit) struct text name;
@@ -188,13 +190,13 @@ static uint32_t named(struct inferring *f, uint32_t class, uint32_t layout, bool
 }
 
 /* What blocks of a class were found to be that something declares. */
-static uint32_t declared(const struct inferring *f, uint32_t class)
+static uint32_t inferred_larger_declared(const struct inferring *f, uint32_t class)
 {
 	return inferred_bit(f->is_mixed, class) ? HEAP_TYPE_NONE : f->of_shape[class];
 }
 
 /* The heap's type that all blocks of a group are. */
-static uint32_t judge(struct inferring *f, const struct group *group)
+static uint32_t inferred_larger_judge(struct inferring *f, const struct group *group)
 {
 	const struct heap_shape *of = &f->survey->classes.classes.data[group->class];
 	uint64_t size = types_get(f->types, group->layout)->size;
@@ -209,7 +211,7 @@ static uint32_t judge(struct inferring *f, const struct group *group)
 	if (!is_array &&
 		strstr(types->types.data[types->of_shape[group->class]].name, NAMELESS_SPACE))
 		return HEAP_TYPE_NONE;
-	return named(f, group->class, group->layout, is_array);
+	return inferred_larger_named(f, group->class, group->layout, is_array);
 }
 
 /* What glibc leaves at the end of a block that it cut out of a larger one to align it (malloc.c,
@@ -264,7 +266,7 @@ static bool find_groups(struct finding_larger *l)
 static void look_for_structures(struct finding_larger *l)
 {
 	if (l->groups.len)
-		types_each_sized(l->f->types, wants, take_type, l);
+		types_each_sized(l->f->types, inferred_larger_wants, take_type, l);
 }
 
 /* Says of classes what their blocks are; `is_new`: these. */
@@ -274,10 +276,11 @@ static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t 
 	for (uint32_t class = 0; class < s->types.shape_count; class ++) {
 		struct search_requested asked;
 		uint32_t group = s->classes.classes.data[class].group;
-		uint32_t layout = small_object(f, class, &asked), found = declared(f, class);
+		uint32_t layout = small_object(f, class, &asked),
+			 found = inferred_larger_declared(f, class);
 		if (layout == TYPE_VOID)
 			continue;
-		found = found == HEAP_TYPE_NONE ? declared(f, group) : found;
+		found = found == HEAP_TYPE_NONE ? inferred_larger_declared(f, group) : found;
 		found = found == HEAP_TYPE_NONE ? of_group[group] : found;
 		if (found == HEAP_TYPE_NONE)
 			continue;
@@ -319,7 +322,8 @@ void inferred_take_larger(struct inferring *inferring, struct in_order *in_order
 		for (size_t i = 0; i < classes; i++)
 			of_group[i] = HEAP_TYPE_NONE;
 		for (size_t i = 0; i < l.groups.len && !f->failed; i++)
-			of_group[l.groups.data[i].class] = judge(f, &l.groups.data[i]);
+			of_group[l.groups.data[i].class] =
+				inferred_larger_judge(f, &l.groups.data[i]);
 		say_classes(f, of_group, is_new);
 		follow_blocks(f, is_new, in_order);
 	}

@@ -194,7 +194,7 @@ static struct pool_block *find_block(struct inferred_pools *p, uint32_t block)
 }
 
 /* There is something new in the block. */
-static void touch(struct inferring *f, uint32_t index)
+static void inferred_places_touch(struct inferring *f, uint32_t index)
 {
 	struct inferred_pools *p = f->pools;
 	if (!p->blocks.data[index].is_touched)
@@ -222,7 +222,7 @@ bool inferred_wait_for(struct inferring *inferring, uint32_t number)
 	return !is_idle || pieces_push(&p->queue, piece);
 }
 
-static bool add_place(struct inferring *f, struct inferred_place_key key)
+static bool inferred_places_add_place(struct inferring *f, struct inferred_place_key key)
 {
 	struct inferred_pools *p = f->pools;
 	struct pool_block *in = find_block(p, key.block);
@@ -258,7 +258,7 @@ void inferred_take_place(
 		return;
 	inferred_count_in_array(f, block, offset, type);
 	if (inferred_can_hold(f, block, offset))
-		f->failed |= !add_place(f, key);
+		f->failed |= !inferred_places_add_place(f, key);
 }
 
 bool inferred_has_places(const struct inferring *inferring)
@@ -306,7 +306,7 @@ static void follow_slots(struct inferring *f, const struct fact *fact, const uin
 }
 
 /* The bytes of a place: of the piece that is at hand, or (in `own`) read for it. */
-static const uint8_t *bytes_of(
+static const uint8_t *inferred_places_bytes_of(
 	struct inferring *f, uint64_t address, uint8_t *own, size_t size, size_t *ret_len)
 {
 	const struct inferred_pools *p = f->pools;
@@ -327,7 +327,7 @@ static void follow_place(struct inferring *f, uint32_t number)
 	struct fact *fact = inferred_fact(f, place->type);
 	uint64_t usable = search_block_size(f->search, in.block), offset = place->offset;
 	place->is_read = true;
-	touch(f, place->block);
+	inferred_places_touch(f, place->block);
 	if (!fact || !can_begin(fact, usable, offset))
 		return;
 	uint8_t fixed[COMPARED_BYTES];
@@ -337,8 +337,8 @@ static void follow_place(struct inferring *f, uint32_t number)
 	f->failed |= !own;
 	if (!own)
 		return;
-	const uint8_t *bytes =
-		bytes_of(f, search_block_address(f->search, in.block) + offset, own, size, &len);
+	const uint8_t *bytes = inferred_places_bytes_of(
+		f, search_block_address(f->search, in.block) + offset, own, size, &len);
 	size_t compared = size < sizeof(fixed) ? size : sizeof(fixed);
 	place->fits = len >= compared && fits_bytes(f, fact, place->type, bytes, compared);
 	for (size_t i = 0; i < compared && i < len; i++)

@@ -95,7 +95,8 @@ static enum pointee judge_text(const struct inferring *f, uint64_t address)
 	return POINTEE_AGREES;
 }
 
-static enum pointee judge(struct inferring *f, uint64_t address, uint32_t target, unsigned depth);
+static enum pointee inferred_pointee_judge(
+	struct inferring *f, uint64_t address, uint32_t target, unsigned depth);
 
 /* A pointer to a pointer: what the first one leads to. */
 static enum pointee judge_pointer(
@@ -106,10 +107,12 @@ static enum pointee judge_pointer(
 		return POINTEE_MAY_BE;
 	if (!address_space_map(f->survey->heap.space, word))
 		return POINTEE_DENIES;
-	return judge(f, word, types_plain(f->types, types_target(f->types, target)), depth + 1);
+	return inferred_pointee_judge(
+		f, word, types_plain(f->types, types_target(f->types, target)), depth + 1);
 }
 
-static enum pointee judge(struct inferring *f, uint64_t address, uint32_t target, unsigned depth)
+static enum pointee inferred_pointee_judge(
+	struct inferring *f, uint64_t address, uint32_t target, unsigned depth)
 {
 	const struct type *type = types_get(f->types, target);
 	uint64_t offset;
@@ -138,5 +141,5 @@ static enum pointee judge(struct inferring *f, uint64_t address, uint32_t target
 
 enum pointee inferred_pointee(struct inferring *inferring, uint64_t address, uint32_t target)
 {
-	return judge(inferring, address, target, 0);
+	return inferred_pointee_judge(inferring, address, target, 0);
 }

@@ -40,7 +40,7 @@ static bool has_others(const struct pool_judging *j, const uint32_t *kinds, size
 }
 
 /* "pool of Rec", "pool of Name and Rec", "pool of several structures" */
-static void add_name(const struct pool_judging *j, struct text *name)
+static void inferred_pools_add_name(const struct pool_judging *j, struct text *name)
 {
 	_cleanup_(text_deinit) struct text first;
 	_cleanup_(text_deinit) struct text second;
@@ -73,7 +73,7 @@ static bool keeps_name(const struct inferring *f, uint32_t block)
 	return type && !type->is_pool && !type->is_array;
 }
 
-static void say(struct pool_judging *j)
+static void inferred_pools_say(struct pool_judging *j)
 {
 	struct inferring *f = j->f;
 	_cleanup_(text_deinit) struct text name;
@@ -81,7 +81,7 @@ static void say(struct pool_judging *j)
 	text_init(&name);
 	if (keeps_name(f, j->block))
 		return;
-	add_name(j, &name);
+	inferred_pools_add_name(j, &name);
 	f->failed |= name.failed;
 	if (f->failed)
 		return;
@@ -129,7 +129,7 @@ bool inferred_take_pools(struct inferring *inferring)
 		in->is_touched = false;
 		if (is_candidate(f, in) && inferred_judge(&j, in)) {
 			in->is_taken = any = true;
-			say(&j);
+			inferred_pools_say(&j);
 			follow_all_of(f, in);
 		}
 		pool_objects_deinit(&j.objects);
@@ -139,7 +139,7 @@ bool inferred_take_pools(struct inferring *inferring)
 	return any && !f->failed;
 }
 
-static bool keep(struct inferring *f, struct pool_judging *j)
+static bool inferred_pools_keep(struct inferring *f, struct pool_judging *j)
 {
 	struct pools *pools = &f->survey->pools;
 	struct pool pool = {j->block, pools->objects.len, j->objects.len};
@@ -157,7 +157,7 @@ static int by_block(const void *a, const void *b)
 }
 
 /* Of what speaks against it since nothing was known. */
-static void unsay(struct inferring *f, uint32_t block)
+static void inferred_pools_unsay(struct inferring *f, uint32_t block)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
@@ -174,10 +174,10 @@ void inferred_keep_pools(struct inferring *inferring)
 		struct pool_judging j = {.f = f, .block = in->block};
 		if (in->is_taken && inferred_can_hold(f, in->block, UINT64_MAX) &&
 			inferred_judge(&j, in)) {
-			say(&j);
-			f->failed |= !keep(f, &j);
+			inferred_pools_say(&j);
+			f->failed |= !inferred_pools_keep(f, &j);
 		} else if (in->is_taken) {
-			unsay(f, in->block);
+			inferred_pools_unsay(f, in->block);
 		}
 		pool_objects_deinit(&j.objects);
 	}

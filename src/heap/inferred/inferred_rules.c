@@ -45,7 +45,8 @@ static void add_number(
 		add_rule(f, ALIKE_INTEGER, number, offset, type->size);
 }
 
-static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, unsigned depth);
+static void inferred_rules_descend(
+	struct finding_rules *f, uint32_t number, uint64_t offset, unsigned depth);
 
 static void descend_array(
 	struct finding_rules *f, const struct type *array, uint64_t offset, unsigned depth)
@@ -58,11 +59,12 @@ static void descend_array(
 		return;
 	}
 	for (uint64_t i = 0; size && i < array->count && i < ELEMENTS_MOST; i++)
-		descend(f, array->target, offset + i * size, depth + 1);
+		inferred_rules_descend(f, array->target, offset + i * size, depth + 1);
 }
 
 /* Unions, bit fields and what is placed at run time make none. */
-static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, unsigned depth)
+static void inferred_rules_descend(
+	struct finding_rules *f, uint32_t number, uint64_t offset, unsigned depth)
 {
 	number = types_plain(f->types, number);
 	struct type type = *types_get(f->types, number);
@@ -74,7 +76,7 @@ static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, u
 	if (whole != ALIKE_NOTHING)
 		add_rule(f, whole, number, offset, type.size);
 	if (content != TYPE_VOID)
-		descend(f, content, offset, depth + 1);
+		inferred_rules_descend(f, content, offset, depth + 1);
 	else if (type.kind == TYPE_NUMBER || type.kind == TYPE_ENUM)
 		add_number(f, &type, number, offset);
 	else if (type.kind == TYPE_ARRAY)
@@ -84,7 +86,8 @@ static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, u
 		i++) {
 		const struct type_member *member = &type.members[i];
 		if (member->kind <= MEMBER_BASE && !member->bit_size)
-			descend(f, member->type, offset + member->bits / 8, depth + 1);
+			inferred_rules_descend(
+				f, member->type, offset + member->bits / 8, depth + 1);
 	}
 }
 
@@ -106,11 +109,11 @@ bool alike_rules_find(
 	}
 	for (uint64_t left = fact->map.pointers & ~fact->map.vtables; left; left &= left - 1)
 		add_rule(&f, ALIKE_APART, TYPE_VOID, 8 * (uint64_t)__builtin_ctzll(left), 8);
-	descend(&f, type, 0, 0);
+	inferred_rules_descend(&f, type, 0, 0);
 	return f.ok;
 }
 
-static bool is_text(const uint8_t *bytes, size_t len)
+static bool inferred_rules_is_text(const uint8_t *bytes, size_t len)
 {
 	for (size_t i = 0; i < len && bytes[i]; i++) {
 		if (!isprint(bytes[i]) && !isspace(bytes[i]) && bytes[i] < 0x80)
@@ -205,7 +208,7 @@ bool alike_rule_keeps(const struct types *types, struct alike_rule *rule, const 
 		return is_usual(bytes, rule->size);
 	case ALIKE_TEXT:
 		rule->is_met |= *bytes != 0;
-		return is_text(bytes, rule->size);
+		return inferred_rules_is_text(bytes, rule->size);
 	default:
 		return true;
 	}

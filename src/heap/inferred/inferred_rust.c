@@ -27,7 +27,7 @@ struct claiming {
 	uint64_t size; /* of an element */
 };
 
-static bool read_word(const struct claiming *c, int32_t at, uint64_t *ret)
+static bool inferred_rust_read_word(const struct claiming *c, int32_t at, uint64_t *ret)
 {
 	return page_cache_word(&c->f->pages, c->address + (uint64_t)(int64_t)at, ret);
 }
@@ -61,7 +61,7 @@ static uint32_t part_type(struct inferring *f, const struct slot_container *cont
 	return fact->part;
 }
 
-static bool say(const struct claiming *c, uint32_t block, bool has_layout)
+static bool inferred_rust_say(const struct claiming *c, uint32_t block, bool has_layout)
 {
 	uint32_t type = part_type(c->f, &c->slot->container, c->slot->target, has_layout);
 	if (type != HEAP_TYPE_NONE)
@@ -104,9 +104,9 @@ static void claim_buffer(const struct claiming *c)
 	uint64_t count, room;
 	uint32_t block = unknown_block(c->f, c->word, 0);
 	bool is_text = c->slot->container.form == RUST_TEXT;
-	if (block == SPACE_NONE || !read_word(c, c->slot->container.count, &count) ||
-		!read_word(c, c->slot->container.room, &room) || count > room ||
-		!has_room(c, block, room) || !say(c, block, !is_text))
+	if (block == SPACE_NONE || !inferred_rust_read_word(c, c->slot->container.count, &count) ||
+		!inferred_rust_read_word(c, c->slot->container.room, &room) || count > room ||
+		!has_room(c, block, room) || !inferred_rust_say(c, block, !is_text))
 		return;
 	if (!is_text)
 		note_end(c, block, count, room);
@@ -135,12 +135,12 @@ static void claim_slice(const struct claiming *c)
 	uint64_t count;
 	uint32_t block = unknown_block(c->f, c->word, 0);
 	bool is_text = c->slot->container.form == RUST_STR;
-	if (block == SPACE_NONE || !read_word(c, c->slot->container.count, &count) ||
+	if (block == SPACE_NONE || !inferred_rust_read_word(c, c->slot->container.count, &count) ||
 		!has_room(c, block, count))
 		return;
 	if (!c->slot->container.is_held && !is_text)
 		claim_borrowed(c, block, count);
-	if (!c->slot->container.is_held || !say(c, block, !is_text))
+	if (!c->slot->container.is_held || !inferred_rust_say(c, block, !is_text))
 		return;
 	if (has_pointers(c))
 		push_range(c, c->word, count);
@@ -151,7 +151,7 @@ static void claim_counted_slice(const struct claiming *c, const struct type *cou
 {
 	uint64_t count;
 	uint32_t block = unknown_block(c->f, c->word, 0);
-	if (block == SPACE_NONE || !read_word(c, c->slot->container.count, &count))
+	if (block == SPACE_NONE || !inferred_rust_read_word(c, c->slot->container.count, &count))
 		return;
 	uint64_t usable = search_block_size(c->f->search, block);
 	/* Of what elements are only a name tells, but there is no more than that. */
@@ -174,15 +174,16 @@ static void claim_ring(const struct claiming *c)
 	const struct slot_container *ring = &c->slot->container;
 	uint64_t count, room, begin;
 	uint32_t block = unknown_block(c->f, c->word, 0);
-	if (block == SPACE_NONE || !read_word(c, ring->count, &count) ||
-		!read_word(c, ring->room, &room) || !read_word(c, ring->begin, &begin) ||
-		!has_room(c, block, room) || begin >= room)
+	if (block == SPACE_NONE || !inferred_rust_read_word(c, ring->count, &count) ||
+		!inferred_rust_read_word(c, ring->room, &room) ||
+		!inferred_rust_read_word(c, ring->begin, &begin) || !has_room(c, block, room) ||
+		begin >= room)
 		return;
 	if (ring->ends && (room & (room - 1) || count >= room))
 		return;
 	if (ring->ends)
 		count = (count - begin) & (room - 1);
-	if (count > room || !say(c, block, false) || !has_pointers(c))
+	if (count > room || !inferred_rust_say(c, block, false) || !has_pointers(c))
 		return;
 	uint64_t first = count < room - begin ? count : room - begin;
 	push_range(c, c->word + begin * c->size, first);
@@ -219,14 +220,14 @@ static void claim_table(const struct claiming *c)
 {
 	uint64_t items, mask;
 	uint32_t block;
-	if (!c->size || !read_word(c, c->slot->container.count, &items) ||
-		!read_word(c, c->slot->container.room, &mask) || mask & (mask + 1) || !mask ||
-		mask >= ELEMENTS_MOST / c->size || items > mask)
+	if (!c->size || !inferred_rust_read_word(c, c->slot->container.count, &items) ||
+		!inferred_rust_read_word(c, c->slot->container.room, &mask) || mask & (mask + 1) ||
+		!mask || mask >= ELEMENTS_MOST / c->size || items > mask)
 		return;
 	uint64_t buckets = mask + 1;
 	if ((!is_table(c, buckets, GROUP_WIDE, &block) &&
 		    !is_table(c, buckets, GROUP_SMALL, &block)) ||
-		count_full(c, buckets) != items || !say(c, block, false))
+		count_full(c, buckets) != items || !inferred_rust_say(c, block, false))
 		return;
 	uint32_t type = heap_types_of_label(&c->f->survey->types, block_label(c->f->search, block));
 	c->f->survey->types.types.data[type].place = c->size;
@@ -261,7 +262,8 @@ static void claim_trait(const struct claiming *c)
 {
 	uint64_t table, offset;
 	uint32_t block = search_block_at(c->f->search, c->word, &offset);
-	if (block == SPACE_NONE || offset || !read_word(c, c->slot->container.room, &table))
+	if (block == SPACE_NONE || offset ||
+		!inferred_rust_read_word(c, c->slot->container.room, &table))
 		return;
 	uint32_t type = implementor_of(c->f, table);
 	const struct type declared = *types_get(c->f->types, c->slot->target);

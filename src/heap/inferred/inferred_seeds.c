@@ -151,7 +151,7 @@ static void take_objects(struct inferring *f, struct in_order *in_order)
 
 /* Finds what whole classes may be, as some of their blocks are; a type without pointers fits too
  * much. At first what settled classes are: those that look like them are so, too. */
-static bool spread(struct inferring *f, enum inferred_basis basis)
+static bool inferred_seeds_spread(struct inferring *f, enum inferred_basis basis)
 {
 	struct survey *s = f->survey;
 	bool any = false;
@@ -186,7 +186,8 @@ static bool is_named_family(const struct heap_types *types, struct block_label l
 
 /* A block that looks like those of a type is said to be of it. Returns whether its members are to
  * be followed, as those of other blocks that nobody has followed so far. */
-static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis basis)
+static bool inferred_seeds_take_block(
+	struct inferring *f, uint32_t block, enum inferred_basis basis)
 {
 	const struct heap_types *types = &f->survey->types;
 	struct block_label label = block_label(f->search, block);
@@ -229,7 +230,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	if (f->subset)
 		inferred_type_subset(f, f->subset, basis);
 	for (uint32_t block = 0; block < blocks && !f->failed && !is_told(f); block++) {
-		if (!take_block(f, block, basis))
+		if (!inferred_seeds_take_block(f, block, basis))
 			continue;
 		in_order->walk.block = block;
 		inferred_follow(f, block, in_order);
@@ -242,7 +243,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	}
 }
 
-static bool prepare(struct inferring *f)
+static bool inferred_seeds_prepare(struct inferring *f)
 {
 	size_t classes = f->survey->types.shape_count;
 	f->of_shape = malloc((classes + 1) * sizeof(*f->of_shape));
@@ -264,7 +265,7 @@ static bool prepare(struct inferring *f)
 	       f->is_settled && f->looked_at && f->alike && bits->looks && bits->settled;
 }
 
-static void infer(struct inferring *f, struct in_order *in_order)
+static void inferred_seeds_infer(struct inferring *f, struct in_order *in_order)
 {
 	const struct heap_area_vec *areas = &f->survey->heap.areas;
 	for (size_t i = 0; i < areas->len; i++)
@@ -316,7 +317,7 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 		inferred_follow_all(f);
 		while (inferred_take_arrays(f))
 			inferred_follow_all(f);
-		if (!spread(f, basis) && basis == BASIS_LOOKS) {
+		if (!inferred_seeds_spread(f, basis) && basis == BASIS_LOOKS) {
 			/* What was followed in order may lead into pools, too; what those lead to
 			 * is asked once. */
 			if (!is_last && inferred_take_pools(f)) {
@@ -351,7 +352,7 @@ struct error *inferred_recognise(struct survey *survey, struct inferred_subset *
 	survey->layouts.types = f.types;
 	f.pools = inferred_pools_create();
 	f.arrays = inferred_arrays_create();
-	f.failed = !f.pools || !f.arrays || !prepare(&f);
+	f.failed = !f.pools || !f.arrays || !inferred_seeds_prepare(&f);
 	f.reads = reads_most(&f);
 	error = page_cache_open(survey->heap.space, &f.pages);
 	if (!error)
@@ -360,7 +361,7 @@ struct error *inferred_recognise(struct survey *survey, struct inferred_subset *
 	if (!error)
 		error = window_open(survey->heap.space, &in_order.window);
 	if (!f.failed && !error) {
-		infer(&f, &in_order);
+		inferred_seeds_infer(&f, &in_order);
 		infer_classes(&f, &in_order);
 		inferred_check_arrays(&f);
 		inferred_keep_pools(&f);

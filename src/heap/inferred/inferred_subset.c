@@ -29,7 +29,7 @@ struct telling {
 };
 
 /* What is known before blocks are gone through. False: it depends on others what the block is. */
-static bool begin(struct telling *t, size_t i, enum inferred_basis basis)
+static bool inferred_subset_begin(struct telling *t, size_t i, enum inferred_basis basis)
 {
 	struct inferring *f = t->f;
 	uint32_t block = t->subset->reverse->blocks.data[i];
@@ -55,7 +55,7 @@ static bool begin(struct telling *t, size_t i, enum inferred_basis basis)
 }
 
 /* The word at an offset of a holder points to a block. False: one says this, another that. */
-static bool claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
+static bool inferred_subset_claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
 {
 	struct inferring *f = t->f;
 	const struct heap_type *type = &f->survey->types.types.data[t->types[holder]];
@@ -96,7 +96,7 @@ static bool look_through(struct telling *t, size_t holder, size_t i)
 	for (size_t at = 0; at + 8 <= n && ok; at += 8) {
 		uint64_t word;
 		memcpy(&word, t->bytes + at, 8);
-		ok = word != target || claim(t, holder, at, i);
+		ok = word != target || inferred_subset_claim(t, holder, at, i);
 	}
 	return ok;
 }
@@ -124,12 +124,12 @@ static bool is_nobodys(const struct telling *t, size_t i)
 	return !t->f->survey->classes.classes.data[class].key.pointers;
 }
 
-static bool find_all(struct telling *t, enum inferred_basis basis)
+static bool inferred_subset_find_all(struct telling *t, enum inferred_basis basis)
 {
 	bool ok = true, any = true;
 	size_t count = t->subset->reverse->blocks.len;
 	for (size_t i = 0; i < count && ok; i++)
-		ok = begin(t, i, basis);
+		ok = inferred_subset_begin(t, i, basis);
 	while (ok && any) {
 		any = false;
 		for (size_t i = 0; i < count && ok; i++)
@@ -170,7 +170,7 @@ void inferred_type_subset(
 	_cleanup_free_ uint8_t *bytes = malloc(HOLDER_BYTES);
 	struct telling t = {inferring, subset, types, states, bytes, 0};
 	/* Without memory for it all are gone through. */
-	subset->is_complete = types && states && bytes && find_all(&t, basis);
+	subset->is_complete = types && states && bytes && inferred_subset_find_all(&t, basis);
 	if (subset->is_complete)
 		say_all(&t);
 }

@@ -41,7 +41,7 @@ static void find_variable(struct inferring *f, uint64_t address, struct variable
 	inferred_find_slots(f, global.variable.type, &variable->slots);
 }
 
-static void take_word(
+static void inferred_threads_take_word(
 	struct inferring *f, uint64_t address, uint64_t word, struct variable *variable)
 {
 	uint64_t offset;
@@ -56,15 +56,15 @@ static void take_word(
 		inferred_claim_slot(f, slot, word, address);
 }
 
-static void take_block(struct inferring *f, uint64_t start, uint64_t end, uint64_t *words,
-	struct variable *variable)
+static void inferred_threads_take_block(struct inferring *f, uint64_t start, uint64_t end,
+	uint64_t *words, struct variable *variable)
 {
 	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && !f->failed; at += PIECE_BYTES) {
 		size_t wanted = min((size_t)(end - at), (size_t)PIECE_BYTES);
 		size_t count = address_space_read(f->survey->heap.space, at, words, wanted) / 8;
 		for (size_t i = 0; i < count && !f->failed; i++) {
 			if (words[i])
-				take_word(f, at + 8 * i, words[i], variable);
+				inferred_threads_take_word(f, at + 8 * i, words[i], variable);
 		}
 	}
 }
@@ -83,7 +83,7 @@ void inferred_take_thread_locals(struct inferring *inferring)
 		if (!is_there(f, block) ||
 			!inferred_know_module(f, &modules[block->module], &number))
 			continue;
-		take_block(f, block->start, block->end, words, &variable);
+		inferred_threads_take_block(f, block->start, block->end, words, &variable);
 	}
 	slot_vec_deinit(&variable.slots);
 }

@@ -46,7 +46,7 @@ static bool is_name(const char *name)
 	return true;
 }
 
-static bool has_name(const struct address_space *space, uint64_t at, const char *name)
+static bool python_has_name(const struct address_space *space, uint64_t at, const char *name)
 {
 	char text[NAME_BYTES];
 	return address_space_string(space, at, text, sizeof(text)) && !strcmp(text, name);
@@ -61,7 +61,7 @@ static struct error *find_in_words(
 		uint64_t address = start + 8 * i;
 		if (type[TYPE_OF] != address || type[TYPE_BASIC] < 8ull * TYPE_WORDS ||
 			type[TYPE_BASIC] > BASIC_MAX || !(type[TYPE_FLAGS] & PYTHON_FLAG_TYPE) ||
-			!has_name(p->space, type[TYPE_NAME], "type"))
+			!python_has_name(p->space, type[TYPE_NAME], "type"))
 			continue;
 		if (!python_addresses_push(&p->roots, address))
 			return error_no_memory();
@@ -70,7 +70,7 @@ static struct error *find_in_words(
 }
 
 /* Each portion has as much of the next as a `type` takes that begins with its last word. */
-static struct error *find_in_map(struct python *p, const struct process_map *map)
+static struct error *python_find_in_map(struct python *p, const struct process_map *map)
 {
 	const size_t more = 8ul * (TYPE_WORDS - 1);
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES + more);
@@ -96,7 +96,7 @@ struct error *python_find(const struct address_space *space, struct python *ret)
 	for (size_t i = 0; i < space->maps.maps.len && !error; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (map->writable && map->inode && address_space_module(space, map->start))
-			error = find_in_map(ret, map);
+			error = python_find_in_map(ret, map);
 	}
 	return error;
 }
@@ -148,7 +148,7 @@ bool python_type_is(const struct python *p, uint64_t address, const char *name)
 		if (!address_space_word(p->space, address + 8ull * TYPE_NAME, &text) ||
 			!python_type_base(p, address, &base))
 			return false;
-		if (has_name(p->space, text, name))
+		if (python_has_name(p->space, text, name))
 			return true;
 		address = base;
 	}

@@ -77,7 +77,8 @@ static void add_escaped(struct text *out, uint32_t c, char quote, bool plain_onl
 		text_printf(out, "\\U%08" PRIx32, c);
 }
 
-static bool add_text(struct writing *w, uint64_t object, const struct python_type *type)
+static bool python_content_add_text(
+	struct writing *w, uint64_t object, const struct python_type *type)
 {
 	struct python_text text = {.width = 1};
 	uint8_t bytes[PORTION];
@@ -191,7 +192,8 @@ static bool add_known(struct writing *w, uint64_t object, const struct python_ty
 		text_add(w->out, "None");
 		return true;
 	}
-	if (type->flags & (PYTHON_FLAG_TEXT | PYTHON_FLAG_BYTES) && add_text(w, object, type))
+	if (type->flags & (PYTHON_FLAG_TEXT | PYTHON_FLAG_BYTES) &&
+		python_content_add_text(w, object, type))
 		return true;
 	return python_number_add(w->python, object, type, w->out, &w->cut) ||
 	       add_container(w, object, type);

@@ -299,8 +299,8 @@ void python_stacks_close(struct python_stacks *stacks)
 	python_addresses_deinit(&stacks->states);
 }
 
-static bool add_frame(struct python_stacks *s, const struct python_code *code, uint64_t offset,
-	struct python_frames *ret)
+static bool python_frames_add_frame(struct python_stacks *s, const struct python_code *code,
+	uint64_t offset, struct python_frames *ret)
 {
 	struct python_frame frame = {code->function, code->file, line_at(s, code, offset)};
 	return python_frames_push(ret, frame);
@@ -322,7 +322,7 @@ static bool add_object(
 	bool pairs = code->lines == PYTHON_LINES_RANGES;
 	/* One that has not begun: -1. */
 	offset = offset == UINT32_MAX ? 0 : pairs ? 2 * offset : offset;
-	return add_frame(s, code, offset, ret);
+	return python_frames_add_frame(s, code, offset, ret);
 }
 
 /* Frames of the interpreter's own, where C calls Python, have no code of a file. */
@@ -331,8 +331,8 @@ static bool is_own(const struct python_code *code)
 	return code->function[0] == '<' && !strcmp(code->file, "<shim>");
 }
 
-static bool add_plain(struct python_stacks *s, const struct frame_shape *shape, uint64_t address,
-	struct python_frames *ret, uint64_t *ret_back)
+static bool python_frames_add_plain(struct python_stacks *s, const struct frame_shape *shape,
+	uint64_t address, struct python_frames *ret, uint64_t *ret_back)
 {
 	uint64_t words[FRAME_WORDS];
 	*ret_back = 0;
@@ -344,7 +344,7 @@ static bool add_plain(struct python_stacks *s, const struct frame_shape *shape, 
 	if (!code || is_own(code))
 		return true;
 	uint64_t into = words[shape->instruction] - code->start;
-	return add_frame(s, code, into < CODE_BYTES_MAX ? into : 0, ret);
+	return python_frames_add_frame(s, code, into < CODE_BYTES_MAX ? into : 0, ret);
 }
 
 /* What of a frame is unsure. False: `take` ends it. */
@@ -402,7 +402,8 @@ struct error *python_stack_make(
 	bool ok = true;
 	for (unsigned i = 0; ok && at && i < 2 * PYTHON_FRAMES_MAX && ret->len < PYTHON_FRAMES_MAX;
 		i++)
-		ok = shape == FRAME_SHAPES ? add_object(stacks, at, ret, &at)
-					   : add_plain(stacks, &frame_shapes[shape], at, ret, &at);
+		ok = shape == FRAME_SHAPES
+			     ? add_object(stacks, at, ret, &at)
+			     : python_frames_add_plain(stacks, &frame_shapes[shape], at, ret, &at);
 	return ok ? NULL : error_no_memory();
 }

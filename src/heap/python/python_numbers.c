@@ -29,7 +29,7 @@ bool python_is_since_3_12(struct python *python)
 }
 
 /* Divides by a billion; returns the rest. */
-static uint32_t divide(uint32_t *digits, size_t count)
+static uint32_t python_numbers_divide(uint32_t *digits, size_t count)
 {
 	uint64_t rest = 0;
 	for (size_t i = count; i-- > 0;) {
@@ -45,7 +45,7 @@ static void add_decimal(uint32_t *digits, size_t count, struct text *ret)
 	uint32_t parts[DIGITS_MAX + DIGITS_MAX / 8];
 	size_t n = 0;
 	while (count) {
-		parts[n++] = divide(digits, count);
+		parts[n++] = python_numbers_divide(digits, count);
 		while (count && !digits[count - 1])
 			count--;
 	}

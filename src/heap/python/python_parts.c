@@ -61,7 +61,7 @@ struct saying {
 
 /* The block of which nothing is known, and which has so many bytes from an address on that an
  * object keeps; SPACE_NONE: there is none. */
-static uint32_t find_part(const struct saying *w, uint64_t address, uint64_t bytes)
+static uint32_t python_parts_find_part(const struct saying *w, uint64_t address, uint64_t bytes)
 {
 	const struct survey *s = w->survey;
 	uint64_t into;
@@ -73,10 +73,10 @@ static uint32_t find_part(const struct saying *w, uint64_t address, uint64_t byt
 	return block;
 }
 
-static bool say(struct saying *w, uint64_t address, uint64_t bytes, enum part part)
+static bool python_parts_say(struct saying *w, uint64_t address, uint64_t bytes, enum part part)
 {
 	struct survey *s = w->survey;
-	uint32_t block = find_part(w, address, bytes);
+	uint32_t block = python_parts_find_part(w, address, bytes);
 	if (block != SPACE_NONE)
 		block_set_label(s->search, block, heap_types_label(&s->types, w->types[part]));
 	return block != SPACE_NONE;
@@ -86,7 +86,7 @@ static void say_bytearray(struct saying *w, const uint64_t *head)
 {
 	uint64_t room = head[BYTEARRAY_ROOM];
 	if (head[VAR_SIZE] <= room && room && head[BYTEARRAY_START] - head[BYTEARRAY_BYTES] <= room)
-		say(w, head[BYTEARRAY_BYTES], room, PART_BYTEARRAY);
+		python_parts_say(w, head[BYTEARRAY_BYTES], room, PART_BYTEARRAY);
 }
 
 static void say_array(struct saying *w, const uint64_t *head)
@@ -97,14 +97,14 @@ static void say_array(struct saying *w, const uint64_t *head)
 		return;
 	uint64_t bytes = kind >> 8 * KIND_BYTES;
 	if (bytes && bytes <= ITEM_BYTES_MAX && (kind & 0xff) > ' ')
-		say(w, head[ARRAY_ITEMS], bytes * room, PART_ARRAY);
+		python_parts_say(w, head[ARRAY_ITEMS], bytes * room, PART_ARRAY);
 }
 
 static void say_stringio(struct saying *w, const uint64_t *head)
 {
 	uint64_t room = head[STRINGIO_ROOM];
 	if (room && room < UINT64_MAX / 4 && head[STRINGIO_SIZE] <= room)
-		say(w, head[STRINGIO_BUFFER], 4 * room, PART_STRINGIO);
+		python_parts_say(w, head[STRINGIO_BUFFER], 4 * room, PART_STRINGIO);
 }
 
 /* From the first to the last; each but the first points back. */
@@ -122,7 +122,7 @@ static void say_deque(struct saying *w, const uint64_t *head)
 				      back != before))
 			return;
 		before = at;
-		if (!say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
+		if (!python_parts_say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
 			!page_cache_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
 			return;
 	}
@@ -133,12 +133,13 @@ static void say_ordered(struct saying *w, const uint64_t *head)
 	uint64_t at = head[ORDERED_FIRST], before = 0, back;
 	uint64_t size = head[ORDERED_TABLE_SIZE];
 	if (size && size < UINT64_MAX / 8 && (size & (size - 1)) == 0)
-		say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
+		python_parts_say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
 	for (uint64_t i = 0; i < head[ORDERED_USED]; i++) {
 		if (!page_cache_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
 			return;
 		before = at;
-		if (!say(w, at, NODE_BYTES, PART_ORDERED_NODE) || at == head[ORDERED_LAST] ||
+		if (!python_parts_say(w, at, NODE_BYTES, PART_ORDERED_NODE) ||
+			at == head[ORDERED_LAST] ||
 			!page_cache_word(&w->pages, at + 8ull * NODE_NEXT, &at))
 			return;
 	}
@@ -157,8 +158,8 @@ static const struct holder {
 };
 #define HOLDER_NONE ((uint8_t)ARRAY_SIZE(holders))
 
-static void look_at(struct saying *w, uint32_t block, uint64_t address, unsigned head_at,
-	const struct holder *holder)
+static void python_parts_look_at(struct saying *w, uint32_t block, uint64_t address,
+	unsigned head_at, const struct holder *holder)
 {
 	uint64_t words[OBJECT_WORDS] = {0};
 	uint64_t size = search_block_size(w->survey->search, block) & ~7ull;
@@ -200,7 +201,7 @@ static void look_at_all(struct saying *w, const uint8_t *of_shape)
 	for (; walk.block < count; walk.block++) {
 		uint32_t class = heap_types_shape(&s->types, block_label(s->search, walk.block));
 		if (class != HEAP_SHAPE_NONE && of_shape[class] != HOLDER_NONE)
-			look_at(w, walk.block, space_walk_address(&walk),
+			python_parts_look_at(w, walk.block, space_walk_address(&walk),
 				s->classes.classes.data[class].head_at, &holders[of_shape[class]]);
 	}
 }

@@ -20,7 +20,7 @@ static void mark_held(const struct graph *graph, uint32_t count, uint64_t *held)
 }
 
 /* Whether it has a pointer to another block. */
-static bool holds(const struct graph *graph, uint32_t block)
+static bool alone_holds(const struct graph *graph, uint32_t block)
 {
 	for (uint32_t i = graph_edges(graph, block); i < graph_edges_end(graph, block); i++) {
 		if (GRAPH_BLOCK(graph->edges.data[i]) != block)
@@ -42,7 +42,7 @@ struct error *heap_alone_find(const struct survey *survey, struct heap_alone *re
 	mark_held(graph, count, held);
 	for (uint32_t block = 0; block < count; block++) {
 		if (search_kind(survey->search, block) != SEARCH_DEFINITE ||
-			held[block / 64] >> block % 64 & 1 || holds(graph, block))
+			held[block / 64] >> block % 64 & 1 || alone_holds(graph, block))
 			continue;
 		ret->bytes += search_block_size(survey->search, block);
 		if (!space_u32_push(&ret->blocks, block))

@@ -69,7 +69,7 @@ static void take_samples(struct judging *j, uint32_t block, uint32_t type)
 }
 
 /* What a type says of words, `count` times from a header on. */
-static uint64_t repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t count)
+static uint64_t candidates_repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t count)
 {
 	uint64_t all = 0;
 	for (uint64_t i = 0; i < count; i++) {
@@ -140,7 +140,7 @@ static bool has_count(const struct judging *j, const struct candidate *c)
 	return true;
 }
 
-static int bits(uint64_t set)
+static int candidates_bits(uint64_t set)
 {
 	return __builtin_popcountll(set);
 }
@@ -152,14 +152,15 @@ uint64_t candidates_covered(const struct candidate *c)
 }
 
 /* Pointers in bytes, unions and numbers are possible, and not likely. */
-static void weigh(const struct judging *j, struct candidate *c)
+static void candidates_weigh(const struct judging *j, struct candidate *c)
 {
 	uint64_t undeclared =
 		j->pointers & candidates_covered(c) & ~c->declared & ~c->known_pointers;
-	c->score = 4 * bits(c->pointers) + 8 * bits(c->agreeing) - bits(c->nulls) -
-		   2 * bits(undeclared) - 12 * bits(c->strays) - 20 * bits(c->numbers) -
-		   10 * bits(c->denied);
-	c->score -= 10 * bits(c->broken);
+	c->score = 4 * candidates_bits(c->pointers) + 8 * candidates_bits(c->agreeing) -
+		   candidates_bits(c->nulls) - 2 * candidates_bits(undeclared) -
+		   12 * candidates_bits(c->strays) - 20 * candidates_bits(c->numbers) -
+		   10 * candidates_bits(c->denied);
+	c->score -= 10 * candidates_bits(c->broken);
 	if (c->known && !c->broken)
 		c->score += KNOWN_SCORE;
 	if (c->declared_by)
@@ -171,12 +172,13 @@ static void weigh(const struct judging *j, struct candidate *c)
 }
 
 /* Without one pointer in its place only the size speaks for it. */
-static void judge(struct judging *j, const struct word_map *map, struct candidate *c)
+static void candidates_judge_judge(
+	struct judging *j, const struct word_map *map, struct candidate *c)
 {
-	uint64_t pointers = repeat(map->pointers, c->size, c->header, c->count);
-	if (repeat(map->vtables, c->size, c->header, c->count) & j->elsewhere)
+	uint64_t pointers = candidates_repeat(map->pointers, c->size, c->header, c->count);
+	if (candidates_repeat(map->vtables, c->size, c->header, c->count) & j->elsewhere)
 		return;
-	uint64_t data = repeat(map->data, c->size, c->header, c->count) & ~pointers;
+	uint64_t data = candidates_repeat(map->data, c->size, c->header, c->count) & ~pointers;
 	if (c->header) {
 		data |= 1ull << (c->header / 8 - 1);
 		if (!has_count(j, c))
@@ -190,11 +192,12 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	uint64_t wild = candidates_covered(c) & ~(pointers | data);
 	if (j->pointers && !c->pointers && map->pointers && !(wild & j->pointers))
 		return;
-	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
+	if (candidates_bits(c->numbers) > 1 || candidates_bits(c->strays) > 1 ||
+		(c->numbers && c->strays))
 		return;
 	judge_targets(j, c);
-	c->denied |= repeat(map->code, c->size, c->header, c->count) & j->no_code &
-		     ~repeat(map->vtables, c->size, c->header, c->count);
+	c->denied |= candidates_repeat(map->code, c->size, c->header, c->count) & j->no_code &
+		     ~candidates_repeat(map->vtables, c->size, c->header, c->count);
 	c->declared = pointers;
 	j->failed |= !candidate_vec_push(j->found, *c);
 }
@@ -233,7 +236,7 @@ static bool take_type(void *context, uint32_t number)
 			.count = count,
 			.header = header,
 			.is_array = !is_single};
-		judge(j, &map, &c);
+		candidates_judge_judge(j, &map, &c);
 	}
 	return !j->failed;
 }
@@ -271,7 +274,7 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	j.failed |= !candidates_find_declared(&j);
 	struct error *error = candidates_find_known(&j);
 	for (size_t i = 0; i < ret->len; i++)
-		weigh(&j, &ret->data[i]);
+		candidates_weigh(&j, &ret->data[i]);
 	if (ret->len)
 		qsort_r(ret->data, ret->len, sizeof(*ret->data), by_score, j.types);
 	*ret_sampled = j.count;

@@ -26,7 +26,7 @@ static bool is_asked(const struct asking *a, uint32_t edge)
 }
 
 /* A pointer to one of the blocks stands so far in a type. */
-static void take_word(struct asking *a, uint32_t type, uint64_t offset)
+static void candidates_declared_take_word(struct asking *a, uint32_t type, uint64_t offset)
 {
 	struct types *types = a->j->types;
 	struct types_place place;
@@ -62,7 +62,7 @@ static void look_through(struct asking *a, uint32_t holder)
 						 ? SPACE_NONE
 						 : search_block_at(s->search, words[i], &into);
 			if (block != SPACE_NONE && !into && is_asked(a, block))
-				take_word(a, layout.type, offset % layout.size);
+				candidates_declared_take_word(a, layout.type, offset % layout.size);
 		}
 	}
 }
@@ -89,7 +89,7 @@ static void look_at_roots(struct asking *a)
 		struct heap_global global;
 		if (is_asked(a, word->edge) && s->roots.data[word->root].kind == HEAP_ROOT_DATA &&
 			heap_layouts_global(s, word->address, &global))
-			take_word(a, global.variable.type, global.offset);
+			candidates_declared_take_word(a, global.variable.type, global.offset);
 	}
 }
 

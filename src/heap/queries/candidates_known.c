@@ -37,7 +37,8 @@ static bool is_alike(const struct sample *a, const struct sample *b, uint64_t wo
 	return !((a->pointers ^ b->pointers) & there) && a->pointers & b->pointers & there;
 }
 
-static void look_at(struct judging *j, struct inferring *rules, uint32_t block, struct candidate *c)
+static void candidates_known_look_at(
+	struct judging *j, struct inferring *rules, uint32_t block, struct candidate *c)
 {
 	struct sample known;
 	const char *basis = inferred_basis_name(j->survey, block);
@@ -85,7 +86,7 @@ static bool ask_all(struct judging *j, struct inferring *rules)
 			search_block_size(s->search, block) != j->usable)
 			continue;
 		looked[number]++;
-		look_at(j, rules, block, &j->found->data[number]);
+		candidates_known_look_at(j, rules, block, &j->found->data[number]);
 	}
 	ask_samples(j, rules);
 	return !rules->failed;

@@ -46,7 +46,7 @@ static size_t next_place(const struct heap_find *find, uint64_t address, const u
 }
 
 /* What can be had from `at` on, at most up to `to`, where a mapping ends or before. */
-static size_t have(struct finding *f, uint64_t at, uint64_t to, const uint8_t **ret)
+static size_t find_have(struct finding *f, uint64_t at, uint64_t to, const uint8_t **ret)
 {
 	bool is_there =
 		at >= f->start && at < f->end && (f->end - at >= f->find->len || to <= f->end);
@@ -64,7 +64,7 @@ static size_t have(struct finding *f, uint64_t at, uint64_t to, const uint8_t **
 }
 
 /* How far there is nothing to be had from `at` on. */
-static uint64_t lacking(struct finding *f, uint64_t at, uint64_t to)
+static uint64_t find_lacking(struct finding *f, uint64_t at, uint64_t to)
 {
 	uint64_t empty = address_space_empty(f->space, at, to - at);
 	if (empty) {
@@ -83,10 +83,10 @@ static struct error *search_range(
 	struct error *error = NULL;
 	for (uint64_t at = from; at < to && to - at >= len && !error;) {
 		const uint8_t *bytes = NULL;
-		size_t got = have(f, at, to, &bytes);
+		size_t got = find_have(f, at, to, &bytes);
 		if (got < len) {
 			at += got;
-			at += lacking(f, at, to);
+			at += find_lacking(f, at, to);
 			continue;
 		}
 		for (size_t i = next_place(f->find, at, bytes, 0, got); i < got && !error;
@@ -125,7 +125,7 @@ static struct error *search_rest(struct finding *f, uint64_t from, uint64_t to)
 	return error;
 }
 
-static struct error *take_block(
+static struct error *find_take_block(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct finding *f = context;
@@ -145,7 +145,7 @@ struct error *heap_find(struct heap *heap, struct heap_find *find)
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
 	struct finding f = {.find = find, .space = heap->space, .piece = piece};
-	const struct heap_sink sink = {&f, take_block};
+	const struct heap_sink sink = {&f, find_take_block};
 	struct error *error = piece ? heap_walk(heap, &sink) : error_no_memory();
 	return error ? error : search_rest(&f, f.at, UINT64_MAX);
 }

@@ -54,7 +54,7 @@ struct reached {
 };
 
 /* As address_space_word(). Objects mostly lie one behind the other, so pages are read. */
-static bool read_word(struct reached *r, uint64_t address, uint64_t *ret)
+static bool follow_read_word(struct reached *r, uint64_t address, uint64_t *ret)
 {
 	const struct address_space *space = r->follow->survey->heap.space;
 	uint64_t into = address % PAGE_BYTES, page = address - into;
@@ -92,7 +92,7 @@ static const struct pool *pool_of(const struct survey *s, uint32_t block)
 	return pool && heap_layout_of(s, block, &layout) ? NULL : pool;
 }
 
-static void add_place(struct reached *r, uint64_t address, uint32_t type)
+static void follow_add_place(struct reached *r, uint64_t address, uint32_t type)
 {
 	struct follow_place place = {address, type};
 	if (!follow_places_push(&r->places, place))
@@ -114,7 +114,7 @@ static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uin
 		return;
 	if (!r->is_first)
 		r->whole[block / 64] |= bit;
-	add_place(r, address, type);
+	follow_add_place(r, address, type);
 }
 
 /* Whether a block is one object, from its start on; of which type, plain: TYPE_VOID: nobody knows.
@@ -132,7 +132,7 @@ static bool is_whole(const struct reached *r, uint32_t block, uint32_t *ret_type
 	return !layout.is_array && !layout.header;
 }
 
-static void reach(struct reached *r, uint64_t address, uint32_t type)
+static void follow_reach(struct reached *r, uint64_t address, uint32_t type)
 {
 	struct follow_key key = {address, type};
 	uint64_t into;
@@ -145,7 +145,7 @@ static void reach(struct reached *r, uint64_t address, uint32_t type)
 	if (!r->is_first && !follow_map_insert(&r->known, key, &is_new))
 		r->follow->failed = true;
 	if (is_new)
-		add_place(r, address, type);
+		follow_add_place(r, address, type);
 }
 
 /* What lies in a pool. */
@@ -155,7 +155,7 @@ static void reach_pool(struct reached *r, uint32_t block, const struct pool *poo
 	const struct pool_object *objects = s->pools.objects.data + pool->first;
 	uint64_t address = search_block_address(s->search, block);
 	for (size_t i = 0; i < pool->count && !r->follow->failed; i++)
-		reach(r, address + objects[i].offset, objects[i].type);
+		follow_reach(r, address + objects[i].offset, objects[i].type);
 }
 
 /* The objects that a block is: of an array its elements, of a pool what lies in it. */
@@ -182,7 +182,7 @@ static void reach_block(struct reached *r, uint32_t block)
 	bool leads = type_has_members(of) || of->kind == TYPE_POINTER || of->kind == TYPE_ARRAY;
 	uint64_t count = layout.is_array && leads ? layout.count : 1;
 	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
-		reach(r, address + layout.header + i * layout.size,
+		follow_reach(r, address + layout.header + i * layout.size,
 			types_plain(r->follow->types, layout.type));
 }
 
@@ -208,7 +208,7 @@ bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type)
 	return follow->at.len > before;
 }
 
-static void settle(
+static void follow_settle(
 	struct reached *r, uint32_t type, uint64_t address, uint64_t room, unsigned depth);
 
 /* How much memory lies behind an address, up to the end of its block, or of its mapping: no
@@ -235,7 +235,7 @@ static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 {
 	const struct survey *s = r->follow->survey;
 	uint64_t value, into;
-	if (!read_word(r, address, &value) || !value) {
+	if (!follow_read_word(r, address, &value) || !value) {
 		r->follow->nulls++;
 		return;
 	}
@@ -247,9 +247,9 @@ static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 	uint32_t target = types_plain(r->follow->types, types_target(r->follow->types, plain));
 	bool is_part = into || pool_of(s, block);
 	if (is_part && type_has_members(types_get(r->follow->types, target)))
-		reach(r, value, target);
+		follow_reach(r, value, target);
 	else if (is_part)
-		reach(r, value, TYPE_VOID);
+		follow_reach(r, value, TYPE_VOID);
 	else
 		reach_block(r, block);
 }
@@ -264,7 +264,7 @@ static bool settle_element(void *context, uint64_t number, uint32_t type, uint64
 {
 	struct settling *settling = context;
 	(void)number;
-	settle(settling->reached, type, address, settling->size, settling->depth + 1);
+	follow_settle(settling->reached, type, address, settling->size, settling->depth + 1);
 	return !settling->reached->follow->failed;
 }
 
@@ -280,9 +280,9 @@ static void settle_contents(struct reached *r, const struct contents *c, unsigne
 		if (c->is_empty)
 			f->nulls++;
 		else if (c->type != TYPE_VOID)
-			settle(r, c->type, c->address, size, depth + 1);
+			follow_settle(r, c->type, c->address, size, depth + 1);
 	} else if (c->kind == CONTENTS_TEXT || c->kind == CONTENTS_BITS) {
-		reach(r, c->address, TYPE_VOID);
+		follow_reach(r, c->address, TYPE_VOID);
 	} else if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
 		bool is_flat = contents_is_counted(c) && c->way == CONTENTS_IN_ORDER;
 		uint64_t most = is_flat ? count_in(c->count, size, room_at(f->survey, c->address))
@@ -302,7 +302,8 @@ static uint64_t settle_elements(struct reached *r, uint32_t element, uint64_t co
 	room = min(room, room_at(r->follow->survey, address));
 	count = count_in(count, size, room);
 	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
-		settle(r, element, address + i * size, min(size, room - i * size), depth + 1);
+		follow_settle(
+			r, element, address + i * size, min(size, room - i * size), depth + 1);
 	return size ? count : UINT64_MAX;
 }
 
@@ -314,7 +315,7 @@ static void settle_array(struct reached *r, const struct type *array, uint64_t a
 }
 
 /* Where an object that a member is leads to, which lies in so much memory. */
-static void settle(
+static void follow_settle(
 	struct reached *r, uint32_t type, uint64_t address, uint64_t room, unsigned depth)
 {
 	struct types *types = r->follow->types;
@@ -332,7 +333,7 @@ static void settle(
 	} else if (contents_read(r->follow->survey, types, plain, address, &contents)) {
 		settle_contents(r, &contents, depth);
 	} else {
-		reach(r, address, plain);
+		follow_reach(r, address, plain);
 	}
 }
 
@@ -349,14 +350,14 @@ static void lead_on(struct reached *r, const struct follow_places *from)
 	for (size_t i = 0; i < from->len && !r->follow->failed; i++) {
 		const struct follow_place *place = &from->data[i];
 		if (place->type != TYPE_VOID && leads_on(r->follow, place->type))
-			settle(r, place->type, place->address, UINT64_MAX, 0);
+			follow_settle(r, place->type, place->address, UINT64_MAX, 0);
 		else
-			reach(r, place->address, place->type);
+			follow_reach(r, place->address, place->type);
 	}
 }
 
 /* Goes along the member from one place. Whether it has one. */
-static bool go(struct reached *r, const struct follow_place *place, const char *member)
+static bool follow_go(struct reached *r, const struct follow_place *place, const char *member)
 {
 	struct follow *f = r->follow;
 	if (place->type == TYPE_VOID)
@@ -378,7 +379,7 @@ static bool go(struct reached *r, const struct follow_place *place, const char *
 	if (types_open_end(f->types, place->type, &element, &open_at, NULL) && open_at == offset)
 		settle_elements(r, element, UINT64_MAX, address, UINT64_MAX, 0);
 	else
-		settle(r, type, address, UINT64_MAX, 0);
+		follow_settle(r, type, address, UINT64_MAX, 0);
 	return true;
 }
 
@@ -388,7 +389,7 @@ struct near {
 };
 DEFINE_VEC(nears, struct near)
 
-static char small(char c)
+static char follow_small(char c)
 {
 	return (char)tolower((unsigned char)c);
 }
@@ -406,7 +407,8 @@ static size_t distance_of(const char *name, const char *word)
 		size_t diagonal = row[0];
 		row[0] = k + 1;
 		for (size_t i = 0; i < len; i++) {
-			size_t changed = diagonal + (small(name[i]) != small(word[k]));
+			size_t changed =
+				diagonal + (follow_small(name[i]) != follow_small(word[k]));
 			diagonal = row[i + 1];
 			row[i + 1] = min(changed, min(row[i], row[i + 1]) + 1);
 		}
@@ -453,7 +455,7 @@ static void leave_unique(struct nears *found)
 }
 
 /* Adds the members that are nearest to a word: of few all, of many those that may be meant. */
-static void add_names(struct follow *f, uint32_t plain, const char *word, struct text *text)
+static void follow_add_names(struct follow *f, uint32_t plain, const char *word, struct text *text)
 {
 	_cleanup_(nears_deinit) struct nears found = {.data = NULL};
 	unsigned steps = 0;
@@ -486,7 +488,7 @@ static struct error *no_member(struct follow *f, const struct follow_places *at,
 			"nothing has members there: no debug information says what these are, or "
 			"they are no structures");
 	const char *name = types_get(f->types, at->data[i].type)->name;
-	add_names(f, at->data[i].type, member, &text);
+	follow_add_names(f, at->data[i].type, member, &text);
 	if (f->failed)
 		return error_no_memory();
 	return error_create(ERROR_INPUT, "%s has no member '%s'; did you mean one of %s",
@@ -507,7 +509,7 @@ struct error *follow_step(struct follow *follow, const char *member, bool repeat
 	/* What is new in `from` is gone along as well, if it repeats. */
 	for (size_t i = 0; i < from.places.len && !follow->failed; i++) {
 		struct follow_place place = from.places.data[i];
-		bool has = go(into, &place, member);
+		bool has = follow_go(into, &place, member);
 		has_any |= has;
 		follow->memberless += !has;
 	}

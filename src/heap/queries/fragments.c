@@ -89,7 +89,7 @@ static void take_pages(struct counting *c, const struct heap_block *block)
 	}
 }
 
-static struct error *take(
+static struct error *fragments_take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct counting *c = context;
@@ -143,7 +143,7 @@ static int by_pinned(const void *a, const void *b)
 	return (x->type > y->type) - (x->type < y->type);
 }
 
-static struct error *finish(struct counting *c)
+static struct error *fragments_finish(struct counting *c)
 {
 	struct fragments *f = c->fragments;
 	for (uint32_t i = 0; i < c->survey->types.types.len; i++) {
@@ -166,14 +166,14 @@ struct error *heap_fragments(struct survey *survey, struct fragments *ret)
 		return error_no_memory();
 	*c = (struct counting){.survey = survey, .fragments = ret};
 	c->by_type = calloc(survey->types.types.len + 1, sizeof(*c->by_type));
-	struct heap_sink sink = {c, take};
+	struct heap_sink sink = {c, fragments_take};
 	struct error *error = c->by_type ? take_areas(c) : error_no_memory();
 	if (!error)
 		error = heap_walk(&survey->heap, &sink);
 	if (!error && c->area)
 		end_page(c);
 	if (!error)
-		error = finish(c);
+		error = fragments_finish(c);
 	free(c->by_type);
 	free(c);
 	return error;

@@ -31,7 +31,7 @@ struct finding {
 };
 
 /* What a word is a part of. */
-static struct error *describe(
+static struct error *retained_describe(
 	const struct survey *s, const struct graph_root *word, struct retained_holder *ret)
 {
 	const struct heap_root *root = &s->roots.data[word->root];
@@ -65,7 +65,7 @@ static struct error *describe(
 static struct error *find_holder(struct finding *f, const struct graph_root *word, uint32_t *ret)
 {
 	struct retained_holder holder;
-	struct error *error = describe(f->survey, word, &holder);
+	struct error *error = retained_describe(f->survey, word, &holder);
 	if (error)
 		return error;
 	struct holder_key key = {holder.start, (uint32_t)holder.kind, (uint32_t)holder.tid};
@@ -130,7 +130,7 @@ struct listing {
 	uint64_t *is_folded; /* bit set of nodes */
 };
 
-static bool is_block(const struct dominators *d, uint32_t node)
+static bool retained_is_block(const struct dominators *d, uint32_t node)
 {
 	return node < d->block_count;
 }
@@ -145,7 +145,7 @@ static bool is_next(const struct listing *l, uint32_t node)
 {
 	const struct dominators *d = &l->to->dominators;
 	uint32_t above = d->above[node];
-	return is_block(d, node) && above < d->block_count && are_alike(l, node, above);
+	return retained_is_block(d, node) && above < d->block_count && are_alike(l, node, above);
 }
 
 static bool is_hidden_frame(const struct listing *l, uint32_t node)
@@ -164,7 +164,7 @@ static void find_children(const struct listing *l)
 }
 
 /* The block that alone hangs on this one; CHILD_NONE: there is not one. */
-static uint32_t below(const struct listing *l, uint32_t node)
+static uint32_t retained_below(const struct listing *l, uint32_t node)
 {
 	return l->child[node] < CHILD_SEVERAL ? l->child[node] : CHILD_NONE;
 }
@@ -177,17 +177,17 @@ static uint64_t count_again(const struct listing *l, uint32_t first, uint32_t pe
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < period && node != CHILD_NONE; i++) {
 		*ret = node;
-		node = below(l, node);
+		node = retained_below(l, node);
 	}
 	for (; node != CHILD_NONE && are_alike(l, node, behind); count++) {
-		behind = below(l, behind);
-		node = below(l, node);
+		behind = retained_below(l, behind);
+		node = retained_below(l, node);
 	}
 	return count;
 }
 
 /* Leaves out the blocks behind `cycle` that repeat the ones before; returns the last of them. */
-static uint32_t fold(struct listing *l, const struct fold *fold)
+static uint32_t retained_fold(struct listing *l, const struct fold *fold)
 {
 	uint32_t shown = fold->cycle, node = fold->cycle;
 	while (is_next(l, shown))
@@ -197,7 +197,7 @@ static uint32_t fold(struct listing *l, const struct fold *fold)
 		return CHILD_NONE;
 	*place = *fold;
 	for (uint64_t i = 0; i < fold->count; i++) {
-		node = below(l, node);
+		node = retained_below(l, node);
 		l->is_folded[node / 64] |= 1ull << node % 64;
 	}
 	return node;
@@ -209,7 +209,7 @@ static bool fold_chain(struct listing *l, uint32_t first)
 	const uint64_t *retained = l->to->dominators.retained;
 	uint32_t node = first;
 	while (node != CHILD_NONE && retained[node] >= l->least) {
-		uint32_t next = below(l, node);
+		uint32_t next = retained_below(l, node);
 		struct fold found = {.period = 1};
 		/* Those of one type are left out as lists are. */
 		bool is_list = next != CHILD_NONE && is_next(l, next);
@@ -218,10 +218,10 @@ static bool fold_chain(struct listing *l, uint32_t first)
 			found.count = count_again(l, node, found.period, &found.cycle);
 		}
 		if (found.count >= FOLDED_LEAST) {
-			node = fold(l, &found);
+			node = retained_fold(l, &found);
 			if (node == CHILD_NONE)
 				return false;
-			next = below(l, node);
+			next = retained_below(l, node);
 		}
 		node = next;
 	}
@@ -241,7 +241,7 @@ static struct error *fold_chains(struct listing *l)
 }
 
 /* What retains at least a part of all there is. */
-static struct error *list(struct listing *l)
+static struct error *retained_list(struct listing *l)
 {
 	struct retained *to = l->to;
 	const struct dominators *d = &to->dominators;
@@ -276,7 +276,7 @@ static uint32_t row_of(const struct retained *to, uint32_t node)
 }
 
 /* On which of the rows each hangs; through others that are not listed. */
-static void connect(const struct listing *l)
+static void retained_connect(const struct listing *l)
 {
 	struct retained *to = l->to;
 	const struct dominators *d = &to->dominators;
@@ -310,10 +310,10 @@ static struct error *make_rows(const struct survey *survey, size_t limit, struct
 	find_children(&l);
 	struct error *error = limit ? fold_chains(&l) : NULL;
 	if (!error)
-		error = list(&l);
+		error = retained_list(&l);
 	to->rows.len = to->rows.len < limit ? to->rows.len : limit;
 	if (!error)
-		connect(&l);
+		retained_connect(&l);
 	fold_map_deinit(&l.folds);
 	return error;
 }

@@ -54,8 +54,8 @@ static bool is_nearer(const struct subtypes *a, const struct subtypes *b)
 
 /* How a type has the wanted one inside, reached so far by base classes alone (SUBTYPES_DERIVED) or
  * by others; what is nearest wins. */
-static bool seek(struct seeking *s, uint32_t number, struct subtypes so_far, unsigned depth,
-	struct subtypes *ret)
+static bool subtypes_seek(struct seeking *s, uint32_t number, struct subtypes so_far,
+	unsigned depth, struct subtypes *ret)
 {
 	uint32_t plain = types_plain(s->types, number), content = types_content(s->types, plain);
 	struct type type = *types_get(s->types, plain);
@@ -67,7 +67,7 @@ static bool seek(struct seeking *s, uint32_t number, struct subtypes so_far, uns
 		return any;
 	if (content != TYPE_VOID || type.kind == TYPE_ARRAY) {
 		so_far.how = SUBTYPES_INSIDE;
-		return seek(
+		return subtypes_seek(
 			s, content != TYPE_VOID ? content : type.target, so_far, depth + 1, ret);
 	}
 	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
@@ -79,7 +79,7 @@ static bool seek(struct seeking *s, uint32_t number, struct subtypes so_far, uns
 			next.offset += member->bits / 8;
 		else if (member->kind != MEMBER_BASE && member->kind != MEMBER_VIRTUAL_BASE)
 			next.how = SUBTYPES_INSIDE;
-		if (seek(s, member->type, next, depth + 1, &found) &&
+		if (subtypes_seek(s, member->type, next, depth + 1, &found) &&
 			(!any || is_nearer(&found, ret))) {
 			*ret = found;
 			any = true;
@@ -88,13 +88,13 @@ static bool seek(struct seeking *s, uint32_t number, struct subtypes so_far, uns
 	return any;
 }
 
-static bool find(struct seeking *s, const struct heap_type *of, struct subtypes *ret)
+static bool subtypes_find(struct seeking *s, const struct heap_type *of, struct subtypes *ret)
 {
 	bool same = types_are_same(s->types, types_plain(s->types, of->layout), s->wanted);
 	s->of = ret->type;
 	ret->offset = 0;
 	ret->how = of->is_array ? SUBTYPES_ELEMENTS : SUBTYPES_SAME;
-	if (!same && !seek(s, of->layout,
+	if (!same && !subtypes_seek(s, of->layout,
 			     (struct subtypes){.type = ret->type, .how = SUBTYPES_DERIVED}, 0, ret))
 		return false;
 	if (!same && of->is_array)
@@ -145,7 +145,7 @@ struct error *heap_subtypes_find(
 	for (uint32_t i = 0; s.types && i < all->len && !error; i++) {
 		struct subtypes subtypes = {.type = i};
 		bool is_subtypes = all->data[i].blocks && all->data[i].layout != TYPE_VOID &&
-				   find(&s, &all->data[i], &subtypes);
+				   subtypes_find(&s, &all->data[i], &subtypes);
 		if (s.failed || (is_subtypes && !subtypes_vec_push(&ret->subtypes, subtypes)))
 			error = error_no_memory();
 	}
@@ -175,7 +175,7 @@ void heap_subtypes_deinit(struct subtype_set *set)
 }
 
 /* `hows`: bits of enum subtypes_how. */
-static void keep(struct subtype_set *set, unsigned hows)
+static void subtypes_keep(struct subtype_set *set, unsigned hows)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < set->subtypes.len; i++) {
@@ -191,12 +191,12 @@ static void keep(struct subtype_set *set, unsigned hows)
 
 void heap_subtypes_keep_objects(struct subtype_set *set)
 {
-	keep(set, 1u << SUBTYPES_SAME | 1u << SUBTYPES_DERIVED);
+	subtypes_keep(set, 1u << SUBTYPES_SAME | 1u << SUBTYPES_DERIVED);
 }
 
 void heap_subtypes_keep_arrays(struct subtype_set *set)
 {
-	keep(set, 1u << SUBTYPES_ELEMENTS);
+	subtypes_keep(set, 1u << SUBTYPES_ELEMENTS);
 }
 
 uint64_t heap_subtypes_blocks(const struct survey *survey, const struct subtype_set *set)

@@ -35,7 +35,7 @@ struct asking {
 	struct why *why;
 };
 
-static inline bool see(struct asking *a, uint32_t block)
+static inline bool why_see(struct asking *a, uint32_t block)
 {
 	uint64_t bit = 1ull << block % 64;
 	bool fresh = !(a->seen[block / 64] & bit);
@@ -43,7 +43,7 @@ static inline bool see(struct asking *a, uint32_t block)
 	return fresh;
 }
 
-static inline uint32_t type_of(const struct asking *a, uint32_t block)
+static inline uint32_t why_type_of(const struct asking *a, uint32_t block)
 {
 	return survey_type_of(a->survey, block);
 }
@@ -66,7 +66,7 @@ static void describe_pointer(
 
 static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target, unsigned layer)
 {
-	struct row_key key = {type_of(a, block), type_of(a, target)};
+	struct row_key key = {why_type_of(a, block), why_type_of(a, target)};
 	bool is_new;
 	uint32_t *number = row_map_insert(&a->map, key, &is_new);
 	if (!number)
@@ -92,7 +92,7 @@ static bool take_sources(struct asking *a, uint32_t target, unsigned layer)
 	const uint32_t *sources = reverse_sources(a->reverse, target, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t block = sources[i];
-		if (!see(a, block))
+		if (!why_see(a, block))
 			continue;
 		struct why_row *row = row_of(a, block, target, layer);
 		if (!row || !space_u32_push(&a->next, block))
@@ -110,7 +110,7 @@ static bool close_layer(struct asking *a, unsigned layer)
 		const uint32_t *sources = reverse_sources(a->reverse, target, &count);
 		for (uint32_t k = 0; k < count; k++) {
 			uint32_t block = sources[k];
-			if (type_of(a, block) != type_of(a, target) || !see(a, block))
+			if (why_type_of(a, block) != why_type_of(a, target) || !why_see(a, block))
 				continue;
 			struct why_row *row = row_of(a, block, target, layer);
 			if (!row || !space_u32_push(&a->layer, block))
@@ -255,7 +255,7 @@ static bool ask_for(struct asking *a, uint32_t block, const struct subtype_set *
 			((types && !heap_subtypes_of(a->survey, types, i)) ||
 				!heap_block_filter_takes_used(chosen, a->survey, i)))
 			continue;
-		see(a, i);
+		why_see(a, i);
 		ok = space_u32_push(&a->layer, i);
 		a->why->asked = search_block_address(a->survey->search, i);
 		a->why->asked_blocks++;
@@ -266,7 +266,7 @@ static bool ask_for(struct asking *a, uint32_t block, const struct subtype_set *
 	return ok;
 }
 
-static bool ascend(struct asking *a, unsigned layers)
+static bool why_ascend(struct asking *a, unsigned layers)
 {
 	unsigned layer = 0;
 	bool ok = take_roots(a, 0);
@@ -287,12 +287,12 @@ static bool ascend(struct asking *a, unsigned layers)
 	return ok;
 }
 
-static struct error *ask(struct asking *a, uint32_t block, const struct subtype_set *types,
+static struct error *why_ask(struct asking *a, uint32_t block, const struct subtype_set *types,
 	const struct heap_block_filter *chosen, unsigned layers)
 {
 	struct why *why = a->why;
 	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
-	bool ok = a->seen && ask_for(a, block, types, chosen) && ascend(a, layers);
+	bool ok = a->seen && ask_for(a, block, types, chosen) && why_ascend(a, layers);
 	if (ok && why->rows.len)
 		qsort(why->rows.data, why->rows.len, sizeof(*why->rows.data), by_blocks);
 	free(a->seen);
@@ -324,7 +324,7 @@ struct error *heap_why(const struct survey *survey, uint32_t block, const struct
 	if (!reverse)
 		a.reverse = &own;
 	if (!error)
-		error = ask(&a, block, types, chosen, layers);
+		error = why_ask(&a, block, types, chosen, layers);
 	reverse_free(&own);
 	return error;
 }

@@ -47,7 +47,7 @@ static bool has_tail(uint64_t size, uint64_t usable)
 }
 
 /* Of blocks of a type by debug information; 0: it says nothing of where they end. */
-static uint64_t size_of(const struct survey *s, const struct heap_type *type)
+static uint64_t block_slack_size_of(const struct survey *s, const struct heap_type *type)
 {
 	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER ||
 			type->kind == HEAP_TYPE_CXX;
@@ -58,7 +58,7 @@ static uint64_t size_of(const struct survey *s, const struct heap_type *type)
 
 /* The type that a block is of itself, or says to be by its table of functions; HEAP_TYPE_NONE:
  * none. */
-static uint32_t type_of(const struct survey *s, uint32_t block)
+static uint32_t block_slack_type_of(const struct survey *s, uint32_t block)
 {
 	struct block_label label = block_label(s->search, block);
 	uint32_t type = heap_types_of_label(&s->types, label);
@@ -67,10 +67,10 @@ static uint32_t type_of(const struct survey *s, uint32_t block)
 	return is_own ? type : HEAP_TYPE_NONE;
 }
 
-static bool look_at(struct cutting *c, struct window *window, uint32_t block)
+static bool block_slack_look_at(struct cutting *c, struct window *window, uint32_t block)
 {
 	const struct survey *s = c->survey;
-	uint32_t type = type_of(s, block);
+	uint32_t type = block_slack_type_of(s, block);
 	if (type == HEAP_TYPE_NONE)
 		return true;
 	uint64_t usable = search_block_size(s->search, block), offset, word;
@@ -106,7 +106,7 @@ static bool is_stale_word(const struct cutting *c, uint32_t type)
 	return kind == HEAP_TYPE_CONTAINER || (!is_member && (kind == HEAP_TYPE_CXX || !is_subset));
 }
 
-static struct error *cut(struct cutting *c)
+static struct error *block_slack_cut_cut(struct cutting *c)
 {
 	struct survey *s = c->survey;
 	for (size_t i = 0; i < c->tails.len; i++) {
@@ -134,11 +134,11 @@ struct error *block_slack_cut(struct survey *survey)
 	c.sizes = calloc(types + 1, sizeof(*c.sizes));
 	bool ok = c.counts && c.sizes;
 	for (size_t i = 0; ok && i < types; i++)
-		c.sizes[i] = size_of(survey, &survey->types.types.data[i]);
+		c.sizes[i] = block_slack_size_of(survey, &survey->types.types.data[i]);
 	uint32_t blocks = search_block_count(survey->search);
 	for (uint32_t block = 0; block < blocks && ok; block++)
-		ok = look_at(&c, &window, block);
-	error = ok ? cut(&c) : error_no_memory();
+		ok = block_slack_look_at(&c, &window, block);
+	error = ok ? block_slack_cut_cut(&c) : error_no_memory();
 	free(c.counts);
 	free(c.sizes);
 	tail_vec_deinit(&c.tails);
@@ -150,7 +150,8 @@ bool block_slack_may_have(const struct survey *survey, uint32_t block, uint32_t 
 	const struct survey *s = survey;
 	uint64_t usable = search_block_size(s->search, block), offset, word;
 	uint64_t address = search_block_address(s->search, block);
-	return s->layouts.types && has_tail(size_of(s, &s->types.types.data[type]), usable) &&
+	return s->layouts.types &&
+	       has_tail(block_slack_size_of(s, &s->types.types.data[type]), usable) &&
 	       address_space_word(s->heap.space, address + usable - WORD, &word) &&
 	       search_block_at(s->search, word, &offset) != SPACE_NONE;
 }

@@ -53,7 +53,7 @@ static enum word_evidence word_of(struct finding *f, uint32_t type, uint64_t off
 }
 
 /* Where a few are known, others still have the number of what looks alike. */
-static const struct heap_type *type_of(const struct finding *f, uint32_t block)
+static const struct heap_type *false_pointers_type_of(const struct finding *f, uint32_t block)
 {
 	const struct survey *s = f->survey;
 	uint32_t type = f->is_subset && !(f->is_subset[block / 64] >> block % 64 & 1)
@@ -97,13 +97,13 @@ static void find_links(struct finding *f, uint32_t block)
 	}
 }
 
-static bool knows(void *context, uint32_t block)
+static bool false_pointers_knows(void *context, uint32_t block)
 {
 	struct finding *f = context;
 	bool is_known = heap_layout_of(f->survey, block, &f->layout);
 	if (!is_known)
 		f->layout.count = 0;
-	f->type = type_of(f, block);
+	f->type = false_pointers_type_of(f, block);
 	find_links(f, block);
 	return is_listed(f->type) || is_known;
 }
@@ -126,10 +126,10 @@ static enum word_evidence in_block(void *context, uint32_t block, uint64_t offse
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
 }
 
-static enum start_pointers starts(void *context, uint32_t block)
+static enum start_pointers false_pointers_starts(void *context, uint32_t block)
 {
 	const struct finding *f = context;
-	const struct heap_type *type = type_of(f, block);
+	const struct heap_type *type = false_pointers_type_of(f, block);
 	if (type->kind == HEAP_TYPE_STRING)
 		return START_POINTERS_STALE;
 	if (is_listed(type))
@@ -209,7 +209,7 @@ static bool is_head(struct finding *f, uint32_t block, uint64_t address)
 {
 	const struct address_space *space = f->survey->heap.space;
 	uint64_t at, links[2];
-	f->type = type_of(f, block);
+	f->type = false_pointers_type_of(f, block);
 	if (!is_listed(f->type))
 		return false;
 	find_links(f, block);
@@ -233,7 +233,7 @@ static bool is_above_frames(const struct finding *f, uint64_t address)
 	return low && address < ranges[low - 1].end;
 }
 
-static int by_start(const void *a, const void *b)
+static int false_pointers_by_start(const void *a, const void *b)
 {
 	const struct heap_range *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
@@ -258,11 +258,11 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *su
 		return NULL;
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
 	const struct false_pointer_rule rule = {.context = &f,
-		.knows = knows,
+		.knows = false_pointers_knows,
 		.in_block = in_block,
 		.in_root = in_root,
 		.is_stale = python_is_there(&survey->heap.python) ? is_left : NULL,
-		.starts = any_is_left(survey) ? starts : NULL,
+		.starts = any_is_left(survey) ? false_pointers_starts : NULL,
 		.has_tags = survey->pointers == POINTERS_TAGGED};
 	_cleanup_free_ uint64_t *is_subset =
 		subset ? calloc((size_t)search_block_count(survey->search) / 64 + 1, 8) : NULL;
@@ -276,7 +276,7 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *su
 				      : NULL;
 	if (f.above_frames.len)
 		qsort(f.above_frames.data, f.above_frames.len, sizeof(*f.above_frames.data),
-			by_start);
+			false_pointers_by_start);
 	if (!error)
 		error = search_find_false_pointers(survey->search, &rule, subset);
 	heap_ranges_deinit(&f.above_frames);

@@ -31,7 +31,7 @@ void interior_deinit(struct interior *interior)
 	interior_bits_deinit(&interior->fitting);
 }
 
-static bool set(struct interior_bits *bits, uint32_t block)
+static bool interior_set(struct interior_bits *bits, uint32_t block)
 {
 	while (bits->len <= block / 64) {
 		if (!interior_bits_push(bits, 0))
@@ -56,8 +56,8 @@ static bool has_second_table(
 }
 
 /* Whether any heuristic fits what is in a block. */
-static bool fits(struct interior *interior, const struct heap *heap, const struct heap_block *block,
-	const uint8_t *bytes, size_t len)
+static bool interior_fits(struct interior *interior, const struct heap *heap,
+	const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	uint64_t first[2] = {0};
 	if (len < sizeof(first))
@@ -79,7 +79,8 @@ static bool fits(struct interior *interior, const struct heap *heap, const struc
 bool interior_take(struct interior *interior, const struct heap *heap, uint32_t number,
 	const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
-	return !fits(interior, heap, block, bytes, len) || set(&interior->fitting, number);
+	return !interior_fits(interior, heap, block, bytes, len) ||
+	       interior_set(&interior->fitting, number);
 }
 
 bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind)
@@ -87,7 +88,7 @@ bool interior_append(struct interior *interior, uint32_t before, const struct in
 	bool ok = true;
 	for (uint32_t word = 0; word < behind->fitting.len; word++) {
 		for (uint64_t left = behind->fitting.data[word]; ok && left; left &= left - 1)
-			ok = set(&interior->fitting,
+			ok = interior_set(&interior->fitting,
 				before + 64 * word + (uint32_t)__builtin_ctzll(left));
 	}
 	return ok;

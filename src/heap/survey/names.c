@@ -59,7 +59,8 @@ static bool add_module_as(struct heap_names *names, const struct address_module 
 	return true;
 }
 
-static bool add_module(struct heap_names *names, const struct address_module *module, uint32_t *ret)
+static bool names_add_module(
+	struct heap_names *names, const struct address_module *module, uint32_t *ret)
 {
 	return add_module_as(names, module, NULL, ret);
 }
@@ -84,12 +85,13 @@ struct error *heap_names_live(struct heap_names *names, const struct address_spa
 	return NULL;
 }
 
-static char *find_file(void *context, const struct address_module *module, enum address_file *ret)
+static char *names_find_file(
+	void *context, const struct address_module *module, enum address_file *ret)
 {
 	struct heap_names *names = context;
 	uint32_t number;
 	*ret = ADDRESS_FILE_MISSING;
-	if (!add_module(names, module, &number))
+	if (!names_add_module(names, module, &number))
 		return NULL;
 	const char *path = symbols_module_file(names->symbols, number);
 	if (path)
@@ -101,13 +103,13 @@ static char *find_file(void *context, const struct address_module *module, enum 
 
 struct address_files heap_names_files(struct heap_names *names)
 {
-	return (struct address_files){names, find_file};
+	return (struct address_files){names, names_find_file};
 }
 
 const char *heap_names_changed(struct heap_names *names, const struct address_module *module)
 {
 	uint32_t number;
-	if (!add_module(names, module, &number))
+	if (!names_add_module(names, module, &number))
 		return module->path;
 	const char *path = symbols_module_changed(names->symbols, number);
 	if (!path)
@@ -118,7 +120,7 @@ const char *heap_names_changed(struct heap_names *names, const struct address_mo
 bool heap_names_symbols(
 	struct heap_names *names, const struct address_module *module, uint32_t *ret)
 {
-	return add_module(names, module, ret);
+	return names_add_module(names, module, ret);
 }
 
 struct error *heap_names_place(struct heap_names *names, const struct address_space *space,
@@ -130,7 +132,7 @@ struct error *heap_names_place(struct heap_names *names, const struct address_sp
 	if (!module)
 		return NULL;
 	ret->offset = address - module->start;
-	if (!add_module(names, module, &number))
+	if (!names_add_module(names, module, &number))
 		return error_no_memory();
 	const struct process_map *map = address_space_map(space, address);
 	uint64_t own = address - module->bias;

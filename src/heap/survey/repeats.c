@@ -25,7 +25,7 @@ static unsigned words_of(const struct heap_shape *class)
 }
 
 /* Where in elements of so many words there are pointers. */
-static uint64_t fold(uint64_t pointers, unsigned words)
+static uint64_t repeats_fold(uint64_t pointers, unsigned words)
 {
 	uint64_t folded = 0, element = (1ull << words) - 1; /* words < 64 / ELEMENTS_MIN */
 	for (; pointers; pointers >>= words)
@@ -53,7 +53,7 @@ static struct heap_repeat element_of(const struct heap_shape *class)
 	if (is_table(class))
 		return (struct heap_repeat){1, 1};
 	for (unsigned words = 2; words <= seen / ELEMENTS_MIN; words++) {
-		uint64_t folded = fold(class->key.pointers, words);
+		uint64_t folded = repeats_fold(class->key.pointers, words);
 		unsigned columns = (unsigned)__builtin_popcountll(folded);
 		if (columns < words && pointers >= ELEMENTS_MIN &&
 			2 * pointers > columns * (seen / words))
@@ -63,19 +63,19 @@ static struct heap_repeat element_of(const struct heap_shape *class)
 }
 
 /* Whether a class is of these elements, with enough of them to say so. */
-static bool fits(const struct heap_shape *class, const struct heap_repeat *element)
+static bool repeats_fits(const struct heap_shape *class, const struct heap_repeat *element)
 {
 	if (element->words == 1)
 		return is_table(class);
 	return (unsigned)__builtin_popcountll(class->key.pointers) >= ELEMENTS_MIN &&
-	       !(fold(class->key.pointers, element->words) & ~element->pointers);
+	       !(repeats_fold(class->key.pointers, element->words) & ~element->pointers);
 }
 
-static void take(struct family *f, const struct heap_shape *class)
+static void repeats_take(struct family *f, const struct heap_shape *class)
 {
 	struct heap_repeat *ret = &f->repeats[class - f->classes->classes.data];
 	for (size_t i = 0; i < f->count && !ret->words; i++) {
-		if (fits(class, &f->found[i]))
+		if (repeats_fits(class, &f->found[i]))
 			*ret = f->found[i];
 	}
 	if (ret->words)
@@ -117,7 +117,7 @@ struct error *heap_repeats_find(
 	for (size_t i = 0; i < len; i++) {
 		if (i && sorted[i]->key.size != sorted[i - 1]->key.size)
 			family.count = 0;
-		take(&family, sorted[i]);
+		repeats_take(&family, sorted[i]);
 	}
 	for (size_t i = 0; i < count; i++)
 		family.repeats[i] = family.repeats[classes->classes.data[i].group];

@@ -46,7 +46,7 @@ static bool add_collected(struct finding *f)
 }
 
 /* Tables of threads that have ended belong to none that is there. */
-static enum heap_root_kind kind_of(const struct memory_root *from)
+static enum heap_root_kind roots_kind_of(const struct memory_root *from)
 {
 	static const enum heap_root_kind kinds[] = {[MEMORY_ROOT_DATA] = HEAP_ROOT_DATA,
 		[MEMORY_ROOT_STACK] = HEAP_ROOT_STACK,
@@ -61,7 +61,7 @@ static bool add_found(struct finding *f)
 	bool ok = true;
 	for (size_t i = 0; ok && i < f->found.len; i++) {
 		const struct memory_root *from = &f->found.data[i];
-		struct heap_root root = {kind_of(from), from->start, from->end, from->thread,
+		struct heap_root root = {roots_kind_of(from), from->start, from->end, from->thread,
 			from->values, from->value_count, from->value};
 		if (from->thread == MEMORY_ROOT_NO_THREAD)
 			root.thread = 0;
@@ -85,7 +85,7 @@ static bool exclude_heaps(struct finding *f)
 	return ok;
 }
 
-static bool find_all(struct finding *f, const struct thread_blocks *blocks)
+static bool roots_find_all(struct finding *f, const struct thread_blocks *blocks)
 {
 	const struct roots_place place = {
 		f->heap->space, &f->threads, blocks, &f->heaps, &f->excluded};
@@ -111,7 +111,7 @@ struct error *heap_roots_find(
 {
 	heap_root_vec_init(ret);
 	struct finding f = {.heap = heap, .roots = ret};
-	bool ok = find_all(&f, blocks);
+	bool ok = roots_find_all(&f, blocks);
 	address_ranges_deinit(&f.heaps);
 	address_ranges_deinit(&f.excluded);
 	libc_threads_deinit(&f.threads);

@@ -50,7 +50,7 @@ static inline uint32_t *recent_of(struct heap_shapes *c, const struct shape_key 
 }
 
 /* Where there are too many, *key is left with the size alone. */
-static uint32_t *find(struct heap_shapes *c, struct shape_key *key, bool *ret_new)
+static uint32_t *shapes_find(struct heap_shapes *c, struct shape_key *key, bool *ret_new)
 {
 	uint32_t *found = shape_map_find(&c->map, *key);
 	*ret_new = false;
@@ -61,7 +61,8 @@ static uint32_t *find(struct heap_shapes *c, struct shape_key *key, bool *ret_ne
 	return shape_map_insert(&c->map, *key, ret_new);
 }
 
-static inline void count(struct heap_shape *one, const struct heap_block *block, uint64_t nulls)
+static inline void shapes_count(
+	struct heap_shape *one, const struct heap_block *block, uint64_t nulls)
 {
 	one->nulls &= nulls;
 	one->blocks++;
@@ -94,11 +95,11 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 	uint32_t *recent = recent_of(classes, &key);
 	if (*recent && class_equal(classes->classes.data[*recent - 1].key, key)) {
 		*ret = *recent - 1;
-		count(&classes->classes.data[*ret], block, nulls);
+		shapes_count(&classes->classes.data[*ret], block, nulls);
 		return NULL;
 	}
 	bool is_new;
-	uint32_t *number = find(classes, &key, &is_new);
+	uint32_t *number = shapes_find(classes, &key, &is_new);
 	if (!number)
 		return error_no_memory();
 	if (is_new) {
@@ -111,17 +112,18 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 		if (!heap_shape_vec_push(&classes->classes, fresh))
 			return error_no_memory();
 	}
-	count(&classes->classes.data[*number], block, nulls);
+	shapes_count(&classes->classes.data[*number], block, nulls);
 	*recent = *number + 1;
 	*ret = *number;
 	return NULL;
 }
 
-static struct error *append(struct heap_shapes *c, const struct heap_shape *behind, uint32_t *ret)
+static struct error *shapes_append(
+	struct heap_shapes *c, const struct heap_shape *behind, uint32_t *ret)
 {
 	bool is_new;
 	struct shape_key key = behind->key;
-	uint32_t *number = find(c, &key, &is_new);
+	uint32_t *number = shapes_find(c, &key, &is_new);
 	if (!number)
 		return error_no_memory();
 	if (is_new) {
@@ -148,7 +150,7 @@ struct error *heap_shapes_append(
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < behind->classes.len && !error; i++)
-		error = append(classes, &behind->classes.data[i], &ret[i]);
+		error = shapes_append(classes, &behind->classes.data[i], &ret[i]);
 	return error;
 }
 
@@ -169,7 +171,7 @@ static int by_likeness(const void *a, const void *b)
 }
 
 /* Whether all pointers of a class are ones of the other, and where it lacks some it has NULL. */
-static bool fits(const struct heap_shape *small, const struct heap_shape *large)
+static bool shapes_fits(const struct heap_shape *small, const struct heap_shape *large)
 {
 	uint64_t lacks = large->key.pointers & ~small->key.pointers;
 	return !(small->key.pointers & ~large->key.pointers) && !(lacks & ~small->nulls);
@@ -195,7 +197,7 @@ struct error *heap_shapes_group(struct heap_shapes *classes)
 		for (size_t k = first; k < i && k < first + ALIKE_MAX && sorted[i]->key.pointers;
 			k++) {
 			if (sorted[k]->group == (uint32_t)(sorted[k] - classes->classes.data) &&
-				fits(sorted[i], sorted[k])) {
+				shapes_fits(sorted[i], sorted[k])) {
 				sorted[i]->group = sorted[k]->group;
 				break;
 			}

@@ -44,7 +44,7 @@ void stack_places_destroy(struct stack_places *places)
 	free(places);
 }
 
-static struct error *unwind(struct stack_places *places, size_t thread)
+static struct error *stack_places_unwind(struct stack_places *places, size_t thread)
 {
 	struct unwound *to = &places->threads[thread];
 	if (to->done)
@@ -118,7 +118,7 @@ struct error *stack_places_find(
 	struct stack_places *places, size_t thread, uint64_t address, struct heap_stack_place *ret)
 {
 	*ret = (struct heap_stack_place){.function = NULL};
-	struct error *error = unwind(places, thread);
+	struct error *error = stack_places_unwind(places, thread);
 	const struct unwound *from = &places->threads[thread];
 	for (size_t i = 0; !error && i + 1 < from->count; i++) {
 		uint64_t cfa = from->frames[i + 1].stack_pointer;
@@ -131,7 +131,7 @@ struct error *stack_places_find(
 struct error *stack_places_frame(struct stack_places *places, size_t thread, size_t number,
 	struct local_frame *ret, const struct address_module **ret_module, bool *ret_any)
 {
-	struct error *error = unwind(places, thread);
+	struct error *error = stack_places_unwind(places, thread);
 	const struct unwound *from = &places->threads[thread];
 	*ret_module = NULL;
 	*ret_any = !error && number + 1 < from->count;

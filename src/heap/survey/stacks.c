@@ -61,7 +61,7 @@ static uint64_t without_signature(const struct address_space *space, uint64_t wo
 	return word;
 }
 
-static bool read_word(void *context, uint64_t address, uint64_t *ret)
+static bool stacks_read_word(void *context, uint64_t address, uint64_t *ret)
 {
 	const struct address_space *space = context;
 	if (!address_space_word(space, address, ret))
@@ -72,7 +72,7 @@ static bool read_word(void *context, uint64_t address, uint64_t *ret)
 }
 
 /* The functions at one address, inlined ones first. */
-static struct error *add_frame(const struct address_space *space, struct heap_names *names,
+static struct error *stacks_add_frame(const struct address_space *space, struct heap_names *names,
 	const struct unwind_frame *from, struct heap_stack_frames *ret)
 {
 	uint64_t at = from->exact ? from->pc : from->pc - 1;
@@ -103,7 +103,7 @@ size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *
 	const struct unwind_thread from = {.machine = space->machine,
 		.registers = registers,
 		.context = (void *)space,
-		.read_word = read_word};
+		.read_word = stacks_read_word};
 	if (!space->threads.data[thread].stopped)
 		return 0;
 	memcpy(registers, space->threads.data[thread].registers, sizeof(registers));
@@ -120,6 +120,6 @@ struct error *heap_stack_make(struct unwinder *unwinder, const struct address_sp
 	heap_stack_frames_clear(ret);
 	size_t count = heap_stack_unwind(unwinder, space, thread, frames, HEAP_STACK_FRAMES);
 	for (size_t i = 0; i < count && !error; i++)
-		error = add_frame(space, names, &frames[i], ret);
+		error = stacks_add_frame(space, names, &frames[i], ret);
 	return error;
 }

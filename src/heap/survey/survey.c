@@ -149,7 +149,7 @@ void survey_close(struct survey *survey)
 }
 
 /* From now on a block's site is its type. */
-static void settle(struct survey *s)
+static void survey_settle(struct survey *s)
 {
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count; block++) {
@@ -204,7 +204,7 @@ static struct error *say_blocks(struct survey *s, struct inferred_subset *subset
 	return error ? error : recognisers_ask(s, subset);
 }
 
-static struct error *finish(struct survey *s)
+static struct error *survey_finish(struct survey *s)
 {
 	struct error *error = do_paged(s, block_slack_cut);
 	if (!error)
@@ -213,7 +213,7 @@ static struct error *finish(struct survey *s)
 		error = stale_words_open(s);
 	if (error)
 		return error;
-	settle(s);
+	survey_settle(s);
 	start_at_bases(s);
 	if (s->pointers == POINTERS_START)
 		search_drop_interiors(s->search);
@@ -242,7 +242,7 @@ struct error *survey_type_subset(struct survey *survey, struct inferred_subset *
 	struct error *error = say_blocks(survey, subset);
 	if (!error)
 		error = subset && subset->is_complete ? finish_subset(survey, subset)
-						      : finish(survey);
+						      : survey_finish(survey);
 	return error ? error : search_check_sites(survey->search);
 }
 
@@ -262,7 +262,7 @@ static inline bool site_equal(struct survey_site a, struct survey_site b)
 DEFINE_MAP(site_map, struct survey_site, uint32_t, site_hash, site_equal)
 
 /* The number of a pair, a new one if it was not met so far. NULL: no memory. */
-static const uint32_t *number_of(
+static const uint32_t *survey_number_of(
 	struct survey_sites *sites, struct site_map *map, struct survey_site site)
 {
 	bool is_new;
@@ -290,7 +290,7 @@ struct error *survey_place(struct survey *survey,
 			place_of(context, search_block_address(search, block), size, &requested)};
 		if (requested < size)
 			search_ignore_tail(search, block, requested);
-		const uint32_t *number = number_of(&sites, &map, site);
+		const uint32_t *number = survey_number_of(&sites, &map, site);
 		if (!number) {
 			survey_sites_deinit(&sites);
 			return error_no_memory();
@@ -301,7 +301,7 @@ struct error *survey_place(struct survey *survey,
 	return search_check_sites(search);
 }
 
-static struct error *judge(struct survey *s)
+static struct error *survey_judge_judge(struct survey *s)
 {
 	return search_classify(s->search);
 }
@@ -310,7 +310,7 @@ struct error *survey_judge(struct survey *survey)
 {
 	assert(survey->phase == SURVEY_TYPED || survey->phase == SURVEY_PLACED);
 	survey->phase = SURVEY_JUDGED;
-	struct error *error = do_paged(survey, judge);
+	struct error *error = do_paged(survey, survey_judge_judge);
 	if (!error)
 		inferred_count_alike(survey);
 	return error;

@@ -22,7 +22,7 @@ struct taking {
 	struct interior *interior; /* NULL: nobody wants to know */
 };
 
-static struct error *take(
+static struct error *survey_blocks_take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct taking *t = context;
@@ -54,7 +54,7 @@ static uint64_t blocks_that_may_be(const struct heap *heap)
 
 /* Room for all blocks: tables that grow are moved, and of these only what is used is ever there.
  * That it can't be had is no error. */
-static void reserve(const struct heap *heap, struct search *search)
+static void survey_blocks_reserve(const struct heap *heap, struct search *search)
 {
 	error_destroy(search_reserve(search, blocks_that_may_be(heap)));
 }
@@ -80,7 +80,7 @@ static void add_totals(struct survey *s, const struct survey_totals *more)
 }
 
 /* Puts what the second thread has found behind what the first one has. */
-static struct error *join(struct survey *s, const struct taking *behind)
+static struct error *survey_blocks_join(struct survey *s, const struct taking *behind)
 {
 	size_t count = behind->classes->classes.len;
 	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
@@ -98,16 +98,17 @@ static struct error *join(struct survey *s, const struct taking *behind)
 
 static struct error *read_by_two(struct survey *s, struct taking *first, struct taking *second)
 {
-	const struct heap_sink sinks[2] = {{first, take}, {second, take}};
+	const struct heap_sink sinks[2] = {
+		{first, survey_blocks_take}, {second, survey_blocks_take}};
 	bool halved;
 	/* What is known of Python's types, and is looked up on the way, is one thread's. */
 	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
-	reserve(&s->heap, second->search);
+	survey_blocks_reserve(&s->heap, second->search);
 	search_note_words_after(second->search, s->search, blocks_that_may_be(&s->heap));
 	struct error *error = heap_walk_parallel(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);
-	return error || !halved ? error : join(s, second);
+	return error || !halved ? error : survey_blocks_join(s, second);
 }
 
 struct error *survey_read_blocks(struct survey *survey)
@@ -121,7 +122,7 @@ struct error *survey_read_blocks(struct survey *survey)
 	struct taking second = {
 		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
 	heap_shapes_use_python(&s->classes, &s->heap.python);
-	reserve(&s->heap, s->search);
+	survey_blocks_reserve(&s->heap, s->search);
 	begin_to_tell(s);
 	struct error *error = heap_shapes_open(s->heap.space, s->pointers, &classes);
 	if (!error)

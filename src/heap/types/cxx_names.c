@@ -31,7 +31,7 @@ static const struct control_block {
 	{"std::__shared_ptr_pointer<", true, true},
 };
 
-static void replace(struct text *text, const struct replacement *with)
+static void cxx_names_replace(struct text *text, const struct replacement *with)
 {
 	_cleanup_free_ char *old = text_steal(text);
 	size_t len = strlen(with->from);
@@ -113,13 +113,13 @@ static void name_control_block(struct text *text)
 	}
 }
 
-static void add_plain(struct text *text, const char *name, bool is_whole)
+static void cxx_names_add_plain(struct text *text, const char *name, bool is_whole)
 {
 	_cleanup_(text_deinit) struct text plain;
 	text_init(&plain);
 	text_add(&plain, name);
 	for (size_t i = 0; i < ARRAY_SIZE(replacements); i++)
-		replace(&plain, &replacements[i]);
+		cxx_names_replace(&plain, &replacements[i]);
 	if (is_whole)
 		name_control_block(&plain);
 	drop_allocators(&plain);
@@ -128,12 +128,12 @@ static void add_plain(struct text *text, const char *name, bool is_whole)
 
 void cxx_add_plain_name(struct text *text, const char *name)
 {
-	add_plain(text, name, true);
+	cxx_names_add_plain(text, name, true);
 }
 
 void cxx_add_symbol(struct text *text, const char *name)
 {
-	add_plain(text, name, false);
+	cxx_names_add_plain(text, name, false);
 }
 
 void cxx_add_declaration(struct text *text, struct types *types, uint32_t type, const char *name)

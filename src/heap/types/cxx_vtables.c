@@ -46,7 +46,7 @@ struct recognising {
 	bool is_cxx, was_asked; /* whether the program is of C++ */
 };
 
-static bool is_library(const char *path)
+static bool cxx_vtables_is_library(const char *path)
 {
 	const char *base = strrchr(path, '/');
 	base = base ? base + 1 : path;
@@ -71,7 +71,7 @@ static struct error *ask_table(struct recognising *r, uint64_t table, bool *ret)
 	struct error *error = heap_names_place(r->names, r->space, table, &place);
 	if (!error && place.module)
 		*ret = place.name ? !strncmp(place.name, "vtable for __cxxabiv1::", 23)
-				  : is_library(place.module->path);
+				  : cxx_vtables_is_library(place.module->path);
 	return error;
 }
 
@@ -98,7 +98,7 @@ static struct error *is_description(struct recognising *r, uint64_t address, boo
 }
 
 /* The place of a table stands for its class. */
-static void add_place(
+static void cxx_vtables_add_place(
 	struct text *text, const char *word, const struct address_module *module, uint64_t head)
 {
 	const char *base = strrchr(module->path, '/');
@@ -141,10 +141,10 @@ static struct error *name_by_place(
 	if (error || !place.module || (place.name && add_symbol(name, place.name)))
 		return error;
 	if (described)
-		add_place(name, "vtable", place.module, head);
+		cxx_vtables_add_place(name, "vtable", place.module, head);
 	else if (!place.name && address_space_word(r->space, head, &first) &&
 		 is_code(r->space, first))
-		add_place(name, "table of functions", place.module, head);
+		cxx_vtables_add_place(name, "table of functions", place.module, head);
 	return NULL;
 }
 
@@ -258,7 +258,8 @@ struct error *cxx_objects_recognise(struct survey *survey, struct inferred_subse
 }
 
 /* Whether a mapping has the name in it. */
-static bool has_name(const struct address_space *space, const struct process_map *map, char *bytes)
+static bool cxx_vtables_has_name(
+	const struct address_space *space, const struct process_map *map, char *bytes)
 {
 	const size_t portion = 1u << 20, more = sizeof(DESCRIBED_BY);
 	for (uint64_t at = map->start; at < map->end; at += portion) {
@@ -275,7 +276,7 @@ static bool has_name(const struct address_space *space, const struct process_map
 bool cxx_is_there(const struct address_space *space)
 {
 	for (size_t i = 0; i < space->modules.len; i++) {
-		if (is_library(space->modules.data[i].path))
+		if (cxx_vtables_is_library(space->modules.data[i].path))
 			return true;
 	}
 	_cleanup_free_ char *bytes = malloc((1u << 20) + sizeof(DESCRIBED_BY));
@@ -283,7 +284,7 @@ bool cxx_is_there(const struct address_space *space)
 		const struct process_map *map = &space->maps.maps.data[i];
 		const struct address_module *module = address_space_module(space, map->start);
 		if (module && module->executable && map->readable && !map->writable &&
-			!map->executable && has_name(space, map, bytes))
+			!map->executable && cxx_vtables_has_name(space, map, bytes))
 			return true;
 	}
 	return false;

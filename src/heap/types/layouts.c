@@ -51,7 +51,7 @@ static void make_names(struct heap_layouts *layouts)
 			by_plain);
 }
 
-static bool fits(struct heap_layouts *layouts, uint32_t type, uint64_t usable)
+static bool layouts_fits(struct heap_layouts *layouts, uint32_t type, uint64_t usable)
 {
 	uint64_t size = types_get(layouts->types, type)->size;
 	return type != TYPE_VOID && size && size <= usable;
@@ -61,7 +61,7 @@ static bool fits(struct heap_layouts *layouts, uint32_t type, uint64_t usable)
 uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint64_t usable)
 {
 	uint32_t best = types_find(layouts->types, plain);
-	if (fits(layouts, best, usable))
+	if (layouts_fits(layouts, best, usable))
 		return best;
 	best = TYPE_VOID;
 	/* Without arguments a name is the same in both, but for "shared_ptr control block of". */
@@ -81,7 +81,7 @@ uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint
 	for (; low < layouts->names.len && !strcmp(all[low].plain, plain); low++) {
 		uint32_t type = types_find(layouts->types, all[low].whole);
 		uint64_t size = types_get(layouts->types, type)->size;
-		if (!fits(layouts, type, usable) || size <= most)
+		if (!layouts_fits(layouts, type, usable) || size <= most)
 			continue;
 		best = type;
 		most = size;

@@ -48,7 +48,7 @@ static const char *name_for(size_t row, const char *name)
 	return linked[row].libcxx ? nodes_libcxx_name(name) : name;
 }
 
-static bool begins(const char *name, const char *with)
+static bool nodes_begins(const char *name, const char *with)
 {
 	return name && !strncmp(name, with, strlen(with));
 }
@@ -97,14 +97,15 @@ static uint32_t find_node(struct types *types, size_t row, uint32_t container, c
 uint32_t nodes_inside(struct types *types, uint32_t plain, uint32_t around)
 {
 	const char *name = types_get(types, plain)->name;
-	if (!begins(name, "std::"))
+	if (!nodes_begins(name, "std::"))
 		return around;
 	for (size_t i = 0; i < ARRAY_SIZE(linked); i++) {
 		const char *own = name_for(i, name);
-		if (begins(own, linked[i].node))
+		if (nodes_begins(own, linked[i].node))
 			return plain;
-		uint32_t node = begins(own, linked[i].container) ? find_node(types, i, plain, name)
-								 : TYPE_VOID;
+		uint32_t node = nodes_begins(own, linked[i].container)
+					? find_node(types, i, plain, name)
+					: TYPE_VOID;
 		if (node != TYPE_VOID)
 			return node;
 	}
@@ -114,23 +115,24 @@ uint32_t nodes_inside(struct types *types, uint32_t plain, uint32_t around)
 bool nodes_is_base(const struct types *types, uint32_t plain)
 {
 	const char *name = types_get(types, plain)->name;
-	if (!begins(name, "std::"))
+	if (!nodes_begins(name, "std::"))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(linked); i++) {
 		const char *base = linked[i].base;
-		if (linked[i].libcxx ? begins(nodes_libcxx_name(name), base) : !strcmp(name, base))
+		if (linked[i].libcxx ? nodes_begins(nodes_libcxx_name(name), base)
+				     : !strcmp(name, base))
 			return true;
 	}
 	return false;
 }
 
 /* libc++ wraps the pairs of its maps, to move them. */
-static uint32_t unwrapped(const struct types *types, uint32_t element)
+static uint32_t nodes_unwrapped(const struct types *types, uint32_t element)
 {
 	uint32_t plain = types_plain(types, element);
 	const struct type *type = types_get(types, plain);
 	const char *own = type->name ? nodes_libcxx_name(type->name) : NULL;
-	if (!begins(own, "__value_type<") && !begins(own, "__hash_value_type<"))
+	if (!nodes_begins(own, "__value_type<") && !nodes_begins(own, "__hash_value_type<"))
 		return element;
 	return type->member_count == 1 ? type->members[0].type : element;
 }
@@ -139,10 +141,10 @@ uint32_t nodes_element(struct types *types, uint32_t plain)
 {
 	const char *name = types_get(types, plain)->name;
 	uint32_t element;
-	for (size_t i = 0; begins(name, "std::") && i < ARRAY_SIZE(linked); i++) {
-		if (begins(name_for(i, name), linked[i].node) &&
+	for (size_t i = 0; nodes_begins(name, "std::") && i < ARRAY_SIZE(linked); i++) {
+		if (nodes_begins(name_for(i, name), linked[i].node) &&
 			types_argument(types, plain, 0, &element))
-			return unwrapped(types, element);
+			return nodes_unwrapped(types, element);
 	}
 	return TYPE_VOID;
 }

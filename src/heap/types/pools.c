@@ -81,7 +81,7 @@ void pools_add_member(
 	}
 }
 
-static uint64_t divisor(uint64_t a, uint64_t b)
+static uint64_t pools_divisor(uint64_t a, uint64_t b)
 {
 	while (b) {
 		uint64_t rest = a % b;
@@ -92,7 +92,7 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 }
 
 /* The kind of a type; a new one if there is none. NULL: no memory. */
-static struct pool_kind *kind_of(
+static struct pool_kind *pools_kind_of(
 	const struct survey *survey, struct pool_kinds *kinds, uint32_t type)
 {
 	for (size_t i = 0; i < kinds->len; i++) {
@@ -117,7 +117,7 @@ static uint64_t step_of(const struct survey *survey, const struct pool *pool)
 	const struct pool_object *objects = survey->pools.objects.data + pool->first;
 	uint64_t step = 0;
 	for (size_t i = 1; i < pool->count; i++)
-		step = divisor(objects[i].offset - objects[0].offset, step);
+		step = pools_divisor(objects[i].offset - objects[0].offset, step);
 	return step >= types_get(survey->layouts.types, objects[0].type)->size ? step : 0;
 }
 
@@ -128,7 +128,7 @@ bool pools_kinds(const struct survey *survey, const struct pool *pool, struct po
 	*ret = (struct pool_kinds){.data = NULL};
 	for (size_t i = 0; i < pool->count; i++) {
 		if (!kind || objects[i].type != objects[i - 1].type)
-			kind = kind_of(survey, ret, objects[i].type);
+			kind = pools_kind_of(survey, ret, objects[i].type);
 		if (!kind)
 			return false;
 		kind->places++;

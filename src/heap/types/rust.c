@@ -15,14 +15,14 @@ static const char *const counted[] = {
 static const char leaf[] = "alloc::collections::btree::node::LeafNode<";
 static const char internal[] = "alloc::collections::btree::node::InternalNode<";
 
-static bool begins(const char *name, const char *with)
+static bool rust_begins(const char *name, const char *with)
 {
 	return name && !strncmp(name, with, strlen(with));
 }
 
 static bool is_named(const struct type *type, const char *with)
 {
-	return type->is_rust && begins(type->name, with);
+	return type->is_rust && rust_begins(type->name, with);
 }
 
 bool rust_is_leaf(const struct type *type)
@@ -159,13 +159,13 @@ static const struct {
 	{"hashbrown::raw::RawTable<", find_table},
 };
 
-static bool owns(const char *name)
+static bool rust_owns(const char *name)
 {
-	return begins(name, "alloc::boxed::Box<");
+	return rust_begins(name, "alloc::boxed::Box<");
 }
 
 /* "&str", "alloc::boxed::Box<str, …>", and not "&[(&str, u32)]". */
-static bool is_text(const char *name)
+static bool rust_is_text(const char *name)
 {
 	static const char *const beginnings[] = {"&mut ", "&", "*const ", "*mut "};
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
@@ -202,11 +202,11 @@ static bool find_wide(
 	at[1] = (uint32_t)(second->bits / 8);
 	const char *name = types_get(types, plain)->name;
 	ret->element = types_plain(types, types_target(types, pointer));
-	bool is_str = name && is_text(name) && types_get(types, ret->element)->size == 1;
+	bool is_str = name && rust_is_text(name) && types_get(types, ret->element)->size == 1;
 	ret->form = is_trait ? RUST_TRAIT : is_str ? RUST_STR : RUST_SLICE;
 	ret->pointer = at[0];
 	*(is_trait ? &ret->room : &ret->count) = at[1];
-	ret->is_held = name && owns(name);
+	ret->is_held = name && rust_owns(name);
 	return true;
 }
 
@@ -222,7 +222,7 @@ bool rust_container_find(struct types *types, uint32_t plain, struct rust_contai
 	for (size_t i = 0; i < ARRAY_SIZE(containers); i++) {
 		const char *name = containers[i].name;
 		bool is_template = strchr(name, '<') != NULL;
-		if (is_template ? begins(type.name, name) : !strcmp(type.name, name))
+		if (is_template ? rust_begins(type.name, name) : !strcmp(type.name, name))
 			return containers[i].find(types, plain, ret);
 	}
 	return find_wide(types, plain, &type, ret);

@@ -52,7 +52,7 @@ static const char *own_part(const char *path, size_t len)
 	return part;
 }
 
-static void add_plain(struct text *text, const char *name, size_t len)
+static void rust_names_add_plain(struct text *text, const char *name, size_t len)
 {
 	const char *end = name + len;
 	for (const char *at = name; at < end && *at;) {
@@ -103,7 +103,7 @@ static void add_collection(
 {
 	size_t of_set = set_len(arguments, len);
 	text_printf(text, "%s%s<", kind, of_set ? "Set" : "Map");
-	add_plain(text, arguments, of_set ? of_set : len);
+	rust_names_add_plain(text, arguments, of_set ? of_set : len);
 	text_printf(text, "> %s", part);
 }
 
@@ -129,10 +129,10 @@ void rust_add_name(struct text *text, const char *name)
 			return;
 		}
 		text_add(text, blocks[i].name);
-		add_plain(text, arguments, len);
+		rust_names_add_plain(text, arguments, len);
 		return;
 	}
-	add_plain(text, name, strlen(name));
+	rust_names_add_plain(text, name, strlen(name));
 }
 
 /* Of "RawTable<(u64, alloc::string::String), alloc::alloc::Global>" the tuple. */
@@ -148,7 +148,7 @@ static void add_table_name(struct text *text, struct types *types, uint32_t cont
 		return;
 	}
 	text_add(text, "hash table of ");
-	add_plain(text, name ? name : "?", name ? len : 1);
+	rust_names_add_plain(text, name ? name : "?", name ? len : 1);
 }
 
 void rust_add_part_name(struct text *text, struct types *types, uint32_t container)

@@ -112,7 +112,8 @@ static bool repeat_slot(struct slot_vec *slots, size_t at, uint64_t count, uint6
 	return ok;
 }
 
-static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth);
+static void slots_descend(
+	struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth);
 
 static void descend_array(
 	struct finding_slots *f, const struct type *array, uint64_t offset, unsigned depth)
@@ -124,10 +125,10 @@ static void descend_array(
 	/* A number that says what is there is not repeated with what is there. */
 	for (uint64_t i = 0;
 		f->when_count && i < array->count && f->ok && f->steps <= LIMIT_TYPE_STEPS; i++)
-		descend(f, array->target, offset + i * size, depth + 1);
+		slots_descend(f, array->target, offset + i * size, depth + 1);
 	if (f->when_count)
 		return;
-	descend(f, array->target, offset, depth + 1);
+	slots_descend(f, array->target, offset, depth + 1);
 	size_t end = f->slots->len;
 	for (size_t i = before; array->count > 1 && i < end && f->ok; i++)
 		f->ok = repeat_slot(f->slots, i, array->count, size);
@@ -143,7 +144,7 @@ static void descend_choice(
 	*when = (struct slot_when){.at = (int64_t)(offset + choice->which), .bytes = choice->bytes};
 	for (when->low = choice->value; choices_next(f->types, choice, &alternative); when->low++) {
 		when->high = when->low;
-		descend(f, alternative, offset + choice->at, depth + 1);
+		slots_descend(f, alternative, offset + choice->at, depth + 1);
 	}
 	f->when_count--;
 }
@@ -180,7 +181,7 @@ static void descend_variants(
 		bool is_sure = !type->which_bytes || type->variant_count == 1;
 		if (!is_sure)
 			f->when[f->when_count++] = when;
-		descend(f, variant->type, offset + variant->bits / 8, depth + 1);
+		slots_descend(f, variant->type, offset + variant->bits / 8, depth + 1);
 		f->when_count -= !is_sure;
 	}
 }
@@ -199,7 +200,7 @@ static void descend_counted(struct finding_slots *f, const struct type_member *m
 	for (uint64_t i = 0; i < array.count && f->ok && f->steps <= LIMIT_TYPE_STEPS; i++) {
 		f->when[f->when_count++] = (struct slot_when){
 			.at = (int64_t)len_at, .bytes = 2, .low = i + first, .high = array.count};
-		descend(f, array.target, offset + member->bits / 8 + i * size, depth + 1);
+		slots_descend(f, array.target, offset + member->bits / 8 + i * size, depth + 1);
 		f->when_count--;
 	}
 	f->is_cell = was_cell;
@@ -220,7 +221,7 @@ static void descend_tree_node(struct finding_slots *f, uint32_t number, const st
 		if (is_edge || !strcmp(name, "keys") || !strcmp(name, "vals"))
 			descend_counted(f, member, offset, offset + len_at, is_edge ? 0 : 1, depth);
 		else
-			descend(f, member->type, offset + member->bits / 8, depth + 1);
+			slots_descend(f, member->type, offset + member->bits / 8, depth + 1);
 	}
 }
 
@@ -233,7 +234,7 @@ static void descend_unset(
 	for (uint32_t i = 0; is_there && i < type->member_count; i++) {
 		const struct type_member *member = &type->members[i];
 		if (member->name && !strcmp(member->name, "value"))
-			descend(f, member->type, offset + member->bits / 8, depth + 1);
+			slots_descend(f, member->type, offset + member->bits / 8, depth + 1);
 	}
 	f->is_cell = is_there;
 }
@@ -244,7 +245,7 @@ static void descend_members(
 	for (uint32_t i = 0; i < type->member_count; i++) {
 		const struct type_member *member = &type->members[i];
 		if (member->kind <= MEMBER_BASE && !member->bit_size)
-			descend(f, member->type, offset + member->bits / 8, depth + 1);
+			slots_descend(f, member->type, offset + member->bits / 8, depth + 1);
 	}
 }
 
@@ -289,7 +290,7 @@ static void descend_rust(struct finding_slots *f, uint32_t number, uint64_t offs
 		descend_variants(f, &type, offset, depth);
 }
 
-static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
+static void slots_descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
 {
 	number = types_plain(f->types, number);
 	struct type type = *types_get(f->types, number);
@@ -303,7 +304,7 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 	} else if (type.kind == TYPE_ARRAY) {
 		descend_array(f, &type, offset, depth);
 	} else if (types_content(f->types, number) != TYPE_VOID) {
-		descend(f, types_content(f->types, number), offset, depth + 1);
+		slots_descend(f, types_content(f->types, number), offset, depth + 1);
 	} else if (choices_find(f->types, number, &choice)) {
 		descend_choice(f, &choice, offset, depth);
 	} else if (type.is_rust) {
@@ -343,7 +344,7 @@ bool slots_find(struct types *types, uint32_t type, struct slot_vec *ret, bool *
 {
 	struct finding_slots f = {.types = types, .slots = ret, .ok = true};
 	slot_vec_clear(ret);
-	descend(&f, type, 0, 0);
+	slots_descend(&f, type, 0, 0);
 	if (!are_in_order(ret))
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_offset);
 	uint64_t reach = 0;

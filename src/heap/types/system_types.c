@@ -67,7 +67,7 @@ struct saying {
 };
 
 /* The block that starts there is of that type, if nothing else is known of it. */
-static void say(struct saying *w, uint64_t address, unsigned type)
+static void system_types_say(struct saying *w, uint64_t address, unsigned type)
 {
 	struct survey *s = w->survey;
 	uint64_t offset;
@@ -103,7 +103,7 @@ static void say_buffer(struct saying *w, const uint64_t words[static FILE_WORDS]
 	/* What setvbuf() was given is the program's own. */
 	if (block != SPACE_NONE && bytes % 512 == 0 &&
 		bytes <= search_block_size(w->survey->search, block))
-		say(w, words[FILE_BUFFER], SYSTEM_FILE_BUFFER);
+		system_types_say(w, words[FILE_BUFFER], SYSTEM_FILE_BUFFER);
 }
 
 static bool is_dir(const struct saying *w, uint64_t address, uint64_t size)
@@ -116,7 +116,7 @@ static bool is_dir(const struct saying *w, uint64_t address, uint64_t size)
 	       words[3] <= words[2] && (uint32_t)words[0] < 1u << 24;
 }
 
-static bool is_library(const struct saying *w, uint64_t address, uint64_t *ret_name)
+static bool system_types_is_library(const struct saying *w, uint64_t address, uint64_t *ret_name)
 {
 	uint64_t words[MAP_WORDS];
 	if (address_space_read(w->space, address, words, sizeof(words)) != sizeof(words))
@@ -128,7 +128,7 @@ static bool is_library(const struct saying *w, uint64_t address, uint64_t *ret_n
 }
 
 /* What blocks of a class may be, by its size and pointers. */
-static unsigned guess(const struct heap_shape *class)
+static unsigned system_types_guess(const struct heap_shape *class)
 {
 	uint64_t size = class->key.size, pointers = class->key.pointers;
 	if (size >= 8ul * FILE_WORDS && size <= FILE_BYTES_MAX && pointers >> FILE_TABLE & 1 &&
@@ -146,14 +146,14 @@ static void look_at_block(struct saying *w, uint64_t address, uint64_t size, uns
 {
 	uint64_t words[FILE_WORDS], name;
 	if (type == SYSTEM_DIR && is_dir(w, address, size)) {
-		say(w, address, SYSTEM_DIR);
-	} else if (type == SYSTEM_LIBRARY && is_library(w, address, &name)) {
-		say(w, address, SYSTEM_LIBRARY);
-		say(w, name, SYSTEM_LIBRARY_NAME);
+		system_types_say(w, address, SYSTEM_DIR);
+	} else if (type == SYSTEM_LIBRARY && system_types_is_library(w, address, &name)) {
+		system_types_say(w, address, SYSTEM_LIBRARY);
+		system_types_say(w, name, SYSTEM_LIBRARY_NAME);
 	} else if (type == SYSTEM_FILE &&
 		   address_space_read(w->space, address, words, sizeof(words)) == sizeof(words) &&
 		   is_file(w, words)) {
-		say(w, address, SYSTEM_FILE);
+		system_types_say(w, address, SYSTEM_FILE);
 		say_buffer(w, words);
 	}
 }
@@ -167,7 +167,7 @@ static struct error *look_at_blocks(struct saying *w)
 	if (!guesses)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
-		guesses[i] = (uint8_t)guess(&s->classes.classes.data[i]);
+		guesses[i] = (uint8_t)system_types_guess(&s->classes.classes.data[i]);
 		any |= guesses[i] != SYSTEM_NONE;
 	}
 	uint32_t blocks = any ? search_block_count(s->search) : 0;
@@ -197,7 +197,7 @@ static void look_at_mappings(struct saying *w, uint64_t at)
 		if (!words[MAPPINGS_ROOM] || words[MAPPINGS_ROOM] > room ||
 			room - words[MAPPINGS_ROOM] > MAPPINGS_LEAD_MAX / MAPPING_BYTES)
 			return;
-		say(w, words[MAPPINGS_BLOCK], SYSTEM_MAPPINGS);
+		system_types_say(w, words[MAPPINGS_BLOCK], SYSTEM_MAPPINGS);
 		/* A ring is damage: an older table is smaller. */
 		if (words[MAPPINGS_BEFORE] == at)
 			return;
@@ -263,7 +263,7 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 	uint64_t room = search_block_size(w->survey->search, block) / DTV_ENTRY;
 	if (modules < 1 || modules > DTV_MODULES_MAX || modules + 2 > room)
 		return;
-	say(w, table, SYSTEM_DTV);
+	system_types_say(w, table, SYSTEM_DTV);
 }
 
 /* The memory that a thread got by malloc for a library's variables: of their size, but for what
@@ -280,7 +280,7 @@ static void look_at_thread_block(struct saying *w, const struct thread_block *bl
 	uint64_t pointer = w->space->threads.data[block->thread].thread_pointer;
 	bool is_threads = pointer - (block->start - offset) < size;
 	if (bytes + offset <= size && (size - bytes <= spare + align || is_threads))
-		say(w, block->start - offset, SYSTEM_TLS);
+		system_types_say(w, block->start - offset, SYSTEM_TLS);
 }
 
 bool system_types_is_thread_memory(const struct heap_type *type)

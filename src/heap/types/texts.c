@@ -41,7 +41,7 @@ static unsigned bytes_behind(uint8_t first)
 	return first < 0xc2 ? 4 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : 4;
 }
 
-static bool is_word(uint8_t byte)
+static bool texts_is_word(uint8_t byte)
 {
 	uint8_t small = byte | 0x20;
 	return byte >= 0x80 || (byte >= '0' && byte <= '9') || (small >= 'a' && small <= 'z');
@@ -71,7 +71,7 @@ static void read_piece(struct reading *r, const uint8_t *bytes, size_t len)
 			r->is_bad = !is_printable(byte);
 		}
 		r->len++;
-		r->words += is_word(byte);
+		r->words += texts_is_word(byte);
 	}
 }
 
@@ -104,7 +104,7 @@ static enum heap_maker maker_of(struct saying *w, uint64_t address)
 	return w->area ? w->area->maker : HEAP_MAKERS;
 }
 
-static bool is_text(struct saying *w, uint64_t address, uint64_t size)
+static bool texts_is_text(struct saying *w, uint64_t address, uint64_t size)
 {
 	struct reading reading = {.len = 0};
 	for (uint64_t at = 0; at < size && !reading.is_ended && !reading.is_bad;
@@ -128,10 +128,10 @@ static bool may_be(const struct survey *s, uint32_t block)
 	       !s->classes.classes.data[class].key.pointers;
 }
 
-static void look_at(struct saying *w, uint32_t block, uint64_t address, uint64_t size)
+static void texts_look_at(struct saying *w, uint32_t block, uint64_t address, uint64_t size)
 {
 	struct survey *s = w->survey;
-	if (is_text(w, address, size))
+	if (texts_is_text(w, address, size))
 		block_set_label(s->search, block, heap_types_label(&s->types, w->type));
 }
 
@@ -142,7 +142,7 @@ static void look_at_all(struct saying *w)
 	uint32_t count = search_block_count(s->search);
 	for (; walk.block < count; walk.block++) {
 		if (may_be(s, walk.block))
-			look_at(w, walk.block, space_walk_address(&walk),
+			texts_look_at(w, walk.block, space_walk_address(&walk),
 				search_block_size(s->search, walk.block));
 	}
 }
@@ -160,7 +160,7 @@ struct error *texts_recognise(struct survey *survey, struct inferred_subset *sub
 	for (size_t i = 0; blocks && i < blocks->len; i++) {
 		uint32_t block = blocks->data[i];
 		if (may_be(survey, block))
-			look_at(&w, block, search_block_address(survey->search, block),
+			texts_look_at(&w, block, search_block_address(survey->search, block),
 				search_block_size(survey->search, block));
 	}
 	if (!blocks)

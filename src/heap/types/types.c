@@ -71,7 +71,7 @@ struct error *heap_types_add_family(
 }
 
 /* "40 bytes, pointers at 0 8 16"; of arrays "4096 bytes, pointers at 0 16 of every 24" */
-static void describe(
+static void types_describe(
 	const struct heap_shape *class, const struct heap_repeat *repeat, char *ret, size_t room)
 {
 	uint64_t pointers = repeat->words ? repeat->pointers : class->key.pointers;
@@ -92,13 +92,13 @@ static void describe(
 }
 
 /* Makes the class's group a type. */
-static struct error *add_group(struct heap_types *types, const struct heap_shapes *classes,
+static struct error *types_add_group(struct heap_types *types, const struct heap_shapes *classes,
 	uint32_t class, const struct heap_repeat *repeat, uint32_t *ret)
 {
 	char name[512];
 	uint32_t group = classes->classes.data[class].group;
 	size_t known = types->types.len;
-	describe(&classes->classes.data[group], repeat, name, sizeof(name));
+	types_describe(&classes->classes.data[group], repeat, name, sizeof(name));
 	struct error *error = heap_types_add(types, HEAP_TYPE_GROUP, name, ret);
 	if (!error && types->types.len > known) {
 		types->types.data[*ret].class = group;
@@ -118,7 +118,7 @@ struct error *heap_types_finish(struct heap_types *types, const struct heap_shap
 	struct error *error = heap_repeats_find(classes, left, &repeats);
 	for (size_t i = 0; i < types->shape_count && !error; i++) {
 		if (left[i])
-			error = add_group(
+			error = types_add_group(
 				types, classes, (uint32_t)i, &repeats[i], &types->of_shape[i]);
 	}
 	return error;

@@ -90,10 +90,11 @@ static void find_bases(struct placing *p, uint32_t type, uint64_t at, unsigned d
 	}
 }
 
-static uint32_t place(struct placing *p, uint32_t type, unsigned depth);
+static uint32_t virtual_bases_place_place(struct placing *p, uint32_t type, unsigned depth);
 
 /* Adds the virtual bases to a type's own members, by place. */
-static uint32_t make(struct placing *p, uint32_t type, struct type_member *members, bool is_other)
+static uint32_t virtual_bases_make(
+	struct placing *p, uint32_t type, struct type_member *members, bool is_other)
 {
 	uint32_t count = types_get(p->types, type)->member_count;
 	for (unsigned i = 0; i < p->count; i++) {
@@ -122,8 +123,9 @@ static bool place_members(
 			.space = p->space,
 			.object = p->object + members[i].bits / 8,
 			.steps = p->steps};
-		uint32_t placed =
-			members[i].kind == MEMBER_PLAIN ? place(&member, plain, depth + 1) : plain;
+		uint32_t placed = members[i].kind == MEMBER_PLAIN
+					  ? virtual_bases_place_place(&member, plain, depth + 1)
+					  : plain;
 		any |= placed != plain;
 		if (placed != plain)
 			members[i].type = placed;
@@ -131,7 +133,7 @@ static bool place_members(
 	return any;
 }
 
-static uint32_t place(struct placing *p, uint32_t type, unsigned depth)
+static uint32_t virtual_bases_place_place(struct placing *p, uint32_t type, unsigned depth)
 {
 	const struct type of = *types_get(p->types, type);
 	p->size = of.size;
@@ -145,7 +147,7 @@ static uint32_t place(struct placing *p, uint32_t type, unsigned depth)
 	memcpy(members, of.members, of.member_count * sizeof(*members));
 	bool is_other = place_members(p, of.member_count, depth, members);
 	find_bases(p, type, 0, 0);
-	return make(p, type, members, is_other);
+	return virtual_bases_make(p, type, members, is_other);
 }
 
 uint32_t virtual_bases_place(
@@ -153,7 +155,7 @@ uint32_t virtual_bases_place(
 {
 	unsigned steps = 0;
 	struct placing p = {.types = types, .space = space, .object = address, .steps = &steps};
-	return place(&p, type, 0);
+	return virtual_bases_place_place(&p, type, 0);
 }
 
 uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offset, uint32_t type)
@@ -175,5 +177,5 @@ uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offs
 	if (!members)
 		return type;
 	memcpy(members, of.members, of.member_count * sizeof(*members));
-	return make(&p, type, members, false);
+	return virtual_bases_make(&p, type, members, false);
 }

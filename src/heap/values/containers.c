@@ -149,7 +149,7 @@ bool find_is_text(const struct container_search *f, const uint8_t *bytes, size_t
 
 /* What comes first is the surer. Three words on a stack are a vector's only if no block says
  * otherwise. */
-static bool look(struct container_search *f, const struct container_place *place)
+static bool containers_look(struct container_search *f, const struct container_place *place)
 {
 	if (place->is_stack && f->is_late)
 		return find_vector(f, place);
@@ -177,8 +177,9 @@ static void look_inside(struct container_search *f, const struct container_place
 }
 
 /* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
-static void look_at(struct container_search *f, const uint8_t *bytes, uint64_t start, size_t len,
-	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack, bool is_interior)
+static void containers_look_at(struct container_search *f, const uint8_t *bytes, uint64_t start,
+	size_t len, uint64_t address, uint32_t holder, uint64_t offset, bool is_stack,
+	bool is_interior)
 {
 	const uint64_t *words = (const void *)(bytes + (address - start));
 	struct container_place place = {.words = words,
@@ -198,7 +199,7 @@ static void look_at(struct container_search *f, const uint8_t *bytes, uint64_t s
 	/* libc++'s strings end with the pointer. */
 	bool is_first = place.behind > 1 && is_second(f, words[1]);
 	if (is_first || (place.before && words[-1] <= COUNT_MOST))
-		look(f, &place);
+		containers_look(f, &place);
 }
 
 /* The words of a piece of a block from `from` on, until `to`. */
@@ -210,8 +211,8 @@ static void look_through(struct container_search *f, const uint8_t *bytes, uint6
 		uint64_t word;
 		memcpy(&word, bytes + at, 8);
 		if (__builtin_expect(word - low < room && !(word & 7), 0))
-			look_at(f, bytes, start, len, start + at, holder, offset + at, false,
-				false);
+			containers_look_at(f, bytes, start, len, start + at, holder, offset + at,
+				false, false);
 	}
 }
 
@@ -278,7 +279,7 @@ static struct error *look_through_roots(
 		size_t len = (size_t)(end - start);
 		const uint8_t *bytes = window_at(window, start, len, root->end);
 		if (bytes)
-			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0,
+			containers_look_at(f, bytes, start, len, word->address, SPACE_NONE, 0,
 				root->kind == HEAP_ROOT_STACK, word->edge & GRAPH_INTERIOR);
 	}
 	return f->error;
@@ -316,7 +317,8 @@ static struct error *look_at_tails(struct container_search *f, struct window *wi
 	return f->error;
 }
 
-static struct error *find_all(struct container_search *f, const struct heap_root_vec *roots)
+static struct error *containers_find_all(
+	struct container_search *f, const struct heap_root_vec *roots)
 {
 	_cleanup_(window_cleanup) struct window window;
 	struct error *error = window_open(f->heap->space, &window);
@@ -350,7 +352,7 @@ struct error *containers_recognise(struct survey *survey, struct inferred_subset
 	for (size_t i = 0; i < heap->areas.len; i++)
 		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
 					     heap->areas.data[i].maker != HEAP_PYMALLOC);
-	struct error *error = f.tails ? find_all(&f, &survey->roots) : error_no_memory();
+	struct error *error = f.tails ? containers_find_all(&f, &survey->roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);
 	held_map_deinit(&f.managers);

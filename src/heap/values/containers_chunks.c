@@ -21,7 +21,8 @@
 /* Of a pool's bitmap: its size in bits is in so many of a number's. */
 #define BITMAP_SIZE_BITS 19u
 
-static void note(struct container_search *f, uint32_t block, enum held_chunk_kind kind)
+static void containers_chunks_note(
+	struct container_search *f, uint32_t block, enum held_chunk_kind kind)
 {
 	if (find_is_free(f, block) &&
 		!held_chunks_push(&f->types->held.chunks, (struct held_chunk){block, kind}))
@@ -57,7 +58,7 @@ static bool find_buffers(struct container_search *f, const struct container_plac
 		if (block == SPACE_NONE)
 			break;
 		f->steps--;
-		note(f, block, HELD_BUFFER);
+		containers_chunks_note(f, block, HELD_BUFFER);
 		any = true;
 	}
 	return any;
@@ -76,7 +77,7 @@ static bool find_pool_chunk(struct container_search *f, const struct container_p
 	uint32_t block = block_of(f, w[0]);
 	if (block == SPACE_NONE || !find_fits(f, bytes, block))
 		return false;
-	note(f, block, HELD_POOL);
+	containers_chunks_note(f, block, HELD_POOL);
 	return true;
 }
 

@@ -23,7 +23,8 @@ struct cow_head {
 	int32_t padding;
 };
 
-static bool read_bytes(const struct container_search *f, uint64_t address, void *ret, size_t len)
+static bool containers_cow_read_bytes(
+	const struct container_search *f, uint64_t address, void *ret, size_t len)
 {
 	return address_space_read(f->heap->space, address, ret, len) == len;
 }
@@ -32,7 +33,7 @@ static bool ends_there(
 	const struct container_search *f, uint64_t text_end, uint32_t character_bytes)
 {
 	uint32_t last = 0;
-	return read_bytes(f, text_end, &last, character_bytes) && !last;
+	return containers_cow_read_bytes(f, text_end, &last, character_bytes) && !last;
 }
 
 /* A character that a text may have: no control character, no half of a pair in UTF-32, none that
@@ -51,7 +52,7 @@ static bool is_wide_text(
 {
 	uint8_t bytes[4 * WIDE_LOOKED_AT];
 	size_t count = length < WIDE_LOOKED_AT ? (size_t)length : WIDE_LOOKED_AT;
-	bool ok = read_bytes(f, address, bytes, count * unit);
+	bool ok = containers_cow_read_bytes(f, address, bytes, count * unit);
 	for (size_t i = 0; ok && i < count; i++) {
 		uint32_t character = 0;
 		memcpy(&character, bytes + i * unit, unit);
@@ -64,7 +65,7 @@ static bool is_narrow_text(const struct container_search *f, uint64_t address, u
 {
 	uint8_t bytes[TEXT_LOOKED_AT] = {0};
 	size_t some = length < sizeof(bytes) ? (size_t)length : sizeof(bytes);
-	return read_bytes(f, address, bytes, some) && find_is_text(f, bytes, some);
+	return containers_cow_read_bytes(f, address, bytes, some) && find_is_text(f, bytes, some);
 }
 
 bool find_cow_string(struct container_search *f, const struct container_place *place)
@@ -75,7 +76,7 @@ bool find_cow_string(struct container_search *f, const struct container_place *p
 	uint64_t into;
 	uint32_t block = search_block_at(f->search, place->words[0], &into);
 	if (block == SPACE_NONE || into != HEAD_BYTES || !find_is_free(f, block) ||
-		!read_bytes(f, place->words[0] - HEAD_BYTES, &head, sizeof(head)))
+		!containers_cow_read_bytes(f, place->words[0] - HEAD_BYTES, &head, sizeof(head)))
 		return false;
 	if (!head.length || head.length > head.capacity || head.capacity > COUNT_MOST ||
 		head.owners < -1 || head.owners > OWNERS_MOST)

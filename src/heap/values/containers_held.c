@@ -93,8 +93,8 @@ static void take_inside(
 		f->error = error_no_memory();
 }
 
-static void take(struct container_search *f, const struct container_place *place, uint64_t manager,
-	enum held_kind kind)
+static void containers_held_take(struct container_search *f, const struct container_place *place,
+	uint64_t manager, enum held_kind kind)
 {
 	uint32_t code = code_at(f, manager);
 	if (code == UINT32_MAX || f->types->held.codes.data[code].kind != kind)
@@ -109,9 +109,9 @@ void find_held(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
 	if (place->before && find_is_outside(f, w[-1]))
-		take(f, place, w[-1], HELD_BY_ANY);
+		containers_held_take(f, place, w[-1], HELD_BY_ANY);
 	if (place->behind > 3 && find_is_outside(f, w[2]) && find_is_outside(f, w[3]) && !f->error)
-		take(f, place, w[2], HELD_BY_FUNCTION);
+		containers_held_take(f, place, w[2], HELD_BY_FUNCTION);
 	for (size_t before = 1; before <= FIND_INSIDE_WORDS && before <= place->before; before++) {
 		if (!place->is_stack && find_is_outside(f, w[-(ptrdiff_t)before]) && !f->error)
 			take_inside(f, place, before);

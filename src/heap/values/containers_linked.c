@@ -64,7 +64,7 @@ static bool points_back(const struct container_search *f, uint32_t node,
 	return false;
 }
 
-static bool add_node(struct container_search *f, uint32_t fresh, uint32_t owner)
+static bool containers_linked_add_node(struct container_search *f, uint32_t fresh, uint32_t owner)
 {
 	if (space_u32_push(&f->nodes, fresh) && space_u32_push(&f->owners, owner))
 		return true;
@@ -73,14 +73,15 @@ static bool add_node(struct container_search *f, uint32_t fresh, uint32_t owner)
 	return false;
 }
 
-static void begin(struct container_search *f)
+static void containers_linked_begin(struct container_search *f)
 {
 	space_u32_clear(&f->nodes);
 	space_u32_clear(&f->owners);
 }
 
 /* If they are all right, that is what they are; else the way was in vain. */
-static bool settle(struct container_search *f, bool right, enum container_part part)
+static bool containers_linked_settle(
+	struct container_search *f, bool right, enum container_part part)
 {
 	if (!right) {
 		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
@@ -101,7 +102,7 @@ static bool walk_list(struct container_search *f, uint32_t first, uint32_t last,
 	uint32_t node = first;
 	for (;;) {
 		if (!find_is_free(f, node) || !find_alike(f, node, first) ||
-			!add_node(f, node, SPACE_NONE))
+			!containers_linked_add_node(f, node, SPACE_NONE))
 			return false;
 		if (f->nodes.len == count)
 			return node == last;
@@ -131,8 +132,8 @@ bool find_list(struct container_search *f, const struct container_place *place)
 	uint32_t last = block_of(f, w[1]);
 	if (last == SPACE_NONE || (first == last) != (w[2] == 1) || !points_back(f, last, place, 0))
 		return false;
-	begin(f);
-	return settle(f, walk_list(f, first, last, w[2]), PART_LIST);
+	containers_linked_begin(f);
+	return containers_linked_settle(f, walk_list(f, first, last, w[2]), PART_LIST);
 }
 
 /* Whether the parent of `node` is `of`: libstdc++'s is its first link, libc++'s its last. */
@@ -177,7 +178,7 @@ static void fetch_ahead(const struct container_search *f, size_t at)
 /* All nodes below a root. */
 static bool walk_tree(struct container_search *f, uint32_t root, uint64_t count, bool libcxx)
 {
-	if (!add_node(f, root, SPACE_NONE))
+	if (!containers_linked_add_node(f, root, SPACE_NONE))
 		return false;
 	for (size_t at = 0; at < f->nodes.len; at++) {
 		uint32_t node = f->nodes.data[at], owner = f->owners.data[at], links_count;
@@ -191,7 +192,7 @@ static bool walk_tree(struct container_search *f, uint32_t root, uint64_t count,
 			if (child & GRAPH_INTERIOR || child == owner || child == before ||
 				!find_alike(f, child, root) || !is_child(f, child, node, libcxx))
 				continue;
-			if (f->nodes.len >= count || !add_node(f, child, node))
+			if (f->nodes.len >= count || !containers_linked_add_node(f, child, node))
 				return false;
 			before = child;
 		}
@@ -212,8 +213,8 @@ bool find_tree(struct container_search *f, const struct container_place *place)
 		!points_back(f, root, place, -8) || block_of(f, w[1]) == SPACE_NONE ||
 		block_of(f, w[2]) == SPACE_NONE)
 		return false;
-	begin(f);
-	return settle(f, walk_tree(f, root, w[3], false), PART_TREE);
+	containers_linked_begin(f);
+	return containers_linked_settle(f, walk_tree(f, root, w[3], false), PART_TREE);
 }
 
 /* libc++: first node, root, and how many there are; the root's parent is where the root is held. */
@@ -226,8 +227,8 @@ bool find_tree_of_libcxx(struct container_search *f, const struct container_plac
 	if (root == SPACE_NONE || (w[2] == 1 && w[0] != w[1]) || !points_back(f, root, place, 8) ||
 		block_of(f, w[0]) == SPACE_NONE)
 		return false;
-	begin(f);
-	return settle(f, walk_tree(f, root, w[2], true), PART_TREE);
+	containers_linked_begin(f);
+	return containers_linked_settle(f, walk_tree(f, root, w[2], true), PART_TREE);
 }
 
 /* One after the other. Whether the last one has no next cannot be seen here. */
@@ -235,7 +236,7 @@ static bool walk_chain(struct container_search *f, uint32_t first, uint64_t coun
 {
 	uint32_t node = first;
 	while (node != SPACE_NONE && find_is_free(f, node) && find_alike(f, node, first) &&
-		add_node(f, node, SPACE_NONE)) {
+		containers_linked_add_node(f, node, SPACE_NONE)) {
 		if (f->nodes.len == count)
 			return true;
 		uint32_t next = first_link(f, node);
@@ -255,9 +256,9 @@ static bool take_chain(struct container_search *f, uint64_t first, uint64_t coun
 	uint32_t node = block_of(f, first);
 	if (node == SPACE_NONE || !f->steps)
 		return false;
-	begin(f);
+	containers_linked_begin(f);
 	bool right = walk_chain(f, node, count) && is_last(f, f->nodes.data[count - 1]);
-	return settle(f, right, PART_HASH);
+	return containers_linked_settle(f, right, PART_HASH);
 }
 
 static bool is_load_factor(uint64_t word)

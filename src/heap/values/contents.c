@@ -192,20 +192,20 @@ bool contents_member(struct types *types, uint32_t number, const char *name, uin
 	return false;
 }
 
-static uint64_t alignment(struct types *types, uint32_t number, unsigned depth)
+static uint64_t contents_alignment(struct types *types, uint32_t number, unsigned depth)
 {
 	struct type type = *types_get(types, types_plain(types, number));
 	uint64_t most = 1;
 	if (depth > ALIGN_DEPTH_MOST)
 		return 8;
 	if (type.kind == TYPE_ARRAY)
-		return alignment(types, type.target, depth + 1);
+		return contents_alignment(types, type.target, depth + 1);
 	if (!type_has_members(&type))
 		return type.size == 2 || type.size == 4 || type.size == 8 || type.size == 16
 			       ? type.size
 			       : 1;
 	for (uint32_t i = 0; i < type.member_count; i++) {
-		uint64_t of = alignment(types, type.members[i].type, depth + 1);
+		uint64_t of = contents_alignment(types, type.members[i].type, depth + 1);
 		most = most < of ? of : most;
 	}
 	return most;
@@ -213,7 +213,7 @@ static uint64_t alignment(struct types *types, uint32_t number, unsigned depth)
 
 uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t behind)
 {
-	uint64_t align = alignment(types, type, 0);
+	uint64_t align = contents_alignment(types, type, 0);
 	return (uint32_t)((behind + align - 1) / align * align);
 }
 

@@ -112,8 +112,8 @@ struct step {
 	uint32_t len, at; /* the next key */
 };
 
-static bool enter(const struct survey *survey, const struct contents *c, uint64_t node,
-	uint64_t parent, uint32_t place, struct step *ret)
+static bool contents_nodes_enter(const struct survey *survey, const struct contents *c,
+	uint64_t node, uint64_t parent, uint32_t place, struct step *ret)
 {
 	const struct address_space *space = survey->heap.space;
 	const struct contents_nodes *n = &c->nodes;
@@ -131,15 +131,15 @@ static bool enter(const struct survey *survey, const struct contents *c, uint64_
 }
 
 /* From a node of the way down to the first leaf at one of its edges. */
-static bool descend(const struct survey *survey, const struct contents *c, struct step *way,
-	unsigned depth, uint32_t edge)
+static bool contents_nodes_descend(const struct survey *survey, const struct contents *c,
+	struct step *way, unsigned depth, uint32_t edge)
 {
 	for (; depth < c->nodes.height; depth++, edge = 0) {
 		uint64_t child;
 		const struct step *step = &way[depth];
 		if (!address_space_word(survey->heap.space,
 			    step->node + c->nodes.edges + 8ull * edge, &child) ||
-			!enter(survey, c, child, step->node, edge, &way[depth + 1]))
+			!contents_nodes_enter(survey, c, child, step->node, edge, &way[depth + 1]))
 			return false;
 	}
 	return true;
@@ -156,8 +156,8 @@ uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types
 	uint64_t value_size = types_get(types, types_plain(types, n->value))->size;
 	bool are_apart = contents_are_apart(c);
 	unsigned depth = n->height;
-	if (!c->count || !enter(survey, c, c->node, 0, 0, &way[0]) ||
-		!descend(survey, c, way, 0, 0))
+	if (!c->count || !contents_nodes_enter(survey, c, c->node, 0, 0, &way[0]) ||
+		!contents_nodes_descend(survey, c, way, 0, 0))
 		return 0;
 	while (i < c->count && i < most) {
 		struct step *step = &way[depth];
@@ -176,7 +176,7 @@ uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types
 			return i;
 		if (depth == n->height)
 			continue;
-		if (!descend(survey, c, way, depth, step->at))
+		if (!contents_nodes_descend(survey, c, way, depth, step->at))
 			break;
 		depth = n->height;
 	}

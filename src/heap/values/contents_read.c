@@ -26,13 +26,13 @@ static bool read_member(const struct contents_object *o, const char *name, uint6
 		       size;
 }
 
-static bool read_word(const struct contents_object *o, uint64_t address, uint64_t *ret)
+static bool contents_read_word(const struct contents_object *o, uint64_t address, uint64_t *ret)
 {
 	return address_space_word(o->survey->heap.space, address, ret);
 }
 
 /* A member as an object of its own. */
-static bool find_part(
+static bool contents_read_find_part(
 	const struct contents_object *o, const char *name, struct contents_object *ret)
 {
 	uint64_t offset;
@@ -45,7 +45,7 @@ static bool find_part(
 	return true;
 }
 
-static uint64_t size_of(const struct contents_object *o, uint32_t type)
+static uint64_t contents_read_size_of(const struct contents_object *o, uint32_t type)
 {
 	return types_get(o->types, types_plain(o->types, type))->size;
 }
@@ -60,7 +60,7 @@ static bool is_readable(const struct contents_object *o, uint64_t address)
 static bool read_pair_value(const struct contents_object *o, const char *name, uint64_t *ret)
 {
 	struct contents_object pair;
-	return find_part(o, name, &pair) &&
+	return contents_read_find_part(o, name, &pair) &&
 	       (read_member(&pair, "__value_", ret) ||
 		       (!type_has_members(types_get(o->types, pair.type)) &&
 			       read_member(o, name, ret)));
@@ -94,10 +94,10 @@ static bool read_libcxx_string(
 	struct contents_object parts;
 	uint32_t type;
 	for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
-		if (!read_word(o, o->address + 8ull * i, &words[i]))
+		if (!contents_read_word(o, o->address + 8ull * i, &words[i]))
 			return false;
 	}
-	bool is_turned = find_part(o, "__l", &parts) &&
+	bool is_turned = contents_read_find_part(o, "__l", &parts) &&
 			 contents_member(o->types, parts.type, "__data_", &data_at, &type) &&
 			 !data_at;
 	bool is_long = is_turned ? words[2] >> 63 : words[0] & 1;
@@ -116,13 +116,13 @@ bool contents_read_string(struct contents_object *o, struct contents *ret)
 	uint64_t len = 0;
 	ret->kind = CONTENTS_TEXT;
 	ret->unit = unit_of(o);
-	if (find_part(o, "_M_string_length", &parts)) {
+	if (contents_read_find_part(o, "_M_string_length", &parts)) {
 		if (!read_member(o, "_M_p", &ret->address) ||
 			!read_member(o, "_M_string_length", &len))
 			return false;
 	} else if (type->size == 8 && read_member(o, "_M_p", &ret->address)) {
 		/* Before C++11: length, room and count stand in front of the text. */
-		if (!read_word(o, ret->address - 24, &len))
+		if (!contents_read_word(o, ret->address - 24, &len))
 			return false;
 	} else if (type->size == LIBCXX_STRING_BYTES) {
 		if (!read_libcxx_string(o, ret->unit, &len, &ret->address))
@@ -160,7 +160,7 @@ static bool read_between(
 		return false;
 	ret->kind = CONTENTS_ELEMENTS;
 	ret->type = types_target(o->types, types_plain(o->types, pointer));
-	uint64_t size = size_of(o, ret->type), bytes = end - ret->address;
+	uint64_t size = contents_read_size_of(o, ret->type), bytes = end - ret->address;
 	if (!size || end < ret->address || bytes % size || bytes / size > COUNT_MOST)
 		return false;
 	ret->count = bytes / size;
@@ -178,7 +178,8 @@ bool contents_read_bools(struct contents_object *o, struct contents *ret)
 	struct contents_object first, last;
 	uint64_t end, offset;
 	ret->kind = CONTENTS_BITS;
-	if (find_part(o, "_M_start", &first) && find_part(o, "_M_finish", &last)) {
+	if (contents_read_find_part(o, "_M_start", &first) &&
+		contents_read_find_part(o, "_M_finish", &last)) {
 		if (!read_member(&first, "_M_p", &ret->address) ||
 			!read_member(&last, "_M_p", &end) ||
 			!read_member(&last, "_M_offset", &offset) || end < ret->address)
@@ -207,7 +208,8 @@ bool contents_read_array(struct contents_object *o, struct contents *ret)
 {
 	struct contents_object part;
 	ret->kind = CONTENTS_ELEMENTS;
-	if (!find_part(o, "_M_elems", &part) && !find_part(o, "__elems_", &part))
+	if (!contents_read_find_part(o, "_M_elems", &part) &&
+		!contents_read_find_part(o, "__elems_", &part))
 		return false;
 	const struct type *array = types_get(o->types, part.type);
 	if (array->kind != TYPE_ARRAY)
@@ -222,11 +224,11 @@ bool contents_read_list(struct contents_object *o, struct contents *ret)
 {
 	struct contents_object head;
 	uint64_t first;
-	bool is_new = find_part(o, "_M_node", &head);
-	if (!is_new && !find_part(o, "__end_", &head))
+	bool is_new = contents_read_find_part(o, "_M_node", &head);
+	if (!is_new && !contents_read_find_part(o, "__end_", &head))
 		return false;
 	if (!types_argument(o->types, o->type, 0, &ret->type) ||
-		!read_word(o, head.address + (is_new ? 0 : 8), &first))
+		!contents_read_word(o, head.address + (is_new ? 0 : 8), &first))
 		return false;
 	bool has_count = is_new ? read_member(o, "_M_size", &ret->count)
 				: read_pair_value(o, "__size_alloc_", &ret->count);
@@ -245,8 +247,9 @@ bool contents_read_forward(struct contents_object *o, struct contents *ret)
 {
 	struct contents_object head;
 	if (!types_argument(o->types, o->type, 0, &ret->type) ||
-		(!find_part(o, "_M_head", &head) && !find_part(o, "__before_begin_", &head)) ||
-		!read_word(o, head.address, &ret->node))
+		(!contents_read_find_part(o, "_M_head", &head) &&
+			!contents_read_find_part(o, "__before_begin_", &head)) ||
+		!contents_read_word(o, head.address, &ret->node))
 		return false;
 	ret->kind = CONTENTS_ELEMENTS;
 	ret->way = CONTENTS_LINKED;
@@ -254,7 +257,7 @@ bool contents_read_forward(struct contents_object *o, struct contents *ret)
 	/* It keeps no count; what comes back to one of these nodes is no list (Brent). */
 	uint64_t mark = 0, next_mark = 1;
 	for (uint64_t node = ret->node; node; ret->count++) {
-		if (!read_word(o, node, &node) || (node && node == mark))
+		if (!contents_read_word(o, node, &node) || (node && node == mark))
 			return false;
 		if (ret->count + 1 == next_mark) {
 			mark = node;
@@ -268,11 +271,13 @@ bool contents_read_deque(struct contents_object *o, struct contents *ret)
 {
 	struct contents_object first, last;
 	uint64_t size, end, end_first, end_node, node, start, piece;
-	if (!types_argument(o->types, o->type, 0, &ret->type) || !(size = size_of(o, ret->type)))
+	if (!types_argument(o->types, o->type, 0, &ret->type) ||
+		!(size = contents_read_size_of(o, ret->type)))
 		return false;
 	ret->kind = CONTENTS_ELEMENTS;
 	ret->way = CONTENTS_IN_PIECES;
-	if (find_part(o, "_M_start", &first) && find_part(o, "_M_finish", &last)) {
+	if (contents_read_find_part(o, "_M_start", &first) &&
+		contents_read_find_part(o, "_M_finish", &last)) {
 		ret->piece_count = size < 512 ? 512 / size : 1;
 		if (!read_member(&first, "_M_cur", &start) ||
 			!read_member(&first, "_M_first", &piece) ||
@@ -289,7 +294,7 @@ bool contents_read_deque(struct contents_object *o, struct contents *ret)
 			     ret->begin;
 	} else {
 		ret->piece_count = size < 256 ? 4096 / size : 16;
-		if (!find_part(o, "__map_", &first) ||
+		if (!contents_read_find_part(o, "__map_", &first) ||
 			!read_member(&first, "__begin_", &ret->pieces) ||
 			!read_member(o, "__start_", &ret->begin) ||
 			!read_pair_value(o, "__size_", &ret->count))
@@ -304,9 +309,9 @@ static bool read_tree(struct contents_object *o, enum contents_kind kind, struct
 	uint64_t first;
 	ret->kind = kind;
 	ret->way = CONTENTS_TREE;
-	if (find_part(o, "_M_t", &tree)) {
+	if (contents_read_find_part(o, "_M_t", &tree)) {
 		if (!types_argument(o->types, tree.type, 1, &ret->type) ||
-			!find_part(&tree, "_M_header", &head) ||
+			!contents_read_find_part(&tree, "_M_header", &head) ||
 			!read_member(&head, "_M_left", &first) ||
 			!read_member(&tree, "_M_node_count", &ret->count))
 			return false;
@@ -316,13 +321,13 @@ static bool read_tree(struct contents_object *o, enum contents_kind kind, struct
 		ret->right = 24;
 		ret->value = contents_value_offset(o->types, ret->type, 32);
 	} else {
-		if (!find_part(o, "__tree_", &tree) ||
+		if (!contents_read_find_part(o, "__tree_", &tree) ||
 			!types_argument(o->types, tree.type, 0, &ret->type) ||
 			!read_member(&tree, "__begin_node_", &first) ||
 			!read_pair_value(&tree, "__pair3_", &ret->count))
 			return false;
 		/* It ends at what is its root's parent. */
-		if (find_part(&tree, "__pair1_", &head))
+		if (contents_read_find_part(&tree, "__pair1_", &head))
 			ret->end = head.address;
 		ret->right = 8;
 		ret->parent = 16;
@@ -347,21 +352,21 @@ static bool read_hash(struct contents_object *o, enum contents_kind kind, struct
 	struct contents_object table, head;
 	ret->kind = kind;
 	ret->way = CONTENTS_LINKED;
-	if (find_part(o, "_M_h", &table)) {
+	if (contents_read_find_part(o, "_M_h", &table)) {
 		if (!types_argument(o->types, table.type, 1, &ret->type) ||
-			!find_part(&table, "_M_before_begin", &head) ||
+			!contents_read_find_part(&table, "_M_before_begin", &head) ||
 			!read_member(&table, "_M_element_count", &ret->count))
 			return false;
 		ret->value = contents_value_offset(o->types, ret->type, 8);
 	} else {
-		if (!find_part(o, "__table_", &table) ||
+		if (!contents_read_find_part(o, "__table_", &table) ||
 			!types_argument(o->types, table.type, 0, &ret->type) ||
-			!find_part(&table, "__p1_", &head) ||
+			!contents_read_find_part(&table, "__p1_", &head) ||
 			!read_pair_value(&table, "__p2_", &ret->count))
 			return false;
 		ret->value = contents_value_offset(o->types, ret->type, 16);
 	}
-	return read_word(o, head.address, &ret->node) && ret->count < COUNT_MOST &&
+	return contents_read_word(o, head.address, &ret->node) && ret->count < COUNT_MOST &&
 	       !ret->node == !ret->count;
 }
 
@@ -380,7 +385,7 @@ bool contents_read_adapted(struct contents_object *o, struct contents *ret)
 {
 	struct contents_object inner;
 	const char *what = ret->what;
-	if (o->depth > ADAPTED_DEPTH_MOST || !find_part(o, "c", &inner) ||
+	if (o->depth > ADAPTED_DEPTH_MOST || !contents_read_find_part(o, "c", &inner) ||
 		!contents_read(o->survey, o->types, inner.type, inner.address, ret))
 		return false;
 	ret->what = what;
@@ -427,8 +432,8 @@ bool contents_read_tuple(struct contents_object *o, struct contents *ret)
 		if (!types_argument(o->types, leaf.type, 0, &ret->part_types[i]))
 			return false;
 		/* One without members is the base itself. */
-		bool has = find_part(&leaf, "_M_head_impl", &value) ||
-			   find_part(&leaf, "__value_", &value);
+		bool has = contents_read_find_part(&leaf, "_M_head_impl", &value) ||
+			   contents_read_find_part(&leaf, "__value_", &value);
 		ret->part_addresses[i] = has ? value.address : leaf.address;
 		ret->count = i + 1;
 	}
@@ -439,7 +444,7 @@ bool contents_read_tuple(struct contents_object *o, struct contents *ret)
 static bool read_value(struct contents_object *o, const char *name, struct contents *ret)
 {
 	struct contents_object value;
-	if (!find_part(o, name, &value))
+	if (!contents_read_find_part(o, name, &value))
 		return false;
 	ret->address = value.address;
 	return true;
@@ -469,7 +474,7 @@ bool contents_read_variant(struct contents_object *o, struct contents *ret)
 	if (!read_member(o, name, &ret->index) ||
 		(!read_value(o, "_M_u", ret) && !read_value(o, "__data", ret)))
 		return false;
-	uint64_t size = size_of(o, type);
+	uint64_t size = contents_read_size_of(o, type);
 	ret->kind = CONTENTS_ONE;
 	ret->has_index = true;
 	ret->is_empty = ret->index == (size >= 8 ? UINT64_MAX : (1ull << 8 * size) - 1) ||
@@ -482,7 +487,7 @@ bool contents_read_atomic(struct contents_object *o, struct contents *ret)
 {
 	ret->kind = CONTENTS_ONE;
 	return types_argument(o->types, o->type, 0, &ret->type) &&
-	       size_of(o, ret->type) == types_get(o->types, o->type)->size &&
+	       contents_read_size_of(o, ret->type) == types_get(o->types, o->type)->size &&
 	       (ret->address = o->address) != 0;
 }
 
@@ -599,11 +604,12 @@ bool contents_read_any(struct contents_object *o, struct contents *ret)
 			(!type_by_manager(o, manager, ret) &&
 				!type_by_name(o, name, forms[i].from, ret)))
 			continue;
-		if (!find_part(o, "_M_storage", &storage) && !find_part(o, "__s_", &storage) &&
-			!find_part(o, "__s", &storage))
+		if (!contents_read_find_part(o, "_M_storage", &storage) &&
+			!contents_read_find_part(o, "__s_", &storage) &&
+			!contents_read_find_part(o, "__s", &storage))
 			return false;
 		ret->address = storage.address;
-		return forms[i].is_inside || read_word(o, storage.address, &ret->address);
+		return forms[i].is_inside || contents_read_word(o, storage.address, &ret->address);
 	}
 	return false;
 }
@@ -614,7 +620,7 @@ static void name_pointer(const struct contents_object *o, uint64_t address, stru
 {
 	uint64_t target;
 	const char *called = NULL;
-	if (strstr(ret->name, "(*)") && read_word(o, address, &target))
+	if (strstr(ret->name, "(*)") && contents_read_word(o, address, &target))
 		called = function_at(o, target);
 	if (called)
 		snprintf(ret->name, sizeof(ret->name), "%s", called);
@@ -640,7 +646,7 @@ static bool name_by_table(const struct contents_object *o, uint64_t address, str
 {
 	uint64_t table;
 	struct heap_place place = {.name = NULL};
-	if (!read_word(o, address, &table))
+	if (!contents_read_word(o, address, &table))
 		return false;
 	error_destroy(heap_names_place(o->survey->names, o->survey->heap.space, table, &place));
 	return place.name && place.offset == TABLE_HEAD &&
@@ -654,7 +660,7 @@ static bool read_function_object(struct contents_object *o, struct contents *ret
 {
 	struct contents_object value;
 	uint64_t object;
-	if (!find_part(o, "__f_", &value) || !read_member(&value, "__f_", &object))
+	if (!contents_read_find_part(o, "__f_", &value) || !read_member(&value, "__f_", &object))
 		return false;
 	ret->is_empty = !object;
 	if (!object)
@@ -685,7 +691,7 @@ bool contents_read_function(struct contents_object *o, struct contents *ret)
 static bool read_pointer(struct contents_object *o, const char *name, struct contents *ret)
 {
 	struct contents_object pointer;
-	if (!find_part(o, name, &pointer) ||
+	if (!contents_read_find_part(o, name, &pointer) ||
 		types_get(o->types, pointer.type)->kind != TYPE_POINTER)
 		return false;
 	ret->kind = CONTENTS_POINTER;

@@ -88,7 +88,7 @@ static bool place_beside(const struct symbol_file *module, const char *path, str
 	return !to->failed;
 }
 
-static bool place(
+static bool bundle_files_place(
 	const struct symbol_file *module, const struct symbols_used *used, struct text *to)
 {
 	switch (used->part) {
@@ -140,7 +140,7 @@ static struct error *add_used(struct bundle_manifest *manifest, const struct sym
 	_cleanup_(text_deinit) struct text hex;
 	text_init(&to);
 	text_init(&hex);
-	bool added, has_place = place(module, used, &to);
+	bool added, has_place = bundle_files_place(module, used, &to);
 	struct error *error = add_hex(used->build_id, used->build_id_len, &hex);
 	if (error || !has_place)
 		return error;
@@ -155,7 +155,7 @@ static struct error *add_used(struct bundle_manifest *manifest, const struct sym
 	return add_other_build(manifest, &row, used);
 }
 
-static const char *reason(const struct symbol_file *module)
+static const char *bundle_files_reason(const struct symbol_file *module)
 {
 	bool absent = true;
 	for (size_t i = 0; i < module->tried_count; i++) {
@@ -174,7 +174,7 @@ static struct error *add_missing(struct bundle_manifest *manifest, const struct 
 	const struct bundle_missing row = {.kind = BUNDLE_KIND_MODULE,
 		.path = (char *)module->path,
 		.build_id = hex.len ? hex.data : NULL,
-		.why = reason(module)};
+		.why = bundle_files_reason(module)};
 	return error ? error : bundle_manifest_lack(manifest, &row);
 }
 
@@ -199,7 +199,7 @@ static struct error *add_lacks(struct bundle_manifest *manifest, const struct sy
 	return error;
 }
 
-static struct error *add_module(
+static struct error *bundle_files_add_module(
 	struct bundle_manifest *manifest, const struct symbol_file *module, struct symbols *symbols)
 {
 	_cleanup_(symbols_used_vec_deinit) struct symbols_used_vec used;
@@ -222,7 +222,7 @@ struct error *bundle_add_symbols(struct bundle_manifest *manifest, const struct 
 	for (size_t i = 0; i < files->files.len && !error; i++) {
 		const struct symbol_file *module = &files->files.data[i];
 		if (module->addresses || module->has_roots)
-			error = add_module(manifest, module, files->symbols);
+			error = bundle_files_add_module(manifest, module, files->symbols);
 	}
 	return error;
 }

@@ -140,7 +140,7 @@ static struct error *make_folder(struct unpacked_bundle *one)
 	return make_folder_in(parent, one);
 }
 
-static void forget(struct unpacked_bundle *one)
+static void bundles_forget_forget(struct unpacked_bundle *one)
 {
 	if (one->folder)
 		remove_folder(one->folder);
@@ -153,7 +153,7 @@ static void forget(struct unpacked_bundle *one)
 	free(one);
 }
 
-static struct error *fill(struct unpacked_bundle *one)
+static struct error *bundles_fill(struct unpacked_bundle *one)
 {
 	_cleanup_free_ char *place = NULL;
 	struct error *error = make_folder(one);
@@ -168,7 +168,7 @@ static struct error *fill(struct unpacked_bundle *one)
 	return one->recording && one->root ? NULL : error_no_memory();
 }
 
-static struct error *unpack(struct query_context *context, const char *path)
+static struct error *bundles_unpack(struct query_context *context, const char *path)
 {
 	struct unpacked_bundle *one = calloc(1, sizeof(*one));
 	if (!one)
@@ -182,16 +182,17 @@ static struct error *unpack(struct query_context *context, const char *path)
 	/* A signal finds it from the beginning. */
 	one->next = context->unpacked;
 	context->unpacked = one;
-	struct error *error = one->name ? fill(one) : error_no_memory();
+	struct error *error = one->name ? bundles_fill(one) : error_no_memory();
 	query_task_end(context, &task);
 	if (!error)
 		return NULL;
 	context->unpacked = one->next;
-	forget(one);
+	bundles_forget_forget(one);
 	return error;
 }
 
-static const struct unpacked_bundle *find(const struct query_context *context, const char *path)
+static const struct unpacked_bundle *bundles_find(
+	const struct query_context *context, const char *path)
 {
 	const struct unpacked_bundle *one = context->unpacked;
 	while (one && strcmp(one->name, path) != 0)
@@ -201,13 +202,13 @@ static const struct unpacked_bundle *find(const struct query_context *context, c
 
 const char *bundle_folder(const struct query_context *context, const char *path)
 {
-	const struct unpacked_bundle *one = find(context, path);
+	const struct unpacked_bundle *one = bundles_find(context, path);
 	return one ? one->folder : NULL;
 }
 
 const char *bundle_recording(const struct query_context *context, const char *path)
 {
-	const struct unpacked_bundle *one = find(context, path);
+	const struct unpacked_bundle *one = bundles_find(context, path);
 	return one ? one->recording : path;
 }
 
@@ -220,7 +221,7 @@ void bundles_forget(struct query_context *context)
 			remove_folder(one->folder);
 		context->unpacked = one->next;
 		atomic_signal_fence(memory_order_seq_cst);
-		forget(one);
+		bundles_forget_forget(one);
 	}
 }
 
@@ -231,13 +232,13 @@ struct error *recording_place(
 	struct error *error = spool_path(context, path, &file);
 	if (error)
 		return error;
-	const struct unpacked_bundle *one = find(context, file);
+	const struct unpacked_bundle *one = bundles_find(context, file);
 	inputs_note(context, file);
 	if (!one && bundle_recognise(file)) {
-		error = unpack(context, file);
+		error = bundles_unpack(context, file);
 		if (error)
 			return error;
-		one = find(context, file);
+		one = bundles_find(context, file);
 	}
 	*ret = (struct source_place){
 		.path = one ? one->recording : file, .name = path, .root = one ? one->root : NULL};

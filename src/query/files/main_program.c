@@ -67,7 +67,7 @@ static bool is_part_of_run(
 }
 
 /* Takes a recording if it is better than the best one so far. */
-static struct error *weigh(struct search *search, const char *name)
+static struct error *main_program_weigh(struct search *search, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_(model_cleanup) struct model *model = NULL;
@@ -108,7 +108,7 @@ static bool is_named_so(const struct search *search, const char *name)
 	       (once == search->stem || (without_number(name, once) == search->stem));
 }
 
-static bool exists(const char *folder, const char *name, size_t len)
+static bool main_program_exists(const char *folder, const char *name, size_t len)
 {
 	_cleanup_free_ char *path = NULL;
 	if (asprintf(&path, "%s%.*s" SUFFIX, folder, (int)len, name) < 0)
@@ -121,9 +121,9 @@ static size_t find_stem(const struct search *search)
 {
 	size_t len = length_of(search->name), once = without_number(search->name, len);
 	size_t twice = without_number(search->name, once);
-	if (twice < once && exists(search->folder, search->name, twice))
+	if (twice < once && main_program_exists(search->folder, search->name, twice))
 		return twice;
-	return once < len && exists(search->folder, search->name, once) ? once : len;
+	return once < len && main_program_exists(search->folder, search->name, once) ? once : len;
 }
 
 struct error *main_program_newest(struct query_context *context, const char *others, char **ret)
@@ -175,7 +175,7 @@ struct error *main_program_find(const char *path, struct main_program *ret)
 	_cleanup_free_ char *base = NULL;
 	if (!search.stem || asprintf(&base, "%.*s" SUFFIX, (int)search.stem, search.name) < 0)
 		base = NULL;
-	struct error *error = base ? weigh(&search, base) : NULL;
+	struct error *error = base ? main_program_weigh(&search, base) : NULL;
 	struct dirent **entries = NULL;
 	int count = scandir(*folder ? folder : ".", &entries, NULL, alphasort);
 	if (count < 0)
@@ -184,7 +184,7 @@ struct error *main_program_find(const char *path, struct main_program *ret)
 				       ERROR_INPUT, errno, "can't list the directory of %s", path);
 	for (int i = 0; i < count; i++) {
 		if (!error && search.stem && is_named_so(&search, entries[i]->d_name))
-			error = weigh(&search, entries[i]->d_name);
+			error = main_program_weigh(&search, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);

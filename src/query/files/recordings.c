@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "model/model.h"
 
-static bool ends_with(const char *name, const char *end)
+static bool recordings_ends_with(const char *name, const char *end)
 {
 	size_t name_len = strlen(name), end_len = strlen(end);
 	return name_len > end_len && strcmp(name + name_len - end_len, end) == 0;
@@ -38,7 +38,7 @@ struct error *recording_newest(char **ret)
 	struct stat best_stat = {0};
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		struct stat stat;
-		if (!ends_with(entry->d_name, ".hpw") ||
+		if (!recordings_ends_with(entry->d_name, ".hpw") ||
 			fstatat(dirfd(dir), entry->d_name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
 			continue;
 		if (best && !is_newer(&stat, &best_stat) &&

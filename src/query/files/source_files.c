@@ -104,7 +104,7 @@ static struct error *try_path(
 	return NULL;
 }
 
-static char *join(const char *folder, const char *file)
+static char *source_files_join(const char *folder, const char *file)
 {
 	char *path;
 	return asprintf(&path, "%s/%s", folder, file) < 0 ? NULL : path;
@@ -118,7 +118,7 @@ static struct error *try_folder(struct listing_source *source, const char *folde
 	while (!error && !*ret_found && file) {
 		while (*file == '/')
 			file++;
-		error = try_path(source, join(folder, file), recorded_ns, ret_found);
+		error = try_path(source, source_files_join(folder, file), recorded_ns, ret_found);
 		file = strchr(file, '/');
 	}
 	return error;
@@ -132,8 +132,8 @@ static struct error *try_bundle(
 	bool good = bundle_place_below(&place, BUNDLE_SOURCES, search->file);
 	if (place.failed)
 		return error_no_memory();
-	return good ? try_path(source, join(search->bundle, place.data), search->recorded_ns,
-			      ret_found)
+	return good ? try_path(source, source_files_join(search->bundle, place.data),
+			      search->recorded_ns, ret_found)
 		    : NULL;
 }
 
@@ -145,8 +145,9 @@ struct error *source_file_find(const struct source_search *search, struct listin
 	struct error *error = search->bundle ? try_bundle(ret, search, &found) : NULL;
 	if (!error && !found)
 		error = try_path(ret,
-			file[0] == '/' ? strdup(file)
-				       : join(search->cwd[0] ? search->cwd : ".", file),
+			file[0] == '/'
+				? strdup(file)
+				: source_files_join(search->cwd[0] ? search->cwd : ".", file),
 			search->recorded_ns, &found);
 	for (size_t i = 0; !error && !found && i < search->folder_count; i++)
 		error = try_folder(ret, search->folders[i], file, search->recorded_ns, &found);

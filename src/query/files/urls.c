@@ -68,7 +68,7 @@ struct receiving {
 	bool large; /* it is more than PROFILE_MAX */
 };
 
-static size_t receive(char *data, size_t size, size_t count, void *ctx)
+static size_t urls_receive(char *data, size_t size, size_t count, void *ctx)
 {
 	struct receiving *at = ctx;
 	size_t len = size * count;
@@ -101,7 +101,7 @@ static void set_options(const struct curl_library *library, CURL *curl, const ch
 {
 	library->curl_easy_setopt(curl, CURLOPT_URL, url);
 	library->curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-	library->curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+	library->curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, urls_receive);
 	library->curl_easy_setopt(curl, CURLOPT_WRITEDATA, at);
 	library->curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	library->curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
@@ -114,7 +114,7 @@ static void set_options(const struct curl_library *library, CURL *curl, const ch
 	library->curl_easy_setopt(curl, CURLOPT_USERAGENT, "heapwise");
 }
 
-static struct error *download(const char *url, int fd)
+static struct error *urls_download(const char *url, int fd)
 {
 	char why[CURL_ERROR_SIZE] = "";
 	struct receiving at = {.fd = fd};
@@ -197,7 +197,7 @@ struct error *url_fetch(struct query_context *context, const char *url, char **r
 		return error;
 	struct query_task task;
 	query_task_begin(context, &task, "fetching %s", url);
-	error = download(url, fd);
+	error = urls_download(url, fd);
 	query_task_end(context, &task);
 	if (error)
 		unlink(path);

@@ -53,7 +53,7 @@ bool heap_operand_is(struct query_context *context, const char *text)
 	return process_of(text) || is_core(context, text);
 }
 
-static struct error *make(struct heap_session *s, enum heap_by by, struct model **ret)
+static struct error *heap_operand_make(struct heap_session *s, enum heap_by by, struct model **ret)
 {
 	struct error *error = heap_session_open(s);
 	if (!error && by == HEAP_BY_OWNER) {
@@ -84,5 +84,5 @@ struct error *heap_operand_open(
 	session.pid = process_of(text);
 	session.core = session.pid ? NULL : text;
 	session.no_recording = by == HEAP_BY_TYPE || by == HEAP_BY_OWNER;
-	return make(&session, by, ret);
+	return heap_operand_make(&session, by, ret);
 }

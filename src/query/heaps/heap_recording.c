@@ -92,7 +92,7 @@ bool heap_recording_ask(
 	return true;
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool heap_recording_ends_with(const char *name, const char *end)
 {
 	size_t len = strlen(name), end_len = strlen(end);
 	return len > end_len && !strcmp(name + len - end_len, end);
@@ -142,7 +142,8 @@ static char *find_in(struct query_context *context, const char *folder,
 		for (struct dirent *entry; dir && (entry = readdir(dir));) {
 			_cleanup_free_ char *path = NULL;
 			bool named = strstr(entry->d_name, number);
-			if (!ends_with(entry->d_name, ".hpw") || named == (pass == 1))
+			if (!heap_recording_ends_with(entry->d_name, ".hpw") ||
+				named == (pass == 1))
 				continue;
 			*ret_cut |= !left;
 			if (!left)

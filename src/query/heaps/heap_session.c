@@ -347,7 +347,7 @@ struct error *heap_session_survey_for(struct heap_session *session, const char *
 }
 
 /* With its recording, if there is one. */
-static struct error *join(struct heap_session *s)
+static struct error *heap_session_join(struct heap_session *s)
 {
 	struct heap_recording *recording = &s->recording;
 	if (!has_recording(s))
@@ -373,7 +373,7 @@ struct error *heap_session_place(struct heap_session *session)
 	if (error || s->is_placed)
 		return error;
 	s->is_placed = true;
-	return join(s);
+	return heap_session_join(s);
 }
 
 struct error *heap_session_judge(struct heap_session *session)

@@ -33,14 +33,14 @@ static void telling_deinit(struct telling *telling)
 }
 
 /* Whether the thread is in a realloc; `next`: what it is in from now on. */
-static bool turn(struct telling *telling, uint32_t thread, bool next)
+static bool event_emit_turn(struct telling *telling, uint32_t thread, bool next)
 {
 	bool was = telling->reallocs.data[thread];
 	telling->reallocs.data[thread] = next;
 	return was;
 }
 
-static struct error *take(struct telling *telling, struct event *event)
+static struct error *event_emit_take(struct telling *telling, struct event *event)
 {
 	event->time_ns = telling->now_ns;
 	return telling->sink->take(telling->sink->context, event);
@@ -65,11 +65,11 @@ static struct error *tell_alloc(struct telling *telling, const struct hpw_step *
 	if (!hpw_blocks_add(&telling->places, hpw_block_key(step->thread, step->number), number, 0))
 		return error_no_memory();
 	struct event event = {.kind = EVENT_ALLOC,
-		.of_realloc = turn(telling, step->thread, false),
+		.of_realloc = event_emit_turn(telling, step->thread, false),
 		.site = {step->site},
 		.size = step->size,
 		.block = number};
-	return take(telling, &event);
+	return event_emit_take(telling, &event);
 }
 
 static struct error *tell_free(struct telling *telling, const struct hpw_step *step)
@@ -80,10 +80,10 @@ static struct error *tell_free(struct telling *telling, const struct hpw_step *s
 		step->number >= HPW_BLOCK_NUMBERS - 1 ||
 		!hpw_blocks_take(
 			&telling->places, hpw_block_key(step->owner, step->number), &place)) {
-		turn(telling, step->thread, false);
+		event_emit_turn(telling, step->thread, false);
 		return NULL;
 	}
-	turn(telling, step->thread, of_realloc);
+	event_emit_turn(telling, step->thread, of_realloc);
 	uint32_t number = (uint32_t)place.size;
 	if (!told_number_vec_push(&telling->spare, number))
 		return error_no_memory();
@@ -92,17 +92,17 @@ static struct error *tell_free(struct telling *telling, const struct hpw_step *s
 		.site = {telling->blocks.data[number].site},
 		.size = telling->blocks.data[number].size,
 		.block = number};
-	return take(telling, &event);
+	return event_emit_take(telling, &event);
 }
 
 static struct error *tell_failed(struct telling *telling, const struct hpw_step *step)
 {
 	struct event event = {.kind = EVENT_FAILED, .site = {step->site}, .size = step->size};
-	turn(telling, step->thread, false);
-	return take(telling, &event);
+	event_emit_turn(telling, step->thread, false);
+	return event_emit_take(telling, &event);
 }
 
-static struct error *on_step(void *context, const struct hpw_step *step)
+static struct error *event_emit_on_step(void *context, const struct hpw_step *step)
 {
 	struct telling *telling = context;
 	telling->enough = telling->too_many || telling->step++ >= telling->to_step;
@@ -123,7 +123,7 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 	}
 }
 
-static void on_time(void *context, uint64_t stamp)
+static void event_emit_on_time(void *context, uint64_t stamp)
 {
 	struct telling *telling = context;
 	uint64_t ns = hpw_clock_ns(telling->clock, stamp);
@@ -131,7 +131,7 @@ static void on_time(void *context, uint64_t stamp)
 		telling->now_ns = ns;
 }
 
-static struct error *on_head(void *context, const struct hpw_events_head *head)
+static struct error *event_emit_on_head(void *context, const struct hpw_events_head *head)
 {
 	((struct telling *)context)->step = head->first_step;
 	return NULL;
@@ -143,8 +143,10 @@ struct error *event_emit(const struct event_replay *story, const struct hpw_cloc
 	_cleanup_(telling_deinit) struct telling telling = {
 		.sink = sink, .clock = clock, .to_step = to_step, .blocks_max = story->blocks_max};
 	hpw_blocks_init(&telling.places);
-	const struct hpw_visitor visitor = {
-		.context = &telling, .head = on_head, .time = on_time, .step = on_step};
+	const struct hpw_visitor visitor = {.context = &telling,
+		.head = event_emit_on_head,
+		.time = event_emit_on_time,
+		.step = event_emit_on_step};
 	struct error *error = story->each(story->context, &visitor, &telling.enough);
 	if (!error && telling.too_many)
 		error = error_create(

@@ -76,7 +76,7 @@ static struct error *choose_blocks(struct sums *sums)
 	return error ? error : hpw_block_filter_describe(&sums->choice, sums->model);
 }
 
-static struct error *replay(struct sums *sums)
+static struct error *event_sums_replay(struct sums *sums)
 {
 	struct hpw_replay *replay = &sums->replay;
 	bool series = sums->query && sums->query->series;
@@ -100,7 +100,7 @@ static struct error *replay(struct sums *sums)
 	return series ? hpw_series_conclude(&sums->series, replay) : NULL;
 }
 
-static struct error *put_threads(const struct sums *sums)
+static struct error *event_sums_put_threads(const struct sums *sums)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < sums->replay.threads.len; i++) {
@@ -125,7 +125,7 @@ static struct error *put_series(const struct sums *sums)
 	return error;
 }
 
-static struct error *put(const struct sums *sums, uint32_t unknown)
+static struct error *event_sums_put_put(const struct sums *sums, uint32_t unknown)
 {
 	const struct hpw_replay *replay = &sums->replay;
 	struct totals *totals = build_totals(sums->model);
@@ -142,7 +142,7 @@ static struct error *put(const struct sums *sums, uint32_t unknown)
 	if (!error)
 		error = hpw_replay_put_sizes(replay, sums->model);
 	if (!error && !(unknown & UNKNOWN_THREADS))
-		error = put_threads(sums);
+		error = event_sums_put_threads(sums);
 	if (!error)
 		error = put_series(sums);
 	if (!error && sums->part)
@@ -161,9 +161,9 @@ struct error *event_sums_put(const struct event_replay *story, uint32_t unknown,
 	if (!error)
 		error = choose_blocks(&sums);
 	if (!error)
-		error = replay(&sums);
+		error = event_sums_replay(&sums);
 	if (!error)
-		error = put(&sums, unknown);
+		error = event_sums_put_put(&sums, unknown);
 	if (!error && (flags & SOURCE_WITH_LIVES) && !(unknown & UNKNOWN_LIVES))
 		error = hpw_life_sums_put(story, &sums.clock, &sums.span, model);
 	return error;

@@ -19,21 +19,21 @@ void hpw_blocks_deinit(struct hpw_blocks *blocks)
 	blocks->cap = blocks->len = 0;
 }
 
-static inline size_t home(const struct hpw_blocks *blocks, uint64_t key)
+static inline size_t hpw_blocks_home(const struct hpw_blocks *blocks, uint64_t key)
 {
 	return (hpw_hash(blocks->seed, key >> 2) + (key & 3)) & (blocks->cap - 1);
 }
 
 /* Where the key is, or the empty place where it would be put. */
-static inline size_t find(const struct hpw_blocks *blocks, uint64_t key)
+static inline size_t hpw_blocks_find(const struct hpw_blocks *blocks, uint64_t key)
 {
-	size_t at = home(blocks, key);
+	size_t at = hpw_blocks_home(blocks, key);
 	while (blocks->places[at].key && blocks->places[at].key != key)
 		at = (at + 1) & (blocks->cap - 1);
 	return at;
 }
 
-static bool grow(struct hpw_blocks *blocks)
+static bool hpw_blocks_grow(struct hpw_blocks *blocks)
 {
 	struct hpw_blocks bigger = *blocks;
 	bigger.cap = blocks->cap ? blocks->cap * 2 : CAP_FIRST;
@@ -42,7 +42,8 @@ static bool grow(struct hpw_blocks *blocks)
 		return false;
 	for (size_t i = 0; i < blocks->cap; i++)
 		if (blocks->places[i].key)
-			bigger.places[find(&bigger, blocks->places[i].key)] = blocks->places[i];
+			bigger.places[hpw_blocks_find(&bigger, blocks->places[i].key)] =
+				blocks->places[i];
 	free(blocks->places);
 	*blocks = bigger;
 	return true;
@@ -50,9 +51,9 @@ static bool grow(struct hpw_blocks *blocks)
 
 bool hpw_blocks_add(struct hpw_blocks *blocks, uint64_t key, uint64_t size, uint32_t site)
 {
-	if (blocks->len + 1 > blocks->cap / 8 * 5 && !grow(blocks))
+	if (blocks->len + 1 > blocks->cap / 8 * 5 && !hpw_blocks_grow(blocks))
 		return false;
-	struct hpw_block *place = &blocks->places[find(blocks, key)];
+	struct hpw_block *place = &blocks->places[hpw_blocks_find(blocks, key)];
 	blocks->len += !place->key;
 	place->key = key;
 	place->size = size;
@@ -64,13 +65,13 @@ bool hpw_blocks_take(struct hpw_blocks *blocks, uint64_t key, struct hpw_block *
 {
 	if (!blocks->cap)
 		return false;
-	size_t mask = blocks->cap - 1, hole = find(blocks, key);
+	size_t mask = blocks->cap - 1, hole = hpw_blocks_find(blocks, key);
 	if (!blocks->places[hole].key)
 		return false;
 	*ret = blocks->places[hole];
 	/* Move up what the hole would cut off from its home. */
 	for (size_t at = (hole + 1) & mask; blocks->places[at].key; at = (at + 1) & mask) {
-		size_t from_home = (at - home(blocks, blocks->places[at].key)) & mask;
+		size_t from_home = (at - hpw_blocks_home(blocks, blocks->places[at].key)) & mask;
 		if (from_home < ((at - hole) & mask))
 			continue;
 		blocks->places[hole] = blocks->places[at];

@@ -37,7 +37,7 @@ uint64_t hpw_estimate_whole(double value)
 	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
 }
 
-static void add(struct hpw_sum *sum, double weight, double size, double sign)
+static void hpw_estimate_add(struct hpw_sum *sum, double weight, double size, double sign)
 {
 	double variance = weight * (weight - 1); /* (1 - p) / p^2 */
 	sum->blocks += sign * weight;
@@ -53,8 +53,8 @@ static void add_both(struct hpw_sum *site, struct hpw_sum *total, struct hpw_who
 {
 	uint64_t blocks = hpw_estimate_whole(site->blocks);
 	uint64_t bytes = hpw_estimate_whole(site->bytes);
-	add(site, weight, size, sign);
-	add(total, weight, size, sign);
+	hpw_estimate_add(site, weight, size, sign);
+	hpw_estimate_add(total, weight, size, sign);
 	whole->blocks += hpw_estimate_whole(site->blocks) - blocks;
 	whole->bytes += hpw_estimate_whole(site->bytes) - bytes;
 }
@@ -75,7 +75,7 @@ struct dealt {
 	double weight;
 };
 
-static struct dealt deal(
+static struct dealt hpw_estimate_deal(
 	const struct hpw_estimate *estimate, const struct hpw_estimate_block *block)
 {
 	struct dealt ret = {.weight = weight_at(2 * estimate->mean_bytes, block->size)};
@@ -89,7 +89,7 @@ static struct dealt deal(
 static void add_live(struct hpw_estimate *estimate, struct hpw_estimate_site *site,
 	const struct hpw_estimate_block *block, double sign)
 {
-	struct dealt dealt = deal(estimate, block);
+	struct dealt dealt = hpw_estimate_deal(estimate, block);
 	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
 	struct hpw_estimate_site *total = &estimate->totals;
 	struct hpw_whole_sums *whole = &estimate->whole;
@@ -98,8 +98,8 @@ static void add_live(struct hpw_estimate *estimate, struct hpw_estimate_site *si
 		add_both(&site->kept, &total->kept, &whole->kept, weight, bytes, sign);
 	for (int half = 0; half < HPW_HALVES; half++)
 		if (dealt.in[half]) {
-			add(&site->halves[half], dealt.weight, bytes, sign);
-			add(&total->halves[half], dealt.weight, bytes, sign);
+			hpw_estimate_add(&site->halves[half], dealt.weight, bytes, sign);
+			hpw_estimate_add(&total->halves[half], dealt.weight, bytes, sign);
 		}
 }
 
@@ -132,7 +132,7 @@ void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_
 {
 	struct hpw_estimate_site *site = &estimate->sites[block->place];
 	catch_up(estimate, site);
-	add(&estimate->totals.freed, hpw_estimate_weight(estimate, block->size), 0, 1);
+	hpw_estimate_add(&estimate->totals.freed, hpw_estimate_weight(estimate, block->size), 0, 1);
 	add_live(estimate, site, block, -1);
 }
 
@@ -181,7 +181,7 @@ void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t s
 		weight, 0, 1);
 }
 
-static double positive(double value)
+static double hpw_estimate_positive(double value)
 {
 	return value > 0 ? value : 0;
 }
@@ -210,7 +210,7 @@ static struct hpw_sum peak_of(
 static double blocks_variance(const struct hpw_sum *part, const struct hpw_sum *all)
 {
 	double step = all->blocks > 0 ? all->blocks_variance / all->blocks : 0;
-	return positive(fmax(part->blocks_variance, part->blocks * step));
+	return hpw_estimate_positive(fmax(part->blocks_variance, part->blocks * step));
 }
 
 static struct spread spread_of(const struct hpw_estimate_site *s, const struct hpw_sum *peak)
@@ -219,9 +219,9 @@ static struct spread spread_of(const struct hpw_estimate_site *s, const struct h
 		.allocations = s->all.blocks_variance,
 		.allocated_bytes = s->all.bytes_variance,
 		.live_blocks = blocks_variance(&s->live, &s->all),
-		.live_bytes = positive(s->live.bytes_variance),
+		.live_bytes = hpw_estimate_positive(s->live.bytes_variance),
 		.peak_blocks = blocks_variance(peak, &s->all),
-		.peak_bytes = positive(peak->bytes_variance),
+		.peak_bytes = hpw_estimate_positive(peak->bytes_variance),
 		.failed = s->failed.blocks_variance,
 	};
 }

@@ -93,7 +93,7 @@ static struct error *column_ends(const char *what)
 	return error_create(ERROR_INPUT, "its column of %s is truncated or malformed", what);
 }
 
-static inline bool next(struct slot *slot, enum hpw_slot_column number, uint64_t *ret)
+static inline bool hpw_events_next(struct slot *slot, enum hpw_slot_column number, uint64_t *ret)
 {
 	struct hpw_column *column = &slot->columns[number];
 	if (__builtin_expect(column->present, 1))
@@ -106,7 +106,7 @@ static struct error *step_free(
 	struct decoder *decoder, struct slot *slot, struct hpw_step *step, uint8_t free_kind)
 {
 	uint64_t ref;
-	if (!next(slot, HPW_SLOT_FREES, &ref))
+	if (!hpw_events_next(slot, HPW_SLOT_FREES, &ref))
 		return column_ends("frees");
 	step->kind = HPW_STEP_FREE;
 	step->free_kind = free_kind;
@@ -115,7 +115,7 @@ static struct error *step_free(
 	uint64_t back = ref >> 2;
 	if (ref & 1) {
 		uint64_t number;
-		if (!next(slot, HPW_SLOT_FREES, &number) || back > UINT32_MAX)
+		if (!hpw_events_next(slot, HPW_SLOT_FREES, &number) || back > UINT32_MAX)
 			return column_ends("frees");
 		step->owner = (uint32_t)back;
 		step->number = number;
@@ -153,7 +153,7 @@ static struct error *step_alloc(
 		memos[slot->previous].follower = at;
 	}
 	slot->previous = at;
-	if (sized && !next(slot, HPW_SLOT_SIZES, &memos[at].size))
+	if (sized && !hpw_events_next(slot, HPW_SLOT_SIZES, &memos[at].size))
 		return column_ends("sizes");
 	if (!sized && fresh)
 		return error_create(ERROR_INPUT, "an allocation has no size");
@@ -171,15 +171,18 @@ static struct error *special_operands(struct slot *slot, uint8_t special, struct
 	uint64_t site;
 	switch (special) {
 	case HPW_SP_FAILED:
-		if (!next(slot, HPW_SLOT_SPECIALS, &site) ||
-			!next(slot, HPW_SLOT_SPECIALS, &step->size) || site >= HPW_SITES_MAX)
+		if (!hpw_events_next(slot, HPW_SLOT_SPECIALS, &site) ||
+			!hpw_events_next(slot, HPW_SLOT_SPECIALS, &step->size) ||
+			site >= HPW_SITES_MAX)
 			return column_ends("specials");
 		step->site = (uint32_t)site;
 		return NULL;
 	case HPW_SP_LOST:
-		return next(slot, HPW_SLOT_SPECIALS, &step->size) ? NULL : column_ends("specials");
+		return hpw_events_next(slot, HPW_SLOT_SPECIALS, &step->size)
+			       ? NULL
+			       : column_ends("specials");
 	case HPW_SP_MARK:
-		if (!next(slot, HPW_SLOT_SPECIALS, &step->size))
+		if (!hpw_events_next(slot, HPW_SLOT_SPECIALS, &step->size))
 			return column_ends("specials");
 		return cursor_bytes(
 			&slot->columns[HPW_SLOT_SPECIALS].cursor, step->size, &step->bytes);
@@ -228,11 +231,11 @@ static inline struct error *slot_step(struct decoder *decoder, struct slot *slot
 		return error_create(ERROR_INPUT, "a thread has fewer steps than its order says");
 	slot->tokens--;
 	uint64_t token;
-	if (!next(slot, HPW_SLOT_TOKENS, &token))
+	if (!hpw_events_next(slot, HPW_SLOT_TOKENS, &token))
 		return column_ends("tokens");
 	struct error *error = token == HPW_TOKEN_SPECIAL ? step_special(decoder, slot, &step)
 							 : step_alloc(decoder, slot, &step, token);
-	if (!error && !next(slot, HPW_SLOT_RUNS, &slot->run))
+	if (!error && !hpw_events_next(slot, HPW_SLOT_RUNS, &slot->run))
 		return column_ends("runs");
 	return error;
 }
@@ -335,7 +338,7 @@ static struct error *read_slot_head(struct decoder *decoder, struct cursor *meta
 				      : NULL;
 }
 
-static struct error *read_head(struct cursor *meta, struct hpw_events_head *ret)
+static struct error *hpw_events_read_head(struct cursor *meta, struct hpw_events_head *ret)
 {
 	uint64_t v[6];
 	for (size_t i = 0; i < 6; i++) {
@@ -352,7 +355,7 @@ static struct error *read_head(struct cursor *meta, struct hpw_events_head *ret)
 static struct error *read_meta(struct decoder *decoder, struct hpw_column *column)
 {
 	struct cursor *meta = &column->cursor;
-	struct error *error = read_head(meta, &decoder->head);
+	struct error *error = hpw_events_read_head(meta, &decoder->head);
 	if (!error && decoder->visitor->head)
 		error = decoder->visitor->head(decoder->visitor->context, &decoder->head);
 	if (error)
@@ -395,7 +398,7 @@ struct error *hpw_events_head(const struct hpw_payload *payload, struct hpw_even
 {
 	struct hpw_column meta[HPW_EV_META + 1];
 	struct error *error = hpw_columns_open(payload, meta, HPW_EV_META + 1);
-	return error ? error : read_head(&meta[HPW_EV_META].cursor, ret);
+	return error ? error : hpw_events_read_head(&meta[HPW_EV_META].cursor, ret);
 }
 
 struct error *hpw_events_decode(

@@ -81,7 +81,7 @@ static struct error *search_ring(
 }
 
 /* The end of a chunk's payload, which the list may not know so well. */
-static struct error *place_of(
+static struct error *hpw_journal_place_of(
 	const struct hpw_file *file, const struct hpw_chunk *chunk, struct hpw_chunk *ret)
 {
 	struct hpw_chunk_header header;
@@ -127,7 +127,7 @@ struct error *hpw_journal_ring(
 		if (file->chunks.data[i].type != HPW_RING)
 			continue;
 		struct hpw_chunk ring = file->chunks.data[i];
-		struct error *error = place_of(file, &file->chunks.data[i], &ring);
+		struct error *error = hpw_journal_place_of(file, &file->chunks.data[i], &ring);
 		if (!error)
 			error = search_ring(file, &ring, &found);
 		error = hpw_damage_take(damage, error, "chunk %zu at offset %" PRIu64 " is damaged",

@@ -37,7 +37,7 @@ static int compare_wanted(const void *left, const void *right)
 }
 
 /* The first wanted one that is not before (thread, number). */
-static size_t find(const struct dating *dating, uint32_t thread, uint64_t number)
+static size_t hpw_leak_times_find(const struct dating *dating, uint32_t thread, uint64_t number)
 {
 	size_t low = 0, high = dating->wanted.len;
 	struct wanted key = {thread, number, 0, false};
@@ -64,7 +64,7 @@ static struct error *see_head(void *context, const struct hpw_events_head *head)
 static struct error *see_slot(void *context, const struct hpw_slot_head *slot)
 {
 	struct dating *dating = context;
-	size_t at = find(dating, slot->thread, slot->allocations);
+	size_t at = hpw_leak_times_find(dating, slot->thread, slot->allocations);
 	if (at < dating->wanted.len && dating->wanted.data[at].thread == slot->thread &&
 		dating->wanted.data[at].number - slot->allocations < dating->steps)
 		dating->of_interest = true;
@@ -84,7 +84,7 @@ static struct error *see_step(void *context, const struct hpw_step *step)
 	if (step->kind != HPW_STEP_ALLOC)
 		return NULL;
 	struct wanted_vec *wanted = &dating->wanted;
-	size_t at = find(dating, step->thread, step->number);
+	size_t at = hpw_leak_times_find(dating, step->thread, step->number);
 	/* Several records may claim one block, and a malformed chunk allocate it again. */
 	for (; at < wanted->len && wanted->data[at].thread == step->thread &&
 		wanted->data[at].number == step->number && !wanted->data[at].dated;

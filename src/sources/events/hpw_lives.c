@@ -48,7 +48,8 @@ static struct half *half_of(struct lives *lives, uint32_t thread)
 	return &lives->halves.data[thread];
 }
 
-static struct error *begin(struct lives *lives, const struct hpw_step *step, struct half *half)
+static struct error *hpw_lives_begin(
+	struct lives *lives, const struct hpw_step *step, struct half *half)
 {
 	struct hpw_life life = {.number = lives->allocations++,
 		.stamp = lives->stamp,
@@ -74,7 +75,8 @@ static struct error *begin(struct lives *lives, const struct hpw_step *step, str
 		       : error_no_memory();
 }
 
-static struct error *end(struct lives *lives, const struct hpw_step *step, struct half *half)
+static struct error *hpw_lives_end(
+	struct lives *lives, const struct hpw_step *step, struct half *half)
 {
 	struct hpw_block block;
 	half->is = false;
@@ -92,7 +94,7 @@ static struct error *end(struct lives *lives, const struct hpw_step *step, struc
 	return NULL;
 }
 
-static struct error *on_step(void *context, const struct hpw_step *step)
+static struct error *hpw_lives_on_step(void *context, const struct hpw_step *step)
 {
 	struct lives *lives = context;
 	lives->enough = lives->step >= lives->to_step || lives->blocks.len >= lives->most;
@@ -103,21 +105,21 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 		return error_no_memory();
 	struct error *error = NULL;
 	if (step->kind == HPW_STEP_ALLOC)
-		error = begin(lives, step, half);
+		error = hpw_lives_begin(lives, step, half);
 	else if (step->kind == HPW_STEP_FREE)
-		error = end(lives, step, half);
+		error = hpw_lives_end(lives, step, half);
 	lives->step++;
 	return error;
 }
 
-static void on_time(void *context, uint64_t stamp)
+static void hpw_lives_on_time(void *context, uint64_t stamp)
 {
 	struct lives *lives = context;
 	if (lives->step < lives->to_step)
 		lives->stamp = stamp;
 }
 
-static struct error *on_head(void *context, const struct hpw_events_head *head)
+static struct error *hpw_lives_on_head(void *context, const struct hpw_events_head *head)
 {
 	((struct lives *)context)->step = head->first_step;
 	return NULL;
@@ -142,8 +144,10 @@ struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_
 {
 	_cleanup_(lives_deinit) struct lives lives = {
 		.sink = sink, .to_step = span->to_step, .most = story->blocks_max};
-	const struct hpw_visitor visitor = {
-		.context = &lives, .head = on_head, .time = on_time, .step = on_step};
+	const struct hpw_visitor visitor = {.context = &lives,
+		.head = hpw_lives_on_head,
+		.time = hpw_lives_on_time,
+		.step = hpw_lives_on_step};
 	hpw_blocks_init(&lives.blocks);
 	struct error *error = story->each(story->context, &visitor, &lives.enough);
 	return error ? error : tell_stayed(&lives, span->to_stamp);

@@ -50,7 +50,7 @@ static void found_at(struct search *search, struct sought *sought, uint64_t step
 	sought->stamp = search->stamp;
 }
 
-static void on_time(void *context, uint64_t stamp)
+static void hpw_moments_on_time(void *context, uint64_t stamp)
 {
 	struct search *search = context;
 	uint64_t ns = hpw_clock_ns(search->moments->clock, stamp);
@@ -92,7 +92,7 @@ static struct error *on_mark(struct search *search, const char *name)
 	return remember_name(search, name);
 }
 
-static struct error *on_step(void *context, const struct hpw_step *step)
+static struct error *hpw_moments_on_step(void *context, const struct hpw_step *step)
 {
 	struct search *search = context;
 	struct error *error = NULL;
@@ -119,7 +119,7 @@ static struct error *on_step_only(void *context, const struct hpw_step *step)
 	return NULL;
 }
 
-static struct error *on_head(void *context, const struct hpw_events_head *head)
+static struct error *hpw_moments_on_head(void *context, const struct hpw_events_head *head)
 {
 	((struct search *)context)->step = head->first_step;
 	return NULL;
@@ -128,8 +128,10 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 static struct error *search_all(struct search *search)
 {
 	const struct event_replay *story = search->moments->story;
-	const struct hpw_visitor visitor = {
-		.context = search, .head = on_head, .time = on_time, .step = on_step};
+	const struct hpw_visitor visitor = {.context = search,
+		.head = hpw_moments_on_head,
+		.time = hpw_moments_on_time,
+		.step = hpw_moments_on_step};
 	return story->each(story->context, &visitor, NULL);
 }
 
@@ -185,18 +187,20 @@ static struct error *seek_time(struct search *search, const struct sought *sough
 		else
 			high = middle;
 	}
-	const struct hpw_visitor visitor = {
-		.context = search, .head = on_head, .time = on_time, .step = on_step_only};
+	const struct hpw_visitor visitor = {.context = search,
+		.head = hpw_moments_on_head,
+		.time = hpw_moments_on_time,
+		.step = on_step_only};
 	struct error *error = hpw_ranges_visit(parts, low, &visitor);
 	if (!error && low + 1 < parts->chunks.len) {
 		search->step = parts->chunks.data[low + 1].head[HPW_SUMS_FIRST_STEP];
-		on_time(search, parts->chunks.data[low + 1].head[HPW_SUMS_STAMP]);
+		hpw_moments_on_time(search, parts->chunks.data[low + 1].head[HPW_SUMS_STAMP]);
 	}
 	return error;
 }
 
 /* Looks for marks and times by sums. */
-static struct error *seek(struct search *search)
+static struct error *hpw_moments_seek(struct search *search)
 {
 	const struct hpw_ranges *parts = search->moments->parts;
 	struct error *error = NULL;
@@ -245,7 +249,7 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 }
 
 /* "'a', 'b' and others" */
-static void add_names(struct text *text, const struct search *search)
+static void hpw_moments_add_names(struct text *text, const struct search *search)
 {
 	size_t len = min(search->named_len, (size_t)NAMED_MAX);
 	for (size_t i = 0; i < len; i++) {
@@ -268,7 +272,7 @@ static struct error *missing_mark(const struct search *search, const struct soug
 	text_printf(&text, "it has no mark '%s'", sought->moment->mark);
 	if (search->named_len) {
 		text_add(&text, "; it has ");
-		add_names(&text, search);
+		hpw_moments_add_names(&text, search);
 	} else {
 		text_add(&text, ", nor any other mark: heapwise_mark() and heapwise mark set them");
 	}
@@ -287,7 +291,7 @@ static struct error *missing_time(const struct sought *sought, uint64_t end_ns)
 }
 
 /* What the events have not shown. */
-static struct error *conclude(struct search *search, struct sought *sought)
+static struct error *hpw_moments_conclude(struct search *search, struct sought *sought)
 {
 	switch (sought->moment->kind) {
 	case SOURCE_START:
@@ -343,9 +347,9 @@ struct error *hpw_moments_find(
 		.moments = moments, .sought = {{.moment = &query->from}, {.moment = &query->to}}};
 	struct error *error = NULL;
 	if (needs_events(&query->from) || needs_events(&query->to))
-		error = moments->parts ? seek(&search) : search_all(&search);
+		error = moments->parts ? hpw_moments_seek(&search) : search_all(&search);
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search.sought); i++)
-		error = conclude(&search, &search.sought[i]);
+		error = hpw_moments_conclude(&search, &search.sought[i]);
 	if (error)
 		return error;
 	const struct sought *from = &search.sought[0], *to = &search.sought[1];

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "format/hpw.h"
 
-static struct error *misfit(const char *what)
+static struct error *hpw_range_misfit(const char *what)
 {
 	return error_create(ERROR_INPUT, "its sums do not fit: %s", what);
 }
@@ -63,7 +63,7 @@ static struct error *add_chunk(struct hpw_ranges *parts, struct hpw_range_chunk 
 		return error;
 	if (chunk->head[HPW_SUMS_FIRST_STEP] != parts->steps || !chunk->head[HPW_SUMS_STEPS] ||
 		chunk->head[HPW_SUMS_STEPS] > HPW_STEPS_MAX)
-		return misfit("steps are missing");
+		return hpw_range_misfit("steps are missing");
 	parts->steps += chunk->head[HPW_SUMS_STEPS];
 	return hpw_range_chunks_push(&parts->chunks, *chunk) ? NULL : error_no_memory();
 }
@@ -83,7 +83,7 @@ static struct error *list_chunks(struct hpw_ranges *parts)
 			continue;
 		next.events = i;
 		if (next.sums == SIZE_MAX)
-			return misfit("a chunk of events has none");
+			return hpw_range_misfit("a chunk of events has none");
 		error = add_chunk(parts, &next);
 		next = none;
 	}
@@ -96,7 +96,7 @@ struct error *hpw_ranges_open(
 	*ret = (struct hpw_ranges){.file = file, .model = model};
 	struct error *error = list_chunks(ret);
 	if (!error && !ret->chunks.len)
-		error = misfit("there are none");
+		error = hpw_range_misfit("there are none");
 	if (error)
 		hpw_ranges_deinit(ret);
 	return error;
@@ -176,7 +176,7 @@ static struct error *pair_step(void *context, const struct hpw_step *step)
 	size_t slot = pairing->slot[step->thread];
 	struct hpw_death death;
 	if (slot >= pairing->deaths.count || !hpw_deaths_next(&pairing->deaths.slots[slot], &death))
-		return misfit("an older block is missing");
+		return hpw_range_misfit("an older block is missing");
 	return pairing->found(pairing->context, step, &death);
 }
 
@@ -192,7 +192,8 @@ static struct error *open_deaths(const struct hpw_ranges *parts,
 }
 
 /* Calls found for each older block that dies in the chunk, in the order of the steps. */
-static struct error *pair(const struct hpw_ranges *parts, size_t number, struct pairing *pairing)
+static struct error *hpw_range_pair(
+	const struct hpw_ranges *parts, size_t number, struct pairing *pairing)
 {
 	const struct hpw_range_chunk *chunk = &parts->chunks.data[number];
 	_cleanup_(hpw_payload_deinit) struct hpw_payload events = {0}, deaths = {0};
@@ -202,7 +203,7 @@ static struct error *pair(const struct hpw_ranges *parts, size_t number, struct 
 		error = hpw_events_head(&events, &head);
 	if (!error && (head.first_step != chunk->head[HPW_SUMS_FIRST_STEP] ||
 			      head.steps != chunk->head[HPW_SUMS_STEPS]))
-		error = misfit("they are of other events");
+		error = hpw_range_misfit("they are of other events");
 	if (!error)
 		error = open_deaths(parts, chunk, head.slots, &deaths, &pairing->deaths);
 	const struct hpw_visitor visitor = {
@@ -225,7 +226,7 @@ static struct error *know_block(
 {
 	struct hpw_replay *replay = context;
 	if (step->owner >= HPW_BLOCK_THREADS || step->number >= HPW_BLOCK_NUMBERS - 1)
-		return misfit("invalid block number");
+		return hpw_range_misfit("invalid block number");
 	return hpw_blocks_add(&replay->blocks, hpw_block_key(step->owner, step->number),
 		       death->size, death->site)
 		       ? NULL
@@ -237,7 +238,7 @@ static struct error *make_threads(struct hpw_replay *replay, const struct hpw_su
 	for (size_t i = 0; i < sums->threads.len; i++) {
 		uint32_t thread = sums->threads.data[i].thread;
 		if (thread >= HPW_BLOCK_THREADS)
-			return misfit("a thread is out of range");
+			return hpw_range_misfit("a thread is out of range");
 		while (replay->threads.len <= thread)
 			if (!hpw_tally_thread_vec_push(
 				    &replay->threads, (struct hpw_tally_thread){0}))
@@ -274,7 +275,7 @@ static struct error *replay_chunk(struct filling *filling, size_t number)
 	hpw_blocks_deinit(&replay->blocks);
 	hpw_blocks_init(&replay->blocks);
 	if (!error)
-		error = pair(filling->parts, number, &pairing);
+		error = hpw_range_pair(filling->parts, number, &pairing);
 	const struct hpw_range_chunk *chunk = &filling->parts->chunks.data[number];
 	replay->next_step = chunk->head[HPW_SUMS_FIRST_STEP];
 	replay->heap.live_padding = chunk->head[HPW_SUMS_PADDING];
@@ -291,24 +292,24 @@ static void add_heap(struct heap_counters *heap, const struct site_counters *mor
 	heap->failed += more->failed;
 }
 
-static inline size_t place_of(const struct hpw_replay *replay, uint32_t site)
+static inline size_t hpw_range_place_of(const struct hpw_replay *replay, uint32_t site)
 {
 	return site < replay->sites_len ? site : replay->sites_len;
 }
 
 /* A chunk's sums, as if the replay had gone through it. */
-static struct error *add_sums(struct filling *filling, const struct hpw_sums *sums)
+static struct error *hpw_range_add_sums(struct filling *filling, const struct hpw_sums *sums)
 {
 	struct hpw_replay *replay = filling->replay;
 	struct error *error = make_threads(replay, sums);
 	if (error)
 		return error;
 	if (filling->inside && sums->head[HPW_SUMS_LIVE_BYTES] != replay->heap.live_bytes)
-		return misfit("other blocks are live");
+		return hpw_range_misfit("other blocks are live");
 	replay->unknown |= filling->inside ? sums->unknown : 0;
 	for (size_t i = 0; i < sums->sites.len; i++) {
 		const struct hpw_sums_site *row = &sums->sites.data[i];
-		size_t place = place_of(replay, row->site);
+		size_t place = hpw_range_place_of(replay, row->site);
 		site_counters_add(&replay->sites[place].counters, &row->counters);
 		replay->sites_end = max(replay->sites_end, place + 1);
 		add_heap(&replay->heap, &row->counters);
@@ -334,7 +335,8 @@ static struct error *add_sums(struct filling *filling, const struct hpw_sums *su
 /* A block that was allocated before the part is none of those that are kept. */
 static void take_back(struct hpw_replay *replay, const struct hpw_death *death)
 {
-	hpw_replay_older_freed(replay, &replay->sites[place_of(replay, death->site)], death->size);
+	hpw_replay_older_freed(
+		replay, &replay->sites[hpw_range_place_of(replay, death->site)], death->size);
 }
 
 static struct error *take_back_paired(
@@ -382,7 +384,7 @@ static struct error *take_back_older(
 	if (is_unclear(filling, &deaths)) {
 		_cleanup_(pairing_deinit) struct pairing pairing = {
 			.found = take_back_paired, .context = filling};
-		return pair(parts, number, &pairing);
+		return hpw_range_pair(parts, number, &pairing);
 	}
 	struct hpw_death death;
 	for (size_t i = 0; i < deaths.count; i++)
@@ -401,7 +403,7 @@ static struct error *add_inside(struct filling *filling, size_t number)
 	struct error *error = hpw_ranges_sums(filling->parts, number, &payload, &sums);
 	if (error)
 		return error;
-	error = add_sums(filling, &sums);
+	error = hpw_range_add_sums(filling, &sums);
 	if (!error)
 		error = take_back_older(filling, number, &sums);
 	if (sums.head[HPW_SUMS_HIGHEST_BYTES] > replay->heap.peak_bytes) {
@@ -419,7 +421,7 @@ static struct error *add_before(struct filling *filling, size_t number)
 	struct error *error = hpw_ranges_sums(filling->parts, number, &payload, &sums);
 	if (error)
 		return error;
-	error = add_sums(filling, &sums);
+	error = hpw_range_add_sums(filling, &sums);
 	hpw_sums_deinit(&sums);
 	return error;
 }
@@ -467,7 +469,7 @@ static struct error *fill_peak(struct filling *filling)
 	if (error)
 		return error;
 	if (one.heap.peak_bytes != replay->heap.peak_bytes)
-		return misfit("the peak is another one");
+		return hpw_range_misfit("the peak is another one");
 	replay->heap.peak_blocks = replay->totals.peak_blocks = one.heap.peak_blocks;
 	replay->peak_stamp = one.peak_stamp;
 	replay->peak_step = one.peak_step;
@@ -479,14 +481,14 @@ static struct error *fill_peak(struct filling *filling)
 }
 
 /* Subtraction of what never came would show as absurdly much. */
-static struct error *check(const struct hpw_replay *replay)
+static struct error *hpw_range_check(const struct hpw_replay *replay)
 {
 	for (size_t i = 0; i <= replay->sites_len; i++) {
 		const struct hpw_tally_site *site = &replay->sites[i];
 		uint64_t kept_blocks = site->live_blocks - site->older_blocks;
 		uint64_t kept_bytes = site->live_bytes - site->older_bytes;
 		if ((site->live_blocks | site->live_bytes | kept_blocks | kept_bytes) >> 63)
-			return misfit("more was freed than allocated");
+			return hpw_range_misfit("more was freed than allocated");
 	}
 	return NULL;
 }
@@ -518,7 +520,7 @@ struct error *hpw_ranges_fill(const struct hpw_ranges *parts, struct hpw_replay 
 	hpw_replay_settle(replay);
 	if (filling.peak_chunk != SIZE_MAX)
 		error = fill_peak(&filling);
-	return error ? error : check(replay);
+	return error ? error : hpw_range_check(replay);
 }
 
 struct error *hpw_ranges_peak(

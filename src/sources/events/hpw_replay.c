@@ -215,7 +215,7 @@ static bool is_mismatch(const struct hpw_replay *replay, uint32_t site, uint8_t 
 	return done != matching_free(kind);
 }
 
-static bool take_block(
+static bool hpw_replay_take_block(
 	struct hpw_replay *replay, const struct hpw_step *step, struct hpw_block *ret)
 {
 	return step->known && step->owner < HPW_BLOCK_THREADS &&
@@ -237,7 +237,7 @@ static struct error *on_free(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
 	struct hpw_block block;
-	bool found = take_block(replay, step, &block);
+	bool found = hpw_replay_take_block(replay, step, &block);
 	thread->in_realloc = step->free_kind == HW_FREE_REALLOC;
 	if (!found && replay->choice && !source_blocks_are_all(replay->choice->wanted))
 		return NULL;
@@ -312,7 +312,7 @@ static void begin_range(struct hpw_replay *replay)
 
 static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step);
 
-static struct error *on_step(void *context, const struct hpw_step *step)
+static struct error *hpw_replay_on_step(void *context, const struct hpw_step *step)
 {
 	struct hpw_replay *replay = context;
 	if (__builtin_expect(!replay->begun, 0) && replay->step >= replay->from_step)
@@ -395,7 +395,7 @@ static struct error *on_slot(void *context, const struct hpw_slot_head *slot)
 	return NULL;
 }
 
-static struct error *on_head(void *context, const struct hpw_events_head *head)
+static struct error *hpw_replay_on_head(void *context, const struct hpw_events_head *head)
 {
 	struct hpw_replay *replay = context;
 	if (head->first_step < replay->next_step)
@@ -412,7 +412,7 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 	return NULL;
 }
 
-static void on_time(void *context, uint64_t stamp)
+static void hpw_replay_on_time(void *context, uint64_t stamp)
 {
 	struct hpw_replay *replay = context;
 	if (replay->watch_time && stamp > replay->stamp)
@@ -424,10 +424,10 @@ struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay)
 {
 	return (struct hpw_visitor){
 		.context = replay,
-		.head = on_head,
+		.head = hpw_replay_on_head,
 		.slot = on_slot,
-		.time = on_time,
-		.step = on_step,
+		.time = hpw_replay_on_time,
+		.step = hpw_replay_on_step,
 	};
 }
 
@@ -513,7 +513,7 @@ struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model
 	return NULL;
 }
 
-static int compare_sizes(const void *a, const void *b)
+static int hpw_replay_compare_sizes(const void *a, const void *b)
 {
 	uint64_t x = ((const struct size_count *)a)->size, y = ((const struct size_count *)b)->size;
 	return (x > y) - (x < y);
@@ -545,7 +545,7 @@ struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model
 	const uint64_t *key, *count;
 	while ((count = hpw_size_map_next(&replay->sizes, &index, &key)))
 		large[len++] = (struct size_count){*key ^ replay->blocks.seed, *count};
-	qsort(large, len, sizeof(*large), compare_sizes);
+	qsort(large, len, sizeof(*large), hpw_replay_compare_sizes);
 	for (size_t i = 0; !error && i < len; i++)
 		error = put_size(replay, model, large[i].size, large[i].allocations);
 	return error;

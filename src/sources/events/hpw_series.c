@@ -58,7 +58,7 @@ static uint64_t place_in_time(const struct hpw_series *series, uint64_t time_ns)
 }
 
 /* Whether the row stands for another moment than the one before it, when distances have grown. */
-static bool stays(struct hpw_series *series, struct hpw_series_row *row, bool first)
+static bool hpw_series_stays(struct hpw_series *series, struct hpw_series_row *row, bool first)
 {
 	if (is_by_time(series)) {
 		row->row.time_ns = place_in_time(series, row->row.time_ns);
@@ -82,7 +82,7 @@ static void thin_out(struct hpw_series *series)
 	for (size_t i = 0; i < series->rows.len; i++) {
 		struct hpw_series_row row = rows[i];
 		rows[kept] = row;
-		if (stays(series, &rows[kept], kept == 0)) {
+		if (hpw_series_stays(series, &rows[kept], kept == 0)) {
 			kept++;
 		} else if (is_by_time(series)) {
 			free(rows[kept - 1].sites);
@@ -94,7 +94,7 @@ static void thin_out(struct hpw_series *series)
 	series->rows.len = kept;
 }
 
-static void add(struct hpw_series *series, struct hpw_series_row row)
+static void hpw_series_add(struct hpw_series *series, struct hpw_series_row row)
 {
 	uint64_t at = axis_of(series, &row.row);
 	struct hpw_series_row *last =
@@ -166,18 +166,18 @@ static struct series_row row_now(const struct hpw_series *series, const struct h
 	return row;
 }
 
-static void take(
+static void hpw_series_take(
 	struct hpw_series *series, const struct hpw_replay *replay, const struct series_row *row)
 {
 	struct hpw_series_row taken = {.row = *row};
 	if (series->wanted->with_sites)
 		taken.sites = copy_sites(replay, false, &taken.sites_len, &series->no_memory);
-	add(series, taken);
+	hpw_series_add(series, taken);
 }
 
 /* Puts a row before those of as many steps. One that is not the end says the same, later; and the
  * end is another moment by time alone. */
-static struct error *insert(struct hpw_series *series, struct hpw_series_row row)
+static struct error *hpw_series_insert(struct hpw_series *series, struct hpw_series_row row)
 {
 	struct hpw_series_row *end = &series->rows.data[series->rows.len - 1];
 	if (!is_by_time(series) && end->row.step == row.row.step) {
@@ -235,7 +235,7 @@ static void note_estimated(struct hpw_series *series, const struct hpw_replay *r
 }
 
 /* What is live now, is so from this stamp until the next. */
-static void on_time(void *context, struct hpw_replay *replay, uint64_t next_stamp)
+static void hpw_series_on_time(void *context, struct hpw_replay *replay, uint64_t next_stamp)
 {
 	struct hpw_series *series = context;
 	uint64_t until_ns = hpw_clock_ns(series->clock, next_stamp);
@@ -247,7 +247,7 @@ static void on_time(void *context, struct hpw_replay *replay, uint64_t next_stam
 		return;
 	struct series_row row = row_now(series, replay);
 	row.time_ns = at;
-	take(series, replay, &row);
+	hpw_series_take(series, replay, &row);
 }
 
 static bool is_before(
@@ -261,7 +261,7 @@ static struct error *insert_end(struct hpw_series *series, struct hpw_replay *re
 {
 	struct hpw_series_row end = {.row = row_now(series, replay)};
 	struct hpw_series_rows *rows = &series->rows;
-	on_time(series, replay, UINT64_MAX);
+	hpw_series_on_time(series, replay, UINT64_MAX);
 	if (series->to_ns > end.row.time_ns || replay->to_step != UINT64_MAX)
 		end.row.time_ns = series->to_ns;
 	while (rows->len && !is_before(series, &rows->data[rows->len - 1].row, &end.row))
@@ -292,7 +292,7 @@ static void on_watch(void *context, struct hpw_replay *replay)
 		return;
 	}
 	if (axis_of(series, &row) >= series->due)
-		take(series, replay, &row);
+		hpw_series_take(series, replay, &row);
 	uint64_t stride = series->interval < STRIDE_MAX ? series->interval : STRIDE_MAX;
 	if (series->wanted->axis != SOURCE_BY_STEPS)
 		stride = replay->step < series->wanted->rows * 16 ? 1 : STRIDE_MAX / 4;
@@ -304,7 +304,7 @@ static void on_watch(void *context, struct hpw_replay *replay)
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
 {
 	replay->watch = on_watch;
-	replay->watch_time = on_time;
+	replay->watch_time = hpw_series_on_time;
 	replay->watch_context = series;
 	replay->watch_step = replay->from_step;
 }
@@ -336,11 +336,11 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 		peak.sites = copy_sites(replay, true, &peak.sites_len, &series->no_memory);
 	struct error *error = NULL;
 	if (is_by_time(series) && series->after_number == replay->heap.peak_epoch) {
-		error = insert(series, series->after_peak);
+		error = hpw_series_insert(series, series->after_peak);
 		series->after_peak.sites = NULL;
 	}
 	if (!error)
-		return insert(series, peak);
+		return hpw_series_insert(series, peak);
 	free(peak.sites);
 	return error;
 }
@@ -349,7 +349,7 @@ static struct error *insert_estimated(struct hpw_series *series)
 {
 	struct hpw_series_row row = series->estimated;
 	series->estimated.sites = NULL;
-	return insert(series, row);
+	return hpw_series_insert(series, row);
 }
 
 /* The row that is the peak; where none is, the first of the highest ones. */
@@ -454,13 +454,13 @@ static bool on_chunk(void *context, size_t number, struct hpw_replay *replay)
 	replay->heap.live_padding = head[HPW_SUMS_PADDING];
 	if (number == summing->peak_chunk + 1)
 		hpw_replay_settle_peak(replay);
-	on_time(series, replay, head[HPW_SUMS_STAMP]);
+	hpw_series_on_time(series, replay, head[HPW_SUMS_STAMP]);
 	replay->stamp = replay->done_stamp = head[HPW_SUMS_STAMP];
-	replay->watch_time = on_time;
+	replay->watch_time = hpw_series_on_time;
 	replay->watch_context = series;
 	struct series_row row = row_now(series, replay);
 	if (!is_by_time(series) && axis_of(series, &row) >= series->due)
-		take(series, replay, &row);
+		hpw_series_take(series, replay, &row);
 	return needs_steps(summing, number);
 }
 

@@ -9,7 +9,7 @@
 #define MARK_FIGURES (HPW_SUMS_MARK_BYTES - HPW_SUMS_MARK_STAMP + 1)
 #define THREAD_COLUMNS (HPW_SUMS_THREAD_TEMPORARY - HPW_SUMS_THREAD + 1)
 
-static struct error *malformed(const char *what)
+static struct error *hpw_sums_malformed(const char *what)
 {
 	return error_create(ERROR_INPUT, "its table of %s is malformed", what);
 }
@@ -19,7 +19,7 @@ static bool has_rows(const struct hpw_column *column)
 	return column->present && cursor_left(&column->cursor);
 }
 
-static struct error *read_head(struct hpw_column *column, uint64_t ret[HPW_SUMS_HEADS])
+static struct error *hpw_sums_read_head(struct hpw_column *column, uint64_t ret[HPW_SUMS_HEADS])
 {
 	for (unsigned i = 0; i < HPW_SUMS_HEADS; i++) {
 		ret[i] = 0;
@@ -36,7 +36,7 @@ struct error *hpw_sums_head(const struct hpw_payload *payload, uint64_t ret[HPW_
 {
 	struct hpw_column head;
 	struct error *error = hpw_columns_find(payload, HPW_SUMS_HEAD, &head);
-	return error ? error : read_head(&head, ret);
+	return error ? error : hpw_sums_read_head(&head, ret);
 }
 
 /* A row of so many columns; false: they end before, or are malformed. */
@@ -88,7 +88,7 @@ static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sum
 		if (!read_row(&columns[HPW_SUMS_SITE], 1, &number) || number >= HPW_SITES_MAX ||
 			(site += number) >= HPW_SITES_MAX || (sums->sites.len && !number) ||
 			!read_counters(columns, &row.counters))
-			return malformed("allocation sites");
+			return hpw_sums_malformed("allocation sites");
 		row.site = (uint32_t)site;
 		if (!hpw_sums_sites_push(&sums->sites, row))
 			return error_no_memory();
@@ -103,9 +103,9 @@ static struct error *read_threads(
 	while (has_rows(&columns[0])) {
 		uint64_t stack = 0;
 		if (!read_row(columns, THREAD_COLUMNS, v) || v[0] > UINT32_MAX)
-			return malformed("threads");
+			return hpw_sums_malformed("threads");
 		if (has_rows(stacks) && !read_row(stacks, 1, &stack))
-			return malformed("threads");
+			return hpw_sums_malformed("threads");
 		const struct hpw_sums_thread row = {.thread = (uint32_t)v[0],
 			.in_realloc = v[1] & HPW_SUMS_IN_REALLOC,
 			.fresh = v[1] & HPW_SUMS_FRESH,
@@ -127,7 +127,7 @@ static struct error *read_sizes(struct hpw_column *columns, struct hpw_sums *sum
 	while (has_rows(&columns[0])) {
 		if (!read_row(columns, 2, v) || v[0] > UINT64_MAX - size ||
 			(sums->sizes.len && !v[0]))
-			return malformed("sizes");
+			return hpw_sums_malformed("sizes");
 		size += v[0];
 		if (!hpw_sums_sizes_push(&sums->sizes, (struct size_count){size, v[1]}))
 			return error_no_memory();
@@ -143,7 +143,7 @@ struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums
 	hpw_sums_sizes_init(&ret->sizes);
 	struct error *error = hpw_columns_open(payload, columns, HPW_SUMS_COLUMNS);
 	if (!error)
-		error = read_head(&columns[HPW_SUMS_HEAD], ret->head);
+		error = hpw_sums_read_head(&columns[HPW_SUMS_HEAD], ret->head);
 	if (!error)
 		error = read_sites(columns, ret);
 	note_unknown(columns, ret);

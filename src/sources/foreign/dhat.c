@@ -44,7 +44,7 @@ struct reading {
 	json_t *root, *frames; /* the latter is borrowed */
 };
 
-static void reading_deinit(struct reading *reading)
+static void dhat_reading_deinit(struct reading *reading)
 {
 	foreign_deinit(&reading->foreign);
 	json_decref(reading->root);
@@ -76,7 +76,7 @@ static size_t count_nests(const struct buf *bytes)
 	return nests;
 }
 
-static struct error *parse(struct reading *reading, const struct buf *bytes)
+static struct error *dhat_parse(struct reading *reading, const struct buf *bytes)
 {
 	json_error_t where;
 	size_t nests = count_nests(bytes);
@@ -106,11 +106,11 @@ static struct error *read_file(struct reading *reading, const struct input *inpu
 	struct error *error = stream_open(&stream, input, limit);
 	if (!error)
 		error = stream_rest(&stream, &bytes);
-	return error ? error : parse(reading, &bytes);
+	return error ? error : dhat_parse(reading, &bytes);
 }
 
 /* A number from 0 on; `where` says of what. */
-static struct error *take_number(
+static struct error *dhat_take_number(
 	const struct reading *reading, const json_t *value, const char *where, uint64_t *ret)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -120,7 +120,7 @@ static struct error *take_number(
 	return NULL;
 }
 
-static const char *text_of(const struct reading *reading, const char *key)
+static const char *dhat_text_of(const struct reading *reading, const char *key)
 {
 	const char *text = json_string_value(json_object_get(reading->root, key));
 	return text ? text : "";
@@ -129,7 +129,7 @@ static const char *text_of(const struct reading *reading, const char *key)
 static struct error *check_kind(const struct reading *reading)
 {
 	json_int_t version = json_integer_value(json_object_get(reading->root, "dhatFileVersion"));
-	const char *mode = text_of(reading, "mode");
+	const char *mode = dhat_text_of(reading, "mode");
 	if (version != 2)
 		return error_create(ERROR_INPUT,
 			"%s: unsupported DHAT format %" JSON_INTEGER_FORMAT
@@ -186,7 +186,7 @@ static struct error *take_stack(const struct reading *reading, struct point *poi
 			reading->name, point->number, DEPTH_MAX);
 	struct error *error = NULL;
 	for (size_t i = 0; i < point->count && !error; i++) {
-		error = take_number(reading, json_array_get(point->stack, i),
+		error = dhat_take_number(reading, json_array_get(point->stack, i),
 			"a frame of a stack (fs)", &point->numbers[i]);
 		if (!error)
 			error = take_frame(reading, point->numbers[i], &point->frames[i]);
@@ -209,7 +209,7 @@ static size_t find_inlined(const struct point *point, size_t last)
 }
 
 /* The allocator's own function is the site's kind, and no frame of it. */
-static struct error *make_site(
+static struct error *dhat_make_site(
 	struct reading *reading, const struct point *point, struct site_id *ret)
 {
 	struct foreign *foreign = &reading->foreign;
@@ -243,14 +243,14 @@ static const struct {
 	{"ebk", offsetof(struct site, live_blocks)},
 };
 
-static struct error *add_figures(
+static struct error *dhat_add_figures(
 	const struct reading *reading, const struct point *point, struct site *site)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
 		uint64_t more = 0, *sum = (uint64_t *)(void *)((char *)site + figures[i].member);
 		char where[64];
 		snprintf(where, sizeof(where), "pps[%zu].%s", point->number, figures[i].key);
-		struct error *error = take_number(
+		struct error *error = dhat_take_number(
 			reading, json_object_get(point->object, figures[i].key), where, &more);
 		if (error)
 			return error;
@@ -276,9 +276,9 @@ static struct error *add_points(struct reading *reading, struct point *point)
 		point->object = json_array_get(points, point->number);
 		error = take_stack(reading, point);
 		if (!error)
-			error = make_site(reading, point, &id);
+			error = dhat_make_site(reading, point, &id);
 		if (!error)
-			error = add_figures(
+			error = dhat_add_figures(
 				reading, point, build_site_at(reading->foreign.model, id));
 	}
 	return error;
@@ -289,14 +289,15 @@ static struct error *take_times(const struct reading *reading)
 {
 	struct model *model = reading->foreign.model;
 	struct recording *recording = build_recording(model);
-	const char *unit = text_of(reading, "tu");
+	const char *unit = dhat_text_of(reading, "tu");
 	uint64_t end = 0, peak = 0;
 	if (strcmp(unit, "µs") != 0 && strcmp(unit, "μs") != 0)
 		return NULL;
 	struct error *error =
-		take_number(reading, json_object_get(reading->root, "te"), "te", &end);
+		dhat_take_number(reading, json_object_get(reading->root, "te"), "te", &end);
 	if (!error)
-		error = take_number(reading, json_object_get(reading->root, "tg"), "tg", &peak);
+		error = dhat_take_number(
+			reading, json_object_get(reading->root, "tg"), "tg", &peak);
 	if (error || __builtin_mul_overflow(end, NS_OF_US, &recording->duration_ns) ||
 		__builtin_mul_overflow(peak, NS_OF_US, &build_totals(model)->peak_time_ns))
 		return error ? error
@@ -317,7 +318,7 @@ static struct error *take_facts(const struct reading *reading)
 	json_int_t pid = json_integer_value(json_object_get(reading->root, "pid"));
 	if (pid > 0 && pid <= INT32_MAX)
 		build_target(model)->pid = (uint32_t)pid;
-	const char *command = text_of(reading, "cmd");
+	const char *command = dhat_text_of(reading, "cmd");
 	struct error *error = valgrind_command(model, command, strlen(command));
 	return error ? error : take_times(reading);
 }
@@ -330,7 +331,7 @@ struct error *dhat_open(const struct input *input, unsigned flags, const struct 
 	if (error)
 		return error;
 	_cleanup_free_ struct point *point = calloc(1, sizeof(*point));
-	_cleanup_(reading_deinit) struct reading reading = {.name = input->name};
+	_cleanup_(dhat_reading_deinit) struct reading reading = {.name = input->name};
 	error = point ? foreign_create(&reading.foreign, "dhat", input) : error_no_memory();
 	if (!error)
 		error = read_file(&reading, input);

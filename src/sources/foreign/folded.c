@@ -16,7 +16,7 @@ struct folded_line {
 	uint64_t value;
 };
 
-static bool split(const char *line, size_t len, struct folded_line *ret)
+static bool folded_split(const char *line, size_t len, struct folded_line *ret)
 {
 	while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
 		len--;
@@ -39,7 +39,7 @@ bool folded_recognise(const uint8_t *head, size_t len)
 		if (!line_end && lines)
 			break;
 		size_t line_len = line_end ? (size_t)(line_end - at) : (size_t)(end - at);
-		if (line_len && !split(at, line_len, &line))
+		if (line_len && !folded_split(at, line_len, &line))
 			return false;
 		lines += line_len > 0;
 		at += line_len + (line_end != NULL);
@@ -57,7 +57,7 @@ struct reading {
 	struct foreign foreign;
 };
 
-static void reading_deinit(struct reading *reading)
+static void folded_reading_deinit(struct reading *reading)
 {
 	stream_close(&reading->stream);
 	foreign_deinit(&reading->foreign);
@@ -88,13 +88,13 @@ static struct error *make_stack(
 	return error;
 }
 
-static struct error *add_line(struct reading *reading, const char *text, size_t len)
+static struct error *folded_add_line(struct reading *reading, const char *text, size_t len)
 {
 	struct folded_line line, older;
-	if (!split(text, len, &line))
+	if (!folded_split(text, len, &line))
 		return stream_error(&reading->stream, "invalid stack: expected 'FRAME;FRAME "
 						      "NUMBER', with a number from 0 to 2^64 - 1");
-	if (split(line.stack.data, line.stack.len, &older))
+	if (folded_split(line.stack.data, line.stack.len, &older))
 		return stream_error(&reading->stream,
 			"ends with two numbers: the file is a difference of two profiles; give "
 			"both to 'heapwise diff'");
@@ -112,7 +112,7 @@ static struct error *add_line(struct reading *reading, const char *text, size_t 
 	return NULL;
 }
 
-static struct error *read_lines(struct reading *reading)
+static struct error *folded_read_lines(struct reading *reading)
 {
 	struct error *error = NULL;
 	while (!error) {
@@ -123,7 +123,7 @@ static struct error *read_lines(struct reading *reading)
 			return error;
 		struct foreign_scan scan = foreign_scan_of(line, len);
 		if (!foreign_scan_at_end(&scan))
-			error = add_line(reading, line, len);
+			error = folded_add_line(reading, line, len);
 	}
 	return error;
 }
@@ -135,12 +135,12 @@ struct error *folded_open(const struct input *input, unsigned flags,
 	struct error *error = foreign_refuse(input, query, 0, "a file of folded stacks");
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {.stream = {.input = NULL}};
+	_cleanup_(folded_reading_deinit) struct reading reading = {.stream = {.input = NULL}};
 	error = foreign_create(&reading.foreign, "folded", input);
 	if (!error)
 		error = stream_open(&reading.stream, input, stream_whole_limit(input));
 	if (!error)
-		error = read_lines(&reading);
+		error = folded_read_lines(&reading);
 	if (error)
 		return error;
 	struct recording *recording = build_recording(reading.foreign.model);

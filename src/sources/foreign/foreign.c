@@ -86,7 +86,7 @@ struct error *foreign_module(struct foreign *foreign, struct foreign_text path,
 	return error;
 }
 
-static bool add_text(struct buf *key, struct foreign_text text)
+static bool foreign_add_text(struct buf *key, struct foreign_text text)
 {
 	buf_varint(key, text.data ? text.len + 1 : 0);
 	return buf_bytes(key, text.data, text.data ? text.len : 0);
@@ -99,9 +99,9 @@ static struct error *make_key(struct module_id module, uint64_t address,
 	buf_varint(ret, module.value);
 	buf_varint(ret, address);
 	for (size_t i = 0; i < count; i++) {
-		add_text(ret, lines[i].function);
-		add_text(ret, lines[i].raw_name);
-		add_text(ret, lines[i].file);
+		foreign_add_text(ret, lines[i].function);
+		foreign_add_text(ret, lines[i].raw_name);
+		foreign_add_text(ret, lines[i].file);
 		buf_varint(ret, lines[i].line);
 	}
 	return ret->failed ? error_no_memory() : NULL;
@@ -135,8 +135,8 @@ static struct error *give_names(
 }
 
 /* What the file says of code: of that at an address, or else all that is known of a name. */
-static struct error *give(struct foreign *foreign, const struct foreign_line *lines, size_t count,
-	bool has_address, struct foreign_code *code)
+static struct error *foreign_give(struct foreign *foreign, const struct foreign_line *lines,
+	size_t count, bool has_address, struct foreign_code *code)
 {
 	struct embedded_frame *frames = arena_alloc(&foreign->names.arena, count * sizeof(*frames));
 	if (!frames)
@@ -160,7 +160,7 @@ static struct error *give(struct foreign *foreign, const struct foreign_line *li
 }
 
 /* Makes a frame that was not there yet. */
-static struct error *add_frame(struct foreign *foreign, struct foreign_place place,
+static struct error *foreign_add_frame(struct foreign *foreign, struct foreign_place place,
 	const struct foreign_line *lines, size_t count)
 {
 	static const struct foreign_line nothing = {.line = 0};
@@ -174,7 +174,7 @@ static struct error *add_frame(struct foreign *foreign, struct foreign_place pla
 		code.place.address = 0;
 	struct error *error = NULL;
 	if (count || !has_address)
-		error = give(
+		error = foreign_give(
 			foreign, count ? lines : &nothing, count ? count : 1, has_address, &code);
 	if (error)
 		return error;
@@ -205,7 +205,7 @@ struct error *foreign_frame(struct foreign *foreign, struct module_id module, ui
 		return NULL;
 	}
 	struct foreign_place place = {.module = module.value, .address = address};
-	error = add_frame(foreign, place, lines, count);
+	error = foreign_add_frame(foreign, place, lines, count);
 	if (error)
 		return error;
 	uint8_t *copy = arena_alloc(&foreign->names.arena, key.len);
@@ -269,7 +269,7 @@ struct error *foreign_site(
 }
 
 /* How many blocks of so many bytes a sampled one stands for. */
-static double weight_of(double size, double period)
+static double foreign_weight_of(double size, double period)
 {
 	return 1 / -expm1(-size / period);
 }
@@ -288,8 +288,9 @@ static void add_sizes(double samples, double size, double period, struct figure_
 {
 	double small = fmin(1, size);
 	double rest = size * samples - small * (samples - 1);
-	double most = (samples - 1) * weight_of(small, period), last = weight_of(rest, period);
-	double mean = samples * weight_of(size, period);
+	double most = (samples - 1) * foreign_weight_of(small, period),
+	       last = foreign_weight_of(rest, period);
+	double mean = samples * foreign_weight_of(size, period);
 	ret->bytes = samples * period * period;
 	ret->blocks_more = fmax(most + last - mean, 0);
 	ret->bytes_more = fmax(most * small + last * rest - mean * size, 0);
@@ -332,7 +333,7 @@ void foreign_estimate(struct site *row, uint64_t period, bool one_size)
 	};
 }
 
-static struct error *add(uint64_t *sum, uint64_t more)
+static struct error *foreign_add(uint64_t *sum, uint64_t more)
 {
 	return __builtin_add_overflow(*sum, more, sum)
 		       ? error_create(ERROR_INPUT, "its figures add up to more than 2^64")
@@ -365,7 +366,7 @@ struct error *foreign_total(struct foreign *foreign)
 			{&totals->failed, site->failed},
 		};
 		for (size_t k = 0; k < ARRAY_SIZE(figures) && !error; k++)
-			error = add(figures[k].sum, figures[k].more);
+			error = foreign_add(figures[k].sum, figures[k].more);
 		spread_add(&totals->spread, &site->spread);
 	}
 	return error;

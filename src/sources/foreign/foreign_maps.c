@@ -64,7 +64,7 @@ static bool scan_mapping(struct foreign_scan *scan, struct foreign_mapping *ret)
 }
 
 /* Up to the next blank. */
-static struct foreign_text take_word(struct foreign_scan *scan)
+static struct foreign_text foreign_maps_take_word(struct foreign_scan *scan)
 {
 	foreign_scan_blanks(scan);
 	const char *start = scan->at;
@@ -120,14 +120,14 @@ static bool scan_short(struct foreign_scan *scan, struct foreign_mapping *ret)
 	if (!scan_address(scan, &ret->end))
 		return false;
 	(void)foreign_scan_text(scan, ":");
-	struct foreign_text word = take_word(scan);
+	struct foreign_text word = foreign_maps_take_word(scan);
 	bool has_rights = is_rights(word);
 	ret->code = !has_rights || memchr(word.data, 'x', word.len);
-	ret->path = has_rights ? take_word(scan) : word;
+	ret->path = has_rights ? foreign_maps_take_word(scan) : word;
 	foreign_scan_blanks(scan);
 	if (foreign_scan_text(scan, "(@") && foreign_scan_hex(scan, &ret->offset))
 		(void)foreign_scan_text(scan, ")");
-	take_build_id(take_word(scan), ret);
+	take_build_id(foreign_maps_take_word(scan), ret);
 	return ret->path.len && *ret->path.data != '[' && *ret->path.data != '(';
 }
 
@@ -139,7 +139,8 @@ static struct error *take_attribute(struct foreign_maps *maps, const char *line,
 		return NULL;
 	struct foreign_scan name = foreign_scan_of(line, (size_t)(equals - line));
 	struct foreign_scan value = foreign_scan_of(equals + 1, (size_t)(line + len - equals - 1));
-	struct foreign_text left = take_word(&name), right = take_word(&value);
+	struct foreign_text left = foreign_maps_take_word(&name),
+			    right = foreign_maps_take_word(&value);
 	struct foreign_attribute attribute = {
 		.name = {arena_strndup(&maps->texts, left.data, left.len), left.len},
 		.value = {arena_strndup(&maps->texts, right.data, right.len), right.len}};
@@ -216,7 +217,7 @@ struct error *foreign_maps_line(struct foreign_maps *maps, const char *line, siz
 	return error;
 }
 
-static bool is_library(struct foreign_text path)
+static bool foreign_maps_is_library(struct foreign_text path)
 {
 	return path_is_library(path.data, path.len);
 }
@@ -226,8 +227,8 @@ struct error *foreign_maps_program(struct foreign_maps *maps, struct foreign *fo
 	const struct foreign_mapping *found = NULL;
 	for (size_t i = 0; i < maps->mappings.len; i++) {
 		const struct foreign_mapping *mapping = &maps->mappings.data[i];
-		if (mapping->code &&
-			(!found || (is_library(found->path) && !is_library(mapping->path))))
+		if (mapping->code && (!found || (foreign_maps_is_library(found->path) &&
+							!foreign_maps_is_library(mapping->path))))
 			found = mapping;
 	}
 	if (!found)
@@ -246,7 +247,7 @@ static int compare_starts(const void *left, const void *right)
 }
 
 /* The last one that begins at or before the address, if it reaches so far. */
-static struct foreign_mapping *find(struct foreign_maps *maps, uint64_t address)
+static struct foreign_mapping *foreign_maps_find(struct foreign_maps *maps, uint64_t address)
 {
 	struct foreign_mapping *all = maps->mappings.data;
 	size_t low = 0, high = maps->mappings.len;
@@ -278,7 +279,7 @@ struct error *foreign_maps_module(struct foreign_maps *maps, struct foreign *for
 	const struct input *input, uint64_t address, struct module_id *ret)
 {
 	/* A call may be the last instruction of a mapping. */
-	struct foreign_mapping *mapping = address ? find(maps, address - 1) : NULL;
+	struct foreign_mapping *mapping = address ? foreign_maps_find(maps, address - 1) : NULL;
 	*ret = (struct module_id){0};
 	if (!mapping)
 		return NULL;

@@ -15,7 +15,8 @@ static bool asks_moment(const struct source_query *query)
 	return query->from.kind != SOURCE_START || query->to.kind != SOURCE_END;
 }
 
-static struct error *refuse(const struct input *input, const char *what, const char *lacks)
+static struct error *foreign_query_refuse(
+	const struct input *input, const char *what, const char *lacks)
 {
 	return error_create(ERROR_INPUT, "%s: is %s, which %s", input->name, what, lacks);
 }
@@ -24,15 +25,15 @@ static struct error *refuse_blocks(const struct input *input, const struct sourc
 	unsigned abilities, const char *what)
 {
 	if (blocks->thread && !(abilities & FOREIGN_BY_THREAD))
-		return refuse(input, what, "does not record threads");
+		return foreign_query_refuse(input, what, "does not record threads");
 	if ((blocks->by_life || blocks->live_only) && !(abilities & FOREIGN_BY_LIFE))
-		return refuse(input, what, "does not record lifetimes");
+		return foreign_query_refuse(input, what, "does not record lifetimes");
 	if ((blocks->min_size || blocks->max_size) && !(abilities & FOREIGN_BY_SIZE))
-		return refuse(input, what, "does not record block sizes");
+		return foreign_query_refuse(input, what, "does not record block sizes");
 	if (blocks->temporary_within > 1 && !(abilities & FOREIGN_BY_LIFE))
-		return refuse(input, what, "does not record temporary allocations");
+		return foreign_query_refuse(input, what, "does not record temporary allocations");
 	if (blocks->hidden_frames)
-		return refuse(input, what, "can't exclude functions");
+		return foreign_query_refuse(input, what, "can't exclude functions");
 	return NULL;
 }
 
@@ -64,13 +65,13 @@ struct error *foreign_refuse(const struct input *input, const struct source_quer
 	if (!query)
 		return NULL;
 	if (asks_moment(query) && !(abilities & FOREIGN_MOMENTS))
-		return refuse(input, what, "contains only one snapshot");
+		return foreign_query_refuse(input, what, "contains only one snapshot");
 	if (query->series && !(abilities & (FOREIGN_MOMENTS | FOREIGN_SERIES)))
-		return refuse(input, what, "contains no times");
+		return foreign_query_refuse(input, what, "contains no times");
 	return query->blocks ? refuse_blocks(input, query->blocks, abilities, what) : NULL;
 }
 
-static bool read_header(const struct input *input, Elf64_Ehdr *ret)
+static bool foreign_query_read_header(const struct input *input, Elf64_Ehdr *ret)
 {
 	if (input->bytes < sizeof(*ret))
 		return false;
@@ -90,7 +91,7 @@ static uint64_t segment_shift(const struct input *input, uint64_t offset)
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[PROGRAM_HEADERS_MAX];
-	if (!read_header(input, &header))
+	if (!foreign_query_read_header(input, &header))
 		return 0;
 	struct error *error =
 		input->read(input, header.e_phoff, segments, header.e_phnum * sizeof(*segments));

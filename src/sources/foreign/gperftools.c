@@ -35,7 +35,7 @@ struct reading {
 	bool is_jemalloc; /* by what stands behind the names in front */
 };
 
-static void reading_deinit(struct reading *reading)
+static void gperftools_reading_deinit(struct reading *reading)
 {
 	heap_dump_close(&reading->dump);
 }
@@ -103,7 +103,7 @@ static bool has_allocations(const struct reading *reading)
 	       (header->allocated_bytes && header->allocated_bytes != header->live_bytes);
 }
 
-static struct error *read_header(struct reading *reading)
+static struct error *gperftools_read_header(struct reading *reading)
 {
 	char *line;
 	size_t len;
@@ -204,7 +204,7 @@ static struct error *read_remark(struct reading *reading, const char *line, size
 	return heap_dump_add_named(dump, address, &named);
 }
 
-static struct error *read_lines(struct reading *reading)
+static struct error *gperftools_read_lines(struct reading *reading)
 {
 	struct heap_dump *dump = &reading->dump;
 	struct error *error = NULL;
@@ -246,16 +246,16 @@ static struct error *check_sums(struct reading *reading)
 struct error *gperftools_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
-	_cleanup_(reading_deinit) struct reading reading = {.kind = NULL};
+	_cleanup_(gperftools_reading_deinit) struct reading reading = {.kind = NULL};
 	struct error *error = heap_dump_open(&reading.dump, input, "gperftools");
 	if (!error)
-		error = read_header(&reading);
+		error = gperftools_read_header(&reading);
 	if (!error && reading.is_jemalloc)
 		return jemalloc_open(input, flags, query, ret);
 	if (!error)
 		error = foreign_refuse(input, query, 0, "a gperftools heap profile");
 	if (!error)
-		error = read_lines(&reading);
+		error = gperftools_read_lines(&reading);
 	if (!error)
 		error = check_sums(&reading);
 	if (error)

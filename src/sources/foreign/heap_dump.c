@@ -127,7 +127,7 @@ struct error *heap_dump_add_named(
 	return heap_dump_frames_push(&dump->named, frame) ? NULL : error_no_memory();
 }
 
-static bool scale(uint64_t period, uint64_t *blocks, uint64_t *bytes)
+static bool heap_dump_scale(uint64_t period, uint64_t *blocks, uint64_t *bytes)
 {
 	if (!*blocks || !*bytes)
 		return true;
@@ -144,8 +144,9 @@ static bool scale(uint64_t period, uint64_t *blocks, uint64_t *bytes)
 struct error *heap_dump_unsample(const struct heap_dump *dump, struct heap_dump_figures *figures)
 {
 	if (!dump->period ||
-		(scale(dump->period, &figures->live_blocks, &figures->live_bytes) &&
-			scale(dump->period, &figures->allocations, &figures->allocated_bytes)))
+		(heap_dump_scale(dump->period, &figures->live_blocks, &figures->live_bytes) &&
+			heap_dump_scale(
+				dump->period, &figures->allocations, &figures->allocated_bytes)))
 		return NULL;
 	return stream_error(&dump->stream, "stands for 2^63 blocks or bytes, or more");
 }
@@ -167,7 +168,8 @@ static size_t split_names(const char *names, struct foreign_line lines[INLINED_M
 	return count;
 }
 
-static struct error *add_frame(struct heap_dump *dump, uint64_t address, struct stack_id *stack)
+static struct error *heap_dump_add_frame(
+	struct heap_dump *dump, uint64_t address, struct stack_id *stack)
 {
 	struct module_id module;
 	struct foreign_frame frame;
@@ -181,7 +183,7 @@ static struct error *add_frame(struct heap_dump *dump, uint64_t address, struct 
 	return error ? error : foreign_push(&dump->foreign, *stack, frame, stack);
 }
 
-static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row *row)
+static struct error *heap_dump_add_row(struct heap_dump *dump, const struct heap_dump_row *row)
 {
 	struct stack_id stack = {0};
 	struct error *error = NULL;
@@ -189,7 +191,7 @@ static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row 
 		error = foreign_push(
 			&dump->foreign, stack, dump->named.data[row->first_named + i - 1], &stack);
 	for (size_t i = row->named_count ? 0 : row->count; i > 0 && !error; i--)
-		error = add_frame(dump, dump->addresses.data[row->first + i - 1], &stack);
+		error = heap_dump_add_frame(dump, dump->addresses.data[row->first + i - 1], &stack);
 	struct site_id id;
 	if (!error)
 		error = foreign_site(&dump->foreign, stack, KIND_UNKNOWN, &id);
@@ -242,7 +244,7 @@ static bool has_addresses_behind(const struct heap_dump *dump)
 }
 
 /* Whether the dump says itself what functions its addresses are of. */
-static bool has_names(const struct heap_dump *dump)
+static bool heap_dump_has_names(const struct heap_dump *dump)
 {
 	return dump->symbols.names.len || dump->named.len;
 }
@@ -250,7 +252,7 @@ static bool has_names(const struct heap_dump *dump)
 /* What the end of the dump lacks, as damage; NULL: nothing that is known. */
 static const char *missing_end(const struct heap_dump *dump)
 {
-	bool named = has_names(dump);
+	bool named = heap_dump_has_names(dump);
 	if (dump->no_maps)
 		return NULL;
 	if (!dump->maps.any && dump->named.len)
@@ -291,7 +293,7 @@ struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
 	if (!error && missing)
 		error = build_damage(model, missing);
 	for (size_t i = 0; i < dump->rows.len && !error; i++)
-		error = add_row(dump, &dump->rows.data[i]);
+		error = heap_dump_add_row(dump, &dump->rows.data[i]);
 	if (error)
 		return error;
 	set_estimates(dump);

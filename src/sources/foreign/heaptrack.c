@@ -75,12 +75,12 @@ static void tables_deinit(struct tables *tables)
 	info_vec_deinit(&tables->infos);
 }
 
-static struct error *malformed(const struct tables *tables, const char *what)
+static struct error *heaptrack_malformed(const struct tables *tables, const char *what)
 {
 	return stream_error(tables->stream, "is not %s of heaptrack", what);
 }
 
-static struct error *missing(
+static struct error *heaptrack_missing(
 	const struct tables *tables, const char *what, uint64_t index, size_t count)
 {
 	return stream_error(tables->stream,
@@ -91,7 +91,7 @@ static struct error *read_version(struct tables *tables, const char *at, const c
 {
 	uint64_t writer;
 	if (!event_lines_hex(&at, end, &writer))
-		return malformed(tables, "a version");
+		return heaptrack_malformed(tables, "a version");
 	if (!event_lines_hex(&at, end, &tables->version))
 		tables->version = writer == WRITER_UNVERSIONED;
 	if (tables->version < VERSION_FIRST)
@@ -157,7 +157,7 @@ static struct error *read_string(
 	char *copy = NULL;
 	if (tables->version >= VERSION_NAMED_LENGTHS) {
 		if (!event_lines_hex(&at, end, &len) || len < (uint64_t)(end - at))
-			return malformed(tables, "a string");
+			return heaptrack_malformed(tables, "a string");
 		error = read_long_string(tables, lines, at, end, len, &copy);
 	} else {
 		copy = arena_strndup(&tables->arena, at, len);
@@ -174,7 +174,7 @@ static struct error *find_string(
 {
 	*ret = (struct foreign_text){.data = NULL};
 	if (index > tables->strings.len)
-		return missing(tables, "string", index, tables->strings.len);
+		return heaptrack_missing(tables, "string", index, tables->strings.len);
 	if (index)
 		*ret = tables->strings.data[index - 1];
 	return NULL;
@@ -202,7 +202,7 @@ static enum alloc_kind operator_kind(struct foreign_text name)
 
 /* "function file line", as often as something was inlined, innermost first; the last one may have
  * neither file nor line. */
-static struct error *read_lines(struct tables *tables, const char *at, const char *end,
+static struct error *heaptrack_read_lines(struct tables *tables, const char *at, const char *end,
 	struct foreign_line *lines, size_t *ret)
 {
 	size_t count = 0;
@@ -211,7 +211,7 @@ static struct error *read_lines(struct tables *tables, const char *at, const cha
 		if (count == LINES_MAX)
 			return stream_error(tables->stream, "has too many inlined functions");
 		if (event_lines_hex(&at, end, &file) && !event_lines_hex(&at, end, &line))
-			return malformed(tables, "a frame");
+			return heaptrack_malformed(tables, "a frame");
 		struct error *error = find_string(tables, function, &lines[count].function);
 		if (!error)
 			error = find_string(tables, file, &lines[count].file);
@@ -220,7 +220,7 @@ static struct error *read_lines(struct tables *tables, const char *at, const cha
 		lines[count].line = line < UINT32_MAX ? (uint32_t)line : 0;
 	}
 	*ret = count;
-	return at == end ? NULL : malformed(tables, "a frame");
+	return at == end ? NULL : heaptrack_malformed(tables, "a frame");
 }
 
 static struct error *read_ip(struct tables *tables, const char *at, const char *end)
@@ -231,7 +231,7 @@ static struct error *read_ip(struct tables *tables, const char *at, const char *
 	struct module_id module = {0};
 	size_t count = 0;
 	if (!event_lines_hex(&at, end, &address) || !event_lines_hex(&at, end, &module_name))
-		return malformed(tables, "a frame");
+		return heaptrack_malformed(tables, "a frame");
 	struct error *error = find_string(tables, module_name, &path);
 	if (!error && path.len) {
 		/* Where it was is not in the file; addresses are those in memory. */
@@ -239,7 +239,7 @@ static struct error *read_ip(struct tables *tables, const char *at, const char *
 		error = foreign_module(&tables->foreign, path, &anywhere, &module);
 	}
 	if (!error)
-		error = read_lines(tables, at, end, lines, &count);
+		error = heaptrack_read_lines(tables, at, end, lines, &count);
 	/* No symbols can be looked up. */
 	struct ip ip = {.kind = operator_kind(lines[0].function)};
 	if (!error)
@@ -255,11 +255,11 @@ static struct error *read_trace(struct tables *tables, const char *at, const cha
 	uint64_t ip_index, parent;
 	struct trace trace = {.kind = KIND_UNKNOWN};
 	if (!event_lines_hex(&at, end, &ip_index) || !event_lines_hex(&at, end, &parent))
-		return malformed(tables, "a stack");
+		return heaptrack_malformed(tables, "a stack");
 	if (!ip_index || ip_index > tables->ips.len)
-		return missing(tables, "frame", ip_index, tables->ips.len);
+		return heaptrack_missing(tables, "frame", ip_index, tables->ips.len);
 	if (parent > tables->traces.len)
-		return missing(tables, "stack", parent, tables->traces.len);
+		return heaptrack_missing(tables, "stack", parent, tables->traces.len);
 	const struct ip *ip = &tables->ips.data[ip_index - 1];
 	if (parent)
 		trace = tables->traces.data[parent - 1];
@@ -282,9 +282,9 @@ static struct error *read_info(struct tables *tables, const char *at, const char
 	struct trace trace = {.kind = KIND_UNKNOWN};
 	struct site_id site;
 	if (!event_lines_hex(&at, end, &info.size) || !event_lines_hex(&at, end, &trace_index))
-		return malformed(tables, "a size and stack");
+		return heaptrack_malformed(tables, "a size and stack");
 	if (trace_index > tables->traces.len)
-		return missing(tables, "stack", trace_index, tables->traces.len);
+		return heaptrack_missing(tables, "stack", trace_index, tables->traces.len);
 	if (tables->infos.len == NO_INFO)
 		return stream_error(tables->stream, "has too many sizes and stacks");
 	if (trace_index)
@@ -300,9 +300,9 @@ static struct error *read_event(struct tables *tables, char mode, const char *at
 {
 	uint64_t index;
 	if (!event_lines_hex(&at, end, &index))
-		return malformed(tables, "an event");
+		return heaptrack_malformed(tables, "an event");
 	if (index >= tables->infos.len)
-		return missing(tables, "allocation", index, tables->infos.len);
+		return heaptrack_missing(tables, "allocation", index, tables->infos.len);
 	tables->events++;
 	if (mode == '+' && __builtin_add_overflow(tables->allocated_bytes,
 				   tables->infos.data[index].size, &tables->allocated_bytes))
@@ -314,7 +314,7 @@ static struct error *read_time(struct tables *tables, const char *at, const char
 {
 	uint64_t ms;
 	if (!event_lines_hex(&at, end, &ms) || ms > UINT64_MAX / 2 / MS)
-		return malformed(tables, "a time");
+		return heaptrack_malformed(tables, "a time");
 	tables->last_ms = max(tables->last_ms, ms);
 	return NULL;
 }
@@ -342,7 +342,7 @@ static struct error *refuse_raw(const struct tables *tables)
 		"the machine where it was recorded");
 }
 
-static struct error *define(struct tables *tables, struct event_lines *lines, char mode,
+static struct error *heaptrack_define(struct tables *tables, struct event_lines *lines, char mode,
 	const char *at, const char *end)
 {
 	struct error *error = count_defined(tables, (uint64_t)(end - at) + DEFINED_BYTES);
@@ -365,17 +365,17 @@ static bool starts_with(const char *line, size_t len, const char *word)
 	return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
-static struct error *read_line(
+static struct error *heaptrack_read_line(
 	struct tables *tables, struct event_lines *lines, const char *line, size_t len)
 {
 	const char *at = line + min(len, (size_t)2), *end = line + len;
 	if (!len)
 		return NULL;
 	if (!tables->has_version && line[0] != 'v' && line[0] != '#')
-		return malformed(tables, "the version of a file");
+		return heaptrack_malformed(tables, "the version of a file");
 	switch (line[0]) {
 	case 'v':
-		return tables->has_version ? malformed(tables, "a second version")
+		return tables->has_version ? heaptrack_malformed(tables, "a second version")
 					   : read_version(tables, at, end);
 	case '+':
 	case '-':
@@ -384,7 +384,7 @@ static struct error *read_line(
 	case 'i':
 	case 't':
 	case 'a':
-		return define(tables, lines, line[0], at, end);
+		return heaptrack_define(tables, lines, line[0], at, end);
 	case 'c':
 		return read_time(tables, at, end);
 	case 'X':
@@ -401,7 +401,7 @@ static struct error *read_line(
 	case 'S': /* a suppression of leaks */
 		return NULL;
 	default:
-		return malformed(tables, "a record");
+		return heaptrack_malformed(tables, "a record");
 	}
 }
 
@@ -416,7 +416,7 @@ static struct error *read_tables(struct tables *tables)
 		error = event_lines_next(&lines, &line, &len);
 		if (error || !line)
 			break;
-		error = read_line(tables, &lines, line, len);
+		error = heaptrack_read_line(tables, &lines, line, len);
 	}
 	tables->cut = lines.cut;
 	tables->stream = NULL;
@@ -573,7 +573,7 @@ static struct error *tell_lines(
 	return error;
 }
 
-static struct error *tell(
+static struct error *heaptrack_tell_tell(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	static const struct hpw_events_head head = {.slots = 0};
@@ -601,7 +601,7 @@ static struct error *tell(
 static struct event_replay story_of(const struct tables *tables)
 {
 	return (struct event_replay){.context = tables,
-		.each = tell,
+		.each = heaptrack_tell_tell,
 		.blocks_max = event_lines_blocks_max(tables->input->bytes)};
 }
 

@@ -33,7 +33,7 @@ struct reading {
 	bool in_stack, any_allocations, any_thread;
 };
 
-static void reading_deinit(struct reading *reading)
+static void jemalloc_reading_deinit(struct reading *reading)
 {
 	heap_dump_close(&reading->dump);
 	foreign_keys_deinit(&reading->names);
@@ -44,7 +44,7 @@ bool jemalloc_recognise(const uint8_t *head, size_t len)
 	return len >= strlen(BEGINNING) && memcmp(head, BEGINNING, strlen(BEGINNING)) == 0;
 }
 
-static struct error *read_header(struct reading *reading)
+static struct error *jemalloc_read_header(struct reading *reading)
 {
 	char *line;
 	size_t len;
@@ -65,7 +65,7 @@ static struct error *read_header(struct reading *reading)
 	return NULL;
 }
 
-static bool is_word(struct foreign_key word, const char *other)
+static bool jemalloc_is_word(struct foreign_key word, const char *other)
 {
 	return word.len == strlen(other) && memcmp(word.data, other, word.len) == 0;
 }
@@ -76,8 +76,8 @@ static struct error *read_thread(
 {
 	foreign_scan_blanks(scan);
 	struct foreign_key name = {(const uint8_t *)scan->at, (size_t)(scan->end - scan->at)};
-	if (!reading->thread ||
-		(!is_word(number, reading->thread) && !is_word(name, reading->thread)))
+	if (!reading->thread || (!jemalloc_is_word(number, reading->thread) &&
+					!jemalloc_is_word(name, reading->thread)))
 		return NULL;
 	uint8_t *copy = arena_alloc(&reading->dump.foreign.names.arena, number.len);
 	if (!copy)
@@ -88,14 +88,15 @@ static struct error *read_thread(
 	return foreign_keys_insert(&reading->names, key, NULL) ? NULL : error_no_memory();
 }
 
-static bool counts(const struct reading *reading, struct foreign_key number)
+static bool jemalloc_counts(const struct reading *reading, struct foreign_key number)
 {
 	if (!reading->thread)
-		return is_word(number, "*");
-	return !is_word(number, "*") && foreign_keys_find(&reading->names, number);
+		return jemalloc_is_word(number, "*");
+	return !jemalloc_is_word(number, "*") && foreign_keys_find(&reading->names, number);
 }
 
-static struct error *add_figures(struct reading *reading, struct heap_dump_figures *figures)
+static struct error *jemalloc_add_figures(
+	struct reading *reading, struct heap_dump_figures *figures)
 {
 	struct heap_dump *dump = &reading->dump;
 	struct heap_dump_figures *sum = &dump->rows.data[dump->rows.len - 1].figures;
@@ -120,11 +121,11 @@ static struct error *read_figures(struct reading *reading, struct foreign_scan *
 		return stream_error(
 			&reading->dump.stream, "is not 'tTHREAD: BLOCKS: BYTES [BLOCKS: BYTES]'");
 	if (!reading->in_stack)
-		return is_word(number, "*") ? NULL : read_thread(reading, number, scan);
-	return counts(reading, number) ? add_figures(reading, &figures) : NULL;
+		return jemalloc_is_word(number, "*") ? NULL : read_thread(reading, number, scan);
+	return jemalloc_counts(reading, number) ? jemalloc_add_figures(reading, &figures) : NULL;
 }
 
-static struct error *read_line(struct reading *reading, const char *line, size_t len)
+static struct error *jemalloc_read_line(struct reading *reading, const char *line, size_t len)
 {
 	struct heap_dump *dump = &reading->dump;
 	struct foreign_scan scan = foreign_scan_of(line, len);
@@ -141,7 +142,7 @@ static struct error *read_line(struct reading *reading, const char *line, size_t
 	return stream_error(&dump->stream, "expected a stack (@ 0x…) or its figures (t*: …)");
 }
 
-static struct error *read_lines(struct reading *reading)
+static struct error *jemalloc_read_lines(struct reading *reading)
 {
 	struct error *error = NULL;
 	while (!error) {
@@ -151,7 +152,7 @@ static struct error *read_lines(struct reading *reading)
 		if (error || !line)
 			return error;
 		if (!heap_dump_is_cut(&reading->dump))
-			error = read_line(reading, line, len);
+			error = jemalloc_read_line(reading, line, len);
 	}
 	return error;
 }
@@ -164,13 +165,13 @@ struct error *jemalloc_open(const struct input *input, unsigned flags,
 		foreign_refuse(input, query, FOREIGN_BY_THREAD, "a jemalloc heap dump");
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {
+	_cleanup_(jemalloc_reading_deinit) struct reading reading = {
 		.thread = query && query->blocks ? query->blocks->thread : NULL};
 	error = heap_dump_open(&reading.dump, input, "jemalloc");
 	if (!error)
-		error = read_header(&reading);
+		error = jemalloc_read_header(&reading);
 	if (!error)
-		error = read_lines(&reading);
+		error = jemalloc_read_lines(&reading);
 	if (error)
 		return error;
 	if (reading.thread && !reading.any_thread)

@@ -59,7 +59,7 @@ struct reading {
 	size_t len;
 };
 
-static void reading_deinit(struct reading *reading)
+static void massif_reading_deinit(struct reading *reading)
 {
 	stream_close(&reading->stream);
 	foreign_deinit(&reading->foreign);
@@ -74,15 +74,16 @@ bool massif_recognise(const uint8_t *head, size_t len)
 	       memmem(head, len, second, strlen(second));
 }
 
-static struct error *next(struct reading *reading)
+static struct error *massif_next(struct reading *reading)
 {
 	return stream_line(&reading->stream, LONGEST_LINE, &reading->line, &reading->len);
 }
 
 /* The line that begins so, without that; it is due here. */
-static struct error *expect(struct reading *reading, const char *name, struct foreign_scan *ret)
+static struct error *massif_expect(
+	struct reading *reading, const char *name, struct foreign_scan *ret)
 {
-	struct error *error = next(reading);
+	struct error *error = massif_next(reading);
 	if (error)
 		return error;
 	if (!reading->line)
@@ -97,25 +98,25 @@ static struct error *expect(struct reading *reading, const char *name, struct fo
 static struct error *read_command(struct reading *reading)
 {
 	struct foreign_scan scan;
-	struct error *error = expect(reading, "cmd: ", &scan);
+	struct error *error = massif_expect(reading, "cmd: ", &scan);
 	return error ? error
 		     : valgrind_command(
 			       reading->foreign.model, scan.at, (size_t)(scan.end - scan.at));
 }
 
-static struct error *read_header(struct reading *reading)
+static struct error *massif_read_header(struct reading *reading)
 {
 	static const char *const units[] = {"ms", "B", "i"};
 	struct recording *recording = build_recording(reading->foreign.model);
 	struct foreign_scan scan;
 	static const char pages[] = "--pages-as-heap=yes";
-	struct error *error = expect(reading, BEGINNING, &scan);
+	struct error *error = massif_expect(reading, BEGINNING, &scan);
 	reading->pages =
 		!error && memmem(scan.at, (size_t)(scan.end - scan.at), pages, strlen(pages));
 	if (!error)
 		error = read_command(reading);
 	if (!error)
-		error = expect(reading, "time_unit: ", &scan);
+		error = massif_expect(reading, "time_unit: ", &scan);
 	if (error)
 		return error;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
@@ -128,10 +129,10 @@ static struct error *read_header(struct reading *reading)
 	return NULL;
 }
 
-static struct error *read_number(struct reading *reading, const char *name, uint64_t *ret)
+static struct error *massif_read_number(struct reading *reading, const char *name, uint64_t *ret)
 {
 	struct foreign_scan scan;
-	struct error *error = expect(reading, name, &scan);
+	struct error *error = massif_expect(reading, name, &scan);
 	if (!error && (!foreign_scan_u64(&scan, ret) || !foreign_scan_at_end(&scan)))
 		return stream_error(&reading->stream, "has no number after '%s'", name);
 	return error;
@@ -142,7 +143,7 @@ static struct error *read_tree(struct reading *reading)
 	struct error *error = NULL;
 	massif_tree_clear(&reading->tree);
 	while (!error && !massif_tree_is_whole(&reading->tree)) {
-		error = next(reading);
+		error = massif_next(reading);
 		if (!error && !reading->line)
 			return stream_error(&reading->stream,
 				"is the last one: the file is cut off inside a tree");
@@ -169,7 +170,7 @@ static void set_peak(struct reading *reading)
 	reading->peak_tree = reading->tree.bytes;
 }
 
-static struct error *add_row(struct reading *reading, bool peak)
+static struct error *massif_add_row(struct reading *reading, bool peak)
 {
 	const uint64_t *values = reading->values;
 	const char *unit = build_recording(reading->foreign.model)->time_unit;
@@ -214,7 +215,7 @@ static void keep_tree(struct reading *reading)
 static struct error *read_kind(struct reading *reading)
 {
 	struct foreign_scan scan;
-	struct error *error = expect(reading, "heap_tree=", &scan);
+	struct error *error = massif_expect(reading, "heap_tree=", &scan);
 	if (error)
 		return error;
 	bool peak = foreign_scan_text(&scan, "peak");
@@ -226,7 +227,7 @@ static struct error *read_kind(struct reading *reading)
 	if (detailed)
 		error = read_tree(reading);
 	if (!error)
-		error = add_row(reading, peak);
+		error = massif_add_row(reading, peak);
 	if (!error && detailed)
 		keep_tree(reading);
 	return error;
@@ -236,20 +237,20 @@ static struct error *read_kind(struct reading *reading)
 static struct error *read_snapshot(struct reading *reading, bool *ret_end)
 {
 	struct foreign_scan scan;
-	struct error *error = next(reading);
+	struct error *error = massif_next(reading);
 	*ret_end = !error && !reading->line;
 	if (error || *ret_end)
 		return error;
 	if (reading->line[0] != '#')
 		return stream_error(&reading->stream, "expected a separator (#---)");
 	uint64_t before = reading->number;
-	error = read_number(reading, "snapshot=", &reading->number);
+	error = massif_read_number(reading, "snapshot=", &reading->number);
 	if (!error && reading->snapshots && reading->number <= before)
 		return stream_error(&reading->stream, "is not above the number before");
 	if (!error)
-		error = expect(reading, "#", &scan);
+		error = massif_expect(reading, "#", &scan);
 	for (int i = 0; i < MEMBERS && !error; i++) {
-		error = read_number(reading, member_names[i], &reading->values[i]);
+		error = massif_read_number(reading, member_names[i], &reading->values[i]);
 		if (!error && i == MEMBER_TIME) {
 			if (reading->values[i] < reading->last_time)
 				return stream_error(&reading->stream,
@@ -391,7 +392,7 @@ static struct error *set_figures(struct reading *reading)
 
 static struct error *read_all(struct reading *reading)
 {
-	struct error *error = read_header(reading);
+	struct error *error = massif_read_header(reading);
 	bool end = false;
 	while (!error && !end) {
 		error = read_snapshot(reading, &end);
@@ -411,7 +412,7 @@ struct error *massif_open(const struct input *input, unsigned flags,
 	struct error *error = foreign_refuse(input, query, FOREIGN_SERIES, "a Massif file");
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {.number = 0};
+	_cleanup_(massif_reading_deinit) struct reading reading = {.number = 0};
 	massif_tree_init(&reading.tree);
 	massif_tree_init(&reading.last);
 	error = foreign_create(&reading.foreign, "massif", input);

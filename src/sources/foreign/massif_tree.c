@@ -89,7 +89,7 @@ static struct error *add_share(struct massif_tree *tree, struct foreign *foreign
 }
 
 /* Leaves nodes that have all of their children. */
-static struct error *leave(struct massif_tree *tree, struct foreign *foreign)
+static struct error *massif_tree_leave(struct massif_tree *tree, struct foreign *foreign)
 {
 	while (tree->path.len) {
 		const struct massif_node *node = &tree->path.data[tree->path.len - 1];
@@ -105,8 +105,8 @@ static struct error *leave(struct massif_tree *tree, struct foreign *foreign)
 	return NULL;
 }
 
-static struct error *enter(struct massif_tree *tree, const struct stream *stream, size_t depth,
-	const struct massif_node *node)
+static struct error *massif_tree_enter(struct massif_tree *tree, const struct stream *stream,
+	size_t depth, const struct massif_node *node)
 {
 	if (!tree->begun && depth == 0) {
 		tree->begun = true;
@@ -139,8 +139,8 @@ struct error *massif_tree_line(struct massif_tree *tree, struct foreign *foreign
 		return stream_error(stream, "invalid tree node: expected 'nCHILDREN: BYTES FRAME'");
 	struct error *error = strings_keep(&foreign->names, scan.at, &node.text);
 	if (!error)
-		error = enter(tree, stream, depth, &node);
-	return error ? error : leave(tree, foreign);
+		error = massif_tree_enter(tree, stream, depth, &node);
+	return error ? error : massif_tree_leave(tree, foreign);
 }
 
 static int compare_sites(const void *left, const void *right)

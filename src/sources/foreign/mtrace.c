@@ -78,7 +78,7 @@ static void log_deinit(struct log *log)
 	caller_sites_deinit(&log->sites);
 }
 
-static bool take_word(const char **at, const char *end, const char *word)
+static bool mtrace_take_word(const char **at, const char *end, const char *word)
 {
 	size_t len = strlen(word);
 	if ((size_t)(end - *at) < len || memcmp(*at, word, len) != 0)
@@ -88,20 +88,20 @@ static bool take_word(const char **at, const char *end, const char *word)
 }
 
 /* "0x55d0a2c0" and a space, "(nil)". */
-static bool take_number(const char **at, const char *end, uint64_t *ret)
+static bool mtrace_take_number(const char **at, const char *end, uint64_t *ret)
 {
 	*ret = 0;
-	if (take_word(at, end, "(nil)"))
+	if (mtrace_take_word(at, end, "(nil)"))
 		return *at == end || *(*at)++ == ' ';
 	/* printf has no 0x for 0. */
-	return (take_word(at, end, "0x") || **at == '0') && event_lines_hex(at, end, ret);
+	return (mtrace_take_word(at, end, "0x") || **at == '0') && event_lines_hex(at, end, ret);
 }
 
 /* Behind "@ ": what comes before the last "] ". */
 static bool take_caller(const char **at, const char *end, struct foreign_text *ret)
 {
 	const char *last = NULL;
-	if (!take_word(at, end, "@ "))
+	if (!mtrace_take_word(at, end, "@ "))
 		return true;
 	for (const char *pos = *at; pos + 1 < end; pos++)
 		if (pos[0] == ']' && pos[1] == ' ')
@@ -113,7 +113,7 @@ static bool take_caller(const char **at, const char *end, struct foreign_text *r
 	return true;
 }
 
-static bool parse(const char *line, size_t len, struct record *ret)
+static bool mtrace_parse(const char *line, size_t len, struct record *ret)
 {
 	const char *at = line, *end = line + len;
 	*ret = (struct record){.what = '='};
@@ -126,8 +126,8 @@ static bool parse(const char *line, size_t len, struct record *ret)
 	at += 2;
 	ret->failed = ret->what == '!' || (ret->what == '+' && *at == '(');
 	bool sized = ret->what == '+' || ret->what == '>' || ret->what == '!';
-	return take_number(&at, end, &ret->block) &&
-	       (!sized || take_number(&at, end, &ret->size)) && at == end;
+	return mtrace_take_number(&at, end, &ret->block) &&
+	       (!sized || mtrace_take_number(&at, end, &ret->size)) && at == end;
 }
 
 /* mtrace() writes it once, into a file that it has emptied. */
@@ -137,12 +137,12 @@ static bool is_start(const char *line, size_t len)
 	return len == strlen(start) && memcmp(line, start, len) == 0;
 }
 
-static enum alloc_kind kind_of(const struct record *record)
+static enum alloc_kind mtrace_kind_of(const struct record *record)
 {
 	return record->what == '>' || record->what == '!' ? KIND_REALLOC : KIND_UNKNOWN;
 }
 
-static bool allocates(const struct record *record)
+static bool mtrace_allocates(const struct record *record)
 {
 	return record->what == '+' || record->what == '>' || record->what == '!';
 }
@@ -161,7 +161,7 @@ static void parse_caller(struct foreign_text text, struct caller *ret)
 	if (!bracket)
 		return;
 	const char *at = bracket + 1, *stop = end - 1;
-	if (take_word(&at, stop, "0x") && !event_lines_hex(&at, stop, &ret->address))
+	if (mtrace_take_word(&at, stop, "0x") && !event_lines_hex(&at, stop, &ret->address))
 		ret->address = 0;
 	size_t len = (size_t)(bracket - text.data);
 	const char *open = memrchr(text.data, '(', len);
@@ -226,7 +226,7 @@ static struct error *make_frame(
 		look_up ? 0 : 1, ret);
 }
 
-static struct error *make_site(struct log *log, struct caller_key key, uint32_t *ret)
+static struct error *mtrace_make_site(struct log *log, struct caller_key key, uint32_t *ret)
 {
 	struct caller caller;
 	struct foreign_frame frame;
@@ -252,7 +252,7 @@ static struct error *meet_caller(
 {
 	struct caller_key key = {.data = record->caller.data ? record->caller.data : "",
 		.len = record->caller.len,
-		.kind = kind_of(record)};
+		.kind = mtrace_kind_of(record)};
 	if (caller_sites_find(&log->sites, key))
 		return NULL;
 	log->callers += key.len + CALLER_BYTES;
@@ -264,7 +264,7 @@ static struct error *meet_caller(
 	uint32_t site;
 	if (!key.data)
 		return error_no_memory();
-	struct error *error = make_site(log, key, &site);
+	struct error *error = mtrace_make_site(log, key, &site);
 	uint32_t *value = error ? NULL : caller_sites_insert(&log->sites, key, NULL);
 	if (!error && !value)
 		error = error_no_memory();
@@ -276,13 +276,13 @@ static struct error *meet_caller(
 /* Shows what of a line that is none. */
 #define SHOWN_MAX 60
 
-static struct error *read_line(
+static struct error *mtrace_read_line(
 	struct log *log, const struct stream *stream, const char *line, size_t len)
 {
 	struct record record;
 	if (!len)
 		return NULL;
-	if (!parse(line, len, &record))
+	if (!mtrace_parse(line, len, &record))
 		return stream_error(stream, "invalid mtrace line: %.*s",
 			(int)min(len, (size_t)SHOWN_MAX), line);
 	if (log->begun && is_start(line, len))
@@ -291,7 +291,7 @@ static struct error *read_line(
 			"each into its own file; 'heapwise report --merge' adds them up");
 	log->begun = true;
 	log->events += record.what != '=';
-	if (!allocates(&record))
+	if (!mtrace_allocates(&record))
 		return NULL;
 	if (!record.failed &&
 		__builtin_add_overflow(log->allocated_bytes, record.size, &log->allocated_bytes))
@@ -309,7 +309,7 @@ static struct error *read_callers(struct log *log)
 		error = event_lines_next(&lines, &line, &len);
 		if (error || !line)
 			break;
-		error = read_line(log, &lines.stream, line, len);
+		error = mtrace_read_line(log, &lines.stream, line, len);
 	}
 	log->cut = lines.cut;
 	return error;
@@ -319,7 +319,7 @@ static uint32_t site_of(const struct log *log, const struct record *record)
 {
 	const struct caller_key key = {.data = record->caller.data ? record->caller.data : "",
 		.len = record->caller.len,
-		.kind = kind_of(record)};
+		.kind = mtrace_kind_of(record)};
 	const uint32_t *site = caller_sites_find(&log->sites, key);
 	return site ? *site : UINT32_MAX;
 }
@@ -358,7 +358,7 @@ static struct error *tell_lines(const struct log *log, struct event_adapter *fee
 		error = event_lines_next(lines, &line, &len);
 		if (error || !line)
 			break;
-		if (len && parse(line, len, &record))
+		if (len && mtrace_parse(line, len, &record))
 			error = tell_record(log, feed, &record);
 		if (!error && feed->blocks.len > event_lines_blocks_max(log->input->bytes))
 			error = stream_error(&lines->stream,
@@ -367,7 +367,7 @@ static struct error *tell_lines(const struct log *log, struct event_adapter *fee
 	return error;
 }
 
-static struct error *tell(
+static struct error *mtrace_tell_tell(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	const struct log *log = context;
@@ -386,7 +386,7 @@ static struct error *tell(
 static struct event_replay story_of(const struct log *log)
 {
 	return (struct event_replay){.context = log,
-		.each = tell,
+		.each = mtrace_tell_tell,
 		.blocks_max = event_lines_blocks_max(log->input->bytes)};
 }
 
@@ -409,7 +409,7 @@ bool mtrace_recognise(const uint8_t *head, size_t len)
 	if (is_start((const char *)head, len))
 		return true;
 	return len > 2 && head[0] == '@' && head[1] == ' ' &&
-	       parse((const char *)head, len, &record);
+	       mtrace_parse((const char *)head, len, &record);
 }
 
 struct error *mtrace_open(const struct input *input, unsigned flags,

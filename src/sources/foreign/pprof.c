@@ -73,7 +73,7 @@ struct reading {
 	bool all_sizes;         /* every sample says how large its blocks are */
 };
 
-static void reading_deinit(struct reading *reading)
+static void pprof_reading_deinit(struct reading *reading)
 {
 	foreign_deinit(&reading->foreign);
 	pprof_profile_deinit(&reading->profile);
@@ -361,7 +361,7 @@ static uint64_t average_size(const struct reading *reading)
 	return blocks ? bytes / blocks : 0;
 }
 
-static bool is_wanted(const struct reading *reading, uint64_t size)
+static bool pprof_is_wanted(const struct reading *reading, uint64_t size)
 {
 	const struct source_blocks *blocks = reading->blocks;
 	if (!blocks)
@@ -413,7 +413,7 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	enum alloc_kind called = KIND_UNKNOWN;
 	if (!error)
 		error = read_labels(reading, &size, &called);
-	if (error || !is_wanted(reading, size))
+	if (error || !pprof_is_wanted(reading, size))
 		return error;
 	struct stack_id stack = {0};
 	for (size_t i = reading->sample.locations.len; i > 0 && !error; i--) {
@@ -440,7 +440,7 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	return error ? error : add_size(reading, size);
 }
 
-static int compare_sizes(const void *left, const void *right)
+static int pprof_compare_sizes(const void *left, const void *right)
 {
 	const struct size_count *a = left, *b = right;
 	return a->size < b->size ? -1 : a->size > b->size;
@@ -452,7 +452,7 @@ static struct error *build_sizes(struct reading *reading)
 	size_t count = reading->sizes.len;
 	if (!reading->all_sizes || !count)
 		return NULL;
-	qsort(rows, count, sizeof(*rows), compare_sizes);
+	qsort(rows, count, sizeof(*rows), pprof_compare_sizes);
 	build_recording(reading->foreign.model)->unknown &= ~(uint32_t)UNKNOWN_SIZES;
 	for (size_t i = 0; i < count;) {
 		uint64_t size = rows[i].size, sum = 0;
@@ -573,7 +573,7 @@ bool pprof_recognise(const uint8_t *head, size_t len)
 	return pprof_looks_like(head, len);
 }
 
-static struct error *read_bytes(const struct input *input, struct buf *ret)
+static struct error *pprof_read_bytes(const struct input *input, struct buf *ret)
 {
 	_cleanup_(stream_close) struct stream stream;
 	struct error *error = stream_open(&stream, input, stream_whole_limit(input));
@@ -602,7 +602,7 @@ static struct error *read_part(const struct input *input, const struct buf *byte
 static struct error *read_below(const struct input *input, const struct buf *bytes,
 	const struct source_blocks *blocks, struct model *model)
 {
-	_cleanup_(reading_deinit) struct reading reading = {.blocks = blocks, .below = true};
+	_cleanup_(pprof_reading_deinit) struct reading reading = {.blocks = blocks, .below = true};
 	struct model *below = NULL;
 	struct error *error = read_part(input, bytes, &reading, &below);
 	if (!error)
@@ -619,11 +619,11 @@ struct error *pprof_open(const struct input *input, unsigned flags,
 		return error;
 	_cleanup_(buf_deinit) struct buf bytes;
 	buf_init(&bytes);
-	error = read_bytes(input, &bytes);
+	error = pprof_read_bytes(input, &bytes);
 	if (error)
 		return error;
 	const struct source_blocks *blocks = query ? query->blocks : NULL;
-	_cleanup_(reading_deinit) struct reading reading = {.blocks = blocks};
+	_cleanup_(pprof_reading_deinit) struct reading reading = {.blocks = blocks};
 	struct model *model = NULL;
 	error = read_part(input, &bytes, &reading, &model);
 	if (!error && reading.has_below)

@@ -111,7 +111,7 @@ static struct error *read_type(
 	return READ_NUMBERS(profile, message, fields, ret);
 }
 
-static struct error *read_line(
+static struct error *pprof_wire_read_line(
 	const struct pprof_profile *profile, const struct field *message, struct pprof_line *ret)
 {
 	static const struct number_field fields[] = {
@@ -159,7 +159,8 @@ static struct error *add_mapping(struct pprof_profile *profile, const struct fie
 	return pprof_mapping_vec_push(&profile->mappings, row) ? NULL : error_no_memory();
 }
 
-static struct error *add_function(struct pprof_profile *profile, const struct field *message)
+static struct error *pprof_wire_add_function(
+	struct pprof_profile *profile, const struct field *message)
 {
 	static const struct number_field fields[] = {
 		{1, offsetof(struct pprof_function, id)},
@@ -182,7 +183,7 @@ static struct error *add_location_field(
 {
 	if (field->number == 4 && field->wire == WIRE_BYTES) {
 		struct pprof_line line;
-		struct error *error = read_line(profile, field, &line);
+		struct error *error = pprof_wire_read_line(profile, field, &line);
 		if (error)
 			return error;
 		row->line_count++;
@@ -248,7 +249,7 @@ static struct error *add_message(struct pprof_profile *profile, const struct fie
 	case 4:
 		return add_location(profile, field);
 	case 5:
-		return add_function(profile, field);
+		return pprof_wire_add_function(profile, field);
 	case 6:
 		return add_slice(&profile->strings, field);
 	case 11:
@@ -400,7 +401,7 @@ static bool field_fits(uint32_t number, enum wire_type wire)
 }
 
 /* A profile has small numbers all over, and its first string is empty; a text has neither. */
-static bool is_text(const uint8_t *head, size_t len)
+static bool pprof_wire_is_text(const uint8_t *head, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!head[i] || (head[i] < ' ' && !strchr("\t\n\v\f\r\033", head[i])))
@@ -411,7 +412,7 @@ static bool is_text(const uint8_t *head, size_t len)
 bool pprof_looks_like(const uint8_t *head, size_t len)
 {
 	struct cursor cursor;
-	if (is_text(head, len))
+	if (pprof_wire_is_text(head, len))
 		return false;
 	cursor_init(&cursor, "", head, len, 0);
 	unsigned fields = 0;

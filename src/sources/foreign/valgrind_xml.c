@@ -178,7 +178,7 @@ struct reading {
 	struct xml_amount *amount; /* that numbers of a summary are for */
 };
 
-static void reading_deinit(struct reading *reading)
+static void valgrind_xml_reading_deinit(struct reading *reading)
 {
 	stream_close(&reading->stream);
 	if (reading->parser)
@@ -201,7 +201,7 @@ bool valgrind_xml_recognise(const uint8_t *head, size_t len)
 }
 
 /* Remembers the first error and has the parser stop. */
-static void stop(struct reading *reading, struct error *error)
+static void valgrind_xml_stop(struct reading *reading, struct error *error)
 {
 	if (!error)
 		return;
@@ -213,7 +213,7 @@ static void stop(struct reading *reading, struct error *error)
 	XML_StopParser(reading->parser, XML_FALSE);
 }
 
-static struct error *wrong(const struct reading *reading, const char *what)
+static struct error *valgrind_xml_wrong(const struct reading *reading, const char *what)
 {
 	return error_create(ERROR_INPUT, "%s: line %lu: %s", reading->stream.input->name,
 		(unsigned long)XML_GetCurrentLineNumber(reading->parser), what);
@@ -225,7 +225,8 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
 	(void)attributes;
 	enum element parent = reading->path[reading->depth], element = OTHER;
 	if (reading->depth + 1 == DEPTH_MAX) {
-		stop(reading, wrong(reading, "elements are nested too deeply"));
+		valgrind_xml_stop(
+			reading, valgrind_xml_wrong(reading, "elements are nested too deeply"));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(elements); i++)
@@ -269,7 +270,8 @@ static void XMLCALL on_text(void *context, const XML_Char *data, int len)
 	if (reading->path[reading->depth] == OTHER || reading->error)
 		return;
 	if (reading->text.len + (size_t)len > TEXT_MAX)
-		stop(reading, wrong(reading, "an element has more than 1 MiB of text"));
+		valgrind_xml_stop(reading,
+			valgrind_xml_wrong(reading, "an element has more than 1 MiB of text"));
 	else
 		text_add_n(&reading->text, data, (size_t)len);
 }
@@ -280,40 +282,43 @@ static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Ch
 {
 	struct reading *reading = context;
 	(void)name, (void)system, (void)public_id, (void)has_subset;
-	stop(reading, wrong(reading, "has a <!DOCTYPE>, which Valgrind never writes"));
+	valgrind_xml_stop(reading,
+		valgrind_xml_wrong(reading, "has a <!DOCTYPE>, which Valgrind never writes"));
 }
 
-static const char *text_of(const struct reading *reading)
+static const char *valgrind_xml_text_of(const struct reading *reading)
 {
 	return reading->text.data ? reading->text.data : "";
 }
 
-static struct error *keep(struct reading *reading, const char **ret)
+static struct error *valgrind_xml_keep(struct reading *reading, const char **ret)
 {
-	return reading->text.failed
-		       ? error_no_memory()
-		       : strings_keep(&reading->build.foreign.names, text_of(reading), ret);
+	return reading->text.failed ? error_no_memory()
+				    : strings_keep(&reading->build.foreign.names,
+					      valgrind_xml_text_of(reading), ret);
 }
 
 /* Decimal, or after 0x. */
-static struct error *take_number(struct reading *reading, uint64_t *ret)
+static struct error *valgrind_xml_take_number(struct reading *reading, uint64_t *ret)
 {
-	struct foreign_scan scan = foreign_scan_of(text_of(reading), reading->text.len);
+	struct foreign_scan scan =
+		foreign_scan_of(valgrind_xml_text_of(reading), reading->text.len);
 	foreign_scan_blanks(&scan);
 	bool taken = foreign_scan_text(&scan, "0x") ? foreign_scan_hex(&scan, ret)
 						    : foreign_scan_u64(&scan, ret);
 	return taken && foreign_scan_at_end(&scan)
 		       ? NULL
-		       : wrong(reading, "an element does not contain a number from 0 to 2^64 - 1");
+		       : valgrind_xml_wrong(reading,
+				 "an element does not contain a number from 0 to 2^64 - 1");
 }
 
 static struct error *end_protocol(struct reading *reading)
 {
 	uint64_t version = 0;
-	struct error *error = take_number(reading, &version);
+	struct error *error = valgrind_xml_take_number(reading, &version);
 	return error ? error
 	       : version < PROTOCOL_LEAST
-		       ? wrong(reading,
+		       ? valgrind_xml_wrong(reading,
 				 "uses a protocol before 4; Valgrind 3.4 and later write newer "
 				 "ones")
 		       : NULL;
@@ -322,7 +327,7 @@ static struct error *end_protocol(struct reading *reading)
 static struct error *end_pid(struct reading *reading)
 {
 	uint64_t pid = 0;
-	struct error *error = take_number(reading, &pid);
+	struct error *error = valgrind_xml_take_number(reading, &pid);
 	if (!error && pid <= INT32_MAX)
 		build_target(reading->build.foreign.model)->pid = (uint32_t)pid;
 	return error;
@@ -331,7 +336,7 @@ static struct error *end_pid(struct reading *reading)
 static struct error *end_signal(struct reading *reading)
 {
 	uint64_t number = 0;
-	struct error *error = take_number(reading, &number);
+	struct error *error = valgrind_xml_take_number(reading, &number);
 	struct target *target = build_target(reading->build.foreign.model);
 	if (!error && number < 128) {
 		target->exit_kind = EXIT_KIND_SIGNAL;
@@ -345,7 +350,8 @@ static struct error *end_time(struct reading *reading)
 {
 	unsigned days, hours, minutes;
 	double seconds;
-	if (sscanf(text_of(reading), "%4u:%2u:%2u:%lf", &days, &hours, &minutes, &seconds) != 4 ||
+	if (sscanf(valgrind_xml_text_of(reading), "%4u:%2u:%2u:%lf", &days, &hours, &minutes,
+		    &seconds) != 4 ||
 		!(seconds >= 0 && seconds < 100))
 		return NULL;
 	struct recording *recording = build_recording(reading->build.foreign.model);
@@ -357,7 +363,7 @@ static struct error *end_time(struct reading *reading)
 
 static struct error *too_large(const struct reading *reading)
 {
-	return wrong(reading, "an error has more than 4096 frames or sentences");
+	return valgrind_xml_wrong(reading, "an error has more than 4096 frames or sentences");
 }
 
 static struct error *end_frame(struct reading *reading)
@@ -367,7 +373,7 @@ static struct error *end_frame(struct reading *reading)
 	return xml_frames_push(&reading->found.frames, reading->frame) ? NULL : error_no_memory();
 }
 
-static struct error *add_part(struct reading *reading, const struct xml_part *part)
+static struct error *valgrind_xml_add_part(struct reading *reading, const struct xml_part *part)
 {
 	if (reading->found.parts.len >= PARTS_MAX)
 		return too_large(reading);
@@ -377,8 +383,8 @@ static struct error *add_part(struct reading *reading, const struct xml_part *pa
 static struct error *end_auxwhat(struct reading *reading)
 {
 	struct xml_part part = {.what = ""};
-	struct error *error = keep(reading, &part.what);
-	return error ? error : add_part(reading, &part);
+	struct error *error = valgrind_xml_keep(reading, &part.what);
+	return error ? error : valgrind_xml_add_part(reading, &part);
 }
 
 /* A stack belongs to the sentence before it. */
@@ -393,7 +399,7 @@ static struct error *end_stack(struct reading *reading)
 		.count = reading->found.frames.len - first,
 		.has_stack = true};
 	if (!parts->len || parts->data[parts->len - 1].has_stack)
-		return add_part(reading, &part);
+		return valgrind_xml_add_part(reading, &part);
 	part.what = parts->data[parts->len - 1].what;
 	parts->data[parts->len - 1] = part;
 	return NULL;
@@ -412,7 +418,7 @@ static struct error *end_amount(struct reading *reading, enum element element)
 	if (reading->amount)
 		number = element == AMOUNT_BYTES ? &reading->amount->bytes
 						 : &reading->amount->blocks;
-	return take_number(reading, number);
+	return valgrind_xml_take_number(reading, number);
 }
 
 /* Elements that protocol 6 has more. */
@@ -424,18 +430,18 @@ static struct error *end_of_summary(struct reading *reading, enum element elemen
 		summary->has_heap = true;
 		return NULL;
 	case SUMMARY_ALLOCATIONS:
-		return take_number(reading, &summary->allocations);
+		return valgrind_xml_take_number(reading, &summary->allocations);
 	case SUMMARY_FREES:
-		return take_number(reading, &summary->frees);
+		return valgrind_xml_take_number(reading, &summary->frees);
 	case SUMMARY_ALLOCATED:
-		return take_number(reading, &summary->allocated_bytes);
+		return valgrind_xml_take_number(reading, &summary->allocated_bytes);
 	case ALL_FREED:
-		reading->build.all_freed = strcmp(text_of(reading), "true") == 0;
+		reading->build.all_freed = strcmp(valgrind_xml_text_of(reading), "true") == 0;
 		if (reading->build.all_freed)
 			xml_build_search(&reading->build);
 		return NULL;
 	case HEURISTIC_KIND:
-		reading->amount = xml_summary_heuristic(summary, text_of(reading));
+		reading->amount = xml_summary_heuristic(summary, valgrind_xml_text_of(reading));
 		return NULL;
 	case AMOUNT_BYTES:
 	case AMOUNT_BLOCKS:
@@ -445,7 +451,7 @@ static struct error *end_of_summary(struct reading *reading, enum element elemen
 	}
 }
 
-static struct error *end_of(struct reading *reading, enum element element)
+static struct error *valgrind_xml_end_of(struct reading *reading, enum element element)
 {
 	struct xml_error *found = &reading->found;
 	struct xml_frame *frame = &reading->frame;
@@ -454,22 +460,22 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case PROTOCOL:
 		return end_protocol(reading);
 	case PROTOCOL_TOOL:
-		reading->build.is_memcheck = strcmp(text_of(reading), "memcheck") == 0;
+		reading->build.is_memcheck = strcmp(valgrind_xml_text_of(reading), "memcheck") == 0;
 		return NULL;
 	case PID:
 		return end_pid(reading);
 	case VARGV_EXE:
-		xml_build_writer(&reading->build, text_of(reading));
+		xml_build_writer(&reading->build, valgrind_xml_text_of(reading));
 		return NULL;
 	case VARGV_ARG:
-		xml_build_option(&reading->build, text_of(reading));
+		xml_build_option(&reading->build, valgrind_xml_text_of(reading));
 		return NULL;
 	case ARGV_WORD:
-		return build_argument(model, text_of(reading), reading->text.len);
+		return build_argument(model, valgrind_xml_text_of(reading), reading->text.len);
 	case STATUS_TIME:
 		return end_time(reading);
 	case STATUS_STATE:
-		if (strcmp(text_of(reading), "FINISHED") == 0)
+		if (strcmp(valgrind_xml_text_of(reading), "FINISHED") == 0)
 			xml_build_ended(&reading->build);
 		return NULL;
 	case SIGNAL_NUMBER:
@@ -477,21 +483,21 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case ERROR:
 		return end_error(reading);
 	case ERROR_UNIQUE:
-		return keep(reading, &found->unique);
+		return valgrind_xml_keep(reading, &found->unique);
 	case ERROR_TID:
-		return take_number(reading, &found->tid);
+		return valgrind_xml_take_number(reading, &found->tid);
 	case ERROR_THREAD:
-		return keep(reading, &found->thread);
+		return valgrind_xml_keep(reading, &found->thread);
 	case ERROR_KIND:
-		return keep(reading, &found->kind);
+		return valgrind_xml_keep(reading, &found->kind);
 	case ERROR_WHAT:
-		return keep(reading, &found->what);
+		return valgrind_xml_keep(reading, &found->what);
 	case LEAKED_BYTES:
 		found->has_leaked = true;
-		return take_number(reading, &found->leaked_bytes);
+		return valgrind_xml_take_number(reading, &found->leaked_bytes);
 	case LEAKED_BLOCKS:
 		found->has_leaked = true;
-		return take_number(reading, &found->leaked_blocks);
+		return valgrind_xml_take_number(reading, &found->leaked_blocks);
 	case AUXWHAT:
 		return end_auxwhat(reading);
 	case STACK:
@@ -499,21 +505,21 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case FRAME:
 		return end_frame(reading);
 	case FRAME_IP:
-		return take_number(reading, &frame->ip);
+		return valgrind_xml_take_number(reading, &frame->ip);
 	case FRAME_OBJECT:
-		return keep(reading, &frame->object);
+		return valgrind_xml_keep(reading, &frame->object);
 	case FRAME_FUNCTION:
-		return keep(reading, &frame->function);
+		return valgrind_xml_keep(reading, &frame->function);
 	case FRAME_FOLDER:
-		return keep(reading, &frame->folder);
+		return valgrind_xml_keep(reading, &frame->folder);
 	case FRAME_FILE:
-		return keep(reading, &frame->file);
+		return valgrind_xml_keep(reading, &frame->file);
 	case FRAME_LINE:
-		return take_number(reading, &frame->line);
+		return valgrind_xml_take_number(reading, &frame->line);
 	case PAIR_COUNT:
-		return take_number(reading, &reading->pair_count);
+		return valgrind_xml_take_number(reading, &reading->pair_count);
 	case PAIR_NAME:
-		return keep(reading, &reading->pair_name);
+		return valgrind_xml_keep(reading, &reading->pair_name);
 	case COUNTS_PAIR:
 		xml_build_count(&reading->build, reading->pair_name, reading->pair_count);
 		return NULL;
@@ -530,7 +536,7 @@ static void XMLCALL on_end(void *context, const XML_Char *name)
 	(void)name;
 	if (reading->error)
 		return;
-	stop(reading, end_of(reading, reading->path[reading->depth]));
+	valgrind_xml_stop(reading, valgrind_xml_end_of(reading, reading->path[reading->depth]));
 	reading->depth--;
 	text_clear(&reading->text);
 }
@@ -568,7 +574,7 @@ static struct error *end_early(struct reading *reading)
 	return build_damage(reading->build.foreign.model, sentence);
 }
 
-static struct error *parse(struct reading *reading)
+static struct error *valgrind_xml_parse(struct reading *reading)
 {
 	struct error *error = NULL;
 	/* An end of line is passed on with the next one: the last may be cut off without it. */
@@ -590,7 +596,7 @@ static struct error *parse(struct reading *reading)
 	return reading->error ? not_parsed(reading) : note_cut(reading);
 }
 
-static struct error *prepare(struct reading *reading, const struct input *input)
+static struct error *valgrind_xml_prepare(struct reading *reading, const struct input *input)
 {
 	xml_error_clear(&reading->found);
 	text_init(&reading->text);
@@ -617,10 +623,11 @@ struct error *valgrind_xml_open(const struct input *input, unsigned flags,
 	struct error *error = foreign_refuse(input, query, 0, "a Valgrind XML file");
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {.depth = 0, .build.shown = XML_SHOWN};
-	error = prepare(&reading, input);
+	_cleanup_(valgrind_xml_reading_deinit) struct reading reading = {
+		.depth = 0, .build.shown = XML_SHOWN};
+	error = valgrind_xml_prepare(&reading, input);
 	if (!error)
-		error = parse(&reading);
+		error = valgrind_xml_parse(&reading);
 	if (error)
 		return error;
 	error = xml_build_finish(&reading.build);

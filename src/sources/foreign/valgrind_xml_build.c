@@ -32,7 +32,7 @@ void xml_error_deinit(struct xml_error *error)
 	xml_frames_deinit(&error->frames);
 }
 
-static struct foreign_text text_of(const char *string)
+static struct foreign_text valgrind_xml_build_text_of(const char *string)
 {
 	return (struct foreign_text){.data = *string ? string : NULL, .len = strlen(string)};
 }
@@ -43,7 +43,7 @@ static struct error *make_line(
 	_cleanup_(text_deinit) struct text path;
 	text_init(&path);
 	*ret = (struct foreign_line){
-		.function = text_of(*frame->function ? frame->function : "???")};
+		.function = valgrind_xml_build_text_of(*frame->function ? frame->function : "???")};
 	if (!*frame->file)
 		return NULL;
 	if (*frame->folder && frame->file[0] != '/')
@@ -53,7 +53,7 @@ static struct error *make_line(
 	struct error *error = strings_keep(&foreign->names, path.data ? path.data : "", &kept);
 	if (error)
 		return error;
-	ret->file = text_of(kept);
+	ret->file = valgrind_xml_build_text_of(kept);
 	ret->line = frame->line < UINT32_MAX ? (uint32_t)frame->line : 0;
 	return NULL;
 }
@@ -88,7 +88,8 @@ static struct error *make_frame(struct foreign *foreign, const struct xml_frame 
 	for (size_t i = 0; i < count && !error; i++)
 		error = make_line(foreign, &frames[i], &lines[i]);
 	if (!error && *frames[0].object)
-		error = foreign_module(foreign, text_of(frames[0].object), &unknown, &module);
+		error = foreign_module(
+			foreign, valgrind_xml_build_text_of(frames[0].object), &unknown, &module);
 	return error ? error
 		     : foreign_frame(foreign, module, frames[0].ip, true, lines, count, ret);
 }
@@ -232,7 +233,8 @@ static struct error *add_leak(
 	const struct xml_frame *frames = found->frames.data;
 	size_t count = found->parts.len ? found->parts.data[0].count : 0;
 	enum alloc_kind called =
-		count ? valgrind_kind_of(text_of(frames[0].function)) : KIND_UNKNOWN;
+		count ? valgrind_kind_of(valgrind_xml_build_text_of(frames[0].function))
+		      : KIND_UNKNOWN;
 	struct leak_record record = {
 		.kind = kind, .group = LEAK_NO_GROUP, .blocks = found->leaked_blocks};
 	struct stack_id stack;

@@ -56,7 +56,8 @@ static void pass_by(struct walk *walk)
 	walk->joined->missing_bytes += walk->joined->blocks[walk->next++].size;
 }
 
-static uint32_t place_of(void *context, uint64_t address, uint64_t size, uint64_t *ret_requested)
+static uint32_t heap_join_place_of(
+	void *context, uint64_t address, uint64_t size, uint64_t *ret_requested)
 {
 	struct walk *walk = context;
 	struct joined *j = walk->joined;
@@ -95,7 +96,7 @@ struct error *heap_join(struct survey *survey, struct joined *joined)
 	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
 	struct walk walk = {.joined = joined};
 	survey->asked = (struct survey_requested_size){asked_of, joined};
-	struct error *error = survey_place(survey, place_of, &walk);
+	struct error *error = survey_place(survey, heap_join_place_of, &walk);
 	while (!error && walk.next < joined->count)
 		pass_by(&walk);
 	return error;

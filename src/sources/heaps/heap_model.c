@@ -26,7 +26,7 @@ struct making {
 	struct module_id *modules; /* by module of the space */
 };
 
-static struct foreign_text text_of(const char *string)
+static struct foreign_text heap_model_text_of(const char *string)
 {
 	return (struct foreign_text){string, strlen(string)};
 }
@@ -43,15 +43,16 @@ static struct error *make_modules(struct making *m)
 			.end = from->end,
 			.bias = from->bias,
 			.executable = from->executable};
-		error = foreign_module(&m->foreign, text_of(from->path), &module, &m->modules[i]);
+		error = foreign_module(
+			&m->foreign, heap_model_text_of(from->path), &module, &m->modules[i]);
 	}
 	return error;
 }
 
-static struct error *make_site(struct making *m, uint32_t type)
+static struct error *heap_model_make_site(struct making *m, uint32_t type)
 {
 	const char *name = m->survey->types.types.data[type].name;
-	struct foreign_line line = {.function = text_of(name)};
+	struct foreign_line line = {.function = heap_model_text_of(name)};
 	struct foreign_frame frame;
 	struct stack_id stack;
 	struct error *error =
@@ -90,7 +91,7 @@ static struct error *make_sites(struct making *m)
 {
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < m->survey->types.types.len && !error; i++)
-		error = make_site(m, i);
+		error = heap_model_make_site(m, i);
 	for (uint32_t i = 0; i < m->site_count && !error; i++)
 		m->sites[i] = m->types[survey_site_type(m->survey, i)];
 	if (!error && m->joined)
@@ -113,7 +114,7 @@ static struct error *make_threads(struct making *m)
 	return error;
 }
 
-static enum leak_place place_of(enum heap_root_kind kind)
+static enum leak_place heap_model_place_of(enum heap_root_kind kind)
 {
 	static const enum leak_place places[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = LEAK_PLACE_DATA,
 		[HEAP_ROOT_STACK] = LEAK_PLACE_STACK,
@@ -127,7 +128,7 @@ static enum leak_place place_of(enum heap_root_kind kind)
 static struct error *make_root(struct making *m, const struct heap_root *from)
 {
 	const struct address_space *space = m->survey->heap.space;
-	struct leak_root root = {.place = place_of(from->kind),
+	struct leak_root root = {.place = heap_model_place_of(from->kind),
 		.start = from->start,
 		.size = from->end - from->start};
 	const struct process_map *map = address_space_map(space, from->start);
@@ -171,7 +172,7 @@ static struct thread_id thread_of(const struct making *m, const struct live_bloc
 	return block->thread.value < count ? block->thread : (struct thread_id){LEAK_NO_THREAD};
 }
 
-static bool is_wanted(const struct making *m, uint32_t site)
+static bool heap_model_is_wanted(const struct making *m, uint32_t site)
 {
 	return !m->lost_types || m->lost_types[survey_site_type(m->survey, site)];
 }
@@ -183,7 +184,7 @@ static void count_kinds(const struct making *m, struct leak_search *ret)
 	uint32_t count = search_block_count(search);
 	for (uint32_t block = 0; block < count; block++) {
 		unsigned kind = (unsigned)search_kind(search, block);
-		if (!is_wanted(m, search_block_site(search, block)))
+		if (!heap_model_is_wanted(m, search_block_site(search, block)))
 			continue;
 		ret->blocks[kind]++;
 		ret->bytes[kind] += search_block_size(search, block);
@@ -197,7 +198,7 @@ static struct error *make_records(struct making *m)
 	struct error *error = NULL;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct search_record *from = &records[i];
-		if (!is_wanted(m, from->site))
+		if (!heap_model_is_wanted(m, from->site))
 			continue;
 		struct leak_record record = {.site = m->sites[from->site],
 			.kind = (enum leak_kind)from->kind,
@@ -331,7 +332,7 @@ static struct error *make_damage(struct making *m)
 	return error;
 }
 
-static struct error *make(struct making *m)
+static struct error *heap_model_make_make(struct making *m)
 {
 	struct recording *recording = build_recording(m->foreign.model);
 	recording->unknown &= ~(uint32_t)KNOWN;
@@ -371,7 +372,7 @@ static struct error *make_of(struct making *m, const char *name, struct model **
 	input_of_buffer(&input, name, NULL, 0);
 	struct error *error = foreign_create(&m->foreign, source, &input);
 	if (!error)
-		error = make(m);
+		error = heap_model_make_make(m);
 	if (!error) {
 		build_finish(m->foreign.model);
 		*ret = steal_ptr(m->foreign.model);

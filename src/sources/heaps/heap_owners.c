@@ -68,7 +68,8 @@ static void name_holder(
 	}
 }
 
-static struct error *make_site(struct foreign *foreign, const char *name, struct site_id *ret)
+static struct error *heap_owners_make_site(
+	struct foreign *foreign, const char *name, struct site_id *ret)
 {
 	struct foreign_line line = {.function = {name, strlen(name)}};
 	struct foreign_frame frame;
@@ -87,12 +88,14 @@ static struct error *make_sites(struct owners *o)
 	struct error *error = NULL;
 	for (size_t i = 0; i < holders->len && !error; i++) {
 		name_holder(o, &holders->data[i], name, sizeof(name));
-		error = make_site(o->foreign, name, &o->sites[i]);
+		error = heap_owners_make_site(o->foreign, name, &o->sites[i]);
 	}
 	if (!error)
-		error = make_site(o->foreign, "several owners together", &o->sites[holders->len]);
+		error = heap_owners_make_site(
+			o->foreign, "several owners together", &o->sites[holders->len]);
 	return error ? error
-		     : make_site(o->foreign, "nothing: it is lost", &o->sites[holders->len + 1]);
+		     : heap_owners_make_site(
+			       o->foreign, "nothing: it is lost", &o->sites[holders->len + 1]);
 }
 
 #define NOT_KNOWN UINT32_MAX
@@ -116,7 +119,7 @@ static void find_top(struct owners *o, uint32_t block)
 	}
 }
 
-static void count(struct owners *o)
+static void heap_owners_count(struct owners *o)
 {
 	const struct dominators *d = &o->retained.dominators;
 	for (uint32_t block = 0; block < d->block_count; block++) {
@@ -128,7 +131,7 @@ static void count(struct owners *o)
 	}
 }
 
-static struct error *put(struct owners *o)
+static struct error *heap_owners_put_put(struct owners *o)
 {
 	const struct dominators *d = &o->retained.dominators;
 	o->sites = calloc((size_t)d->holder_count + 2, sizeof(*o->sites));
@@ -138,7 +141,7 @@ static struct error *put(struct owners *o)
 	memset(o->top, 0xff, ((size_t)d->block_count + 1) * sizeof(*o->top));
 	struct error *error = make_sites(o);
 	if (!error)
-		count(o);
+		heap_owners_count(o);
 	return error;
 }
 
@@ -147,7 +150,7 @@ struct error *heap_owners_put(const struct survey *survey, struct foreign *forei
 	struct owners o = {.survey = survey, .foreign = foreign};
 	struct error *error = heap_retained(survey, 0, &o.retained);
 	if (!error)
-		error = put(&o);
+		error = heap_owners_put_put(&o);
 	free(o.sites);
 	free(o.top);
 	heap_retained_deinit(&o.retained);

@@ -25,7 +25,7 @@ void heap_symbols_deinit(struct heap_symbols *symbols)
 }
 
 /* "0x4011d3 main" */
-static struct error *add_name(
+static struct error *heap_symbols_add_name(
 	struct heap_symbols *symbols, struct stream *stream, const char *line, size_t len)
 {
 	struct foreign_scan scan = foreign_scan_of(line, len);
@@ -54,7 +54,7 @@ struct error *heap_symbols_read(
 		return error;
 	while (!(error = stream_line(stream, STREAM_LINE_MAX, line, len)) && *line &&
 		strcmp(*line, "---") != 0) {
-		error = add_name(symbols, stream, *line, *len);
+		error = heap_symbols_add_name(symbols, stream, *line, *len);
 		if (error)
 			return error;
 	}

@@ -93,7 +93,7 @@ static bool is_kept(const char *function)
 	return known_allocator(function);
 }
 
-static const char *extension(const char *file)
+static const char *anonymize_extension(const char *file)
 {
 	static const char *const known[] = {".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".rs",
 		".go", ".S", ".py", ".f90", ".zig", ".d"};
@@ -112,7 +112,7 @@ static void add_token(struct text *text, enum name_kind kind, const char *name, 
 	if (kind == NAME_FUNCTION && known_wrapper(name))
 		text_add(text, "_alloc");
 	if (kind == NAME_FILE)
-		text_add(text, extension(name));
+		text_add(text, anonymize_extension(name));
 	if (kind == NAME_MODULE && strstr(last_part(name), ".so"))
 		text_add(text, ".so");
 }
@@ -197,7 +197,7 @@ struct looking_up {
 	uint32_t *modules; /* of the symbols, by the model's; NO_MODULE: it has no file */
 };
 
-static struct error *give(
+static struct error *anonymize_give(
 	struct looking_up *at, struct stack_node node, const struct symbol *symbols, size_t count)
 {
 	struct embedded_frame one = {.function = NULL}, *frames = &one;
@@ -234,7 +234,7 @@ static struct error *look_up(struct looking_up *at, struct stack_node node)
 		error = NULL;
 		count = 0;
 	}
-	return error ? error : give(at, node, symbols, count);
+	return error ? error : anonymize_give(at, node, symbols, count);
 }
 
 static struct error *add_modules(struct looking_up *at)

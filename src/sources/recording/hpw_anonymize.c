@@ -145,7 +145,8 @@ static copier *copier_of(unsigned type, uint64_t column)
 										    : copy_rest;
 }
 
-static struct error *emit(struct rewriting *at, unsigned type, const struct hpw_out *out)
+static struct error *hpw_anonymize_emit(
+	struct rewriting *at, unsigned type, const struct hpw_out *out)
 {
 	_cleanup_(buf_deinit) struct buf payload;
 	buf_init(&payload);
@@ -200,7 +201,7 @@ static struct error *rewrite_columns(
 		if (copy)
 			error = copy(at, &column, hpw_out_add(&out, head.number));
 	}
-	return error ? error : emit(at, type, &out);
+	return error ? error : hpw_anonymize_emit(at, type, &out);
 }
 
 /* Tables of rows that have one name each: its length in one column, the bytes in another. */
@@ -248,7 +249,7 @@ static struct error *rewrite_names(
 	}
 	buf_deinit(&lengths);
 	buf_deinit(&tokens);
-	return error ? error : emit(at, table->type, &out);
+	return error ? error : hpw_anonymize_emit(at, table->type, &out);
 }
 
 /* Texts of CODE in the order of their columns. What a language is called says nothing. */
@@ -304,10 +305,10 @@ static struct error *rewrite_code(struct rewriting *at, const struct hpw_payload
 			buf_bytes(hpw_out_column(&out, i), columns[i].cursor.pos,
 				cursor_left(&columns[i].cursor));
 	}
-	return error ? error : emit(at, HPW_CODE, &out);
+	return error ? error : hpw_anonymize_emit(at, HPW_CODE, &out);
 }
 
-static void put_text(struct buf *to, uint64_t key, const char *text)
+static void hpw_anonymize_put_text(struct buf *to, uint64_t key, const char *text)
 {
 	buf_varint(to, key);
 	buf_varint(to, strlen(text));
@@ -323,10 +324,10 @@ static struct error *rewrite_target(struct rewriting *at, const struct hpw_paylo
 	struct error *error = hpw_target_nameless(&from, &to);
 	const struct target *target = model_target(at->model);
 	if (target->command_len)
-		put_text(&to, HPW_TARGET_ARG, target->command[0]);
+		hpw_anonymize_put_text(&to, HPW_TARGET_ARG, target->command[0]);
 	if (target->exe[0])
-		put_text(&to, HPW_TARGET_EXE, target->exe);
-	put_text(&to, HPW_TARGET_WRITER, model_recording(at->model)->writer);
+		hpw_anonymize_put_text(&to, HPW_TARGET_EXE, target->exe);
+	hpw_anonymize_put_text(&to, HPW_TARGET_WRITER, model_recording(at->model)->writer);
 	if (!error && to.failed)
 		error = error_no_memory();
 	return error ? error : at->sink->put(at->sink->ctx, HPW_TARGET, &to);
@@ -392,7 +393,7 @@ static struct error *rewrite_search(struct rewriting *at, const struct hpw_paylo
 		if (error)
 			break;
 		if (key == HPW_LEAK_PROBLEM) {
-			put_text(&to, key, model_leak_search(at->model)->problem);
+			hpw_anonymize_put_text(&to, key, model_leak_search(at->model)->problem);
 		} else {
 			buf_varint(&to, key);
 			buf_varint(&to, value);
@@ -487,7 +488,7 @@ static void opened_deinit(struct opened *opened)
 	input_close(&opened->input);
 }
 
-static struct error *check(const struct opened *opened, const char *name)
+static struct error *hpw_anonymize_check(const struct opened *opened, const char *name)
 {
 	size_t damage;
 	(void)model_damage(opened->model, &damage);
@@ -522,7 +523,7 @@ static struct error *open_file(struct opened *opened, const struct source_place 
 	struct hpw_damage damage = {.model = opened->model};
 	if (!error)
 		error = hpw_file_open(&opened->file, &opened->input, &damage);
-	return error ? error : check(opened, place->name);
+	return error ? error : hpw_anonymize_check(opened, place->name);
 }
 
 struct error *hpw_anonymize_begin(const struct source_place *place, unsigned *ret_features)

@@ -39,7 +39,8 @@ static const char *function_name(uint64_t kind)
 }
 
 /* "free() of a block that had been freed already, at 0x…". */
-static void describe(const struct row *row, const struct site *site, char *ret, size_t size)
+static void hpw_bad_frees_describe(
+	const struct row *row, const struct site *site, char *ret, size_t size)
 {
 	const char *function = function_name(row->kind);
 	switch (row->what) {
@@ -57,7 +58,7 @@ static void describe(const struct row *row, const struct site *site, char *ret, 
 	}
 }
 
-static const char *kind_of(uint64_t what)
+static const char *hpw_bad_frees_kind_of(uint64_t what)
 {
 	return what == HPW_BAD_FREE_TWICE        ? "DoubleFree"
 	       : what == HPW_BAD_FREE_MISMATCHED ? "MismatchedFree"
@@ -84,13 +85,13 @@ static uint32_t stack_of(const struct model *model, uint64_t stack)
 	return stack < model_stack_limit(model) ? (uint32_t)stack : 0;
 }
 
-static struct error *add(struct model *model, const struct row *row)
+static struct error *hpw_bad_frees_add(struct model *model, const struct row *row)
 {
 	static const char unknown[] = "the stack is unknown: record with --free-stacks";
 	char what[160], first[96];
 	const struct site *site = site_of(model, row);
 	const struct thread *thread = thread_of(model, row->thread);
-	describe(row, site, what, sizeof(what));
+	hpw_bad_frees_describe(row, site, what, sizeof(what));
 	uint32_t here = stack_of(model, row->stack), before = stack_of(model, row->first_stack);
 	struct error_stack stacks[3] = {{.what = here ? "" : unknown, .stack = here}};
 	size_t count = 1;
@@ -108,7 +109,7 @@ static struct error *add(struct model *model, const struct row *row)
 	if (site)
 		stacks[count++] = (struct error_stack){
 			.what = "the block was allocated", .stack = site->stack.value};
-	const struct program_error error = {.kind = kind_of(row->what),
+	const struct program_error error = {.kind = hpw_bad_frees_kind_of(row->what),
 		.what = what,
 		.thread = thread ? thread->name : "",
 		.tid = thread ? thread->tid : 0,
@@ -117,7 +118,7 @@ static struct error *add(struct model *model, const struct row *row)
 }
 
 /* Equal rows of several chunks become one. */
-static struct error *take(struct hpw_bad_frees *frees, const struct row *row)
+static struct error *hpw_bad_frees_take(struct hpw_bad_frees *frees, const struct row *row)
 {
 	struct row key = *row;
 	key.stamp = key.address = key.count = 0;
@@ -132,7 +133,7 @@ static struct error *take(struct hpw_bad_frees *frees, const struct row *row)
 		frees->unknown += row->count;
 	if (is_new) {
 		*place = count;
-		return add(frees->model, row);
+		return hpw_bad_frees_add(frees->model, row);
 	}
 	build_program_error_count(frees->model, *place, errors[*place].count + row->count);
 	return NULL;
@@ -157,7 +158,7 @@ struct error *hpw_bad_frees_decode(struct hpw_bad_frees *frees, const struct hpw
 		if (!error && (!row.count || row.count > UINT64_MAX / HPW_BAD_FREES_MAX))
 			error = error_create(ERROR_INPUT, "%" PRIu64 " frees in a row", row.count);
 		if (!error)
-			error = take(frees, &row);
+			error = hpw_bad_frees_take(frees, &row);
 	}
 	frees->rows_read += rows;
 	return error;

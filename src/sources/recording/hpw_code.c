@@ -66,7 +66,7 @@ static struct error *next_lines(struct decoding *at, uint64_t count, struct code
 	return NULL;
 }
 
-static enum frame_kind kind_of(uint64_t stored)
+static enum frame_kind hpw_code_kind_of(uint64_t stored)
 {
 	return stored == HPW_FRAME_CODE_OBJECT ? FRAME_CODE_OBJECT
 	       : stored == HPW_FRAME_METHOD    ? FRAME_METHOD
@@ -83,8 +83,8 @@ static struct error *next_row(struct decoding *at, struct code *ret)
 		error = hpw_column_next(&at->columns[HPW_CODE_LINES], &lines);
 	if (error)
 		return error;
-	*ret = (struct code){
-		.kind = kind_of(kind), .first_line = line <= UINT32_MAX ? (uint32_t)line : 0};
+	*ret = (struct code){.kind = hpw_code_kind_of(kind),
+		.first_line = line <= UINT32_MAX ? (uint32_t)line : 0};
 	const char **const texts[HPW_CODE_TEXTS] = {
 		&ret->language, &ret->name, &ret->outer, &ret->signature, &ret->file, &ret->module};
 	for (unsigned i = 0; i < HPW_CODE_TEXTS && !error; i++)

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-static struct error *add(struct hpw_damage *damage, const char *sentence)
+static struct error *hpw_damage_add_add(struct hpw_damage *damage, const char *sentence)
 {
 	return damage->count++ < HPW_DAMAGE_SENTENCES ? build_damage(damage->model, sentence)
 						      : NULL;
@@ -24,7 +24,7 @@ struct error *hpw_damage_add(struct hpw_damage *damage, const char *fmt, ...)
 		sentence = NULL;
 		return error_no_memory();
 	}
-	return add(damage, sentence);
+	return hpw_damage_add_add(damage, sentence);
 }
 
 struct error *hpw_damage_take(struct hpw_damage *damage, struct error *error, const char *fmt, ...)

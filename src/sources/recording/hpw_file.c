@@ -77,7 +77,7 @@ struct error *hpw_file_find_chunk(
 	return NULL;
 }
 
-static struct error *read_header(struct hpw_file *file, struct hpw_damage *damage)
+static struct error *hpw_file_read_header(struct hpw_file *file, struct hpw_damage *damage)
 {
 	const struct input *input = file->input;
 	uint8_t bytes[HEADER_BYTES];
@@ -247,7 +247,7 @@ struct error *hpw_file_open(
 	file->input = input;
 	hpw_chunk_vec_init(&file->chunks);
 	file->closed = false;
-	struct error *error = read_header(file, damage);
+	struct error *error = hpw_file_read_header(file, damage);
 	if (!error)
 		error = try_index(file, damage);
 	if (!error && !file->closed)

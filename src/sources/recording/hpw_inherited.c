@@ -49,7 +49,7 @@ static bool is_base_name(const char *name)
 }
 
 /* The file of that name beside another. */
-static struct error *beside(const char *file, const char *name, char **ret)
+static struct error *hpw_inherited_beside(const char *file, const char *name, char **ret)
 {
 	const char *slash = strrchr(file, '/');
 	int folder = slash ? (int)(slash - file + 1) : 0;
@@ -264,7 +264,7 @@ static struct error *put_parent(struct model *model, struct search *search)
 	_cleanup_(parent_deinit) struct parent parent = {.input = {.fd = -1}};
 	hpw_footer_init(&parent.footer);
 	struct inherited *inherited = build_inherited(model);
-	struct error *error = beside(search->folder_of, search->file, &parent.path);
+	struct error *error = hpw_inherited_beside(search->folder_of, search->file, &parent.path);
 	if (!error)
 		error = parent_read(&parent, search->forked_at);
 	if (!error)

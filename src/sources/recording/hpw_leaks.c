@@ -186,7 +186,8 @@ static struct error *known_site(struct hpw_leaks *leaks, uint64_t stored, struct
 	return NULL;
 }
 
-static struct error *add_group(struct hpw_leaks *leaks, const uint64_t *v, struct cursor *bytes)
+static struct error *hpw_leaks_add_group(
+	struct hpw_leaks *leaks, const uint64_t *v, struct cursor *bytes)
 {
 	(void)bytes;
 	size_t number;
@@ -208,7 +209,8 @@ static struct error *add_group(struct hpw_leaks *leaks, const uint64_t *v, struc
 	return error ? error : build_leak_group(leaks->model, &row);
 }
 
-static struct error *add_record(struct hpw_leaks *leaks, const uint64_t *v, struct cursor *bytes)
+static struct error *hpw_leaks_add_record(
+	struct hpw_leaks *leaks, const uint64_t *v, struct cursor *bytes)
 {
 	(void)bytes;
 	size_t groups, threads;
@@ -243,8 +245,8 @@ static const struct {
 	struct table table;
 } tables[] = {
 	{HPW_LEAK_ROOTS, {7, 0x3f, add_root, 6}},
-	{HPW_LEAK_GROUPS, {9, 0x1ff, add_group, 0}},
-	{HPW_LEAK_RECORDS, {11, 0x7ff, add_record, 0}},
+	{HPW_LEAK_GROUPS, {9, 0x1ff, hpw_leaks_add_group, 0}},
+	{HPW_LEAK_RECORDS, {11, 0x7ff, hpw_leaks_add_record, 0}},
 };
 
 /* The search is in the model already. */

@@ -18,7 +18,7 @@ void hpw_marks_deinit(struct hpw_marks *marks)
 	hpw_mark_rows_deinit(&marks->rows);
 }
 
-static struct error *add(
+static struct error *hpw_marks_add(
 	struct hpw_marks *marks, const struct mark *row, const char *name, size_t len)
 {
 	if (!hpw_mark_is_users(name, len))
@@ -47,7 +47,7 @@ struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_ranges 
 			.time_ns = hpw_clock_ns(marks->clock, from->stamp),
 			.live_blocks = from->live_blocks,
 			.live_bytes = from->live_bytes};
-		error = add(marks, &row, from->name, strlen(from->name));
+		error = hpw_marks_add(marks, &row, from->name, strlen(from->name));
 	}
 	return error;
 }
@@ -64,7 +64,7 @@ static struct error *on_mark(
 		row.live_blocks = replay->estimate.whole.live.blocks;
 		row.live_bytes = replay->estimate.whole.live.bytes;
 	}
-	return add(marks, &row, name, len);
+	return hpw_marks_add(marks, &row, name, len);
 }
 
 void hpw_marks_watch(struct hpw_marks *marks, struct hpw_replay *replay)
@@ -83,7 +83,7 @@ static int by_name(const void *left, const void *right)
 }
 
 /* Numbers those of the same name. */
-static struct error *number(struct hpw_marks *marks)
+static struct error *hpw_marks_number(struct hpw_marks *marks)
 {
 	size_t len = marks->rows.len;
 	_cleanup_free_ struct hpw_mark_row **sorted = malloc((len + 1) * sizeof(*sorted));
@@ -102,7 +102,7 @@ static struct error *number(struct hpw_marks *marks)
 struct error *hpw_marks_put(
 	struct hpw_marks *marks, struct model *model, uint64_t from_step, uint64_t to_step)
 {
-	struct error *error = number(marks);
+	struct error *error = hpw_marks_number(marks);
 	for (size_t i = 0; !error && i < marks->rows.len; i++) {
 		const struct hpw_mark_row *from = &marks->rows.data[i];
 		if (from->row.step >= from_step && from->row.step <= to_step)

@@ -118,7 +118,7 @@ struct making {
 	size_t places;
 };
 
-static struct error *add_name(struct making *making, unsigned column, const char *name)
+static struct error *hpw_names_add_name(struct making *making, unsigned column, const char *name)
 {
 	bool is_new = false;
 	uint32_t *number = name ? name_numbers_insert(&making->numbers, name, &is_new) : NULL;
@@ -147,16 +147,16 @@ static struct error *add_run(
 	making->places++;
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct embedded_frame *frame = &run->frames[i];
-		error = add_name(making, HPW_NAMES_FUNCTION, frame->function);
+		error = hpw_names_add_name(making, HPW_NAMES_FUNCTION, frame->function);
 		if (!error)
-			error = add_name(making, HPW_NAMES_FILE, frame->file);
+			error = hpw_names_add_name(making, HPW_NAMES_FILE, frame->file);
 		buf_varint(hpw_out_column(out, HPW_NAMES_LINE), frame->line);
 		buf_varint(hpw_out_column(out, HPW_NAMES_INLINED), frame->inlined);
 	}
 	return error;
 }
 
-static struct error *flush(struct making *making, hpw_names_put *put, void *ctx)
+static struct error *hpw_names_flush(struct making *making, hpw_names_put *put, void *ctx)
 {
 	_cleanup_(buf_deinit) struct buf payload;
 	buf_init(&payload);
@@ -189,9 +189,9 @@ struct error *hpw_names_encode(const struct model *model, hpw_names_put *put, vo
 		done[number] = true;
 		error = add_run(&making, node, run);
 		if (!error && making.places == PLACES_IN_CHUNK)
-			error = flush(&making, put, ctx);
+			error = hpw_names_flush(&making, put, ctx);
 	}
-	struct error *last = flush(&making, put, ctx);
+	struct error *last = hpw_names_flush(&making, put, ctx);
 	if (error)
 		error_destroy(last);
 	return error ? error : last;

@@ -235,7 +235,7 @@ static struct error *sum_up(struct reader *reader, bool *ret)
 	return NULL;
 }
 
-static struct error *replay(struct reader *reader)
+static struct error *hpw_reader_replay(struct reader *reader)
 {
 	if (reader->query && reader->has_parts) {
 		struct error *error = sum_up(reader, &reader->replayed);
@@ -303,7 +303,7 @@ static struct error *judge_end(struct reader *reader)
 }
 
 /* What is missing as a whole, in words. */
-static struct error *judge(struct reader *reader)
+static struct error *hpw_reader_judge(struct reader *reader)
 {
 	struct error *error = NULL;
 	if (!reader->tables.has_target)
@@ -409,7 +409,7 @@ static struct error *read_all(struct reader *reader)
 	if (!hpw_reader_has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader) && !(reader->flags & SOURCE_TABLES))
-		error = replay(reader);
+		error = hpw_reader_replay(reader);
 	if (!error && reader->wanted_series)
 		error = hpw_reader_make_series(reader);
 	if (!error && !reader->good)
@@ -432,7 +432,7 @@ static struct error *read_all(struct reader *reader)
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)
-		error = judge(reader);
+		error = hpw_reader_judge(reader);
 	return error ? error : hpw_damage_finish(&reader->damage);
 }
 

@@ -186,7 +186,7 @@ static struct error *put_astray(struct reader *reader, size_t known)
 	return NULL;
 }
 
-static struct error *put_sites(struct reader *reader)
+static struct error *hpw_reader_put_sites(struct reader *reader)
 {
 	if (from_replay(reader, reader->footer.has_sites))
 		return hpw_replay_put_sites(&reader->replay, reader->model);
@@ -248,7 +248,7 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 	return build_thread(reader->model, &row, name, name_len);
 }
 
-static struct error *put_threads(struct reader *reader)
+static struct error *hpw_reader_put_threads(struct reader *reader)
 {
 	bool replayed = from_replay(reader, reader->footer.has_threads);
 	size_t count = reader->footer.has_threads ? reader->footer.threads.len : 0;
@@ -330,9 +330,9 @@ struct error *hpw_reader_put(struct reader *reader)
 	if (!error)
 		error = hpw_reader_decode(reader, hpw_small_takes, into_small);
 	if (!error)
-		error = put_sites(reader);
+		error = hpw_reader_put_sites(reader);
 	if (!error)
-		error = put_threads(reader);
+		error = hpw_reader_put_threads(reader);
 	if (!error)
 		error = put_sizes(reader);
 	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary &&

@@ -27,7 +27,7 @@ static bool has_ended(const struct filling *filling, size_t thread, uint64_t tim
 	return row->row.ended && hpw_clock_ns(filling->clock, row->last_tsc) < time_ns;
 }
 
-static uint64_t sum(const struct filling *filling, uint64_t time_ns)
+static uint64_t hpw_series_extras_sum(const struct filling *filling, uint64_t time_ns)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < filling->threads; i++)
@@ -37,7 +37,7 @@ static uint64_t sum(const struct filling *filling, uint64_t time_ns)
 }
 
 /* What the process had executed before the chunk; of the one behind the last: in all. */
-static uint64_t executed(
+static uint64_t hpw_series_extras_executed(
 	const struct filling *filling, const struct hpw_ranges *parts, size_t chunk)
 {
 	if (chunk < parts->chunks.len)
@@ -50,8 +50,8 @@ static uint64_t executed_at(
 	const struct filling *filling, const struct hpw_ranges *parts, size_t chunk, uint64_t step)
 {
 	const uint64_t *head = parts->chunks.data[chunk].head;
-	uint64_t before = executed(filling, parts, chunk);
-	uint64_t after = executed(filling, parts, chunk + 1);
+	uint64_t before = hpw_series_extras_executed(filling, parts, chunk);
+	uint64_t after = hpw_series_extras_executed(filling, parts, chunk + 1);
 	uint64_t done = step - head[HPW_SUMS_FIRST_STEP], steps = head[HPW_SUMS_STEPS];
 	if (after <= before || !steps)
 		return before;
@@ -95,7 +95,7 @@ struct error *hpw_series_extras_fill(
 			struct series_row *row = &series->rows.data[filling.row].row;
 			if (row->step >= end)
 				break;
-			row->stack_bytes = sum(&filling, row->time_ns);
+			row->stack_bytes = hpw_series_extras_sum(&filling, row->time_ns);
 			row->instructions = executed_at(&filling, parts, i, row->step);
 		}
 	}
@@ -120,6 +120,6 @@ struct error *hpw_series_extras_stacks(const struct hpw_ranges *parts,
 	for (size_t i = 0; i < count; i++)
 		ret_bytes[i] =
 			i < filling.threads && !has_ended(&filling, i, time_ns) ? bytes[i] : 0;
-	*ret_sum = sum(&filling, time_ns);
+	*ret_sum = hpw_series_extras_sum(&filling, time_ns);
 	return NULL;
 }

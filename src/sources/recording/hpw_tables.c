@@ -246,7 +246,7 @@ static struct error *decode_code(struct hpw_tables *tables, const struct hpw_pay
 }
 
 /* The kinds of a recording in the model's words. A number of a newer writer is not known. */
-static enum alloc_kind kind_of(uint8_t stored)
+static enum alloc_kind hpw_tables_kind_of(uint8_t stored)
 {
 	static const enum alloc_kind kinds[HW_ALLOC_KINDS] = {
 		[HW_MALLOC] = KIND_MALLOC,
@@ -284,7 +284,7 @@ static struct error *decode_site(
 		tables->sites_astray++;
 	}
 	error = build_site(tables->model, (struct site_id){(uint32_t)site},
-		(struct stack_id){(uint32_t)stack}, kind_of(kind));
+		(struct stack_id){(uint32_t)stack}, hpw_tables_kind_of(kind));
 	if (!error && site >= tables->sites)
 		tables->sites = site + 1;
 	return error;

@@ -110,7 +110,7 @@ static struct error *add_given(
 	return NULL;
 }
 
-static struct error *add_stacks(struct merge *merge, const struct model *from)
+static struct error *merge_add_stacks(struct merge *merge, const struct model *from)
 {
 	size_t count = model_stack_limit(from) - 1;
 	_cleanup_(stack_rows_deinit) struct stack_rows rows;
@@ -137,7 +137,7 @@ static struct error *add_stacks(struct merge *merge, const struct model *from)
 	return error ? error : add_given(merge, from, &rows);
 }
 
-static struct error *add_sites(struct merge *merge, const struct model *from)
+static struct error *merge_add_sites(struct merge *merge, const struct model *from)
 {
 	size_t count;
 	const struct site *sites = model_sites(from, &count);
@@ -191,7 +191,7 @@ static struct error *add_small(struct merge *merge, const struct model *from)
 	return full;
 }
 
-static struct error *add_damage(struct merge *merge, const struct model *from)
+static struct error *merge_add_damage(struct merge *merge, const struct model *from)
 {
 	const struct recording *recording = model_recording(from);
 	build_recording(merge->ret)->complete &= recording->complete;
@@ -272,8 +272,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 static struct error *add_model(struct merge *merge, const struct model *from)
 {
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
-		add_stacks, add_sites, add_threads, add_unrecorded, add_small, add_damage,
-		add_sizes};
+		merge_add_stacks, merge_add_sites, add_threads, add_unrecorded, add_small,
+		merge_add_damage, add_sizes};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct error *error = parts[i](merge, from);
 		if (error)
@@ -291,7 +291,7 @@ static struct error *add_model(struct merge *merge, const struct model *from)
 	return NULL;
 }
 
-static int compare_sizes(const void *left, const void *right)
+static int merge_compare_sizes(const void *left, const void *right)
 {
 	const struct size_count *a = left, *b = right;
 	return a->size < b->size ? -1 : a->size > b->size;
@@ -301,7 +301,7 @@ static struct error *finish_sizes(struct merge *merge)
 {
 	struct size_row_vec *sizes = &merge->sizes;
 	if (sizes->len)
-		qsort(sizes->data, sizes->len, sizeof(*sizes->data), compare_sizes);
+		qsort(sizes->data, sizes->len, sizeof(*sizes->data), merge_compare_sizes);
 	for (size_t i = 0; i < sizes->len;) {
 		struct size_count sum = {.size = sizes->data[i].size};
 		for (; i < sizes->len && sizes->data[i].size == sum.size; i++)
@@ -355,7 +355,7 @@ struct error *merge_models(const struct model *const *models, size_t count, stru
 struct error *merge_code(struct model *into, const struct model *from)
 {
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {
-		add_modules, add_stacks, add_sites, add_threads};
+		add_modules, merge_add_stacks, merge_add_sites, add_threads};
 	size_t sites;
 	model_sites(into, &sites);
 	struct merge merge = {.ret = into,

@@ -119,7 +119,7 @@ static const char *mistake_find(const char *head, size_t len)
 	return NULL;
 }
 
-static struct error *refuse(const struct input *input)
+static struct error *source_refuse(const struct input *input)
 {
 	char head[HEAD_BYTES + 1] = {0};
 	size_t len = input->bytes < HEAD_BYTES ? (size_t)input->bytes : HEAD_BYTES;
@@ -192,7 +192,7 @@ static struct error *open_input(const struct input *input, unsigned flags,
 	error = find_foreign(input, &source);
 	if (error)
 		return error;
-	return source ? source->open(input, flags, query, ret) : refuse(input);
+	return source ? source->open(input, flags, query, ret) : source_refuse(input);
 }
 
 static struct error *open_place(struct input *input, const struct source_place *place)
@@ -265,7 +265,7 @@ static struct error *tell_input(
 				"%s: %s files contain sums, no events; expected a recording, or a "
 				"heaptrack or mtrace file",
 				input->name, source->name)
-		      : refuse(input);
+		      : source_refuse(input);
 }
 
 struct error *source_events(const struct source_place *place, const struct source_query *query,

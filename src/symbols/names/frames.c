@@ -28,7 +28,7 @@
 DEFINE_VEC(die_vec, Dwarf_Die)
 
 /* Which of the tags inside a function may hold inlined ones. */
-static bool is_block(int tag)
+static bool frames_is_block(int tag)
 {
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
 	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
@@ -38,7 +38,7 @@ static bool is_block(int tag)
 static bool may_hold(Dwarf_Die *die, int tag, uint64_t address)
 {
 	return dwarf_haspc(die, address) > 0 ||
-	       (is_block(tag) && !dwarf_hasattr(die, DW_AT_low_pc) &&
+	       (frames_is_block(tag) && !dwarf_hasattr(die, DW_AT_low_pc) &&
 		       !dwarf_hasattr(die, DW_AT_ranges));
 }
 
@@ -52,7 +52,7 @@ static struct error *add_inlined(
 	for (bool ok = die_child(parent, &die); ok; ok = die_next(&die)) {
 		int tag = dwarf_tag(&die);
 		bool is_inlined = tag == DW_TAG_inlined_subroutine;
-		if ((!is_inlined && !is_block(tag)) || !may_hold(&die, tag, address))
+		if ((!is_inlined && !frames_is_block(tag)) || !may_hold(&die, tag, address))
 			continue;
 		size_t before = chain->len;
 		if (is_inlined && !die_vec_push(chain, die))
@@ -65,7 +65,7 @@ static struct error *add_inlined(
 }
 
 /* The DIE where the function of this one was declared. */
-static Dwarf_Die declaration(Dwarf_Die die)
+static Dwarf_Die frames_declaration(Dwarf_Die die)
 {
 	for (unsigned hop = 0; hop < ORIGIN_HOPS_MAX; hop++) {
 		Dwarf_Attribute attribute;
@@ -186,7 +186,7 @@ static struct error *set_name(struct unit *unit, Dwarf_Die *die, struct strings 
 		return strings_keep_demangled(strings, linkage, &symbol->function);
 	if (!name || dwarf_hasattr_integrate(die, DW_AT_external) || !names_scopes(&unit->die))
 		return strings_keep(strings, name, &symbol->function);
-	Dwarf_Die declared = declaration(*die);
+	Dwarf_Die declared = frames_declaration(*die);
 	return keep_qualified(strings, &declared, name, &symbol->function, ret_vague);
 }
 

@@ -87,7 +87,7 @@ static struct beginnings find_beginnings(Elf *elf)
 	return found;
 }
 
-static uint64_t beginning(const struct beginnings *all, size_t i)
+static uint64_t inner_names_beginning(const struct beginnings *all, size_t i)
 {
 	return all->base + (uint64_t)(int64_t)read_offset(all->pairs + 8 * i);
 }
@@ -98,15 +98,15 @@ static bool find_range(const struct beginnings *all, uint64_t address, struct in
 	size_t low = 0, high = all->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (beginning(all, middle) < address)
+		if (inner_names_beginning(all, middle) < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low + 1 >= all->count || beginning(all, low) != address)
+	if (low + 1 >= all->count || inner_names_beginning(all, low) != address)
 		return false;
 	ret->start = address;
-	ret->end = beginning(all, low + 1);
+	ret->end = inner_names_beginning(all, low + 1);
 	return ret->start < ret->end;
 }
 
@@ -131,7 +131,7 @@ static bool branch_at(uint16_t machine, const uint8_t *code, size_t len, size_t 
 	return true;
 }
 
-static void add_range(struct inner_names *names, struct inner_range range)
+static void inner_names_add_range(struct inner_names *names, struct inner_range range)
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (names->ranges[i].start == range.start)
@@ -152,7 +152,7 @@ static void add_targets(Elf *elf, uint16_t machine, const struct beginnings *all
 			(to >= 0 && (uint64_t)to < symbol->st_size))
 			continue;
 		if (find_range(all, symbol->st_value + (uint64_t)to, &range))
-			add_range(ret, range);
+			inner_names_add_range(ret, range);
 	}
 }
 

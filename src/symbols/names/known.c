@@ -33,7 +33,7 @@ static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so"
 static const char *const runtime_functions[] = {"std::", "__gnu_cxx::", "__gnu_debug::",
 	"__cxxabiv1::", "operator new", "operator delete", "__cxa_"};
 
-static const char *beginning(const char *text, const char *const *beginnings, size_t count)
+static const char *known_beginning(const char *text, const char *const *beginnings, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
@@ -51,17 +51,17 @@ bool known_allocator(const char *function)
 
 bool known_allocator_module(const char *name)
 {
-	return beginning(name, allocator_modules, ARRAY_SIZE(allocator_modules)) != NULL;
+	return known_beginning(name, allocator_modules, ARRAY_SIZE(allocator_modules)) != NULL;
 }
 
 const char *known_runtime_function(const char *function)
 {
-	return beginning(function, runtime_functions, ARRAY_SIZE(runtime_functions));
+	return known_beginning(function, runtime_functions, ARRAY_SIZE(runtime_functions));
 }
 
 bool known_runtime_module(const char *name)
 {
-	return beginning(name, runtime_modules, ARRAY_SIZE(runtime_modules)) != NULL;
+	return known_beginning(name, runtime_modules, ARRAY_SIZE(runtime_modules)) != NULL;
 }
 
 /* Ends of the names of functions that hand out memory for somebody else to use. */
@@ -83,7 +83,7 @@ static size_t without_arguments(const char *name)
 	return len;
 }
 
-static bool ends_with(const char *name, size_t len, const char *end)
+static bool known_ends_with(const char *name, size_t len, const char *end)
 {
 	size_t end_len = strlen(end);
 	if (len < end_len)
@@ -106,7 +106,7 @@ static bool has_alloc(const char *name)
 {
 	static const char word[] = "alloc";
 	for (; *name; name++)
-		if (ends_with(name, strnlen(name, strlen(word)), word))
+		if (known_ends_with(name, strnlen(name, strlen(word)), word))
 			return true;
 	return false;
 }
@@ -115,11 +115,11 @@ bool known_wrapper(const char *function)
 {
 	size_t len = without_arguments(function);
 	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++)
-		if (ends_with(function, len, wrapper_ends[i]))
+		if (known_ends_with(function, len, wrapper_ends[i]))
 			return true;
-	if (beginning(function, wholes, ARRAY_SIZE(wholes)))
+	if (known_beginning(function, wholes, ARRAY_SIZE(wholes)))
 		return true;
-	const char *family = beginning(function, families, ARRAY_SIZE(families));
+	const char *family = known_beginning(function, families, ARRAY_SIZE(families));
 	return family && has_alloc(function);
 }
 
@@ -148,13 +148,13 @@ static const char *trait_of(const char *self)
 static bool is_rust_type(const char *type)
 {
 	static const char *const leads[] = {"mut ", "const ", "dyn ", "&", "*", "[", "("};
-	for (const char *lead; (lead = beginning(type, leads, ARRAY_SIZE(leads)));)
+	for (const char *lead; (lead = known_beginning(type, leads, ARRAY_SIZE(leads)));)
 		type += strlen(lead);
 	size_t word = 0;
 	while (isalnum((unsigned char)type[word]) || type[word] == '_')
 		word++;
 	return strncmp(type + word, "::", 2) != 0 ||
-	       beginning(type, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
+	       known_beginning(type, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
 }
 
 /* An implementation of one of Rust's traits for a type of the program is the program's. */
@@ -163,13 +163,13 @@ static bool is_rust_std(const char *function)
 	if (*function == '_' && function[1] == '<')
 		function++;
 	if (*function != '<')
-		return beginning(function, rust_crates, ARRAY_SIZE(rust_crates)) != NULL ||
+		return known_beginning(function, rust_crates, ARRAY_SIZE(rust_crates)) != NULL ||
 		       strncmp(function, "__rust_", 7) == 0 ||
 		       strncmp(function, "__rdl_", 6) == 0 || strncmp(function, "__rg_", 5) == 0;
 	const char *trait = trait_of(function + 1);
 	if (!is_rust_type(function + 1))
 		return false;
-	return !trait || beginning(trait, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
+	return !trait || known_beginning(trait, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
 }
 
 static bool is_rust(const char *function, const char *linkage_name, const char *file)
@@ -221,7 +221,7 @@ static bool is_own_type(const char *type)
 	size_t first = 0; /* word of it */
 	while (isalnum((unsigned char)type[first]) || type[first] == '_')
 		first++;
-	bool is_others = beginning(type, names, ARRAY_SIZE(names)) != NULL;
+	bool is_others = known_beginning(type, names, ARRAY_SIZE(names)) != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words) && type[first] != ':'; i++)
 		is_others |= strlen(words[i]) == first && !strncmp(type, words[i], first);
 	return end && type[end - 1] != '*' && !is_others;
@@ -238,7 +238,7 @@ static bool is_own_of_std(const struct known_code *code, const char *function)
 		return false;
 	if (code->file)
 		return code->file[0] == '/' && !is_in_library(code->file);
-	const char *template = beginning(function, templates, ARRAY_SIZE(templates));
+	const char *template = known_beginning(function, templates, ARRAY_SIZE(templates));
 	return template && is_own_type(function + strlen(template));
 }
 
@@ -270,7 +270,7 @@ enum known_part known_part_of(const struct known_code *code)
 		return KNOWN_STD;
 	if (is_rust(function, code->linkage_name, file) && is_rust_std(function))
 		return KNOWN_STD;
-	if (beginning(function, go, ARRAY_SIZE(go)) || is_start(function, code->module))
+	if (known_beginning(function, go, ARRAY_SIZE(go)) || is_start(function, code->module))
 		return KNOWN_RUNTIME;
 	return known_wrapper(function) ? KNOWN_ALLOCATOR : KNOWN_PROGRAM;
 }

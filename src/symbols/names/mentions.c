@@ -7,7 +7,7 @@
 #include "symbols/split/object.h"
 
 /* Sections that have names of functions and files, wherever they stand in them. */
-static bool has_names(const char *section, uint32_t type)
+static bool mentions_has_names(const char *section, uint32_t type)
 {
 	static const char *const debug[] = {".debug_str", ".debug_line_str", ".debug_info",
 		".debug_line", ".debug_str.dwo", ".debug_info.dwo", ".debug_line.dwo"};
@@ -20,7 +20,7 @@ static bool has_names(const char *section, uint32_t type)
 }
 
 /* The linker lets a name stand at the end of a longer one: what comes before it says nothing. */
-static bool has_name(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+static bool mentions_has_name(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
 	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
 		return true;
@@ -40,7 +40,7 @@ static void count_functions(
 	}
 }
 
-static void look_at(const char *path, const char *name, struct symbols_mention *ret)
+static void mentions_look_at(const char *path, const char *name, struct symbols_mention *ret)
 {
 	_cleanup_(object_cleanup) struct object *object = object_open(path);
 	size_t names;
@@ -56,8 +56,8 @@ static void look_at(const char *path, const char *name, struct symbols_mention *
 		ret->known |= header.sh_type == SHT_SYMTAB || strcmp(called, ".debug_info") == 0;
 		if (header.sh_type == SHT_SYMTAB)
 			count_functions(object->elf, section, &header, name, &functions);
-		if (has_names(called, header.sh_type))
-			ret->found |= has_name(section, &header, name);
+		if (mentions_has_names(called, header.sh_type))
+			ret->found |= mentions_has_name(section, &header, name);
 	}
 	/* A program and its debug file may both have the table. */
 	if (functions > ret->functions)
@@ -72,7 +72,7 @@ struct error *symbols_mention(
 	symbols_used_vec_init(&used);
 	struct error *error = symbols_module_used(symbols, module, &used);
 	for (size_t i = 0; i < used.len && !error; i++)
-		look_at(used.data[i].path, name, ret);
+		mentions_look_at(used.data[i].path, name, ret);
 	/* Parts that are missing may have it, and a file that is another one. */
 	bool sure = used.len && symbols_module_has_id(symbols, module) &&
 		    !symbols_module_lacks(symbols, module);

@@ -46,7 +46,7 @@ void module_destroy(struct symbols_file *module)
 	free(module);
 }
 
-static bool has_names(const struct object *object)
+static bool module_has_names(const struct object *object)
 {
 	GElf_Shdr header;
 	return object && (object_section_of_type(object, SHT_SYMTAB, &header) ||
@@ -81,8 +81,8 @@ void module_read(struct symbols *symbols, struct symbols_file *module)
 		split_files_init(&split, symbols->settings, source, module->path);
 		unit_index_init(&module->units, source->dwarf, &split);
 		module->state = SYMBOLS_DWARF;
-	} else if (has_names(separate) || has_names(main)) {
-		source = has_names(separate) ? separate : main;
+	} else if (module_has_names(separate) || module_has_names(main)) {
+		source = module_has_names(separate) ? separate : main;
 		module->state = SYMBOLS_SYMTAB;
 	} else if (main && object_section_of_type(main, SHT_DYNSYM, &header)) {
 		source = main;

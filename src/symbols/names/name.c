@@ -67,7 +67,7 @@ struct demangling {
 	jmp_buf too_long;
 };
 
-static void add_part(const char *part, size_t len, void *ctx)
+static void name_add_part(const char *part, size_t len, void *ctx)
 {
 	struct demangling *demangling = ctx;
 	text_add_n(demangling->text, part, len);
@@ -89,7 +89,8 @@ typedef int demangle_fn(const char *mangled, int options, demangle_callbackref a
 static bool try_demangle(demangle_fn *demangle, int options, struct text *text, const char *mangled)
 {
 	struct demangling demangling = {.text = text, .start = text->len};
-	if (setjmp(demangling.too_long) == 0 && demangle(mangled, options, add_part, &demangling) &&
+	if (setjmp(demangling.too_long) == 0 &&
+		demangle(mangled, options, name_add_part, &demangling) &&
 		text->len > demangling.start)
 		return true;
 	/* A demangler may give up half way. */
@@ -97,7 +98,7 @@ static bool try_demangle(demangle_fn *demangle, int options, struct text *text, 
 	return false;
 }
 
-static void add_name(struct text *text, const char *linkage_name, size_t len, int options)
+static void name_add_name(struct text *text, const char *linkage_name, size_t len, int options)
 {
 	if (len < LINKAGE_NAME_MAX && name_is_mangled(linkage_name)) {
 		char mangled[LINKAGE_NAME_MAX];
@@ -112,11 +113,12 @@ static void add_name(struct text *text, const char *linkage_name, size_t len, in
 
 void name_add_demangled(struct text *text, const char *linkage_name)
 {
-	add_name(text, linkage_name, name_plain_len(linkage_name), DMGL_ANSI);
+	name_add_name(text, linkage_name, name_plain_len(linkage_name), DMGL_ANSI);
 }
 
 void name_add_whole(struct text *text, const char *linkage_name)
 {
 	size_t len = strcspn(linkage_name, "@");
-	add_name(text, linkage_name, len ? len : strlen(linkage_name), DMGL_ANSI | DMGL_PARAMS);
+	name_add_name(
+		text, linkage_name, len ? len : strlen(linkage_name), DMGL_ANSI | DMGL_PARAMS);
 }

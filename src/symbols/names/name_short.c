@@ -17,12 +17,12 @@
 /* Longer names are cut, not read. */
 #define READ_MAX 8192u
 
-static bool is_word(char c)
+static bool name_short_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-static bool starts(const char *text, const char *with)
+static bool name_short_starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -31,7 +31,7 @@ static bool starts(const char *text, const char *with)
 static size_t without_hash(const char *name, size_t len)
 {
 	size_t tail = HASH_LETTERS + 3;
-	if (len <= tail || !starts(name + len - tail, "::h"))
+	if (len <= tail || !name_short_starts(name + len - tail, "::h"))
 		return len;
 	for (size_t i = len - HASH_LETTERS; i < len; i++)
 		if (!isdigit((unsigned char)name[i]) && !(name[i] >= 'a' && name[i] <= 'f'))
@@ -42,13 +42,13 @@ static size_t without_hash(const char *name, size_t len)
 bool name_is_rust(const char *name, const char *linkage_name)
 {
 	size_t len = strlen(name);
-	if (linkage_name && starts(linkage_name, "_R"))
+	if (linkage_name && name_short_starts(linkage_name, "_R"))
 		return true;
-	if (linkage_name && starts(linkage_name, "_ZN")) {
+	if (linkage_name && name_short_starts(linkage_name, "_ZN")) {
 		size_t all = strcspn(linkage_name, ".@");
 		/* "…17h0123456789abcdefE" */
 		return all > HASH_LETTERS + 4 &&
-		       starts(linkage_name + all - HASH_LETTERS - 4, "17h") &&
+		       name_short_starts(linkage_name + all - HASH_LETTERS - 4, "17h") &&
 		       linkage_name[all - 1] == 'E';
 	}
 	return without_hash(name, len) < len || strstr(name, "{{") || strstr(name, "$LT$") ||
@@ -56,7 +56,7 @@ bool name_is_rust(const char *name, const char *linkage_name)
 }
 
 /* The bracket that closes the one at the beginning; NULL: none does. */
-static const char *closing(const char *open)
+static const char *name_short_closing(const char *open)
 {
 	size_t depth = 0;
 	for (const char *at = open; *at; at++) {
@@ -78,7 +78,7 @@ static size_t sign_len(const char *at)
 		"+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "+", "-", "*", "/", "%",
 		"^", "&", "|", "~", "!", "=", ","};
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
-		if (starts(at, signs[i]))
+		if (name_short_starts(at, signs[i]))
 			return strlen(signs[i]);
 	return 0;
 }
@@ -87,7 +87,7 @@ static size_t sign_len(const char *at)
 static size_t operator_len(const char *name, const char *at)
 {
 	static const char word[] = "operator";
-	if (!starts(at, word) || (at > name && is_word(at[-1])))
+	if (!name_short_starts(at, word) || (at > name && name_short_is_word(at[-1])))
 		return 0;
 	size_t sign = at[strlen(word)] == ' ' ? 1 : sign_len(at + strlen(word));
 	return sign ? strlen(word) + sign : 0;
@@ -96,24 +96,25 @@ static size_t operator_len(const char *name, const char *at)
 /* Where a list of parameters at '(' ends that says which function a scope is; NULL: it is none. */
 static const char *scope_end(const char *name, const char *at)
 {
-	if (at == name || !(is_word(at[-1]) || at[-1] == '>' || at[-1] == ')'))
+	if (at == name || !(name_short_is_word(at[-1]) || at[-1] == '>' || at[-1] == ')'))
 		return NULL;
-	const char *end = closing(at);
+	const char *end = name_short_closing(at);
 	if (!end)
 		return NULL;
 	end++;
-	while (*end == '&' || starts(end, " const") || starts(end, " volatile"))
+	while (*end == '&' || name_short_starts(end, " const") ||
+		name_short_starts(end, " volatile"))
 		end += *end == '&' ? 1 : end[1] == 'c' ? 6 : 9;
-	return starts(end, "::") ? end : NULL;
+	return name_short_starts(end, "::") ? end : NULL;
 }
 
 /* "{lambda(int)#1}" and "<lambda(int)>": where it ends; adds "{lambda#1}". */
 static const char *take_lambda(const char *at, struct text *ret)
 {
 	static const char word[] = "lambda(";
-	if ((*at != '{' && *at != '<') || !starts(at + 1, word))
+	if ((*at != '{' && *at != '<') || !name_short_starts(at + 1, word))
 		return NULL;
-	const char *end = closing(at), *behind = closing(at + strlen(word));
+	const char *end = name_short_closing(at), *behind = name_short_closing(at + strlen(word));
 	if (!end || !behind || behind > end)
 		return NULL;
 	text_add(ret, "{lambda");
@@ -137,8 +138,8 @@ static void leave_out(const char *name, struct text *ret)
 			continue;
 		}
 		const char *next = take_lambda(at, ret);
-		if (!next && starts(at, "[abi:"))
-			next = closing(at) ? closing(at) + 1 : NULL;
+		if (!next && name_short_starts(at, "[abi:"))
+			next = name_short_closing(at) ? name_short_closing(at) + 1 : NULL;
 		if (!next && *at == '(')
 			next = scope_end(name, at);
 		if (!next)
@@ -149,7 +150,7 @@ static void leave_out(const char *name, struct text *ret)
 }
 
 /* Spells what lies between operators, whose signs are no brackets. */
-static void spell(const char *name, struct text *ret)
+static void name_short_spell(const char *name, struct text *ret)
 {
 	_cleanup_(text_deinit) struct text part;
 	text_init(&part);
@@ -184,7 +185,7 @@ static size_t take_escape(const char *at, struct text *ret)
 		{"$u5b$", '['}, {"$u5d$", ']'}, {"$u7b$", '{'}, {"$u7d$", '}'}, {"$u3b$", ';'},
 		{"$u7e$", '~'}, {"$u2b$", '+'}, {"$u22$", '"'}};
 	for (size_t i = 0; *at == '$' && i < ARRAY_SIZE(codes); i++) {
-		if (!starts(at, codes[i].code))
+		if (!name_short_starts(at, codes[i].code))
 			continue;
 		text_add_char(ret, codes[i].letter);
 		return strlen(codes[i].code);
@@ -196,9 +197,9 @@ static void spell_rust(const char *name, struct text *ret)
 {
 	size_t len = without_hash(name, strlen(name));
 	bool escaped = strstr(name, "$LT$") || strstr(name, "$u7b$") || strstr(name, "$RF$");
-	for (size_t i = escaped && starts(name, "_$"); i < len;) {
+	for (size_t i = escaped && name_short_starts(name, "_$"); i < len;) {
 		size_t escape = escaped ? take_escape(name + i, ret) : 0;
-		if (!escape && escaped && starts(name + i, "..")) {
+		if (!escape && escaped && name_short_starts(name + i, "..")) {
 			text_add(ret, "::");
 			i += 2;
 		} else if (!escape) {
@@ -208,7 +209,7 @@ static void spell_rust(const char *name, struct text *ret)
 	}
 }
 
-static size_t letters(const char *text, size_t len)
+static size_t name_short_letters(const char *text, size_t len)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < len; i++)
@@ -219,18 +220,18 @@ static size_t letters(const char *text, size_t len)
 /* The arguments at `at` are none, or were cut. */
 static bool is_cut(const char *at)
 {
-	return starts(at, "<…>") || starts(at, "<>");
+	return name_short_starts(at, "<…>") || name_short_starts(at, "<>");
 }
 
 /* Whether a bracket opens or closes arguments, which signs of operators do not. */
-static int bracket(const char *name, const char *at)
+static int name_short_bracket(const char *name, const char *at)
 {
 	if (*at == '<')
 		return 1;
 	return *at == '>' && at > name && at[-1] != '-' ? -1 : 0;
 }
 
-static size_t deepest(const char *name)
+static size_t name_short_deepest(const char *name)
 {
 	size_t depth = 0, most = 0;
 	for (const char *at = name; *at; at++) {
@@ -239,7 +240,7 @@ static size_t deepest(const char *name)
 			at += skip - 1;
 			continue;
 		}
-		int step = bracket(name, at);
+		int step = name_short_bracket(name, at);
 		if (step > 0 && depth + 1 > most && !is_cut(at))
 			most = depth + 1;
 		depth += step > 0;
@@ -259,7 +260,7 @@ static void cut_arguments(const char *name, size_t level, struct text *ret)
 			at += skip - 1;
 			continue;
 		}
-		int step = bracket(name, at);
+		int step = name_short_bracket(name, at);
 		if (step < 0 && depth && depth-- == level)
 			text_add(ret, is_cut(at - 1) ? ">" : "…>");
 		else if (depth < level)
@@ -273,13 +274,13 @@ static void cut_scopes(const char *name, struct text *ret)
 {
 	size_t depth = 0, len = strlen(name);
 	for (const char *at = name; *at; at++) {
-		if (!depth && starts(at, "::") &&
-			letters(at, len - (size_t)(at - name)) < NAME_SHORT_MAX) {
+		if (!depth && name_short_starts(at, "::") &&
+			name_short_letters(at, len - (size_t)(at - name)) < NAME_SHORT_MAX) {
 			text_add(ret, "…");
 			text_add(ret, at);
 			return;
 		}
-		int step = bracket(name, at);
+		int step = name_short_bracket(name, at);
 		depth += step > 0;
 		depth -= step < 0 && depth;
 	}
@@ -293,11 +294,11 @@ static void cut_scopes(const char *name, struct text *ret)
 	text_add(ret, "…");
 }
 
-static void cut(struct text *name)
+static void name_short_cut(struct text *name)
 {
 	size_t level;
-	while (name->data && letters(name->data, name->len) > NAME_SHORT_MAX &&
-		(level = deepest(name->data)) > 0) {
+	while (name->data && name_short_letters(name->data, name->len) > NAME_SHORT_MAX &&
+		(level = name_short_deepest(name->data)) > 0) {
 		struct text less;
 		text_init(&less);
 		cut_arguments(name->data, level, &less);
@@ -315,7 +316,7 @@ static bool has_parts(const char *name)
 {
 	const char *open = strchr(name, '<');
 	return strstr(name, "::") || strstr(name, "$LT$") ||
-	       (open && open > name && is_word(open[-1])) || strstr(name, "[abi:");
+	       (open && open > name && name_short_is_word(open[-1])) || strstr(name, "[abi:");
 }
 
 /* What stands behind the name of a variable: " [MODULE]"; NULL: nothing. */
@@ -346,12 +347,12 @@ void name_add_short(struct text *text, const char *name)
 		spell_rust(name, &spelled);
 	} else {
 		leave_out(name, &left);
-		spell(left.data ? left.data : "", &spelled);
+		name_short_spell(left.data ? left.data : "", &spelled);
 	}
 	if (has_parts(name) && strlen(name) <= READ_MAX)
-		cut(&spelled);
+		name_short_cut(&spelled);
 	text->failed |= left.failed || spelled.failed;
-	if (spelled.data && letters(spelled.data, spelled.len) > NAME_SHORT_MAX)
+	if (spelled.data && name_short_letters(spelled.data, spelled.len) > NAME_SHORT_MAX)
 		cut_scopes(spelled.data, text);
 	else
 		text_add(text, spelled.data ? spelled.data : "");

@@ -41,7 +41,7 @@ static int open_folder(const char *folder)
 	return fd;
 }
 
-static bool read_bytes(int fd, uint8_t *data, size_t len)
+static bool names_store_read_bytes(int fd, uint8_t *data, size_t len)
 {
 	for (size_t done = 0; done < len;) {
 		ssize_t count = read(fd, data + done, len - done);
@@ -67,7 +67,7 @@ bool names_store_read(const char *folder, const char *name, uint8_t **ret_data, 
 		return false;
 	size_t len = (size_t)status.st_size;
 	_cleanup_free_ uint8_t *data = malloc(len);
-	if (!data || !read_bytes(fd, data, len))
+	if (!data || !names_store_read_bytes(fd, data, len))
 		return false;
 	if (time(NULL) - status.st_mtime > USED_SECONDS)
 		futimens(fd, NULL);
@@ -110,18 +110,18 @@ static int compare_use(const void *a, const void *b)
 	return (left->tv_nsec < right->tv_nsec) - (left->tv_nsec > right->tv_nsec);
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool names_store_ends_with(const char *name, const char *end)
 {
 	size_t len = strlen(name), end_len = strlen(end);
 	return len > end_len && strcmp(name + len - end_len, end) == 0;
 }
 
 /* Files that are not the store's are left alone. */
-static void meet(int folder_fd, const char *name, struct kept_file_vec *files)
+static void names_store_meet(int folder_fd, const char *name, struct kept_file_vec *files)
 {
 	struct stat status;
 	bool is_temporary = strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0;
-	if ((!is_temporary && !ends_with(name, SUFFIX)) ||
+	if ((!is_temporary && !names_store_ends_with(name, SUFFIX)) ||
 		fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
 		!S_ISREG(status.st_mode))
 		return;
@@ -154,7 +154,7 @@ void names_store_trim(const char *folder, uint64_t bytes_max, size_t files_max)
 	_cleanup_(kept_file_vec_deinit) struct kept_file_vec files;
 	kept_file_vec_init(&files);
 	for (const struct dirent *entry; (entry = readdir(stream));)
-		meet(fd, entry->d_name, &files);
+		names_store_meet(fd, entry->d_name, &files);
 	if (files.len)
 		qsort(files.data, files.len, sizeof(*files.data), compare_use);
 	uint64_t bytes = 0;

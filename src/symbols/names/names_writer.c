@@ -45,7 +45,7 @@ static void writer_deinit(struct writer *writer)
 }
 
 /* Too much of it, or no memory, shows at the end. */
-static uint32_t number_of(struct writer *writer, const char *string)
+static uint32_t names_writer_number_of(struct writer *writer, const char *string)
 {
 	if (!string || writer->failed)
 		return 0;
@@ -68,10 +68,10 @@ static uint32_t number_of(struct writer *writer, const char *string)
 static void add_symbol(struct writer *writer, const struct symbol *symbol)
 {
 	struct names_symbol stored = {
-		.function = number_of(writer, symbol->function),
-		.raw_name = number_of(writer, symbol->raw_name),
-		.linkage_name = number_of(writer, symbol->linkage_name),
-		.file = number_of(writer, symbol->file),
+		.function = names_writer_number_of(writer, symbol->function),
+		.raw_name = names_writer_number_of(writer, symbol->raw_name),
+		.linkage_name = names_writer_number_of(writer, symbol->linkage_name),
+		.file = names_writer_number_of(writer, symbol->file),
 		.line = symbol->line,
 	};
 	buf_bytes(&writer->symbols, &stored, sizeof(stored));

@@ -178,7 +178,7 @@ static bool set_path(char *to, const char *first, const char *second)
 }
 
 /* Goes on by one part of the path: a name, or the link that it is. */
-static bool step(struct walk *walk, const char *root, const char *name, const char *behind)
+static bool settings_step(struct walk *walk, const char *root, const char *name, const char *behind)
 {
 	char inside[PATH_MAX], outside[PATH_MAX], target[PATH_MAX];
 	if (strcmp(name, "..") == 0) {
@@ -215,7 +215,8 @@ static char *locate_below(const char *root, const char *path)
 		part[len] = '\0';
 		memcpy(behind, name + len, strlen(name + len) + 1);
 		bool stays = strcmp(part, ".") == 0;
-		if (stays ? !set_path(walk.rest, "", behind) : !step(&walk, root, part, behind))
+		if (stays ? !set_path(walk.rest, "", behind)
+			  : !settings_step(&walk, root, part, behind))
 			return NULL;
 	}
 	_cleanup_(text_deinit) struct text located;

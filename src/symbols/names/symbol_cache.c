@@ -97,8 +97,8 @@ static char *make_name(const struct text *key, const uint8_t *build_id, size_t b
 }
 
 /* Bytes of the module's file, if they are answers for the key. */
-static bool load(const struct symbol_cache *known, const char *folder, uint8_t **ret_data,
-	struct names_file *ret)
+static bool symbol_cache_load(const struct symbol_cache *known, const char *folder,
+	uint8_t **ret_data, struct names_file *ret)
 {
 	size_t len;
 	_cleanup_free_ uint8_t *data = NULL;
@@ -111,7 +111,7 @@ static bool load(const struct symbol_cache *known, const char *folder, uint8_t *
 }
 
 /* The state tells which file is asked for more; a hostile file may tell one that is not there. */
-static bool fits(const struct names_file *file, const struct debug_files *files)
+static bool symbol_cache_fits(const struct names_file *file, const struct debug_files *files)
 {
 	const struct names_header *header = file->header;
 	return (header->state == SYMBOLS_DWARF || header->state == SYMBOLS_SYMTAB) &&
@@ -130,10 +130,11 @@ void symbol_cache_open(struct symbol_cache *known, const struct symbols_settings
 		build_id_len > BUILD_ID_MAX || !make_key(&known->key, settings, files))
 		return;
 	known->name = make_name(&known->key, build_id, build_id_len);
-	if (!known->name || !load(known, settings->names_folder, &known->data, &known->file))
+	if (!known->name ||
+		!symbol_cache_load(known, settings->names_folder, &known->data, &known->file))
 		return;
 	known->strings = calloc((size_t)known->file.header->strings + 1, sizeof(*known->strings));
-	if (!known->strings || !fits(&known->file, files)) {
+	if (!known->strings || !symbol_cache_fits(&known->file, files)) {
 		free(known->data);
 		known->data = NULL;
 	}
@@ -201,7 +202,7 @@ static struct error *add_kept(struct symbol_cache *known, const char *folder,
 	struct names_answer_vec *answers, struct strings *strings)
 {
 	struct symbol_cache disk = {.name = known->name, .key = known->key};
-	if (!load(&disk, folder, &disk.data, &disk.file))
+	if (!symbol_cache_load(&disk, folder, &disk.data, &disk.file))
 		return NULL;
 	size_t own = answers->len;
 	names_answers_sort(answers);

@@ -67,7 +67,8 @@ static bool is_code(const struct symbol_table *table, const GElf_Sym *sym, uint3
 }
 
 /* What has no size holds nothing. */
-static bool is_wanted(const struct symbol_table *table, const GElf_Sym *sym, uint32_t section)
+static bool symbol_table_is_wanted(
+	const struct symbol_table *table, const GElf_Sym *sym, uint32_t section)
 {
 	if (table->content == TABLE_FUNCTIONS)
 		return is_code(table, sym, section);
@@ -82,7 +83,7 @@ static struct error *add_symbol(
 {
 	/* '$' starts the mapping symbols of some assemblers, '.' local labels. */
 	if (!name || name[0] == '\0' || name[0] == '$' || name[0] == '.' ||
-		!is_wanted(table, sym, section))
+		!symbol_table_is_wanted(table, sym, section))
 		return NULL;
 	struct table_symbol symbol = {
 		.start = sym->st_value,

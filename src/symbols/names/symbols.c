@@ -53,7 +53,7 @@ void symbols_destroy(struct symbols *symbols)
 	free(symbols);
 }
 
-static struct error *add_module(
+static struct error *symbols_add_module_add_module(
 	struct symbols *symbols, struct symbols_file *module, bool is_here, uint32_t *ret_module)
 {
 	module->is_here = is_here;
@@ -75,7 +75,7 @@ struct error *symbols_add_module(struct symbols *symbols, const char *path, cons
 {
 	struct symbols_file *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
-	return error ? error : add_module(symbols, module, false, ret_module);
+	return error ? error : symbols_add_module_add_module(symbols, module, false, ret_module);
 }
 
 struct error *symbols_add_file(struct symbols *symbols, const char *path, const uint8_t *build_id,
@@ -83,7 +83,7 @@ struct error *symbols_add_file(struct symbols *symbols, const char *path, const 
 {
 	struct symbols_file *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
-	return error ? error : add_module(symbols, module, true, ret_module);
+	return error ? error : symbols_add_module_add_module(symbols, module, true, ret_module);
 }
 
 static struct error *need_table(struct symbols_file *module)
@@ -306,7 +306,7 @@ struct unit_index *symbols_units(struct symbols *symbols, uint32_t module_index)
 }
 
 /* Its files are known; what is wrong with it, too, if it has none. */
-static struct symbols_file *find(struct symbols *symbols, uint32_t module_index)
+static struct symbols_file *symbols_find(struct symbols *symbols, uint32_t module_index)
 {
 	struct symbols_file *module = symbols->modules.data[module_index];
 	module_find(symbols, module);
@@ -319,7 +319,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	const struct symbols_file *module = find(symbols, module_index);
+	const struct symbols_file *module = symbols_find(symbols, module_index);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
 	const char *found = module->files.main ? module->files.main->path : NULL;
@@ -336,7 +336,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 
 const char *symbols_module_file(struct symbols *symbols, uint32_t module_index)
 {
-	const struct debug_files *files = &find(symbols, module_index)->files;
+	const struct debug_files *files = &symbols_find(symbols, module_index)->files;
 	if (files->main)
 		return files->main->path;
 	return files->separate && object_has_code(files->separate) ? files->separate->path : NULL;
@@ -344,7 +344,7 @@ const char *symbols_module_file(struct symbols *symbols, uint32_t module_index)
 
 const char *symbols_module_changed(struct symbols *symbols, uint32_t module_index)
 {
-	const struct debug_files *files = &find(symbols, module_index)->files;
+	const struct debug_files *files = &symbols_find(symbols, module_index)->files;
 	for (size_t i = 0; files->changed && i < files->tried.len; i++) {
 		if (files->tried.data[i].trial == TRIAL_OTHER)
 			return files->tried.data[i].path;
@@ -354,7 +354,7 @@ const char *symbols_module_changed(struct symbols *symbols, uint32_t module_inde
 
 const char *symbols_inner_name(struct symbols *symbols, uint32_t module_index, uint64_t address)
 {
-	struct symbols_file *module = find(symbols, module_index);
+	struct symbols_file *module = symbols_find(symbols, module_index);
 	const char *base = strrchr(module->path, '/');
 	base = base ? base + 1 : module->path;
 	if (strncmp(base, "libc.so", 7) != 0 && strncmp(base, "libc-2", 6) != 0)

@@ -34,7 +34,7 @@ struct link {
 };
 
 /* What is not noted costs a line of a table, never the search. */
-static void note(struct search *search, const char *path, enum symbols_trial trial)
+static void debug_file_note(struct search *search, const char *path, enum symbols_trial trial)
 {
 	char *kept = strdup(path);
 	if (!kept || !lookup_attempt_vec_push(
@@ -43,7 +43,7 @@ static void note(struct search *search, const char *path, enum symbols_trial tri
 }
 
 /* The first trial that says why not; TRIAL_USED: it fits. `link` NULL: told by build-id alone. */
-static enum symbols_trial judge(
+static enum symbols_trial debug_file_judge(
 	const struct search *search, const struct object *object, const struct link *link)
 {
 	if (!object_is_whole(object))
@@ -66,7 +66,7 @@ static bool has_debug_info(const struct object *object)
 	       object_section(object, ".zdebug_info", &header);
 }
 
-static bool has_names(const struct object *object)
+static bool debug_file_has_names(const struct object *object)
 {
 	GElf_Shdr header;
 	return has_debug_info(object) || object_section(object, ".symtab", &header) ||
@@ -74,13 +74,13 @@ static bool has_names(const struct object *object)
 }
 
 /* Hands the object to where one is missing; TRIAL_EMPTY: it is good for nothing. */
-static enum symbols_trial place(struct debug_files *files, struct object *object)
+static enum symbols_trial debug_file_place(struct debug_files *files, struct object *object)
 {
 	if (!files->main && object_has_code(object)) {
 		files->main = object;
 		return TRIAL_USED;
 	}
-	if (!files->separate && has_names(object)) {
+	if (!files->separate && debug_file_has_names(object)) {
 		files->separate = object;
 		return TRIAL_USED;
 	}
@@ -89,22 +89,23 @@ static enum symbols_trial place(struct debug_files *files, struct object *object
 }
 
 /* Looks at one file of this machine. */
-static void look_at(struct search *search, const char *path, const struct link *link)
+static void debug_file_look_at(struct search *search, const char *path, const struct link *link)
 {
 	struct debug_files *files = search->files;
 	if (files->main && strcmp(path, files->main->path) == 0)
 		return;
 	struct object *object = object_open(path);
 	if (!object) {
-		note(search, path, access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT);
+		debug_file_note(
+			search, path, access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT);
 		return;
 	}
-	enum symbols_trial trial = judge(search, object, link);
+	enum symbols_trial trial = debug_file_judge(search, object, link);
 	if (trial == TRIAL_USED)
-		trial = place(files, object);
+		trial = debug_file_place(files, object);
 	else
 		object_close(object);
-	note(search, path, trial);
+	debug_file_note(search, path, trial);
 }
 
 __attribute__((format(printf, 3, 4))) static void look(
@@ -117,7 +118,7 @@ __attribute__((format(printf, 3, 4))) static void look(
 	va_end(args);
 	if (len < 0)
 		return;
-	look_at(search, path, link);
+	debug_file_look_at(search, path, link);
 	free(path);
 }
 
@@ -201,7 +202,7 @@ static void look_beside(
 	_cleanup_free_ char *located =
 		path.failed ? NULL : symbols_settings_locate(search->settings, path.data);
 	if (located)
-		look_at(search, located, link);
+		debug_file_look_at(search, located, link);
 }
 
 /* `path` names the module, in the words of the recorded machine; its folder is where to look. */
@@ -255,7 +256,7 @@ static void look_at_servers(struct search *search)
 	_cleanup_free_ char *path =
 		fetch_debug_file(fetch, search->build_id, search->build_id_len, search->name);
 	if (path)
-		look_at(search, path, NULL);
+		debug_file_look_at(search, path, NULL);
 }
 
 /* Whether a file that has nothing else to be told by is too young to be what was recorded. Files
@@ -284,13 +285,14 @@ static void open_main(struct search *search)
 		files->main = object_open(path);
 	if (!files->main) {
 		bool there = path && access(path, F_OK) == 0;
-		note(search, path ? path : query->path, there ? TRIAL_UNREADABLE : TRIAL_ABSENT);
+		debug_file_note(
+			search, path ? path : query->path, there ? TRIAL_UNREADABLE : TRIAL_ABSENT);
 		return;
 	}
 	files->changed = query->build_id_len ? !object_has_build_id(files->main, query->build_id,
 						       query->build_id_len)
 					     : path && is_younger(query, path);
-	note(search, files->main->path, files->changed ? TRIAL_OTHER : TRIAL_USED);
+	debug_file_note(search, files->main->path, files->changed ? TRIAL_OTHER : TRIAL_USED);
 	if (files->changed) {
 		object_close(files->main);
 		files->main = NULL;
@@ -336,7 +338,7 @@ __attribute__((format(printf, 3, 4))) static void look_for_alt(
 		search->files->alt = object;
 	else
 		object_close(object);
-	note(search, path, trial);
+	debug_file_note(search, path, trial);
 	free(path);
 }
 
@@ -444,7 +446,7 @@ static struct search begin_search(struct debug_files *files, const struct debug_
 	};
 }
 
-static bool shares(const struct object *object)
+static bool debug_file_shares(const struct object *object)
 {
 	GElf_Shdr header;
 	return object && object_section(object, ".gnu_debugaltlink", &header);
@@ -461,7 +463,7 @@ void debug_files_open(struct debug_files *ret, const struct debug_query *query)
 		look_by_links(&search);
 	if (!ret->separate && !(ret->main && has_debug_info(ret->main)))
 		look_at_servers(&search);
-	if (shares(ret->separate) || shares(ret->main))
+	if (debug_file_shares(ret->separate) || debug_file_shares(ret->main))
 		debug_files_read(ret, query);
 }
 

@@ -100,7 +100,7 @@ static int is_over(client *asking, long done, long whole)
 	return fetch && now_ns() > fetch->deadline_ns;
 }
 
-static bool load(struct fetch *fetch)
+static bool fetch_load(struct fetch *fetch)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	if (!urls || !urls[0]) {
@@ -133,7 +133,7 @@ static bool load(struct fetch *fetch)
 char *fetch_debug_file(
 	struct fetch *fetch, const uint8_t *build_id, size_t build_id_len, const char *name)
 {
-	if (fetch->ended || !build_id_len || (!fetch->client && !load(fetch)))
+	if (fetch->ended || !build_id_len || (!fetch->client && !fetch_load(fetch)))
 		return NULL;
 	tell_progress(fetch, name);
 	uint64_t begun_ns = now_ns();

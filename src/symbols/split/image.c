@@ -24,7 +24,7 @@ void image_deinit(struct image *image)
 	*image = (struct image){.count = 0};
 }
 
-static void align(struct image *image)
+static void image_align(struct image *image)
 {
 	while (image->bytes.len % ALIGNMENT && !image->bytes.failed)
 		buf_u8(&image->bytes, 0);
@@ -36,7 +36,7 @@ static void end_section(struct image *image)
 	struct image_section *last = image->count ? &image->sections[image->count - 1] : NULL;
 	if (last)
 		last->len = image->bytes.len - last->start;
-	align(image);
+	image_align(image);
 }
 
 void image_begin(struct image *image, const char *name)
@@ -82,7 +82,7 @@ static void add_headers(struct image *image)
 		.sh_size = image->bytes.len - names_start,
 		.sh_addralign = 1,
 	};
-	align(image);
+	image_align(image);
 	Elf64_Ehdr header = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			EV_CURRENT},

@@ -60,7 +60,7 @@ static bool try_recorded(const struct split_wanted *wanted, const char *folder, 
 	return try_file(wanted, located);
 }
 
-static bool find_file(const struct split_wanted *wanted)
+static bool split_find_file(const struct split_wanted *wanted)
 {
 	Dwarf_Attribute attribute;
 	const char *name =
@@ -127,7 +127,7 @@ bool split_open(struct split_files *files, Dwarf_Die *skeleton, uint64_t id,
 	for (size_t i = 0; i < files->packages.len && !found; i++)
 		found = take_from(&wanted, files->packages.data[i]);
 	if (!found)
-		found = find_file(&wanted);
+		found = split_find_file(&wanted);
 	return found;
 }
 

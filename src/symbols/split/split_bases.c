@@ -21,16 +21,16 @@ uint64_t split_base_of(Dwarf_Die *skeleton, unsigned attribute, uint64_t missing
 	return is_there ? base : missing;
 }
 
-static int compare(const void *left, const void *right)
+static int split_bases_compare(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
 	return (*a > *b) - (*a < *b);
 }
 
-static void sort(struct base_vec *bases)
+static void split_bases_sort(struct base_vec *bases)
 {
 	if (bases->len)
-		qsort(bases->data, bases->len, sizeof(*bases->data), compare);
+		qsort(bases->data, bases->len, sizeof(*bases->data), split_bases_compare);
 }
 
 void split_bases_read(struct split_bases *bases, Dwarf *dwarf)
@@ -47,8 +47,8 @@ void split_bases_read(struct split_bases *bases, Dwarf *dwarf)
 				       split_base_of(&root, DW_AT_GNU_addr_base, 0)) &&
 			       base_vec_push(&bases->ranges,
 				       split_base_of(&root, DW_AT_GNU_ranges_base, 0));
-	sort(&bases->addresses);
-	sort(&bases->ranges);
+	split_bases_sort(&bases->addresses);
+	split_bases_sort(&bases->ranges);
 }
 
 uint64_t split_bases_end(const struct base_vec *bases, uint64_t base, uint64_t most)

@@ -62,7 +62,7 @@ static uint64_t index_row(struct split_bytes index, uint64_t units, uint64_t slo
 }
 
 /* Narrows parts of a package to what belongs to one unit. */
-static bool narrow(struct split_bytes index, uint64_t id, struct split_parts *parts)
+static bool split_parts_narrow(struct split_bytes index, uint64_t id, struct split_parts *parts)
 {
 	uint64_t columns = split_number(index, 4, 4), units = split_number(index, 8, 4),
 		 slots = split_number(index, 12, 4);
@@ -96,7 +96,7 @@ bool split_parts_find(const struct object *object, uint64_t id, struct split_par
 			ret->of[i] = split_section(object, part_sections[i]);
 	ret->strings = split_section(object, ".debug_str.dwo");
 	struct split_bytes index = split_section(object, ".debug_cu_index");
-	if (index.len && !narrow(index, id, ret))
+	if (index.len && !split_parts_narrow(index, id, ret))
 		return false;
 	ret->of[SPLIT_INFO] = find_unit(ret->of[SPLIT_INFO], id, &ret->old);
 	return ret->of[SPLIT_INFO].len && ret->of[SPLIT_ABBREV].len;

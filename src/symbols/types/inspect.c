@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "symbols/split/debug_file.h"
 
-static bool has(const struct object *object, const char *section)
+static bool inspect_has(const struct object *object, const char *section)
 {
 	GElf_Shdr header;
 	return object && object_section(object, section, &header);
@@ -16,14 +16,15 @@ static bool has(const struct object *object, const char *section)
 
 static void look_at_lines(struct object *object, bool *ret_lines, struct inspection *ret)
 {
-	if (!object || !(has(object, ".debug_info") || has(object, ".zdebug_info")))
+	if (!object || !(inspect_has(object, ".debug_info") || inspect_has(object, ".zdebug_info")))
 		return;
 	if (object_is_unreadable(object)) {
 		ret->zstd_unreadable = true;
 		return;
 	}
 	Dwarf *dwarf = object_dwarf(object);
-	*ret_lines = dwarf && (has(object, ".debug_line") || has(object, ".zdebug_line"));
+	*ret_lines = dwarf &&
+		     (inspect_has(object, ".debug_line") || inspect_has(object, ".zdebug_line"));
 	ret->alt_missing |= object->alt_missing;
 }
 
@@ -42,7 +43,7 @@ static bool defines_malloc(const struct object *object, uint32_t type)
 	return false;
 }
 
-static void look(struct debug_files *files, struct inspection *ret)
+static void inspect_look(struct debug_files *files, struct inspection *ret)
 {
 	const struct object *main = files->main;
 	for (size_t i = 0; i < main->build_id_len && i < sizeof(ret->build_id) / 2 - 1; i++)
@@ -55,14 +56,14 @@ static void look(struct debug_files *files, struct inspection *ret)
 	const char *link = object_debug_link(main, &crc);
 	if (link)
 		ret->link = strdup(link);
-	ret->symbol_table = has(main, ".symtab") || has(files->separate, ".symtab");
-	ret->mini = has(main, ".gnu_debugdata");
-	ret->dynamic_symbols = has(main, ".dynsym");
+	ret->symbol_table = inspect_has(main, ".symtab") || inspect_has(files->separate, ".symtab");
+	ret->mini = inspect_has(main, ".gnu_debugdata");
+	ret->dynamic_symbols = inspect_has(main, ".dynsym");
 	ret->own_malloc =
 		!defines_malloc(main, SHT_DYNSYM) &&
 		(defines_malloc(main, SHT_SYMTAB) || defines_malloc(files->separate, SHT_SYMTAB));
-	ret->go = has(main, ".gopclntab") || has(main, ".go.buildinfo");
-	ret->unwind = has(main, ".eh_frame") || has(main, ".debug_frame");
+	ret->go = inspect_has(main, ".gopclntab") || inspect_has(main, ".go.buildinfo");
+	ret->unwind = inspect_has(main, ".eh_frame") || inspect_has(main, ".debug_frame");
 }
 
 bool inspection_make(const char *path, struct inspection *ret)
@@ -80,7 +81,7 @@ bool inspection_make(const char *path, struct inspection *ret)
 	debug_files_open(&files, &query);
 	bool found = files.main;
 	if (found)
-		look(&files, ret);
+		inspect_look(&files, ret);
 	debug_files_close(&files);
 	return found;
 }

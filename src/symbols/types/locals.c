@@ -28,7 +28,7 @@ static bool register_of(const struct local_frame *frame, Dwarf_Word number, uint
 }
 
 /* What the first operation of a location says. */
-static bool begin(const struct walking *w, const Dwarf_Op *op, bool of_base, uint64_t *ret)
+static bool locals_begin(const struct walking *w, const Dwarf_Op *op, bool of_base, uint64_t *ret)
 {
 	const uint8_t atom = op->atom;
 	if (atom == DW_OP_call_frame_cfa) {
@@ -60,11 +60,11 @@ static bool is_constant(const Dwarf_Op *op, uint64_t *ret)
 
 /* What a location says: one operation, and constants that are added to it. LLVM writes where
  * frames begin that are larger than a page so: DW_OP_call_frame_cfa, DW_OP_consts, DW_OP_plus. */
-static bool evaluate(
+static bool locals_evaluate(
 	const struct walking *w, const Dwarf_Op *ops, size_t count, bool of_base, uint64_t *ret)
 {
 	uint64_t value, constant;
-	if (!count || !begin(w, ops, of_base, &value))
+	if (!count || !locals_begin(w, ops, of_base, &value))
 		return false;
 	for (size_t i = 1; i < count; i++) {
 		if (ops[i].atom == DW_OP_plus_uconst) {
@@ -82,7 +82,7 @@ static bool evaluate(
 	return true;
 }
 
-static bool locate(
+static bool locals_locate(
 	const struct walking *w, Dwarf_Die *die, unsigned name, bool of_base, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
@@ -90,10 +90,10 @@ static bool locate(
 	size_t count;
 	return dwarf_attr(die, name, &attribute) &&
 	       dwarf_getlocation_addr(&attribute, w->frame->pc, &ops, &count, 1) == 1 &&
-	       evaluate(w, ops, count, of_base, ret);
+	       locals_evaluate(w, ops, count, of_base, ret);
 }
 
-static uint64_t size_of(Dwarf_Die *die)
+static uint64_t locals_size_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type;
@@ -105,12 +105,12 @@ static uint64_t size_of(Dwarf_Die *die)
 }
 
 /* Inner blocks come last, and what they say stays. */
-static void take(void *context, Dwarf_Die *die, uint64_t start, bool inlined)
+static void locals_take_take(void *context, Dwarf_Die *die, uint64_t start, bool inlined)
 {
 	struct finding *f = context;
 	Dwarf_Attribute attribute;
 	(void)inlined;
-	if (f->address < start || f->address - start >= size_of(die))
+	if (f->address < start || f->address - start >= locals_size_of(die))
 		return;
 	const char *name = dwarf_attr_integrate(die, DW_AT_name, &attribute)
 				   ? dwarf_formstring(&attribute)
@@ -128,7 +128,7 @@ static void look_into(struct walking *w, Dwarf_Die *parent, unsigned depth, bool
 	for (bool ok = depth < DEPTH_MAX && die_child(parent, &die); ok; ok = die_next(&die)) {
 		int tag = dwarf_tag(&die);
 		if ((tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) &&
-			locate(w, &die, DW_AT_location, false, &start))
+			locals_locate(w, &die, DW_AT_location, false, &start))
 			w->take(w->context, &die, start, inlined);
 		else if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
 				 tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
@@ -149,7 +149,7 @@ struct error *locals_each(struct unit_index *index, const struct local_frame *fr
 		return error;
 	struct walking w = {.frame = frame, .take = take_one, .context = context};
 	Dwarf_Die die = *function;
-	w.has_base = locate(&w, &die, DW_AT_frame_base, true, &w.base);
+	w.has_base = locals_locate(&w, &die, DW_AT_frame_base, true, &w.base);
 	look_into(&w, &die, 0, false);
 	return NULL;
 }
@@ -159,7 +159,7 @@ struct error *locals_find(struct unit_index *index, const struct local_frame *fr
 {
 	struct finding f = {.address = address};
 	*ret_name = NULL;
-	struct error *error = locals_each(index, frame, take, &f);
+	struct error *error = locals_each(index, frame, locals_take_take, &f);
 	*ret_offset = f.offset;
 	return error ? error : strings_keep(strings, f.name, ret_name);
 }

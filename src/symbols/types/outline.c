@@ -143,7 +143,7 @@ static uint32_t within_inside(const struct scanning *s, const struct level *leve
 	return stands_for ? (uint32_t)types->len - 1 : OUTLINE_NONE;
 }
 
-static bool take(struct scanning *s, const struct level *level, int tag)
+static bool outline_take(struct scanning *s, const struct level *level, int tag)
 {
 	if (is_type(tag))
 		return add_type(s, level);
@@ -151,7 +151,7 @@ static bool take(struct scanning *s, const struct level *level, int tag)
 }
 
 /* False: no memory. */
-static bool scan(struct scanning *s, Dwarf_Die *unit)
+static bool outline_scan(struct scanning *s, Dwarf_Die *unit)
 {
 	unsigned depth = 0;
 	struct level *path = s->path;
@@ -167,7 +167,7 @@ static bool scan(struct scanning *s, Dwarf_Die *unit)
 		const char *outside = path[depth].scope;
 		if (is_class(tag) || tag == DW_TAG_enumeration_type)
 			path[depth].scope = declared_scope(s->outline, &path[depth].die, outside);
-		if (!take(s, &path[depth], tag))
+		if (!outline_take(s, &path[depth], tag))
 			return false;
 		if (is_scope(tag) && depth + 1 < DEPTH_MAX &&
 			die_child(&path[depth].die, &path[depth + 1].die)) {
@@ -203,10 +203,10 @@ static bool take_unit(void *context, Dwarf_Die *unit)
 	struct scanning *s = context;
 	s->is_c = is_c_language(unit);
 	s->is_rust = dwarf_srclang(unit) == DW_LANG_Rust;
-	return scan(s, unit);
+	return outline_scan(s, unit);
 }
 
-static int by_start(const void *a, const void *b)
+static int outline_by_start(const void *a, const void *b)
 {
 	const struct outline_variable *x = a, *y = b;
 	if (x->module != y->module)
@@ -244,10 +244,10 @@ static bool join_type_units(struct outline *o, size_t from)
 	return true;
 }
 
-static void sort(struct outline_variables *variables, size_t before)
+static void outline_sort(struct outline_variables *variables, size_t before)
 {
 	if (variables->len > before)
-		qsort(variables->data, variables->len, sizeof(*variables->data), by_start);
+		qsort(variables->data, variables->len, sizeof(*variables->data), outline_by_start);
 }
 
 struct error *outline_add(
@@ -265,8 +265,8 @@ struct error *outline_add(
 	if (!error && !join_type_units(outline, before))
 		error = error_no_memory();
 	free(s);
-	sort(&outline->variables, variables);
-	sort(&outline->thread_locals, thread_locals);
+	outline_sort(&outline->variables, variables);
+	outline_sort(&outline->thread_locals, thread_locals);
 	return error;
 }
 

@@ -32,7 +32,7 @@ static uint32_t before_of(const Dwarf_Op *ops, size_t len)
 	return value <= BEFORE_MAX && value % 8 == 0 ? (uint32_t)value : 0;
 }
 
-static bool place_of(Dwarf_Die *die, struct type_member *member)
+static bool types_class_place_of(Dwarf_Die *die, struct type_member *member)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -84,7 +84,7 @@ static void read_member(struct types *types, Dwarf_Die *die, int tag)
 	else if (entry_flag(die, DW_AT_artificial) && member.name &&
 		 !strncmp(member.name, "_vptr", 5))
 		member.kind = MEMBER_VTABLE;
-	if (!place_of(die, &member))
+	if (!types_class_place_of(die, &member))
 		member.kind = MEMBER_VIRTUAL_BASE;
 	if (tag == DW_TAG_inheritance && entry_number(die, DW_AT_virtuality, 0))
 		member.kind = MEMBER_VIRTUAL_BASE;
@@ -142,7 +142,8 @@ static void read_members(struct types *types, Dwarf_Die *die, uint32_t number)
 }
 
 /* The entry that describes what this one only declares. */
-static bool described(struct types *types, Dwarf_Die *die, const char *name, Dwarf_Die *ret)
+static bool types_class_described(
+	struct types *types, Dwarf_Die *die, const char *name, Dwarf_Die *ret)
 {
 	Dwarf_Attribute attribute;
 	if (dwarf_attr(die, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, ret))
@@ -249,7 +250,8 @@ uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 	/* Of what a type unit describes others have the signature, and may have nothing else. */
 	bool is_declared =
 		entry_flag(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_signature);
-	if (is_declared && described(types, die, type.name, &whole) && whole.addr != die->addr)
+	if (is_declared && types_class_described(types, die, type.name, &whole) &&
+		whole.addr != die->addr)
 		return types_stand_for(types, die, types_of_die(types, &whole));
 	type.is_declared = is_declared;
 	type.size = entry_number(die, DW_AT_byte_size, 0);

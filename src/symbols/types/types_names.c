@@ -207,13 +207,13 @@ void types_each_name(
 
 #define COMPARED_BYTES 40u
 
-static int lower(char c)
+static int types_names_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 /* How many letters are other (Levenshtein), of names of at most so many; else UINT_MAX. */
-static unsigned distance(const char *a, const char *b)
+static unsigned types_names_distance(const char *a, const char *b)
 {
 	size_t rows = strlen(a), columns = strlen(b);
 	unsigned row[COMPARED_BYTES + 1];
@@ -225,7 +225,8 @@ static unsigned distance(const char *a, const char *b)
 		unsigned corner = row[0];
 		row[0] = (unsigned)i;
 		for (size_t k = 1; k <= columns; k++) {
-			unsigned changed = corner + (lower(a[i - 1]) != lower(b[k - 1]));
+			unsigned changed = corner + (types_names_lower(a[i - 1]) !=
+							    types_names_lower(b[k - 1]));
 			corner = row[k];
 			row[k] = min(changed, min(row[k], row[k - 1]) + 1);
 		}
@@ -265,7 +266,7 @@ static unsigned score_of(const char *wanted, const char *name)
 		return 0;
 	if (strcasestr(part, wanted))
 		return 1 + (unsigned)min(strlen(part), (size_t)1000) / 8;
-	unsigned letters = distance(wanted, part);
+	unsigned letters = types_names_distance(wanted, part);
 	return letters <= 1 + strlen(wanted) / 4 ? 2 * letters : ~0u;
 }
 

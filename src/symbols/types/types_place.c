@@ -92,8 +92,8 @@ static bool has_offset(const struct types *types, const struct type_member *memb
 	return offset - member->bits / 8 < size;
 }
 
-static void locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
-	struct text *path, unsigned unions);
+static void types_place_locate(struct types *types, uint32_t number, uint64_t offset,
+	struct types_place *ret, struct text *path, unsigned unions);
 
 /* The member around an offset; of a union the first that has a pointer there, else the first. */
 static const struct type_member *member_around(
@@ -113,7 +113,8 @@ static const struct type_member *member_around(
 		if (unions >= UNIONS_MAX)
 			return member;
 		struct types_place place;
-		locate(types, member->type, offset - member->bits / 8, &place, NULL, unions + 1);
+		types_place_locate(
+			types, member->type, offset - member->bits / 8, &place, NULL, unions + 1);
 		if (types_get(types, place.type)->kind == TYPE_POINTER && !place.into)
 			return member;
 		first = first ? first : member;
@@ -121,7 +122,7 @@ static const struct type_member *member_around(
 	return first;
 }
 
-static void add_member(const struct type_member *member, struct text *path)
+static void types_place_add_member(const struct type_member *member, struct text *path)
 {
 	if (!path || !member->name || member->kind == MEMBER_BASE)
 		return;
@@ -130,8 +131,8 @@ static void add_member(const struct type_member *member, struct text *path)
 	text_add(path, member->name);
 }
 
-static void locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
-	struct text *path, unsigned unions)
+static void types_place_locate(struct types *types, uint32_t number, uint64_t offset,
+	struct types_place *ret, struct text *path, unsigned unions)
 {
 	*ret = (struct types_place){.type = types_plain(types, number), .into = offset};
 	for (unsigned depth = 0; depth < TYPES_DEPTH_MAX; depth++) {
@@ -156,7 +157,7 @@ static void locate(struct types *types, uint32_t number, uint64_t offset, struct
 						: NULL;
 		if (!member)
 			break;
-		add_member(member, path);
+		types_place_add_member(member, path);
 		ret->into -= member->bits / 8;
 		ret->owner = ret->type;
 		ret->type = types_plain(types, member->type);
@@ -168,7 +169,7 @@ static void locate(struct types *types, uint32_t number, uint64_t offset, struct
 void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
 	struct text *path)
 {
-	locate(types, number, offset, ret, path, 0);
+	types_place_locate(types, number, offset, ret, path, 0);
 }
 
 bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
@@ -183,7 +184,7 @@ bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_el
 		if (!type_has_members(of) || of->kind == TYPE_UNION || !of->member_count)
 			return false;
 		const struct type_member *last = &of->members[of->member_count - 1];
-		add_member(last, path);
+		types_place_add_member(last, path);
 		*ret_at += last->bits / 8;
 		number = last->type;
 	}

@@ -85,7 +85,7 @@ static enum type_encoding encoding_of(Dwarf_Die *die)
 	}
 }
 
-static uint32_t read_number(struct types *types, Dwarf_Die *die)
+static uint32_t types_read_number(struct types *types, Dwarf_Die *die)
 {
 	struct type type = {.kind = TYPE_NUMBER,
 		.size = entry_number(die, DW_AT_byte_size, 0),
@@ -181,7 +181,7 @@ static uint32_t read_entry(struct types *types, Dwarf_Die *die)
 		return types_read_class(types, die, tag);
 	case DW_TAG_base_type:
 	case DW_TAG_unspecified_type:
-		return read_number(types, die);
+		return types_read_number(types, die);
 	case DW_TAG_pointer_type:
 		return read_pointer(types, die, TYPE_POINTER);
 	case DW_TAG_reference_type:

@@ -28,7 +28,7 @@ struct spelling {
 	unsigned depth;
 };
 
-static bool is_word(char c)
+static bool types_spelling_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
@@ -36,7 +36,7 @@ static bool is_word(char c)
 static size_t word_len(const char *at)
 {
 	size_t len = 0;
-	while (is_word(at[len]))
+	while (types_spelling_is_word(at[len]))
 		len++;
 	return len;
 }
@@ -57,7 +57,7 @@ static bool is_among(const char *word, size_t len, const char *const *words, siz
 
 static void add_word(struct text *body, const char *word, size_t len)
 {
-	if (body->len && is_word(body->data[body->len - 1]))
+	if (body->len && types_spelling_is_word(body->data[body->len - 1]))
 		text_add_char(body, ' ');
 	text_add_n(body, word, len);
 }
@@ -106,7 +106,7 @@ static size_t number_len(const char *word, size_t len)
 	return len;
 }
 
-static void take_word(struct spelling *s, struct part *part)
+static void types_spelling_take_word(struct spelling *s, struct part *part)
 {
 	static const char *const tags[] = {"struct", "class", "union", "enum", "typename"};
 	static const char *const inline_spaces[] = {"__cxx11", "__1", "__ndk1", "_V2"};
@@ -211,8 +211,8 @@ static void spell_part(struct spelling *s, struct text *ret)
 	while (*s->at && !(s->depth && strchr(",>)", *s->at))) {
 		if (isspace((unsigned char)*s->at))
 			s->at++;
-		else if (is_word(*s->at))
-			take_word(s, &part);
+		else if (types_spelling_is_word(*s->at))
+			types_spelling_take_word(s, &part);
 		else
 			take_sign(s, &part);
 	}

@@ -30,7 +30,7 @@ static bool is_size_of_number(uint64_t size)
 }
 
 /* The number; without an attribute there is none, and one variant. */
-static void read_number(struct reading_variants *r, Dwarf_Die *part)
+static void types_variants_read_number(struct reading_variants *r, Dwarf_Die *part)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die member;
@@ -79,7 +79,7 @@ static void read_variant(struct reading_variants *r, Dwarf_Die *die)
 	r->types->failed |= !variant_vec_push(&r->found, fresh);
 }
 
-static void settle(struct reading_variants *r, uint32_t number)
+static void types_variants_settle(struct reading_variants *r, uint32_t number)
 {
 	struct types *types = r->types;
 	size_t size = r->found.len * sizeof(*r->found.data);
@@ -99,7 +99,7 @@ void types_read_variants(struct types *types, Dwarf_Die *part, uint32_t number)
 {
 	struct reading_variants r = {.types = types, .is_known = true};
 	Dwarf_Die child;
-	read_number(&r, part);
+	types_variants_read_number(&r, part);
 	for (bool ok = die_child(part, &child); ok && r.is_known && !types->failed;
 		ok = die_next(&child)) {
 		if (dwarf_tag(&child) == DW_TAG_variant)
@@ -108,6 +108,6 @@ void types_read_variants(struct types *types, Dwarf_Die *part, uint32_t number)
 	}
 	r.is_known &= r.which_bytes || r.found.len == 1;
 	if (r.is_known && r.found.len)
-		settle(&r, number);
+		types_variants_settle(&r, number);
 	variant_vec_deinit(&r.found);
 }

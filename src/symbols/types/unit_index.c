@@ -218,7 +218,7 @@ static bool holds_functions(int tag, enum unit_depth depth)
 	return depth == UNIT_ALL || tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-static struct error *collect(
+static struct error *unit_index_collect(
 	struct die_range_vec *functions, Dwarf_Die *parent, enum unit_depth depth, unsigned level)
 {
 	Dwarf_Die die;
@@ -230,7 +230,7 @@ static struct error *collect(
 		if (tag == DW_TAG_subprogram)
 			error = add_ranges(functions, &die);
 		if (!error && holds_functions(tag, depth))
-			error = collect(functions, &die, depth, level + 1);
+			error = unit_index_collect(functions, &die, depth, level + 1);
 		if (error)
 			return error;
 	}
@@ -248,7 +248,8 @@ struct error *unit_function(struct unit *unit, uint64_t address, const Dwarf_Die
 			return NULL;
 		unit->depth++;
 		die_range_vec_clear(&unit->functions);
-		struct error *error = collect(&unit->functions, &unit->die, unit->depth, 0);
+		struct error *error =
+			unit_index_collect(&unit->functions, &unit->die, unit->depth, 0);
 		if (error)
 			return error;
 		sort_ranges(&unit->functions);

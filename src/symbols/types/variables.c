@@ -40,7 +40,7 @@ bool variable_static_address(Dwarf_Die *die, uint64_t *ret)
 }
 
 /* What an operation puts on the stack that is a number, or stands for one. */
-static bool number_of(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
+static bool variables_number_of(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -73,7 +73,7 @@ bool variable_thread_offset(Dwarf_Die *die, uint64_t *ret)
 	return dwarf_attr(die, DW_AT_location, &attribute) &&
 	       dwarf_getlocation(&attribute, &op, &len) == 0 && len == 2 &&
 	       (op[1].atom == DW_OP_form_tls_address || op[1].atom == DW_OP_GNU_push_tls_address) &&
-	       number_of(&attribute, op, ret);
+	       variables_number_of(&attribute, op, ret);
 }
 
 /* dwarf_decl_file() ends the process where a damaged unit has no table of files. */
@@ -135,7 +135,7 @@ static struct error *scan_scope(struct variables *variables, Dwarf_Die *outer, u
 	return NULL;
 }
 
-static struct error *scan(struct variables *variables, Dwarf *dwarf)
+static struct error *variables_scan(struct variables *variables, Dwarf *dwarf)
 {
 	struct error *error = NULL;
 	unsigned entries = 0;
@@ -155,7 +155,7 @@ struct error *variables_find(struct variables *variables, Dwarf *dwarf, uint64_t
 	*ret_line = 0;
 	if (!variables->scanned) {
 		variables->scanned = true;
-		error = scan(variables, dwarf);
+		error = variables_scan(variables, dwarf);
 	}
 	const struct variable_place *place =
 		error ? NULL : variable_map_find(&variables->places, start);

@@ -182,7 +182,8 @@ static const struct column row_columns[] = {[STATUS] = CHANGE_STATUS_COLUMN,
 	[CHANGE] = CHANGE_CHANGE_COLUMN(change_row),
 	COLUMNS_END};
 
-static void row_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void change_columns_row_cell(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct change_row *change = context;
 	(void)row;
@@ -193,7 +194,7 @@ static void row_cell(const void *context, size_t row, unsigned column, struct ce
 			&change->pair, 1, .limit = 1};
 }
 
-const struct table_type change_row_type = {.columns = row_columns, .cell = row_cell};
+const struct table_type change_row_type = {.columns = row_columns, .cell = change_columns_row_cell};
 
 #define SPOT_FIGURES(name)                                                                         \
 	{"flat", COLUMN_RECORD, .says = "of what it asked for itself",                             \

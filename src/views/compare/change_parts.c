@@ -141,7 +141,7 @@ void text_change_sides(const struct recorded sides[2], struct text *out)
 }
 
 /* Adds the lines of a text, each with what it is about before it. */
-static void add_notes(const char *label, const struct text *notes, struct text *out)
+static void change_parts_add_notes(const char *label, const struct text *notes, struct text *out)
 {
 	for (size_t at = 0; at < notes->len;) {
 		const char *line = notes->data + at;
@@ -160,5 +160,5 @@ void change_add_notes(
 	const struct text *notes = &comparison->diff.notes;
 	text_add_n(out, notes->data ? notes->data : "", notes->len);
 	for (int i = 0; i < 2; i++)
-		add_notes(labels[i], &comparison->sides[i].notes, out);
+		change_parts_add_notes(labels[i], &comparison->sides[i].notes, out);
 }

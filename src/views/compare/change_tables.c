@@ -331,7 +331,8 @@ static const struct thread *example_of(const struct thread_change *row)
 	return row->newer ? row->newer : row->older;
 }
 
-static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
+static void change_tables_show_name(
+	const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)cell;
 	text_thread_name(example_of(thread_at(context, row)), out);
@@ -378,7 +379,7 @@ static const struct column thread_columns[] = {
 		.says = "its number; of a thread that is gone that of the older one",
 		.title = "tid", .width = 10, .plain = true, COLUMN_OF(thread, tid)},
 	[NAME] = {"name", COLUMN_TEXT, .says = "as the program has it", .title = "name", .gap = 2,
-		.width = -16, .show = show_name, COLUMN_OF(thread, name)},
+		.width = -16, .show = change_tables_show_name, COLUMN_OF(thread, name)},
 	[THREADS] = {"threads", COLUMN_INTEGER, UNIT_COUNT, .says = "that the row stands for"},
 	[CALLS] = {"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "by it",
 		.title = "allocations", .gap = 1, .width = 15, .unknown = "not known",

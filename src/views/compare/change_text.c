@@ -91,7 +91,7 @@ const char *change_status(uint64_t base, uint64_t value)
 					       : DIFF_SHRUNK);
 }
 
-static void add_rest(size_t count, const char *one, const char *many, struct text *out)
+static void change_text_add_rest(size_t count, const char *one, const char *many, struct text *out)
 {
 	text_add_count(out, count);
 	text_printf(out, " %s", count == 1 ? one : many);
@@ -105,7 +105,7 @@ void text_change_rest(size_t shown, size_t changed, size_t all, const char *one,
 	text_more(changed - shown, one, many, out);
 	if (changed < all) {
 		text_add(out, "  ");
-		add_rest(all - changed, one, many, out);
+		change_text_add_rest(all - changed, one, many, out);
 		text_add(out, all - changed == 1 ? " is the same\n" : " are the same\n");
 	}
 }
@@ -144,7 +144,7 @@ void text_add_change_cell(
 	text_printf(out, "%*s", width + (base == value), cell.data ? cell.data : "");
 }
 
-static void add_title(const struct page *page, struct text *out)
+static void change_text_add_title(const struct page *page, struct text *out)
 {
 	bool colour = page->options->colour;
 	text_add_char(out, '\n');
@@ -154,7 +154,7 @@ static void add_title(const struct page *page, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static bool is_known(const struct page *page, struct text *out)
+static bool change_text_is_known(const struct page *page, struct text *out)
 {
 	if (diff_knows(&page->compared.diff, page->sort))
 		return true;
@@ -172,13 +172,13 @@ static size_t count_changed(const struct page *page)
 	return count;
 }
 
-static void add_sites(const struct page *page, struct text *out)
+static void change_text_add_sites(const struct page *page, struct text *out)
 {
 	const struct diff *diff = &page->compared.diff;
 	const struct change_look look = {diff, page->options->colour, page->options->all_frames};
 	size_t changed = count_changed(page), shown = min(changed, page->limit);
-	add_title(page, out);
-	if (!is_known(page, out))
+	change_text_add_title(page, out);
+	if (!change_text_is_known(page, out))
 		return;
 	for (size_t i = 0; i < shown; i++) {
 		enum diff_status status = diff_status(diff, page->list.data[i]);
@@ -206,7 +206,7 @@ static void add_summary(const struct page *page, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void add_figures(
+static void change_text_add_figures(
 	const struct page *page, const struct row *row, enum metric metric, struct text *out)
 {
 	struct diff_figure figure;
@@ -227,9 +227,9 @@ static void add_spot(const struct page *page, const struct spot_total *total, st
 {
 	uint64_t was = metric_of_site(page->sort, &total->cum.base);
 	uint64_t is = metric_of_site(page->sort, &total->cum.sums);
-	add_figures(page, &total->flat, page->sort, out);
-	add_figures(page, &total->flat, change_other(page->sort), out);
-	add_figures(page, &total->cum, page->sort, out);
+	change_text_add_figures(page, &total->flat, page->sort, out);
+	change_text_add_figures(page, &total->flat, change_other(page->sort), out);
+	change_text_add_figures(page, &total->cum, page->sort, out);
 	text_add(out, "  ");
 	spot_add_line(out, page->view->grain, total->spot);
 	text_add(out, change_remark(was != 0, is != 0));
@@ -250,8 +250,8 @@ static void add_spots(const struct page *page, struct text *out)
 {
 	const char *names = grain_name(page->view->grain);
 	size_t changed = count_changed_spots(page), shown = min(changed, page->limit);
-	add_title(page, out);
-	if (!is_known(page, out))
+	change_text_add_title(page, out);
+	if (!change_text_is_known(page, out))
 		return;
 	text_printf(out, "%*s%*s%*s%*s%*s%*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH + 2, "±",
 		FIGURE_WIDTH, change_unit(page->sort), FIGURE_WIDTH + 2, "±", FIGURE_WIDTH, "cum",
@@ -274,7 +274,7 @@ static void put_either(const struct page *page,
 
 void change_sites(const struct page *page, struct answer *answer)
 {
-	put_either(page, add_sites, answer);
+	put_either(page, change_text_add_sites, answer);
 }
 
 void change_summary(const struct page *page, struct answer *answer)

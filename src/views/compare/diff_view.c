@@ -79,7 +79,7 @@ static void head_cell(const void *context, size_t row, unsigned column, struct c
 	}
 }
 
-static void head_text(const void *context, size_t row, struct text *out)
+static void diff_view_head_text(const void *context, size_t row, struct text *out)
 {
 	const struct diff_page *page = context;
 	(void)row;
@@ -89,7 +89,7 @@ static void head_text(const void *context, size_t row, struct text *out)
 }
 
 static const struct table_type head_type = {
-	.columns = head_columns, .cell = head_cell, .row_text = head_text};
+	.columns = head_columns, .cell = head_cell, .row_text = diff_view_head_text};
 
 static const struct table_type kept_type = {
 	.columns = (const struct column[]){{"blocks", COLUMN_INTEGER, UNIT_COUNT,
@@ -173,7 +173,7 @@ static const struct column stack_columns[] = {
 		.nested = &thread_type},
 	COLUMNS_END};
 
-static void stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void diff_view_stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct stack_sizes *stacks = &((const struct diff_page *)context)->diff->stacks;
 	bool known = stack_sizes_known(stacks);
@@ -201,7 +201,7 @@ static void add_sizes(uint64_t older, uint64_t newer, struct text *out)
 	diff_add_change(out, METRIC_LIVE_BYTES, (int64_t)(newer - older));
 }
 
-static void add_stack(const struct thread_pair *row, struct text *out)
+static void diff_view_add_stack(const struct thread_pair *row, struct text *out)
 {
 	text_add(out, "  ");
 	stack_size_add_name(row, out);
@@ -245,20 +245,20 @@ static void stacks_text(const void *context, size_t row, struct text *out)
 	text_add_count(out, count);
 	text_add(out, " threads)\n");
 	for (size_t i = 0; i < count && i < page->limit; i++)
-		add_stack(&stacks->rows.data[i], out);
+		diff_view_add_stack(&stacks->rows.data[i], out);
 }
 
 static const struct table_type stack_type = {.name = "stacks",
 	.says = "the stacks of all threads at both moments",
 	.columns = stack_columns,
-	.cell = stack_cell,
+	.cell = diff_view_stack_cell,
 	.row_text = stacks_text};
 
 static const struct column sum_columns[] = {
 	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "how many places"},
 	{"change", COLUMN_SIGNED, .says = "by how much they differ together"}, COLUMNS_END};
 
-static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void diff_view_sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct diff *diff = context;
 	(void)column;
@@ -266,7 +266,7 @@ static void sum_cell(const void *context, size_t row, unsigned column, struct ce
 	ret->signed_number = diff->sums[row];
 }
 
-static const struct table_type sum_type = {.columns = sum_columns, .cell = sum_cell};
+static const struct table_type sum_type = {.columns = sum_columns, .cell = diff_view_sum_cell};
 
 #define PLACE_COLUMN(status, name_, says_)                                                         \
 	[status] = {name_, COLUMN_RECORD, .says = says_, .nested = &sum_type}
@@ -299,7 +299,8 @@ static const struct column row_columns[] = {
 	STACK_COLUMN,
 	COLUMNS_END};
 
-static void row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+static void diff_view_row_cell(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct diff_page *page = context;
 	const struct row *row = page->inner->row;
@@ -317,7 +318,7 @@ static void row_cell(const void *context, size_t number, unsigned column, struct
 			&page->inner->figure, ret);
 }
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void diff_view_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct diff_page *page = context;
 	const struct change_look look = {
@@ -332,8 +333,8 @@ static const struct table_type row_type = {.name = "rows",
 		"libraries keep comes behind all these. Complete unless `--limit` is given, which "
 		"is for each status",
 	.columns = row_columns,
-	.cell = row_cell,
-	.row_text = row_text};
+	.cell = diff_view_row_cell,
+	.row_text = diff_view_row_text};
 
 const struct answer_type diff_answer_type = {.schema = "heapwise.diff/1",
 	.from = "heapwise diff",
@@ -345,7 +346,8 @@ const struct answer_type diff_answer_type = {.schema = "heapwise.diff/1",
 	.parts = (const struct table_type *const[]){&recorded_type, &figure_type,
 		&report_target_type, &report_recording_type, &frame_type, &plain_frame_type, NULL}};
 
-static void add_title(const struct diff_page *page, enum diff_status status, struct text *out)
+static void diff_view_add_title(
+	const struct diff_page *page, enum diff_status status, struct text *out)
 {
 	static const char *const titles[] = {
 		[DIFF_NEW] = "New",
@@ -387,7 +389,7 @@ static void put_rows(const struct diff_page *page, struct answer *answer)
 	answer_table_begin(answer, &rows);
 	for (int status = 0; status < DIFF_SAME; status++) {
 		if (prose)
-			add_title(page, (enum diff_status)status, prose);
+			diff_view_add_title(page, (enum diff_status)status, prose);
 		put_list(page, &page->diff->lists[status], answer);
 	}
 	if (!prose)
@@ -395,7 +397,7 @@ static void put_rows(const struct diff_page *page, struct answer *answer)
 	answer_table_end(answer, &rows);
 }
 
-static struct error *lay_out(const struct diff_page *page, struct answer *answer)
+static struct error *diff_view_lay_out(const struct diff_page *page, struct answer *answer)
 {
 	static const struct table_type *const records[] = {
 		&library_type, &without_type, &stack_type, &place_type};
@@ -411,7 +413,7 @@ static struct error *lay_out(const struct diff_page *page, struct answer *answer
 	return answer_end(answer);
 }
 
-static struct error *show(const struct comparison *comparison,
+static struct error *diff_view_show(const struct comparison *comparison,
 	const struct diff_view_options *options, const struct sink *sink)
 {
 	struct inner inner = {.row = NULL, .site = {.frames = &inner.frames}};
@@ -430,7 +432,7 @@ static struct error *show(const struct comparison *comparison,
 		error = error_no_memory();
 	} else {
 		page.limit = answer_limit(answer, options->view.limit, TEXT_ROWS);
-		error = lay_out(&page, answer);
+		error = diff_view_lay_out(&page, answer);
 	}
 	frame_rows_deinit(&inner.frames);
 	text_deinit(&page.notes);
@@ -456,5 +458,5 @@ struct error *diff_view_write(const struct model *older, const struct model *new
 	if (error)
 		return error;
 	outcome_of(&comparison.diff, ret);
-	return show(&comparison, options, sink);
+	return diff_view_show(&comparison, options, sink);
 }

@@ -113,7 +113,7 @@ static void head_cell(const void *context, size_t row, unsigned column, struct c
 	}
 }
 
-static void head_text(const void *context, size_t row, struct text *out)
+static void trend_view_head_text(const void *context, size_t row, struct text *out)
 {
 	const struct trend_page *page = context;
 	const struct trend *trend = page->trend;
@@ -128,13 +128,14 @@ static void head_text(const void *context, size_t row, struct text *out)
 }
 
 static const struct table_type head_type = {
-	.columns = head_columns, .cell = head_cell, .row_text = head_text};
+	.columns = head_columns, .cell = head_cell, .row_text = trend_view_head_text};
 
 enum { KIND, VALUES, STACK = VALUES + 2 };
 static const struct column row_columns[] = {
 	[KIND] = KIND_COLUMN, VALUE_COLUMNS, STACK_COLUMN, COLUMNS_END};
 
-static void row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+static void trend_view_row_cell(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct trend_page *page = context;
 	const struct trend_row *row = &page->trend->growing.data[number];
@@ -160,7 +161,7 @@ static void add_steps(const struct trend *trend, const uint64_t *values, struct 
 	}
 }
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void trend_view_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct trend_page *page = context;
 	const struct trend *trend = page->trend;
@@ -178,8 +179,8 @@ static const struct table_type row_type = {.name = "rows",
 	.says = "places that grow steadily, the largest growth first, complete unless `--limit` is "
 		"given; the stack is of the newest recording that has the place",
 	.columns = row_columns,
-	.cell = row_cell,
-	.row_text = row_text};
+	.cell = trend_view_row_cell,
+	.row_text = trend_view_row_text};
 
 const struct answer_type trend_answer_type = {.schema = "heapwise.trend/1",
 	.from = "heapwise diff --trend",
@@ -189,7 +190,7 @@ const struct answer_type trend_answer_type = {.schema = "heapwise.trend/1",
 	.parts = (const struct table_type *const[]){
 		&recorded_type, &report_target_type, &report_recording_type, &frame_type, NULL}};
 
-static void add_title(const struct trend_page *page, struct text *out)
+static void trend_view_add_title(const struct trend_page *page, struct text *out)
 {
 	size_t count = page->trend->growing.len;
 	if (!count)
@@ -215,7 +216,7 @@ static struct error *write_page(struct trend_page *page, const struct sink *sink
 	answer_begin(answer, &trend_answer_type);
 	answer_record_of(answer, &head_type, page);
 	if (answer_prose(answer))
-		add_title(page, answer_prose(answer));
+		trend_view_add_title(page, answer_prose(answer));
 	answer_table(answer, &rows);
 	struct error *error = answer_end(answer);
 	answer_destroy(answer);

@@ -188,7 +188,7 @@ static void write_packed(void *ctx, const char *data, size_t len)
 		sink->stopped = !sink->to->write(sink->to->ctx, data, len);
 }
 
-static bool pack(void *ctx, const char *data, size_t len)
+static bool export_pack(void *ctx, const char *data, size_t len)
 {
 	struct packed_sink *sink = ctx;
 	if (!sink->error)
@@ -221,7 +221,7 @@ struct error *export_write(const struct export_format *format, enum packing pack
 	if (error)
 		return error;
 	struct packed_sink packed = {.packer = packer, .to = sink};
-	const struct sink unpacked = {.write = pack, .ctx = &packed};
+	const struct sink unpacked = {.write = export_pack, .ctx = &packed};
 	error = format->write(from, &unpacked);
 	const char *remark = model_recording(from->profile->model)->remark;
 	if (remark)

@@ -183,7 +183,7 @@ static struct error *forget_levels(struct callgrind *at, const struct row *row)
 	return error;
 }
 
-static struct error *add_row(struct callgrind *at, const struct row *row)
+static struct error *export_callgrind_add_row(struct callgrind *at, const struct row *row)
 {
 	struct cost_key key = {.function = 0, .callee = NO_CALLEE};
 	struct error *error = NULL;
@@ -244,7 +244,7 @@ static struct error *add_named(
 	return NULL;
 }
 
-static void add_function(struct callgrind *at, const char *what, uint32_t number)
+static void export_callgrind_add_function(struct callgrind *at, const char *what, uint32_t number)
 {
 	const struct function *function = &at->functions.data[number];
 	struct text *out = &at->out.text;
@@ -259,7 +259,7 @@ static void add_function(struct callgrind *at, const char *what, uint32_t number
 	at->named[number] = true;
 }
 
-static struct error *add_names(struct callgrind *at, uint32_t number, bool called)
+static struct error *export_callgrind_add_names(struct callgrind *at, uint32_t number, bool called)
 {
 	const struct spot *spot = at->functions.data[number].spot;
 	const char *file = spot && spot->frame->file ? spot->frame->file : "???";
@@ -269,11 +269,12 @@ static struct error *add_names(struct callgrind *at, uint32_t number, bool calle
 	if (!error)
 		error = add_named(out, &at->files, called ? "cfi" : "fl", file);
 	if (!error)
-		add_function(at, called ? "cfn" : "fn", number);
+		export_callgrind_add_function(at, called ? "cfn" : "fn", number);
 	return error;
 }
 
-static void add_figures(const struct callgrind *at, struct text *out, const uint64_t *figures)
+static void export_callgrind_add_figures(
+	const struct callgrind *at, struct text *out, const uint64_t *figures)
 {
 	for (size_t i = 0; i < at->metric_count; i++)
 		text_printf(out, " %" PRIu64, figures[i]);
@@ -298,22 +299,22 @@ static struct error *add_costs(struct callgrind *at)
 		const struct cost *cost = &at->costs.data[i];
 		if (cost->key.function != function) {
 			text_add_char(out, '\n');
-			error = add_names(at, cost->key.function, false);
+			error = export_callgrind_add_names(at, cost->key.function, false);
 		}
 		function = cost->key.function;
 		if (!error && cost->key.callee != NO_CALLEE) {
-			error = add_names(at, cost->key.callee, true);
+			error = export_callgrind_add_names(at, cost->key.callee, true);
 			text_printf(out, "calls=%" PRIu64 " 0\n", calls_of(at, cost));
 		}
 		text_printf(out, "%" PRIu32, cost->key.line);
-		add_figures(at, out, cost->figures);
+		export_callgrind_add_figures(at, out, cost->figures);
 		if (!error)
 			error = export_out_flush(&at->out);
 	}
 	return error;
 }
 
-static void add_head(struct callgrind *at)
+static void export_callgrind_add_head(struct callgrind *at)
 {
 	struct text *out = &at->out.text;
 	text_printf(out,
@@ -328,10 +329,10 @@ static void add_head(struct callgrind *at)
 	for (size_t i = 0; i < at->metric_count; i++)
 		text_printf(out, " %s", metric_name(at->metrics[i]));
 	text_add(out, "\nsummary:");
-	add_figures(at, out, at->sums);
+	export_callgrind_add_figures(at, out, at->sums);
 }
 
-static struct error *gather(struct callgrind *at)
+static struct error *export_callgrind_gather(struct callgrind *at)
 {
 	const struct row_vec *rows = &profile_rows(at->from->profile)->rows;
 	struct error *error = spots_create(GRAIN_FUNCTIONS, &at->spots);
@@ -339,7 +340,7 @@ static struct error *gather(struct callgrind *at)
 	if (!error && !function_vec_push(&at->functions, all))
 		error = error_no_memory();
 	for (size_t i = 0; !error && i < rows->len; i++)
-		error = add_row(at, &rows->data[i]);
+		error = export_callgrind_add_row(at, &rows->data[i]);
 	if (error)
 		return error;
 	if (at->costs.len)
@@ -353,13 +354,13 @@ struct error *export_callgrind(const struct exported *from, const struct sink *s
 	_cleanup_(callgrind_deinit) struct callgrind at = {.from = from};
 	export_out_init(&at.out, sink);
 	choose_metrics(&at);
-	struct error *error = gather(&at);
+	struct error *error = export_callgrind_gather(&at);
 	if (error)
 		return error;
-	add_head(&at);
+	export_callgrind_add_head(&at);
 	error = add_costs(&at);
 	text_add(&at.out.text, "\ntotals:");
-	add_figures(&at, &at.out.text, at.sums);
+	export_callgrind_add_figures(&at, &at.out.text, at.sums);
 	if (!error)
 		error = export_out_end(&at.out);
 	if (error)

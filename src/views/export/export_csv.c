@@ -46,25 +46,25 @@ static void add_field(struct text *out, const char *field)
 	text_add_char(out, '"');
 }
 
-static void add_head(struct csv *at)
+static void export_csv_add_head(struct csv *at)
 {
 	for (int metric = 0; metric < METRICS; metric++)
 		text_printf(&at->out.text, "%s,", metric_name((enum metric)metric));
 	text_add(&at->out.text, "min_size,max_size,kind,function,file,line,module,stack" LINE_END);
 }
 
-static bool is_known(const struct recording *recording, enum metric metric)
+static bool export_csv_is_known(const struct recording *recording, enum metric metric)
 {
 	return metric_is_known(metric, recording) &&
 	       !(metric == METRIC_TEMPORARY && recording->sample_bytes);
 }
 
-static void add_figures(struct csv *at, const struct site *sums)
+static void export_csv_add_figures(struct csv *at, const struct site *sums)
 {
 	const struct recording *recording = model_recording(at->from->profile->model);
 	struct text *out = &at->out.text;
 	for (int metric = 0; metric < METRICS; metric++) {
-		if (is_known(recording, (enum metric)metric))
+		if (export_csv_is_known(recording, (enum metric)metric))
 			text_printf(out, "%" PRIu64, metric_of_site((enum metric)metric, sums));
 		text_add_char(out, ',');
 	}
@@ -77,7 +77,7 @@ static void add_figures(struct csv *at, const struct site *sums)
 }
 
 /* The frame to blame. */
-static void add_place(struct csv *at, const struct shown_frame *place)
+static void export_csv_add_place(struct csv *at, const struct shown_frame *place)
 {
 	struct text *out = &at->out.text;
 	add_field(out, place ? place->function : NULL);
@@ -91,7 +91,7 @@ static void add_place(struct csv *at, const struct shown_frame *place)
 	text_add_char(out, ',');
 }
 
-static void add_stack(struct csv *at, const struct row *row)
+static void export_csv_add_stack(struct csv *at, const struct row *row)
 {
 	text_clear(&at->field);
 	for (size_t i = row->depth; i > 0; i--) {
@@ -118,11 +118,11 @@ struct error *export_csv(const struct exported *from, const struct sink *sink)
 	export_out_init(&at.out, sink);
 	text_init(&at.field);
 	text_init(&at.name);
-	add_head(&at);
+	export_csv_add_head(&at);
 	for (size_t i = 0; !error && !at.out.stopped && i < rows->len; i++) {
-		add_figures(&at, &rows->data[i].sums);
-		add_place(&at, rows->data[i].place);
-		add_stack(&at, &rows->data[i]);
+		export_csv_add_figures(&at, &rows->data[i].sums);
+		export_csv_add_place(&at, rows->data[i].place);
+		export_csv_add_stack(&at, &rows->data[i]);
 		error = export_out_flush(&at.out);
 	}
 	if (!error)

@@ -49,7 +49,7 @@ static void choose_figures(struct dhat *at)
 				: METRIC_PEAK_BYTES;
 }
 
-static void put_head(struct dhat *at)
+static void export_dhat_put_head(struct dhat *at)
 {
 	const struct model *model = at->from->profile->model;
 	struct json *json = at->json;
@@ -133,7 +133,7 @@ static bool has_figures(const struct dhat *at, const struct site *sums)
 }
 
 /* "0x4012AB: main (app.c:12)": the address is the call's, as Valgrind has it. */
-static void add_frame(struct text *out, const struct shown_frame *frame)
+static void export_dhat_add_frame(struct text *out, const struct shown_frame *frame)
 {
 	if (frame->mark == MARK_NONE && frame->address)
 		text_printf(out, "0x%" PRIX64 ": ", frame->address - 1);
@@ -158,7 +158,7 @@ static struct error *put_table(struct dhat *at)
 					      : alloc_kind_name((enum alloc_kind)kind));
 	for (size_t i = 0; i < at->frames.list.len; i++) {
 		text_clear(&at->name);
-		add_frame(&at->name, at->frames.list.data[i]);
+		export_dhat_add_frame(&at->name, at->frames.list.data[i]);
 		if (at->name.failed)
 			return error_no_memory();
 		json_string(at->json, at->name.data ? at->name.data : "");
@@ -167,7 +167,7 @@ static struct error *put_table(struct dhat *at)
 	return NULL;
 }
 
-static void say_losses(const struct dhat *at)
+static void export_dhat_say_losses(const struct dhat *at)
 {
 	if (!metric_is_known(at->blocks, model_recording(at->from->profile->model)))
 		text_add(at->from->lost,
@@ -197,7 +197,7 @@ struct error *export_dhat(const struct exported *from, const struct sink *sink)
 	choose_figures(&at);
 	json_init(at.json, sink->write, sink->ctx);
 	json_object_begin(at.json);
-	put_head(&at);
+	export_dhat_put_head(&at);
 	json_key(at.json, "pps");
 	json_array_begin(at.json);
 	struct error *error = NULL;
@@ -211,6 +211,6 @@ struct error *export_dhat(const struct exported *from, const struct sink *sink)
 		return error;
 	json_object_end(at.json);
 	json_finish(at.json);
-	say_losses(&at);
+	export_dhat_say_losses(&at);
 	return NULL;
 }

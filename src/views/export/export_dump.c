@@ -53,7 +53,7 @@ static void dump_deinit(struct dump *at)
 }
 
 /* What a reader makes of samples with the same mean size is what they were. */
-static void unscale(struct dump *at, uint64_t *blocks, uint64_t *bytes)
+static void export_dump_unscale(struct dump *at, uint64_t *blocks, uint64_t *bytes)
 {
 	if (!at->period || !*blocks)
 		return;
@@ -72,18 +72,18 @@ static struct figures figures_of(struct dump *at, const struct site *sums)
 		.live_bytes = sums->live_bytes,
 		.allocations = sums->allocations,
 		.allocated_bytes = sums->allocated_bytes};
-	unscale(at, &ret.live_blocks, &ret.live_bytes);
-	unscale(at, &ret.allocations, &ret.allocated_bytes);
+	export_dump_unscale(at, &ret.live_blocks, &ret.live_bytes);
+	export_dump_unscale(at, &ret.allocations, &ret.allocated_bytes);
 	return ret;
 }
 
 /* The called function itself is no place in the program. */
-static bool is_shown(const struct row *row, const struct shown_frame *frame)
+static bool export_dump_is_shown(const struct row *row, const struct shown_frame *frame)
 {
 	return frame->mark == MARK_NONE && !export_is_called(row, frame);
 }
 
-static int by_start(const void *a, const void *b)
+static int export_dump_by_start(const void *a, const void *b)
 {
 	const struct mapped_code *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -117,7 +117,8 @@ static bool needs_names(const struct dump *at)
 	for (size_t i = 0; i < at->rows->rows.len; i++)
 		for (size_t k = 0; k < at->rows->rows.data[i].depth; k++) {
 			const struct row *row = &at->rows->rows.data[i];
-			if (is_shown(row, row->frames[k]) && needs_name(at, row->frames[k]))
+			if (export_dump_is_shown(row, row->frames[k]) &&
+				needs_name(at, row->frames[k]))
 				return true;
 		}
 	return false;
@@ -130,7 +131,7 @@ static uint64_t own_address(uint32_t number)
 
 /* Adds " 0x1a2b 0x…", innermost first. Of inlined functions the address is that of the call that
  * they are part of, once. */
-static struct error *add_stack(struct dump *at, const struct row *row)
+static struct error *export_dump_add_stack(struct dump *at, const struct row *row)
 {
 	struct text *out = &at->out.text;
 	bool first = true;
@@ -138,7 +139,8 @@ static struct error *add_stack(struct dump *at, const struct row *row)
 		const struct shown_frame *frame = row->frames[i];
 		uint64_t address = frame->address;
 		at->remarks |= frame->mark != MARK_NONE;
-		if (!is_shown(row, frame) || (!at->named && (frame->inlined || !address)))
+		if (!export_dump_is_shown(row, frame) ||
+			(!at->named && (frame->inlined || !address)))
 			continue;
 		if (at->named) {
 			uint32_t number;
@@ -155,7 +157,7 @@ static struct error *add_stack(struct dump *at, const struct row *row)
 	return NULL;
 }
 
-static void add_figures(struct text *out, struct figures figures)
+static void export_dump_add_figures(struct text *out, struct figures figures)
 {
 	text_printf(out, "%" PRIu64 ": %" PRIu64 " [%" PRIu64 ": %" PRIu64 "]", figures.live_blocks,
 		figures.live_bytes, figures.allocations, figures.allocated_bytes);
@@ -174,7 +176,7 @@ static struct figures sum_up(struct dump *at)
 	return sum;
 }
 
-static struct error *add_names(struct dump *at)
+static struct error *export_dump_add_names(struct dump *at)
 {
 	struct text *out = &at->out.text;
 	struct error *error = NULL;
@@ -183,7 +185,7 @@ static struct error *add_names(struct dump *at)
 		for (size_t k = 0; !error && k < at->rows->rows.data[i].depth; k++) {
 			uint32_t number;
 			const struct row *row = &at->rows->rows.data[i];
-			if (is_shown(row, row->frames[k]))
+			if (export_dump_is_shown(row, row->frames[k]))
 				error = export_frames_number(&at->frames, row->frames[k], &number);
 		}
 	text_add(out, "--- symbol\nbinary=");
@@ -220,7 +222,7 @@ static void add_mappings(struct dump *at)
 	}
 }
 
-static void say_losses(const struct dump *at)
+static void export_dump_say_losses(const struct dump *at)
 {
 	const struct recording *recording = model_recording(at->from->profile->model);
 	struct text *lost = at->from->lost;
@@ -250,12 +252,12 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 {
 	struct text *out = &at->out.text;
 	struct figures sum = sum_up(at);
-	struct error *error = at->named ? add_names(at) : NULL;
+	struct error *error = at->named ? export_dump_add_names(at) : NULL;
 	if (jemalloc)
 		text_printf(out, "heap_v2/%" PRIu64 "\n  t*: ", at->period);
 	else
 		text_add(out, "heap profile: ");
-	add_figures(out, sum);
+	export_dump_add_figures(out, sum);
 	if (!jemalloc && at->period)
 		text_printf(out, " @ heap_v2/%" PRIu64, at->period);
 	else if (!jemalloc)
@@ -267,12 +269,12 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 		if (!figures.allocations && !figures.live_blocks)
 			continue;
 		if (!jemalloc)
-			add_figures(out, figures);
+			export_dump_add_figures(out, figures);
 		text_add(out, jemalloc ? "@" : " @");
-		error = add_stack(at, row);
+		error = export_dump_add_stack(at, row);
 		if (jemalloc) {
 			text_add(out, "\n  t*: ");
-			add_figures(out, figures);
+			export_dump_add_figures(out, figures);
 		}
 		text_add_char(out, '\n');
 		if (!error)
@@ -304,12 +306,13 @@ static struct error *export_dump(
 	if (!error)
 		error = mapped_code_add(from->profile->model, &at.by_address);
 	if (at.by_address.len)
-		qsort(at.by_address.data, at.by_address.len, sizeof(*at.by_address.data), by_start);
+		qsort(at.by_address.data, at.by_address.len, sizeof(*at.by_address.data),
+			export_dump_by_start);
 	at.named = needs_names(&at);
 	if (!error)
 		error = write_dump(&at, jemalloc);
 	if (!error)
-		say_losses(&at);
+		export_dump_say_losses(&at);
 	return error;
 }
 

@@ -79,7 +79,7 @@ static struct error *number_frame(
 	return error;
 }
 
-static struct error *add_row(struct firefox *at, const struct row *row)
+static struct error *export_firefox_add_row(struct firefox *at, const struct row *row)
 {
 	uint32_t prefix = NO_PREFIX;
 	for (size_t i = row->depth; i > 0; i--) {
@@ -379,7 +379,7 @@ static struct error *put_thread(struct firefox *at, enum metric metric, uint32_t
 	return error;
 }
 
-static struct error *put_threads(struct firefox *at)
+static struct error *export_firefox_put_threads(struct firefox *at)
 {
 	static const enum metric order[] = {
 		METRIC_PEAK_BYTES, METRIC_LIVE_BYTES, METRIC_ALLOCATED_BYTES};
@@ -402,7 +402,7 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 		.from = from, .rows = profile_rows(from->profile)};
 	struct error *error = spots_create(GRAIN_FUNCTIONS, &at.spots);
 	for (size_t i = 0; !error && i < at.rows->rows.len; i++)
-		error = add_row(&at, &at.rows->rows.data[i]);
+		error = export_firefox_add_row(&at, &at.rows->rows.data[i]);
 	at.json = malloc(sizeof(*at.json));
 	if (!error && !at.json)
 		error = error_no_memory();
@@ -413,7 +413,7 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 	json_object_begin(at.json);
 	put_meta(&at);
 	put_empty(at.json, "libs");
-	error = put_threads(&at);
+	error = export_firefox_put_threads(&at);
 	if (error)
 		return error;
 	json_object_end(at.json);

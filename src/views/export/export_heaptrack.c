@@ -74,7 +74,8 @@ static void writing_deinit(struct writing *at)
 	frame_vec_deinit(&at->stack);
 }
 
-static void add_record(struct text *text, char mode, const uint64_t *numbers, size_t count)
+static void export_heaptrack_add_record(
+	struct text *text, char mode, const uint64_t *numbers, size_t count)
 {
 	text_add_char(text, mode);
 	for (size_t i = 0; i < count; i++) {
@@ -121,7 +122,7 @@ static struct error *string_number(struct writing *at, const char *string, uint6
 }
 
 /* Names of a run of inlined functions come before the frame that has them. */
-static struct error *add_frame(
+static struct error *export_heaptrack_add_frame(
 	struct writing *at, const struct shown_frame *const *frames, size_t count)
 {
 	_cleanup_(text_deinit) struct text line;
@@ -162,7 +163,7 @@ static struct error *frame_number(
 	if (!is_new)
 		return NULL;
 	*ret = *number = at->frames.len;
-	return add_frame(at, frames, count);
+	return export_heaptrack_add_frame(at, frames, count);
 }
 
 static struct error *trace_number(struct writing *at, uint32_t frame, uint32_t *trace)
@@ -174,7 +175,8 @@ static struct error *trace_number(struct writing *at, uint32_t frame, uint32_t *
 		return error_no_memory();
 	if (is_new) {
 		*number = at->traces.len;
-		add_record(&at->out.text, 't', (const uint64_t[]){frame, *trace}, 2);
+		export_heaptrack_add_record(
+			&at->out.text, 't', (const uint64_t[]){frame, *trace}, 2);
 	}
 	*trace = *number;
 	return NULL;
@@ -261,7 +263,7 @@ static struct error *info_number(struct writing *at, const struct event *event, 
 	uint32_t *number = error ? NULL : pair_numbers_insert(&at->infos, key, NULL);
 	if (error || !number)
 		return error ? error : error_no_memory();
-	add_record(&at->out.text, 'a', (const uint64_t[]){event->size, trace}, 2);
+	export_heaptrack_add_record(&at->out.text, 'a', (const uint64_t[]){event->size, trace}, 2);
 	*ret = *number = at->infos.len;
 	return NULL;
 }
@@ -300,10 +302,10 @@ static void add_time(struct writing *at, uint64_t ns)
 	if (ns / MS <= at->ms)
 		return;
 	at->ms = ns / MS;
-	add_record(&at->out.text, 'c', &at->ms, 1);
+	export_heaptrack_add_record(&at->out.text, 'c', &at->ms, 1);
 }
 
-static struct error *take(void *context, const struct event *event)
+static struct error *export_heaptrack_take(void *context, const struct event *event)
 {
 	struct writing *at = context;
 	if (at->out.stopped)
@@ -320,7 +322,7 @@ static struct error *take(void *context, const struct event *event)
 	return error ? error : export_out_flush(&at->out);
 }
 
-static void add_head(struct writing *at)
+static void export_heaptrack_add_head(struct writing *at)
 {
 	struct text *text = &at->out.text;
 	text_printf(text, "v " WRITER " %x\nX ", at->version);
@@ -335,7 +337,7 @@ static void add_end(struct writing *at)
 		at->strings.len, at->frames.len);
 }
 
-static void say_losses(const struct writing *at)
+static void export_heaptrack_say_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
 	text_add(lost, "heaptrack files contain no threads and no block addresses, and times in "
@@ -352,9 +354,9 @@ static struct error *write_version(
 {
 	_cleanup_(writing_deinit) struct writing at = {
 		.from = from, .model = from->profile->model, .version = version};
-	const struct event_sink events = {.context = &at, .take = take};
+	const struct event_sink events = {.context = &at, .take = export_heaptrack_take};
 	export_out_init(&at.out, sink);
-	add_head(&at);
+	export_heaptrack_add_head(&at);
 	struct error *error = from->events->each(from->events->context, &events);
 	const struct recording *recording = model_recording(at.model);
 	if (!error)
@@ -364,7 +366,7 @@ static struct error *write_version(
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		say_losses(&at);
+		export_heaptrack_say_losses(&at);
 	return error;
 }
 

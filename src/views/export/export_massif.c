@@ -23,7 +23,7 @@ static void massif_deinit(struct massif *at)
 	export_out_deinit(&at->out);
 }
 
-static void add_head(struct massif *at)
+static void export_massif_add_head(struct massif *at)
 {
 	const struct timeline_options *options = at->from->timeline;
 	const struct target *target = model_target(at->from->profile->model);
@@ -62,7 +62,8 @@ static void add_code(const struct shown_frame *frame, struct text *out)
 	}
 }
 
-static void add_node(const struct massif *at, const struct timeline_node *node, struct text *out)
+static void export_massif_add_node(
+	const struct massif *at, const struct timeline_node *node, struct text *out)
 {
 	for (uint32_t i = 0; i < node->depth; i++)
 		text_add_char(out, ' ');
@@ -96,13 +97,13 @@ static struct error *add_snapshot(
 				    : "detailed");
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < snapshot->tree.len; i++) {
-		add_node(at, &snapshot->tree.data[i], out);
+		export_massif_add_node(at, &snapshot->tree.data[i], out);
 		error = export_out_flush(&at->out);
 	}
 	return error ? error : export_out_flush(&at->out);
 }
 
-static void say_losses(const struct exported *from, const struct timeline *timeline)
+static void export_massif_say_losses(const struct exported *from, const struct timeline *timeline)
 {
 	struct text *lost = from->lost;
 	text_add(lost, "Massif files contain only allocations that are live at a snapshot; numbers "
@@ -132,12 +133,12 @@ struct error *export_massif(const struct exported *from, const struct sink *sink
 				profile->model, profile->resolver, from->timeline, &timeline);
 	if (error)
 		return error;
-	add_head(&at);
+	export_massif_add_head(&at);
 	for (size_t i = 0; !error && !at.out.stopped && i < timeline.snapshots.len; i++)
 		error = add_snapshot(&at, i, &timeline.snapshots.data[i]);
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		say_losses(from, &timeline);
+		export_massif_say_losses(from, &timeline);
 	return error;
 }

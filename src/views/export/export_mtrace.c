@@ -67,7 +67,7 @@ static void add_number(struct text *text, const char *before, uint64_t value)
 }
 
 /* Words end at spaces, and what terminals take for commands is no path that a script looks up. */
-static bool is_word(const char *path)
+static bool export_mtrace_is_word(const char *path)
 {
 	for (const unsigned char *c = (const unsigned char *)path; *c; c++)
 		if (*c <= ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0))
@@ -80,7 +80,7 @@ static void add_caller(struct writing *at, const struct shown_frame *frame)
 {
 	struct text *text = &at->out.text;
 	const char *path = frame ? frame->module_path : NULL;
-	bool placed = path && *path && is_word(path);
+	bool placed = path && *path && export_mtrace_is_word(path);
 	at->unplaced |= !placed;
 	if (!placed && !(frame && frame->address))
 		return;
@@ -122,7 +122,7 @@ static struct error *add_event(struct writing *at, const struct event *event)
 	return NULL;
 }
 
-static struct error *take(void *context, const struct event *event)
+static struct error *export_mtrace_take(void *context, const struct event *event)
 {
 	struct writing *at = context;
 	if (at->out.stopped)
@@ -131,7 +131,7 @@ static struct error *take(void *context, const struct event *event)
 	return error ? error : export_out_flush(&at->out);
 }
 
-static void say_losses(const struct writing *at)
+static void export_mtrace_say_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
 	text_add(lost, "An mtrace log has only one caller per call and no times, threads or names: "
@@ -145,7 +145,7 @@ static void say_losses(const struct writing *at)
 struct error *export_mtrace(const struct exported *from, const struct sink *sink)
 {
 	_cleanup_(writing_deinit) struct writing at = {.from = from, .model = from->profile->model};
-	const struct event_sink events = {.context = &at, .take = take};
+	const struct event_sink events = {.context = &at, .take = export_mtrace_take};
 	export_out_init(&at.out, sink);
 	text_add(&at.out.text, "= Start\n");
 	struct error *error = from->events->each(from->events->context, &events);
@@ -153,6 +153,6 @@ struct error *export_mtrace(const struct exported *from, const struct sink *sink
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		say_losses(&at);
+		export_mtrace_say_losses(&at);
 	return error;
 }

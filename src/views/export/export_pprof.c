@@ -106,7 +106,7 @@ static void writing_deinit(struct writing *at)
 
 #define OUT_BYTES 65536u
 
-static struct error *flush(struct writing *at, size_t at_least)
+static struct error *export_pprof_flush(struct writing *at, size_t at_least)
 {
 	if (at->out.failed)
 		return error_no_memory();
@@ -141,11 +141,11 @@ static struct error *end_message(struct writing *at, unsigned field)
 		return error_no_memory();
 	put_bytes(&at->out, field, at->message.data, at->message.len);
 	buf_clear(&at->message);
-	return flush(at, OUT_BYTES);
+	return export_pprof_flush(at, OUT_BYTES);
 }
 
 /* The number of a string, which is written when it is new; of NULL 0. */
-static struct error *intern(struct writing *at, const char *string, uint64_t *ret)
+static struct error *export_pprof_intern(struct writing *at, const char *string, uint64_t *ret)
 {
 	*ret = 0;
 	if (!string || !*string)
@@ -159,16 +159,16 @@ static struct error *intern(struct writing *at, const char *string, uint64_t *re
 		put_bytes(&at->out, PROFILE_STRING, string, strlen(string));
 	}
 	*ret = *number;
-	return flush(at, OUT_BYTES);
+	return export_pprof_flush(at, OUT_BYTES);
 }
 
 static struct error *put_type(
 	struct writing *at, unsigned field, const char *type, const char *unit)
 {
 	uint64_t type_number, unit_number;
-	struct error *error = intern(at, type, &type_number);
+	struct error *error = export_pprof_intern(at, type, &type_number);
 	if (!error)
-		error = intern(at, unit, &unit_number);
+		error = export_pprof_intern(at, unit, &unit_number);
 	if (error)
 		return error;
 	put_number(&at->message, 1, type_number);
@@ -194,7 +194,7 @@ static bool is_written(const struct writing *at, size_t value)
 		sample_values[value].metric, model_recording(at->from->profile->model));
 }
 
-static struct error *put_head(struct writing *at)
+static struct error *export_pprof_put_head(struct writing *at)
 {
 	/* String 0 is the empty one. */
 	put_bytes(&at->out, PROFILE_STRING, "", 0);
@@ -223,7 +223,7 @@ static struct error *build_id_of(
 		text_printf(text, "%02x", module->build_id[i]);
 	/* What is interned must stay. */
 	const char *kept = arena_strdup(&at->arena, text->data ? text->data : "");
-	return text->failed || !kept ? error_no_memory() : intern(at, kept, ret);
+	return text->failed || !kept ? error_no_memory() : export_pprof_intern(at, kept, ret);
 }
 
 static struct error *put_mapping(struct writing *at, const struct module *module, uint32_t id)
@@ -231,7 +231,7 @@ static struct error *put_mapping(struct writing *at, const struct module *module
 	uint64_t file, build_id = 0;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	struct error *error = intern(at, module->path, &file);
+	struct error *error = export_pprof_intern(at, module->path, &file);
 	if (!error)
 		error = build_id_of(at, module, &text, &build_id);
 	if (error)
@@ -295,11 +295,11 @@ static struct error *function_number(
 	struct writing *at, const struct shown_frame *frame, uint64_t *ret)
 {
 	struct function_key key = {0};
-	struct error *error = intern(at, frame->function, &key.name);
+	struct error *error = export_pprof_intern(at, frame->function, &key.name);
 	if (!error)
-		error = intern(at, frame->raw_name, &key.system_name);
+		error = export_pprof_intern(at, frame->raw_name, &key.system_name);
 	if (!error)
-		error = intern(at, frame->file, &key.file);
+		error = export_pprof_intern(at, frame->file, &key.file);
 	*ret = 0;
 	if (error || !key.name)
 		return error;
@@ -382,7 +382,7 @@ static struct error *put_size(struct writing *at, const struct site *sums)
 	if (!sums->max_size || sums->min_size != sums->max_size)
 		return NULL;
 	uint64_t key;
-	struct error *error = intern(at, "bytes", &key);
+	struct error *error = export_pprof_intern(at, "bytes", &key);
 	if (error)
 		return error;
 	buf_clear(&at->inner);
@@ -398,9 +398,9 @@ static struct error *put_kind(struct writing *at, enum alloc_kind kind)
 	uint64_t key, value;
 	if (kind == KIND_UNKNOWN)
 		return NULL;
-	struct error *error = intern(at, "kind", &key);
+	struct error *error = export_pprof_intern(at, "kind", &key);
 	if (!error)
-		error = intern(at, alloc_kind_name(kind), &value);
+		error = export_pprof_intern(at, alloc_kind_name(kind), &value);
 	if (error)
 		return error;
 	buf_clear(&at->inner);
@@ -410,7 +410,7 @@ static struct error *put_kind(struct writing *at, enum alloc_kind kind)
 	return NULL;
 }
 
-static struct error *put_row(struct writing *at, const struct row *row)
+static struct error *export_pprof_put_row(struct writing *at, const struct row *row)
 {
 	_cleanup_(buf_deinit) struct buf locations, values;
 	buf_init(&locations);
@@ -464,7 +464,7 @@ static struct error *put_tail(struct writing *at)
 	const struct model *model = at->from->profile->model;
 	const struct recording *recording = model_recording(model);
 	uint64_t type;
-	struct error *error = intern(at, at->default_type, &type);
+	struct error *error = export_pprof_intern(at, at->default_type, &type);
 	if (error)
 		return error;
 	put_number(&at->out, PROFILE_TIME, model_target(model)->wall_start_ns);
@@ -474,7 +474,7 @@ static struct error *put_tail(struct writing *at)
 	return put_command(at);
 }
 
-static void say_losses(const struct writing *at)
+static void export_pprof_say_losses(const struct writing *at)
 {
 	export_lose(at->from, "A profile of pprof",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
@@ -494,16 +494,16 @@ struct error *export_pprof(const struct exported *from, const struct sink *sink)
 {
 	_cleanup_(writing_deinit) struct writing at = {.from = from, .sink = sink};
 	const struct rows *rows = profile_rows(from->profile);
-	struct error *error = put_head(&at);
+	struct error *error = export_pprof_put_head(&at);
 	if (!error)
 		error = put_mappings(&at);
 	for (size_t i = 0; i < rows->rows.len && !error && !at.stopped; i++)
-		error = put_row(&at, &rows->rows.data[i]);
+		error = export_pprof_put_row(&at, &rows->rows.data[i]);
 	if (!error)
 		error = put_tail(&at);
 	if (!error)
-		error = flush(&at, 0);
+		error = export_pprof_flush(&at, 0);
 	if (!error)
-		say_losses(&at);
+		export_pprof_say_losses(&at);
 	return error;
 }

@@ -16,7 +16,7 @@ static void add_frames(const struct budget_finding *finding, struct text *out)
 	text_stack(finding->frames, finding->depth, false, out);
 }
 
-static void add_stacks(
+static void budget_ci_add_stacks(
 	const struct budget_page *page, const struct budget_check *check, struct text *out)
 {
 	_cleanup_(text_deinit) struct text body;
@@ -50,7 +50,7 @@ static void add_case(
 	ci_add_attribute(out, "type", option);
 	ci_add_attribute(out, "message", words.data ? words.data : "");
 	text_add(out, ">");
-	add_stacks(page, check, out);
+	budget_ci_add_stacks(page, check, out);
 	text_printf(out, "</%s>\n    </testcase>\n", element);
 }
 

@@ -16,7 +16,7 @@ void budget_add_more(const struct budget_page *page, const struct budget_check *
 }
 
 /* A cell of a table, or code: what would end it is left out. Else "<" would begin a tag. */
-static void add_plain(struct text *out, const char *text)
+static void budget_markdown_add_plain(struct text *out, const char *text)
 {
 	for (; *text; text++) {
 		bool plain = *text != '|' && *text != '`' && (unsigned char)*text >= ' ';
@@ -36,7 +36,7 @@ static void add_table(const struct budget_page *page, struct text *out)
 			check->unknown    ? "❔ unknown"
 			: check->exceeded ? "❌ exceeded"
 					  : "✅ kept");
-		add_plain(out, words.data ? words.data : "");
+		budget_markdown_add_plain(out, words.data ? words.data : "");
 		text_add(out, " |\n");
 	}
 }
@@ -55,11 +55,11 @@ static void add_item(
 	text_init(&place);
 	summary_add_place(&place, finding->place);
 	text_add(out, " in `");
-	add_plain(out, place.data ? place.data : "");
+	budget_markdown_add_plain(out, place.data ? place.data : "");
 	text_add(out, "`");
 }
 
-static void add_stacks(
+static void budget_markdown_add_stacks(
 	const struct budget_page *page, const struct budget_check *check, struct text *out)
 {
 	for (size_t i = 0; i < budget_shown(page, check); i++) {
@@ -77,7 +77,7 @@ static void add_stacks(
 }
 
 /* What limits the figures, an item a sentence. */
-static void add_notes(const struct text *notes, struct text *out)
+static void budget_markdown_add_notes(const struct text *notes, struct text *out)
 {
 	text_add(out, notes->len ? "\n" : "");
 	for (const char *line = notes->data; line && *line;) {
@@ -86,7 +86,7 @@ static void add_notes(const struct text *notes, struct text *out)
 		text_init(&one);
 		text_add_n(&one, line, len);
 		text_add(out, "- ");
-		add_plain(out, one.data ? one.data : "");
+		budget_markdown_add_plain(out, one.data ? one.data : "");
 		text_add(out, "\n");
 		line += len + (line[len] == '\n');
 	}
@@ -99,11 +99,11 @@ void budget_markdown(const struct budget_page *page, struct text *out)
 	const struct target *target = model_target(page->model);
 	for (size_t i = 0; i < target->command_len; i++) {
 		text_add(out, i ? " " : "");
-		add_plain(out, target->command[i]);
+		budget_markdown_add_plain(out, target->command[i]);
 	}
 	text_add(out, "`\n\n");
 	text_add_n(out, budget->verdict.data ? budget->verdict.data : "", budget->verdict.len);
-	add_notes(&page->notes, out);
+	budget_markdown_add_notes(&page->notes, out);
 	text_add(out, "\n");
 	add_table(page, out);
 	for (size_t i = 0; i < budget->checks.len; i++) {
@@ -111,6 +111,6 @@ void budget_markdown(const struct budget_page *page, struct text *out)
 		if (!check->count)
 			continue;
 		text_printf(out, "\n#### --%s\n", budget_rule_info(check->rule)->option);
-		add_stacks(page, check, out);
+		budget_markdown_add_stacks(page, check, out);
 	}
 }

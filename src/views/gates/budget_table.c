@@ -54,7 +54,7 @@ static void head_cell(const void *context, size_t row, unsigned column, struct c
 	}
 }
 
-static void head_text(const void *context, size_t row, struct text *out)
+static void budget_table_head_text(const void *context, size_t row, struct text *out)
 {
 	const struct budget_page *page = ((const struct budget_rows *)context)->page;
 	(void)row;
@@ -64,7 +64,7 @@ static void head_text(const void *context, size_t row, struct text *out)
 }
 
 static const struct table_type head_type = {
-	.columns = head_columns, .cell = head_cell, .row_text = head_text};
+	.columns = head_columns, .cell = head_cell, .row_text = budget_table_head_text};
 
 enum { FINGERPRINT, FINDING_VALUE, BLOCKS, KIND, STACK };
 static const struct column finding_columns[] = {

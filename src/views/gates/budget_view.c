@@ -84,7 +84,8 @@ static void looked_deinit(struct looked *looked)
 	profile_deinit(&looked->now);
 }
 
-static struct error *compare(const struct budget_view_options *options, struct looked *looked)
+static struct error *budget_view_compare(
+	const struct budget_view_options *options, struct looked *looked)
 {
 	struct error *error = profile_build(options->baseline, false, NULL, &looked->before);
 	if (error)
@@ -110,7 +111,7 @@ static struct error *find_leaks(const struct budget_view_options *options, struc
 	return leaks_build(looked->now.model, looked->resolver, &how, &looked->leaks);
 }
 
-static struct error *look(
+static struct error *budget_view_look(
 	const struct model *model, const struct budget_view_options *options, struct looked *looked)
 {
 	struct error *error = profile_build(model, false, NULL, &looked->now);
@@ -119,7 +120,7 @@ static struct error *look(
 	if (!error && options->count_libraries)
 		library_own_forget(&looked->now.all);
 	if (!error && options->baseline)
-		error = compare(options, looked);
+		error = budget_view_compare(options, looked);
 	if (!error && leaks)
 		error = find_leaks(options, looked);
 	struct budget_input input = {
@@ -158,7 +159,7 @@ struct error *budget_view_write(const struct model *model,
 {
 	_cleanup_(looked_deinit) struct looked looked;
 	looked_init(&looked);
-	struct error *error = look(model, options, &looked);
+	struct error *error = budget_view_look(model, options, &looked);
 	if (error)
 		return error;
 	*ret_exceeded = looked.budget.exceeded;

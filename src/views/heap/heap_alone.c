@@ -36,7 +36,7 @@ static const struct column neighbour_columns[] = {
 	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
 	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
 
-static void block_cell(
+static void heap_alone_block_cell(
 	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
 {
 	ret->number = column ? search_block_size(survey->search, block)
@@ -47,7 +47,7 @@ static void block_cell(
 static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct alone_rows *rows = context;
-	block_cell(rows->survey, (uint32_t)row, column, ret);
+	heap_alone_block_cell(rows->survey, (uint32_t)row, column, ret);
 }
 
 static const struct table_type neighbour_type = {
@@ -62,7 +62,7 @@ static void text_neighbour(
 	text_add_char(out, '\n');
 }
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void heap_alone_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct alone_rows *rows = context;
 	const struct survey *survey = rows->survey;
@@ -107,7 +107,7 @@ static void alone_cell(const void *context, size_t row, unsigned column, struct 
 	uint32_t block = rows->blocks[row];
 	uint32_t beside = column == ALONE_BEHIND ? block - 1 : block + 1;
 	if (column < ALONE_BYTES) {
-		block_cell(rows->survey, block, column, ret);
+		heap_alone_block_cell(rows->survey, block, column, ret);
 	} else if (column == ALONE_BYTES) {
 		add_content(rows->survey, block, &ret->built);
 		cell_take_built(ret);
@@ -123,7 +123,7 @@ static const struct table_type alone_type = {.name = "alone",
 	.says = "a row a block",
 	.columns = alone_columns,
 	.cell = alone_cell,
-	.row_text = row_text,
+	.row_text = heap_alone_row_text,
 	.one = "block",
 	.many = "blocks"};
 

@@ -39,7 +39,8 @@ struct listing {
 static const char *const states[BLOCK_STATES] = {"used", "free", "cached", "allocator"};
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
 
-static const struct heap_type *type_of(const struct listing *l, const struct listed_block *row)
+static const struct heap_type *heap_blocks_type_of(
+	const struct listing *l, const struct listed_block *row)
 {
 	const struct survey *s = l->page->survey;
 	return &s->types.types.data[survey_type_of(s, row->number)];
@@ -93,7 +94,7 @@ static const struct column columns[] = {
 	COLUMNS_END};
 
 /* The place of a block in the recording; SURVEY_NO_PLACE. */
-static uint32_t place_of(const struct listing *l, uint32_t number)
+static uint32_t heap_blocks_place_of(const struct listing *l, uint32_t number)
 {
 	const struct survey *s = l->page->survey;
 	return l->sites && s->sites.len ? s->sites.data[search_block_site(s->search, number)].place
@@ -104,7 +105,7 @@ static uint32_t place_of(const struct listing *l, uint32_t number)
 static void allocation_cell(
 	const struct listing *l, const struct listed_block *row, unsigned column, struct cell *ret)
 {
-	uint32_t place = place_of(l, row->number);
+	uint32_t place = heap_blocks_place_of(l, row->number);
 	const struct live_block *known =
 		place == SURVEY_NO_PLACE
 			? NULL
@@ -127,8 +128,8 @@ static void used_cell(
 		ret->text = kinds[search_kind(s->search, row->number)];
 		break;
 	case TYPE:
-		ret->text = type_of(l, row)->name;
-		ret->is_makeshift = type_of(l, row)->kind == HEAP_TYPE_GROUP;
+		ret->text = heap_blocks_type_of(l, row)->name;
+		ret->is_makeshift = heap_blocks_type_of(l, row)->kind == HEAP_TYPE_GROUP;
 		break;
 	case BY:
 		ret->text = inferred_basis_name(s, row->number);
@@ -149,7 +150,8 @@ static void used_cell(
 		ret->state = CELL_ABSENT;
 }
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void heap_blocks_cell_of(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct listing *l = context;
 	const struct listed_block *row = &l->blocks[number];
@@ -168,17 +170,17 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 static const struct table_type block_type = {.name = "blocks",
 	.says = "a row a block, in the order of addresses of each area unless they are sorted",
 	.columns = columns,
-	.cell = cell_of};
+	.cell = heap_blocks_cell_of};
 
 /* The number of a block in use; SPACE_NONE: it is not. */
-static uint32_t number_of(const struct survey *survey, const struct heap_block *block)
+static uint32_t heap_blocks_number_of(const struct survey *survey, const struct heap_block *block)
 {
 	uint64_t offset;
 	return block->state == BLOCK_USED ? search_block_at(survey->search, block->address, &offset)
 					  : SPACE_NONE;
 }
 
-static void put(struct listing *l, size_t row)
+static void heap_blocks_put(struct listing *l, size_t row)
 {
 	if (!l->left)
 		return;
@@ -186,7 +188,7 @@ static void put(struct listing *l, size_t row)
 	answer_row(l->answer, &l->table, row);
 }
 
-static struct error *take(
+static struct error *heap_blocks_take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct listing *l = context;
@@ -194,7 +196,7 @@ static struct error *take(
 	bool counts = heap_page_is_choosy(l->page) || l->select.is_sorted;
 	if (l->answer->stopped || (!counts && !l->left))
 		return NULL;
-	struct listed_block found = {*block, number_of(s, block), bytes, len};
+	struct listed_block found = {*block, heap_blocks_number_of(s, block), bytes, len};
 	l->blocks = &found;
 	if (!heap_block_filter_takes(l->page->chosen, s, block, found.number) ||
 		!table_select_takes(&l->select, &l->table, 0, &l->cell))
@@ -206,7 +208,7 @@ static struct error *take(
 		found.len = 0;
 		return listed_blocks_push(&l->found, found) ? NULL : error_no_memory();
 	}
-	put(l, 0);
+	heap_blocks_put(l, 0);
 	return NULL;
 }
 
@@ -217,14 +219,14 @@ static struct error *put_sorted(struct listing *l)
 	l->table.count = l->found.len;
 	struct error *error = table_select_order(&l->select, &l->table, &order);
 	for (size_t i = 0; !error && i < l->table.count && l->left && !l->answer->stopped; i++)
-		put(l, order[i]);
+		heap_blocks_put(l, order[i]);
 	l->table.order = NULL;
 	return error;
 }
 
-static struct error *walk(struct listing *l)
+static struct error *heap_blocks_walk(struct listing *l)
 {
-	struct heap_sink sink = {l, take};
+	struct heap_sink sink = {l, heap_blocks_take};
 	struct error *error = heap_walk(&l->page->survey->heap, &sink);
 	return error || !l->select.is_sorted ? error : put_sorted(l);
 }
@@ -271,7 +273,7 @@ static struct error *put_site(struct listing *l, struct resolver *resolver, uint
 	return error;
 }
 
-static struct error *put_sites(struct listing *l)
+static struct error *heap_blocks_put_sites(struct listing *l)
 {
 	size_t count;
 	struct site_row row = {.page = l->page};
@@ -316,13 +318,13 @@ static struct error *write_all(struct listing *l)
 	answer_begin(l->answer, &heap_blocks_type);
 	heap_head_answer(l->answer, l->page->survey);
 	answer_table_begin(l->answer, &l->table);
-	error = walk(l);
+	error = heap_blocks_walk(l);
 	answer_table_end(l->answer, &l->table);
 	if (!error && heap_page_is_choosy(l->page))
 		heap_matched_answer(l->answer, l->count, l->bytes);
 	if (!error && l->sites) {
 		heap_joined_answer(l->page, l->answer);
-		error = put_sites(l);
+		error = heap_blocks_put_sites(l);
 	}
 	return error ? error : answer_end(l->answer);
 }

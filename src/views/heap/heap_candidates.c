@@ -53,7 +53,7 @@ static void add_word(
 	text_add_shown(text, path.data ? path.data : "", 120);
 }
 
-static void add_words(
+static void heap_candidates_add_words(
 	struct types *types, const struct candidate *c, uint64_t words, struct text *text)
 {
 	unsigned shown = 0;
@@ -69,7 +69,8 @@ static void add_words(
 	}
 }
 
-static void add_name(struct types *types, const struct candidate *c, struct text *text)
+static void heap_candidates_add_name(
+	struct types *types, const struct candidate *c, struct text *text)
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
@@ -88,19 +89,20 @@ static void put_reasons(struct types *types, const struct candidate *c, const ch
 			continue;
 		text_add(out, any ? "; " : title);
 		text_add(out, reasons[i].text);
-		add_words(types, c, reasons[i].words, out);
+		heap_candidates_add_words(types, c, reasons[i].words, out);
 		any = true;
 	}
 	if (any)
 		text_add_char(out, '\n');
 }
 
-static void put_text(struct types *types, const struct candidate *c, size_t rank, struct text *out)
+static void heap_candidates_put_text(
+	struct types *types, const struct candidate *c, size_t rank, struct text *out)
 {
 	struct reason reasons[REASONS];
 	list_reasons(c, reasons);
 	text_printf(out, "%3zu  ", rank);
-	add_name(types, c, out);
+	heap_candidates_add_name(types, c, out);
 	text_printf(out, ", %" PRIu64 " bytes", c->header + c->size * c->count);
 	if (c->header)
 		text_printf(out, " with %" PRIu64 " before the first", c->header);
@@ -213,7 +215,7 @@ static void candidate_cell(const void *context, size_t row, unsigned column, str
 static void candidate_text(const void *context, size_t row, struct text *out)
 {
 	const struct candidate_rows *rows = context;
-	put_text(rows->types, &rows->found->data[row], row + 1, out);
+	heap_candidates_put_text(rows->types, &rows->found->data[row], row + 1, out);
 }
 
 static const struct table_type candidate_type = {.name = "candidates",
@@ -254,7 +256,7 @@ static void add_heading(const struct asked_type *asked, bool has_blocks, struct 
 			has_blocks ? "its memory can't be read" : "no block is one");
 }
 
-static void add_rest(size_t more, struct text *out)
+static void heap_candidates_add_rest(size_t more, struct text *out)
 {
 	if (more)
 		text_printf(out, "… and %zu more (--limit)\n", more);
@@ -284,7 +286,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 		text_add(prose, "  no type of the debug information: none has that size, and "
 				"pointers where these blocks have them\n");
 	if (prose)
-		add_rest(found->len - table_shown(&candidates), prose);
+		heap_candidates_add_rest(found->len - table_shown(&candidates), prose);
 	struct error *error = answer_end(answer);
 	answer_destroy(answer);
 	return error;
@@ -360,7 +362,7 @@ static struct error *lay_out_holders(const struct heap_page *page, const struct 
 	}
 	answer_table(answer, members);
 	if (prose)
-		add_rest(members->count - table_shown(members), prose);
+		heap_candidates_add_rest(members->count - table_shown(members), prose);
 	return answer_end(answer);
 }
 

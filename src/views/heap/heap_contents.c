@@ -105,7 +105,7 @@ static bool keep_one(struct adding *a, struct heap_content one)
 	return ok;
 }
 
-static bool keep(struct adding *a, uint32_t type, uint64_t address)
+static bool heap_contents_keep(struct adding *a, uint32_t type, uint64_t address)
 {
 	struct heap_content one = {NULL, NULL};
 	if (a->are_pairs)
@@ -132,14 +132,14 @@ static bool take_half(struct adding *a, uint64_t number, uint32_t type, uint64_t
 	return value != NULL;
 }
 
-static bool take(void *context, uint64_t number, uint32_t type, uint64_t address)
+static bool heap_contents_take(void *context, uint64_t number, uint32_t type, uint64_t address)
 {
 	struct adding *a = context;
 	bool is_full = a->text && number && a->text->len - a->start > a->values->most;
 	if (a->are_apart && (number % 2 || !is_full))
 		return take_half(a, number, type, address);
 	if (!a->text)
-		return keep(a, type, address);
+		return heap_contents_keep(a, type, address);
 	if (is_full) {
 		a->is_cut = true;
 		return false;
@@ -179,7 +179,7 @@ static void add_elements(struct heap_values *v, const struct contents *c, struct
 		text_printf(text, "[%" PRIu64 "]", c->count);
 	text_add_char(text, '{');
 	uint64_t most = shown_of(v, c);
-	uint64_t shown = contents_each(v->survey, v->types, c, most, take, &a);
+	uint64_t shown = contents_each(v->survey, v->types, c, most, heap_contents_take, &a);
 	shown -= a.is_cut; /* the one that was refused */
 	if (shown < most && !a.is_cut)
 		text_printf(
@@ -286,7 +286,7 @@ void heap_contents_fill(struct heap_values *v, const struct contents *c, struct 
 	uint64_t most = shown_of(v, c);
 	a.kept = ret;
 	ret->are_pairs = a.are_pairs || a.are_apart;
-	uint64_t shown = contents_each(v->survey, v->types, c, most, take, &a);
+	uint64_t shown = contents_each(v->survey, v->types, c, most, heap_contents_take, &a);
 	*(shown < most ? &ret->unread : &ret->more) = c->count - shown;
 }
 
@@ -323,7 +323,8 @@ static const struct column columns[] = {
 		.says = "elements that the limit left out"},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_contents_cell_of(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct heap_contents *of = context;
 	const struct contents *c = &of->contents;
@@ -350,4 +351,4 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 		of->elements.len, .limit = TABLE_NO_LIMIT};
 }
 
-const struct table_type heap_contents_type = {.columns = columns, .cell = cell_of};
+const struct table_type heap_contents_type = {.columns = columns, .cell = heap_contents_cell_of};

@@ -47,7 +47,7 @@ static void text_holder(const struct retained_holder *holder, struct text *out)
 	}
 }
 
-static const char *type_of(const struct survey *s, uint32_t block)
+static const char *heap_dominators_type_of(const struct survey *s, uint32_t block)
 {
 	return s->types.types.data[survey_type_of(s, block)].name;
 }
@@ -71,7 +71,7 @@ static void text_folded(const struct survey *s, const struct retained *retained,
 	text_add(out, " more");
 	for (uint32_t i = 0; i < row->period; i++) {
 		text_add(out, i ? " → " : ": ");
-		text_add_shown(out, type_of(s, folded_block(retained, row, i)), 60);
+		text_add_shown(out, heap_dominators_type_of(s, folded_block(retained, row, i)), 60);
 	}
 	text_add_char(out, '\n');
 }
@@ -125,7 +125,7 @@ static void text_block(const struct survey *s, uint32_t block, struct text *out)
 {
 	const struct address_module *module = thread_locals_module(s, block);
 	text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, block));
-	text_add_shown(out, type_of(s, block), 200);
+	text_add_shown(out, heap_dominators_type_of(s, block), 200);
 	if (!module)
 		return;
 	text_add(out, " for ");
@@ -133,7 +133,7 @@ static void text_block(const struct survey *s, uint32_t block, struct text *out)
 	text_printf(out, " of thread %d", (int)thread_locals_owner(s, block));
 }
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void heap_dominators_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct dominator_rows *rows = context;
 	const struct retained_row *row = &rows->retained->rows.data[number];
@@ -201,7 +201,8 @@ static void folded_cell(const void *context, size_t number, unsigned column, str
 	/* The row and the place in its period are one number. */
 	const struct retained_row *row = &rows->retained->rows.data[number >> 32];
 	(void)column;
-	ret->text = type_of(rows->survey, folded_block(rows->retained, row, (uint32_t)number));
+	ret->text = heap_dominators_type_of(
+		rows->survey, folded_block(rows->retained, row, (uint32_t)number));
 }
 
 static const struct table_type folded_type = {.columns = folded_columns, .cell = folded_cell};
@@ -270,7 +271,7 @@ static void owner_cell(
 		ret->number = (uint64_t)thread_locals_owner(survey, block);
 }
 
-static void block_cell(
+static void heap_dominators_block_cell(
 	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
 {
 	if (column == KIND)
@@ -278,14 +279,15 @@ static void block_cell(
 	else if (column == ADDRESS)
 		ret->number = search_block_address(survey->search, block);
 	else if (column == TYPE)
-		ret->text = type_of(survey, block);
+		ret->text = heap_dominators_type_of(survey, block);
 	else if (column == MODULE || column == THREAD)
 		owner_cell(survey, block, column, ret);
 	else
 		ret->state = CELL_ABSENT;
 }
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void heap_dominators_cell_of(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct dominator_rows *rows = context;
 	const struct retained_row *row = &rows->retained->rows.data[number];
@@ -295,7 +297,7 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 	else if (column >= BELOW)
 		optional_cell(rows, number, column, ret);
 	else if (!holder)
-		block_cell(rows->survey, row->node, column, ret);
+		heap_dominators_block_cell(rows->survey, row->node, column, ret);
 	else if (column == TYPE || column == MODULE)
 		ret->state = CELL_ABSENT;
 	else
@@ -305,8 +307,8 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 static const struct table_type dominator_type = {.name = "dominators",
 	.says = "what retains at least `least_bytes`, the largest first",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = heap_dominators_cell_of,
+	.row_text = heap_dominators_row_text};
 
 struct dominator_sums {
 	uint64_t shared, least;
@@ -368,7 +370,8 @@ static bool sort_as_tree(struct dominator_rows *rows, size_t **ret_order)
 }
 
 /* What the rows leave out, in sentences. */
-static void add_rest(const struct dominator_rows *rows, bool may_be_more, struct text *out)
+static void heap_dominators_add_rest(
+	const struct dominator_rows *rows, bool may_be_more, struct text *out)
 {
 	const struct retained *retained = rows->retained;
 	if (may_be_more) {
@@ -385,8 +388,9 @@ static void add_rest(const struct dominator_rows *rows, bool may_be_more, struct
 	text_add(out, ".\n");
 }
 
-static struct error *lay_out(const struct heap_page *page, const struct dominator_rows *rows,
-	struct table *table, bool may_be_more, struct answer *answer)
+static struct error *heap_dominators_lay_out(const struct heap_page *page,
+	const struct dominator_rows *rows, struct table *table, bool may_be_more,
+	struct answer *answer)
 {
 	const struct retained *retained = rows->retained;
 	const struct dominator_sums sums = {retained->shared_bytes, retained->least, false};
@@ -401,7 +405,7 @@ static struct error *lay_out(const struct heap_page *page, const struct dominato
 	if (rows->is_chosen)
 		heap_matched_rows_answer(answer, table->count);
 	if (prose)
-		add_rest(rows, may_be_more, prose);
+		heap_dominators_add_rest(rows, may_be_more, prose);
 	return answer_end(answer);
 }
 
@@ -421,7 +425,7 @@ static struct error *write_rows(const struct heap_page *page, struct dominator_r
 			return error_no_memory();
 		table.order = order;
 	}
-	return lay_out(page, rows, &table, may_be_more, answer);
+	return heap_dominators_lay_out(page, rows, &table, may_be_more, answer);
 }
 
 struct error *heap_dominators_answer(const struct heap_page *page, struct answer *answer)

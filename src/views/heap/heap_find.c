@@ -31,7 +31,7 @@ struct find_listing {
 };
 
 /* What can be printed from there on. */
-static void add_text(const struct find_listing *l, uint64_t address, struct text *ret)
+static void heap_find_add_text(const struct find_listing *l, uint64_t address, struct text *ret)
 {
 	char bytes[TEXT_SHOWN];
 	size_t got = address_space_read(l->page->survey->heap.space, address, bytes, sizeof(bytes));
@@ -67,7 +67,7 @@ static bool is_free(const struct heap_found *found)
 	return found->is_in_block && found->block.state != BLOCK_USED;
 }
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void heap_find_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct find_listing *l = context;
 	(void)row;
@@ -78,7 +78,7 @@ static void row_text(const void *context, size_t row, struct text *out)
 		heap_where_describe(&l->where, out);
 	if (l->is_text) {
 		text_add(out, "  \"");
-		add_text(l, l->found->address, out);
+		heap_find_add_text(l, l->found->address, out);
 		text_add_char(out, '"');
 	}
 	text_add_char(out, '\n');
@@ -108,14 +108,14 @@ static void free_cell(const struct heap_found *found, unsigned column, struct ce
 		ret->state = CELL_ABSENT;
 }
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_find_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct find_listing *l = context;
 	(void)row;
 	if (column == ADDRESS) {
 		ret->number = l->found->address;
 	} else if (column == TEXT) {
-		add_text(l, l->found->address, &ret->built);
+		heap_find_add_text(l, l->found->address, &ret->built);
 		cell_take_built(ret);
 		ret->state = l->is_text ? CELL_KNOWN : CELL_ABSENT;
 	} else if (is_free(l->found)) {
@@ -131,8 +131,8 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 static const struct table_type found_type = {.name = "found",
 	.says = "a row a place, in the order of addresses",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = heap_find_cell_of,
+	.row_text = heap_find_row_text};
 
 static const struct column sum_columns[] = {
 	{"places", COLUMN_INTEGER, UNIT_COUNT, .says = "all of them, whatever the limit is"},
@@ -140,7 +140,7 @@ static const struct column sum_columns[] = {
 	{"free", COLUMN_INTEGER, UNIT_COUNT, .says = "in free ones"},
 	{"elsewhere", COLUMN_INTEGER, UNIT_COUNT, .says = "in no block"}, COLUMNS_END};
 
-static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_find_sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct find_listing *l = context;
 	const uint64_t numbers[] = {l->used + l->free + l->rest, l->used, l->free, l->rest};
@@ -151,7 +151,7 @@ static void sum_cell(const void *context, size_t row, unsigned column, struct ce
 static const struct table_type sum_type = {.name = "matched",
 	.says = "how many places there are",
 	.columns = sum_columns,
-	.cell = sum_cell};
+	.cell = heap_find_sum_cell};
 
 static const struct column unread_columns[] = {
 	{"unread_bytes", COLUMN_INTEGER, UNIT_BYTES,
@@ -168,7 +168,7 @@ const struct answer_type heap_find_type = {.schema = "heapwise.heap-find/1",
 		&unread_type, NULL},
 	.main = &found_type};
 
-static struct error *take(void *context, const struct heap_found *found)
+static struct error *heap_find_take(void *context, const struct heap_found *found)
 {
 	struct find_listing *l = context;
 	if (!found->is_in_block)
@@ -191,7 +191,8 @@ static struct error *take(void *context, const struct heap_found *found)
 	return NULL;
 }
 
-static void add_sums(const struct find_listing *l, const struct heap_find *find, struct text *out)
+static void heap_find_add_sums(
+	const struct find_listing *l, const struct heap_find *find, struct text *out)
 {
 	text_add_counted(out, l->used + l->free + l->rest, "place", "places");
 	text_add(out, ": ");
@@ -211,7 +212,7 @@ static void add_sums(const struct find_listing *l, const struct heap_find *find,
 	}
 }
 
-static struct error *lay_out(struct find_listing *l, struct heap_find *find)
+static struct error *heap_find_lay_out(struct find_listing *l, struct heap_find *find)
 {
 	const struct table sums = {&sum_type, l, 1, .limit = 1};
 	const struct table unread = {&unread_type, find, 1, .limit = 1};
@@ -228,7 +229,7 @@ static struct error *lay_out(struct find_listing *l, struct heap_find *find)
 	answer_record(l->answer, &sums);
 	answer_record(l->answer, &unread);
 	if (prose)
-		add_sums(l, find, prose);
+		heap_find_add_sums(l, find, prose);
 	return answer_end(l->answer);
 }
 
@@ -242,8 +243,8 @@ struct error *heap_find_write(
 	l.left = heap_page_limit(page, l.answer, TABLE_NO_LIMIT);
 	l.table = (struct table){&found_type, &l, 1, .limit = l.left};
 	find->context = &l;
-	find->take = take;
-	struct error *error = lay_out(&l, find);
+	find->take = heap_find_take;
+	struct error *error = heap_find_lay_out(&l, find);
 	answer_destroy(l.answer);
 	return error;
 }

@@ -21,7 +21,7 @@ struct followed {
 	const struct type_table *table;
 };
 
-static void add_sums(
+static void heap_follow_add_sums(
 	const struct follow *f, uint64_t from, const struct type_table *table, struct text *out)
 {
 	text_add(out, "From ");
@@ -52,7 +52,7 @@ static void sums_text(const void *context, size_t row, struct text *out)
 {
 	const struct followed *all = context;
 	(void)row;
-	add_sums(all->follow, all->from, all->table, out);
+	heap_follow_add_sums(all->follow, all->from, all->table, out);
 }
 
 enum { FROM, OBJECTS, NULLS, OUTSIDE, MEMBERLESS, BROKEN };
@@ -69,7 +69,7 @@ static const struct column sum_columns[] = {
 		.says = "containers that could not be read to their ends"},
 	COLUMNS_END};
 
-static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_follow_sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct followed *all = context;
 	const struct follow *f = all->follow;
@@ -80,7 +80,7 @@ static void sum_cell(const void *context, size_t row, unsigned column, struct ce
 }
 
 static const struct table_type sum_type = {
-	.columns = sum_columns, .cell = sum_cell, .row_text = sums_text};
+	.columns = sum_columns, .cell = heap_follow_sum_cell, .row_text = sums_text};
 
 /* Of programs alone: people read it in the sentences. */
 static const struct table_type matched_type = {.name = "matched",
@@ -96,7 +96,8 @@ static const struct column block_columns[] = {
 	[TYPE] = {"type", COLUMN_TEXT, .says = "of the block", .title = "TYPE", .gap = 2},
 	COLUMNS_END};
 
-static void block_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_follow_block_cell(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct survey *s = context;
 	uint32_t block = (uint32_t)row;
@@ -108,7 +109,7 @@ static void block_cell(const void *context, size_t row, unsigned column, struct 
 static const struct table_type block_type = {.name = "blocks",
 	.says = "with `--list`: the blocks that were reached",
 	.columns = block_columns,
-	.cell = block_cell};
+	.cell = heap_follow_block_cell};
 
 #define FOLLOW_TABLES                                                                              \
 	(const struct table_type *const[])                                                         \
@@ -142,7 +143,7 @@ static void put_list(const struct heap_page *page, const uint64_t *blocks, struc
 	answer_table_end(answer, &table);
 }
 
-static struct error *lay_out(const struct heap_page *page, const struct followed *all,
+static struct error *heap_follow_lay_out(const struct heap_page *page, const struct followed *all,
 	const uint64_t *listed, struct answer *answer)
 {
 	const struct heap_matched matched = {all->table->blocks, all->table->bytes};
@@ -179,7 +180,7 @@ struct error *heap_follow_write(const struct heap_page *page, const struct follo
 	struct error *error =
 		reached.held && answer ? type_table_make(&own, &table) : error_no_memory();
 	if (!error)
-		error = lay_out(page, &all, lists ? reached.held : NULL, answer);
+		error = heap_follow_lay_out(page, &all, lists ? reached.held : NULL, answer);
 	answer_destroy(answer);
 	heap_block_filter_deinit(&reached);
 	return error;

@@ -38,7 +38,7 @@ struct layout {
 	unsigned closed; /* structures that would have been opened, if there were fewer rows */
 };
 
-static void add_row(struct layout *l, struct layout_row row)
+static void heap_layout_add_row(struct layout *l, struct layout_row row)
 {
 	l->members += row.kind == ROW_MEMBER;
 	l->no_memory |= !layout_rows_push(&l->rows, row);
@@ -60,7 +60,8 @@ static uint64_t bits_of(const struct types *types, const struct type_member *mem
 }
 
 /* What lies behind all members so far begins at *end; an empty base class takes no room. */
-static void pass(struct layout *l, const struct type_member *member, bool is_union, uint64_t *end)
+static void heap_layout_pass(
+	struct layout *l, const struct type_member *member, bool is_union, uint64_t *end)
 {
 	uint64_t bits = bits_of(l->types, member);
 	const struct type *type = types_get(l->types, types_plain(l->types, member->type));
@@ -68,7 +69,7 @@ static void pass(struct layout *l, const struct type_member *member, bool is_uni
 		(member->kind == MEMBER_BASE && !type->member_count))
 		return;
 	if (!is_union && member->bits > *end && l->is_brief)
-		add_row(l, (struct layout_row){ROW_HOLE, .size = member->bits - *end});
+		heap_layout_add_row(l, (struct layout_row){ROW_HOLE, .size = member->bits - *end});
 	if (member->bits + bits > *end)
 		*end = member->bits + bits;
 }
@@ -83,18 +84,19 @@ static void add_type(struct layout *l, uint32_t number, uint64_t base, unsigned 
 	for (uint32_t i = 0; i < type.member_count && !l->no_memory; i++) {
 		const struct type_member *member = &type.members[i];
 		bool opens = is_opened(l, member, level);
-		pass(l, member, is_union, &end);
-		add_row(l, (struct layout_row){ROW_MEMBER, level, member, base,
-				   .in_union = is_union, .opens = opens});
+		heap_layout_pass(l, member, is_union, &end);
+		heap_layout_add_row(l, (struct layout_row){ROW_MEMBER, level, member, base,
+					       .in_union = is_union, .opens = opens});
 		if (opens)
 			add_type(l, types_plain(l->types, member->type), base + member->bits / 8,
 				level + 1, member);
 	}
 	if (!is_union && type.size * 8 > end && type.member_count && l->is_brief)
-		add_row(l, (struct layout_row){
-				   ROW_HOLE, .size = type.size * 8 - end, .is_padding = true});
+		heap_layout_add_row(l, (struct layout_row){ROW_HOLE, .size = type.size * 8 - end,
+					       .is_padding = true});
 	if (l->is_brief)
-		add_row(l, (struct layout_row){ROW_END, level, whole, .size = type.size});
+		heap_layout_add_row(
+			l, (struct layout_row){ROW_END, level, whole, .size = type.size});
 }
 
 static void put_indent(struct text *out, unsigned level)

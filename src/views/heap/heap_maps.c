@@ -35,7 +35,7 @@ struct map_rows {
 };
 
 /* How much of a mapping can be read, and how much of that is not zero, by pages. */
-static void measure(const struct address_space *space, const struct process_map *map,
+static void heap_maps_measure(const struct address_space *space, const struct process_map *map,
 	struct map_row *row, uint8_t *piece)
 {
 	for (uint64_t at = map->start; at < map->end && map->readable;) {
@@ -58,7 +58,7 @@ static void measure(const struct address_space *space, const struct process_map 
 	}
 }
 
-static void sum(struct map_rows *t, const struct map_row *row)
+static void heap_maps_sum(struct map_rows *t, const struct map_row *row)
 {
 	struct map_row *kind = &t->kinds[row->kind];
 	kind->kind = row->kind;
@@ -83,7 +83,7 @@ static struct process_map_usage usage_of(
 	return page->usage[same - page->maps_before->maps.data];
 }
 
-static struct error *fill(struct map_rows *t, const struct heap_page *page)
+static struct error *heap_maps_fill(struct map_rows *t, const struct heap_page *page)
 {
 	const struct address_space *space = t->survey->heap.space;
 	size_t count = t->maps->maps.len;
@@ -97,8 +97,8 @@ static struct error *fill(struct map_rows *t, const struct heap_page *page)
 			.bytes = map->end - map->start,
 			.usage = usage_of(page, map)};
 		if (t->measured)
-			measure(space, map, &t->rows[i], piece);
-		sum(t, &t->rows[i]);
+			heap_maps_measure(space, map, &t->rows[i], piece);
+		heap_maps_sum(t, &t->rows[i]);
 	}
 	for (size_t i = 0; i < MAP_KINDS; i++) {
 		if (t->kinds[i].mappings)
@@ -308,7 +308,7 @@ struct error *heap_maps_answer(const struct heap_page *page, struct answer *answ
 	struct error *error = table_select_open(&map_type, page->rows, &select);
 	if (error)
 		return error;
-	error = fill(&t, page);
+	error = heap_maps_fill(&t, page);
 	struct table maps = {&map_type, &t, t.maps->maps.len,
 		.limit = heap_page_limit(page, answer, TABLE_NO_LIMIT),
 		.hidden = hidden_figures(space->is_live, MAP_FIGURES)};

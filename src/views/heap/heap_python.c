@@ -19,7 +19,7 @@ struct python_row {
 	bool is_cut;
 };
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void heap_python_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct python_row *row = context;
 	(void)number;
@@ -39,7 +39,7 @@ static const struct column columns[] = {
 static const struct table_type python_object_type = {.name = "python",
 	.says = "the object at the address",
 	.columns = columns,
-	.row_text = row_text};
+	.row_text = heap_python_row_text};
 
 const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
 	.before = HEAP_SCHEMA_BEFORE,
@@ -47,7 +47,7 @@ const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
 	.says = "the contents of a Python object",
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL}};
 
-static struct error *lay_out(
+static struct error *heap_python_lay_out(
 	const struct heap_page *page, const struct python_row *row, const struct sink *sink)
 {
 	const struct table record = {&python_object_type, row, 1, .limit = 1};
@@ -92,7 +92,8 @@ struct error *heap_python_write(
 	struct python_row row = {.object = object, .type = python_type_of(python, object)->name};
 	python_describe(python, object, &limits, &content, &row.is_cut);
 	row.content = content.len ? content.data : "";
-	struct error *error = content.failed ? error_no_memory() : lay_out(page, &row, sink);
+	struct error *error =
+		content.failed ? error_no_memory() : heap_python_lay_out(page, &row, sink);
 	text_deinit(&content);
 	return error;
 }

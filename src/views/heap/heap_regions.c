@@ -35,14 +35,15 @@ static bool is_done(const struct out *out)
 	return !out->left || out->answer->stopped;
 }
 
-static void put_row(struct out *out, uint64_t address, const uint8_t *bytes, size_t len)
+static void heap_regions_put_row(
+	struct out *out, uint64_t address, const uint8_t *bytes, size_t len)
 {
 	out->row = (struct region_row){address, bytes, len};
 	answer_row(out->answer, &out->table, 0);
 	out->left--;
 }
 
-static struct error *begin(struct out *out, const struct address_space *space,
+static struct error *heap_regions_begin(struct out *out, const struct address_space *space,
 	const struct region_options *options, const struct sink *sink,
 	const struct answer_type *type)
 {
@@ -60,7 +61,7 @@ static struct error *begin(struct out *out, const struct address_space *space,
 	return NULL;
 }
 
-static struct error *finish(struct out *out)
+static struct error *heap_regions_finish(struct out *out)
 {
 	answer_table_end(out->answer, &out->table);
 	struct error *error = answer_end(out->answer);
@@ -131,7 +132,7 @@ static void put_bytes(
 		size_t n = len - i < LINE_BYTES ? len - i : LINE_BYTES;
 		bool same = last->known && n == LINE_BYTES && !memcmp(last->bytes, bytes + i, n);
 		if (!prose || !same) {
-			put_row(out, address + i, bytes + i, n);
+			heap_regions_put_row(out, address + i, bytes + i, n);
 			last->starred = false;
 		} else if (!last->starred) {
 			text_add(prose, "*\n");
@@ -153,7 +154,7 @@ struct error *heap_hexdump_write(const struct address_space *space,
 		return error_no_memory();
 	if (!address_space_read(space, at, piece, 1))
 		return error_create(ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", at);
-	struct error *error = begin(&out, space, options, sink, &heap_hexdump_type);
+	struct error *error = heap_regions_begin(&out, space, options, sink, &heap_hexdump_type);
 	if (error)
 		return error;
 	bool ended = false;
@@ -170,7 +171,7 @@ struct error *heap_hexdump_write(const struct address_space *space,
 		text_printf(prose, "%016" PRIx64 "\n", at);
 	if (ended)
 		*ret_lacking = at;
-	return finish(&out);
+	return heap_regions_finish(&out);
 }
 
 struct run {
@@ -215,7 +216,7 @@ static void put_string(struct out *out, struct run *run, size_t least)
 {
 	if (run->len >= least && !is_done(out)) {
 		run->text[run->len] = 0;
-		put_row(out, run->start, (const uint8_t *)run->text, run->len);
+		heap_regions_put_row(out, run->start, (const uint8_t *)run->text, run->len);
 	}
 	run->len = 0;
 }
@@ -294,7 +295,7 @@ struct error *heap_strings_write(const struct address_space *space,
 			ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", options->start);
 	if (!piece)
 		return error_no_memory();
-	struct error *error = begin(&out, space, options, sink, &heap_strings_type);
+	struct error *error = heap_regions_begin(&out, space, options, sink, &heap_strings_type);
 	if (error)
 		return error;
 	for (size_t i = 0; i < space->maps.maps.len; i++) {
@@ -309,5 +310,5 @@ struct error *heap_strings_write(const struct address_space *space,
 	}
 	if (options->start != UINT64_MAX)
 		*ret_lacking = min(*ret_lacking, lacking);
-	return finish(&out);
+	return heap_regions_finish(&out);
 }

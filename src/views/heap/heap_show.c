@@ -30,7 +30,7 @@ static size_t text_start(const struct heap_layout *layout, const struct heap_val
 	return min(at, values->len);
 }
 
-static void add_text(struct show *s, struct text *text)
+static void heap_show_add_text(struct show *s, struct text *text)
 {
 	size_t at = text_start(&s->layout, &s->values), room = s->values.len - at;
 	const char *bytes = (const char *)s->values.bytes + at;
@@ -73,7 +73,7 @@ static void add_declared(const struct show *s, struct text *text)
 		cxx_add_declaration(text, s->values.types, s->layout.type, "");
 }
 
-static void head_text(const struct show *s, struct text *out)
+static void heap_show_head_text(const struct show *s, struct text *out)
 {
 	const struct survey *survey = s->page->survey;
 	const struct heap_layout *layout = &s->layout;
@@ -106,11 +106,11 @@ static void block_text(const void *context, size_t number, struct text *out)
 {
 	struct show *s = *(struct show *const *)context;
 	(void)number;
-	head_text(s, out);
+	heap_show_head_text(s, out);
 	if (heap_show_is_text(s, &s->layout)) {
 		_cleanup_(text_deinit) struct text text;
 		text_init(&text);
-		add_text(s, &text);
+		heap_show_add_text(s, &text);
 		text_printf(out, "%8zu  ", text_start(&s->layout, &s->values));
 		text_add_shown(out, text.data ? text.data : "", TEXT_SHOWN + 100);
 		text_add_char(out, '\n');
@@ -192,7 +192,7 @@ static const struct column text_columns[] = {{"", COLUMN_TEXT, .says = "the text
 static void text_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	(void)number, (void)column;
-	add_text(*(struct show *const *)context, &ret->built);
+	heap_show_add_text(*(struct show *const *)context, &ret->built);
 	cell_take_built(ret);
 }
 
@@ -229,7 +229,8 @@ static const struct column block_columns[] = {
 		.says = "of an array or a pool that is cut: how many are left out"},
 	COLUMNS_END};
 
-static void block_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+static void heap_show_block_cell(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	struct show *s = *(struct show *const *)context;
 	const struct survey *survey = s->page->survey;
@@ -275,7 +276,7 @@ static void block_cell(const void *context, size_t number, unsigned column, stru
 static const struct table_type block_type = {.name = "blocks",
 	.says = "those that were asked for",
 	.columns = block_columns,
-	.cell = block_cell,
+	.cell = heap_show_block_cell,
 	.row_text = block_text};
 
 const struct answer_type heap_show_type = {.schema = "heapwise.heap-show/1",
@@ -348,8 +349,8 @@ static uint64_t place_in(const struct heap_layout *layout)
 	return layout->is_array || heap_show_is_pool(layout) ? 0 : layout->header;
 }
 
-static struct error *lay_out(struct show *s, uint32_t block, const struct subtype_set *types,
-	const struct heap_layout *layout)
+static struct error *heap_show_lay_out(struct show *s, uint32_t block,
+	const struct subtype_set *types, const struct heap_layout *layout)
 {
 	const struct table table = {&block_type, NULL, 0, .limit = TABLE_NO_LIMIT};
 	struct answer_type document = heap_show_type;
@@ -387,7 +388,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	/* All of a type are a row each, but in JSON; of pools what lies in them is shown. */
 	bool is_table = !page->json && block == SPACE_NONE && !heap_show_is_pool(layout);
 	struct error *error = is_table ? heap_show_table(&s, &heap_show_type, types, layout)
-				       : lay_out(&s, block, types, layout);
+				       : heap_show_lay_out(&s, block, types, layout);
 	heap_show_deinit(&s);
 	answer_destroy(answer);
 	return error;

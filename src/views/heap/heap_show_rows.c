@@ -21,7 +21,8 @@ static bool is_nested(const struct show *s, uint32_t plain)
 }
 
 /* Takes the name. */
-static struct shown_member *add_row(struct show *s, char *name, struct shown_member row)
+static struct shown_member *heap_show_rows_add_row(
+	struct show *s, char *name, struct shown_member row)
 {
 	row.name = name;
 	if (name && shown_members_push(&s->members, row)) {
@@ -56,7 +57,7 @@ static void add_one(struct show *s, char *name, uint32_t number, uint64_t bits,
 		.has_value = !nested || held,
 		.is_held = held,
 		.opens = opens};
-	if (!add_row(s, name, row) || !opens)
+	if (!heap_show_rows_add_row(s, name, row) || !opens)
 		return;
 	uint64_t more = add_members(s, plain, bits, level + 1);
 	s->members.data[place].more = more;
@@ -66,7 +67,7 @@ static void add_one(struct show *s, char *name, uint32_t number, uint64_t bits,
 static void add_more(struct show *s, uint64_t more, unsigned level)
 {
 	if (more && s->is_brief)
-		add_row(s, strdup(""),
+		heap_show_rows_add_row(s, strdup(""),
 			(struct shown_member){.level = level, .is_more = true, .more = more});
 }
 
@@ -84,7 +85,8 @@ static uint64_t add_elements(
 	return count - i;
 }
 
-static void add_name(struct types *types, const struct type_member *member, struct text *text)
+static void heap_show_rows_add_name(
+	struct types *types, const struct type_member *member, struct text *text)
 {
 	const struct type *type = types_get(types, types_plain(types, member->type));
 	if (member->name && member->kind != MEMBER_BASE)
@@ -95,12 +97,12 @@ static void add_name(struct types *types, const struct type_member *member, stru
 		text_add(text, type->kind == TYPE_UNION ? "(union)" : "(struct)");
 }
 
-static void add_member(
+static void heap_show_rows_add_member(
 	struct show *s, const struct type_member *member, uint64_t bits, unsigned level)
 {
 	struct text name;
 	text_init(&name);
-	add_name(s->values.types, member, &name);
+	heap_show_rows_add_name(s->values.types, member, &name);
 	add_one(s, text_steal(&name), member->type, bits + member->bits, member, level);
 }
 
@@ -142,7 +144,7 @@ static uint64_t add_members(struct show *s, uint32_t plain, uint64_t bits, unsig
 	for (uint32_t i = 0; i < type.member_count && s->rows < SHOW_ROWS_MOST && !s->no_memory;
 		i++) {
 		if (heap_show_has(types, &type.members[i]))
-			add_member(s, &type.members[i], bits, level);
+			heap_show_rows_add_member(s, &type.members[i], bits, level);
 	}
 	return 0;
 }
@@ -228,7 +230,7 @@ static uint64_t add_pool(struct show *s, uint64_t asked)
 	return end - i;
 }
 
-static void clear(struct show *s)
+static void heap_show_rows_clear(struct show *s)
 {
 	for (size_t i = 0; i < s->members.len; i++)
 		free(s->members.data[i].name);
@@ -239,7 +241,7 @@ void heap_show_fill(struct show *show)
 {
 	struct show *s = show;
 	const struct heap_layout *layout = &s->layout;
-	clear(s);
+	heap_show_rows_clear(s);
 	s->rows = 0;
 	s->more = 0;
 	if (heap_show_is_text(s, layout))
@@ -254,7 +256,7 @@ void heap_show_fill(struct show *show)
 
 void heap_show_deinit(struct show *show)
 {
-	clear(show);
+	heap_show_rows_clear(show);
 	shown_members_deinit(&show->members);
 	heap_contents_deinit(&show->held);
 }

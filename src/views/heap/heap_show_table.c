@@ -149,7 +149,8 @@ static void show_value(const void *context, size_t row, const struct cell *cell,
 }
 
 /* Of a string's block. */
-static void add_text(struct show *s, const struct heap_layout *layout, struct text *out)
+static void heap_show_table_add_text(
+	struct show *s, const struct heap_layout *layout, struct text *out)
 {
 	size_t at = layout->header < s->values.len ? (size_t)layout->header : s->values.len;
 	const char *bytes = (const char *)s->values.bytes + at;
@@ -191,7 +192,8 @@ static bool find_own(
 		       &table->own);
 }
 
-static void cell_of(const void *context, size_t block, unsigned column, struct cell *ret)
+static void heap_show_table_cell_of(
+	const void *context, size_t block, unsigned column, struct cell *ret)
 {
 	const struct shown_table *table = context;
 	struct show *s = table->show;
@@ -209,7 +211,7 @@ static void cell_of(const void *context, size_t block, unsigned column, struct c
 		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
 		break;
 	case SHOWN_TEXT:
-		add_text(s, table->layout, &ret->built);
+		heap_show_table_add_text(s, table->layout, &ret->built);
 		cell_take_built(ret);
 		break;
 	case SHOWN_COUNT: /* elements, of which the first one is shown */
@@ -224,7 +226,7 @@ static void cell_of(const void *context, size_t block, unsigned column, struct c
 	}
 }
 
-static struct error *put_row(
+static struct error *heap_show_table_put_row(
 	struct show *s, uint32_t block, struct shown_table *shown, const struct table *table)
 {
 	if (!find_own(s, shown->subtypes, shown))
@@ -237,7 +239,7 @@ static struct error *put_row(
 	return s->values.error;
 }
 
-static size_t width_of(const struct show *s, const struct shown_column *column)
+static size_t heap_show_table_width_of(const struct show *s, const struct shown_column *column)
 {
 	const struct type *type =
 		types_get(s->values.types, types_plain(s->values.types, column->type));
@@ -276,11 +278,12 @@ static void add_columns(struct show *s, struct shown_table *table)
 		struct shown_column *member = &table->members.data[i];
 		add_column(table, SHOWN_MEMBER,
 			(struct column){member->name, COLUMN_TEXT, .title = member->name,
-				.width = -(int)width_of(s, member), .show = show_value});
+				.width = -(int)heap_show_table_width_of(s, member),
+				.show = show_value});
 	}
 	table->type = (struct table_type){.name = "blocks",
 		.columns = table->columns,
-		.cell = cell_of,
+		.cell = heap_show_table_cell_of,
 		.one = "block",
 		.many = "blocks"};
 }
@@ -322,7 +325,7 @@ static struct error *put_table(struct show *s, struct shown_table *shown)
 		shown->subtypes = heap_subtypes_of(survey, shown->types, block);
 		if (!shown->subtypes)
 			continue;
-		error = put_row(s, block, shown, &table);
+		error = heap_show_table_put_row(s, block, shown, &table);
 		left--;
 	}
 	answer_table_end(s->answer, &table);

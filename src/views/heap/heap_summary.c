@@ -437,7 +437,7 @@ const struct answer_type heap_types_type = {.schema = "heapwise.heap-types/1",
 	.main = &heap_types_table};
 
 /* What both begin with; for programs alone. */
-static void put_head(const struct heap_page *page, struct answer *answer)
+static void heap_summary_put_head(const struct heap_page *page, struct answer *answer)
 {
 	const struct survey *s = page->survey;
 	const struct heap_unread unread = heap_unread_find(s);
@@ -503,7 +503,7 @@ struct error *heap_summary_answer(const struct heap_page *page, struct answer *a
 	answer_begin(answer, &heap_summary_type);
 	if (prose)
 		add_sentences(page, &alone, prose);
-	put_head(page, answer);
+	heap_summary_put_head(page, answer);
 	error = put_types(page, &table, SUMMARY_ROWS, answer);
 	if (!error)
 		error = put_leaks(page, &alone, answer);
@@ -520,7 +520,7 @@ struct error *heap_types_answer(const struct heap_page *page, struct answer *ans
 	if (error)
 		return error;
 	answer_begin(answer, &heap_types_type);
-	put_head(page, answer);
+	heap_summary_put_head(page, answer);
 	error = put_types(page, &table, TABLE_ROWS, answer);
 	if (heap_page_is_choosy(page)) {
 		const struct type_count count = {table.count};

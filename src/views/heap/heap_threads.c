@@ -87,7 +87,7 @@ static void python_text(const struct python_frames *frames, struct text *out)
 		text_add(out, "  … and those that called them\n");
 }
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void heap_threads_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct thread_row *row = context;
 	int signal = row->thread->signal;
@@ -108,7 +108,8 @@ static const struct column columns[] = {[TID] = {"tid", COLUMN_INTEGER, .says = 
 		.says = "innermost frame first; empty where a thread is not in Python"},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void heap_threads_cell_of(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct thread_row *row = context;
 	(void)number;
@@ -124,8 +125,8 @@ static void cell_of(const void *context, size_t number, unsigned column, struct 
 static const struct table_type thread_type = {.name = "threads",
 	.says = "a row a thread",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = heap_threads_cell_of,
+	.row_text = heap_threads_row_text};
 
 const struct answer_type heap_threads_type = {.schema = "heapwise.heap-threads/1",
 	.before = HEAP_SCHEMA_BEFORE,
@@ -134,8 +135,8 @@ const struct answer_type heap_threads_type = {.schema = "heapwise.heap-threads/1
 	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
 	.main = &thread_type};
 
-static struct error *put_threads(const struct address_space *space, struct heap_names *names,
-	struct unwinder *unwinder, struct answer *answer)
+static struct error *heap_threads_put_threads(const struct address_space *space,
+	struct heap_names *names, struct unwinder *unwinder, struct answer *answer)
 {
 	struct python_stacks stacks;
 	struct thread_row row;
@@ -167,7 +168,7 @@ struct error *heap_threads_answer(const struct heap_page *page, struct answer *a
 		return error;
 	answer_begin(answer, &heap_threads_type);
 	heap_memory_head_answer(answer, page->space, NULL);
-	error = put_threads(page->space, page->names, unwinder, answer);
+	error = heap_threads_put_threads(page->space, page->names, unwinder, answer);
 	unwinder_destroy(unwinder);
 	return error ? error : answer_end(answer);
 }

@@ -18,7 +18,8 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
+static void heap_type_table_show_name(
+	const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	const struct heap_type *type = ((const struct heap_type *const *)context)[row];
 	text_add_shown(out, cell->text, 200);
@@ -38,12 +39,13 @@ static const struct column columns[] = {
 	[KIND] = {"kind", COLUMN_TEXT, .says = "how it is known (docs/heap.md)", .title = "KIND",
 		.gap = 2, .width = -11},
 	[NAME] = {"name", COLUMN_TEXT, .says = "of the type, or what its blocks have in common",
-		.key = "type", .title = "TYPE", .gap = 2, .show = show_name},
+		.key = "type", .title = "TYPE", .gap = 2, .show = heap_type_table_show_name},
 	[ALIKE] = {"look_alike", COLUMN_INTEGER, UNIT_COUNT, .fixed = true, .optional = true,
 		.says = "of inferred types: blocks that only look like it"},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_type_table_cell_of(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct heap_type *type = ((const struct heap_type *const *)context)[row];
 	const uint64_t numbers[] = {
@@ -58,7 +60,7 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 const struct table_type heap_types_table = {.name = "types",
 	.says = "what there is, by type",
 	.columns = columns,
-	.cell = cell_of,
+	.cell = heap_type_table_cell_of,
 	.one = "type",
 	.many = "types"};
 

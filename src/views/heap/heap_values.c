@@ -24,7 +24,7 @@ static_assert(sizeof(struct string_words) == 32, "as libstdc++ has it");
 #define STRUCTURE_DEPTH 4u
 
 /* Up to 8 bytes, or a bit field. */
-static bool read_number(
+static bool heap_values_read_number(
 	const struct heap_values *v, uint64_t bits, uint64_t size, uint32_t bit_size, uint64_t *ret)
 {
 	uint64_t at = bits / 8, bytes = bit_size ? (bits % 8 + bit_size + 7) / 8 : size;
@@ -127,7 +127,8 @@ static bool is_character(const struct heap_values *v, uint32_t type)
 
 /* Where an array of characters ends: a string with its NUL; bytes, which may be any, with the last
  * one that is none. */
-static size_t end_of(const struct heap_values *v, uint32_t type, const uint8_t *bytes, size_t len)
+static size_t heap_values_end_of(
+	const struct heap_values *v, uint32_t type, const uint8_t *bytes, size_t len)
 {
 	const struct type *of = types_get(v->types, types_plain(v->types, type));
 	if (of->encoding == TYPE_CHARACTER)
@@ -154,7 +155,7 @@ static void add_pointed_text(const struct heap_values *v, uint64_t address, stru
 }
 
 /* What an address leads to. */
-static void add_place(struct heap_values *v, uint64_t address, struct text *text)
+static void heap_values_add_place(struct heap_values *v, uint64_t address, struct text *text)
 {
 	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
 	struct error *error = heap_where(v->survey, address, &where);
@@ -176,7 +177,7 @@ static void add_pointer(struct heap_values *v, uint32_t number, uint64_t value, 
 		add_pointed_text(v, value, text);
 	if (!v->is_short) {
 		text_add(text, " → ");
-		add_place(v, value, text);
+		heap_values_add_place(v, value, text);
 	}
 }
 
@@ -186,8 +187,8 @@ static void add_member_pointer(
 	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
 {
 	uint64_t value, added = 0;
-	if (!read_number(v, bits, 8, 0, &value) ||
-		(type->size == 16 && !read_number(v, bits + 64, 8, 0, &added))) {
+	if (!heap_values_read_number(v, bits, 8, 0, &value) ||
+		(type->size == 16 && !heap_values_read_number(v, bits + 64, 8, 0, &added))) {
 		text_add_char(text, '?');
 		return;
 	}
@@ -216,7 +217,7 @@ static void add_member_pointer(
 		if (is_virtual)
 			text_printf(text, "virtual function %" PRIu64, value / 8);
 		else
-			add_place(v, value, text);
+			heap_values_add_place(v, value, text);
 		if (moved)
 			text_printf(text, ", this %+" PRId64, moved);
 	}
@@ -241,7 +242,7 @@ static void add_array(
 		uint64_t left = at < v->len ? v->len - at : 0;
 		const uint8_t *bytes = left ? v->bytes + at : (const uint8_t *)"";
 		size_t len = count < left ? (size_t)count : (size_t)left;
-		add_characters(bytes, end_of(v, type->target, bytes, len), text);
+		add_characters(bytes, heap_values_end_of(v, type->target, bytes, len), text);
 		return;
 	}
 	bool was_short = v->is_short;
@@ -431,7 +432,7 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 		add_wide(v, bits / 8, text);
 		return;
 	}
-	if (!read_number(v, bits, type.size, bit_size, &value)) {
+	if (!heap_values_read_number(v, bits, type.size, bit_size, &value)) {
 		text_add(text, "?");
 		return;
 	}

@@ -69,7 +69,8 @@ static void add_declared(
 }
 
 /* What makes a pointer into a block as good as one to its start. */
-static enum search_heuristic explain(const struct heap_page *page, uint64_t target, uint64_t into)
+static enum search_heuristic heap_why_explain(
+	const struct heap_page *page, uint64_t target, uint64_t into)
 {
 	uint64_t offset;
 	uint32_t block = into ? search_block_at(page->survey->search, target, &offset) : SPACE_NONE;
@@ -80,7 +81,7 @@ static enum search_heuristic explain(const struct heap_page *page, uint64_t targ
 static void text_into(
 	const struct heap_page *page, uint64_t target, uint64_t into, struct text *out)
 {
-	enum search_heuristic heuristic = explain(page, target, into);
+	enum search_heuristic heuristic = heap_why_explain(page, target, into);
 	if (into)
 		text_printf(out, " + %" PRIu64, into);
 	if (heuristic)
@@ -160,7 +161,8 @@ static size_t first_root(const struct why *why, unsigned layer)
 }
 
 /* Adds the member of a row's example that holds the pointer: "node.next". */
-static void add_member(const struct heap_page *page, const struct why_row *row, struct text *text)
+static void heap_why_add_member(
+	const struct heap_page *page, const struct why_row *row, struct text *text)
 {
 	const struct survey *s = page->survey;
 	struct heap_layout layout;
@@ -189,7 +191,7 @@ static void add_owner(const struct heap_page *page, const struct why_row *row, s
 		text_printf(text, ", of thread %d", (int)tid);
 }
 
-static void row_text(const void *context, size_t number, struct text *out)
+static void heap_why_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct why_shown *shown = context;
 	const struct heap_page *page = shown->page;
@@ -200,7 +202,7 @@ static void row_text(const void *context, size_t number, struct text *out)
 	text_add_shown(out, type_name(page, row->type), 120);
 	_cleanup_(text_deinit) struct text member;
 	text_init(&member);
-	add_member(page, row, &member);
+	heap_why_add_member(page, row, &member);
 	if (member.len) {
 		text_add(out, ", by ");
 		text_add(out, member.data);
@@ -241,19 +243,19 @@ static const struct column row_columns[] = {
 static void heuristic_cell(
 	const struct heap_page *page, uint64_t target, uint64_t into, struct cell *ret)
 {
-	ret->text = heuristic_name(explain(page, target, into));
+	ret->text = heuristic_name(heap_why_explain(page, target, into));
 	if (!ret->text)
 		ret->state = CELL_ABSENT;
 }
 
-static void row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+static void heap_why_row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct why_shown *shown = context;
 	const struct why_row *row = &shown->why->rows.data[number];
 	if (row_columns[column].bytes) {
 		table_member(&row_columns[column], row, ret);
 	} else if (column == ROW_MEMBER) {
-		add_member(shown->page, row, &ret->built);
+		heap_why_add_member(shown->page, row, &ret->built);
 		cell_take_any(ret);
 	} else if (column == ROW_HEURISTIC) {
 		heuristic_cell(shown->page, row->target, row->into, ret);
@@ -266,8 +268,8 @@ static void row_cell(const void *context, size_t number, unsigned column, struct
 static const struct table_type row_type = {.name = "referrers",
 	.says = "blocks that point there, by step and type",
 	.columns = row_columns,
-	.cell = row_cell,
-	.row_text = row_text};
+	.cell = heap_why_row_cell,
+	.row_text = heap_why_row_text};
 
 enum {
 	ROOT_KIND = 1,
@@ -604,7 +606,7 @@ static struct error *put_asked(const struct why_shown *shown)
 		       : NULL;
 }
 
-static struct error *lay_out(const struct why_shown *shown)
+static struct error *heap_why_lay_out(const struct why_shown *shown)
 {
 	const struct why *why = shown->why;
 	struct text *prose = answer_prose(shown->answer);
@@ -637,7 +639,7 @@ struct error *heap_why_write(const struct heap_page *page, const char *what,
 		shown.block = search_block_at(page->survey->search, why->asked, &offset);
 	shown.has_layout = shown.block != SPACE_NONE &&
 			   heap_layout_of(page->survey, shown.block, &shown.layout);
-	struct error *error = shown.answer ? lay_out(&shown) : error_no_memory();
+	struct error *error = shown.answer ? heap_why_lay_out(&shown) : error_no_memory();
 	answer_destroy(shown.answer);
 	return error;
 }

@@ -49,7 +49,7 @@ static void add_characters(uint64_t word, struct text *out)
 }
 
 /* Adds the member that begins at an offset. */
-static void add_member(const struct words *w, uint64_t offset, struct text *text)
+static void heap_words_add_member(const struct words *w, uint64_t offset, struct text *text)
 {
 	if (w->is_thread_local)
 		thread_locals_add_member(w->page->survey, w->block, offset, text);
@@ -64,7 +64,7 @@ static bool has_members(const struct words *w)
 	return w->has_layout || w->is_thread_local || w->is_pool;
 }
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void heap_words_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct words *w = context;
 	(void)row;
@@ -73,7 +73,7 @@ static void row_text(const void *context, size_t row, struct text *out)
 	if (has_members(w)) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
-		add_member(w, w->offset, &member);
+		heap_words_add_member(w, w->offset, &member);
 		text_printf(out, "  %-12s", member.data ? member.data : "");
 	}
 	if (w->where.kind != HEAP_WHERE_NOWHERE) {
@@ -94,12 +94,12 @@ static const struct column columns[] = {
 		.says = "true of words after what was asked for, which hold nothing"},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_words_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct words *w = context;
 	(void)row;
 	if (column == MEMBER && has_members(w)) {
-		add_member(w, w->offset, &ret->built);
+		heap_words_add_member(w, w->offset, &ret->built);
 		cell_take_any(ret);
 	} else if (column == MEMBER) {
 		ret->state = CELL_ABSENT;
@@ -117,8 +117,8 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 static const struct table_type word_type = {.name = "words",
 	.says = "a row a word; of `refs` only those that point somewhere",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = heap_words_cell_of,
+	.row_text = heap_words_row_text};
 
 static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 {
@@ -192,7 +192,8 @@ static const struct column block_columns[] = {
 		.says = "that alone holds it (docs/heap.md)"},
 	COLUMNS_END};
 
-static void block_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void heap_words_block_cell(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct words *w = context;
 	const struct survey *s = w->page->survey;
@@ -211,8 +212,10 @@ static void block_cell(const void *context, size_t row, unsigned column, struct 
 		ret->state = CELL_ABSENT;
 }
 
-static const struct table_type block_type = {
-	.says = "The block", .columns = block_columns, .cell = block_cell, .row_text = block_text};
+static const struct table_type block_type = {.says = "The block",
+	.columns = block_columns,
+	.cell = heap_words_block_cell,
+	.row_text = block_text};
 
 #define WORDS_TABLES                                                                               \
 	(const struct table_type *const[])                                                         \
@@ -239,7 +242,7 @@ const struct answer_type heap_block_type = {.schema = "heapwise.heap-block/1",
 	.tables = (const struct table_type *const[]){
 		HEAP_HEAD_TYPES, &block_type, HEAP_EXTENT_TYPES, &heap_allocation_type, NULL}};
 
-static struct error *lay_out(struct words *w)
+static struct error *heap_words_lay_out(struct words *w)
 {
 	static const struct answer_type *const types[] = {[WANT_NONE] = &heap_block_type,
 		[WANT_POINTERS] = &heap_refs_type,
@@ -260,7 +263,7 @@ static struct error *lay_out(struct words *w)
 }
 
 /* Where the block ends as far as that is known: by its recording, or by its type. */
-static uint64_t end_of(const struct words *w, uint32_t block)
+static uint64_t heap_words_end_of(const struct words *w, uint32_t block)
 {
 	const struct survey *s = w->page->survey;
 	const struct live_block *known =
@@ -287,13 +290,13 @@ static struct error *write_words(
 	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
 	w.is_pool = pools_find(&page->survey->pools, block);
-	w.end = end_of(&w, block);
+	w.end = heap_words_end_of(&w, block);
 	error = faint_find(page->survey, NULL);
 	if (error)
 		return error;
 	w.faint = faint_words_of(page->survey, block);
 	w.answer = heap_answer_create(page, sink);
-	error = w.answer ? lay_out(&w) : error_no_memory();
+	error = w.answer ? heap_words_lay_out(&w) : error_no_memory();
 	answer_destroy(w.answer);
 	return error;
 }

@@ -12,7 +12,7 @@ static const char *const names[] = {[HEAP_WHERE_NOWHERE] = "nowhere",
 	[HEAP_WHERE_MAPPING] = "mapping"};
 
 /* Whether a column says anything of such an address. */
-static bool applies(const struct heap_where *where, enum where_column column)
+static bool where_columns_applies(const struct heap_where *where, enum where_column column)
 {
 	bool is_stack = where->kind == HEAP_WHERE_STACK;
 	switch (column) {
@@ -65,7 +65,7 @@ void where_cell(const struct survey *survey, const struct heap_where *where,
 		[WHERE_VARIABLE] = where->frame.variable};
 	ret->number = numbers[column];
 	ret->text = texts[column];
-	if (!applies(where, column))
+	if (!where_columns_applies(where, column))
 		ret->state = CELL_ABSENT;
 	else if (column == WHERE_TEXT)
 		text_cell(survey, where, ret);

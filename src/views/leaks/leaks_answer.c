@@ -349,7 +349,7 @@ const struct answer_type leaks_answer_type = {.schema = "heapwise.leaks/1",
 	.main = &leaks_record_types[0]};
 
 /* What is told before errors beside leaks are. */
-static void put_head(const struct leaks_page *page, struct answer *answer)
+static void leaks_answer_put_head(const struct leaks_page *page, struct answer *answer)
 {
 	const struct recording *recording = model_recording(page->model);
 	const struct leak_sum collected = {
@@ -384,7 +384,7 @@ struct error *leaks_put(struct leaks_page *page, struct answer *answer)
 	struct error *error = NULL;
 	fill_sums(page);
 	answer_group_begin(answer, &leaks_group);
-	put_head(page, answer);
+	leaks_answer_put_head(page, answer);
 	if (prose)
 		leaks_errors_text(page, prose);
 	if (page->options->detail == LEAKS_FULL)

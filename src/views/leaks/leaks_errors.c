@@ -39,14 +39,14 @@ static size_t shown_count(const struct leaks_page *page)
 }
 
 /* "DoubleFree" */
-static const char *kind_of(const struct program_error *error)
+static const char *leaks_errors_kind_of(const struct program_error *error)
 {
 	return *error->kind ? error->kind : "error";
 }
 
 static void add_message(const struct program_error *error, struct text *out)
 {
-	text_add(out, *error->what ? error->what : kind_of(error));
+	text_add(out, *error->what ? error->what : leaks_errors_kind_of(error));
 	if (error->count > 1) {
 		text_add(out, ", ");
 		text_add_count(out, error->count);
@@ -87,7 +87,7 @@ static bool first_stack(
 }
 
 /* The frame to blame; NULL: none is known. */
-static const struct shown_frame *place_of(const struct frame_vec *frames)
+static const struct shown_frame *leaks_errors_place_of(const struct frame_vec *frames)
 {
 	const struct shown_frame *any = NULL;
 	for (size_t i = 0; i < frames->len; i++) {
@@ -137,10 +137,11 @@ static void add_case(
 	text_init(&body);
 	if (!first_stack(page, error, &frames))
 		out->failed = true;
-	const struct shown_frame *place = place_of(&frames);
+	const struct shown_frame *place = leaks_errors_place_of(&frames);
 	uint64_t fingerprint = 0;
-	ci_fingerprint(kind_of(error), KIND_UNKNOWN, frames.data, frames.len, &fingerprint);
-	text_printf(&name, "%s in %s [%08" PRIx32 "]", kind_of(error),
+	ci_fingerprint(
+		leaks_errors_kind_of(error), KIND_UNKNOWN, frames.data, frames.len, &fingerprint);
+	text_printf(&name, "%s in %s [%08" PRIx32 "]", leaks_errors_kind_of(error),
 		place && place->function ? place->function : "an unknown function",
 		(uint32_t)(fingerprint >> 32));
 	add_message(error, &words);
@@ -149,7 +150,7 @@ static void add_case(
 	ci_add_attribute(out, "classname", "heapwise.errors");
 	ci_add_attribute(out, "name", name.data ? name.data : "");
 	text_add(out, ">\n      <failure");
-	ci_add_attribute(out, "type", kind_of(error));
+	ci_add_attribute(out, "type", leaks_errors_kind_of(error));
 	ci_add_attribute(out, "message", words.data ? words.data : "");
 	text_add(out, ">");
 	text_add_xml(out, body.data ? body.data : "");
@@ -185,8 +186,8 @@ void leaks_errors_github(const struct leaks_page *page, struct text *out)
 		add_bodies(page, error, &message);
 		if (!first_stack(page, error, &frames))
 			out->failed = true;
-		ci_add_annotation(out, "error", page->model, place_of(&frames), kind_of(error),
-			message.data ? message.data : "");
+		ci_add_annotation(out, "error", page->model, leaks_errors_place_of(&frames),
+			leaks_errors_kind_of(error), message.data ? message.data : "");
 	}
 }
 
@@ -200,8 +201,8 @@ static struct error *put_result(const struct leaks_page *page, const struct prog
 	add_message(error, &message);
 	uint64_t fingerprint;
 	if (!first_stack(page, error, &frames) || message.failed ||
-		!ci_fingerprint(
-			kind_of(error), KIND_UNKNOWN, frames.data, frames.len, &fingerprint))
+		!ci_fingerprint(leaks_errors_kind_of(error), KIND_UNKNOWN, frames.data, frames.len,
+			&fingerprint))
 		return error_no_memory();
 	json_object_begin(json);
 	json_put_string(json, "ruleId", LEAKS_ERROR_RULE);
@@ -209,11 +210,11 @@ static struct error *put_result(const struct leaks_page *page, const struct prog
 	json_put_string(json, "level", "error");
 	sarif_put_text(json, "message", message.data);
 	struct error *failed = sarif_put_fingerprint(json, fingerprint, seen);
-	sarif_put_place(json, page->model, place_of(&frames));
+	sarif_put_place(json, page->model, leaks_errors_place_of(&frames));
 	sarif_put_stack(json, page->model, frames.data, frames.len);
 	json_key(json, "properties");
 	json_object_begin(json);
-	json_put_string(json, "kind", kind_of(error));
+	json_put_string(json, "kind", leaks_errors_kind_of(error));
 	json_put_u64(json, "count", error->count);
 	json_object_end(json);
 	json_object_end(json);
@@ -259,20 +260,20 @@ void leaks_errors_put(const struct leaks_page *page, struct answer *answer)
 
 const char *leaks_error_kind(const struct program_error *error)
 {
-	return strcmp(error->kind, "DoubleFree") != 0 ? kind_of(error) : "InvalidFree";
+	return strcmp(error->kind, "DoubleFree") != 0 ? leaks_errors_kind_of(error) : "InvalidFree";
 }
 
 /* memcheck's first line for it; what another checker found is told in its words. */
 static const char *memcheck_words(const struct program_error *error)
 {
 	if (!strstr(error->kind, "Free"))
-		return *error->what ? error->what : kind_of(error);
+		return *error->what ? error->what : leaks_errors_kind_of(error);
 	return !strcmp(error->kind, "MismatchedFree") ? "Mismatched free() / delete / delete []"
 						      : "Invalid free() / delete / delete[] / "
 							"realloc()";
 }
 
-static void begin(const struct leaks_page *page, struct text *out)
+static void leaks_errors_begin(const struct leaks_page *page, struct text *out)
 {
 	text_printf(out, "==%" PRIu32 "== ", model_target(page->model)->pid);
 }
@@ -285,7 +286,7 @@ static void add_memcheck_stack(
 		const struct shown_frame *frame = frames->data[i];
 		if (frame->mark != MARK_NONE)
 			continue;
-		begin(page, out);
+		leaks_errors_begin(page, out);
 		text_printf(out, "   %s 0x%" PRIX64 ": %s", first ? "at" : "by",
 			frame->address ? frame->address - 1 : 0,
 			frame->function ? frame->function : "???");
@@ -307,12 +308,12 @@ void leaks_errors_memcheck(const struct leaks_page *page, struct text *out)
 	frame_vec_init(&frames);
 	for (size_t i = 0; i < shown_count(page); i++) {
 		const struct program_error *error = error_at(page, i);
-		begin(page, out);
+		leaks_errors_begin(page, out);
 		text_printf(out, "%s\n", memcheck_words(error));
 		for (size_t k = 0; k < error->stack_count; k++) {
 			const char *what = stacks[error->first_stack + k].what;
 			if (*what) {
-				begin(page, out);
+				leaks_errors_begin(page, out);
 				text_printf(out, " (%s)\n", what);
 			}
 			if (!stack_at(page, error, k, &frames))
@@ -320,10 +321,11 @@ void leaks_errors_memcheck(const struct leaks_page *page, struct text *out)
 			add_memcheck_stack(page, &frames, out);
 		}
 		if (strstr(error->kind, "Free")) {
-			begin(page, out);
-			text_printf(out, " %s\n", *error->what ? error->what : kind_of(error));
+			leaks_errors_begin(page, out);
+			text_printf(out, " %s\n",
+				*error->what ? error->what : leaks_errors_kind_of(error));
 		}
-		begin(page, out);
+		leaks_errors_begin(page, out);
 		text_add(out, "\n");
 	}
 }

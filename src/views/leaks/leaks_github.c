@@ -8,7 +8,8 @@
 #include "views/leaks/leaks_page.h"
 #include "views/report/text_parts.h"
 
-static void add_row(const struct leaks_page *page, const struct leak_row *row, struct text *out)
+static void leaks_github_add_row(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
 	bool error = leaks_is_error(page, row);
@@ -31,7 +32,7 @@ struct error *leaks_github(const struct leaks_page *page, struct text *out)
 		const struct leak_row *row = &page->leaks.rows.data[i];
 		if (!leaks_shows(page, row) && !leaks_may_be_error(page, row))
 			continue;
-		add_row(page, row, out);
+		leaks_github_add_row(page, row, out);
 		shown++;
 	}
 	leaks_errors_github(page, out);

@@ -16,14 +16,15 @@
 DEFINE_VEC(record_list, const struct leak_row *)
 
 /* A line of memcheck's, behind "==PID== ". */
-static void begin(const struct leaks_page *page, struct text *out)
+static void leaks_memcheck_begin(const struct leaks_page *page, struct text *out)
 {
 	text_printf(out, "==%" PRIu32 "== ", model_target(page->model)->pid);
 }
 
-static void add_line(const struct leaks_page *page, const char *line, struct text *out)
+static void leaks_memcheck_add_line(
+	const struct leaks_page *page, const char *line, struct text *out)
 {
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	text_printf(out, "%s\n", line);
 }
 
@@ -56,7 +57,7 @@ static void add_moment(const struct leaks_page *page, struct text *out)
 	const struct leak_search *search = page->leaks.search;
 	if (!page->leaks.searched || search->moment == LEAK_AT_EXIT)
 		return;
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	text_printf(out, "Searched %s: \"at exit\" stands for that moment.\n",
 		leak_moment_words(search->moment));
 }
@@ -70,14 +71,14 @@ static void add_heap_summary(const struct leaks_page *page, struct text *out)
 		left.blocks += page->leaks.sums[i].blocks;
 		left.bytes += page->leaks.sums[i].bytes;
 	}
-	add_line(page, "", out);
+	leaks_memcheck_add_line(page, "", out);
 	add_moment(page, out);
-	add_line(page, "HEAP SUMMARY:", out);
-	begin(page, out);
+	leaks_memcheck_add_line(page, "HEAP SUMMARY:", out);
+	leaks_memcheck_begin(page, out);
 	text_add(out, "    in use at exit: ");
 	add_amount(out, left.bytes - freed.bytes, left.blocks - freed.blocks);
 	text_add(out, "\n");
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	text_add(out, "  total heap usage: ");
 	text_add_count(out, totals->allocations);
 	text_add(out, " allocs, ");
@@ -85,7 +86,7 @@ static void add_heap_summary(const struct leaks_page *page, struct text *out)
 	text_add(out, " frees, ");
 	text_add_count(out, totals->allocated_bytes);
 	text_add(out, " bytes allocated\n");
-	add_line(page, "", out);
+	leaks_memcheck_add_line(page, "", out);
 }
 
 static int compare_records(const void *left, const void *right)
@@ -131,10 +132,10 @@ static bool is_main(const struct suppress_frame *frame)
 	return frame->function && !frame->managed && strcmp(frame->function, "main") == 0;
 }
 
-static void add_frame(const struct leaks_page *page, const struct suppress_frame *frame,
-	uint64_t address, bool first, struct text *out)
+static void leaks_memcheck_add_frame(const struct leaks_page *page,
+	const struct suppress_frame *frame, uint64_t address, bool first, struct text *out)
 {
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	text_printf(out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by", address);
 	if (is_below_main(frame))
 		text_add(out, "(below main)");
@@ -148,7 +149,7 @@ static void add_frame(const struct leaks_page *page, const struct suppress_frame
 	text_add(out, "\n");
 }
 
-static struct error *add_stack(
+static struct error *leaks_memcheck_add_stack(
 	const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
@@ -161,24 +162,24 @@ static struct error *add_stack(
 	size_t i = 0, before = suppress_allocation_frames(stack->kind, unused);
 	for (; i < before && i < frames.len; i++) {
 		frames.data[i].object = "libheapwise-rt.so";
-		add_frame(page, &frames.data[i], 0, i == 0, out);
+		leaks_memcheck_add_frame(page, &frames.data[i], 0, i == 0, out);
 	}
 	for (size_t k = 0; k < stack->all_depth && i < frames.len; k++) {
 		if (stack->all[k]->mark != MARK_NONE)
 			continue;
 		/* Inside the call instruction, as memcheck has it. */
 		const struct suppress_frame *frame = &frames.data[i++];
-		add_frame(page, frame, stack->all[k]->address - 1, false, out);
+		leaks_memcheck_add_frame(page, frame, stack->all[k]->address - 1, false, out);
 		if (is_main(frame) || is_below_main(frame))
 			break;
 	}
 	return NULL;
 }
 
-static struct error *add_record(const struct leaks_page *page, const struct leak_row *row,
-	size_t number, size_t count, struct text *out)
+static struct error *leaks_memcheck_add_record(const struct leaks_page *page,
+	const struct leak_row *row, size_t number, size_t count, struct text *out)
 {
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	if (row->indirect_blocks) {
 		text_add_count(out, leak_row_retained(row));
 		text_add(out, " (");
@@ -196,8 +197,8 @@ static struct error *add_record(const struct leaks_page *page, const struct leak
 	text_add(out, " of ");
 	text_add_count(out, count);
 	text_add(out, "\n");
-	struct error *error = add_stack(page, row, out);
-	add_line(page, "", out);
+	struct error *error = leaks_memcheck_add_stack(page, row, out);
+	leaks_memcheck_add_line(page, "", out);
 	if (!error && page->options->write_suppressions)
 		error = leaks_add_suppression(page, row, out);
 	return error;
@@ -211,7 +212,7 @@ static struct error *add_records(
 	for (size_t i = 0; i < records->len && shown < page->limit && !error; i++) {
 		if (!leaks_shows(page, records->data[i]))
 			continue;
-		error = add_record(page, records->data[i], i + 1, records->len, out);
+		error = leaks_memcheck_add_record(page, records->data[i], i + 1, records->len, out);
 		shown++;
 	}
 	return error;
@@ -225,10 +226,10 @@ static void add_heuristics(const struct leaks_page *page, struct text *out)
 		if (!search->heuristic_blocks[i])
 			continue;
 		if (!any)
-			add_line(page,
+			leaks_memcheck_add_line(page,
 				"                      of which reachable via heuristic:", out);
 		any = true;
-		begin(page, out);
+		leaks_memcheck_begin(page, out);
 		text_printf(out, "                        %-19s: ", leaks_heuristic_name(i));
 		add_amount(out, search->heuristic_bytes[i], search->heuristic_blocks[i]);
 		text_add(out, "\n");
@@ -246,9 +247,9 @@ static void add_leak_summary(const struct leaks_page *page, struct text *out)
 	};
 	const struct leak_sum *sums = page->leaks.sums;
 	bool full = page->options->detail == LEAKS_FULL, any = false;
-	add_line(page, "LEAK SUMMARY:", out);
+	leaks_memcheck_add_line(page, "LEAK SUMMARY:", out);
 	for (unsigned i = 0; i <= LEAK_CLASS_SUPPRESSED; i++) {
-		begin(page, out);
+		leaks_memcheck_begin(page, out);
 		text_add(out, lines[i]);
 		add_amount(out, sums[i].bytes, sums[i].blocks);
 		text_add(out, "\n");
@@ -257,16 +258,17 @@ static void add_leak_summary(const struct leaks_page *page, struct text *out)
 		any = any || (i < LEAK_KINDS && sums[i].blocks);
 	}
 	if (!full && any)
-		add_line(page, "Rerun with --leak-check=full to see details of leaked memory", out);
+		leaks_memcheck_add_line(
+			page, "Rerun with --leak-check=full to see details of leaked memory", out);
 	if (full && sums[LEAK_CLASS_REACHABLE].blocks &&
 		!(page->options->show_kinds >> LEAK_REACHABLE & 1)) {
-		add_line(page,
+		leaks_memcheck_add_line(page,
 			"Reachable blocks (those to which a pointer was found) are not shown.",
 			out);
-		add_line(page, "To see them, rerun with: --leak-check=full --show-leak-kinds=all",
-			out);
+		leaks_memcheck_add_line(page,
+			"To see them, rerun with: --leak-check=full --show-leak-kinds=all", out);
 	}
-	add_line(page, "", out);
+	leaks_memcheck_add_line(page, "", out);
 }
 
 static void add_error_summary(const struct leaks_page *page, struct text *out)
@@ -277,7 +279,7 @@ static void add_error_summary(const struct leaks_page *page, struct text *out)
 	const struct program_error *others = model_errors(page->model, &count);
 	for (size_t i = 0; i < page->error_count; i++)
 		errors += others[i].count;
-	begin(page, out);
+	leaks_memcheck_begin(page, out);
 	text_printf(out,
 		"ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: %" PRIu64
 		" from %" PRIu64 ")\n",
@@ -302,7 +304,7 @@ static void add_used_suppressions(const struct leaks_page *page, struct text *ou
 	}
 	if (!any)
 		return;
-	add_line(page, "", out);
+	leaks_memcheck_add_line(page, "", out);
 	add_error_summary(page, out);
 }
 
@@ -312,12 +314,12 @@ static void add_unsearched(const struct leaks_page *page, struct text *out)
 	const char *at = page->verdict.data ? page->verdict.data : "";
 	while (*at) {
 		size_t len = strcspn(at, "\n");
-		begin(page, out);
+		leaks_memcheck_begin(page, out);
 		text_add_n(out, at, len);
 		text_add(out, "\n");
 		at += len + (at[len] == '\n');
 	}
-	add_line(page, "", out);
+	leaks_memcheck_add_line(page, "", out);
 }
 
 static struct error *add_kinds(const struct leaks_page *page, struct text *out)
@@ -328,8 +330,9 @@ static struct error *add_kinds(const struct leaks_page *page, struct text *out)
 	if (!error && page->options->detail == LEAKS_FULL)
 		error = add_records(page, &records, out);
 	if (!error && records.len == 0 && !page->options->quiet && !page->doubt) {
-		add_line(page, "All heap blocks were freed -- no leaks are possible", out);
-		add_line(page, "", out);
+		leaks_memcheck_add_line(
+			page, "All heap blocks were freed -- no leaks are possible", out);
+		leaks_memcheck_add_line(page, "", out);
 	} else if (!error && !page->options->quiet) {
 		add_leak_summary(page, out);
 	}
@@ -348,13 +351,15 @@ struct error *leaks_memcheck(const struct leaks_page *page, struct text *out)
 	else if (options->detail != LEAKS_NOTHING)
 		error = add_kinds(page, out);
 	else if (!options->quiet) {
-		add_line(page, "For a detailed leak analysis, rerun with: --leak-check=full", out);
-		add_line(page, "", out);
+		leaks_memcheck_add_line(
+			page, "For a detailed leak analysis, rerun with: --leak-check=full", out);
+		leaks_memcheck_add_line(page, "", out);
 	}
 	if (error || options->quiet)
 		return error;
 	if (!options->list_suppressed)
-		add_line(page, "For lists of detected and suppressed errors, rerun with: -s", out);
+		leaks_memcheck_add_line(
+			page, "For lists of detected and suppressed errors, rerun with: -s", out);
 	add_error_summary(page, out);
 	if (options->list_suppressed)
 		add_used_suppressions(page, out);

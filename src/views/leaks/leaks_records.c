@@ -339,7 +339,8 @@ const struct table_type leaks_record_types[LEAKS_RECORD_TYPES] = {
 	RECORD_TYPE("libraries", "those of the class `library`"),
 };
 
-static bool is_wanted(const struct leaks_page *page, const struct leak_row *row, size_t type)
+static bool leaks_records_is_wanted(
+	const struct leaks_page *page, const struct leak_row *row, size_t type)
 {
 	return type == 0   ? leaks_shows(page, row)
 	       : type == 1 ? row->class == LEAK_CLASS_SUPPRESSED
@@ -358,7 +359,7 @@ struct error *leaks_put_records(const struct leaks_page *page, struct answer *an
 		struct table table = {
 			&leaks_record_types[i], &context, 0, .order = order, .limit = page->limit};
 		for (size_t row = 0; row < page->leaks.rows.len; row++) {
-			if (is_wanted(page, &page->leaks.rows.data[row], i))
+			if (leaks_records_is_wanted(page, &page->leaks.rows.data[row], i))
 				order[table.count++] = row;
 		}
 		records.first = order[0];

@@ -52,7 +52,8 @@ void leaks_summary_text(const void *context, size_t row, struct text *out)
 	}
 }
 
-static void add_head(const struct leaks_page *page, const struct leak_row *row, struct text *out)
+static void leaks_text_add_head(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
 	bool colour = page->options->colour && row->class == LEAK_CLASS_DEFINITE;
@@ -120,7 +121,7 @@ static void add_holds(const struct leaks_page *page, const struct leak_row *row,
 
 void leaks_record_text(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
-	add_head(page, row, out);
+	leaks_text_add_head(page, row, out);
 	add_example(&page->leaks, row, out);
 	add_holds(page, row, out);
 	if (page->options->write_suppressions)

@@ -43,7 +43,7 @@ static void add_status(struct text *out, const char *state, uint64_t ns)
 	text_add(out, "</time></status>\n\n");
 }
 
-static void add_head(const struct leaks_page *page, struct text *out)
+static void leaks_valgrind_add_head(const struct leaks_page *page, struct text *out)
 {
 	const struct target *target = model_target(page->model);
 	text_add(out, "<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n"
@@ -79,7 +79,7 @@ static void add_source(struct text *out, const struct shown_frame *frame)
 	text_printf(out, "<line>%" PRIu32 "</line>", frame->line);
 }
 
-static void add_frame(struct text *out, const struct shown_frame *frame)
+static void leaks_valgrind_add_frame(struct text *out, const struct shown_frame *frame)
 {
 	/* Inside the call instruction, as memcheck has it. */
 	text_printf(
@@ -93,7 +93,7 @@ static void add_frame(struct text *out, const struct shown_frame *frame)
 	text_add(out, "</frame>\n");
 }
 
-static void add_stack(struct text *out, const struct leak_stack *stack)
+static void leaks_valgrind_add_stack(struct text *out, const struct leak_stack *stack)
 {
 	text_add(out, "  <stack>\n");
 	if (stack->kind != KIND_UNKNOWN) {
@@ -103,11 +103,12 @@ static void add_stack(struct text *out, const struct leak_stack *stack)
 	}
 	for (size_t i = 0; i < stack->all_depth; i++)
 		if (stack->all[i]->mark == MARK_NONE)
-			add_frame(out, stack->all[i]);
+			leaks_valgrind_add_frame(out, stack->all[i]);
 	text_add(out, "  </stack>\n");
 }
 
-static void add_words(struct text *out, const struct leak_row *row, size_t number, size_t count)
+static void leaks_valgrind_add_words(
+	struct text *out, const struct leak_row *row, size_t number, size_t count)
 {
 	text_add_count(out, leak_row_retained(row));
 	if (row->indirect_blocks) {
@@ -135,12 +136,12 @@ static void add_error(const struct leaks_page *page, size_t number, size_t count
 	text_printf(out, "<error>\n  <unique>0x%zx</unique>\n  <tid>1</tid>\n  <kind>%s</kind>\n",
 		number, kinds[row->kind]);
 	text_add(out, "  <xwhat>\n    <text>");
-	add_words(out, row, number + 1, count);
+	leaks_valgrind_add_words(out, row, number + 1, count);
 	text_printf(out,
 		"</text>\n    <leakedbytes>%" PRIu64 "</leakedbytes>\n    <leakedblocks>%" PRIu64
 		"</leakedblocks>\n  </xwhat>\n",
 		leak_row_retained(row), row->blocks);
-	add_stack(out, leaks_stack(page, row));
+	leaks_valgrind_add_stack(out, leaks_stack(page, row));
 	text_add(out, "</error>\n\n");
 }
 
@@ -156,7 +157,7 @@ static void add_error_stack(struct text *out, const struct frame_vec *frames)
 	text_add(out, "  <stack>\n");
 	for (size_t i = 0; i < frames->len; i++)
 		if (frames->data[i]->mark == MARK_NONE)
-			add_frame(out, frames->data[i]);
+			leaks_valgrind_add_frame(out, frames->data[i]);
 	if (!frames->len)
 		text_add(out, "    <frame><ip>0x0</ip></frame>\n");
 	text_add(out, "  </stack>\n");
@@ -219,7 +220,7 @@ struct error *leaks_valgrind(const struct leaks_page *page, const struct sink *s
 	size_t shown = 0, count = page->leaks.rows.len;
 	bool full = page->leaks.searched && page->options->detail == LEAKS_FULL;
 	export_out_init(&out, sink);
-	add_head(page, &out.text);
+	leaks_valgrind_add_head(page, &out.text);
 	for (size_t i = 0; i < leaks_errors_shown(page); i++)
 		add_wrong_free(page, i, &out.text);
 	add_status(&out.text, "FINISHED", model_recording(page->model)->duration_ns);

@@ -196,7 +196,7 @@ static void find_doubt(struct leaks_page *page)
 	evidence_judge(&evidence, any, any, &page->doubt);
 }
 
-static struct error *fill(struct leaks_page *page, struct resolver *resolver)
+static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *resolver)
 {
 	const struct leaks_view_options *options = page->options;
 	bool memcheck = options->form == LEAKS_MEMCHECK;
@@ -280,7 +280,7 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
 	};
 	page_init(&page);
-	error = fill(&page, resolver);
+	error = leaks_view_fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
 	bool counts = options->detail == LEAKS_FULL && !options->errors_only;
@@ -305,6 +305,6 @@ struct error *leaks_view_put(const struct model *model, struct answer *answer)
 	_cleanup_(page_deinit) struct leaks_page page = {
 		.model = model, .options = &options, .limit = VIEW_NO_LIMIT};
 	page_init(&page);
-	error = fill(&page, resolver);
+	error = leaks_view_fill(&page, resolver);
 	return error ? error : leaks_put(&page, answer);
 }

@@ -31,7 +31,7 @@ static uint64_t count_all(const struct program_error *errors, size_t count)
 	return sum;
 }
 
-static void add_stacks(
+static void errors_add_stacks(
 	const struct errors_shown *shown, const struct program_error *error, struct text *out)
 {
 	size_t count;
@@ -60,7 +60,7 @@ static const struct program_error *error_of(const struct errors_shown *shown, si
 	return &model_errors(shown->model, &count)[number];
 }
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void errors_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct errors_shown *shown = context;
 	const struct program_error *error = error_of(shown, row);
@@ -79,7 +79,7 @@ static void row_text(const void *context, size_t row, struct text *out)
 	text_add(out, *error->what ? ": " : "");
 	text_add_shown(out, error->what, WHAT_MOST);
 	text_add(out, "\n");
-	add_stacks(shown, error, out);
+	errors_add_stacks(shown, error, out);
 }
 
 /* The stacks of an error; frames are those of the stack that is laid out. */
@@ -97,7 +97,7 @@ static const struct column stack_columns[] = {
 		.nested = &plain_frame_type},
 	COLUMNS_END};
 
-static void stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void errors_stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct error_stack_rows *rows = context;
 	const struct error_stack *stack = &rows->stacks[row];
@@ -112,7 +112,7 @@ static void stack_cell(const void *context, size_t row, unsigned column, struct 
 }
 
 static const struct table_type stack_type = {
-	.name = "stacks", .columns = stack_columns, .cell = stack_cell};
+	.name = "stacks", .columns = stack_columns, .cell = errors_stack_cell};
 
 enum { KIND, WHAT, COUNT, TID, THREAD, STACKS };
 static const struct column columns[] = {
@@ -137,7 +137,7 @@ struct error_rows {
 	struct error_stack_rows *stacks; /* of the error that is laid out; NULL: for people */
 };
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void errors_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct error_rows *rows = context;
 	const struct program_error *error = error_of(&rows->shown, row);
@@ -154,8 +154,8 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 const struct table_type report_errors_type = {.name = "errors",
 	.says = "view `errors`: a row an error, as the checker has them",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = errors_cell_of,
+	.row_text = errors_row_text};
 
 enum { TOTAL, TIMES };
 static const struct column count_columns[] = {
@@ -206,7 +206,7 @@ void errors_add(const struct errors_shown *shown, struct text *out)
 	size_t count;
 	model_errors(shown->model, &count);
 	for (size_t i = 0; i < count && i < shown->limit; i++)
-		row_text(shown, i, out);
+		errors_row_text(shown, i, out);
 	add_more(shown, out);
 }
 

@@ -43,7 +43,7 @@ static void add_growth(const struct growth_row *row, struct text *out)
 }
 
 /* What it comes to, behind its verdict. */
-static void add_figures(const struct growth_row *row, struct text *out)
+static void growth_add_figures(const struct growth_row *row, struct text *out)
 {
 	add_graph(row, out);
 	text_add(out, "  ");
@@ -61,15 +61,15 @@ static void add_figures(const struct growth_row *row, struct text *out)
 	text_printf(out, " %s", row->live_blocks == 1 ? "block" : "blocks");
 }
 
-static void add_head(const struct growth_row *row, struct text *out)
+static void growth_add_head(const struct growth_row *row, struct text *out)
 {
 	text_printf(out, "  %s  ", growth_row_text(row));
-	add_figures(row, out);
+	growth_add_figures(row, out);
 	row_add_kind(row->row->sums.kind, out);
 }
 
 /* The time that was judged: "… up to 27 s, without the last 10% of the time". */
-static void add_title(const struct page *page, const struct growth *growth, struct text *out)
+static void growth_add_title(const struct page *page, const struct growth *growth, struct text *out)
 {
 	text_printf(out, "\n%s up to ", page->view->title);
 	text_add_duration_ns(out, growth->until_ns);
@@ -99,7 +99,7 @@ static void add_compared_row(
 				i && !page->growth_change.older_known ? "not known" : "nothing");
 		} else {
 			text_printf(out, "%s  ", growth_row_text(sides[i]));
-			add_figures(sides[i], out);
+			growth_add_figures(sides[i], out);
 		}
 		if (i)
 			row_add_kind(row->newer.row->sums.kind, out);
@@ -197,7 +197,7 @@ static void place_cell(const void *context, size_t row, unsigned column, struct 
 static void place_text(const void *context, size_t row, struct text *out)
 {
 	const struct place_rows *rows = context;
-	add_head(&rows->places[row], out);
+	growth_add_head(&rows->places[row], out);
 	text_row_stack(rows->places[row].row, rows->page->options->all_frames, out);
 }
 
@@ -225,7 +225,7 @@ static const struct column stack_columns[] = {
 		COLUMN_OF(growth, stacks.live_bytes)},
 	COLUMNS_END};
 
-static void stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void growth_stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct growth *growth = context;
 	(void)row;
@@ -235,7 +235,7 @@ static void stack_cell(const void *context, size_t row, unsigned column, struct 
 		table_member(&stack_columns[column], growth, ret);
 }
 
-static const struct table_type stack_type = {.columns = stack_columns, .cell = stack_cell};
+static const struct table_type stack_type = {.columns = stack_columns, .cell = growth_stack_cell};
 
 enum { HIDDEN_FRAMES = 3, STACKS };
 static const struct column span_columns[] = {
@@ -268,7 +268,7 @@ const struct table_type report_growth_type = {.within = "growth",
 static void add_places_title(const struct page *page, size_t shown, struct text *out)
 {
 	const struct growth *growth = &page->growth;
-	add_title(page, growth, out);
+	growth_add_title(page, growth, out);
 	if (shown < growth->rows.len) {
 		text_printf(out, " (%zu of ", shown);
 		text_add_count(out, growth->rows.len);
@@ -354,7 +354,7 @@ static void change_text(const void *context, size_t number, struct text *out)
 		add_compared_row(page, row, out);
 		return;
 	}
-	add_head(&row->newer, out);
+	growth_add_head(&row->newer, out);
 	text_row_stack(row->newer.row, page->options->all_frames, out);
 }
 
@@ -375,7 +375,7 @@ static void add_change_head(const struct page *page, struct text *out)
 	text_heading(page->options->base->model, out);
 	text_verdict(&change->verdict, out);
 	text_notes(&page->notes, out);
-	add_title(page, &change->judged[1], out);
+	growth_add_title(page, &change->judged[1], out);
 	text_add(out, "; before up to ");
 	text_add_duration_ns(out, change->judged[0].until_ns);
 	text_add_char(out, '\n');

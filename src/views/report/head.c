@@ -454,7 +454,7 @@ static void put_lines(const struct table_type *type, const struct text *text, st
 }
 
 /* In the order in which programs have it. */
-static void put_head(const struct page *page, struct answer *answer)
+static void head_put_head(const struct page *page, struct answer *answer)
 {
 	struct process_order processes;
 	process_order_init(&processes);
@@ -475,7 +475,7 @@ static void put_head(const struct page *page, struct answer *answer)
 void report_head(const struct page *page, const struct text *verdict, struct answer *answer)
 {
 	struct text *prose = answer_prose(answer);
-	put_head(page, answer);
+	head_put_head(page, answer);
 	if (verdict)
 		put_lines(&report_verdict_type, verdict, answer);
 	if (!prose)

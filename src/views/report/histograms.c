@@ -28,7 +28,7 @@ void text_add_bar(struct text *out, uint64_t value, uint64_t most)
 	text_printf(out, "%*s", (int)(BAR_WIDTH - width), "");
 }
 
-static void add_cell(
+static void histograms_add_cell(
 	struct text *out, void (*add)(struct text *text, uint64_t value), uint64_t value, int width)
 {
 	_cleanup_(text_deinit) struct text cell;
@@ -41,7 +41,7 @@ static void add_cell(
 
 void text_add_padded_bytes(struct text *out, uint64_t bytes, int width)
 {
-	add_cell(out, text_add_bytes, bytes, width);
+	histograms_add_cell(out, text_add_bytes, bytes, width);
 }
 
 void life_bounds(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end)
@@ -121,7 +121,7 @@ static const struct column time_columns[] = {COLUMNS("up_to_ns", UNIT_NS,
 static const struct column other_columns[] = {COLUMNS("up_to", UNIT_COUNT,
 	"the most allocations of the process in between; null: any", "allocations")};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void histograms_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct life_rows *rows = context;
 	if (column == BAR || column == SHOWN_BOUND) {
@@ -139,12 +139,12 @@ const struct table_type report_life_types[2] = {
 		.within = "lifetimes",
 		.says = "view `lifetimes`: a row a bucket, ascending",
 		.columns = time_columns,
-		.cell = cell_of},
+		.cell = histograms_cell_of},
 	{.name = "by_allocations",
 		.within = "lifetimes",
 		.says = "likewise",
 		.columns = other_columns,
-		.cell = cell_of}};
+		.cell = histograms_cell_of}};
 
 /* Buckets in order; people see none between what is too short to tell and the shortest that is not.
  */

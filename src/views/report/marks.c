@@ -15,7 +15,8 @@ static bool ends_in_number(const char *name)
 }
 
 /* As --at takes it after "mark:". */
-static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
+static void marks_show_name(
+	const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	const struct mark *mark = &((const struct page *)context)->marks[row];
 	text_add_shown(out, cell->text, 200);
@@ -34,12 +35,12 @@ static const struct column columns[] = {
 	[LIVE_BLOCKS] = {"live_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "live then",
 		.title = "blocks", .gap = 1, .width = 13, COLUMN_OF(mark, live_blocks)},
 	[NAME] = {"name", COLUMN_TEXT, .says = "as the program gave it", .title = "mark", .gap = 2,
-		.show = show_name, COLUMN_OF(mark, name)},
+		.show = marks_show_name, COLUMN_OF(mark, name)},
 	[NTH] = {"nth", COLUMN_INTEGER, .says = "of the marks of that name, from 1 on",
 		COLUMN_OF(mark, nth)},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void marks_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct mark *mark = &((const struct page *)context)->marks[row];
 	if (column == CHANGE)
@@ -52,7 +53,7 @@ const struct table_type report_marks_type = {.name = "marks",
 	.total = "marks_total",
 	.says = "view `marks`: a row a mark, in the order of time",
 	.columns = columns,
-	.cell = cell_of};
+	.cell = marks_cell_of};
 
 void report_marks(const struct page *page, struct answer *answer)
 {

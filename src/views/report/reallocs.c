@@ -17,7 +17,7 @@
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
-static void add_figures(const struct realloc_row *row, struct text *out)
+static void reallocs_add_figures(const struct realloc_row *row, struct text *out)
 {
 	const struct realloc_site *sums = &row->sums;
 	text_add(out, "  ");
@@ -86,7 +86,7 @@ static const struct column columns[] = {[SUMS] = {"", COLUMN_RECORD, .nested = &
 	[SITE] = {"", COLUMN_RECORD, .nested = &site_type},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void reallocs_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct realloc_table *table = context;
 	if (column == SITE) {
@@ -97,10 +97,10 @@ static void cell_of(const void *context, size_t row, unsigned column, struct cel
 	ret->row = row;
 }
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void reallocs_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct realloc_table *table = context;
-	add_figures(&table->rows[row], out);
+	reallocs_add_figures(&table->rows[row], out);
 	text_row_stack(table->rows[row].row, table->page->options->all_frames, out);
 }
 
@@ -108,8 +108,8 @@ const struct table_type report_reallocs_type = {.name = "reallocs",
 	.total = "reallocs_total",
 	.says = "view `realloc`: sites, those first that may have copied most",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = reallocs_cell_of,
+	.row_text = reallocs_row_text};
 
 void report_reallocs(const struct page *page, struct answer *answer)
 {
@@ -270,7 +270,7 @@ const struct table_type change_reallocs_type = {.name = "reallocs",
 	.cell = compared_cell,
 	.row_text = compared_text};
 
-static bool differs(const void *context, size_t number)
+static bool reallocs_differs(const void *context, size_t number)
 {
 	const struct page *page = ((const struct compared_rows *)context)->page;
 	const struct realloc_change *row = &page->realloc_changes.rows.data[number];
@@ -295,6 +295,6 @@ void change_reallocs(const struct page *page, struct answer *answer)
 		text_printf(answer_prose(answer),
 			"\n%s, by the change of what may have been copied\n", page->view->title);
 	answer_table(answer, &verdict);
-	change_rows(answer, &rows, differs, "place", "places");
+	change_rows(answer, &rows, reallocs_differs, "place", "places");
 	frame_rows_deinit(&frames);
 }

@@ -128,7 +128,8 @@ static const struct column stack_columns[] = {
 		.nested = &frame_type},
 	COLUMNS_END};
 
-static void stack_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+static void site_columns_stack_cell(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct site_rows *rows = context;
 	const struct row *row = rows->ranges.rows[number];
@@ -148,7 +149,7 @@ static void stack_cell(const void *context, size_t number, unsigned column, stru
 }
 
 const struct table_type row_stack_type = {
-	.name = "stack", .columns = stack_columns, .cell = stack_cell};
+	.name = "stack", .columns = stack_columns, .cell = site_columns_stack_cell};
 
 #define FIGURE(member, unit, what)                                                                 \
 	{                                                                                          \
@@ -200,7 +201,8 @@ static const struct column columns[] = {[KIND] = KIND_COLUMN,
 	COLUMNS_END};
 static_assert(ARRAY_SIZE(columns) == ROW_STACK + 2, "figures are as many as FIGURES says");
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void site_columns_cell_of(
+	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct site_rows *rows = context;
 	const struct row *row = rows->ranges.rows[number];
@@ -238,7 +240,7 @@ const struct table_type site_type = {.name = "site",
 	.says = "stacks that read the same and the function that was called there; null: the "
 		"source does not say it",
 	.columns = columns,
-	.cell = cell_of,
+	.cell = site_columns_cell_of,
 	.row_text = site_row_text};
 
 void site_stack_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret)

@@ -57,7 +57,7 @@ static void add_quantity(struct text *out, uint64_t value, const char *one, cons
 	text_printf(out, " %s", value == 1 ? one : many);
 }
 
-static const char *singular(const char *unit)
+static const char *site_rows_singular(const char *unit)
 {
 	static const char *const pairs[][2] = {{"calls", "call"}, {"blocks", "block"}};
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
@@ -76,16 +76,16 @@ static void add_share(struct text *out, uint64_t part, uint64_t whole)
 }
 
 /* " 11.9 MiB to 12.6 MiB" */
-static void add_range(
+static void site_rows_add_range(
 	const struct page *page, enum metric metric, const struct row *row, struct text *out)
 {
 	struct interval range;
 	if (!interval_of_site(model_recording(page->model), metric, &row->sums, &range))
 		return;
 	text_add(out, "  95% ");
-	add_quantity(out, range.low, singular(heads[metric].unit), heads[metric].unit);
+	add_quantity(out, range.low, site_rows_singular(heads[metric].unit), heads[metric].unit);
 	text_add(out, " to ");
-	add_quantity(out, range.high, singular(heads[metric].unit), heads[metric].unit);
+	add_quantity(out, range.high, site_rows_singular(heads[metric].unit), heads[metric].unit);
 	text_add(out, range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")" : "");
 }
 
@@ -102,18 +102,18 @@ static uint64_t whole_of(const struct page *page, enum metric metric)
 	return metric_of_totals(metric, &left);
 }
 
-static void add_head(const struct page *page, enum metric metric, uint64_t whole,
+static void site_rows_add_head(const struct page *page, enum metric metric, uint64_t whole,
 	const struct row *row, struct text *out)
 {
 	uint64_t value = metric_of_site(metric, &row->sums);
 	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
 	text_add(out, "  ");
 	paint_begin(out, page->options->colour, paint);
-	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
+	add_quantity(out, value, site_rows_singular(heads[metric].unit), heads[metric].unit);
 	if (whole)
 		add_share(out, value, whole);
 	paint_end(out, page->options->colour, paint);
-	add_range(page, metric, row, out);
+	site_rows_add_range(page, metric, row, out);
 	const struct head *head = &heads[metric];
 	if (metric_is_known(head->scale, model_recording(page->model))) {
 		text_printf(out, "  %s", head->joint);
@@ -144,7 +144,7 @@ static void add_brief_stack(const struct row *row, struct text *out)
 		text_add(out, INDENT "(no stack was recorded)\n");
 }
 
-static void add_stack(const struct page *page, const struct row *row, struct text *out)
+static void site_rows_add_stack(const struct page *page, const struct row *row, struct text *out)
 {
 	text_row_stack(row, page->options->all_frames, out);
 	if (row->fits_on_stack)
@@ -179,17 +179,17 @@ void site_row_text(const void *context, size_t number, struct text *out)
 {
 	const struct site_rows *rows = context;
 	const struct row *row = rows->ranges.rows[number];
-	add_head(rows->page, rows->metric, rows->whole, row, out);
+	site_rows_add_head(rows->page, rows->metric, rows->whole, row, out);
 	if (rows->brief)
 		add_brief_stack(row, out);
 	else
-		add_stack(rows->page, row, out);
+		site_rows_add_stack(rows->page, row, out);
 	if (rows->metric == METRIC_FAILED)
 		add_failed_size(rows->page, row, out);
 }
 
 enum { SITE, CHANGE };
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void site_rows_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct site_rows *rows = context;
 	if (column == CHANGE) {
@@ -209,8 +209,8 @@ static const struct column compared_columns[] = {{"", COLUMN_RECORD, .nested = &
 
 #define SITES(member, ...)                                                                         \
 	{                                                                                          \
-		.name = member, .columns = columns, .cell = cell_of, .row_text = site_row_text,    \
-		__VA_ARGS__                                                                        \
+		.name = member, .columns = columns, .cell = site_rows_cell_of,                     \
+		.row_text = site_row_text, __VA_ARGS__                                             \
 	}
 const struct table_type report_sites_type = SITES("sites", .total = "sites_total",
 	.says = "a row a site: in `summary` and `sites` all, in `never-freed` those with live "
@@ -223,7 +223,7 @@ const struct table_type change_sites_type = {.name = "sites",
 	.total = "sites_total",
 	.says = "a row a site, the largest change first",
 	.columns = compared_columns,
-	.cell = cell_of,
+	.cell = site_rows_cell_of,
 	.row_text = site_row_text};
 const struct table_type report_top_types[SUMMARY_LISTS] = {
 	[SUMMARY_NEVER_FREED] = SITES("never_freed", .within = "top",
@@ -237,7 +237,7 @@ const struct table_type report_top_types[SUMMARY_LISTS] = {
 };
 
 /* What stands above the rows in text; false: there is nothing to be said of the metric. */
-static bool add_title(
+static bool site_rows_add_title(
 	const struct page *page, const struct site_list *list, size_t shown, struct text *out)
 {
 	if (!metric_is_known(list->metric, model_recording(page->model))) {
@@ -278,7 +278,7 @@ void report_site_list(const struct page *page, const struct site_list *list, str
 	const struct table table = {page->options->base ? compared : list->type, &rows,
 		list->rows->len, .limit = list->limit};
 	struct text *prose = answer_prose(answer);
-	if (!prose || add_title(page, list, table_shown(&table), prose))
+	if (!prose || site_rows_add_title(page, list, table_shown(&table), prose))
 		answer_table(answer, &table);
 	frame_rows_deinit(&frames);
 }

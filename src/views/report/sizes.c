@@ -5,7 +5,7 @@
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
 
-static double percent(uint64_t part, uint64_t whole)
+static double sizes_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -71,17 +71,19 @@ static const struct column columns[] = {
 		.title = "bytes", .gap = 1, .width = 12},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void sizes_cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct page *page = context;
 	struct size_count row = page->sizes.data[number];
 	const uint64_t numbers[] = {row.size, row.allocations, 0, row.size * row.allocations};
 	ret->number = numbers[column];
-	ret->real = percent(row.allocations, model_totals(page->model)->allocations);
+	ret->real = sizes_percent(row.allocations, model_totals(page->model)->allocations);
 }
 
-const struct table_type report_sizes_type = {
-	.name = "sizes", .says = "view `sizes`: a row a size", .columns = columns, .cell = cell_of};
+const struct table_type report_sizes_type = {.name = "sizes",
+	.says = "view `sizes`: a row a size",
+	.columns = columns,
+	.cell = sizes_cell_of};
 
 void report_sizes(const struct page *page, struct answer *answer)
 {

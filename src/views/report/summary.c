@@ -28,7 +28,7 @@ static void add_total(struct text *out, const char *name, uint64_t count, const 
 }
 
 /* "                95%: 1,100 to 1,300; 11.9 to 12.6 MiB", below the estimates that this is of. */
-static void add_range(
+static void summary_add_range(
 	const struct page *page, enum metric count, enum metric bytes, struct text *out)
 {
 	const struct recording *recording = model_recording(page->model);
@@ -79,7 +79,7 @@ static void add_pair(const struct page *page, const char *name, enum metric coun
 	} else {
 		return;
 	}
-	add_range(page, count, bytes, out);
+	summary_add_range(page, count, bytes, out);
 }
 
 static void add_totals(const struct page *page, struct text *out)
@@ -248,7 +248,7 @@ const struct table_type report_libraries_type = {.name = "libraries",
 	.columns = library_columns};
 
 /* All sites of the view; title NULL: they are not for people. */
-static void put_sites(const struct page *page, const char *title, struct answer *answer)
+static void summary_put_sites(const struct page *page, const char *title, struct answer *answer)
 {
 	const struct site_list list = {
 		&report_sites_type, title, page->sort, &page->list, page->limit, false};
@@ -304,7 +304,7 @@ void report_summary(const struct page *page, struct answer *answer)
 		add_totals(page, prose);
 	for (int i = 0; i < SUMMARY_LISTS; i++)
 		put_list(page, (enum summary_list)i, answer);
-	put_sites(page, title.data, answer);
+	summary_put_sites(page, title.data, answer);
 	if (prose)
 		text_next(page, prose);
 }
@@ -313,7 +313,7 @@ void report_sites(const struct page *page, struct answer *answer)
 {
 	struct text *prose = answer_prose(answer);
 	struct site own = {0};
-	put_sites(page, page->view->title, answer);
+	summary_put_sites(page, page->view->title, answer);
 	if (prose && page->view->of_program)
 		library_own_sum(page->rows, &own);
 	if (!own.live_blocks)
@@ -349,5 +349,5 @@ void report_inherited(const struct page *page, struct answer *answer)
 	put_inherited(page, answer);
 	if (prose && inherited->from)
 		add_inherited(inherited, prose);
-	put_sites(page, page->view->title, answer);
+	summary_put_sites(page, page->view->title, answer);
 }

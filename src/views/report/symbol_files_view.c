@@ -47,7 +47,7 @@ static const struct {
 };
 
 /* The vdso never was a file. */
-static bool is_shown(const struct symbol_file *file)
+static bool symbol_files_view_is_shown(const struct symbol_file *file)
 {
 	return file->path[0] == '/' || file->addresses;
 }
@@ -64,7 +64,7 @@ struct module_rows {
 	size_t *lacking; /* rows of lacks[] that the module at hand has; room for all */
 };
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void symbol_files_view_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct symbol_file *file = &((const struct module_rows *)context)->files[row];
 	text_printf(out, "\n%s\n", file->path);
@@ -171,7 +171,8 @@ static void missing_cell(const struct module_rows *rows, unsigned lacking, struc
 		&lack_type, NULL, count, .order = rows->lacking, .limit = TABLE_NO_LIMIT};
 }
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void symbol_files_view_cell_of(
+	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct module_rows *rows = context;
 	const struct symbol_file *file = &rows->files[row];
@@ -199,8 +200,8 @@ static const struct table_type module_type = {.name = "modules",
 	.says = "programs and libraries in the order in which they were loaded, each path and "
 		"build-id once; the kernel's `linux-vdso.so.1` only if stacks go through it",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = symbol_files_view_cell_of,
+	.row_text = symbol_files_view_row_text};
 
 static const struct column recording_columns[] = {
 	{"recording", COLUMN_TEXT, .says = "the file that was read", COLUMN_OF(recording, path)},
@@ -217,7 +218,8 @@ static void add_counts(const struct symbol_files *files, size_t shown, struct te
 {
 	size_t counts[ARRAY_SIZE(qualities)] = {0};
 	for (size_t i = 0; i < files->files.len; i++)
-		counts[files->files.data[i].state] += is_shown(&files->files.data[i]);
+		counts[files->files.data[i].state] +=
+			symbol_files_view_is_shown(&files->files.data[i]);
 	text_printf(out, "%zu %s: %zu with names, files and lines, %zu with names, %zu without.\n",
 		shown, shown == 1 ? "module" : "modules", counts[SYMBOLS_DWARF],
 		counts[SYMBOLS_SYMTAB] + counts[SYMBOLS_DYNSYM],
@@ -235,7 +237,7 @@ static struct error *put_modules(
 	if (!order)
 		return error_no_memory();
 	for (size_t i = 0; i < files->files.len; i++)
-		if (is_shown(&files->files.data[i]))
+		if (symbol_files_view_is_shown(&files->files.data[i]))
 			order[modules.count++] = i;
 	answer_begin(answer, &symbol_files_type);
 	answer_record_of(answer, &recording_type, model_recording(model));

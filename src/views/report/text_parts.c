@@ -123,7 +123,7 @@ static void add_moment(const char *name, uint64_t ns, struct text *out)
 	text_add(out, ")");
 }
 
-static void add_range(const struct range *range, struct text *out)
+static void text_parts_add_range(const struct range *range, struct text *out)
 {
 	text_add(out, range->from_step ? "  from " : "  as of ");
 	if (range->from_step) {
@@ -145,7 +145,7 @@ static void add_foreign(const struct recording *recording, struct text *out)
 	}
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 	if (recording->range.part)
-		add_range(&recording->range, out);
+		text_parts_add_range(&recording->range, out);
 	if (recording->blocks)
 		text_printf(out, "  only blocks %s\n", recording->blocks);
 }
@@ -190,7 +190,7 @@ void text_heading(const struct model *model, struct text *out)
 	}
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 	if (recording->range.part)
-		add_range(&recording->range, out);
+		text_parts_add_range(&recording->range, out);
 	if (recording->blocks)
 		text_printf(out, "  only blocks %s\n", recording->blocks);
 }

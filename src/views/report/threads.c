@@ -19,7 +19,8 @@ struct thread_rows {
 	const struct thread *const *threads;
 };
 
-static void show_name(const void *context, size_t row, const struct cell *cell, struct text *out)
+static void threads_show_name(
+	const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)cell;
 	text_thread_name(((const struct thread_rows *)context)->threads[row], out);
@@ -30,7 +31,7 @@ static const struct column columns[] = {
 	[TID] = {"tid", COLUMN_INTEGER, .says = "its number", .ascending = true, .title = "tid",
 		.width = 10, .plain = true},
 	[NAME] = {"name", COLUMN_TEXT, .says = "as the program has it", .title = "name", .gap = 2,
-		.width = -16, .show = show_name},
+		.width = -16, .show = threads_show_name},
 	[THREADS] = {"threads", COLUMN_INTEGER, UNIT_COUNT, .says = "that the row stands for"},
 	[ALLOCATIONS] = {"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "by it",
 		.title = "allocations", .gap = 1, .width = 15, .unknown = "not known",
@@ -53,7 +54,7 @@ static const struct column columns[] = {
 		COLUMN_OF(thread, ended)},
 	COLUMNS_END};
 
-static void cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
+static void threads_cell_of(const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct thread_rows *rows = context;
 	const struct thread *thread = rows->threads[number];
@@ -75,7 +76,7 @@ const struct table_type report_threads_type = {.name = "threads",
 		"the "
 		"other can share one: `tid` is the last one's, `name` is empty unless all had it",
 	.columns = columns,
-	.cell = cell_of};
+	.cell = threads_cell_of};
 
 void report_threads(const struct page *page, struct answer *answer)
 {

@@ -53,7 +53,7 @@ struct graph {
 	char *cells;
 };
 
-static char *cell(const struct graph *graph, unsigned x, unsigned y)
+static char *timeline_cell(const struct graph *graph, unsigned x, unsigned y)
 {
 	return &graph->cells[(size_t)y * (graph->width + 1) + x];
 }
@@ -62,10 +62,10 @@ static void draw_axes(const struct graph *graph)
 {
 	memset(graph->cells, ' ', (size_t)(graph->width + 1) * (graph->height + 1));
 	for (unsigned x = 1; x <= graph->width; x++)
-		*cell(graph, x, 0) = x == graph->width ? '>' : '-';
+		*timeline_cell(graph, x, 0) = x == graph->width ? '>' : '-';
 	for (unsigned y = 1; y <= graph->height; y++)
-		*cell(graph, 0, y) = y == graph->height ? '^' : '|';
-	*cell(graph, 0, 0) = '+';
+		*timeline_cell(graph, 0, y) = y == graph->height ? '^' : '|';
+	*timeline_cell(graph, 0, 0) = '+';
 }
 
 static unsigned column_of(const struct graph *graph, uint64_t time)
@@ -92,7 +92,7 @@ static char letter_of(const struct timeline_snapshot *snapshot)
 }
 
 /* What is detailed covers what is not, and the peak all. */
-static bool covers(char letter, char other)
+static bool timeline_covers(char letter, char other)
 {
 	return letter == PEAK || (letter == DETAILED && other != PEAK) ||
 	       (other != PEAK && other != DETAILED);
@@ -109,10 +109,10 @@ static void draw_snapshots(const struct graph *graph)
 		char letter = letter_of(snapshot);
 		/* A gap is bridged: what is live stays so until the next snapshot. */
 		for (unsigned gap = previous_x + 1; previous_y && gap < x; gap++)
-			*cell(graph, gap, previous_y) = previous;
+			*timeline_cell(graph, gap, previous_y) = previous;
 		for (unsigned y = 1; y <= top; y++)
-			if (covers(letter, *cell(graph, x, y)))
-				*cell(graph, x, y) = letter;
+			if (timeline_covers(letter, *timeline_cell(graph, x, y)))
+				*timeline_cell(graph, x, y) = letter;
 		previous_x = x;
 		previous_y = top;
 		previous = letter;
@@ -136,9 +136,9 @@ static void draw_outline(const struct graph *graph, const struct timeline *older
 				first + (uint64_t)(timeline_part(older, at->time) * (double)span));
 		if (previous_x && x != previous_x) {
 			if (highest)
-				*cell(graph, previous_x, highest) = OLDER;
+				*timeline_cell(graph, previous_x, highest) = OLDER;
 			for (unsigned gap = previous_x + 1; level && gap < x; gap++)
-				*cell(graph, gap, level) = OLDER;
+				*timeline_cell(graph, gap, level) = OLDER;
 			highest = 0;
 		}
 		level = at ? height_of(graph, at->total) : 0;
@@ -204,9 +204,9 @@ static struct label label_of_axis(uint64_t value, enum timeline_unit unit)
 	}
 }
 
-static void add_cells(const struct graph *graph, unsigned y, bool colour, struct text *out)
+static void timeline_add_cells(const struct graph *graph, unsigned y, bool colour, struct text *out)
 {
-	const char *cells = cell(graph, 0, y), *end = cells + graph->width + 1;
+	const char *cells = timeline_cell(graph, 0, y), *end = cells + graph->width + 1;
 	while (cells < end) {
 		bool peak = *cells == PEAK;
 		const char *from = cells;
@@ -241,7 +241,7 @@ static void add_graph(const struct page *page, struct text *out)
 	text_printf(out, "    %2s\n", y_label.unit);
 	for (unsigned y = graph.height + 1; y-- > 0;) {
 		text_add(out, y == graph.height ? y_label.number : y ? "     " : "   0 ");
-		add_cells(&graph, y, page->options->colour, out);
+		timeline_add_cells(&graph, y, page->options->colour, out);
 		text_printf(out, "%s\n", y ? "" : x_label.unit);
 	}
 	text_printf(out, "     0%*s%5s\n\n", (int)graph.width - 5, "", x_label.number);
@@ -340,7 +340,7 @@ struct lines {
 	struct text prefix, *out;
 };
 
-static void add_figures(const struct lines *lines, const struct timeline_node *node)
+static void timeline_add_figures(const struct lines *lines, const struct timeline_node *node)
 {
 	text_add_n(lines->out, lines->prefix.data ? lines->prefix.data : "", lines->prefix.len);
 	text_printf(lines->out, "%s%05.2f%% (", node->depth ? "->" : "",
@@ -349,7 +349,7 @@ static void add_figures(const struct lines *lines, const struct timeline_node *n
 	text_add(lines->out, "B) ");
 }
 
-static void add_words(const struct lines *lines, const struct timeline_node *node)
+static void timeline_add_words(const struct lines *lines, const struct timeline_node *node)
 {
 	if (!node->depth)
 		text_add(lines->out,
@@ -366,16 +366,16 @@ static void add_words(const struct lines *lines, const struct timeline_node *nod
 }
 
 /* The next node with all below it; recursion is as deep as TIMELINE_DEPTH_MOST. */
-static void add_node(struct lines *lines, bool last)
+static void timeline_add_node(struct lines *lines, bool last)
 {
 	const struct timeline_node *node = lines->next++;
 	size_t len = lines->prefix.len;
-	add_figures(lines, node);
-	add_words(lines, node);
+	timeline_add_figures(lines, node);
+	timeline_add_words(lines, node);
 	if (node->depth)
 		text_add(&lines->prefix, last ? "  " : "| ");
 	for (uint32_t i = 0; i < node->children; i++)
-		add_node(lines, i + 1 == node->children);
+		timeline_add_node(lines, i + 1 == node->children);
 	if (!node->children) {
 		text_add_n(lines->out, lines->prefix.data ? lines->prefix.data : "",
 			lines->prefix.len);
@@ -395,7 +395,7 @@ static void add_tree(
 		.threshold = page->options->timeline.threshold,
 		.out = out};
 	text_init(&lines.prefix);
-	add_node(&lines, true);
+	timeline_add_node(&lines, true);
 	out->failed |= lines.prefix.failed;
 	text_deinit(&lines.prefix);
 }
@@ -478,7 +478,7 @@ struct snapshot_rows {
 	struct tree_rows *tree; /* of the snapshot that is laid out */
 };
 
-static void row_text(const void *context, size_t row, struct text *out)
+static void timeline_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct snapshot_rows *rows = context;
 	add_snapshot(rows->page, row, out);
@@ -543,7 +543,7 @@ const struct table_type report_snapshots_type = {.name = "snapshots",
 		"them",
 	.columns = snapshot_columns,
 	.cell = snapshot_cell,
-	.row_text = row_text};
+	.row_text = timeline_row_text};
 
 enum { TIME_UNIT };
 static const struct column option_columns[] = {

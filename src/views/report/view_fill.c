@@ -72,7 +72,7 @@ static uint64_t size_value(const struct page *page, const struct size_count *row
 						    : row->allocations;
 }
 
-static int compare_sizes(const void *left, const void *right, void *ctx)
+static int view_fill_compare_sizes(const void *left, const void *right, void *ctx)
 {
 	const struct size_count *a = left, *b = right;
 	uint64_t x = size_value(ctx, a), y = size_value(ctx, b);
@@ -89,7 +89,8 @@ struct error *view_fill_sizes(struct page *page)
 		if (!size_list_push(&page->sizes, sizes[i]))
 			return error_no_memory();
 	if (count)
-		qsort_r(page->sizes.data, count, sizeof(*page->sizes.data), compare_sizes, page);
+		qsort_r(page->sizes.data, count, sizeof(*page->sizes.data), view_fill_compare_sizes,
+			page);
 	return NULL;
 }
 

@@ -51,7 +51,7 @@ bool byte_unit_parse(const char *text, enum byte_unit *ret)
 	return false;
 }
 
-static void add_value(const struct graph_writing *at, struct text *out, int64_t value)
+static void callgraph_add_value(const struct graph_writing *at, struct text *out, int64_t value)
 {
 	enum byte_unit unit = at->options->unit;
 	if (unit == UNIT_AUTO || !metric_is_bytes(at->options->metric)) {
@@ -144,7 +144,7 @@ static void add_label(
 	}
 }
 
-static double clamp(double value)
+static double callgraph_clamp(double value)
 {
 	return value < -1 ? -1 : value > 1 ? 1 : value;
 }
@@ -153,7 +153,7 @@ static double clamp(double value)
 static void add_colour(struct text *out, double score, bool background)
 {
 	double saturation = background ? 0.1 : 1.0, value = background ? 0.93 : 0.7;
-	score = clamp(score);
+	score = callgraph_clamp(score);
 	if (fabs(score) < 0.2)
 		saturation *= fabs(score) / 0.2;
 	score = copysign(pow(fabs(score), 0.3), score);
@@ -169,7 +169,7 @@ static double score_of(const struct graph_writing *at, struct figure figure)
 	return at->whole ? (double)figure_value(figure) / (double)at->whole : 0;
 }
 
-static uint64_t amount(int64_t value)
+static uint64_t callgraph_amount(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -178,16 +178,16 @@ static uint64_t largest_flat(const struct callgraph *graph)
 {
 	uint64_t largest = 0;
 	for (size_t i = 0; i < graph->nodes.len; i++)
-		largest = max(largest, amount(figure_value(graph->nodes.data[i].flat)));
+		largest = max(largest, callgraph_amount(figure_value(graph->nodes.data[i].flat)));
 	return largest;
 }
 
 /* "12.3 MiB (60%)\nof 15.0 MiB (75%)", "0 of 15.0 MiB (75%)" */
-static void add_figures(const struct graph_writing *at, const struct callgraph_node *node)
+static void callgraph_add_figures(const struct graph_writing *at, const struct callgraph_node *node)
 {
 	int64_t flat = figure_value(node->flat), cum = figure_value(node->cum);
 	if (flat) {
-		add_value(at, at->out, flat);
+		callgraph_add_value(at, at->out, flat);
 		text_add(at->out, " (");
 		add_share(at, at->out, flat);
 		text_add(at->out, ")");
@@ -197,27 +197,27 @@ static void add_figures(const struct graph_writing *at, const struct callgraph_n
 	if (cum == flat)
 		return;
 	text_add(at->out, flat ? "\\nof " : " of ");
-	add_value(at, at->out, cum);
+	callgraph_add_value(at, at->out, cum);
 	text_add(at->out, " (");
 	add_share(at, at->out, cum);
 	text_add(at->out, ")");
 }
 
-static void add_node(const struct graph_writing *at, size_t number, uint64_t largest)
+static void callgraph_add_node(const struct graph_writing *at, size_t number, uint64_t largest)
 {
 	const struct callgraph_node *node = &at->graph->nodes.data[number];
-	uint64_t flat = amount(figure_value(node->flat));
+	uint64_t flat = callgraph_amount(figure_value(node->flat));
 	int font = FONT_LEAST;
 	if (flat)
 		font += (int)ceil(FONT_GROWTH * sqrt((double)flat / (double)largest));
 	text_printf(at->out, "N%zu [label=\"", number + 1);
 	add_label(at, at->out, node);
-	add_figures(at, node);
+	callgraph_add_figures(at, node);
 	text_printf(
 		at->out, "\" id=\"node%zu\" fontsize=%d shape=box tooltip=\"", number + 1, font);
 	add_quoted(at->out, node->spot->brief);
 	text_add(at->out, " (");
-	add_value(at, at->out, figure_value(node->cum));
+	callgraph_add_value(at, at->out, figure_value(node->cum));
 	text_add(at->out, ")\" color=");
 	add_colour(at->out, score_of(at, node->cum), false);
 	text_add(at->out, " fillcolor=");
@@ -231,16 +231,16 @@ static void add_tooltip(const struct graph_writing *at, const struct callgraph_e
 	text_add(at->out, edge->residual ? " ... " : " -> ");
 	add_quoted(at->out, at->graph->nodes.data[edge->to].spot->brief);
 	text_add(at->out, " (");
-	add_value(at, at->out, figure_value(edge->weight));
+	callgraph_add_value(at, at->out, figure_value(edge->weight));
 	text_add(at->out, ")");
 }
 
 static void add_edge(const struct graph_writing *at, const struct callgraph_edge *edge)
 {
-	double part = fabs(clamp(score_of(at, edge->weight)));
+	double part = fabs(callgraph_clamp(score_of(at, edge->weight)));
 	text_printf(
 		at->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", edge->from + 1, edge->to + 1);
-	add_value(at, at->out, figure_value(edge->weight));
+	callgraph_add_value(at, at->out, figure_value(edge->weight));
 	text_add(at->out, edge->inlined ? "\\n (inline)\"" : "\"");
 	if ((int)(part * 100))
 		text_printf(at->out, " weight=%d", 1 + (int)(part * 100));
@@ -264,12 +264,12 @@ static int64_t shown_flat(const struct callgraph *graph)
 }
 
 /* "Showing nodes for 12.3 MiB, 80.00% of 15.4 MiB in all", what was left out, the filter. */
-static void add_sums(const struct graph_writing *at, struct text *out)
+static void callgraph_add_sums(const struct graph_writing *at, struct text *out)
 {
 	const struct callgraph *graph = at->graph;
 	int64_t shown = shown_flat(graph);
 	text_add(out, "Showing nodes for ");
-	add_value(at, out, shown);
+	callgraph_add_value(at, out, shown);
 	text_add(out, ", ");
 	add_share(at, out, shown);
 	text_add(out, " of ");
@@ -302,7 +302,7 @@ static void add_legend(const struct graph_writing *at)
 	}
 	text_printf(
 		&legend, "\n%s by %s\n", metric_title(at->options->metric), grain_name(at->grain));
-	add_sums(at, &legend);
+	callgraph_add_sums(at, &legend);
 	text_add_n(&legend, at->profile->notes.data, at->profile->notes.len);
 	text_add(at->out, "subgraph cluster_L { \"legend\" [shape=box fontsize=16 label=\"");
 	const char *line = legend.data ? legend.data : "";
@@ -322,7 +322,7 @@ static struct error *write_dot(const struct graph_writing *at, const struct sink
 	text_add(at->out, "digraph \"heapwise\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n");
 	add_legend(at);
 	for (size_t i = 0; i < graph->nodes.len; i++)
-		add_node(at, i, largest);
+		callgraph_add_node(at, i, largest);
 	for (size_t i = 0; i < graph->edges.len; i++)
 		if (!graph->edges.data[i].dropped)
 			add_edge(at, &graph->edges.data[i]);
@@ -376,7 +376,7 @@ static void put_edges(const struct graph_writing *at, struct json *json)
 	json_array_end(json);
 }
 
-static void write_json(const struct graph_writing *at, const struct sink *sink)
+static void callgraph_write_json(const struct graph_writing *at, const struct sink *sink)
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
@@ -412,6 +412,6 @@ struct error *callgraph_write(const struct profile *profile, const struct callgr
 	};
 	if (!options->json)
 		return write_dot(&at, sink);
-	write_json(&at, sink);
+	callgraph_write_json(&at, sink);
 	return NULL;
 }

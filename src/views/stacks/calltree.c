@@ -25,7 +25,7 @@ struct cut {
 	struct figure rest;
 };
 
-static double share(struct figure figure, uint64_t whole)
+static double calltree_share(struct figure figure, uint64_t whole)
 {
 	int64_t value = figure_value(figure);
 	return whole ? 100.0 * (double)value / (double)whole : 0;
@@ -41,7 +41,7 @@ static struct cut cut_children(const struct profile *profile, const struct callt
 		/* What never had this figure is not worth a word; it comes last. */
 		if (!child->total.now && !child->total.base)
 			continue;
-		double percent = share(child->total, whole);
+		double percent = calltree_share(child->total, whole);
 		bool small = (percent < 0 ? -percent : percent) < options->threshold;
 		if (!small && child->depth <= options->depth && cut.shown == i) {
 			cut.shown++;
@@ -82,7 +82,8 @@ static bool push_level(struct writing *at, const struct calltree_node *node)
 	return level_vec_push(&at->levels, level);
 }
 
-static void add_figures(struct writing *at, const struct figure *total, const struct figure *self)
+static void calltree_add_figures(
+	struct writing *at, const struct figure *total, const struct figure *self)
 {
 	const struct figure *figures[] = {total, self};
 	uint64_t whole = profile_whole(at->profile, at->options->metric);
@@ -92,7 +93,7 @@ static void add_figures(struct writing *at, const struct figure *total, const st
 				text_printf(at->out, "%*s", FIGURE_WIDTH + 8, "");
 			continue;
 		}
-		enum paint paint = paint_of(share(*figures[i], whole) / 100);
+		enum paint paint = paint_of(calltree_share(*figures[i], whole) / 100);
 		paint_begin(at->out, at->options->colour, paint);
 		text_add_figure_cell(at->out, at->options->metric, figure_value(*figures[i]),
 			at->profile->base, FIGURE_WIDTH);
@@ -103,17 +104,18 @@ static void add_figures(struct writing *at, const struct figure *total, const st
 }
 
 /* What leads from the prefix of the siblings to the line. */
-static const char *joint(uint32_t siblings, bool last)
+static const char *calltree_joint(uint32_t siblings, bool last)
 {
 	if (siblings == 1)
 		return "";
 	return last ? "└ " : "├ ";
 }
 
-static void add_line(struct writing *at, const struct calltree_node *node, const char *before)
+static void calltree_add_line(
+	struct writing *at, const struct calltree_node *node, const char *before)
 {
 	bool up = at->tree->way == CALLTREE_UP;
-	add_figures(at, &node->total, up ? NULL : &node->self);
+	calltree_add_figures(at, &node->total, up ? NULL : &node->self);
 	text_add_n(at->out, at->prefix.data, at->prefix.len);
 	text_add(at->out, before);
 	if (node->spot)
@@ -123,11 +125,12 @@ static void add_line(struct writing *at, const struct calltree_node *node, const
 	text_add_char(at->out, '\n');
 }
 
-static void add_rest(struct writing *at, const struct level *level)
+static void calltree_add_rest(struct writing *at, const struct level *level)
 {
-	add_figures(at, &level->cut.rest, NULL);
+	calltree_add_figures(at, &level->cut.rest, NULL);
 	text_add_n(at->out, at->prefix.data, at->prefix.len);
-	text_printf(at->out, "%s… %u ", joint(level->cut.shown + 1, true), level->cut.count);
+	text_printf(
+		at->out, "%s… %u ", calltree_joint(level->cut.shown + 1, true), level->cut.count);
 	text_add(at->out, level->node->depth >= at->options->depth ? "deeper\n" : "smaller\n");
 }
 
@@ -149,7 +152,7 @@ static bool add_nodes(struct writing *at)
 		cut_prefix(&at->prefix, level->prefix_len);
 		if (level->next == level->cut.shown) {
 			if (level->cut.count)
-				add_rest(at, level);
+				calltree_add_rest(at, level);
 			at->levels.len--;
 			continue;
 		}
@@ -157,7 +160,7 @@ static bool add_nodes(struct writing *at)
 			calltree_child(at->tree, level->node, level->next++);
 		uint32_t siblings = level->cut.shown + (level->cut.count > 0);
 		bool last = level->next == siblings;
-		add_line(at, child, joint(siblings, last));
+		calltree_add_line(at, child, calltree_joint(siblings, last));
 		if (siblings > 1)
 			text_add(&at->prefix, last ? "  " : "│ ");
 		if (at->prefix.failed || !push_level(at, child))
@@ -166,7 +169,7 @@ static bool add_nodes(struct writing *at)
 	return true;
 }
 
-static void add_title(struct writing *at)
+static void calltree_add_title(struct writing *at)
 {
 	const struct calltree_options *options = at->options;
 	struct figure total = at->tree->nodes.data[0].total;
@@ -192,11 +195,11 @@ static void add_title(struct writing *at)
 	text_add_char(at->out, '\n');
 }
 
-static struct error *write_text(struct writing *at, const struct sink *sink)
+static struct error *calltree_write_text(struct writing *at, const struct sink *sink)
 {
 	text_heading(at->profile->model, at->out);
 	text_notes(&at->profile->notes, at->out);
-	add_title(at);
+	calltree_add_title(at);
 	if (!at->tree->nodes.data[0].children)
 		text_add(at->out, "  nothing\n");
 	else if (!add_nodes(at))
@@ -252,7 +255,7 @@ static struct error *put_nodes(struct writing *at, struct json *json)
 	return NULL;
 }
 
-static struct error *write_json(struct writing *at, const struct sink *sink)
+static struct error *calltree_write_json(struct writing *at, const struct sink *sink)
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
@@ -281,7 +284,8 @@ struct error *calltree_write(const struct profile *profile, const struct calltre
 	struct writing at = {.profile = profile, .tree = tree, .options = &used, .out = &out};
 	level_vec_init(&at.levels);
 	text_init(&at.prefix);
-	struct error *error = options->json ? write_json(&at, sink) : write_text(&at, sink);
+	struct error *error =
+		options->json ? calltree_write_json(&at, sink) : calltree_write_text(&at, sink);
 	level_vec_deinit(&at.levels);
 	text_deinit(&at.prefix);
 	return error;

@@ -64,7 +64,7 @@ static const struct column sum_columns[] = {SUM(METRIC_ALLOCATIONS, "allocations
 	COLUMNS_END};
 static_assert(ARRAY_SIZE(sum_columns) == METRICS + 1, "each metric has a column");
 
-static void sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void figures_sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct sums_rows *rows = context;
 	enum metric metric = (enum metric)column;
@@ -75,7 +75,8 @@ static void sum_cell(const void *context, size_t row, unsigned column, struct ce
 		ret->state = CELL_UNKNOWN;
 }
 
-const struct table_type sums_type = {.name = "flat", .columns = sum_columns, .cell = sum_cell};
+const struct table_type sums_type = {
+	.name = "flat", .columns = sum_columns, .cell = figures_sum_cell};
 
 void json_put_sums(struct json *json, const char *key, const struct row *sums,
 	const struct recording *recording)

@@ -9,7 +9,8 @@
 #include "base/hash.h"
 #include "views/stacks/figures.h"
 
-static uint64_t width_of(const struct profile *profile, const struct calltree_node *node)
+static uint64_t flame_parts_width_of(
+	const struct profile *profile, const struct calltree_node *node)
 {
 	return node->total.now + (profile->base ? node->total.base : 0);
 }
@@ -21,13 +22,13 @@ struct error *flame_layout(
 	struct flame_cell *cells = calloc(nodes->len + 1, sizeof(*cells));
 	if (!cells)
 		return error_no_memory();
-	cells[0].width = width_of(profile, &nodes->data[0]);
+	cells[0].width = flame_parts_width_of(profile, &nodes->data[0]);
 	for (size_t i = 0; i < nodes->len; i++) {
 		uint64_t next = cells[i].start;
 		for (uint32_t k = 0; k < nodes->data[i].children; k++) {
 			uint32_t child = tree->order[nodes->data[i].first_child + k];
 			cells[child].start = next;
-			cells[child].width = width_of(profile, &nodes->data[child]);
+			cells[child].width = flame_parts_width_of(profile, &nodes->data[child]);
 			next += cells[child].width;
 		}
 	}
@@ -101,7 +102,8 @@ void flame_add_caption(struct text *out, const struct profile *profile, const st
 }
 
 /* What ends at a node: stacks that go no further. */
-static struct figure end_of(const struct calltree *tree, const struct calltree_node *node)
+static struct figure flame_parts_end_of(
+	const struct calltree *tree, const struct calltree_node *node)
 {
 	struct figure left = node->total;
 	for (uint32_t i = 0; i < node->children; i++) {
@@ -126,7 +128,7 @@ static void add_folded(struct text *out, const struct profile *profile, const st
 				out->data[k] = ',';
 		text_add_char(out, i + 1 < node->depth ? ';' : ' ');
 	}
-	struct figure end = end_of(tree, node);
+	struct figure end = flame_parts_end_of(tree, node);
 	if (profile->base)
 		text_printf(out, "%" PRIu64 " ", end.base);
 	text_printf(out, "%" PRIu64 "\n", end.now);
@@ -149,7 +151,7 @@ struct error *flame_write_folded(
 		return error_no_memory();
 	for (size_t i = 1; i < nodes->len && !out.failed; i++) {
 		const struct calltree_node *node = &nodes->data[i];
-		struct figure end = end_of(tree, node);
+		struct figure end = flame_parts_end_of(tree, node);
 		if (end.now || end.base)
 			add_folded(&out, profile, tree, node, path);
 		if (out.len < PIECE_BYTES)

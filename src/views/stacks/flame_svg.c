@@ -49,7 +49,7 @@ static void add_shade(struct text *out, const struct spot *spot)
 	}
 }
 
-static void flush(struct picture *at, size_t more_than)
+static void flame_svg_flush(struct picture *at, size_t more_than)
 {
 	if (at->out.len <= more_than || at->out.failed)
 		return;
@@ -78,7 +78,8 @@ static void add_colour(struct picture *at, const struct calltree_node *node)
 		text_printf(&at->out, "%02x", (unsigned)(grey + part * (to[i] - grey) + 0.5));
 }
 
-static void add_title(struct picture *at, const struct calltree_node *node, const char *label)
+static void flame_svg_add_title(
+	struct picture *at, const struct calltree_node *node, const char *label)
 {
 	enum metric metric = at->options->metric;
 	_cleanup_(text_deinit) struct text title;
@@ -130,7 +131,7 @@ static void add_short(struct picture *at, const char *label, double width)
 	text_add_xml(&at->out, name.data ? name.data : "");
 }
 
-static void add_frame(struct picture *at, uint32_t number)
+static void flame_svg_add_frame(struct picture *at, uint32_t number)
 {
 	const struct calltree_node *node = &at->tree->nodes.data[number];
 	double x = left_of(at, at->cells[number].start),
@@ -143,7 +144,7 @@ static void add_frame(struct picture *at, uint32_t number)
 	text_add(&at->out, "<g data-name=\"");
 	text_add_xml(&at->out, name);
 	text_add(&at->out, "\">");
-	add_title(at, node, name);
+	flame_svg_add_title(at, node, name);
 	text_printf(&at->out,
 		"<rect x=\"%.4f\" y=\"%" PRIu64 "\" width=\"%.4f\" height=\"%d\" fill=\"", x, y,
 		width, ROW_HEIGHT - 1);
@@ -151,7 +152,7 @@ static void add_frame(struct picture *at, uint32_t number)
 	text_printf(&at->out, "\"/><text x=\"%.4f\" y=\"%" PRIu64 "\">", x + 3, y + 12);
 	add_short(at, name, width);
 	text_add(&at->out, "</text></g>\n");
-	flush(at, PIECE_BYTES);
+	flame_svg_flush(at, PIECE_BYTES);
 }
 
 static bool is_drawn(const struct picture *at, uint32_t number)
@@ -166,14 +167,14 @@ static struct error *add_frames(struct picture *at)
 	_cleanup_free_ uint32_t *next = calloc(nodes->len + 1, sizeof(*next));
 	if (!next)
 		return error_no_memory();
-	add_frame(at, 0);
+	flame_svg_add_frame(at, 0);
 	for (uint32_t number = 0; !at->stopped;) {
 		const struct calltree_node *node = &nodes->data[number];
 		if (next[number] < node->children) {
 			uint32_t child = at->tree->order[node->first_child + next[number]++];
 			if (!is_drawn(at, child))
 				continue;
-			add_frame(at, child);
+			flame_svg_add_frame(at, child);
 			number = child;
 		} else if (number == 0) {
 			break;
@@ -193,7 +194,7 @@ static uint64_t height_of(const struct picture *at)
 	return HEAD_HEIGHT + (uint64_t)(deepest + 1) * ROW_HEIGHT + FOOT_HEIGHT;
 }
 
-static void add_head(struct picture *at, uint64_t height)
+static void flame_svg_add_head(struct picture *at, uint64_t height)
 {
 	_cleanup_(text_deinit) struct text command, caption;
 	text_init(&command);
@@ -248,10 +249,10 @@ struct error *flame_write_svg(const struct profile *profile, const struct calltr
 		.least = options->threshold / 100 * WIDTH,
 	};
 	text_init(&at.out);
-	add_head(&at, height_of(&at));
+	flame_svg_add_head(&at, height_of(&at));
 	error = add_frames(&at);
 	text_printf(&at.out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
-	flush(&at, 0);
+	flame_svg_flush(&at, 0);
 	if (!error && at.out.failed)
 		error = error_no_memory();
 	text_deinit(&at.out);

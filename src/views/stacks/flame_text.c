@@ -44,7 +44,7 @@ static unsigned colour_of(const struct drawing *at, const struct calltree_node *
 }
 
 /* Column of a place, from 0 to the width. */
-static size_t column(const struct drawing *at, uint64_t place)
+static size_t flame_text_column(const struct drawing *at, uint64_t place)
 {
 	return (size_t)((double)place / (double)at->cells[0].width * (double)at->options->width +
 			0.5);
@@ -64,7 +64,8 @@ static size_t first_characters(const char *string, size_t most, size_t *ret_coun
 	return bytes;
 }
 
-static void add_name(struct drawing *at, const struct calltree_node *node, struct text *name)
+static void flame_text_add_name(
+	struct drawing *at, const struct calltree_node *node, struct text *name)
 {
 	flame_add_label(name, at->tree, node);
 	text_add_char(name, ' ');
@@ -90,7 +91,7 @@ static void add_inside(struct drawing *at, const struct calltree_node *node, siz
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	add_name(at, node, &name);
+	flame_text_add_name(at, node, &name);
 	const char *text = name.data ? name.data : "";
 	size_t count, all, bytes = first_characters(text, columns, &count);
 	first_characters(text, SIZE_MAX, &all);
@@ -115,7 +116,8 @@ static void add_inside(struct drawing *at, const struct calltree_node *node, siz
 	add_fill(at, columns - count);
 }
 
-static void add_cell(struct drawing *at, const struct calltree_node *node, size_t columns)
+static void flame_text_add_cell(
+	struct drawing *at, const struct calltree_node *node, size_t columns)
 {
 	if (at->options->colour) {
 		text_printf(at->out, "\033[30;48;5;%um", colour_of(at, node));
@@ -139,11 +141,12 @@ static bool add_level(struct drawing *at, const struct number_vec *level, struct
 	for (size_t i = 0; i < level->len; i++) {
 		const struct calltree_node *node = &at->tree->nodes.data[level->data[i]];
 		struct flame_cell cell = at->cells[level->data[i]];
-		size_t from = column(at, cell.start), to = column(at, cell.start + cell.width);
+		size_t from = flame_text_column(at, cell.start),
+		       to = flame_text_column(at, cell.start + cell.width);
 		if (to <= from)
 			continue;
 		text_printf(at->out, "%*s", (int)(from - pen), "");
-		add_cell(at, node, to - from);
+		flame_text_add_cell(at, node, to - from);
 		pen = to;
 		for (uint32_t k = 0; k < node->children; k++)
 			if (!number_vec_push(next, at->tree->order[node->first_child + k]))

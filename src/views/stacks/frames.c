@@ -129,7 +129,7 @@ static void plain_cell(const void *context, size_t row, unsigned column, struct 
 	}
 }
 
-static void cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void frames_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct frame_rows *rows = context;
 	if (column == FOLDED)
@@ -139,7 +139,7 @@ static void cell(const void *context, size_t row, unsigned column, struct cell *
 }
 
 /* Frames are the same objects wherever they come again. */
-static uint64_t again(const void *context, size_t row)
+static uint64_t frames_again(const void *context, size_t row)
 {
 	const struct frame_rows *rows = context;
 	return (uint64_t)(uintptr_t)rows->frames[row] << 1 | folding_hides(&rows->folding, row);
@@ -148,8 +148,8 @@ static uint64_t again(const void *context, size_t row)
 const struct table_type frame_type = {.name = "stack",
 	.says = "innermost frame first",
 	.columns = columns,
-	.cell = cell,
-	.again = again};
+	.cell = frames_cell,
+	.again = frames_again};
 const struct table_type plain_frame_type = {.name = "frame",
 	.says = "a place in the code",
 	.columns = plain_columns,

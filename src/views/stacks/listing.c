@@ -45,12 +45,12 @@ struct listing_writing {
 	const struct recording *recording; /* says what is known */
 };
 
-static bool is_known(const struct listing_writing *at, const struct figure_column *column)
+static bool listing_is_known(const struct listing_writing *at, const struct figure_column *column)
 {
 	return metric_is_known(column->metric, at->recording);
 }
 
-static int width_of(const struct figure_column *column)
+static int listing_width_of(const struct figure_column *column)
 {
 	return metric_is_bytes(column->metric) ? BYTES_WIDTH : COUNT_WIDTH;
 }
@@ -61,16 +61,17 @@ static void add_figure(
 {
 	int64_t value = sums ? row_value(sums, column->metric) : 0;
 	if (value == 0)
-		text_printf(at->out, "%*s", width_of(column), ".");
+		text_printf(at->out, "%*s", listing_width_of(column), ".");
 	else
-		text_add_figure_cell(
-			at->out, column->metric, value, at->profile->base, width_of(column));
+		text_add_figure_cell(at->out, column->metric, value, at->profile->base,
+			listing_width_of(column));
 }
 
-static void add_figures(struct listing_writing *at, const struct row *flat, const struct row *cum)
+static void listing_add_figures(
+	struct listing_writing *at, const struct row *flat, const struct row *cum)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-		if (!is_known(at, &columns[i]))
+		if (!listing_is_known(at, &columns[i]))
 			continue;
 		add_figure(at, &columns[i], flat);
 		add_figure(at, &columns[i], cum);
@@ -80,13 +81,14 @@ static void add_figures(struct listing_writing *at, const struct row *flat, cons
 static void add_header(struct listing_writing *at)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (is_known(at, &columns[i]))
-			text_printf(at->out, "%*s", 2 * width_of(&columns[i]), columns[i].title);
+		if (listing_is_known(at, &columns[i]))
+			text_printf(at->out, "%*s", 2 * listing_width_of(&columns[i]),
+				columns[i].title);
 	text_add_char(at->out, '\n');
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (is_known(at, &columns[i]))
-			text_printf(at->out, "%*s%*s", width_of(&columns[i]), "flat",
-				width_of(&columns[i]), "cum");
+		if (listing_is_known(at, &columns[i]))
+			text_printf(at->out, "%*s%*s", listing_width_of(&columns[i]), "flat",
+				listing_width_of(&columns[i]), "cum");
 	text_add(at->out, "\n");
 }
 
@@ -111,7 +113,7 @@ static struct source_reader read_source(const struct listing_source *source)
 }
 
 /* Lines have to be asked for in ascending order. */
-static struct source_line read_line(struct source_reader *reader, uint32_t line)
+static struct source_line listing_read_line(struct source_reader *reader, uint32_t line)
 {
 	struct source_line found = {NULL, 0};
 	while (reader->next && reader->line < line) {
@@ -182,12 +184,12 @@ static void put_line(struct listing_writing *at, const struct listing_line *figu
 	json_object_end(at->json);
 }
 
-static void add_line(struct listing_writing *at, const struct listing_line *figures, uint32_t line,
-	struct source_line text)
+static void listing_add_line(struct listing_writing *at, const struct listing_line *figures,
+	uint32_t line, struct source_line text)
 {
 	enum paint paint = figures ? PAINT_NONE : PAINT_SMALL;
 	paint_begin(at->out, at->options->colour, paint);
-	add_figures(at, figures ? &figures->flat : NULL, figures ? &figures->cum : NULL);
+	listing_add_figures(at, figures ? &figures->flat : NULL, figures ? &figures->cum : NULL);
 	paint_end(at->out, at->options->colour, paint);
 	text_printf(at->out, "%7" PRIu32 "  ", line);
 	add_source_line(at->out, text);
@@ -209,9 +211,9 @@ static void add_lines(struct listing_writing *at, const struct listing_part *par
 			next++;
 		bool has_figures = next < part->lines.len && part->lines.data[next].line == line;
 		const struct listing_line *figures = has_figures ? &part->lines.data[next] : NULL;
-		struct source_line text = read_line(&reader, line);
+		struct source_line text = listing_read_line(&reader, line);
 		if (text.text || figures) {
-			(at->json ? put_line : add_line)(at, figures, line, text);
+			(at->json ? put_line : listing_add_line)(at, figures, line, text);
 			continue;
 		}
 		/* Behind the end of the source there are lines with figures alone. */
@@ -247,7 +249,7 @@ static void add_source_notes(struct listing_writing *at, const struct listing_so
 			"  it has changed since the recording began: lines may have moved\n");
 }
 
-static void add_part(struct listing_writing *at, const struct listing_part *part,
+static void listing_add_part(struct listing_writing *at, const struct listing_part *part,
 	const struct listing_source *source)
 {
 	text_add_char(at->out, '\n');
@@ -261,7 +263,7 @@ static void add_part(struct listing_writing *at, const struct listing_part *part
 	text_add_char(at->out, '\n');
 	add_source_notes(at, source);
 	add_header(at);
-	add_figures(at, &part->flat, &part->cum);
+	listing_add_figures(at, &part->flat, &part->cum);
 	text_add(at->out, "  in all\n");
 	add_lines(at, part, source);
 }
@@ -298,20 +300,20 @@ static void put_part(struct listing_writing *at, const struct listing_part *part
 	json_object_end(at->json);
 }
 
-static struct error *write_text(struct listing_writing *at, const struct listing *listing,
+static struct error *listing_write_text(struct listing_writing *at, const struct listing *listing,
 	const struct listing_source *sources, const struct sink *sink)
 {
 	text_heading(at->profile->model, at->out);
 	text_notes(&at->profile->notes, at->out);
 	for (size_t i = 0; i < listing->parts.len; i++)
-		add_part(at, &listing->parts.data[i], &sources[i]);
+		listing_add_part(at, &listing->parts.data[i], &sources[i]);
 	if (at->out->failed)
 		return error_no_memory();
 	sink->write(sink->ctx, at->out->data, at->out->len);
 	return NULL;
 }
 
-static void write_json(struct listing_writing *at, const struct listing *listing,
+static void listing_write_json(struct listing_writing *at, const struct listing *listing,
 	const struct listing_source *sources, const struct sink *sink)
 {
 	struct json json;
@@ -343,7 +345,7 @@ struct error *listing_write(const struct profile *profile, const struct listing 
 		.recording = model_recording(profile->model),
 	};
 	if (!options->json)
-		return write_text(&at, listing, sources, sink);
-	write_json(&at, listing, sources, sink);
+		return listing_write_text(&at, listing, sources, sink);
+	listing_write_json(&at, listing, sources, sink);
 	return NULL;
 }

@@ -30,13 +30,13 @@ struct peeking {
 	struct text *out;
 };
 
-static uint64_t amount(struct figure figure)
+static uint64_t peek_amount(struct figure figure)
 {
 	int64_t value = figure_value(figure);
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-static struct error *choose(struct peeking *at, const bool *is_chosen)
+static struct error *peek_choose(struct peeking *at, const bool *is_chosen)
 {
 	for (uint32_t i = 0; i < at->graph->nodes.len; i++)
 		if (!is_chosen || is_chosen[at->graph->nodes.data[i].spot->id])
@@ -45,7 +45,7 @@ static struct error *choose(struct peeking *at, const bool *is_chosen)
 	return NULL;
 }
 
-static void add_cells(const struct peeking *at, struct figure figure, uint64_t whole)
+static void peek_add_cells(const struct peeking *at, struct figure figure, uint64_t whole)
 {
 	text_add_figure_cell(at->out, at->options->metric, figure_value(figure),
 		at->profile->base != NULL, FIGURE_WIDTH);
@@ -57,23 +57,23 @@ static void add_call(
 	const struct peeking *at, const struct callgraph_edge *edge, uint32_t other, uint64_t whole)
 {
 	text_printf(at->out, "%*s", 2 * CELLS_WIDTH, "");
-	add_cells(at, edge->weight, whole);
+	peek_add_cells(at, edge->weight, whole);
 	text_add(at->out, " |   ");
 	spot_add_line(at->out, at->grain, at->graph->nodes.data[other].spot);
 	text_add(at->out, edge->residual ? "  (through others)" : "");
 	text_add(at->out, edge->inlined ? "  (inlined)\n" : "\n");
 }
 
-static void add_node(const struct peeking *at, uint32_t number)
+static void peek_add_node(const struct peeking *at, uint32_t number)
 {
 	const struct callgraph_node *node = &at->graph->nodes.data[number];
 	const struct callgraph_edge *edges = at->graph->edges.data;
 	for (uint32_t i = 0; i < node->ins; i++) {
 		const struct callgraph_edge *edge = &edges[at->graph->in[node->first_in + i]];
-		add_call(at, edge, edge->from, amount(node->cum));
+		add_call(at, edge, edge->from, peek_amount(node->cum));
 	}
-	add_cells(at, node->flat, at->whole);
-	add_cells(at, node->cum, at->whole);
+	peek_add_cells(at, node->flat, at->whole);
+	peek_add_cells(at, node->cum, at->whole);
 	text_printf(at->out, "%*s | ", CELLS_WIDTH, "");
 	paint_begin(at->out, at->options->colour, PAINT_TITLE);
 	spot_add_line(at->out, at->grain, node->spot);
@@ -81,7 +81,7 @@ static void add_node(const struct peeking *at, uint32_t number)
 	text_add_char(at->out, '\n');
 	for (uint32_t i = 0; i < node->outs; i++) {
 		const struct callgraph_edge *edge = &edges[at->graph->out[node->first_out + i]];
-		add_call(at, edge, edge->to, amount(node->cum));
+		add_call(at, edge, edge->to, peek_amount(node->cum));
 	}
 }
 
@@ -92,7 +92,7 @@ static void add_ruler(const struct peeking *at)
 	text_add(at->out, "-+-----------------\n");
 }
 
-static struct error *write_text(const struct peeking *at, const struct sink *sink)
+static struct error *peek_write_text(const struct peeking *at, const struct sink *sink)
 {
 	struct text *out = at->out;
 	text_heading(at->profile->model, out);
@@ -109,7 +109,7 @@ static struct error *write_text(const struct peeking *at, const struct sink *sin
 		"flat%", FIGURE_WIDTH, "cum", "cum%", FIGURE_WIDTH, "calls", "calls%");
 	add_ruler(at);
 	for (size_t i = 0; i < at->nodes.len; i++) {
-		add_node(at, at->nodes.data[i]);
+		peek_add_node(at, at->nodes.data[i]);
 		add_ruler(at);
 	}
 	if (out->failed)
@@ -148,7 +148,7 @@ static void put_calls(const struct peeking *at, struct json *json, const char *k
 	json_array_end(json);
 }
 
-static void write_json(const struct peeking *at, const struct sink *sink)
+static void peek_write_json(const struct peeking *at, const struct sink *sink)
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
@@ -190,11 +190,11 @@ struct error *peek_write(const struct profile *profile, const struct callgraph *
 		.whole = profile_whole(profile, options->metric),
 		.out = &out,
 	};
-	struct error *error = choose(&at, is_chosen);
+	struct error *error = peek_choose(&at, is_chosen);
 	if (!error && options->json)
-		write_json(&at, sink);
+		peek_write_json(&at, sink);
 	else if (!error)
-		error = write_text(&at, sink);
+		error = peek_write_text(&at, sink);
 	node_list_deinit(&at.nodes);
 	return error;
 }

@@ -11,7 +11,7 @@
 
 #define FIGURE_WIDTH 12
 
-static void add_cells(const struct page *page, const struct row *sums, struct text *out)
+static void spot_views_add_cells(const struct page *page, const struct row *sums, struct text *out)
 {
 	int64_t value = row_value(sums, page->sort);
 	uint64_t whole = metric_of_totals(page->sort, model_totals(page->model));
@@ -31,12 +31,12 @@ struct spots_table {
 };
 
 /* Figures are painted. */
-static void row_text(const void *context, size_t row, struct text *out)
+static void spot_views_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct page *page = ((const struct spots_table *)context)->page;
 	const struct spot_total *total = &page->spot_totals.data[row];
-	add_cells(page, &total->flat, out);
-	add_cells(page, &total->cum, out);
+	spot_views_add_cells(page, &total->flat, out);
+	spot_views_add_cells(page, &total->cum, out);
 	text_add(out, "  ");
 	spot_add_line(out, page->view->grain, total->spot);
 	text_add_char(out, '\n');
@@ -54,7 +54,7 @@ static const struct column columns[] = {SPOT_COLUMNS, COLUMNS_END};
 static const struct column compared_columns[] = {
 	SPOT_COLUMNS, [CHANGE] = {"", COLUMN_RECORD, .nested = &change_spot_type}, COLUMNS_END};
 
-static void cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
+static void spot_views_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct spots_table *table = context;
 	const struct spot_total *total = &table->page->spot_totals.data[row];
@@ -76,8 +76,8 @@ const struct table_type report_spots_type = {.name = "spots",
 		"`by` "
 		"says; what has no stack is in none",
 	.columns = columns,
-	.cell = cell_of,
-	.row_text = row_text};
+	.cell = spot_views_cell_of,
+	.row_text = spot_views_row_text};
 
 static const struct column by_columns[] = {
 	{"by", COLUMN_TEXT, .says = "views with `spots`: what rows are of"}, COLUMNS_END};
@@ -99,7 +99,7 @@ static size_t count_known(const struct page *page)
 	return known;
 }
 
-static void add_title(const struct page *page, bool is_known, struct text *out)
+static void spot_views_add_title(const struct page *page, bool is_known, struct text *out)
 {
 	text_printf(out, "\n%s by %s\n", page->view->title, metric_name(page->sort));
 	text_printf(out, "%*s        %*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH, "cum");
@@ -123,7 +123,7 @@ void report_spots(const struct page *page, struct answer *answer)
 		page->spot_totals.len, .limit = page->limit};
 	answer_record_of(answer, &report_spots_by_type, page);
 	if (prose) {
-		add_title(page, is_known, prose);
+		spot_views_add_title(page, is_known, prose);
 		spots.count = is_known ? count_known(page) : 0;
 	}
 	answer_table(answer, &spots);

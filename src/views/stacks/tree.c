@@ -114,7 +114,7 @@ static void find_parents(struct arrangement *a, const uint32_t *order)
 
 /* A process with all its images, then those that it started. What is placed is not placed again, so
  * this ends however the numbers refer to each other. */
-static void place(struct arrangement *a, uint32_t process, uint32_t depth)
+static void tree_place(struct arrangement *a, uint32_t process, uint32_t depth)
 {
 	struct process *one = &a->processes[process];
 	if (one->placed)
@@ -128,7 +128,7 @@ static void place(struct arrangement *a, uint32_t process, uint32_t depth)
 	}
 	for (uint32_t child = one->child; depth < DEPTH_MAX && child != NOBODY;
 		child = a->processes[child].next)
-		place(a, child, depth + 1);
+		tree_place(a, child, depth + 1);
 }
 
 /* Numbers of the processes by their beginnings; `rows` are by them. */
@@ -168,7 +168,7 @@ struct error *tree_arrange(struct tree_row *rows, size_t count)
 	for (int orphans = 0; orphans < 2; orphans++) {
 		for (uint32_t i = 0; i < a.count; i++) {
 			if (orphans || processes[order[i]].parent == NOBODY)
-				place(&a, order[i], 0);
+				tree_place(&a, order[i], 0);
 		}
 	}
 	return NULL;
@@ -199,7 +199,7 @@ static uint64_t count_unrecorded(const struct tree_row *rows, size_t count)
 }
 
 /* Counts and bytes add up; a peak is a moment of one process and does not. */
-static struct totals sum(const struct tree_row *rows, size_t count)
+static struct totals tree_sum(const struct tree_row *rows, size_t count)
 {
 	struct totals sums = {.allocations = 0};
 	for (size_t i = 0; i < count; i++) {
@@ -215,7 +215,7 @@ static struct totals sum(const struct tree_row *rows, size_t count)
 }
 
 /* Moves `cell` to `out`, at least `width` wide. Cells are ASCII. */
-static void add_cell(struct text *out, struct text *cell, size_t width, bool left)
+static void tree_add_cell(struct text *out, struct text *cell, size_t width, bool left)
 {
 	const char *shown = cell->data ? cell->data : "";
 	int pad = cell->len < width ? (int)(width - cell->len) : 0;
@@ -246,17 +246,17 @@ static void add_ending(struct text *cell, const struct tree_row *row)
 	}
 }
 
-static void add_figures(struct text *out, struct text *cell, const struct totals *t, bool peak)
+static void tree_add_figures(struct text *out, struct text *cell, const struct totals *t, bool peak)
 {
 	text_add_count(cell, t->allocations);
-	add_cell(out, cell, FIGURE_WIDTH, false);
+	tree_add_cell(out, cell, FIGURE_WIDTH, false);
 	text_add_bytes(cell, t->allocated_bytes);
-	add_cell(out, cell, FIGURE_WIDTH, false);
+	tree_add_cell(out, cell, FIGURE_WIDTH, false);
 	if (peak)
 		text_add_bytes(cell, t->peak_bytes);
-	add_cell(out, cell, FIGURE_WIDTH, false);
+	tree_add_cell(out, cell, FIGURE_WIDTH, false);
 	text_add_bytes(cell, t->live_bytes);
-	add_cell(out, cell, FIGURE_WIDTH, false);
+	tree_add_cell(out, cell, FIGURE_WIDTH, false);
 }
 
 /* What has no recording, below the process that started it or went on as it. */
@@ -277,14 +277,14 @@ static void add_unrecorded(struct text *out, const struct tree_row *row)
 	}
 }
 
-static void add_row(struct text *out, struct text *cell, const struct tree_row *row)
+static void tree_add_row(struct text *out, struct text *cell, const struct tree_row *row)
 {
 	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.outer_pid);
-	add_cell(out, cell, PROCESS_WIDTH, true);
-	add_figures(out, cell, &row->totals, true);
+	tree_add_cell(out, cell, PROCESS_WIDTH, true);
+	tree_add_figures(out, cell, &row->totals, true);
 	text_add(out, "  ");
 	add_ending(cell, row);
-	add_cell(out, cell, FIGURE_WIDTH, true);
+	tree_add_cell(out, cell, FIGURE_WIDTH, true);
 	text_add(out, row->small ? "in " : "");
 	text_add_shown(out, path_last_part(row->file), SIZE_MAX);
 	text_add(out, ": ");
@@ -297,7 +297,8 @@ static void add_row(struct text *out, struct text *cell, const struct tree_row *
 	add_unrecorded(out, row);
 }
 
-static struct error *write_text(const struct tree_row *rows, size_t count, const struct sink *sink)
+static struct error *tree_write_text(
+	const struct tree_row *rows, size_t count, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out, cell;
 	text_init(&out);
@@ -320,11 +321,11 @@ static struct error *write_text(const struct tree_row *rows, size_t count, const
 		"allocations", FIGURE_WIDTH, "allocated", FIGURE_WIDTH, "peak", FIGURE_WIDTH,
 		"never freed", FIGURE_WIDTH, "ended", "recording: program");
 	for (size_t i = 0; i < count; i++)
-		add_row(&out, &cell, &rows[i]);
-	struct totals sums = sum(rows, count);
+		tree_add_row(&out, &cell, &rows[i]);
+	struct totals sums = tree_sum(rows, count);
 	text_add(&cell, "  all");
-	add_cell(&out, &cell, PROCESS_WIDTH, true);
-	add_figures(&out, &cell, &sums, false);
+	tree_add_cell(&out, &cell, PROCESS_WIDTH, true);
+	tree_add_figures(&out, &cell, &sums, false);
 	text_add_char(&out, '\n');
 	if (out.failed || cell.failed)
 		return error_no_memory();
@@ -389,7 +390,7 @@ static void put_unrecorded(struct json *json, const struct unrecorded_groups *gr
 	json_array_end(json);
 }
 
-static void put_row(struct json *json, const struct tree_row *row)
+static void tree_put_row(struct json *json, const struct tree_row *row)
 {
 	json_object_begin(json);
 	json_key(json, "file");
@@ -430,7 +431,8 @@ static bool any_sampled(const struct tree_row *rows, size_t count)
 	return false;
 }
 
-static struct error *write_json(const struct tree_row *rows, size_t count, const struct sink *sink)
+static struct error *tree_write_json(
+	const struct tree_row *rows, size_t count, const struct sink *sink)
 {
 	_cleanup_free_ struct json *json = malloc(sizeof(*json));
 	if (!json)
@@ -446,9 +448,9 @@ static struct error *write_json(const struct tree_row *rows, size_t count, const
 	json_key(json, "recordings");
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++)
-		put_row(json, &rows[i]);
+		tree_put_row(json, &rows[i]);
 	json_array_end(json);
-	struct totals sums = sum(rows, count);
+	struct totals sums = tree_sum(rows, count);
 	json_key(json, "totals");
 	json_object_begin(json);
 	put_totals(json, &sums, any_sampled(rows, count));
@@ -461,5 +463,5 @@ static struct error *write_json(const struct tree_row *rows, size_t count, const
 struct error *tree_write(
 	const struct tree_row *rows, size_t count, bool json, const struct sink *sink)
 {
-	return json ? write_json(rows, count, sink) : write_text(rows, count, sink);
+	return json ? tree_write_json(rows, count, sink) : tree_write_text(rows, count, sink);
 }
