@@ -44,7 +44,7 @@ def neither(folder):
         new = recorded(folder, name, "-s", "-DNEWER", *more, words=("30",))
         found, notes = compared(old, new)
         hw.need(notes and "recording" not in notes[0] and "count as one allocation site" in notes[0], f"{found['notes']}")
-        top = next(line for line in found["verdict"] if line.startswith("What grew most"))
+        top = next(line for line in found["verdict"] if line.startswith("Largest growth"))
         hw.need(top.startswith("Largest growth: prog, +2.93 KiB"), top)
         hw.need(len(found["rows"]) == 1 and found["rows"][0]["live_bytes"]["change"] == 3000, f"{found['rows']}")
         hw.need(set(offsets(found["rows"][0])) == {None}, f"{found['rows'][0]['stack']}")

@@ -218,7 +218,7 @@ def forked_after_forbidding(folder):
     wait_sessions(folder)
     hw.need([path.name for path in folder.glob("*.hpw")] == ["x.hpw"], "the child is recorded too")
     notes = complete(folder / "x.hpw")["notes"]
-    hw.need(any("forbade itself system calls" in note and "not recorded" in note for note in notes), f"{notes}")
+    hw.need(any("disabled system calls" in note and "not recorded" in note for note in notes), f"{notes}")
 
 
 @TESTS.test
