@@ -3,7 +3,7 @@
  * Limits that a program's figures must keep, and the stacks to blame where they don't: as few as
  * together make the excess, the largest first. A limit is exceeded or kept if that is certain
  * (evidence.h); of an estimate both ends of the range must agree. Else it is undecided. What
- * libraries keep for themselves (library_own.h) is never freed by nobody.
+ * libraries keep for themselves (library_own.h) does not count as never freed.
  */
 #ifndef ANALYSIS_BUDGET_H
 #define ANALYSIS_BUDGET_H

@@ -20,7 +20,7 @@
 struct heap {
 	const struct address_space *space; /* borrowed */
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
-	struct heap_ranges books;          /* of allocators, outside of areas; of modules' data */
+	struct heap_ranges books; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
 	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
@@ -46,7 +46,7 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_ch
  * them. */
 void heap_note_mid_update(struct heap *heap, size_t from);
 
-/* Blocks were gone through: memory of others between them is in no area from now on. */
+/* Splits areas where memory of others lies between blocks; once all blocks were gone through. */
 struct error *heap_leave_gaps(struct heap *heap) must_check_;
 
 /* Why none was found, and what to do: a sentence's end. */

@@ -33,11 +33,11 @@ struct survey_site {
 DEFINE_VEC(survey_sites, struct survey_site)
 #define SURVEY_NO_PLACE UINT32_MAX
 
-/* Bit sets of blocks whose types are inferred; NULL: none is. */
+/* Bit sets of blocks whose type is a guess, by resemblance to blocks whose type is declared; NULL:
+ * no block's is. */
 struct survey_alike {
-	uint64_t *looks;   /* nothing declares it: they look like those of which something does */
-	uint64_t *settled; /* the same, like so many that what holds them says so, if anything
-			    * does */
+	uint64_t *looks;   /* nothing but the resemblance */
+	uint64_t *settled; /* all that refers to such blocks agrees with the guess */
 };
 
 /* How much was asked for of a block, where somebody knows that. False: not of this one. */

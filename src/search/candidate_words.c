@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "search/candidate_words.h"
+#include "search/impl/candidate_words.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 #define PIECE_WORDS 512u
 #define PAGE_BYTES 4096u

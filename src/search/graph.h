@@ -4,7 +4,7 @@
 #define SEARCH_GRAPH_H
 
 #include "base/error.h"
-#include "search/candidate_words.h"
+#include "search/impl/candidate_words.h"
 #include "search/memory.h"
 #include "search/space.h"
 

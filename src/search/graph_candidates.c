@@ -3,7 +3,7 @@
  * than words, so edges are put where words were. */
 #include <stdlib.h>
 
-#include "search/parts.h"
+#include "search/impl/parts.h"
 
 /* Words from which a second thread is worth it. */
 #define BESIDE_WORDS (1u << 16)

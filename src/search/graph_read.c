@@ -2,7 +2,7 @@
 /* Makes the graph by reading the memory of blocks and roots. */
 #include <string.h>
 
-#include "search/parts.h"
+#include "search/impl/parts.h"
 
 /*
  * Looks up the words of [address, end). The place of a block's word is the block's number, that of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who holds blocks: groups of those that were first reached the same way. */
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 /* The group that stands for the same site further up the way: it holds more of itself. */
 static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 /* A block that no root holds. */
 struct lost_block {

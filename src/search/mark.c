@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
 	const struct search_requested *asked)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "search/parts.h"
+#include "search/impl/parts.h"
 
 #include <pthread.h>
 #include <string.h>

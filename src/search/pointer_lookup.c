@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "search/pointer_lookup.h"
+#include "search/impl/pointer_lookup.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Sums of blocks by site, kind and the group that holds them. */
 #include <stdlib.h>
 
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 struct record_key {
 	uint32_t site, group;

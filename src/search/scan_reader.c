@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "search/scan_reader.h"
+#include "search/impl/scan_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

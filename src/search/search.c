@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "search/search_impl.h"
+#include "search/impl/search_impl.h"
 
 struct error *search_create(const struct search_options *options, struct search **ret)
 {

@@ -23,7 +23,7 @@
 #define SEARCH_SEARCH_H
 
 #include "base/error.h"
-#include "search/candidate_words.h"
+#include "search/impl/candidate_words.h"
 #include "search/memory.h"
 #include "search/space.h"
 

@@ -9,7 +9,7 @@
 #ifndef SEARCH_CANDIDATE_WORDS_H
 #define SEARCH_CANDIDATE_WORDS_H
 
-#include "search/scan_reader.h"
+#include "search/impl/scan_reader.h"
 #include "search/space.h"
 #include "search/word_bits.h"
 

@@ -5,9 +5,9 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "search/candidate_words.h"
 #include "search/graph.h"
 #include "search/heuristics.h"
+#include "search/impl/candidate_words.h"
 #include "search/search.h"
 #include "search/sites.h"
 

@@ -3,9 +3,9 @@
 #ifndef SEARCH_PARTS_H
 #define SEARCH_PARTS_H
 
-#include "search/candidate_words.h"
-#include "search/pointer_lookup.h"
-#include "search/scan_reader.h"
+#include "search/impl/candidate_words.h"
+#include "search/impl/pointer_lookup.h"
+#include "search/impl/scan_reader.h"
 
 struct graph_part {
 	struct pointer_lookup *lookup;    /* knows which blocks */
