@@ -172,7 +172,7 @@ def inherited_parent_missing(folder):
     (folder / "x.hpw").unlink()
     report = hw.report(folder / f"x.{int(ended.text)}.hpw")
     hw.need(report["inherited"] is None, f"{report['inherited']}")
-    hw.need(any("x.hpw" in note and "is not known" in note for note in report["notes"]), f"{report['notes']}")
+    hw.need(any("x.hpw" in note and "unknown" in note for note in report["notes"]), f"{report['notes']}")
     hw.need(report["recording"]["inherited_frees"] == INHERITED, f"{report['recording']}")
     hw.need(report["recording"]["complete"], "counts as damage")
 
@@ -185,7 +185,7 @@ def inherited_parent_damaged(folder):
     (folder / "x.hpw").write_bytes(whole[:200])
     report = hw.report(folder / f"x.{int(ended.text)}.hpw", "--view", "inherited")
     hw.need(report["inherited"] is None and report["sites"] == [], f"{report}")
-    hw.need(any("is not known" in note for note in report["notes"]), f"{report['notes']}")
+    hw.need(any("inherited from the parent process is unknown" in note for note in report["notes"]), f"{report['notes']}")
 
 
 @TESTS.test
