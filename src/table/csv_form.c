@@ -90,6 +90,15 @@ static void add_first(struct text *out, const struct table *nested, size_t row, 
 {
 	const struct column *columns = nested->type->columns;
 	bool has_texts = false;
+	if (nested->type->gist) {
+		struct text gist;
+		text_init(&gist);
+		nested->type->gist(nested->context, row, &gist);
+		csv_form_add_part(out, gist.data ? gist.data : "");
+		out->failed |= gist.failed;
+		text_deinit(&gist);
+		return;
+	}
 	for (unsigned i = 0; columns[i].name; i++) {
 		if (columns[i].type != COLUMN_TEXT)
 			continue;
@@ -107,6 +116,13 @@ static void add_first(struct text *out, const struct table *nested, size_t row, 
 		csv_form_add_plain(out, &columns[0], cell);
 }
 
+static bool list_of_numbers(const struct table_type *type)
+{
+	enum column_type kind = type->columns[0].type;
+	return !type->columns[1].name &&
+	       (kind == COLUMN_INTEGER || kind == COLUMN_SIGNED || kind == COLUMN_REAL);
+}
+
 /* Of all rows; of a record, of the one that it is. */
 static void add_firsts(
 	struct csv_form *form, const struct column *column, const struct cell *nesting)
@@ -121,7 +137,11 @@ static void add_firsts(
 		text_add(&texts, i ? ";" : "");
 		add_first(&texts, nested, is_record ? nesting->row : table_row(nested, i), &cell);
 	}
-	text_add_csv(&form->out, texts.data ? texts.data : "");
+	/* Numbers are no formulas. */
+	if (list_of_numbers(nested->type))
+		text_add(&form->out, texts.data ? texts.data : "");
+	else
+		text_add_csv(&form->out, texts.data ? texts.data : "");
 	form->no_memory |= texts.failed || cell.built.failed;
 	text_deinit(&texts);
 	cell_deinit(&cell);

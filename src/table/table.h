@@ -109,6 +109,9 @@ struct table_type {
 	unsigned (*level)(const void *context, size_t row, bool *ret_opens);
 	const char *below;
 	const char *one, *many; /* "… and 5 more types (--limit)"; NULL: nothing is said of a cut */
+	/* The text of a row in one cell of CSV, as of a frame in a stack. NULL: its first text that
+	 * is known. */
+	void (*gist)(const void *context, size_t row, struct text *out);
 	/* Rows that come again and again, as frames do: equal numbers stand for equal rows. NULL:
 	 * there are none. */
 	uint64_t (*again)(const void *context, size_t row);

@@ -63,8 +63,8 @@ def refused(_):
     """Patterns that take too long, too many recordings at once, timelines that are too large."""
     recording = hw.SOURCE / "tests/data/golden/recording-rows.hpw"
     wild = r"^((([a-z0-9+./]+)+)+)+[!?]$"
-    for words, said in ((("report", recording, "--focus", wild), "--focus: '" + wild + "' takes more than 100000 steps"),
-                        (("report", recording, "--ignore", wild), "--ignore: '" + wild + "' takes more than 100000 steps"),
+    for words, said in ((("report", recording, "--focus", wild), "--focus: matching '" + wild + "' takes more than 100000 steps"),
+                        (("report", recording, "--ignore", wild), "--ignore: matching '" + wild + "' takes more than 100000 steps"),
                         (("report", "--json", recording, "--focus", wild), "takes more than 100000 steps"),
                         (("peek", wild, recording), "takes more than 100000 steps"),
                         (("diff", "--trend", *[recording] * 65), "64"),

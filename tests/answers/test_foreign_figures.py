@@ -62,7 +62,7 @@ def massif_end(folder):
     for limit in ("--max-never-freed", "--max-per-stack"):
         budget(grown, 3, limit, "90000")
     text = hw.ask("report", grown)
-    hw.need("snapshot 2, the last one" in text and "snapshot 1 at last" in text and "none at the program's end" in text, text)
+    hw.need("snapshot 2, the last one" in text and "last wrote allocation sites for snapshot 1" in text and "none at the program's end" in text, text)
     empty = massif(folder, "empty.out", snapshot(0, 0, 0), snapshot(1, 10, 82000, tree(82000)), snapshot(2, 20, 0))
     budget(empty, 3, "--max-never-freed", "0", "--max-per-stack", "0")
     budget(empty, 1, "--max-peak", "0")

@@ -68,6 +68,15 @@ static bool is_narrow_text(const struct container_search *f, uint64_t address, u
 	return containers_cow_read_bytes(f, address, bytes, some) && find_is_text(f, bytes, some);
 }
 
+static bool fits_unit(struct container_search *f, uint32_t block, uint64_t text,
+	const struct cow_head *head, uint32_t unit)
+{
+	return find_fits(f, HEAD_BYTES + (head->capacity + 1) * unit, block) &&
+	       ends_there(f, text + head->length * unit, unit) &&
+	       (unit == 1 ? is_narrow_text(f, text, head->length)
+			  : is_wide_text(f, text, head->length, unit));
+}
+
 bool find_cow_string(struct container_search *f, const struct container_place *place)
 {
 	static const enum container_part parts[] = {
@@ -83,11 +92,13 @@ bool find_cow_string(struct container_search *f, const struct container_place *p
 		return false;
 	for (uint32_t unit = 1; unit <= 4; unit *= 2) {
 		uint64_t text = place->words[0];
-		if (!find_fits(f, HEAD_BYTES + (head.capacity + 1) * unit, block) ||
-			!ends_there(f, text + head.length * unit, unit) ||
-			!(unit == 1 ? is_narrow_text(f, text, head.length)
-				    : is_wide_text(f, text, head.length, unit)))
+		if (!fits_unit(f, block, text, &head, unit))
 			continue;
+		/* One character before zeros: nothing says how wide it is. */
+		if (unit == 1 && head.length == 1 &&
+			(fits_unit(f, block, text, &head, 2) ||
+				fits_unit(f, block, text, &head, 4)))
+			return false;
 		find_say(f, block, parts[unit]);
 		return true;
 	}

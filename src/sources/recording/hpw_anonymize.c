@@ -12,6 +12,7 @@
 #include "model/build.h"
 #include "sources/events/hpw_columns.h"
 #include "sources/recording/hpw.h"
+#include "sources/recording/hpw_code.h"
 #include "sources/recording/hpw_damage.h"
 #include "sources/recording/hpw_file.h"
 #include "sources/recording/hpw_names.h"
@@ -294,7 +295,7 @@ static struct error *rewrite_code(struct rewriting *at, const struct hpw_payload
 	size_t rows = 0;
 	struct error *error = hpw_columns_open(payload, columns, HPW_CODE_COLUMNS);
 	if (!error)
-		error = hpw_columns_rows(columns, HPW_CODE_COLUMNS, 1u << HPW_CODE_KIND, &rows);
+		error = hpw_columns_rows(columns, HPW_CODE_COLUMNS, HPW_CODE_ROW_COLUMNS, &rows);
 	for (unsigned i = 0; i < HPW_CODE_COLUMNS && !error; i++) {
 		bool is_text = i >= HPW_CODE_LANGUAGE && i < HPW_CODE_LANGUAGE + HPW_CODE_TEXTS;
 		bool is_bytes = i >= HPW_CODE_LANGUAGE + HPW_CODE_TEXTS &&
@@ -393,7 +394,9 @@ static struct error *rewrite_search(struct rewriting *at, const struct hpw_paylo
 		if (error)
 			break;
 		if (key == HPW_LEAK_PROBLEM) {
-			hpw_anonymize_put_text(&to, key, model_leak_search(at->model)->problem);
+			const struct leak_search *search = model_leak_search(at->model);
+			hpw_anonymize_put_text(
+				&to, key, search && search->problem ? search->problem : "");
 		} else {
 			buf_varint(&to, key);
 			buf_varint(&to, value);

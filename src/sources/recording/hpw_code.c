@@ -9,9 +9,6 @@
 #include "sources/events/hpw_columns.h"
 
 /* Columns with one varint a row of code. */
-#define ROW_COLUMNS                                                                                \
-	(1u << HPW_CODE_KIND | 1u << HPW_CODE_FIRST_LINE | 1u << HPW_CODE_LINES |                  \
-		((1u << HPW_CODE_TEXTS) - 1) << HPW_CODE_LANGUAGE)
 #define LINE_COLUMNS (1u << HPW_CODE_INSTRUCTION | 1u << HPW_CODE_LINE)
 
 struct decoding {
@@ -122,7 +119,8 @@ struct error *hpw_code_decode(
 	uint64_t first = 0;
 	struct error *error = hpw_columns_open(payload, at.columns, HPW_CODE_COLUMNS);
 	if (!error)
-		error = hpw_columns_rows(at.columns, HPW_CODE_COLUMNS, ROW_COLUMNS, &count);
+		error = hpw_columns_rows(
+			at.columns, HPW_CODE_COLUMNS, HPW_CODE_ROW_COLUMNS, &count);
 	if (!error)
 		error = hpw_columns_rows(
 			at.columns, HPW_CODE_COLUMNS, LINE_COLUMNS, &at.lines_left);

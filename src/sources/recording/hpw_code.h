@@ -21,6 +21,11 @@ struct hpw_code {
 	uint32_t unknown; /* 0: none was needed yet */
 };
 
+/* Bit set of the columns that have a value a row; one that is missing is 0 in each. */
+#define HPW_CODE_ROW_COLUMNS                                                                       \
+	(1u << HPW_CODE_KIND | 1u << HPW_CODE_FIRST_LINE | 1u << HPW_CODE_LINES |                  \
+		((1u << HPW_CODE_TEXTS) - 1) << HPW_CODE_LANGUAGE)
+
 void hpw_code_deinit(struct hpw_code *code);
 
 /* Adds the rows of a chunk; of a row that is there already the first one counts. */

@@ -111,8 +111,25 @@ static void errors_stack_cell(const void *context, size_t row, unsigned column, 
 		known ? rows->frames->len : 0, .limit = TABLE_NO_LIMIT};
 }
 
-static const struct table_type stack_type = {
-	.name = "stacks", .columns = stack_columns, .cell = errors_stack_cell};
+/* "the block was allocated: make < main" */
+static void errors_stack_gist(const void *context, size_t row, struct text *out)
+{
+	const struct error_stack_rows *rows = context;
+	const struct error_stack *stack = &rows->stacks[row];
+	text_add(out, stack->what);
+	if (!stack->stack)
+		return;
+	out->failed |= !errors_frames(rows->shown, stack->stack, rows->frames);
+	for (size_t i = 0; i < rows->frames->len; i++) {
+		text_add(out, i ? " < " : *stack->what ? ": " : "");
+		plain_frame_type.gist(rows->frames->data, i, out);
+	}
+}
+
+static const struct table_type stack_type = {.name = "stacks",
+	.columns = stack_columns,
+	.cell = errors_stack_cell,
+	.gist = errors_stack_gist};
 
 enum { KIND, WHAT, COUNT, TID, THREAD, STACKS };
 static const struct column columns[] = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/stacks/frames.h"
 
+#include <inttypes.h>
+
 static bool is_frame(const struct shown_frame *frame)
 {
 	return frame->mark == MARK_NONE || frame->mark == MARK_SIGNAL;
@@ -90,6 +92,26 @@ void frame_kind_cell(const struct shown_frame *frame, unsigned column, struct ce
 		(is_number ? frame->instruction > 0 : ret->text != NULL) ? CELL_KNOWN : CELL_ABSENT;
 }
 
+/* What a person would call a frame: its function, or where its code is. */
+static void add_gist(const struct shown_frame *frame, struct text *out)
+{
+	const char *name = frame->mark == MARK_SIGNAL ? SIGNAL_FRAME_NAME : frame->function;
+	bool has_offset = frame->module && !frame->unplaced && (frame->offset || !frame->given);
+	if (name)
+		text_add(out, name);
+	else if (has_offset)
+		text_printf(out, "%s+0x%" PRIx64, frame->module_path, frame->offset);
+	else if (frame->module_path)
+		text_add(out, frame->module_path);
+	else if (frame->address)
+		text_printf(out, "0x%" PRIx64, frame->address - frame->names_call);
+}
+
+static void plain_gist(const void *context, size_t row, struct text *out)
+{
+	add_gist(((const struct shown_frame *const *)context)[row], out);
+}
+
 static void plain_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct shown_frame *frame = ((const struct shown_frame *const *)context)[row];
@@ -139,6 +161,11 @@ static void frames_cell(const void *context, size_t row, unsigned column, struct
 }
 
 /* Frames are the same objects wherever they come again. */
+static void frames_gist(const void *context, size_t row, struct text *out)
+{
+	add_gist(((const struct frame_rows *)context)->frames[row], out);
+}
+
 static uint64_t frames_again(const void *context, size_t row)
 {
 	const struct frame_rows *rows = context;
@@ -149,11 +176,13 @@ const struct table_type frame_type = {.name = "stack",
 	.says = "innermost frame first",
 	.columns = columns,
 	.cell = frames_cell,
+	.gist = frames_gist,
 	.again = frames_again};
 const struct table_type plain_frame_type = {.name = "frame",
 	.says = "a place in the code",
 	.columns = plain_columns,
-	.cell = plain_cell};
+	.cell = plain_cell,
+	.gist = plain_gist};
 
 struct table frame_rows_table(const struct frame_rows *rows)
 {

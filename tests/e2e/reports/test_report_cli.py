@@ -92,6 +92,10 @@ def every_table(folder):
     usage_error(heapwise("symbols", path, "--csv", "--json"), "--csv", "--json")
     short = heapwise("report", path, "--view", "sites", "--csv", "--limit", "1")
     hw.need(len(list(csv.reader(io.StringIO(short.text)))) == 2, f"a heading and one row: {short}")
+    frames = hw.SOURCE / "tests/data/golden/recording-frames.hpw"
+    rows = list(csv.DictReader(io.StringIO(heapwise("report", frames, "--view", "sites", "--csv").text)))
+    stacks = {row["stack"] for row in rows}
+    hw.need("Parser.read;/usr/bin/story+0x401135" in stacks, f"functions, else places in modules: {stacks}")
     usage_error(heapwise("report", path, "--csv"), "--csv", "--view sites")
     usage_error(heapwise("report", path, "--view", "sites", "--csv", "--json"), "--csv", "--json")
     usage_error(heapwise("report", path, "--view", "functions", "--csv", "--base", path), "--csv", "--base")
