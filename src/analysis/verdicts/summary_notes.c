@@ -136,7 +136,7 @@ static void add_sampled(const struct model *model, struct text *text)
 		       "of recordings.");
 	if (interval_model_is_by_mean_sizes(model))
 		text_add(text, " The file does not contain the block sizes of each stack: numbers "
-			       "of blocks are told " INTERVAL_BY_MEAN_SIZES
+			       "of blocks are estimated " INTERVAL_BY_MEAN_SIZES
 			       ", and these ranges are too narrow where sizes differ.");
 	text_add(text, strcmp(recording->source, "recording") == 0
 			       ? " Temporary allocations and what would fit on the stack "
