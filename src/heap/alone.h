@@ -7,15 +7,15 @@
 #ifndef HEAP_ALONE_H
 #define HEAP_ALONE_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 struct heap_alone {
 	struct space_u32 blocks; /* their numbers, ascending */
 	uint64_t bytes;
 };
 
-/* The survey is judged. */
-struct error *heap_alone_find(const struct survey *survey, struct heap_alone *ret) must_check_;
+/* The scan is judged. */
+struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *ret) must_check_;
 void heap_alone_deinit(struct heap_alone *alone);
 
 #endif

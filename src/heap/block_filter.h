@@ -4,8 +4,8 @@
 #ifndef HEAP_BLOCK_FILTER_H
 #define HEAP_BLOCK_FILTER_H
 
+#include "heap/heap_scan.h"
 #include "heap/subtypes.h"
-#include "heap/survey.h"
 
 struct heap_block_filter {
 	bool is_asked;        /* anything is */
@@ -24,25 +24,25 @@ void heap_block_filter_init(struct heap_block_filter *chosen);
 void heap_block_filter_deinit(struct heap_block_filter *chosen);
 
 /* Wants blocks of these types; or of those whose names a pattern fits, in which a * stands for any
- * characters. *ret_any: whether a type with blocks is among them. The survey is typed. */
-struct error *heap_block_filter_subtypes(const struct survey *survey,
+ * characters. *ret_any: whether a type with blocks is among them. The scan is typed. */
+struct error *heap_block_filter_subtypes(const struct heap_scan *scan,
 	const struct subtype_set *types, struct heap_block_filter *chosen) must_check_;
-struct error *heap_block_filter_pattern(const struct survey *survey, const char *pattern,
+struct error *heap_block_filter_pattern(const struct heap_scan *scan, const char *pattern,
 	struct heap_block_filter *chosen, bool *ret_any) must_check_;
 
 /* Wants blocks that point to the one at an address. ERROR_INPUT: none is there. */
-struct error *heap_block_filter_holders(const struct survey *survey, uint64_t address,
+struct error *heap_block_filter_holders(const struct heap_scan *scan, uint64_t address,
 	struct heap_block_filter *chosen) must_check_;
 /* Wants blocks that the one at an address points to; or, where no block is, that the word there
  * points to. ERROR_INPUT: neither is there. */
-struct error *heap_block_filter_held(const struct survey *survey, uint64_t address,
+struct error *heap_block_filter_held(const struct heap_scan *scan, uint64_t address,
 	struct heap_block_filter *chosen) must_check_;
 
 /* Whether a block is wanted; number: SPACE_NONE, it is not in use. */
-bool heap_block_filter_takes(const struct heap_block_filter *chosen, const struct survey *survey,
+bool heap_block_filter_takes(const struct heap_block_filter *chosen, const struct heap_scan *scan,
 	const struct heap_block *block, uint32_t number);
 /* The same of a block in use. */
 bool heap_block_filter_takes_used(
-	const struct heap_block_filter *chosen, const struct survey *survey, uint32_t number);
+	const struct heap_block_filter *chosen, const struct heap_scan *scan, uint32_t number);
 
 #endif

@@ -11,16 +11,16 @@
 #ifndef HEAP_BLOCK_SLACK_H
 #define HEAP_BLOCK_SLACK_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Between search_read() and search_classify(), after inference and while sites are classes. */
-struct error *block_slack_cut(struct survey *survey) must_check_;
+struct error *block_slack_cut(struct heap_scan *scan) must_check_;
 
 /* Whether a block ends where its type does by that, and has a pointer behind. */
-bool block_slack_is_cut(const struct survey *survey, uint32_t block);
+bool block_slack_is_cut(const struct heap_scan *scan, uint32_t block);
 
 /* Whether a block of a type may be found to end where that does: what stands behind is a pointer.
  */
-bool block_slack_may_have(const struct survey *survey, uint32_t block, uint32_t type);
+bool block_slack_may_have(const struct heap_scan *scan, uint32_t block, uint32_t type);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef HEAP_CANDIDATES_H
 #define HEAP_CANDIDATES_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 struct candidate {
 	uint32_t type;
@@ -42,7 +42,7 @@ DEFINE_VEC(candidate_vec, struct candidate)
  * Of one block, or (SPACE_NONE) of all of a type of the heap's: the best first. heap_layouts_open()
  * was called. ret_sampled: so many blocks were looked at.
  */
-struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t type,
+struct error *candidates_find(struct heap_scan *scan, uint32_t block, uint32_t type,
 	struct candidate_vec *ret, uint32_t *ret_sampled) must_check_;
 
 /* A member that is declared to point to a type. */
@@ -53,6 +53,6 @@ struct holding_member {
 DEFINE_VEC(holding_members, struct holding_member)
 
 /* All members of all types that may point to one of `layout`. False: no memory. */
-bool candidates_holders(struct survey *survey, uint32_t layout, struct holding_members *ret);
+bool candidates_holders(struct heap_scan *scan, uint32_t layout, struct holding_members *ret);
 
 #endif

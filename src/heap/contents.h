@@ -8,7 +8,7 @@
 #ifndef HEAP_CONTENTS_H
 #define HEAP_CONTENTS_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 enum contents_kind {
 	CONTENTS_TEXT,     /* characters */
@@ -72,7 +72,7 @@ bool contents_knows(struct types *types, uint32_t plain);
 
 /* What the object at an address holds. False: its type is no such one, or its words make no sense.
  */
-bool contents_read(const struct survey *survey, struct types *types, uint32_t plain,
+bool contents_read(const struct heap_scan *scan, struct types *types, uint32_t plain,
 	uint64_t address, struct contents *ret);
 
 /* Whether a map has keys and values apart: then each of its elements is two, and the values'
@@ -85,7 +85,7 @@ static inline bool contents_are_apart(const struct contents *contents)
 /* Calls `take` with each element, in order, up to `most`; false from it ends it. Returns how many
  * there were (pairs, also where they are apart): fewer than contents->count where a link is broken.
  */
-uint64_t contents_each(const struct survey *survey, struct types *types,
+uint64_t contents_each(const struct heap_scan *scan, struct types *types,
 	const struct contents *contents, uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context);

@@ -10,8 +10,8 @@
 #define HEAP_CXX_H
 
 #include "base/text.h"
-#include "heap/survey/names.h"
-#include "heap/survey/shapes.h"
+#include "heap/scan/names.h"
+#include "heap/scan/shapes.h"
 #include "heap/types/types.h"
 #include "symbols/types.h"
 

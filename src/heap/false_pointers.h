@@ -4,12 +4,12 @@
 #ifndef HEAP_FALSE_POINTERS_H
 #define HEAP_FALSE_POINTERS_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
-/* Before it is asked who holds what; the survey is typed, and placed if it is to be. It is found
+/* Before it is asked who holds what; the scan is typed, and placed if it is to be. It is found
  * once: what was found stays. few: of these blocks alone, which all from which pointers lead to
  * them are of; NULL: of all. */
-struct error *faint_find(const struct survey *survey, const struct space_u32 *subset) must_check_;
+struct error *faint_find(const struct heap_scan *scan, const struct space_u32 *subset) must_check_;
 
 /* The faint words of a block, for who goes through all its words in order. */
 struct graph;
@@ -19,7 +19,7 @@ struct faint_words {
 	uint64_t last;      /* word, to a start; 0: none */
 	bool last_is_faint;
 };
-struct faint_words faint_words_of(const struct survey *survey, uint32_t block);
+struct faint_words faint_words_of(const struct heap_scan *scan, uint32_t block);
 /* Whether the next word, which is `value`, is one. */
 bool faint_words_take(struct faint_words *words, uint64_t value);
 

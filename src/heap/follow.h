@@ -19,7 +19,7 @@ struct follow_place {
 DEFINE_VEC(follow_places, struct follow_place)
 
 struct follow {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct types *types;
 	struct follow_places at; /* where the walk is */
 	uint64_t nulls;          /* pointers that lead nowhere, in all steps */
@@ -32,8 +32,8 @@ struct follow {
 	bool failed; /* no memory */
 };
 
-/* The survey's types are known (heap_layouts_open()). */
-void follow_init(struct follow *follow, const struct survey *survey);
+/* The scan's types are known (heap_layouts_open()). */
+void follow_init(struct follow *follow, const struct heap_scan *scan);
 void follow_deinit(struct follow *follow);
 
 /* Begins at a block, too, or at an object of a type in one (plain). */

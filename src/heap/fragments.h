@@ -8,7 +8,7 @@
 #define HEAP_FRAGMENTS_H
 
 #include "base/vec.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 struct fragment_arena {
 	enum heap_maker maker;
@@ -35,8 +35,8 @@ struct fragments {
 	struct fragment_pins pins;     /* by bytes */
 };
 
-/* The survey is typed. Goes through the heap once more. */
-struct error *heap_fragments(struct survey *survey, struct fragments *ret) must_check_;
+/* The scan is typed. Goes through the heap once more. */
+struct error *heap_fragments(struct heap_scan *scan, struct fragments *ret) must_check_;
 void heap_fragments_deinit(struct fragments *fragments);
 
 #endif

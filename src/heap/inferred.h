@@ -12,14 +12,14 @@
 #ifndef HEAP_INFERRED_H
 #define HEAP_INFERRED_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* How it is known what a block of an inferred type is: "declared" (a member or a variable leads to
  * it), or "look-alike" (it only looks like others of the type); NULL: it is of no such type. The
- * survey is judged. */
-const char *inferred_basis_name(const struct survey *survey, uint32_t block);
-/* At the end of survey_judge(). */
-void inferred_count_alike(struct survey *survey);
+ * scan is judged. */
+const char *inferred_basis_name(const struct heap_scan *scan, uint32_t block);
+/* At the end of heap_scan_find_leaks(). */
+void inferred_count_alike(struct heap_scan *scan);
 
 /* Which words of a type are pointers, and which can't be; of the first SHAPE_WORDS. What is in
  * neither may be anything: unions, bytes, what is as wide as a pointer and unsigned. */

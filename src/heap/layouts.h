@@ -40,10 +40,10 @@ struct heap_layout {
 			  * or 4; 0 of all else */
 };
 
-struct survey;
+struct heap_scan;
 
 /* From now on all modules' types are known. *ret_any: whether there are any. */
-struct error *heap_layouts_open(struct survey *survey, bool *ret_any) must_check_;
+struct error *heap_layouts_open(struct heap_scan *scan, bool *ret_any) must_check_;
 void heap_layouts_close(struct heap_layouts *layouts);
 
 /* Of the types that are known, the one that a class shown by that name is, and fits into `usable`
@@ -51,10 +51,10 @@ void heap_layouts_close(struct heap_layouts *layouts);
 uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint64_t usable);
 
 /* Finds the layout of the C++ class that blocks of a class are objects of. */
-void heap_layouts_of_class(struct survey *survey, uint32_t class);
+void heap_layouts_of_class(struct heap_scan *scan, uint32_t class);
 
-/* How a block is laid out; the survey is typed. False: unknown. */
-bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret);
+/* How a block is laid out; the scan is typed. False: unknown. */
+bool heap_layout_of(const struct heap_scan *scan, uint32_t block, struct heap_layout *ret);
 
 /* Adds ", room for 7 elements" of an array, or how much stands behind an object; nothing of what
  * its bytes say as well. */
@@ -67,11 +67,11 @@ struct heap_global {
 	uint64_t offset; /* of the address in it */
 };
 /* False: none is known; types of its module must be. */
-bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret);
+bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct heap_global *ret);
 
 /* Adds the member that stands at an offset of such a block: "next", "[3].name". Nothing if none
  * does. */
-void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
+void heap_layout_add_member(const struct heap_scan *scan, const struct heap_layout *layout,
 	uint64_t offset, struct text *text);
 
 #endif

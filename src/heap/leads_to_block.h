@@ -3,16 +3,16 @@
 #ifndef HEAP_LEADS_TO_BLOCK_H
 #define HEAP_LEADS_TO_BLOCK_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "search/reverse.h"
 
 /*
- * In place of survey_type(): says what the block is that an address points into, and all blocks
- * from which pointers lead there, if these are few and it is certain without all others. Then
- * *ret_reverse is filled, the caller's to free, and nothing else may be asked of the survey than
+ * In place of heap_scan_find_types(): says what the block is that an address points into, and all
+ * blocks from which pointers lead there, if these are few and it is certain without all others.
+ * Then *ret_reverse is filled, the caller's to free, and nothing else may be asked of the scan than
  * heap_why() for that block. Else all blocks are typed, and it is empty.
  */
 struct error *leads_to_block_type(
-	struct survey *survey, uint64_t address, struct reverse *ret_reverse) must_check_;
+	struct heap_scan *scan, uint64_t address, struct reverse *ret_reverse) must_check_;
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-struct survey;
+struct heap_scan;
 
 /* Members of one type, those of its members included, an array counting once. No program has as
  * many; damaged debug information may. */
@@ -20,7 +20,7 @@ struct survey;
 #define LIMIT_TYPED_FRAMES (1u << 20)
 
 /* What was reached. */
-enum survey_limit {
+enum heap_limit {
 	REACHED_TYPE_STEPS,
 	REACHED_STACK_FRAMES,
 	REACHED_TYPED_FRAMES,
@@ -28,15 +28,15 @@ enum survey_limit {
 	REACHED_ARRAY_PLACES,
 	REACHED_POOL_TRIES,
 	REACHED_TYPE_ENTRIES,
-	SURVEY_LIMITS
+	HEAP_LIMITS
 };
 
 /* From now on answers are said to be partial in that. */
-void survey_reach(struct survey *survey, enum survey_limit limit);
+void heap_limit_reach(struct heap_scan *scan, enum heap_limit limit);
 /* Whether it was. */
-bool survey_has_reached(const struct survey *survey, enum survey_limit limit);
+bool heap_limit_has_reached(const struct heap_scan *scan, enum heap_limit limit);
 /* Static: a word for JSON, and a sentence. */
-const char *survey_limit_name(enum survey_limit limit);
-const char *survey_limit_words(enum survey_limit limit);
+const char *heap_limit_name(enum heap_limit limit);
+const char *heap_limit_words(enum heap_limit limit);
 
 #endif

@@ -4,7 +4,7 @@
 #define HEAP_MAP_KINDS_H
 
 #include "base/text.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 enum map_kind {
 	MAP_HEAP,     /* an allocator's blocks lie in it */
@@ -23,12 +23,12 @@ enum map_kind {
 /* Static: "heap", "stack"…; of JSON too. */
 const char *map_kind_name(enum map_kind kind);
 
-/* `map`: one of the survey's space. */
-enum map_kind map_kind_of(const struct survey *survey, const struct process_map *map);
+/* `map`: one of the scan's space. */
+enum map_kind map_kind_of(const struct heap_scan *scan, const struct process_map *map);
 
 /* Adds whose it is: "glibc, arena 1", "thread 12", "libc.so.6"; nothing if there is no more to say.
  */
-void map_kind_describe(const struct survey *survey, const struct process_map *map,
+void map_kind_describe(const struct heap_scan *scan, const struct process_map *map,
 	enum map_kind kind, struct text *text);
 
 #endif

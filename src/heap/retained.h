@@ -7,7 +7,7 @@
 #define HEAP_RETAINED_H
 
 #include "base/vec.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "search/dominators.h"
 
 /* What holds blocks from outside: a variable, a thread's stack, a mapping. */
@@ -42,9 +42,9 @@ struct retained {
 	uint64_t shared_bytes;     /* of blocks that only several holders together hold */
 };
 
-/* The survey is typed. At most `limit` rows. */
+/* The scan is typed. At most `limit` rows. */
 struct error *heap_retained(
-	const struct survey *survey, size_t limit, struct retained *ret) must_check_;
+	const struct heap_scan *scan, size_t limit, struct retained *ret) must_check_;
 void heap_retained_deinit(struct retained *retained);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef HEAP_STACKS_H
 #define HEAP_STACKS_H
 
-#include "heap/survey/names.h"
+#include "heap/scan/names.h"
 #include "symbols/unwind.h"
 
 #define HEAP_STACK_FRAMES 256u

@@ -6,7 +6,7 @@
 #ifndef HEAP_SUBTYPES_H
 #define HEAP_SUBTYPES_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 enum subtypes_how {
 	SUBTYPES_SAME,
@@ -16,7 +16,7 @@ enum subtypes_how {
 	SUBTYPES_INSIDE,   /* it is a member of theirs, or of their elements */
 };
 
-/* A type of the survey's that has blocks. */
+/* A type of the scan's that has blocks. */
 struct subtypes {
 	uint32_t type;
 	enum subtypes_how how;
@@ -33,13 +33,13 @@ struct subtype_set {
 	uint32_t type_count;          /* of `of_type` */
 };
 
-/* All that have to do with `layout`, a type of debug information's that the survey knows. The
- * survey is typed. */
+/* All that have to do with `layout`, a type of debug information's that the scan knows. The
+ * scan is typed. */
 struct error *heap_subtypes_find(
-	const struct survey *survey, uint32_t layout, struct subtype_set *ret) must_check_;
-/* One of the survey's types alone: what blocks of it are is not asked. */
+	const struct heap_scan *scan, uint32_t layout, struct subtype_set *ret) must_check_;
+/* One of the scan's types alone: what blocks of it are is not asked. */
 struct error *heap_subtypes_alone(
-	const struct survey *survey, uint32_t type, struct subtype_set *ret) must_check_;
+	const struct heap_scan *scan, uint32_t type, struct subtype_set *ret) must_check_;
 void heap_subtypes_deinit(struct subtype_set *set);
 
 /* Leaves only those that are objects of the type, whose place in the block is known. */
@@ -49,9 +49,9 @@ void heap_subtypes_keep_arrays(struct subtype_set *set);
 
 /* What a block is; NULL: of none of them. */
 static inline const struct subtypes *heap_subtypes_of(
-	const struct survey *survey, const struct subtype_set *set, uint32_t block)
+	const struct heap_scan *scan, const struct subtype_set *set, uint32_t block)
 {
-	uint32_t type = survey_type_of(survey, block);
+	uint32_t type = heap_scan_type_of(scan, block);
 	uint32_t number = type < set->type_count ? set->of_type[type] : 0;
 	return number ? &set->subtypes.data[number - 1] : NULL;
 }
@@ -64,9 +64,9 @@ static inline bool heap_subtypes_has_derived(const struct subtype_set *set)
 }
 
 /* Blocks of all of them. */
-uint64_t heap_subtypes_blocks(const struct survey *survey, const struct subtype_set *set);
+uint64_t heap_subtypes_blocks(const struct heap_scan *scan, const struct subtype_set *set);
 /* Adds "5 Base, 4 Derived, 4 Further". */
 void heap_subtypes_describe(
-	const struct survey *survey, const struct subtype_set *set, struct text *text);
+	const struct heap_scan *scan, const struct subtype_set *set, struct text *text);
 
 #endif

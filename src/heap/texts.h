@@ -7,7 +7,7 @@
 #ifndef HEAP_TEXTS_H
 #define HEAP_TEXTS_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Whether a type is that of such blocks. */
 bool texts_is(const struct heap_type *type);
@@ -18,9 +18,9 @@ bool texts_is(const struct heap_type *type);
 /* Adds the first characters of such a block, as many as are whole in `most` bytes (at most 64);
  * nothing of others. bytes: what of the block is at hand; NULL: nothing is. Returns whether more
  * follow. */
-bool texts_add_beginning(const struct survey *survey, uint32_t block, const uint8_t *bytes,
+bool texts_add_beginning(const struct heap_scan *scan, uint32_t block, const uint8_t *bytes,
 	size_t len, size_t most, struct text *ret);
 /* The same in quotes behind a blank, for a terminal: ` "GET /ind…"`. */
-void texts_add_quoted(const struct survey *survey, uint32_t block, struct text *ret);
+void texts_add_quoted(const struct heap_scan *scan, uint32_t block, struct text *ret);
 
 #endif

@@ -3,28 +3,29 @@
 #ifndef HEAP_THREAD_LOCALS_H
 #define HEAP_THREAD_LOCALS_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* The number of the thread whose thread-local storage, its description included, an address outside
  * of blocks is in. False: none's. */
-bool thread_locals_has(const struct survey *survey, uint64_t address, uint32_t *ret_thread);
+bool thread_locals_has(const struct heap_scan *scan, uint64_t address, uint32_t *ret_thread);
 
 /* The variable at an address of such storage; where no name is known, how far it is in the module's
  * part; no module: it is no module's. The only errors are of memory. */
 struct error *thread_locals_place(
-	const struct survey *survey, uint64_t address, struct heap_place *ret) must_check_;
+	const struct heap_scan *scan, uint64_t address, struct heap_place *ret) must_check_;
 
 /* The same as it is declared; its start is an address. False: none is known; types of its module
  * must be. */
-bool thread_locals_declared(const struct survey *survey, uint64_t address, struct heap_global *ret);
+bool thread_locals_declared(
+	const struct heap_scan *scan, uint64_t address, struct heap_global *ret);
 
 /* Adds the variable, and the member in it, that stands at an offset of a block which a thread got
  * for a library's: "cache", "cache.first". Nothing if it is no such block, or none is known. */
 void thread_locals_add_member(
-	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text);
+	const struct heap_scan *scan, uint32_t block, uint64_t offset, struct text *text);
 /* The thread that has the block for that; 0: none has. */
-pid_t thread_locals_owner(const struct survey *survey, uint32_t block);
+pid_t thread_locals_owner(const struct heap_scan *scan, uint32_t block);
 /* The library whose variables these are; NULL: it is no such block. */
-const struct address_module *thread_locals_module(const struct survey *survey, uint32_t block);
+const struct address_module *thread_locals_module(const struct heap_scan *scan, uint32_t block);
 
 #endif

@@ -4,7 +4,7 @@
 #define HEAP_UNREAD_H
 
 #include "base/text.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 struct heap_unread {
 	uint64_t bytes, mappings;          /* that were written to, and belong to no file */
@@ -14,14 +14,14 @@ struct heap_unread {
 
 /* What the program break's mapping holds, or else at least UNREAD_LEAST bytes in all. */
 #define UNREAD_LEAST (1u << 20)
-struct heap_unread heap_unread_find(const struct survey *survey);
+struct heap_unread heap_unread_find(const struct heap_scan *scan);
 
 /* Adds what was looked at, why it was refused, and what shows it all the same: sentences without
  * the last full stop. */
 void heap_unread_describe(
-	const struct survey *survey, const struct heap_unread *unread, struct text *text);
+	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text);
 
 /* Adds what of an allocator was seen, and why that is no heap. False: nothing is said of it. */
-bool heap_unread_seen(const struct survey *survey, enum heap_maker maker, struct text *text);
+bool heap_unread_seen(const struct heap_scan *scan, enum heap_maker maker, struct text *text);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef HEAP_WHERE_H
 #define HEAP_WHERE_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 enum heap_where_kind {
 	HEAP_WHERE_NOWHERE,   /* nothing is mapped there */
@@ -29,13 +29,13 @@ struct heap_where {
 	const struct process_map *map;
 };
 
-/* The survey is typed. The only errors are of memory. */
+/* The scan is typed. The only errors are of memory. */
 struct error *heap_where(
-	const struct survey *survey, uint64_t address, struct heap_where *ret) must_check_;
+	const struct heap_scan *scan, uint64_t address, struct heap_where *ret) must_check_;
 
 /* The block in use that an address lies in. ERROR_INPUT says what is there instead. */
 struct error *heap_where_block(
-	const struct survey *survey, uint64_t address, uint32_t *ret) must_check_;
+	const struct heap_scan *scan, uint64_t address, uint32_t *ret) must_check_;
 
 /* Adds it in words: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12",
  * "thread-local <cache+0x8> in app of thread 12". */

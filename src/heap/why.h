@@ -9,8 +9,8 @@
 
 #include "base/vec.h"
 #include "heap/block_filter.h"
+#include "heap/heap_scan.h"
 #include "heap/subtypes.h"
-#include "heap/survey.h"
 
 /* As many as there are: each block is met once. */
 #define WHY_ALL_LAYERS UINT32_MAX
@@ -29,7 +29,7 @@ DEFINE_VEC(why_rows, struct why_row)
 /* A word outside of blocks that points to one of a layer. */
 struct why_root {
 	unsigned layer; /* 0: at what was asked for itself */
-	uint32_t root;  /* of survey->roots */
+	uint32_t root;  /* of scan->roots */
 	uint64_t address;
 	uint64_t target, into;
 	/* On a stack, in no variable that is known: it may be left from before. */
@@ -50,9 +50,9 @@ struct reverse;
 /* Of one block, or (block SPACE_NONE) of all of these types (NULL: of any) that are chosen (NULL:
  * all are). `layers`: at most so many, or WHY_ALL_LAYERS. `reverse`: of the graph as it is; NULL:
  * it is made. */
-struct error *heap_why(const struct survey *survey, uint32_t block, const struct subtype_set *types,
-	const struct heap_block_filter *chosen, unsigned layers, const struct reverse *reverse,
-	struct why *ret) must_check_;
+struct error *heap_why(const struct heap_scan *scan, uint32_t block,
+	const struct subtype_set *types, const struct heap_block_filter *chosen, unsigned layers,
+	const struct reverse *reverse, struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 
 #endif

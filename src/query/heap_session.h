@@ -8,8 +8,8 @@
  *	session.core = path;
  *	error = heap_session_open(&session);
  *	if (!error)
- *		error = heap_session_judge(&session);
- *	… session.survey, session.model …
+ *		error = heap_session_find_leaks(&session);
+ *	… session.scan, session.model …
  *	heap_session_close(&session);
  *
  * A process stands still only until a copy of its memory is made; where it can't be copied, until
@@ -20,8 +20,8 @@
 
 #include <sys/types.h>
 
+#include "heap/heap_scan.h"
 #include "heap/leads_to_block.h"
-#include "heap/survey.h"
 #include "process/guard.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
@@ -43,7 +43,7 @@ struct heap_session {
 	char name[32]; /* of a process */
 	struct heap_names names;
 	struct address_space space;
-	struct survey survey;
+	struct heap_scan scan;
 	struct heap_recording recording;
 	struct reverse reverse; /* of a heap of which one block alone is known; else empty */
 	struct model *model;
@@ -55,7 +55,7 @@ struct heap_session {
 	bool has_snapshot, is_held;
 	uint64_t pause_ns;
 	bool is_one_question; /* nothing is asked but one verb */
-	bool has_names, has_space, is_surveyed, is_placed, is_judged;
+	bool has_names, has_space, is_scanned, has_sites, has_leaks;
 };
 
 /* Prepares it; what the user wishes is filled in then. The context must outlive it. */
@@ -65,14 +65,14 @@ void heap_session_close(struct heap_session *session);
 /* Opens what is to be looked at: mappings, modules, threads; nothing of the heap. */
 struct error *heap_session_open(struct heap_session *session) must_check_;
 /* Reads and types the heap, once. */
-struct error *heap_session_survey(struct heap_session *session) must_check_;
+struct error *heap_session_scan(struct heap_session *session) must_check_;
 /* The same; where nothing else will be asked than `why` of the block that a word is the address of,
  * no more may be typed than that needs. */
-struct error *heap_session_survey_for(struct heap_session *session, const char *word) must_check_;
+struct error *heap_session_scan_for(struct heap_session *session, const char *word) must_check_;
 /* Joins it with its recording, if there is one, once; for those who need no kinds of leaks. */
-struct error *heap_session_place(struct heap_session *session) must_check_;
+struct error *heap_session_set_sites(struct heap_session *session) must_check_;
 /* Sorts it into kinds of leaks and makes the model, once. */
-struct error *heap_session_judge(struct heap_session *session) must_check_;
+struct error *heap_session_find_leaks(struct heap_session *session) must_check_;
 
 /* The core's path, or "process PID". */
 const char *heap_session_name(const struct heap_session *session);

@@ -8,14 +8,14 @@
 
 struct heap_subject {
 	uint32_t block; /* SPACE_NONE: blocks of types */
-	uint32_t type;  /* the survey's of that name; HEAP_TYPE_NONE: none is called so */
+	uint32_t type;  /* the scan's of that name; HEAP_TYPE_NONE: none is called so */
 	struct subtype_set subtypes; /* the types: that one, those of classes that derive from it */
 	uint32_t layout; /* of debug information: the type that they are; TYPE_VOID: not known */
 };
 
 /*
  * The block at an address; or what is of a type, named as the heap has it or as debug information
- * does. The heap is surveyed. ERROR_INPUT: no block is of that type; what there is of it instead is
+ * does. The heap is scanned. ERROR_INPUT: no block is of that type; what there is of it instead is
  * said, in the words of `verb`, which is what the user calls the question.
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
@@ -30,10 +30,10 @@ void heap_subject_deinit(struct heap_subject *subject);
 
 /* The block at an address, or all of a type that the heap has; the other is SPACE_NONE, or
  * HEAP_TYPE_NONE. ERROR_USAGE: the word is neither. */
-struct error *heap_subject_own(const struct survey *survey, const char *word, uint32_t *ret_block,
+struct error *heap_subject_own(const struct heap_scan *scan, const char *word, uint32_t *ret_block,
 	uint32_t *ret_type) must_check_;
 
-/* What a word means: a block, a type of the survey's, or else one of debug information's; the
+/* What a word means: a block, a type of the scan's, or else one of debug information's; the
  * others are SPACE_NONE, HEAP_TYPE_NONE and TYPE_VOID. */
 struct error *heap_subject_word(struct heap_session *session, const char *word, uint32_t *ret_block,
 	uint32_t *ret_type, uint32_t *ret_layout) must_check_;

@@ -6,7 +6,7 @@
 #ifndef SOURCES_HEAP_JOIN_H
 #define SOURCES_HEAP_JOIN_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "model/build.h"
 #include "model/joined.h"
 
@@ -18,17 +18,17 @@ struct error *heap_join_check(const struct address_space *space, const struct mo
 	const char *name) must_check_;
 
 /*
- * Places the blocks of a typed survey (survey_place()), and counts. The recording, name and blocks
- * of `joined` are set; ERROR_INPUT: it has no blocks with addresses.
+ * Places the blocks of a typed scan (heap_scan_set_sites()), and counts. The recording, name and
+ * blocks of `joined` are set; ERROR_INPUT: it has no blocks with addresses.
  */
-struct error *heap_join(struct survey *survey, struct joined *joined) must_check_;
+struct error *heap_join(struct heap_scan *scan, struct joined *joined) must_check_;
 
 /*
  * Of a model that is being made: adds the stacks, threads and sites of the recording, and sets
- * ret[i] to the site of each of survey->sites that has a place. Live figures of the model's sites
+ * ret[i] to the site of each of scan->sites that has a place. Live figures of the model's sites
  * are those of the heap.
  */
-struct error *heap_join_put(const struct survey *survey, const struct joined *joined,
+struct error *heap_join_put(const struct heap_scan *scan, const struct joined *joined,
 	struct model *model, struct site_id *ret) must_check_;
 
 #endif

@@ -6,27 +6,27 @@
 #ifndef SOURCES_HEAP_MODEL_H
 #define SOURCES_HEAP_MODEL_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "model/joined.h"
 #include "model/model.h"
 #include "sources/recording/input.h"
 
 /*
- * The survey is typed and judged. `name` stands for the path. joined: of a survey that heap_join()
+ * The scan is typed and judged. `name` stands for the path. joined: of a scan that heap_join()
  * has placed: blocks that the recording knows have their call stacks then; else NULL.
  */
-struct error *heap_model_make(const struct survey *survey, const char *name,
+struct error *heap_model_make(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, struct model **ret) must_check_;
 
 /* The same, with what is lost of some types alone: of those whose byte (by type) is not 0. Figures
  * of what is in use are those of all. types NULL: of all. */
-struct error *heap_model_make_of(const struct survey *survey, const char *name,
+struct error *heap_model_make_of(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, const uint8_t *types, struct model **ret) must_check_;
 
-/* The same of a survey that need not be judged, by owners instead of types (heap_owners.h): no
+/* The same of a scan that need not be judged, by owners instead of types (heap_owners.h): no
  * leaks. */
 struct error *heap_model_make_owners(
-	const struct survey *survey, const char *name, struct model **ret) must_check_;
+	const struct heap_scan *scan, const char *name, struct model **ret) must_check_;
 
 /* As a source: opens a core with files as they are at their paths. */
 struct error *heap_model_of_core(const struct input *input, struct model **ret) must_check_;

@@ -4,9 +4,9 @@
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
 #include "heap/candidates.h"
+#include "heap/heap_scan.h"
 #include "heap/layouts.h"
 #include "heap/subtypes.h"
-#include "heap/survey.h"
 #include "table/answer.h"
 #include "views/heap_view.h"
 
@@ -18,7 +18,7 @@ struct error *heap_layout_answer(struct types *types, uint32_t type,
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
  * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text, one
  * object of TYPE_VOID a pool, of which the object that `header` leads to is shown, or (0) all; any
- * other begins at `header`. The survey knows the types. */
+ * other begins at `header`. The scan knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct subtype_set *types, const struct heap_layout *layout,
 	const struct sink *sink) must_check_;

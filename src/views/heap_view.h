@@ -4,13 +4,13 @@
 #define VIEWS_HEAP_VIEW_H
 
 #include "heap/block_filter.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "model/joined.h"
 #include "table/select.h"
 #include "views/views.h"
 
 struct heap_page {
-	struct survey *survey;     /* typed and judged */
+	struct heap_scan *scan;    /* typed and judged */
 	const struct model *model; /* made of it */
 	const struct address_space *space;
 	struct heap_names *names;    /* of functions */

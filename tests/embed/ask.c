@@ -82,8 +82,8 @@ static struct error *print_types(struct query_context *context, const char *core
 	session.core = core;
 	struct error *error = heap_session_open(&session);
 	if (!error)
-		error = heap_session_survey(&session);
-	const struct heap_type_vec *types = &session.survey.types.types;
+		error = heap_session_scan(&session);
+	const struct heap_type_vec *types = &session.scan.types.types;
 	for (size_t i = 0; !error && i < types->len; i++)
 		printf("%" PRIu64 " %" PRIu64 " %s\n", types->data[i].blocks, types->data[i].bytes,
 			types->data[i].name);

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_ALLOCATOR_IMAGE_H
 #define TESTS_UNIT_ALLOCATOR_IMAGE_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

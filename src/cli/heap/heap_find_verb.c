@@ -71,7 +71,7 @@ int heap_verb_find_bytes(struct heap_look *look, int count, char **words)
 	find.step = 1;
 	if (!is_text && !heap_find_verb_take_number(look, text.data, fits, &value, &find))
 		return ERROR_USAGE;
-	struct error *error = heap_session_judge(&look->heap);
+	struct error *error = heap_session_find_leaks(&look->heap);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);

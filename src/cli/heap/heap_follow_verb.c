@@ -24,13 +24,13 @@ static char *split_path(char *word)
  * of a pool, or at that element of an array. */
 static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t address)
 {
-	const struct survey *survey = follow->survey;
-	uint64_t start = search_block_address(survey->search, block), offset = address - start;
-	const struct pool *pool = pools_find(&survey->pools, block);
+	const struct heap_scan *scan = follow->scan;
+	uint64_t start = search_block_address(scan->search, block), offset = address - start;
+	const struct pool *pool = pools_find(&scan->pools, block);
 	const struct pool_object *object =
-		pool && offset ? pools_object_at(survey, pool, offset) : NULL;
+		pool && offset ? pools_object_at(scan, pool, offset) : NULL;
 	struct heap_layout layout = {.type = TYPE_VOID};
-	bool has_layout = heap_layout_of(survey, block, &layout) && layout.type != TYPE_VOID;
+	bool has_layout = heap_layout_of(scan, block, &layout) && layout.type != TYPE_VOID;
 	bool is_array = has_layout && layout.is_array && layout.size;
 	bool in_elements = is_array && offset && offset >= layout.header;
 	uint64_t number = in_elements ? (offset - layout.header) / layout.size : 0;
@@ -49,7 +49,7 @@ static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t ad
 /* Begins in a block, if it is one of those that are asked about, or has such in it. */
 static bool begin_in(struct follow *follow, uint32_t block, const struct heap_subject *about)
 {
-	bool is_subtypes = heap_subtypes_of(follow->survey, &about->subtypes, block);
+	bool is_subtypes = heap_subtypes_of(follow->scan, &about->subtypes, block);
 	if (is_subtypes)
 		follow_add(follow, block);
 	else if (about->layout != TYPE_VOID)
@@ -61,27 +61,27 @@ static bool begin_in(struct follow *follow, uint32_t block, const struct heap_su
 static struct error *heap_follow_verb_begin(
 	struct heap_look *look, const char *word, struct follow *follow, uint64_t *ret_blocks)
 {
-	struct survey *survey = &look->heap.survey;
+	struct heap_scan *scan = &look->heap.scan;
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	struct error *error = heap_subject_find_anywhere(&look->heap, "follow", word, &about);
 	bool any = false;
 	if (!error)
-		error = heap_layouts_open(survey, &any);
+		error = heap_layouts_open(scan, &any);
 	if (!error && !any)
 		error = heap_subject_no_debug_information();
 	if (error)
 		return error;
-	follow_init(follow, survey);
+	follow_init(follow, scan);
 	const struct heap_block_filter *chosen = &look->selection.chosen;
-	uint32_t count = search_block_count(survey->search);
+	uint32_t count = search_block_count(scan->search);
 	uint64_t address;
 	bool is_one = about.block != SPACE_NONE && heap_subject_address(word, &address);
-	if (is_one && heap_block_filter_takes_used(chosen, survey, about.block)) {
+	if (is_one && heap_block_filter_takes_used(chosen, scan, about.block)) {
 		error = begin_at(follow, about.block, address);
 		*ret_blocks = 1;
 	}
 	for (uint32_t block = 0; block < count && !is_one; block++)
-		*ret_blocks += heap_block_filter_takes_used(chosen, survey, block) &&
+		*ret_blocks += heap_block_filter_takes_used(chosen, scan, block) &&
 			       begin_in(follow, block, &about);
 	return error || !follow->failed ? error : error_no_memory();
 }
@@ -118,7 +118,7 @@ int heap_verb_follow(struct heap_look *look, int count, char **words)
 		message("follow: missing member: use follow TYPE.member or follow ADDR.member");
 		return ERROR_USAGE;
 	}
-	struct error *error = word ? heap_session_judge(&look->heap) : error_no_memory();
+	struct error *error = word ? heap_session_find_leaks(&look->heap) : error_no_memory();
 	if (!error)
 		error = heap_selection_choose(look);
 	if (!error)

@@ -20,7 +20,7 @@ void heap_look_close(struct heap_look *look)
 struct heap_page heap_look_page(struct heap_look *look)
 {
 	struct heap_session *session = &look->heap;
-	return (struct heap_page){.survey = &session->survey,
+	return (struct heap_page){.scan = &session->scan,
 		.model = session->model,
 		.joined = heap_session_joined(session),
 		.name = heap_session_name(session),

@@ -69,7 +69,7 @@ static const char *heap_prompt_candidate(void *context, const char *line, size_t
 {
 	static char option[40];
 	const struct heap_look *look = context;
-	const struct heap_type_vec *types = &look->heap.survey.types.types;
+	const struct heap_type_vec *types = &look->heap.scan.types.types;
 	size_t len;
 	if (!start)
 		return verb_word(n, true);
@@ -305,7 +305,7 @@ static bool heap_prompt_obey(struct heap_look *look, char *line)
 
 int heap_prompt_run(struct heap_look *look)
 {
-	struct error *error = heap_session_judge(&look->heap);
+	struct error *error = heap_session_find_leaks(&look->heap);
 	if (error)
 		return message_error(error);
 	/* Who writes lines from elsewhere asks for what he wants. */

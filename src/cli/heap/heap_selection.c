@@ -152,12 +152,12 @@ static struct error *choose_type(struct heap_look *look, struct heap_block_filte
 {
 	const char *word = look->selection.type;
 	uint32_t block, type;
-	struct error *none = heap_subject_own(&look->heap.survey, word, &block, &type);
+	struct error *none = heap_subject_own(&look->heap.scan, word, &block, &type);
 	if (none && strchr(word, '*')) {
 		bool any;
 		error_destroy(none);
 		struct error *error =
-			heap_block_filter_pattern(&look->heap.survey, word, chosen, &any);
+			heap_block_filter_pattern(&look->heap.scan, word, chosen, &any);
 		if (!error && !any)
 			error = error_create(ERROR_INPUT,
 				"--type: no type in the heap matches '%s' (`types` lists them)",
@@ -168,10 +168,10 @@ static struct error *choose_type(struct heap_look *look, struct heap_block_filte
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	struct error *error = heap_subject_find(&look->heap, "blocks --type", word, &about);
 	if (!error && about.block != SPACE_NONE)
-		error = heap_subtypes_alone(&look->heap.survey,
-			survey_type_of(&look->heap.survey, about.block), &about.subtypes);
+		error = heap_subtypes_alone(&look->heap.scan,
+			heap_scan_type_of(&look->heap.scan, about.block), &about.subtypes);
 	return error ? error
-		     : heap_block_filter_subtypes(&look->heap.survey, &about.subtypes, chosen);
+		     : heap_block_filter_subtypes(&look->heap.scan, &about.subtypes, chosen);
 }
 
 /* "definite,possible" */
@@ -213,11 +213,11 @@ static struct error *choose_pointers(struct heap_look *look, struct heap_block_f
 	if (selection->references)
 		error = take_address("references", selection->references, &address);
 	if (!error && selection->references)
-		error = heap_block_filter_holders(&look->heap.survey, address, chosen);
+		error = heap_block_filter_holders(&look->heap.scan, address, chosen);
 	if (!error && selection->referenced_by)
 		error = take_address("referenced-by", selection->referenced_by, &address);
 	if (!error && selection->referenced_by)
-		error = heap_block_filter_held(&look->heap.survey, address, chosen);
+		error = heap_block_filter_held(&look->heap.scan, address, chosen);
 	if (!error && selection->containing) {
 		error = take_address("containing", selection->containing, &chosen->containing);
 		chosen->has_containing = chosen->is_asked = true;

@@ -63,11 +63,11 @@ static struct error *lay_out_as(struct heap_look *look, const char *name, uint64
 }
 
 /* How far an address leads into the block that a word means; 0: it is no address. */
-static uint64_t offset_in_block(const struct survey *survey, const char *word, uint32_t block)
+static uint64_t offset_in_block(const struct heap_scan *scan, const char *word, uint32_t block)
 {
 	uint64_t address, offset;
 	return heap_subject_address(word, &address) &&
-			       search_block_at(survey->search, address, &offset) == block
+			       search_block_at(scan->search, address, &offset) == block
 		       ? offset
 		       : 0;
 }
@@ -75,53 +75,53 @@ static uint64_t offset_in_block(const struct survey *survey, const char *word, u
 /* What lies in a pool at the address that a word is; NULL: nothing that is known, or it is the
  * block's own. */
 static const struct pool_object *object_in_pool(
-	const struct survey *survey, const char *word, uint32_t block)
+	const struct heap_scan *scan, const char *word, uint32_t block)
 {
-	const struct pool *pool = pools_find(&survey->pools, block);
-	uint64_t offset = pool ? offset_in_block(survey, word, block) : 0;
-	return offset ? pools_object_at(survey, pool, offset) : NULL;
+	const struct pool *pool = pools_find(&scan->pools, block);
+	uint64_t offset = pool ? offset_in_block(scan, word, block) : 0;
+	return offset ? pools_object_at(scan, pool, offset) : NULL;
 }
 
 /* Whether an address in a pool asks for what lies there, be it that the block begins with something
  * else: as that is laid out. An error where nothing is known. */
-static struct error *lay_out_in_pool(const struct survey *survey, const char *word, uint32_t block,
+static struct error *lay_out_in_pool(const struct heap_scan *scan, const char *word, uint32_t block,
 	bool *ret_is, struct heap_layout *ret)
 {
-	const struct pool_object *object = object_in_pool(survey, word, block);
-	bool is_pool = pools_find(&survey->pools, block);
-	uint64_t offset = is_pool ? offset_in_block(survey, word, block) : 0;
+	const struct pool_object *object = object_in_pool(scan, word, block);
+	bool is_pool = pools_find(&scan->pools, block);
+	uint64_t offset = is_pool ? offset_in_block(scan, word, block) : 0;
 	struct heap_layout own;
 	*ret_is = object;
 	if (object)
 		*ret = (struct heap_layout){
 			.type = TYPE_VOID, .size = 1, .count = 1, .header = object->offset};
-	if (object || !offset || (heap_layout_of(survey, block, &own) && offset < own.size))
+	if (object || !offset || (heap_layout_of(scan, block, &own) && offset < own.size))
 		return NULL;
-	return heap_subject_nothing_at(search_block_address(survey->search, block), offset);
+	return heap_subject_nothing_at(search_block_address(scan->search, block), offset);
 }
 
 static struct error *heap_type_verbs_lay_out(
 	struct heap_look *look, const char *word, uint32_t block, struct heap_layout *ret)
 {
 	bool any, is_in_pool;
-	struct survey *survey = &look->heap.survey;
-	struct error *error = heap_layouts_open(survey, &any);
+	struct heap_scan *scan = &look->heap.scan;
+	struct error *error = heap_layouts_open(scan, &any);
 	if (!error)
-		error = lay_out_in_pool(survey, word, block, &is_in_pool, ret);
-	if (error || is_in_pool || heap_layout_of(survey, block, ret))
+		error = lay_out_in_pool(scan, word, block, &is_in_pool, ret);
+	if (error || is_in_pool || heap_layout_of(scan, block, ret))
 		return error;
-	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
+	const struct heap_type *type = &scan->types.types.data[heap_scan_type_of(scan, block)];
 	enum heap_type_kind kind = type->kind;
 	if (kind == HEAP_TYPE_STRING) {
 		*ret = (struct heap_layout){.type = TYPE_VOID,
 			.size = 1,
-			.count = search_block_size(survey->search, block) - type->text_at,
+			.count = search_block_size(scan->search, block) - type->text_at,
 			.is_array = true,
 			.header = type->text_at,
 			.unit = type->text_unit ? type->text_unit : 1};
 		return NULL;
 	}
-	if (pools_find(&survey->pools, block)) {
+	if (pools_find(&scan->pools, block)) {
 		*ret = (struct heap_layout){.type = TYPE_VOID, .size = 1, .count = 1};
 		return NULL;
 	}
@@ -129,7 +129,7 @@ static struct error *heap_type_verbs_lay_out(
 		return error_create(ERROR_INPUT,
 			"%s is of Python: `python 0x%" PRIx64
 			"` shows what it holds (show %s --as TYPE: how C has it)",
-			word, search_block_address(survey->search, block), word);
+			word, search_block_address(scan->search, block), word);
 	if (!any)
 		return heap_subject_no_debug_information();
 	return error_create(ERROR_INPUT,
@@ -138,10 +138,10 @@ static struct error *heap_type_verbs_lay_out(
 }
 
 /* One that stands for all blocks of a type. */
-static uint32_t example_of(const struct survey *survey, uint32_t type)
+static uint32_t example_of(const struct heap_scan *scan, uint32_t type)
 {
-	uint32_t count = search_block_count(survey->search), block = 0;
-	while (block < count && survey_type_of(survey, block) != type)
+	uint32_t count = search_block_count(scan->search), block = 0;
+	while (block < count && heap_scan_type_of(scan, block) != type)
 		block++;
 	return block < count ? block : SPACE_NONE;
 }
@@ -151,24 +151,24 @@ static struct error *lay_out_subject(struct heap_look *look, const char *word, c
 	const struct heap_subject *about, struct heap_layout *ret)
 {
 	bool any;
-	struct survey *survey = &look->heap.survey;
+	struct heap_scan *scan = &look->heap.scan;
 	uint32_t example = about->block;
 	if (example == SPACE_NONE)
-		example = example_of(survey, about->subtypes.subtypes.data[0].type);
+		example = example_of(scan, about->subtypes.subtypes.data[0].type);
 	if (example == SPACE_NONE)
 		return error_create(ERROR_INPUT, "no block is of type '%s'", word);
-	struct error *error = heap_layouts_open(survey, &any);
+	struct error *error = heap_layouts_open(scan, &any);
 	if (error)
 		return error;
 	if (as)
-		return lay_out_as(look, as, search_block_size(survey->search, example),
-			offset_in_block(survey, word, about->block), ret);
+		return lay_out_as(look, as, search_block_size(scan->search, example),
+			offset_in_block(scan, word, about->block), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return heap_type_verbs_lay_out(look, word, example, ret);
 	/* With the virtual bases of those that come first. */
 	uint32_t type = about->subtypes.subtypes.data[0].layout;
 	*ret = (struct heap_layout){
-		.type = type, .size = types_get(survey->layouts.types, type)->size, .count = 1};
+		.type = type, .size = types_get(scan->layouts.types, type)->size, .count = 1};
 	return NULL;
 }
 
@@ -206,7 +206,7 @@ int heap_verb_show(struct heap_look *look, int count, char **words)
 	}
 	struct error *error = what.failed || as.failed ? error_no_memory() : NULL;
 	if (!error)
-		error = heap_session_judge(&look->heap);
+		error = heap_session_find_leaks(&look->heap);
 	if (!error)
 		return show_as(look, what.data, as.data ? as.data : look->as);
 	return message_error(error);
@@ -215,7 +215,7 @@ int heap_verb_show(struct heap_look *look, int count, char **words)
 static int tell_holders(struct heap_look *look, const char *what, uint32_t layout)
 {
 	_cleanup_(holding_members_deinit) struct holding_members found;
-	if (!candidates_holders(&look->heap.survey, layout, &found))
+	if (!candidates_holders(&look->heap.scan, layout, &found))
 		return message_error(error_no_memory());
 	struct heap_page page = heap_look_page(look);
 	struct output output;
@@ -227,7 +227,7 @@ static int tell_candidates(struct heap_look *look, const char *what, uint32_t bl
 {
 	uint32_t sampled = 0;
 	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
-	struct error *error = candidates_find(&look->heap.survey, block, type, &found, &sampled);
+	struct error *error = candidates_find(&look->heap.scan, block, type, &found, &sampled);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);
@@ -235,7 +235,7 @@ static int tell_candidates(struct heap_look *look, const char *what, uint32_t bl
 	struct sink sink = heap_look_sink(look, &output);
 	return heap_look_shown(&output,
 		heap_candidates_write(&page, what, &found, sampled,
-			block != SPACE_NONE || example_of(&look->heap.survey, type) != SPACE_NONE,
+			block != SPACE_NONE || example_of(&look->heap.scan, type) != SPACE_NONE,
 			&sink));
 }
 
@@ -249,13 +249,13 @@ static int tell_pool(struct heap_look *look, const char *what, uint32_t block)
 
 static int tell_type(struct heap_look *look, const char *what)
 {
-	struct survey *survey = &look->heap.survey;
+	struct heap_scan *scan = &look->heap.scan;
 	struct heap_layout layout = {.type = TYPE_VOID};
 	uint32_t block, type;
 	bool any;
 	struct error *error = heap_subject_word(&look->heap, what, &block, &type, &layout.type);
 	if (!error)
-		error = heap_layouts_open(survey, &any);
+		error = heap_layouts_open(scan, &any);
 	if (!error && !any)
 		error = heap_subject_no_debug_information();
 	if (error)
@@ -263,14 +263,14 @@ static int tell_type(struct heap_look *look, const char *what)
 	/* Who may point to a type debug information says, though no block is one. */
 	if (layout.type != TYPE_VOID)
 		return tell_holders(look, what, layout.type);
-	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	uint32_t example = block == SPACE_NONE ? example_of(scan, type) : block;
 	const struct pool_object *object =
-		block == SPACE_NONE ? NULL : object_in_pool(survey, what, block);
+		block == SPACE_NONE ? NULL : object_in_pool(scan, what, block);
 	if (object)
 		return tell_holders(look, what, object->type);
-	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
+	if (example != SPACE_NONE && heap_layout_of(scan, example, &layout))
 		return tell_holders(look, what, layout.type);
-	if (example != SPACE_NONE && pools_find(&survey->pools, example))
+	if (example != SPACE_NONE && pools_find(&scan->pools, example))
 		return tell_pool(look, what, example);
 	return tell_candidates(look, what, block, type);
 }
@@ -280,6 +280,7 @@ int heap_verb_type(struct heap_look *look, int count, char **words)
 	_cleanup_(text_deinit) struct text what;
 	text_init(&what);
 	heap_type_verbs_join(count - 1, words + 1, &what);
-	struct error *error = what.failed ? error_no_memory() : heap_session_judge(&look->heap);
+	struct error *error =
+		what.failed ? error_no_memory() : heap_session_find_leaks(&look->heap);
 	return error ? message_error(error) : tell_type(look, what.data);
 }

@@ -23,7 +23,7 @@
 /* A heap that is read, with what was chosen of it. */
 static struct error *heap_verbs_prepare(struct heap_look *look)
 {
-	struct error *error = heap_session_judge(&look->heap);
+	struct error *error = heap_session_find_leaks(&look->heap);
 	return error ? error : heap_selection_choose(look);
 }
 
@@ -42,10 +42,10 @@ static int show_any(struct heap_look *look, heap_answer_fn *ask)
 /* What is empty since nothing could be read fails. */
 static int check_found(struct heap_look *look, int status)
 {
-	const struct address_space *space = look->heap.survey.heap.space;
+	const struct address_space *space = look->heap.scan.heap.space;
 	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
-	bool is_unread = is_cut ? !look->heap.survey.heap.areas.len
-				: heap_unread_find(&look->heap.survey).largest != NULL;
+	bool is_unread = is_cut ? !look->heap.scan.heap.areas.len
+				: heap_unread_find(&look->heap.scan).largest != NULL;
 	if (status || !is_unread)
 		return status;
 	return message_error(error_create(ERROR_INPUT,
@@ -108,12 +108,12 @@ static int show_leaks_of(struct heap_look *look)
 {
 	struct model *model = NULL;
 	const struct joined *joined = heap_session_joined(&look->heap);
-	struct error *error = heap_session_judge(&look->heap);
+	struct error *error = heap_session_find_leaks(&look->heap);
 	if (!error)
 		error = heap_selection_choose(look);
 	if (!error)
-		error = heap_model_make_of(&look->heap.survey, heap_session_name(&look->heap),
-			joined, look->selection.chosen.types, &model);
+		error = heap_model_make_of(&look->heap.scan, heap_session_name(&look->heap), joined,
+			look->selection.chosen.types, &model);
 	if (error)
 		return message_error(error);
 	if (look->heap.symbols.settings)
@@ -156,7 +156,7 @@ static int show_address(struct heap_look *look, const char *word,
 	uint64_t address;
 	if (!heap_verb_address(word, &address))
 		return ERROR_USAGE;
-	struct error *error = heap_session_judge(&look->heap);
+	struct error *error = heap_session_find_leaks(&look->heap);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_look_page(look);
@@ -198,10 +198,10 @@ static struct error *find_asked(struct heap_look *look, const char *word, struct
 	if (!word && !is_chosen)
 		return error_create(ERROR_USAGE,
 			"why: missing address, type or options that select blocks (help why)");
-	struct error *error = is_chosen ? heap_session_judge(&look->heap)
-					: heap_session_survey_for(&look->heap, word);
+	struct error *error = is_chosen ? heap_session_find_leaks(&look->heap)
+					: heap_session_scan_for(&look->heap, word);
 	if (!error)
-		error = heap_session_place(&look->heap);
+		error = heap_session_set_sites(&look->heap);
 	if (!error && word)
 		error = heap_subject_find(&look->heap, "why", word, ret);
 	if (!error && is_chosen && ret->block != SPACE_NONE)
@@ -214,7 +214,7 @@ static struct error *ask_why(
 	struct heap_look *look, const struct heap_subject *about, bool any, struct why *ret)
 {
 	const struct reverse *known = look->heap.reverse.heads ? &look->heap.reverse : NULL;
-	struct error *error = heap_why(&look->heap.survey, about->block,
+	struct error *error = heap_why(&look->heap.scan, about->block,
 		any ? NULL : &about->subtypes, &look->selection.chosen, WHY_ALL_LAYERS, known, ret);
 	if (!error && !ret->asked_blocks)
 		error = error_create(ERROR_INPUT, "no block in use matches the options");
@@ -430,7 +430,7 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
  * the summary, which says it all, is not what was asked for. */
 static void say_damage(struct heap_look *look)
 {
-	const struct heap_damage_vec *damage = &look->heap.survey.heap.damage;
+	const struct heap_damage_vec *damage = &look->heap.scan.heap.damage;
 	if (look->json || look->has_said_damage || !damage->len)
 		return;
 	look->has_said_damage = true;

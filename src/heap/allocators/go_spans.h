@@ -60,8 +60,8 @@ struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *a
 /* The span that has an address; NULL: none. */
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
 
-struct survey;
+struct heap_scan;
 /* Sums up elements in use, which nobody judges to be lost or not. */
-void go_types_sum(const struct survey *survey, uint64_t *ret_blocks, uint64_t *ret_bytes);
+void go_types_sum(const struct heap_scan *scan, uint64_t *ret_blocks, uint64_t *ret_bytes);
 
 #endif

@@ -12,7 +12,7 @@
 #ifndef HEAP_FREEING_H
 #define HEAP_FREEING_H
 
-#include "heap/survey/roots.h"
+#include "heap/scan/roots.h"
 
 /* Adds a root for each such word of a thread. False: no memory. */
 bool freeing_add_roots(const struct heap *heap, uint32_t thread, struct heap_root_vec *roots);

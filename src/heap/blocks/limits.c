@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/limits.h"
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 static const struct {
 	const char *name, *words;
-} limits[SURVEY_LIMITS] = {
+} limits[HEAP_LIMITS] = {
 	[REACHED_TYPE_STEPS] = {"type-members", "a type has more than 100,000 members, and those "
 						"behind were not followed: its debug "
 						"information may be damaged"},
@@ -27,22 +27,22 @@ static const struct {
 		"variables that are described behind these are not known"},
 };
 
-void survey_reach(struct survey *survey, enum survey_limit limit)
+void heap_limit_reach(struct heap_scan *scan, enum heap_limit limit)
 {
-	survey->reached |= 1u << limit;
+	scan->reached |= 1u << limit;
 }
 
-bool survey_has_reached(const struct survey *survey, enum survey_limit limit)
+bool heap_limit_has_reached(const struct heap_scan *scan, enum heap_limit limit)
 {
-	return survey->reached >> limit & 1;
+	return scan->reached >> limit & 1;
 }
 
-const char *survey_limit_name(enum survey_limit limit)
+const char *heap_limit_name(enum heap_limit limit)
 {
 	return limits[limit].name;
 }
 
-const char *survey_limit_words(enum survey_limit limit)
+const char *heap_limit_words(enum heap_limit limit)
 {
 	return limits[limit].words;
 }

@@ -19,9 +19,9 @@ const char *map_kind_name(enum map_kind kind)
 }
 
 /* The first area that has some of the mapping; NULL: none. */
-static const struct heap_area *area_in(const struct survey *survey, const struct process_map *map)
+static const struct heap_area *area_in(const struct heap_scan *scan, const struct process_map *map)
 {
-	const struct heap_area_vec *areas = &survey->heap.areas;
+	const struct heap_area_vec *areas = &scan->heap.areas;
 	size_t low = 0, high = areas->len;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -34,10 +34,10 @@ static const struct heap_area *area_in(const struct survey *survey, const struct
 }
 
 /* The root in a mapping that is a thread's stack; NULL: none is. */
-static const struct heap_root *stack_in(const struct survey *survey, const struct process_map *map)
+static const struct heap_root *stack_in(const struct heap_scan *scan, const struct process_map *map)
 {
-	for (size_t i = 0; i < survey->roots.len; i++) {
-		const struct heap_root *root = &survey->roots.data[i];
+	for (size_t i = 0; i < scan->roots.len; i++) {
+		const struct heap_root *root = &scan->roots.data[i];
 		if (root->kind == HEAP_ROOT_STACK && root->start >= map->start &&
 			root->start < map->end)
 			return root;
@@ -56,38 +56,38 @@ static bool is_memory(const char *path)
 	return !*path;
 }
 
-enum map_kind map_kind_of(const struct survey *survey, const struct process_map *map)
+enum map_kind map_kind_of(const struct heap_scan *scan, const struct process_map *map)
 {
 	if (!strncmp(map->path, "[v", 2))
 		return MAP_KERNEL;
 	if (!map->readable && !map->writable && !map->executable)
 		return MAP_GUARD;
-	if (area_in(survey, map))
+	if (area_in(scan, map))
 		return MAP_HEAP;
-	if (stack_in(survey, map) || !strcmp(map->path, "[stack]"))
+	if (stack_in(scan, map) || !strcmp(map->path, "[stack]"))
 		return MAP_STACK;
 	if (map->executable)
 		return MAP_CODE;
-	if (address_space_module(survey->heap.space, map->start))
+	if (address_space_module(scan->heap.space, map->start))
 		return map->writable ? MAP_DATA : MAP_CONSTANT;
 	if (map->shared && is_memory(map->path))
 		return MAP_SHARED;
 	return map->inode ? MAP_FILE : MAP_OTHER;
 }
 
-void map_kind_describe(const struct survey *survey, const struct process_map *map,
+void map_kind_describe(const struct heap_scan *scan, const struct process_map *map,
 	enum map_kind kind, struct text *text)
 {
-	const struct heap_area *area = kind == MAP_HEAP ? area_in(survey, map) : NULL;
-	const struct heap_root *stack = kind == MAP_STACK ? stack_in(survey, map) : NULL;
-	const struct address_module *module = address_space_module(survey->heap.space, map->start);
+	const struct heap_area *area = kind == MAP_HEAP ? area_in(scan, map) : NULL;
+	const struct heap_root *stack = kind == MAP_STACK ? stack_in(scan, map) : NULL;
+	const struct address_module *module = address_space_module(scan->heap.space, map->start);
 	if (area) {
 		text_add(text, heap_maker_name(area->maker));
 		if (area->arena)
 			text_printf(text, ", arena %u", area->arena);
 	} else if (stack) {
-		text_printf(text, "thread %d",
-			(int)survey->heap.space->threads.data[stack->thread].tid);
+		text_printf(
+			text, "thread %d", (int)scan->heap.space->threads.data[stack->thread].tid);
 	} else if (module && !*map->path) {
 		text_add_shown(text, module->path, 500);
 	}

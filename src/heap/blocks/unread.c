@@ -22,17 +22,17 @@ static uint64_t unread_written(const struct address_space *space, const struct p
 	return bytes;
 }
 
-struct heap_unread heap_unread_find(const struct survey *survey)
+struct heap_unread heap_unread_find(const struct heap_scan *scan)
 {
-	const struct address_space *space = survey->heap.space;
+	const struct address_space *space = scan->heap.space;
 	struct heap_unread found = {.largest = NULL};
 	bool has_break = false;
 	/* Of others it is known why (heap_absence()). */
 	if (!space->is_live && (space->core.missing_bytes || space->core.unpacked_cut))
 		return found;
-	for (size_t i = 0; !survey->heap.areas.len && i < space->maps.maps.len; i++) {
+	for (size_t i = 0; !scan->heap.areas.len && i < space->maps.maps.len; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
-		if (!map->writable || map->shared || map_kind_of(survey, map) != MAP_OTHER)
+		if (!map->writable || map->shared || map_kind_of(scan, map) != MAP_OTHER)
 			continue;
 		uint64_t bytes = unread_written(space, map);
 		found.bytes += bytes;
@@ -76,9 +76,9 @@ static void glibc_seen(const struct address_space *space, struct text *text)
 		text_printf(text, "none of whose %u rings of free chunks closes", GLIBC_BINS);
 }
 
-bool heap_unread_seen(const struct survey *survey, enum heap_maker maker, struct text *text)
+bool heap_unread_seen(const struct heap_scan *scan, enum heap_maker maker, struct text *text)
 {
-	const struct heap *heap = &survey->heap;
+	const struct heap *heap = &scan->heap;
 	switch (maker) {
 	case HEAP_GLIBC:
 		glibc_seen(heap->space, text);
@@ -117,9 +117,9 @@ bool heap_unread_seen(const struct survey *survey, enum heap_maker maker, struct
 }
 
 void heap_unread_describe(
-	const struct survey *survey, const struct heap_unread *unread, struct text *text)
+	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text)
 {
-	const struct address_module *libc = libc_of(survey->heap.space);
+	const struct address_module *libc = libc_of(scan->heap.space);
 	text_add(text, "no heap was found though memory is there: ");
 	text_add_bytes(text, unread->bytes);
 	text_printf(text, " in %" PRIu64 " mapping%s of no file, the largest ", unread->mappings,
@@ -141,7 +141,7 @@ void heap_unread_describe(
 	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
 		_cleanup_(text_deinit) struct text seen;
 		text_init(&seen);
-		if (heap_unread_seen(survey, maker, &seen)) {
+		if (heap_unread_seen(scan, maker, &seen)) {
 			text_printf(text, "%s%s, %s", between, heap_maker_name(maker), seen.data);
 			between = "; ";
 		}

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "heap/inferred.h"
-#include "heap/survey/shapes.h"
+#include "heap/scan/shapes.h"
 #include "heap/types/slots.h"
 
 /* Of one type; those of a damaged file contain themselves. */

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "heap/cxx.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 
 const char *held_arguments(const char *symbol, size_t *ret_len)
@@ -42,36 +42,36 @@ static void add_content(struct text *text, const char *symbol)
 }
 
 /* Chunks in which nobody has found anything that lies there. */
-static struct error *say_chunks(struct survey *survey)
+static struct error *say_chunks(struct heap_scan *scan)
 {
 	static const char *const names[] = {
 		[HELD_BUFFER] = "std::pmr::monotonic_buffer_resource buffer",
 		[HELD_POOL] = "std::pmr pool chunk",
 	};
-	struct heap_types *types = &survey->types;
+	struct heap_types *types = &scan->types;
 	struct error *error = NULL;
 	for (size_t i = 0; i < types->held.chunks.len && !error; i++) {
 		struct held_chunk chunk = types->held.chunks.data[i];
-		struct block_label label = block_label(survey->search, chunk.block);
+		struct block_label label = block_label(scan->search, chunk.block);
 		uint32_t type;
 		if (heap_types_of_label(types, label) != HEAP_TYPE_NONE)
 			continue;
 		error = heap_types_add(types, HEAP_TYPE_CONTAINER, names[chunk.kind], &type);
 		if (!error)
-			block_set_label(survey->search, chunk.block, heap_types_label(types, type));
+			block_set_label(scan->search, chunk.block, heap_types_label(types, type));
 	}
 	return error;
 }
 
-struct error *held_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *held_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	struct heap_types *types = &survey->types;
+	struct heap_types *types = &scan->types;
 	struct error *error = NULL;
 	for (size_t i = 0; i < types->held.blocks.len && !error; i++) {
 		struct held_block block = types->held.blocks.data[i];
 		const struct held_code *code = &types->held.codes.data[block.code];
-		struct block_label label = block_label(survey->search, block.block);
+		struct block_label label = block_label(scan->search, block.block);
 		uint32_t type;
 		if (code->kind != HELD_BY_ANY ||
 			heap_types_of_label(types, label) != HEAP_TYPE_NONE)
@@ -83,7 +83,7 @@ struct error *held_recognise(struct survey *survey, struct inferred_subset *subs
 			continue;
 		error = heap_types_add(types, HEAP_TYPE_CONTAINER, name.data, &type);
 		if (!error)
-			block_set_label(survey->search, block.block, heap_types_label(types, type));
+			block_set_label(scan->search, block.block, heap_types_label(types, type));
 	}
-	return error ? error : say_chunks(survey);
+	return error ? error : say_chunks(scan);
 }

@@ -60,7 +60,7 @@ void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot
 	bool is_whole = true;
 	inferring->failed |= !slots_find(inferring->types, type, ret, &is_whole);
 	if (!is_whole)
-		survey_reach(inferring->survey, REACHED_TYPE_STEPS);
+		heap_limit_reach(inferring->scan, REACHED_TYPE_STEPS);
 }
 
 static struct fact *find_fact(struct inferring *f, uint32_t type)
@@ -226,7 +226,7 @@ uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind
 	uint32_t layout, bool is_array)
 {
 	struct inferring *f = inferring;
-	struct heap_types *types = &f->survey->types;
+	struct heap_types *types = &f->scan->types;
 	uint32_t number;
 	struct error *error = name ? heap_types_add(types, kind, name, &number) : error_no_memory();
 	f->failed |= error != NULL;
@@ -253,7 +253,7 @@ static uint32_t heap_type_of(
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	inferred_add_name(f, type, form == FORM_ARRAY, &name);
-	type = virtual_bases_place(f->types, f->survey->heap.space, type, example);
+	type = virtual_bases_place(f->types, f->scan->heap.space, type, example);
 	*known = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
 	*fails = *known == HEAP_TYPE_NONE;
 	return *known;
@@ -281,11 +281,10 @@ uint32_t inferred_counted_type(
 	text_add(&name, " with their number");
 	struct fact *fact = inferred_fact(f, type);
 	if (fact && fact->counted == TYPE_VOID)
-		fact->counted = virtual_bases_place(f->types, f->survey->heap.space, type, example);
+		fact->counted = virtual_bases_place(f->types, f->scan->heap.space, type, example);
 	type = fact ? fact->counted : type;
 	uint32_t number = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
-	struct heap_type *of =
-		number == HEAP_TYPE_NONE ? NULL : &f->survey->types.types.data[number];
+	struct heap_type *of = number == HEAP_TYPE_NONE ? NULL : &f->scan->types.types.data[number];
 	if (of && !of->header)
 		of->header = (uint32_t)header;
 	return of && of->header == header ? number : HEAP_TYPE_NONE;
@@ -297,7 +296,7 @@ static uint32_t inferred_refine(struct inferring *f, uint32_t known, uint32_t ty
 	uint32_t element = type;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	text_add(&name, f->survey->types.types.data[known].name);
+	text_add(&name, f->scan->types.types.data[known].name);
 	text_add(&name, " of ");
 	uint32_t held = is_array ? TYPE_VOID : nodes_element(f->types, type);
 	if (held != TYPE_VOID)
@@ -309,7 +308,7 @@ static uint32_t inferred_refine(struct inferring *f, uint32_t known, uint32_t ty
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
-	uint32_t layout = f->survey->types.types.data[type].layout;
+	uint32_t layout = f->scan->types.types.data[type].layout;
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
 	if (fact && (fact->slots.len || fact->open != TYPE_VOID))
 		f->failed |= !inferred_works_push(&f->work, block);
@@ -325,7 +324,7 @@ bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t
 
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 {
-	uint32_t layout = inferring->survey->types.types.data[type].layout;
+	uint32_t layout = inferring->scan->types.types.data[type].layout;
 	return inferred_fits_layout(inferring, layout, class);
 }
 
@@ -333,7 +332,7 @@ bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t cl
 {
 	struct inferring *f = inferring;
 	struct fact *fact = inferred_fact(f, type);
-	const struct heap_shape *alike = &f->survey->classes.classes.data[class];
+	const struct heap_shape *alike = &f->scan->classes.classes.data[class];
 	struct shape_key key = alike->key;
 	struct look look = {key.size, key.pointers, alike->nulls, alike->example};
 	/* Where the type has a pointer, and these have neither one nor NULL, they are something
@@ -364,7 +363,7 @@ static void inferred_learn(struct inferring *f, uint32_t class, uint32_t type)
 		f->is_settled[class / 64] &= ~(1ull << class % 64);
 	}
 	if (++f->claims[class] != SETTLED_BLOCKS || inferred_bit(f->is_mixed, class) ||
-		!f->survey->classes.classes.data[class].key.pointers ||
+		!f->scan->classes.classes.data[class].key.pointers ||
 		!inferred_fits(f, type, class))
 		return;
 	f->alike[class] = type;
@@ -378,7 +377,7 @@ static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct
 	if (fact->last_part != known) {
 		fact->last_part = known;
 		fact->last_part_is_node =
-			strstr(f->survey->types.types.data[known].name, " node") != NULL;
+			strstr(f->scan->types.types.data[known].name, " node") != NULL;
 		fact->last_is_larger = inferred_is_larger(f, known, type);
 		fact->last_part_can = fact->last_is_larger || inferred_can_be_part(f, known, type);
 		fact->part_is_known[0] = fact->part_is_known[1] = false;
@@ -400,13 +399,12 @@ static uint32_t inferred_refined(
 static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, struct fact *fact,
 	struct block_label label, uint32_t part)
 {
-	struct heap_types *types = &f->survey->types;
+	struct heap_types *types = &f->scan->types;
 	uint32_t number = heap_types_shape(types, label);
 	bool has_class = number != HEAP_SHAPE_NONE;
 	if (has_class && fact->last_class == number)
 		return fact->last_found;
-	const struct heap_shape *class =
-		has_class ? &f->survey->classes.classes.data[number] : NULL;
+	const struct heap_shape *class = has_class ? &f->scan->classes.classes.data[number] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
 	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0,
 		search_block_address(f->search, block)};
@@ -446,7 +444,7 @@ uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
-	struct survey *s = f->survey;
+	struct heap_scan *s = f->scan;
 	block_set_label(f->search, block, heap_types_label(&s->types, type));
 	if (f->basis != BASIS_DECLARED)
 		inferred_set_bit(
@@ -455,7 +453,7 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 
 enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_t block)
 {
-	const struct survey *s = inferring->survey;
+	const struct heap_scan *s = inferring->scan;
 	if (!s->alike.looks || !s->alike.settled)
 		return BASIS_DECLARED;
 	return inferred_bit(s->alike.looks, block)     ? BASIS_LOOKS
@@ -465,7 +463,7 @@ enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_
 
 bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type)
 {
-	const struct heap_type *of = &inferring->survey->types.types.data[type];
+	const struct heap_type *of = &inferring->scan->types.types.data[type];
 	return search_block_size(inferring->search, block) >= CHUNK_BYTES_LEAST && of->is_array &&
 	       of->layout != TYPE_VOID &&
 	       types_get(inferring->types, of->layout)->size >= NUMBER_BYTES_LEAST;
@@ -476,7 +474,7 @@ void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t ty
 	struct inferring *f = inferring;
 	struct block_label label = block_label(f->search, block);
 	inferred_say_block(f, block, type);
-	uint32_t class = heap_types_shape(&f->survey->types, label);
+	uint32_t class = heap_types_shape(&f->scan->types, label);
 	if (class != HEAP_SHAPE_NONE)
 		inferred_learn(f, class, type);
 	inferred_push(f, block, type);
@@ -484,7 +482,7 @@ void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t ty
 
 static bool inferred_claim_claim(struct inferring *f, uint32_t block, uint32_t type)
 {
-	struct heap_types *types = &f->survey->types;
+	struct heap_types *types = &f->scan->types;
 	struct block_label label = block_label(f->search, block);
 	uint32_t known = heap_types_of_label(types, label);
 	struct fact *fact = inferred_fact(f, type);

@@ -51,7 +51,7 @@ static struct fact *fact_with_rules(struct inferring *f, uint32_t layout)
 
 static struct fact *ruled_fact(struct inferring *f, uint32_t heap_type)
 {
-	const struct heap_type *type = &f->survey->types.types.data[heap_type];
+	const struct heap_type *type = &f->scan->types.types.data[heap_type];
 	bool has_any =
 		type->kind == HEAP_TYPE_INFERRED && !type->is_array && type->layout != TYPE_VOID;
 	return has_any ? fact_with_rules(f, type->layout) : NULL;
@@ -70,12 +70,12 @@ static void ask_witness(struct inferring *f, uint32_t block, struct fact *fact)
 void inferred_learn_rules(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	uint32_t count = search_block_count(f->search);
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
 		struct block_label label = block_label(f->search, block);
 		if (heap_types_shape(types, label) != HEAP_SHAPE_NONE ||
-			inferred_bit(f->survey->alike.looks, block))
+			inferred_bit(f->scan->alike.looks, block))
 			continue;
 		struct fact *fact = ruled_fact(f, heap_types_of_label(types, label));
 		if (fact && fact->witnesses < WITNESSES_MOST) {
@@ -94,7 +94,7 @@ static bool inferred_alike_counts(const struct alike_rule *rule)
 static bool is_backed(
 	struct inferring *f, const struct fact *fact, uint32_t class, const uint8_t *bytes)
 {
-	struct shape_key key = f->survey->classes.classes.data[class].key;
+	struct shape_key key = f->scan->classes.classes.data[class].key;
 	if (key.head || __builtin_popcountll(key.pointers & fact->map.pointers) > 1)
 		return true;
 	for (size_t i = 0; i < fact->slots.len; i++) {
@@ -161,7 +161,7 @@ bool inferred_breaks_values(struct inferring *inferring, uint64_t address, uint3
 	uint8_t bytes[BLOCK_BYTES];
 	if (!fact || !asks_values(fact))
 		return false;
-	size_t got = address_space_read(f->survey->heap.space, address, bytes, sizeof(bytes));
+	size_t got = address_space_read(f->scan->heap.space, address, bytes, sizeof(bytes));
 	return !inferred_keeps_values(f, layout, bytes, got);
 }
 
@@ -185,34 +185,34 @@ uint64_t inferred_ask_values(
 	return broken;
 }
 
-const char *inferred_basis_name(const struct survey *survey, uint32_t block)
+const char *inferred_basis_name(const struct heap_scan *scan, uint32_t block)
 {
-	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
+	const struct heap_type *type = &scan->types.types.data[heap_scan_type_of(scan, block)];
 	if (type->kind != HEAP_TYPE_INFERRED)
 		return NULL;
-	return survey->alike.looks && inferred_bit(survey->alike.looks, block) ? "look-alike"
-									       : "declared";
+	return scan->alike.looks && inferred_bit(scan->alike.looks, block) ? "look-alike"
+									   : "declared";
 }
 
 /* Bits that are set, one after the other. */
-static void count_bits(struct survey *survey, const uint64_t *set, bool lost_alone)
+static void count_bits(struct heap_scan *scan, const uint64_t *set, bool lost_alone)
 {
-	uint32_t count = search_block_count(survey->search);
+	uint32_t count = search_block_count(scan->search);
 	for (uint32_t word = 0; word <= count / 64; word++) {
 		for (uint64_t left = set[word]; left; left &= left - 1) {
 			uint32_t block = 64 * word + (uint32_t)__builtin_ctzll(left);
-			if (lost_alone && search_kind(survey->search, block) == SEARCH_REACHABLE)
+			if (lost_alone && search_kind(scan->search, block) == SEARCH_REACHABLE)
 				continue;
-			inferred_set_bit(survey->alike.looks, block);
-			survey->types.types.data[survey_type_of(survey, block)].alike++;
+			inferred_set_bit(scan->alike.looks, block);
+			scan->types.types.data[heap_scan_type_of(scan, block)].alike++;
 		}
 	}
 }
 
-void inferred_count_alike(struct survey *survey)
+void inferred_count_alike(struct heap_scan *scan)
 {
-	if (!survey->alike.looks || !survey->alike.settled)
+	if (!scan->alike.looks || !scan->alike.settled)
 		return;
-	count_bits(survey, survey->alike.looks, false);
-	count_bits(survey, survey->alike.settled, true);
+	count_bits(scan, scan->alike.looks, false);
+	count_bits(scan, scan->alike.settled, true);
 }

@@ -180,7 +180,7 @@ static void end_doubt(struct inferring *f, struct doubt *doubt, bool is_array)
 	doubt->is_not = !is_array;
 	if (!is_array)
 		return;
-	struct vector_end *end = doubt->bytes ? vector_end_map_insert(&f->survey->types.vector_ends,
+	struct vector_end *end = doubt->bytes ? vector_end_map_insert(&f->scan->types.vector_ends,
 							doubt->block, NULL)
 					      : NULL;
 	f->failed |= doubt->bytes && !end;
@@ -235,14 +235,14 @@ void inferred_check_arrays(struct inferring *inferring)
 			doubt->late_against <= (doubt->agreeing + doubt->late) / STALE_PART)
 			continue;
 		block_reset_label(f->search, doubt->block);
-		survey_reach(f->survey, REACHED_ARRAY_PLACES);
+		heap_limit_reach(f->scan, REACHED_ARRAY_PLACES);
 	}
 }
 
 static bool is_unknown(const struct inferring *f, uint32_t block)
 {
 	struct block_label label = block_label(f->search, block);
-	return heap_types_of_label(&f->survey->types, label) == HEAP_TYPE_NONE;
+	return heap_types_of_label(&f->scan->types, label) == HEAP_TYPE_NONE;
 }
 
 /* Whether nothing speaks against it: no pointer, nor what stands there, if no pointer speaks for it

@@ -21,7 +21,7 @@ static bool inferred_bases_take(void *context, uint32_t whole)
 /* Whatever was met so far, so that what is said does not depend on that. */
 static void know_modules(struct inferring *f)
 {
-	const struct address_space *space = f->survey->heap.space;
+	const struct address_space *space = f->scan->heap.space;
 	uint32_t unused;
 	for (size_t i = 0; !f->has_modules && i < space->modules.len; i++)
 		inferred_know_module(f, &space->modules.data[i], &unused);
@@ -61,7 +61,7 @@ static bool can_be(struct inferring *f, uint32_t type, const struct heap_shape *
 bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class)
 {
 	struct inferring *f = inferring;
-	const struct heap_shape *of = &f->survey->classes.classes.data[class];
+	const struct heap_shape *of = &f->scan->classes.classes.data[class];
 	struct fact *fact = inferred_fact(f, type);
 	bool may_be = false;
 	if (!fact || fact->size >= of->key.size || !type_has_members(types_get(f->types, type)))

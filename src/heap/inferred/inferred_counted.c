@@ -29,7 +29,7 @@ static uint64_t of_elements(const struct fact *fact, uint64_t bits, uint64_t hea
  * or behind the last of them. */
 static bool lead_somewhere(const struct inferring *f, uint64_t start, uint64_t bits)
 {
-	const struct address_space *space = f->survey->heap.space;
+	const struct address_space *space = f->scan->heap.space;
 	for (uint64_t left = bits; left; left &= left - 1) {
 		uint64_t word, at = start + 8ull * (unsigned)__builtin_ctzll(left);
 		if (!address_space_word(space, at, &word) ||
@@ -43,7 +43,7 @@ static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t 
 	uint64_t header, uint64_t count)
 {
 	uint32_t class = block_first_shape(f->search, block);
-	const struct heap_shape *of = &f->survey->classes.classes.data[class];
+	const struct heap_shape *of = &f->scan->classes.classes.data[class];
 	if (fact->size % 8)
 		return true;
 	uint64_t data = of_elements(fact, fact->map.data, header, count);
@@ -71,12 +71,12 @@ static bool inferred_counted_claim(
 	uint64_t usable = search_block_size(f->search, block), count;
 	if (header % 8 || !header || header > HEADER_MOST || header >= usable ||
 		!type_has_members(of) || of->is_c ||
-		heap_types_shape(&f->survey->types, label) == HEAP_SHAPE_NONE ||
-		heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE)
+		heap_types_shape(&f->scan->types, label) == HEAP_SHAPE_NONE ||
+		heap_types_of_label(&f->scan->types, label) != HEAP_TYPE_NONE)
 		return false;
 	struct fact *fact = inferred_fact(f, type);
 	uint64_t address = search_block_address(f->search, block) + header - 8;
-	if (!fact || !fact->size || !address_space_word(f->survey->heap.space, address, &count) ||
+	if (!fact || !fact->size || !address_space_word(f->scan->heap.space, address, &count) ||
 		count < COUNT_LEAST || count > (usable - header) / fact->size ||
 		!is_tight(f, header + count * fact->size, usable) ||
 		!may_be(f, fact, block, header, count))

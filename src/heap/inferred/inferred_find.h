@@ -94,7 +94,7 @@ DEFINE_VEC(inferred_ranges, struct inferred_range)
 #define TRAITS_RECENT 64u
 
 struct inferring {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct types *types;
 	struct search *search;
 	const struct graph *graph;

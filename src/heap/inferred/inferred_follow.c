@@ -101,7 +101,7 @@ static bool follow_edges(
 {
 	uint32_t class = block_first_shape(f->search, b->block);
 	uint32_t from = graph_edges(f->graph, b->block), end = graph_edges_end(f->graph, b->block);
-	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
+	uint64_t pointers = f->scan->classes.classes.data[class].key.pointers;
 	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * SHAPE_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||
 		!are_pointers(f->graph, from, end))
@@ -158,11 +158,11 @@ static void each_word_of(
 	for (uint64_t k = 0; k < slot->count && !f->failed; k += piece) {
 		uint64_t left = slot->count - k, word;
 		size_t bytes = (size_t)(((left < piece ? left : piece) - 1) * stride + 8);
-		size_t got = address_space_read(f->survey->heap.space,
-			address + slot->offset + k * stride, f->buffer, bytes);
+		size_t got = address_space_read(
+			f->scan->heap.space, address + slot->offset + k * stride, f->buffer, bytes);
 		for (size_t at = 0; at + 8 <= got && !f->failed; at += (size_t)stride) {
 			memcpy(&word, f->buffer + at, 8);
-			if (word && slots_holds(slot, f->survey->heap.space,
+			if (word && slots_holds(slot, f->scan->heap.space,
 					    address + slot->offset + k * stride + at))
 				take(f, slot, word, address + slot->offset + k * stride + at);
 		}
@@ -203,7 +203,7 @@ void inferred_each_word(struct inferring *inferring, uint64_t address, const str
 		each_word_of(f, address, &slots->data[i], take);
 	if (end > PIECE_BYTES)
 		return;
-	size_t len = address_space_read(f->survey->heap.space, address, f->buffer, (size_t)end);
+	size_t len = address_space_read(f->scan->heap.space, address, f->buffer, (size_t)end);
 	for (size_t i = 0; i < slots->len && !f->failed; i++) {
 		const struct slot *slot = &slots->data[i];
 		uint64_t at = slot->offset;
@@ -276,7 +276,7 @@ static void inferred_follow_leave(struct inferring *f, uint32_t block)
 void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order)
 {
 	struct inferring *f = inferring;
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	struct block_label label = block_label(f->search, block);
 	uint32_t number = heap_types_of_label(types, label);
 	if (inferred_bit(f->is_done, block) || number == HEAP_TYPE_NONE)

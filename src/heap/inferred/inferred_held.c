@@ -65,7 +65,7 @@ static uint32_t name_lambda(struct inferring *f, const struct managed *m, const 
 
 static void find_managed(struct inferring *f, const struct held_code *code, struct managed *ret)
 {
-	const struct address_space *space = f->survey->heap.space;
+	const struct address_space *space = f->scan->heap.space;
 	const struct address_module *module = address_space_module(space, code->address);
 	uint32_t number;
 	struct types_function_class class;
@@ -91,11 +91,11 @@ static void find_managed(struct inferring *f, const struct held_code *code, stru
 static void inferred_held_take(struct inferring *f, uint32_t block, const struct managed *m)
 {
 	struct block_label label = block_label(f->search, block);
-	uint32_t class = heap_types_shape(&f->survey->types, label);
+	uint32_t class = heap_types_shape(&f->scan->types, label);
 	if (class == HEAP_SHAPE_NONE ||
-		heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE)
+		heap_types_of_label(&f->scan->types, label) != HEAP_TYPE_NONE)
 		return;
-	const struct shape_key *key = &f->survey->classes.classes.data[class].key;
+	const struct shape_key *key = &f->scan->classes.classes.data[class].key;
 	uint64_t size = types_get(f->types, m->type)->size;
 	if (!inferred_is_close(f, size ? size : 1, key->size) ||
 		!inferred_is_single(f, m->type, key->size, key->pointers))
@@ -117,10 +117,10 @@ static bool is_there(const struct inferring *f, uint64_t address, uint32_t type)
 	struct contents contents;
 	uint32_t block = search_block_at(f->search, address, &into);
 	const struct vector_end *end =
-		block == SPACE_NONE ? NULL : heap_types_vector_end(&f->survey->types, block);
+		block == SPACE_NONE ? NULL : heap_types_vector_end(&f->scan->types, block);
 	return !(end && into >= end->end) &&
 	       (!contents_knows(f->types, type) ||
-		       contents_read(f->survey, f->types, type, address, &contents));
+		       contents_read(f->scan, f->types, type, address, &contents));
 }
 
 /* Of a content that lies in its std::any only what its members lead to is news. */
@@ -139,14 +139,14 @@ static const struct managed *managed_of(struct inferring *f, struct managed_vec 
 {
 	struct managed *m = &all->data[code];
 	if (!m->is_sought)
-		find_managed(f, &f->survey->types.held.codes.data[code], m);
+		find_managed(f, &f->scan->types.held.codes.data[code], m);
 	return m;
 }
 
 void inferred_take_held(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	const struct held *held = &f->survey->types.held;
+	const struct held *held = &f->scan->types.held;
 	_cleanup_(managed_vec_deinit) struct managed_vec all = {.data = NULL};
 	for (size_t i = 0; i < held->codes.len && !f->failed; i++)
 		f->failed |= !managed_vec_push(&all, (struct managed){.is_sought = false});

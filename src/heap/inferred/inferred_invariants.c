@@ -40,7 +40,7 @@ static bool has_room(const struct inferring *f, uint64_t address, uint64_t bytes
 	uint64_t offset;
 	uint32_t block = search_block_at(f->search, address, &offset);
 	if (block == SPACE_NONE)
-		return address_space_map(f->survey->heap.space, address);
+		return address_space_map(f->scan->heap.space, address);
 	return !offset && bytes <= search_block_size(f->search, block);
 }
 
@@ -68,7 +68,7 @@ static bool is_string(struct inferring *f, uint64_t address, const uint64_t word
 	else if (capacity > BYTES_MOST || !has_room(f, start, capacity + 1))
 		return false;
 	return length <= capacity &&
-	       address_space_read(f->survey->heap.space, start + length, &end, 1) == 1 && !end;
+	       address_space_read(f->scan->heap.space, start + length, &end, 1) == 1 && !end;
 }
 
 bool inferred_keeps_invariant(struct inferring *inferring, const struct alike_rule *rule,

@@ -136,7 +136,7 @@ static bool know_embedded(struct inferring *f)
 	if (!p->has_embedded)
 		f->failed |= !embedded_find(f->types, &p->embedded, &is_whole);
 	if (!is_whole)
-		survey_reach(f->survey, REACHED_TYPE_STEPS);
+		heap_limit_reach(f->scan, REACHED_TYPE_STEPS);
 	p->has_embedded = true;
 	return !f->failed;
 }
@@ -150,7 +150,7 @@ static void count_sure(struct pool_judging *j)
 		j->sure += object->is_sure;
 	}
 	if (tries > TRIES_MOST)
-		survey_reach(j->f->survey, REACHED_POOL_TRIES);
+		heap_limit_reach(j->f->scan, REACHED_POOL_TRIES);
 }
 
 bool inferred_judge(struct pool_judging *judging, const struct pool_block *in)

@@ -87,7 +87,7 @@ static bool begins_with_name(struct types *types, uint32_t type, const char *pla
 
 bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type)
 {
-	const struct heap_type *of = &inferring->survey->types.types.data[known];
+	const struct heap_type *of = &inferring->scan->types.types.data[known];
 	unsigned steps = 0;
 	if (of->kind != HEAP_TYPE_CXX || of->is_array)
 		return false;
@@ -114,7 +114,7 @@ struct finding_larger {
 
 static bool has_size(const struct finding_larger *l, const struct group *group, uint64_t size)
 {
-	const struct heap_shape *of = &l->f->survey->classes.classes.data[group->class];
+	const struct heap_shape *of = &l->f->scan->classes.classes.data[group->class];
 	return size >= group->least && size <= of->key.size;
 }
 
@@ -135,7 +135,7 @@ static bool inferred_larger_explains(
 	struct fact *fact = inferred_fact(l->f, type);
 	uint64_t words = (types_get(l->f->types, group->layout)->size + 7) / 8;
 	uint64_t own = words < SHAPE_WORDS ? (1ull << words) - 1 : UINT64_MAX;
-	const struct heap_shape *of = &l->f->survey->classes.classes.data[group->class];
+	const struct heap_shape *of = &l->f->scan->classes.classes.data[group->class];
 	return fact && fact->map.pointers & of->key.pointers & ~own;
 }
 
@@ -166,9 +166,9 @@ static bool are_elements(const struct inferring *f, const struct heap_shape *of,
 		return false;
 	/* What nobody asked for is behind the last one. */
 	uint64_t i = 1,
-		 least = heap_requested_size(&f->survey->heap, of->example, of->key.size).least;
+		 least = heap_requested_size(&f->scan->heap, of->example, of->key.size).least;
 	for (; i < count; i++) {
-		if (!address_space_word(f->survey->heap.space, of->example + i * size, &word) ||
+		if (!address_space_word(f->scan->heap.space, of->example + i * size, &word) ||
 			word != of->key.head)
 			break;
 	}
@@ -178,14 +178,14 @@ static bool are_elements(const struct inferring *f, const struct heap_shape *of,
 static uint32_t inferred_larger_named(
 	struct inferring *f, uint32_t class, uint32_t layout, bool is_array)
 {
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	text_add(&name, types->types.data[types->of_shape[class]].name);
 	text_add(&name, is_array ? "[]" : " with more behind it");
 	uint32_t number = inferred_add_type(f, HEAP_TYPE_CXX, name.data, layout, is_array);
 	if (number != HEAP_TYPE_NONE)
-		f->survey->types.types.data[number].has_more = !is_array;
+		f->scan->types.types.data[number].has_more = !is_array;
 	return number;
 }
 
@@ -198,7 +198,7 @@ static uint32_t inferred_larger_declared(const struct inferring *f, uint32_t cla
 /* The heap's type that all blocks of a group are. */
 static uint32_t inferred_larger_judge(struct inferring *f, const struct group *group)
 {
-	const struct heap_shape *of = &f->survey->classes.classes.data[group->class];
+	const struct heap_shape *of = &f->scan->classes.classes.data[group->class];
 	uint64_t size = types_get(f->types, group->layout)->size;
 	uint32_t found = HEAP_TYPE_NONE;
 	if (group->found != TYPE_VOID && !group->has_several)
@@ -206,7 +206,7 @@ static uint32_t inferred_larger_judge(struct inferring *f, const struct group *g
 	if (found != HEAP_TYPE_NONE || group->is_slight)
 		return found;
 	bool is_array = are_elements(f, of, size);
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	/* Several files may have one of this name, each another. */
 	if (!is_array &&
 		strstr(types->types.data[types->of_shape[group->class]].name, NAMELESS_SPACE))
@@ -216,7 +216,8 @@ static uint32_t inferred_larger_judge(struct inferring *f, const struct group *g
 
 /* What glibc leaves at the end of a block that it cut out of a larger one to align it (malloc.c,
  * _int_memalign()): up to a chunk of the smallest size, where others leave less. */
-static uint64_t left_by_aligning(const struct survey *s, const struct heap_shape *of, uint64_t size)
+static uint64_t left_by_aligning(
+	const struct heap_scan *s, const struct heap_shape *of, uint64_t size)
 {
 	const struct heap_area *area = heap_areas_find(&s->heap.areas, of->example);
 	bool is_aligned = area && area->maker == HEAP_GLIBC && of->example % ALIGNED_LEAST == 0;
@@ -228,7 +229,7 @@ static uint64_t left_by_aligning(const struct survey *s, const struct heap_shape
 static uint32_t small_object(
 	const struct inferring *f, uint32_t class, struct search_requested *asked)
 {
-	const struct survey *s = f->survey;
+	const struct heap_scan *s = f->scan;
 	uint32_t number = s->types.of_shape[class];
 	const struct heap_type *type =
 		number == HEAP_TYPE_NONE ? NULL : &s->types.types.data[number];
@@ -246,10 +247,10 @@ static bool find_groups(struct finding_larger *l)
 {
 	struct inferring *f = l->f;
 	bool ok = true;
-	for (uint32_t class = 0; class < f->survey->types.shape_count && ok; class ++) {
+	for (uint32_t class = 0; class < f->scan->types.shape_count && ok; class ++) {
 		struct search_requested asked;
 		uint32_t layout = small_object(f, class, &asked);
-		if (layout == TYPE_VOID || f->survey->classes.classes.data[class].group != class)
+		if (layout == TYPE_VOID || f->scan->classes.classes.data[class].group != class)
 			continue;
 		uint64_t size = types_get(f->types, layout)->size;
 		uint64_t least = asked.least > size ? asked.least : size + 1;
@@ -272,7 +273,7 @@ static void look_for_structures(struct finding_larger *l)
 /* Says of classes what their blocks are; `is_new`: these. */
 static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t *is_new)
 {
-	struct survey *s = f->survey;
+	struct heap_scan *s = f->scan;
 	for (uint32_t class = 0; class < s->types.shape_count; class ++) {
 		struct search_requested asked;
 		uint32_t group = s->classes.classes.data[class].group;
@@ -297,10 +298,10 @@ static void follow_blocks(struct inferring *f, const uint64_t *is_new, struct in
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	f->basis = BASIS_LOOKS;
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
-		uint32_t class = heap_types_shape(&f->survey->types, block_label(f->search, block));
+		uint32_t class = heap_types_shape(&f->scan->types, block_label(f->search, block));
 		if (class == HEAP_SHAPE_NONE || !inferred_bit(is_new, class))
 			continue;
-		inferred_set_bit(f->survey->alike.looks, block);
+		inferred_set_bit(f->scan->alike.looks, block);
 		f->is_done[block / 64] &= ~(1ull << block % 64);
 		in_order->walk.block = block;
 		inferred_follow(f, block, in_order);
@@ -313,7 +314,7 @@ void inferred_take_larger(struct inferring *inferring, struct in_order *in_order
 {
 	struct inferring *f = inferring;
 	struct finding_larger l = {.f = f};
-	size_t classes = f->survey->types.shape_count;
+	size_t classes = f->scan->types.shape_count;
 	_cleanup_free_ uint32_t *of_group = malloc((classes + 1) * sizeof(*of_group));
 	_cleanup_free_ uint64_t *is_new = calloc(classes / 64 + 1, sizeof(*is_new));
 	f->failed |= !of_group || !is_new || !find_groups(&l);

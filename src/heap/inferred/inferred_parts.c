@@ -14,7 +14,7 @@ bool inferred_is_deque_table(const struct heap_type *part)
 
 bool inferred_can_be_part(const struct inferring *f, uint32_t known, uint32_t type)
 {
-	const struct heap_type *part = &f->survey->types.types.data[known];
+	const struct heap_type *part = &f->scan->types.types.data[known];
 	const struct type *of = types_get(f->types, type);
 	if (part->kind != HEAP_TYPE_CONTAINER || part->layout != TYPE_VOID)
 		return false;
@@ -32,7 +32,7 @@ static void claim_part(struct inferring *f, uint64_t address, uint32_t type)
 	uint32_t block = search_block_at(f->search, address, &offset);
 	if (block == SPACE_NONE || offset)
 		return;
-	uint32_t known = heap_types_of_label(&f->survey->types, block_label(f->search, block));
+	uint32_t known = heap_types_of_label(&f->scan->types, block_label(f->search, block));
 	if (known != HEAP_TYPE_NONE && inferred_can_be_part(f, known, type))
 		inferred_claim(f, block, type);
 }
@@ -45,7 +45,7 @@ void inferred_follow_deque(struct inferring *inferring, uint32_t block, const st
 	const uint32_t element = fact->slots.data[0].target;
 	while (at < end && !f->failed) {
 		size_t wanted = min((size_t)(end - at), sizeof(words));
-		size_t count = address_space_read(f->survey->heap.space, at, words, wanted) / 8;
+		size_t count = address_space_read(f->scan->heap.space, at, words, wanted) / 8;
 		f->reads -= f->reads > 0;
 		for (size_t i = 0; i < count; i++)
 			claim_part(f, words[i], element);

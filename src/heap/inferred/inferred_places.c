@@ -48,7 +48,7 @@ static bool is_bytes(const struct types *types, uint32_t plain)
 bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64_t offset)
 {
 	const struct inferring *f = inferring;
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	if (number == HEAP_TYPE_NONE)
 		return true;
@@ -67,7 +67,7 @@ bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64
 
 static bool is_mapped(const struct inferring *f, uint64_t word)
 {
-	return word >= ADDRESS_LEAST && address_space_map(f->survey->heap.space, word);
+	return word >= ADDRESS_LEAST && address_space_map(f->scan->heap.space, word);
 }
 
 /* Whether bytes can be an object of a type: pointers lead somewhere, numbers don't, and a bool or
@@ -358,7 +358,7 @@ static void read_piece(struct inferring *f, uint64_t piece, uint32_t number)
 	const struct inferred_place *place = &p->places.data[number];
 	uint64_t address =
 		place->offset + search_block_address(f->search, p->blocks.data[place->block].block);
-	const struct process_map *map = address_space_map(f->survey->heap.space, address);
+	const struct process_map *map = address_space_map(f->scan->heap.space, address);
 	p->len = 0;
 	if (!p->bytes)
 		p->bytes = malloc(PIECE_BYTES);
@@ -366,7 +366,7 @@ static void read_piece(struct inferring *f, uint64_t piece, uint32_t number)
 	if (!p->bytes || !map)
 		return;
 	p->start = piece * PIECE_BYTES > map->start ? piece * PIECE_BYTES : map->start;
-	p->len = address_space_read(f->survey->heap.space, p->start, p->bytes,
+	p->len = address_space_read(f->scan->heap.space, p->start, p->bytes,
 		(size_t)((piece + 1) * PIECE_BYTES - p->start));
 }
 

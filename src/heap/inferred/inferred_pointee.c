@@ -18,7 +18,7 @@ static bool is_byte(const struct type *type)
 /* What is known of a block beside a declaration. A base class may stand anywhere in an object. */
 static enum pointee judge_known(const struct inferring *f, uint32_t heap_type, uint32_t target)
 {
-	const struct heap_type *known = &f->survey->types.types.data[heap_type];
+	const struct heap_type *known = &f->scan->types.types.data[heap_type];
 	if (is_byte(types_get(f->types, target)))
 		return POINTEE_MAY_BE;
 	if (known->kind == HEAP_TYPE_STRING)
@@ -42,7 +42,7 @@ static uint64_t own_words(const struct fact *fact)
 bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_shape *class,
 	uint64_t address, uint64_t words)
 {
-	const struct address_space *space = inferring->survey->heap.space;
+	const struct address_space *space = inferring->scan->heap.space;
 	/* Classes know that of most. */
 	uint64_t doubtful = words & ~class->key.pointers & ~class->nulls;
 	for (; doubtful; doubtful &= doubtful - 1) {
@@ -60,7 +60,7 @@ bool inferred_can_be_pointers(const struct inferring *inferring, const struct he
 static enum pointee judge_class(
 	struct inferring *f, uint32_t class_number, uint64_t address, uint32_t target)
 {
-	const struct heap_shape *class = &f->survey->classes.classes.data[class_number];
+	const struct heap_shape *class = &f->scan->classes.classes.data[class_number];
 	const struct type *type = types_get(f->types, target);
 	struct fact *fact = inferred_fact(f, target);
 	if (!fact || !fact->size)
@@ -73,8 +73,7 @@ static enum pointee judge_class(
 	uint32_t expected = f->alike[class_number];
 	if (expected != HEAP_TYPE_NONE &&
 		types_begins_with(f->types,
-			types_plain(f->types, f->survey->types.types.data[expected].layout),
-			target))
+			types_plain(f->types, f->scan->types.types.data[expected].layout), target))
 		return POINTEE_AGREES;
 	/* The end of a list, which has no pointers any more, looks like nothing. */
 	bool is_likely = type_has_members(type) &&
@@ -85,7 +84,7 @@ static enum pointee judge_class(
 static enum pointee judge_text(const struct inferring *f, uint64_t address)
 {
 	uint8_t bytes[TEXT_LOOKED_AT];
-	size_t got = address_space_read(f->survey->heap.space, address, bytes, sizeof(bytes));
+	size_t got = address_space_read(f->scan->heap.space, address, bytes, sizeof(bytes));
 	for (size_t i = 0; i < got; i++) {
 		if (!bytes[i])
 			return i ? POINTEE_AGREES : POINTEE_MAY_BE;
@@ -103,9 +102,9 @@ static enum pointee judge_pointer(
 	struct inferring *f, uint64_t address, uint32_t target, unsigned depth)
 {
 	uint64_t word;
-	if (address_space_read(f->survey->heap.space, address, &word, 8) != 8 || !word)
+	if (address_space_read(f->scan->heap.space, address, &word, 8) != 8 || !word)
 		return POINTEE_MAY_BE;
-	if (!address_space_map(f->survey->heap.space, word))
+	if (!address_space_map(f->scan->heap.space, word))
 		return POINTEE_DENIES;
 	return inferred_pointee_judge(
 		f, word, types_plain(f->types, types_target(f->types, target)), depth + 1);
@@ -130,12 +129,12 @@ static enum pointee inferred_pointee_judge(
 	if (offset)
 		return POINTEE_MAY_BE;
 	struct block_label label = block_label(f->search, block);
-	uint32_t known = heap_types_of_label(&f->survey->types, label);
+	uint32_t known = heap_types_of_label(&f->scan->types, label);
 	if (known == HEAP_TYPE_NONE)
-		return judge_class(f, heap_types_shape(&f->survey->types, label), address, target);
+		return judge_class(f, heap_types_shape(&f->scan->types, label), address, target);
 	enum pointee judged = judge_known(f, known, target);
 	/* A guess denies no other guess. */
-	bool is_guess = inferred_bit(f->survey->alike.looks, block);
+	bool is_guess = inferred_bit(f->scan->alike.looks, block);
 	return judged == POINTEE_DENIES && is_guess ? POINTEE_MAY_BE : judged;
 }
 

@@ -67,7 +67,7 @@ static void inferred_pools_add_name(const struct pool_judging *j, struct text *n
  * beside it. */
 static bool keeps_name(const struct inferring *f, uint32_t block)
 {
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	const struct heap_type *type = number == HEAP_TYPE_NONE ? NULL : &types->types.data[number];
 	return type && !type->is_pool && !type->is_array;
@@ -86,12 +86,12 @@ static void inferred_pools_say(struct pool_judging *j)
 	if (f->failed)
 		return;
 	struct error *error =
-		heap_types_add(&f->survey->types, HEAP_TYPE_INFERRED, name.data, &number);
+		heap_types_add(&f->scan->types, HEAP_TYPE_INFERRED, name.data, &number);
 	f->failed |= error != NULL;
 	error_destroy(error);
 	if (error)
 		return;
-	f->survey->types.types.data[number].is_pool = true;
+	f->scan->types.types.data[number].is_pool = true;
 	enum inferred_basis basis = f->basis;
 	f->basis = BASIS_DECLARED;
 	inferred_say_block(f, j->block, number);
@@ -141,7 +141,7 @@ bool inferred_take_pools(struct inferring *inferring)
 
 static bool inferred_pools_keep(struct inferring *f, struct pool_judging *j)
 {
-	struct pools *pools = &f->survey->pools;
+	struct pools *pools = &f->scan->pools;
 	struct pool pool = {j->block, pools->objects.len, j->objects.len};
 	for (size_t i = 0; i < j->objects.len; i++) {
 		if (!pool_objects_push(&pools->objects, j->objects.data[i]))
@@ -159,7 +159,7 @@ static int by_block(const void *a, const void *b)
 /* Of what speaks against it since nothing was known. */
 static void inferred_pools_unsay(struct inferring *f, uint32_t block)
 {
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
 	if (number != HEAP_TYPE_NONE && types->types.data[number].is_pool)
 		block_reset_label(f->search, block);
@@ -181,7 +181,7 @@ void inferred_keep_pools(struct inferring *inferring)
 		}
 		pool_objects_deinit(&j.objects);
 	}
-	struct pool_vec *pools = &f->survey->pools.pools;
+	struct pool_vec *pools = &f->scan->pools.pools;
 	if (pools->len)
 		qsort(pools->data, pools->len, sizeof(*pools->data), by_block);
 }

@@ -39,7 +39,7 @@ size_t inferred_places_against(
 /* Says which blocks are pools, of those in which places came to be known since this was called
  * last. Returns whether there are new ones: their structures are to be followed. */
 bool inferred_take_pools(struct inferring *inferring);
-/* At the end: names them by all that is known, and keeps what lies in them in the survey. */
+/* At the end: names them by all that is known, and keeps what lies in them in the scan. */
 void inferred_keep_pools(struct inferring *inferring);
 
 #endif

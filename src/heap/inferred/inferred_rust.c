@@ -40,7 +40,7 @@ static uint32_t unknown_block(const struct inferring *f, uint64_t address, uint6
 	if (block == SPACE_NONE || offset != into)
 		return SPACE_NONE;
 	struct block_label label = block_label(f->search, block);
-	bool is_known = heap_types_of_label(&f->survey->types, label) != HEAP_TYPE_NONE;
+	bool is_known = heap_types_of_label(&f->scan->types, label) != HEAP_TYPE_NONE;
 	return is_known ? SPACE_NONE : block;
 }
 
@@ -72,8 +72,7 @@ static bool inferred_rust_say(const struct claiming *c, uint32_t block, bool has
 /* How much of a block is in use, and how much there is room for. */
 static void note_end(const struct claiming *c, uint32_t block, uint64_t count, uint64_t room)
 {
-	struct vector_end *end =
-		vector_end_map_insert(&c->f->survey->types.vector_ends, block, NULL);
+	struct vector_end *end = vector_end_map_insert(&c->f->scan->types.vector_ends, block, NULL);
 	c->f->failed |= !end;
 	if (end)
 		*end = (struct vector_end){count * c->size, room * c->size};
@@ -229,8 +228,8 @@ static void claim_table(const struct claiming *c)
 		    !is_table(c, buckets, GROUP_SMALL, &block)) ||
 		count_full(c, buckets) != items || !inferred_rust_say(c, block, false))
 		return;
-	uint32_t type = heap_types_of_label(&c->f->survey->types, block_label(c->f->search, block));
-	c->f->survey->types.types.data[type].place = c->size;
+	uint32_t type = heap_types_of_label(&c->f->scan->types, block_label(c->f->search, block));
+	c->f->scan->types.types.data[type].place = c->size;
 	if (!has_pointers(c))
 		return;
 	struct inferred_range range = {
@@ -245,12 +244,12 @@ static uint32_t implementor_of(struct inferring *f, uint64_t table)
 	size_t slot = table / 8 % TRAITS_RECENT;
 	if (f->traits[slot].address == table)
 		return f->traits[slot].type;
-	const struct address_module *module = address_space_module(f->survey->heap.space, table);
+	const struct address_module *module = address_space_module(f->scan->heap.space, table);
 	uint32_t number, type = TYPE_VOID;
 	uint64_t size;
 	if (!inferred_know_module(f, module, &number) ||
 		!types_implementor(f->types, number, table - module->bias, &type) ||
-		!address_space_word(f->survey->heap.space, table + 8, &size) ||
+		!address_space_word(f->scan->heap.space, table + 8, &size) ||
 		size != types_get(f->types, type)->size)
 		type = TYPE_VOID;
 	f->traits[slot].address = table;
@@ -276,7 +275,7 @@ static void claim_trait(const struct claiming *c)
 /* What was taken for an array, by a pointer that may lead to several, is one, too. */
 static void claim_box(const struct claiming *c)
 {
-	struct heap_types *types = &c->f->survey->types;
+	struct heap_types *types = &c->f->scan->types;
 	uint64_t offset;
 	uint32_t block = search_block_at(c->f->search, c->word, &offset);
 	if (block == SPACE_NONE || offset || !c->size ||

@@ -33,7 +33,7 @@ bool inferred_know_module(
 {
 	struct inferring *f = inferring;
 	return module && is_worth_reading(module) &&
-	       heap_names_symbols(f->survey->names, module, ret_number) &&
+	       heap_names_symbols(f->scan->names, module, ret_number) &&
 	       types_add_module(f->types, *ret_number);
 }
 
@@ -45,13 +45,13 @@ struct global {
 
 static void find_global(struct inferring *f, uint64_t address, struct global *ret)
 {
-	const struct address_module *module = address_space_module(f->survey->heap.space, address);
+	const struct address_module *module = address_space_module(f->scan->heap.space, address);
 	uint32_t number;
 	struct heap_global variable = {.start = 0};
 	slot_vec_clear(&ret->slots);
 	*ret = (struct global){address, address + 1, ret->slots};
 	if (!inferred_know_module(f, module, &number) ||
-		!heap_layouts_global(f->survey, address, &variable))
+		!heap_layouts_global(f->scan, address, &variable))
 		return;
 	ret->start = variable.start;
 	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
@@ -64,12 +64,12 @@ static void take_globals(struct inferring *f)
 	struct global global = {.start = 0};
 	for (size_t i = 0; i < f->graph->roots.len && !f->failed; i++) {
 		const struct graph_root *word = &f->graph->roots.data[i];
-		if (f->survey->roots.data[word->root].kind != HEAP_ROOT_DATA)
+		if (f->scan->roots.data[word->root].kind != HEAP_ROOT_DATA)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
 		const struct slot *slot = slots_at_address(&global.slots,
-			word->address - global.start, f->survey->heap.space, word->address);
+			word->address - global.start, f->scan->heap.space, word->address);
 		uint64_t into = word->edge & GRAPH_INTERIOR ? word->offset : 0;
 		if (slot)
 			inferred_claim_slot(f, slot,
@@ -87,8 +87,8 @@ static void take_globals(struct inferring *f)
  * functions say which one it is. They are declared in it and in its base, whose name is another. */
 static void lay_out_target(struct inferring *f, uint32_t number, const struct shape_key *key)
 {
-	struct heap_type *type = &f->survey->types.types.data[number];
-	const struct address_space *space = f->survey->heap.space;
+	struct heap_type *type = &f->scan->types.types.data[number];
+	const struct address_space *space = f->scan->heap.space;
 	uint64_t function;
 	if (strncmp(type->name, "std::__function::__func<", 24) != 0)
 		return;
@@ -111,7 +111,7 @@ static void lay_out_target(struct inferring *f, uint32_t number, const struct sh
  */
 static void lay_out_objects(struct inferring *f)
 {
-	struct survey *s = f->survey;
+	struct heap_scan *s = f->scan;
 	for (uint32_t class = 0; class < s->types.shape_count && !f->failed; class ++) {
 		uint32_t number = s->types.of_shape[class], unused;
 		if (number == HEAP_TYPE_NONE || s->types.types.data[number].layout_sought ||
@@ -131,7 +131,7 @@ static void lay_out_objects(struct inferring *f)
 /* In the order in which they lie in memory. */
 static void take_objects(struct inferring *f, struct in_order *in_order)
 {
-	struct heap_types *types = &f->survey->types;
+	struct heap_types *types = &f->scan->types;
 	size_t count = types->types.len;
 	bool any = false;
 	for (size_t i = 0; i < count; i++)
@@ -153,7 +153,7 @@ static void take_objects(struct inferring *f, struct in_order *in_order)
  * much. At first what settled classes are: those that look like them are so, too. */
 static bool inferred_seeds_spread(struct inferring *f, enum inferred_basis basis)
 {
-	struct survey *s = f->survey;
+	struct heap_scan *s = f->scan;
 	bool any = false;
 	for (uint32_t class = 0; class < s->types.shape_count && !f->failed; class ++) {
 		const struct heap_shape *of = &s->classes.classes.data[class];
@@ -189,7 +189,7 @@ static bool is_named_family(const struct heap_types *types, struct block_label l
 static bool inferred_seeds_take_block(
 	struct inferring *f, uint32_t block, enum inferred_basis basis)
 {
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	struct block_label label = block_label(f->search, block);
 	f->basis = basis;
 	uint32_t class = heap_types_shape(types, label);
@@ -217,7 +217,7 @@ static bool is_told(const struct inferring *f)
  * families; and those that were left. */
 static void take_classes(struct inferring *f, enum inferred_basis basis, struct in_order *in_order)
 {
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	uint32_t blocks = search_block_count(f->search);
 	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	inferred_learn_rules(f);
@@ -245,7 +245,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 
 static bool inferred_seeds_prepare(struct inferring *f)
 {
-	size_t classes = f->survey->types.shape_count;
+	size_t classes = f->scan->types.shape_count;
 	f->of_shape = malloc((classes + 1) * sizeof(*f->of_shape));
 	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
@@ -253,7 +253,7 @@ static bool inferred_seeds_prepare(struct inferring *f)
 	f->looked_at = calloc(classes + 1, sizeof(*f->looked_at));
 	f->alike = malloc((classes + 1) * sizeof(*f->alike));
 	size_t words = search_block_count(f->search) / 64 + 1;
-	struct survey_alike *bits = &f->survey->alike;
+	struct heap_scan_alike *bits = &f->scan->alike;
 	f->is_done = calloc(words, sizeof(*f->is_done));
 	f->is_left = calloc(words, sizeof(*f->is_left));
 	f->is_begun = calloc(words, sizeof(*f->is_begun));
@@ -267,7 +267,7 @@ static bool inferred_seeds_prepare(struct inferring *f)
 
 static void inferred_seeds_infer(struct inferring *f, struct in_order *in_order)
 {
-	const struct heap_area_vec *areas = &f->survey->heap.areas;
+	const struct heap_area_vec *areas = &f->scan->heap.areas;
 	for (size_t i = 0; i < areas->len; i++)
 		f->loose |= areas->data[i].maker != HEAP_GLIBC;
 	lay_out_objects(f);
@@ -291,9 +291,8 @@ static bool has_tail_of_subset(const struct inferring *f)
 {
 	for (size_t i = 0; i < f->subset->reverse->blocks.len; i++) {
 		uint32_t block = f->subset->reverse->blocks.data[i];
-		uint32_t type =
-			heap_types_of_label(&f->survey->types, block_label(f->search, block));
-		if (type != HEAP_TYPE_NONE && block_slack_may_have(f->survey, block, type))
+		uint32_t type = heap_types_of_label(&f->scan->types, block_label(f->search, block));
+		if (type != HEAP_TYPE_NONE && block_slack_may_have(f->scan, block, type))
 			return true;
 	}
 	return false;
@@ -335,31 +334,31 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 	}
 }
 
-struct error *inferred_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *inferred_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	if (survey->no_inference) {
+	if (scan->no_inference) {
 		if (subset)
 			subset->is_complete = true;
 		return NULL;
 	}
-	struct inferring f = {.survey = survey,
+	struct inferring f = {.scan = scan,
 		.subset = subset,
-		.search = survey->search,
-		.graph = search_graph(survey->search)};
-	struct error *error = heap_names_types(survey->names, &f.types);
+		.search = scan->search,
+		.graph = search_graph(scan->search)};
+	struct error *error = heap_names_types(scan->names, &f.types);
 	if (error)
 		return error;
-	survey->layouts.types = f.types;
+	scan->layouts.types = f.types;
 	f.pools = inferred_pools_create();
 	f.arrays = inferred_arrays_create();
 	f.failed = !f.pools || !f.arrays || !inferred_seeds_prepare(&f);
 	f.reads = reads_most(&f);
-	error = page_cache_open(survey->heap.space, &f.pages);
+	error = page_cache_open(scan->heap.space, &f.pages);
 	if (!error)
-		error = window_open(survey->heap.space, &f.window);
+		error = window_open(scan->heap.space, &f.window);
 	struct in_order in_order = {.walk = {NULL, 0, 0}};
 	if (!error)
-		error = window_open(survey->heap.space, &in_order.window);
+		error = window_open(scan->heap.space, &in_order.window);
 	if (!f.failed && !error) {
 		inferred_seeds_infer(&f, &in_order);
 		infer_classes(&f, &in_order);

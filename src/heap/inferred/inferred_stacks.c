@@ -28,7 +28,7 @@ static void take_pointer(
 		inferred_claim_counted(f, block, offset, target);
 		return;
 	}
-	uint32_t known = heap_types_of_label(&f->survey->types, block_label(f->search, block));
+	uint32_t known = heap_types_of_label(&f->scan->types, block_label(f->search, block));
 	if (known != HEAP_TYPE_NONE || type_has_members(types_get(f->types, target)))
 		inferred_claim(f, block, target);
 }
@@ -48,7 +48,7 @@ static uint32_t line_of(struct inferring *f, uint32_t module, uint64_t pc)
 	const struct symbol *symbols;
 	size_t count;
 	struct error *error =
-		symbols_resolve(f->survey->names->symbols, module, pc, &symbols, &count);
+		symbols_resolve(f->scan->names->symbols, module, pc, &symbols, &count);
 	f->failed |= error != NULL;
 	error_destroy(error);
 	return f->failed ? 0 : symbols[count - 1].line;
@@ -63,7 +63,7 @@ static void take_thread(struct taking *t, size_t thread)
 		const struct address_module *module;
 		uint32_t number;
 		struct error *error =
-			stack_places_frame(f->survey->stacks, thread, i, &frame, &module, &any);
+			stack_places_frame(f->scan->stacks, thread, i, &frame, &module, &any);
 		f->failed |= error != NULL;
 		error_destroy(error);
 		if (!any || !inferred_know_module(f, module, &number))
@@ -78,13 +78,13 @@ void inferred_take_stacks(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
 	struct taking t = {f, LIMIT_TYPED_FRAMES};
-	size_t threads = f->survey->heap.space->threads.len;
+	size_t threads = f->scan->heap.space->threads.len;
 	for (size_t i = 0; i < threads && t.frames && !f->failed; i++)
 		take_thread(&t, i);
 	if (!t.frames)
-		survey_reach(f->survey, REACHED_TYPED_FRAMES);
+		heap_limit_reach(f->scan, REACHED_TYPED_FRAMES);
 	for (size_t i = 0; i < threads; i++) {
-		if (stack_places_is_cut(f->survey->stacks, i))
-			survey_reach(f->survey, REACHED_STACK_FRAMES);
+		if (stack_places_is_cut(f->scan->stacks, i))
+			heap_limit_reach(f->scan, REACHED_STACK_FRAMES);
 	}
 }

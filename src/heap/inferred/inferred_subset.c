@@ -34,11 +34,11 @@ static bool inferred_subset_begin(struct telling *t, size_t i, enum inferred_bas
 	struct inferring *f = t->f;
 	uint32_t block = t->subset->reverse->blocks.data[i];
 	struct block_label label = block_label(f->search, block);
-	uint32_t class = heap_types_shape(&f->survey->types, label);
-	t->types[i] = heap_types_of_label(&f->survey->types, label);
+	uint32_t class = heap_types_shape(&f->scan->types, label);
+	t->types[i] = heap_types_of_label(&f->scan->types, label);
 	t->states[i] = t->types[i] == HEAP_TYPE_NONE ? OPEN : CERTAIN;
 	bool is_pool =
-		t->types[i] != HEAP_TYPE_NONE && f->survey->types.types.data[t->types[i]].is_pool;
+		t->types[i] != HEAP_TYPE_NONE && f->scan->types.types.data[t->types[i]].is_pool;
 	/* What is found later may make it a pool. */
 	if (inferred_bit(f->is_left, block) || (!is_pool && inferred_has_place_in(f, block)))
 		return false;
@@ -58,7 +58,7 @@ static bool inferred_subset_begin(struct telling *t, size_t i, enum inferred_bas
 static bool inferred_subset_claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
 {
 	struct inferring *f = t->f;
-	const struct heap_type *type = &f->survey->types.types.data[t->types[holder]];
+	const struct heap_type *type = &f->scan->types.types.data[t->types[holder]];
 	struct fact *fact = type->layout == TYPE_VOID ? NULL : inferred_fact(f, type->layout);
 	if (!fact || !fact->size)
 		return true;
@@ -90,8 +90,8 @@ static bool look_through(struct telling *t, size_t holder, size_t i)
 	uint64_t target = search_block_address(search, t->subset->reverse->blocks.data[i]);
 	if (++t->holders > HOLDERS_MOST || size > HOLDER_BYTES)
 		return false;
-	size_t n = address_space_read(t->f->survey->heap.space,
-		search_block_address(search, number), t->bytes, (size_t)size);
+	size_t n = address_space_read(t->f->scan->heap.space, search_block_address(search, number),
+		t->bytes, (size_t)size);
 	bool ok = true;
 	for (size_t at = 0; at + 8 <= n && ok; at += 8) {
 		uint64_t word;
@@ -121,7 +121,7 @@ static bool ask_holders(struct telling *t, size_t i, bool *any)
 static bool is_nobodys(const struct telling *t, size_t i)
 {
 	uint32_t class = block_first_shape(t->f->search, t->subset->reverse->blocks.data[i]);
-	return !t->f->survey->classes.classes.data[class].key.pointers;
+	return !t->f->scan->classes.classes.data[class].key.pointers;
 }
 
 static bool inferred_subset_find_all(struct telling *t, enum inferred_basis basis)
@@ -139,13 +139,13 @@ static bool inferred_subset_find_all(struct telling *t, enum inferred_basis basi
 	for (size_t i = 0; i < count && ok; i++) {
 		uint32_t block = t->subset->reverse->blocks.data[i], type = t->types[i];
 		uint32_t class =
-			heap_types_shape(&t->f->survey->types, block_label(t->f->search, block));
+			heap_types_shape(&t->f->scan->types, block_label(t->f->search, block));
 		if (t->states[i] == OPEN)
 			ok = is_nobodys(t, i);
 		else if (t->states[i] == FOUND && !inferred_bit(t->f->is_settled, class))
 			ok = ask_holders(t, i, &any);
 		if (ok && type != HEAP_TYPE_NONE)
-			ok = !block_slack_may_have(t->f->survey, block, type);
+			ok = !block_slack_may_have(t->f->scan, block, type);
 	}
 	return ok && !t->f->failed;
 }

@@ -21,9 +21,9 @@ static bool is_there(const struct inferring *f, const struct thread_block *block
 {
 	uint64_t offset;
 	uint32_t number = search_block_at(f->search, block->start, &offset);
-	const struct heap_types *types = &f->survey->types;
+	const struct heap_types *types = &f->scan->types;
 	if (number == SPACE_NONE)
-		return !heap_areas_find(&f->survey->heap.areas, block->start);
+		return !heap_areas_find(&f->scan->heap.areas, block->start);
 	uint32_t type = heap_types_of_label(types, block_label(f->search, number));
 	return type != HEAP_TYPE_NONE && system_types_is_thread_memory(&types->types.data[type]);
 }
@@ -34,7 +34,7 @@ static void find_variable(struct inferring *f, uint64_t address, struct variable
 	slot_vec_clear(&variable->slots);
 	variable->start = address;
 	variable->end = address + 8;
-	if (!thread_locals_declared(f->survey, address, &global))
+	if (!thread_locals_declared(f->scan, address, &global))
 		return;
 	variable->start = global.start;
 	variable->end = global.start + types_get(f->types, global.variable.type)->size;
@@ -51,7 +51,7 @@ static void inferred_threads_take_word(
 	if (address < variable->start || address >= variable->end)
 		find_variable(f, address, variable);
 	const struct slot *slot = slots_at_address(
-		&variable->slots, address - variable->start, f->survey->heap.space, address);
+		&variable->slots, address - variable->start, f->scan->heap.space, address);
 	if (slot)
 		inferred_claim_slot(f, slot, word, address);
 }
@@ -61,7 +61,7 @@ static void inferred_threads_take_block(struct inferring *f, uint64_t start, uin
 {
 	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && !f->failed; at += PIECE_BYTES) {
 		size_t wanted = min((size_t)(end - at), (size_t)PIECE_BYTES);
-		size_t count = address_space_read(f->survey->heap.space, at, words, wanted) / 8;
+		size_t count = address_space_read(f->scan->heap.space, at, words, wanted) / 8;
 		for (size_t i = 0; i < count && !f->failed; i++) {
 			if (words[i])
 				inferred_threads_take_word(f, at + 8 * i, words[i], variable);
@@ -72,8 +72,8 @@ static void inferred_threads_take_block(struct inferring *f, uint64_t start, uin
 void inferred_take_thread_locals(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	const struct thread_block_vec *blocks = &f->survey->thread_blocks.blocks;
-	const struct address_module *modules = f->survey->heap.space->modules.data;
+	const struct thread_block_vec *blocks = &f->scan->thread_blocks.blocks;
+	const struct address_module *modules = f->scan->heap.space->modules.data;
 	_cleanup_free_ uint64_t *words = malloc(PIECE_BYTES);
 	struct variable variable = {.start = 0};
 	uint32_t number;

@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "heap/blocks/page_cache.h"
 #include "heap/blocks/window.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 #include "search/graph.h"
 
@@ -53,7 +53,7 @@ enum { ORDERED_USED = 1, ORDERED_FIRST = 5, ORDERED_LAST, ORDERED_TABLE, ORDERED
 #define ITEM_BYTES_MAX 16u
 
 struct saying {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct window window;    /* of objects */
 	struct page_cache pages; /* of what they lead to */
 	uint32_t types[PARTS];
@@ -63,7 +63,7 @@ struct saying {
  * object keeps; SPACE_NONE: there is none. */
 static uint32_t python_parts_find_part(const struct saying *w, uint64_t address, uint64_t bytes)
 {
-	const struct survey *s = w->survey;
+	const struct heap_scan *s = w->scan;
 	uint64_t into;
 	uint32_t block = address ? search_block_at(s->search, address, &into) : SPACE_NONE;
 	if (block == SPACE_NONE || !python_is_lead(&s->heap.python, into) ||
@@ -75,7 +75,7 @@ static uint32_t python_parts_find_part(const struct saying *w, uint64_t address,
 
 static bool python_parts_say(struct saying *w, uint64_t address, uint64_t bytes, enum part part)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	uint32_t block = python_parts_find_part(w, address, bytes);
 	if (block != SPACE_NONE)
 		block_set_label(s->search, block, heap_types_label(&s->types, w->types[part]));
@@ -162,12 +162,12 @@ static void python_parts_look_at(struct saying *w, uint32_t block, uint64_t addr
 	unsigned head_at, const struct holder *holder)
 {
 	uint64_t words[OBJECT_WORDS] = {0};
-	uint64_t size = search_block_size(w->survey->search, block) & ~7ull;
+	uint64_t size = search_block_size(w->scan->search, block) & ~7ull;
 	if (size <= 8ull * head_at)
 		return;
 	size_t wanted = min((size_t)size - 8ul * head_at, sizeof(words));
 	const uint8_t *bytes = window_at(&w->window, address + 8ull * head_at, wanted,
-		search_graph(w->survey->search)->space->high);
+		search_graph(w->scan->search)->space->high);
 	if (!bytes)
 		return;
 	memcpy(words, bytes, wanted);
@@ -175,7 +175,7 @@ static void python_parts_look_at(struct saying *w, uint32_t block, uint64_t addr
 }
 
 /* Of each class of objects which of the holders they are. */
-static bool find_holders(struct survey *s, uint8_t *ret)
+static bool find_holders(struct heap_scan *s, uint8_t *ret)
 {
 	struct python *python = &s->heap.python;
 	bool any = false;
@@ -195,7 +195,7 @@ static bool find_holders(struct survey *s, uint8_t *ret)
 
 static void look_at_all(struct saying *w, const uint8_t *of_shape)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
 	uint32_t count = search_block_count(s->search);
 	for (; walk.block < count; walk.block++) {
@@ -206,14 +206,14 @@ static void look_at_all(struct saying *w, const uint8_t *of_shape)
 	}
 }
 
-struct error *python_parts_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *python_parts_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	struct survey *s = survey;
+	struct heap_scan *s = scan;
 	if (!python_is_there(&s->heap.python))
 		return NULL;
 	_cleanup_free_ uint8_t *of_shape = malloc(s->types.shape_count + 1);
-	struct saying w = {.survey = s};
+	struct saying w = {.scan = s};
 	if (!of_shape)
 		return error_no_memory();
 	if (!find_holders(s, of_shape))

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 
 /* Words of objects, from ob_type on, that point to what they have beside them: the same in all
@@ -27,7 +27,7 @@ static const char *const part_names[PARTS] = {
 	"dict keys", "dict values", "list items", "set table", "instance attributes"};
 
 struct saying {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct window window;
 	uint32_t parts[PARTS]; /* types */
 };
@@ -43,7 +43,7 @@ static void say_head(struct heap_type *type, unsigned word, const struct python_
 	type->links = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
 }
 
-static struct error *say_objects(struct survey *s, bool *ret_parts)
+static struct error *say_objects(struct heap_scan *s, bool *ret_parts)
 {
 	struct python *python = &s->heap.python;
 	struct error *error = NULL;
@@ -70,7 +70,7 @@ static struct error *say_objects(struct survey *s, bool *ret_parts)
 /* What an object points to is its part, if it is a block that nothing else is known of. */
 static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t lead)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	uint64_t offset;
 	uint32_t block = pointer ? search_block_at(s->search, pointer, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE || offset > lead + python_lead_most(&s->heap.python))
@@ -110,7 +110,7 @@ static void say_parts(struct saying *w, uint32_t block, const struct heap_shape 
 	uint64_t words[OBJECT_WORDS + 10];
 	uint64_t size = class->key.size;
 	size_t wanted = size < sizeof(words) ? (size_t)size & ~7ul : sizeof(words);
-	uint64_t address = search_block_address(w->survey->search, block);
+	uint64_t address = search_block_address(w->scan->search, block);
 	const uint8_t *bytes = window_at(&w->window, address, wanted, address + WINDOW_BYTES);
 	if (!bytes)
 		return;
@@ -124,9 +124,9 @@ static void say_parts(struct saying *w, uint32_t block, const struct heap_shape 
 		say_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);
 }
 
-static struct error *say_all_parts(struct survey *s)
+static struct error *say_all_parts(struct heap_scan *s)
 {
-	struct saying w = {.survey = s};
+	struct saying w = {.scan = s};
 	struct error *error = window_open(s->heap.space, &w.window);
 	for (unsigned i = 0; i < PARTS && !error; i++)
 		error = heap_types_add(
@@ -149,12 +149,12 @@ static struct error *say_all_parts(struct survey *s)
 	return error;
 }
 
-struct error *python_objects_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *python_objects_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	if (!python_is_there(&survey->heap.python))
+	if (!python_is_there(&scan->heap.python))
 		return NULL;
 	bool has_parts;
-	struct error *error = say_objects(survey, &has_parts);
-	return error || !has_parts ? error : say_all_parts(survey);
+	struct error *error = say_objects(scan, &has_parts);
+	return error || !has_parts ? error : say_all_parts(scan);
 }

@@ -29,22 +29,22 @@ static bool alone_holds(const struct graph *graph, uint32_t block)
 	return false;
 }
 
-struct error *heap_alone_find(const struct survey *survey, struct heap_alone *ret)
+struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *ret)
 {
-	const struct graph *graph = search_graph(survey->search);
-	uint32_t count = search_block_count(survey->search);
+	const struct graph *graph = search_graph(scan->search);
+	uint32_t count = search_block_count(scan->search);
 	*ret = (struct heap_alone){.bytes = 0};
-	if (!search_totals(survey->search)->blocks[SEARCH_DEFINITE])
+	if (!search_totals(scan->search)->blocks[SEARCH_DEFINITE])
 		return NULL;
 	_cleanup_free_ uint64_t *held = calloc(count / 64 + 1, sizeof(*held));
 	if (!held)
 		return error_no_memory();
 	mark_held(graph, count, held);
 	for (uint32_t block = 0; block < count; block++) {
-		if (search_kind(survey->search, block) != SEARCH_DEFINITE ||
+		if (search_kind(scan->search, block) != SEARCH_DEFINITE ||
 			held[block / 64] >> block % 64 & 1 || alone_holds(graph, block))
 			continue;
-		ret->bytes += search_block_size(survey->search, block);
+		ret->bytes += search_block_size(scan->search, block);
 		if (!space_u32_push(&ret->blocks, block))
 			return error_no_memory();
 	}

@@ -19,8 +19,8 @@
 
 void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret)
 {
-	const struct address_space *space = judging->survey->heap.space;
-	const struct search *search = judging->survey->search;
+	const struct address_space *space = judging->scan->heap.space;
+	const struct search *search = judging->scan->search;
 	*ret = (struct sample){.block = block};
 	size_t wanted = (size_t)min(judging->usable & ~(uint64_t)7, (uint64_t)sizeof(ret->words));
 	ret->len =
@@ -51,17 +51,17 @@ static void take_sample(struct judging *j, uint32_t block)
 
 static void take_samples(struct judging *j, uint32_t block, uint32_t type)
 {
-	const struct search *search = j->survey->search;
+	const struct search *search = j->scan->search;
 	if (block != SPACE_NONE) {
 		j->usable = search_block_size(search, block);
 		take_sample(j, block);
 		return;
 	}
-	uint64_t all = j->survey->types.types.data[type].blocks, step = all / SAMPLES_MOST + 1;
+	uint64_t all = j->scan->types.types.data[type].blocks, step = all / SAMPLES_MOST + 1;
 	uint32_t count = search_block_count(search);
 	uint64_t seen = 0;
 	for (uint32_t i = 0; i < count && j->count < SAMPLES_MOST; i++) {
-		if (survey_type_of(j->survey, i) != type || seen++ % step)
+		if (heap_scan_type_of(j->scan, i) != type || seen++ % step)
 			continue;
 		j->usable = search_block_size(search, i);
 		take_sample(j, i);
@@ -87,12 +87,12 @@ static void judge_target(
 {
 	struct heap_layout layout;
 	uint64_t offset;
-	uint32_t block = search_block_at(j->survey->search, address, &offset);
+	uint32_t block = search_block_at(j->scan->search, address, &offset);
 	if (block == SPACE_NONE || offset)
 		return;
-	if (types_get(j->types, target)->size > search_block_size(j->survey->search, block))
+	if (types_get(j->types, target)->size > search_block_size(j->scan->search, block))
 		c->denied |= 1ull << word;
-	if (!heap_layout_of(j->survey, block, &layout))
+	if (!heap_layout_of(j->scan, block, &layout))
 		return;
 	if (types_begins_with(j->types, types_plain(j->types, layout.type), target))
 		c->agreeing |= 1ull << word;
@@ -258,11 +258,11 @@ static int by_score(const void *a, const void *b, void *context)
 	return (x->type > y->type) - (x->type < y->type);
 }
 
-struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t type,
+struct error *candidates_find(struct heap_scan *scan, uint32_t block, uint32_t type,
 	struct candidate_vec *ret, uint32_t *ret_sampled)
 {
-	struct judging j = {.survey = survey,
-		.types = survey->layouts.types,
+	struct judging j = {.scan = scan,
+		.types = scan->layouts.types,
 		.found = ret,
 		.samples = calloc(SAMPLES_MOST, sizeof(*j.samples))};
 	candidate_vec_init(ret);
@@ -313,9 +313,9 @@ static bool take_holder(void *context, uint32_t number)
 	return !h->failed;
 }
 
-bool candidates_holders(struct survey *survey, uint32_t layout, struct holding_members *ret)
+bool candidates_holders(struct heap_scan *scan, uint32_t layout, struct holding_members *ret)
 {
-	struct holding h = {.types = survey->layouts.types, .found = ret};
+	struct holding h = {.types = scan->layouts.types, .found = ret};
 	h.layout = types_plain(h.types, layout);
 	holding_members_init(ret);
 	types_each(h.types, take_holder, &h);

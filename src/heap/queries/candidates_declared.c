@@ -45,7 +45,7 @@ static void candidates_declared_take_word(struct asking *a, uint32_t type, uint6
 
 static void look_through(struct asking *a, uint32_t holder)
 {
-	const struct survey *s = a->j->survey;
+	const struct heap_scan *s = a->j->scan;
 	struct heap_layout layout;
 	if (!heap_layout_of(s, holder, &layout) || a->holders++ >= HOLDERS_MOST)
 		return;
@@ -69,8 +69,8 @@ static void look_through(struct asking *a, uint32_t holder)
 
 static void look_at_blocks(struct asking *a)
 {
-	const struct graph *graph = search_graph(a->j->survey->search);
-	uint32_t count = search_block_count(a->j->survey->search);
+	const struct graph *graph = search_graph(a->j->scan->search);
+	uint32_t count = search_block_count(a->j->scan->search);
 	for (uint32_t block = 0; block < count && a->holders < HOLDERS_MOST; block++) {
 		uint32_t i = graph_edges(graph, block), end = graph_edges_end(graph, block);
 		while (i < end && !is_asked(a, graph->edges.data[i]))
@@ -82,7 +82,7 @@ static void look_at_blocks(struct asking *a)
 
 static void look_at_roots(struct asking *a)
 {
-	const struct survey *s = a->j->survey;
+	const struct heap_scan *s = a->j->scan;
 	const struct graph_roots *roots = &search_graph(s->search)->roots;
 	for (size_t i = 0; i < roots->len; i++) {
 		const struct graph_root *word = &roots->data[i];
@@ -95,7 +95,7 @@ static void look_at_roots(struct asking *a)
 
 bool candidates_find_declared(struct judging *judging)
 {
-	uint32_t count = search_block_count(judging->survey->search);
+	uint32_t count = search_block_count(judging->scan->search);
 	_cleanup_free_ uint64_t *set = calloc(count / 64 + 1, sizeof(*set));
 	struct asking a = {.j = judging, .set = set};
 	if (!set)

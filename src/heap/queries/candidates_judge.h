@@ -18,7 +18,7 @@ struct sample {
 };
 
 struct judging {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct types *types;
 	struct sample *samples;
 	uint32_t count;

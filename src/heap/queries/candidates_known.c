@@ -41,7 +41,7 @@ static void candidates_known_look_at(
 	struct judging *j, struct inferring *rules, uint32_t block, struct candidate *c)
 {
 	struct sample known;
-	const char *basis = inferred_basis_name(j->survey, block);
+	const char *basis = inferred_basis_name(j->scan, block);
 	if (basis && *basis != 'd') /* look-alike */
 		return;
 	candidates_sample(j, block, &known);
@@ -68,7 +68,7 @@ static void ask_samples(struct judging *j, struct inferring *rules)
 
 static bool ask_all(struct judging *j, struct inferring *rules)
 {
-	const struct survey *s = j->survey;
+	const struct heap_scan *s = j->scan;
 	size_t count = s->types.types.len;
 	_cleanup_free_ uint32_t *of_type = malloc((count + 1) * sizeof(*of_type));
 	_cleanup_free_ uint32_t *looked = calloc(j->found->len + 1, sizeof(*looked));
@@ -81,7 +81,7 @@ static bool ask_all(struct judging *j, struct inferring *rules)
 	}
 	uint32_t blocks = any ? search_block_count(s->search) : 0;
 	for (uint32_t block = 0; block < blocks; block++) {
-		uint32_t number = of_type[survey_type_of(s, block)];
+		uint32_t number = of_type[heap_scan_type_of(s, block)];
 		if (number == NOBODYS || looked[number] >= LOOKED_AT_MOST ||
 			search_block_size(s->search, block) != j->usable)
 			continue;
@@ -94,10 +94,9 @@ static bool ask_all(struct judging *j, struct inferring *rules)
 
 struct error *candidates_find_known(struct judging *judging)
 {
-	struct survey *survey = judging->survey;
-	struct inferring rules = {
-		.survey = survey, .types = judging->types, .search = survey->search};
-	struct error *error = window_open(survey->heap.space, &rules.window);
+	struct heap_scan *scan = judging->scan;
+	struct inferring rules = {.scan = scan, .types = judging->types, .search = scan->search};
+	struct error *error = window_open(scan->heap.space, &rules.window);
 	if (!error && !ask_all(judging, &rules))
 		error = error_no_memory();
 	window_close(&rules.window);

@@ -56,7 +56,7 @@ struct reached {
 /* As address_space_word(). Objects mostly lie one behind the other, so pages are read. */
 static bool follow_read_word(struct reached *r, uint64_t address, uint64_t *ret)
 {
-	const struct address_space *space = r->follow->survey->heap.space;
+	const struct address_space *space = r->follow->scan->heap.space;
 	uint64_t into = address % PAGE_BYTES, page = address - into;
 	if (!r->page_bytes || r->page != page) {
 		r->page = page;
@@ -68,9 +68,9 @@ static bool follow_read_word(struct reached *r, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-void follow_init(struct follow *follow, const struct survey *survey)
+void follow_init(struct follow *follow, const struct heap_scan *scan)
 {
-	*follow = (struct follow){.survey = survey, .types = survey->layouts.types};
+	*follow = (struct follow){.scan = scan, .types = scan->layouts.types};
 }
 
 void follow_deinit(struct follow *follow)
@@ -85,7 +85,7 @@ void follow_add_object(struct follow *follow, uint64_t address, uint32_t type)
 }
 
 /* The pool that a block is, and nothing else; NULL: it is none. */
-static const struct pool *pool_of(const struct survey *s, uint32_t block)
+static const struct pool *pool_of(const struct heap_scan *s, uint32_t block)
 {
 	struct heap_layout layout;
 	const struct pool *pool = pools_find(&s->pools, block);
@@ -105,7 +105,7 @@ static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uin
 	uint64_t bit = 1ull << block % 64;
 	if (!r->is_first && !r->whole)
 		r->whole = calloc(
-			search_block_count(r->follow->survey->search) / 64 + 1, sizeof(*r->whole));
+			search_block_count(r->follow->scan->search) / 64 + 1, sizeof(*r->whole));
 	if (!r->is_first && !r->whole) {
 		r->follow->failed = true;
 		return;
@@ -122,7 +122,7 @@ static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uin
 static bool is_whole(const struct reached *r, uint32_t block, uint32_t *ret_type)
 {
 	struct heap_layout layout;
-	const struct survey *s = r->follow->survey;
+	const struct heap_scan *s = r->follow->scan;
 	*ret_type = TYPE_VOID;
 	if (pool_of(s, block))
 		return false;
@@ -136,7 +136,7 @@ static void follow_reach(struct reached *r, uint64_t address, uint32_t type)
 {
 	struct follow_key key = {address, type};
 	uint64_t into;
-	uint32_t own, block = search_block_at(r->follow->survey->search, address, &into);
+	uint32_t own, block = search_block_at(r->follow->scan->search, address, &into);
 	bool is_new = r->is_first;
 	if (block != SPACE_NONE && !into && is_whole(r, block, &own) && own == type) {
 		reach_whole(r, block, address, type);
@@ -151,7 +151,7 @@ static void follow_reach(struct reached *r, uint64_t address, uint32_t type)
 /* What lies in a pool. */
 static void reach_pool(struct reached *r, uint32_t block, const struct pool *pool)
 {
-	const struct survey *s = r->follow->survey;
+	const struct heap_scan *s = r->follow->scan;
 	const struct pool_object *objects = s->pools.objects.data + pool->first;
 	uint64_t address = search_block_address(s->search, block);
 	for (size_t i = 0; i < pool->count && !r->follow->failed; i++)
@@ -162,7 +162,7 @@ static void reach_pool(struct reached *r, uint32_t block, const struct pool *poo
 static void reach_block(struct reached *r, uint32_t block)
 {
 	struct heap_layout layout;
-	const struct survey *s = r->follow->survey;
+	const struct heap_scan *s = r->follow->scan;
 	uint64_t address = search_block_address(s->search, block);
 	const struct pool *pool = pool_of(s, block);
 	uint32_t type;
@@ -195,7 +195,7 @@ void follow_add(struct follow *follow, uint32_t block)
 
 bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type)
 {
-	const struct survey *s = follow->survey;
+	const struct heap_scan *s = follow->scan;
 	const struct pool *pool = pools_find(&s->pools, block);
 	size_t before = follow->at.len;
 	for (size_t i = 0; pool && i < pool->count; i++) {
@@ -213,7 +213,7 @@ static void follow_settle(
 
 /* How much memory lies behind an address, up to the end of its block, or of its mapping: no
  * declaration says of more elements that they are there. */
-static uint64_t room_at(const struct survey *s, uint64_t address)
+static uint64_t room_at(const struct heap_scan *s, uint64_t address)
 {
 	uint64_t into;
 	uint32_t block = search_block_at(s->search, address, &into);
@@ -233,7 +233,7 @@ static uint64_t count_in(uint64_t count, uint64_t size, uint64_t room)
  * into its middle, or to what a pool begins with. */
 static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 {
-	const struct survey *s = r->follow->survey;
+	const struct heap_scan *s = r->follow->scan;
 	uint64_t value, into;
 	if (!follow_read_word(r, address, &value) || !value) {
 		r->follow->nulls++;
@@ -285,10 +285,10 @@ static void settle_contents(struct reached *r, const struct contents *c, unsigne
 		follow_reach(r, c->address, TYPE_VOID);
 	} else if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
 		bool is_flat = contents_is_counted(c) && c->way == CONTENTS_IN_ORDER;
-		uint64_t most = is_flat ? count_in(c->count, size, room_at(f->survey, c->address))
+		uint64_t most = is_flat ? count_in(c->count, size, room_at(f->scan, c->address))
 					: UINT64_MAX;
 		uint64_t seen =
-			contents_each(f->survey, f->types, c, most, settle_element, &settling);
+			contents_each(f->scan, f->types, c, most, settle_element, &settling);
 		f->broken += seen < c->count;
 	}
 }
@@ -299,7 +299,7 @@ static uint64_t settle_elements(struct reached *r, uint32_t element, uint64_t co
 {
 	struct types *types = r->follow->types;
 	uint64_t size = types_get(types, types_plain(types, element))->size;
-	room = min(room, room_at(r->follow->survey, address));
+	room = min(room, room_at(r->follow->scan, address));
 	count = count_in(count, size, room);
 	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
 		follow_settle(
@@ -330,7 +330,7 @@ static void follow_settle(
 		settle_pointer(r, plain, address);
 	} else if (of.kind == TYPE_ARRAY) {
 		settle_array(r, &of, address, room, depth);
-	} else if (contents_read(r->follow->survey, types, plain, address, &contents)) {
+	} else if (contents_read(r->follow->scan, types, plain, address, &contents)) {
 		settle_contents(r, &contents, depth);
 	} else {
 		follow_reach(r, address, plain);
@@ -532,7 +532,7 @@ struct error *follow_step(struct follow *follow, const char *member, bool repeat
 
 uint64_t *follow_blocks(const struct follow *follow)
 {
-	const struct survey *s = follow->survey;
+	const struct heap_scan *s = follow->scan;
 	uint64_t *set = calloc(search_block_count(s->search) / 64 + 1, sizeof(*set)), into;
 	for (size_t i = 0; set && i < follow->at.len; i++) {
 		uint32_t block = search_block_at(s->search, follow->at.data[i].address, &into);

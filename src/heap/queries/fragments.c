@@ -12,7 +12,7 @@
 #define PAGE_BLOCKS 256u
 
 struct counting {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct fragments *fragments;
 	struct fragment_pin *by_type;
 	struct fragment_arena *arena;
@@ -58,9 +58,9 @@ static void end_page(struct counting *c)
 static void note_type(struct counting *c, uint64_t address)
 {
 	uint64_t offset;
-	uint32_t block = search_block_at(c->survey->search, address, &offset);
+	uint32_t block = search_block_at(c->scan->search, address, &offset);
 	if (block != SPACE_NONE && c->type_count < PAGE_BLOCKS)
-		c->types[c->type_count++] = survey_type_of(c->survey, block);
+		c->types[c->type_count++] = heap_scan_type_of(c->scan, block);
 }
 
 /* A block's part of each page that it lies in. Those in the middle of a large one are whole. */
@@ -97,7 +97,7 @@ static struct error *fragments_take(
 	if (!c->area || block->address >= c->area->end || block->address < c->area->start) {
 		if (c->area)
 			end_page(c);
-		c->area = heap_areas_find(&c->survey->heap.areas, block->address);
+		c->area = heap_areas_find(&c->scan->heap.areas, block->address);
 		c->arena = c->area ? arena_of(c->fragments, c->area) : NULL;
 		if (c->area && !c->arena)
 			return error_no_memory();
@@ -112,7 +112,7 @@ static struct error *fragments_take(
 
 static struct error *take_areas(struct counting *c)
 {
-	const struct heap_area_vec *areas = &c->survey->heap.areas;
+	const struct heap_area_vec *areas = &c->scan->heap.areas;
 	for (size_t i = 0; i < areas->len; i++) {
 		const struct heap_area *area = &areas->data[i];
 		struct fragment_arena *arena = arena_of(c->fragments, area);
@@ -120,7 +120,7 @@ static struct error *take_areas(struct counting *c)
 			return error_no_memory();
 		arena->bytes += area->end - area->start;
 		/* What is reserved behind its mapping costs nothing. */
-		const struct process_map *map = address_space_map(c->survey->heap.space, area->end);
+		const struct process_map *map = address_space_map(c->scan->heap.space, area->end);
 		uint64_t high = map && map->writable ? min(area->high, map->end) : area->end;
 		arena->spare += high - area->end;
 	}
@@ -146,7 +146,7 @@ static int by_pinned(const void *a, const void *b)
 static struct error *fragments_finish(struct counting *c)
 {
 	struct fragments *f = c->fragments;
-	for (uint32_t i = 0; i < c->survey->types.types.len; i++) {
+	for (uint32_t i = 0; i < c->scan->types.types.len; i++) {
 		c->by_type[i].type = i;
 		if (c->by_type[i].blocks && !fragment_pins_push(&f->pins, c->by_type[i]))
 			return error_no_memory();
@@ -158,18 +158,18 @@ static struct error *fragments_finish(struct counting *c)
 	return NULL;
 }
 
-struct error *heap_fragments(struct survey *survey, struct fragments *ret)
+struct error *heap_fragments(struct heap_scan *scan, struct fragments *ret)
 {
 	*ret = (struct fragments){{NULL, 0, 0}, {NULL, 0, 0}};
 	struct counting *c = calloc(1, sizeof(*c));
 	if (!c)
 		return error_no_memory();
-	*c = (struct counting){.survey = survey, .fragments = ret};
-	c->by_type = calloc(survey->types.types.len + 1, sizeof(*c->by_type));
+	*c = (struct counting){.scan = scan, .fragments = ret};
+	c->by_type = calloc(scan->types.types.len + 1, sizeof(*c->by_type));
 	struct heap_sink sink = {c, fragments_take};
 	struct error *error = c->by_type ? take_areas(c) : error_no_memory();
 	if (!error)
-		error = heap_walk(&survey->heap, &sink);
+		error = heap_walk(&scan->heap, &sink);
 	if (!error && c->area)
 		end_page(c);
 	if (!error)

@@ -10,32 +10,32 @@
 
 /* Python's objects and what C++'s containers hold are told by more than who points to them; what
  * counts as a start only types tell. */
-static bool is_plain(const struct survey *s)
+static bool is_plain(const struct heap_scan *s)
 {
 	return s->pointers != POINTERS_START && !python_is_there(&s->heap.python) &&
 	       !cxx_is_there(s->heap.space);
 }
 
 struct error *leads_to_block_type(
-	struct survey *survey, uint64_t address, struct reverse *ret_reverse)
+	struct heap_scan *scan, uint64_t address, struct reverse *ret_reverse)
 {
 	uint64_t offset;
-	uint32_t block = search_block_at(survey->search, address, &offset);
+	uint32_t block = search_block_at(scan->search, address, &offset);
 	bool is_subset = false;
 	*ret_reverse = (struct reverse){.heads = NULL};
 	struct error *error = NULL;
-	if (block != SPACE_NONE && is_plain(survey))
+	if (block != SPACE_NONE && is_plain(scan))
 		error = reverse_make_subset(
-			search_graph(survey->search), block, LEADING_MOST, ret_reverse, &is_subset);
+			search_graph(scan->search), block, LEADING_MOST, ret_reverse, &is_subset);
 	if (error)
 		return error;
 	struct inferred_subset subset = {.reverse = ret_reverse};
-	error = survey_type_subset(survey, is_subset ? &subset : NULL);
+	error = heap_scan_find_types_of(scan, is_subset ? &subset : NULL);
 	if (!error && subset.is_complete)
-		error = faint_find(survey, &ret_reverse->blocks);
+		error = faint_find(scan, &ret_reverse->blocks);
 	if (error || !subset.is_complete)
 		reverse_free(ret_reverse);
 	else
-		reverse_drop_false(search_graph(survey->search), ret_reverse);
+		reverse_drop_false(search_graph(scan->search), ret_reverse);
 	return error;
 }

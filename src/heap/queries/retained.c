@@ -24,7 +24,7 @@ static inline bool holder_equal(struct holder_key a, struct holder_key b)
 DEFINE_MAP(holder_map, struct holder_key, uint32_t, holder_hash, holder_equal)
 
 struct finding {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct retained *to;
 	struct holder_map map;
 	uint32_t *holder_of; /* by root of the graph */
@@ -32,7 +32,7 @@ struct finding {
 
 /* What a word is a part of. */
 static struct error *retained_describe(
-	const struct survey *s, const struct graph_root *word, struct retained_holder *ret)
+	const struct heap_scan *s, const struct graph_root *word, struct retained_holder *ret)
 {
 	const struct heap_root *root = &s->roots.data[word->root];
 	*ret = (struct retained_holder){.kind = root->kind};
@@ -65,7 +65,7 @@ static struct error *retained_describe(
 static struct error *find_holder(struct finding *f, const struct graph_root *word, uint32_t *ret)
 {
 	struct retained_holder holder;
-	struct error *error = retained_describe(f->survey, word, &holder);
+	struct error *error = retained_describe(f->scan, word, &holder);
 	if (error)
 		return error;
 	struct holder_key key = {holder.start, (uint32_t)holder.kind, (uint32_t)holder.tid};
@@ -122,7 +122,7 @@ static inline bool fold_equal(uint32_t a, uint32_t b)
 DEFINE_MAP(fold_map, uint32_t, struct fold, fold_hash, fold_equal)
 
 struct listing {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct retained *to;
 	struct fold_map folds;
 	uint64_t least;      /* what retains less is not listed */
@@ -137,7 +137,7 @@ static bool retained_is_block(const struct dominators *d, uint32_t node)
 
 static bool are_alike(const struct listing *l, uint32_t a, uint32_t b)
 {
-	return survey_type_of(l->survey, a) == survey_type_of(l->survey, b);
+	return heap_scan_type_of(l->scan, a) == heap_scan_type_of(l->scan, b);
 }
 
 /* Whether it hangs on one of its own type: of the nodes of a list the first stands for all. */
@@ -293,14 +293,14 @@ static void retained_connect(const struct listing *l)
 #define PARTS_MOST 1000u
 
 /* The rows; where none are wanted it is only said what nobody holds alone. */
-static struct error *make_rows(const struct survey *survey, size_t limit, struct retained *to)
+static struct error *make_rows(const struct heap_scan *scan, size_t limit, struct retained *to)
 {
 	size_t nodes = (size_t)to->dominators.block_count + to->dominators.holder_count;
 	_cleanup_free_ uint32_t *child = malloc((nodes + 1) * sizeof(*child));
 	_cleanup_free_ uint64_t *is_folded = calloc(nodes / 64 + 1, sizeof(*is_folded));
-	struct listing l = {.survey = survey,
+	struct listing l = {.scan = scan,
 		.to = to,
-		.least = survey->totals.bytes[BLOCK_USED] / PARTS_MOST,
+		.least = scan->totals.bytes[BLOCK_USED] / PARTS_MOST,
 		.child = child,
 		.is_folded = is_folded};
 	if (!child || !is_folded)
@@ -318,18 +318,18 @@ static struct error *make_rows(const struct survey *survey, size_t limit, struct
 	return error;
 }
 
-struct error *heap_retained(const struct survey *survey, size_t limit, struct retained *ret)
+struct error *heap_retained(const struct heap_scan *scan, size_t limit, struct retained *ret)
 {
-	const struct graph *graph = search_graph(survey->search);
+	const struct graph *graph = search_graph(scan->search);
 	struct reverse reverse;
 	*ret = (struct retained){.shared_bytes = 0};
-	struct error *error = faint_find(survey, NULL);
+	struct error *error = faint_find(scan, NULL);
 	if (!error)
 		error = reverse_make(graph, &reverse);
 	if (error)
 		return error;
 	_cleanup_free_ uint32_t *holder_of = calloc(graph->roots.len + 1, sizeof(*holder_of));
-	struct finding f = {.survey = survey, .to = ret, .holder_of = holder_of};
+	struct finding f = {.scan = scan, .to = ret, .holder_of = holder_of};
 	error = holder_of ? find_holders(&f, graph) : error_no_memory();
 	holder_map_deinit(&f.map);
 	_cleanup_free_ bool *is_weak = calloc(ret->holders.len + 1, sizeof(*is_weak));
@@ -347,7 +347,7 @@ struct error *heap_retained(const struct survey *survey, size_t limit, struct re
 				: error_no_memory();
 	reverse_free(&reverse);
 	if (!error)
-		error = make_rows(survey, limit, ret);
+		error = make_rows(scan, limit, ret);
 	return error;
 }
 

@@ -7,7 +7,7 @@
 
 #include "heap/types/virtual_bases.h"
 
-/* How the nearest way led to a type, and for which of the survey's. */
+/* How the nearest way led to a type, and for which of the scan's. */
 struct visit {
 	uint32_t of;
 	enum subtypes_how how;
@@ -26,7 +26,7 @@ DEFINE_MAP(visit_map, uint32_t, struct visit, visit_hash, visit_equal)
 struct seeking {
 	struct types *types;
 	uint32_t wanted;         /* plain */
-	uint32_t of;             /* type of the survey's */
+	uint32_t of;             /* type of the scan's */
 	struct visit_map visits; /* by plain types */
 	bool failed;             /* no memory */
 };
@@ -123,9 +123,9 @@ static int nearest_first(const void *a, const void *b, void *context)
 }
 
 static struct error *number_types(
-	const struct survey *survey, struct error *error, struct subtype_set *set)
+	const struct heap_scan *scan, struct error *error, struct subtype_set *set)
 {
-	set->type_count = (uint32_t)survey->types.types.len;
+	set->type_count = (uint32_t)scan->types.types.len;
 	set->of_type = calloc((size_t)set->type_count + 1, sizeof(*set->of_type));
 	if (!error && !set->of_type)
 		error = error_no_memory();
@@ -135,10 +135,10 @@ static struct error *number_types(
 }
 
 struct error *heap_subtypes_find(
-	const struct survey *survey, uint32_t layout, struct subtype_set *ret)
+	const struct heap_scan *scan, uint32_t layout, struct subtype_set *ret)
 {
-	const struct heap_type_vec *all = &survey->types.types;
-	struct seeking s = {.types = survey->layouts.types};
+	const struct heap_type_vec *all = &scan->types.types;
+	struct seeking s = {.types = scan->layouts.types};
 	struct error *error = NULL;
 	*ret = (struct subtype_set){.of_type = NULL};
 	s.wanted = s.types ? types_plain(s.types, layout) : TYPE_VOID;
@@ -153,18 +153,18 @@ struct error *heap_subtypes_find(
 	if (ret->subtypes.len)
 		qsort_r(ret->subtypes.data, ret->subtypes.len, sizeof(*ret->subtypes.data),
 			nearest_first, all->data);
-	return number_types(survey, error, ret);
+	return number_types(scan, error, ret);
 }
 
 struct error *heap_subtypes_alone(
-	const struct survey *survey, uint32_t type, struct subtype_set *ret)
+	const struct heap_scan *scan, uint32_t type, struct subtype_set *ret)
 {
 	*ret = (struct subtype_set){.of_type = NULL};
 	bool ok = subtypes_vec_push(
 		&ret->subtypes, (struct subtypes){.type = type,
 					.how = SUBTYPES_SAME,
-					.layout = survey->types.types.data[type].layout});
-	return number_types(survey, ok ? NULL : error_no_memory(), ret);
+					.layout = scan->types.types.data[type].layout});
+	return number_types(scan, ok ? NULL : error_no_memory(), ret);
 }
 
 void heap_subtypes_deinit(struct subtype_set *set)
@@ -199,22 +199,21 @@ void heap_subtypes_keep_arrays(struct subtype_set *set)
 	subtypes_keep(set, 1u << SUBTYPES_ELEMENTS);
 }
 
-uint64_t heap_subtypes_blocks(const struct survey *survey, const struct subtype_set *set)
+uint64_t heap_subtypes_blocks(const struct heap_scan *scan, const struct subtype_set *set)
 {
 	uint64_t blocks = 0;
 	for (size_t i = 0; i < set->subtypes.len; i++)
-		blocks += survey->types.types.data[set->subtypes.data[i].type].blocks;
+		blocks += scan->types.types.data[set->subtypes.data[i].type].blocks;
 	return blocks;
 }
 
 #define KINDS_SAID 8u
 
 void heap_subtypes_describe(
-	const struct survey *survey, const struct subtype_set *set, struct text *text)
+	const struct heap_scan *scan, const struct subtype_set *set, struct text *text)
 {
 	for (size_t i = 0; i < set->subtypes.len && i < KINDS_SAID; i++) {
-		const struct heap_type *type =
-			&survey->types.types.data[set->subtypes.data[i].type];
+		const struct heap_type *type = &scan->types.types.data[set->subtypes.data[i].type];
 		text_printf(text, "%s%" PRIu64 " ", i ? ", " : "", type->blocks);
 		text_add_shown(text, type->name, 200);
 	}

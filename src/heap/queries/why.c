@@ -23,7 +23,7 @@ static inline bool row_equal(struct row_key a, struct row_key b)
 DEFINE_MAP(row_map, struct row_key, uint32_t, row_hash, row_equal)
 
 struct asking {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct graph *graph;
 	const struct reverse *reverse;
 	uint64_t *seen; /* bit set of blocks */
@@ -45,7 +45,7 @@ static inline bool why_see(struct asking *a, uint32_t block)
 
 static inline uint32_t why_type_of(const struct asking *a, uint32_t block)
 {
-	return survey_type_of(a->survey, block);
+	return heap_scan_type_of(a->scan, block);
 }
 
 /* Where in `block` the pointer stands that leads to `target`, and how far into that. */
@@ -59,7 +59,7 @@ static void describe_pointer(
 			continue;
 		row->into = graph_offset(a->graph, i);
 		row->offset = graph_word_offset(a->graph, row->example,
-			search_block_size(a->survey->search, block), row->target + row->into);
+			search_block_size(a->scan->search, block), row->target + row->into);
 		return;
 	}
 }
@@ -75,8 +75,8 @@ static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target,
 		struct why_row row = {.layer = layer,
 			.type = key.type,
 			.target_type = key.target_type,
-			.example = search_block_address(a->survey->search, block),
-			.target = search_block_address(a->survey->search, target)};
+			.example = search_block_address(a->scan->search, block),
+			.target = search_block_address(a->scan->search, target)};
 		describe_pointer(a, block, target, &row);
 		*number = (uint32_t)a->why->rows.len;
 		if (!why_rows_push(&a->why->rows, row))
@@ -126,9 +126,9 @@ static bool take_root(struct asking *a, size_t number, unsigned layer)
 {
 	const struct graph_root *from = &a->graph->roots.data[number];
 	uint32_t block = GRAPH_BLOCK(from->edge);
-	uint64_t address = heap_root_address(&a->survey->roots.data[from->root], from->address);
+	uint64_t address = heap_root_address(&a->scan->roots.data[from->root], from->address);
 	struct why_root root = {layer, from->root, address,
-		search_block_address(a->survey->search, block), from->offset, false};
+		search_block_address(a->scan->search, block), from->offset, false};
 	return why_roots_push(&a->why->roots, root);
 }
 
@@ -136,7 +136,7 @@ static bool take_root(struct asking *a, size_t number, unsigned layer)
 static bool scan_roots(struct asking *a, unsigned layer)
 {
 	const struct graph_roots *roots = &a->graph->roots;
-	uint32_t count = search_block_count(a->survey->search);
+	uint32_t count = search_block_count(a->scan->search);
 	_cleanup_free_ uint64_t *set = calloc(count / 64 + 1, sizeof(*set));
 	if (!set)
 		return false;
@@ -221,18 +221,18 @@ static struct error *name_roots(struct asking *a)
 	unsigned left = NAMED_MOST;
 	for (size_t i = 0; i < a->why->roots.len && !error; i++) {
 		struct why_root *root = &a->why->roots.data[i];
-		const struct heap_root *of = &a->survey->roots.data[root->root];
+		const struct heap_root *of = &a->scan->roots.data[root->root];
 		struct heap_stack_place place = {.variable = NULL};
 		if (of->kind != HEAP_ROOT_STACK || !left)
 			continue;
 		left--;
-		error = stack_places_find(a->survey->stacks, of->thread, root->address, &place);
+		error = stack_places_find(a->scan->stacks, of->thread, root->address, &place);
 		root->is_unnamed = !place.variable;
 	}
 	return error;
 }
 
-/* The survey's roots are in order, and words ascending in each. */
+/* The scan's roots are in order, and words ascending in each. */
 static int by_name(const void *a, const void *b)
 {
 	const struct why_root *x = a, *y = b;
@@ -248,18 +248,18 @@ static int by_name(const void *a, const void *b)
 static bool ask_for(struct asking *a, uint32_t block, const struct subtype_set *types,
 	const struct heap_block_filter *chosen)
 {
-	uint32_t count = search_block_count(a->survey->search);
+	uint32_t count = search_block_count(a->scan->search);
 	bool ok = true;
 	for (uint32_t i = block != SPACE_NONE ? block : 0; i < count && ok; i++) {
 		if (block == SPACE_NONE &&
-			((types && !heap_subtypes_of(a->survey, types, i)) ||
-				!heap_block_filter_takes_used(chosen, a->survey, i)))
+			((types && !heap_subtypes_of(a->scan, types, i)) ||
+				!heap_block_filter_takes_used(chosen, a->scan, i)))
 			continue;
 		why_see(a, i);
 		ok = space_u32_push(&a->layer, i);
-		a->why->asked = search_block_address(a->survey->search, i);
+		a->why->asked = search_block_address(a->scan->search, i);
 		a->why->asked_blocks++;
-		a->why->asked_bytes += search_block_size(a->survey->search, i);
+		a->why->asked_bytes += search_block_size(a->scan->search, i);
 		if (block != SPACE_NONE)
 			break;
 	}
@@ -291,7 +291,7 @@ static struct error *why_ask(struct asking *a, uint32_t block, const struct subt
 	const struct heap_block_filter *chosen, unsigned layers)
 {
 	struct why *why = a->why;
-	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
+	a->seen = calloc(search_block_count(a->scan->search) / 64 + 1, sizeof(*a->seen));
 	bool ok = a->seen && ask_for(a, block, types, chosen) && why_ascend(a, layers);
 	if (ok && why->rows.len)
 		qsort(why->rows.data, why->rows.len, sizeof(*why->rows.data), by_blocks);
@@ -308,17 +308,15 @@ static struct error *why_ask(struct asking *a, uint32_t block, const struct subt
 	return error;
 }
 
-struct error *heap_why(const struct survey *survey, uint32_t block, const struct subtype_set *types,
-	const struct heap_block_filter *chosen, unsigned layers, const struct reverse *reverse,
-	struct why *ret)
+struct error *heap_why(const struct heap_scan *scan, uint32_t block,
+	const struct subtype_set *types, const struct heap_block_filter *chosen, unsigned layers,
+	const struct reverse *reverse, struct why *ret)
 {
 	*ret = (struct why){.layers = 0};
-	struct asking a = {.survey = survey,
-		.graph = search_graph(survey->search),
-		.reverse = reverse,
-		.why = ret};
+	struct asking a = {
+		.scan = scan, .graph = search_graph(scan->search), .reverse = reverse, .why = ret};
 	struct reverse own = {.heads = NULL};
-	struct error *error = faint_find(survey, reverse ? &reverse->blocks : NULL);
+	struct error *error = faint_find(scan, reverse ? &reverse->blocks : NULL);
 	if (!error && !reverse)
 		error = reverse_make(a.graph, &own);
 	if (!reverse)

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 
 /* Most names are shorter; those of templates may be as long as they like. What goes on for so long
@@ -237,12 +237,11 @@ static struct error *type_of_head(struct recognising *r, uint64_t head, uint32_t
 	return NULL;
 }
 
-struct error *cxx_objects_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *cxx_objects_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	const struct heap_shapes *classes = &survey->classes;
-	struct heap_types *types = &survey->types;
-	struct recognising r = {
-		.space = survey->heap.space, .names = survey->names, .types = types};
+	const struct heap_shapes *classes = &scan->classes;
+	struct heap_types *types = &scan->types;
+	struct recognising r = {.space = scan->heap.space, .names = scan->names, .types = types};
 	(void)subset;
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < classes->classes.len && !error; i++) {

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "heap/allocators/go_spans.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 
 #define SPAN_CLASSES 256u
 
-static struct error *type_of_span(struct survey *s, const struct go_span *span, uint32_t *known)
+static struct error *type_of_span(struct heap_scan *s, const struct go_span *span, uint32_t *known)
 {
 	char name[96];
 	uint32_t *type = &known[span->class];
@@ -25,10 +25,10 @@ static struct error *type_of_span(struct survey *s, const struct go_span *span, 
 	return heap_types_add(&s->types, HEAP_TYPE_GO, name, type);
 }
 
-struct error *go_elements_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *go_elements_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	struct survey *s = survey;
+	struct heap_scan *s = scan;
 	const struct go_spans *go = &s->heap.go_spans;
 	uint32_t known[SPAN_CLASSES], count = search_block_count(s->search);
 	struct error *error = NULL;
@@ -52,11 +52,11 @@ struct error *go_elements_recognise(struct survey *survey, struct inferred_subse
 	return error;
 }
 
-void go_types_sum(const struct survey *survey, uint64_t *ret_blocks, uint64_t *ret_bytes)
+void go_types_sum(const struct heap_scan *scan, uint64_t *ret_blocks, uint64_t *ret_bytes)
 {
 	*ret_blocks = *ret_bytes = 0;
-	for (size_t i = 0; i < survey->types.types.len; i++) {
-		const struct heap_type *type = &survey->types.types.data[i];
+	for (size_t i = 0; i < scan->types.types.len; i++) {
+		const struct heap_type *type = &scan->types.types.data[i];
 		if (type->kind == HEAP_TYPE_GO) {
 			*ret_blocks += type->blocks;
 			*ret_bytes += type->bytes;

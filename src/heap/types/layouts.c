@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
+#include "heap/heap_scan.h"
 #include "heap/limits.h"
-#include "heap/survey.h"
 #include "heap/types/virtual_bases.h"
 
 void heap_layouts_close(struct heap_layouts *layouts)
@@ -89,60 +89,59 @@ uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint
 	return best;
 }
 
-void heap_layouts_of_class(struct survey *survey, uint32_t class)
+void heap_layouts_of_class(struct heap_scan *scan, uint32_t class)
 {
-	uint32_t number = survey->types.of_shape[class];
-	struct heap_type *type =
-		number == HEAP_TYPE_NONE ? NULL : &survey->types.types.data[number];
-	const struct heap_shape *of = &survey->classes.classes.data[class];
+	uint32_t number = scan->types.of_shape[class];
+	struct heap_type *type = number == HEAP_TYPE_NONE ? NULL : &scan->types.types.data[number];
+	const struct heap_shape *of = &scan->classes.classes.data[class];
 	if (type && type->kind == HEAP_TYPE_CXX && type->layout == TYPE_VOID)
-		type->layout = virtual_bases_place(survey->layouts.types, survey->heap.space,
-			heap_layouts_find(&survey->layouts, type->name, of->key.size), of->example);
+		type->layout = virtual_bases_place(scan->layouts.types, scan->heap.space,
+			heap_layouts_find(&scan->layouts, type->name, of->key.size), of->example);
 }
 
-static void lay_out_objects(struct survey *survey)
+static void lay_out_objects(struct heap_scan *scan)
 {
-	for (uint32_t class = 0; class < survey->types.shape_count; class ++)
-		heap_layouts_of_class(survey, class);
+	for (uint32_t class = 0; class < scan->types.shape_count; class ++)
+		heap_layouts_of_class(scan, class);
 }
 
-struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
+struct error *heap_layouts_open(struct heap_scan *scan, bool *ret_any)
 {
-	struct heap_layouts *layouts = &survey->layouts;
+	struct heap_layouts *layouts = &scan->layouts;
 	struct error *error = NULL;
 	if (!layouts->has_all) {
 		layouts->has_all = true;
 		error = heap_names_all_types(
-			survey->names, survey->heap.space, &layouts->types, &layouts->has_any);
+			scan->names, scan->heap.space, &layouts->types, &layouts->has_any);
 		if (!error && layouts->types && types_are_cut(layouts->types))
-			survey_reach(survey, REACHED_TYPE_ENTRIES);
+			heap_limit_reach(scan, REACHED_TYPE_ENTRIES);
 		if (!error)
-			lay_out_objects(survey);
+			lay_out_objects(scan);
 	}
 	*ret_any = layouts->has_any;
 	return error;
 }
 
 /* Of how many elements an array is: as it says, or as many as there is room for. */
-static uint64_t count_of(const struct survey *survey, uint32_t block,
+static uint64_t count_of(const struct heap_scan *scan, uint32_t block,
 	const struct heap_layout *layout, uint64_t usable)
 {
 	uint64_t room = usable > layout->header ? (usable - layout->header) / layout->size : 0,
 		 said;
-	uint64_t address = search_block_address(survey->search, block) + layout->header - 8;
-	bool says = layout->header >= 8 && address_space_word(survey->heap.space, address, &said) &&
+	uint64_t address = search_block_address(scan->search, block) + layout->header - 8;
+	bool says = layout->header >= 8 && address_space_word(scan->heap.space, address, &said) &&
 		    said < room;
 	return says ? said : room;
 }
 
-bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret)
+bool heap_layout_of(const struct heap_scan *scan, uint32_t block, struct heap_layout *ret)
 {
-	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
-	uint64_t usable = search_block_size(survey->search, block);
+	const struct heap_type *type = &scan->types.types.data[heap_scan_type_of(scan, block)];
+	uint64_t usable = search_block_size(scan->search, block);
 	*ret = (struct heap_layout){.type = TYPE_VOID};
-	if (!survey->layouts.types || type->layout == TYPE_VOID)
+	if (!scan->layouts.types || type->layout == TYPE_VOID)
 		return false;
-	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
+	uint64_t size = types_get(scan->layouts.types, type->layout)->size;
 	if (!size || size > usable)
 		return false;
 	*ret = (struct heap_layout){.type = type->layout,
@@ -152,8 +151,8 @@ bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_lay
 		.header = type->header,
 		.behind = type->has_more ? usable - size : 0};
 	if (type->is_array)
-		ret->count = count_of(survey, block, ret, usable);
-	const struct vector_end *end = heap_types_vector_end(&survey->types, block);
+		ret->count = count_of(scan, block, ret, usable);
+	const struct vector_end *end = heap_types_vector_end(&scan->types, block);
 	if (end && ret->is_array && !ret->header && end->end % size == 0) {
 		ret->room = end->room / size;
 		ret->count = end->end / size;
@@ -173,15 +172,14 @@ void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
 		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->behind);
 }
 
-bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret)
+bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct heap_global *ret)
 {
-	const struct address_module *module = address_space_module(survey->heap.space, address);
+	const struct address_module *module = address_space_module(scan->heap.space, address);
 	uint32_t number;
 	*ret = (struct heap_global){.start = 0};
-	if (!module || !survey->layouts.types ||
-		!heap_names_symbols(survey->names, module, &number))
+	if (!module || !scan->layouts.types || !heap_names_symbols(scan->names, module, &number))
 		return false;
-	types_variable(survey->layouts.types, number, address - module->bias, &ret->variable);
+	types_variable(scan->layouts.types, number, address - module->bias, &ret->variable);
 	ret->start = ret->variable.start + module->bias;
 	ret->offset = address - ret->start;
 	return ret->variable.name != NULL;
@@ -205,7 +203,7 @@ static void add_open_end(
 	text_add_shown(text, path.data ? path.data : "", 200);
 }
 
-void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
+void heap_layout_add_member(const struct heap_scan *scan, const struct heap_layout *layout,
 	uint64_t offset, struct text *text)
 {
 	if (offset < layout->header) {
@@ -215,7 +213,7 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 	offset -= layout->header;
 	uint64_t element = offset / layout->size;
 	if (element >= layout->count && !layout->is_array)
-		add_open_end(survey->layouts.types, layout, offset, text);
+		add_open_end(scan->layouts.types, layout, offset, text);
 	if (element >= layout->count && layout->room)
 		text_add(text, "(behind the vector's end)");
 	if (element >= layout->count)
@@ -223,11 +221,11 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 	_cleanup_(text_deinit) struct text path;
 	text_init(&path);
 	struct types_place place;
-	types_locate(survey->layouts.types, layout->type, offset % layout->size, &place, &path);
+	types_locate(scan->layouts.types, layout->type, offset % layout->size, &place, &path);
 	if (layout->is_array)
 		text_printf(text, "[%llu]%s", (unsigned long long)element, path.len ? "." : "");
 	if (path.len)
 		text_add_shown(text, path.data, 200);
 	else if (!layout->is_array)
-		add_open_end(survey->layouts.types, layout, offset, text);
+		add_open_end(scan->layouts.types, layout, offset, text);
 }

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Of a pool's kinds so many are told in text. */
 #define KINDS_TOLD 3u
@@ -32,9 +32,9 @@ const struct pool *pools_find(const struct pools *pools, uint32_t block)
 }
 
 const struct pool_object *pools_object_at(
-	const struct survey *survey, const struct pool *pool, uint64_t offset)
+	const struct heap_scan *scan, const struct pool *pool, uint64_t offset)
 {
-	const struct pool_object *objects = survey->pools.objects.data + pool->first;
+	const struct pool_object *objects = scan->pools.objects.data + pool->first;
 	size_t low = 0, high = pool->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -46,24 +46,24 @@ const struct pool_object *pools_object_at(
 	if (!low)
 		return NULL;
 	const struct pool_object *found = &objects[low - 1];
-	uint64_t size = types_get(survey->layouts.types, found->type)->size;
+	uint64_t size = types_get(scan->layouts.types, found->type)->size;
 	return offset - found->offset < size ? found : NULL;
 }
 
-void pools_add_name(const struct survey *survey, uint32_t type, struct text *text)
+void pools_add_name(const struct heap_scan *scan, uint32_t type, struct text *text)
 {
-	const struct type *of = types_get(survey->layouts.types, type);
+	const struct type *of = types_get(scan->layouts.types, type);
 	if (of->name)
 		cxx_add_plain_name(text, of->name);
 	else
-		types_declare(survey->layouts.types, type, "", text);
+		types_declare(scan->layouts.types, type, "", text);
 }
 
 void pools_add_member(
-	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text)
+	const struct heap_scan *scan, uint32_t block, uint64_t offset, struct text *text)
 {
-	const struct pool *pool = pools_find(&survey->pools, block);
-	const struct pool_object *object = pool ? pools_object_at(survey, pool, offset) : NULL;
+	const struct pool *pool = pools_find(&scan->pools, block);
+	const struct pool_object *object = pool ? pools_object_at(scan, pool, offset) : NULL;
 	if (!object)
 		return;
 	_cleanup_(text_deinit) struct text name;
@@ -71,10 +71,10 @@ void pools_add_member(
 	text_init(&name);
 	text_init(&path);
 	struct types_place place;
-	pools_add_name(survey, object->type, &name);
+	pools_add_name(scan, object->type, &name);
 	text_add_shown(text, name.data ? name.data : "", 120);
 	text_printf(text, " at %" PRIu64, object->offset);
-	types_locate(survey->layouts.types, object->type, offset - object->offset, &place, &path);
+	types_locate(scan->layouts.types, object->type, offset - object->offset, &place, &path);
 	if (path.len) {
 		text_add(text, ", its ");
 		text_add_shown(text, path.data, 120);
@@ -93,10 +93,10 @@ static uint64_t pools_divisor(uint64_t a, uint64_t b)
 
 /* The kind of a type; a new one if there is none. NULL: no memory. */
 static struct pool_kind *pools_kind_of(
-	const struct survey *survey, struct pool_kinds *kinds, uint32_t type)
+	const struct heap_scan *scan, struct pool_kinds *kinds, uint32_t type)
 {
 	for (size_t i = 0; i < kinds->len; i++) {
-		if (types_are_same(survey->layouts.types, kinds->data[i].type, type))
+		if (types_are_same(scan->layouts.types, kinds->data[i].type, type))
 			return &kinds->data[i];
 	}
 	return pool_kinds_push(kinds, (struct pool_kind){type, 0, 0}) ? &kinds->data[kinds->len - 1]
@@ -112,41 +112,41 @@ static int by_places(const void *a, const void *b)
 }
 
 /* What all places are multiples of, from the first one on. */
-static uint64_t step_of(const struct survey *survey, const struct pool *pool)
+static uint64_t step_of(const struct heap_scan *scan, const struct pool *pool)
 {
-	const struct pool_object *objects = survey->pools.objects.data + pool->first;
+	const struct pool_object *objects = scan->pools.objects.data + pool->first;
 	uint64_t step = 0;
 	for (size_t i = 1; i < pool->count; i++)
 		step = pools_divisor(objects[i].offset - objects[0].offset, step);
-	return step >= types_get(survey->layouts.types, objects[0].type)->size ? step : 0;
+	return step >= types_get(scan->layouts.types, objects[0].type)->size ? step : 0;
 }
 
-bool pools_kinds(const struct survey *survey, const struct pool *pool, struct pool_kinds *ret)
+bool pools_kinds(const struct heap_scan *scan, const struct pool *pool, struct pool_kinds *ret)
 {
-	const struct pool_object *objects = survey->pools.objects.data + pool->first;
+	const struct pool_object *objects = scan->pools.objects.data + pool->first;
 	struct pool_kind *kind = NULL;
 	*ret = (struct pool_kinds){.data = NULL};
 	for (size_t i = 0; i < pool->count; i++) {
 		if (!kind || objects[i].type != objects[i - 1].type)
-			kind = pools_kind_of(survey, ret, objects[i].type);
+			kind = pools_kind_of(scan, ret, objects[i].type);
 		if (!kind)
 			return false;
 		kind->places++;
 	}
 	if (ret->len == 1)
-		ret->data[0].step = step_of(survey, pool);
+		ret->data[0].step = step_of(scan, pool);
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_places);
 	return true;
 }
 
-void pools_add_evidence(const struct survey *survey, uint32_t block, struct text *text)
+void pools_add_evidence(const struct heap_scan *scan, uint32_t block, struct text *text)
 {
-	const struct pool *pool = pools_find(&survey->pools, block);
+	const struct pool *pool = pools_find(&scan->pools, block);
 	_cleanup_(pool_kinds_deinit) struct pool_kinds kinds = {.data = NULL};
 	if (!pool)
 		return;
-	text->failed |= !pools_kinds(survey, pool, &kinds);
+	text->failed |= !pools_kinds(scan, pool, &kinds);
 	uint64_t others = 0;
 	for (size_t i = 0; i < kinds.len; i++) {
 		if (i >= KINDS_TOLD) {
@@ -155,7 +155,7 @@ void pools_add_evidence(const struct survey *survey, uint32_t block, struct text
 		}
 		_cleanup_(text_deinit) struct text name;
 		text_init(&name);
-		pools_add_name(survey, kinds.data[i].type, &name);
+		pools_add_name(scan, kinds.data[i].type, &name);
 		text_add(text, i ? ", to " : ", pointers to ");
 		text_add_shown(text, name.data ? name.data : "", 120);
 		text_add(text, i ? " to " : " lead to ");

@@ -37,17 +37,17 @@ void pools_deinit(struct pools *pools);
 /* NULL: the block is none. */
 const struct pool *pools_find(const struct pools *pools, uint32_t block);
 
-struct survey;
+struct heap_scan;
 /* What lies at an offset of a pool, or begins before it and reaches there; NULL: nothing that is
  * known. */
 const struct pool_object *pools_object_at(
-	const struct survey *survey, const struct pool *pool, uint64_t offset);
+	const struct heap_scan *scan, const struct pool *pool, uint64_t offset);
 /* Adds what a type of a pool's objects is called. */
-void pools_add_name(const struct survey *survey, uint32_t type, struct text *text);
+void pools_add_name(const struct heap_scan *scan, uint32_t type, struct text *text);
 /* Adds the object and the member that stand at an offset of a block: "Rec at 96, its next".
  * Nothing: the block is no pool, or nothing is known to be there. */
 void pools_add_member(
-	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text);
+	const struct heap_scan *scan, uint32_t block, uint64_t offset, struct text *text);
 
 /* Places of one type in a pool. */
 struct pool_kind {
@@ -57,9 +57,9 @@ struct pool_kind {
 };
 DEFINE_VEC(pool_kinds, struct pool_kind)
 /* The kinds of a pool's objects, by how many there are. False: no memory. */
-bool pools_kinds(const struct survey *survey, const struct pool *pool, struct pool_kinds *ret);
+bool pools_kinds(const struct heap_scan *scan, const struct pool *pool, struct pool_kinds *ret);
 /* Adds the evidence: ", pointers to Rec lead to 12,345 places in it, at multiples of 48 bytes".
  * Nothing: the block is no pool. */
-void pools_add_evidence(const struct survey *survey, uint32_t block, struct text *text);
+void pools_add_evidence(const struct heap_scan *scan, uint32_t block, struct text *text);
 
 #endif

@@ -20,10 +20,10 @@ static recognise_blocks *const recognisers[] = {
 	texts_recognise,
 };
 
-struct error *recognisers_ask(struct survey *survey, struct inferred_subset *subset)
+struct error *recognisers_ask(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(recognisers) && !error; i++)
-		error = recognisers[i](survey, subset);
+		error = recognisers[i](scan, subset);
 	return error;
 }

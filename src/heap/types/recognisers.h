@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-struct survey;
+struct heap_scan;
 struct inferred_subset;
 
 /*
@@ -19,7 +19,7 @@ struct inferred_subset;
  * assign types to all blocks nevertheless. Errors are those of memory; what can't be read is no
  * error.
  */
-typedef struct error *recognise_blocks(struct survey *survey, struct inferred_subset *subset);
+typedef struct error *recognise_blocks(struct heap_scan *scan, struct inferred_subset *subset);
 
 recognise_blocks python_objects_recognise; /* objects of Python and what they have beside them */
 recognise_blocks python_parts_recognise;   /* where bytearray, array, StringIO, deque, OrderedDict
@@ -34,6 +34,6 @@ recognise_blocks held_recognise;           /* contents of std::any that nothing 
 recognise_blocks texts_recognise;          /* blocks that are nothing but a text */
 
 /* Asks all of them. */
-struct error *recognisers_ask(struct survey *survey, struct inferred_subset *subset) must_check_;
+struct error *recognisers_ask(struct heap_scan *scan, struct inferred_subset *subset) must_check_;
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "heap/types/recognisers.h"
 #include "search/graph.h"
 
@@ -18,7 +18,7 @@ enum { POOL_FREE, POOL_MEMORY, POOL_SIZE, POOL_WORDS };
 #define PIECE_LEAST 16u
 
 /* libstdc++ itself, or a program that has it in it and says so by a symbol. */
-static struct error *is_of_library(struct survey *s, uint64_t address, bool *ret)
+static struct error *is_of_library(struct heap_scan *s, uint64_t address, bool *ret)
 {
 	const struct address_module *module = address_space_module(s->heap.space, address);
 	*ret = module && strstr(module->path, "libstdc++.so");
@@ -46,9 +46,9 @@ static bool has_pieces(const struct address_space *space, const uint64_t pool[st
 	return true;
 }
 
-struct error *system_pool_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *system_pool_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	struct survey *s = survey;
+	struct heap_scan *s = scan;
 	(void)subset;
 	const struct address_space *space = s->heap.space;
 	const struct graph *graph = search_graph(s->search);

@@ -61,7 +61,7 @@ enum { MAPPINGS_BEFORE, MAPPINGS_BLOCK, MAPPINGS_USED, MAPPINGS_ROOM, MAPPINGS_W
 #define MAPPINGS_LEAD_MAX 256u
 
 struct saying {
-	struct survey *survey;
+	struct heap_scan *scan;
 	const struct address_space *space;
 	uint32_t types[SYSTEM_TYPES];
 };
@@ -69,7 +69,7 @@ struct saying {
 /* The block that starts there is of that type, if nothing else is known of it. */
 static void system_types_say(struct saying *w, uint64_t address, unsigned type)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	uint64_t offset;
 	uint32_t block = address ? search_block_at(s->search, address, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE || offset)
@@ -98,11 +98,11 @@ static void say_buffer(struct saying *w, const uint64_t words[static FILE_WORDS]
 {
 	uint64_t bytes = words[FILE_BUFFER_END] - words[FILE_BUFFER], offset;
 	uint32_t block = words[FILE_BUFFER] && bytes
-				 ? search_block_at(w->survey->search, words[FILE_BUFFER], &offset)
+				 ? search_block_at(w->scan->search, words[FILE_BUFFER], &offset)
 				 : SPACE_NONE;
 	/* What setvbuf() was given is the program's own. */
 	if (block != SPACE_NONE && bytes % 512 == 0 &&
-		bytes <= search_block_size(w->survey->search, block))
+		bytes <= search_block_size(w->scan->search, block))
 		system_types_say(w, words[FILE_BUFFER], SYSTEM_FILE_BUFFER);
 }
 
@@ -124,7 +124,7 @@ static bool system_types_is_library(const struct saying *w, uint64_t address, ui
 	*ret_name = words[MAP_NAME];
 	return words[MAP_SELF] == address && address_space_map(w->space, words[MAP_NAME]) &&
 	       address_space_map(w->space, words[MAP_DYNAMIC]) &&
-	       !heap_areas_find(&w->survey->heap.areas, words[MAP_DYNAMIC]);
+	       !heap_areas_find(&w->scan->heap.areas, words[MAP_DYNAMIC]);
 }
 
 /* What blocks of a class may be, by its size and pointers. */
@@ -160,7 +160,7 @@ static void look_at_block(struct saying *w, uint64_t address, uint64_t size, uns
 
 static struct error *look_at_blocks(struct saying *w)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	size_t count = s->types.shape_count;
 	_cleanup_free_ uint8_t *guesses = malloc(count + 1);
 	bool any = false;
@@ -186,13 +186,13 @@ static void look_at_mappings(struct saying *w, uint64_t at)
 {
 	while (at && at % MAPPINGS_ALIGN == 0) {
 		uint64_t words[MAPPINGS_WORDS], offset;
-		uint32_t block = search_block_at(w->survey->search, at, &offset);
+		uint32_t block = search_block_at(w->scan->search, at, &offset);
 		if (block == SPACE_NONE || offset >= MAPPINGS_LEAD_MAX ||
 			address_space_read(w->space, at, words, sizeof(words)) != sizeof(words) ||
 			words[MAPPINGS_BLOCK] != at - offset ||
 			words[MAPPINGS_USED] > words[MAPPINGS_ROOM])
 			return;
-		uint64_t size = search_block_size(w->survey->search, block) - offset;
+		uint64_t size = search_block_size(w->scan->search, block) - offset;
 		uint64_t room = size < sizeof(words) ? 0 : (size - sizeof(words)) / MAPPING_BYTES;
 		if (!words[MAPPINGS_ROOM] || words[MAPPINGS_ROOM] > room ||
 			room - words[MAPPINGS_ROOM] > MAPPINGS_LEAD_MAX / MAPPING_BYTES)
@@ -219,8 +219,8 @@ static struct error *look_at_data(struct saying *w)
 	_cleanup_free_ uint64_t *words = malloc(8 * (piece_words + FILE_WORDS));
 	if (!words)
 		return error_no_memory();
-	for (size_t i = 0; i < w->survey->roots.len; i++) {
-		const struct heap_root *root = &w->survey->roots.data[i];
+	for (size_t i = 0; i < w->scan->roots.len; i++) {
+		const struct heap_root *root = &w->scan->roots.data[i];
 		uint64_t at =
 			root->kind == HEAP_ROOT_DATA && !root->values ? root->start : root->end;
 		const struct address_module *module = address_space_module(w->space, at);
@@ -257,10 +257,10 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 	if (!thread->stopped || !address_space_word(w->space, at, &table) || table < DTV_ENTRY)
 		return;
 	table -= DTV_ENTRY;
-	uint32_t block = search_block_at(w->survey->search, table, &offset);
+	uint32_t block = search_block_at(w->scan->search, table, &offset);
 	if (block == SPACE_NONE || offset || !address_space_word(w->space, table, &modules))
 		return;
-	uint64_t room = search_block_size(w->survey->search, block) / DTV_ENTRY;
+	uint64_t room = search_block_size(w->scan->search, block) / DTV_ENTRY;
 	if (modules < 1 || modules > DTV_MODULES_MAX || modules + 2 > room)
 		return;
 	system_types_say(w, table, SYSTEM_DTV);
@@ -271,10 +271,10 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 static void look_at_thread_block(struct saying *w, const struct thread_block *block)
 {
 	uint64_t offset, align = w->space->modules.data[block->module].tls_align;
-	uint32_t number = search_block_at(w->survey->search, block->start, &offset);
+	uint32_t number = search_block_at(w->scan->search, block->start, &offset);
 	if (number == SPACE_NONE)
 		return;
-	uint64_t size = search_block_size(w->survey->search, number);
+	uint64_t size = search_block_size(w->scan->search, number);
 	uint64_t bytes = block->end - block->start;
 	uint64_t spare = size / 4 > LAYOUT_SPARE ? size / 4 : LAYOUT_SPARE;
 	uint64_t pointer = w->space->threads.data[block->thread].thread_pointer;
@@ -288,21 +288,20 @@ bool system_types_is_thread_memory(const struct heap_type *type)
 	return type->kind == HEAP_TYPE_SYSTEM && !strcmp(type->name, type_names[SYSTEM_TLS]);
 }
 
-struct error *system_blocks_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *system_blocks_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	struct saying w = {.survey = survey, .space = survey->heap.space};
+	struct saying w = {.scan = scan, .space = scan->heap.space};
 	struct error *error = NULL;
 	for (unsigned i = 0; i < SYSTEM_TYPES && !error; i++)
-		error = heap_types_add(
-			&survey->types, HEAP_TYPE_SYSTEM, type_names[i], &w.types[i]);
+		error = heap_types_add(&scan->types, HEAP_TYPE_SYSTEM, type_names[i], &w.types[i]);
 	if (!error)
-		survey->types.types.data[w.types[SYSTEM_MAPPINGS]].starts =
+		scan->types.types.data[w.types[SYSTEM_MAPPINGS]].starts =
 			(1ull << MAPPINGS_LEAD_MAX / 8) - 1;
 	for (size_t i = 0; i < w.space->threads.len && !error; i++)
 		look_at_thread(&w, &w.space->threads.data[i]);
-	for (size_t i = 0; i < survey->thread_blocks.blocks.len && !error; i++)
-		look_at_thread_block(&w, &survey->thread_blocks.blocks.data[i]);
+	for (size_t i = 0; i < scan->thread_blocks.blocks.len && !error; i++)
+		look_at_thread_block(&w, &scan->thread_blocks.blocks.data[i]);
 	if (!error)
 		error = look_at_blocks(&w);
 	return error ? error : look_at_data(&w);

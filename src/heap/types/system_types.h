@@ -9,7 +9,7 @@
 #ifndef HEAP_SYSTEM_TYPES_H
 #define HEAP_SYSTEM_TYPES_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Whether blocks of a type are memory of libraries' thread-local variables. */
 bool system_types_is_thread_memory(const struct heap_type *type);

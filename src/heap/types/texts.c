@@ -90,7 +90,7 @@ static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_maker maker)
 }
 
 struct saying {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct window window;
 	const struct heap_area *area; /* of the last block */
 	uint32_t type;
@@ -100,7 +100,7 @@ struct saying {
 static enum heap_maker maker_of(struct saying *w, uint64_t address)
 {
 	if (!w->area || address < w->area->start || address >= w->area->end)
-		w->area = heap_areas_find(&w->survey->heap.areas, address);
+		w->area = heap_areas_find(&w->scan->heap.areas, address);
 	return w->area ? w->area->maker : HEAP_MAKERS;
 }
 
@@ -121,7 +121,7 @@ static bool texts_is_text(struct saying *w, uint64_t address, uint64_t size)
 }
 
 /* Nothing is known of it, and it has no pointers. */
-static bool may_be(const struct survey *s, uint32_t block)
+static bool may_be(const struct heap_scan *s, uint32_t block)
 {
 	uint32_t class = heap_types_shape(&s->types, block_label(s->search, block));
 	return class != HEAP_SHAPE_NONE && s->types.of_shape[class] == HEAP_TYPE_NONE &&
@@ -130,14 +130,14 @@ static bool may_be(const struct survey *s, uint32_t block)
 
 static void texts_look_at(struct saying *w, uint32_t block, uint64_t address, uint64_t size)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	if (texts_is_text(w, address, size))
 		block_set_label(s->search, block, heap_types_label(&s->types, w->type));
 }
 
 static void look_at_all(struct saying *w)
 {
-	struct survey *s = w->survey;
+	struct heap_scan *s = w->scan;
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
 	uint32_t count = search_block_count(s->search);
 	for (; walk.block < count; walk.block++) {
@@ -147,21 +147,21 @@ static void look_at_all(struct saying *w)
 	}
 }
 
-struct error *texts_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *texts_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	struct saying w = {.survey = survey, .high = search_graph(survey->search)->space->high};
-	struct error *error = heap_types_add(&survey->types, HEAP_TYPE_STRING, name, &w.type);
+	struct saying w = {.scan = scan, .high = search_graph(scan->search)->space->high};
+	struct error *error = heap_types_add(&scan->types, HEAP_TYPE_STRING, name, &w.type);
 	if (!error)
-		error = window_open(survey->heap.space, &w.window);
+		error = window_open(scan->heap.space, &w.window);
 	if (error)
 		return error;
 	const struct space_u32 *blocks =
 		subset && subset->is_complete ? &subset->reverse->blocks : NULL;
 	for (size_t i = 0; blocks && i < blocks->len; i++) {
 		uint32_t block = blocks->data[i];
-		if (may_be(survey, block))
-			texts_look_at(&w, block, search_block_address(survey->search, block),
-				search_block_size(survey->search, block));
+		if (may_be(scan, block))
+			texts_look_at(&w, block, search_block_address(scan->search, block),
+				search_block_size(scan->search, block));
 	}
 	if (!blocks)
 		look_at_all(&w);
@@ -171,18 +171,18 @@ struct error *texts_recognise(struct survey *survey, struct inferred_subset *sub
 
 #define BEGINNING_ROOM 64u
 
-bool texts_add_beginning(const struct survey *survey, uint32_t block, const uint8_t *bytes,
+bool texts_add_beginning(const struct heap_scan *scan, uint32_t block, const uint8_t *bytes,
 	size_t len, size_t most, struct text *ret)
 {
 	uint8_t read[BEGINNING_ROOM + 1];
 	size_t count = 0;
-	if (!texts_is(&survey->types.types.data[survey_type_of(survey, block)]))
+	if (!texts_is(&scan->types.types.data[heap_scan_type_of(scan, block)]))
 		return false;
 	if (!bytes) {
-		uint64_t size = search_block_size(survey->search, block);
+		uint64_t size = search_block_size(scan->search, block);
 		len = size < most + 1 ? (size_t)size : most + 1;
 		len = address_space_read(
-			survey->heap.space, search_block_address(survey->search, block), read, len);
+			scan->heap.space, search_block_address(scan->search, block), read, len);
 		bytes = read;
 	}
 	while (count < len && count < most && bytes[count])
@@ -195,12 +195,11 @@ bool texts_add_beginning(const struct survey *survey, uint32_t block, const uint
 	return is_cut;
 }
 
-void texts_add_quoted(const struct survey *survey, uint32_t block, struct text *ret)
+void texts_add_quoted(const struct heap_scan *scan, uint32_t block, struct text *ret)
 {
 	_cleanup_(text_deinit) struct text beginning;
 	text_init(&beginning);
-	bool is_cut =
-		texts_add_beginning(survey, block, NULL, 0, TEXTS_BEGINNING_BYTES, &beginning);
+	bool is_cut = texts_add_beginning(scan, block, NULL, 0, TEXTS_BEGINNING_BYTES, &beginning);
 	if (!beginning.len)
 		return;
 	text_add(ret, " \"");

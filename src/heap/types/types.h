@@ -13,8 +13,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/inferred/held.h"
-#include "heap/survey/repeats.h"
-#include "heap/survey/shapes.h"
+#include "heap/scan/repeats.h"
+#include "heap/scan/shapes.h"
 #include "search/search.h"
 #include "search/sites.h"
 #include "symbols/strings.h"
@@ -150,10 +150,10 @@ struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind,
 void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
 
 /*
- * What is known of one block while types are assigned (until survey_type() returns; afterwards
- * survey_type_of() has its type). It is one of three things: its class, as of all blocks at first;
- * a type of its own, which its class says nothing of; or a family, whose blocks are of one type.
- * The search keeps it as the block's site.
+ * What is known of one block while types are assigned (until heap_scan_find_types() returns;
+ * afterwards heap_scan_type_of() has its type). It is one of three things: its class, as of all
+ * blocks at first; a type of its own, which its class says nothing of; or a family, whose blocks
+ * are of one type. The search keeps it as the block's site.
  */
 struct block_label {
 	uint32_t number; /* class, shape_count + type, or HEAP_FAMILY_LABELS + family */

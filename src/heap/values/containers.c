@@ -332,15 +332,15 @@ static struct error *containers_find_all(
 	return error ? error : look_through_roots(f, roots, &window);
 }
 
-struct error *containers_recognise(struct survey *survey, struct inferred_subset *subset)
+struct error *containers_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	const struct heap *heap = &survey->heap;
-	struct search *search = survey->search;
+	const struct heap *heap = &scan->heap;
+	struct search *search = scan->search;
 	struct container_search f = {.heap = heap,
-		.names = survey->names,
+		.names = scan->names,
 		.search = search,
 		.graph = search_graph(search),
-		.types = &survey->types,
+		.types = &scan->types,
 		.blocks = search_block_count(search)};
 	(void)subset;
 	if (!f.blocks || !cxx_is_there(heap->space))
@@ -352,7 +352,7 @@ struct error *containers_recognise(struct survey *survey, struct inferred_subset
 	for (size_t i = 0; i < heap->areas.len; i++)
 		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
 					     heap->areas.data[i].maker != HEAP_PYMALLOC);
-	struct error *error = f.tails ? containers_find_all(&f, &survey->roots) : error_no_memory();
+	struct error *error = f.tails ? containers_find_all(&f, &scan->roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);
 	held_map_deinit(&f.managers);

@@ -14,9 +14,9 @@
 
 #include "base/map.h"
 #include "heap/heap.h"
-#include "heap/survey.h"
-#include "heap/survey/names.h"
-#include "heap/survey/roots.h"
+#include "heap/heap_scan.h"
+#include "heap/scan/names.h"
+#include "heap/scan/roots.h"
 #include "heap/types/types.h"
 #include "search/graph.h"
 

@@ -150,11 +150,11 @@ bool contents_knows(struct types *types, uint32_t plain)
 	return find_recogniser(types_get(types, plain)) != NULL;
 }
 
-bool contents_read(const struct survey *survey, struct types *types, uint32_t plain,
+bool contents_read(const struct heap_scan *scan, struct types *types, uint32_t plain,
 	uint64_t address, struct contents *ret)
 {
 	const struct recogniser *row = find_recogniser(types_get(types, plain));
-	struct contents_object object = {survey, types, plain, address, 0};
+	struct contents_object object = {scan, types, plain, address, 0};
 	*ret = (struct contents){.what = row ? row->what : NULL, .unit = 1};
 	return row && row->read(&object, ret);
 }
@@ -218,9 +218,9 @@ uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t behi
 }
 
 /* The node that comes next in a tree. 0: none, or links that can't be. */
-static uint64_t next_in_tree(const struct survey *survey, const struct contents *c, uint64_t node)
+static uint64_t next_in_tree(const struct heap_scan *scan, const struct contents *c, uint64_t node)
 {
-	const struct address_space *space = survey->heap.space;
+	const struct address_space *space = scan->heap.space;
 	uint64_t right, above, steps = 0;
 	if (!address_space_word(space, node + c->right, &right))
 		return 0;
@@ -246,24 +246,23 @@ static uint64_t next_in_tree(const struct survey *survey, const struct contents 
 
 /* The piece of a deque that an element is in. */
 static uint64_t place_in_pieces(
-	const struct survey *survey, const struct contents *c, uint64_t number, uint64_t size)
+	const struct heap_scan *scan, const struct contents *c, uint64_t number, uint64_t size)
 {
 	uint64_t piece, at = c->begin + number;
-	if (!address_space_word(
-		    survey->heap.space, c->pieces + 8 * (at / c->piece_count), &piece) ||
+	if (!address_space_word(scan->heap.space, c->pieces + 8 * (at / c->piece_count), &piece) ||
 		!piece)
 		return 0;
 	return piece + at % c->piece_count * size;
 }
 
 /* The next place of a table that is full, from `from` on; UINT64_MAX: none, or none can be read. */
-static uint64_t next_full(const struct survey *survey, const struct contents *c, uint64_t from)
+static uint64_t next_full(const struct heap_scan *scan, const struct contents *c, uint64_t from)
 {
 	uint8_t tags[TAGS_AT_ONCE];
 	for (uint64_t at = from; at < c->piece_count;) {
 		uint64_t left = c->piece_count - at;
 		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
-		if (address_space_read(survey->heap.space, c->address + at, tags, some) != some)
+		if (address_space_read(scan->heap.space, c->address + at, tags, some) != some)
 			break;
 		for (size_t i = 0; i < some; i++) {
 			if (tags[i] < TAG_EMPTY)
@@ -274,7 +273,7 @@ static uint64_t next_full(const struct survey *survey, const struct contents *c,
 	return UINT64_MAX;
 }
 
-uint64_t contents_each(const struct survey *survey, struct types *types, const struct contents *c,
+uint64_t contents_each(const struct heap_scan *scan, struct types *types, const struct contents *c,
 	uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context)
@@ -283,7 +282,7 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 	/* Links that were damaged may go in a circle, which comes back to one of these (Brent). */
 	uint64_t mark = 0, next_mark = 1;
 	if (c->way == CONTENTS_NODES)
-		return contents_each_in_nodes(survey, types, c, most, take, context);
+		return contents_each_in_nodes(scan, types, c, most, take, context);
 	for (; i < c->count && i < most; i++) {
 		uint64_t address = c->address + i * size;
 		uint32_t type = c->type;
@@ -295,13 +294,13 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 				break;
 			address = node + c->value;
 		} else if (c->way == CONTENTS_IN_PIECES) {
-			address = place_in_pieces(survey, c, i, size);
+			address = place_in_pieces(scan, c, i, size);
 			if (!address)
 				break;
 		} else if (c->way == CONTENTS_RING) {
 			address = c->address + (c->begin + i) % c->piece_count * size;
 		} else if (c->way == CONTENTS_TABLE) {
-			node = next_full(survey, c, node);
+			node = next_full(scan, c, node);
 			if (node == UINT64_MAX)
 				break;
 			address = c->address - ++node * c->stride + c->value;
@@ -311,9 +310,9 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 		if (i + 1 == c->count)
 			continue;
 		if (c->way == CONTENTS_TREE)
-			node = next_in_tree(survey, c, node);
+			node = next_in_tree(scan, c, node);
 		else if (c->way == CONTENTS_LINKED &&
-			 !address_space_word(survey->heap.space, node + c->next, &node))
+			 !address_space_word(scan->heap.space, node + c->next, &node))
 			node = 0;
 		if (c->way == CONTENTS_TABLE)
 			continue;

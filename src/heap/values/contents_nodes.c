@@ -24,7 +24,7 @@ static bool read_part(const struct contents_object *o, const char *name, uint64_
 	uint32_t type;
 	return contents_member(o->types, o->type, name, &offset, &type) &&
 	       types_get(o->types, types_plain(o->types, type))->size == sizeof(*ret) &&
-	       address_space_word(o->survey->heap.space, o->address + offset, ret);
+	       address_space_word(o->scan->heap.space, o->address + offset, ret);
 }
 
 static bool find_offset(
@@ -112,10 +112,10 @@ struct step {
 	uint32_t len, at; /* the next key */
 };
 
-static bool contents_nodes_enter(const struct survey *survey, const struct contents *c,
+static bool contents_nodes_enter(const struct heap_scan *scan, const struct contents *c,
 	uint64_t node, uint64_t parent, uint32_t place, struct step *ret)
 {
-	const struct address_space *space = survey->heap.space;
+	const struct address_space *space = scan->heap.space;
 	const struct contents_nodes *n = &c->nodes;
 	uint16_t len = 0, own_place = 0;
 	uint64_t own_parent;
@@ -131,21 +131,21 @@ static bool contents_nodes_enter(const struct survey *survey, const struct conte
 }
 
 /* From a node of the way down to the first leaf at one of its edges. */
-static bool contents_nodes_descend(const struct survey *survey, const struct contents *c,
+static bool contents_nodes_descend(const struct heap_scan *scan, const struct contents *c,
 	struct step *way, unsigned depth, uint32_t edge)
 {
 	for (; depth < c->nodes.height; depth++, edge = 0) {
 		uint64_t child;
 		const struct step *step = &way[depth];
-		if (!address_space_word(survey->heap.space,
-			    step->node + c->nodes.edges + 8ull * edge, &child) ||
-			!contents_nodes_enter(survey, c, child, step->node, edge, &way[depth + 1]))
+		if (!address_space_word(
+			    scan->heap.space, step->node + c->nodes.edges + 8ull * edge, &child) ||
+			!contents_nodes_enter(scan, c, child, step->node, edge, &way[depth + 1]))
 			return false;
 	}
 	return true;
 }
 
-uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types,
+uint64_t contents_each_in_nodes(const struct heap_scan *scan, struct types *types,
 	const struct contents *c, uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context)
@@ -156,8 +156,8 @@ uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types
 	uint64_t value_size = types_get(types, types_plain(types, n->value))->size;
 	bool are_apart = contents_are_apart(c);
 	unsigned depth = n->height;
-	if (!c->count || !contents_nodes_enter(survey, c, c->node, 0, 0, &way[0]) ||
-		!contents_nodes_descend(survey, c, way, 0, 0))
+	if (!c->count || !contents_nodes_enter(scan, c, c->node, 0, 0, &way[0]) ||
+		!contents_nodes_descend(scan, c, way, 0, 0))
 		return 0;
 	while (i < c->count && i < most) {
 		struct step *step = &way[depth];
@@ -176,7 +176,7 @@ uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types
 			return i;
 		if (depth == n->height)
 			continue;
-		if (!contents_nodes_descend(survey, c, way, depth, step->at))
+		if (!contents_nodes_descend(scan, c, way, depth, step->at))
 			break;
 		depth = n->height;
 	}

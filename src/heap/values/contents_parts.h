@@ -6,7 +6,7 @@
 #include "heap/contents.h"
 
 struct contents_object {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct types *types;
 	uint32_t type; /* plain */
 	uint64_t address;
@@ -40,7 +40,7 @@ bool contents_read_shared(struct contents_object *object, struct contents *ret);
 bool contents_read_atomic(struct contents_object *object, struct contents *ret);
 
 bool contents_read_rust_tree(struct contents_object *object, struct contents *ret);
-uint64_t contents_each_in_nodes(const struct survey *survey, struct types *types,
+uint64_t contents_each_in_nodes(const struct heap_scan *scan, struct types *types,
 	const struct contents *contents, uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context);

@@ -22,13 +22,13 @@ static bool read_member(const struct contents_object *o, const char *name, uint6
 		return false;
 	uint64_t size = types_get(o->types, types_plain(o->types, type))->size;
 	return size && size <= sizeof(*ret) &&
-	       address_space_read(o->survey->heap.space, o->address + offset, ret, (size_t)size) ==
+	       address_space_read(o->scan->heap.space, o->address + offset, ret, (size_t)size) ==
 		       size;
 }
 
 static bool contents_read_word(const struct contents_object *o, uint64_t address, uint64_t *ret)
 {
-	return address_space_word(o->survey->heap.space, address, ret);
+	return address_space_word(o->scan->heap.space, address, ret);
 }
 
 /* A member as an object of its own. */
@@ -53,7 +53,7 @@ static uint64_t contents_read_size_of(const struct contents_object *o, uint32_t 
 static bool is_readable(const struct contents_object *o, uint64_t address)
 {
 	uint8_t byte;
-	return address_space_read(o->survey->heap.space, address, &byte, 1) == 1;
+	return address_space_read(o->scan->heap.space, address, &byte, 1) == 1;
 }
 
 /* So many of libc++'s layouts begin with a pair that has the count. */
@@ -386,7 +386,7 @@ bool contents_read_adapted(struct contents_object *o, struct contents *ret)
 	struct contents_object inner;
 	const char *what = ret->what;
 	if (o->depth > ADAPTED_DEPTH_MOST || !contents_read_find_part(o, "c", &inner) ||
-		!contents_read(o->survey, o->types, inner.type, inner.address, ret))
+		!contents_read(o->scan, o->types, inner.type, inner.address, ret))
 		return false;
 	ret->what = what;
 	return true;
@@ -499,7 +499,7 @@ bool contents_read_atomic(struct contents_object *o, struct contents *ret)
 static const char *function_at(const struct contents_object *o, uint64_t address)
 {
 	struct heap_place place = {.name = NULL};
-	error_destroy(heap_names_place(o->survey->names, o->survey->heap.space, address, &place));
+	error_destroy(heap_names_place(o->scan->names, o->scan->heap.space, address, &place));
 	return place.is_code && !place.offset ? place.name : NULL;
 }
 
@@ -549,10 +549,10 @@ static void set_name(struct contents *ret, const char *name)
  * class, whose last argument it is. */
 static bool type_by_manager(const struct contents_object *o, uint64_t manager, struct contents *ret)
 {
-	const struct address_module *module = address_space_module(o->survey->heap.space, manager);
+	const struct address_module *module = address_space_module(o->scan->heap.space, manager);
 	struct types_function_class class;
 	uint32_t number;
-	if (!module || !heap_names_symbols(o->survey->names, module, &number) ||
+	if (!module || !heap_names_symbols(o->scan->names, module, &number) ||
 		!types_add_module(o->types, number) ||
 		!types_function_class(
 			o->types, number, manager - module->bias, "__stored_locally", &class) ||
@@ -631,8 +631,8 @@ static bool name_by_block(const struct contents_object *o, uint64_t address, str
 {
 	uint64_t into;
 	struct heap_layout layout;
-	uint32_t block = search_block_at(o->survey->search, address, &into), type;
-	if (block == SPACE_NONE || into || !heap_layout_of(o->survey, block, &layout) ||
+	uint32_t block = search_block_at(o->scan->search, address, &into), type;
+	if (block == SPACE_NONE || into || !heap_layout_of(o->scan, block, &layout) ||
 		!types_argument(o->types, layout.type, 0, &type))
 		return false;
 	const char *name = types_get(o->types, types_plain(o->types, type))->name;
@@ -648,7 +648,7 @@ static bool name_by_table(const struct contents_object *o, uint64_t address, str
 	struct heap_place place = {.name = NULL};
 	if (!contents_read_word(o, address, &table))
 		return false;
-	error_destroy(heap_names_place(o->survey->names, o->survey->heap.space, table, &place));
+	error_destroy(heap_names_place(o->scan->names, o->scan->heap.space, table, &place));
 	return place.name && place.offset == TABLE_HEAD &&
 	       !strncmp(place.name, "vtable for ", 11) &&
 	       take_argument(place.name, "__func<", 0, ret->name, sizeof(ret->name));

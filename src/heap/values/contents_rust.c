@@ -24,15 +24,15 @@ DEFINE_MAP(type_set, uint32_t, bool, type_hash, type_equal)
 static bool read_at(const struct contents_object *o, uint32_t offset, uint64_t *ret)
 {
 	return offset != RUST_NOWHERE &&
-	       address_space_word(o->survey->heap.space, o->address + offset, ret);
+	       address_space_word(o->scan->heap.space, o->address + offset, ret);
 }
 
 static bool is_readable(const struct contents_object *o, uint64_t address, uint64_t bytes)
 {
 	uint8_t byte;
 	uint64_t into;
-	const struct address_space *space = o->survey->heap.space;
-	const struct search *search = o->survey->search;
+	const struct address_space *space = o->scan->heap.space;
+	const struct search *search = o->scan->search;
 	uint32_t block = search_block_at(search, address, &into);
 	const struct process_map *map = address_space_map(space, address);
 	uint64_t room = block != SPACE_NONE ? search_block_size(search, block) - into
@@ -126,7 +126,7 @@ static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, un
 		!type_set_insert(seen, plain, &is_new) || !is_new)
 		return false;
 	if (rust_container_find(o->types, plain, &c)) {
-		struct contents_object table = {o->survey, o->types, plain, o->address + at, 0};
+		struct contents_object table = {o->scan, o->types, plain, o->address + at, 0};
 		return c.form == RUST_TABLE && read_table(&table, &c, ret);
 	}
 	for (uint32_t i = 0; i < of.member_count; i++) {
@@ -169,7 +169,7 @@ bool contents_read_rust_enum(struct contents_object *o, struct contents *ret)
 	const struct type type = *types_get(o->types, o->type);
 	const struct type_variant *found = NULL;
 	uint64_t number = 0;
-	if (type.which_bytes && address_space_read(o->survey->heap.space, o->address + type.which,
+	if (type.which_bytes && address_space_read(o->scan->heap.space, o->address + type.which,
 					&number, type.which_bytes) != type.which_bytes)
 		return false;
 	for (uint32_t i = 0; i < type.variant_count; i++) {

@@ -128,7 +128,7 @@ static bool read_call(pid_t pid, pid_t tid, uint64_t *ret_number)
  * way to another processor has a time of 0 (migrate_task_rq_fair() in kernel/sched/fair.c), and
  * would seem to have waited since the processor began.
  */
-static void survey_thread(pid_t pid, pid_t tid, struct restart_waits *ret)
+static void thread_waits_read(pid_t pid, pid_t tid, struct restart_waits *ret)
 {
 	struct restart_wait wait = {.tid = tid};
 	uint64_t number, since_ns, sleeps;
@@ -207,7 +207,7 @@ void restart_find_waits(pid_t pid, struct restart_waits *ret)
 	restart_waits_clear(ret);
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		if (entry->d_name[0] != '.')
-			survey_thread(pid, (pid_t)atoi(entry->d_name), ret);
+			thread_waits_read(pid, (pid_t)atoi(entry->d_name), ret);
 	}
 	if (folder)
 		closedir(folder);

@@ -57,12 +57,11 @@ static struct error *heap_operand_make(struct heap_session *s, enum heap_by by, 
 {
 	struct error *error = heap_session_open(s);
 	if (!error && by == HEAP_BY_OWNER) {
-		error = heap_session_survey(s);
-		return error ? error
-			     : heap_model_make_owners(&s->survey, heap_session_name(s), ret);
+		error = heap_session_scan(s);
+		return error ? error : heap_model_make_owners(&s->scan, heap_session_name(s), ret);
 	}
 	if (!error)
-		error = heap_session_judge(s);
+		error = heap_session_find_leaks(s);
 	if (!error && by == HEAP_BY_STACK && !s->recording.joined.recording)
 		return error_create(ERROR_INPUT,
 			"%s has no recording with the call stacks of its blocks: compare it by "

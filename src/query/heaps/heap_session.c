@@ -91,7 +91,7 @@ void heap_session_close(struct heap_session *session)
 	model_destroy(s->model);
 	heap_recording_deinit(&s->recording);
 	reverse_free(&s->reverse);
-	survey_close(&s->survey);
+	heap_scan_close(&s->scan);
 	if (s->has_space)
 		address_space_close(&s->space);
 	if (s->has_names)
@@ -318,24 +318,24 @@ static struct error *type_for(struct heap_session *s, const char *word)
 	uint64_t address;
 	/* What stacks of a recording say is said of all blocks. */
 	if (!word || !s->is_one_question || has_recording(s) || !parse_address(word, &address))
-		return survey_type(&s->survey);
-	return leads_to_block_type(&s->survey, address, &s->reverse);
+		return heap_scan_find_types(&s->scan);
+	return leads_to_block_type(&s->scan, address, &s->reverse);
 }
 
-struct error *heap_session_survey(struct heap_session *session)
+struct error *heap_session_scan(struct heap_session *session)
 {
-	return heap_session_survey_for(session, NULL);
+	return heap_session_scan_for(session, NULL);
 }
 
-struct error *heap_session_survey_for(struct heap_session *session, const char *word)
+struct error *heap_session_scan_for(struct heap_session *session, const char *word)
 {
 	struct heap_session *s = session;
-	if (s->is_surveyed)
+	if (s->is_scanned)
 		return NULL;
-	s->is_surveyed = true;
+	s->is_scanned = true;
 	struct error *error =
-		survey_open(&s->space, &s->names, s->pointers, s->heuristics, &s->survey);
-	s->survey.no_inference = s->no_inference;
+		heap_scan_open(&s->space, &s->names, s->pointers, s->heuristics, &s->scan);
+	s->scan.no_inference = s->no_inference;
 	if (!error)
 		error = type_for(s, word);
 	let_go(s);
@@ -358,7 +358,7 @@ static struct error *heap_session_join(struct heap_session *s)
 		return error;
 	if (s->symbols.settings)
 		model_set_names_from(recording->model, s->symbols.settings);
-	return heap_join(&s->survey, &recording->joined);
+	return heap_join(&s->scan, &recording->joined);
 }
 
 const struct joined *heap_session_joined(const struct heap_session *session)
@@ -366,27 +366,27 @@ const struct joined *heap_session_joined(const struct heap_session *session)
 	return session->recording.joined.recording ? &session->recording.joined : NULL;
 }
 
-struct error *heap_session_place(struct heap_session *session)
+struct error *heap_session_set_sites(struct heap_session *session)
 {
 	struct heap_session *s = session;
-	struct error *error = heap_session_survey(s);
-	if (error || s->is_placed)
+	struct error *error = heap_session_scan(s);
+	if (error || s->has_sites)
 		return error;
-	s->is_placed = true;
+	s->has_sites = true;
 	return heap_session_join(s);
 }
 
-struct error *heap_session_judge(struct heap_session *session)
+struct error *heap_session_find_leaks(struct heap_session *session)
 {
 	struct heap_session *s = session;
-	struct error *error = heap_session_place(s);
-	if (error || s->is_judged)
+	struct error *error = heap_session_set_sites(s);
+	if (error || s->has_leaks)
 		return error;
-	s->is_judged = true;
-	error = survey_judge(&s->survey);
+	s->has_leaks = true;
+	error = heap_scan_find_leaks(&s->scan);
 	if (!error)
 		error = heap_model_make(
-			&s->survey, heap_session_name(s), heap_session_joined(s), &s->model);
+			&s->scan, heap_session_name(s), heap_session_joined(s), &s->model);
 	if (!error && s->symbols.settings)
 		model_set_names_from(s->model, s->symbols.settings);
 	return error;

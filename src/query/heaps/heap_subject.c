@@ -95,13 +95,12 @@ static struct error *unknown_word(struct types *types, const char *word)
 }
 
 /* "array of it: std::vector buffer of int (7 blocks)"; nothing if there is none of that kind. */
-static void add_kin(const struct survey *survey, const struct subtype_set *set,
+static void add_kin(const struct heap_scan *scan, const struct subtype_set *set,
 	enum subtypes_how how, const char *what, struct text *text)
 {
 	size_t shown = 0;
 	for (size_t i = 0; i < set->subtypes.len; i++) {
-		const struct heap_type *type =
-			&survey->types.types.data[set->subtypes.data[i].type];
+		const struct heap_type *type = &scan->types.types.data[set->subtypes.data[i].type];
 		if (set->subtypes.data[i].how != how)
 			continue;
 		if (shown++ >= LIKE_MOST)
@@ -117,16 +116,16 @@ static void add_kin(const struct survey *survey, const struct subtype_set *set,
 }
 
 /* Of how many pools some lies in, and one of these, or SPACE_NONE. */
-static uint64_t count_pools(const struct survey *survey, uint32_t layout, uint32_t *ret_example)
+static uint64_t count_pools(const struct heap_scan *scan, uint32_t layout, uint32_t *ret_example)
 {
-	const struct pools *pools = &survey->pools;
+	const struct pools *pools = &scan->pools;
 	uint64_t count = 0;
 	*ret_example = SPACE_NONE;
 	for (size_t i = 0; i < pools->pools.len; i++) {
 		const struct pool *pool = &pools->pools.data[i];
 		size_t k = 0;
 		while (k < pool->count &&
-			!types_are_same(survey->layouts.types,
+			!types_are_same(scan->layouts.types,
 				pools->objects.data[pool->first + k].type, layout))
 			k++;
 		count += k < pool->count;
@@ -138,10 +137,10 @@ static uint64_t count_pools(const struct survey *survey, uint32_t layout, uint32
 
 /* The same where at most pools have it in them. */
 static struct error *none_but_pools(
-	const struct survey *survey, uint32_t layout, const char *verb, const char *word)
+	const struct heap_scan *scan, uint32_t layout, const char *verb, const char *word)
 {
 	uint32_t example;
-	uint64_t count = count_pools(survey, layout, &example);
+	uint64_t count = count_pools(scan, layout, &example);
 	if (example == SPACE_NONE)
 		return error_create(ERROR_INPUT,
 			"no block is known to be of type '%s', or to contain one (`types` lists "
@@ -152,24 +151,24 @@ static struct error *none_but_pools(
 		" pool%s: ask for one, as in "
 		"%s '%s', or %s 0x%" PRIx64,
 		word, count, count == 1 ? "" : "s", verb,
-		survey->types.types.data[survey_type_of(survey, example)].name, verb,
-		search_block_address(survey->search, example));
+		scan->types.types.data[heap_scan_type_of(scan, example)].name, verb,
+		search_block_address(scan->search, example));
 }
 
 /* Why nothing is of a type that debug information describes. */
-static struct error *none_of(const struct survey *survey, const struct subtype_set *set,
+static struct error *none_of(const struct heap_scan *scan, const struct subtype_set *set,
 	uint32_t layout, const char *verb, const char *word)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(survey, set, SUBTYPES_VIRTUAL, "; it is a virtual base class of ", &text);
-	add_kin(survey, set, SUBTYPES_ELEMENTS, "; did you mean arrays of it: ", &text);
-	add_kin(survey, set, SUBTYPES_INSIDE, "; it is a part of ", &text);
+	add_kin(scan, set, SUBTYPES_VIRTUAL, "; it is a virtual base class of ", &text);
+	add_kin(scan, set, SUBTYPES_ELEMENTS, "; did you mean arrays of it: ", &text);
+	add_kin(scan, set, SUBTYPES_INSIDE, "; it is a part of ", &text);
 	if (!text.len)
-		return none_but_pools(survey, layout, verb, word);
+		return none_but_pools(scan, layout, verb, word);
 	return error_create(ERROR_INPUT,
 		"no block is of type '%s' itself%s: ask for that, as in %s '%s'", word, text.data,
-		verb, survey->types.types.data[set->subtypes.data[0].type].name);
+		verb, scan->types.types.data[set->subtypes.data[0].type].name);
 }
 
 /* Leaves those whose place is known, and says which others there are. */
@@ -177,7 +176,7 @@ static void keep_objects(struct heap_session *session, const char *word, struct 
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(&session->survey, set, SUBTYPES_VIRTUAL, "", &text);
+	add_kin(&session->scan, set, SUBTYPES_VIRTUAL, "", &text);
 	if (text.data)
 		query_note(session->context,
 			"%s is also a virtual base class of these, whose objects are not included "
@@ -190,43 +189,43 @@ static void keep_objects(struct heap_session *session, const char *word, struct 
 static struct error *find_kin(
 	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
-	const struct survey *survey = &session->survey;
-	struct error *error = heap_subtypes_find(survey, ret->layout, &ret->subtypes);
+	const struct heap_scan *scan = &session->scan;
+	struct error *error = heap_subtypes_find(scan, ret->layout, &ret->subtypes);
 	if (error)
 		return error;
 	if (!ret->subtypes.subtypes.len || ret->subtypes.subtypes.data[0].how > SUBTYPES_DERIVED)
-		return none_of(survey, &ret->subtypes, ret->layout, verb, word);
+		return none_of(scan, &ret->subtypes, ret->layout, verb, word);
 	keep_objects(session, word, &ret->subtypes);
 	return NULL;
 }
 
-/* The survey's own type of that name, and those that derive from it. */
+/* The scan's own type of that name, and those that derive from it. */
 static struct error *find_own(
 	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
-	const struct survey *survey = &session->survey;
-	const struct heap_type *type = &survey->types.types.data[ret->type];
+	const struct heap_scan *scan = &session->scan;
+	const struct heap_type *type = &scan->types.types.data[ret->type];
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
-	if (ret->layout == TYPE_VOID || !survey->layouts.types)
-		return heap_subtypes_alone(survey, ret->type, &ret->subtypes);
+	if (ret->layout == TYPE_VOID || !scan->layouts.types)
+		return heap_subtypes_alone(scan, ret->type, &ret->subtypes);
 	return find_kin(session, verb, word, ret);
 }
 
 /* The type that is called so; HEAP_TYPE_NONE: none is. */
-static uint32_t find_type(const struct survey *survey, const char *name)
+static uint32_t find_type(const struct heap_scan *scan, const char *name)
 {
-	for (uint32_t i = 0; i < survey->types.types.len; i++) {
-		if (!strcmp(survey->types.types.data[i].name, name))
+	for (uint32_t i = 0; i < scan->types.types.len; i++) {
+		if (!strcmp(scan->types.types.data[i].name, name))
 			return i;
 	}
 	return HEAP_TYPE_NONE;
 }
 
 struct error *heap_subject_own(
-	const struct survey *survey, const char *word, uint32_t *ret_block, uint32_t *ret_type)
+	const struct heap_scan *scan, const char *word, uint32_t *ret_block, uint32_t *ret_type)
 {
 	*ret_block = SPACE_NONE;
-	*ret_type = find_type(survey, word);
+	*ret_type = find_type(scan, word);
 	if (*ret_type != HEAP_TYPE_NONE)
 		return NULL;
 	char *end;
@@ -240,7 +239,7 @@ struct error *heap_subject_own(
 			"'%s' is neither an address (0x…) nor a type of the heap (`types` lists "
 			"them)",
 			word);
-	return heap_where_block(survey, address, ret_block);
+	return heap_where_block(scan, address, ret_block);
 }
 
 bool heap_subject_address(const char *word, uint64_t *ret)
@@ -262,10 +261,10 @@ struct error *heap_subject_word(struct heap_session *session, const char *word, 
 	bool any = false;
 	struct types *types;
 	*ret_layout = TYPE_VOID;
-	struct error *error = heap_subject_own(&session->survey, word, ret_block, ret_type);
+	struct error *error = heap_subject_own(&session->scan, word, ret_block, ret_type);
 	if (!error || is_address(word) || *word == '-')
 		return error;
-	struct error *unread = heap_layouts_open(&session->survey, &any);
+	struct error *unread = heap_layouts_open(&session->scan, &any);
 	/* Then there are only the heap's own names. */
 	if (!unread && !any)
 		return error;
@@ -292,10 +291,10 @@ struct error *heap_subject_find_anywhere(
 	uint32_t example;
 	struct error *error = heap_subject_find(session, verb, word, ret);
 	if (!error || error->code != ERROR_INPUT || ret->layout == TYPE_VOID ||
-		!session->survey.layouts.types)
+		!session->scan.layouts.types)
 		return error;
 	heap_subtypes_keep_arrays(&ret->subtypes);
-	if (!ret->subtypes.subtypes.len && !count_pools(&session->survey, ret->layout, &example))
+	if (!ret->subtypes.subtypes.len && !count_pools(&session->scan, ret->layout, &example))
 		return error;
 	error_destroy(error);
 	return NULL;

@@ -75,7 +75,7 @@ static uint32_t heap_join_place_of(
 	j->misfits += there;
 	if (there)
 		pass_by(walk);
-	return SURVEY_NO_PLACE;
+	return HEAP_NO_SITE;
 }
 
 static bool asked_of(void *context, uint64_t address, uint64_t size, uint64_t *ret)
@@ -86,7 +86,7 @@ static bool asked_of(void *context, uint64_t address, uint64_t size, uint64_t *r
 	return known;
 }
 
-struct error *heap_join(struct survey *survey, struct joined *joined)
+struct error *heap_join(struct heap_scan *scan, struct joined *joined)
 {
 	if (!joined->blocks && model_totals(joined->recording)->live_blocks)
 		return error_create(ERROR_INPUT,
@@ -95,8 +95,8 @@ struct error *heap_join(struct survey *survey, struct joined *joined)
 			joined->name);
 	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
 	struct walk walk = {.joined = joined};
-	survey->asked = (struct survey_requested_size){asked_of, joined};
-	struct error *error = survey_place(survey, heap_join_place_of, &walk);
+	scan->asked = (struct heap_size_source){asked_of, joined};
+	struct error *error = heap_scan_set_sites(scan, heap_join_place_of, &walk);
 	while (!error && walk.next < joined->count)
 		pass_by(&walk);
 	return error;
@@ -113,7 +113,7 @@ static void forget_figures(struct model *model, uint32_t from)
 	}
 }
 
-struct error *heap_join_put(const struct survey *survey, const struct joined *joined,
+struct error *heap_join_put(const struct heap_scan *scan, const struct joined *joined,
 	struct model *model, struct site_id *ret)
 {
 	size_t first, count;
@@ -123,9 +123,9 @@ struct error *heap_join_put(const struct survey *survey, const struct joined *jo
 		return error;
 	model_sites(model, &count);
 	forget_figures(model, (uint32_t)first);
-	for (size_t i = 0; i < survey->sites.len; i++) {
-		uint32_t place = survey->sites.data[i].place;
-		if (place == SURVEY_NO_PLACE)
+	for (size_t i = 0; i < scan->sites.len; i++) {
+		uint32_t place = scan->sites.data[i].place;
+		if (place == HEAP_NO_SITE)
 			continue;
 		if (place >= count - first)
 			return error_create(ERROR_INPUT,

@@ -15,7 +15,7 @@
 #define KNOWN (UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_THREADS)
 
 struct making {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct joined *joined; /* NULL: with no recording */
 	const uint8_t *lost_types;   /* by type: 1: what is lost of it counts; NULL: of all */
 	bool by_owner;
@@ -33,7 +33,7 @@ static struct foreign_text heap_model_text_of(const char *string)
 
 static struct error *make_modules(struct making *m)
 {
-	const struct address_modules *modules = &m->survey->heap.space->modules;
+	const struct address_modules *modules = &m->scan->heap.space->modules;
 	struct error *error = NULL;
 	for (size_t i = 0; i < modules->len && !error; i++) {
 		const struct address_module *from = &modules->data[i];
@@ -51,7 +51,7 @@ static struct error *make_modules(struct making *m)
 
 static struct error *heap_model_make_site(struct making *m, uint32_t type)
 {
-	const char *name = m->survey->types.types.data[type].name;
+	const char *name = m->scan->types.types.data[type].name;
 	struct foreign_line line = {.function = heap_model_text_of(name)};
 	struct foreign_frame frame;
 	struct stack_id stack;
@@ -74,12 +74,12 @@ static void add_blocks(struct making *m, struct site_id id, uint64_t blocks, uin
 /* What is in use, by site. */
 static void count_blocks(struct making *m)
 {
-	const struct heap_type_vec *types = &m->survey->types.types;
+	const struct heap_type_vec *types = &m->scan->types.types;
 	for (size_t i = 0; i < types->len && !m->joined; i++)
 		add_blocks(m, m->types[i], types->data[i].blocks, types->data[i].bytes);
 	if (!m->joined)
 		return;
-	const struct search *search = m->survey->search;
+	const struct search *search = m->scan->search;
 	uint32_t count = search_block_count(search);
 	for (uint32_t block = 0; block < count; block++) {
 		add_blocks(m, m->sites[search_block_site(search, block)], 1,
@@ -90,12 +90,12 @@ static void count_blocks(struct making *m)
 static struct error *make_sites(struct making *m)
 {
 	struct error *error = NULL;
-	for (uint32_t i = 0; i < m->survey->types.types.len && !error; i++)
+	for (uint32_t i = 0; i < m->scan->types.types.len && !error; i++)
 		error = heap_model_make_site(m, i);
 	for (uint32_t i = 0; i < m->site_count && !error; i++)
-		m->sites[i] = m->types[survey_site_type(m->survey, i)];
+		m->sites[i] = m->types[heap_scan_site_type(m->scan, i)];
 	if (!error && m->joined)
-		error = heap_join_put(m->survey, m->joined, m->foreign.model, m->sites);
+		error = heap_join_put(m->scan, m->joined, m->foreign.model, m->sites);
 	if (!error)
 		count_blocks(m);
 	return error;
@@ -103,7 +103,7 @@ static struct error *make_sites(struct making *m)
 
 static struct error *make_threads(struct making *m)
 {
-	const struct address_threads *threads = &m->survey->heap.space->threads;
+	const struct address_threads *threads = &m->scan->heap.space->threads;
 	struct error *error = NULL;
 	/* Of a recording its own are there, with those that have ended. */
 	for (size_t i = 0; i < threads->len && !error && !m->joined; i++) {
@@ -127,7 +127,7 @@ static enum leak_place heap_model_place_of(enum heap_root_kind kind)
 
 static struct error *make_root(struct making *m, const struct heap_root *from)
 {
-	const struct address_space *space = m->survey->heap.space;
+	const struct address_space *space = m->scan->heap.space;
 	struct leak_root root = {.place = heap_model_place_of(from->kind),
 		.start = from->start,
 		.size = from->end - from->start};
@@ -145,7 +145,7 @@ static struct error *make_root(struct making *m, const struct heap_root *from)
 static struct error *make_groups(struct making *m)
 {
 	size_t count;
-	const struct search_group *groups = search_groups(m->survey->search, &count);
+	const struct search_group *groups = search_groups(m->scan->search, &count);
 	struct error *error = NULL;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct search_group *from = &groups[i];
@@ -174,13 +174,13 @@ static struct thread_id thread_of(const struct making *m, const struct live_bloc
 
 static bool heap_model_is_wanted(const struct making *m, uint32_t site)
 {
-	return !m->lost_types || m->lost_types[survey_site_type(m->survey, site)];
+	return !m->lost_types || m->lost_types[heap_scan_site_type(m->scan, site)];
 }
 
 /* Of the blocks of some types how many are of which kind. */
 static void count_kinds(const struct making *m, struct leak_search *ret)
 {
-	const struct search *search = m->survey->search;
+	const struct search *search = m->scan->search;
 	uint32_t count = search_block_count(search);
 	for (uint32_t block = 0; block < count; block++) {
 		unsigned kind = (unsigned)search_kind(search, block);
@@ -194,7 +194,7 @@ static void count_kinds(const struct making *m, struct leak_search *ret)
 static struct error *make_records(struct making *m)
 {
 	size_t count;
-	const struct search_record *records = search_records(m->survey->search, &count);
+	const struct search_record *records = search_records(m->scan->search, &count);
 	struct error *error = NULL;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct search_record *from = &records[i];
@@ -226,7 +226,7 @@ static struct error *make_records(struct making *m)
 
 static struct error *make_leaks(struct making *m)
 {
-	const struct survey *s = m->survey;
+	const struct heap_scan *s = m->scan;
 	const struct search_totals *totals = search_totals(s->search);
 	struct leak_search *search = build_leak_search(m->foreign.model);
 	const struct address_space *space = s->heap.space;
@@ -267,7 +267,7 @@ static struct error *make_leaks(struct making *m)
 static struct error *make_arguments(struct making *m)
 {
 	struct error *error = NULL;
-	for (const char *at = m->survey->heap.space->owner.command; *at && !error;) {
+	for (const char *at = m->scan->heap.space->owner.command; *at && !error;) {
 		size_t len = strcspn(at, " ");
 		if (len)
 			error = build_argument(m->foreign.model, at, len);
@@ -278,7 +278,7 @@ static struct error *make_arguments(struct making *m)
 
 static struct error *make_target(struct making *m)
 {
-	const struct address_space *space = m->survey->heap.space;
+	const struct address_space *space = m->scan->heap.space;
 	struct target *target = build_target(m->foreign.model);
 	target->pid = target->outer_pid = space->owner.pid > 0 ? (uint32_t)space->owner.pid : 0;
 	target->exit_kind = space->is_live ? EXIT_KIND_RUNNING : EXIT_KIND_UNKNOWN;
@@ -297,7 +297,7 @@ static struct error *make_target(struct making *m)
 
 static struct error *make_damage(struct making *m)
 {
-	const struct survey *s = m->survey;
+	const struct heap_scan *s = m->scan;
 	const struct heap_damage_vec *damage = &s->heap.damage;
 	char sentence[512];
 	struct error *error = NULL;
@@ -338,14 +338,14 @@ static struct error *heap_model_make_make(struct making *m)
 	recording->unknown &= ~(uint32_t)KNOWN;
 	recording->snapshot = recording->is_heap = true;
 	recording->types = !m->joined;
-	recording->no_heap = !m->survey->heap.areas.len;
-	go_types_sum(m->survey, &recording->collected_blocks, &recording->collected_bytes);
+	recording->no_heap = !m->scan->heap.areas.len;
+	go_types_sum(m->scan, &recording->collected_blocks, &recording->collected_bytes);
 	recording->all_collected =
 		recording->collected_blocks &&
-		recording->collected_blocks == m->survey->totals.blocks[BLOCK_USED];
+		recording->collected_blocks == m->scan->totals.blocks[BLOCK_USED];
 	recording->whole_stacks = true;
-	size_t modules = m->survey->heap.space->modules.len, types = m->survey->types.types.len;
-	m->site_count = m->joined ? m->survey->sites.len : types;
+	size_t modules = m->scan->heap.space->modules.len, types = m->scan->types.types.len;
+	m->site_count = m->joined ? m->scan->sites.len : types;
 	m->modules = calloc(modules + 1, sizeof(*m->modules));
 	m->types = calloc(types + 1, sizeof(*m->types));
 	m->sites = calloc(m->site_count + 1, sizeof(*m->sites));
@@ -353,7 +353,7 @@ static struct error *heap_model_make_make(struct making *m)
 		return error_no_memory();
 	struct error *error = make_modules(m);
 	if (!error)
-		error = m->by_owner ? heap_owners_put(m->survey, &m->foreign) : make_sites(m);
+		error = m->by_owner ? heap_owners_put(m->scan, &m->foreign) : make_sites(m);
 	if (!error)
 		error = foreign_total(&m->foreign);
 	if (!error)
@@ -367,7 +367,7 @@ static struct error *heap_model_make_make(struct making *m)
 
 static struct error *make_of(struct making *m, const char *name, struct model **ret)
 {
-	const char *source = m->survey->heap.space->is_live ? "process" : "core";
+	const char *source = m->scan->heap.space->is_live ? "process" : "core";
 	struct input input;
 	input_of_buffer(&input, name, NULL, 0);
 	struct error *error = foreign_create(&m->foreign, source, &input);
@@ -384,39 +384,39 @@ static struct error *make_of(struct making *m, const char *name, struct model **
 	return error;
 }
 
-struct error *heap_model_make(const struct survey *survey, const char *name,
+struct error *heap_model_make(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, struct model **ret)
 {
-	return heap_model_make_of(survey, name, joined, NULL, ret);
+	return heap_model_make_of(scan, name, joined, NULL, ret);
 }
 
-struct error *heap_model_make_of(const struct survey *survey, const char *name,
+struct error *heap_model_make_of(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, const uint8_t *types, struct model **ret)
 {
-	struct making m = {.survey = survey, .joined = joined, .lost_types = types};
+	struct making m = {.scan = scan, .joined = joined, .lost_types = types};
 	return make_of(&m, name, ret);
 }
 
 struct error *heap_model_make_owners(
-	const struct survey *survey, const char *name, struct model **ret)
+	const struct heap_scan *scan, const char *name, struct model **ret)
 {
-	struct making m = {.survey = survey, .by_owner = true};
+	struct making m = {.scan = scan, .by_owner = true};
 	return make_of(&m, name, ret);
 }
 
-static struct error *survey_and_make(const struct address_space *space, struct heap_names *names,
+static struct error *scan_and_make(const struct address_space *space, struct heap_names *names,
 	const char *name, struct model **ret)
 {
-	struct survey survey;
+	struct heap_scan scan;
 	struct error *error =
-		survey_open(space, names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
+		heap_scan_open(space, names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &scan);
 	if (!error)
-		error = survey_type(&survey);
+		error = heap_scan_find_types(&scan);
 	if (!error)
-		error = survey_judge(&survey);
+		error = heap_scan_find_leaks(&scan);
 	if (!error)
-		error = heap_model_make(&survey, name, NULL, ret);
-	survey_close(&survey);
+		error = heap_model_make(&scan, name, NULL, ret);
+	heap_scan_close(&scan);
 	return error;
 }
 
@@ -439,7 +439,7 @@ struct error *heap_model_of_core(const struct input *input, struct model **ret)
 	if (!error)
 		error = address_space_of_core(&core, &files, &space);
 	if (!error)
-		error = survey_and_make(&space, &names, input->name, ret);
+		error = scan_and_make(&space, &names, input->name, ret);
 	address_space_close(&space);
 	core_file_close(&core);
 	heap_names_close(&names);

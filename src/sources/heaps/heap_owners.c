@@ -10,7 +10,7 @@
 #include "heap/retained.h"
 
 struct owners {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct foreign *foreign;
 	struct retained retained;
 	struct site_id *sites; /* of each holder; then of what several hold, and of what is lost */
@@ -44,8 +44,8 @@ static void name_thread_local(
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
 {
-	const char *whose = holder->tid == o->survey->heap.space->owner.pid ? "the first thread"
-									    : "other threads";
+	const char *whose = holder->tid == o->scan->heap.space->owner.pid ? "the first thread"
+									  : "other threads";
 	switch (holder->kind) {
 	case HEAP_ROOT_DATA:
 		name_variable(holder, ret, room);
@@ -127,7 +127,7 @@ static void heap_owners_count(struct owners *o)
 			find_top(o, block);
 		struct site *site = build_site_at(o->foreign->model, o->sites[o->top[block]]);
 		site->live_blocks++;
-		site->live_bytes += search_block_size(o->survey->search, block);
+		site->live_bytes += search_block_size(o->scan->search, block);
 	}
 }
 
@@ -145,10 +145,10 @@ static struct error *heap_owners_put_put(struct owners *o)
 	return error;
 }
 
-struct error *heap_owners_put(const struct survey *survey, struct foreign *foreign)
+struct error *heap_owners_put(const struct heap_scan *scan, struct foreign *foreign)
 {
-	struct owners o = {.survey = survey, .foreign = foreign};
-	struct error *error = heap_retained(survey, 0, &o.retained);
+	struct owners o = {.scan = scan, .foreign = foreign};
+	struct error *error = heap_retained(scan, 0, &o.retained);
 	if (!error)
 		error = heap_owners_put_put(&o);
 	free(o.sites);

@@ -12,21 +12,21 @@
 #define TEXT_ROWS 40u
 #define CONTENT_BYTES 32u
 
-static const char *type_name(const struct survey *survey, uint32_t block)
+static const char *type_name(const struct heap_scan *scan, uint32_t block)
 {
-	return survey->types.types.data[survey_type_of(survey, block)].name;
+	return scan->types.types.data[heap_scan_type_of(scan, block)].name;
 }
 
 static size_t read_content(
-	const struct survey *survey, uint32_t block, uint8_t ret[static CONTENT_BYTES])
+	const struct heap_scan *scan, uint32_t block, uint8_t ret[static CONTENT_BYTES])
 {
-	uint64_t size = search_block_size(survey->search, block);
-	return address_space_read(survey->heap.space, search_block_address(survey->search, block),
-		ret, size < CONTENT_BYTES ? (size_t)size : CONTENT_BYTES);
+	uint64_t size = search_block_size(scan->search, block);
+	return address_space_read(scan->heap.space, search_block_address(scan->search, block), ret,
+		size < CONTENT_BYTES ? (size_t)size : CONTENT_BYTES);
 }
 
 struct alone_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const uint32_t *blocks;
 };
 
@@ -37,49 +37,48 @@ static const struct column neighbour_columns[] = {
 	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
 
 static void heap_alone_block_cell(
-	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
 {
-	ret->number = column ? search_block_size(survey->search, block)
-			     : search_block_address(survey->search, block);
-	ret->text = type_name(survey, block);
+	ret->number = column ? search_block_size(scan->search, block)
+			     : search_block_address(scan->search, block);
+	ret->text = type_name(scan, block);
 }
 
 static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct alone_rows *rows = context;
-	heap_alone_block_cell(rows->survey, (uint32_t)row, column, ret);
+	heap_alone_block_cell(rows->scan, (uint32_t)row, column, ret);
 }
 
 static const struct table_type neighbour_type = {
 	.columns = neighbour_columns, .cell = neighbour_cell};
 
 static void text_neighbour(
-	const struct survey *survey, const char *where, uint32_t block, struct text *out)
+	const struct heap_scan *scan, const char *where, uint32_t block, struct text *out)
 {
 	text_printf(out, "                                %s 0x%" PRIx64 ", ", where,
-		search_block_address(survey->search, block));
-	text_add_shown(out, type_name(survey, block), 120);
+		search_block_address(scan->search, block));
+	text_add_shown(out, type_name(scan, block), 120);
 	text_add_char(out, '\n');
 }
 
 static void heap_alone_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct alone_rows *rows = context;
-	const struct survey *survey = rows->survey;
+	const struct heap_scan *scan = rows->scan;
 	uint32_t block = rows->blocks[row];
 	uint8_t content[CONTENT_BYTES];
-	size_t len = read_content(survey, block, content);
+	size_t len = read_content(scan, block, content);
 	text_printf(out, "0x%012" PRIx64 " %12" PRIu64 "   |",
-		search_block_address(survey->search, block),
-		search_block_size(survey->search, block));
+		search_block_address(scan->search, block), search_block_size(scan->search, block));
 	for (size_t i = 0; i < len; i++)
 		text_add_char(
 			out, isprint(content[i]) && content[i] < 128 ? (char)content[i] : '.');
 	text_add(out, "|\n");
 	if (block)
-		text_neighbour(survey, "behind ", block - 1, out);
-	if (block + 1 < search_block_count(survey->search))
-		text_neighbour(survey, "before ", block + 1, out);
+		text_neighbour(scan, "behind ", block - 1, out);
+	if (block + 1 < search_block_count(scan->search))
+		text_neighbour(scan, "before ", block + 1, out);
 }
 
 enum { ALONE_ADDRESS, ALONE_SIZE, ALONE_TYPE, ALONE_BYTES, ALONE_BEHIND, ALONE_BEFORE };
@@ -93,10 +92,10 @@ static const struct column alone_columns[] = {{"address", COLUMN_ADDRESS, .says 
 		.nested = &neighbour_type},
 	COLUMNS_END};
 
-static void add_content(const struct survey *survey, uint32_t block, struct text *out)
+static void add_content(const struct heap_scan *scan, uint32_t block, struct text *out)
 {
 	uint8_t content[CONTENT_BYTES];
-	size_t len = read_content(survey, block, content);
+	size_t len = read_content(scan, block, content);
 	for (size_t i = 0; i < len; i++)
 		text_printf(out, "%02x", content[i]);
 }
@@ -107,11 +106,11 @@ static void alone_cell(const void *context, size_t row, unsigned column, struct 
 	uint32_t block = rows->blocks[row];
 	uint32_t beside = column == ALONE_BEHIND ? block - 1 : block + 1;
 	if (column < ALONE_BYTES) {
-		heap_alone_block_cell(rows->survey, block, column, ret);
+		heap_alone_block_cell(rows->scan, block, column, ret);
 	} else if (column == ALONE_BYTES) {
-		add_content(rows->survey, block, &ret->built);
+		add_content(rows->scan, block, &ret->built);
 		cell_take_built(ret);
-	} else if (beside >= search_block_count(rows->survey->search)) {
+	} else if (beside >= search_block_count(rows->scan->search)) {
 		ret->state = CELL_UNKNOWN;
 	} else {
 		ret->row = beside;
@@ -153,10 +152,10 @@ static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
 	alone->bytes = 0;
 	for (size_t i = 0; i < alone->blocks.len; i++) {
 		uint32_t block = alone->blocks.data[i];
-		if (!heap_block_filter_takes_used(page->chosen, page->survey, block))
+		if (!heap_block_filter_takes_used(page->chosen, page->scan, block))
 			continue;
 		alone->blocks.data[kept++] = block;
-		alone->bytes += search_block_size(page->survey->search, block);
+		alone->bytes += search_block_size(page->scan->search, block);
 	}
 	alone->blocks.len = kept;
 }
@@ -164,18 +163,18 @@ static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
 struct error *heap_alone_answer(const struct heap_page *page, struct answer *answer)
 {
 	_cleanup_(heap_alone_deinit) struct heap_alone alone;
-	struct error *error = heap_alone_find(page->survey, &alone);
+	struct error *error = heap_alone_find(page->scan, &alone);
 	if (error)
 		return error;
 	keep_chosen(page, &alone);
-	const struct alone_rows rows = {page->survey, alone.blocks.data};
+	const struct alone_rows rows = {page->scan, alone.blocks.data};
 	const struct heap_matched sums = {alone.blocks.len, alone.bytes};
 	const struct table record = {&sum_type, &sums, 1, .limit = 1};
 	const struct table blocks = {&alone_type, &rows, alone.blocks.len,
 		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_alone_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	if (prose && blocks.count && blocks.limit)
 		text_add(prose, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");

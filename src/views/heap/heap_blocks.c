@@ -42,8 +42,8 @@ static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possibl
 static const struct heap_type *heap_blocks_type_of(
 	const struct listing *l, const struct listed_block *row)
 {
-	const struct survey *s = l->page->survey;
-	return &s->types.types.data[survey_type_of(s, row->number)];
+	const struct heap_scan *s = l->page->scan;
+	return &s->types.types.data[heap_scan_type_of(s, row->number)];
 }
 
 /* A type, the first characters of a text, and by what heuristic alone it is held. */
@@ -51,7 +51,7 @@ static void show_type(const void *context, size_t number, const struct cell *cel
 {
 	const struct listing *l = context;
 	const struct listed_block *row = &l->blocks[number];
-	const struct survey *s = l->page->survey;
+	const struct heap_scan *s = l->page->scan;
 	_cleanup_(text_deinit) struct text beginning;
 	text_init(&beginning);
 	text_add_shown(out, cell->text, 200);
@@ -93,12 +93,12 @@ static const struct column columns[] = {
 		.says = "of `sites`; of blocks that a recording knows"},
 	COLUMNS_END};
 
-/* The place of a block in the recording; SURVEY_NO_PLACE. */
+/* The place of a block in the recording; HEAP_NO_SITE. */
 static uint32_t heap_blocks_place_of(const struct listing *l, uint32_t number)
 {
-	const struct survey *s = l->page->survey;
+	const struct heap_scan *s = l->page->scan;
 	return l->sites && s->sites.len ? s->sites.data[search_block_site(s->search, number)].place
-					: SURVEY_NO_PLACE;
+					: HEAP_NO_SITE;
 }
 
 /* Of a block that the recording knows: its stack stands at the end, once. */
@@ -107,7 +107,7 @@ static void allocation_cell(
 {
 	uint32_t place = heap_blocks_place_of(l, row->number);
 	const struct live_block *known =
-		place == SURVEY_NO_PLACE
+		place == HEAP_NO_SITE
 			? NULL
 			: joined_find(l->page->joined, row->block.address, row->block.size);
 	if (!known) {
@@ -122,7 +122,7 @@ static void allocation_cell(
 static void used_cell(
 	const struct listing *l, const struct listed_block *row, unsigned column, struct cell *ret)
 {
-	const struct survey *s = l->page->survey;
+	const struct heap_scan *s = l->page->scan;
 	switch (column) {
 	case LEAK:
 		ret->text = kinds[search_kind(s->search, row->number)];
@@ -173,10 +173,10 @@ static const struct table_type block_type = {.name = "blocks",
 	.cell = heap_blocks_cell_of};
 
 /* The number of a block in use; SPACE_NONE: it is not. */
-static uint32_t heap_blocks_number_of(const struct survey *survey, const struct heap_block *block)
+static uint32_t heap_blocks_number_of(const struct heap_scan *scan, const struct heap_block *block)
 {
 	uint64_t offset;
-	return block->state == BLOCK_USED ? search_block_at(survey->search, block->address, &offset)
+	return block->state == BLOCK_USED ? search_block_at(scan->search, block->address, &offset)
 					  : SPACE_NONE;
 }
 
@@ -192,7 +192,7 @@ static struct error *heap_blocks_take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct listing *l = context;
-	const struct survey *s = l->page->survey;
+	const struct heap_scan *s = l->page->scan;
 	bool counts = heap_page_is_choosy(l->page) || l->select.is_sorted;
 	if (l->answer->stopped || (!counts && !l->left))
 		return NULL;
@@ -227,7 +227,7 @@ static struct error *put_sorted(struct listing *l)
 static struct error *heap_blocks_walk(struct listing *l)
 {
 	struct heap_sink sink = {l, heap_blocks_take};
-	struct error *error = heap_walk(&l->page->survey->heap, &sink);
+	struct error *error = heap_walk(&l->page->scan->heap, &sink);
 	return error || !l->select.is_sorted ? error : put_sorted(l);
 }
 
@@ -316,7 +316,7 @@ static struct error *write_all(struct listing *l)
 	if (error)
 		return error;
 	answer_begin(l->answer, &heap_blocks_type);
-	heap_head_answer(l->answer, l->page->survey);
+	heap_head_answer(l->answer, l->page->scan);
 	answer_table_begin(l->answer, &l->table);
 	error = heap_blocks_walk(l);
 	answer_table_end(l->answer, &l->table);

@@ -268,7 +268,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 {
 	struct reason_words words[REASONS];
 	const struct asked_type asked = {.what = what, .sampled = sampled};
-	const struct candidate_rows rows = {page->survey->layouts.types, found, words};
+	const struct candidate_rows rows = {page->scan->layouts.types, found, words};
 	const struct table record = {&sampled_type, &asked, 1, .limit = 1};
 	const struct table candidates = {&candidate_type, &rows, found->len,
 		.limit = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit};
@@ -277,7 +277,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 		return error_no_memory();
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_candidates_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	if (prose)
 		add_heading(&asked, has_blocks, prose);
@@ -350,7 +350,7 @@ static struct error *lay_out_holders(const struct heap_page *page, const struct 
 	const struct table record = {&asked_type_type, asked, 1, .limit = 1};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_holders_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	if (prose) {
 		text_add_shown(prose, asked->what, 300);
@@ -369,7 +369,7 @@ static struct error *lay_out_holders(const struct heap_page *page, const struct 
 struct error *heap_holders_write(const struct heap_page *page, const char *what, uint32_t layout,
 	const struct holding_members *found, const struct sink *sink)
 {
-	const struct holder_rows rows = {page->survey->layouts.types, found};
+	const struct holder_rows rows = {page->scan->layouts.types, found};
 	const struct table members = {&holder_type, &rows, found->len,
 		.limit = page->limit == VIEW_DEFAULT_LIMIT ? (size_t)4 * ROWS : page->limit};
 	_cleanup_(text_deinit) struct text name;
@@ -394,23 +394,23 @@ const struct answer_type heap_pool_type = {.schema = "heapwise.heap-pool/1",
 struct error *heap_pool_write(
 	const struct heap_page *page, const char *what, uint32_t block, const struct sink *sink)
 {
-	const struct survey *survey = page->survey;
+	const struct heap_scan *scan = page->scan;
 	const struct asked_type asked = {
-		.what = what, .type = survey->types.types.data[survey_type_of(survey, block)].name};
+		.what = what, .type = scan->types.types.data[heap_scan_type_of(scan, block)].name};
 	const struct table record = {&asked_type_type, &asked, 1, .limit = 1};
 	struct answer *answer = heap_answer_create(page, sink);
 	if (!answer)
 		return error_no_memory();
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_pool_type);
-	heap_head_answer(answer, survey);
+	heap_head_answer(answer, scan);
 	answer_record(answer, &record);
-	heap_extent_answer(answer, survey, block, NULL);
+	heap_extent_answer(answer, scan, block, NULL);
 	if (prose) {
 		text_printf(
-			prose, "0x%" PRIx64 " is a ", search_block_address(survey->search, block));
+			prose, "0x%" PRIx64 " is a ", search_block_address(scan->search, block));
 		text_add_shown(prose, asked.type, 300);
-		pools_add_evidence(survey, block, prose);
+		pools_add_evidence(scan, block, prose);
 		text_add_char(prose, '\n');
 	}
 	struct error *error = answer_end(answer);

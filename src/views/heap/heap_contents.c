@@ -29,7 +29,7 @@ bool heap_contents_read(
 	const struct heap_values *v, uint32_t plain, uint64_t bits, struct contents *ret)
 {
 	return !v->raw && v->address && v->depth < INNER_DEPTH && contents_knows(v->types, plain) &&
-	       contents_read(v->survey, v->types, plain, address_of(v, bits), ret);
+	       contents_read(v->scan, v->types, plain, address_of(v, bits), ret);
 }
 
 /* The value of what lies at an address. */
@@ -43,7 +43,7 @@ static void add_at(
 		text->failed = true;
 		return;
 	}
-	struct heap_values inner = {.survey = v->survey,
+	struct heap_values inner = {.scan = v->scan,
 		.types = v->types,
 		.bytes = bytes,
 		.size = size,
@@ -53,7 +53,7 @@ static void add_at(
 		.is_short = true,
 		.depth = depth,
 		.parts = v->parts};
-	inner.len = address_space_read(v->survey->heap.space, address, bytes, wanted);
+	inner.len = address_space_read(v->scan->heap.space, address, bytes, wanted);
 	if (inner.len < wanted)
 		text_add_char(text, '?');
 	else
@@ -179,7 +179,7 @@ static void add_elements(struct heap_values *v, const struct contents *c, struct
 		text_printf(text, "[%" PRIu64 "]", c->count);
 	text_add_char(text, '{');
 	uint64_t most = shown_of(v, c);
-	uint64_t shown = contents_each(v->survey, v->types, c, most, heap_contents_take, &a);
+	uint64_t shown = contents_each(v->scan, v->types, c, most, heap_contents_take, &a);
 	shown -= a.is_cut; /* the one that was refused */
 	if (shown < most && !a.is_cut)
 		text_printf(
@@ -196,7 +196,7 @@ static void add_bits(const struct heap_values *v, const struct contents *c, stru
 	text_printf(text, "[%" PRIu64 "]{", c->count);
 	for (uint64_t i = 0; i < shown; i++) {
 		uint8_t byte;
-		if (!address_space_read(v->survey->heap.space, c->address + i / 8, &byte, 1))
+		if (!address_space_read(v->scan->heap.space, c->address + i / 8, &byte, 1))
 			break;
 		text_add_char(text, byte >> i % 8 & 1 ? '1' : '0');
 	}
@@ -286,7 +286,7 @@ void heap_contents_fill(struct heap_values *v, const struct contents *c, struct 
 	uint64_t most = shown_of(v, c);
 	a.kept = ret;
 	ret->are_pairs = a.are_pairs || a.are_apart;
-	uint64_t shown = contents_each(v->survey, v->types, c, most, heap_contents_take, &a);
+	uint64_t shown = contents_each(v->scan, v->types, c, most, heap_contents_take, &a);
 	*(shown < most ? &ret->unread : &ret->more) = c->count - shown;
 }
 

@@ -47,9 +47,9 @@ static void text_holder(const struct retained_holder *holder, struct text *out)
 	}
 }
 
-static const char *heap_dominators_type_of(const struct survey *s, uint32_t block)
+static const char *heap_dominators_type_of(const struct heap_scan *s, uint32_t block)
 {
-	return s->types.types.data[survey_type_of(s, block)].name;
+	return s->types.types.data[heap_scan_type_of(s, block)].name;
 }
 
 /* Of the blocks whose types come again below a row that one, from the first. */
@@ -63,7 +63,7 @@ static uint32_t folded_block(
 }
 
 /* "… 1,998 more: A → B" */
-static void text_folded(const struct survey *s, const struct retained *retained,
+static void text_folded(const struct heap_scan *s, const struct retained *retained,
 	const struct retained_row *row, unsigned depth, struct text *out)
 {
 	text_printf(out, "%12s%*s… ", "", (int)(2 * depth), "");
@@ -107,7 +107,7 @@ static void text_above(
 
 /* What is laid out: all rows as a tree, or those that were chosen. */
 struct dominator_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct retained *retained;
 	uint32_t *depths; /* of rows, as far as the text shows them */
 	bool is_chosen;   /* each says what it hangs on in the end, which may not be among them */
@@ -121,7 +121,7 @@ static const struct retained_holder *holder_at(
 }
 
 /* "0x7f12a0b0  thread-local memory for libapp.so of thread 4711" */
-static void text_block(const struct survey *s, uint32_t block, struct text *out)
+static void text_block(const struct heap_scan *s, uint32_t block, struct text *out)
 {
 	const struct address_module *module = thread_locals_module(s, block);
 	text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, block));
@@ -147,12 +147,12 @@ static void heap_dominators_row_text(const void *context, size_t number, struct 
 	if (holder)
 		text_holder(holder, out);
 	else
-		text_block(rows->survey, row->node, out);
+		text_block(rows->scan, row->node, out);
 	if (rows->is_chosen)
 		text_above(rows->retained, row, out);
 	text_add_char(out, '\n');
 	if (row->folded)
-		text_folded(rows->survey, rows->retained, row, depth + 1, out);
+		text_folded(rows->scan, rows->retained, row, depth + 1, out);
 }
 
 #define KIND_SAYS "`block`, or as of the roots of `why`"
@@ -202,7 +202,7 @@ static void folded_cell(const void *context, size_t number, unsigned column, str
 	const struct retained_row *row = &rows->retained->rows.data[number >> 32];
 	(void)column;
 	ret->text = heap_dominators_type_of(
-		rows->survey, folded_block(rows->retained, row, (uint32_t)number));
+		rows->scan, folded_block(rows->retained, row, (uint32_t)number));
 }
 
 static const struct table_type folded_type = {.columns = folded_columns, .cell = folded_cell};
@@ -261,27 +261,27 @@ static void optional_cell(
 
 /* Whose thread-local memory a block is, if it is such. */
 static void owner_cell(
-	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
 {
-	const struct address_module *module = thread_locals_module(survey, block);
+	const struct address_module *module = thread_locals_module(scan, block);
 	ret->state = module ? CELL_KNOWN : CELL_ABSENT;
 	if (module && column == MODULE)
 		ret->text = module->path;
 	else if (module)
-		ret->number = (uint64_t)thread_locals_owner(survey, block);
+		ret->number = (uint64_t)thread_locals_owner(scan, block);
 }
 
 static void heap_dominators_block_cell(
-	const struct survey *survey, uint32_t block, unsigned column, struct cell *ret)
+	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
 {
 	if (column == KIND)
 		ret->text = "block";
 	else if (column == ADDRESS)
-		ret->number = search_block_address(survey->search, block);
+		ret->number = search_block_address(scan->search, block);
 	else if (column == TYPE)
-		ret->text = heap_dominators_type_of(survey, block);
+		ret->text = heap_dominators_type_of(scan, block);
 	else if (column == MODULE || column == THREAD)
-		owner_cell(survey, block, column, ret);
+		owner_cell(scan, block, column, ret);
 	else
 		ret->state = CELL_ABSENT;
 }
@@ -297,7 +297,7 @@ static void heap_dominators_cell_of(
 	else if (column >= BELOW)
 		optional_cell(rows, number, column, ret);
 	else if (!holder)
-		heap_dominators_block_cell(rows->survey, row->node, column, ret);
+		heap_dominators_block_cell(rows->scan, row->node, column, ret);
 	else if (column == TYPE || column == MODULE)
 		ret->state = CELL_ABSENT;
 	else
@@ -397,7 +397,7 @@ static struct error *heap_dominators_lay_out(const struct heap_page *page,
 	const struct table record = {&sum_type, &sums, 1, .limit = 1};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_dominators_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	if (prose && table->limit)
 		text_add(prose, "  RETAINED  BY\n");
@@ -432,14 +432,14 @@ struct error *heap_dominators_answer(const struct heap_page *page, struct answer
 {
 	_cleanup_(heap_retained_deinit) struct retained retained = {.shared_bytes = 0};
 	struct table_select select;
-	struct dominator_rows rows = {.survey = page->survey,
+	struct dominator_rows rows = {.scan = page->scan,
 		.retained = &retained,
 		.is_chosen = heap_page_is_choosy(page) || page->rows->sort};
 	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit;
 	struct error *error = table_select_open(&dominator_type, page->rows, &select);
 	if (error)
 		return error;
-	error = heap_retained(page->survey, rows.is_chosen ? VIEW_NO_LIMIT : limit, &retained);
+	error = heap_retained(page->scan, rows.is_chosen ? VIEW_NO_LIMIT : limit, &retained);
 	if (!error)
 		error = write_rows(page, &rows, &select, limit, answer);
 	table_select_close(&select);

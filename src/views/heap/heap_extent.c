@@ -33,7 +33,7 @@ static void pool_cell(const void *context, size_t row, unsigned column, struct c
 	const struct heap_pool_rows *rows = context;
 	const struct pool_kind *kind = &rows->kinds.data[row];
 	if (column == 0) {
-		pools_add_name(rows->survey, kind->type, &ret->built);
+		pools_add_name(rows->scan, kind->type, &ret->built);
 		cell_take_any(ret);
 		return;
 	}
@@ -47,11 +47,11 @@ const struct table_type heap_pool_kind_type = {.name = "pool",
 	.columns = pool_columns,
 	.cell = pool_cell};
 
-bool heap_pool_rows_fill(const struct survey *survey, uint32_t block, struct heap_pool_rows *ret)
+bool heap_pool_rows_fill(const struct heap_scan *scan, uint32_t block, struct heap_pool_rows *ret)
 {
-	const struct pool *pool = block == SPACE_NONE ? NULL : pools_find(&survey->pools, block);
-	*ret = (struct heap_pool_rows){.survey = survey};
-	return pool && pools_kinds(survey, pool, &ret->kinds);
+	const struct pool *pool = block == SPACE_NONE ? NULL : pools_find(&scan->pools, block);
+	*ret = (struct heap_pool_rows){.scan = scan};
+	return pool && pools_kinds(scan, pool, &ret->kinds);
 }
 
 void heap_pool_rows_deinit(struct heap_pool_rows *rows)
@@ -64,14 +64,14 @@ struct table heap_pool_table(const struct heap_pool_rows *rows)
 	return (struct table){&heap_pool_kind_type, rows, rows->kinds.len, .limit = TABLE_NO_LIMIT};
 }
 
-void heap_extent_answer(struct answer *answer, const struct survey *survey, uint32_t block,
+void heap_extent_answer(struct answer *answer, const struct heap_scan *scan, uint32_t block,
 	const struct heap_layout *layout)
 {
 	struct heap_pool_rows rows;
 	const struct table extent = {&heap_extent_type, layout, 1, .limit = 1};
 	if (layout)
 		answer_record(answer, &extent);
-	if (heap_pool_rows_fill(survey, block, &rows)) {
+	if (heap_pool_rows_fill(scan, block, &rows)) {
 		const struct table pool = heap_pool_table(&rows);
 		answer_table(answer, &pool);
 	}

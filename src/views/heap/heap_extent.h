@@ -3,8 +3,8 @@
 #ifndef VIEWS_HEAP_EXTENT_H
 #define VIEWS_HEAP_EXTENT_H
 
+#include "heap/heap_scan.h"
 #include "heap/layouts.h"
-#include "heap/survey.h"
 #include "table/answer.h"
 
 /* The first columns of a table, or further ones of another. */
@@ -26,19 +26,19 @@ void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct 
 extern const struct table_type heap_extent_type;
 
 struct heap_pool_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct pool_kinds kinds;
 };
 /* The kinds of what lies in a pool. */
 extern const struct table_type heap_pool_kind_type;
 /* False: the block (SPACE_NONE: none) is no pool. The rows are to be given back anyway. */
-bool heap_pool_rows_fill(const struct survey *survey, uint32_t block, struct heap_pool_rows *ret);
+bool heap_pool_rows_fill(const struct heap_scan *scan, uint32_t block, struct heap_pool_rows *ret);
 void heap_pool_rows_deinit(struct heap_pool_rows *rows);
 struct table heap_pool_table(const struct heap_pool_rows *rows);
 
 /* Both, as far as they apply. `layout` NULL: debug information says nothing of the block. */
 #define HEAP_EXTENT_TYPES &heap_extent_type, &heap_pool_kind_type
-void heap_extent_answer(struct answer *answer, const struct survey *survey, uint32_t block,
+void heap_extent_answer(struct answer *answer, const struct heap_scan *scan, uint32_t block,
 	const struct heap_layout *layout);
 
 #endif

@@ -34,7 +34,7 @@ struct find_listing {
 static void heap_find_add_text(const struct find_listing *l, uint64_t address, struct text *ret)
 {
 	char bytes[TEXT_SHOWN];
-	size_t got = address_space_read(l->page->survey->heap.space, address, bytes, sizeof(bytes));
+	size_t got = address_space_read(l->page->scan->heap.space, address, bytes, sizeof(bytes));
 	size_t len = 0;
 	while (len < got && (isprint((unsigned char)bytes[len]) || (bytes[len] & 0x80)))
 		len++;
@@ -42,15 +42,15 @@ static void heap_find_add_text(const struct find_listing *l, uint64_t address, s
 }
 
 /* The member there, also a block's first. */
-static void name_member(const struct survey *survey, struct heap_where *where)
+static void name_member(const struct heap_scan *scan, struct heap_where *where)
 {
 	struct heap_layout layout;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	if (where->kind != HEAP_WHERE_BLOCK || where->offset || where->tid ||
-		!heap_layout_of(survey, where->block, &layout))
+		!heap_layout_of(scan, where->block, &layout))
 		return;
-	heap_layout_add_member(survey, &layout, 0, &text);
+	heap_layout_add_member(scan, &layout, 0, &text);
 	if (text.len && text.len < sizeof(where->member))
 		memcpy(where->member, text.data, text.len + 1);
 }
@@ -124,7 +124,7 @@ static void heap_find_cell_of(const void *context, size_t row, unsigned column, 
 		ret->state = CELL_ABSENT;
 	} else {
 		where_cell(
-			l->page->survey, &l->where, (enum where_column)(column - WHERE_FIRST), ret);
+			l->page->scan, &l->where, (enum where_column)(column - WHERE_FIRST), ret);
 	}
 }
 
@@ -183,10 +183,10 @@ static struct error *heap_find_take(void *context, const struct heap_found *foun
 	l->found = found;
 	l->where = (struct heap_where){.kind = HEAP_WHERE_NOWHERE};
 	struct error *error =
-		is_free(found) ? NULL : heap_where(l->page->survey, found->address, &l->where);
+		is_free(found) ? NULL : heap_where(l->page->scan, found->address, &l->where);
 	if (error)
 		return error;
-	name_member(l->page->survey, &l->where);
+	name_member(l->page->scan, &l->where);
 	answer_row(l->answer, &l->table, 0);
 	return NULL;
 }
@@ -218,11 +218,11 @@ static struct error *heap_find_lay_out(struct find_listing *l, struct heap_find 
 	const struct table unread = {&unread_type, find, 1, .limit = 1};
 	struct text *prose = answer_prose(l->answer);
 	answer_begin(l->answer, &heap_find_type);
-	heap_head_answer(l->answer, l->page->survey);
+	heap_head_answer(l->answer, l->page->scan);
 	if (prose && l->left)
 		text_add(prose, "ADDRESS         WHERE\n");
 	answer_table_begin(l->answer, &l->table);
-	struct error *error = heap_find(&l->page->survey->heap, find);
+	struct error *error = heap_find(&l->page->scan->heap, find);
 	answer_table_end(l->answer, &l->table);
 	if (error)
 		return error;

@@ -99,11 +99,11 @@ static const struct column block_columns[] = {
 static void heap_follow_block_cell(
 	const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct survey *s = context;
+	const struct heap_scan *s = context;
 	uint32_t block = (uint32_t)row;
 	ret->number = column == ADDRESS ? search_block_address(s->search, block)
 					: search_block_size(s->search, block);
-	ret->text = s->types.types.data[survey_type_of(s, block)].name;
+	ret->text = s->types.types.data[heap_scan_type_of(s, block)].name;
 }
 
 static const struct table_type block_type = {.name = "blocks",
@@ -130,7 +130,7 @@ static const struct answer_type list_type = {.schema = "heapwise.heap-follow/1",
 
 static void put_list(const struct heap_page *page, const uint64_t *blocks, struct answer *answer)
 {
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	size_t left = answer_limit(answer, page->limit, TABLE_NO_LIMIT);
 	const struct table table = {&block_type, s, search_block_count(s->search), .limit = left};
 	answer_table_begin(answer, &table);
@@ -153,7 +153,7 @@ static struct error *heap_follow_lay_out(const struct heap_page *page, const str
 		.limit = heap_page_limit(page, answer, ROWS)};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, listed ? &list_type : &heap_follow_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &sums);
 	answer_record(answer, &record);
 	if (prose && (listed || types.limit))

@@ -49,7 +49,7 @@ static const struct table_type arena_type = {.name = "arenas",
 	.many = "arenas"};
 
 struct pin_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct fragment_pin *pins;
 };
 
@@ -65,7 +65,7 @@ static void pin_cell(const void *context, size_t row, unsigned column, struct ce
 	const struct pin_rows *rows = context;
 	const struct fragment_pin *pin = &rows->pins[row];
 	ret->number = column ? pin->blocks : (uint64_t)pin->bytes;
-	ret->text = rows->survey->types.types.data[pin->type].name;
+	ret->text = rows->scan->types.types.data[pin->type].name;
 }
 
 static const struct table_type pin_type = {.name = "pins",
@@ -100,7 +100,7 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 	struct error *error = table_select_open(&arena_type, page->rows, &select);
 	if (error)
 		return error;
-	error = heap_fragments(page->survey, &fragments);
+	error = heap_fragments(page->scan, &fragments);
 	struct table arenas = {&arena_type, fragments.arenas.data, fragments.arenas.len,
 		.limit = limit_of(page, answer)};
 	if (!error)
@@ -108,10 +108,10 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 	table_select_close(&select);
 	if (error)
 		return error;
-	const struct pin_rows rows = {page->survey, fragments.pins.data};
+	const struct pin_rows rows = {page->scan, fragments.pins.data};
 	const struct table pins = {&pin_type, &rows, fragments.pins.len, .limit = arenas.limit};
 	answer_begin(answer, &heap_fragments_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_table(answer, &arenas);
 	if (heap_page_is_choosy(page))
 		heap_matched_rows_answer(answer, arenas.count);

@@ -25,7 +25,7 @@ struct map_row {
 };
 
 struct map_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct process_maps *maps;
 	struct map_row *rows; /* of the maps */
 	struct map_row kinds[MAP_KINDS];
@@ -85,7 +85,7 @@ static struct process_map_usage usage_of(
 
 static struct error *heap_maps_fill(struct map_rows *t, const struct heap_page *page)
 {
-	const struct address_space *space = t->survey->heap.space;
+	const struct address_space *space = t->scan->heap.space;
 	size_t count = t->maps->maps.len;
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
 	t->rows = calloc(count + 1, sizeof(*t->rows));
@@ -93,7 +93,7 @@ static struct error *heap_maps_fill(struct map_rows *t, const struct heap_page *
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		const struct process_map *map = &t->maps->maps.data[i];
-		t->rows[i] = (struct map_row){.kind = map_kind_of(t->survey, map),
+		t->rows[i] = (struct map_row){.kind = map_kind_of(t->scan, map),
 			.bytes = map->end - map->start,
 			.usage = usage_of(page, map)};
 		if (t->measured)
@@ -205,7 +205,7 @@ static void show_path(const void *context, size_t row, const struct cell *cell, 
 	text_add_shown(out, cell->text, 500);
 	if (*cell->text)
 		text_add_char(out, ' ');
-	map_kind_describe(t->survey, map_at(context, row), t->rows[row].kind, out);
+	map_kind_describe(t->scan, map_at(context, row), t->rows[row].kind, out);
 }
 
 enum {
@@ -254,7 +254,7 @@ static void map_cell(const void *context, size_t number, unsigned column, struct
 		ret->text = map->path;
 		break;
 	case MAP_OF:
-		map_kind_describe(t->survey, map, t->rows[number].kind, &ret->built);
+		map_kind_describe(t->scan, map, t->rows[number].kind, &ret->built);
 		cell_take_any(ret);
 		break;
 	case MAP_OFFSET:
@@ -282,10 +282,10 @@ static void write_maps(const struct heap_page *page, const struct map_rows *t,
 	bool choosy = heap_page_is_choosy(page);
 	const struct table kinds = {&kind_type, t, t->kind_count, .order = t->shown_kinds,
 		.limit = TABLE_NO_LIMIT,
-		.hidden = hidden_figures(t->survey->heap.space->is_live, KIND_FIGURES)};
+		.hidden = hidden_figures(t->scan->heap.space->is_live, KIND_FIGURES)};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_maps_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	if (!prose || !choosy)
 		answer_table(answer, &kinds);
 	if (prose && !choosy)
@@ -297,9 +297,9 @@ static void write_maps(const struct heap_page *page, const struct map_rows *t,
 
 struct error *heap_maps_answer(const struct heap_page *page, struct answer *answer)
 {
-	const struct address_space *space = page->survey->heap.space;
+	const struct address_space *space = page->scan->heap.space;
 	/* What takes time is measured for those who see it. */
-	struct map_rows t = {.survey = page->survey,
+	struct map_rows t = {.scan = page->scan,
 		.maps = &space->maps,
 		.measured = !answer_is_brief(answer) || !space->is_live || page->rows->sort ||
 			    page->rows->where.len};

@@ -15,7 +15,7 @@ static const struct column partial_columns[] = {
 	COLUMNS_END};
 
 struct partial {
-	const char *names[SURVEY_LIMITS + 3];
+	const char *names[HEAP_LIMITS + 3];
 	size_t count;
 };
 
@@ -107,14 +107,14 @@ const struct table_type heap_damage_type = {.name = "damage",
 	.columns = damage_columns,
 	.cell = damage_cell};
 
-void heap_head_answer(struct answer *answer, const struct survey *survey)
+void heap_head_answer(struct answer *answer, const struct heap_scan *scan)
 {
-	const struct heap_damage_vec *damage = &survey->heap.damage;
+	const struct heap_damage_vec *damage = &scan->heap.damage;
 	struct partial partial = {.count = 0};
-	add_core(&partial, survey->heap.space);
-	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
-		if (survey_has_reached(survey, limit))
-			partial.names[partial.count++] = survey_limit_name(limit);
+	add_core(&partial, scan->heap.space);
+	for (enum heap_limit limit = 0; limit < HEAP_LIMITS; limit++) {
+		if (heap_limit_has_reached(scan, limit))
+			partial.names[partial.count++] = heap_limit_name(limit);
 	}
 	put_partial(answer, &partial);
 	const struct table table = {

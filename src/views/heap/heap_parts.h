@@ -3,7 +3,7 @@
 #ifndef VIEWS_HEAP_PARTS_H
 #define VIEWS_HEAP_PARTS_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "table/answer.h"
 
 /* Names of what a core lacks, and of the bounds that were reached. */
@@ -23,7 +23,7 @@ extern const struct column heap_matched_columns[];
 /* Both of the first two, with which an answer about blocks begins. People are told by the summary.
  */
 #define HEAP_HEAD_TYPES &heap_partial_type, &heap_damage_type
-void heap_head_answer(struct answer *answer, const struct survey *survey);
+void heap_head_answer(struct answer *answer, const struct heap_scan *scan);
 /* The first alone, of what rests on memory and not on blocks; `reached`: the name of a bound that
  * was; NULL: none. */
 void heap_memory_head_answer(

@@ -55,7 +55,7 @@ static struct error *heap_python_lay_out(
 	if (!answer)
 		return error_no_memory();
 	answer_begin(answer, &heap_python_type);
-	heap_head_answer(answer, page->survey);
+	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	struct error *error = answer_end(answer);
 	answer_destroy(answer);
@@ -63,21 +63,21 @@ static struct error *heap_python_lay_out(
 }
 
 /* The object that an address leads to, in the same block. 0: none is there. */
-static uint64_t object_of(struct survey *survey, uint64_t address)
+static uint64_t object_of(struct heap_scan *scan, uint64_t address)
 {
-	uint64_t into, object = python_object_at(&survey->heap.python, address);
-	uint32_t block = search_block_at(survey->search, address, &into);
+	uint64_t into, object = python_object_at(&scan->heap.python, address);
+	uint32_t block = search_block_at(scan->search, address, &into);
 	if (block == SPACE_NONE || !object)
 		return object;
-	uint64_t left = search_block_size(survey->search, block) - into;
+	uint64_t left = search_block_size(scan->search, block) - into;
 	return object - address < left ? object : 0;
 }
 
 struct error *heap_python_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink)
 {
-	struct python *python = &page->survey->heap.python;
-	uint64_t object = python_is_there(python) ? object_of(page->survey, address) : 0;
+	struct python *python = &page->scan->heap.python;
+	uint64_t object = python_is_there(python) ? object_of(page->scan, address) : 0;
 	if (!python_is_there(python))
 		return error_create(ERROR_INPUT,
 			"no interpreter of Python's is in %s: python shows objects of its",

@@ -75,17 +75,17 @@ static void add_declared(const struct show *s, struct text *text)
 
 static void heap_show_head_text(const struct show *s, struct text *out)
 {
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	const struct heap_layout *layout = &s->layout;
 	text_printf(out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ",
-		search_block_address(survey->search, s->block),
-		search_block_size(survey->search, s->block));
+		search_block_address(scan->search, s->block),
+		search_block_size(scan->search, s->block));
 	text_add_shown(out, s->type->name, 200);
-	const char *by = inferred_basis_name(survey, s->block);
+	const char *by = inferred_basis_name(scan, s->block);
 	text_printf(
 		out, " (%s%s%s)", heap_type_kind_name(s->type->kind), by ? ", " : "", by ? by : "");
 	heap_layout_add_extent(layout, out);
-	pools_add_evidence(survey, s->block, out);
+	pools_add_evidence(scan, s->block, out);
 	bool is_within = layout->header && !layout->is_array;
 	if (!heap_show_is_pool(layout) &&
 		(is_within ||
@@ -233,20 +233,20 @@ static void heap_show_block_cell(
 	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	struct show *s = *(struct show *const *)context;
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	(void)number;
 	switch (column) {
 	case ADDRESS:
-		ret->number = search_block_address(survey->search, s->block);
+		ret->number = search_block_address(scan->search, s->block);
 		break;
 	case SIZE:
-		ret->number = search_block_size(survey->search, s->block);
+		ret->number = search_block_size(scan->search, s->block);
 		break;
 	case TYPE:
 		ret->text = s->type->name;
 		break;
 	case BY:
-		ret->text = inferred_basis_name(survey, s->block);
+		ret->text = inferred_basis_name(scan, s->block);
 		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
 		break;
 	case AS:
@@ -290,7 +290,7 @@ const struct answer_type heap_show_type = {.schema = "heapwise.heap-show/1",
 static struct error *put_block(
 	struct show *s, uint32_t block, const struct heap_layout *layout, uint64_t offset)
 {
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	struct show *const context = s;
 	const struct table table = {&block_type, &context, 1, .limit = TABLE_NO_LIMIT};
 	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout, offset);
@@ -299,8 +299,8 @@ static struct error *put_block(
 	s->block = block;
 	s->layout = *layout;
 	s->at = offset;
-	s->type = &survey->types.types.data[survey_type_of(survey, block)];
-	s->is_pool = heap_pool_rows_fill(survey, block, &s->pool);
+	s->type = &scan->types.types.data[heap_scan_type_of(scan, block)];
+	s->is_pool = heap_pool_rows_fill(scan, block, &s->pool);
 	heap_show_fill(s);
 	const struct table members = {
 		&member_type, &context, s->members.len, .limit = TABLE_NO_LIMIT};
@@ -318,7 +318,7 @@ static struct heap_layout layout_in(
 	const struct show *s, uint32_t block, const struct heap_layout *layout)
 {
 	struct heap_layout own;
-	bool is_its = layout->is_array && heap_layout_of(s->page->survey, block, &own) &&
+	bool is_its = layout->is_array && heap_layout_of(s->page->scan, block, &own) &&
 		      own.is_array && own.type == layout->type && own.header == layout->header;
 	return is_its ? own : *layout;
 }
@@ -326,12 +326,12 @@ static struct heap_layout layout_in(
 static struct error *put_blocks(
 	struct show *s, const struct subtype_set *types, const struct heap_layout *layout)
 {
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : s->page->limit;
-	uint32_t count = search_block_count(survey->search);
+	uint32_t count = search_block_count(scan->search);
 	struct error *error = NULL;
 	for (uint32_t block = 0; block < count && most && !error && !s->answer->stopped; block++) {
-		const struct subtypes *subtypes = heap_subtypes_of(survey, types, block);
+		const struct subtypes *subtypes = heap_subtypes_of(scan, types, block);
 		if (!subtypes)
 			continue;
 		struct heap_layout as = heap_show_layout(s, subtypes, layout);
@@ -358,7 +358,7 @@ static struct error *heap_show_lay_out(struct show *s, uint32_t block,
 	if (s->page->csv && is_one && !heap_show_is_text(s, layout))
 		document.main = &member_type;
 	answer_begin(s->answer, &document);
-	heap_head_answer(s->answer, s->page->survey);
+	heap_head_answer(s->answer, s->page->scan);
 	answer_table_begin(s->answer, &table);
 	struct error *error = is_one ? put_block(s, block, layout, place_in(layout))
 				     : put_blocks(s, types, layout);
@@ -375,8 +375,8 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	if (!answer)
 		return error_no_memory();
 	struct show s = {.page = page,
-		.values = {.survey = page->survey,
-			.types = page->survey->layouts.types,
+		.values = {.scan = page->scan,
+			.types = page->scan->layouts.types,
 			.most = page->limit == VIEW_DEFAULT_LIMIT ? LINE_BYTES : SIZE_MAX,
 			.raw = page->raw},
 		.answer = answer,

@@ -152,10 +152,10 @@ static uint64_t add_members(struct show *s, uint32_t plain, uint64_t bits, unsig
 /* What was asked for, if that is known, else what there is of it. */
 static uint64_t room_of(const struct heap_page *page, uint32_t block)
 {
-	uint64_t usable = search_block_size(page->survey->search, block);
+	uint64_t usable = search_block_size(page->scan->search, block);
 	const struct live_block *known =
 		page->joined ? joined_find(page->joined,
-				       search_block_address(page->survey->search, block), usable)
+				       search_block_address(page->scan->search, block), usable)
 			     : NULL;
 	return known && known->size < usable ? known->size : usable;
 }
@@ -163,16 +163,16 @@ static uint64_t room_of(const struct heap_page *page, uint32_t block)
 uint8_t *heap_show_read(
 	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset)
 {
-	const struct survey *survey = show->page->survey;
+	const struct heap_scan *scan = show->page->scan;
 	uint64_t room = room_of(show->page, block);
 	room = room > offset ? room - offset : 0;
 	size_t wanted = (size_t)(room < BYTES_MOST ? room : BYTES_MOST);
 	uint8_t *bytes = malloc(wanted + 1);
 	if (bytes)
-		show->values.len = address_space_read(survey->heap.space,
-			search_block_address(survey->search, block) + offset, bytes, wanted);
+		show->values.len = address_space_read(scan->heap.space,
+			search_block_address(scan->search, block) + offset, bytes, wanted);
 	show->values.bytes = bytes;
-	show->values.address = search_block_address(survey->search, block) + offset;
+	show->values.address = search_block_address(scan->search, block) + offset;
 	show->values.size =
 		layout->is_array || heap_show_is_pool(layout) ? UINT64_MAX : layout->size;
 	return bytes;
@@ -213,17 +213,17 @@ bool heap_show_is_text(const struct show *s, const struct heap_layout *layout)
 /* What lies in a pool, from the object on that was asked for. */
 static uint64_t add_pool(struct show *s, uint64_t asked)
 {
-	const struct survey *survey = s->page->survey;
-	const struct pool *pool = pools_find(&survey->pools, s->block);
-	const struct pool_object *objects = survey->pools.objects.data + pool->first;
-	const struct pool_object *one = asked ? pools_object_at(survey, pool, asked) : NULL;
+	const struct heap_scan *scan = s->page->scan;
+	const struct pool *pool = pools_find(&scan->pools, s->block);
+	const struct pool_object *objects = scan->pools.objects.data + pool->first;
+	const struct pool_object *one = asked ? pools_object_at(scan, pool, asked) : NULL;
 	size_t first = one ? (size_t)(one - objects) : 0, end = one ? first + 1 : pool->count;
 	size_t i = first;
 	for (; i < end && i - first < s->elements && s->rows < SHOW_ROWS_MOST && !s->no_memory;
 		i++) {
 		struct text name;
 		text_init(&name);
-		pools_add_name(survey, objects[i].type, &name);
+		pools_add_name(scan, objects[i].type, &name);
 		add_one(s, text_steal(&name), objects[i].type, 8 * objects[i].offset, NULL, 0);
 	}
 	add_more(s, end - i, 0);

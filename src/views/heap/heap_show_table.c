@@ -197,17 +197,17 @@ static void heap_show_table_cell_of(
 {
 	const struct shown_table *table = context;
 	struct show *s = table->show;
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	struct heap_layout layout;
 	switch (table->kinds[column]) {
 	case SHOWN_ADDRESS:
-		ret->number = search_block_address(survey->search, (uint32_t)block);
+		ret->number = search_block_address(scan->search, (uint32_t)block);
 		break;
 	case SHOWN_TYPE:
-		ret->text = survey->types.types.data[table->subtypes->type].name;
+		ret->text = scan->types.types.data[table->subtypes->type].name;
 		break;
 	case SHOWN_BASIS:
-		ret->text = inferred_basis_name(survey, (uint32_t)block);
+		ret->text = inferred_basis_name(scan, (uint32_t)block);
 		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
 		break;
 	case SHOWN_TEXT:
@@ -215,7 +215,7 @@ static void heap_show_table_cell_of(
 		cell_take_built(ret);
 		break;
 	case SHOWN_COUNT: /* elements, of which the first one is shown */
-		ret->number = heap_layout_of(survey, (uint32_t)block, &layout) ? layout.count : 0;
+		ret->number = heap_layout_of(scan, (uint32_t)block, &layout) ? layout.count : 0;
 		break;
 	default: {
 		const struct shown_column *own =
@@ -291,7 +291,7 @@ static void add_columns(struct show *s, struct shown_table *table)
 /* Which of these types there are, if there are several. */
 static void learn_types(struct show *s, struct shown_table *table)
 {
-	const struct heap_types *all = &s->page->survey->types;
+	const struct heap_types *all = &s->page->scan->types;
 	for (size_t i = 0; i < table->types->subtypes.len; i++) {
 		const struct heap_type *type =
 			&all->types.data[table->types->subtypes.data[i].type];
@@ -304,25 +304,25 @@ static void learn_types(struct show *s, struct shown_table *table)
 
 static struct error *put_table(struct show *s, struct shown_table *shown)
 {
-	const struct survey *survey = s->page->survey;
+	const struct heap_scan *scan = s->page->scan;
 	struct text *prose = answer_prose(s->answer);
-	uint64_t all = heap_subtypes_blocks(survey, shown->types);
+	uint64_t all = heap_subtypes_blocks(scan, shown->types);
 	const struct table table = {&shown->type, shown, all,
 		.limit = answer_limit(s->answer, s->page->limit, ROWS_SHOWN)};
 	if (prose && shown->type_width) {
 		text_add_counted(prose, all, "block: ", "blocks: ");
-		heap_subtypes_describe(survey, shown->types, prose);
+		heap_subtypes_describe(scan, shown->types, prose);
 		text_add_char(prose, '\n');
 	}
 	s->values.is_short = true;
 	s->values.elements = CELL_ELEMENTS;
 	s->values.most = CELL_BYTES;
-	uint32_t count = search_block_count(survey->search);
+	uint32_t count = search_block_count(scan->search);
 	size_t left = table_shown(&table);
 	struct error *error = NULL;
 	answer_table_begin(s->answer, &table);
 	for (uint32_t block = 0; block < count && left && !error && !s->answer->stopped; block++) {
-		shown->subtypes = heap_subtypes_of(survey, shown->types, block);
+		shown->subtypes = heap_subtypes_of(scan, shown->types, block);
 		if (!shown->subtypes)
 			continue;
 		error = heap_show_table_put_row(s, block, shown, &table);

@@ -28,7 +28,7 @@ static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 	text_add(out, blocks == 1 ? " block" : " blocks");
 }
 
-static void text_makers(const struct survey *s, struct text *out)
+static void text_makers(const struct heap_scan *s, struct text *out)
 {
 	uint64_t bytes[HEAP_MAKERS] = {0};
 	const char *comma = "";
@@ -47,14 +47,14 @@ static void text_makers(const struct survey *s, struct text *out)
 }
 
 /* Whether no block is another allocator's than Go's. */
-static bool all_is_collected(const struct survey *s)
+static bool all_is_collected(const struct heap_scan *s)
 {
 	uint64_t blocks, bytes;
 	go_types_sum(s, &blocks, &bytes);
 	return blocks && blocks == s->totals.blocks[BLOCK_USED];
 }
 
-static void text_leaks(const struct survey *s, const struct heap_alone *alone, struct text *out)
+static void text_leaks(const struct heap_scan *s, const struct heap_alone *alone, struct text *out)
 {
 	static const char *const words[SEARCH_KINDS] = {
 		"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
@@ -79,7 +79,7 @@ static void text_leaks(const struct survey *s, const struct heap_alone *alone, s
 	text_add(out, ", which Go's collector owns\n");
 }
 
-static void text_damage(const struct survey *s, struct text *out)
+static void text_damage(const struct heap_scan *s, struct text *out)
 {
 	const struct heap_damage_vec *damage = &s->heap.damage;
 	for (size_t i = 0; i < damage->len && i < DAMAGE_ROWS; i++) {
@@ -90,7 +90,7 @@ static void text_damage(const struct survey *s, struct text *out)
 		text_printf(out, "… and %zu more places with damage\n", damage->len - DAMAGE_ROWS);
 }
 
-static void text_in_use(const struct survey *s, struct text *out)
+static void text_in_use(const struct heap_scan *s, struct text *out)
 {
 	const struct search_totals *leaks = search_totals(s->search);
 	uint64_t lost = leaks->bytes[SEARCH_DEFINITE] + leaks->bytes[SEARCH_INDIRECT];
@@ -132,7 +132,7 @@ static void text_owner(const struct core_owner *owner, struct text *out)
 
 static void text_verdict(const struct heap_page *page, struct text *out)
 {
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	text_add_shown(out, page->name, 500);
 	text_add(out, ": ");
 	struct heap_unread unread = heap_unread_find(s);
@@ -160,9 +160,9 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 	}
 }
 
-static void text_sums(const struct survey *s, struct text *out)
+static void text_sums(const struct heap_scan *s, struct text *out)
 {
-	const struct survey_totals *t = &s->totals;
+	const struct heap_scan_totals *t = &s->totals;
 	text_add(out, "\nin use           ");
 	add_sum(out, t->bytes[BLOCK_USED], t->blocks[BLOCK_USED]);
 	text_add(out, "\nfree             ");
@@ -176,11 +176,11 @@ static void text_sums(const struct survey *s, struct text *out)
 }
 
 /* What was reached that makes this partial. */
-static void text_limits(const struct survey *s, struct text *out)
+static void text_limits(const struct heap_scan *s, struct text *out)
 {
-	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
-		if (survey_has_reached(s, limit))
-			text_printf(out, "Partial: %s.\n", survey_limit_words(limit));
+	for (enum heap_limit limit = 0; limit < HEAP_LIMITS; limit++) {
+		if (heap_limit_has_reached(s, limit))
+			text_printf(out, "Partial: %s.\n", heap_limit_words(limit));
 	}
 }
 
@@ -196,7 +196,7 @@ static const struct column source_columns[] = {{"kind", COLUMN_TEXT, .says = "`c
 static void source_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct heap_page *page = context;
-	const struct address_space *space = page->survey->heap.space;
+	const struct address_space *space = page->scan->heap.space;
 	const struct core_owner *owner = &space->owner;
 	const char *texts[] = {space->is_live ? "process" : "core", page->name, NULL,
 		*owner->command ? owner->command : owner->name, NULL, NULL};
@@ -222,7 +222,7 @@ static const struct column total_columns[] = {
 
 static void total_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct survey_totals *t = context;
+	const struct heap_scan_totals *t = context;
 	const uint64_t numbers[] = {t->blocks[BLOCK_USED], t->bytes[BLOCK_USED],
 		t->blocks[BLOCK_FREE] + t->blocks[BLOCK_CACHED],
 		t->bytes[BLOCK_FREE] + t->bytes[BLOCK_CACHED], t->blocks[BLOCK_CACHED],
@@ -253,7 +253,7 @@ static const struct table_type seen_type = {.columns = seen_columns, .cell = see
 
 /* What of the memory could not be read. */
 struct unread_row {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	struct heap_unread unread;
 	size_t seen[HEAP_MAKERS]; /* allocators of which something was seen */
 	size_t seen_count;
@@ -277,7 +277,7 @@ static void unread_cell(const void *context, size_t row, unsigned column, struct
 	(void)row;
 	ret->number = numbers[column];
 	ret->nested = (struct table){
-		&seen_type, of->survey, of->seen_count, .order = of->seen, .limit = TABLE_NO_LIMIT};
+		&seen_type, of->scan, of->seen_count, .order = of->seen, .limit = TABLE_NO_LIMIT};
 }
 
 static const struct table_type unread_type = {.name = "unread",
@@ -286,9 +286,9 @@ static const struct table_type unread_type = {.name = "unread",
 	.cell = unread_cell};
 
 static void put_unread(
-	struct answer *answer, const struct survey *s, const struct heap_unread *unread)
+	struct answer *answer, const struct heap_scan *s, const struct heap_unread *unread)
 {
-	struct unread_row row = {.survey = s, .unread = *unread};
+	struct unread_row row = {.scan = s, .unread = *unread};
 	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
 		_cleanup_(text_deinit) struct text seen;
 		text_init(&seen);
@@ -300,7 +300,7 @@ static void put_unread(
 }
 
 struct group_rows {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	const struct heap_type **types;
 };
 
@@ -339,7 +339,7 @@ static const struct column group_columns[] = {
 	[GROUP_BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these"},
 	COLUMNS_END};
 
-static const uint64_t *pointers_of(const struct survey *s, const struct heap_type *type)
+static const uint64_t *pointers_of(const struct heap_scan *s, const struct heap_type *type)
 {
 	return type->repeat.words ? &type->repeat.pointers
 				  : &s->classes.classes.data[type->class].key.pointers;
@@ -349,8 +349,8 @@ static void group_cell(const void *context, size_t row, unsigned column, struct 
 {
 	const struct group_rows *rows = context;
 	const struct heap_type *type = rows->types[row];
-	const struct heap_shape *class = &rows->survey->classes.classes.data[type->class];
-	const uint64_t *pointers = pointers_of(rows->survey, type);
+	const struct heap_shape *class = &rows->scan->classes.classes.data[type->class];
+	const uint64_t *pointers = pointers_of(rows->scan, type);
 	const uint64_t numbers[] = {[GROUP_SIZE] = class->key.size,
 		[GROUP_EVERY] = 8ull * type->repeat.words,
 		[GROUP_EXAMPLE] = class->example,
@@ -367,8 +367,8 @@ static const struct table_type group_type = {.name = "groups",
 	.columns = group_columns,
 	.cell = group_cell};
 
-static struct error *put_groups(
-	struct answer *answer, const struct survey *s, const struct type_table *table, size_t limit)
+static struct error *put_groups(struct answer *answer, const struct heap_scan *s,
+	const struct type_table *table, size_t limit)
 {
 	_cleanup_free_ size_t *order = calloc(table->count + 1, sizeof(*order));
 	const struct group_rows rows = {s, table->types};
@@ -439,7 +439,7 @@ const struct answer_type heap_types_type = {.schema = "heapwise.heap-types/1",
 /* What both begin with; for programs alone. */
 static void heap_summary_put_head(const struct heap_page *page, struct answer *answer)
 {
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	const struct heap_unread unread = heap_unread_find(s);
 	const struct table source = {&source_type, page, 1, .limit = 1};
 	const struct table totals = {&total_type, &s->totals, unread.largest ? 0 : 1, .limit = 1};
@@ -461,8 +461,7 @@ static struct error *put_types(const struct heap_page *page, const struct type_t
 	if (prose && types.limit)
 		text_add_char(prose, '\n');
 	answer_table(answer, &types);
-	return answer_is_brief(answer) ? NULL
-				       : put_groups(answer, page->survey, table, types.limit);
+	return answer_is_brief(answer) ? NULL : put_groups(answer, page->scan, table, types.limit);
 }
 
 static void add_sentences(
@@ -470,12 +469,12 @@ static void add_sentences(
 {
 	text_verdict(page, out);
 	heap_joined_text(page, out);
-	if (page->survey->heap.areas.len || !heap_unread_find(page->survey).largest) {
-		text_sums(page->survey, out);
-		text_leaks(page->survey, alone, out);
+	if (page->scan->heap.areas.len || !heap_unread_find(page->scan).largest) {
+		text_sums(page->scan, out);
+		text_leaks(page->scan, alone, out);
 	}
-	text_makers(page->survey, out);
-	text_damage(page->survey, out);
+	text_makers(page->scan, out);
+	text_damage(page->scan, out);
 }
 
 /* What of leaks is for programs. */
@@ -484,7 +483,7 @@ static struct error *put_leaks(
 {
 	uint64_t blocks, bytes;
 	put_sum(answer, &sum_alone_type, alone->blocks.len, alone->bytes);
-	go_types_sum(page->survey, &blocks, &bytes);
+	go_types_sum(page->scan, &blocks, &bytes);
 	if (blocks)
 		put_sum(answer, &not_judged_type, blocks, bytes);
 	return page->json ? leaks_view_put(page->model, answer) : NULL;
@@ -497,7 +496,7 @@ struct error *heap_summary_answer(const struct heap_page *page, struct answer *a
 	struct text *prose = answer_prose(answer);
 	struct error *error = type_table_make(page, &table);
 	if (!error)
-		error = heap_alone_find(page->survey, &alone);
+		error = heap_alone_find(page->scan, &alone);
 	if (error)
 		return error;
 	answer_begin(answer, &heap_summary_type);
@@ -508,7 +507,7 @@ struct error *heap_summary_answer(const struct heap_page *page, struct answer *a
 	if (!error)
 		error = put_leaks(page, &alone, answer);
 	if (prose)
-		text_limits(page->survey, prose);
+		text_limits(page->scan, prose);
 	return error ? error : answer_end(answer);
 }
 
@@ -529,6 +528,6 @@ struct error *heap_types_answer(const struct heap_page *page, struct answer *ans
 		heap_matched_answer(answer, table.blocks, table.bytes);
 	}
 	if (prose)
-		text_limits(page->survey, prose);
+		text_limits(page->scan, prose);
 	return error ? error : answer_end(answer);
 }

@@ -72,7 +72,7 @@ void type_table_deinit(struct type_table *table)
 
 static struct error *count_chosen(const struct heap_page *page, struct type_table *table)
 {
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	uint32_t count = search_block_count(s->search);
 	table->own = calloc(s->types.types.len + 1, sizeof(*table->own));
 	if (!table->own)
@@ -84,7 +84,7 @@ static struct error *count_chosen(const struct heap_page *page, struct type_tabl
 	for (uint32_t block = 0; block < count; block++) {
 		if (!heap_block_filter_takes_used(page->chosen, s, block))
 			continue;
-		struct heap_type *type = &table->own[survey_type_of(s, block)];
+		struct heap_type *type = &table->own[heap_scan_type_of(s, block)];
 		const char *basis = inferred_basis_name(s, block);
 		type->blocks++;
 		type->bytes += search_block_size(s->search, block);
@@ -120,7 +120,7 @@ static struct error *choose_rows(const struct heap_page *page, struct type_table
 
 struct error *type_table_make(const struct heap_page *page, struct type_table *ret)
 {
-	const struct heap_type_vec *types = &page->survey->types.types;
+	const struct heap_type_vec *types = &page->scan->types.types;
 	*ret = (struct type_table){.types = calloc(types->len + 1, sizeof(*ret->types))};
 	struct error *error = ret->types ? NULL : error_no_memory();
 	if (!error && page->chosen->is_asked)

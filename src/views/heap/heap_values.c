@@ -142,7 +142,7 @@ static size_t heap_values_end_of(
 static void add_pointed_text(const struct heap_values *v, uint64_t address, struct text *text)
 {
 	char string[TEXT_MOST + 2];
-	size_t got = address_space_read(v->survey->heap.space, address, string, sizeof(string) - 1);
+	size_t got = address_space_read(v->scan->heap.space, address, string, sizeof(string) - 1);
 	size_t len = strnlen(string, got);
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)string[i] < ' ' && !isspace((unsigned char)string[i]))
@@ -158,7 +158,7 @@ static void add_pointed_text(const struct heap_values *v, uint64_t address, stru
 static void heap_values_add_place(struct heap_values *v, uint64_t address, struct text *text)
 {
 	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = heap_where(v->survey, address, &where);
+	struct error *error = heap_where(v->scan, address, &where);
 	if (v->error)
 		error_destroy(error);
 	else
@@ -195,7 +195,7 @@ static void add_member_pointer(
 	/* On aarch64 the second word is twice what is added, and odd for virtual ones (C++ ABI for
 	 * the Arm 64-bit Architecture, 3.2.1). */
 	bool is_function = type->size == 16;
-	bool arm = v->survey->heap.space->machine == EM_AARCH64;
+	bool arm = v->scan->heap.space->machine == EM_AARCH64;
 	bool is_virtual = arm ? added & 1 : value & 1;
 	int64_t moved = arm ? (int64_t)added >> 1 : (int64_t)added;
 	bool is_null = is_function ? !value && !(arm && is_virtual) : value == UINT64_MAX;
@@ -286,7 +286,7 @@ void heap_values_add_text(
 {
 	uint8_t bytes[TEXT_MOST + 1];
 	size_t wanted = len < sizeof(bytes) ? (size_t)len : sizeof(bytes);
-	size_t got = address_space_read(values->survey->heap.space, address, bytes, wanted);
+	size_t got = address_space_read(values->scan->heap.space, address, bytes, wanted);
 	if (got == wanted && len <= STRING_MOST)
 		add_characters(bytes, got, text);
 	else
@@ -313,7 +313,7 @@ void heap_values_add_wide_text(struct heap_values *values, uint64_t address, uin
 {
 	uint8_t bytes[4 * TEXT_MOST];
 	size_t shown = len < TEXT_MOST ? (size_t)len : TEXT_MOST;
-	if (address_space_read(values->survey->heap.space, address, bytes, shown * unit) !=
+	if (address_space_read(values->scan->heap.space, address, bytes, shown * unit) !=
 		shown * unit) {
 		text_printf(text, "{0x%" PRIx64 ", %" PRIu64 " characters}", address, len);
 		return;

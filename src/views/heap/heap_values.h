@@ -3,11 +3,11 @@
 #ifndef VIEWS_HEAP_VALUES_H
 #define VIEWS_HEAP_VALUES_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Memory that is looked at as a type's. */
 struct heap_values {
-	struct survey *survey;
+	struct heap_scan *scan;
 	struct types *types;
 	const uint8_t *bytes;
 	size_t len;

@@ -40,7 +40,7 @@ struct why_shown {
 
 static const char *type_name(const struct heap_page *page, uint32_t type)
 {
-	return page->survey->types.types.data[type].name;
+	return page->scan->types.types.data[type].name;
 }
 
 static bool has_address(const struct heap_root *root)
@@ -54,10 +54,10 @@ static void add_declared(
 	const struct heap_page *page, uint64_t address, bool is_thread_local, struct text *text)
 {
 	struct heap_global global;
-	if (is_thread_local ? !thread_locals_declared(page->survey, address, &global)
-			    : !heap_layouts_global(page->survey, address, &global))
+	if (is_thread_local ? !thread_locals_declared(page->scan, address, &global)
+			    : !heap_layouts_global(page->scan, address, &global))
 		return;
-	struct types *types = page->survey->layouts.types;
+	struct types *types = page->scan->layouts.types;
 	_cleanup_(text_deinit) struct text path;
 	text_init(&path);
 	struct types_place place;
@@ -73,8 +73,8 @@ static enum search_heuristic heap_why_explain(
 	const struct heap_page *page, uint64_t target, uint64_t into)
 {
 	uint64_t offset;
-	uint32_t block = into ? search_block_at(page->survey->search, target, &offset) : SPACE_NONE;
-	return block != SPACE_NONE ? interior_explain(page->survey, block, into) : 0;
+	uint32_t block = into ? search_block_at(page->scan->search, target, &offset) : SPACE_NONE;
+	return block != SPACE_NONE ? interior_explain(page->scan, block, into) : 0;
 }
 
 /* The end of a line: how far a pointer leads into what it points to. */
@@ -94,8 +94,8 @@ static struct heap_where where_of(
 	const struct heap_page *page, const struct why_root *row, struct text *text)
 {
 	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = has_address(&page->survey->roots.data[row->root])
-				      ? heap_where(page->survey, row->address, &where)
+	struct error *error = has_address(&page->scan->roots.data[row->root])
+				      ? heap_where(page->scan, row->address, &where)
 				      : NULL;
 	text->failed |= error != NULL;
 	error_destroy(error);
@@ -107,7 +107,7 @@ static void root_text(const void *context, size_t number, struct text *out)
 	const struct why_shown *shown = context;
 	const struct heap_page *page = shown->page;
 	const struct why_root *row = &shown->why->roots.data[number];
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	const struct heap_root *root = &s->roots.data[row->root];
 	const struct heap_where where = where_of(page, row, out);
 	bool says_itself = root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS;
@@ -164,7 +164,7 @@ static size_t first_root(const struct why *why, unsigned layer)
 static void heap_why_add_member(
 	const struct heap_page *page, const struct why_row *row, struct text *text)
 {
-	const struct survey *s = page->survey;
+	const struct heap_scan *s = page->scan;
 	struct heap_layout layout;
 	uint64_t offset;
 	uint32_t block = search_block_at(s->search, row->example, &offset);
@@ -183,10 +183,9 @@ static void heap_why_add_member(
 static void add_owner(const struct heap_page *page, const struct why_row *row, struct text *text)
 {
 	uint64_t offset;
-	uint32_t block = search_block_at(page->survey->search, row->example, &offset);
-	pid_t tid = row->blocks == 1 && block != SPACE_NONE
-			    ? thread_locals_owner(page->survey, block)
-			    : 0;
+	uint32_t block = search_block_at(page->scan->search, row->example, &offset);
+	pid_t tid = row->blocks == 1 && block != SPACE_NONE ? thread_locals_owner(page->scan, block)
+							    : 0;
 	if (tid)
 		text_printf(text, ", of thread %d", (int)tid);
 }
@@ -336,7 +335,7 @@ static bool root_has(const struct heap_root *root, const struct heap_where *wher
 static void root_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	const struct why_shown *shown = context;
-	const struct survey *s = shown->page->survey;
+	const struct heap_scan *s = shown->page->scan;
 	const struct why_root *row = &shown->why->roots.data[number];
 	const struct heap_root *root = &s->roots.data[row->root];
 	struct heap_where where;
@@ -520,23 +519,23 @@ static void text_all(const struct why_shown *shown, struct text *out)
 static void asked_text(const void *context, size_t row, struct text *out)
 {
 	const struct why_shown *shown = context;
-	const struct survey *survey = shown->page->survey;
+	const struct heap_scan *scan = shown->page->scan;
 	(void)row;
 	text_add_shown(out, shown->what, 200);
 	if (shown->block != SPACE_NONE)
-		texts_add_quoted(survey, shown->block, out);
+		texts_add_quoted(scan, shown->block, out);
 	text_add(out, ": ");
 	text_add_counted(out, shown->why->asked_blocks, "block, ", "blocks, ");
 	text_add_bytes(out, shown->why->asked_bytes);
 	if (shown->has_layout)
 		heap_layout_add_extent(&shown->layout, out);
 	if (shown->block != SPACE_NONE)
-		pools_add_evidence(survey, shown->block, out);
+		pools_add_evidence(scan, shown->block, out);
 	text_add_char(out, '\n');
 	if (!shown->types || !heap_subtypes_has_derived(shown->types))
 		return;
 	text_add(out, "  of these ");
-	heap_subtypes_describe(survey, shown->types, out);
+	heap_subtypes_describe(scan, shown->types, out);
 	text_add_char(out, '\n');
 }
 
@@ -569,7 +568,7 @@ static void subtypes_cell(const void *context, size_t row, unsigned column, stru
 	uint32_t number = shown->types->subtypes.data[row].type;
 	(void)column;
 	ret->text = type_name(shown->page, number);
-	ret->number = shown->page->survey->types.types.data[number].blocks;
+	ret->number = shown->page->scan->types.types.data[number].blocks;
 }
 
 static const struct table_type subtypes_type = {.name = "types",
@@ -591,15 +590,15 @@ static struct error *put_asked(const struct why_shown *shown)
 {
 	struct answer *answer = shown->answer;
 	const struct table record = {&asked_type, shown, 1, .limit = 1};
-	heap_head_answer(answer, shown->page->survey);
+	heap_head_answer(answer, shown->page->scan);
 	answer_record(answer, &record);
 	if (shown->types) {
 		const struct table types = {
 			&subtypes_type, shown, shown->types->subtypes.len, .limit = TABLE_NO_LIMIT};
 		answer_table(answer, &types);
 	}
-	heap_extent_answer(answer, shown->page->survey, shown->block,
-		shown->has_layout ? &shown->layout : NULL);
+	heap_extent_answer(
+		answer, shown->page->scan, shown->block, shown->has_layout ? &shown->layout : NULL);
 	return shown->why->asked_blocks == 1
 		       ? heap_allocation_answer(
 				 shown->page, shown->why->asked, shown->why->asked_bytes, answer)
@@ -636,9 +635,9 @@ struct error *heap_why_write(const struct heap_page *page, const char *what,
 		.block = SPACE_NONE};
 	uint64_t offset;
 	if (why->asked_blocks == 1)
-		shown.block = search_block_at(page->survey->search, why->asked, &offset);
-	shown.has_layout = shown.block != SPACE_NONE &&
-			   heap_layout_of(page->survey, shown.block, &shown.layout);
+		shown.block = search_block_at(page->scan->search, why->asked, &offset);
+	shown.has_layout =
+		shown.block != SPACE_NONE && heap_layout_of(page->scan, shown.block, &shown.layout);
 	struct error *error = shown.answer ? heap_why_lay_out(&shown) : error_no_memory();
 	answer_destroy(shown.answer);
 	return error;

@@ -52,11 +52,11 @@ static void add_characters(uint64_t word, struct text *out)
 static void heap_words_add_member(const struct words *w, uint64_t offset, struct text *text)
 {
 	if (w->is_thread_local)
-		thread_locals_add_member(w->page->survey, w->block, offset, text);
+		thread_locals_add_member(w->page->scan, w->block, offset, text);
 	else if (w->is_pool)
-		pools_add_member(w->page->survey, w->block, offset, text);
+		pools_add_member(w->page->scan, w->block, offset, text);
 	if (w->has_layout && !w->is_thread_local && !text->len)
-		heap_layout_add_member(w->page->survey, &w->layout, offset, text);
+		heap_layout_add_member(w->page->scan, &w->layout, offset, text);
 }
 
 static bool has_members(const struct words *w)
@@ -110,7 +110,7 @@ static void heap_words_cell_of(const void *context, size_t row, unsigned column,
 		ret->state = w->offset >= w->end ? CELL_KNOWN : CELL_ABSENT;
 	} else {
 		where_cell(
-			w->page->survey, &w->where, (enum where_column)(column - WHERE_FIRST), ret);
+			w->page->scan, &w->where, (enum where_column)(column - WHERE_FIRST), ret);
 	}
 }
 
@@ -123,7 +123,7 @@ static const struct table_type word_type = {.name = "words",
 static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 {
 	w->where = (struct heap_where){.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = word ? heap_where(w->page->survey, word, &w->where) : NULL;
+	struct error *error = word ? heap_where(w->page->scan, word, &w->where) : NULL;
 	if (error)
 		return error;
 	bool is_faint = faint_words_take(&w->faint, word);
@@ -145,8 +145,8 @@ static struct error *put_words(struct words *w)
 	for (uint64_t at = 0; at + 8 <= w->size && !error && w->left;) {
 		uint64_t left = w->size - at;
 		size_t wanted = left < PIECE_BYTES ? (size_t)left & ~7ul : PIECE_BYTES;
-		size_t got = address_space_read(
-			w->page->survey->heap.space, w->start + at, words, wanted);
+		size_t got =
+			address_space_read(w->page->scan->heap.space, w->start + at, words, wanted);
 		for (size_t i = 0; i < got / 8 && !error; i++)
 			error = put_word(w, at + 8 * i, words[i]);
 		if (got < wanted)
@@ -159,8 +159,8 @@ static struct error *put_words(struct words *w)
 static void block_text(const void *context, size_t row, struct text *out)
 {
 	const struct words *w = context;
-	const struct survey *s = w->page->survey;
-	const struct heap_type *type = &s->types.types.data[survey_type_of(s, w->block)];
+	const struct heap_scan *s = w->page->scan;
+	const struct heap_type *type = &s->types.types.data[heap_scan_type_of(s, w->block)];
 	enum search_heuristic heuristic = search_heuristic_of(s->search, w->block);
 	const char *by = inferred_basis_name(s, w->block);
 	(void)row;
@@ -196,8 +196,9 @@ static void heap_words_block_cell(
 	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct words *w = context;
-	const struct survey *s = w->page->survey;
-	const char *texts[] = {[BLOCK_TYPE] = s->types.types.data[survey_type_of(s, w->block)].name,
+	const struct heap_scan *s = w->page->scan;
+	const char *texts[] = {
+		[BLOCK_TYPE] = s->types.types.data[heap_scan_type_of(s, w->block)].name,
 		[BLOCK_BY] = inferred_basis_name(s, w->block),
 		[BLOCK_LEAK] = kinds[search_kind(s->search, w->block)],
 		[BLOCK_HEURISTIC] = heuristic_name(search_heuristic_of(s->search, w->block))};
@@ -250,9 +251,9 @@ static struct error *heap_words_lay_out(struct words *w)
 	const struct table record = {&block_type, w, 1, .limit = 1};
 	const struct table words = {&word_type, w, 1, .limit = TABLE_NO_LIMIT};
 	answer_begin(w->answer, types[w->wanted]);
-	heap_head_answer(w->answer, w->page->survey);
+	heap_head_answer(w->answer, w->page->scan);
 	answer_record(w->answer, &record);
-	heap_extent_answer(w->answer, w->page->survey, w->block, w->has_layout ? &w->layout : NULL);
+	heap_extent_answer(w->answer, w->page->scan, w->block, w->has_layout ? &w->layout : NULL);
 	struct error *error = heap_allocation_answer(w->page, w->start, w->size, w->answer);
 	if (!error && w->wanted) {
 		answer_table_begin(w->answer, &words);
@@ -265,7 +266,7 @@ static struct error *heap_words_lay_out(struct words *w)
 /* Where the block ends as far as that is known: by its recording, or by its type. */
 static uint64_t heap_words_end_of(const struct words *w, uint32_t block)
 {
-	const struct survey *s = w->page->survey;
+	const struct heap_scan *s = w->page->scan;
 	const struct live_block *known =
 		w->page->joined ? joined_find(w->page->joined, w->start, w->size) : NULL;
 	if (known)
@@ -278,23 +279,23 @@ static struct error *write_words(
 	const struct heap_page *page, uint64_t address, enum wanted wanted, const struct sink *sink)
 {
 	uint32_t block;
-	struct error *error = heap_where_block(page->survey, address, &block);
+	struct error *error = heap_where_block(page->scan, address, &block);
 	if (error)
 		return error;
 	struct words w = {.page = page,
 		.block = block,
-		.start = search_block_address(page->survey->search, block),
-		.size = search_block_size(page->survey->search, block),
+		.start = search_block_address(page->scan->search, block),
+		.size = search_block_size(page->scan->search, block),
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
 		.wanted = wanted};
-	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
-	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
-	w.is_pool = pools_find(&page->survey->pools, block);
+	w.is_thread_local = thread_locals_owner(page->scan, block) != 0;
+	w.has_layout = heap_layout_of(page->scan, block, &w.layout);
+	w.is_pool = pools_find(&page->scan->pools, block);
 	w.end = heap_words_end_of(&w, block);
-	error = faint_find(page->survey, NULL);
+	error = faint_find(page->scan, NULL);
 	if (error)
 		return error;
-	w.faint = faint_words_of(page->survey, block);
+	w.faint = faint_words_of(page->scan, block);
 	w.answer = heap_answer_create(page, sink);
 	error = w.answer ? heap_words_lay_out(&w) : error_no_memory();
 	answer_destroy(w.answer);

@@ -4,7 +4,7 @@
 #define VIEWS_HEURISTICS_H
 
 #include "base/text.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* "length64": its name in --leak-check-heuristics; NULL: there is none. Static. */
 const char *heuristic_name(enum search_heuristic heuristic);

@@ -40,16 +40,17 @@ static bool where_columns_applies(const struct heap_where *where, enum where_col
 }
 
 /* What a block that is a text begins with. */
-static void text_cell(const struct survey *survey, const struct heap_where *where, struct cell *ret)
+static void text_cell(
+	const struct heap_scan *scan, const struct heap_where *where, struct cell *ret)
 {
-	texts_add_beginning(survey, where->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
+	texts_add_beginning(scan, where->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
 	if (ret->built.len)
 		cell_take_any(ret);
 	else
 		ret->state = CELL_ABSENT;
 }
 
-void where_cell(const struct survey *survey, const struct heap_where *where,
+void where_cell(const struct heap_scan *scan, const struct heap_where *where,
 	enum where_column column, struct cell *ret)
 {
 	const uint64_t numbers[WHERE_COLUMNS] = {[WHERE_BLOCK] = where->start,
@@ -68,5 +69,5 @@ void where_cell(const struct survey *survey, const struct heap_where *where,
 	if (!where_columns_applies(where, column))
 		ret->state = CELL_ABSENT;
 	else if (column == WHERE_TEXT)
-		text_cell(survey, where, ret);
+		text_cell(scan, where, ret);
 }

@@ -47,7 +47,7 @@ enum where_column {
 			.optional = true, .says = "how far it is after where that begins"          \
 	}
 
-void where_cell(const struct survey *survey, const struct heap_where *where,
+void where_cell(const struct heap_scan *scan, const struct heap_where *where,
 	enum where_column column, struct cell *ret);
 
 #endif

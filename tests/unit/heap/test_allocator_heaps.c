@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "allocator_image.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "lib/tap.h"
 
 /* jemalloc: extent_t, rtree_t, cache_bin_t */

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 
@@ -40,26 +40,26 @@ static int make_core(void)
 	return fd;
 }
 
-static struct error *survey_of(int fd, uint64_t *ret_used)
+static struct error *scan_core(int fd, uint64_t *ret_used)
 {
 	struct core_file core;
 	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}};
 	struct heap_names names;
-	struct survey survey = {.search = NULL};
+	struct heap_scan scan = {.search = NULL};
 	struct error *error = heap_names_open(NULL, NULL, &names);
 	CHECK(!error);
 	error = core_file_open_fd(fd, "core", &core);
 	if (!error)
 		error = address_space_of_core(&core, NULL, &space);
 	if (!error)
-		error = survey_open(
-			&space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
+		error = heap_scan_open(
+			&space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &scan);
 	if (!error)
-		error = survey_type(&survey);
+		error = heap_scan_find_types(&scan);
 	if (!error)
-		error = survey_judge(&survey);
-	*ret_used = survey.totals.blocks[BLOCK_USED];
-	survey_close(&survey);
+		error = heap_scan_find_leaks(&scan);
+	*ret_used = scan.totals.blocks[BLOCK_USED];
+	heap_scan_close(&scan);
 	address_space_close(&space);
 	core_file_close(&core);
 	heap_names_close(&names);
@@ -84,7 +84,7 @@ static size_t length(int fd)
 CASE(whole, "a small core is read")
 {
 	uint64_t used;
-	CHECK_OK(survey_of(make_core(), &used));
+	CHECK_OK(scan_core(make_core(), &used));
 	CHECK_U64(used, 64);
 }
 
@@ -94,7 +94,7 @@ CASE(cut, "a core may be cut off anywhere; what is left of it is read")
 	size_t len = length(fd);
 	uint64_t used, most = 0;
 	for (size_t at = 0; at < len; at += TAP_STRIDE * (at < 2048 ? 7 : 509)) {
-		struct error *error = survey_of(copy(fd, at), &used);
+		struct error *error = scan_core(copy(fd, at), &used);
 		CHECK(!error || error->code == ERROR_INPUT);
 		error_destroy(error);
 		most = used > most ? used : most;
@@ -108,13 +108,13 @@ CASE(not_cores, "what is no core is refused with what it is")
 	uint64_t used;
 	int text = memfd_create("text", MFD_CLOEXEC);
 	CHECK(write(text, "hello", 5) == 5);
-	CHECK_ERROR(survey_of(text, &used), ERROR_INPUT, "not a core dump");
+	CHECK_ERROR(scan_core(text, &used), ERROR_INPUT, "not a core dump");
 	int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK_ERROR(survey_of(program, &used), ERROR_INPUT, "no core dump");
+	CHECK_ERROR(scan_core(program, &used), ERROR_INPUT, "no core dump");
 	int fd = make_core();
 	uint16_t machine = EM_386;
 	CHECK(pwrite(fd, &machine, 2, 18) == 2);
-	CHECK_ERROR(survey_of(fd, &used), ERROR_INPUT, "machine 3");
+	CHECK_ERROR(scan_core(fd, &used), ERROR_INPUT, "machine 3");
 }
 
 static void set_header(int fd, unsigned number, Elf64_Phdr header)
@@ -154,7 +154,7 @@ CASE(absurd_segments, "segments of 2^60 bytes, beyond the file and over each oth
 			uint64_t used;
 			int fd = make_core();
 			set_header(fd, number, headers[i]);
-			struct error *error = survey_of(fd, &used);
+			struct error *error = scan_core(fd, &used);
 			CHECK(!error || error->code == ERROR_INPUT);
 			error_destroy(error);
 		}
@@ -176,7 +176,7 @@ CASE(flipped, "hundreds of damaged cores end in figures or an error, soon")
 			CHECK(pwrite(one, &value, 1 + i % 4, (off_t)at) > 0);
 		}
 		uint64_t used;
-		struct error *error = survey_of(one, &used);
+		struct error *error = scan_core(one, &used);
 		CHECK(!error || error->code == ERROR_INPUT);
 		error_destroy(error);
 	}

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "heap/blocks/parallel_walk.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

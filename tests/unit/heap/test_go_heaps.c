@@ -3,7 +3,7 @@
 #include <elf.h>
 
 #include "allocator_image.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "lib/tap.h"
 
 /* Go's spans: runtime.mheap, mspan */

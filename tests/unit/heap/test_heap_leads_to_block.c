@@ -81,13 +81,13 @@ static void end(struct tracked_process *s)
 	CHECK(waitpid(s->pid, NULL, 0) == s->pid);
 }
 
-static const char *type_name(const struct survey *survey, uint32_t type)
+static const char *type_name(const struct heap_scan *scan, uint32_t type)
 {
-	return survey->types.types.data[type].name;
+	return scan->types.types.data[type].name;
 }
 
-static void check_same(const struct survey *whole, const struct why *all, const struct survey *few,
-	const struct why *one)
+static void check_same(const struct heap_scan *whole, const struct why *all,
+	const struct heap_scan *few, const struct why *one)
 {
 	CHECK_U64(one->asked_blocks, all->asked_blocks);
 	CHECK_U64(one->asked_bytes, all->asked_bytes);
@@ -115,28 +115,27 @@ static void check_same(const struct survey *whole, const struct why *all, const 
 }
 
 /* Whether it was told without the others. */
-static bool check_block(struct tracked_process *s, const struct survey *whole, uint64_t address)
+static bool check_block(struct tracked_process *s, const struct heap_scan *whole, uint64_t address)
 {
-	struct survey survey;
+	struct heap_scan scan;
 	struct reverse reverse;
 	struct why all, one;
 	uint32_t block = SPACE_NONE, same = SPACE_NONE;
 	uint64_t offset;
-	CHECK_OK(survey_open(
-		&s->space, &s->names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey));
-	CHECK_OK(leads_to_block_type(&survey, address, &reverse));
-	block = search_block_at(survey.search, address, &offset);
+	CHECK_OK(heap_scan_open(
+		&s->space, &s->names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &scan));
+	CHECK_OK(leads_to_block_type(&scan, address, &reverse));
+	block = search_block_at(scan.search, address, &offset);
 	same = search_block_at(whole->search, address, &offset);
 	CHECK(block != SPACE_NONE && block == same);
 	CHECK_OK(heap_why(whole, same, NULL, NULL, LAYERS, NULL, &all));
-	CHECK_OK(heap_why(
-		&survey, block, NULL, NULL, LAYERS, reverse.heads ? &reverse : NULL, &one));
-	check_same(whole, &all, &survey, &one);
+	CHECK_OK(heap_why(&scan, block, NULL, NULL, LAYERS, reverse.heads ? &reverse : NULL, &one));
+	check_same(whole, &all, &scan, &one);
 	bool is_told = reverse.heads;
 	reverse_free(&reverse);
 	heap_why_deinit(&all);
 	heap_why_deinit(&one);
-	survey_close(&survey);
+	heap_scan_close(&scan);
 	return is_told;
 }
 
@@ -144,16 +143,16 @@ CASE(same, "what leads to a block is the same without the types of all others, a
 	   "is sure")
 {
 	struct tracked_process *subject = calloc(1, sizeof(*subject));
-	struct survey whole;
+	struct heap_scan whole;
 	begin(subject);
-	CHECK_OK(survey_open(
+	CHECK_OK(heap_scan_open(
 		&subject->space, &subject->names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &whole));
-	CHECK_OK(survey_type(&whole));
+	CHECK_OK(heap_scan_find_types(&whole));
 	for (unsigned i = 0; i < subject->count; i++) {
 		bool is_told = check_block(subject, &whole, subject->blocks[i].address);
 		CHECK(is_told || !subject->blocks[i].is_sure);
 	}
-	survey_close(&whole);
+	heap_scan_close(&whole);
 	end(subject);
 	free(subject);
 }

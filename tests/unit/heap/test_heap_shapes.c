@@ -2,7 +2,7 @@
 /* Classes of blocks beyond what is told apart. */
 #include <elf.h>
 
-#include "heap/survey/shapes.h"
+#include "heap/scan/shapes.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
 

@@ -8,23 +8,23 @@
 #ifndef HEAP_LEFT_OVER_H
 #define HEAP_LEFT_OVER_H
 
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 /* Finds which types have short strings in them; blocks of these that have something there which
  * looks like a pointer are noted as they are taken. Sites are classes, or types of single blocks.
  */
-struct error *stale_words_open(struct survey *survey) must_check_;
+struct error *stale_words_open(struct heap_scan *scan) must_check_;
 void stale_words_close(struct stale_words *left);
-void stale_words_take_block(struct survey *survey, uint32_t block, uint64_t mask);
+void stale_words_take_block(struct heap_scan *scan, uint32_t block, uint64_t mask);
 
 /* Of a type of the heap's, before search_classify(). */
-static inline void stale_words_take(struct survey *survey, uint32_t block, uint32_t type)
+static inline void stale_words_take(struct heap_scan *scan, uint32_t block, uint32_t type)
 {
-	if (survey->left.masks && survey->left.masks[type])
-		stale_words_take_block(survey, block, survey->left.masks[type]);
+	if (scan->left.masks && scan->left.masks[type])
+		stale_words_take_block(scan, block, scan->left.masks[type]);
 }
 
 /* Whether any word of a block may be left over. */
-bool stale_words_has(const struct survey *survey, uint32_t block);
+bool stale_words_has(const struct heap_scan *scan, uint32_t block);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/survey_blocks.h"
+#include "heap/scan/scan_blocks.h"
 
 #include <stdlib.h>
 
@@ -15,14 +15,14 @@
 
 /* What one thread finds; the other one's is in another piece of memory. */
 struct taking {
-	_Alignas(SHARED_PIECE) struct survey_totals totals;
+	_Alignas(SHARED_PIECE) struct heap_scan_totals totals;
 	struct heap_shapes *classes;
 	struct search *search;
 	const struct heap *heap;
 	struct interior *interior; /* NULL: nobody wants to know */
 };
 
-static struct error *survey_blocks_take(
+static struct error *scan_blocks_take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct taking *t = context;
@@ -54,13 +54,13 @@ static uint64_t blocks_that_may_be(const struct heap *heap)
 
 /* Room for all blocks: tables that grow are moved, and of these only what is used is ever there.
  * That it can't be had is no error. */
-static void survey_blocks_reserve(const struct heap *heap, struct search *search)
+static void scan_blocks_reserve(const struct heap *heap, struct search *search)
 {
 	error_destroy(search_reserve(search, blocks_that_may_be(heap)));
 }
 
 /* Words are taken along; without memory for that they are read later. */
-static void begin_to_tell(struct survey *s)
+static void begin_to_tell(struct heap_scan *s)
 {
 	const struct heap_area_vec *areas = &s->heap.areas;
 	_cleanup_free_ struct search_range *ranges = calloc(areas->len + 1, sizeof(*ranges));
@@ -71,7 +71,7 @@ static void begin_to_tell(struct survey *s)
 			s->search, &s->memory, ranges, areas->len, blocks_that_may_be(&s->heap));
 }
 
-static void add_totals(struct survey *s, const struct survey_totals *more)
+static void add_totals(struct heap_scan *s, const struct heap_scan_totals *more)
 {
 	for (unsigned i = 0; i < BLOCK_STATES; i++) {
 		s->totals.blocks[i] += more->blocks[i];
@@ -80,7 +80,7 @@ static void add_totals(struct survey *s, const struct survey_totals *more)
 }
 
 /* Puts what the second thread has found behind what the first one has. */
-static struct error *survey_blocks_join(struct survey *s, const struct taking *behind)
+static struct error *scan_blocks_join(struct heap_scan *s, const struct taking *behind)
 {
 	size_t count = behind->classes->classes.len;
 	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
@@ -96,24 +96,23 @@ static struct error *survey_blocks_join(struct survey *s, const struct taking *b
 	return search_append(s->search, behind->search, numbers);
 }
 
-static struct error *read_by_two(struct survey *s, struct taking *first, struct taking *second)
+static struct error *read_by_two(struct heap_scan *s, struct taking *first, struct taking *second)
 {
-	const struct heap_sink sinks[2] = {
-		{first, survey_blocks_take}, {second, survey_blocks_take}};
+	const struct heap_sink sinks[2] = {{first, scan_blocks_take}, {second, scan_blocks_take}};
 	bool halved;
 	/* What is known of Python's types, and is looked up on the way, is one thread's. */
 	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
-	survey_blocks_reserve(&s->heap, second->search);
+	scan_blocks_reserve(&s->heap, second->search);
 	search_note_words_after(second->search, s->search, blocks_that_may_be(&s->heap));
 	struct error *error = heap_walk_parallel(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);
-	return error || !halved ? error : survey_blocks_join(s, second);
+	return error || !halved ? error : scan_blocks_join(s, second);
 }
 
-struct error *survey_read_blocks(struct survey *survey)
+struct error *scan_blocks_read(struct heap_scan *scan)
 {
-	struct survey *s = survey;
+	struct heap_scan *s = scan;
 	struct interior *own = s->heuristics ? &s->interior : NULL,
 			behind = {.fitting = {.data = NULL}};
 	struct taking first = {
@@ -122,7 +121,7 @@ struct error *survey_read_blocks(struct survey *survey)
 	struct taking second = {
 		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
 	heap_shapes_use_python(&s->classes, &s->heap.python);
-	survey_blocks_reserve(&s->heap, s->search);
+	scan_blocks_reserve(&s->heap, s->search);
 	begin_to_tell(s);
 	struct error *error = heap_shapes_open(s->heap.space, s->pointers, &classes);
 	if (!error)

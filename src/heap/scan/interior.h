@@ -33,13 +33,13 @@ bool interior_take(struct interior *interior, const struct heap *heap, uint32_t 
 /* What was seen of other blocks, which are numbered from `before` on. False: no memory. */
 bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind);
 
-/* As in struct search_options, of a survey. */
+/* As in struct search_options, of a scan. */
 bool interior_may_explain(
 	void *context, uint32_t block, uint64_t into, struct search_requested *asked);
 
-struct survey;
+struct heap_scan;
 /* The heuristic that explains a pointer so far into a block, whatever else holds it; 0: none, or
  * they are not used. */
-enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into);
+enum search_heuristic interior_explain(const struct heap_scan *scan, uint32_t block, uint64_t into);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef HEAP_REPEATS_H
 #define HEAP_REPEATS_H
 
-#include "heap/survey/shapes.h"
+#include "heap/scan/shapes.h"
 
 struct heap_repeat {
 	uint64_t pointers; /* bit i: word i of an element is a pointer */

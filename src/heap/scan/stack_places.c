@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/stack_places.h"
+#include "heap/scan/stack_places.h"
 
 #include <elf.h>
 #include <stdlib.h>

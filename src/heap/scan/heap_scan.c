@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "heap/inferred.h"
 #include "heap/inferred/inferred_subset.h"
 #include "heap/limits.h"
-#include "heap/survey/stale_words.h"
-#include "heap/survey/survey_blocks.h"
+#include "heap/scan/scan_blocks.h"
+#include "heap/scan/stale_words.h"
 #include "heap/types/recognisers.h"
 
 /* To that places in a table of hashes are rounded (hashbrown). */
@@ -38,7 +38,7 @@ static size_t untouched_paged(void *context, uint64_t address, size_t bytes)
 }
 
 /* Does what looks at a few words of many blocks, one thread alone: not by a system call each. */
-static struct error *do_paged(struct survey *s, struct error *(*step)(struct survey *s))
+static struct error *do_paged(struct heap_scan *s, struct error *(*step)(struct heap_scan *s))
 {
 	struct search_memory memory = s->memory;
 	struct page_cache pages;
@@ -51,7 +51,7 @@ static struct error *do_paged(struct survey *s, struct error *(*step)(struct sur
 	return error;
 }
 
-static struct error *read_graph(struct survey *s)
+static struct error *read_graph(struct heap_scan *s)
 {
 	size_t count = s->roots.len;
 	_cleanup_free_ struct search_root *roots = calloc(count + 1, sizeof(*roots));
@@ -76,19 +76,19 @@ static bool is_behind_places(const struct heap_type *type, uint64_t into)
 /* Types are known when this is asked. */
 static bool is_start(void *context, uint32_t site, uint64_t into)
 {
-	const struct survey *s = context;
+	const struct heap_scan *s = context;
 	if (into < 8 && s->pointers == POINTERS_TAGGED)
 		return true;
-	const struct heap_type *type = &s->types.types.data[survey_site_type(s, site)];
+	const struct heap_type *type = &s->types.types.data[heap_scan_site_type(s, site)];
 	/* Of a pool the structures are what is held. */
 	return (into < 512 && type->starts >> into / 8 & 1) || is_behind_places(type, into) ||
 	       (type->is_pool && into % 4 == 0) || (into && python_is_lead(&s->heap.python, into));
 }
 
-struct error *survey_open(const struct address_space *space, struct heap_names *names,
-	enum pointer_rule pointers, unsigned heuristics, struct survey *ret)
+struct error *heap_scan_open(const struct address_space *space, struct heap_names *names,
+	enum pointer_rule pointers, unsigned heuristics, struct heap_scan *ret)
 {
-	*ret = (struct survey){.names = names,
+	*ret = (struct heap_scan){.names = names,
 		.pointers = pointers,
 		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
 	struct error *error = interior_init(space, &ret->interior);
@@ -110,13 +110,13 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		error = heap_open(space, &ret->heap);
 	ret->memory = (struct search_memory){(void *)space, read_memory, untouched_memory};
 	if (!error)
-		error = survey_read_blocks(ret);
+		error = scan_blocks_read(ret);
 	if (!error)
 		error = heap_leave_gaps(&ret->heap);
 	if (!error)
 		error = heap_shapes_group(&ret->classes);
 	if (heap_shapes_are_full(&ret->classes))
-		survey_reach(ret, REACHED_SHAPES);
+		heap_limit_reach(ret, REACHED_SHAPES);
 	if (!error)
 		error = thread_blocks_find(space, &ret->thread_blocks);
 	if (!error)
@@ -126,30 +126,30 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	return error ? error : read_graph(ret);
 }
 
-void survey_close(struct survey *survey)
+void heap_scan_close(struct heap_scan *scan)
 {
-	search_destroy(survey->search);
-	interior_deinit(&survey->interior);
-	survey->search = NULL;
-	survey_sites_deinit(&survey->sites);
-	space_u32_deinit(&survey->cut);
-	pools_deinit(&survey->pools);
-	heap_root_vec_deinit(&survey->roots);
-	free(survey->alike.looks);
-	free(survey->alike.settled);
-	survey->alike = (struct survey_alike){.looks = NULL};
-	thread_blocks_deinit(&survey->thread_blocks);
-	stack_places_destroy(survey->stacks);
-	survey->stacks = NULL;
-	heap_layouts_close(&survey->layouts);
-	stale_words_close(&survey->left);
-	heap_types_close(&survey->types);
-	heap_shapes_close(&survey->classes);
-	heap_close(&survey->heap);
+	search_destroy(scan->search);
+	interior_deinit(&scan->interior);
+	scan->search = NULL;
+	heap_scan_sites_deinit(&scan->sites);
+	space_u32_deinit(&scan->cut);
+	pools_deinit(&scan->pools);
+	heap_root_vec_deinit(&scan->roots);
+	free(scan->alike.looks);
+	free(scan->alike.settled);
+	scan->alike = (struct heap_scan_alike){.looks = NULL};
+	thread_blocks_deinit(&scan->thread_blocks);
+	stack_places_destroy(scan->stacks);
+	scan->stacks = NULL;
+	heap_layouts_close(&scan->layouts);
+	stale_words_close(&scan->left);
+	heap_types_close(&scan->types);
+	heap_shapes_close(&scan->classes);
+	heap_close(&scan->heap);
 }
 
 /* From now on a block's site is its type. */
-static void survey_settle(struct survey *s)
+static void heap_scan_settle(struct heap_scan *s)
 {
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count; block++) {
@@ -184,7 +184,7 @@ static void add_bases(
 }
 
 /* Objects without virtual functions, too, if their type is known. */
-static void start_at_bases(struct survey *s)
+static void start_at_bases(struct heap_scan *s)
 {
 	for (size_t i = 0; s->layouts.types && i < s->types.types.len; i++) {
 		struct heap_type *type = &s->types.types.data[i];
@@ -198,13 +198,13 @@ static void start_at_bases(struct survey *s)
 }
 
 /* What single blocks are; the rest is known by classes. */
-static struct error *say_blocks(struct survey *s, struct inferred_subset *subset)
+static struct error *say_blocks(struct heap_scan *s, struct inferred_subset *subset)
 {
 	struct error *error = heap_types_open(&s->classes, &s->types);
 	return error ? error : recognisers_ask(s, subset);
 }
 
-static struct error *survey_finish(struct survey *s)
+static struct error *heap_scan_finish(struct heap_scan *s)
 {
 	struct error *error = do_paged(s, block_slack_cut);
 	if (!error)
@@ -213,14 +213,14 @@ static struct error *survey_finish(struct survey *s)
 		error = stale_words_open(s);
 	if (error)
 		return error;
-	survey_settle(s);
+	heap_scan_settle(s);
 	start_at_bases(s);
 	if (s->pointers == POINTERS_START)
 		search_drop_interiors(s->search);
 	return NULL;
 }
 
-static struct error *finish_subset(struct survey *s, const struct inferred_subset *subset)
+static struct error *finish_subset(struct heap_scan *s, const struct inferred_subset *subset)
 {
 	struct error *error = heap_types_finish(&s->types, &s->classes);
 	const struct space_u32 *blocks = &subset->reverse->blocks;
@@ -235,83 +235,83 @@ static struct error *finish_subset(struct survey *s, const struct inferred_subse
 	return error;
 }
 
-struct error *survey_type_subset(struct survey *survey, struct inferred_subset *subset)
+struct error *heap_scan_find_types_of(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	assert(survey->phase == SURVEY_READ);
-	survey->phase = SURVEY_TYPED;
-	struct error *error = say_blocks(survey, subset);
+	assert(scan->phase == HEAP_SCAN_READ);
+	scan->phase = HEAP_SCAN_TYPED;
+	struct error *error = say_blocks(scan, subset);
 	if (!error)
-		error = subset && subset->is_complete ? finish_subset(survey, subset)
-						      : survey_finish(survey);
-	return error ? error : search_check_sites(survey->search);
+		error = subset && subset->is_complete ? finish_subset(scan, subset)
+						      : heap_scan_finish(scan);
+	return error ? error : search_check_sites(scan->search);
 }
 
-struct error *survey_type(struct survey *survey)
+struct error *heap_scan_find_types(struct heap_scan *scan)
 {
-	return survey_type_subset(survey, NULL);
+	return heap_scan_find_types_of(scan, NULL);
 }
 
-static inline uint64_t site_hash(struct survey_site site)
+static inline uint64_t site_hash(struct heap_scan_site site)
 {
 	return hash_u64((uint64_t)site.place << 32 | site.type);
 }
-static inline bool site_equal(struct survey_site a, struct survey_site b)
+static inline bool site_equal(struct heap_scan_site a, struct heap_scan_site b)
 {
 	return a.type == b.type && a.place == b.place;
 }
-DEFINE_MAP(site_map, struct survey_site, uint32_t, site_hash, site_equal)
+DEFINE_MAP(site_map, struct heap_scan_site, uint32_t, site_hash, site_equal)
 
 /* The number of a pair, a new one if it was not met so far. NULL: no memory. */
-static const uint32_t *survey_number_of(
-	struct survey_sites *sites, struct site_map *map, struct survey_site site)
+static const uint32_t *heap_scan_number_of(
+	struct heap_scan_sites *sites, struct site_map *map, struct heap_scan_site site)
 {
 	bool is_new;
 	uint32_t *number = site_map_insert(map, site, &is_new);
 	if (!number || !is_new)
 		return number;
 	*number = (uint32_t)sites->len;
-	return survey_sites_push(sites, site) ? number : NULL;
+	return heap_scan_sites_push(sites, site) ? number : NULL;
 }
 
-struct error *survey_place(struct survey *survey,
+struct error *heap_scan_set_sites(struct heap_scan *scan,
 	uint32_t (*place_of)(
 		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
 	void *context)
 {
-	assert(survey->phase == SURVEY_TYPED);
-	survey->phase = SURVEY_PLACED;
-	struct search *search = survey->search;
-	struct survey_sites sites = {.data = NULL};
+	assert(scan->phase == HEAP_SCAN_TYPED);
+	scan->phase = HEAP_SCAN_SITED;
+	struct search *search = scan->search;
+	struct heap_scan_sites sites = {.data = NULL};
 	_cleanup_(site_map_deinit) struct site_map map = {.len = 0};
 	uint32_t count = search_block_count(search);
 	for (uint32_t block = 0; block < count; block++) {
 		uint64_t size = search_block_size(search, block), requested = size;
-		struct survey_site site = {search_block_site(search, block),
+		struct heap_scan_site site = {search_block_site(search, block),
 			place_of(context, search_block_address(search, block), size, &requested)};
 		if (requested < size)
 			search_ignore_tail(search, block, requested);
-		const uint32_t *number = survey_number_of(&sites, &map, site);
+		const uint32_t *number = heap_scan_number_of(&sites, &map, site);
 		if (!number) {
-			survey_sites_deinit(&sites);
+			heap_scan_sites_deinit(&sites);
 			return error_no_memory();
 		}
 		search_block_set_site(search, block, *number);
 	}
-	survey->sites = sites;
+	scan->sites = sites;
 	return search_check_sites(search);
 }
 
-static struct error *survey_judge_judge(struct survey *s)
+static struct error *heap_scan_find_leaks_all(struct heap_scan *s)
 {
 	return search_classify(s->search);
 }
 
-struct error *survey_judge(struct survey *survey)
+struct error *heap_scan_find_leaks(struct heap_scan *scan)
 {
-	assert(survey->phase == SURVEY_TYPED || survey->phase == SURVEY_PLACED);
-	survey->phase = SURVEY_JUDGED;
-	struct error *error = do_paged(survey, survey_judge_judge);
+	assert(scan->phase == HEAP_SCAN_TYPED || scan->phase == HEAP_SCAN_SITED);
+	scan->phase = HEAP_SCAN_LEAKS;
+	struct error *error = do_paged(scan, heap_scan_find_leaks_all);
 	if (!error)
-		inferred_count_alike(survey);
+		inferred_count_alike(scan);
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/names.h"
+#include "heap/scan/names.h"
 
 #include <stdlib.h>
 #include <string.h>

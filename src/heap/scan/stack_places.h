@@ -3,7 +3,7 @@
 #ifndef HEAP_STACK_PLACES_H
 #define HEAP_STACK_PLACES_H
 
-#include "heap/survey/names.h"
+#include "heap/scan/names.h"
 #include "symbols/unwind.h"
 
 struct heap_stack_place {

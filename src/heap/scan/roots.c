@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/roots.h"
+#include "heap/scan/roots.h"
 
 #include "heap/blocks/freeing.h"
 #include "roots/roots.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/shapes.h"
+#include "heap/scan/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "heap/inferred.h"
 #include "heap/python/python_left.h"
-#include "heap/survey/stale_words.h"
+#include "heap/scan/stale_words.h"
 #include "heap/thread_locals.h"
 #include "search/false_pointers.h"
 #include "search/graph.h"
@@ -17,7 +17,7 @@
 #define STACK_WORDS_MOST 256u
 
 struct finding {
-	const struct survey *survey;
+	const struct heap_scan *scan;
 	unsigned stack_words;      /* that are left */
 	struct heap_layout layout; /* of the block that is asked about; its count is 0: not known */
 	const struct heap_type *type; /* of the same */
@@ -31,7 +31,7 @@ struct finding {
 /* What a type has at an offset. */
 static enum word_evidence word_of(struct finding *f, uint32_t type, uint64_t offset)
 {
-	struct types *types = f->survey->layouts.types;
+	struct types *types = f->scan->layouts.types;
 	type = types_plain(types, type);
 	if (type == TYPE_VOID || offset % 8)
 		return WORD_UNKNOWN;
@@ -55,10 +55,10 @@ static enum word_evidence word_of(struct finding *f, uint32_t type, uint64_t off
 /* Where a few are known, others still have the number of what looks alike. */
 static const struct heap_type *false_pointers_type_of(const struct finding *f, uint32_t block)
 {
-	const struct survey *s = f->survey;
+	const struct heap_scan *s = f->scan;
 	uint32_t type = f->is_subset && !(f->is_subset[block / 64] >> block % 64 & 1)
 				? heap_types_of_label(&s->types, block_label(s->search, block))
-				: survey_type_of(s, block);
+				: heap_scan_type_of(s, block);
 	return &s->types.types.data[type];
 }
 
@@ -72,7 +72,7 @@ static bool is_listed(const struct heap_type *type)
 /* Where objects of one name begin at different words of their blocks, the block says where its own
  * does: a pointer to its type follows the count of references. */
 static bool begins_at(
-	const struct survey *s, uint32_t block, const struct heap_type *type, unsigned word)
+	const struct heap_scan *s, uint32_t block, const struct heap_type *type, unsigned word)
 {
 	uint64_t pointer;
 	if (!(type->starts & (type->starts - 1)))
@@ -89,7 +89,7 @@ static void find_links(struct finding *f, uint32_t block)
 	f->links = f->links_end = 0;
 	for (uint64_t left = f->type->listed; left; left &= left - 1) {
 		unsigned word = (unsigned)__builtin_ctzll(left);
-		if (!begins_at(f->survey, block, f->type, word))
+		if (!begins_at(f->scan, block, f->type, word))
 			continue;
 		f->links = word - min(word, (unsigned)f->type->links);
 		f->links_end = word;
@@ -100,7 +100,7 @@ static void find_links(struct finding *f, uint32_t block)
 static bool false_pointers_knows(void *context, uint32_t block)
 {
 	struct finding *f = context;
-	bool is_known = heap_layout_of(f->survey, block, &f->layout);
+	bool is_known = heap_layout_of(f->scan, block, &f->layout);
 	if (!is_known)
 		f->layout.count = 0;
 	f->type = false_pointers_type_of(f, block);
@@ -112,10 +112,10 @@ static enum word_evidence in_block(void *context, uint32_t block, uint64_t offse
 {
 	struct finding *f = context;
 	const struct heap_layout *layout = &f->layout;
-	const struct vector_end *end = heap_types_vector_end(&f->survey->types, block);
+	const struct vector_end *end = heap_types_vector_end(&f->scan->types, block);
 	if (end && offset >= end->end)
 		return WORD_STALE;
-	const struct table_part *part = heap_types_table_part(&f->survey->types, block);
+	const struct table_part *part = heap_types_table_part(&f->scan->types, block);
 	if (part && (offset < part->begin || offset >= part->end))
 		return WORD_STALE;
 	if (offset / 8 >= f->links && offset / 8 < f->links_end)
@@ -134,13 +134,13 @@ static enum start_pointers false_pointers_starts(void *context, uint32_t block)
 		return START_POINTERS_STALE;
 	if (is_listed(type))
 		return START_POINTERS_ASK;
-	return stale_words_has(f->survey, block) ? START_POINTERS_ASK : START_POINTERS_COUNT;
+	return stale_words_has(f->scan, block) ? START_POINTERS_ASK : START_POINTERS_COUNT;
 }
 
-static bool any_is_left(const struct survey *survey)
+static bool any_is_left(const struct heap_scan *scan)
 {
-	const struct heap_type_vec *types = &survey->types.types;
-	if (survey->left.masks || survey->types.vector_ends.len || survey->types.table_parts.len)
+	const struct heap_type_vec *types = &scan->types.types;
+	if (scan->left.masks || scan->types.vector_ends.len || scan->types.table_parts.len)
 		return true;
 	for (size_t i = 0; i < types->len; i++) {
 		if (types->data[i].kind == HEAP_TYPE_STRING || is_listed(&types->data[i]))
@@ -159,7 +159,7 @@ struct asking {
 static void take_variable(void *context, uint32_t type, uint64_t start)
 {
 	struct asking *a = context;
-	uint64_t size = types_get(a->f->survey->layouts.types, type)->size;
+	uint64_t size = types_get(a->f->scan->layouts.types, type)->size;
 	if (a->says == WORD_UNKNOWN && a->address - start < size)
 		a->says = word_of(a->f, type, a->address - start);
 }
@@ -167,22 +167,21 @@ static void take_variable(void *context, uint32_t type, uint64_t start)
 static enum word_evidence on_stack(struct finding *f, uint32_t thread, uint64_t address)
 {
 	struct asking a = {f, address, WORD_UNKNOWN};
-	bool any = f->survey->layouts.types && f->stack_words;
+	bool any = f->scan->layouts.types && f->stack_words;
 	f->stack_words -= any;
 	for (size_t i = 0; any; i++) {
 		struct local_frame frame;
 		const struct address_module *module;
 		uint32_t number;
 		struct error *error =
-			stack_places_frame(f->survey->stacks, thread, i, &frame, &module, &any);
+			stack_places_frame(f->scan->stacks, thread, i, &frame, &module, &any);
 		any = any && !error;
 		/* Without memory nothing is known of it. */
 		error_destroy(error);
 		if (!any || !module || address >= frame.cfa)
 			continue;
-		if (heap_names_symbols(f->survey->names, module, &number))
-			types_locals(
-				f->survey->layouts.types, number, &frame, 0, take_variable, &a);
+		if (heap_names_symbols(f->scan->names, module, &number))
+			types_locals(f->scan->layouts.types, number, &frame, 0, take_variable, &a);
 		break;
 	}
 	return a.says;
@@ -191,15 +190,15 @@ static enum word_evidence on_stack(struct finding *f, uint32_t thread, uint64_t 
 static enum word_evidence in_root(void *context, const struct graph_root *word)
 {
 	struct finding *f = context;
-	const struct heap_root *root = &f->survey->roots.data[word->root];
+	const struct heap_root *root = &f->scan->roots.data[word->root];
 	uint64_t address = heap_root_address(root, word->address);
 	struct heap_global global;
 	if (root->kind == HEAP_ROOT_STACK)
 		return on_stack(f, root->thread, address);
 	bool is_known = root->kind == HEAP_ROOT_DATA
-				? heap_layouts_global(f->survey, address, &global)
+				? heap_layouts_global(f->scan, address, &global)
 				: root->kind == HEAP_ROOT_TLS &&
-					  thread_locals_declared(f->survey, address, &global);
+					  thread_locals_declared(f->scan, address, &global);
 	return is_known ? word_of(f, global.variable.type, global.offset) : WORD_UNKNOWN;
 }
 
@@ -207,14 +206,14 @@ static enum word_evidence in_root(void *context, const struct graph_root *word)
  * object's links, and one of these back to it. Marks are in the links' last bits. */
 static bool is_head(struct finding *f, uint32_t block, uint64_t address)
 {
-	const struct address_space *space = f->survey->heap.space;
+	const struct address_space *space = f->scan->heap.space;
 	uint64_t at, links[2];
 	f->type = false_pointers_type_of(f, block);
 	if (!is_listed(f->type))
 		return false;
 	find_links(f, block);
 	bool is_link = f->links_end && address_space_word(space, address, &at) &&
-		       at == search_block_address(f->survey->search, block) + 8 * f->links;
+		       at == search_block_address(f->scan->search, block) + 8 * f->links;
 	return is_link && address_space_read(space, at, links, sizeof(links)) == sizeof(links) &&
 	       ((links[1] & ~7ull) == address || (links[0] & ~7ull) == address - 8);
 }
@@ -243,49 +242,49 @@ static int false_pointers_by_start(const void *a, const void *b)
 static bool is_left(void *context, const struct graph_root *word)
 {
 	struct finding *f = context;
-	const struct heap_root *root = &f->survey->roots.data[word->root];
+	const struct heap_root *root = &f->scan->roots.data[word->root];
 	uint64_t address = heap_root_address(root, word->address);
 	if (root->kind == HEAP_ROOT_MAPPING)
 		return is_above_frames(f, address);
 	return root->kind == HEAP_ROOT_DATA &&
 	       (is_head(f, GRAPH_BLOCK(word->edge), address) ||
-		       python_left_is_place(f->survey->heap.space, address));
+		       python_left_is_place(f->scan->heap.space, address));
 }
 
-struct error *faint_find(const struct survey *survey, const struct space_u32 *subset)
+struct error *faint_find(const struct heap_scan *scan, const struct space_u32 *subset)
 {
-	if (search_graph(survey->search)->has_false_pointers)
+	if (search_graph(scan->search)->has_false_pointers)
 		return NULL;
-	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
+	struct finding f = {.scan = scan, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
 	const struct false_pointer_rule rule = {.context = &f,
 		.knows = false_pointers_knows,
 		.in_block = in_block,
 		.in_root = in_root,
-		.is_stale = python_is_there(&survey->heap.python) ? is_left : NULL,
-		.starts = any_is_left(survey) ? false_pointers_starts : NULL,
-		.has_tags = survey->pointers == POINTERS_TAGGED};
+		.is_stale = python_is_there(&scan->heap.python) ? is_left : NULL,
+		.starts = any_is_left(scan) ? false_pointers_starts : NULL,
+		.has_tags = scan->pointers == POINTERS_TAGGED};
 	_cleanup_free_ uint64_t *is_subset =
-		subset ? calloc((size_t)search_block_count(survey->search) / 64 + 1, 8) : NULL;
+		subset ? calloc((size_t)search_block_count(scan->search) / 64 + 1, 8) : NULL;
 	if (subset && !is_subset)
 		return error_no_memory();
 	for (size_t i = 0; subset && i < subset->len; i++)
 		is_subset[subset->data[i] / 64] |= 1ull << subset->data[i] % 64;
 	f.is_subset = is_subset;
-	struct error *error = python_is_there(&survey->heap.python)
-				      ? python_left_stacks(survey->heap.space, &f.above_frames)
+	struct error *error = python_is_there(&scan->heap.python)
+				      ? python_left_stacks(scan->heap.space, &f.above_frames)
 				      : NULL;
 	if (f.above_frames.len)
 		qsort(f.above_frames.data, f.above_frames.len, sizeof(*f.above_frames.data),
 			false_pointers_by_start);
 	if (!error)
-		error = search_find_false_pointers(survey->search, &rule, subset);
+		error = search_find_false_pointers(scan->search, &rule, subset);
 	heap_ranges_deinit(&f.above_frames);
 	return error;
 }
 
-struct faint_words faint_words_of(const struct survey *survey, uint32_t block)
+struct faint_words faint_words_of(const struct heap_scan *scan, uint32_t block)
 {
-	const struct graph *graph = search_graph(survey->search);
+	const struct graph *graph = search_graph(scan->search);
 	return (struct faint_words){
 		graph, graph_edges(graph, block), graph_edges_end(graph, block), 0, false};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/stale_words.h"
+#include "heap/scan/stale_words.h"
 
 #include <stdlib.h>
 
@@ -18,18 +18,17 @@ static uint64_t mask_of(struct types *types, const struct heap_type *type)
 	return mask;
 }
 
-struct error *stale_words_open(struct survey *survey)
+struct error *stale_words_open(struct heap_scan *scan)
 {
-	struct stale_words *left = &survey->left;
-	const struct heap_type_vec *types = &survey->types.types;
-	for (size_t i = 0; survey->layouts.types && i < types->len; i++) {
+	struct stale_words *left = &scan->left;
+	const struct heap_type_vec *types = &scan->types.types;
+	for (size_t i = 0; scan->layouts.types && i < types->len; i++) {
 		const struct heap_type *type = &types->data[i];
-		uint64_t mask =
-			type->layout == TYPE_VOID ? 0 : mask_of(survey->layouts.types, type);
+		uint64_t mask = type->layout == TYPE_VOID ? 0 : mask_of(scan->layouts.types, type);
 		if (!mask)
 			continue;
 		if (!left->masks) {
-			uint32_t blocks = search_block_count(survey->search);
+			uint32_t blocks = search_block_count(scan->search);
 			left->masks = calloc(types->len, sizeof(*left->masks));
 			left->blocks = calloc(blocks / 64 + 1, sizeof(*left->blocks));
 		}
@@ -47,21 +46,21 @@ void stale_words_close(struct stale_words *left)
 	*left = (struct stale_words){.masks = NULL};
 }
 
-void stale_words_take_block(struct survey *survey, uint32_t block, uint64_t mask)
+void stale_words_take_block(struct heap_scan *scan, uint32_t block, uint64_t mask)
 {
-	const struct heap_shapes *classes = &survey->classes;
+	const struct heap_shapes *classes = &scan->classes;
 	const struct heap_shape *of =
-		&classes->classes.data[block_first_shape(survey->search, block)];
+		&classes->classes.data[block_first_shape(scan->search, block)];
 	/* Of further ones, and of what is behind those words, only the size is known. */
 	bool is_known = !heap_shapes_are_full(classes) && of->key.size <= 8ul * SHAPE_WORDS;
 	if (!is_known || of->key.pointers & mask)
-		survey->left.blocks[block / 64] |= 1ull << block % 64;
+		scan->left.blocks[block / 64] |= 1ull << block % 64;
 }
 
-bool stale_words_has(const struct survey *survey, uint32_t block)
+bool stale_words_has(const struct heap_scan *scan, uint32_t block)
 {
-	const uint64_t *blocks = survey->left.blocks;
+	const uint64_t *blocks = scan->left.blocks;
 	return (blocks && blocks[block / 64] >> block % 64 & 1) ||
-	       heap_types_vector_end(&survey->types, block) ||
-	       heap_types_table_part(&survey->types, block);
+	       heap_types_vector_end(&scan->types, block) ||
+	       heap_types_table_part(&scan->types, block);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/interior.h"
+#include "heap/scan/interior.h"
 
 #include <string.h>
 
 #include "heap/blocks/requested_size.h"
-#include "heap/survey.h"
+#include "heap/heap_scan.h"
 #include "search/heuristics.h"
 
 /* Of further words it is not known what they are. */
@@ -101,7 +101,7 @@ static bool is_fitting(const struct interior *interior, uint32_t block)
 }
 
 /* Whether the block begins with a pointer, and has one there: to vtables, maybe. */
-static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
+static bool has_pointers(const struct heap_scan *s, uint32_t block, uint64_t into)
 {
 	const struct heap_shape_vec *classes = &s->classes.classes;
 	uint64_t pointers = classes->data[block_first_shape(s->search, block)].key.pointers;
@@ -111,7 +111,7 @@ static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
 }
 
 /* Exactly, where a recording says it. */
-static struct search_requested asked_of(const struct survey *s, uint32_t block)
+static struct search_requested asked_of(const struct heap_scan *s, uint32_t block)
 {
 	uint64_t address = search_block_address(s->search, block);
 	uint64_t size = search_block_size(s->search, block), known;
@@ -123,7 +123,7 @@ static struct search_requested asked_of(const struct survey *s, uint32_t block)
 bool interior_may_explain(
 	void *context, uint32_t block, uint64_t into, struct search_requested *asked)
 {
-	const struct survey *s = context;
+	const struct heap_scan *s = context;
 	if (!is_fitting(&s->interior, block) ||
 		(into != 8 && into != 24 && !has_pointers(s, block, into)))
 		return false;
@@ -131,8 +131,8 @@ bool interior_may_explain(
 	return true;
 }
 
-enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into)
+enum search_heuristic interior_explain(const struct heap_scan *scan, uint32_t block, uint64_t into)
 {
-	struct search_requested asked = asked_of(survey, block);
-	return search_explain(survey->search, block, into, &asked);
+	struct search_requested asked = asked_of(scan, block);
+	return search_explain(scan->search, block, into, &asked);
 }

@@ -31,7 +31,7 @@ struct count {
 };
 
 struct cutting {
-	struct survey *survey;
+	struct heap_scan *scan;
 	uint64_t *sizes;       /* by type; 0: not known */
 	struct count *counts;  /* by type */
 	struct tail_vec tails; /* that have a pointer */
@@ -47,7 +47,7 @@ static bool has_tail(uint64_t size, uint64_t usable)
 }
 
 /* Of blocks of a type by debug information; 0: it says nothing of where they end. */
-static uint64_t block_slack_size_of(const struct survey *s, const struct heap_type *type)
+static uint64_t block_slack_size_of(const struct heap_scan *s, const struct heap_type *type)
 {
 	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER ||
 			type->kind == HEAP_TYPE_CXX;
@@ -58,7 +58,7 @@ static uint64_t block_slack_size_of(const struct survey *s, const struct heap_ty
 
 /* The type that a block is of itself, or says to be by its table of functions; HEAP_TYPE_NONE:
  * none. */
-static uint32_t block_slack_type_of(const struct survey *s, uint32_t block)
+static uint32_t block_slack_type_of(const struct heap_scan *s, uint32_t block)
 {
 	struct block_label label = block_label(s->search, block);
 	uint32_t type = heap_types_of_label(&s->types, label);
@@ -69,7 +69,7 @@ static uint32_t block_slack_type_of(const struct survey *s, uint32_t block)
 
 static bool block_slack_look_at(struct cutting *c, struct window *window, uint32_t block)
 {
-	const struct survey *s = c->survey;
+	const struct heap_scan *s = c->scan;
 	uint32_t type = block_slack_type_of(s, block);
 	if (type == HEAP_TYPE_NONE)
 		return true;
@@ -99,7 +99,7 @@ static bool block_slack_look_at(struct cutting *c, struct window *window, uint32
 static bool is_stale_word(const struct cutting *c, uint32_t type)
 {
 	const struct count *count = &c->counts[type];
-	enum heap_type_kind kind = c->survey->types.types.data[type].kind;
+	enum heap_type_kind kind = c->scan->types.types.data[type].kind;
 	bool is_subset = count->blocks < BLOCKS_LEAST;
 	bool is_member = (count->pointers >= POINTERS_SOME && !count->others) ||
 			 (!is_subset && count->pointers > count->blocks / POINTERS_RARE);
@@ -108,7 +108,7 @@ static bool is_stale_word(const struct cutting *c, uint32_t type)
 
 static struct error *block_slack_cut_cut(struct cutting *c)
 {
-	struct survey *s = c->survey;
+	struct heap_scan *s = c->scan;
 	for (size_t i = 0; i < c->tails.len; i++) {
 		struct tail tail = c->tails.data[i];
 		if (!is_stale_word(c, tail.type))
@@ -122,20 +122,20 @@ static struct error *block_slack_cut_cut(struct cutting *c)
 	return NULL;
 }
 
-struct error *block_slack_cut(struct survey *survey)
+struct error *block_slack_cut(struct heap_scan *scan)
 {
-	struct cutting c = {.survey = survey};
+	struct cutting c = {.scan = scan};
 	_cleanup_(window_cleanup) struct window window;
-	struct error *error = window_open(survey->heap.space, &window);
-	if (error || !survey->layouts.types)
+	struct error *error = window_open(scan->heap.space, &window);
+	if (error || !scan->layouts.types)
 		return error;
-	size_t types = survey->types.types.len;
+	size_t types = scan->types.types.len;
 	c.counts = calloc(types + 1, sizeof(*c.counts));
 	c.sizes = calloc(types + 1, sizeof(*c.sizes));
 	bool ok = c.counts && c.sizes;
 	for (size_t i = 0; ok && i < types; i++)
-		c.sizes[i] = block_slack_size_of(survey, &survey->types.types.data[i]);
-	uint32_t blocks = search_block_count(survey->search);
+		c.sizes[i] = block_slack_size_of(scan, &scan->types.types.data[i]);
+	uint32_t blocks = search_block_count(scan->search);
 	for (uint32_t block = 0; block < blocks && ok; block++)
 		ok = block_slack_look_at(&c, &window, block);
 	error = ok ? block_slack_cut_cut(&c) : error_no_memory();
@@ -145,9 +145,9 @@ struct error *block_slack_cut(struct survey *survey)
 	return error;
 }
 
-bool block_slack_may_have(const struct survey *survey, uint32_t block, uint32_t type)
+bool block_slack_may_have(const struct heap_scan *scan, uint32_t block, uint32_t type)
 {
-	const struct survey *s = survey;
+	const struct heap_scan *s = scan;
 	uint64_t usable = search_block_size(s->search, block), offset, word;
 	uint64_t address = search_block_address(s->search, block);
 	return s->layouts.types &&
@@ -156,15 +156,15 @@ bool block_slack_may_have(const struct survey *survey, uint32_t block, uint32_t 
 	       search_block_at(s->search, word, &offset) != SPACE_NONE;
 }
 
-bool block_slack_is_cut(const struct survey *survey, uint32_t block)
+bool block_slack_is_cut(const struct heap_scan *scan, uint32_t block)
 {
-	size_t low = 0, high = survey->cut.len;
+	size_t low = 0, high = scan->cut.len;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (survey->cut.data[middle] < block)
+		if (scan->cut.data[middle] < block)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < survey->cut.len && survey->cut.data[low] == block;
+	return low < scan->cut.len && scan->cut.data[low] == block;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/survey/repeats.h"
+#include "heap/scan/repeats.h"
 
 #include <stdlib.h>
 

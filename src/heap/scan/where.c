@@ -12,10 +12,10 @@
 #include "heap/thread_locals.h"
 
 /* The number of the thread whose stack an address is on, by what counts as a root of it. */
-static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t *ret)
+static bool is_on_stack(const struct heap_scan *scan, uint64_t address, uint32_t *ret)
 {
-	for (size_t i = 0; i < survey->roots.len; i++) {
-		const struct heap_root *root = &survey->roots.data[i];
+	for (size_t i = 0; i < scan->roots.len; i++) {
+		const struct heap_root *root = &scan->roots.data[i];
 		if (root->kind == HEAP_ROOT_STACK && address >= root->start &&
 			address < root->end) {
 			*ret = root->thread;
@@ -26,84 +26,84 @@ static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t 
 }
 
 /* The member that an address behind a block's start is in. */
-static void find_member(const struct survey *survey, struct heap_where *where)
+static void find_member(const struct heap_scan *scan, struct heap_where *where)
 {
 	struct heap_layout layout;
 	struct text text;
 	text_init(&text);
 	if (where->tid)
-		thread_locals_add_member(survey, where->block, where->offset, &text);
+		thread_locals_add_member(scan, where->block, where->offset, &text);
 	else
-		pools_add_member(survey, where->block, where->offset, &text);
+		pools_add_member(scan, where->block, where->offset, &text);
 	if (!where->tid && !text.len && where->offset &&
-		heap_layout_of(survey, where->block, &layout))
-		heap_layout_add_member(survey, &layout, where->offset, &text);
+		heap_layout_of(scan, where->block, &layout))
+		heap_layout_add_member(scan, &layout, where->offset, &text);
 	if (text.len && text.len < sizeof(where->member))
 		memcpy(where->member, text.data, text.len + 1);
 	text_deinit(&text);
 }
 
-static void find_text(const struct survey *survey, struct heap_where *where)
+static void find_text(const struct heap_scan *scan, struct heap_where *where)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	texts_add_quoted(survey, where->block, &text);
+	texts_add_quoted(scan, where->block, &text);
 	if (text.len && text.len < sizeof(where->text))
 		memcpy(where->text, text.data, text.len + 1);
 }
 
-static bool in_block(const struct survey *survey, uint64_t address, struct heap_where *ret)
+static bool in_block(const struct heap_scan *scan, uint64_t address, struct heap_where *ret)
 {
-	uint32_t block = search_block_at(survey->search, address, &ret->offset);
+	uint32_t block = search_block_at(scan->search, address, &ret->offset);
 	if (block == SPACE_NONE)
 		return false;
 	ret->kind = HEAP_WHERE_BLOCK;
 	ret->block = block;
 	ret->start = address - ret->offset;
-	ret->type = survey->types.types.data[survey_type_of(survey, block)].name;
-	ret->tid = thread_locals_owner(survey, ret->block);
-	find_member(survey, ret);
-	find_text(survey, ret);
+	ret->type = scan->types.types.data[heap_scan_type_of(scan, block)].name;
+	ret->tid = thread_locals_owner(scan, ret->block);
+	find_member(scan, ret);
+	find_text(scan, ret);
 	return true;
 }
 
-struct error *heap_where(const struct survey *survey, uint64_t address, struct heap_where *ret)
+struct error *heap_where(const struct heap_scan *scan, uint64_t address, struct heap_where *ret)
 {
-	const struct address_space *space = survey->heap.space;
+	const struct address_space *space = scan->heap.space;
 	*ret = (struct heap_where){.map = address_space_map(space, address)};
-	if (!ret->map || in_block(survey, address, ret))
+	if (!ret->map || in_block(scan, address, ret))
 		return NULL;
 	ret->start = ret->map->start;
 	ret->offset = address - ret->start;
 	uint32_t thread;
-	if (thread_locals_has(survey, address, &thread)) {
+	if (thread_locals_has(scan, address, &thread)) {
 		ret->kind = HEAP_WHERE_THREAD_LOCAL;
 		ret->tid = space->threads.data[thread].tid;
-		struct error *error = thread_locals_place(survey, address, &ret->place);
+		struct error *error = thread_locals_place(scan, address, &ret->place);
 		ret->offset = ret->place.offset;
 		return error;
 	}
-	if (is_on_stack(survey, address, &thread)) {
+	if (is_on_stack(scan, address, &thread)) {
 		ret->kind = HEAP_WHERE_STACK;
 		ret->tid = space->threads.data[thread].tid;
-		return stack_places_find(survey->stacks, thread, address, &ret->frame);
+		return stack_places_find(scan->stacks, thread, address, &ret->frame);
 	}
-	if (heap_areas_find(&survey->heap.areas, address)) {
+	if (heap_areas_find(&scan->heap.areas, address)) {
 		ret->kind = HEAP_WHERE_ALLOCATOR;
 		return NULL;
 	}
 	ret->kind = address_space_module(space, address) ? HEAP_WHERE_MODULE : HEAP_WHERE_MAPPING;
 	if (ret->kind == HEAP_WHERE_MAPPING)
 		return NULL;
-	struct error *error = heap_names_place(survey->names, space, address, &ret->place);
+	struct error *error = heap_names_place(scan->names, space, address, &ret->place);
 	ret->offset = ret->place.offset;
 	return error;
 }
 
-struct error *heap_where_block(const struct survey *survey, uint64_t address, uint32_t *ret)
+struct error *heap_where_block(const struct heap_scan *scan, uint64_t address, uint32_t *ret)
 {
 	struct heap_where where;
-	struct error *error = heap_where(survey, address, &where);
+	struct error *error = heap_where(scan, address, &where);
 	if (error)
 		return error;
 	*ret = where.block;
