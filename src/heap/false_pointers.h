@@ -9,18 +9,19 @@
 /* Before it is asked who holds what; the scan is typed, and placed if it is to be. It is found
  * once: what was found stays. few: of these blocks alone, which all from which pointers lead to
  * them are of; NULL: of all. */
-struct error *faint_find(const struct heap_scan *scan, const struct space_u32 *subset) must_check_;
+struct error *false_pointers_find(
+	const struct heap_scan *scan, const struct space_u32 *subset) must_check_;
 
-/* The faint words of a block, for who goes through all its words in order. */
+/* The false words of a block, for who goes through all its words in order. */
 struct graph;
-struct faint_words {
+struct false_words {
 	const struct graph *graph;
 	uint32_t next, end; /* edges */
 	uint64_t last;      /* word, to a start; 0: none */
-	bool last_is_faint;
+	bool last_is_false;
 };
-struct faint_words faint_words_of(const struct heap_scan *scan, uint32_t block);
+struct false_words false_words_of(const struct heap_scan *scan, uint32_t block);
 /* Whether the next word, which is `value`, is one. */
-bool faint_words_take(struct faint_words *words, uint64_t value);
+bool false_words_take(struct false_words *words, uint64_t value);
 
 #endif

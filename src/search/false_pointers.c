@@ -325,11 +325,11 @@ struct error *search_find_false_pointers(
 
 size_t graph_false_from(const struct graph *graph, uint32_t edge_number)
 {
-	const uint32_t *faint = graph->false_edges.data;
+	const uint32_t *false_numbers = graph->false_edges.data;
 	size_t low = 0, high = graph->false_edges.len;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (faint[middle] < edge_number)
+		if (false_numbers[middle] < edge_number)
 			low = middle + 1;
 		else
 			high = middle;

@@ -10,12 +10,13 @@ static inline void count_sources(
 {
 	uint32_t count = space_count(graph->space);
 	const uint32_t *edges = graph->edges.data;
-	const struct space_u32 *faint = &graph->false_edges;
+	const struct space_u32 *false_numbers = &graph->false_edges;
 	size_t next = 0;
 	for (uint32_t block = 0; block < count; block++) {
 		for (uint32_t i = graph_edges(graph, block), end = graph_edges_end(graph, block);
 			i < end; i++) {
-			if (has_false_pointers && next < faint->len && faint->data[next] == i) {
+			if (has_false_pointers && next < false_numbers->len &&
+				false_numbers->data[next] == i) {
 				next++;
 				continue;
 			}

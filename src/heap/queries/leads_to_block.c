@@ -32,7 +32,7 @@ struct error *leads_to_block_type(
 	struct inferred_subset subset = {.reverse = ret_reverse};
 	error = heap_scan_find_types_of(scan, is_subset ? &subset : NULL);
 	if (!error && subset.is_complete)
-		error = faint_find(scan, &ret_reverse->blocks);
+		error = false_pointers_find(scan, &ret_reverse->blocks);
 	if (error || !subset.is_complete)
 		reverse_free(ret_reverse);
 	else

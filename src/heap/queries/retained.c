@@ -323,7 +323,7 @@ struct error *heap_retained(const struct heap_scan *scan, size_t limit, struct r
 	const struct graph *graph = search_graph(scan->search);
 	struct reverse reverse;
 	*ret = (struct retained){.shared_bytes = 0};
-	struct error *error = faint_find(scan, NULL);
+	struct error *error = false_pointers_find(scan, NULL);
 	if (!error)
 		error = reverse_make(graph, &reverse);
 	if (error)

@@ -316,7 +316,7 @@ struct error *heap_why(const struct heap_scan *scan, uint32_t block,
 	struct asking a = {
 		.scan = scan, .graph = search_graph(scan->search), .reverse = reverse, .why = ret};
 	struct reverse own = {.heads = NULL};
-	struct error *error = faint_find(scan, reverse ? &reverse->blocks : NULL);
+	struct error *error = false_pointers_find(scan, reverse ? &reverse->blocks : NULL);
 	if (!error && !reverse)
 		error = reverse_make(a.graph, &own);
 	if (!reverse)

@@ -251,7 +251,7 @@ static bool is_left(void *context, const struct graph_root *word)
 		       python_left_is_place(f->scan->heap.space, address));
 }
 
-struct error *faint_find(const struct heap_scan *scan, const struct space_u32 *subset)
+struct error *false_pointers_find(const struct heap_scan *scan, const struct space_u32 *subset)
 {
 	if (search_graph(scan->search)->has_false_pointers)
 		return NULL;
@@ -282,19 +282,19 @@ struct error *faint_find(const struct heap_scan *scan, const struct space_u32 *s
 	return error;
 }
 
-struct faint_words faint_words_of(const struct heap_scan *scan, uint32_t block)
+struct false_words false_words_of(const struct heap_scan *scan, uint32_t block)
 {
 	const struct graph *graph = search_graph(scan->search);
-	return (struct faint_words){
+	return (struct false_words){
 		graph, graph_edges(graph, block), graph_edges_end(graph, block), 0, false};
 }
 
-bool faint_words_take(struct faint_words *words, uint64_t value)
+bool false_words_take(struct false_words *words, uint64_t value)
 {
 	const struct graph *graph = words->graph;
 	/* Of equal ones to a start that follow each other there is one edge. */
 	if (value && value == words->last)
-		return words->last_is_faint;
+		return words->last_is_false;
 	if (words->next == words->end)
 		return false;
 	uint32_t number = words->next, into = graph_offset(graph, number);
@@ -303,6 +303,6 @@ bool faint_words_take(struct faint_words *words, uint64_t value)
 		return false;
 	words->next++;
 	words->last = into ? 0 : value;
-	words->last_is_faint = graph_is_false_pointer(graph, number);
-	return words->last_is_faint;
+	words->last_is_false = graph_is_false_pointer(graph, number);
+	return words->last_is_false;
 }

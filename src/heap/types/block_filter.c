@@ -95,7 +95,7 @@ struct error *heap_block_filter_holders(
 	uint32_t target;
 	struct error *error = heap_where_block(scan, address, &target);
 	if (!error)
-		error = faint_find(scan, NULL);
+		error = false_pointers_find(scan, NULL);
 	if (!error)
 		error = make_set(scan, &chosen->holders);
 	if (error)
@@ -137,7 +137,7 @@ struct error *heap_block_filter_held(
 	const struct heap_scan *scan, uint64_t address, struct heap_block_filter *chosen)
 {
 	uint64_t into;
-	struct error *error = faint_find(scan, NULL);
+	struct error *error = false_pointers_find(scan, NULL);
 	if (!error)
 		error = make_set(scan, &chosen->held);
 	if (error)

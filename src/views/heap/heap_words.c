@@ -32,7 +32,7 @@ struct words {
 	bool has_layout, is_pool;
 	uint32_t block;
 	bool is_thread_local; /* variables of a library's are its members */
-	struct faint_words faint;
+	struct false_words false_words;
 	uint64_t end; /* words from there on hold nothing: nobody asked for them */
 	/* The row. */
 	uint64_t offset, word;
@@ -126,8 +126,8 @@ static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 	struct error *error = word ? heap_where(w->page->scan, word, &w->where) : NULL;
 	if (error)
 		return error;
-	bool is_faint = faint_words_take(&w->faint, word);
-	bool leads_nowhere = w->where.kind == HEAP_WHERE_NOWHERE || offset >= w->end || is_faint;
+	bool is_false = false_words_take(&w->false_words, word);
+	bool leads_nowhere = w->where.kind == HEAP_WHERE_NOWHERE || offset >= w->end || is_false;
 	if (!w->left || (w->wanted == WANT_POINTERS && leads_nowhere))
 		return NULL;
 	const struct table table = {&word_type, w, 1, .limit = TABLE_NO_LIMIT};
@@ -292,10 +292,10 @@ static struct error *write_words(
 	w.has_layout = heap_layout_of(page->scan, block, &w.layout);
 	w.is_pool = pools_find(&page->scan->pools, block);
 	w.end = heap_words_end_of(&w, block);
-	error = faint_find(page->scan, NULL);
+	error = false_pointers_find(page->scan, NULL);
 	if (error)
 		return error;
-	w.faint = faint_words_of(page->scan, block);
+	w.false_words = false_words_of(page->scan, block);
 	w.answer = heap_answer_create(page, sink);
 	error = w.answer ? heap_words_lay_out(&w) : error_no_memory();
 	answer_destroy(w.answer);

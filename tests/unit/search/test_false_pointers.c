@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which words are faint, against the definition, in random heaps; and that few blocks know of
+/* Which words are false, against the definition, in random heaps; and that few blocks know of
  * themselves what all do. */
 #include "search/false_pointers.h"
 #include "search/graph.h"
@@ -141,7 +141,7 @@ static struct search *open_search(struct world *w, struct search_memory *memory)
 	return search;
 }
 
-/* Those that stand in `reverse` are those that hold the block by a word that is not faint. */
+/* Those that stand in `reverse` are those that hold the block by a word that is not false. */
 static void check_sources(const struct world *w, const struct reverse *reverse, uint32_t block)
 {
 	bool wanted[BLOCKS_MAX] = {false}, found[BLOCKS_MAX] = {false};
@@ -164,9 +164,9 @@ static void check_roots(const struct world *w, const struct graph *graph, const 
 	for (size_t i = 0; i < graph->roots.len; i++) {
 		const struct graph_root *root = &graph->roots.data[i];
 		uint64_t word = w->values[root->address];
-		bool faint = is_false_pointer(w, word, w->root_says[root->address]);
+		bool false_pointer = is_false_pointer(w, word, w->root_says[root->address]);
 		if (!asked || asked[target_of(word)])
-			CHECK(root->is_false_pointer == faint);
+			CHECK(root->is_false_pointer == false_pointer);
 	}
 }
 
@@ -205,7 +205,7 @@ out:
 CASE(random_graphs, "what leads into blocks that something else holds is faint, in random heaps")
 {
 	static struct world w;
-	uint32_t faint = 0;
+	uint32_t false_pointer = 0;
 	for (uint32_t i = 0; i < WORLDS; i++) {
 		w.random = (i + 1) * 0x9e3779b97f4a7c15ull;
 		make(&w);
@@ -214,12 +214,13 @@ CASE(random_graphs, "what leads into blocks that something else holds is faint, 
 			hold(&w, w.values[k], w.root_says[k]);
 		for (uint32_t k = 0; k < w.blocks * WORDS; k++) {
 			uint64_t word = w.memory[k / WORDS][k % WORDS];
-			faint += word && is_false_pointer(&w, word, w.says[k / WORDS][k % WORDS]);
+			false_pointer +=
+				word && is_false_pointer(&w, word, w.says[k / WORDS][k % WORDS]);
 		}
 		check(&w, false);
 		check(&w, true);
 	}
-	CHECK(faint > WORLDS);
+	CHECK(false_pointer > WORLDS);
 }
 
 #define PAGE 4096u
