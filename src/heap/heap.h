@@ -20,7 +20,7 @@
 struct heap {
 	const struct address_space *space; /* borrowed */
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
-	struct heap_ranges books; /* allocators' metadata outside areas, and modules' data */
+	struct heap_ranges metadata; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
 	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
@@ -42,8 +42,8 @@ void heap_close(struct heap *heap);
 /* Tells all blocks, ascending. Damage is known afterwards. */
 struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_check_;
 
-/* Says of damage to glibc's books, from a place of `damage` on, whether a thread was just changing
- * them. */
+/* Says of damage to glibc's metadata, from a place of `damage` on, whether a thread was just
+ * changing them. */
 void heap_note_mid_update(struct heap *heap, size_t from);
 
 /* Splits areas where memory of others lies between blocks; once all blocks were gone through. */

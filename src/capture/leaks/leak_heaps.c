@@ -21,7 +21,7 @@
 #define BINS_EMPTY_MIN 40u
 #define ARENA_BEFORE_BINS 0x70u
 #define ARENA_BYTES 0x898u
-#define BOOKS_MAX (256u << 20)
+#define METADATA_MAX (256u << 20)
 #define PART_BYTES (256u << 10)
 #define PAGE_BYTES 4096ull
 
@@ -175,11 +175,11 @@ static bool add_main_arena(struct address_range data, const uint64_t *words,
 	return true;
 }
 
-static struct error *add_libc_books(const struct leak_target *place, struct address_range data,
+static struct error *add_libc_metadata(const struct leak_target *place, struct address_range data,
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	uint64_t bytes = data.end - data.start;
-	if (bytes > BOOKS_MAX)
+	if (bytes > METADATA_MAX)
 		return NULL;
 	_cleanup_free_ uint64_t *words = calloc(1, bytes);
 	if (!words)
@@ -211,7 +211,7 @@ static bool add_pointed(
 static struct error *add_all_pointed(const struct leak_target *place, bool *alone,
 	struct address_range from, uint64_t aligned, struct address_ranges *ret)
 {
-	if (from.end - from.start > BOOKS_MAX)
+	if (from.end - from.start > METADATA_MAX)
 		return NULL;
 	_cleanup_free_ uint64_t *words = malloc(PART_BYTES);
 	bool ok = words;
@@ -234,7 +234,7 @@ static struct error *add_all_pointed(const struct leak_target *place, bool *alon
  * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
  * that has been given out again.)
  */
-static struct error *add_other_books(const struct leak_target *place, bool *alone,
+static struct error *add_other_metadata(const struct leak_target *place, bool *alone,
 	struct address_range data, struct address_ranges *ret)
 {
 	size_t next = ret->len + 1;
@@ -341,7 +341,7 @@ bool leak_allocator_local(
 }
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
-static struct error *add_books(const struct leak_target *place, bool *alone,
+static struct error *add_metadata(const struct leak_target *place, bool *alone,
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
@@ -352,16 +352,16 @@ static struct error *add_books(const struct leak_target *place, bool *alone,
 		add_library_data(place, code, alone, &data) ? NULL : error_no_memory();
 	for (size_t i = 0; !error && i < data.len; i++) {
 		if (alone)
-			error = add_other_books(place, alone, data.data[i], ret);
+			error = add_other_metadata(place, alone, data.data[i], ret);
 		else
-			error = add_libc_books(place, data.data[i], heaps, ret);
+			error = add_libc_metadata(place, data.data[i], heaps, ret);
 	}
 	address_ranges_deinit(&data);
 	return error;
 }
 
 struct error *leak_heaps_find(const struct leak_target *place, struct address_ranges *ret_heaps,
-	struct address_ranges *ret_books)
+	struct address_ranges *ret_metadata)
 {
 	const struct process_maps *maps = &place->target->maps;
 	bool libc = process_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
@@ -385,6 +385,6 @@ struct error *leak_heaps_find(const struct leak_target *place, struct address_ra
 		error = add_around_blocks(place, alone, ret_heaps);
 	address_ranges_join(ret_heaps);
 	if (!error)
-		error = add_books(place, alone, ret_heaps, ret_books);
+		error = add_metadata(place, alone, ret_heaps, ret_metadata);
 	return error;
 }

@@ -15,11 +15,11 @@ bool leak_heap_like(const struct process_map *map);
 uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
 
 /*
- * Adds the ranges of all heaps, joined, to *ret_heaps, and to *ret_books the memory that the
+ * Adds the ranges of all heaps, joined, to *ret_heaps, and to *ret_metadata the memory that the
  * allocator keeps for itself elsewhere: in the data of its module, and what that points to.
  */
 struct error *leak_heaps_find(const struct leak_target *place, struct address_ranges *ret_heaps,
-	struct address_ranges *ret_books) must_check_;
+	struct address_ranges *ret_metadata) must_check_;
 
 /* Adds the data of the allocator's library; nothing if that is libc or the program itself. Returns
  * false if there is no memory. */

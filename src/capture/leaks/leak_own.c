@@ -143,8 +143,8 @@ static bool add_words(struct own *o, const struct address_range *data)
 	return ok;
 }
 
-/* What no word of its data holds, it holds elsewhere (its books are not searched): one root for all
- * of that. */
+/* What no word of its data holds, it holds elsewhere (its metadata is not searched): one root for
+ * all of that. */
 static bool add_others(struct own *o, uint64_t data)
 {
 	struct live_walk walk;

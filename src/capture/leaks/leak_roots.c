@@ -319,8 +319,8 @@ static bool add_found(struct finding *f, const struct memory_root *from)
 		f, HPW_LEAK_ROOT_MAPPING, from->start, from->end, 0, from->map->path);
 }
 
-/* What holds nothing: the runtime's own, an allocator's books, and its heap, or of one that is not
- * known whole its blocks, also where the rest is. */
+/* What holds nothing: the runtime's own, an allocator's metadata, and its heap, or of one that is
+ * not known whole its blocks, also where the rest is. */
 static bool exclude_ranges(struct finding *f)
 {
 	bool ok = paused_target_own_memory(&f->excluded, f->place->shm) && find_locals(f);

@@ -91,15 +91,15 @@ static void end_run(const struct run *run, uint64_t steps, uint64_t stamp)
 	r->encoder.steps += steps;
 	r->encoder.run_length += (uint32_t)steps;
 	r->tally.steps += steps;
-	struct tally_thread *books = &r->tally.threads[run->thread];
-	uint64_t allocations = run->calls.allocations - books->allocations;
+	struct tally_thread *totals = &r->tally.threads[run->thread];
+	uint64_t allocations = run->calls.allocations - totals->allocations;
 	t->tokens += allocations;
 	struct call_counters more = run->calls;
 	more.allocations = allocations;
-	call_counters_add(&books->calls, &more);
+	call_counters_add(&totals->calls, &more);
 	if (steps) {
-		books->last_stamp = stamp;
-		books->in_realloc = false;
+		totals->last_stamp = stamp;
+		totals->in_realloc = false;
 		r->sums.calls += steps;
 	}
 }

@@ -318,7 +318,7 @@ void recorder_finish(
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);
-	struct footer_summary s = recorder_write_books(r, end);
+	struct footer_summary s = recorder_write_counters(r, end);
 	recorder_write_code_names(r);
 	recorder_write_live(r);
 	recorder_keep_error(r, writer_finish(&r->writer));

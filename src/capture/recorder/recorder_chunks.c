@@ -141,7 +141,7 @@ static void write_table(
 }
 
 /* The counters as they stand, without the list of what is live. */
-struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
+struct footer_summary recorder_write_counters(struct recorder *r, const struct recorder_end *end)
 {
 	tally_settle(&r->tally);
 	r->threads_written = r->tally.threads_seen;
@@ -185,7 +185,7 @@ void recorder_checkpoint(struct recorder *r)
 {
 	struct checkpoints *c = &r->checkpoints;
 	r->aside = checkpoints_begin(c, recorder_now(r).ns);
-	recorder_write_books(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
+	recorder_write_counters(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
 	if (r->live.blocks <= CHECKPOINT_LIVE_ROWS)
 		recorder_write_live(r);
 	r->aside = NULL;

@@ -47,7 +47,7 @@ void recorder_write_bad_frees(struct recorder *r, bool end);
 /* Drains the rings of a stopped process and writes all steps to the file. */
 void recorder_catch_up(struct recorder *r);
 /* Writes the counters as they are, without the list of live blocks. */
-struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end);
+struct footer_summary recorder_write_counters(struct recorder *r, const struct recorder_end *end);
 /* Writes threads whose names are not in the file yet, for a reader of the unfinished file. */
 void recorder_write_new_threads(struct recorder *r);
 /* Writes the live blocks, in chunks. */

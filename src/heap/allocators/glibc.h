@@ -86,7 +86,7 @@ void glibc_deinit(struct glibc *glibc);
 struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 
 /* Adds the memory outside of areas that is full of pointers to free chunks: main_arena. */
-struct error *glibc_books(const struct glibc *glibc, struct heap_ranges *ret) must_check_;
+struct error *glibc_metadata(const struct glibc *glibc, struct heap_ranges *ret) must_check_;
 
 /* Tells the blocks of one area, ascending. */
 struct window;

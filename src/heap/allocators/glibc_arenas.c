@@ -362,7 +362,7 @@ struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 	return error;
 }
 
-struct error *glibc_books(const struct glibc *glibc, struct heap_ranges *ret)
+struct error *glibc_metadata(const struct glibc *glibc, struct heap_ranges *ret)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < glibc->arenas.len; i++) {

@@ -11,7 +11,7 @@
 /* What describes a span, as far as it is read. */
 #define ABOUT_BYTES 128u
 /* What describes a span is that much longer at most. */
-#define BOOKS_APART 256u
+#define METADATA_GAP 256u
 #define PORTION_BYTES (256u << 10)
 /* Of a list its first spans are looked at before it is read whole. */
 #define SPANS_TRIED 8u
@@ -116,8 +116,8 @@ static bool go_spans_agrees(struct finding_spans *f, const struct go_span *span)
 static bool keep_span(
 	struct go_spans *go, uint64_t about, const struct go_span *span, unsigned state)
 {
-	struct heap_range book = {about, about + ABOUT_BYTES};
-	if (!heap_ranges_push(&go->books, book))
+	struct heap_range range = {about, about + ABOUT_BYTES};
+	if (!heap_ranges_push(&go->metadata, range))
 		return false;
 	if (state == SPAN_OF_OTHERS) {
 		struct heap_range other = {span->start, span->end};
@@ -130,7 +130,7 @@ static void forget_spans(struct go_spans *go)
 {
 	go_span_vec_clear(&go->spans);
 	heap_ranges_clear(&go->others);
-	heap_ranges_clear(&go->books);
+	heap_ranges_clear(&go->metadata);
 }
 
 /* Takes up to `most` spans of a list; false: it is none. */
@@ -229,20 +229,20 @@ static int by_range(const void *a, const void *b)
 }
 
 /* Descriptions lie side by side. */
-static void join_books(struct heap_ranges *books)
+static void join_metadata(struct heap_ranges *metadata)
 {
 	size_t kept = 0;
-	if (books->len)
-		qsort(books->data, books->len, sizeof(*books->data), by_range);
-	for (size_t i = 0; i < books->len; i++) {
-		struct heap_range *last = kept ? &books->data[kept - 1] : NULL;
-		if (last &&
-			books->data[i].start - last->start <= last->end - last->start + BOOKS_APART)
-			last->end = max(last->end, books->data[i].end);
+	if (metadata->len)
+		qsort(metadata->data, metadata->len, sizeof(*metadata->data), by_range);
+	for (size_t i = 0; i < metadata->len; i++) {
+		struct heap_range *last = kept ? &metadata->data[kept - 1] : NULL;
+		if (last && metadata->data[i].start - last->start <=
+				    last->end - last->start + METADATA_GAP)
+			last->end = max(last->end, metadata->data[i].end);
 		else
-			books->data[kept++] = books->data[i];
+			metadata->data[kept++] = metadata->data[i];
 	}
-	books->len = kept;
+	metadata->len = kept;
 }
 
 /* Pages between spans, and behind the last one in their mapping, are free: what stands there is
@@ -266,7 +266,7 @@ static bool note_free(struct go_spans *go)
 		if (i + 1 < all.len && all.data[i + 1].start < gap.end)
 			gap.end = all.data[i + 1].start;
 		if (gap.end > gap.start)
-			ok = heap_ranges_push(&go->books, gap);
+			ok = heap_ranges_push(&go->metadata, gap);
 	}
 	heap_ranges_deinit(&all);
 	return ok;
@@ -327,7 +327,7 @@ struct error *go_spans_find(
 			in_vain.address = map->start;
 	}
 	f.failed |= !found && in_vain.address && !heap_damage_vec_push(damage, in_vain);
-	join_books(&ret->books);
+	join_metadata(&ret->metadata);
 	f.failed |= found && (!put_in_order(ret) || !note_used(&f) || !note_free(ret));
 	page_cache_close(&f.pages);
 	return f.failed ? error_no_memory() : NULL;
@@ -338,7 +338,7 @@ void go_spans_close(struct go_spans *go)
 	go_span_vec_deinit(&go->spans);
 	heap_addresses_deinit(&go->used);
 	heap_ranges_deinit(&go->others);
-	heap_ranges_deinit(&go->books);
+	heap_ranges_deinit(&go->metadata);
 }
 
 /* Runs of spans. */

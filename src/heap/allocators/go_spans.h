@@ -41,7 +41,7 @@ struct go_spans {
 	struct go_span_vec spans;       /* of elements; ascending, none overlaps another */
 	struct heap_addresses used;     /* elements in use */
 	struct heap_ranges others;      /* spans of stacks and of the runtime's own */
-	struct heap_ranges books;       /* what describes spans, and pages in none */
+	struct heap_ranges metadata;    /* what describes spans, and pages in none */
 	struct heap_damage_vec *damage; /* borrowed */
 };
 

@@ -17,7 +17,7 @@ struct error *je_malloc_find(const struct address_space *space, struct je_malloc
 void je_malloc_close(struct je_malloc *je)
 {
 	je_extents_deinit(&je->extents);
-	heap_ranges_deinit(&je->books);
+	heap_ranges_deinit(&je->metadata);
 	heap_addresses_deinit(&je->kept);
 	heap_addresses_deinit(&je->own);
 }

@@ -39,7 +39,7 @@ struct je_malloc {
 	unsigned page_bits;           /* a page has two to the power of it bytes */
 	uint64_t root;                /* of the tree; 0: this is no jemalloc's heap */
 	struct je_extents extents;    /* in use; ascending, none overlaps another */
-	struct heap_ranges books;     /* descriptions, and extents that are not in use */
+	struct heap_ranges metadata;  /* descriptions, and extents that are not in use */
 	struct heap_addresses kept;   /* free blocks that threads keep: ascending */
 	struct heap_addresses own;    /* the tables with them are blocks, too: ascending */
 };
@@ -58,7 +58,7 @@ struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area 
 
 /* The parts. */
 
-/* Fills `root`, `extents` and `books`. */
+/* Fills `root`, `extents` and `metadata`. */
 struct error *je_tree_find(struct je_malloc *je) must_check_;
 /* Fills `kept` and `own`. */
 struct error *je_kept_find(struct je_malloc *je) must_check_;

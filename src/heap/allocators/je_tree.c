@@ -153,11 +153,11 @@ static bool add_base(struct je_malloc *je, uint64_t start, uint64_t end, uint64_
 	if (start == *last)
 		return true;
 	*last = start;
-	for (size_t i = 0; i < je->books.len; i++) {
-		if (start >= je->books.data[i].start && end <= je->books.data[i].end)
+	for (size_t i = 0; i < je->metadata.len; i++) {
+		if (start >= je->metadata.data[i].start && end <= je->metadata.data[i].end)
 			return true;
 	}
-	return heap_ranges_push(&je->books, (struct heap_range){start, end});
+	return heap_ranges_push(&je->metadata, (struct heap_range){start, end});
 }
 
 static bool is_sound(const struct je_malloc *je, const struct je_extent *one)
@@ -217,7 +217,7 @@ struct error *je_tree_find(struct je_malloc *je)
 	if (!error)
 		error = page_tree_read(&tree, &reading, je_tree_take);
 	for (size_t i = 0; i < reading.idle.len && !error; i++) {
-		if (!heap_ranges_push(&je->books, reading.idle.data[i]))
+		if (!heap_ranges_push(&je->metadata, reading.idle.data[i]))
 			error = error_no_memory();
 	}
 	heap_ranges_deinit(&reading.idle);

@@ -23,7 +23,7 @@ void mi_malloc_close(struct mi_malloc *mi)
 {
 	mi_segments_deinit(&mi->segments);
 	mi_pages_deinit(&mi->pages);
-	heap_ranges_deinit(&mi->books);
+	heap_ranges_deinit(&mi->metadata);
 	heap_addresses_deinit(&mi->kept);
 }
 

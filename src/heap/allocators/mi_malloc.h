@@ -57,7 +57,7 @@ struct mi_malloc {
 	struct mi_segments segments;    /* with pages in use; ascending, none overlaps another */
 	struct mi_pages pages;          /* ascending, none overlaps another */
 	uint64_t blocks;                /* that all pages have given out */
-	struct heap_ranges books;       /* segments without pages */
+	struct heap_ranges metadata;    /* segments without pages */
 	struct heap_addresses kept;     /* blocks that others freed, in heaps' lists: ascending */
 	struct mi_sample sample;        /* the last one's */
 	size_t refused;                 /* segments' heads with tables that make no sense */
@@ -79,7 +79,7 @@ struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area 
 
 /* The parts. */
 
-/* Fills `segments`, `pages` and `books`. */
+/* Fills `segments`, `pages` and `metadata`. */
 struct error *mi_segments_find(struct mi_malloc *mi) must_check_;
 /* Fills `kept`. */
 struct error *mi_kept_find(struct mi_malloc *mi) must_check_;

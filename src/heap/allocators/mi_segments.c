@@ -184,7 +184,7 @@ static bool add_segment(struct mi_malloc *mi, const struct head *h, size_t from)
 		.to = mi->pages.len};
 	struct heap_range idle = {segment.address, segment.address + segment.size};
 	if (from == mi->pages.len)
-		return heap_ranges_push(&mi->books, idle);
+		return heap_ranges_push(&mi->metadata, idle);
 	return mi_segments_push(&mi->segments, segment);
 }
 
@@ -317,7 +317,7 @@ struct error *mi_segments_find(struct mi_malloc *mi)
 	/* Those that make sense in parts are told by those that make sense. */
 	if (ok && mi->refused) {
 		mi->takes_parts = true;
-		mi->pages.len = mi->segments.len = mi->books.len = 0;
+		mi->pages.len = mi->segments.len = mi->metadata.len = 0;
 		ok = mi_segments_find_all(mi, words);
 	}
 	mi_place_blocks(&mi->pages, 0);

@@ -55,7 +55,7 @@ static bool read_area(struct ng_malloc *ng, uint64_t address)
 {
 	uint64_t words[NG_AREA_BYTES / 8], back;
 	struct heap_range own = {address, address + NG_AREA_BYTES};
-	if (!heap_ranges_push(&ng->books, own))
+	if (!heap_ranges_push(&ng->metadata, own))
 		return false;
 	size_t count = address_space_read(ng->space, address, words, sizeof(words)) / 8;
 	for (unsigned i = 0; i < NG_AREA_SLOTS; i++) {
@@ -102,7 +102,7 @@ void ng_malloc_close(struct ng_malloc *ng)
 {
 	heap_addresses_deinit(&ng->areas);
 	ng_groups_deinit(&ng->groups);
-	heap_ranges_deinit(&ng->books);
+	heap_ranges_deinit(&ng->metadata);
 }
 
 /* The number of the first group from number `i` on that does not begin before an address. */

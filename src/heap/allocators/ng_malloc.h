@@ -39,7 +39,7 @@ struct ng_malloc {
 	const struct address_space *space;
 	struct heap_addresses areas;    /* of descriptions: ascending once found */
 	struct ng_groups groups;        /* ascending */
-	struct heap_ranges books;       /* the areas of descriptions */
+	struct heap_ranges metadata;    /* the areas of descriptions */
 	struct heap_damage_vec *damage; /* borrowed */
 };
 

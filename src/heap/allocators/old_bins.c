@@ -118,7 +118,7 @@ struct error *old_malloc_find(
 	return words ? NULL : error_no_memory();
 }
 
-struct error *old_malloc_books(const struct old_malloc *old, struct heap_ranges *ret)
+struct error *old_malloc_metadata(const struct old_malloc *old, struct heap_ranges *ret)
 {
 	struct heap_range range = {old->bins, old->bins + 8ull * BINS_WORDS};
 	return !old->bins || heap_ranges_push(ret, range) ? NULL : error_no_memory();

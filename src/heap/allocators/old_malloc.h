@@ -46,7 +46,8 @@ struct error *old_malloc_areas(const struct old_malloc *old, const struct heap_a
 	struct heap_area_vec *ret) must_check_;
 
 /* Adds the memory outside of areas that is full of pointers to free chunks. */
-struct error *old_malloc_books(const struct old_malloc *old, struct heap_ranges *ret) must_check_;
+struct error *old_malloc_metadata(
+	const struct old_malloc *old, struct heap_ranges *ret) must_check_;
 
 /* Tells the blocks of one area, ascending. */
 struct error *old_malloc_walk(const struct old_malloc *old, const struct heap_area *area,

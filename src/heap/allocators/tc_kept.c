@@ -176,7 +176,7 @@ static bool take_central(struct data *d, size_t at)
 {
 	struct heap_range range = {d->start + at - CENTRAL_BYTES,
 		d->start + at + (size_t)(d->tc->classes - 1) * CENTRAL_BYTES};
-	bool ok = heap_ranges_push(&d->tc->books, range);
+	bool ok = heap_ranges_push(&d->tc->metadata, range);
 	d->tc->central = range.start;
 	for (uint32_t i = 1; i < d->tc->classes; i++, at += CENTRAL_BYTES) {
 		uint32_t used;

@@ -72,7 +72,7 @@ static struct error *tc_malloc_take(void *context, uint64_t word, uint64_t leaf)
 	struct heap_range range = {span.address, span.address + span.size};
 	bool ok = true;
 	if (BITS_LOCATION(words[SPAN_BITS]) != LOCATION_IN_USE)
-		ok = heap_ranges_push(&tc->books, range);
+		ok = heap_ranges_push(&tc->metadata, range);
 	else if ((!last || span.address >= last->address + last->size) &&
 		 (!class || (class < tc->classes && span.block_bytes <= span.size &&
 				    span.size <= WINDOW_BYTES))) {
@@ -173,7 +173,7 @@ struct error *tc_malloc_find(
 void tc_malloc_close(struct tc_malloc *tc)
 {
 	tc_spans_deinit(&tc->spans);
-	heap_ranges_deinit(&tc->books);
+	heap_ranges_deinit(&tc->metadata);
 	heap_addresses_deinit(&tc->kept);
 	heap_addresses_deinit(&tc->caches);
 }

@@ -37,7 +37,7 @@ struct tc_malloc {
 	uint32_t classes;
 	struct tc_spans spans;          /* in use; ascending, none overlaps another */
 	uint64_t blocks;                /* small ones that spans have room for */
-	struct heap_ranges books;       /* spans that are not in use; tables of lists */
+	struct heap_ranges metadata;    /* spans that are not in use; tables of lists */
 	struct heap_addresses kept;     /* free blocks of caches: ascending */
 	uint64_t central;               /* the central cache's lists, from class 0 on; 0: unknown */
 	struct heap_addresses caches;   /* of threads: where their lists are */
@@ -60,7 +60,7 @@ struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area 
 
 /* Fills `sizes`; none is found: `classes` stays 0. */
 struct error *tc_sizes_find(struct tc_malloc *tc) must_check_;
-/* Fills `kept`, and adds the tables of the central cache to the books. */
+/* Fills `kept`, and adds the tables of the central cache to the metadata. */
 struct error *tc_kept_find(struct tc_malloc *tc) must_check_;
 /* Notes as damage how many blocks threads may just be moving from list to list. All else is known.
  */

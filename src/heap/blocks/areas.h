@@ -44,8 +44,8 @@ struct heap_block {
 
 struct heap_area {
 	uint64_t start, end; /* of blocks */
-	uint64_t low,
-		high; /* of all that the maker has there: its books before, spare memory behind */
+	uint64_t low, high;  /* of all that the maker has there: its metadata before, spare memory
+				behind */
 	enum heap_maker maker;
 	uint32_t arena; /* of the maker's, from 0: the main one */
 	uint32_t kind;  /* as the maker likes */
@@ -67,14 +67,14 @@ enum heap_damage_how {
 	HEAP_TOO_MANY,    /* found beyond what it counts */
 };
 
-/* A place where the allocator's own books make no sense, or do not agree with what was found. */
+/* A place where the allocator's metadata makes no sense, or do not agree with what was found. */
 struct heap_damage {
 	uint64_t address, bytes;
 	enum heap_damage_how how; /* of the bytes */
 	uint64_t before; /* the block in front, which likely wrote beyond its end; 0: none */
 	uint64_t before_size;
 	uint64_t blocks;  /* that count as used, and may be free */
-	bool amid;        /* a thread was just changing these books: nothing need be wrong */
+	bool amid;        /* a thread was just changing these metadata: nothing need be wrong */
 	const char *what; /* static */
 };
 DEFINE_VEC(heap_damage_vec, struct heap_damage)

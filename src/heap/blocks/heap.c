@@ -9,7 +9,7 @@
 
 /* What each allocator does. */
 struct maker {
-	/* Looks for it, and adds its areas and books if it is there. */
+	/* Looks for it, and adds its areas and metadata if it is there. */
 	struct error *(*find)(struct heap *heap);
 	/* Tells the blocks of one of its areas, ascending. */
 	struct error *(*walk)(struct heap *heap, const struct heap_area *area,
@@ -26,7 +26,7 @@ static struct error *find_glibc(struct heap *heap)
 	heap->is_mid_update = !error && glibc_is_mid_update(&heap->glibc, &memory);
 	if (!memory)
 		return error_no_memory();
-	return error ? error : glibc_books(&heap->glibc, &heap->books);
+	return error ? error : glibc_metadata(&heap->glibc, &heap->metadata);
 }
 
 static struct error *walk_glibc(struct heap *heap, const struct heap_area *area,
@@ -40,10 +40,10 @@ static void close_glibc(struct heap *heap)
 	glibc_deinit(&heap->glibc);
 }
 
-static struct error *add_books(struct heap *heap, const struct heap_ranges *books)
+static struct error *add_metadata(struct heap *heap, const struct heap_ranges *metadata)
 {
-	for (size_t i = 0; i < books->len; i++) {
-		if (!heap_ranges_push(&heap->books, books->data[i]))
+	for (size_t i = 0; i < metadata->len; i++) {
+		if (!heap_ranges_push(&heap->metadata, metadata->data[i]))
 			return error_no_memory();
 	}
 	return NULL;
@@ -55,7 +55,7 @@ static struct error *find_jemalloc(struct heap *heap)
 	struct error *error = je_malloc_find(heap->space, je);
 	if (!error)
 		error = je_malloc_areas(je, &heap->areas);
-	return error ? error : add_books(heap, &je->books);
+	return error ? error : add_metadata(heap, &je->metadata);
 }
 
 static struct error *walk_jemalloc(struct heap *heap, const struct heap_area *area,
@@ -75,7 +75,7 @@ static struct error *find_tcmalloc(struct heap *heap)
 	struct error *error = tc_malloc_find(heap->space, &heap->damage, tc);
 	if (!error)
 		error = tc_malloc_areas(tc, &heap->areas);
-	return error ? error : add_books(heap, &tc->books);
+	return error ? error : add_metadata(heap, &tc->metadata);
 }
 
 static struct error *walk_tcmalloc(struct heap *heap, const struct heap_area *area,
@@ -95,7 +95,7 @@ static struct error *find_mimalloc(struct heap *heap)
 	struct error *error = mi_malloc_find(heap->space, &heap->damage, mi);
 	if (!error)
 		error = mi_malloc_areas(mi, &heap->areas);
-	return error ? error : add_books(heap, &mi->books);
+	return error ? error : add_metadata(heap, &mi->metadata);
 }
 
 static struct error *walk_mimalloc(struct heap *heap, const struct heap_area *area,
@@ -115,7 +115,7 @@ static struct error *find_mallocng(struct heap *heap)
 	struct error *error = ng_malloc_find(heap->space, &heap->areas, &heap->damage, ng);
 	if (!error)
 		error = ng_malloc_areas(ng, &heap->areas);
-	return error ? error : add_books(heap, &ng->books);
+	return error ? error : add_metadata(heap, &ng->metadata);
 }
 
 static struct error *walk_mallocng(struct heap *heap, const struct heap_area *area,
@@ -138,7 +138,7 @@ static struct error *find_oldmalloc(struct heap *heap)
 	struct error *error = old_malloc_find(heap->space, &heap->damage, old);
 	if (!error)
 		error = old_malloc_areas(old, &heap->areas, &heap->areas);
-	return error ? error : old_malloc_books(old, &heap->books);
+	return error ? error : old_malloc_metadata(old, &heap->metadata);
 }
 
 static struct error *walk_oldmalloc(struct heap *heap, const struct heap_area *area,
@@ -172,7 +172,7 @@ static struct error *find_go(struct heap *heap)
 	struct error *error = go_spans_find(heap->space, &heap->damage, &heap->go_spans);
 	if (!error)
 		error = go_spans_areas(&heap->go_spans, &heap->areas);
-	return error ? error : add_books(heap, &heap->go_spans.books);
+	return error ? error : add_metadata(heap, &heap->go_spans.metadata);
 }
 
 static struct error *walk_go(struct heap *heap, const struct heap_area *area, struct window *window,
@@ -270,7 +270,7 @@ void heap_close(struct heap *heap)
 			makers[i].close(heap);
 	}
 	heap_area_vec_deinit(&heap->areas);
-	heap_ranges_deinit(&heap->books);
+	heap_ranges_deinit(&heap->metadata);
 	heap_damage_vec_deinit(&heap->damage);
 }
 

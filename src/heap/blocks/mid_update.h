@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads that stand in the middle of changing an allocator's books: a core that gcore wrote, or a
- * process, may stop anywhere. Lists are half changed then, which looks as damage does.
+ * Threads that stand in the middle of changing an allocator's metadata: a core that gcore wrote, or
+ * a process, may stop anywhere. Lists are half changed then, which looks as damage does.
  *
- * A thread is amid if the address of what describes the books is in its registers or innermost
+ * A thread is amid if the address of what describes the metadata is in its registers or innermost
  * frames, and it does nothing else: what died there, or aborts, has found damage.
  */
 #ifndef HEAP_MID_UPDATE_H

@@ -97,7 +97,7 @@ bool heap_unread_seen(const struct heap_scan *scan, enum heap_maker maker, struc
 		return true;
 	case HEAP_MIMALLOC:
 		text_printf(text, "%zu of whose segments are there, none with blocks",
-			heap->mi_malloc.books.len);
+			heap->mi_malloc.metadata.len);
 		return true;
 	case HEAP_MALLOCNG:
 		text_printf(text,

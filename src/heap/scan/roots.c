@@ -7,7 +7,7 @@
 struct finding {
 	const struct heap *heap;
 	struct address_ranges heaps;    /* of allocators */
-	struct address_ranges excluded; /* the same, and their books elsewhere */
+	struct address_ranges excluded; /* the same, and their metadata elsewhere */
 	struct libc_threads threads;
 	struct memory_root_vec found;
 	struct heap_root_vec *roots;
@@ -73,13 +73,14 @@ static bool add_found(struct finding *f)
 static bool exclude_heaps(struct finding *f)
 {
 	const struct heap_area_vec *areas = &f->heap->areas;
-	const struct heap_ranges *books = &f->heap->books;
+	const struct heap_ranges *metadata = &f->heap->metadata;
 	bool ok = true;
 	for (size_t i = 0; ok && i < areas->len; i++)
 		ok = address_ranges_add(&f->heaps, areas->data[i].low, areas->data[i].high) &&
 		     address_ranges_add(&f->excluded, areas->data[i].low, areas->data[i].high);
-	for (size_t i = 0; ok && i < books->len; i++)
-		ok = address_ranges_add(&f->excluded, books->data[i].start, books->data[i].end);
+	for (size_t i = 0; ok && i < metadata->len; i++)
+		ok = address_ranges_add(
+			&f->excluded, metadata->data[i].start, metadata->data[i].end);
 	address_ranges_join(&f->heaps);
 	address_ranges_join(&f->excluded);
 	return ok;

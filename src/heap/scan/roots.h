@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which memory holds blocks from outside, as src/roots finds it. What is an allocator's is none:
- * areas with all that their maker has there, and its books elsewhere. Blocks that a thread is just
- * freeing have roots of their own (freeing.h).
+ * areas with all that their maker has there, and its metadata elsewhere. Blocks that a thread is
+ * just freeing have roots of their own (freeing.h).
  */
 #ifndef HEAP_ROOTS_H
 #define HEAP_ROOTS_H

@@ -25,26 +25,26 @@ static void check_equal(const struct site_counters *a, const struct site_counter
 #undef EQUAL
 }
 
-struct books {
+struct totals {
 	struct heap_counters heap;
 	struct site_counters site;
 	struct call_counters thread;
 };
 
 /* One event of any kind. */
-static void count_any(struct books *books)
+static void count_any(struct totals *totals)
 {
 	uint64_t size = 1 + random_below(1000);
 	unsigned what = (unsigned)random_below(10);
 	if (what == 0) {
-		account_failed(&books->heap, &books->site, size << 20);
-	} else if (what < 6 || !books->site.live_bytes || books->site.live_bytes < size ||
-		   books->site.live_blocks < 2) {
-		account_alloc(&books->heap, &books->site, &books->thread, size, false);
+		account_failed(&totals->heap, &totals->site, size << 20);
+	} else if (what < 6 || !totals->site.live_bytes || totals->site.live_bytes < size ||
+		   totals->site.live_blocks < 2) {
+		account_alloc(&totals->heap, &totals->site, &totals->thread, size, false);
 	} else {
 		const struct account_free freed = {
 			.size = size, .temporary = random_below(2), .same_frame = random_below(2)};
-		account_free(&books->heap, &books->site, &books->thread, &freed);
+		account_free(&totals->heap, &totals->site, &totals->thread, &freed);
 	}
 }
 
@@ -64,27 +64,27 @@ static struct site_counters through_columns(const struct site_counters *part)
 
 CASE(parts, "the parts of a site, through columns, add up to the site")
 {
-	struct books books = {.thread = {0}};
+	struct totals totals = {.thread = {0}};
 	struct site_counters sums = {0}, before = {0};
 	for (unsigned step = 0; step < STEPS; step++) {
-		count_any(&books);
+		count_any(&totals);
 		if (random_below(7) && step + 1 < STEPS)
 			continue;
-		struct site_counters part = site_counters_since(&books.site, &before);
+		struct site_counters part = site_counters_since(&totals.site, &before);
 		part = through_columns(&part);
 		site_counters_add(&sums, &part);
-		site_counters_join_extremes(&books.site, &before);
-		before = books.site;
+		site_counters_join_extremes(&totals.site, &before);
+		before = totals.site;
 		if (step + 1 < STEPS)
-			site_counters_clear_extremes(&books.site);
+			site_counters_clear_extremes(&totals.site);
 	}
 	CHECK(sums.failed && sums.max_failed_size && sums.min_size && sums.temporary);
-	CHECK_U64(sums.allocations, books.thread.allocations);
-	CHECK_U64(sums.live_bytes, books.heap.live_bytes);
-	CHECK_U64(sums.failed, books.heap.failed);
-	sums.peak_blocks = books.site.peak_blocks;
-	sums.peak_bytes = books.site.peak_bytes;
-	check_equal(&sums, &books.site);
+	CHECK_U64(sums.allocations, totals.thread.allocations);
+	CHECK_U64(sums.live_bytes, totals.heap.live_bytes);
+	CHECK_U64(sums.failed, totals.heap.failed);
+	sums.peak_blocks = totals.site.peak_blocks;
+	sums.peak_bytes = totals.site.peak_bytes;
+	check_equal(&sums, &totals.site);
 }
 
 CASE(extremes, "sites without allocations have no part in the smallest size")

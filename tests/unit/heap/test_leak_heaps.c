@@ -2,19 +2,19 @@
 /* Which memory is an allocator's: glibc's marks as they should be, and almost so. */
 #include "unit/leak_target.h"
 
-static struct address_ranges heaps, books;
+static struct address_ranges heaps, metadata;
 
 static void find(void)
 {
 	address_ranges_init(&heaps);
-	address_ranges_init(&books);
-	CHECK_OK(leak_heaps_find(&place, &heaps, &books));
+	address_ranges_init(&metadata);
+	CHECK_OK(leak_heaps_find(&place, &heaps, &metadata));
 }
 
 static void forget(void)
 {
 	address_ranges_deinit(&heaps);
-	address_ranges_deinit(&books);
+	address_ranges_deinit(&metadata);
 }
 
 static void check_range(const struct address_ranges *ranges, size_t i, uint64_t start, uint64_t end)
@@ -191,9 +191,9 @@ CASE(main_arena, "libc's own books are told by the rings of bins, all of them")
 		add_block(0x5010, 0x2000); /* so that there is a heap */
 		make_bins(count);
 		find();
-		CHECK_U64(books.len, count - 126);
+		CHECK_U64(metadata.len, count - 126);
 		if (count == 127)
-			check_range(&books, 0, 2 * MIB + 0x1000 - 0x70,
+			check_range(&metadata, 0, 2 * MIB + 0x1000 - 0x70,
 				2 * MIB + 0x1000 - 0x70 + 0x898);
 		forget();
 		place_deinit();
