@@ -11,7 +11,7 @@
 #include "heap/heap_scan.h"
 
 struct fragment_arena {
-	enum heap_maker maker;
+	enum heap_allocator allocator;
 	uint32_t arena;
 	uint64_t bytes;      /* of all of its areas */
 	uint64_t used, free; /* of blocks */

@@ -22,6 +22,7 @@ void heap_unread_describe(
 	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text);
 
 /* Adds what of an allocator was seen, and why that is no heap. False: nothing is said of it. */
-bool heap_unread_seen(const struct heap_scan *scan, enum heap_maker maker, struct text *text);
+bool heap_unread_seen(
+	const struct heap_scan *scan, enum heap_allocator allocator, struct text *text);
 
 #endif

@@ -54,7 +54,7 @@ static struct error *take(
 
 /* Reads it as a core's: checks that all blocks are found, each once and no others, all of that
  * allocator, and the damage. Frees the image. */
-static void allocator_image_check(struct allocator_image *image, enum heap_maker maker)
+static void allocator_image_check(struct allocator_image *image, enum heap_allocator allocator)
 {
 	struct core_file file;
 	struct address_space space;
@@ -66,7 +66,7 @@ static void allocator_image_check(struct allocator_image *image, enum heap_maker
 	CHECK_OK(address_space_of_core(&file, NULL, &space));
 	CHECK_OK(heap_open(&space, &heap));
 	for (size_t i = 0; i < heap.areas.len; i++)
-		CHECK_U64(heap.areas.data[i].maker, maker);
+		CHECK_U64(heap.areas.data[i].allocator, allocator);
 	struct heap_sink sink = {image, take};
 	CHECK_OK(heap_walk(&heap, &sink));
 	CHECK_U64(heap.damage.len, image->damaged);

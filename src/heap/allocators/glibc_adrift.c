@@ -75,7 +75,7 @@ static bool add_run(struct glibc *glibc, const struct process_map *map, struct w
 		.start = start,
 		.end = top ? top : end,
 		.high = end,
-		.maker = HEAP_GLIBC,
+		.allocator = HEAP_GLIBC,
 		/* What their chunks have flags of: there is no other arena to tell. */
 		.arena = is_main ? 0 : 1,
 		.kind = GLIBC_RUN,

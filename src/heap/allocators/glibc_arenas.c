@@ -310,7 +310,7 @@ static bool add_heaps(
 		struct heap_area area = {.low = heap,
 			.end = first ? arena->top : heap + info[2],
 			.high = heap + glibc->heap_bytes,
-			.maker = HEAP_GLIBC,
+			.allocator = HEAP_GLIBC,
 			.arena = number,
 			.kind = GLIBC_RUN,
 			.data = first ? arena->top : 0};

@@ -76,7 +76,7 @@ static struct error *add_break(struct glibc *glibc, struct heap_area_vec *ret)
 	struct heap_area area = {.low = base,
 		.start = base,
 		.end = first_end(&window, base, end),
-		.maker = HEAP_GLIBC,
+		.allocator = HEAP_GLIBC,
 		.kind = GLIBC_RUN};
 	area.high = area.end;
 	while (area.end > area.start) {
@@ -116,7 +116,7 @@ static struct error *add_main(struct glibc *glibc, uint32_t number, struct heap_
 		.start = start,
 		.end = arena->top,
 		.high = end,
-		.maker = HEAP_GLIBC,
+		.allocator = HEAP_GLIBC,
 		.arena = number,
 		.kind = GLIBC_RUN,
 		.data = arena->top};

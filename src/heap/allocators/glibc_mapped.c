@@ -92,7 +92,7 @@ static bool add_run(struct scan *s, uint64_t start, uint64_t end)
 		.start = start,
 		.end = end,
 		.high = end,
-		.maker = HEAP_GLIBC,
+		.allocator = HEAP_GLIBC,
 		.kind = GLIBC_RUN};
 	s->apart_bytes -= min(end - start, s->apart_bytes);
 	return heap_areas_add(&s->runs, &area);
@@ -107,7 +107,7 @@ static bool glibc_mapped_take(
 		.start = at,
 		.end = chunk_end,
 		.high = chunk_end,
-		.maker = HEAP_GLIBC,
+		.allocator = HEAP_GLIBC,
 		.kind = GLIBC_MAPPED,
 		.data = chunk};
 	chunk_end = chunk ? chunk_end : apart_end(s, at, end);

@@ -344,7 +344,7 @@ void go_spans_close(struct go_spans *go)
 /* Runs of spans. */
 struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *ret)
 {
-	struct heap_area area = {.maker = HEAP_GO};
+	struct heap_area area = {.allocator = HEAP_GO};
 	bool ok = true;
 	for (size_t i = 0; i < go->spans.len && ok; i++) {
 		const struct go_span *span = &go->spans.data[i];

@@ -24,7 +24,7 @@ void je_malloc_close(struct je_malloc *je)
 
 struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *ret)
 {
-	struct heap_area area = {.maker = HEAP_JEMALLOC};
+	struct heap_area area = {.allocator = HEAP_JEMALLOC};
 	for (size_t i = 0; i < je->extents.len; i++) {
 		const struct je_extent *extent = &je->extents.data[i];
 		if (extent->address != area.end) {

@@ -31,7 +31,7 @@ void mi_malloc_close(struct mi_malloc *mi)
 static bool add_runs(
 	const struct mi_malloc *mi, const struct mi_segment *segment, struct heap_area_vec *ret)
 {
-	struct heap_area area = {.maker = HEAP_MIMALLOC, .low = segment->address};
+	struct heap_area area = {.allocator = HEAP_MIMALLOC, .low = segment->address};
 	bool ok = true;
 	for (size_t i = segment->from; ok && i < segment->to; i++) {
 		const struct mi_page *page = &mi->pages.data[i];

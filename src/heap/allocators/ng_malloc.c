@@ -115,7 +115,7 @@ static size_t group_from(const struct ng_malloc *ng, size_t i, uint64_t address)
 
 struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *ret)
 {
-	struct heap_area area = {.maker = HEAP_MALLOCNG};
+	struct heap_area area = {.allocator = HEAP_MALLOCNG};
 	for (size_t i = 0; i < ng->groups.len; i = group_from(ng, i + 1, area.end)) {
 		const struct ng_group *group = &ng->groups.data[i];
 		if (group->address != area.end) {

@@ -209,7 +209,8 @@ static bool old_malloc_look(
 	struct unclaimed_walk *walk, uint64_t page, uint64_t end, uint64_t *next)
 {
 	struct finding *f = walk->context;
-	struct heap_area area = {.maker = HEAP_OLDMALLOC, .start = page + OLD_HEADER, .low = page};
+	struct heap_area area = {
+		.allocator = HEAP_OLDMALLOC, .start = page + OLD_HEADER, .low = page};
 	uint64_t mapped = mapped_at(walk, page, end, &area.data);
 	if (mapped) {
 		area.kind = OLD_MAPPED;
@@ -236,7 +237,7 @@ static bool find_gifts(struct finding *f, struct window *window, const struct pr
 			continue;
 		}
 		uint64_t end = run_end(f, window, at, map->end);
-		struct heap_area area = {.maker = HEAP_OLDMALLOC,
+		struct heap_area area = {.allocator = HEAP_OLDMALLOC,
 			.start = at,
 			.low = at,
 			.end = end,

@@ -79,7 +79,7 @@ static bool add_pool(struct heap_area_vec *found, const struct pool *pool)
 		.low = pool->address,
 		.end = end,
 		.high = end,
-		.maker = HEAP_PYMALLOC,
+		.allocator = HEAP_PYMALLOC,
 		.data = pool->bytes};
 	return heap_areas_add(found, &area);
 }

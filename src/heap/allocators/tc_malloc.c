@@ -180,7 +180,7 @@ void tc_malloc_close(struct tc_malloc *tc)
 
 struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret)
 {
-	struct heap_area area = {.maker = HEAP_TCMALLOC};
+	struct heap_area area = {.allocator = HEAP_TCMALLOC};
 	for (size_t i = 0; i < tc->spans.len; i++) {
 		const struct tc_span *span = &tc->spans.data[i];
 		if (span->address != area.end) {

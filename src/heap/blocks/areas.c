@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-const char *heap_maker_name(enum heap_maker maker)
+const char *heap_allocator_name(enum heap_allocator allocator)
 {
-	static const char *const names[HEAP_MAKERS] = {"glibc", "jemalloc", "tcmalloc", "mimalloc",
-		"musl mallocng", "musl oldmalloc", "pymalloc", "Go spans"};
-	return names[maker];
+	static const char *const names[HEAP_ALLOCATORS] = {"glibc", "jemalloc", "tcmalloc",
+		"mimalloc", "musl mallocng", "musl oldmalloc", "pymalloc", "Go spans"};
+	return names[allocator];
 }
 
 bool heap_areas_add(struct heap_area_vec *areas, const struct heap_area *area)

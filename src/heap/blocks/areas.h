@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-enum heap_maker {
+enum heap_allocator {
 	HEAP_GLIBC,
 	HEAP_JEMALLOC,
 	HEAP_TCMALLOC,
@@ -22,11 +22,11 @@ enum heap_maker {
 	HEAP_OLDMALLOC,
 	HEAP_PYMALLOC,
 	HEAP_GO,
-	HEAP_MAKERS
+	HEAP_ALLOCATORS
 };
 
 /* Static; as users know it. */
-const char *heap_maker_name(enum heap_maker maker);
+const char *heap_allocator_name(enum heap_allocator allocator);
 
 enum block_state {
 	BLOCK_USED,
@@ -46,7 +46,7 @@ struct heap_area {
 	uint64_t start, end; /* of blocks */
 	uint64_t low, high;  /* of all that the maker has there: its metadata before, spare memory
 				behind */
-	enum heap_maker maker;
+	enum heap_allocator allocator;
 	uint32_t arena; /* of the maker's, from 0: the main one */
 	uint32_t kind;  /* as the maker likes */
 	uint64_t data;  /* as the maker likes */

@@ -62,7 +62,7 @@ static bool is_chunk(const struct heap *heap, uint64_t word)
 {
 	uint64_t head, next;
 	const struct heap_area *area = heap_areas_find(&heap->areas, word);
-	if (!area || area->maker != HEAP_GLIBC || word % CHUNK_ALIGN ||
+	if (!area || area->allocator != HEAP_GLIBC || word % CHUNK_ALIGN ||
 		!address_space_word(heap->space, word + 8, &head))
 		return false;
 	if (area->kind == GLIBC_MAPPED)

@@ -8,7 +8,7 @@
 #include "heap/blocks/window.h"
 
 /* What each allocator does. */
-struct maker {
+struct allocator {
 	/* Looks for it, and adds its areas and metadata if it is there. */
 	struct error *(*find)(struct heap *heap);
 	/* Tells the blocks of one of its areas, ascending. */
@@ -187,7 +187,7 @@ static void close_go(struct heap *heap)
 }
 
 /* They are found in this order: what one has is no other's. */
-static const struct maker makers[HEAP_MAKERS] = {
+static const struct allocator allocators[HEAP_ALLOCATORS] = {
 	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
 	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
 	[HEAP_TCMALLOC] = {find_tcmalloc, walk_tcmalloc, close_tcmalloc},
@@ -203,7 +203,7 @@ static bool is_among(const struct heap_area *run, const struct heap_area_vec *ot
 	bool found = false;
 	for (size_t i = 0; i < others->len && !found; i++)
 		found = others->data[i].start < run->end && others->data[i].end > run->start;
-	return found && run->maker == HEAP_GLIBC && run->kind == GLIBC_RUN && !run->arena;
+	return found && run->allocator == HEAP_GLIBC && run->kind == GLIBC_RUN && !run->arena;
 }
 
 /* Another allocator may have taken from the program break, too: a run of glibc's that goes around
@@ -246,11 +246,11 @@ struct error *heap_open(const struct address_space *space, struct heap *ret)
 {
 	*ret = (struct heap){.space = space};
 	struct error *error = NULL;
-	for (unsigned i = 0; !error && i < HEAP_MAKERS; i++) {
+	for (unsigned i = 0; !error && i < HEAP_ALLOCATORS; i++) {
 		size_t known = ret->areas.len;
 		size_t damage = ret->damage.len;
-		if (makers[i].find)
-			error = makers[i].find(ret);
+		if (allocators[i].find)
+			error = allocators[i].find(ret);
 		if (i == HEAP_GLIBC)
 			heap_note_mid_update(ret, damage);
 		if (!error && i != HEAP_GLIBC && ret->areas.len > known)
@@ -265,9 +265,9 @@ struct error *heap_open(const struct address_space *space, struct heap *ret)
 
 void heap_close(struct heap *heap)
 {
-	for (unsigned i = 0; i < HEAP_MAKERS; i++) {
-		if (makers[i].close)
-			makers[i].close(heap);
+	for (unsigned i = 0; i < HEAP_ALLOCATORS; i++) {
+		if (allocators[i].close)
+			allocators[i].close(heap);
 	}
 	heap_area_vec_deinit(&heap->areas);
 	heap_ranges_deinit(&heap->metadata);
@@ -282,8 +282,8 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
 	for (size_t i = 0; !error && i < heap->areas.len; i++) {
 		const struct heap_area *area = &heap->areas.data[i];
 		size_t damage = heap->damage.len;
-		error = makers[area->maker].walk(heap, area, &window, sink);
-		if (area->maker == HEAP_GLIBC)
+		error = allocators[area->allocator].walk(heap, area, &window, sink);
+		if (area->allocator == HEAP_GLIBC)
 			heap_note_mid_update(heap, damage);
 	}
 	return error;
@@ -299,7 +299,7 @@ struct error *heap_leave_gaps(struct heap *heap)
 		return NULL;
 	for (size_t i = 0; i < heap->areas.len && ok && !error; i++) {
 		const struct heap_area *area = &heap->areas.data[i];
-		if (area->maker == HEAP_GLIBC && area->kind == GLIBC_RUN && !area->arena)
+		if (area->allocator == HEAP_GLIBC && area->kind == GLIBC_RUN && !area->arena)
 			error = glibc_run_split(heap->space, area, &none, NULL, &pieces);
 		else
 			ok = heap_areas_add(&pieces, area);

@@ -82,7 +82,7 @@ void map_kind_describe(const struct heap_scan *scan, const struct process_map *m
 	const struct heap_root *stack = kind == MAP_STACK ? stack_in(scan, map) : NULL;
 	const struct address_module *module = address_space_module(scan->heap.space, map->start);
 	if (area) {
-		text_add(text, heap_maker_name(area->maker));
+		text_add(text, heap_allocator_name(area->allocator));
 		if (area->arena)
 			text_printf(text, ", arena %u", area->arena);
 	} else if (stack) {

@@ -27,7 +27,7 @@ struct meeting {
 static bool is_of_glibc(const struct heap *heap)
 {
 	for (size_t i = 0; i < heap->areas.len; i++) {
-		if (heap->areas.data[i].maker != HEAP_GLIBC)
+		if (heap->areas.data[i].allocator != HEAP_GLIBC)
 			return false;
 	}
 	return true;

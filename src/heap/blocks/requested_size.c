@@ -52,7 +52,7 @@ struct search_requested heap_requested_size(
 	struct search_requested asked = {size, size, size};
 	if (!area || !size)
 		return asked;
-	switch (area->maker) {
+	switch (area->allocator) {
 	case HEAP_GLIBC:
 		asked.mostly = requested_size_less(
 			size, area->kind == GLIBC_MAPPED ? GLIBC_MAPPED_SPARE : GLIBC_SPARE);

@@ -76,10 +76,11 @@ static void glibc_seen(const struct address_space *space, struct text *text)
 		text_printf(text, "none of whose %u rings of free chunks closes", GLIBC_BINS);
 }
 
-bool heap_unread_seen(const struct heap_scan *scan, enum heap_maker maker, struct text *text)
+bool heap_unread_seen(
+	const struct heap_scan *scan, enum heap_allocator allocator, struct text *text)
 {
 	const struct heap *heap = &scan->heap;
-	switch (maker) {
+	switch (allocator) {
 	case HEAP_GLIBC:
 		glibc_seen(heap->space, text);
 		return true;
@@ -138,11 +139,12 @@ void heap_unread_describe(
 		text_add(text, "all modules (no libc is known)");
 	text_add(text, ", of other modules, and in memory:");
 	const char *between = " ";
-	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
+	for (enum heap_allocator allocator = 0; allocator < HEAP_ALLOCATORS; allocator++) {
 		_cleanup_(text_deinit) struct text seen;
 		text_init(&seen);
-		if (heap_unread_seen(scan, maker, &seen)) {
-			text_printf(text, "%s%s, %s", between, heap_maker_name(maker), seen.data);
+		if (heap_unread_seen(scan, allocator, &seen)) {
+			text_printf(text, "%s%s, %s", between, heap_allocator_name(allocator),
+				seen.data);
 			between = "; ";
 		}
 		text->failed |= seen.failed;

@@ -220,7 +220,7 @@ static uint64_t left_by_aligning(
 	const struct heap_scan *s, const struct heap_shape *of, uint64_t size)
 {
 	const struct heap_area *area = heap_areas_find(&s->heap.areas, of->example);
-	bool is_aligned = area && area->maker == HEAP_GLIBC && of->example % ALIGNED_LEAST == 0;
+	bool is_aligned = area && area->allocator == HEAP_GLIBC && of->example % ALIGNED_LEAST == 0;
 	/* Sizes of types are multiples of how they are aligned. */
 	return is_aligned && size % ALIGNED_LEAST == 0 ? CHUNK_ALIGN : 0;
 }

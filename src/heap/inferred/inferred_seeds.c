@@ -269,7 +269,7 @@ static void inferred_seeds_infer(struct inferring *f, struct in_order *in_order)
 {
 	const struct heap_area_vec *areas = &f->scan->heap.areas;
 	for (size_t i = 0; i < areas->len; i++)
-		f->loose |= areas->data[i].maker != HEAP_GLIBC;
+		f->loose |= areas->data[i].allocator != HEAP_GLIBC;
 	lay_out_objects(f);
 	inferred_take_held(f);
 	inferred_follow_all(f);

@@ -199,7 +199,7 @@ static bool is_small(struct python *p, uint64_t address)
 	if (address - p->low < p->high - p->low)
 		return true;
 	const struct heap_area *area = p->areas ? heap_areas_find(p->areas, address) : NULL;
-	if (!area || area->maker != HEAP_PYMALLOC)
+	if (!area || area->allocator != HEAP_PYMALLOC)
 		return false;
 	p->low = area->start;
 	p->high = area->end;

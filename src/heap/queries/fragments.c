@@ -27,10 +27,10 @@ static struct fragment_arena *arena_of(struct fragments *f, const struct heap_ar
 {
 	for (size_t i = 0; i < f->arenas.len; i++) {
 		struct fragment_arena *one = &f->arenas.data[i];
-		if (one->maker == area->maker && one->arena == area->arena)
+		if (one->allocator == area->allocator && one->arena == area->arena)
 			return one;
 	}
-	struct fragment_arena fresh = {.maker = area->maker, .arena = area->arena};
+	struct fragment_arena fresh = {.allocator = area->allocator, .arena = area->arena};
 	return fragment_arenas_push(&f->arenas, fresh) ? &f->arenas.data[f->arenas.len - 1] : NULL;
 }
 

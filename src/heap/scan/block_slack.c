@@ -78,7 +78,7 @@ static bool block_slack_look_at(struct cutting *c, struct window *window, uint32
 		return true;
 	uint64_t address = search_block_address(s->search, block);
 	const struct heap_area *area = heap_areas_find(&s->heap.areas, address);
-	if (!area || area->maker != HEAP_GLIBC)
+	if (!area || area->allocator != HEAP_GLIBC)
 		return true;
 	uint64_t at = address + usable - WORD;
 	const uint8_t *bytes = window_at(window, at, WORD, at + PIECE_BYTES);

@@ -76,9 +76,9 @@ static void read_piece(struct reading *r, const uint8_t *bytes, size_t len)
 }
 
 /* Whether an allocator gives a block of that size for so many bytes. */
-static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_maker maker)
+static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_allocator allocator)
 {
-	if (maker != HEAP_GLIBC) {
+	if (allocator != HEAP_GLIBC) {
 		uint64_t spare = usable / 4 > OTHERS_SPARE ? usable / 4 : OTHERS_SPARE;
 		return usable - bytes <= spare;
 	}
@@ -97,11 +97,11 @@ struct saying {
 	uint64_t high; /* behind all blocks */
 };
 
-static enum heap_maker maker_of(struct saying *w, uint64_t address)
+static enum heap_allocator allocator_of(struct saying *w, uint64_t address)
 {
 	if (!w->area || address < w->area->start || address >= w->area->end)
 		w->area = heap_areas_find(&w->scan->heap.areas, address);
-	return w->area ? w->area->maker : HEAP_MAKERS;
+	return w->area ? w->area->allocator : HEAP_ALLOCATORS;
 }
 
 static bool texts_is_text(struct saying *w, uint64_t address, uint64_t size)
@@ -117,7 +117,7 @@ static bool texts_is_text(struct saying *w, uint64_t address, uint64_t size)
 	}
 	return reading.is_ended && !reading.is_bad && reading.len >= TEXT_LEAST &&
 	       2 * reading.words >= reading.len &&
-	       is_tight(reading.len + 1, size, maker_of(w, address));
+	       is_tight(reading.len + 1, size, allocator_of(w, address));
 }
 
 /* Nothing is known of it, and it has no pointers. */

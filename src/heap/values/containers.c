@@ -350,8 +350,8 @@ struct error *containers_recognise(struct heap_scan *scan, struct inferred_subse
 	for (size_t i = 0; i < CONTAINER_PARTS; i++)
 		f.part_types[i] = HEAP_TYPE_NONE;
 	for (size_t i = 0; i < heap->areas.len; i++)
-		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
-					     heap->areas.data[i].maker != HEAP_PYMALLOC);
+		f.loose = f.loose || (heap->areas.data[i].allocator != HEAP_GLIBC &&
+					     heap->areas.data[i].allocator != HEAP_PYMALLOC);
 	struct error *error = f.tails ? containers_find_all(&f, &scan->roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);

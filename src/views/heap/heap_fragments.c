@@ -36,7 +36,7 @@ static void arena_cell(const void *context, size_t row, unsigned column, struct 
 {
 	const struct fragment_arena *arena = &((const struct fragment_arena *)context)[row];
 	if (column == 0)
-		ret->text = heap_maker_name(arena->maker);
+		ret->text = heap_allocator_name(arena->allocator);
 	else
 		table_member(&arena_columns[column], arena, ret);
 }

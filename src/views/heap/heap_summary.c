@@ -28,18 +28,18 @@ static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 	text_add(out, blocks == 1 ? " block" : " blocks");
 }
 
-static void text_makers(const struct heap_scan *s, struct text *out)
+static void text_allocators(const struct heap_scan *s, struct text *out)
 {
-	uint64_t bytes[HEAP_MAKERS] = {0};
+	uint64_t bytes[HEAP_ALLOCATORS] = {0};
 	const char *comma = "";
 	for (size_t i = 0; i < s->heap.areas.len; i++)
-		bytes[s->heap.areas.data[i].maker] +=
+		bytes[s->heap.areas.data[i].allocator] +=
 			s->heap.areas.data[i].end - s->heap.areas.data[i].start;
 	text_add(out, "allocators  ");
-	for (unsigned i = 0; i < HEAP_MAKERS; i++) {
+	for (unsigned i = 0; i < HEAP_ALLOCATORS; i++) {
 		if (!bytes[i])
 			continue;
-		text_printf(out, "%s%s ", comma, heap_maker_name((enum heap_maker)i));
+		text_printf(out, "%s%s ", comma, heap_allocator_name((enum heap_allocator)i));
 		text_add_bytes(out, bytes[i]);
 		comma = ", ";
 	}
@@ -242,10 +242,10 @@ static const struct column seen_columns[] = {
 
 static void seen_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	ret->text = heap_maker_name((enum heap_maker)row);
+	ret->text = heap_allocator_name((enum heap_allocator)row);
 	if (column == 0)
 		return;
-	heap_unread_seen(context, (enum heap_maker)row, &ret->built);
+	heap_unread_seen(context, (enum heap_allocator)row, &ret->built);
 	cell_take_built(ret);
 }
 
@@ -255,7 +255,7 @@ static const struct table_type seen_type = {.columns = seen_columns, .cell = see
 struct unread_row {
 	const struct heap_scan *scan;
 	struct heap_unread unread;
-	size_t seen[HEAP_MAKERS]; /* allocators of which something was seen */
+	size_t seen[HEAP_ALLOCATORS]; /* allocators of which something was seen */
 	size_t seen_count;
 };
 
@@ -289,11 +289,11 @@ static void put_unread(
 	struct answer *answer, const struct heap_scan *s, const struct heap_unread *unread)
 {
 	struct unread_row row = {.scan = s, .unread = *unread};
-	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
+	for (enum heap_allocator allocator = 0; allocator < HEAP_ALLOCATORS; allocator++) {
 		_cleanup_(text_deinit) struct text seen;
 		text_init(&seen);
-		if (heap_unread_seen(s, maker, &seen))
-			row.seen[row.seen_count++] = maker;
+		if (heap_unread_seen(s, allocator, &seen))
+			row.seen[row.seen_count++] = allocator;
 	}
 	const struct table record = {&unread_type, &row, 1, .limit = 1};
 	answer_record(answer, &record);
@@ -473,7 +473,7 @@ static void add_sentences(
 		text_sums(page->scan, out);
 		text_leaks(page->scan, alone, out);
 	}
-	text_makers(page->scan, out);
+	text_allocators(page->scan, out);
 	text_damage(page->scan, out);
 }
 
