@@ -38,7 +38,7 @@ struct subtype_set {
 struct error *heap_subtypes_find(
 	const struct heap_scan *scan, uint32_t layout, struct subtype_set *ret) must_check_;
 /* One of the scan's types alone: what blocks of it are is not asked. */
-struct error *heap_subtypes_alone(
+struct error *heap_subtypes_of_type(
 	const struct heap_scan *scan, uint32_t type, struct subtype_set *ret) must_check_;
 void heap_subtypes_deinit(struct subtype_set *set);
 

@@ -70,7 +70,7 @@ static struct error *stacks_compare(const struct query *query, const struct oper
 	return error;
 }
 
-static struct error *build_alone(
+static struct error *build_single(
 	const struct query *query, const struct stacks_wanted *wanted, struct stacks *ret)
 {
 	struct error *error =
@@ -93,7 +93,7 @@ struct error *stacks_build(const struct query *query, const struct model *model,
 		return error;
 	query_task_begin(query->context, &task, "looking up names");
 	error = older || model_subtracted(model) ? stacks_compare(query, older, wanted, ret)
-						 : build_alone(query, wanted, ret);
+						 : build_single(query, wanted, ret);
 	query_task_end(query->context, &task);
 	if (!error && wanted->folds && !wanted->all_frames)
 		error = profile_fold(&ret->profile);

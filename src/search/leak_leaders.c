@@ -28,11 +28,11 @@ static bool set_leader(struct search *s, uint32_t block, uint32_t leader)
 
 /*
  * Adds to `seen` all blocks that a leader holds and that are not in it yet, and makes it their
- * leader; with `leaders_alone` only of those that were leaders so far. Inline, so that each of the
+ * leader; with `leaders_only` only of those that were leaders so far. Inline, so that each of the
  * two cases becomes a loop of its own.
  */
 static inline __attribute__((always_inline)) bool walk_held(
-	struct search *s, uint32_t leader, uint64_t *seen, bool leaders_alone)
+	struct search *s, uint32_t leader, uint64_t *seen, bool leaders_only)
 {
 	space_u32_clear(&s->queue);
 	if (!space_u32_push(&s->queue, leader))
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) bool walk_held(
 				!search_holds(s, i))
 				continue;
 			seen[held / 64] |= 1ull << held % 64;
-			bool leads = !leaders_alone || !is_led(s, held);
+			bool leads = !leaders_only || !is_led(s, held);
 			if ((leads && !set_leader(s, held, leader)) ||
 				!space_u32_push(&s->queue, held))
 				return false;

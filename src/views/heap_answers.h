@@ -44,7 +44,7 @@ heap_answer_fn heap_fragments_answer;
 /* All mappings, and what they are for: by kind, then one by one. */
 heap_answer_fn heap_maps_answer;
 /* Blocks without pointers that nothing points at: their contents and neighbours. */
-heap_answer_fn heap_alone_answer;
+heap_answer_fn heap_isolated_answer;
 /* The call stack of each thread. */
 heap_answer_fn heap_threads_answer;
 
@@ -57,7 +57,7 @@ extern const struct answer_type *const heap_answer_types[];
 extern const struct answer_type heap_blocks_type, heap_dominators_type, heap_fragments_type,
 	heap_block_type, heap_candidates_type, heap_layout_type, heap_show_type, heap_why_type,
 	heap_holders_type, heap_pool_type, heap_find_type, heap_follow_type, heap_refs_type,
-	heap_words_type, heap_maps_type, heap_alone_type, heap_hexdump_type, heap_python_type,
+	heap_words_type, heap_maps_type, heap_isolated_type, heap_hexdump_type, heap_python_type,
 	heap_strings_type, heap_summary_type, heap_threads_type, heap_types_type;
 
 #endif

@@ -78,9 +78,9 @@ static bool add_arenas(
  * pages, and what else is there is a root: better a leak less than a false one.
  */
 static struct address_range around_other(
-	const struct process_map *map, bool is_alone, const struct live_entry *block)
+	const struct process_map *map, bool is_separate, const struct live_entry *block)
 {
-	if (is_alone || !strcmp(map->path, "[heap]"))
+	if (is_separate || !strcmp(map->path, "[heap]"))
 		return (struct address_range){map->start, map->end};
 	uint64_t end = (block->address + block->size + PAGE_BYTES) & ~(PAGE_BYTES - 1);
 	return (struct address_range){
@@ -89,15 +89,15 @@ static struct address_range around_other(
 
 /* The range around a block that lies in none of the heaps known so far. */
 static struct address_range range_around_block(
-	const struct leak_target *place, const bool *alone, const struct live_entry *block)
+	const struct leak_target *place, const bool *is_separate, const struct live_entry *block)
 {
 	uint64_t address = block->address;
 	const struct process_map *map = process_maps_find(&place->target->maps, address);
 	uint64_t header[2];
 	if (!map || !leak_heap_like(map))
 		return (struct address_range){address, address + 1}; /* the program's own memory */
-	if (alone)
-		return around_other(map, alone[map - place->target->maps.maps.data], block);
+	if (is_separate)
+		return around_other(map, is_separate[map - place->target->maps.maps.data], block);
 	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
 		     sizeof(header);
 	uint64_t start = address - 16 - header[0], bytes = (header[1] & ~(uint64_t)CHUNK_FLAGS);
@@ -110,7 +110,7 @@ static struct address_range range_around_block(
 
 /* alone: of each mapping, whether it is of one maker; NULL: the allocator is libc's. */
 static struct error *add_around_blocks(
-	const struct leak_target *place, const bool *alone, struct address_ranges *ret)
+	const struct leak_target *place, const bool *is_separate, struct address_ranges *ret)
 {
 	struct live_walk walk;
 	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
@@ -127,7 +127,7 @@ static struct error *add_around_blocks(
 			const struct address_range *known = address_ranges_from(ret, address);
 			last = known && address >= known->start
 				       ? *known
-				       : range_around_block(place, alone, &blocks[i]);
+				       : range_around_block(place, is_separate, &blocks[i]);
 			if (!known || address < known->start)
 				ok = address_ranges_add(&found, last.start, last.end);
 		}
@@ -196,19 +196,19 @@ static bool is_library(const struct process_map *map)
 }
 
 /* Adds the mappings that a word points into, if it is the allocator's alone and not there yet. */
-static bool add_pointed(
-	const struct leak_target *place, bool *alone, uint64_t word, struct address_ranges *ret)
+static bool add_pointed(const struct leak_target *place, bool *is_separate, uint64_t word,
+	struct address_ranges *ret)
 {
 	const struct process_maps *maps = &place->target->maps;
 	const struct process_map *map = process_maps_find(maps, word);
-	if (!map || !alone[map - maps->maps.data] || !leak_heap_like(map))
+	if (!map || !is_separate[map - maps->maps.data] || !leak_heap_like(map))
 		return true;
-	alone[map - maps->maps.data] = false;
+	is_separate[map - maps->maps.data] = false;
 	return address_ranges_add(ret, map->start, map->end);
 }
 
 /* Does so for all words of a range that are multiples of `aligned`. */
-static struct error *add_all_pointed(const struct leak_target *place, bool *alone,
+static struct error *add_all_pointed(const struct leak_target *place, bool *is_separate,
 	struct address_range from, uint64_t aligned, struct address_ranges *ret)
 {
 	if (from.end - from.start > METADATA_MAX)
@@ -222,7 +222,7 @@ static struct error *add_all_pointed(const struct leak_target *place, bool *alon
 		uint64_t n = process_memory_read(place->memory, at, words, bytes) / 8;
 		for (uint64_t i = 0; ok && i < n; i++) {
 			if (words[i] && words[i] % aligned == 0)
-				ok = add_pointed(place, alone, words[i], ret);
+				ok = add_pointed(place, is_separate, words[i], ret);
 		}
 	}
 	return ok ? NULL : error_no_memory();
@@ -234,7 +234,7 @@ static struct error *add_all_pointed(const struct leak_target *place, bool *alon
  * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
  * that has been given out again.)
  */
-static struct error *add_other_metadata(const struct leak_target *place, bool *alone,
+static struct error *add_other_metadata(const struct leak_target *place, bool *is_separate,
 	struct address_range data, struct address_ranges *ret)
 {
 	size_t next = ret->len + 1;
@@ -242,9 +242,9 @@ static struct error *add_other_metadata(const struct leak_target *place, bool *a
 		return NULL;
 	if (!address_ranges_add(ret, data.start, data.end))
 		return error_no_memory();
-	struct error *error = add_all_pointed(place, alone, data, sizeof(uint64_t), ret);
+	struct error *error = add_all_pointed(place, is_separate, data, sizeof(uint64_t), ret);
 	for (; !error && next < ret->len; next++)
-		error = add_all_pointed(place, alone, ret->data[next], PAGE_BYTES, ret);
+		error = add_all_pointed(place, is_separate, ret->data[next], PAGE_BYTES, ret);
 	return error;
 }
 
@@ -341,7 +341,7 @@ bool leak_allocator_local(
 }
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
-static struct error *add_metadata(const struct leak_target *place, bool *alone,
+static struct error *add_metadata(const struct leak_target *place, bool *is_separate,
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	const struct process_map *code = allocator_code(place);
@@ -349,10 +349,10 @@ static struct error *add_metadata(const struct leak_target *place, bool *alone,
 	if (!is_library(code))
 		return NULL;
 	struct error *error =
-		add_library_data(place, code, alone, &data) ? NULL : error_no_memory();
+		add_library_data(place, code, is_separate, &data) ? NULL : error_no_memory();
 	for (size_t i = 0; !error && i < data.len; i++) {
-		if (alone)
-			error = add_other_metadata(place, alone, data.data[i], ret);
+		if (is_separate)
+			error = add_other_metadata(place, is_separate, data.data[i], ret);
 		else
 			error = add_libc_metadata(place, data.data[i], heaps, ret);
 	}
@@ -376,15 +376,16 @@ struct error *leak_heaps_find(const struct leak_target *place, struct address_ra
 			ok = add_arenas(place, map, ret_heaps);
 	}
 	address_ranges_join(ret_heaps);
-	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
-	if (!error && (!ok || (!libc && !alone)))
+	_cleanup_free_ bool *is_separate =
+		libc ? NULL : calloc(maps->maps.len + 1, sizeof(*is_separate));
+	if (!error && (!ok || (!libc && !is_separate)))
 		error = error_no_memory();
-	if (!error && alone)
-		error = process_maps_no_reserve(place->target->process, maps, alone);
+	if (!error && is_separate)
+		error = process_maps_no_reserve(place->target->process, maps, is_separate);
 	if (!error)
-		error = add_around_blocks(place, alone, ret_heaps);
+		error = add_around_blocks(place, is_separate, ret_heaps);
 	address_ranges_join(ret_heaps);
 	if (!error)
-		error = add_metadata(place, alone, ret_heaps, ret_metadata);
+		error = add_metadata(place, is_separate, ret_heaps, ret_metadata);
 	return error;
 }

@@ -450,7 +450,7 @@ struct error *pause_target(
 }
 
 /* It has one thread, the first. */
-static bool is_alone(pid_t pid)
+static bool is_single_threaded(pid_t pid)
 {
 	char path[64];
 	unsigned threads = 0;
@@ -481,7 +481,7 @@ bool pause_waiting_target(pid_t pid, const struct hw_shm *shm, struct paused_tar
 		.owner = pid,
 		.is_waiting = true,
 		.quiet = quiet_wait(shm)};
-	if (!ret->quiet || target_is_busy(shm) || !is_alone(pid))
+	if (!ret->quiet || target_is_busy(shm) || !is_single_threaded(pid))
 		return false;
 	const struct paused_thread thread = {
 		.tid = pid, .stopped = true, .regs = {.fs_base = shm->leaving_thread}};

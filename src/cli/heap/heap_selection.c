@@ -168,7 +168,7 @@ static struct error *choose_type(struct heap_look *look, struct heap_block_filte
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	struct error *error = heap_subject_find(&look->heap, "blocks --type", word, &about);
 	if (!error && about.block != SPACE_NONE)
-		error = heap_subtypes_alone(&look->heap.scan,
+		error = heap_subtypes_of_type(&look->heap.scan,
 			heap_scan_type_of(&look->heap.scan, about.block), &about.subtypes);
 	return error ? error
 		     : heap_block_filter_subtypes(&look->heap.scan, &about.subtypes, chosen);

@@ -242,10 +242,10 @@ static int run_why(struct heap_look *look, int count, char **words)
 		heap_why_write(&page, what, is_whole ? &about.subtypes : NULL, &why, &sink));
 }
 
-static int run_alone(struct heap_look *look, int count, char **words)
+static int run_isolated(struct heap_look *look, int count, char **words)
 {
 	(void)count, (void)words;
-	return heap_verbs_show(look, heap_alone_answer);
+	return heap_verbs_show(look, heap_isolated_answer);
 }
 
 static int run_fragmentation(struct heap_look *look, int count, char **words)
@@ -305,7 +305,7 @@ const struct heap_verb heap_verbs[] = {
 		"--leaked`.\n",
 		"--type 'node*'", true},
 	{"alone", "", "blocks without pointers in or to them: contents, neighbours", 0, 0,
-		run_alone,
+		run_isolated,
 		HEAP_SELECTION_BIT(HEAP_SELECTION_TYPE) | HEAP_SELECTION_BIT(HEAP_SELECTION_SIZE) |
 			HEAP_SELECTION_BIT(HEAP_SELECTION_COUNT),
 		NULL, "--size 100..200", true},

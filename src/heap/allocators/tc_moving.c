@@ -26,8 +26,9 @@ static inline bool block_equal(uint64_t a, uint64_t b)
 	return a == b;
 }
 enum batch {
-	BATCH_NONE,  /* not of one */
-	BATCH_ALONE, /* it ends as batches do, but is one block: that is not told from a used one */
+	BATCH_NONE,   /* not of one */
+	BATCH_SINGLE, /* it ends as batches do, but is one block: that is not told from a used one
+		       */
 	BATCH_MOVING
 };
 /* Blocks that were looked at: none is followed twice. */
@@ -117,7 +118,7 @@ static bool take_batch(struct moving *moving, uint64_t at, uint32_t block_bytes)
 		joins = known && *known == BATCH_MOVING;
 		/* Or it goes on with the list that it is just taken from. */
 		ends = !at || joins || (fits && is_listed(tc, span, at)) ||
-		       (known && *known == BATCH_ALONE && moving->batch.len);
+		       (known && *known == BATCH_SINGLE && moving->batch.len);
 		if (ends || !fits || moving->batch.len == most)
 			break;
 		if (!heap_addresses_push(&moving->batch, at))
@@ -130,7 +131,7 @@ static bool take_batch(struct moving *moving, uint64_t at, uint32_t block_bytes)
 		return false;
 	return conclude_batch(moving, !ends                             ? BATCH_NONE
 				      : joins || moving->batch.len >= 2 ? BATCH_MOVING
-									: BATCH_ALONE);
+									: BATCH_SINGLE);
 }
 
 /* Whether one of the first words is equal to that at `i`. */

@@ -195,13 +195,14 @@ const char *inferred_basis_name(const struct heap_scan *scan, uint32_t block)
 }
 
 /* Bits that are set, one after the other. */
-static void count_bits(struct heap_scan *scan, const uint64_t *set, bool lost_alone)
+static void count_bits(struct heap_scan *scan, const uint64_t *set, bool unreachable_only)
 {
 	uint32_t count = search_block_count(scan->search);
 	for (uint32_t word = 0; word <= count / 64; word++) {
 		for (uint64_t left = set[word]; left; left &= left - 1) {
 			uint32_t block = 64 * word + (uint32_t)__builtin_ctzll(left);
-			if (lost_alone && search_kind(scan->search, block) == SEARCH_REACHABLE)
+			if (unreachable_only &&
+				search_kind(scan->search, block) == SEARCH_REACHABLE)
 				continue;
 			inferred_set_bit(scan->alike.looks, block);
 			scan->types.types.data[heap_scan_type_of(scan, block)].alike++;

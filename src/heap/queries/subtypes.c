@@ -156,7 +156,7 @@ struct error *heap_subtypes_find(
 	return number_types(scan, error, ret);
 }
 
-struct error *heap_subtypes_alone(
+struct error *heap_subtypes_of_type(
 	const struct heap_scan *scan, uint32_t type, struct subtype_set *ret)
 {
 	*ret = (struct subtype_set){.of_type = NULL};

@@ -7,7 +7,7 @@
 #include "base/util.h"
 
 /* A frame's header: the magic, flags, how large blocks are. */
-#define FLAG_ALONE 0x20u
+#define FLAG_INDEPENDENT 0x20u
 #define FLAG_BLOCK_CHECKSUM 0x10u
 #define FLAG_SIZE 0x08u
 #define FLAG_CHECKSUM 0x04u
@@ -72,7 +72,7 @@ bool core_lz4_find_cut(int fd, uint64_t size, struct core_lz4_cut *ret)
 				.before = block,
 				.block_most = frame.block_most,
 				.is_plain = head & BLOCK_PLAIN,
-				.is_alone = frame.flags & FLAG_ALONE,
+				.is_independent = frame.flags & FLAG_INDEPENDENT,
 			};
 			return true;
 		}

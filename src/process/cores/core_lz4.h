@@ -19,12 +19,12 @@ bool core_lz4_is(const void *head, size_t len);
 
 /* The last block of a file that ends in it. */
 struct core_lz4_cut {
-	uint64_t offset;   /* of its data in the file */
-	size_t len;        /* bytes of its data that are there */
-	uint64_t before;   /* whole blocks before it */
-	size_t block_most; /* decompressed size of each of these but a frame's last, in bytes */
-	bool is_plain;     /* it is not compressed */
-	bool is_alone;     /* it does not refer to data before it */
+	uint64_t offset;     /* of its data in the file */
+	size_t len;          /* bytes of its data that are there */
+	uint64_t before;     /* whole blocks before it */
+	size_t block_most;   /* decompressed size of each of these but a frame's last, in bytes */
+	bool is_plain;       /* it is not compressed */
+	bool is_independent; /* it does not refer to data before it */
 };
 
 /* Finds the truncated block at the end of a file of `size` bytes. Returns false if the file does

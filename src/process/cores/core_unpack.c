@@ -139,7 +139,7 @@ static struct error *unpack_cut_block(struct unpacking *u, int fd, uint64_t size
 		return error_no_memory();
 	if (pread(fd, block, cut.len, (off_t)cut.offset) != (ssize_t)cut.len)
 		return NULL;
-	size_t known = cut.is_alone ? 0 : read_window(u, out), end = known + cut.len;
+	size_t known = cut.is_independent ? 0 : read_window(u, out), end = known + cut.len;
 	if (cut.is_plain)
 		memcpy(out + known, block, cut.len);
 	else

@@ -94,11 +94,11 @@ static uint16_t header_field(const struct elf_image *image, size_t offset)
 }
 
 /* Names of malloc: the plain one, and those of allocators that programs are linked with. */
-static bool is_malloc(const char *name, bool plain_alone)
+static bool is_malloc(const char *name, bool plain_only)
 {
 	static const char *const names[] = {"malloc", "je_malloc", "_rjem_malloc", "mi_malloc",
 		"tc_malloc", "rpmalloc", "sn_malloc"};
-	size_t count = plain_alone ? 1 : sizeof(names) / sizeof(names[0]);
+	size_t count = plain_only ? 1 : sizeof(names) / sizeof(names[0]);
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(name, names[i]))
 			return true;
@@ -146,7 +146,7 @@ static bool defines_malloc(const struct elf_image *image, uint32_t type)
 	return false;
 }
 
-static bool file_defines_malloc(const char *path, bool exported_alone)
+static bool file_defines_malloc(const char *path, bool exported_only)
 {
 	struct file_map map;
 	struct error *error = file_map_open(path, &map);
@@ -159,7 +159,7 @@ static bool file_defines_malloc(const char *path, bool exported_alone)
 	bool defines = false;
 	if (header && !memcmp(image.data, ELFMAG, SELFMAG) && image.data[EI_CLASS] == ELFCLASS64)
 		defines = defines_malloc(&image, SHT_DYNSYM) ||
-			  (!exported_alone && defines_malloc(&image, SHT_SYMTAB));
+			  (!exported_only && defines_malloc(&image, SHT_SYMTAB));
 	file_map_deinit(&map);
 	return defines;
 }

@@ -29,7 +29,7 @@
 #define TURNS_MOST 10
 #define TURN_PAUSE_NS 2000000
 /* When an attempt was refused and then no tracer is found, that may just have let go. */
-#define ALONE_TRIES 10
+#define SOLE_TRIES 10
 
 uint64_t stop_now_ns(void)
 {
@@ -295,15 +295,15 @@ struct error *stop_process_retry(struct stopped *stopped)
 {
 	uint64_t until = stop_now_ns() + TURN_NS, last = until + TURNS_MOST * (uint64_t)TURN_NS;
 	pid_t rival = 0;
-	for (unsigned alone = 0;;) {
+	for (unsigned tries = 0;;) {
 		stopped->rival = 0;
 		struct error *error = stop_process(stopped);
-		alone = stopped->rival ? 0 : alone + 1;
+		tries = stopped->rival ? 0 : tries + 1;
 		if (stopped->rival && stopped->rival != rival) { /* turns are being taken */
 			rival = stopped->rival;
 			until = min(stop_now_ns() + TURN_NS, last);
 		}
-		if (!error || error->code != ERROR_ENVIRONMENT || alone > ALONE_TRIES ||
+		if (!error || error->code != ERROR_ENVIRONMENT || tries > SOLE_TRIES ||
 			stop_now_ns() > until)
 			return error;
 		error_destroy(error);

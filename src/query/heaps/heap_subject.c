@@ -207,7 +207,7 @@ static struct error *find_own(
 	const struct heap_type *type = &scan->types.types.data[ret->type];
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
 	if (ret->layout == TYPE_VOID || !scan->layouts.types)
-		return heap_subtypes_alone(scan, ret->type, &ret->subtypes);
+		return heap_subtypes_of_type(scan, ret->type, &ret->subtypes);
 	return find_kin(session, verb, word, ret);
 }
 

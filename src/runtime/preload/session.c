@@ -25,7 +25,7 @@
  * longer. */
 #define ANSWER_S 1
 #define ANSWER_START_S 3
-#define ANSWER_ALONE_S 20
+#define ANSWER_AUTOSTART_S 20
 
 #define ENVIRONMENT_MAX (1u << 20)
 
@@ -36,7 +36,7 @@
 
 /* Kept: the program may change its environment before it forks. */
 static char session_path[HW_SESSION_BYTES];
-static bool is_alone;                 /* this process has started its collector */
+static bool autostarted;              /* this process has started its collector */
 static uint32_t session_uid = NOBODY; /* whose the collector is that answered at that path */
 static bool unreachable;              /* no collector answered the last attempt to join */
 
@@ -153,7 +153,7 @@ static int exchange_hello(int fd, enum hw_hello_reason reason, bool *ret_cut)
 	*ret_cut = true;
 	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
 		(long)sizeof(hello))
-		memory = receive_welcome(fd, is_alone && reason == HW_HELLO_START, ret_cut);
+		memory = receive_welcome(fd, autostarted && reason == HW_HELLO_START, ret_cut);
 	sys_call(__NR_close, fd, 0, 0);
 	return memory;
 }
@@ -225,8 +225,8 @@ static int start_session(const struct variables *v)
 	environment[n] = NULL;
 	int fd = rt_autostart(environment);
 	if (fd >= 0)
-		set_limit(fd, ANSWER_ALONE_S);
-	is_alone = fd >= 0;
+		set_limit(fd, ANSWER_AUTOSTART_S);
+	autostarted = fd >= 0;
 	return fd;
 }
 
@@ -354,7 +354,7 @@ void rt_session_publish(void)
 	size_t count = 0;
 	while (environ && environ[count])
 		count++;
-	if (!is_alone || !session_path[0] || !environ)
+	if (!autostarted || !session_path[0] || !environ)
 		return;
 	size_t vector = (count + 2) * sizeof(char *);
 	long at = sys_call6(__NR_mmap, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/heap_answers.h"
 
-const struct answer_type *const heap_answer_types[] = {&heap_alone_type, &heap_candidates_type,
+const struct answer_type *const heap_answer_types[] = {&heap_isolated_type, &heap_candidates_type,
 	&heap_holders_type, &heap_pool_type, &heap_block_type, &heap_refs_type, &heap_words_type,
 	&heap_blocks_type, &heap_dominators_type, &heap_find_type, &heap_follow_type,
 	&heap_fragments_type, &heap_hexdump_type, &heap_python_type, &heap_strings_type,

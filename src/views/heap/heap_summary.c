@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "heap/alone.h"
+#include "heap/isolated.h"
 #include "heap/limits.h"
 #include "heap/unread.h"
 #include "views/heap/heap_joined_view.h"
@@ -54,7 +54,8 @@ static bool all_is_collected(const struct heap_scan *s)
 	return blocks && blocks == s->totals.blocks[BLOCK_USED];
 }
 
-static void text_leaks(const struct heap_scan *s, const struct heap_alone *alone, struct text *out)
+static void text_leaks(
+	const struct heap_scan *s, const struct heap_isolated *isolated, struct text *out)
 {
 	static const char *const words[SEARCH_KINDS] = {
 		"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
@@ -62,9 +63,9 @@ static void text_leaks(const struct heap_scan *s, const struct heap_alone *alone
 	for (unsigned i = 0; i < SEARCH_KINDS && !all_is_collected(s); i++) {
 		text_printf(out, "%-17s", words[i]);
 		add_sum(out, totals->bytes[i], totals->blocks[i]);
-		if (i == SEARCH_DEFINITE && alone->blocks.len) {
+		if (i == SEARCH_DEFINITE && isolated->blocks.len) {
 			text_add(out, ", of these without any pointer ");
-			add_sum(out, alone->bytes, alone->blocks.len);
+			add_sum(out, isolated->bytes, isolated->blocks.len);
 		}
 		if (i == SEARCH_REACHABLE)
 			heuristics_add_sums(out, totals);
@@ -383,7 +384,7 @@ static struct error *put_groups(struct answer *answer, const struct heap_scan *s
 	return NULL;
 }
 
-static const struct table_type sum_alone_type = {.name = "alone",
+static const struct table_type sum_isolated_type = {.name = "alone",
 	.says = "of what is definitely lost: blocks that hold no pointer to a block",
 	.columns = heap_matched_columns};
 static const struct table_type not_judged_type = {.name = "not_judged",
@@ -407,7 +408,7 @@ const struct answer_type heap_summary_type = {.schema = "heapwise.heap-summary/1
 	.says = "what is in use, free and leaked, and the largest types. `leaks` and what belongs "
 		"to it are as in [heapwise.leaks/1](leaks-1.md)",
 	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &heap_types_table,
-		&group_type, &sum_alone_type, &not_judged_type, NULL},
+		&group_type, &sum_isolated_type, &not_judged_type, NULL},
 	.main = &heap_types_table};
 
 struct type_count {
@@ -465,13 +466,13 @@ static struct error *put_types(const struct heap_page *page, const struct type_t
 }
 
 static void add_sentences(
-	const struct heap_page *page, const struct heap_alone *alone, struct text *out)
+	const struct heap_page *page, const struct heap_isolated *isolated, struct text *out)
 {
 	text_verdict(page, out);
 	heap_joined_text(page, out);
 	if (page->scan->heap.areas.len || !heap_unread_find(page->scan).largest) {
 		text_sums(page->scan, out);
-		text_leaks(page->scan, alone, out);
+		text_leaks(page->scan, isolated, out);
 	}
 	text_allocators(page->scan, out);
 	text_damage(page->scan, out);
@@ -479,10 +480,10 @@ static void add_sentences(
 
 /* What of leaks is for programs. */
 static struct error *put_leaks(
-	const struct heap_page *page, const struct heap_alone *alone, struct answer *answer)
+	const struct heap_page *page, const struct heap_isolated *isolated, struct answer *answer)
 {
 	uint64_t blocks, bytes;
-	put_sum(answer, &sum_alone_type, alone->blocks.len, alone->bytes);
+	put_sum(answer, &sum_isolated_type, isolated->blocks.len, isolated->bytes);
 	go_types_sum(page->scan, &blocks, &bytes);
 	if (blocks)
 		put_sum(answer, &not_judged_type, blocks, bytes);
@@ -492,20 +493,20 @@ static struct error *put_leaks(
 struct error *heap_summary_answer(const struct heap_page *page, struct answer *answer)
 {
 	_cleanup_(type_table_deinit) struct type_table table;
-	_cleanup_(heap_alone_deinit) struct heap_alone alone = {.bytes = 0};
+	_cleanup_(heap_isolated_deinit) struct heap_isolated isolated = {.bytes = 0};
 	struct text *prose = answer_prose(answer);
 	struct error *error = type_table_make(page, &table);
 	if (!error)
-		error = heap_alone_find(page->scan, &alone);
+		error = heap_isolated_find(page->scan, &isolated);
 	if (error)
 		return error;
 	answer_begin(answer, &heap_summary_type);
 	if (prose)
-		add_sentences(page, &alone, prose);
+		add_sentences(page, &isolated, prose);
 	heap_summary_put_head(page, answer);
 	error = put_types(page, &table, SUMMARY_ROWS, answer);
 	if (!error)
-		error = put_leaks(page, &alone, answer);
+		error = put_leaks(page, &isolated, answer);
 	if (prose)
 		text_limits(page->scan, prose);
 	return error ? error : answer_end(answer);

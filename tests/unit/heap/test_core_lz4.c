@@ -62,7 +62,7 @@ CASE(files, "the last block of a file that is cut off is found, and none in othe
 	struct core_lz4_cut cut;
 	CHECK(find(file, 19, &cut));
 	CHECK(cut.offset == 17 && cut.len == 2 && cut.before == 1 && cut.block_most == 65536);
-	CHECK(!cut.is_plain && cut.is_alone);
+	CHECK(!cut.is_plain && cut.is_independent);
 	CHECK(find(file, 12, &cut));
 	CHECK(cut.offset == 11 && cut.len == 1 && cut.before == 0 && cut.is_plain);
 	/* In a header, between blocks, whole; of another version. */

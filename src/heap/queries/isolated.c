@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/alone.h"
+#include "heap/isolated.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static void mark_held(const struct graph *graph, uint32_t count, uint64_t *held)
 }
 
 /* Whether it has a pointer to another block. */
-static bool alone_holds(const struct graph *graph, uint32_t block)
+static bool holds_pointer(const struct graph *graph, uint32_t block)
 {
 	for (uint32_t i = graph_edges(graph, block); i < graph_edges_end(graph, block); i++) {
 		if (GRAPH_BLOCK(graph->edges.data[i]) != block)
@@ -29,11 +29,11 @@ static bool alone_holds(const struct graph *graph, uint32_t block)
 	return false;
 }
 
-struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *ret)
+struct error *heap_isolated_find(const struct heap_scan *scan, struct heap_isolated *ret)
 {
 	const struct graph *graph = search_graph(scan->search);
 	uint32_t count = search_block_count(scan->search);
-	*ret = (struct heap_alone){.bytes = 0};
+	*ret = (struct heap_isolated){.bytes = 0};
 	if (!search_totals(scan->search)->blocks[SEARCH_DEFINITE])
 		return NULL;
 	_cleanup_free_ uint64_t *held = calloc(count / 64 + 1, sizeof(*held));
@@ -42,7 +42,7 @@ struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *r
 	mark_held(graph, count, held);
 	for (uint32_t block = 0; block < count; block++) {
 		if (search_kind(scan->search, block) != SEARCH_DEFINITE ||
-			held[block / 64] >> block % 64 & 1 || alone_holds(graph, block))
+			held[block / 64] >> block % 64 & 1 || holds_pointer(graph, block))
 			continue;
 		ret->bytes += search_block_size(scan->search, block);
 		if (!space_u32_push(&ret->blocks, block))
@@ -51,7 +51,7 @@ struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *r
 	return NULL;
 }
 
-void heap_alone_deinit(struct heap_alone *alone)
+void heap_isolated_deinit(struct heap_isolated *isolated)
 {
-	space_u32_deinit(&alone->blocks);
+	space_u32_deinit(&isolated->blocks);
 }

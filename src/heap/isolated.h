@@ -4,18 +4,19 @@
  * them. All of them are lost. What remains to go by is what is written in them, and which blocks
  * lie beside them.
  */
-#ifndef HEAP_ALONE_H
-#define HEAP_ALONE_H
+#ifndef HEAP_ISOLATED_H
+#define HEAP_ISOLATED_H
 
 #include "heap/heap_scan.h"
 
-struct heap_alone {
+struct heap_isolated {
 	struct space_u32 blocks; /* their numbers, ascending */
 	uint64_t bytes;
 };
 
 /* The scan is judged. */
-struct error *heap_alone_find(const struct heap_scan *scan, struct heap_alone *ret) must_check_;
-void heap_alone_deinit(struct heap_alone *alone);
+struct error *heap_isolated_find(
+	const struct heap_scan *scan, struct heap_isolated *ret) must_check_;
+void heap_isolated_deinit(struct heap_isolated *isolated);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `alone`: blocks that neither hold pointers nor are pointed at, their contents and neighbours. */
-#include "heap/alone.h"
+/* `isolated`: blocks that neither hold pointers nor are pointed at, their contents and neighbours.
+ */
+#include "heap/isolated.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -25,7 +26,7 @@ static size_t read_content(
 		size < CONTENT_BYTES ? (size_t)size : CONTENT_BYTES);
 }
 
-struct alone_rows {
+struct isolated_rows {
 	const struct heap_scan *scan;
 	const uint32_t *blocks;
 };
@@ -36,7 +37,7 @@ static const struct column neighbour_columns[] = {
 	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
 	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
 
-static void heap_alone_block_cell(
+static void heap_isolated_block_cell(
 	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
 {
 	ret->number = column ? search_block_size(scan->search, block)
@@ -46,8 +47,8 @@ static void heap_alone_block_cell(
 
 static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct alone_rows *rows = context;
-	heap_alone_block_cell(rows->scan, (uint32_t)row, column, ret);
+	const struct isolated_rows *rows = context;
+	heap_isolated_block_cell(rows->scan, (uint32_t)row, column, ret);
 }
 
 static const struct table_type neighbour_type = {
@@ -62,9 +63,9 @@ static void text_neighbour(
 	text_add_char(out, '\n');
 }
 
-static void heap_alone_row_text(const void *context, size_t row, struct text *out)
+static void heap_isolated_row_text(const void *context, size_t row, struct text *out)
 {
-	const struct alone_rows *rows = context;
+	const struct isolated_rows *rows = context;
 	const struct heap_scan *scan = rows->scan;
 	uint32_t block = rows->blocks[row];
 	uint8_t content[CONTENT_BYTES];
@@ -81,8 +82,16 @@ static void heap_alone_row_text(const void *context, size_t row, struct text *ou
 		text_neighbour(scan, "before ", block + 1, out);
 }
 
-enum { ALONE_ADDRESS, ALONE_SIZE, ALONE_TYPE, ALONE_BYTES, ALONE_BEHIND, ALONE_BEFORE };
-static const struct column alone_columns[] = {{"address", COLUMN_ADDRESS, .says = "of the block"},
+enum {
+	ISOLATED_ADDRESS,
+	ISOLATED_SIZE,
+	ISOLATED_TYPE,
+	ISOLATED_BYTES,
+	ISOLATED_AFTER,
+	ISOLATED_BEFORE
+};
+static const struct column isolated_columns[] = {
+	{"address", COLUMN_ADDRESS, .says = "of the block"},
 	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
 	{"type", COLUMN_TEXT, .says = "of the block"},
 	{"bytes", COLUMN_TEXT, .says = "the first 32, in hexadecimal"},
@@ -100,14 +109,14 @@ static void add_content(const struct heap_scan *scan, uint32_t block, struct tex
 		text_printf(out, "%02x", content[i]);
 }
 
-static void alone_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void isolated_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct alone_rows *rows = context;
+	const struct isolated_rows *rows = context;
 	uint32_t block = rows->blocks[row];
-	uint32_t beside = column == ALONE_BEHIND ? block - 1 : block + 1;
-	if (column < ALONE_BYTES) {
-		heap_alone_block_cell(rows->scan, block, column, ret);
-	} else if (column == ALONE_BYTES) {
+	uint32_t beside = column == ISOLATED_AFTER ? block - 1 : block + 1;
+	if (column < ISOLATED_BYTES) {
+		heap_isolated_block_cell(rows->scan, block, column, ret);
+	} else if (column == ISOLATED_BYTES) {
 		add_content(rows->scan, block, &ret->built);
 		cell_take_built(ret);
 	} else if (beside >= search_block_count(rows->scan->search)) {
@@ -118,11 +127,11 @@ static void alone_cell(const void *context, size_t row, unsigned column, struct 
 	}
 }
 
-static const struct table_type alone_type = {.name = "alone",
+static const struct table_type isolated_type = {.name = "alone",
 	.says = "a row a block",
-	.columns = alone_columns,
-	.cell = alone_cell,
-	.row_text = heap_alone_row_text,
+	.columns = isolated_columns,
+	.cell = isolated_cell,
+	.row_text = heap_isolated_row_text,
 	.one = "block",
 	.many = "blocks"};
 
@@ -138,42 +147,43 @@ static void sums_text(const void *context, size_t row, struct text *out)
 
 static const struct table_type sum_type = {.columns = heap_matched_columns, .row_text = sums_text};
 
-const struct answer_type heap_alone_type = {.schema = "heapwise.heap-alone/1",
+const struct answer_type heap_isolated_type = {.schema = "heapwise.heap-alone/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE alone",
 	.says = "blocks in use without pointers that nothing points at",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &alone_type, NULL},
-	.main = &alone_type};
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &isolated_type,
+		NULL},
+	.main = &isolated_type};
 
 /* Leaves those that are wanted. */
-static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
+static void keep_chosen(const struct heap_page *page, struct heap_isolated *isolated)
 {
 	size_t kept = 0;
-	alone->bytes = 0;
-	for (size_t i = 0; i < alone->blocks.len; i++) {
-		uint32_t block = alone->blocks.data[i];
+	isolated->bytes = 0;
+	for (size_t i = 0; i < isolated->blocks.len; i++) {
+		uint32_t block = isolated->blocks.data[i];
 		if (!heap_block_filter_takes_used(page->chosen, page->scan, block))
 			continue;
-		alone->blocks.data[kept++] = block;
-		alone->bytes += search_block_size(page->scan->search, block);
+		isolated->blocks.data[kept++] = block;
+		isolated->bytes += search_block_size(page->scan->search, block);
 	}
-	alone->blocks.len = kept;
+	isolated->blocks.len = kept;
 }
 
-struct error *heap_alone_answer(const struct heap_page *page, struct answer *answer)
+struct error *heap_isolated_answer(const struct heap_page *page, struct answer *answer)
 {
-	_cleanup_(heap_alone_deinit) struct heap_alone alone;
-	struct error *error = heap_alone_find(page->scan, &alone);
+	_cleanup_(heap_isolated_deinit) struct heap_isolated isolated;
+	struct error *error = heap_isolated_find(page->scan, &isolated);
 	if (error)
 		return error;
-	keep_chosen(page, &alone);
-	const struct alone_rows rows = {page->scan, alone.blocks.data};
-	const struct heap_matched sums = {alone.blocks.len, alone.bytes};
+	keep_chosen(page, &isolated);
+	const struct isolated_rows rows = {page->scan, isolated.blocks.data};
+	const struct heap_matched sums = {isolated.blocks.len, isolated.bytes};
 	const struct table record = {&sum_type, &sums, 1, .limit = 1};
-	const struct table blocks = {&alone_type, &rows, alone.blocks.len,
+	const struct table blocks = {&isolated_type, &rows, isolated.blocks.len,
 		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
 	struct text *prose = answer_prose(answer);
-	answer_begin(answer, &heap_alone_type);
+	answer_begin(answer, &heap_isolated_type);
 	heap_head_answer(answer, page->scan);
 	answer_record(answer, &record);
 	if (prose && blocks.count && blocks.limit)
