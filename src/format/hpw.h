@@ -84,7 +84,7 @@ enum hpw_chunk_type {
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
 	HPW_LEAK_RECORDS = 23,
-	HPW_LEAK_SAID = 24,
+	HPW_LSAN_STRINGS = 24,
 	HPW_BAD_FREES = 25,
 	HPW_SMALL = 26,
 	HPW_CODE = 27,
@@ -329,12 +329,12 @@ enum hpw_leak_root {
 	HPW_LEAK_ROOT_IGNORED = 5,   /* none: blocks that the program says to ignore */
 };
 
-/* What the program says to LeakSanitizer. Keys of the LEAK_SAID chunk: key, length, bytes. */
-enum hpw_leak_said {
+/* What the program says to LeakSanitizer. Keys of the LSAN_STRINGS chunk: key, length, bytes. */
+enum hpw_lsan_string {
 	HPW_LEAK_SUPPRESSIONS = 1, /* of __lsan_default_suppressions */
 	HPW_LEAK_OPTIONS = 2,      /* of __lsan_default_options */
 };
-#define HPW_LEAK_SAID_MAX (1u << 20) /* bytes of each; a longer one is left out */
+#define HPW_LSAN_STRING_MAX (1u << 20) /* bytes of each; a longer one is left out */
 
 /* Of each table. */
 #define HPW_LEAK_ROWS_MAX (1u << 22)

@@ -147,7 +147,7 @@ enum hw_leaving_what {
 	HW_LEAVES = 0,      /* the process ends */
 	HW_LEAVES_MAIN = 1, /* only main has ended, its exit handlers are still to run */
 	HW_LEAVES_NOT = 2,  /* the program wants to be searched for leaks, and goes on */
-	HW_LEAVES_TOLD =
+	HW_LEAVES_AFTER_VERDICT =
 		3, /* the process ends, once it has been searched and told what was found */
 };
 
@@ -174,7 +174,7 @@ struct hw_shm {
 	uint64_t total_bytes;
 	uint64_t sample_bytes; /* mean distance of samples; 0: every event is recorded */
 	uint64_t sample_seed;
-	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_TOLD_FREED_FROM) */
+	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_ANNOTATE_FREED_FROM) */
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	/* Both under the lock of the target's module table (runtime/core/modules.h): one thread
@@ -228,15 +228,15 @@ struct hw_shm {
 			  */
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
-	uint32_t as_lsan;      /* 1: ends are searched where LeakSanitizer would; set as awaited */
-	uint32_t clears;       /* 1: memory is cleared as it is given out; set as awaited */
-	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT and _TOLD */
+	uint32_t as_lsan; /* 1: ends are searched where LeakSanitizer would; set as awaited */
+	uint32_t clears;  /* 1: memory is cleared as it is given out; set as awaited */
+	uint32_t found; /* enum hw_found: the answer to HW_LEAVES_NOT and HW_LEAVES_AFTER_VERDICT */
 	uint32_t found_status; /* exit status for leaks; 0: go on */
 	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as
 	 * awaited. */
 	uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
 	/* Target: notices (struct hw_notice) that did not get through. */
-	_Alignas(64) uint32_t untold;
+	_Alignas(64) uint32_t unsent_notices;
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -331,7 +331,8 @@ enum hw_record {
 	HW_R_FORK = 0x07,    /* the thread is about to fork; always stamped, and the child says that
 				stamp in its hello */
 
-	HW_R_TOLD = 0x09, /* address; [enum hw_told | size << 8]: the program says so of it */
+	HW_R_ANNOTATION =
+		0x09, /* address; [enum hw_annotation | size << 8]: the program says so of it */
 
 	HW_R_MARK = 0x0a, /* number = bytes of a name, 1 to HW_MARK_NAME_MAX; [name, 8 bytes a word,
 			     zeros behind]…: the program marks this moment; always stamped */
@@ -346,15 +347,15 @@ enum hw_record {
 };
 
 /* What a program says about its memory to who looks for leaks. */
-enum hw_told {
-	HW_TOLD_IGNORE = 1,   /* the block that the address is in is to be kept */
-	HW_TOLD_DISABLE = 2,  /* as is what this thread allocates from here on … */
-	HW_TOLD_ENABLE = 3,   /* … to here */
-	HW_TOLD_ROOT = 4,     /* the memory may hold blocks */
-	HW_TOLD_ROOT_END = 5, /* no longer, as often as it was said */
+enum hw_annotation {
+	HW_ANNOTATE_IGNORE = 1,   /* the block that the address is in is to be kept */
+	HW_ANNOTATE_DISABLE = 2,  /* as is what this thread allocates from here on … */
+	HW_ANNOTATE_ENABLE = 3,   /* … to here */
+	HW_ANNOTATE_ROOT = 4,     /* the memory may hold blocks */
+	HW_ANNOTATE_ROOT_END = 5, /* no longer, as often as it was said */
 	/* Not of the program's own accord: the free of the address that this thread recorded last
 	 * came from the stack whose number stands in place of the size. */
-	HW_TOLD_FREED_FROM = 6,
+	HW_ANNOTATE_FREED_FROM = 6,
 };
 
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the

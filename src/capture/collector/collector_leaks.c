@@ -75,7 +75,7 @@ static bool is_to_be_searched(
 	case HW_LEAVES_NOT:
 		*ret = HPW_LEAK_BY_PROGRAM;
 		return c->start->verdict;
-	case HW_LEAVES_TOLD:
+	case HW_LEAVES_AFTER_VERDICT:
 		*ret = HPW_LEAK_AT_EXIT;
 		return check->at_exit && c->start->verdict;
 	case HW_LEAVES_MAIN:
@@ -155,7 +155,7 @@ static void on_found(struct collector *c, struct tracked_process *s)
 	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
 	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
 		collector_watch_for_death(c, s);
-	bool waits = recorder_leaving_what(s->recorder) == HW_LEAVES_TOLD;
+	bool waits = recorder_leaving_what(s->recorder) == HW_LEAVES_AFTER_VERDICT;
 	if (moment == HPW_LEAK_BY_PROGRAM || (moment == HPW_LEAK_AT_EXIT && waits))
 		start_verdict(c, s);
 	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)

@@ -30,7 +30,7 @@ struct stored {
 static void store_chunk(int fd, const struct leak_chunk *chunk)
 {
 	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
-	if (chunk->type == HPW_LEAK_SAID && !chunk->payload.len)
+	if (chunk->type == HPW_LSAN_STRINGS && !chunk->payload.len)
 		return;
 	struct error *error = write_all(fd, "results", &head, sizeof(head));
 	if (!error)

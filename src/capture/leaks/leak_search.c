@@ -288,7 +288,7 @@ static void put_said(const struct leak_target *place, struct buf *ret)
 	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
 		struct hw_span span = place->shm->lsan_texts[i];
 		uint64_t bytes = span.end - span.start;
-		if (span.end <= span.start || bytes > HPW_LEAK_SAID_MAX)
+		if (span.end <= span.start || bytes > HPW_LSAN_STRING_MAX)
 			continue;
 		_cleanup_free_ uint8_t *text = malloc(bytes);
 		if (!text || process_memory_read(place->memory, span.start, text, bytes) != bytes)
@@ -319,8 +319,8 @@ static struct error *put_all(const struct leak_search_request *asked, const stru
 
 static void chunks_init(struct leak_chunk *chunks)
 {
-	static const enum hpw_chunk_type types[LEAK_CHUNKS] = {
-		HPW_LEAK_SEARCH, HPW_LEAK_ROOTS, HPW_LEAK_GROUPS, HPW_LEAK_RECORDS, HPW_LEAK_SAID};
+	static const enum hpw_chunk_type types[LEAK_CHUNKS] = {HPW_LEAK_SEARCH, HPW_LEAK_ROOTS,
+		HPW_LEAK_GROUPS, HPW_LEAK_RECORDS, HPW_LSAN_STRINGS};
 	for (unsigned i = 0; i < LEAK_CHUNKS; i++) {
 		chunks[i].type = types[i];
 		buf_init(&chunks[i].payload);

@@ -112,24 +112,25 @@ static void root_end(struct lsan_annotations *annotations, uint64_t start, uint6
 }
 
 bool lsan_annotations_add(struct lsan_annotations *annotations, const struct live_table *live,
-	uint32_t thread, uint64_t allocations, enum hw_told what, uint64_t address, uint64_t bytes)
+	uint32_t thread, uint64_t allocations, enum hw_annotation what, uint64_t address,
+	uint64_t bytes)
 {
 	uint64_t stop = bytes < UINT64_MAX - address ? address + bytes : UINT64_MAX;
 	switch (what) {
-	case HW_TOLD_IGNORE:
+	case HW_ANNOTATE_IGNORE:
 		return spare_block(annotations, live, address);
-	case HW_TOLD_DISABLE:
+	case HW_ANNOTATE_DISABLE:
 		return begin_span(annotations, thread, allocations);
-	case HW_TOLD_ENABLE:
+	case HW_ANNOTATE_ENABLE:
 		end_span(annotations, thread, allocations);
 		return true;
-	case HW_TOLD_ROOT:
+	case HW_ANNOTATE_ROOT:
 		return address == stop || annotations->roots.len >= ROOTS_MAX ||
 		       kept_roots_push(&annotations->roots, (struct kept_root){address, stop});
-	case HW_TOLD_ROOT_END:
+	case HW_ANNOTATE_ROOT_END:
 		root_end(annotations, address, stop);
 		return true;
-	case HW_TOLD_FREED_FROM: /* concerns no kept block */
+	case HW_ANNOTATE_FREED_FROM: /* concerns no kept block */
 		return true;
 	}
 	return true;

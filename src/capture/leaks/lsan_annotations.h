@@ -56,7 +56,8 @@ void lsan_annotations_deinit(struct lsan_annotations *annotations);
 /* Adds what thread number `thread`, which has made `allocations` allocations so far, says of its
  * memory. Returns false if there is no memory. */
 bool lsan_annotations_add(struct lsan_annotations *annotations, const struct live_table *live,
-	uint32_t thread, uint64_t allocations, enum hw_told what, uint64_t address, uint64_t bytes);
+	uint32_t thread, uint64_t allocations, enum hw_annotation what, uint64_t address,
+	uint64_t bytes);
 
 /* Ends a thread's annotations; it has ended after `allocations` allocations. */
 void lsan_annotations_thread_end(

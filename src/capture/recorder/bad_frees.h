@@ -2,8 +2,8 @@
 /*
  * Frees that were wrong: of a block that had been freed already, of an address that is no block, by
  * a function that does not fit the allocating one. Each is kept with what is known of it: the stack
- * of the free (HW_TOLD_FREED_FROM comes right after it, where the target found it worth telling),
- * the site that allocated the block, the thread that had freed it before.
+ * of the free (HW_ANNOTATE_FREED_FROM comes right after it, where the target found it worth
+ * telling), the site that allocated the block, the thread that had freed it before.
  *
  * Who freed a block before is remembered in one of two ways. With --free-stacks every free comes
  * with its stack, and a map has for each address who freed it last. Without, a direct-mapped table

@@ -97,7 +97,7 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 		r.stack = (uint32_t)lane_word(lane, at + 1);
 		r.size = lane_word(lane, at + 2);
 		n = 3;
-	} else if (r.op == HW_R_TOLD) {
+	} else if (r.op == HW_R_ANNOTATION) {
 		r.stack = (uint32_t)lane_word(lane, at + 1) & 0xff;
 		r.size = lane_word(lane, at + n++) >> 8;
 	} else if (r.op == HW_R_TIME) {
@@ -177,7 +177,7 @@ static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane,
 
 static inline bool is_call(uint32_t op)
 {
-	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_TOLD &&
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_ANNOTATION &&
 	       op != HW_R_MARK;
 }
 
@@ -216,7 +216,7 @@ static inline void emit_record(struct merge *merge, struct merge_lane *lane, con
 		s->on_lost(s->context, thread, r->number, r->stamp);
 	else if (r->op == HW_R_MOVING && s->on_moving)
 		s->on_moving(s->context, thread, r->number);
-	else if (r->op == HW_R_TOLD && s->on_told)
+	else if (r->op == HW_R_ANNOTATION && s->on_told)
 		s->on_told(s->context, thread, r->stack, r->number, r->size);
 	else if (r->op == HW_R_MARK && s->on_mark)
 		tell_mark(merge, lane, thread, r);

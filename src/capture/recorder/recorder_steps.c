@@ -350,10 +350,11 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
 {
 	struct recorder *r = context;
-	if (what == HW_TOLD_FREED_FROM)
+	if (what == HW_ANNOTATE_FREED_FROM)
 		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
 	else if (!lsan_annotations_add(&r->annotations, &r->live, thread,
-			 r->tally.threads[thread].allocations, (enum hw_told)what, address, bytes))
+			 r->tally.threads[thread].allocations, (enum hw_annotation)what, address,
+			 bytes))
 		recorder_keep_error(r, error_no_memory());
 }
 

@@ -53,8 +53,8 @@ void rt_extent_note(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t p
 	if (sp >= t->stack_top || sp < t->stack_end || !is_own_stack(t, sp))
 		return;
 	t->stack_asked = __atomic_load_n(&t->ring->stack_asked, __ATOMIC_RELAXED);
-	if (!t->stack_said || sp < t->stack_said)
-		t->stack_said = sp;
+	if (!t->stack_pending || sp < t->stack_pending)
+		t->stack_pending = sp;
 	t->limit = t->head; /* the record passes rt_ring_wait() */
 	t->stack_below = sp - 1;
 	t->stack_room = sp - t->stack_end;

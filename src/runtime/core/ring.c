@@ -128,24 +128,24 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
  * dropped here, and how deep the stack is. */
 static uint32_t words_before(const struct rt_thread *t, bool time)
 {
-	return (time ? 2 : 0) + (t->lost ? 1 : 0) + (t->stack_said ? 1 : 0);
+	return (time ? 2 : 0) + (t->lost ? 1 : 0) + (t->stack_pending ? 1 : 0);
 }
 
 static void put_before(struct rt_thread *t, bool time)
 {
 	if (time) {
-		t->told_at = sys_tsc_fenced();
+		t->untimed_since = sys_tsc_fenced();
 		t->words[t->head++] = HW_R_TIME;
-		t->words[t->head++] = t->told_at;
+		t->words[t->head++] = t->untimed_since;
 		t->time_due = t->head + RT_TIME_EVERY;
 	}
 	if (t->lost) {
 		t->words[t->head++] = HW_R_LOST | t->lost << 8;
 		t->lost = 0;
 	}
-	if (t->stack_said) {
-		t->words[t->head++] = HW_R_STACK | t->stack_said << 8;
-		t->stack_said = 0;
+	if (t->stack_pending) {
+		t->words[t->head++] = HW_R_STACK | t->stack_pending << 8;
+		t->stack_pending = 0;
 	}
 }
 
@@ -177,7 +177,7 @@ void rt_ring_recover(struct rt_thread *t)
 	t->last_address = 0;
 	t->lost = 0;
 	t->time_due = t->stack_due = t->head;
-	t->stack_said = 0;
+	t->stack_pending = 0;
 }
 
 void rt_ring_abandon(struct rt_thread *t)

@@ -36,17 +36,17 @@ struct rt_thread {
 	bool stamped; /* other threads exist or existed, or a handler's event went to another ring
 		       */
 	bool solo;    /* but no other thread records now; others set it back (preload/solo.h) */
-	uint8_t impatient;    /* enum hw_lost: why it must not wait now; HW_LOST_STALLED: it may */
-	uint64_t told_at;     /* the last time that was recorded while events had no stamps */
-	uint64_t solo_due;    /* word from which on it is worth looking whether to go solo */
-	uint64_t others_seen; /* sum of what the other rings had seen at the last such look */
-	uint64_t solo_began;  /* word at which the latest solo did */
-	uint32_t solo_words;  /* between two such looks */
+	uint8_t impatient; /* enum hw_lost: why it must not wait now; HW_LOST_STALLED: it may */
+	uint64_t untimed_since; /* the last time that was recorded while events had no stamps */
+	uint64_t solo_due;      /* word from which on it is worth looking whether to go solo */
+	uint64_t others_seen;   /* sum of what the other rings had seen at the last such look */
+	uint64_t solo_began;    /* word at which the latest solo did */
+	uint32_t solo_words;    /* between two such looks */
 	/* The thread's stack, see extent.h: where it begins, 0: not known; what it can't go below;
 	 * from where on it has been looked at; and what is below all stack pointers so far. */
 	uint64_t stack_top, stack_end, stack_known, stack_below;
-	uint64_t stack_room; /* from the last to the end; 0: nothing would be news */
-	uint64_t stack_said; /* the lowest address that an HW_R_STACK has yet to record, or 0 */
+	uint64_t stack_room;    /* from the last to the end; 0: nothing would be news */
+	uint64_t stack_pending; /* the lowest address that an HW_R_STACK has yet to record, or 0 */
 	uint64_t stack_due, stack_asked; /* word from which on it is said anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
@@ -111,10 +111,10 @@ static inline void rt_put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t 
 }
 
 /* Writes the two or three words of an annotation; returns how many. */
-static inline uint32_t rt_put_told(
-	uint64_t *w, bool with_stamp, enum hw_told what, uint64_t address, uint64_t bytes)
+static inline uint32_t rt_put_annotation(
+	uint64_t *w, bool with_stamp, enum hw_annotation what, uint64_t address, uint64_t bytes)
 {
-	w[0] = HW_R_TOLD | (with_stamp ? HW_R_STAMPED : 0) | address << 8;
+	w[0] = HW_R_ANNOTATION | (with_stamp ? HW_R_STAMPED : 0) | address << 8;
 	w[1] = what | bytes << 8;
 	w[2] = with_stamp ? sys_tsc_fenced() : 0;
 	return with_stamp ? 3 : 2;

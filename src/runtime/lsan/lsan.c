@@ -34,38 +34,38 @@ static __thread unsigned disabled __attribute__((tls_model("initial-exec")));
  * where LeakSanitizer would. */
 static enum rt_lsan_over over;
 
-static void annotate_memory(enum hw_told what, const void *address, size_t bytes)
+static void annotate_memory(enum hw_annotation what, const void *address, size_t bytes)
 {
-	if (heapwise_rt_lsan_tell)
-		heapwise_rt_lsan_tell(what, address, bytes);
+	if (heapwise_rt_lsan_annotate)
+		heapwise_rt_lsan_annotate(what, address, bytes);
 }
 
 API void __lsan_disable(void)
 {
 	if (!disabled++)
-		annotate_memory(HW_TOLD_DISABLE, NULL, 0);
+		annotate_memory(HW_ANNOTATE_DISABLE, NULL, 0);
 }
 
 /* LeakSanitizer ends a program that enables more often than it disables; natively it would run. */
 API void __lsan_enable(void)
 {
 	if (disabled && !--disabled)
-		annotate_memory(HW_TOLD_ENABLE, NULL, 0);
+		annotate_memory(HW_ANNOTATE_ENABLE, NULL, 0);
 }
 
 API void __lsan_ignore_object(const void *p)
 {
-	annotate_memory(HW_TOLD_IGNORE, p, 0);
+	annotate_memory(HW_ANNOTATE_IGNORE, p, 0);
 }
 
 API void __lsan_register_root_region(const void *p, size_t size)
 {
-	annotate_memory(HW_TOLD_ROOT, p, size);
+	annotate_memory(HW_ANNOTATE_ROOT, p, size);
 }
 
 API void __lsan_unregister_root_region(const void *p, size_t size)
 {
-	annotate_memory(HW_TOLD_ROOT_END, p, size);
+	annotate_memory(HW_ANNOTATE_ROOT_END, p, size);
 }
 
 /* The program's function: the one that its exports name, or else one that only the tool knows. */
@@ -88,7 +88,7 @@ static const char *text_of(void *exported, enum hw_lsan_function which)
 	return function ? function() : NULL;
 }
 
-static void collect_program_texts(struct rt_lsan_said *ret)
+static void collect_program_texts(struct rt_lsan_strings *ret)
 {
 	ret->texts[HW_LSAN_SUPPRESSIONS] =
 		text_of((void *)__lsan_default_suppressions, HW_LSAN_DEFAULT_SUPPRESSIONS);

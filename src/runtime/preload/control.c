@@ -95,7 +95,7 @@ static bool before_fork(void)
 
 /* What the child is to say of where it comes from. Its first allocation may be on this thread while
  * the real fork still runs (pthread_atfork), or on any thread later. */
-static void tell_fork(uint64_t sp)
+static void put_fork(uint64_t sp)
 {
 	rt_here.forking = rt_event_fork(sp);
 	if (rt_here.forking)
@@ -138,14 +138,15 @@ static void after_fork(bool in_event, bool child)
 	}
 	/* Its recording is another one, which has not heard of it. */
 	if (child && rt_unlikely(rt_here.disabled))
-		rt_event_annotate(HW_TOLD_DISABLE, 0, 0, (uint64_t)__builtin_frame_address(0) + 16);
+		rt_event_annotate(
+			HW_ANNOTATE_DISABLE, 0, 0, (uint64_t)__builtin_frame_address(0) + 16);
 }
 
 HOOK int fork(void);
 HOOK int fork(void)
 {
 	bool in_event = before_fork();
-	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
+	put_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real.fork();
 	reset_after_fork(pid == 0);
 	after_fork(in_event, pid == 0);
@@ -158,7 +159,7 @@ HOOK int _Fork(void)
 	bool in_event = before_fork();
 	if (!rt_real._Fork)
 		rt_real_resolve();
-	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
+	put_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real._Fork ? rt_real._Fork() : rt_real.fork();
 	reset_after_fork(pid == 0);
 	after_fork(in_event, pid == 0);
@@ -173,7 +174,7 @@ HOOK int daemon(int nochdir, int noclose)
 	if (!rt_real.daemon)
 		rt_real_resolve();
 	int parent = sys_no_calls() ? 0 : (int)sys_call(__NR_getpid, 0, 0, 0);
-	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
+	put_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int result = rt_real.daemon(nochdir, noclose);
 	/* Told by its number: -1 may be either's answer. */
 	bool child = !sys_no_calls() && (int)sys_call(__NR_getpid, 0, 0, 0) != parent;

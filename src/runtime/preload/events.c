@@ -176,7 +176,7 @@ static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t
 	here->busy = 0;
 }
 
-static __attribute__((noinline)) void *tell_alloc(
+static __attribute__((noinline)) void *put_alloc(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	if (!block)
@@ -216,12 +216,12 @@ static __attribute__((noinline)) void *tell_alloc(
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size)) {
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_records(block, size)) {
 		if (!block)
 			rt_here.failed = true; /* it had its chance */
 		return block;
 	}
-	return tell_alloc(block, size, kind, pc, sp, rbp);
+	return put_alloc(block, size, kind, pc, sp, rbp);
 }
 
 __attribute__((flatten)) void *rt_event_alloc(
@@ -254,7 +254,7 @@ bool rt_event_is_latest(const void *block)
 	return rt_here.thread->ring && rt_here.thread->last_address == (uint64_t)block;
 }
 
-static __attribute__((noinline)) void tell_free(
+static __attribute__((noinline)) void put_free(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
@@ -301,12 +301,12 @@ static __attribute__((noinline)) void free_slowly(
 		return;
 	}
 	if (rt_unlikely(rt_mode != RT_MODE_EXACT)) {
-		if (!rt_sampling_tells_free(block))
+		if (!rt_sampling_records_free(block))
 			return;
 		if (rt_mode == RT_MODE_SAMPLE) /* what came between is not known */
 			rt_event_forget_latest();
 	}
-	tell_free(block, kind, pc, sp, rbp);
+	put_free(block, kind, pc, sp, rbp);
 }
 
 void rt_event_forget_latest(void)
@@ -372,7 +372,7 @@ static __attribute__((noinline)) void *half_realloc(
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (rt_unlikely(!with_stamp && rt_stamps(t))) {
 		with_stamp = true;
-		before = t->told_at;
+		before = t->untimed_since;
 	}
 	uint64_t *w = moved || !size ? rt_ring_reserve(t, 2) : NULL;
 	if (rt_unlikely(!w))
@@ -387,7 +387,7 @@ static __attribute__((noinline)) void *half_realloc(
 /* The two halves of a realloc are sampled one apart from the other; one in vain is no free. */
 static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
 {
-	bool sampled = rt_sampling_tells_free(block);
+	bool sampled = rt_sampling_records_free(block);
 	if (sampled)
 		rt_event_forget_latest();
 	bool early = false, failed;
@@ -397,9 +397,9 @@ static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, 
 		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
 	else if (rt_unlikely(failed && sampled))
 		rt_sampling_goes_on(block);
-	if ((!moved && !failed) || !rt_sampling_tells(moved, size))
+	if ((!moved && !failed) || !rt_sampling_records(moved, size))
 		return moved;
-	return tell_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
+	return put_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 }
 
 /* The real function, which may end the process if `block` is none: that it was called is seen from
@@ -423,7 +423,8 @@ static uint32_t put_free_by_realloc(
 	if (with_stamp)
 		w[n++] = before;
 	if (rt_frees.watch == RT_FREES_ALL)
-		n += rt_put_told(w + n, with_stamp, HW_TOLD_FREED_FROM, (uint64_t)block, stack);
+		n += rt_put_annotation(
+			w + n, with_stamp, HW_ANNOTATE_FREED_FROM, (uint64_t)block, stack);
 	return n;
 }
 
@@ -449,7 +450,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (rt_unlikely(!with_stamp && rt_stamps(t))) {
 		with_stamp = true;
-		before = t->told_at;
+		before = t->untimed_since;
 	}
 	if (rt_likely(w)) {
 		uint64_t flag = with_stamp ? HW_R_STAMPED : 0;
@@ -486,9 +487,9 @@ uint64_t rt_event_fork(uint64_t sp)
 	struct rt_process *p;
 	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
-		uint64_t told = p ? rt_shared_fork(p, sp) : 0;
+		uint64_t child = p ? rt_shared_fork(p, sp) : 0;
 		end_elsewhere(sp);
-		return told;
+		return child;
 	}
 	if (rt_mode != RT_MODE_EXACT) { /* it has just begun */
 		ring_end(t);
@@ -509,7 +510,7 @@ uint64_t rt_event_fork(uint64_t sp)
 	return stamp;
 }
 
-void rt_event_annotate(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
+void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes, uint64_t sp)
 {
 	struct rt_process *p;
 	struct rt_thread *t = begin_event(sp, &p);
@@ -525,7 +526,7 @@ void rt_event_annotate(enum hw_told what, uint64_t address, uint64_t bytes, uint
 		end_dropped_event(t, NULL);
 		return;
 	}
-	uint32_t n = rt_put_told(w, with_stamp, what, address, bytes);
+	uint32_t n = rt_put_annotation(w, with_stamp, what, address, bytes);
 	rt_ring_publish(t, n);
 	ring_end(t);
 }
@@ -547,7 +548,8 @@ void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 		end_dropped_event(t, NULL);
 		return;
 	}
-	rt_ring_publish(t, rt_put_told(w, with_stamp, HW_TOLD_FREED_FROM, (uint64_t)block, stack));
+	rt_ring_publish(t,
+		rt_put_annotation(w, with_stamp, HW_ANNOTATE_FREED_FROM, (uint64_t)block, stack));
 	ring_end(t);
 }
 

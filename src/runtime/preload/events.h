@@ -66,8 +66,8 @@ void rt_event_ended(void);
  */
 uint64_t rt_event_fork(uint64_t sp);
 
-/* Records what the program says of its memory: see enum hw_told. */
-void rt_event_annotate(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
+/* Records what the program says of its memory: see enum hw_annotation. */
+void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes, uint64_t sp);
 
 /* Records a mark at this moment: see rt_put_mark(). Async-signal-safe. */
 void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp);

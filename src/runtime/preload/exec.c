@@ -215,13 +215,13 @@ static void restore_variables(struct restored *r, char *const *environment, stru
 static void report_unrecorded(struct hw_notice *notice)
 {
 	const struct rt_process *p = rt_process;
-	if (!rt_session_tell(notice) && p &&
+	if (!rt_session_send(notice) && p &&
 		__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
-		__atomic_fetch_add(&p->shm->untold, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&p->shm->unsent_notices, 1, __ATOMIC_RELAXED);
 }
 
 /* Reports before an exec, after which that is not possible any more. */
-static void tell_ahead(struct restored *r)
+static void announce_exec(struct restored *r)
 {
 	if (r->notice.reason)
 		report_unrecorded(&r->notice);
@@ -233,10 +233,10 @@ static void take_word_back(struct restored *r)
 	if (!r->notice.reason)
 		return;
 	r->notice.reason = HW_UNRECORDED_NOT;
-	rt_session_tell(&r->notice);
+	rt_session_send(&r->notice);
 }
 
-static void tell_started(struct restored *r, int error, pid_t child)
+static void announce_started(struct restored *r, int error, pid_t child)
 {
 	r->notice.pid = child;
 	if (r->notice.reason && !error)
@@ -260,7 +260,7 @@ static void restored_end(const struct restored *r)
 		restore_variables(&restored, environment, program_);                               \
 		if (!rt_real.execve)                                                               \
 			rt_real_resolve();                                                         \
-		tell_ahead(&restored);                                                             \
+		announce_exec(&restored);                                                          \
 		int result_ = (call);                                                              \
 		take_word_back(&restored);                                                         \
 		restored_end(&restored);                                                           \
@@ -278,7 +278,7 @@ static void restored_end(const struct restored *r)
 		int result_ = (call);                                                              \
 		if (!result_ && ret)                                                               \
 			*ret = child;                                                              \
-		tell_started(&restored, result_, child);                                           \
+		announce_started(&restored, result_, child);                                       \
 		restored_end(&restored);                                                           \
 		result_;                                                                           \
 	})

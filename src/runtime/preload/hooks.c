@@ -36,14 +36,14 @@ HOOK void *malloc(size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.malloc(size);
-	return TELL(rt_real.malloc(size), size, HW_MALLOC);
+	return RECORDED(rt_real.malloc(size), size, HW_MALLOC);
 }
 
 HOOK void *calloc(size_t count, size_t size)
 {
 	if (rt_passes(checked_product(count, size)))
 		return rt_real.calloc(count, size);
-	return TELL(rt_real.calloc(count, size), checked_product(count, size), HW_CALLOC);
+	return RECORDED(rt_real.calloc(count, size), checked_product(count, size), HW_CALLOC);
 }
 
 HOOK void *realloc(void *block, size_t size)
@@ -51,7 +51,7 @@ HOOK void *realloc(void *block, size_t size)
 	if (rt_passes_free(block) && rt_passes(size))
 		return rt_real.realloc(block, size);
 	if (!block)
-		return TELL(rt_real.realloc(block, size), size, HW_REALLOC);
+		return RECORDED(rt_real.realloc(block, size), size, HW_REALLOC);
 	void *moved = rt_event_realloc(block, size, RT_CALLER());
 	rt_frees_given(moved, size);
 	return moved;
@@ -65,10 +65,10 @@ HOOK void *reallocarray(void *block, size_t count, size_t size)
 	if (rt_passes_free(block) && rt_passes(bytes))
 		return rt_real.realloc(block, bytes);
 	if (bytes == SIZE_MAX)
-		return TELL(rt_real.reallocarray(block, count, size), bytes, HW_REALLOC);
+		return RECORDED(rt_real.reallocarray(block, count, size), bytes, HW_REALLOC);
 	/* Not the next reallocarray: libc's calls realloc by its public name, which is a hook. */
 	if (!block)
-		return TELL(rt_real.realloc(NULL, bytes), bytes, HW_REALLOC);
+		return RECORDED(rt_real.realloc(NULL, bytes), bytes, HW_REALLOC);
 	void *moved = rt_event_realloc(block, bytes, RT_CALLER());
 	rt_frees_given(moved, bytes);
 	return moved;
@@ -81,7 +81,7 @@ HOOK void free(void *block)
 		return;
 	}
 	if (block)
-		TELL_FREE(block, HW_FREE);
+		RECORDED_FREE(block, HW_FREE);
 	if (rt_unlikely(rt_frees.watch == RT_FREES_LEARN) && block)
 		rt_frees_learn(block);
 	else
@@ -91,7 +91,7 @@ HOOK void free(void *block)
 HOOK void free_sized(void *block, size_t size)
 {
 	if (block)
-		TELL_FREE(block, HW_FREE);
+		RECORDED_FREE(block, HW_FREE);
 	if (rt_real.free_sized)
 		rt_real.free_sized(block, size);
 	else if (rt_real_has_front())
@@ -103,7 +103,7 @@ HOOK void free_sized(void *block, size_t size)
 HOOK void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	if (block)
-		TELL_FREE(block, HW_FREE);
+		RECORDED_FREE(block, HW_FREE);
 	if (rt_real.free_aligned_sized)
 		rt_real.free_aligned_sized(block, alignment, size);
 	else if (rt_real_has_front())
@@ -117,7 +117,7 @@ HOOK int posix_memalign(void **ret, size_t alignment, size_t size)
 	if (rt_passes(size))
 		return rt_real.posix_memalign(ret, alignment, size);
 	int error = rt_real.posix_memalign(ret, alignment, size);
-	TELL(error ? NULL : *ret, size, HW_POSIX_MEMALIGN);
+	RECORDED(error ? NULL : *ret, size, HW_POSIX_MEMALIGN);
 	return error;
 }
 
@@ -125,28 +125,28 @@ HOOK void *aligned_alloc(size_t alignment, size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.aligned_alloc(alignment, size);
-	return TELL(rt_real.aligned_alloc(alignment, size), size, HW_ALIGNED_ALLOC);
+	return RECORDED(rt_real.aligned_alloc(alignment, size), size, HW_ALIGNED_ALLOC);
 }
 
 HOOK void *memalign(size_t alignment, size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.memalign(alignment, size);
-	return TELL(rt_real.memalign(alignment, size), size, HW_MEMALIGN);
+	return RECORDED(rt_real.memalign(alignment, size), size, HW_MEMALIGN);
 }
 
 HOOK void *valloc(size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.valloc(size);
-	return TELL(rt_real.valloc(size), size, HW_VALLOC);
+	return RECORDED(rt_real.valloc(size), size, HW_VALLOC);
 }
 
 HOOK void *pvalloc(size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.pvalloc(size);
-	return TELL(rt_real.pvalloc(size), size, HW_PVALLOC);
+	return RECORDED(rt_real.pvalloc(size), size, HW_PVALLOC);
 }
 
 /* The caller of dlclose does not matter to it (unlike dlopen's, see dlopen_hooks.c). */

@@ -15,7 +15,7 @@
 #define HOOK __attribute__((visibility("default"), noinline))
 
 /* Records the result of an allocation function, and returns it. */
-#define TELL(block, size, kind)                                                                    \
+#define RECORDED(block, size, kind)                                                                \
 	({                                                                                         \
 		void *rt_block = block;                                                            \
 		rt_frees_given(rt_block, size);                                                    \
@@ -23,7 +23,7 @@
 		rt_event_alloc(rt_block, size, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                  \
 	})
 
-#define TELL_FREE(block, kind)                                                                     \
+#define RECORDED_FREE(block, kind)                                                                 \
 	do {                                                                                       \
 		struct rt_caller rt_c = RT_CALLER();                                               \
 		rt_event_free(block, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                            \

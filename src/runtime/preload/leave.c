@@ -216,7 +216,7 @@ static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitiz
 /* Gives the collector what the program has to say. */
 static enum rt_lsan_over send_program_texts(struct hw_shm *shm)
 {
-	struct rt_lsan_said said = {{NULL}, RT_LSAN_OPEN};
+	struct rt_lsan_strings said = {{NULL}, RT_LSAN_OPEN};
 	if (lsan_ask)
 		lsan_ask(&said);
 	for (int i = 0; i < (int)HW_LSAN_TEXTS; i++) {
@@ -249,14 +249,14 @@ static enum hw_found ask_what_is_found(struct hw_shm *shm, uint32_t *ret_status)
 static int ask_for_status(struct hw_shm *shm, int status)
 {
 	uint32_t other = 0;
-	shm->leaving_what = HW_LEAVES_TOLD;
+	shm->leaving_what = HW_LEAVES_AFTER_VERDICT;
 	enum hw_found found = ask_what_is_found(shm, &other);
 	return found == HW_FOUND_LEAKS && other ? (int)other : status;
 }
 
 /* How much memory the process had at most, however it came by it: nobody can ask once it is gone.
  */
-static void tell_resident(const struct rt_process *p)
+static void put_resident(const struct rt_process *p)
 {
 	char text[HW_STATUS_BYTES];
 	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING || sys_no_calls())
@@ -276,7 +276,7 @@ static int wait_for_collector(int status, enum leaver who)
 {
 	uint32_t tid = rt_thread_id();
 	if (who == LEAVER_HANDLER || who == LEAVER_QUICK)
-		tell_resident(rt_process);
+		put_resident(rt_process);
 	if (!is_awaited(rt_process, who == LEAVER_HANDLER || who == LEAVER_QUICK))
 		return status;
 	struct hw_shm *shm = rt_process->shm;
@@ -299,10 +299,10 @@ static int wait_for_collector(int status, enum leaver who)
 	return status;
 }
 
-HOOK void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
+HOOK void heapwise_rt_lsan_annotate(enum hw_annotation what, const void *address, size_t bytes)
 {
-	if (what == HW_TOLD_DISABLE || what == HW_TOLD_ENABLE)
-		rt_here.disabled = what == HW_TOLD_DISABLE;
+	if (what == HW_ANNOTATE_DISABLE || what == HW_ANNOTATE_ENABLE)
+		rt_here.disabled = what == HW_ANNOTATE_DISABLE;
 	rt_event_annotate(what, (uint64_t)address, bytes, RT_CALLER().sp);
 }
 
@@ -428,7 +428,7 @@ static __attribute__((used)) int main_and_end(int argc, char **argv, char **envi
 	return status;
 }
 
-static __attribute__((used)) uint32_t tells_main_end;
+static __attribute__((used)) uint32_t reports_main_end;
 
 int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void),
 	void (*fini)(void), void (*loader_fini)(void), void *stack_end);
@@ -439,7 +439,7 @@ HOOK __attribute__((naked)) int __libc_start_main(__attribute__((unused)) main_f
 	__attribute__((unused)) void (*init)(void), __attribute__((unused)) void (*fini)(void),
 	__attribute__((unused)) void (*loader_fini)(void), __attribute__((unused)) void *stack_end)
 {
-	__asm__("cmpl $0, tells_main_end(%%rip)\n"
+	__asm__("cmpl $0, reports_main_end(%%rip)\n"
 		"je 1f\n"
 		"mov %%rdi, program_main(%%rip)\n"
 		"lea main_and_end(%%rip), %%rdi\n"
@@ -451,5 +451,5 @@ void rt_leave_prepare(void)
 	resolve_exit_functions();
 	on_exit(at_exit, NULL);
 	__cxa_at_quick_exit(at_quick_exit_last, NULL);
-	tells_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;
+	reports_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;
 }

@@ -23,20 +23,20 @@ enum rt_lsan_over {
 };
 
 /* What the program says before it is searched. The texts are in its own memory; NULL: none. */
-struct rt_lsan_said {
+struct rt_lsan_strings {
 	const char *texts[HW_LSAN_TEXTS];
 	enum rt_lsan_over over;
 };
 
 /* Asks the program for that. Called by the thread that ends it or requests a check. */
-typedef void rt_lsan_ask(struct rt_lsan_said *ret);
+typedef void rt_lsan_ask(struct rt_lsan_strings *ret);
 
 /* Sets the function that is called before the program is searched; NULL removes it. */
 void heapwise_rt_lsan_join(rt_lsan_ask *ask) __attribute__((weak));
 
 /* Records what the program says of its memory. Not async-signal-safe only in that a signal
  * handler's word may get lost. Keeps errno. */
-void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
+void heapwise_rt_lsan_annotate(enum hw_annotation what, const void *address, size_t bytes)
 	__attribute__((weak));
 
 /* Returns a function of the program that it does not export, so that no reference finds it; NULL if

@@ -284,7 +284,7 @@ void rt_memory_unshare_in_place(struct rt_process *p)
 	}
 }
 
-void rt_memory_tell(struct hw_shm *shm)
+void rt_memory_report(struct hw_shm *shm)
 {
 	struct rt_range range;
 	for (uint32_t i = 0; i < HW_OWN && next_wiped(&i, &range);) {

@@ -54,7 +54,7 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit);
 uint64_t *rt_memory_places(void);
 
 /* Writes to *shm where the private memory is, except that of rings that come later. */
-void rt_memory_tell(struct hw_shm *shm);
+void rt_memory_report(struct hw_shm *shm);
 
 /* Returns whether all of [start, end), a mapping of this process, is the runtime's. */
 bool rt_memory_is_ours(uint64_t start, uint64_t end);

@@ -52,7 +52,7 @@ static inline const struct next *next_operator(const char *name, struct next *pl
 		next_operator(#name, &rt_place);                                                   \
 	})
 
-/* Does so for an operator new: told_here() examines the result of the call. */
+/* Does so for an operator new: is_recorded_here() examines the result of the call. */
 #define NEXT_NEW(name)                                                                             \
 	({                                                                                         \
 		rt_event_forget_latest();                                                          \
@@ -63,7 +63,7 @@ static inline const struct next *next_operator(const char *name, struct next *pl
  * After an operator new gave a block: whether it is for us to tell, and to clear. The C++ library's
  * call another form, or malloc, by its public name, and an allocator's may do so too.
  */
-static bool told_here(const struct next *next, void *block, size_t size)
+static bool is_recorded_here(const struct next *next, void *block, size_t size)
 {
 	bool ours = block && next->foreign && !rt_here.asks && !rt_event_is_latest(block);
 	if (ours)
@@ -117,10 +117,11 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 #define FIRST_TRY(block, next, size, kind)                                                         \
 	do {                                                                                       \
 		if (block)                                                                         \
-			return told_here(next, block, size) ? TELL(block, size, kind) : (block);   \
+			return is_recorded_here(next, block, size) ? RECORDED(block, size, kind)   \
+								   : (block);                      \
 		void *rt_thrower = rt_real_next("_ZSt17__throw_bad_allocv", NULL);                 \
 		if (failed_here(next))                                                             \
-			TELL(NULL, size, kind);                                                    \
+			RECORDED(NULL, size, kind);                                                \
 		else if (rt_thrower)                                                               \
 			return ((void *(*)(void))rt_thrower)();                                    \
 	} while (0)
@@ -131,7 +132,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return rt_passes(size) ? block : TELL(block, size, kind);                  \
+			return rt_passes(size) ? block : RECORDED(block, size, kind);              \
 		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
 		if (!thrower) {                                                                    \
 			const struct next *next = NEXT_NEW(name);                                  \
@@ -142,9 +143,10 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 				FIRST_TRY(block, next, size, kind);                                \
 			}                                                                          \
 			block = ((void *(*)(size_t))next->function)(size);                         \
-			return told_here(next, block, size) ? TELL(block, size, kind) : block;     \
+			return is_recorded_here(next, block, size) ? RECORDED(block, size, kind)   \
+								   : block;                        \
 		}                                                                                  \
-		TELL(NULL, size, kind);                                                            \
+		RECORDED(NULL, size, kind);                                                        \
 		return ((void *(*)(void))thrower)();                                               \
 	}
 
@@ -154,13 +156,13 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return rt_passes(size) ? block : TELL(block, size, kind);                  \
+			return rt_passes(size) ? block : RECORDED(block, size, kind);              \
 		if (PLAIN() && !has_new_handler())                                                 \
-			return TELL(NULL, size, kind);                                             \
+			return RECORDED(NULL, size, kind);                                         \
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, const struct nothrow *))next->function)(size, tag);    \
-		bool ours = block ? told_here(next, block, size) : failed_here(next);              \
-		return ours ? TELL(block, size, kind) : block;                                     \
+		bool ours = block ? is_recorded_here(next, block, size) : failed_here(next);       \
+		return ours ? RECORDED(block, size, kind) : block;                                 \
 	}
 
 /* aligned_alloc wants a multiple of the alignment; the C++ library rounds up in the same way. */
@@ -177,7 +179,7 @@ static inline void *aligned_block(size_t size, size_t alignment)
 	{                                                                                          \
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return RECORDED(block, size, kind);                                        \
 		const struct next *next = NEXT_NEW(name);                                          \
 		void *quiet = QUIET(next, size, name##RKSt9nothrow_t);                             \
 		if (quiet) {                                                                       \
@@ -186,7 +188,7 @@ static inline void *aligned_block(size_t size, size_t alignment)
 			FIRST_TRY(block, next, size, kind);                                        \
 		}                                                                                  \
 		block = ((void *(*)(size_t, size_t))next->function)(size, alignment);              \
-		return told_here(next, block, size) ? TELL(block, size, kind) : block;             \
+		return is_recorded_here(next, block, size) ? RECORDED(block, size, kind) : block;  \
 	}
 
 #define DEFINE_NEW_ALIGNED_NOTHROW(name, kind)                                                     \
@@ -195,12 +197,12 @@ static inline void *aligned_block(size_t size, size_t alignment)
 	{                                                                                          \
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return RECORDED(block, size, kind);                                        \
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, size_t, const struct nothrow *))next->function)(       \
 			size, alignment, tag);                                                     \
-		bool ours = block ? told_here(next, block, size) : failed_here(next);              \
-		return ours ? TELL(block, size, kind) : block;                                     \
+		bool ours = block ? is_recorded_here(next, block, size) : failed_here(next);       \
+		return ours ? RECORDED(block, size, kind) : block;                                 \
 	}
 
 DEFINE_NEW(_Znwm, HW_NEW)
@@ -220,18 +222,18 @@ DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIG
 	{                                                                                          \
 		if (rt_unlikely(!rt_real.cxx_is_plain)) {                                          \
 			const struct next *next = NEXT(name);                                      \
-			bool told = block && next->foreign;                                        \
-			if (told) {                                                                \
-				TELL_FREE(block, kind);                                            \
+			bool is_recorded = block && next->foreign;                                 \
+			if (is_recorded) {                                                         \
+				RECORDED_FREE(block, kind);                                        \
 				rt_event_ending(block);                                            \
 			}                                                                          \
 			((void (*)(void *, size_t, size_t))next->function)(block, a, b);           \
-			if (told)                                                                  \
+			if (is_recorded)                                                           \
 				rt_event_ended();                                                  \
 			return;                                                                    \
 		}                                                                                  \
 		if (block && !rt_passes_free(block))                                               \
-			TELL_FREE(block, kind);                                                    \
+			RECORDED_FREE(block, kind);                                                \
 		rt_real.free(block);                                                               \
 	}
 

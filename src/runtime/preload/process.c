@@ -78,7 +78,7 @@ static void count_in_parent(void)
 	if (!kept_page ||
 		sys_failed(sys_call(__NR_mprotect, kept_page, HEAD_BYTES, PROT_READ | PROT_WRITE)))
 		return;
-	__atomic_fetch_add(&kept_page->untold, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&kept_page->unsent_notices, 1, __ATOMIC_RELAXED);
 	sys_call(__NR_mprotect, kept_page, HEAD_BYTES, PROT_READ);
 }
 
@@ -208,7 +208,7 @@ static void process_fill(struct rt_process *p)
 	p->rules.modules = &p->modules;
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
-	rt_memory_tell(shm);
+	rt_memory_report(shm);
 	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_clear_allocator();
 	if (local_of != shm->allocator) {

@@ -92,7 +92,7 @@ struct rt_here {
 	uint64_t until_before; /* see rt_event_forget_latest() */
 	/* A failed allocation was recorded: see rt_event_has_failed(). */
 	bool failed;
-	bool disabled;    /* the program wants its allocations ignored: see enum hw_told */
+	bool disabled;    /* the program wants its allocations ignored: see enum hw_annotation */
 	bool asks;        /* an allocator is asked for the size of a block: see clear.c */
 	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */
 };

@@ -72,7 +72,7 @@ static bool add_sample(struct rt_here *here, const void *block)
 	return false;
 }
 
-bool rt_sampling_tells(const void *block, size_t size)
+bool rt_sampling_records(const void *block, size_t size)
 {
 	if (!rt_sampling())
 		return true;
@@ -103,7 +103,7 @@ static bool take_sample(const void *block)
 	return answer == RT_SAMPLER_YES;
 }
 
-bool rt_sampling_tells_free(const void *block)
+bool rt_sampling_records_free(const void *block)
 {
 	if (!rt_sampling())
 		return true;

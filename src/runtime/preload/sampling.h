@@ -51,12 +51,13 @@ bool rt_sampling(void);
  * returned false or was not called. If it is sampled, its free will be recorded, too. `block` NULL
  * is a failed call, which is sampled by its requested size.
  */
-bool rt_sampling_tells(const void *block, size_t size);
+bool rt_sampling_records(const void *block, size_t size);
 
 /* Returns whether a free is to be recorded; called before it. */
-bool rt_sampling_tells_free(const void *block);
+bool rt_sampling_records_free(const void *block);
 
-/* Called when a block for which rt_sampling_tells_free() returned true was not freed after all. */
+/* Called when a block for which rt_sampling_records_free() returned true was not freed after all.
+ */
 void rt_sampling_goes_on(const void *block);
 
 #endif

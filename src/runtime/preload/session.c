@@ -320,7 +320,7 @@ bool rt_session_unreachable(void)
 	return unreachable;
 }
 
-bool rt_session_tell(struct hw_notice *notice)
+bool rt_session_send(struct hw_notice *notice)
 {
 	notice->magic = HW_NOTICE_MAGIC;
 	notice->version = HW_SHM_VERSION;
@@ -331,18 +331,18 @@ bool rt_session_tell(struct hw_notice *notice)
 	uint64_t signals = sys_signals_block();
 	struct room room;
 	make_descriptor_room(&room);
-	bool told = false;
-	for (int i = 0; i < TRIES && !told; i++) {
+	bool is_sent = false;
+	for (int i = 0; i < TRIES && !is_sent; i++) {
 		int fd = connect_session(HW_HELLO_FORK);
 		if (fd < 0)
 			break;
-		told = sys_call6(__NR_sendto, fd, (long)notice, sizeof(*notice), MSG_NOSIGNAL, 0,
-			       0) == (long)sizeof(*notice);
+		is_sent = sys_call6(__NR_sendto, fd, (long)notice, sizeof(*notice), MSG_NOSIGNAL, 0,
+				  0) == (long)sizeof(*notice);
 		sys_call(__NR_close, fd, 0, 0);
 	}
 	room_end(&room);
 	sys_signals_restore(signals);
-	return told;
+	return is_sent;
 }
 
 /*

@@ -33,7 +33,7 @@ void rt_session_publish(void);
  * and `path`; the other fields are set here. Any thread, also a vfork child. Waits for a moment at
  * most, if the collector is very busy. Returns false if it was not reported.
  */
-bool rt_session_tell(struct hw_notice *notice);
+bool rt_session_send(struct hw_notice *notice);
 
 /* Returns the name of the session's socket; "" outside of a session. */
 const char *rt_session_path(void);

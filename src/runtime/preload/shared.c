@@ -172,7 +172,7 @@ static void stamp_interrupted_event(struct rt_thread *own)
 {
 	if (rt_stamps(own))
 		return;
-	own->told_at = sys_tsc_fenced();
+	own->untimed_since = sys_tsc_fenced();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	own->stamped = true;
 	own->solo = false;
@@ -268,8 +268,8 @@ uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp)
 	return shared_word(p, HW_R_FORK, NULL, sp);
 }
 
-void rt_shared_annotate(
-	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
+void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t address,
+	uint64_t bytes, uint64_t sp)
 {
 	uint32_t tid;
 	struct rt_thread *t = shared_begin(p, sp, &tid);
@@ -277,7 +277,7 @@ void rt_shared_annotate(
 		return;
 	uint64_t *w = shared_reserve(t, 3, tid);
 	if (w)
-		rt_ring_publish(t, 1 + rt_put_told(w, true, what, address, bytes));
+		rt_ring_publish(t, 1 + rt_put_annotation(w, true, what, address, bytes));
 	shared_end(p);
 }
 

@@ -39,8 +39,8 @@ void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct r
 uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
 
 /* What rt_event_annotate() says. */
-void rt_shared_annotate(
-	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
+void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t address,
+	uint64_t bytes, uint64_t sp);
 
 /* Does what rt_event_mark() does. */
 void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp);

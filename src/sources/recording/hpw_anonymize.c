@@ -414,7 +414,7 @@ static struct error *copy_chunk(
 	return at->sink->put(at->sink->ctx, type, &whole);
 }
 
-/* What is not known here, or is all words (LEAK_SAID), is left out. */
+/* What is not known here, or is all words (LSAN_STRINGS), is left out. */
 static struct error *rewrite_chunk(
 	struct rewriting *at, unsigned type, const struct hpw_payload *payload)
 {

@@ -260,7 +260,7 @@ static struct error *decode_said(struct model *model, const struct hpw_payload *
 		struct error *error = cursor_varint(&c, &key);
 		if (!error)
 			error = cursor_varint(&c, &len);
-		if (!error && len > HPW_LEAK_SAID_MAX)
+		if (!error && len > HPW_LSAN_STRING_MAX)
 			error = error_create(
 				ERROR_INPUT, "the program's words have %" PRIu64 " bytes", len);
 		if (!error)
@@ -282,7 +282,7 @@ bool hpw_leaks_takes(uint16_t type)
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i].type == type)
 			return true;
-	return type == HPW_LEAK_SEARCH || type == HPW_LEAK_SAID;
+	return type == HPW_LEAK_SEARCH || type == HPW_LSAN_STRINGS;
 }
 
 size_t hpw_leaks_first(const struct hpw_file *file)
@@ -300,7 +300,7 @@ struct error *hpw_leaks_decode(
 		return decode_search(leaks, payload);
 	if (!model_leak_search(leaks->model))
 		return NULL; /* of a search that is damaged */
-	if (type == HPW_LEAK_SAID)
+	if (type == HPW_LSAN_STRINGS)
 		return decode_said(leaks->model, payload);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i].type == type)

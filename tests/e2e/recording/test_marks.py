@@ -21,7 +21,7 @@ MARKS = hw.TARGETS / "marks"
 MARKS_CC = hw.TARGETS / "marks_cc"
 LIBRARY = hw.BUILD / "src/runtime/libheapwise-rt.so"
 EXPORTED = {"heapwise_rt_is_recording", "heapwise_rt_mark", "heapwise_rt_lsan_check", "heapwise_rt_lsan_function",
-            "heapwise_rt_lsan_join", "heapwise_rt_lsan_tell"}
+            "heapwise_rt_lsan_join", "heapwise_rt_lsan_annotate"}
 SITE = "site_marked"
 RANGES = 60
 

@@ -37,7 +37,7 @@ static void give_back(uint64_t address)
 	CHECK(live_table_take(&live, address, &block));
 }
 
-static void tell(uint32_t thread, enum hw_told what, uint64_t address, uint64_t bytes)
+static void tell(uint32_t thread, enum hw_annotation what, uint64_t address, uint64_t bytes)
 {
 	CHECK(lsan_annotations_add(
 		&annotations, &live, thread, numbers[thread], what, address, bytes));
@@ -66,13 +66,13 @@ CASE(by_name, "a block is ignored by any of its bytes, and by none of its neighb
 	start();
 	allocate(0, ADDRESS, 100);
 	allocate(0, ADDRESS + 5 * 4096, 3 * 4096);
-	tell(0, HW_TOLD_IGNORE, ADDRESS - 1, 0);
-	tell(0, HW_TOLD_IGNORE, ADDRESS + 100, 0);
-	tell(0, HW_TOLD_IGNORE, ADDRESS + 8 * 4096, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS - 1, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS + 100, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS + 8 * 4096, 0);
 	check_found(0, 0);
-	tell(0, HW_TOLD_IGNORE, ADDRESS + 8 * 4096 - 1, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS + 8 * 4096 - 1, 0);
 	check_found(1, ADDRESS + 5 * 4096);
-	tell(0, HW_TOLD_IGNORE, ADDRESS, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS, 0);
 	uint64_t first;
 	CHECK_U64(found(&first), 2);
 	stop();
@@ -84,7 +84,7 @@ CASE(given_out_again,
 	start();
 	for (int i = 0; i < 100000; i++) {
 		allocate(1, ADDRESS, 64);
-		tell(0, HW_TOLD_IGNORE, ADDRESS, 0);
+		tell(0, HW_ANNOTATE_IGNORE, ADDRESS, 0);
 		give_back(ADDRESS);
 	}
 	CHECK(annotations.blocks.len < 5000); /* they do not pile up */
@@ -97,12 +97,12 @@ CASE(disabled_thread, "what a thread allocates while it is disabled is ignored, 
 {
 	start();
 	allocate(0, ADDRESS, 10);
-	tell(0, HW_TOLD_DISABLE, 0, 0);
+	tell(0, HW_ANNOTATE_DISABLE, 0, 0);
 	allocate(1, ADDRESS + 16, 10);
 	allocate(0, ADDRESS + 32, 10);
-	tell(0, HW_TOLD_ENABLE, 0, 0);
+	tell(0, HW_ANNOTATE_ENABLE, 0, 0);
 	allocate(0, ADDRESS + 48, 10);
-	tell(1, HW_TOLD_ENABLE, 0, 0); /* it was not */
+	tell(1, HW_ANNOTATE_ENABLE, 0, 0); /* it was not */
 	check_found(1, ADDRESS + 32);
 	stop();
 }
@@ -112,16 +112,16 @@ CASE(again_and_again,
 {
 	start();
 	for (int i = 0; i < 1000000; i++) {
-		tell(2, HW_TOLD_DISABLE, 0, 0);
-		tell(2, HW_TOLD_ENABLE, 0, 0);
+		tell(2, HW_ANNOTATE_DISABLE, 0, 0);
+		tell(2, HW_ANNOTATE_ENABLE, 0, 0);
 	}
 	CHECK_U64(annotations.spans.len, 1);
 	allocate(2, ADDRESS, 10);
 	check_found(0, 0);
-	tell(2, HW_TOLD_DISABLE, 0, 0);
+	tell(2, HW_ANNOTATE_DISABLE, 0, 0);
 	allocate(2, ADDRESS + 16, 10);
-	tell(2, HW_TOLD_ENABLE, 0, 0);
-	tell(2, HW_TOLD_DISABLE, 0, 0);
+	tell(2, HW_ANNOTATE_ENABLE, 0, 0);
+	tell(2, HW_ANNOTATE_DISABLE, 0, 0);
 	allocate(2, ADDRESS + 32, 10);
 	CHECK_U64(annotations.spans.len, 2);
 	uint64_t first;
@@ -133,7 +133,7 @@ CASE(thread_ends,
 	"a thread that takes over the row of a disabled one that has ended is not disabled")
 {
 	start();
-	tell(3, HW_TOLD_DISABLE, 0, 0);
+	tell(3, HW_ANNOTATE_DISABLE, 0, 0);
 	allocate(3, ADDRESS, 10);
 	lsan_annotations_thread_end(&annotations, 3, numbers[3]);
 	allocate(3, ADDRESS + 16, 10);
@@ -144,17 +144,17 @@ CASE(thread_ends,
 CASE(regions, "a root region counts as often as it was registered; nonsense is none")
 {
 	start();
-	tell(0, HW_TOLD_ROOT, ADDRESS, 4096);
-	tell(0, HW_TOLD_ROOT, ADDRESS, 4096);
-	tell(0, HW_TOLD_ROOT_END, ADDRESS, 4095);
+	tell(0, HW_ANNOTATE_ROOT, ADDRESS, 4096);
+	tell(0, HW_ANNOTATE_ROOT, ADDRESS, 4096);
+	tell(0, HW_ANNOTATE_ROOT_END, ADDRESS, 4095);
 	CHECK_U64(annotations.roots.len, 2);
-	tell(1, HW_TOLD_ROOT_END, ADDRESS, 4096);
+	tell(1, HW_ANNOTATE_ROOT_END, ADDRESS, 4096);
 	CHECK_U64(annotations.roots.len, 1);
-	tell(0, HW_TOLD_ROOT, ADDRESS, 0);
-	tell(0, HW_TOLD_ROOT_END, ADDRESS + 1, 1);
-	tell(0, (enum hw_told)200, ADDRESS, 1);
+	tell(0, HW_ANNOTATE_ROOT, ADDRESS, 0);
+	tell(0, HW_ANNOTATE_ROOT_END, ADDRESS + 1, 1);
+	tell(0, (enum hw_annotation)200, ADDRESS, 1);
 	CHECK_U64(annotations.roots.len, 1);
-	tell(0, HW_TOLD_ROOT, UINT64_MAX - 10, 100);
+	tell(0, HW_ANNOTATE_ROOT, UINT64_MAX - 10, 100);
 	CHECK_U64(annotations.roots.data[1].end, UINT64_MAX);
 	stop();
 }

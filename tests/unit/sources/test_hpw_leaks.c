@@ -323,7 +323,7 @@ static void add_said(struct builder *builder, uint64_t key, uint64_t len, const 
 	buf_varint(&payload, key);
 	buf_varint(&payload, len);
 	buf_bytes(&payload, text, strlen(text));
-	builder_chunk(builder, HPW_LEAK_SAID, &payload);
+	builder_chunk(builder, HPW_LSAN_STRINGS, &payload);
 	buf_deinit(&payload);
 }
 
@@ -350,7 +350,7 @@ CASE(said_impossible, "words of the program that cannot be are refused, and say 
 		uint64_t len;
 		const char *part;
 	} words[] = {{HUGE_NUMBER, "the program's words have"},
-		{HPW_LEAK_SAID_MAX + 1, "words have"}, {3, ""}};
+		{HPW_LSAN_STRING_MAX + 1, "words have"}, {3, ""}};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		struct builder builder = start();
 		builder_leaks(&builder, &leaks_small);
