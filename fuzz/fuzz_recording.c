@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	mend(copy, size);
-	static const struct asked asked = {.open = hpw_open, .tell = hpw_tell};
+	static const struct asked asked = {.open = hpw_open, .tell = hpw_events};
 	static const unsigned ways[] = {SOURCE_WITH_LIVE | SOURCE_WITH_LEAK_TIMES, SOURCE_REPLAY};
 	struct input input;
 	input_of_buffer(&input, "input", copy, size);

@@ -40,7 +40,7 @@ struct callgraph {
 
 /* Which functions come first, and stay where there are too many. */
 enum callgraph_order {
-	CALLGRAPH_TELLING, /* for pictures: calls that others stand for are left out too */
+	CALLGRAPH_NODES_LEAST, /* for pictures: calls that others stand for are left out too */
 	CALLGRAPH_FLAT,
 	CALLGRAPH_CUM,
 };

@@ -67,7 +67,7 @@ struct diff {
 	int64_t sums[DIFF_STATUSES];        /* of the changes in each */
 	struct row_list libraries;          /* what they keep, which is in no such list */
 	struct site kept_older, kept_newer; /* the same in all */
-	bool libraries_untold;              /* one side can't tell: it counts in both */
+	bool libraries_unknown;             /* one side can't tell: it counts in both */
 	struct text verdict; /* sentences, each with a newline; the first one weighs most */
 	struct text top;     /* of these the one that says what grew most; may be empty */
 	struct text total;   /* of these the one on the metric's total */

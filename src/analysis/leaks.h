@@ -41,7 +41,7 @@ struct leaks_options {
 	unsigned resolution; /* stacks that agree in so many frames are one row; 0: in all */
 	bool by_address;     /* they agree if their addresses do, as in Valgrind; else as read */
 	bool at_end;         /* the question is what was lost when the program had ended */
-	bool tell_libraries; /* else what these keep counts as what it is */
+	bool separate_libraries;           /* else what these keep counts as what it is */
 	struct suppressions *suppressions; /* NULL: none; what they were good for is counted in */
 };
 

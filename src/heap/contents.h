@@ -45,16 +45,16 @@ struct contents_nodes {
 
 struct contents {
 	enum contents_kind kind;
-	const char *what;  /* static: "vector" */
-	uint64_t count;    /* of elements, characters, bits or parts */
-	uint32_t unit;     /* of CONTENTS_TEXT: bytes of a character, 1, 2 or 4 */
-	bool is_empty;     /* of CONTENTS_ONE and CONTENTS_CALLED: there is nothing */
-	bool has_index;    /* of a variant: */
-	uint64_t index;    /* … which alternative */
-	uint32_t type;     /* of the elements; TYPE_VOID: not known */
-	uint64_t address;  /* of the first element, the text, the thing */
-	char name[256];    /* of CONTENTS_CALLED the function, of an `any` the type; "": unknown */
-	bool is_type_told; /* that stands in front of the value */
+	const char *what;   /* static: "vector" */
+	uint64_t count;     /* of elements, characters, bits or parts */
+	uint32_t unit;      /* of CONTENTS_TEXT: bytes of a character, 1, 2 or 4 */
+	bool is_empty;      /* of CONTENTS_ONE and CONTENTS_CALLED: there is nothing */
+	bool has_index;     /* of a variant: */
+	uint64_t index;     /* … which alternative */
+	uint32_t type;      /* of the elements; TYPE_VOID: not known */
+	uint64_t address;   /* of the first element, the text, the thing */
+	char name[256];     /* of CONTENTS_CALLED the function, of an `any` the type; "": unknown */
+	bool is_type_shown; /* that stands in front of the value */
 	/* How to get from one element to the next. */
 	enum contents_way way;
 	uint64_t node;                             /* the first */

@@ -344,8 +344,8 @@ struct small_process {
 /* Whether it is known how many of these blocks were left at the fork, and how many that are. */
 static inline bool inherited_is_counted(const struct inherited *inherited)
 {
-	bool told = !inherited->at_most || inherited->freed_blocks;
-	return inherited->from && !inherited->problem && told &&
+	bool known = !inherited->at_most || inherited->freed_blocks;
+	return inherited->from && !inherited->problem && known &&
 	       inherited->freed_blocks <= inherited->blocks;
 }
 

@@ -49,7 +49,7 @@ void query_note(struct query_context *context, const char *format, ...)
 	listener->note(listener->ctx, text ? text : "a note is missing: out of memory");
 }
 
-static void tell_progress(const struct query_context *context)
+static void show_progress(const struct query_context *context)
 {
 	const struct query_listener *listener = &context->listener;
 	if (listener->progress)
@@ -66,11 +66,11 @@ void query_task_begin(
 	va_end(args);
 	task->outer = context->task;
 	context->task = task;
-	tell_progress(context);
+	show_progress(context);
 }
 
 void query_task_end(struct query_context *context, struct query_task *task)
 {
 	context->task = task->outer;
-	tell_progress(context);
+	show_progress(context);
 }

@@ -44,7 +44,7 @@ struct query_listener {
 struct live_block;
 
 /* What the collector of a recorded process has told of it. */
-struct query_told {
+struct query_live_blocks {
 	char *path;      /* of its recording; whoever asked frees it */
 	int pipe;        /* live blocks come through it; -1: it could not be asked now */
 	uint64_t blocks; /* how many */
@@ -55,10 +55,11 @@ struct query_collector {
 	/* Asks, while the process stands still. ret->pipe -1 and no error: a thread was stopped in
 	 * the middle of telling something, and the process is to go on for a moment; never if
 	 * `anyhow`. */
-	struct error *(*ask)(pid_t pid, bool anyhow, struct query_told *ret);
+	struct error *(*ask)(pid_t pid, bool anyhow, struct query_live_blocks *ret);
 	/* Reads what was announced, ascending by address; the caller frees *ret. Closes the pipe.
 	 * Fewer than announced: it has ended. */
-	struct error *(*read)(struct query_told *told, struct live_block **ret, size_t *ret_count);
+	struct error *(*read)(
+		struct query_live_blocks *live_blocks, struct live_block **ret, size_t *ret_count);
 };
 
 /* What goes on; a variable of the function that does it. */

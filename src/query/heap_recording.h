@@ -16,9 +16,9 @@
 struct heap_recording {
 	char *path;
 	struct model *model;
-	bool is_asked;             /* the collector tells its blocks through a pipe */
-	struct query_told told;    /* its path is `path` */
-	struct live_block *blocks; /* that it has told; NULL: the model has them */
+	bool is_asked;                        /* the collector tells its blocks through a pipe */
+	struct query_live_blocks live_blocks; /* its path is `path` */
+	struct live_block *blocks;            /* that it has told; NULL: the model has them */
 	size_t count;
 	struct joined joined; /* its recording is NULL unless it is there */
 };

@@ -37,8 +37,8 @@ struct leaks_view_options {
 	unsigned show_kinds, error_kinds; /* bits 1 << enum leak_kind */
 	/* Valgrind's --num-callers; 0: all frames, of LEAKS_MEMCHECK 12. */
 	unsigned frames;
-	unsigned resolution; /* frames that make a stack another one; 0: all of these */
-	bool tell_libraries; /* --run-libc-freeres */
+	unsigned resolution;     /* frames that make a stack another one; 0: all of these */
+	bool separate_libraries; /* --run-libc-freeres */
 	bool write_suppressions;
 	bool list_suppressed; /* -s */
 	bool verbose, quiet;

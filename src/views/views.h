@@ -53,7 +53,7 @@ void view_add_names(struct text *text);
 /* Adds the metrics that the view can be sorted by. */
 void view_add_metrics(struct text *text, const struct view *view);
 /* Whether it shows model_inherited(). */
-bool view_tells_inherited(const struct view *view);
+bool view_shows_inherited(const struct view *view);
 /* Of how many moments it needs a series with sites; 0: none. */
 size_t view_needs_moments(const struct view *view, const struct view_options *options);
 /* Of how many of these one has to have its sites; 0: all. */

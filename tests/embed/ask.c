@@ -61,7 +61,7 @@ static struct error *print_leaks(struct query *query, const char *path)
 {
 	struct model *model = NULL;
 	struct leak_answer answer = {.resolver = NULL};
-	const struct leaks_options options = {.at_end = true, .tell_libraries = true};
+	const struct leaks_options options = {.at_end = true, .separate_libraries = true};
 	struct error *error = leak_search_open(query->context, &query->names, path, false, &model);
 	if (!error)
 		error = leak_answer_build(model, &options, &answer);

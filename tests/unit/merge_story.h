@@ -29,7 +29,7 @@ static struct story {
 	uint32_t stack;
 	uint64_t stamp;
 	bool no_threads;
-} told;
+} report;
 
 static struct ring_source rings;
 static struct merge merge;
@@ -37,28 +37,28 @@ static struct hw_shm *shm;
 
 __attribute__((format(printf, 1, 2))) static inline void tell(const char *format, ...)
 {
-	size_t used = strlen(told.line);
+	size_t used = strlen(report.line);
 	va_list args;
 	va_start(args, format);
-	if (used && used < sizeof(told.line) - 1)
-		told.line[used++] = ' ';
-	vsnprintf(told.line + used, sizeof(told.line) - used, format, args);
+	if (used && used < sizeof(report.line) - 1)
+		report.line[used++] = ' ';
+	vsnprintf(report.line + used, sizeof(report.line) - used, format, args);
 	va_end(args);
 }
 
 static inline uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 {
-	CHECK(context == &told);
+	CHECK(context == &report);
 	(void)stamp;
-	if (told.no_threads)
+	if (report.no_threads)
 		return MERGE_NO_THREAD;
-	tell("T%u:%u", told.threads, tid);
-	return told.threads++;
+	tell("T%u:%u", report.threads, tid);
+	return report.threads++;
 }
 
 static inline void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
+	CHECK(context == &report && thread < report.threads);
 	(void)stamp;
 	tell("%u.", thread);
 }
@@ -66,65 +66,65 @@ static inline void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 static inline void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind,
 	uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
-	told.kind = kind;
-	told.stack = stack;
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads);
+	report.kind = kind;
+	report.stack = stack;
+	report.stamp = stamp;
 	tell("%u+%" PRIx64 ":%" PRIu64, thread, address, size);
 }
 
 static inline void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
 	uint64_t address, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
-	told.free_kind = kind;
-	told.same_frame = same_frame;
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads);
+	report.free_kind = kind;
+	report.same_frame = same_frame;
+	report.stamp = stamp;
 	tell("%u-%" PRIx64, thread, address);
 }
 
 static inline void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind,
 	uint32_t stack, uint64_t size, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
-	told.kind = kind;
-	told.stack = stack;
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads);
+	report.kind = kind;
+	report.stack = stack;
+	report.stamp = stamp;
 	tell("%u!%" PRIu64, thread, size);
 }
 
 static inline void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads);
+	report.stamp = stamp;
 	tell("%u?%" PRIu64, thread, count);
 }
 
 static inline void on_moving(void *context, uint32_t thread, uint64_t address)
 {
-	CHECK(context == &told && thread < told.threads);
+	CHECK(context == &report && thread < report.threads);
 	tell("%u~%" PRIx64, thread, address);
 }
 
 static inline void on_fork(void *context, uint32_t thread, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads);
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads);
+	report.stamp = stamp;
 	tell("%u<%" PRIu64, thread, stamp);
 }
 
 static inline void on_mark(
 	void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
 {
-	CHECK(context == &told && thread < told.threads && bytes && bytes <= HW_MARK_NAME_MAX);
-	told.stamp = stamp;
+	CHECK(context == &report && thread < report.threads && bytes && bytes <= HW_MARK_NAME_MAX);
+	report.stamp = stamp;
 	tell("%u@%.*s", thread, (int)bytes, name);
 }
 
 /* Fresh rings and a merge of them. */
 static inline void story_begin(uint64_t hz)
 {
-	static const struct merge_sink sink = {.context = &told,
+	static const struct merge_sink sink = {.context = &report,
 		.on_thread = on_thread,
 		.on_thread_end = on_thread_end,
 		.on_alloc = on_alloc,
@@ -134,7 +134,7 @@ static inline void story_begin(uint64_t hz)
 		.on_lost = on_lost,
 		.on_fork = on_fork,
 		.on_mark = on_mark};
-	memset(&told, 0, sizeof(told));
+	memset(&report, 0, sizeof(report));
 	shm = image_create();
 	ring_source_init(&rings, shm, hz);
 	merge_init(&merge, &rings.source, &sink);
@@ -149,9 +149,9 @@ static inline void story_end(void)
 /* One pass tells exactly this, and gives the room back. */
 static inline void check_pass(const char *expected)
 {
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_pass(&merge, false);
-	CHECK_STR(told.line, expected);
+	CHECK_STR(report.line, expected);
 }
 
 static inline void check_drained(uint32_t ring)

@@ -418,7 +418,7 @@ static void compare_like_with_like(struct diff *diff)
 		(diff->kept_older.live_bytes == diff->kept_newer.live_bytes &&
 			diff->kept_older.live_blocks == diff->kept_newer.live_blocks))
 		return;
-	diff->libraries_untold = true;
+	diff->libraries_unknown = true;
 	count_libraries(diff);
 }
 

@@ -367,7 +367,7 @@ static struct error *say_lead(const struct diff *diff, enum metric lead, struct 
 
 static void note_kept(const struct diff *diff, struct text *out)
 {
-	if (diff->libraries_untold)
+	if (diff->libraries_unknown)
 		text_add(out, "What libraries keep for themselves is counted in both files, "
 			      "because the files do not identify it in the same way.\n");
 	if (!diff->kept_older.live_blocks && !diff->kept_newer.live_blocks)

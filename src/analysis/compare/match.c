@@ -156,15 +156,15 @@ static struct error *match_fill(
 }
 
 /* Of how many places it is said which function was called. */
-enum told_kinds { TOLD_NONE, TOLD_SOME, TOLD_ALL };
+enum known_kinds { KINDS_NONE, KINDS_SOME, KINDS_ALL };
 
-static enum told_kinds told_kinds_of(const struct model *model)
+static enum known_kinds known_kinds_of(const struct model *model)
 {
-	size_t count, told = 0;
+	size_t count, known = 0;
 	const struct site *sites = model_sites(model, &count);
 	for (size_t i = 0; i < count; i++)
-		told += sites[i].kind != KIND_UNKNOWN;
-	return told == count ? TOLD_ALL : told ? TOLD_SOME : TOLD_NONE;
+		known += sites[i].kind != KIND_UNKNOWN;
+	return known == count ? KINDS_ALL : known ? KINDS_SOME : KINDS_NONE;
 }
 
 /*
@@ -173,9 +173,9 @@ static enum told_kinds told_kinds_of(const struct model *model)
  */
 static bool compares_kinds(const struct match_side *sides, size_t count, bool mixed)
 {
-	enum told_kinds least = mixed ? TOLD_ALL : TOLD_SOME;
+	enum known_kinds least = mixed ? KINDS_ALL : KINDS_SOME;
 	for (size_t i = 0; i < count; i++)
-		if (told_kinds_of(sides[i].model) < least)
+		if (known_kinds_of(sides[i].model) < least)
 			return false;
 	return true;
 }

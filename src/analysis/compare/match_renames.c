@@ -359,7 +359,7 @@ static void note_callers(const struct search *search, uint32_t *callers[2])
 	}
 }
 
-static bool is_telling(const struct search *search, uint32_t name)
+static bool is_evidence(const struct search *search, uint32_t name)
 {
 	const struct shown_frame *frame = frame_keys_get(search->match->names, name)->example;
 	return name && frame && frame->is_program && !frame->is_wrapper;
@@ -384,7 +384,7 @@ static struct error *find_by_callee(struct search *search)
 		uint32_t callee = key->pattern.names[key->at - 1];
 		uint64_t less = min(hole->allocations[OLD], hole->allocations[NEW]);
 		uint64_t more = max(hole->allocations[OLD], hole->allocations[NEW]);
-		if (is_telling(search, callee) && old[callee] == a && new[callee] == b &&
+		if (is_evidence(search, callee) && old[callee] == a && new[callee] == b &&
 			more / 2 <= less)
 			error = match_renames_propose(search, a, b);
 	}

@@ -161,12 +161,12 @@ static struct error *find_stack(struct building *building, const struct shown_fr
 		.all = frames,
 		.all_depth = depth,
 		.kind = kind};
-	size_t told = min(depth, frames_kept(frames, count, kind, options->resolution));
-	struct stack_key key = {frames, told, kind, options->by_address};
+	size_t depth_kept = min(depth, frames_kept(frames, count, kind, options->resolution));
+	struct stack_key key = {frames, depth_kept, kind, options->by_address};
 	/* What allocators do among themselves makes no difference to people. */
 	if (!options->by_address) {
-		key.frames += min(hidden, told);
-		key.depth -= min(hidden, told);
+		key.frames += min(hidden, depth_kept);
+		key.depth -= min(hidden, depth_kept);
 	}
 	uint32_t *same = stack_map_find(&building->stacks, key);
 	if (!same)
@@ -438,7 +438,8 @@ static struct error *classify_row(
 
 static struct error *leaks_classify(struct building *building)
 {
-	struct error *error = building->options->tell_libraries ? find_libraries(building) : NULL;
+	struct error *error =
+		building->options->separate_libraries ? find_libraries(building) : NULL;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
 	struct leak_row_vec *rows = &building->ret->rows;

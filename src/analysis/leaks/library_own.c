@@ -229,7 +229,7 @@ static struct error *mark_by_search(const struct model *model, struct rows *rows
 	if (error)
 		return error;
 	resolver_add_aliases(resolver);
-	const struct leaks_options how = {.tell_libraries = true};
+	const struct leaks_options how = {.separate_libraries = true};
 	error = leaks_build(model, resolver, &how, &leaks);
 	return error ? error : take_leaks(model, &leaks, rows);
 }

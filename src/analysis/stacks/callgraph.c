@@ -295,7 +295,7 @@ static struct error *sort_edges(struct callgraph *graph)
 static struct error *sort_nodes(struct callgraph *graph, enum callgraph_order order)
 {
 	int (*const compare[])(const void *left, const void *right) = {
-		[CALLGRAPH_TELLING] = compare_nodes,
+		[CALLGRAPH_NODES_LEAST] = compare_nodes,
 		[CALLGRAPH_FLAT] = compare_flat,
 		[CALLGRAPH_CUM] = compare_cum,
 	};
@@ -466,7 +466,7 @@ static struct error *callgraph_trim(
 	if (error)
 		return error;
 	graph->dropped_edges = trim_edges(graph);
-	if (limits->order == CALLGRAPH_TELLING)
+	if (limits->order == CALLGRAPH_NODES_LEAST)
 		error = drop_redundant(graph);
 	return error ? error : sort_edges(graph);
 }

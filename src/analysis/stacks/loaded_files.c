@@ -46,8 +46,8 @@ void loaded_files_deinit(struct loaded_files *files)
 static void meet_again(struct loaded_files *files, struct file_key key, uint32_t file)
 {
 	const struct recording *recording = model_recording(files->model);
-	bool tells = !recording->merged && strcmp(recording->source, "recording") == 0;
-	if (key.build_id_len || !tells)
+	bool has_file_ids = !recording->merged && strcmp(recording->source, "recording") == 0;
+	if (key.build_id_len || !has_file_ids)
 		return;
 	for (size_t i = 0; i < files->met.len; i++)
 		if (files->met.data[i].module == file)

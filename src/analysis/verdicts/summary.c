@@ -161,7 +161,7 @@ static struct error *sum_leaks(const struct model *model, struct summary *ret)
 	if (error)
 		return error;
 	resolver_add_aliases(resolver);
-	const struct leaks_options how = {.tell_libraries = true, .suppressions = suppressions};
+	const struct leaks_options how = {.separate_libraries = true, .suppressions = suppressions};
 	error = leaks_build(model, resolver, &how, &leaks);
 	ret->searched = !error && leaks.searched;
 	memcpy(ret->leaks, leaks.sums, sizeof(ret->leaks));

@@ -144,7 +144,7 @@ static void add_amount(struct text *text, uint64_t bytes, uint64_t blocks)
 }
 
 /* Whether what libraries keep is told apart: figures at the end of a whole recording. */
-static bool tells_own(const struct facts *facts)
+static bool separates_own(const struct facts *facts)
 {
 	return facts->own.live_blocks && !facts->recording->range.part &&
 	       !facts->recording->snapshot && metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
@@ -163,7 +163,7 @@ static void say_nothing_left(const struct facts *facts, struct text *text)
 		       : recording->sample_bytes ? "No sampled block was live at the end"
 		       : recording->complete     ? "No leaks: every block was freed"
 						 : "No block was live at the end of the recording");
-	if (tells_own(facts)) {
+	if (separates_own(facts)) {
 		text_add(text, ", except ");
 		add_amount(text, facts->own.live_bytes, facts->own.live_blocks);
 		text_add(text, " that libraries keep for themselves (report --view libraries)");
@@ -250,7 +250,7 @@ static void say_leaks(const struct facts *facts, struct text *text)
 /* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
 static void say_libraries(const struct facts *facts, struct text *text)
 {
-	if (!tells_own(facts) || !facts->left.live_blocks)
+	if (!separates_own(facts) || !facts->left.live_blocks)
 		return;
 	text_add(text, "Libraries keep ");
 	text_add_bytes(text, facts->own.live_bytes);

@@ -93,12 +93,12 @@ void collector_drop(struct collector *c, struct tracked_process *s)
 
 static void on_control(struct collector *c)
 {
-	struct collector_ended told;
-	ssize_t n = recv(c->start->control, &told, sizeof(told), MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(told) && told.kind >= COLLECTOR_ROOT_STOPS) {
-		c->launcher_stops = told.kind == COLLECTOR_ROOT_STOPS;
-	} else if (n == (ssize_t)sizeof(told)) {
-		c->ended = told;
+	struct collector_ended message;
+	ssize_t n = recv(c->start->control, &message, sizeof(message), MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(message) && message.kind >= COLLECTOR_ROOT_STOPS) {
+		c->launcher_stops = message.kind == COLLECTOR_ROOT_STOPS;
+	} else if (n == (ssize_t)sizeof(message)) {
+		c->ended = message;
 		c->have_ended = true;
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
@@ -306,7 +306,7 @@ int collector_run(struct collector_start *start)
 		collector_on_hello(c, start->first);
 		collector_say_first(c);
 	}
-	while (ok && !c->told) {
+	while (ok && !c->has_reported) {
 		wait_for_events(c);
 		drain_all(c);
 		if (c->root_gone_ns)

@@ -48,13 +48,13 @@ struct collector_unrecorded {
 };
 
 struct collector_end {
-	uint32_t is_end;       /* 1 */
-	uint32_t recordings;   /* complete ones, including those that are not named */
-	uint64_t untold;       /* of them, not named and may have leaks or wrong frees */
-	uint64_t untold_frees; /* of these, those that may have wrong frees */
+	uint32_t is_end;        /* 1 */
+	uint32_t recordings;    /* complete ones, including those that are not named */
+	uint64_t unnamed;       /* of them, not named and may have leaks or wrong frees */
+	uint64_t unnamed_frees; /* of these, those that may have wrong frees */
 	/* Of those that were not told either, but searched, by what was found there: bits
 	 * 1 << enum hpw_leak_kind. */
-	uint64_t untold_kinds[1u << HPW_LEAK_KINDS];
+	uint64_t unnamed_kinds[1u << HPW_LEAK_KINDS];
 	uint64_t processes;  /* that these recordings are of */
 	uint64_t small;      /* recordings that became rows of root's */
 	uint64_t unrecorded; /* programs that ran without being recorded */

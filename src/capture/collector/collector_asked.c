@@ -28,7 +28,7 @@ static void mark_moment(struct tracked_process *s, const struct session_caller *
 	ask_reply_send(caller->connection, &reply, problem);
 }
 
-static void tell_blocks(struct tracked_process *s, const struct session_caller *caller)
+static void send_blocks(struct tracked_process *s, const struct session_caller *caller)
 {
 	struct ask_reply reply = {.ok = 1};
 	int fd = -1;
@@ -37,7 +37,7 @@ static void tell_blocks(struct tracked_process *s, const struct session_caller *
 	if (reply.busy)
 		problem = "a thread is in an event";
 	else
-		problem = recorder_tell_blocks(s->recorder, &fd, &reply.blocks);
+		problem = recorder_send_blocks(s->recorder, &fd, &reply.blocks);
 	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
 	ask_reply_send_with(caller->connection, &reply, problem, fd);
 	if (fd >= 0)
@@ -57,7 +57,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 	else if (caller->request.what == ASK_MARK)
 		mark_moment(s, caller);
 	else if (caller->request.what == ASK_BLOCKS)
-		tell_blocks(s, caller);
+		send_blocks(s, caller);
 	else
 		problem = "what it asks for makes no sense";
 	if (problem)

@@ -229,8 +229,8 @@ void collector_root_finish(struct collector *c)
 	if (!c->summary.end.stays)
 		session_remove(&c->start->session);
 	if (c->start->control >= 0)
-		session_summary_tell(&c->summary, c->start->control);
-	c->told = true;
+		session_summary_send(&c->summary, c->start->control);
+	c->has_reported = true;
 }
 
 bool collector_has_work(struct collector *c)

@@ -46,14 +46,14 @@ static int root_file(struct collector *c, struct tracked_process *s)
 
 void collector_say_first(struct collector *c)
 {
-	if (!c->first_said)
+	if (!c->is_first_named)
 		c->start->on_first(c->summary.end.message);
-	c->first_said = true;
+	c->is_first_named = true;
 }
 
 /* The recording that a program's start belongs to: of the process itself, of the nearest one above
  * it, or else root's. NULL: there is none any more. */
-static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t told_parent)
+static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t reported_parent)
 {
 	const struct tracked_process *s;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
@@ -61,7 +61,7 @@ static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_
 		if (s && s->recorder)
 			return s->recorder;
 		pid_t parent = process_parent(pid);
-		pid = parent || i ? parent : told_parent; /* it may have ended */
+		pid = parent || i ? parent : reported_parent; /* it may have ended */
 	}
 	s = collector_find(c, c->start->root);
 	return s ? s->recorder : NULL;
@@ -80,11 +80,11 @@ bool collector_knows(void *collector, pid_t pid)
 
 /* `process` is where it came from, as this side sees it; again: it is counted already, as what the
  * process was before. */
-static void note_unrecorded(
-	struct collector *c, struct unrecorded *one, pid_t process, pid_t told_parent, bool again)
+static void note_unrecorded(struct collector *c, struct unrecorded *one, pid_t process,
+	pid_t reported_parent, bool again)
 {
 	one->noted_ns = clock_pair_now().ns;
-	struct recorder *near = recorder_near(c, process, told_parent);
+	struct recorder *near = recorder_near(c, process, reported_parent);
 	struct unrecorded before;
 	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
 		session_summary_uncount_unrecorded(&c->summary, &before);

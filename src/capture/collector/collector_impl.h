@@ -21,7 +21,7 @@ struct collector {
 	uint32_t ends_put_off; /* times in a row */
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
-	bool launcher_gone, launcher_stops, have_ended, told, first_said;
+	bool launcher_gone, launcher_stops, have_ended, has_reported, is_first_named;
 	bool recorded; /* the file of root's first image is in use */
 	struct session_summary summary;
 	struct closings closings;

@@ -131,7 +131,7 @@ void collector_look_for_leaving(struct collector *c, struct tracked_process *s)
 /* The program waits for what its search has come to. */
 static void start_verdict(struct collector *c, struct tracked_process *s)
 {
-	recorder_tell_found(s->recorder, HW_FOUND_UNKNOWN, 0);
+	recorder_send_verdict(s->recorder, HW_FOUND_UNKNOWN, 0);
 	s->verdict_child = leak_verdict_start(
 		c->start->verdict, c->start->verdict_context, s->file, s->pidfd, s->pid);
 	if (s->verdict_child)
@@ -144,7 +144,7 @@ static void on_judged(struct collector *c, struct tracked_process *s)
 {
 	collector_unwatch_jobs(c, s);
 	struct leak_verdict verdict = leak_verdict_finish(steal_ptr(s->verdict_child));
-	recorder_tell_found(s->recorder, verdict.found, verdict.status);
+	recorder_send_verdict(s->recorder, verdict.found, verdict.status);
 	recorder_go_on(s->recorder);
 }
 

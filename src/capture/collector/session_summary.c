@@ -30,15 +30,15 @@ static bool may_hide(const struct recorder_totals *t)
 
 /* It has no place any more. Where every block was freed, and all were seen, there is no leak; and
  * none that counts in a program that the process went on from. */
-static void leave_untold(struct session_summary *summary, const struct recorder_totals *t)
+static void count_unnamed(struct session_summary *summary, const struct recorder_totals *t)
 {
 	bool wrong_frees = t->wrong_frees || may_hide(t);
 	bool leaks = t->live_blocks && !t->went_on;
-	summary->end.untold_frees += wrong_frees;
+	summary->end.unnamed_frees += wrong_frees;
 	if (wrong_frees || (leaks && !t->found.is_whole))
-		summary->end.untold++;
+		summary->end.unnamed++;
 	else if (leaks)
-		summary->end.untold_kinds[t->found.kinds % (1u << HPW_LEAK_KINDS)]++;
+		summary->end.unnamed_kinds[t->found.kinds % (1u << HPW_LEAK_KINDS)]++;
 }
 
 /* Takes a place away; the others move up. */
@@ -71,10 +71,10 @@ static struct ranked_recording *find_named_place(struct session_summary *summary
 		}
 		if (!has_most &&
 			!ranks_below(&named[least].about.totals, named[least].rank, totals, rank)) {
-			leave_untold(summary, totals);
+			count_unnamed(summary, totals);
 			return NULL;
 		}
-		leave_untold(summary, &named[least].about.totals);
+		count_unnamed(summary, &named[least].about.totals);
 		take_out(summary, least);
 	}
 	return &summary->named[summary->named_count++];
@@ -85,7 +85,7 @@ void session_summary_add(struct session_summary *summary, const struct tracked_p
 {
 	summary->end.recordings++;
 	summary->end.processes += !process->completed;
-	summary->end.unrecorded += totals->unheard;
+	summary->end.unrecorded += totals->lost_notices;
 	struct ranked_recording *place = find_named_place(summary, totals, rank);
 	if (!place)
 		return;
@@ -179,7 +179,7 @@ void session_summary_complain(struct session_summary *summary, struct error *err
 	error_destroy(error);
 }
 
-void session_summary_tell(struct session_summary *summary, int control)
+void session_summary_send(struct session_summary *summary, int control)
 {
 	const struct timeval limit = {2, 0};
 	setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));

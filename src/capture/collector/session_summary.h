@@ -60,6 +60,6 @@ void session_summary_uncount_unrecorded(
 void session_summary_complain(struct session_summary *summary, struct error *error);
 
 /* Sends everything to the launcher; does not wait long for a launcher that is stopped. */
-void session_summary_tell(struct session_summary *summary, int control);
+void session_summary_send(struct session_summary *summary, int control);
 
 #endif

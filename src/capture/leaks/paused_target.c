@@ -38,7 +38,7 @@
 #define LATE_MS 5
 
 /* What the keeper says, followed by the threads. */
-struct told {
+struct target_reply {
 	uint32_t failed; /* enum error_code; 0: it is held */
 	uint32_t threads;
 	pid_t process;
@@ -91,11 +91,11 @@ static void send_threads(int channel, const struct stopped_threads *threads)
 	}
 }
 
-static void tell_error(int channel, struct error *error)
+static void send_error(int channel, struct error *error)
 {
-	struct told told = {.failed = error->code};
-	snprintf(told.message, sizeof(told.message), "%s", error->message);
-	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	struct target_reply target_reply = {.failed = error->code};
+	snprintf(target_reply.message, sizeof(target_reply.message), "%s", error->message);
+	(void)!send(channel, &target_reply, sizeof(target_reply), MSG_NOSIGNAL);
 	error_destroy(error);
 }
 
@@ -112,32 +112,33 @@ static void wait_for_end(int channel, struct stopped *stopped)
 }
 
 static void keep_stopped(const struct hw_shm *shm, enum pause_way way, int channel,
-	struct stopped *stopped, struct told *told)
+	struct stopped *stopped, struct target_reply *target_reply)
 {
 	struct stopped_threads threads = {NULL, 0, 0};
 	struct snapshot snapshot;
 	for (uint32_t i = 0; i < HW_RINGS; i++)
-		told->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+		target_reply->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
 	for (size_t i = 0; i < stopped->threads.len; i++)
 		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
-	told->threads = (uint32_t)threads.len;
+	target_reply->threads = (uint32_t)threads.len;
 	if (way != PAUSE_STOPPED) {
 		int reason;
 		struct error *error = snapshot_take(stopped, &snapshot, &reason);
-		told->is_snapshot = !error;
+		target_reply->is_snapshot = !error;
 		if (error)
-			told->uncopied = reason ? (uint32_t)reason : HPW_LEAK_UNCOPIED_CONFINED;
+			target_reply->uncopied =
+				reason ? (uint32_t)reason : HPW_LEAK_UNCOPIED_CONFINED;
 		error_destroy(error);
 	}
-	if (told->is_snapshot) {
-		told->process = snapshot.pid;
-		told->pause_ns = stop_end(stopped);
+	if (target_reply->is_snapshot) {
+		target_reply->process = snapshot.pid;
+		target_reply->pause_ns = stop_end(stopped);
 		snapshot_close_files(&snapshot);
 	}
-	(void)!send(channel, told, sizeof(*told), MSG_NOSIGNAL);
+	(void)!send(channel, target_reply, sizeof(*target_reply), MSG_NOSIGNAL);
 	send_threads(channel, &threads);
 	wait_for_end(channel, stopped);
-	if (told->is_snapshot)
+	if (target_reply->is_snapshot)
 		snapshot_end(stopped, &snapshot);
 	stopped_threads_deinit(&threads);
 }
@@ -182,18 +183,18 @@ static bool lacks_in_copy(pid_t pid, const struct hw_shm *shm)
  */
 static void run_keeper(pid_t pid, const struct hw_shm *shm, enum pause_way way, int channel)
 {
-	struct told told = {.process = pid};
+	struct target_reply target_reply = {.process = pid};
 	struct stopped stopped;
 	if (way != PAUSE_STOPPED && lacks_in_copy(pid, shm)) {
 		way = PAUSE_STOPPED; /* whether it may be stopped is the other side's to know */
-		told.uncopied = HPW_LEAK_UNCOPIED_LACKS;
+		target_reply.uncopied = HPW_LEAK_UNCOPIED_LACKS;
 	}
 	stop_init(&stopped, pid);
 	struct error *error = stop_outside_events(shm, &stopped);
 	if (error)
-		tell_error(channel, error);
+		send_error(channel, error);
 	else
-		keep_stopped(shm, way, channel, &stopped, &told);
+		keep_stopped(shm, way, channel, &stopped, &target_reply);
 	stop_deinit(&stopped);
 }
 
@@ -213,21 +214,23 @@ static pid_t target_tid(pid_t pid, pid_t tid)
 
 static struct error *receive_target(struct paused_target *target)
 {
-	struct told told;
+	struct target_reply target_reply;
 	struct pollfd answer = {.fd = target->channel, .events = POLLIN};
 	if (poll(&answer, 1, ANSWER_MS) <= 0 ||
-		recv(target->channel, &told, sizeof(told), 0) != (ssize_t)sizeof(told))
+		recv(target->channel, &target_reply, sizeof(target_reply), 0) !=
+			(ssize_t)sizeof(target_reply))
 		return error_create(ERROR_ENVIRONMENT,
 			"process %d could not be stopped within %d s", (int)target->process,
 			ANSWER_MS / 1000);
-	if (told.failed)
-		return error_create((enum error_code)told.failed, "%s", told.message);
-	target->process = told.process;
-	target->is_snapshot = told.is_snapshot;
-	target->uncopied = told.uncopied;
-	target->pause_ns = told.pause_ns;
-	memcpy(target->heads, told.heads, sizeof(target->heads));
-	for (uint32_t i = 0; i < told.threads; i++) {
+	if (target_reply.failed)
+		return error_create(
+			(enum error_code)target_reply.failed, "%s", target_reply.message);
+	target->process = target_reply.process;
+	target->is_snapshot = target_reply.is_snapshot;
+	target->uncopied = target_reply.uncopied;
+	target->pause_ns = target_reply.pause_ns;
+	memcpy(target->heads, target_reply.heads, sizeof(target->heads));
+	for (uint32_t i = 0; i < target_reply.threads; i++) {
 		struct paused_thread thread;
 		if (recv(target->channel, &thread, sizeof(thread), 0) != (ssize_t)sizeof(thread))
 			return error_create(ERROR_ENVIRONMENT, "the tracer has died");
@@ -354,17 +357,18 @@ static void release_target(struct paused_target *target)
 	end_tracer(&target->keeper, &target->channel);
 }
 
-static void tell_ready(void *context)
+static void send_ready(void *context)
 {
-	struct told told = {.failed = 0};
-	(void)!send(*(int *)context, &told, sizeof(told), MSG_NOSIGNAL);
+	struct target_reply target_reply = {.failed = 0};
+	(void)!send(*(int *)context, &target_reply, sizeof(target_reply), MSG_NOSIGNAL);
 }
 
 static void hold_dying(void *context, const struct stopped *stopped)
 {
 	int channel = *(int *)context;
-	struct told told = {.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
-	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	struct target_reply target_reply = {
+		.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
+	(void)!send(channel, &target_reply, sizeof(target_reply), MSG_NOSIGNAL);
 	send_threads(channel, &stopped->threads);
 	char any;
 	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
@@ -375,10 +379,10 @@ struct error *death_watch_start(pid_t pid, struct death_watch *ret)
 	*ret = NO_DEATH_WATCH;
 	struct error *error = fork_tracer(SIGKILL, &ret->keeper, &ret->channel);
 	if (!error && !ret->keeper) {
-		const struct watch_calls calls = {&ret->channel, tell_ready, hold_dying};
+		const struct watch_calls calls = {&ret->channel, send_ready, hold_dying};
 		error = watch_process(pid, &calls);
 		if (error)
-			tell_error(ret->channel, error);
+			send_error(ret->channel, error);
 		_exit(0);
 	}
 	struct paused_target ready = {.keeper = -1, .channel = ret->channel, .process = pid};

@@ -84,7 +84,7 @@ struct event_code {
 struct event_report {
 	uint64_t lost[HW_LOST_REASONS]; /* events that were dropped, those of HW_R_LOST included */
 	uint64_t stacks_full;           /* events whose stack did not fit the table of nodes */
-	uint64_t unheard;               /* programs that were started and could not be reported */
+	uint64_t lost_notices;          /* programs that were started and could not be reported */
 	uint64_t longest_wait_ns, wait_ns; /* of threads for the recorder */
 	uint64_t resident_bytes;           /* of the process at its end; 0: not known */
 	uint64_t damaged;                  /* parts that can't be believed */

@@ -182,7 +182,7 @@ static inline bool is_call(uint32_t op)
 }
 
 /* Of a mark that the program has set. Whoever wrote the name, it ends where a NUL is. */
-static void tell_mark(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
+static void put_mark(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
 	const struct record *r)
 {
 	uint64_t name[HW_MARK_NAME_WORDS];
@@ -216,10 +216,10 @@ static inline void emit_record(struct merge *merge, struct merge_lane *lane, con
 		s->on_lost(s->context, thread, r->number, r->stamp);
 	else if (r->op == HW_R_MOVING && s->on_moving)
 		s->on_moving(s->context, thread, r->number);
-	else if (r->op == HW_R_ANNOTATION && s->on_told)
-		s->on_told(s->context, thread, r->stack, r->number, r->size);
+	else if (r->op == HW_R_ANNOTATION && s->on_annotation)
+		s->on_annotation(s->context, thread, r->stack, r->number, r->size);
 	else if (r->op == HW_R_MARK && s->on_mark)
-		tell_mark(merge, lane, thread, r);
+		put_mark(merge, lane, thread, r);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }
@@ -614,11 +614,11 @@ bool merge_open_realloc(
 static void lane_free(struct merge *merge, struct merge_lane *lane)
 {
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
-	bool has_told = lane->thread != MERGE_NO_THREAD;
-	if (has_told && known && known->thread == lane->thread) {
+	bool has_thread = lane->thread != MERGE_NO_THREAD;
+	if (has_thread && known && known->thread == lane->thread) {
 		known->lane = MERGE_NO_LANE;
 		known->gone = lane_head(merge, shared_lane(merge)) + 1;
-	} else if (has_told) {
+	} else if (has_thread) {
 		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
 	}
 	lane->active = false;

@@ -68,7 +68,7 @@ struct merge_sink {
 	 * that thread first, its end by a realloc or a failed realloc, is of this block. */
 	void (*on_moving)(void *context, uint32_t thread, uint64_t address);
 	/* Or NULL. The thread says something about its memory: enum hw_annotation, or nonsense. */
-	void (*on_told)(
+	void (*on_annotation)(
 		void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
 	/* Or NULL. The thread marks this moment; the name has no NUL in it, and 1 to

@@ -285,7 +285,7 @@ static void fill_totals(
 		.file_bytes = r->writer.offset,
 		.threads = t->threads_seen,
 		.wrong_frees = wrong_frees(r),
-		.unheard = s->unrecorded - r->unrecorded.count,
+		.lost_notices = s->unrecorded - r->unrecorded.count,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,

@@ -114,8 +114,8 @@ struct recorder_totals {
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
 	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
 				  more */
-	uint64_t unheard;      /* programs that it started, or that went on as it, unrecorded, of
-				  which nobody could tell but how many they were */
+	uint64_t lost_notices; /* programs that it started, or that went on as it, unrecorded, of
+			     which nobody could tell but how many they were */
 	uint64_t memory_bytes; /* the collector's largest resident size */
 	uint32_t connected;    /* 1: the program loaded the runtime and answered */
 	uint32_t notes;        /* enum hpw_note */
@@ -156,7 +156,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
  * ask_block) can be read from the pipe *ret_fd. A copy of this process, which is not its child,
  * writes them. Returns NULL, or why it can't be done.
  */
-const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count);
+const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count);
 
 /* Returns whether the process has announced its end and waits for recorder_release(). ret->kind is
  * HPW_EXIT_UNKNOWN if its exit status is not known. */
@@ -177,7 +177,7 @@ bool recorder_ends_empty(struct recorder *recorder);
 /* Returns whether the process says that there is nothing to search. */
 bool recorder_is_unsearched(const struct recorder *recorder);
 /* Gives the process the result of the search that it requested, before recorder_go_on(). */
-void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status);
+void recorder_send_verdict(struct recorder *recorder, enum hw_found found, uint32_t status);
 /* Tells a process that waits for an answer that the work on it goes on. */
 void recorder_heartbeat(struct recorder *recorder);
 

@@ -58,7 +58,7 @@ static bool copy_writes(const struct live_table *live, const int ends[2])
 	return child > 0 && child_wait(child, &status, 0) == child && !status;
 }
 
-const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count)
+const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count)
 {
 	int ends[2];
 	recorder_catch_up(recorder);

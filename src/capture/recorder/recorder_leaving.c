@@ -74,7 +74,7 @@ bool recorder_is_unsearched(const struct recorder *recorder)
 	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
 }
 
-void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status)
+void recorder_send_verdict(struct recorder *recorder, enum hw_found found, uint32_t status)
 {
 	recorder->shm->found = found;
 	recorder->shm->found_status = status;

@@ -138,7 +138,7 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 
 /* The function that gave a block of `allocated` back, as far as it can be judged: a delete of what
  * an allocator's own operator new got by malloc or the like is no mismatch (HW_NOTE_OPERATORS). */
-static inline enum hw_free_kind kind_told(
+static inline enum hw_free_kind kind_of_free(
 	const struct recorder *r, enum hw_free_kind kind, enum hw_alloc_kind allocated)
 {
 	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
@@ -165,7 +165,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
 	} else {
 		bool mismatched = false;
-		kind = kind_told(r, kind, r->tally.sites[block->site].kind);
+		kind = kind_of_free(r, kind, r->tally.sites[block->site].kind);
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;
@@ -347,7 +347,8 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 	after_step(r);
 }
 
-static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
+static void on_annotation(
+	void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
 {
 	struct recorder *r = context;
 	if (what == HW_ANNOTATE_FREED_FROM)
@@ -417,7 +418,7 @@ void recorder_steps_init(struct recorder *r)
 		.on_free = on_free,
 		.on_failed = on_failed,
 		.on_moving = on_moving,
-		.on_told = on_told,
+		.on_annotation = on_annotation,
 		.on_lost = on_lost,
 		.on_mark = on_mark,
 		.on_fork = on_fork,

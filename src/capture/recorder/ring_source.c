@@ -164,7 +164,7 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
 		ret->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	ret->stacks_full += __atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED);
-	ret->unheard += __atomic_load_n(&shm->unsent_notices, __ATOMIC_RELAXED);
+	ret->lost_notices += __atomic_load_n(&shm->unsent_notices, __ATOMIC_RELAXED);
 	ret->resident_bytes = __atomic_load_n(&shm->resident_bytes, __ATOMIC_RELAXED);
 	ret->damaged += shared_memory_is_torn(shm);
 	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);

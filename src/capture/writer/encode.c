@@ -191,7 +191,7 @@ void encoder_idle(struct encoder *encoder, uint64_t stamp)
 
 /* Writes the stamp of the next step down, between entries of TIME too. Returns the stamp that the
  * step has in the file, which never goes back. */
-static uint64_t tell_exactly(struct encoder *encoder, uint64_t stamp)
+static uint64_t encode_exactly(struct encoder *encoder, uint64_t stamp)
 {
 	if (stamp < encoder->not_before)
 		stamp = encoder->not_before;
@@ -310,7 +310,7 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	const struct encode_mark *mark, uint64_t stamp)
 {
-	stamp = tell_exactly(encoder, stamp);
+	stamp = encode_exactly(encoder, stamp);
 	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
@@ -331,7 +331,7 @@ void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocation
 {
 	/* Of very many threads only those that begin or end after a pause. */
 	if (stamp > encoder->not_before && stamp - encoder->not_before >= encoder->gaps.least)
-		tell_exactly(encoder, stamp);
+		encode_exactly(encoder, stamp);
 	struct encode_thread *t = encode_step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;

@@ -409,7 +409,7 @@ void footer_report(const struct event_report *report, struct footer_summary *sum
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
 	/* A process takes longer than that to start. */
-	s->unrecorded += footer_believed(report->unheard, s->duration_ns / 1000, s);
+	s->unrecorded += footer_believed(report->lost_notices, s->duration_ns / 1000, s);
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
 		s->lost[why] += footer_believed(report->lost[why], most, s);
 	s->stacks_full += footer_believed(report->stacks_full, most, s);

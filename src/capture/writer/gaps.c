@@ -63,12 +63,12 @@ void gaps_exact(struct gaps *gaps, uint64_t step, uint64_t stamp)
 void gaps_put(struct gaps *gaps, uint64_t steps, uint64_t first_stamp, struct buf *ret)
 {
 	close_idle(gaps, steps);
-	bool told_peak = !gaps->has_peak;
+	bool peak_written = !gaps->has_peak;
 	struct gap before = {0, first_stamp};
-	for (size_t i = 0; i < gaps->len || !told_peak;) {
+	for (size_t i = 0; i < gaps->len || !peak_written;) {
 		struct gap gap = gaps->peak;
-		if (!told_peak && (i == gaps->len || gaps->gaps[i].step > gap.step))
-			told_peak = true;
+		if (!peak_written && (i == gaps->len || gaps->gaps[i].step > gap.step))
+			peak_written = true;
 		else
 			gap = gaps->gaps[i++];
 		/* Stamps never go back. */

@@ -145,29 +145,29 @@ static struct error *cmd_bundle_write_text(const struct bundle_manifest *manifes
 	return text->failed ? error_no_memory() : NULL;
 }
 
-struct told {
+struct bundle_answer {
 	const struct bundle_manifest *manifest;
 	const char *output;
 	uint64_t packed;
 	bool json;
 };
 
-static struct error *cmd_bundle_tell(void *ctx, const struct sink *sink)
+static struct error *cmd_bundle_put(void *ctx, const struct sink *sink)
 {
-	const struct told *told = ctx;
-	if (told->json) {
+	const struct bundle_answer *bundle_answer = ctx;
+	if (bundle_answer->json) {
 		_cleanup_free_ struct json *json = malloc(sizeof(*json));
 		if (!json)
 			return error_no_memory();
 		json_init(json, sink->write, sink->ctx);
-		bundle_manifest_write(told->manifest, json);
+		bundle_manifest_write(bundle_answer->manifest, json);
 		json_finish(json);
 		return NULL;
 	}
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	struct error *error =
-		cmd_bundle_write_text(told->manifest, told->output, told->packed, &text);
+	struct error *error = cmd_bundle_write_text(
+		bundle_answer->manifest, bundle_answer->output, bundle_answer->packed, &text);
 	if (!error)
 		sink->write(sink->ctx, text.data, text.len);
 	return error;
@@ -222,21 +222,22 @@ static int cmd_bundle_pack(struct request *request, const struct model *model)
 	struct bundle_manifest manifest;
 	bundle_manifest_init(&manifest, "heapwise " HW_VERSION);
 	_cleanup_free_ char *made = default_output(model_recording(model)->path);
-	struct told told = {.manifest = &manifest,
+	struct bundle_answer bundle_answer = {.manifest = &manifest,
 		.output = request->output ? request->output : made,
 		.json = request->shown.options.json};
 	_cleanup_close_ int fd = -1;
 	struct error *error =
-		!told.output ? error_no_memory()
+		!bundle_answer.output ? error_no_memory()
 		: request->shown.query.anonymize
-			? gather_anonymous(request, model, told.output, &manifest, &fd)
+			? gather_anonymous(request, model, bundle_answer.output, &manifest, &fd)
 			: cmd_bundle_gather(request, model, &manifest);
-	progress_begin("packing %s", told.output ? told.output : "");
+	progress_begin("packing %s", bundle_answer.output ? bundle_answer.output : "");
 	if (!error)
-		error = write_bundle(&manifest, told.output, &told.packed);
+		error = write_bundle(&manifest, bundle_answer.output, &bundle_answer.packed);
 	progress_end();
-	int code = error ? message_error(error)
-			 : view_request_write(&request->shown, NULL, cmd_bundle_tell, &told);
+	int code =
+		error ? message_error(error)
+		      : view_request_write(&request->shown, NULL, cmd_bundle_put, &bundle_answer);
 	bundle_manifest_deinit(&manifest);
 	return code;
 }

@@ -201,25 +201,25 @@ static int check_file(const struct stacks *view, void *ctx)
 }
 
 /* The events of the file that is shown. */
-struct told_file {
+struct manifest_file {
 	const char *path;
 	const struct source_query *query;
 };
 
-static struct error *tell_events(void *context, const struct event_sink *sink)
+static struct error *put_events(void *context, const struct event_sink *sink)
 {
-	const struct told_file *file = context;
+	const struct manifest_file *file = context;
 	return recording_events(cli_context(), file->path, file->query, sink);
 }
 
 static struct error *write_export(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
-	struct told_file file = {
+	struct manifest_file file = {
 		.path = request->shown.query.opened,
 		.query = moments_query(&request->shown.query.moments),
 	};
-	const struct event_stream events = {.context = &file, .each = tell_events};
+	const struct event_stream events = {.context = &file, .each = put_events};
 	const struct exported from = {.profile = &view->profile,
 		.events = request->format->events ? &events : NULL,
 		.metric = request->shown.options.sort,

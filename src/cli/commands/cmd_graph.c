@@ -144,7 +144,7 @@ static int cmd_graph_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT,
-		.limits = {CALLGRAPH_TELLING, CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION,
+		.limits = {CALLGRAPH_NODES_LEAST, CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION,
 			CALLGRAPH_NODE_COUNT},
 	};
 	int code;

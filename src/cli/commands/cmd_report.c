@@ -250,7 +250,7 @@ static bool looks_at_lives(const struct request *request)
 static int cmd_report_show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
-	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
+	unsigned flags = view_shows_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
 	request->shown.query.series.rows =

@@ -375,13 +375,13 @@ static void say_leaks(const struct launch_result *r, struct leak_report *report)
  */
 static uint64_t count_unsearched(const struct launch_result *r, bool errors_only)
 {
-	uint64_t unwanted = 0, untold = errors_only ? r->end.untold_frees : r->end.untold;
+	uint64_t unwanted = 0, unnamed = errors_only ? r->end.unnamed_frees : r->end.unnamed;
 	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
 		const struct collector_unrecorded *one = &r->end.unrecorded_named[i];
 		if (hpw_unrecorded_reason(one->reason) == UNRECORDED_UNWANTED)
 			unwanted += one->count;
 	}
-	return r->end.unrecorded - unwanted + r->end.living + r->end.silent + untold;
+	return r->end.unrecorded - unwanted + r->end.living + r->end.silent + unnamed;
 }
 
 /* Processes that were searched, but are too many to be shown, and have blocks of kinds that are
@@ -390,7 +390,7 @@ static uint64_t count_unjudged(const struct launch_result *r, const struct leak_
 {
 	uint64_t ret = 0;
 	for (unsigned kinds = 0; kinds < 1u << HPW_LEAK_KINDS && !leaks->errors_only; kinds++)
-		ret += kinds & leaks->error_kinds ? r->end.untold_kinds[kinds] : 0;
+		ret += kinds & leaks->error_kinds ? r->end.unnamed_kinds[kinds] : 0;
 	return ret;
 }
 

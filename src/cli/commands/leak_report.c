@@ -170,7 +170,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.error_kinds = options->error_kinds,
 		.frames = options->num_callers,
 		.resolution = options->resolution,
-		.tell_libraries = options->libc_freeres,
+		.separate_libraries = options->libc_freeres,
 		.write_suppressions = options->gen_suppressions,
 		.list_suppressed = options->show_error_list,
 		.verbose = options->verbose,

@@ -15,14 +15,14 @@
 #define SILENCE_MS 10000
 #define ROWS_AT_ONCE 1024
 
-static struct error *heap_collector_ask(pid_t pid, bool anyhow, struct query_told *ret)
+static struct error *heap_collector_ask(pid_t pid, bool anyhow, struct query_live_blocks *ret)
 {
 	struct ask_reply reply;
 	int pipe;
 	struct error *error = ask_for_blocks(pid, anyhow, &reply, &pipe);
 	if (error)
 		return error;
-	*ret = (struct query_told){.pipe = pipe, .blocks = reply.blocks};
+	*ret = (struct query_live_blocks){.pipe = pipe, .blocks = reply.blocks};
 	if (pipe < 0)
 		return NULL;
 	ret->path = strdup(reply.file);
@@ -43,13 +43,13 @@ static size_t read_some(int pipe, void *ret, size_t room)
 	return n > 0 ? (size_t)n : 0;
 }
 
-struct told_blocks {
+struct live_block_buffer {
 	struct live_block *data;
 	size_t len, cap;
 };
 
 /* Adds one: as many as were announced may never come. */
-static bool add_block(struct told_blocks *blocks, const struct ask_block *row)
+static bool add_block(struct live_block_buffer *blocks, const struct ask_block *row)
 {
 	if (blocks->len == blocks->cap) {
 		size_t cap = blocks->cap ? blocks->cap * 2 : 4096;
@@ -68,15 +68,15 @@ static bool add_block(struct told_blocks *blocks, const struct ask_block *row)
 }
 
 /* False: no memory. */
-static bool read_all(const struct query_told *told, struct told_blocks *blocks)
+static bool read_all(const struct query_live_blocks *live_blocks, struct live_block_buffer *blocks)
 {
 	struct ask_block rows[ROWS_AT_ONCE];
 	size_t held = 0, taken;
-	while (blocks->len < told->blocks &&
-		(taken = read_some(told->pipe, (char *)rows + held, sizeof(rows) - held))) {
+	while (blocks->len < live_blocks->blocks &&
+		(taken = read_some(live_blocks->pipe, (char *)rows + held, sizeof(rows) - held))) {
 		held += taken;
 		size_t whole = held / sizeof(*rows);
-		for (size_t i = 0; i < whole && blocks->len < told->blocks; i++)
+		for (size_t i = 0; i < whole && blocks->len < live_blocks->blocks; i++)
 			if (!add_block(blocks, &rows[i]))
 				return false;
 		held -= whole * sizeof(*rows);
@@ -85,13 +85,14 @@ static bool read_all(const struct query_told *told, struct told_blocks *blocks)
 	return true;
 }
 
-static struct error *read_told(struct query_told *told, struct live_block **ret, size_t *ret_count)
+static struct error *read_stats(
+	struct query_live_blocks *live_blocks, struct live_block **ret, size_t *ret_count)
 {
 	/* Not NULL: that would say that nothing was told. */
-	struct told_blocks blocks = {.data = malloc(sizeof(*blocks.data)), .cap = 1};
-	bool ok = blocks.data && read_all(told, &blocks);
-	close(told->pipe);
-	told->pipe = -1;
+	struct live_block_buffer blocks = {.data = malloc(sizeof(*blocks.data)), .cap = 1};
+	bool ok = blocks.data && read_all(live_blocks, &blocks);
+	close(live_blocks->pipe);
+	live_blocks->pipe = -1;
 	if (!ok) {
 		free(blocks.data);
 		return error_no_memory();
@@ -101,4 +102,4 @@ static struct error *read_told(struct query_told *told, struct live_block **ret,
 	return NULL;
 }
 
-const struct query_collector heap_collector = {.ask = heap_collector_ask, .read = read_told};
+const struct query_collector heap_collector = {.ask = heap_collector_ask, .read = read_stats};

@@ -212,7 +212,7 @@ int heap_verb_show(struct heap_look *look, int count, char **words)
 	return message_error(error);
 }
 
-static int tell_holders(struct heap_look *look, const char *what, uint32_t layout)
+static int show_holders(struct heap_look *look, const char *what, uint32_t layout)
 {
 	_cleanup_(holding_members_deinit) struct holding_members found;
 	if (!candidates_holders(&look->heap.scan, layout, &found))
@@ -223,7 +223,7 @@ static int tell_holders(struct heap_look *look, const char *what, uint32_t layou
 	return heap_look_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
 }
 
-static int tell_candidates(struct heap_look *look, const char *what, uint32_t block, uint32_t type)
+static int show_candidates(struct heap_look *look, const char *what, uint32_t block, uint32_t type)
 {
 	uint32_t sampled = 0;
 	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
@@ -239,7 +239,7 @@ static int tell_candidates(struct heap_look *look, const char *what, uint32_t bl
 			&sink));
 }
 
-static int tell_pool(struct heap_look *look, const char *what, uint32_t block)
+static int show_pool(struct heap_look *look, const char *what, uint32_t block)
 {
 	struct heap_page page = heap_look_page(look);
 	struct output output;
@@ -247,7 +247,7 @@ static int tell_pool(struct heap_look *look, const char *what, uint32_t block)
 	return heap_look_shown(&output, heap_pool_write(&page, what, block, &sink));
 }
 
-static int tell_type(struct heap_look *look, const char *what)
+static int show_type(struct heap_look *look, const char *what)
 {
 	struct heap_scan *scan = &look->heap.scan;
 	struct heap_layout layout = {.type = TYPE_VOID};
@@ -262,17 +262,17 @@ static int tell_type(struct heap_look *look, const char *what)
 		return message_error(error);
 	/* Who may point to a type debug information says, though no block is one. */
 	if (layout.type != TYPE_VOID)
-		return tell_holders(look, what, layout.type);
+		return show_holders(look, what, layout.type);
 	uint32_t example = block == SPACE_NONE ? example_of(scan, type) : block;
 	const struct pool_object *object =
 		block == SPACE_NONE ? NULL : object_in_pool(scan, what, block);
 	if (object)
-		return tell_holders(look, what, object->type);
+		return show_holders(look, what, object->type);
 	if (example != SPACE_NONE && heap_layout_of(scan, example, &layout))
-		return tell_holders(look, what, layout.type);
+		return show_holders(look, what, layout.type);
 	if (example != SPACE_NONE && pools_find(&scan->pools, example))
-		return tell_pool(look, what, example);
-	return tell_candidates(look, what, block, type);
+		return show_pool(look, what, example);
+	return show_candidates(look, what, block, type);
 }
 
 int heap_verb_type(struct heap_look *look, int count, char **words)
@@ -282,5 +282,5 @@ int heap_verb_type(struct heap_look *look, int count, char **words)
 	heap_type_verbs_join(count - 1, words + 1, &what);
 	struct error *error =
 		what.failed ? error_no_memory() : heap_session_find_leaks(&look->heap);
-	return error ? message_error(error) : tell_type(look, what.data);
+	return error ? message_error(error) : show_type(look, what.data);
 }

@@ -31,7 +31,7 @@ static void hide_locked(void)
 	progress.shown = false;
 }
 
-static void *progress_tell(void *unused)
+static void *progress_run(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&progress.lock);
@@ -80,7 +80,7 @@ void progress_begin(const char *format, ...)
 	set_what(format, args);
 	va_end(args);
 	progress.active = true;
-	progress.runs = !pthread_create(&progress.thread, NULL, progress_tell, NULL);
+	progress.runs = !pthread_create(&progress.thread, NULL, progress_run, NULL);
 	progress.active &= progress.runs;
 }
 

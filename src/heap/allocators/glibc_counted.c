@@ -28,7 +28,7 @@
 #define COUNTERS_BYTES 16u
 #define PAR_BYTES (COUNTERS_BYTES + 40u)
 
-struct told {
+struct allocator_stats {
 	uint64_t blocks, bytes;
 	uint64_t base; /* sbrk_base */
 };
@@ -39,8 +39,8 @@ static bool is_anonymous(const struct address_space *space, uint64_t address)
 	return map && address_map_is_anonymous(map);
 }
 
-static bool read_told(
-	const struct glibc *glibc, const uint8_t *bytes, uint64_t address, struct told *ret)
+static bool read_stats(const struct glibc *glibc, const uint8_t *bytes, uint64_t address,
+	struct allocator_stats *ret)
 {
 	uint32_t
 		counters[4]; /* blocks, most that may be, most that were, no threshold that moves */
@@ -52,7 +52,7 @@ static bool read_told(
 		sums[1] % PAGE_BYTES || !counters[0] != !sums[0] || !counters[2] != !sums[1] ||
 		sums[0] / PAGE_BYTES < counters[0])
 		return false;
-	*ret = (struct told){counters[0], sums[0], sums[2]};
+	*ret = (struct allocator_stats){counters[0], sums[0], sums[2]};
 	if (!is_anonymous(glibc->space, ret->base))
 		ret->base = sums[3];
 	return is_anonymous(glibc->space, ret->base);
@@ -70,8 +70,9 @@ static uint64_t first_chunk(const struct glibc *glibc, uint64_t base, unsigned c
 }
 
 /* Calls for all places near a main arena that may have it, until that says no. */
-static void each_told(const struct glibc *glibc, uint64_t arena,
-	bool (*take)(const struct glibc *glibc, const struct told *told, void *context),
+static void each_stats(const struct glibc *glibc, uint64_t arena,
+	bool (*take)(const struct glibc *glibc, const struct allocator_stats *allocator_stats,
+		void *context),
 	void *context)
 {
 	const struct process_map *map = address_space_map(glibc->space, arena);
@@ -81,41 +82,43 @@ static void each_told(const struct glibc *glibc, uint64_t arena,
 	uint64_t end = map->end - arena > NEAR_BYTES ? arena + NEAR_BYTES : map->end;
 	_cleanup_free_ uint8_t *bytes = malloc(end - start);
 	size_t len = bytes ? address_space_read(glibc->space, start, bytes, end - start) : 0;
-	struct told told, next;
-	bool fits_next = PAR_BYTES <= len && read_told(glibc, bytes, start, &next);
+	struct allocator_stats allocator_stats, next;
+	bool fits_next = PAR_BYTES <= len && read_stats(glibc, bytes, start, &next);
 	for (size_t at = 0; at + PAR_BYTES <= len; at += 4) {
 		bool fits = fits_next;
-		told = next;
+		allocator_stats = next;
 		fits_next = at + 4 + PAR_BYTES <= len &&
-			    read_told(glibc, bytes + at + 4, start + at + 4, &next);
+			    read_stats(glibc, bytes + at + 4, start + at + 4, &next);
 		/* Of a single block the counters read as such from the word before them on, too. */
-		if (fits && !fits_next && !take(glibc, &told, context))
+		if (fits && !fits_next && !take(glibc, &allocator_stats, context))
 			return;
 	}
 }
 
-struct only_told {
-	struct told told;
+struct only_stats {
+	struct allocator_stats allocator_stats;
 	bool found, differs;
 };
 
-static bool take_only(const struct glibc *glibc, const struct told *told, void *context)
+static bool take_only(
+	const struct glibc *glibc, const struct allocator_stats *allocator_stats, void *context)
 {
-	struct only_told *only = context;
+	struct only_stats *only = context;
 	(void)glibc;
-	only->differs = only->found &&
-			(told->blocks != only->told.blocks || told->bytes != only->told.bytes);
+	only->differs =
+		only->found && (allocator_stats->blocks != only->allocator_stats.blocks ||
+				       allocator_stats->bytes != only->allocator_stats.bytes);
 	only->found = true;
-	only->told = *told;
+	only->allocator_stats = *allocator_stats;
 	return !only->differs;
 }
 
 /* False: not found, or in several places that say different things. */
-static bool find_told(const struct glibc *glibc, uint64_t arena, struct told *ret)
+static bool find_stats(const struct glibc *glibc, uint64_t arena, struct allocator_stats *ret)
 {
-	struct only_told only = {.found = false};
-	each_told(glibc, arena, take_only, &only);
-	*ret = only.told;
+	struct only_stats only = {.found = false};
+	each_stats(glibc, arena, take_only, &only);
+	*ret = only.allocator_stats;
 	return only.found && !only.differs;
 }
 
@@ -124,11 +127,12 @@ struct bases {
 };
 
 /* Others than the lowest lead into the heap. */
-static bool take_base(const struct glibc *glibc, const struct told *told, void *context)
+static bool take_base(
+	const struct glibc *glibc, const struct allocator_stats *allocator_stats, void *context)
 {
 	struct bases *bases = context;
-	uint64_t sure = first_chunk(glibc, told->base, GLIBC_CHAIN);
-	uint64_t weak = first_chunk(glibc, told->base, 1);
+	uint64_t sure = first_chunk(glibc, allocator_stats->base, GLIBC_CHAIN);
+	uint64_t weak = first_chunk(glibc, allocator_stats->base, 1);
 	if (sure && (!bases->sure || sure < bases->sure))
 		bases->sure = sure;
 	if (weak && (!bases->weak || weak < bases->weak))
@@ -139,23 +143,23 @@ static bool take_base(const struct glibc *glibc, const struct told *told, void *
 uint64_t glibc_break_start(const struct glibc *glibc, const struct glibc_arena *arena)
 {
 	struct bases bases = {0, 0};
-	each_told(glibc, arena->address, take_base, &bases);
+	each_stats(glibc, arena->address, take_base, &bases);
 	return bases.sure ? bases.sure : bases.weak;
 }
 
 /* The same of all libcs together: whose a block is, it does not say. */
-static bool sum_told(const struct glibc *glibc, struct told *ret)
+static bool sum_stats(const struct glibc *glibc, struct allocator_stats *ret)
 {
 	bool found = glibc->arenas.len;
-	*ret = (struct told){0};
+	*ret = (struct allocator_stats){0};
 	for (size_t i = 0; found && i < glibc->arenas.len; i++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[i];
-		struct told told;
+		struct allocator_stats allocator_stats;
 		if (!arena->is_main || (i && glibc_arena_is_unused(arena)))
 			continue;
-		found = find_told(glibc, arena->address, &told);
-		ret->blocks += told.blocks;
-		ret->bytes += told.bytes;
+		found = find_stats(glibc, arena->address, &allocator_stats);
+		ret->blocks += allocator_stats.blocks;
+		ret->bytes += allocator_stats.bytes;
 	}
 	return found;
 }
@@ -246,26 +250,27 @@ static bool glibc_counted_note(
 
 struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapped)
 {
-	struct told told = {0};
+	struct allocator_stats allocator_stats = {0};
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < mapped->len; i++)
 		bytes += mapped->data[i].end - mapped->data[i].low;
-	if (!sum_told(glibc, &told))
+	if (!sum_stats(glibc, &allocator_stats))
 		return NULL;
-	if (mapped->len < told.blocks && bytes < told.bytes)
-		return glibc_counted_note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,
+	if (mapped->len < allocator_stats.blocks && bytes < allocator_stats.bytes)
+		return glibc_counted_note(glibc, glibc->arenas.data[0].address,
+			       allocator_stats.bytes - bytes,
 			       "malloc counts more blocks with mappings of their own than were "
 			       "found")
 			       ? NULL
 			       : error_no_memory();
-	if (mapped->len <= told.blocks || bytes < told.bytes)
+	if (mapped->len <= allocator_stats.blocks || bytes < allocator_stats.bytes)
 		return NULL;
 	_cleanup_free_ uint32_t *weak = calloc(mapped->len, sizeof(*weak));
 	if (!weak)
 		return error_no_memory();
 	struct choosing c = {.areas = mapped, .weak = weak};
-	c.excess = mapped->len - told.blocks;
-	c.bytes = bytes - told.bytes;
+	c.excess = mapped->len - allocator_stats.blocks;
+	c.bytes = bytes - allocator_stats.bytes;
 	for (unsigned ends = 2; ends > 0; ends--) {
 		bool all;
 		c.count = 0;

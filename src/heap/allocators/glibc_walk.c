@@ -382,7 +382,7 @@ static inline enum block_state state_of(
 	return may_be_own(size) && glibc_is_cache(w->glibc, address) ? BLOCK_OWN : BLOCK_USED;
 }
 
-static struct error *glibc_walk_tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+static struct error *glibc_walk_report(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
 {
 	struct heap_block block = {chunk + CHUNK_HEADER, size - 8, state_of(w, chunk, size, next)};
 	size_t len = 0;
@@ -443,7 +443,7 @@ static struct error *walk_run(struct walk *w)
 		if (!(next & CHUNK_PREV_INUSE) && behind < end && !is_head(w, behind, next) &&
 			chunk_size(next) != FENCE_BYTES)
 			next = CHUNK_PREV_INUSE;
-		struct error *error = glibc_walk_tell(w, chunk, size, next);
+		struct error *error = glibc_walk_report(w, chunk, size, next);
 		if (error)
 			return error;
 		chunk = behind;
@@ -452,7 +452,7 @@ static struct error *walk_run(struct walk *w)
 	return NULL;
 }
 
-static struct error *tell_mapped(
+static struct error *report_mapped(
 	const struct heap_area *area, struct window *window, const struct heap_sink *sink)
 {
 	uint64_t address = area->data + CHUNK_HEADER;
@@ -495,7 +495,7 @@ struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, stru
 {
 	struct walk w;
 	if (area->kind == GLIBC_MAPPED)
-		return tell_mapped(area, window, sink);
+		return report_mapped(area, window, sink);
 	glibc_walk_begin(&w, glibc, area, window, sink);
 	return walk_run(&w);
 }

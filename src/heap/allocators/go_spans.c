@@ -372,8 +372,8 @@ const struct go_span *go_span_at(const struct go_spans *go, uint64_t address)
 	return low < go->spans.len && address >= span->start ? span : NULL;
 }
 
-static struct error *tell_span(const struct go_spans *go, const struct go_span *span, size_t *next,
-	struct window *window, const struct heap_sink *sink)
+static struct error *report_span(const struct go_spans *go, const struct go_span *span,
+	size_t *next, struct window *window, const struct heap_sink *sink)
 {
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < span->elements && !error; i++) {
@@ -399,7 +399,7 @@ struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *a
 		if (span->start >= area->end)
 			break;
 		if (span->start >= area->start && span->end <= area->end)
-			error = tell_span(go, span, &next, window, sink);
+			error = report_span(go, span, &next, window, sink);
 	}
 	return error;
 }

@@ -79,7 +79,7 @@ struct walk {
 	size_t kept, own; /* next ones */
 };
 
-static struct error *je_malloc_tell(struct walk *w, uint64_t address, uint64_t size, bool is_free,
+static struct error *je_malloc_report(struct walk *w, uint64_t address, uint64_t size, bool is_free,
 	const uint8_t *bytes, size_t len)
 {
 	struct heap_block block = {address, size, is_free ? BLOCK_FREE : BLOCK_USED};
@@ -90,7 +90,7 @@ static struct error *je_malloc_tell(struct walk *w, uint64_t address, uint64_t s
 	return w->sink->take(w->sink->context, &block, bytes, len);
 }
 
-static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
+static struct error *report_slab(struct walk *w, const struct je_extent *extent)
 {
 	uint64_t about[ABOUT_BYTES_MAX / 8];
 	uint64_t count = extent->size / extent->block_bytes, is_free = 0;
@@ -105,7 +105,7 @@ static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 		bool free_one = bits[i / 64] >> i % 64 & 1;
 		is_free += free_one;
 		struct error *error =
-			je_malloc_tell(w, extent->address + offset, extent->block_bytes, free_one,
+			je_malloc_report(w, extent->address + offset, extent->block_bytes, free_one,
 				bytes ? bytes + offset : NULL, bytes ? extent->block_bytes : 0);
 		if (error)
 			return error;
@@ -118,13 +118,13 @@ static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 	return NULL;
 }
 
-static struct error *tell_large(struct walk *w, const struct je_extent *extent)
+static struct error *report_large(struct walk *w, const struct je_extent *extent)
 {
 	size_t len = 0;
 	const uint8_t *bytes = window_at(w->window, extent->address, 8, w->area->end);
 	if (bytes)
 		bytes = window_peek(w->window, extent->address, extent->block_bytes, &len);
-	return je_malloc_tell(w, extent->address, extent->block_bytes, false, bytes, len);
+	return je_malloc_report(w, extent->address, extent->block_bytes, false, bytes, len);
 }
 
 struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area *area,
@@ -140,7 +140,7 @@ struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area 
 			break;
 		if (extent->address < area->start || extent->size > area->end - extent->address)
 			continue; /* another's */
-		error = extent->is_slab ? tell_slab(&w, extent) : tell_large(&w, extent);
+		error = extent->is_slab ? report_slab(&w, extent) : report_large(&w, extent);
 	}
 	return error;
 }

@@ -121,13 +121,13 @@ static bool read_lists(struct walk *w, const struct mi_page *page, const uint8_t
 	return right && is_free + page->used == page->given && others <= page->used;
 }
 
-static struct error *mi_malloc_tell(
+static struct error *mi_malloc_report(
 	struct walk *w, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	return w->sink->take(w->sink->context, block, bytes, len);
 }
 
-static struct error *tell_page(struct walk *w, const struct mi_page *page)
+static struct error *report_page(struct walk *w, const struct mi_page *page)
 {
 	uint64_t size = page->block_bytes;
 	const uint8_t *bytes = window_at(w->window, page->first, page->given * size, w->area->end);
@@ -148,15 +148,15 @@ static struct error *tell_page(struct walk *w, const struct mi_page *page)
 			block.state = BLOCK_FREE;
 		else if (w->marks[i] == MARK_OTHERS || kept)
 			block.state = BLOCK_CACHED;
-		error = mi_malloc_tell(w, &block, bytes + i * size, (size_t)size);
+		error = mi_malloc_report(w, &block, bytes + i * size, (size_t)size);
 	}
 	uint64_t rest = page->first + page->given * size;
 	struct heap_block fresh = {rest, page->first + page->room * size - rest, BLOCK_FREE};
-	return error || !fresh.size ? error : mi_malloc_tell(w, &fresh, NULL, 0);
+	return error || !fresh.size ? error : mi_malloc_report(w, &fresh, NULL, 0);
 }
 
 /* A page of one block. */
-static struct error *tell_large(struct walk *w, const struct mi_page *page)
+static struct error *report_large(struct walk *w, const struct mi_page *page)
 {
 	struct heap_block block = {page->first, page->block_bytes, BLOCK_USED};
 	const uint8_t *bytes = window_at(w->window, page->first, 8, w->area->end);
@@ -167,7 +167,7 @@ static struct error *tell_large(struct walk *w, const struct mi_page *page)
 		block.state = BLOCK_CACHED;
 	if (!page->used)
 		block.state = BLOCK_FREE;
-	return mi_malloc_tell(w, &block, bytes, len);
+	return mi_malloc_report(w, &block, bytes, len);
 }
 
 struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area *area,
@@ -184,9 +184,9 @@ struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area 
 		if (page->start < area->start || page->end > area->end)
 			continue; /* another's */
 		if (page->room == 1)
-			error = tell_large(&w, page);
+			error = report_large(&w, page);
 		else if (page->block_bytes * page->given <= WINDOW_BYTES)
-			error = tell_page(&w, page);
+			error = report_page(&w, page);
 	}
 	return error;
 }

@@ -213,7 +213,7 @@ static enum found find_block(
 	return HEADER_SPARE(header[5]) == SPARE_GROUP ? FOUND_GROUP : FOUND_BLOCK;
 }
 
-static struct error *ng_malloc_tell(struct walk *w, const struct heap_block *block)
+static struct error *ng_malloc_report(struct walk *w, const struct heap_block *block)
 {
 	bool at_hand = block->address >= w->start && block->address - w->start <= w->len;
 	size_t into = at_hand ? (size_t)(block->address - w->start) : 0;
@@ -234,7 +234,7 @@ static bool ng_malloc_add_damage(struct walk *w, uint64_t address, uint64_t byte
 }
 
 /* meta.h, get_nominal_size(): what a block was asked for is up to the spare bytes. */
-static struct error *tell_used(
+static struct error *report_used(
 	struct walk *w, const struct slot *slot, uint64_t address, unsigned spare)
 {
 	struct heap_block block = {address, slot->end - address, BLOCK_USED};
@@ -245,7 +245,7 @@ static struct error *tell_used(
 	bool right = !known || ((spare < SPARE_FAR || (spare == SPARE_FAR && bytes >= SPARE_FAR)) &&
 				       bytes <= block.size);
 	block.size -= known && right ? bytes : 0;
-	struct error *error = ng_malloc_tell(w, &block);
+	struct error *error = ng_malloc_report(w, &block);
 	/* It ends in a byte that is 0, as does its slot. */
 	if (!known || !ng_malloc_read_bytes(w, block.address + block.size, &behind[0], 1) ||
 		!ng_malloc_read_bytes(w, slot->end, &behind[1], 1))
@@ -257,10 +257,10 @@ static struct error *tell_used(
 	return error;
 }
 
-static struct error *tell_group(struct walk *w, const struct ng_group *group);
+static struct error *report_group(struct walk *w, const struct ng_group *group);
 
 /* A slot that is a group itself: the one that lies in it. */
-static struct error *tell_inner(struct walk *w, const struct slot *slot)
+static struct error *report_inner(struct walk *w, const struct slot *slot)
 {
 	const struct ng_groups *groups = &w->ng->groups;
 	w->next = group_from(w->ng, w->next, slot->start);
@@ -270,10 +270,10 @@ static struct error *tell_inner(struct walk *w, const struct slot *slot)
 		inner->bytes > slot->end + NG_HEADER - inner->address)
 		return NULL;
 	w->next++;
-	return tell_group(w, inner);
+	return report_group(w, inner);
 }
 
-static struct error *tell_slot(struct walk *w, const struct ng_group *group, uint32_t number)
+static struct error *report_slot(struct walk *w, const struct ng_group *group, uint32_t number)
 {
 	uint64_t storage = group->address + NG_UNIT, start = storage + number * group->stride;
 	struct slot slot = {storage, start, start + group->stride - NG_HEADER, number};
@@ -281,24 +281,24 @@ static struct error *tell_slot(struct walk *w, const struct ng_group *group, uin
 	uint8_t header[8];
 	uint64_t address;
 	if (group->free >> number & 1)
-		return ng_malloc_tell(w, &whole);
+		return ng_malloc_report(w, &whole);
 	enum found found = find_block(w, &slot, &address, header);
 	if (found == FOUND_BLOCK)
-		return tell_used(w, &slot, address, HEADER_SPARE(header[5]));
+		return report_used(w, &slot, address, HEADER_SPARE(header[5]));
 	if (found == FOUND_GROUP)
-		return tell_inner(w, &slot);
+		return report_inner(w, &slot);
 	if (found == FOUND_BROKEN &&
 		!ng_malloc_add_damage(w, start - NG_HEADER, 0, "a block's header was overwritten"))
 		return error_no_memory();
 	whole.state = BLOCK_USED;
-	return ng_malloc_tell(w, &whole);
+	return ng_malloc_report(w, &whole);
 }
 
-static struct error *tell_group(struct walk *w, const struct ng_group *group)
+static struct error *report_group(struct walk *w, const struct ng_group *group)
 {
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < group->slots && !error; i++)
-		error = tell_slot(w, group, i);
+		error = report_slot(w, group, i);
 	w->next = group_from(w->ng, w->next, group->address + group->bytes);
 	return error;
 }
@@ -330,7 +330,7 @@ struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area 
 			!ng_malloc_load(&w, group, area->end)) /* another's, or missing */
 			w.next = group_from(ng, w.next, group->address + group->bytes);
 		else
-			error = tell_group(&w, group);
+			error = report_group(&w, group);
 	}
 	return error;
 }

@@ -95,7 +95,7 @@ static uint64_t run_end(struct finding *f, struct window *window, uint64_t chunk
 	return last_good;
 }
 
-static struct error *old_malloc_tell(const struct heap_sink *sink, struct window *window,
+static struct error *old_malloc_report(const struct heap_sink *sink, struct window *window,
 	const struct heap_block *block, uint64_t end)
 {
 	size_t want = block->size < WINDOW_BYTES ? (size_t)block->size : WINDOW_BYTES, len = 0;
@@ -164,7 +164,7 @@ static struct error *walk_run(
 		w->before = block;
 		w->size = header[1];
 		at += old_size(header[1]);
-		error = old_malloc_tell(sink, w->window, &block, w->end);
+		error = old_malloc_report(sink, w->window, &block, w->end);
 	}
 	return error;
 }
@@ -176,7 +176,7 @@ struct error *old_malloc_walk(const struct old_malloc *old, const struct heap_ar
 	if (area->kind == OLD_RUN)
 		return walk_run(&w, area, sink);
 	struct heap_block block = {area->data, area->end - area->data, BLOCK_USED};
-	return old_malloc_tell(sink, window, &block, area->end);
+	return old_malloc_report(sink, window, &block, area->end);
 }
 
 /* A mapping of one block, from a page on; *ret_block is where the program has it. Its length; 0:

@@ -129,7 +129,7 @@ static bool read_list(const struct pool *pool, const uint8_t *bytes, uint8_t *is
 	return count == pool->given - pool->used;
 }
 
-static struct error *tell_pool(const struct pool *pool, const uint8_t *bytes, bool *ret_right,
+static struct error *report_pool(const struct pool *pool, const uint8_t *bytes, bool *ret_right,
 	const struct heap_sink *sink)
 {
 	uint8_t is_free[BLOCKS_MAX + 1] = {0};
@@ -160,7 +160,7 @@ struct error *pymalloc_walk(const struct heap_area *area, struct window *window,
 		const uint8_t *bytes = window_at(window, at, step, area->end);
 		if (!bytes || !is_pool(bytes, at, &pool) || pool.bytes != step)
 			continue; /* the process goes on meanwhile */
-		struct error *error = tell_pool(&pool, bytes, &right, sink);
+		struct error *error = report_pool(&pool, bytes, &right, sink);
 		struct heap_damage broken = {
 			.address = at, .what = "a pool's list of free blocks does not end"};
 		if (!error && !right && !heap_damage_vec_push(damage, broken))

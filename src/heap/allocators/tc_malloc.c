@@ -238,7 +238,7 @@ static bool read_list(struct walk *w, const struct tc_span *span, const uint8_t 
 	return count + span->used == blocks;
 }
 
-static struct error *tell_small(struct walk *w, const struct tc_span *span)
+static struct error *report_small(struct walk *w, const struct tc_span *span)
 {
 	const uint8_t *bytes = window_at(w->window, span->address, span->size, w->area->end);
 	struct heap_damage broken = {
@@ -267,7 +267,7 @@ static struct error *tell_small(struct walk *w, const struct tc_span *span)
 	return NULL;
 }
 
-static struct error *tell_large(struct walk *w, const struct tc_span *span)
+static struct error *report_large(struct walk *w, const struct tc_span *span)
 {
 	struct heap_block block = {span->address, span->size, BLOCK_USED};
 	const uint8_t *bytes = window_at(w->window, span->address, 8, w->area->end);
@@ -290,7 +290,7 @@ struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area 
 			break;
 		if (span->address < area->start || span->size > area->end - span->address)
 			continue; /* another's */
-		error = span->block_bytes ? tell_small(&w, span) : tell_large(&w, span);
+		error = span->block_bytes ? report_small(&w, span) : report_large(&w, span);
 	}
 	return error;
 }

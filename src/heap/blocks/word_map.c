@@ -59,7 +59,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 		uint32_t target = types_plain(m->types, types_target(m->types, number));
 		/* Those of Rust to things without a size, and to the elements that there are none
 		 * of, are the size to which they are aligned. */
-		if (m->is_rust && !slots_tells(m->types, target))
+		if (m->is_rust && !slots_are_distinctive(m->types, target))
 			return;
 		m->map->pointers |= bit;
 		if (types_get(m->types, target)->kind == TYPE_FUNCTION)

@@ -116,7 +116,7 @@ static enum pointee inferred_pointee_judge(
 	const struct type *type = types_get(f->types, target);
 	uint64_t offset;
 	uint32_t block = search_block_at(f->search, address, &offset);
-	if (!slots_tells(f->types, target) || depth > DEPTH_MOST)
+	if (!slots_are_distinctive(f->types, target) || depth > DEPTH_MOST)
 		return POINTEE_MAY_BE;
 	if (block == SPACE_NONE)
 		return is_byte(type) && address ? judge_text(f, address) : POINTEE_MAY_BE;

@@ -99,9 +99,9 @@ bool alike_rules_find(
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t at = slot->offset;
 		/* Of bytes a block can't have too subset. */
-		bool tells = types_get(types, slot->target)->size > 1 && !slot->when_count &&
-			     slot->container.form == RUST_NONE;
-		for (uint64_t k = 0; tells && k < slot->count && at / 8 < SHAPE_WORDS;
+		bool is_distinctive = types_get(types, slot->target)->size > 1 &&
+				      !slot->when_count && slot->container.form == RUST_NONE;
+		for (uint64_t k = 0; is_distinctive && k < slot->count && at / 8 < SHAPE_WORDS;
 			k++, at += slot->stride) {
 			if (at % 8 == 0)
 				add_rule(&f, ALIKE_POINTER, slot->target, at, 8);

@@ -208,7 +208,7 @@ static bool inferred_seeds_take_block(
 	return true;
 }
 
-static bool is_told(const struct inferring *f)
+static bool is_subset_complete(const struct inferring *f)
 {
 	return f->subset && f->subset->is_complete;
 }
@@ -229,7 +229,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	}
 	if (f->subset)
 		inferred_type_subset(f, f->subset, basis);
-	for (uint32_t block = 0; block < blocks && !f->failed && !is_told(f); block++) {
+	for (uint32_t block = 0; block < blocks && !f->failed && !is_subset_complete(f); block++) {
 		if (!inferred_seeds_take_block(f, block, basis))
 			continue;
 		in_order->walk.block = block;
@@ -309,7 +309,7 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 {
 	bool is_last = false;
 	/* What is sure comes first. */
-	while (!f->failed && !is_told(f)) {
+	while (!f->failed && !is_subset_complete(f)) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
 		f->reads = reads_most(f);
@@ -329,7 +329,7 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 		}
 		take_classes(f, basis, in_order);
 		/* Later rounds know more than is asked for here. */
-		if (!is_told(f))
+		if (!is_subset_complete(f))
 			f->subset = NULL;
 	}
 }

@@ -19,7 +19,7 @@ enum certainty {
 	OPEN,
 };
 
-struct telling {
+struct subset_search {
 	struct inferring *f;
 	const struct inferred_subset *subset;
 	uint32_t *types; /* of each block of the subset; HEAP_TYPE_NONE: only what it looks like */
@@ -29,7 +29,7 @@ struct telling {
 };
 
 /* What is known before blocks are gone through. False: it depends on others what the block is. */
-static bool inferred_subset_begin(struct telling *t, size_t i, enum inferred_basis basis)
+static bool inferred_subset_begin(struct subset_search *t, size_t i, enum inferred_basis basis)
 {
 	struct inferring *f = t->f;
 	uint32_t block = t->subset->reverse->blocks.data[i];
@@ -55,7 +55,7 @@ static bool inferred_subset_begin(struct telling *t, size_t i, enum inferred_bas
 }
 
 /* The word at an offset of a holder points to a block. False: one says this, another that. */
-static bool inferred_subset_claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
+static bool inferred_subset_claim(struct subset_search *t, size_t holder, uint64_t offset, size_t i)
 {
 	struct inferring *f = t->f;
 	const struct heap_type *type = &f->scan->types.types.data[t->types[holder]];
@@ -82,7 +82,7 @@ static bool inferred_subset_claim(struct telling *t, size_t holder, uint64_t off
 }
 
 /* All words of a holder that point to the start of a block. */
-static bool look_through(struct telling *t, size_t holder, size_t i)
+static bool look_through(struct subset_search *t, size_t holder, size_t i)
 {
 	struct search *search = t->f->search;
 	uint32_t number = t->subset->reverse->blocks.data[holder];
@@ -103,7 +103,7 @@ static bool look_through(struct telling *t, size_t holder, size_t i)
 
 /* Asks those that point to a block and are known since blocks are gone through: what others declare
  * was followed before. */
-static bool ask_holders(struct telling *t, size_t i, bool *any)
+static bool ask_holders(struct subset_search *t, size_t i, bool *any)
 {
 	const struct reverse *reverse = t->subset->reverse;
 	enum certainty before = t->states[i];
@@ -118,13 +118,13 @@ static bool ask_holders(struct telling *t, size_t i, bool *any)
 }
 
 /* Without pointers it is like nothing, and what points to it is known: it stays unknown. */
-static bool is_nobodys(const struct telling *t, size_t i)
+static bool is_nobodys(const struct subset_search *t, size_t i)
 {
 	uint32_t class = block_first_shape(t->f->search, t->subset->reverse->blocks.data[i]);
 	return !t->f->scan->classes.classes.data[class].key.pointers;
 }
 
-static bool inferred_subset_find_all(struct telling *t, enum inferred_basis basis)
+static bool inferred_subset_find_all(struct subset_search *t, enum inferred_basis basis)
 {
 	bool ok = true, any = true;
 	size_t count = t->subset->reverse->blocks.len;
@@ -150,7 +150,7 @@ static bool inferred_subset_find_all(struct telling *t, enum inferred_basis basi
 	return ok && !t->f->failed;
 }
 
-static void say_all(struct telling *t)
+static void say_all(struct subset_search *t)
 {
 	struct inferring *f = t->f;
 	f->basis = BASIS_SETTLED;
@@ -168,7 +168,7 @@ void inferred_type_subset(
 	_cleanup_free_ uint32_t *types = malloc((count + 1) * sizeof(*types));
 	_cleanup_free_ uint8_t *states = malloc(count + 1);
 	_cleanup_free_ uint8_t *bytes = malloc(HOLDER_BYTES);
-	struct telling t = {inferring, subset, types, states, bytes, 0};
+	struct subset_search t = {inferring, subset, types, states, bytes, 0};
 	/* Without memory for it all are gone through. */
 	subset->is_complete = types && states && bytes && inferred_subset_find_all(&t, basis);
 	if (subset->is_complete)

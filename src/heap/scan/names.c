@@ -67,7 +67,8 @@ static bool names_add_module(
 
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
 	pid_t readable,
-	void (*tell)(void *ctx, const struct address_module *module, enum mapped_file_place where),
+	void (*listen)(
+		void *ctx, const struct address_module *module, enum mapped_file_place where),
 	void *ctx)
 {
 	for (size_t i = 0; i < space->modules.len; i++) {
@@ -80,7 +81,7 @@ struct error *heap_names_live(struct heap_names *names, const struct address_spa
 		if (!add_module_as(names, module, path, &number))
 			return error_no_memory();
 		if (where != MAPPED_FILE_AT_PATH)
-			tell(ctx, module, where);
+			listen(ctx, module, where);
 	}
 	return NULL;
 }

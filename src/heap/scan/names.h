@@ -16,7 +16,7 @@
 struct named_module {
 	const char *path; /* as the program saw it */
 	uint32_t symbols; /* its number there */
-	bool is_told;     /* what its debug information lacks */
+	bool is_reported; /* what its debug information lacks */
 };
 DEFINE_VEC(named_modules, struct named_module)
 
@@ -37,7 +37,8 @@ void heap_names_close(struct heap_names *names);
  * of address_space_of_process(). Calls back with those that are not at their paths. */
 struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
 	pid_t readable,
-	void (*tell)(void *ctx, const struct address_module *module, enum mapped_file_place where),
+	void (*listen)(
+		void *ctx, const struct address_module *module, enum mapped_file_place where),
 	void *ctx) must_check_;
 
 /* For address_space_of_core(): finds modules' files. */

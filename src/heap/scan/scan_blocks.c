@@ -60,7 +60,7 @@ static void scan_blocks_reserve(const struct heap *heap, struct search *search)
 }
 
 /* Words are taken along; without memory for that they are read later. */
-static void begin_to_tell(struct heap_scan *s)
+static void candidate_words_start(struct heap_scan *s)
 {
 	const struct heap_area_vec *areas = &s->heap.areas;
 	_cleanup_free_ struct search_range *ranges = calloc(areas->len + 1, sizeof(*ranges));
@@ -122,7 +122,7 @@ struct error *scan_blocks_read(struct heap_scan *scan)
 		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
 	heap_shapes_use_python(&s->classes, &s->heap.python);
 	scan_blocks_reserve(&s->heap, s->search);
-	begin_to_tell(s);
+	candidate_words_start(s);
 	struct error *error = heap_shapes_open(s->heap.space, s->pointers, &classes);
 	if (!error)
 		error = search_create(&(struct search_options){.alignment = 8}, &second.search);

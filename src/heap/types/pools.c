@@ -9,7 +9,7 @@
 #include "heap/heap_scan.h"
 
 /* Of a pool's kinds so many are told in text. */
-#define KINDS_TOLD 3u
+#define KINDS_NAMED 3u
 
 void pools_deinit(struct pools *pools)
 {
@@ -149,7 +149,7 @@ void pools_add_evidence(const struct heap_scan *scan, uint32_t block, struct tex
 	text->failed |= !pools_kinds(scan, pool, &kinds);
 	uint64_t others = 0;
 	for (size_t i = 0; i < kinds.len; i++) {
-		if (i >= KINDS_TOLD) {
+		if (i >= KINDS_NAMED) {
 			others += kinds.data[i].places;
 			continue;
 		}

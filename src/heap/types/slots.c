@@ -22,7 +22,7 @@ struct finding_slots {
 	bool ok;
 };
 
-bool slots_tells(const struct types *types, uint32_t plain)
+bool slots_are_distinctive(const struct types *types, uint32_t plain)
 {
 	const struct type *type = types_get(types, plain);
 	return type->size && type->kind != TYPE_UNKNOWN && type->kind != TYPE_FUNCTION &&
@@ -53,7 +53,7 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 	bool is_node = nodes_is_base(f->types, target);
 	if (is_node)
 		target = f->node;
-	if (!slots_tells(f->types, target))
+	if (!slots_are_distinctive(f->types, target))
 		return;
 	struct slot slot = {.offset = offset,
 		.count = 1,

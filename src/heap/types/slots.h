@@ -59,6 +59,6 @@ bool slots_holds(const struct slot *slot, const struct address_space *space, uin
 bool slots_holds_in(const struct slot *slot, const uint8_t *bytes, size_t len, uint64_t at);
 
 /* Whether a pointer to such a type says what is there: it has a size, and is no void. */
-bool slots_tells(const struct types *types, uint32_t plain);
+bool slots_are_distinctive(const struct types *types, uint32_t plain);
 
 #endif

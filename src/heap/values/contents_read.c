@@ -587,7 +587,7 @@ bool contents_read_any(struct contents_object *o, struct contents *ret)
 		return false;
 	ret->kind = CONTENTS_ONE;
 	ret->is_empty = !manager;
-	ret->is_type_told = true;
+	ret->is_type_shown = true;
 	if (!manager)
 		return true;
 	const char *name = function_at(o, manager);

@@ -183,7 +183,7 @@ bool contents_read_rust_enum(struct contents_object *o, struct contents *ret)
 	if (!found || !found->name)
 		return false;
 	ret->kind = CONTENTS_ONE;
-	ret->is_type_told = true;
+	ret->is_type_shown = true;
 	snprintf(ret->name, sizeof(ret->name), "%s", found->name);
 	const struct type *of = types_get(o->types, types_plain(o->types, found->type));
 	ret->type = of->member_count ? found->type : TYPE_VOID;

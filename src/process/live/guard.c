@@ -44,15 +44,15 @@ static void reap_charge(const struct charge *charge)
 
 static _Noreturn void keep_watch(int channel)
 {
-	struct charge charge = {.pid = 0}, told;
+	struct charge charge = {.pid = 0}, received;
 	setsid();
 	for (int number = 1; number < SIGRTMIN; number++)
 		signal(number, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	channel = dup2(channel, 0);
 	close_range(1, ~0u, 0);
-	while (recv(channel, &told, sizeof(told), 0) == (ssize_t)sizeof(told))
-		charge = told;
+	while (recv(channel, &received, sizeof(received), 0) == (ssize_t)sizeof(received))
+		charge = received;
 	if (charge.pid)
 		reap_charge(&charge);
 	_exit(0);

@@ -22,7 +22,7 @@ void heap_recording_deinit(struct heap_recording *recording)
 	free(recording->blocks);
 	free(recording->path);
 	if (recording->is_asked)
-		close(recording->told.pipe);
+		close(recording->live_blocks.pipe);
 	*recording = (struct heap_recording){.path = NULL};
 }
 
@@ -54,8 +54,9 @@ bool heap_recording_is_wanted_of(pid_t pid)
 /* What the collector tells, up to the end. */
 static struct error *read_blocks(struct query_context *context, struct heap_recording *r)
 {
-	const uint64_t announced = r->told.blocks;
-	struct error *error = context->listener.collector->read(&r->told, &r->blocks, &r->count);
+	const uint64_t announced = r->live_blocks.blocks;
+	struct error *error =
+		context->listener.collector->read(&r->live_blocks, &r->blocks, &r->count);
 	r->is_asked = false;
 	if (error || r->count == announced)
 		return error;
@@ -65,7 +66,7 @@ static struct error *read_blocks(struct query_context *context, struct heap_reco
 }
 
 static struct error *ask_collector(
-	struct query_context *context, pid_t pid, bool anyhow, struct query_told *ret)
+	struct query_context *context, pid_t pid, bool anyhow, struct query_live_blocks *ret)
 {
 	const struct query_collector *collector = context->listener.collector;
 	return collector ? collector->ask(pid, anyhow, ret)
@@ -78,12 +79,12 @@ static struct error *ask_collector(
 bool heap_recording_ask(
 	struct query_context *context, pid_t pid, bool anyhow, struct heap_recording *ret)
 {
-	struct error *error = ask_collector(context, pid, anyhow, &ret->told);
-	if (!error && ret->told.pipe < 0)
+	struct error *error = ask_collector(context, pid, anyhow, &ret->live_blocks);
+	if (!error && ret->live_blocks.pipe < 0)
 		return false;
 	ret->is_asked = !error;
 	if (!error) {
-		ret->path = ret->told.path;
+		ret->path = ret->live_blocks.path;
 		return true;
 	}
 	query_note(context, "not combined with its recording: %s", error->message);

@@ -23,7 +23,7 @@ void heap_session_init(struct heap_session *session, struct query_context *conte
 		.heuristics = SEARCH_HEURISTICS_ALL};
 }
 
-static void tell_holds(const struct heap_session *s, bool holds)
+static void report_holds(const struct heap_session *s, bool holds)
 {
 	const struct query_listener *listener = &s->context->listener;
 	if (listener->holds_process)
@@ -61,7 +61,7 @@ static void note_lacks(struct heap_session *s)
 {
 	for (size_t i = 0; i < s->names.modules.len; i++) {
 		struct named_module *module = &s->names.modules.data[i];
-		if (module->is_told)
+		if (module->is_reported)
 			continue;
 		unsigned lacks = symbols_module_lacks(s->names.symbols, module->symbols);
 		const char *path = symbols_module_debug_path(s->names.symbols, module->symbols);
@@ -79,7 +79,7 @@ static void note_lacks(struct heap_session *s)
 		if (lacks & SYMBOLS_LACK_DAMAGED)
 			query_note(s->context, "%s: its debug information is damaged and not used",
 				module->path);
-		module->is_told = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
+		module->is_reported = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
 	}
 }
 
@@ -106,7 +106,7 @@ void heap_session_close(struct heap_session *session)
 	process_maps_deinit(&s->maps_before);
 	free(s->usage);
 	if (s->pid)
-		tell_holds(s, false);
+		report_holds(s, false);
 }
 
 static struct error *open_core(struct heap_session *s)
@@ -156,7 +156,7 @@ static struct error *stop_at_rest(struct heap_session *s)
 	}
 }
 
-static void tell_live(void *ctx, const struct address_module *module, enum mapped_file_place where)
+static void name_live(void *ctx, const struct address_module *module, enum mapped_file_place where)
 {
 	const struct heap_session *s = ctx;
 	if (where == MAPPED_FILE_HELD)
@@ -208,7 +208,7 @@ static struct error *no_copy_of_all(const struct heap_session *s)
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
-	tell_holds(s, true);
+	report_holds(s, true);
 	s->guard = guard_start();
 	read_usage(s);
 	bool lacks = copy_lacks(s->pid);
@@ -239,7 +239,7 @@ static struct error *open_process(struct heap_session *s)
 	s->space.memory.stopped = s->context->listener.stop;
 	if (!error)
 		error = heap_names_live(&s->names, &s->space,
-			s->has_snapshot ? s->snapshot.pid : s->pid, tell_live, s);
+			s->has_snapshot ? s->snapshot.pid : s->pid, name_live, s);
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/events/event_adapter.h"
 
-static struct error *event_adapter_tell(struct event_adapter *feed, const struct hpw_step *step)
+static struct error *event_adapter_put(struct event_adapter *feed, const struct hpw_step *step)
 {
 	return feed->to->step ? feed->to->step(feed->to->context, step) : NULL;
 }
@@ -55,7 +55,7 @@ struct error *event_adapter_alloc(
 			.known = true,
 			.lasting = true,
 			.free_kind = HPW_FREE_MATCHING};
-		error = event_adapter_tell(feed, &freed);
+		error = event_adapter_put(feed, &freed);
 	}
 	if (error)
 		return error;
@@ -66,7 +66,7 @@ struct error *event_adapter_alloc(
 		.number = feed->threads.data[thread]++};
 	if (!hpw_blocks_add(&feed->blocks, address + 1, step.number, thread))
 		return error_no_memory();
-	return event_adapter_tell(feed, &step);
+	return event_adapter_put(feed, &step);
 }
 
 struct error *event_adapter_free(
@@ -83,7 +83,7 @@ struct error *event_adapter_free(
 		.number = there.size,
 		.known = known,
 		.free_kind = kind};
-	return event_adapter_tell(feed, &step);
+	return event_adapter_put(feed, &step);
 }
 
 struct error *event_adapter_failed(
@@ -92,5 +92,5 @@ struct error *event_adapter_failed(
 	const struct hpw_step step = {
 		.kind = HPW_STEP_FAILED, .thread = thread, .site = site, .size = size};
 	struct error *error = meet_thread(feed, thread);
-	return error ? error : event_adapter_tell(feed, &step);
+	return error ? error : event_adapter_put(feed, &step);
 }

@@ -183,7 +183,7 @@ struct error *event_sums_finish(const struct event_replay *story, uint32_t unkno
 	return NULL;
 }
 
-struct error *event_sums_tell(const struct event_replay *story, uint32_t unknown,
+struct error *event_sums_events(const struct event_replay *story, uint32_t unknown,
 	const struct source_query *query, struct model *model, const struct event_sink *sink)
 {
 	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);

@@ -228,12 +228,12 @@ static struct spread spread_of(const struct hpw_estimate_site *s, const struct h
 
 uint32_t hpw_estimate_unknown(void)
 {
-	uint32_t all = 0, told = UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES |
-				 UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BLOCKS |
-				 UNKNOWN_PEAK_BYTES | UNKNOWN_FAILED | UNKNOWN_EXTREMES;
+	uint32_t all = 0, known = UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES |
+				  UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BLOCKS |
+				  UNKNOWN_PEAK_BYTES | UNKNOWN_FAILED | UNKNOWN_EXTREMES;
 	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++)
 		all |= hpw_columns_unknown(i);
-	return all & ~told;
+	return all & ~known;
 }
 
 void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret)

@@ -126,7 +126,7 @@ static struct error *hpw_lives_on_head(void *context, const struct hpw_events_he
 }
 
 /* Those that have died are in the table no longer. */
-static struct error *tell_stayed(struct lives *lives, uint64_t to_stamp)
+static struct error *emit_stayed(struct lives *lives, uint64_t to_stamp)
 {
 	uint64_t stamp = to_stamp > lives->stamp ? to_stamp : lives->stamp;
 	const struct hpw_life_end last = {lives->step, stamp, lives->allocations};
@@ -150,5 +150,5 @@ struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_
 		.step = hpw_lives_on_step};
 	hpw_blocks_init(&lives.blocks);
 	struct error *error = story->each(story->context, &visitor, &lives.enough);
-	return error ? error : tell_stayed(&lives, span->to_stamp);
+	return error ? error : emit_stayed(&lives, span->to_stamp);
 }

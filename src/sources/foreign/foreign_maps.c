@@ -264,7 +264,7 @@ static struct foreign_mapping *foreign_maps_find(struct foreign_maps *maps, uint
 	return low && address < all[low - 1].end ? &all[low - 1] : NULL;
 }
 
-static struct error *tell_changed(
+static struct error *add_changed(
 	struct foreign_maps *maps, struct foreign *foreign, struct foreign_text path)
 {
 	_cleanup_(text_deinit) struct text sentence;
@@ -292,7 +292,7 @@ struct error *foreign_maps_module(struct foreign_maps *maps, struct foreign *for
 			foreign_bias(foreign->root, mapping->path, mapping->start, mapping->offset);
 		struct error *error = foreign_module(foreign, mapping->path, &about, ret);
 		if (!error && !maps->changed && foreign_is_newer(mapping->path, input))
-			error = tell_changed(maps, foreign, mapping->path);
+			error = add_changed(maps, foreign, mapping->path);
 		if (error)
 			return error;
 		mapping->module = ret->value;

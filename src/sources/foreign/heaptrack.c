@@ -437,7 +437,7 @@ struct node {
 };
 DEFINE_VEC(node_vec, struct node)
 
-struct telling {
+struct replay {
 	const struct tables *tables;
 	const struct hpw_visitor *to;
 	const struct stream *stream;
@@ -448,87 +448,87 @@ struct telling {
 	uint32_t last; /* info of the last event, if that was an allocation */
 };
 
-static void telling_deinit(struct telling *telling)
+static void emitter_deinit(struct replay *replay)
 {
-	free(telling->heads);
-	node_vec_deinit(&telling->nodes);
+	free(replay->heads);
+	node_vec_deinit(&replay->nodes);
 }
 
-static struct error *push_node(struct telling *telling, uint32_t info, uint64_t number)
+static struct error *push_node(struct replay *replay, uint32_t info, uint64_t number)
 {
-	uint32_t at = telling->spare;
-	if (telling->live++ >= telling->blocks_max)
-		return stream_error(telling->stream,
+	uint32_t at = replay->spare;
+	if (replay->live++ >= replay->blocks_max)
+		return stream_error(replay->stream,
 			"makes more than %" PRIu64 " live blocks, too many for a file of this size",
-			telling->blocks_max);
+			replay->blocks_max);
 	if (at)
-		telling->spare = telling->nodes.data[at - 1].next;
-	else if (!node_vec_push(&telling->nodes, (struct node){.next = 0}))
+		replay->spare = replay->nodes.data[at - 1].next;
+	else if (!node_vec_push(&replay->nodes, (struct node){.next = 0}))
 		return error_no_memory();
 	else
-		at = (uint32_t)telling->nodes.len;
-	telling->nodes.data[at - 1] = (struct node){.number = number, .next = telling->heads[info]};
-	telling->heads[info] = at;
+		at = (uint32_t)replay->nodes.len;
+	replay->nodes.data[at - 1] = (struct node){.number = number, .next = replay->heads[info]};
+	replay->heads[info] = at;
 	return NULL;
 }
 
-static bool pop_node(struct telling *telling, uint32_t info, uint64_t *ret)
+static bool pop_node(struct replay *replay, uint32_t info, uint64_t *ret)
 {
-	uint32_t at = telling->heads[info];
+	uint32_t at = replay->heads[info];
 	if (!at)
 		return false;
-	struct node *node = &telling->nodes.data[at - 1];
+	struct node *node = &replay->nodes.data[at - 1];
 	*ret = node->number;
-	telling->heads[info] = node->next;
-	node->next = telling->spare;
-	telling->spare = at;
-	telling->live--;
+	replay->heads[info] = node->next;
+	node->next = replay->spare;
+	replay->spare = at;
+	replay->live--;
 	return true;
 }
 
-static struct error *tell_event(struct telling *telling, bool alloc, uint32_t index)
+static struct error *replay_event(struct replay *replay, bool alloc, uint32_t index)
 {
-	const struct info *info = &telling->tables->infos.data[index];
+	const struct info *info = &replay->tables->infos.data[index];
 	struct hpw_step step = {.kind = alloc ? HPW_STEP_ALLOC : HPW_STEP_FREE};
 	if (alloc) {
 		step.site = info->site;
 		step.size = info->size;
-		step.number = telling->next++;
-		struct error *error = push_node(telling, index, step.number);
+		step.number = replay->next++;
+		struct error *error = push_node(replay, index, step.number);
 		if (error)
 			return error;
 	} else {
-		step.known = pop_node(telling, index, &step.number);
-		step.lasting = telling->last != index;
+		step.known = pop_node(replay, index, &step.number);
+		step.lasting = replay->last != index;
 		step.free_kind = HPW_FREE_MATCHING;
 	}
-	telling->last = alloc ? index : NO_INFO;
-	return telling->to->step ? telling->to->step(telling->to->context, &step) : NULL;
+	replay->last = alloc ? index : NO_INFO;
+	return replay->to->step ? replay->to->step(replay->to->context, &step) : NULL;
 }
 
-static void tell_time(struct telling *telling, uint64_t ms)
+static void replay_time(struct replay *replay, uint64_t ms)
 {
 	/* Times that go back are left out, as heaptrack does. */
-	if (ms < telling->ms)
+	if (ms < replay->ms)
 		return;
-	telling->ms = ms;
-	if (telling->to->time)
-		telling->to->time(telling->to->context, ms * MS);
+	replay->ms = ms;
+	if (replay->to->time)
+		replay->to->time(replay->to->context, ms * MS);
 }
 
-static struct error *tell_line(struct telling *telling, const char *line, size_t len)
+static struct error *replay_line(struct replay *replay, const char *line, size_t len)
 {
 	const char *at = line + min(len, (size_t)2), *end = line + len;
 	uint64_t value;
 	switch (line[0]) {
 	case '+':
 	case '-':
-		if (event_lines_hex(&at, end, &value) && value < telling->tables->infos.len)
-			return tell_event(telling, line[0] == '+', (uint32_t)value);
+		if (event_lines_hex(&at, end, &value) && value < replay->tables->infos.len)
+			return replay_event(replay, line[0] == '+', (uint32_t)value);
 		return NULL;
 	case 'c':
 		if (event_lines_hex(&at, end, &value))
-			tell_time(telling, value);
+			replay_time(replay, value);
 		return NULL;
 	default:
 		return NULL;
@@ -554,10 +554,10 @@ static struct error *skip_string(struct event_lines *lines, const char *line, si
 	return NULL;
 }
 
-static struct error *tell_lines(
-	struct telling *telling, struct event_lines *lines, const bool *enough)
+static struct error *replay_lines(
+	struct replay *replay, struct event_lines *lines, const bool *enough)
 {
-	bool long_strings = telling->tables->version >= VERSION_NAMED_LENGTHS;
+	bool long_strings = replay->tables->version >= VERSION_NAMED_LENGTHS;
 	struct error *error = NULL;
 	while (!error && !(enough && *enough)) {
 		char *line;
@@ -568,32 +568,32 @@ static struct error *tell_lines(
 		if (len && line[0] == 's' && long_strings)
 			error = skip_string(lines, line, len);
 		else if (len)
-			error = tell_line(telling, line, len);
+			error = replay_line(replay, line, len);
 	}
 	return error;
 }
 
-static struct error *heaptrack_tell_tell(
+static struct error *heaptrack_replay(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	static const struct hpw_events_head head = {.slots = 0};
 	static const struct hpw_slot_head slot = {.thread = 0};
 	const struct tables *tables = context;
-	_cleanup_(telling_deinit) struct telling telling = {.tables = tables,
+	_cleanup_(emitter_deinit) struct replay replay = {.tables = tables,
 		.to = visitor,
 		.blocks_max = event_lines_blocks_max(tables->input->bytes),
 		.last = NO_INFO};
-	telling.heads = calloc(tables->infos.len + 1, sizeof(*telling.heads));
-	if (!telling.heads)
+	replay.heads = calloc(tables->infos.len + 1, sizeof(*replay.heads));
+	if (!replay.heads)
 		return error_no_memory();
 	_cleanup_(event_lines_close) struct event_lines lines;
 	struct error *error = event_lines_open(&lines, tables->input);
-	telling.stream = &lines.stream;
+	replay.stream = &lines.stream;
 	if (!error && visitor->head)
 		error = visitor->head(visitor->context, &head);
 	if (!error && visitor->slot)
 		error = visitor->slot(visitor->context, &slot);
-	return error ? error : tell_lines(&telling, &lines, enough);
+	return error ? error : replay_lines(&replay, &lines, enough);
 }
 
 #define UNKNOWN (UNKNOWN_FAILED | UNKNOWN_THREADS | UNKNOWN_LIVES)
@@ -601,7 +601,7 @@ static struct error *heaptrack_tell_tell(
 static struct event_replay story_of(const struct tables *tables)
 {
 	return (struct event_replay){.context = tables,
-		.each = heaptrack_tell_tell,
+		.each = heaptrack_replay,
 		.blocks_max = event_lines_blocks_max(tables->input->bytes)};
 }
 
@@ -648,11 +648,12 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 			       &tables.foreign.model, ret);
 }
 
-struct error *heaptrack_tell(
+struct error *heaptrack_events(
 	const struct input *input, const struct source_query *query, const struct event_sink *sink)
 {
 	_cleanup_(tables_deinit) struct tables tables;
 	struct error *error = open_tables(&tables, input);
 	const struct event_replay story = story_of(&tables);
-	return error ? error : event_sums_tell(&story, UNKNOWN, query, tables.foreign.model, sink);
+	return error ? error
+		     : event_sums_events(&story, UNKNOWN, query, tables.foreign.model, sink);
 }

@@ -16,7 +16,7 @@ bool heaptrack_recognise(const uint8_t *head, size_t len);
 struct error *heaptrack_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret) must_check_;
 /* As source_events(). */
-struct error *heaptrack_tell(const struct input *input, const struct source_query *query,
+struct error *heaptrack_events(const struct input *input, const struct source_query *query,
 	const struct event_sink *sink) must_check_;
 
 #endif

@@ -324,7 +324,7 @@ static uint32_t site_of(const struct log *log, const struct record *record)
 	return site ? *site : UINT32_MAX;
 }
 
-static struct error *tell_record(
+static struct error *replay_record(
 	const struct log *log, struct event_adapter *feed, const struct record *record)
 {
 	switch (record->what) {
@@ -347,7 +347,7 @@ static struct error *tell_record(
 	}
 }
 
-static struct error *tell_lines(const struct log *log, struct event_adapter *feed,
+static struct error *replay_lines(const struct log *log, struct event_adapter *feed,
 	struct event_lines *lines, const bool *enough)
 {
 	struct error *error = NULL;
@@ -359,7 +359,7 @@ static struct error *tell_lines(const struct log *log, struct event_adapter *fee
 		if (error || !line)
 			break;
 		if (len && mtrace_parse(line, len, &record))
-			error = tell_record(log, feed, &record);
+			error = replay_record(log, feed, &record);
 		if (!error && feed->blocks.len > event_lines_blocks_max(log->input->bytes))
 			error = stream_error(&lines->stream,
 				"makes more live blocks than a file of this size has");
@@ -367,7 +367,7 @@ static struct error *tell_lines(const struct log *log, struct event_adapter *fee
 	return error;
 }
 
-static struct error *mtrace_tell_tell(
+static struct error *mtrace_replay(
 	const void *context, const struct hpw_visitor *visitor, const bool *enough)
 {
 	const struct log *log = context;
@@ -377,7 +377,7 @@ static struct error *mtrace_tell_tell(
 	if (!error)
 		error = event_lines_open(&lines, log->input);
 	if (!error)
-		error = tell_lines(log, &feed, &lines, enough);
+		error = replay_lines(log, &feed, &lines, enough);
 	return error;
 }
 
@@ -386,7 +386,7 @@ static struct error *mtrace_tell_tell(
 static struct event_replay story_of(const struct log *log)
 {
 	return (struct event_replay){.context = log,
-		.each = mtrace_tell_tell,
+		.each = mtrace_replay,
 		.blocks_max = event_lines_blocks_max(log->input->bytes)};
 }
 
@@ -427,11 +427,11 @@ struct error *mtrace_open(const struct input *input, unsigned flags,
 			       &story, UNKNOWN, flags, query, log.cut, &log.foreign.model, ret);
 }
 
-struct error *mtrace_tell(
+struct error *mtrace_events(
 	const struct input *input, const struct source_query *query, const struct event_sink *sink)
 {
 	_cleanup_(log_deinit) struct log log;
 	struct error *error = open_log(&log, input);
 	const struct event_replay story = story_of(&log);
-	return error ? error : event_sums_tell(&story, UNKNOWN, query, log.foreign.model, sink);
+	return error ? error : event_sums_events(&story, UNKNOWN, query, log.foreign.model, sink);
 }

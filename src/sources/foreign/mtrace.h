@@ -14,7 +14,7 @@ bool mtrace_recognise(const uint8_t *head, size_t len);
 struct error *mtrace_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret) must_check_;
 /* As source_events(). */
-struct error *mtrace_tell(const struct input *input, const struct source_query *query,
+struct error *mtrace_events(const struct input *input, const struct source_query *query,
 	const struct event_sink *sink) must_check_;
 
 #endif

@@ -17,7 +17,7 @@ struct error *hpw_recognise(const struct input *input, bool *ret);
 struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
 	struct model **ret);
 /* As source_events(). */
-struct error *hpw_tell(const struct input *input, const struct source_query *query,
+struct error *hpw_events(const struct input *input, const struct source_query *query,
 	const struct event_sink *sink) must_check_;
 
 #endif

@@ -482,7 +482,7 @@ static struct error *read_for_events(struct reader *reader)
 	return error ? error : hpw_reader_find_span(reader);
 }
 
-struct error *hpw_tell(
+struct error *hpw_events(
 	const struct input *input, const struct source_query *query, const struct event_sink *sink)
 {
 	_cleanup_(reader_deinit) struct reader reader = {.input = input,

@@ -46,7 +46,7 @@ static const struct foreign_source {
 	struct error *(*open)(const struct input *input, unsigned flags,
 		const struct source_query *query, struct model **ret);
 	/* NULL: it has no events. */
-	struct error *(*tell)(const struct input *input, const struct source_query *query,
+	struct error *(*events)(const struct input *input, const struct source_query *query,
 		const struct event_sink *sink);
 } foreign_sources[] = {
 	{"core", core_recognise, core_open, NULL},
@@ -55,8 +55,8 @@ static const struct foreign_source {
 	{"dhat", dhat_recognise, dhat_open, NULL},
 	{"massif", massif_recognise, massif_open, NULL},
 	{"valgrind", valgrind_xml_recognise, valgrind_xml_open, NULL},
-	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_tell},
-	{"mtrace", mtrace_recognise, mtrace_open, mtrace_tell},
+	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_events},
+	{"mtrace", mtrace_recognise, mtrace_open, mtrace_events},
 	{"pprof", pprof_recognise, pprof_open, NULL},
 	{"folded", folded_recognise, folded_open, NULL},
 };
@@ -246,7 +246,7 @@ struct error *source_open_bytes(
 	return source_open_bytes_query(name, data, len, flags, NULL, ret);
 }
 
-static struct error *tell_input(
+static struct error *events_of_input(
 	const struct input *input, const struct source_query *query, const struct event_sink *sink)
 {
 	bool mine = false;
@@ -254,13 +254,13 @@ static struct error *tell_input(
 	if (error)
 		return error;
 	if (mine)
-		return hpw_tell(input, query, sink);
+		return hpw_events(input, query, sink);
 	const struct foreign_source *source;
 	error = find_foreign(input, &source);
 	if (error)
 		return error;
-	if (source && source->tell)
-		return source->tell(input, query, sink);
+	if (source && source->events)
+		return source->events(input, query, sink);
 	return source ? error_create(ERROR_INPUT,
 				"%s: %s files contain sums, no events; expected a recording, or a "
 				"heaptrack or mtrace file",
@@ -273,5 +273,5 @@ struct error *source_events(const struct source_place *place, const struct sourc
 {
 	_cleanup_(input_close) struct input input;
 	struct error *error = open_place(&input, place);
-	return error ? error : tell_input(&input, query, sink);
+	return error ? error : events_of_input(&input, query, sink);
 }

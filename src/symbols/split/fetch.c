@@ -62,7 +62,7 @@ void fetch_destroy(struct fetch *fetch)
 	free(fetch);
 }
 
-static void tell_progress(const struct fetch *fetch, const char *name)
+static void show_progress(const struct fetch *fetch, const char *name)
 {
 	if (fetch->listener.progress)
 		fetch->listener.progress(fetch->listener.ctx, name);
@@ -135,14 +135,14 @@ char *fetch_debug_file(
 {
 	if (fetch->ended || !build_id_len || (!fetch->client && !fetch_load(fetch)))
 		return NULL;
-	tell_progress(fetch, name);
+	show_progress(fetch, name);
 	uint64_t begun_ns = now_ns();
 	fetch->deadline_ns = begun_ns + fetch->left_ns;
 	char *path = NULL;
 	int fd = fetch->find_debug_file(fetch->client, build_id, (int)build_id_len, &path);
 	uint64_t took_ns = now_ns() - begun_ns;
 	fetch->left_ns -= took_ns < fetch->left_ns ? took_ns : fetch->left_ns;
-	tell_progress(fetch, NULL);
+	show_progress(fetch, NULL);
 	if (fd >= 0) {
 		close(fd);
 		return path;

@@ -107,7 +107,8 @@ static struct error *find_leaks(const struct budget_view_options *options, struc
 	if (error)
 		return error;
 	resolver_add_aliases(looked->resolver);
-	struct leaks_options how = {.tell_libraries = true, .suppressions = options->suppressions};
+	struct leaks_options how = {
+		.separate_libraries = true, .suppressions = options->suppressions};
 	return leaks_build(looked->now.model, looked->resolver, &how, &looked->leaks);
 }
 

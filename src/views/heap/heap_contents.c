@@ -211,11 +211,11 @@ static void add_one(struct heap_values *v, const struct contents *c, struct text
 	}
 	if (c->has_index)
 		text_printf(text, "#%" PRIu64 " ", c->index);
-	if (c->is_type_told)
+	if (c->is_type_shown)
 		text_add_shown(text, c->name, 200);
 	if (c->type == TYPE_VOID)
 		return;
-	text_add(text, c->is_type_told ? " " : "");
+	text_add(text, c->is_type_shown ? " " : "");
 	/* What is there is a part of it, which is no further step inside, unless it lies elsewhere.
 	 * Damaged debug information may have parts without end. */
 	bool is_part = v->depth && v->parts < TYPES_DEPTH_MAX && strcmp(c->what, "any") != 0;
@@ -334,7 +334,7 @@ static void heap_contents_cell_of(
 		[FUNCTION] = is_called,
 		[EMPTY] = is_one,
 		[INDEX] = is_one && c->has_index && !c->is_empty,
-		[TYPE] = is_one && c->is_type_told,
+		[TYPE] = is_one && c->is_type_shown,
 		[COUNT] = has_count,
 		[PAIRS] = has_elements(c) && of->are_pairs,
 		[ELEMENTS] = has_elements(c) && !of->are_pairs,

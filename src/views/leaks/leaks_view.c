@@ -204,7 +204,7 @@ static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *r
 		.frames = options->frames || !memcheck ? options->frames : MEMCHECK_FRAMES,
 		.resolution = options->resolution,
 		.by_address = memcheck,
-		.tell_libraries = options->tell_libraries,
+		.separate_libraries = options->separate_libraries,
 		.suppressions = options->suppressions,
 		.at_end = !options->of_moment,
 	};

@@ -225,7 +225,7 @@ void view_add_names(struct text *text)
 		text_printf(text, "%s%s", i ? ", " : "", views[i].name);
 }
 
-bool view_tells_inherited(const struct view *view)
+bool view_shows_inherited(const struct view *view)
 {
 	return view->inherited || view->fill == view_fill_summary;
 }

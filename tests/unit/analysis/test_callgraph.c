@@ -60,8 +60,8 @@ CASE(graph_all, "everything, in bytes")
 
 CASE(graph_usual, "with pprof's limits, by line")
 {
-	static const struct callgraph_limits usual = {CALLGRAPH_TELLING, CALLGRAPH_NODE_FRACTION,
-		CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT};
+	static const struct callgraph_limits usual = {CALLGRAPH_NODES_LEAST,
+		CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT};
 	check_graph("usual", GRAIN_LINES, &usual,
 		(struct callgraph_options){.metric = METRIC_ALLOCATIONS});
 }

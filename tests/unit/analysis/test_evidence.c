@@ -256,7 +256,7 @@ static void judge(
 	struct diff_options how = {.metric = METRIC_LIVE_BYTES};
 	CHECK_OK(diff_build(&sides[0], &sides[1], &how, &judged->diff));
 	CHECK_OK(resolver_create(model, true, &judged->resolver));
-	struct leaks_options options = {.tell_libraries = true};
+	struct leaks_options options = {.separate_libraries = true};
 	CHECK_OK(leaks_build(model, judged->resolver, &options, &judged->leaks));
 	struct budget_limits limits = {.leak_kinds = 1u << LEAK_DEFINITE};
 	for (int rule = 0; rule < BUDGET_RULES; rule++) {

@@ -46,7 +46,7 @@ static void check_sum(enum leak_class class, uint64_t rows, uint64_t blocks, uin
 CASE(merged, "records of one kind whose stacks read the same are one row, largest first")
 {
 	leaks_fixture_demo(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_sum(LEAK_CLASS_DEFINITE, 1, 6, 600);
 	check_sum(LEAK_CLASS_INDIRECT, 1, 2, 128);
 	check_sum(LEAK_CLASS_POSSIBLE, 1, 1, 4000);
@@ -110,7 +110,7 @@ CASE(resolution, "of stacks that agree in the given frames one is shown whole")
 CASE(libraries, "what libraries keep is told apart, or is of the kind that it is")
 {
 	leaks_fixture_demo(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_sum(LEAK_CLASS_LIBRARY, 1, 1, 4096);
 	CHECK_STR(row_of(LEAK_CLASS_LIBRARY, 0)->library, "stdio-buffer");
 	CHECK_U64(row_of(LEAK_CLASS_LIBRARY, 0)->kind, LEAK_REACHABLE);
@@ -158,7 +158,7 @@ CASE(suppressed, "rows that an entry fits are suppressed, each kind for itself")
 CASE(suppressed_by_class, "a written entry fits its own row, inlined functions and all")
 {
 	leaks_fixture_demo(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
 	for (size_t i = 0; i < leaks.rows.len; i++) {
@@ -201,7 +201,7 @@ static void check_holder(const struct leak_path *path, const char *expected)
 CASE(held, "words of one variable are one path, a list is a path that goes on")
 {
 	leaks_fixture_demo(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	const struct leak_row *table = row_of(LEAK_CLASS_REACHABLE, 1);
 	CHECK_U64(table->hold_count, 1);
 	const struct leak_path *path = path_of(table, 0);
@@ -300,7 +300,7 @@ static void check_words(void (*say)(const struct leaks *leaks, struct text *ret)
 CASE(verdict, "the verdict says what is lost before all else")
 {
 	leaks_fixture_demo(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_words(leaks_verdict, "6 blocks (600 B) are definitely lost, from 1 allocation site; "
 				   "2 blocks (128 B) are indirectly lost (referenced only by "
 				   "them).\n1 block (3.91 KiB) is possibly lost");
@@ -308,12 +308,12 @@ CASE(verdict, "the verdict says what is lost before all else")
 	check_words(leaks_circumstances, "paused for 15.0 ms");
 	finish();
 	leaks_fixture_init(&fixture);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_words(leaks_verdict, "All blocks were freed: no leaks are possible.\n");
 	finish();
 	leaks_fixture_init(&fixture);
 	leaks_record(&fixture, SITE_STDIO, LEAK_REACHABLE, LEAK_NO_GROUP, 1, 4096);
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_words(leaks_verdict, "No block is definitely lost.\n1 block (4.00 KiB) is kept by");
 	finish();
 }
@@ -363,7 +363,7 @@ static void unsearched(void)
 CASE(never_freed, "without a search only never freed is known, and how to know more is said")
 {
 	unsearched();
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	CHECK(!leaks.searched);
 	check_sum(LEAK_CLASS_NEVER_FREED, 1, 3, 300);
 	CHECK_U64(leaks_count(&leaks, LEAK_KINDS_ALL), 0);
@@ -372,17 +372,17 @@ CASE(never_freed, "without a search only never freed is known, and how to know m
 	finish();
 	unsearched();
 	build_target(fixture.model)->exit_kind = EXIT_KIND_SIGNAL;
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_words(leaks_verdict, "the program was killed");
 	finish();
 	unsearched();
 	build_target(fixture.model)->exit_kind = EXIT_KIND_EXEC;
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	check_words(leaks_verdict, "executed another program (exec)");
 	finish();
 	unsearched();
 	build_leak_search(fixture.model)->problem = "it is traced by gdb";
-	build((struct leaks_options){.tell_libraries = true});
+	build((struct leaks_options){.separate_libraries = true});
 	CHECK(!leaks.searched);
 	check_sum(LEAK_CLASS_NEVER_FREED, 1, 3, 300);
 	check_words(leaks_verdict, "no leak search was made (it is traced by gdb)");

@@ -22,7 +22,7 @@ static struct leaks_view_options plain(enum leaks_form form)
 		.detail = LEAKS_FULL,
 		.show_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
 		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
-		.tell_libraries = true,
+		.separate_libraries = true,
 		.limit = VIEW_DEFAULT_LIMIT,
 		.version = "0.0.0",
 	};
