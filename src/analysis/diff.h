@@ -119,6 +119,6 @@ void diff_add_value(struct text *text, enum metric metric, uint64_t value);
 void diff_add_change(struct text *text, enum metric metric, int64_t change);
 
 /* Adds the sentences; used by diff_build(). */
-struct error *diff_say(struct diff *diff) must_check_;
+struct error *diff_describe(struct diff *diff) must_check_;
 
 #endif

@@ -98,11 +98,11 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, unsigned tail_percent, struct growth *ret) must_check_;
 
 /* Adds a sentence on a leak suspect, with a newline. */
-void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text);
+void growth_describe_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text);
 
 /* Adds a sentence on places that are not judged since they began in the tail, with a newline;
  * nothing if they have nothing at the end. */
-void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text);
+void growth_describe_later(const struct growth *growth, unsigned tail_percent, struct text *text);
 
 /* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
 const char *growth_verdict_name(enum growth_verdict verdict);

@@ -36,8 +36,8 @@ uint64_t notable_short_lived(const struct lifetimes *lives);
  * Sentences, each with a newline; nothing if there is nothing to say, or if the model does not know
  * it. The growth and the reallocs were built of the model; NULL: they were not.
  */
-void notable_say_growth(
+void notable_describe_growth(
 	const struct totals *totals, const struct growth *growth, struct text *text);
-void notable_say_reallocs(const struct reallocs *reallocs, struct text *text);
+void notable_describe_reallocs(const struct reallocs *reallocs, struct text *text);
 
 #endif

@@ -32,7 +32,7 @@ struct error *reallocs_build(const struct model *model, struct resolver *resolve
 	const struct rows *rows, struct reallocs *ret) must_check_;
 
 /* Adds a sentence on a place that grows blocks step by step, with a newline. */
-void realloc_row_say(const struct realloc_row *row, struct text *text);
+void realloc_row_describe(const struct realloc_row *row, struct text *text);
 
 /* Adds a site's sums to those of another; of the longest chain and the usual step the larger one.
  */

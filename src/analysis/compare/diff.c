@@ -470,5 +470,5 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 	if (!error)
 		error = stack_sizes_build(
 			older->model, newer->model, options->same_recording, &ret->stacks);
-	return error ? error : diff_say(ret);
+	return error ? error : diff_describe(ret);
 }

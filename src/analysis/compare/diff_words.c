@@ -12,8 +12,8 @@
 #include "base/path.h"
 #include "base/util.h"
 
-#define RENAMES_SAID 5u
-#define PLACES_SAID 3u
+#define RENAMES_NAMED 5u
+#define PLACES_NAMED 3u
 
 /* What a total is called at the beginning of a sentence. */
 static const char *const subjects[] = {
@@ -72,7 +72,7 @@ static void add_change_range(enum metric metric, const struct diff_figure *figur
 }
 
 /* "Live memory grew by 3 MiB: from 12 MiB to 15 MiB (+25%)." */
-static void say_total(const struct diff *diff, enum metric metric, struct text *out)
+static void describe_total(const struct diff *diff, enum metric metric, struct text *out)
 {
 	struct diff_figure figure;
 	diff_of_program(diff, metric, &figure);
@@ -109,7 +109,7 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 
 /* "Thread stacks grew by 8 MiB, more than the heap: from 24 KiB to 8.02 MiB; most in
  * worker, +8 MiB." */
-static void say_stacks(const struct diff *diff, struct text *out)
+static void describe_stacks(const struct diff *diff, struct text *out)
 {
 	const struct stack_sizes *stacks = &diff->stacks;
 	int64_t change = (int64_t)(stacks->newer - stacks->older);
@@ -166,7 +166,7 @@ static bool is_more(const struct place_change *a, const struct place_change *b)
 
 /* What of a comparison grew: the places with most, largest first, and all together. */
 struct growing_places {
-	struct place_change top[PLACES_SAID];
+	struct place_change top[PLACES_NAMED];
 	size_t shown, all;
 	int64_t change; /* of all */
 };
@@ -181,11 +181,11 @@ static void pick_top(const struct place_map *places, struct growing_places *ret)
 			continue;
 		ret->all++;
 		ret->change += place->change;
-		size_t to = count < PLACES_SAID ? count++ : PLACES_SAID;
+		size_t to = count < PLACES_NAMED ? count++ : PLACES_NAMED;
 		for (; to > 0 && is_more(place, &top[to - 1]); to--)
-			if (to < PLACES_SAID)
+			if (to < PLACES_NAMED)
 				top[to] = top[to - 1];
-		if (to < PLACES_SAID)
+		if (to < PLACES_NAMED)
 			top[to] = *place;
 	}
 	ret->shown = count;
@@ -206,7 +206,7 @@ static void add_grew_most(
 }
 
 /* "Largest growth: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
-static struct error *say_top(const struct diff *diff, enum metric metric, struct text *out)
+static struct error *describe_top(const struct diff *diff, enum metric metric, struct text *out)
 {
 	bool live = metric_is_of_live(metric);
 	struct diff_figure total;
@@ -269,7 +269,7 @@ static void diff_words_add_sites(struct text *out, size_t count, const char *wor
 }
 
 /* "Allocation sites: 2 new, 1 grew, 1 gone." */
-static void say_counts(const struct diff *diff, struct text *out)
+static void describe_counts(const struct diff *diff, struct text *out)
 {
 	static const char *const words[DIFF_SAME] = {
 		[DIFF_NEW] = "new",
@@ -296,10 +296,10 @@ static void say_counts(const struct diff *diff, struct text *out)
 			metric_name(diff->options.metric));
 }
 
-static void say_renames(const struct diff *diff, struct text *out)
+static void describe_renames(const struct diff *diff, struct text *out)
 {
 	const struct rename_vec *renames = &diff->match->renames;
-	for (size_t i = 0; i < renames->len && i < RENAMES_SAID; i++) {
+	for (size_t i = 0; i < renames->len && i < RENAMES_NAMED; i++) {
 		const struct rename *rename = &renames->data[i];
 		const char *from = rename->from->file, *to = rename->to->file;
 		if (rename->moved) {
@@ -312,9 +312,9 @@ static void say_renames(const struct diff *diff, struct text *out)
 				rename->to->function);
 		}
 	}
-	if (renames->len > RENAMES_SAID) {
+	if (renames->len > RENAMES_NAMED) {
 		text_add(out, "and ");
-		text_add_count(out, renames->len - RENAMES_SAID);
+		text_add_count(out, renames->len - RENAMES_NAMED);
 		text_add(out, " more renamed or moved functions\n");
 	}
 }
@@ -359,10 +359,10 @@ static enum metric lead_of(const struct diff *diff)
 	return more && diff_is_news(METRIC_PEAK_BYTES, &peak) ? METRIC_PEAK_BYTES : metric;
 }
 
-static struct error *say_lead(const struct diff *diff, enum metric lead, struct text *out)
+static struct error *describe_lead(const struct diff *diff, enum metric lead, struct text *out)
 {
-	say_total(diff, lead, out);
-	return say_top(diff, lead, out);
+	describe_total(diff, lead, out);
+	return describe_top(diff, lead, out);
 }
 
 static void note_kept(const struct diff *diff, struct text *out)
@@ -392,31 +392,31 @@ static void note_callers(const struct diff *diff, struct text *out)
 			of_newer ? "newer" : "older");
 }
 
-struct error *diff_say(struct diff *diff)
+struct error *diff_describe(struct diff *diff)
 {
 	static const enum metric others[] = {
 		METRIC_LIVE_BYTES, METRIC_PEAK_BYTES, METRIC_ALLOCATIONS, METRIC_TEMPORARY};
 	struct text *out = &diff->verdict;
 	enum metric metric = diff->options.metric;
 	enum metric lead = lead_of(diff);
-	say_stacks(diff, out);
-	struct error *error = lead != metric ? say_lead(diff, lead, out) : NULL;
+	describe_stacks(diff, out);
+	struct error *error = lead != metric ? describe_lead(diff, lead, out) : NULL;
 	if (error)
 		return error;
-	say_total(diff, metric, &diff->total);
+	describe_total(diff, metric, &diff->total);
 	text_add_n(out, diff->total.data ? diff->total.data : "", diff->total.len);
 	bool known = diff_knows(diff, metric);
-	error = known ? say_top(diff, metric, &diff->top) : NULL;
+	error = known ? describe_top(diff, metric, &diff->top) : NULL;
 	if (error)
 		return error;
 	text_add_n(out, diff->top.data ? diff->top.data : "", diff->top.len);
 	if (known)
-		say_counts(diff, out);
+		describe_counts(diff, out);
 	bool inherited = diff->options.scope == DIFF_INHERITED;
 	for (size_t i = 0; !inherited && i < ARRAY_SIZE(others); i++)
 		if (others[i] != metric && others[i] != lead && diff_knows(diff, others[i]))
-			say_total(diff, others[i], out);
-	say_renames(diff, &diff->renamed);
+			describe_total(diff, others[i], out);
+	describe_renames(diff, &diff->renamed);
 	text_add_n(out, diff->renamed.data ? diff->renamed.data : "", diff->renamed.len);
 	note_differences(diff, &diff->notes);
 	note_kept(diff, &diff->notes);

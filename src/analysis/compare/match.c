@@ -456,11 +456,12 @@ static struct error *add_fileless(const struct match *match, struct text *ret)
 		fileless[match->fileless.data[i]] = true;
 	for (size_t i = 0; i < match->fileless.len; i++) {
 		const struct identity *name = frame_keys_get(match->names, match->fileless.data[i]);
-		bool said = false, one;
-		for (size_t k = 0; k < i && !said; k++)
-			said = strcmp(frame_keys_get(match->names, match->fileless.data[k])->module,
-				       name->module) == 0;
-		if (said || !name->example->module || !has_inlined(match, name->module))
+		bool noted = false, one;
+		for (size_t k = 0; k < i && !noted; k++)
+			noted = strcmp(frame_keys_get(match->names, match->fileless.data[k])
+						->module,
+					name->module) == 0;
+		if (noted || !name->example->module || !has_inlined(match, name->module))
 			continue;
 		struct error *error = add_fileless_functions(match, fileless, name, &one, ret);
 		if (error)
@@ -482,16 +483,16 @@ struct error *match_note_unnamed(const struct match *match, struct text *ret)
 	if (error)
 		return error;
 	size_t limit = frame_keys_limit(match->names);
-	_cleanup_free_ bool *said = calloc(limit + 1, sizeof(*said));
-	if (!said)
+	_cleanup_free_ bool *noted = calloc(limit + 1, sizeof(*noted));
+	if (!noted)
 		return error_no_memory();
 	for (size_t i = 0; i < match->members.len; i++) {
 		const struct match_member *member = &match->members.data[i];
 		for (size_t k = 0; k < member->len; k++) {
 			uint32_t name = member->names[k];
-			if (said[name] || !frame_keys_is_vague(match->names, name))
+			if (noted[name] || !frame_keys_is_vague(match->names, name))
 				continue;
-			said[name] = true;
+			noted[name] = true;
 			add_unnamed(match, frame_keys_get(match->names, name), ret);
 		}
 	}

@@ -98,7 +98,7 @@ static int realloc_changes_compare_rows(const void *left, const void *right)
 
 /* "Memory possibly copied by realloc grew by 1.99 GiB: from 4.00 MiB to 2.00 GiB; there are 65,536
  * of them, +65,524." */
-static void say_totals(struct realloc_changes *changes)
+static void describe_totals(struct realloc_changes *changes)
 {
 	struct text *out = &changes->verdict;
 	uint64_t from = changes->base.copied_bytes, to = changes->value.copied_bytes;
@@ -122,17 +122,17 @@ static void say_totals(struct realloc_changes *changes)
 	text_add(out, ".\n");
 }
 
-#define SAID 3u
+#define SITES_NAMED 3u
 
 /* Places that began to grow blocks step by step, or stopped it. */
-static void say_stepwise(struct realloc_changes *changes, bool now)
+static void describe_stepwise(struct realloc_changes *changes, bool now)
 {
 	struct text *out = &changes->verdict;
 	size_t count = 0;
 	for (size_t i = 0; i < changes->rows.len; i++) {
 		const struct realloc_change *row = &changes->rows.data[i];
 		if (row->base.stepwise == row->value.stepwise || row->value.stepwise != now ||
-			count++ >= SAID)
+			count++ >= SITES_NAMED)
 			continue;
 		if (row->row->place)
 			summary_add_place(out, row->row->place);
@@ -141,8 +141,8 @@ static void say_stepwise(struct realloc_changes *changes, bool now)
 		text_add(out, now ? " grows blocks step by step now.\n"
 				  : " no longer grows blocks step by step.\n");
 	}
-	if (count > SAID)
-		text_printf(out, "%zu more allocation sites %s.\n", count - SAID,
+	if (count > SITES_NAMED)
+		text_printf(out, "%zu more allocation sites %s.\n", count - SITES_NAMED,
 			now ? "do so too" : "stopped doing so too");
 }
 
@@ -175,8 +175,8 @@ struct error *realloc_changes_build(
 	if (ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data),
 			realloc_changes_compare_rows);
-	say_totals(ret);
-	say_stepwise(ret, true);
-	say_stepwise(ret, false);
+	describe_totals(ret);
+	describe_stepwise(ret, true);
+	describe_stepwise(ret, false);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

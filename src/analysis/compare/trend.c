@@ -92,7 +92,7 @@ static struct error *pick_growing(struct trend *trend)
 }
 
 /* "live_bytes grows steadily: 1 MiB, 2 MiB, 3 MiB." */
-static void trend_say(struct trend *trend)
+static void trend_describe(struct trend *trend)
 {
 	struct text *out = &trend->verdict;
 	text_printf(out, "%s %s: ", metric_name(trend->metric),
@@ -137,7 +137,7 @@ struct error *trend_build(const struct match_side *sides, size_t count, enum met
 	}
 	if (error)
 		return error;
-	trend_say(ret);
+	trend_describe(ret);
 	error = match_note_unnamed(ret->match, &ret->verdict);
 	return error ? error : ret->verdict.failed ? error_no_memory() : NULL;
 }

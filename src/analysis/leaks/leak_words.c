@@ -23,7 +23,7 @@ static void add_places(struct text *text, uint64_t rows)
 	text_add(text, rows == 1 ? " allocation site" : " allocation sites");
 }
 
-static void say_lost(const struct leaks *leaks, struct text *text)
+static void describe_lost(const struct leaks *leaks, struct text *text)
 {
 	const struct leak_sum *definite = &leaks->sums[LEAK_CLASS_DEFINITE],
 			      *indirect = &leaks->sums[LEAK_CLASS_INDIRECT];
@@ -47,7 +47,7 @@ static void say_lost(const struct leaks *leaks, struct text *text)
 					: " indirectly lost, referenced by suppressed blocks.\n");
 }
 
-static void say_others(const struct leaks *leaks, struct text *text)
+static void describe_others(const struct leaks *leaks, struct text *text)
 {
 	const struct leak_sum *possible = &leaks->sums[LEAK_CLASS_POSSIBLE],
 			      *reachable = &leaks->sums[LEAK_CLASS_REACHABLE];
@@ -68,7 +68,7 @@ static void say_others(const struct leaks *leaks, struct text *text)
 }
 
 /* "stdio buffers, C++ exceptions" */
-static void say_libraries(const struct leaks *leaks, struct text *text)
+static void describe_libraries(const struct leaks *leaks, struct text *text)
 {
 	if (!leaks->sums[LEAK_CLASS_LIBRARY].blocks)
 		return;
@@ -96,7 +96,7 @@ static void add_clause(struct text *text, const char *clause)
 	text_add_n(text, clause, len && clause[len - 1] == '.' ? len - 1 : len);
 }
 
-static void say_unsearched(const struct leaks *leaks, struct text *text)
+static void describe_unsearched(const struct leaks *leaks, struct text *text)
 {
 	const struct leak_sum *left = &leaks->sums[LEAK_CLASS_NEVER_FREED];
 	const struct recording *recording = model_recording(leaks->model);
@@ -147,7 +147,7 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 void leaks_verdict(const struct leaks *leaks, struct text *ret)
 {
 	if (!leaks->searched) {
-		say_unsearched(leaks, ret);
+		describe_unsearched(leaks, ret);
 		return;
 	}
 	uint64_t blocks = 0;
@@ -177,9 +177,9 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 			text_add(ret, "All blocks were freed: no leaks are possible.\n");
 		return;
 	}
-	say_lost(leaks, ret);
-	say_others(leaks, ret);
-	say_libraries(leaks, ret);
+	describe_lost(leaks, ret);
+	describe_others(leaks, ret);
+	describe_libraries(leaks, ret);
 	uint64_t collected = model_recording(leaks->model)->collected_blocks;
 	if (collected)
 		text_printf(ret, "Not checked: %llu blocks owned by Go's garbage collector.\n",
@@ -214,7 +214,7 @@ const char *leak_uncopied_words(const struct leak_search *search)
 	}
 }
 
-static void say_moment(const struct leak_search *search, struct text *text)
+static void describe_moment(const struct leak_search *search, struct text *text)
 {
 	/* Other tools do not tell how long it took. */
 	if (!search->search_ns && !search->pause_ns) {
@@ -251,7 +251,7 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 	const struct leak_search *search = leaks->search;
 	if (!leaks->searched)
 		return;
-	say_moment(search, ret);
+	describe_moment(search, ret);
 	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
 		text_add(ret, "Other threads could not be stopped and kept running: pointers that "
 			      "they moved may have been missed, and blocks referenced only from "

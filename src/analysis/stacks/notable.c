@@ -32,27 +32,30 @@ uint64_t notable_short_lived(const struct lifetimes *lives)
 }
 
 /* The first ones: they grew most. */
-#define SAID 2u
+#define SITES_NAMED 2u
 
-void notable_say_growth(const struct totals *totals, const struct growth *growth, struct text *text)
+void notable_describe_growth(
+	const struct totals *totals, const struct growth *growth, struct text *text)
 {
 	size_t notable = 0;
 	for (size_t i = 0; growth && i < growth->suspects.len; i++) {
 		const struct growth_row *row = &growth->suspects.data[i];
 		if (!notable_growth(row, growth->until_ns - growth->from_ns, totals->peak_bytes))
 			continue;
-		if (notable++ < SAID)
-			growth_say_suspect(row, growth->until_ns, text);
+		if (notable++ < SITES_NAMED)
+			growth_describe_suspect(row, growth->until_ns, text);
 	}
-	if (notable > SAID)
-		text_printf(text, "%zu more %s growing (report --view growth).\n", notable - SAID,
-			notable - SAID == 1 ? "allocation site keeps" : "allocation sites keep");
+	if (notable > SITES_NAMED)
+		text_printf(text, "%zu more %s growing (report --view growth).\n",
+			notable - SITES_NAMED,
+			notable - SITES_NAMED == 1 ? "allocation site keeps"
+						  : "allocation sites keep");
 }
 
-void notable_say_reallocs(const struct reallocs *reallocs, struct text *text)
+void notable_describe_reallocs(const struct reallocs *reallocs, struct text *text)
 {
 	size_t notable = 0;
 	for (size_t i = 0; reallocs && i < reallocs->rows.len; i++)
-		if (notable_reallocs(&reallocs->rows.data[i]) && notable++ < SAID)
-			realloc_row_say(&reallocs->rows.data[i], text);
+		if (notable_reallocs(&reallocs->rows.data[i]) && notable++ < SITES_NAMED)
+			realloc_row_describe(&reallocs->rows.data[i], text);
 }

@@ -311,7 +311,7 @@ bool growth_was_freed(const struct growth_row *row)
 	return row->verdict == GROWTH_LEAK && row->end_bytes < row->live_bytes / 2;
 }
 
-void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
+void growth_describe_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
 {
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
@@ -334,10 +334,10 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 	text_add(text, ".\n");
 }
 
-#define SUSPECTS_SAID 3u
+#define SUSPECTS_NAMED 3u
 
 /* What the stacks of all threads take together is judged like a place. */
-static struct error *say_stacks(
+static struct error *describe_stacks(
 	const struct model *model, const struct table *table, struct growth *growth)
 {
 	size_t count;
@@ -363,16 +363,16 @@ static struct error *say_stacks(
 	return NULL;
 }
 
-static void growth_say(struct growth *growth, bool chosen)
+static void growth_describe(struct growth *growth, bool chosen)
 {
 	struct text *text = &growth->verdict;
 	size_t suspects = growth->suspects.len;
-	for (size_t i = 0; i < suspects && i < SUSPECTS_SAID; i++)
-		growth_say_suspect(&growth->suspects.data[i], growth->until_ns, text);
-	if (suspects > SUSPECTS_SAID)
-		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_SAID,
-			suspects - SUSPECTS_SAID == 1 ? "allocation site keeps"
-						      : "allocation sites keep");
+	for (size_t i = 0; i < suspects && i < SUSPECTS_NAMED; i++)
+		growth_describe_suspect(&growth->suspects.data[i], growth->until_ns, text);
+	if (suspects > SUSPECTS_NAMED)
+		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_NAMED,
+			suspects - SUSPECTS_NAMED == 1 ? "allocation site keeps"
+						       : "allocation sites keep");
 	if (growth->moments < GROWTH_WINDOWS)
 		text_add(text, "There are too few data points to tell growth from chance.\n");
 	else if (!suspects)
@@ -555,15 +555,15 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	error = judge_all(&table, rows, &judged, model_totals(model)->peak_bytes, ret);
 	if (error)
 		return error;
-	growth_say(ret, places->chosen);
+	growth_describe(ret, places->chosen);
 	if (!places->chosen)
-		error = say_stacks(model, &table, ret);
+		error = describe_stacks(model, &table, ret);
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }
 
-void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text)
+void growth_describe_later(const struct growth *growth, unsigned tail_percent, struct text *text)
 {
 	bool is_one = growth->later_places == 1;
 	/* Of what is gone by the end there is nothing to say. */

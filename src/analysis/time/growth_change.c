@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 /* So many suspects of a fate have a sentence each. */
-#define SUSPECTS_SAID 3u
+#define SUSPECTS_NAMED 3u
 
 void growth_change_init(struct growth_change *change)
 {
@@ -168,7 +168,7 @@ static const char *state_of(const struct growth_row *row)
 	return states[row->verdict];
 }
 
-static void say_new(
+static void describe_new(
 	const struct growth_change *change, const struct growth_change_row *row, struct text *text)
 {
 	text_add(text, " keeps growing");
@@ -178,7 +178,7 @@ static void say_new(
 		text_printf(text, "; before it %s", state_of(&row->older));
 }
 
-static void say_place(
+static void describe_place(
 	const struct growth_change *change, const struct growth_change_row *row, struct text *text)
 {
 	const struct shown_frame *place = row->newer.row->place;
@@ -188,7 +188,7 @@ static void say_place(
 		text_add(text, "An unnamed allocation site");
 	switch (row->fate) {
 	case GROWTH_NEW:
-		say_new(change, row, text);
+		describe_new(change, row, text);
 		break;
 	case GROWTH_STAYS:
 		text_add(text, " keeps growing as it did before: by ");
@@ -204,7 +204,8 @@ static void say_place(
 	text_add(text, ".\n");
 }
 
-static void say_fate(const struct growth_change *change, enum growth_fate fate, struct text *text)
+static void describe_fate(
+	const struct growth_change *change, enum growth_fate fate, struct text *text)
 {
 	static const char *const words[][2] = {
 		[GROWTH_NEW] = {"allocation site keeps growing, but did not",
@@ -214,13 +215,13 @@ static void say_fate(const struct growth_change *change, enum growth_fate fate, 
 		[GROWTH_GONE] = {"allocation site no longer keeps growing as it did",
 			"allocation sites no longer keep growing as they did"},
 	};
-	size_t said = 0, rest;
+	size_t suspects = 0, rest;
 	for (size_t i = 0; i < change->list.len; i++)
-		if (change->list.data[i].fate == fate && said++ < SUSPECTS_SAID)
-			say_place(change, &change->list.data[i], text);
-	if (said <= SUSPECTS_SAID)
+		if (change->list.data[i].fate == fate && suspects++ < SUSPECTS_NAMED)
+			describe_place(change, &change->list.data[i], text);
+	if (suspects <= SUSPECTS_NAMED)
 		return;
-	rest = said - SUSPECTS_SAID;
+	rest = suspects - SUSPECTS_NAMED;
 	if (change->older_known)
 		text_printf(text, "%zu more %s before.\n", rest, words[fate][rest != 1]);
 	else
@@ -228,7 +229,7 @@ static void say_fate(const struct growth_change *change, enum growth_fate fate, 
 			rest == 1 ? "allocation site keeps" : "allocation sites keep");
 }
 
-static void say_stacks(const struct growth_change *change, struct text *text)
+static void describe_stacks(const struct growth_change *change, struct text *text)
 {
 	const struct growth_row *older = &change->judged[0].stacks;
 	const struct growth_row *newer = &change->judged[1].stacks;
@@ -251,12 +252,12 @@ static void say_stacks(const struct growth_change *change, struct text *text)
 	text_add(text, ".\n");
 }
 
-static void growth_change_say(struct growth_change *change, bool chosen)
+static void growth_change_describe(struct growth_change *change, bool chosen)
 {
 	static const char *const sides[] = {"older", "newer"};
 	struct text *text = &change->verdict;
 	for (int fate = 0; fate < GROWTH_OTHER; fate++)
-		say_fate(change, (enum growth_fate)fate, text);
+		describe_fate(change, (enum growth_fate)fate, text);
 	bool enough = true;
 	for (int i = 0; i < 2; i++)
 		if (change->judged[i].moments < GROWTH_WINDOWS) {
@@ -269,7 +270,7 @@ static void growth_change_say(struct growth_change *change, bool chosen)
 	if (enough && !text->len)
 		text_printf(text, "No allocation site%s keeps growing, and none did before.\n",
 			chosen ? " among those shown" : "");
-	say_stacks(change, text);
+	describe_stacks(change, text);
 }
 
 /* Those of the newer one, and of the older one what is not the same. */
@@ -311,7 +312,8 @@ struct error *growth_change_build(const struct model *older, const struct model 
 		error = make_list(ret);
 	if (error)
 		return error;
-	growth_change_say(ret, filter_is_given(options->filter) || model_recording(newer)->blocks);
+	growth_change_describe(
+		ret, filter_is_given(options->filter) || model_recording(newer)->blocks);
 	growth_change_add_notes(ret, options->older_label);
 	return ret->verdict.failed || ret->notes.failed ? error_no_memory() : NULL;
 }

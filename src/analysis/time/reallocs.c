@@ -75,7 +75,7 @@ static int reallocs_compare_rows(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static void say_step(const struct realloc_row *row, struct text *text)
+static void describe_step(const struct realloc_row *row, struct text *text)
 {
 	const struct realloc_site *sums = &row->sums;
 	bool usual = sums->step_count * 2 >= sums->grown;
@@ -84,14 +84,14 @@ static void say_step(const struct realloc_row *row, struct text *text)
 	text_add(text, usual ? " at a time: " : " on average: ");
 }
 
-void realloc_row_say(const struct realloc_row *row, struct text *text)
+void realloc_row_describe(const struct realloc_row *row, struct text *text)
 {
 	const struct realloc_site *sums = &row->sums;
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
 	else
 		text_add(text, "An unnamed allocation site");
-	say_step(row, text);
+	describe_step(row, text);
 	text_add_count(text, sums->calls);
 	text_add(text, " reallocs may have copied ");
 	text_add_bytes(text, sums->copied_bytes);
@@ -104,17 +104,18 @@ void realloc_row_say(const struct realloc_row *row, struct text *text)
 	text_printf(text, ", doubling would have needed %u.\n", row->doublings);
 }
 
-#define SAID 3u
+#define SITES_NAMED 3u
 
-static void reallocs_say(struct reallocs *reallocs)
+static void reallocs_describe(struct reallocs *reallocs)
 {
 	size_t stepwise = 0;
 	for (size_t i = 0; i < reallocs->rows.len; i++)
-		if (reallocs->rows.data[i].stepwise && stepwise++ < SAID)
-			realloc_row_say(&reallocs->rows.data[i], &reallocs->verdict);
-	if (stepwise > SAID)
+		if (reallocs->rows.data[i].stepwise && stepwise++ < SITES_NAMED)
+			realloc_row_describe(&reallocs->rows.data[i], &reallocs->verdict);
+	if (stepwise > SITES_NAMED)
 		text_printf(&reallocs->verdict,
-			"%zu more allocation sites grow blocks step by step.\n", stepwise - SAID);
+			"%zu more allocation sites grow blocks step by step.\n",
+			stepwise - SITES_NAMED);
 	if (!reallocs->rows.len)
 		text_add(&reallocs->verdict, "No block was reallocated.\n");
 	else if (!stepwise)
@@ -159,6 +160,6 @@ struct error *reallocs_build(const struct model *model, struct resolver *resolve
 	if (ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data),
 			reallocs_compare_rows);
-	reallocs_say(ret);
+	reallocs_describe(ret);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

@@ -485,7 +485,7 @@ void budget_add_finding(
 }
 
 /* What was left out of a figure that has it elsewhere. */
-static void say_libraries(
+static void describe_libraries(
 	const struct budget_input *input, const struct budget_limits *limits, struct text *out)
 {
 	struct site own = {0};
@@ -503,7 +503,7 @@ static void say_libraries(
 }
 
 /* Says that the program was killed: what it would have allocated later is in no figure. */
-static void say_cut_short(const struct model *model, struct text *out)
+static void describe_cut_short(const struct model *model, struct text *out)
 {
 	if (!evidence_is_cut_short(model))
 		return;
@@ -512,7 +512,7 @@ static void say_cut_short(const struct model *model, struct text *out)
 	text_add(out, ": peaks and counts cover only the time until then.\n");
 }
 
-static void budget_say(struct budget *budget)
+static void budget_describe(struct budget *budget)
 {
 	struct text *out = &budget->verdict;
 	size_t count = budget->checks.len;
@@ -536,8 +536,8 @@ struct error *budget_build(
 		if (error)
 			return error;
 	}
-	budget_say(ret);
-	say_cut_short(input->model, &ret->verdict);
-	say_libraries(input, limits, &ret->verdict);
+	budget_describe(ret);
+	describe_cut_short(input->model, &ret->verdict);
+	describe_libraries(input, limits, &ret->verdict);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

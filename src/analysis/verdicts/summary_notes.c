@@ -28,7 +28,7 @@ static const char *const lost_words[LOST_REASONS] = {
 static void add_lost(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
-	unsigned causes = 0, said = 0;
+	unsigned causes = 0, given = 0;
 	for (unsigned why = 0; why < LOST_REASONS; why++)
 		causes += recording->lost[why] != 0;
 	if (!recording->lost_events)
@@ -38,7 +38,9 @@ static void add_lost(const struct model *model, struct text *text)
 	for (unsigned why = 0; why < LOST_REASONS; why++) {
 		if (!recording->lost[why])
 			continue;
-		text_add(text, !said++ ? causes > 1 ? ", " : " " : said == causes ? " and " : ", ");
+		text_add(text, !given++          ? causes > 1 ? ", " : " "
+			       : given == causes ? " and "
+						 : ", ");
 		if (causes > 1) {
 			text_add_count(text, recording->lost[why]);
 			text_add(text, " ");

@@ -66,7 +66,7 @@ static void add_libraries_share(const struct facts *facts, struct text *text)
 	text_add(text, " of it for themselves");
 }
 
-static void say_nothing_allocated(const struct facts *facts, struct text *text)
+static void describe_nothing_allocated(const struct facts *facts, struct text *text)
 {
 	if (facts->totals->allocations != 0 || facts->recording->range.part ||
 		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
@@ -107,7 +107,7 @@ static void verdict_add_range(const struct facts *facts, enum metric metric,
 }
 
 /* "3 MiB in 5 blocks were live then; 1 MiB in 2 blocks of these were allocated in the range, …" */
-static void say_live_then(const struct facts *facts, struct text *text)
+static void describe_live_then(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	bool from_start = !facts->recording->range.from_step;
@@ -151,7 +151,7 @@ static bool separates_own(const struct facts *facts)
 }
 
 /* None of the program's own blocks was left. */
-static void say_nothing_left(const struct facts *facts, struct text *text)
+static void describe_nothing_left(const struct facts *facts, struct text *text)
 {
 	const struct recording *recording = facts->recording;
 	if (facts->selected) {
@@ -171,20 +171,20 @@ static void say_nothing_left(const struct facts *facts, struct text *text)
 	text_add(text, ".\n");
 }
 
-static void say_never_freed(const struct facts *facts, struct text *text)
+static void describe_never_freed(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	if (!metric_is_known(METRIC_LIVE_BYTES, facts->recording))
 		return;
 	if (facts->recording->range.part || facts->recording->snapshot) {
-		say_live_then(facts, text);
+		describe_live_then(facts, text);
 		return;
 	}
 	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return;
 	totals = &facts->left;
 	if (totals->live_blocks == 0) {
-		say_nothing_left(facts, text);
+		describe_nothing_left(facts, text);
 		return;
 	}
 	text_add(text, facts->hidden ? "at least " : "");
@@ -215,7 +215,7 @@ static void add_early(const struct leak_search *search, struct text *text)
 }
 
 /* What became of the blocks that were never freed, where somebody searched. */
-static void say_leaks(const struct facts *facts, struct text *text)
+static void describe_leaks(const struct facts *facts, struct text *text)
 {
 	static const char *const words[] = {
 		[LEAK_CLASS_DEFINITE] = "definitely lost",
@@ -248,7 +248,7 @@ static void say_leaks(const struct facts *facts, struct text *text)
 }
 
 /* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
-static void say_libraries(const struct facts *facts, struct text *text)
+static void describe_libraries(const struct facts *facts, struct text *text)
 {
 	if (!separates_own(facts) || !facts->left.live_blocks)
 		return;
@@ -259,7 +259,7 @@ static void say_libraries(const struct facts *facts, struct text *text)
 	text_add(text, " for themselves (report --view libraries).\n");
 }
 
-static void say_peak(const struct facts *facts, struct text *text)
+static void describe_peak(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	if (totals->peak_bytes == 0)
@@ -285,10 +285,10 @@ static void say_peak(const struct facts *facts, struct text *text)
 }
 
 /* Places that keep growing, whether they are freed at the end or not. */
-static void say_growth(const struct facts *facts, struct text *text)
+static void describe_growth(const struct facts *facts, struct text *text)
 {
 	if (facts->summary->has_growth)
-		notable_say_growth(facts->totals, &facts->summary->growth, text);
+		notable_describe_growth(facts->totals, &facts->summary->growth, text);
 }
 
 /* Programs that bring a heap of their own, which does not come through malloc. */
@@ -321,7 +321,7 @@ static const char *own_heap_of(const struct target *target)
 
 /* "The process's resident memory peaked at 58 MiB; at most 4.24 MiB of that was allocated with
  * malloc at a time. …" */
-static void say_resident(const struct facts *facts, struct text *text)
+static void describe_resident(const struct facts *facts, struct text *text)
 {
 	const struct recording *recording = facts->recording;
 	uint64_t resident = recording->resident_peak_bytes, peak = facts->totals->peak_bytes;
@@ -339,17 +339,17 @@ static void say_resident(const struct facts *facts, struct text *text)
 	text_printf(text, own ? ", and %s.\n" : ".\n", own);
 }
 
-static void say_reallocs(const struct facts *facts, struct text *text)
+static void describe_reallocs(const struct facts *facts, struct text *text)
 {
 	if (facts->summary->has_reallocs)
-		notable_say_reallocs(&facts->summary->reallocs, text);
+		notable_describe_reallocs(&facts->summary->reallocs, text);
 }
 
 /*
  * "600,003 allocations of 40.8 MiB were made for a peak of 864 KiB, 99% of them from one allocation
  * site: …; 97% of the blocks lived for at most 100 allocations."
  */
-static void say_churn(const struct facts *facts, struct text *text)
+static void describe_churn(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	const enum metric metrics[] = {
@@ -377,7 +377,7 @@ static void say_churn(const struct facts *facts, struct text *text)
 }
 
 /* Churn is worth a sentence from a tenth of all allocations on. */
-static void say_temporary(const struct facts *facts, struct text *text)
+static void describe_temporary(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	/* Of samples, and of sums with one among them, it is not known. */
@@ -392,7 +392,7 @@ static void say_temporary(const struct facts *facts, struct text *text)
 	text_add(text, ".\n");
 }
 
-static void say_failed(const struct facts *facts, struct text *text)
+static void describe_failed(const struct facts *facts, struct text *text)
 {
 	if (facts->totals->failed) {
 		text_add_counted(text, facts->totals->failed, "allocation", "allocations");
@@ -400,7 +400,7 @@ static void say_failed(const struct facts *facts, struct text *text)
 	}
 }
 
-static void say_mismatched(const struct facts *facts, struct text *text)
+static void describe_mismatched(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->mismatched_frees;
 	if (count && !facts->error_count) { /* else they are among the errors */
@@ -412,7 +412,7 @@ static void say_mismatched(const struct facts *facts, struct text *text)
 }
 
 /* "It inherited at most 6 blocks of 30 KiB from its parent; 5 of them were freed here." */
-static void say_inherited(const struct facts *facts, struct text *text)
+static void describe_inherited(const struct facts *facts, struct text *text)
 {
 	const struct inherited *inherited = facts->inherited;
 	uint64_t freed = facts->recording->inherited_frees;
@@ -435,7 +435,7 @@ static void say_inherited(const struct facts *facts, struct text *text)
 #define ERROR_WORDS_MOST 200u
 
 /* "5 errors were found, 12 times in all, the first: free() of … (report --view errors)." */
-static void say_errors(const struct facts *facts, struct text *text)
+static void describe_errors(const struct facts *facts, struct text *text)
 {
 	uint64_t times = 0;
 	for (size_t i = 0; i < facts->error_count; i++)
@@ -457,7 +457,7 @@ static void say_errors(const struct facts *facts, struct text *text)
 }
 
 /* "The recording has 12 marks (report --view marks)." */
-static void say_marks(const struct facts *facts, struct text *text)
+static void describe_marks(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->marks;
 	if (count) {
@@ -470,24 +470,24 @@ static void say_marks(const struct facts *facts, struct text *text)
 }
 
 static const struct verdict_sentence {
-	void (*say)(const struct facts *facts, struct text *text);
+	void (*add)(const struct facts *facts, struct text *text);
 	bool begins_with_words; /* not with a name, which has its own first letter */
 } verdict_sentences[] = {
-	{say_nothing_allocated, true},
-	{say_never_freed, true},
-	{say_leaks, true},
-	{say_libraries, true},
-	{say_errors, true},
-	{say_growth, false},
-	{say_peak, true},
-	{say_resident, true},
-	{say_reallocs, false},
-	{say_churn, true},
-	{say_temporary, true},
-	{say_failed, true},
-	{say_mismatched, true},
-	{say_inherited, true},
-	{say_marks, true},
+	{describe_nothing_allocated, true},
+	{describe_never_freed, true},
+	{describe_leaks, true},
+	{describe_libraries, true},
+	{describe_errors, true},
+	{describe_growth, false},
+	{describe_peak, true},
+	{describe_resident, true},
+	{describe_reallocs, false},
+	{describe_churn, true},
+	{describe_temporary, true},
+	{describe_failed, true},
+	{describe_mismatched, true},
+	{describe_inherited, true},
+	{describe_marks, true},
 };
 
 struct error *verdict_add(const struct model *model, const struct rows *rows,
@@ -511,7 +511,7 @@ struct error *verdict_add(const struct model *model, const struct rows *rows,
 	facts.errors = model_errors(model, &facts.error_count);
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
 		size_t start = text->len;
-		verdict_sentences[i].say(&facts, text);
+		verdict_sentences[i].add(&facts, text);
 		if (verdict_sentences[i].begins_with_words && start < text->len && !text->failed)
 			text->data[start] = (char)toupper(text->data[start]);
 	}

@@ -241,12 +241,12 @@ struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int 
 
 void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd)
 {
-	struct ask_reply said = *reply;
+	struct ask_reply sent = *reply;
 	if (asker < 0)
 		return;
-	said.ok = !problem;
-	snprintf(said.message, sizeof(said.message), "%s", problem ? problem : "");
-	(void)descriptor_send(asker, &said, sizeof(said), fd);
+	sent.ok = !problem;
+	snprintf(sent.message, sizeof(sent.message), "%s", problem ? problem : "");
+	(void)descriptor_send(asker, &sent, sizeof(sent), fd);
 	close(asker);
 }
 

@@ -304,7 +304,7 @@ int collector_run(struct collector_start *start)
 	bool ok = collector_init(c, start);
 	if (ok && start->first) {
 		collector_on_hello(c, start->first);
-		collector_say_first(c);
+		collector_describe_first(c);
 	}
 	while (ok && !c->has_reported) {
 		wait_for_events(c);

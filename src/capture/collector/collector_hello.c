@@ -44,7 +44,7 @@ static int root_file(struct collector *c, struct tracked_process *s)
 	return file;
 }
 
-void collector_say_first(struct collector *c)
+void collector_describe_first(struct collector *c)
 {
 	if (!c->is_first_named)
 		c->start->on_first(c->summary.end.message);
@@ -99,7 +99,7 @@ static void note_unrecorded(struct collector *c, struct unrecorded *one, pid_t p
 static void turn_away(struct collector *c, struct session_caller *caller, enum hw_unrecorded why)
 {
 	if (caller == c->start->first) /* it may end, and take us along, as soon as it may go on */
-		collector_say_first(c);
+		collector_describe_first(c);
 	struct unrecorded one = {
 		.stamp = caller->hello.tsc, .pid = caller->hello.pid, .reason = why};
 	tracked_process_program(caller->pid, one.path, sizeof(one.path));

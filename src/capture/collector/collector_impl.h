@@ -58,7 +58,7 @@ bool collector_knows(void *collector, pid_t pid);
 void collector_on_hello(struct collector *c, struct session_caller *caller);
 void collector_on_notice(struct collector *c, const struct session_caller *caller);
 /* Reports how the start of the first program went to the caller that waits for it; once. */
-void collector_say_first(struct collector *c);
+void collector_describe_first(struct collector *c);
 
 /* Completes the recording of the present image, if there is one; a large one in a thread. */
 void collector_finish(

@@ -217,11 +217,11 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 }
 
 /* What it says of its parent holds here if it sees itself as this side does. */
-static enum session_call what_is_said(
-	const void *said, size_t bytes, pid_t pid, struct session_caller *ret)
+static enum session_call message_kind(
+	const void *message, size_t bytes, pid_t pid, struct session_caller *ret)
 {
-	const struct hw_hello *hello = said;
-	const struct hw_notice *notice = said;
+	const struct hw_hello *hello = message;
+	const struct hw_notice *notice = message;
 	*ret = (struct session_caller){.connection = -1, .pid = pid};
 	if (bytes == sizeof(*hello) && hello->magic == HW_HELLO_MAGIC &&
 		hello->version == HW_SHM_VERSION) {
@@ -231,7 +231,7 @@ static enum session_call what_is_said(
 		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
-	const struct ask_request *request = said;
+	const struct ask_request *request = message;
 	if (bytes == sizeof(*request) && request->magic == ASK_MAGIC &&
 		request->version == HW_SHM_VERSION) {
 		ret->request = *request;
@@ -283,13 +283,13 @@ static bool is_gone(int connection)
 static enum session_call listen_to(
 	int connection, const struct ucred *peer, struct session_caller *ret)
 {
-	_Alignas(uint64_t) char said[sizeof(struct hw_notice) + 1];
-	ssize_t n = recv(connection, said, sizeof(said), MSG_DONTWAIT);
+	_Alignas(uint64_t) char message[sizeof(struct hw_notice) + 1];
+	ssize_t n = recv(connection, message, sizeof(message), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return SESSION_NOBODY;
 	if (n <= 0)
 		return SESSION_STRANGER;
-	enum session_call call = what_is_said(said, (size_t)n, peer->pid, ret);
+	enum session_call call = message_kind(message, (size_t)n, peer->pid, ret);
 	ret->is_other = is_other_user(peer);
 	if (call == SESSION_HELLO && is_gone(connection))
 		return SESSION_STRANGER;

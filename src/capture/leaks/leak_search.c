@@ -283,7 +283,7 @@ static bool put_records(
 }
 
 /* The program's own words: what can't be read is as if it said nothing. */
-static void put_said(const struct leak_target *place, struct buf *ret)
+static void put_lsan_strings(const struct leak_target *place, struct buf *ret)
 {
 	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
 		struct hw_span span = place->shm->lsan_texts[i];
@@ -313,7 +313,7 @@ static struct error *put_all(const struct leak_search_request *asked, const stru
 		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))
 		return error_no_memory();
-	put_said(&asked->place, &ret[4].payload);
+	put_lsan_strings(&asked->place, &ret[4].payload);
 	return ret[4].payload.failed ? error_no_memory() : NULL;
 }
 

@@ -148,7 +148,7 @@ static bool cmd_diff_exceeds(const struct limit *limit, int64_t change, uint64_t
 	return change > 0 && limit_exceeded(limit, (uint64_t)change, base);
 }
 
-static void say_growth(const struct request *request, const struct diff_outcome *outcome)
+static void describe_growth(const struct request *request, const struct diff_outcome *outcome)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -176,7 +176,7 @@ static int cmd_diff_judge(const struct request *request, const struct operand op
 	case LIMIT_KEPT:
 		return 0;
 	case LIMIT_EXCEEDED:
-		say_growth(request, outcome);
+		describe_growth(request, outcome);
 		return 1;
 	default:
 		return cmd_diff_undecided(request, operands,

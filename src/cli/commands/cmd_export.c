@@ -149,7 +149,7 @@ static bool cmd_export_check(const struct command *command, void *ctx)
 static const struct stack_view_line command_line = {
 	.what = "an export", .take = cmd_export_take, .check = cmd_export_check};
 
-static void say_lost(const struct text *lost)
+static void describe_lost(const struct text *lost)
 {
 	for (const char *line = lost->data; line && *line;) {
 		const char *end = strchr(line, '\n');
@@ -244,7 +244,7 @@ static int cmd_export_run(const struct command *command, int argc, char **argv)
 		};
 		code = stack_view_show(&request.shown, request.path, &form, &request);
 		if (!code)
-			say_lost(&request.lost);
+			describe_lost(&request.lost);
 	}
 	text_deinit(&request.lost);
 	timeline_given_deinit(&request.timeline);

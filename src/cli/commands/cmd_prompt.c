@@ -166,7 +166,7 @@ static void cmd_prompt_draw(
 		cmd_prompt_browse(name);
 }
 
-static void say_and_free(char *why)
+static void describe_and_free(char *why)
 {
 	message("%s", why ? why : "out of memory");
 	free(why);
@@ -203,7 +203,7 @@ static void do_verb(const struct prompt_state *state, const struct prompt_verb *
 	ok = ok && prompt_command(state, verb, words.data, words.len, &made, &why);
 	prompt_words_deinit(&words);
 	if (!ok)
-		say_and_free(why);
+		describe_and_free(why);
 	else if (strcmp(verb->command, "graph") == 0)
 		cmd_prompt_draw(verb, &made, output);
 	else
@@ -224,7 +224,7 @@ static bool cmd_prompt_obey(struct prompt_state *state, const char *text)
 		const struct prompt_verb *verb = prompt_verb_find(word, &number);
 		char *why = NULL;
 		if (equals && !prompt_set(state, word, (size_t)(equals - word), &why))
-			say_and_free(why);
+			describe_and_free(why);
 		else if (equals)
 			;
 		else if (!verb)

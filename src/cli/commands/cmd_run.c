@@ -143,13 +143,13 @@ static void add_allocations(struct text *text, const struct recorder_totals *t)
 	text_add_bytes(text, t->allocated_bytes);
 }
 
-static void say_text(struct text *text)
+static void describe_text(struct text *text)
 {
 	message("%s", text->data ? text->data : "");
 	text_clear(text);
 }
 
-static void say_totals(const struct recorder_totals *t)
+static void describe_totals(const struct recorder_totals *t)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -159,9 +159,9 @@ static void say_totals(const struct recorder_totals *t)
 	text_add_duration_ns(&text, t->duration_ns);
 	text_add(&text, "; ");
 	add_allocations(&text, t);
-	say_text(&text);
+	describe_text(&text);
 	add_unfreed(&text, t);
-	say_text(&text);
+	describe_text(&text);
 }
 
 /* The file as it is shortest to type from here. */
@@ -174,7 +174,7 @@ static const char *short_name(const char *file)
 	return !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-static void say_recordings(const struct launch_result *r)
+static void describe_recordings(const struct launch_result *r)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -184,7 +184,7 @@ static void say_recordings(const struct launch_result *r)
 	if (r->recording_count < r->end.recordings)
 		text_printf(&text, "; the largest are");
 	text_add(&text, ":");
-	say_text(&text);
+	describe_text(&text);
 	for (size_t i = 0; i < r->recording_count; i++) {
 		const struct collector_recording *one = &r->recordings[i];
 		text_printf(&text, "  %s: %s (%d), ", short_name(one->file), one->command,
@@ -194,12 +194,12 @@ static void say_recordings(const struct launch_result *r)
 		add_unfreed(&text, &one->totals);
 		if (one->totals.write_error)
 			text_add(&text, "; INCOMPLETE on disk");
-		say_text(&text);
+		describe_text(&text);
 	}
 }
 
 /* How to see the whole tree. */
-static void say_all(const char *file)
+static void describe_all(const char *file)
 {
 	const char *name = short_name(file);
 	size_t stem = strlen(name);
@@ -233,7 +233,7 @@ static void add_unrecorded(struct text *text, const struct collector_end *end)
 	}
 }
 
-static void say_others(const struct collector_end *end, const char *file)
+static void describe_others(const struct collector_end *end, const char *file)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -242,7 +242,7 @@ static void say_others(const struct collector_end *end, const char *file)
 			"small recordings have no file of their own: their");
 		text_printf(&text, " totals are in %s; --all-processes writes a file for each",
 			short_name(file));
-		say_text(&text);
+		describe_text(&text);
 	}
 	if (end->living) {
 		text_add_counted(&text, end->living, "other process is still running",
@@ -250,27 +250,27 @@ static void say_others(const struct collector_end *end, const char *file)
 		text_add(&text, end->living == 1
 					? "; its recording will be complete when it ends"
 					: "; their recordings will be complete when they end");
-		say_text(&text);
+		describe_text(&text);
 	}
 	if (end->silent) {
 		text_add_counted(&text, end->silent, "other process is still running",
 			"other processes are still running");
 		text_add(&text, " and allocated nothing so far; recording starts with the first "
 				"allocation");
-		say_text(&text);
+		describe_text(&text);
 	}
 	if (end->unrecorded) {
 		text_add_counted(&text, end->unrecorded, "other process that it started was",
 			"other processes that it started were");
 		text_add(&text, " not recorded");
 		add_unrecorded(&text, end);
-		say_text(&text);
+		describe_text(&text);
 	}
 }
 
 /* What is wrong is said with -q too. Returns the recording to look at first, NULL: there is none.
  */
-static const struct collector_recording *say_faults(const struct launch_result *r)
+static const struct collector_recording *describe_faults(const struct launch_result *r)
 {
 	if (r->collector != LAUNCH_COLLECTOR_REPORTED) {
 		message(r->collector == LAUNCH_COLLECTOR_STOPPED
@@ -299,22 +299,22 @@ static const struct collector_recording *say_faults(const struct launch_result *
 	return most;
 }
 
-static void say_end(const struct launch_result *r, bool quiet)
+static void describe_end(const struct launch_result *r, bool quiet)
 {
 	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
-	const struct collector_recording *first = say_faults(r);
+	const struct collector_recording *first = describe_faults(r);
 	if (!first || quiet)
 		return;
 	bool one = r->end.recordings == 1 && !r->end.small;
 	if (r->sampled)
 		message("sampled; the report shows estimates");
 	else if (one)
-		say_totals(&first->totals);
+		describe_totals(&first->totals);
 	else
-		say_recordings(r);
-	say_others(&r->end, r->file);
+		describe_recordings(r);
+	describe_others(&r->end, r->file);
 	if (!one || r->end.living)
-		say_all(r->file);
+		describe_all(r->file);
 	if (first->totals.file_gone)
 		return;
 	if (first->totals.write_error)
@@ -350,14 +350,14 @@ static int cmd_run_refuse(struct error *error, enum program_state state)
 						 : EXIT_OURS;
 }
 
-static int say_not_executed(const char *name, int why)
+static int describe_not_executed(const char *name, int why)
 {
 	message("%s: %s", name, strerror(why));
 	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* What the searches have found, on stderr: stdout is the program's. */
-static void say_leaks(const struct launch_result *r, struct leak_report *report)
+static void describe_leaks(const struct launch_result *r, struct leak_report *report)
 {
 	if (r->collector == LAUNCH_COLLECTOR_DIED)
 		message("the leak search is lost");
@@ -394,7 +394,7 @@ static uint64_t count_unjudged(const struct launch_result *r, const struct leak_
 	return ret;
 }
 
-static void say_unjudged(uint64_t count)
+static void describe_unjudged(uint64_t count)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -403,7 +403,7 @@ static void say_unjudged(uint64_t count)
 		" %s blocks that may be errors, and %s not compared with suppressions here: "
 		"'heapwise leaks FILE…' does",
 		count == 1 ? "has" : "have", count == 1 ? "was" : "were");
-	say_text(&text);
+	describe_text(&text);
 }
 
 /* Whether leaks that somebody wants a status for may be where nobody searched. Says so. */
@@ -424,11 +424,11 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 			request->leaks.errors_only ? "looked at" : "searched for leaks");
 		add_unrecorded(&text, &r->end);
 		text_add(&text, "; exclude processes with --children");
-		say_text(&text);
+		describe_text(&text);
 	}
 	uint64_t unjudged = count_unjudged(r, &request->leaks);
 	if (unjudged)
-		say_unjudged(unjudged);
+		describe_unjudged(unjudged);
 	return unsearched || unjudged || leak_report_undecided(report);
 }
 
@@ -437,12 +437,12 @@ static int cmd_run_conclude(const struct request *request, const struct launch_r
 {
 	const struct recording_options *recording = &request->recording;
 	if (result->exec_errno)
-		return say_not_executed(recording->launch.argv[0], result->exec_errno);
-	say_end(result, recording->quiet);
+		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
+	describe_end(result, recording->quiet);
 	fflush(stderr);
 	if (!request->report)
 		return -1;
-	say_leaks(result, request->report);
+	describe_leaks(result, request->report);
 	if (WIFSIGNALED(result->status)) /* which is worse */
 		return -1;
 	if (leak_report_fails(request->report))

@@ -17,7 +17,7 @@ struct heap_look {
 	bool json_before;             /* --json=1 */
 	enum colour_when colour_when; /* --color of the command line */
 	size_t limit;
-	bool has_said_damage; /* to who asks one thing after the other it is said once */
+	bool has_shown_damage; /* to who asks one thing after the other it is said once */
 };
 
 /* Prepares it; what the user selection is filled in then. */

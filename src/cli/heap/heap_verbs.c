@@ -428,12 +428,12 @@ static bool options_fit(const struct heap_look *look, const struct heap_verb *ve
 
 /* Answers about blocks rest on the whole heap: what lacks or is in motion there is said once, if
  * the summary, which says it all, is not what was asked for. */
-static void say_damage(struct heap_look *look)
+static void describe_damage(struct heap_look *look)
 {
 	const struct heap_damage_vec *damage = &look->heap.scan.heap.damage;
-	if (look->json || look->has_said_damage || !damage->len)
+	if (look->json || look->has_shown_damage || !damage->len)
 		return;
-	look->has_said_damage = true;
+	look->has_shown_damage = true;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	heap_damage_describe(&damage->data[0], &text);
@@ -455,12 +455,12 @@ int heap_verbs_run(struct heap_look *look, int count, char **words)
 		return ERROR_USAGE;
 	if (!count)
 		return run_summary(look, 0, NULL);
-	look->has_said_damage |= verb->run == run_summary;
+	look->has_shown_damage |= verb->run == run_summary;
 	if (count - 1 < verb->least || count - 1 > verb->most) {
 		message("%s: usage: %s %s", verb->name, verb->name, verb->synopsis);
 		return ERROR_USAGE;
 	}
 	int status = verb->run(look, count, words);
-	say_damage(look);
+	describe_damage(look);
 	return status;
 }

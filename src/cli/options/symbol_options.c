@@ -26,14 +26,14 @@ static void show_progress(void *ctx, const char *name)
 	}
 }
 
-static void say_problem(void *ctx, const char *sentence)
+static void describe_problem(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	message("%s", sentence);
 }
 
 const struct fetch_listener symbol_fetch_listener = {
-	.progress = show_progress, .problem = say_problem};
+	.progress = show_progress, .problem = describe_problem};
 
 /* `argument` NULL: not given. */
 static struct error *allow_fetch(struct symbols_settings *settings, const char *argument)

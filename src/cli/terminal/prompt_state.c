@@ -214,22 +214,22 @@ static void add_top(
 }
 
 /* What the words behind a verb say. */
-struct said {
+struct choice {
 	const char *number, *focus, *ignore;
 	bool by_cum;
 };
 
-static bool prompt_state_take_word(const char *word, struct said *said, char **ret_why)
+static bool prompt_state_take_word(const char *word, struct choice *choice, char **ret_why)
 {
 	if (strcmp(word, "-cum") == 0) {
-		said->by_cum = true;
+		choice->by_cum = true;
 		return true;
 	}
-	if (word[0] && word[strspn(word, "0123456789")] == '\0' && !said->number) {
-		said->number = word;
+	if (word[0] && word[strspn(word, "0123456789")] == '\0' && !choice->number) {
+		choice->number = word;
 		return true;
 	}
-	const char **pattern = word[0] == '-' ? &said->ignore : &said->focus;
+	const char **pattern = word[0] == '-' ? &choice->ignore : &choice->focus;
 	if (*pattern)
 		return wrong(ret_why,
 			"only one regular expression is allowed: '%s' and '%s'; a|b is either",
@@ -250,17 +250,17 @@ static void add_figure(struct making *making, const struct prompt_state *state)
 }
 
 static void add_verb(struct making *making, const struct prompt_state *state,
-	const struct prompt_verb *verb, const struct said *said)
+	const struct prompt_verb *verb, const struct choice *choice)
 {
 	if (prompt_state_is(verb, "top")) {
-		add_top(making, state, said->number, said->by_cum);
+		add_top(making, state, choice->number, choice->by_cum);
 	} else if (prompt_state_is(verb, "peek")) {
 		add_figure(making, state);
 		prompt_state_add(making, "--");
-		prompt_state_add(making, said->focus);
+		prompt_state_add(making, choice->focus);
 	} else if (prompt_state_is(verb, "list")) {
 		prompt_state_add(making, "--");
-		prompt_state_add(making, said->focus);
+		prompt_state_add(making, choice->focus);
 	} else if (prompt_state_is(verb, "tree")) {
 		add_figure(making, state);
 		add_limits(making, state);
@@ -276,24 +276,24 @@ static void add_verb(struct making *making, const struct prompt_state *state,
 bool prompt_command(const struct prompt_state *state, const struct prompt_verb *verb,
 	char *const *words, size_t count, struct prompt_words *ret, char **ret_why)
 {
-	struct said said = {.number = NULL};
+	struct choice choice = {.number = NULL};
 	struct making making = {.words = ret};
 	for (size_t i = 0; i < count; i++)
-		if (!prompt_state_take_word(words[i], &said, ret_why))
+		if (!prompt_state_take_word(words[i], &choice, ret_why))
 			return false;
 	bool seeks = prompt_state_is(verb, "peek") || prompt_state_is(verb, "list");
-	if (seeks && !said.focus)
+	if (seeks && !choice.focus)
 		return wrong(ret_why, "%s: missing %s", verb->name, verb->argument);
-	if (prompt_state_is(verb, "report") && (said.focus || said.ignore))
+	if (prompt_state_is(verb, "report") && (choice.focus || choice.ignore))
 		return wrong(ret_why, "report can't be filtered; use 'top %s'",
-			said.focus ? said.focus : said.ignore);
+			choice.focus ? choice.focus : choice.ignore);
 	prompt_state_add(&making, verb->command);
 	if (!prompt_state_is(verb, "report"))
 		add_common(&making, state);
 	if (!seeks)
-		add_option(&making, "--focus", said.focus);
-	add_option(&making, "--ignore", said.ignore);
-	add_verb(&making, state, verb, &said);
+		add_option(&making, "--focus", choice.focus);
+	add_option(&making, "--ignore", choice.ignore);
+	add_verb(&making, state, verb, &choice);
 	prompt_state_add(&making, state->file);
 	return making.failed ? wrong(ret_why, "out of memory") : true;
 }

@@ -322,16 +322,16 @@ static struct error *find_by_shape(struct glibc *glibc, const struct heap_area_v
 {
 	struct window window;
 	struct error *error = window_open(glibc->space, &window);
-	struct heap_damage_vec *damage = glibc->damage, unsaid;
-	heap_damage_vec_init(&unsaid);
-	glibc->damage = &unsaid; /* it is said when blocks are gone through for themselves */
+	struct heap_damage_vec *damage = glibc->damage, omitted;
+	heap_damage_vec_init(&omitted);
+	glibc->damage = &omitted; /* it is said when blocks are gone through for themselves */
 	for (size_t i = 0; i < runs->len && !error; i++) {
 		struct looking looking = {glibc, runs, 0};
 		const struct heap_sink sink = {&looking, glibc_caches_look_at};
 		if (runs->data[i].kind == GLIBC_RUN)
 			error = glibc_walk(glibc, &runs->data[i], &window, &sink);
 	}
-	heap_damage_vec_deinit(&unsaid);
+	heap_damage_vec_deinit(&omitted);
 	glibc->damage = damage;
 	window_close(&window);
 	return error;

@@ -42,7 +42,7 @@ static void add_content(struct text *text, const char *symbol)
 }
 
 /* Chunks in which nobody has found anything that lies there. */
-static struct error *say_chunks(struct heap_scan *scan)
+static struct error *assign_chunks(struct heap_scan *scan)
 {
 	static const char *const names[] = {
 		[HELD_BUFFER] = "std::pmr::monotonic_buffer_resource buffer",
@@ -85,5 +85,5 @@ struct error *held_recognise(struct heap_scan *scan, struct inferred_subset *sub
 		if (!error)
 			block_set_label(scan->search, block.block, heap_types_label(types, type));
 	}
-	return error ? error : say_chunks(scan);
+	return error ? error : assign_chunks(scan);
 }

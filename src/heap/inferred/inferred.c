@@ -441,7 +441,7 @@ uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t
 	return fact ? find_type(f, block, type, fact, label, HEAP_TYPE_NONE) : HEAP_TYPE_NONE;
 }
 
-void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type)
+void inferred_assign_block(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	struct heap_scan *s = f->scan;
@@ -469,11 +469,11 @@ bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, ui
 	       types_get(inferring->types, of->layout)->size >= NUMBER_BYTES_LEAST;
 }
 
-void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type)
+void inferred_assign_array(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	struct block_label label = block_label(f->search, block);
-	inferred_say_block(f, block, type);
+	inferred_assign_block(f, block, type);
 	uint32_t class = heap_types_shape(&f->scan->types, label);
 	if (class != HEAP_SHAPE_NONE)
 		inferred_learn(f, class, type);
@@ -509,7 +509,7 @@ static bool inferred_claim_claim(struct inferring *f, uint32_t block, uint32_t t
 		if (is_open || is_not)
 			return false;
 	}
-	inferred_say_array(f, block, found);
+	inferred_assign_array(f, block, found);
 	return true;
 }
 

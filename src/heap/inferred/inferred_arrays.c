@@ -188,7 +188,7 @@ static void end_doubt(struct inferring *f, struct doubt *doubt, bool is_array)
 		*end = (struct vector_end){doubt->bytes, doubt->bytes};
 	enum inferred_basis basis = f->basis;
 	f->basis = doubt->basis;
-	inferred_say_array(f, doubt->block, doubt->number);
+	inferred_assign_array(f, doubt->block, doubt->number);
 	f->basis = basis;
 }
 

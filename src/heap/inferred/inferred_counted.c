@@ -84,7 +84,7 @@ static bool inferred_counted_claim(
 	uint32_t found = inferred_counted_type(f, type, header, address + 8);
 	if (found == HEAP_TYPE_NONE)
 		return false;
-	inferred_say_block(f, block, found);
+	inferred_assign_block(f, block, found);
 	inferred_push(f, block, found);
 	return true;
 }

@@ -175,14 +175,14 @@ static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t t
 /* How a block's type is known, and so what follows from it. */
 enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_t block);
 /* From now on a block is of a type of the heap's. */
-void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);
+void inferred_assign_block(struct inferring *inferring, uint32_t block, uint32_t type);
 /* Whether a type of the heap's is an array, and what it is one of may be only the beginning of the
  * block: a header, or what was put first into it. Arrays of bytes are pools if anything lies in
  * them (inferred_pools.h), and are not asked for it. */
 bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type);
 /* A block of which nothing was known, or not whether it is one or several, is of a type of the
  * heap's: what it points to is followed later. */
-void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type);
+void inferred_assign_array(struct inferring *inferring, uint32_t block, uint32_t type);
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);

@@ -105,7 +105,7 @@ static void inferred_held_take(struct inferring *f, uint32_t block, const struct
 							    search_block_address(f->search, block));
 	if (type == HEAP_TYPE_NONE)
 		return;
-	inferred_say_block(f, block, type);
+	inferred_assign_block(f, block, type);
 	inferred_push(f, block, type);
 }
 

@@ -271,7 +271,7 @@ static void look_for_structures(struct finding_larger *l)
 }
 
 /* Says of classes what their blocks are; `is_new`: these. */
-static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t *is_new)
+static void assign_classes(struct inferring *f, const uint32_t *of_group, uint64_t *is_new)
 {
 	struct heap_scan *s = f->scan;
 	for (uint32_t class = 0; class < s->types.shape_count; class ++) {
@@ -325,7 +325,7 @@ void inferred_take_larger(struct inferring *inferring, struct in_order *in_order
 		for (size_t i = 0; i < l.groups.len && !f->failed; i++)
 			of_group[l.groups.data[i].class] =
 				inferred_larger_judge(f, &l.groups.data[i]);
-		say_classes(f, of_group, is_new);
+		assign_classes(f, of_group, is_new);
 		follow_blocks(f, is_new, in_order);
 	}
 	groups_deinit(&l.groups);

@@ -73,7 +73,7 @@ static bool keeps_name(const struct inferring *f, uint32_t block)
 	return type && !type->is_pool && !type->is_array;
 }
 
-static void inferred_pools_say(struct pool_judging *j)
+static void inferred_pools_assign(struct pool_judging *j)
 {
 	struct inferring *f = j->f;
 	_cleanup_(text_deinit) struct text name;
@@ -94,7 +94,7 @@ static void inferred_pools_say(struct pool_judging *j)
 	f->scan->types.types.data[number].is_pool = true;
 	enum inferred_basis basis = f->basis;
 	f->basis = BASIS_DECLARED;
-	inferred_say_block(f, j->block, number);
+	inferred_assign_block(f, j->block, number);
 	f->basis = basis;
 }
 
@@ -129,7 +129,7 @@ bool inferred_take_pools(struct inferring *inferring)
 		in->is_touched = false;
 		if (is_candidate(f, in) && inferred_judge(&j, in)) {
 			in->is_taken = any = true;
-			inferred_pools_say(&j);
+			inferred_pools_assign(&j);
 			follow_all_of(f, in);
 		}
 		pool_objects_deinit(&j.objects);
@@ -174,7 +174,7 @@ void inferred_keep_pools(struct inferring *inferring)
 		struct pool_judging j = {.f = f, .block = in->block};
 		if (in->is_taken && inferred_can_hold(f, in->block, UINT64_MAX) &&
 			inferred_judge(&j, in)) {
-			inferred_pools_say(&j);
+			inferred_pools_assign(&j);
 			f->failed |= !inferred_pools_keep(f, &j);
 		} else if (in->is_taken) {
 			inferred_pools_unsay(f, in->block);

@@ -61,11 +61,11 @@ static uint32_t part_type(struct inferring *f, const struct slot_container *cont
 	return fact->part;
 }
 
-static bool inferred_rust_say(const struct claiming *c, uint32_t block, bool has_layout)
+static bool inferred_rust_assign(const struct claiming *c, uint32_t block, bool has_layout)
 {
 	uint32_t type = part_type(c->f, &c->slot->container, c->slot->target, has_layout);
 	if (type != HEAP_TYPE_NONE)
-		inferred_say_block(c->f, block, type);
+		inferred_assign_block(c->f, block, type);
 	return type != HEAP_TYPE_NONE;
 }
 
@@ -105,7 +105,7 @@ static void claim_buffer(const struct claiming *c)
 	bool is_text = c->slot->container.form == RUST_TEXT;
 	if (block == SPACE_NONE || !inferred_rust_read_word(c, c->slot->container.count, &count) ||
 		!inferred_rust_read_word(c, c->slot->container.room, &room) || count > room ||
-		!has_room(c, block, room) || !inferred_rust_say(c, block, !is_text))
+		!has_room(c, block, room) || !inferred_rust_assign(c, block, !is_text))
 		return;
 	if (!is_text)
 		note_end(c, block, count, room);
@@ -139,7 +139,7 @@ static void claim_slice(const struct claiming *c)
 		return;
 	if (!c->slot->container.is_held && !is_text)
 		claim_borrowed(c, block, count);
-	if (!c->slot->container.is_held || !inferred_rust_say(c, block, !is_text))
+	if (!c->slot->container.is_held || !inferred_rust_assign(c, block, !is_text))
 		return;
 	if (has_pointers(c))
 		push_range(c, c->word, count);
@@ -164,7 +164,7 @@ static void claim_counted_slice(const struct claiming *c, const struct type *cou
 	rust_add_name(&name, counted->name);
 	uint32_t type = inferred_add_type(c->f, HEAP_TYPE_CONTAINER, name.data, TYPE_VOID, false);
 	if (type != HEAP_TYPE_NONE)
-		inferred_say_block(c->f, block, type);
+		inferred_assign_block(c->f, block, type);
 }
 
 /* The elements may go on at the buffer's beginning. */
@@ -182,7 +182,7 @@ static void claim_ring(const struct claiming *c)
 		return;
 	if (ring->ends)
 		count = (count - begin) & (room - 1);
-	if (count > room || !inferred_rust_say(c, block, false) || !has_pointers(c))
+	if (count > room || !inferred_rust_assign(c, block, false) || !has_pointers(c))
 		return;
 	uint64_t first = count < room - begin ? count : room - begin;
 	push_range(c, c->word + begin * c->size, first);
@@ -226,7 +226,7 @@ static void claim_table(const struct claiming *c)
 	uint64_t buckets = mask + 1;
 	if ((!is_table(c, buckets, GROUP_WIDE, &block) &&
 		    !is_table(c, buckets, GROUP_SMALL, &block)) ||
-		count_full(c, buckets) != items || !inferred_rust_say(c, block, false))
+		count_full(c, buckets) != items || !inferred_rust_assign(c, block, false))
 		return;
 	uint32_t type = heap_types_of_label(&c->f->scan->types, block_label(c->f->search, block));
 	c->f->scan->types.types.data[type].place = c->size;
@@ -288,7 +288,7 @@ static void claim_box(const struct claiming *c)
 		return;
 	uint32_t type = inferred_single_type(c->f, c->slot->target, c->word);
 	if (type != HEAP_TYPE_NONE)
-		inferred_say_array(c->f, block, type);
+		inferred_assign_array(c->f, block, type);
 }
 
 void inferred_claim_container(

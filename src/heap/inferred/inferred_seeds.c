@@ -197,7 +197,7 @@ static bool inferred_seeds_take_block(
 		if (f->looked_at[class] != LOOKING_AT ||
 			!inferred_alike(f, block, class, f->alike[class]))
 			return false;
-		inferred_say_block(f, block, f->alike[class]);
+		inferred_assign_block(f, block, f->alike[class]);
 		return true;
 	}
 	if (inferred_bit(f->is_done, block) ||

@@ -150,13 +150,13 @@ static bool inferred_subset_find_all(struct subset_search *t, enum inferred_basi
 	return ok && !t->f->failed;
 }
 
-static void say_all(struct subset_search *t)
+static void describe_all(struct subset_search *t)
 {
 	struct inferring *f = t->f;
 	f->basis = BASIS_SETTLED;
 	for (size_t i = 0; i < t->subset->reverse->blocks.len; i++) {
 		if (t->states[i] == FOUND)
-			inferred_say_block(f, t->subset->reverse->blocks.data[i], t->types[i]);
+			inferred_assign_block(f, t->subset->reverse->blocks.data[i], t->types[i]);
 	}
 	f->basis = BASIS_DECLARED;
 }
@@ -172,5 +172,5 @@ void inferred_type_subset(
 	/* Without memory for it all are gone through. */
 	subset->is_complete = types && states && bytes && inferred_subset_find_all(&t, basis);
 	if (subset->is_complete)
-		say_all(&t);
+		describe_all(&t);
 }

@@ -52,7 +52,7 @@ enum { ORDERED_USED = 1, ORDERED_FIRST = 5, ORDERED_LAST, ORDERED_TABLE, ORDERED
 #define KIND_BYTES 4u
 #define ITEM_BYTES_MAX 16u
 
-struct saying {
+struct assigner {
 	struct heap_scan *scan;
 	struct window window;    /* of objects */
 	struct page_cache pages; /* of what they lead to */
@@ -61,7 +61,7 @@ struct saying {
 
 /* The block of which nothing is known, and which has so many bytes from an address on that an
  * object keeps; SPACE_NONE: there is none. */
-static uint32_t python_parts_find_part(const struct saying *w, uint64_t address, uint64_t bytes)
+static uint32_t python_parts_find_part(const struct assigner *w, uint64_t address, uint64_t bytes)
 {
 	const struct heap_scan *s = w->scan;
 	uint64_t into;
@@ -73,7 +73,8 @@ static uint32_t python_parts_find_part(const struct saying *w, uint64_t address,
 	return block;
 }
 
-static bool python_parts_say(struct saying *w, uint64_t address, uint64_t bytes, enum part part)
+static bool python_parts_assign(
+	struct assigner *w, uint64_t address, uint64_t bytes, enum part part)
 {
 	struct heap_scan *s = w->scan;
 	uint32_t block = python_parts_find_part(w, address, bytes);
@@ -82,14 +83,14 @@ static bool python_parts_say(struct saying *w, uint64_t address, uint64_t bytes,
 	return block != SPACE_NONE;
 }
 
-static void say_bytearray(struct saying *w, const uint64_t *head)
+static void assign_bytearray(struct assigner *w, const uint64_t *head)
 {
 	uint64_t room = head[BYTEARRAY_ROOM];
 	if (head[VAR_SIZE] <= room && room && head[BYTEARRAY_START] - head[BYTEARRAY_BYTES] <= room)
-		python_parts_say(w, head[BYTEARRAY_BYTES], room, PART_BYTEARRAY);
+		python_parts_assign(w, head[BYTEARRAY_BYTES], room, PART_BYTEARRAY);
 }
 
-static void say_array(struct saying *w, const uint64_t *head)
+static void assign_array(struct assigner *w, const uint64_t *head)
 {
 	uint64_t kind, room = head[ARRAY_ROOM];
 	if (head[VAR_SIZE] > room || !room || room > UINT64_MAX / ITEM_BYTES_MAX ||
@@ -97,18 +98,18 @@ static void say_array(struct saying *w, const uint64_t *head)
 		return;
 	uint64_t bytes = kind >> 8 * KIND_BYTES;
 	if (bytes && bytes <= ITEM_BYTES_MAX && (kind & 0xff) > ' ')
-		python_parts_say(w, head[ARRAY_ITEMS], bytes * room, PART_ARRAY);
+		python_parts_assign(w, head[ARRAY_ITEMS], bytes * room, PART_ARRAY);
 }
 
-static void say_stringio(struct saying *w, const uint64_t *head)
+static void assign_stringio(struct assigner *w, const uint64_t *head)
 {
 	uint64_t room = head[STRINGIO_ROOM];
 	if (room && room < UINT64_MAX / 4 && head[STRINGIO_SIZE] <= room)
-		python_parts_say(w, head[STRINGIO_BUFFER], 4 * room, PART_STRINGIO);
+		python_parts_assign(w, head[STRINGIO_BUFFER], 4 * room, PART_STRINGIO);
 }
 
 /* From the first to the last; each but the first points back. */
-static void say_deque(struct saying *w, const uint64_t *head)
+static void assign_deque(struct assigner *w, const uint64_t *head)
 {
 	uint64_t at = head[DEQUE_LEFT], before = 0, back;
 	uint64_t left = head[DEQUE_LEFT_INDEX], right = head[DEQUE_RIGHT_INDEX];
@@ -122,23 +123,24 @@ static void say_deque(struct saying *w, const uint64_t *head)
 				      back != before))
 			return;
 		before = at;
-		if (!python_parts_say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
+		if (!python_parts_assign(w, at, DEQUE_BYTES, PART_DEQUE) ||
+			at == head[DEQUE_RIGHT] ||
 			!page_cache_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
 			return;
 	}
 }
 
-static void say_ordered(struct saying *w, const uint64_t *head)
+static void assign_ordered(struct assigner *w, const uint64_t *head)
 {
 	uint64_t at = head[ORDERED_FIRST], before = 0, back;
 	uint64_t size = head[ORDERED_TABLE_SIZE];
 	if (size && size < UINT64_MAX / 8 && (size & (size - 1)) == 0)
-		python_parts_say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
+		python_parts_assign(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
 	for (uint64_t i = 0; i < head[ORDERED_USED]; i++) {
 		if (!page_cache_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
 			return;
 		before = at;
-		if (!python_parts_say(w, at, NODE_BYTES, PART_ORDERED_NODE) ||
+		if (!python_parts_assign(w, at, NODE_BYTES, PART_ORDERED_NODE) ||
 			at == head[ORDERED_LAST] ||
 			!page_cache_word(&w->pages, at + 8ull * NODE_NEXT, &at))
 			return;
@@ -148,17 +150,17 @@ static void say_ordered(struct saying *w, const uint64_t *head)
 /* What types keep beside their objects. */
 static const struct holder {
 	const char *type;
-	void (*say)(struct saying *w, const uint64_t *head);
+	void (*assign)(struct assigner *w, const uint64_t *head);
 } holders[] = {
-	{"bytearray", say_bytearray},
-	{"array.array", say_array},
-	{"_io.StringIO", say_stringio},
-	{"collections.deque", say_deque},
-	{"collections.OrderedDict", say_ordered},
+	{"bytearray", assign_bytearray},
+	{"array.array", assign_array},
+	{"_io.StringIO", assign_stringio},
+	{"collections.deque", assign_deque},
+	{"collections.OrderedDict", assign_ordered},
 };
 #define HOLDER_NONE ((uint8_t)ARRAY_SIZE(holders))
 
-static void python_parts_look_at(struct saying *w, uint32_t block, uint64_t address,
+static void python_parts_look_at(struct assigner *w, uint32_t block, uint64_t address,
 	unsigned head_at, const struct holder *holder)
 {
 	uint64_t words[OBJECT_WORDS] = {0};
@@ -171,7 +173,7 @@ static void python_parts_look_at(struct saying *w, uint32_t block, uint64_t addr
 	if (!bytes)
 		return;
 	memcpy(words, bytes, wanted);
-	holder->say(w, words);
+	holder->assign(w, words);
 }
 
 /* Of each class of objects which of the holders they are. */
@@ -193,7 +195,7 @@ static bool find_holders(struct heap_scan *s, uint8_t *ret)
 	return any;
 }
 
-static void look_at_all(struct saying *w, const uint8_t *of_shape)
+static void look_at_all(struct assigner *w, const uint8_t *of_shape)
 {
 	struct heap_scan *s = w->scan;
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
@@ -213,7 +215,7 @@ struct error *python_parts_recognise(struct heap_scan *scan, struct inferred_sub
 	if (!python_is_there(&s->heap.python))
 		return NULL;
 	_cleanup_free_ uint8_t *of_shape = malloc(s->types.shape_count + 1);
-	struct saying w = {.scan = s};
+	struct assigner w = {.scan = s};
 	if (!of_shape)
 		return error_no_memory();
 	if (!find_holders(s, of_shape))

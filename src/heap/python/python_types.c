@@ -26,14 +26,14 @@ enum { PART_KEYS, PART_VALUES, PART_ITEMS, PART_TABLE, PART_ATTRIBUTES, PARTS };
 static const char *const part_names[PARTS] = {
 	"dict keys", "dict values", "list items", "set table", "instance attributes"};
 
-struct saying {
+struct assigner {
 	struct heap_scan *scan;
 	struct window window;
 	uint32_t parts[PARTS]; /* types */
 };
 
 /* Objects of a type begin at a word of their blocks. */
-static void say_head(struct heap_type *type, unsigned word, const struct python_type *of)
+static void assign_head(struct heap_type *type, unsigned word, const struct python_type *of)
 {
 	/* Before Python 3.8 a count and a gap follow the links, which are no pointers. */
 	type->starts |= 1ull << word;
@@ -43,7 +43,7 @@ static void say_head(struct heap_type *type, unsigned word, const struct python_
 	type->links = of->has_values ? LINK_WORDS : LINK_WORDS_OLD;
 }
 
-static struct error *say_objects(struct heap_scan *s, bool *ret_parts)
+static struct error *assign_objects(struct heap_scan *s, bool *ret_parts)
 {
 	struct python *python = &s->heap.python;
 	struct error *error = NULL;
@@ -58,17 +58,17 @@ static struct error *say_objects(struct heap_scan *s, bool *ret_parts)
 			continue;
 		error = heap_types_add(&s->types, HEAP_TYPE_PYTHON, of->name, &type);
 		if (!error)
-			heap_types_say(&s->types, i, type);
+			heap_types_assign(&s->types, i, type);
 		/* Others have the object's address, not the block's. */
 		if (!error)
-			say_head(&s->types.types.data[type], class->head_at - 1u, of);
+			assign_head(&s->types.types.data[type], class->head_at - 1u, of);
 		*ret_parts |= of->parts || of->has_values;
 	}
 	return error;
 }
 
 /* What an object points to is its part, if it is a block that nothing else is known of. */
-static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t lead)
+static void assign_part(struct assigner *w, uint64_t pointer, unsigned part, uint64_t lead)
 {
 	struct heap_scan *s = w->scan;
 	uint64_t offset;
@@ -81,22 +81,22 @@ static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t
 }
 
 /* `head`: the block's content from its type on, `words` of them. */
-static void say_parts_of(
-	struct saying *w, enum python_parts kind, const uint64_t *head, size_t words)
+static void assign_parts_of(
+	struct assigner *w, enum python_parts kind, const uint64_t *head, size_t words)
 {
 	/* Of a list malloc() gives four words from there on. */
 	if (words < (kind == PYTHON_PARTS_LIST ? LIST_ITEMS + 1 : OBJECT_WORDS))
 		return;
 	switch (kind) {
 	case PYTHON_PARTS_DICT:
-		say_part(w, head[DICT_KEYS], PART_KEYS, 0);
-		say_part(w, head[DICT_VALUES], PART_VALUES, VALUES_LEAD_MAX);
+		assign_part(w, head[DICT_KEYS], PART_KEYS, 0);
+		assign_part(w, head[DICT_VALUES], PART_VALUES, VALUES_LEAD_MAX);
 		break;
 	case PYTHON_PARTS_LIST:
-		say_part(w, head[LIST_ITEMS], PART_ITEMS, 0);
+		assign_part(w, head[LIST_ITEMS], PART_ITEMS, 0);
 		break;
 	case PYTHON_PARTS_SET:
-		say_part(w, head[SET_TABLE], PART_TABLE, 0);
+		assign_part(w, head[SET_TABLE], PART_TABLE, 0);
 		break;
 	case PYTHON_PARTS_TYPE:
 	case PYTHON_PARTS_NONE:
@@ -104,7 +104,7 @@ static void say_parts_of(
 	}
 }
 
-static void say_parts(struct saying *w, uint32_t block, const struct heap_shape *class,
+static void assign_parts(struct assigner *w, uint32_t block, const struct heap_shape *class,
 	const struct python_type *type)
 {
 	uint64_t words[OBJECT_WORDS + 10];
@@ -115,18 +115,18 @@ static void say_parts(struct saying *w, uint32_t block, const struct heap_shape 
 	if (!bytes)
 		return;
 	memcpy(words, bytes, wanted);
-	say_parts_of(w, type->parts, words + class->head_at, wanted / 8 - class->head_at);
+	assign_parts_of(w, type->parts, words + class->head_at, wanted / 8 - class->head_at);
 	/* Two words before the collector's; what is kept there differs, and has marks in its last
 	 * bit. */
 	size_t first = python_debug_words(size, bytes);
 	for (size_t i = first;
 		type->has_values && class->head_at > first + 4 && i < first + BEFORE_WORDS; i++)
-		say_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);
+		assign_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);
 }
 
-static struct error *say_all_parts(struct heap_scan *s)
+static struct error *assign_all_parts(struct heap_scan *s)
 {
-	struct saying w = {.scan = s};
+	struct assigner w = {.scan = s};
 	struct error *error = window_open(s->heap.space, &w.window);
 	for (unsigned i = 0; i < PARTS && !error; i++)
 		error = heap_types_add(
@@ -143,7 +143,7 @@ static struct error *say_all_parts(struct heap_scan *s)
 			continue;
 		const struct python_type *type = python_type(&s->heap.python, class->key.head);
 		if (type && (type->parts || type->has_values))
-			say_parts(&w, block, class, type);
+			assign_parts(&w, block, class, type);
 	}
 	window_close(&w.window);
 	return error;
@@ -155,6 +155,6 @@ struct error *python_objects_recognise(struct heap_scan *scan, struct inferred_s
 	if (!python_is_there(&scan->heap.python))
 		return NULL;
 	bool has_parts;
-	struct error *error = say_objects(scan, &has_parts);
-	return error || !has_parts ? error : say_all_parts(scan);
+	struct error *error = assign_objects(scan, &has_parts);
+	return error || !has_parts ? error : assign_all_parts(scan);
 }

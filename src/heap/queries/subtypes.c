@@ -207,16 +207,16 @@ uint64_t heap_subtypes_blocks(const struct heap_scan *scan, const struct subtype
 	return blocks;
 }
 
-#define KINDS_SAID 8u
+#define KINDS_NAMED 8u
 
 void heap_subtypes_describe(
 	const struct heap_scan *scan, const struct subtype_set *set, struct text *text)
 {
-	for (size_t i = 0; i < set->subtypes.len && i < KINDS_SAID; i++) {
+	for (size_t i = 0; i < set->subtypes.len && i < KINDS_NAMED; i++) {
 		const struct heap_type *type = &scan->types.types.data[set->subtypes.data[i].type];
 		text_printf(text, "%s%" PRIu64 " ", i ? ", " : "", type->blocks);
 		text_add_shown(text, type->name, 200);
 	}
-	if (set->subtypes.len > KINDS_SAID)
-		text_printf(text, " and of %zu more types", set->subtypes.len - KINDS_SAID);
+	if (set->subtypes.len > KINDS_NAMED)
+		text_printf(text, " and of %zu more types", set->subtypes.len - KINDS_NAMED);
 }

@@ -198,7 +198,7 @@ static void start_at_bases(struct heap_scan *s)
 }
 
 /* What single blocks are; the rest is known by classes. */
-static struct error *say_blocks(struct heap_scan *s, struct inferred_subset *subset)
+static struct error *assign_blocks(struct heap_scan *s, struct inferred_subset *subset)
 {
 	struct error *error = heap_types_open(&s->classes, &s->types);
 	return error ? error : recognisers_ask(s, subset);
@@ -239,7 +239,7 @@ struct error *heap_scan_find_types_of(struct heap_scan *scan, struct inferred_su
 {
 	assert(scan->phase == HEAP_SCAN_READ);
 	scan->phase = HEAP_SCAN_TYPED;
-	struct error *error = say_blocks(scan, subset);
+	struct error *error = assign_blocks(scan, subset);
 	if (!error)
 		error = subset && subset->is_complete ? finish_subset(scan, subset)
 						      : heap_scan_finish(scan);

@@ -250,7 +250,7 @@ struct error *cxx_objects_recognise(struct heap_scan *scan, struct inferred_subs
 		if (head && types->of_shape[i] == HEAP_TYPE_NONE)
 			error = type_of_head(&r, head, &type);
 		if (type != HEAP_TYPE_NONE)
-			heap_types_say(types, i, type);
+			heap_types_assign(types, i, type);
 	}
 	head_types_deinit(&r.known);
 	return error;

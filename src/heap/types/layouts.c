@@ -127,11 +127,12 @@ static uint64_t count_of(const struct heap_scan *scan, uint32_t block,
 	const struct heap_layout *layout, uint64_t usable)
 {
 	uint64_t room = usable > layout->header ? (usable - layout->header) / layout->size : 0,
-		 said;
+		 counted;
 	uint64_t address = search_block_address(scan->search, block) + layout->header - 8;
-	bool says = layout->header >= 8 && address_space_word(scan->heap.space, address, &said) &&
-		    said < room;
-	return says ? said : room;
+	bool is_plausible = layout->header >= 8 &&
+			    address_space_word(scan->heap.space, address, &counted) &&
+			    counted < room;
+	return is_plausible ? counted : room;
 }
 
 bool heap_layout_of(const struct heap_scan *scan, uint32_t block, struct heap_layout *ret)

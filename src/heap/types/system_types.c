@@ -60,14 +60,14 @@ enum { MAPPINGS_BEFORE, MAPPINGS_BLOCK, MAPPINGS_USED, MAPPINGS_ROOM, MAPPINGS_W
 #define MAPPINGS_ALIGN 64u
 #define MAPPINGS_LEAD_MAX 256u
 
-struct saying {
+struct assigner {
 	struct heap_scan *scan;
 	const struct address_space *space;
 	uint32_t types[SYSTEM_TYPES];
 };
 
 /* The block that starts there is of that type, if nothing else is known of it. */
-static void system_types_say(struct saying *w, uint64_t address, unsigned type)
+static void system_types_assign(struct assigner *w, uint64_t address, unsigned type)
 {
 	struct heap_scan *s = w->scan;
 	uint64_t offset;
@@ -79,13 +79,13 @@ static void system_types_say(struct saying *w, uint64_t address, unsigned type)
 		block_set_label(s->search, block, heap_types_label(&s->types, w->types[type]));
 }
 
-static bool is_in_module(const struct saying *w, uint64_t address, bool writable)
+static bool is_in_module(const struct assigner *w, uint64_t address, bool writable)
 {
 	const struct process_map *map = address_space_map(w->space, address);
 	return map && map->writable == writable && address_space_module(w->space, address);
 }
 
-static bool is_file(const struct saying *w, const uint64_t words[static FILE_WORDS])
+static bool is_file(const struct assigner *w, const uint64_t words[static FILE_WORDS])
 {
 	/* The flags are an int; what follows it is padding. */
 	return (words[0] & 0xffff0000ul) == FILE_MAGIC && words[FILE_LOCK] % 8 == 0 &&
@@ -94,7 +94,7 @@ static bool is_file(const struct saying *w, const uint64_t words[static FILE_WOR
 	       is_in_module(w, words[FILE_TABLE], false);
 }
 
-static void say_buffer(struct saying *w, const uint64_t words[static FILE_WORDS])
+static void assign_buffer(struct assigner *w, const uint64_t words[static FILE_WORDS])
 {
 	uint64_t bytes = words[FILE_BUFFER_END] - words[FILE_BUFFER], offset;
 	uint32_t block = words[FILE_BUFFER] && bytes
@@ -103,10 +103,10 @@ static void say_buffer(struct saying *w, const uint64_t words[static FILE_WORDS]
 	/* What setvbuf() was given is the program's own. */
 	if (block != SPACE_NONE && bytes % 512 == 0 &&
 		bytes <= search_block_size(w->scan->search, block))
-		system_types_say(w, words[FILE_BUFFER], SYSTEM_FILE_BUFFER);
+		system_types_assign(w, words[FILE_BUFFER], SYSTEM_FILE_BUFFER);
 }
 
-static bool is_dir(const struct saying *w, uint64_t address, uint64_t size)
+static bool is_dir(const struct assigner *w, uint64_t address, uint64_t size)
 {
 	uint64_t words[4]; /* descriptor and lock, allocation, size, offset */
 	if (address_space_read(w->space, address, words, sizeof(words)) != sizeof(words))
@@ -116,7 +116,7 @@ static bool is_dir(const struct saying *w, uint64_t address, uint64_t size)
 	       words[3] <= words[2] && (uint32_t)words[0] < 1u << 24;
 }
 
-static bool system_types_is_library(const struct saying *w, uint64_t address, uint64_t *ret_name)
+static bool system_types_is_library(const struct assigner *w, uint64_t address, uint64_t *ret_name)
 {
 	uint64_t words[MAP_WORDS];
 	if (address_space_read(w->space, address, words, sizeof(words)) != sizeof(words))
@@ -142,23 +142,23 @@ static unsigned system_types_guess(const struct heap_shape *class)
 	return SYSTEM_NONE;
 }
 
-static void look_at_block(struct saying *w, uint64_t address, uint64_t size, unsigned type)
+static void look_at_block(struct assigner *w, uint64_t address, uint64_t size, unsigned type)
 {
 	uint64_t words[FILE_WORDS], name;
 	if (type == SYSTEM_DIR && is_dir(w, address, size)) {
-		system_types_say(w, address, SYSTEM_DIR);
+		system_types_assign(w, address, SYSTEM_DIR);
 	} else if (type == SYSTEM_LIBRARY && system_types_is_library(w, address, &name)) {
-		system_types_say(w, address, SYSTEM_LIBRARY);
-		system_types_say(w, name, SYSTEM_LIBRARY_NAME);
+		system_types_assign(w, address, SYSTEM_LIBRARY);
+		system_types_assign(w, name, SYSTEM_LIBRARY_NAME);
 	} else if (type == SYSTEM_FILE &&
 		   address_space_read(w->space, address, words, sizeof(words)) == sizeof(words) &&
 		   is_file(w, words)) {
-		system_types_say(w, address, SYSTEM_FILE);
-		say_buffer(w, words);
+		system_types_assign(w, address, SYSTEM_FILE);
+		assign_buffer(w, words);
 	}
 }
 
-static struct error *look_at_blocks(struct saying *w)
+static struct error *look_at_blocks(struct assigner *w)
 {
 	struct heap_scan *s = w->scan;
 	size_t count = s->types.shape_count;
@@ -182,7 +182,7 @@ static struct error *look_at_blocks(struct saying *w)
 
 /* The dynamic linker's tables of what is mapped, from the newest on: each is held by a pointer
  * behind the start of its block. */
-static void look_at_mappings(struct saying *w, uint64_t at)
+static void look_at_mappings(struct assigner *w, uint64_t at)
 {
 	while (at && at % MAPPINGS_ALIGN == 0) {
 		uint64_t words[MAPPINGS_WORDS], offset;
@@ -197,7 +197,7 @@ static void look_at_mappings(struct saying *w, uint64_t at)
 		if (!words[MAPPINGS_ROOM] || words[MAPPINGS_ROOM] > room ||
 			room - words[MAPPINGS_ROOM] > MAPPINGS_LEAD_MAX / MAPPING_BYTES)
 			return;
-		system_types_say(w, words[MAPPINGS_BLOCK], SYSTEM_MAPPINGS);
+		system_types_assign(w, words[MAPPINGS_BLOCK], SYSTEM_MAPPINGS);
 		/* A ring is damage: an older table is smaller. */
 		if (words[MAPPINGS_BEFORE] == at)
 			return;
@@ -213,7 +213,7 @@ static bool is_loader(const struct address_module *module)
 }
 
 /* Streams that modules have, and the loader's tables: what they point to are blocks. */
-static struct error *look_at_data(struct saying *w)
+static struct error *look_at_data(struct assigner *w)
 {
 	const size_t piece_words = 8192;
 	_cleanup_free_ uint64_t *words = malloc(8 * (piece_words + FILE_WORDS));
@@ -239,7 +239,7 @@ static struct error *look_at_data(struct saying *w)
 			size_t n = address_space_read(w->space, at, words, wanted) / 8;
 			for (size_t k = 0; k < piece_words && k + FILE_WORDS <= n; k++) {
 				if (is_file(w, words + k))
-					say_buffer(w, words + k);
+					assign_buffer(w, words + k);
 				if (loader)
 					look_at_mappings(w, words[k]);
 			}
@@ -250,7 +250,7 @@ static struct error *look_at_data(struct saying *w)
 }
 
 /* A thread's table of thread-local memory. */
-static void look_at_thread(struct saying *w, const struct address_thread *thread)
+static void look_at_thread(struct assigner *w, const struct address_thread *thread)
 {
 	uint64_t at = thread->thread_pointer + (w->space->machine == EM_X86_64 ? 8 : 0);
 	uint64_t table, offset, modules;
@@ -263,12 +263,12 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 	uint64_t room = search_block_size(w->scan->search, block) / DTV_ENTRY;
 	if (modules < 1 || modules > DTV_MODULES_MAX || modules + 2 > room)
 		return;
-	system_types_say(w, table, SYSTEM_DTV);
+	system_types_assign(w, table, SYSTEM_DTV);
 }
 
 /* The memory that a thread got by malloc for a library's variables: of their size, but for what
  * aligns them; or (musl's first thread) for those of all modules, with the thread's description. */
-static void look_at_thread_block(struct saying *w, const struct thread_block *block)
+static void look_at_thread_block(struct assigner *w, const struct thread_block *block)
 {
 	uint64_t offset, align = w->space->modules.data[block->module].tls_align;
 	uint32_t number = search_block_at(w->scan->search, block->start, &offset);
@@ -280,7 +280,7 @@ static void look_at_thread_block(struct saying *w, const struct thread_block *bl
 	uint64_t pointer = w->space->threads.data[block->thread].thread_pointer;
 	bool is_threads = pointer - (block->start - offset) < size;
 	if (bytes + offset <= size && (size - bytes <= spare + align || is_threads))
-		system_types_say(w, block->start - offset, SYSTEM_TLS);
+		system_types_assign(w, block->start - offset, SYSTEM_TLS);
 }
 
 bool system_types_is_thread_memory(const struct heap_type *type)
@@ -291,7 +291,7 @@ bool system_types_is_thread_memory(const struct heap_type *type)
 struct error *system_blocks_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
 	(void)subset;
-	struct saying w = {.scan = scan, .space = scan->heap.space};
+	struct assigner w = {.scan = scan, .space = scan->heap.space};
 	struct error *error = NULL;
 	for (unsigned i = 0; i < SYSTEM_TYPES && !error; i++)
 		error = heap_types_add(&scan->types, HEAP_TYPE_SYSTEM, type_names[i], &w.types[i]);

@@ -89,7 +89,7 @@ static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_allocator alloca
 	return usable == (given > GLIBC_LEAST ? given : GLIBC_LEAST);
 }
 
-struct saying {
+struct assigner {
 	struct heap_scan *scan;
 	struct window window;
 	const struct heap_area *area; /* of the last block */
@@ -97,14 +97,14 @@ struct saying {
 	uint64_t high; /* behind all blocks */
 };
 
-static enum heap_allocator allocator_of(struct saying *w, uint64_t address)
+static enum heap_allocator allocator_of(struct assigner *w, uint64_t address)
 {
 	if (!w->area || address < w->area->start || address >= w->area->end)
 		w->area = heap_areas_find(&w->scan->heap.areas, address);
 	return w->area ? w->area->allocator : HEAP_ALLOCATORS;
 }
 
-static bool texts_is_text(struct saying *w, uint64_t address, uint64_t size)
+static bool texts_is_text(struct assigner *w, uint64_t address, uint64_t size)
 {
 	struct reading reading = {.len = 0};
 	for (uint64_t at = 0; at < size && !reading.is_ended && !reading.is_bad;
@@ -128,14 +128,14 @@ static bool may_be(const struct heap_scan *s, uint32_t block)
 	       !s->classes.classes.data[class].key.pointers;
 }
 
-static void texts_look_at(struct saying *w, uint32_t block, uint64_t address, uint64_t size)
+static void texts_look_at(struct assigner *w, uint32_t block, uint64_t address, uint64_t size)
 {
 	struct heap_scan *s = w->scan;
 	if (texts_is_text(w, address, size))
 		block_set_label(s->search, block, heap_types_label(&s->types, w->type));
 }
 
-static void look_at_all(struct saying *w)
+static void look_at_all(struct assigner *w)
 {
 	struct heap_scan *s = w->scan;
 	struct space_walk walk = {search_graph(s->search)->space, 0, 0};
@@ -149,7 +149,7 @@ static void look_at_all(struct saying *w)
 
 struct error *texts_recognise(struct heap_scan *scan, struct inferred_subset *subset)
 {
-	struct saying w = {.scan = scan, .high = search_graph(scan->search)->space->high};
+	struct assigner w = {.scan = scan, .high = search_graph(scan->search)->space->high};
 	struct error *error = heap_types_add(&scan->types, HEAP_TYPE_STRING, name, &w.type);
 	if (!error)
 		error = window_open(scan->heap.space, &w.window);

@@ -57,7 +57,7 @@ struct error *heap_types_add(
 	return NULL;
 }
 
-void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
+void heap_types_assign(struct heap_types *types, uint32_t class, uint32_t type)
 {
 	if (types->of_shape[class] == HEAP_TYPE_NONE)
 		types->of_shape[class] = type;

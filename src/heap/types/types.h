@@ -147,7 +147,7 @@ struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind,
 	uint32_t *ret) must_check_;
 
 /* Says what the blocks of a class are, unless that is known. */
-void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
+void heap_types_assign(struct heap_types *types, uint32_t class, uint32_t type);
 
 /*
  * What is known of one block while types are assigned (until heap_scan_find_types() returns;

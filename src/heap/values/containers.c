@@ -86,7 +86,7 @@ static uint32_t type_of_part(struct container_search *f, enum container_part par
 	return *type;
 }
 
-void find_say(struct container_search *f, uint32_t block, enum container_part part)
+void find_assign(struct container_search *f, uint32_t block, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part);
 	f->tails[block] = 0;
@@ -94,7 +94,7 @@ void find_say(struct container_search *f, uint32_t block, enum container_part pa
 		block_set_label(f->search, block, heap_types_label(f->types, type));
 }
 
-void find_say_nodes(struct container_search *f, enum container_part part)
+void find_assign_nodes(struct container_search *f, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part);
 	struct block_label label = heap_types_label(f->types, type);
@@ -312,7 +312,7 @@ static struct error *look_at_tails(struct container_search *f, struct window *wi
 		f->tails[walk.block] = 0;
 		if (find_is_free(f, walk.block) &&
 			is_string(f, window, address, len, (tail & TAIL_TEXT) != 0))
-			find_say(f, walk.block, PART_STRING);
+			find_assign(f, walk.block, PART_STRING);
 	}
 	return f->error;
 }

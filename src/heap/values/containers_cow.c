@@ -99,7 +99,7 @@ bool find_cow_string(struct container_search *f, const struct container_place *p
 			(fits_unit(f, block, text, &head, 2) ||
 				fits_unit(f, block, text, &head, 4)))
 			return false;
-		find_say(f, block, parts[unit]);
+		find_assign(f, block, parts[unit]);
 		return true;
 	}
 	return false;

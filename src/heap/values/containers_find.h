@@ -155,8 +155,8 @@ static inline size_t find_text_room(uint64_t len)
 {
 	return len < TEXT_LOOKED_AT ? (size_t)(len + 7) & ~(size_t)7 : TEXT_LOOKED_AT;
 }
-void find_say(struct container_search *f, uint32_t block, enum container_part part);
+void find_assign(struct container_search *f, uint32_t block, enum container_part part);
 /* f->nodes are all nodes of one container. */
-void find_say_nodes(struct container_search *f, enum container_part part);
+void find_assign_nodes(struct container_search *f, enum container_part part);
 
 #endif

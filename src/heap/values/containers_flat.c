@@ -63,7 +63,7 @@ static bool take_string(struct container_search *f, const struct container_place
 	}
 	if (!is_string(f, search_block_address(f->search, block), len, is_text))
 		return false;
-	find_say(f, block, PART_STRING);
+	find_assign(f, block, PART_STRING);
 	return true;
 }
 
@@ -117,11 +117,11 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
 	return address - start <= bytes;
 }
 
-static void say_vector(
+static void assign_vector(
 	struct container_search *f, const struct container_place *place, uint32_t block)
 {
 	const uint64_t *w = place->words;
-	find_say(f, block, PART_VECTOR);
+	find_assign(f, block, PART_VECTOR);
 	/* What stands on a stack may be left from before. */
 	if (place->is_stack || f->error || w[1] == w[2])
 		return;
@@ -134,7 +134,8 @@ static void say_vector(
 }
 
 /* Copies of a vector that were made before it changed say other ends: all in between counts. */
-static void say_end(struct container_search *f, const struct container_place *place, uint32_t block)
+static void describe_end(
+	struct container_search *f, const struct container_place *place, uint32_t block)
 {
 	uint64_t used = place->words[1] - place->words[0];
 	struct vector_end *end = heap_types_vector_end(f->types, block);
@@ -159,10 +160,10 @@ bool find_vector(struct container_search *f, const struct container_place *place
 	if (block == SPACE_NONE || f->tails[block] || !find_fits(f, bytes, block))
 		return false;
 	if (!find_is_room(f, block)) {
-		say_end(f, place, block);
+		describe_end(f, place, block);
 		return false;
 	}
-	say_vector(f, place, block);
+	assign_vector(f, place, block);
 	return true;
 }
 
@@ -171,7 +172,7 @@ bool find_vector(struct container_search *f, const struct container_place *place
  * They are looked at twice: nothing is said before all are known to be right.
  */
 static bool take_table(
-	struct container_search *f, uint64_t from, uint64_t to, uint64_t bytes, bool say)
+	struct container_search *f, uint64_t from, uint64_t to, uint64_t bytes, bool assign)
 {
 	uint64_t words[TABLE_WORDS];
 	uint32_t first = SPACE_NONE;
@@ -181,8 +182,8 @@ static bool take_table(
 			return false;
 		for (uint64_t i = 0; i < count; i++) {
 			uint32_t block = block_of(f, words[i]);
-			if (say) {
-				find_say(f, block, PART_DEQUE_BLOCK);
+			if (assign) {
+				find_assign(f, block, PART_DEQUE_BLOCK);
 				continue;
 			}
 			if (block == SPACE_NONE || !find_is_room(f, block))
@@ -196,10 +197,10 @@ static bool take_table(
 	return true;
 }
 
-static void say_table(struct container_search *f, const struct container_place *place, uint32_t map,
-	uint64_t from, uint64_t to)
+static void assign_table(struct container_search *f, const struct container_place *place,
+	uint32_t map, uint64_t from, uint64_t to)
 {
-	find_say(f, map, PART_DEQUE_MAP);
+	find_assign(f, map, PART_DEQUE_MAP);
 	/* What stands on a stack may be left from before. */
 	if (place->is_stack || f->error)
 		return;
@@ -221,7 +222,7 @@ static bool take_deque(struct container_search *f, const struct container_place 
 		f->steps -= (to - from) / 8 < f->steps ? (to - from) / 8 : f->steps;
 		return false;
 	}
-	say_table(f, place, map, from, to);
+	assign_table(f, place, map, from, to);
 	return take_table(f, from, to, bytes, true);
 }
 

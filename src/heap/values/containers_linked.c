@@ -87,7 +87,7 @@ static bool containers_linked_settle(
 		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
 		return false;
 	}
-	find_say_nodes(f, part);
+	find_assign_nodes(f, part);
 	return true;
 }
 
@@ -287,6 +287,6 @@ bool find_hash(struct container_search *f, const struct container_place *place)
 	if (buckets == SPACE_NONE || !find_is_free(f, buckets) ||
 		!find_fits(f, 8 * w[1], buckets) || (w[3] && !take_chain(f, w[2], w[3])))
 		return false;
-	find_say(f, buckets, PART_BUCKETS);
+	find_assign(f, buckets, PART_BUCKETS);
 	return true;
 }

@@ -91,14 +91,14 @@ char *debian_package_of(const char *path)
 			continue;
 		char *argv[] = {
 			(char *)"/usr/bin/dpkg-query", (char *)"-S", (char *)names[i], NULL};
-		char *said =
+		char *output =
 			command_output(argv); /* "libc6:amd64: /lib/…", "a, b: /…" for several */
-		if (!said)
+		if (!output)
 			continue;
-		said[strcspn(said, ":,\n")] = '\0';
-		if (*said)
-			return said;
-		free(said);
+		output[strcspn(output, ":,\n")] = '\0';
+		if (*output)
+			return output;
+		free(output);
 	}
 	return NULL;
 }
@@ -110,12 +110,13 @@ char *linked_libraries_of(const char *path)
 	if (!real)
 		return NULL;
 	char *argv[] = {(char *)LOADER, (char *)"--list", real, NULL};
-	_cleanup_free_ char *said = command_output(argv); /* "	libc.so.6 => /lib/… (0x…)" */
-	if (!said)
+	_cleanup_free_ char *output =
+		command_output(argv); /* "	libc.so.6 => /lib/… (0x…)" */
+	if (!output)
 		return NULL;
 	struct text paths;
 	text_init(&paths);
-	char *rest = said;
+	char *rest = output;
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		/* What is preloaded, and the linker itself, have no arrow. */
 		const char *arrow = strstr(line, "=> /"), *end = strrchr(line, ' ');

@@ -216,14 +216,14 @@ static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitiz
 /* Gives the collector what the program has to say. */
 static enum rt_lsan_over send_program_texts(struct hw_shm *shm)
 {
-	struct rt_lsan_strings said = {{NULL}, RT_LSAN_OPEN};
+	struct rt_lsan_strings strings = {{NULL}, RT_LSAN_OPEN};
 	if (lsan_ask)
-		lsan_ask(&said);
+		lsan_ask(&strings);
 	for (int i = 0; i < (int)HW_LSAN_TEXTS; i++) {
-		uint64_t at = (uint64_t)said.texts[i];
-		shm->lsan_texts[i] = (struct hw_span){at, at ? at + strlen(said.texts[i]) : 0};
+		uint64_t at = (uint64_t)strings.texts[i];
+		shm->lsan_texts[i] = (struct hw_span){at, at ? at + strlen(strings.texts[i]) : 0};
 	}
-	return said.over;
+	return strings.over;
 }
 
 /* Whether an end is one at which there is nothing to search: LeakSanitizer searches after the exit

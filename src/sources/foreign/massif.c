@@ -291,7 +291,7 @@ static struct error *note_cut(struct reading *reading, struct error *error)
 }
 
 /* A place for bytes of which the file does not say who allocated them. */
-static struct error *unsaid_site(struct reading *reading, const char *words, struct site **ret)
+static struct error *missing_site(struct reading *reading, const char *words, struct site **ret)
 {
 	struct valgrind_frame function = valgrind_frame_of(words, strlen(words));
 	struct foreign_frame frame;
@@ -315,17 +315,18 @@ static bool has_last_tree(const struct reading *reading)
 
 static struct error *set_live(struct reading *reading)
 {
-	uint64_t live = reading->end_live, said = 0;
+	uint64_t live = reading->end_live, in_trees = 0;
 	for (size_t i = 0; has_last_tree(reading) && i < reading->last.sites.len; i++) {
 		const struct series_site *share = &reading->last.sites.data[i];
 		build_site_at(reading->foreign.model, share->site)->live_bytes = share->live_bytes;
-		said += share->live_bytes;
+		in_trees += share->live_bytes;
 	}
 	struct site *site;
-	struct error *error =
-		live > said ? unsaid_site(reading, "live at the end, of no tree", &site) : NULL;
-	if (!error && live > said)
-		site->live_bytes = live - said;
+	struct error *error = live > in_trees
+				      ? missing_site(reading, "live at the end, of no tree", &site)
+				      : NULL;
+	if (!error && live > in_trees)
+		site->live_bytes = live - in_trees;
 	return error;
 }
 
@@ -336,7 +337,7 @@ static struct error *set_most(struct reading *reading)
 	if (reading->most <= reading->peak_tree)
 		return NULL;
 	struct site *site;
-	struct error *error = unsaid_site(reading, "live at the peak, of no tree", &site);
+	struct error *error = missing_site(reading, "live at the peak, of no tree", &site);
 	if (!error)
 		site->peak_bytes = reading->most - reading->peak_tree;
 	return error;

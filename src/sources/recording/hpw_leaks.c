@@ -39,13 +39,13 @@ static const enum leak_place places[] = {
 };
 
 /* What a search says of itself, as stored. */
-struct said {
+struct leak_summary {
 	uint64_t values[HPW_LEAK_KEYS];
 	const uint8_t *problem;
 	uint64_t problem_len;
 };
 
-static struct error *read_search(const struct hpw_payload *payload, struct said *ret)
+static struct error *read_search(const struct hpw_payload *payload, struct leak_summary *ret)
 {
 	struct cursor c = hpw_payload_cursor(payload);
 	while (cursor_left(&c)) {
@@ -72,15 +72,15 @@ static struct error *read_search(const struct hpw_payload *payload, struct said 
 
 static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_payload *payload)
 {
-	struct said said = {.problem_len = 0};
-	struct error *error = read_search(payload, &said);
+	struct leak_summary leak_summary = {.problem_len = 0};
+	struct error *error = read_search(payload, &leak_summary);
 	const char *problem = NULL;
-	if (!error && said.problem_len)
-		error = build_string(leaks->model, (const char *)said.problem,
-			(size_t)said.problem_len, &problem);
+	if (!error && leak_summary.problem_len)
+		error = build_string(leaks->model, (const char *)leak_summary.problem,
+			(size_t)leak_summary.problem_len, &problem);
 	if (error)
 		return error;
-	const uint64_t *v = said.values;
+	const uint64_t *v = leak_summary.values;
 	if (v[HPW_LEAK_MOMENT] >= ARRAY_SIZE(moments) || v[HPW_LEAK_WAY] >= ARRAY_SIZE(ways))
 		return error_create(ERROR_INPUT, "a search of a kind that is not known");
 	struct leak_search *search = build_leak_search(leaks->model);
@@ -250,7 +250,7 @@ static const struct {
 };
 
 /* The search is in the model already. */
-static struct error *decode_said(struct model *model, const struct hpw_payload *payload)
+static struct error *decode_lsan_strings(struct model *model, const struct hpw_payload *payload)
 {
 	struct leak_search *search = build_leak_search_more(model);
 	struct cursor c = hpw_payload_cursor(payload);
@@ -301,7 +301,7 @@ struct error *hpw_leaks_decode(
 	if (!model_leak_search(leaks->model))
 		return NULL; /* of a search that is damaged */
 	if (type == HPW_LSAN_STRINGS)
-		return decode_said(leaks->model, payload);
+		return decode_lsan_strings(leaks->model, payload);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i].type == type)
 			return decode_table(leaks, payload, &tables[i].table);

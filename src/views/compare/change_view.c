@@ -112,7 +112,7 @@ struct error *fill_change_lifetimes(struct page *page)
 	return error ? error : page->view->fill(page);
 }
 
-static void say_threads(struct page *page)
+static void describe_threads(struct page *page)
 {
 	size_t new = 0, gone = 0;
 	for (size_t i = 0; i < page->thread_changes.len; i++) {
@@ -139,7 +139,7 @@ struct error *fill_change_threads(struct page *page)
 			page->sort, base->normalize, &page->thread_changes);
 	if (error)
 		return error;
-	say_threads(page);
+	describe_threads(page);
 	return page->verdict.failed ? error_no_memory() : NULL;
 }
 

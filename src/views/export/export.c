@@ -198,7 +198,7 @@ static bool export_pack(void *ctx, const char *data, size_t len)
 
 /* Why figures are not all that there was, or not exactly: who reads the file takes them for that.
  */
-static void say_evidence(const struct export_format *format, const struct exported *from)
+static void describe_evidence(const struct export_format *format, const struct exported *from)
 {
 	const struct model *model = from->profile->model;
 	struct evidence live = evidence_of_metric(model, METRIC_LIVE_BYTES, EVIDENCE_OF_TOTAL);
@@ -226,7 +226,7 @@ struct error *export_write(const struct export_format *format, enum packing pack
 	const char *remark = model_recording(from->profile->model)->remark;
 	if (remark)
 		text_printf(from->lost, "%s\n", remark);
-	say_evidence(format, from);
+	describe_evidence(format, from);
 	if (error) {
 		error_destroy(packed.error);
 		return error;

@@ -167,7 +167,7 @@ static struct error *put_table(struct dhat *at)
 	return NULL;
 }
 
-static void export_dhat_say_losses(const struct dhat *at)
+static void export_dhat_describe_losses(const struct dhat *at)
 {
 	if (!metric_is_known(at->blocks, model_recording(at->from->profile->model)))
 		text_add(at->from->lost,
@@ -211,6 +211,6 @@ struct error *export_dhat(const struct exported *from, const struct sink *sink)
 		return error;
 	json_object_end(at.json);
 	json_finish(at.json);
-	export_dhat_say_losses(&at);
+	export_dhat_describe_losses(&at);
 	return NULL;
 }

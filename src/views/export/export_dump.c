@@ -222,7 +222,7 @@ static void add_mappings(struct dump *at)
 	}
 }
 
-static void export_dump_say_losses(const struct dump *at)
+static void export_dump_describe_losses(const struct dump *at)
 {
 	const struct recording *recording = model_recording(at->from->profile->model);
 	struct text *lost = at->from->lost;
@@ -312,7 +312,7 @@ static struct error *export_dump(
 	if (!error)
 		error = write_dump(&at, jemalloc);
 	if (!error)
-		export_dump_say_losses(&at);
+		export_dump_describe_losses(&at);
 	return error;
 }
 

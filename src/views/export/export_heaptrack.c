@@ -337,7 +337,7 @@ static void add_end(struct writing *at)
 		at->strings.len, at->frames.len);
 }
 
-static void export_heaptrack_say_losses(const struct writing *at)
+static void export_heaptrack_describe_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
 	text_add(lost, "heaptrack files contain no threads and no block addresses, and times in "
@@ -366,7 +366,7 @@ static struct error *write_version(
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		export_heaptrack_say_losses(&at);
+		export_heaptrack_describe_losses(&at);
 	return error;
 }
 

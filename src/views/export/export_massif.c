@@ -103,7 +103,8 @@ static struct error *add_snapshot(
 	return error ? error : export_out_flush(&at->out);
 }
 
-static void export_massif_say_losses(const struct exported *from, const struct timeline *timeline)
+static void export_massif_describe_losses(
+	const struct exported *from, const struct timeline *timeline)
 {
 	struct text *lost = from->lost;
 	text_add(lost, "Massif files contain only allocations that are live at a snapshot; numbers "
@@ -139,6 +140,6 @@ struct error *export_massif(const struct exported *from, const struct sink *sink
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		export_massif_say_losses(from, &timeline);
+		export_massif_describe_losses(from, &timeline);
 	return error;
 }

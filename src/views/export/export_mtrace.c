@@ -131,7 +131,7 @@ static struct error *export_mtrace_take(void *context, const struct event *event
 	return error ? error : export_out_flush(&at->out);
 }
 
-static void export_mtrace_say_losses(const struct writing *at)
+static void export_mtrace_describe_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
 	text_add(lost, "An mtrace log has only one caller per call and no times, threads or names: "
@@ -153,6 +153,6 @@ struct error *export_mtrace(const struct exported *from, const struct sink *sink
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		export_mtrace_say_losses(&at);
+		export_mtrace_describe_losses(&at);
 	return error;
 }

@@ -474,7 +474,7 @@ static struct error *put_tail(struct writing *at)
 	return put_command(at);
 }
 
-static void export_pprof_say_losses(const struct writing *at)
+static void export_pprof_describe_losses(const struct writing *at)
 {
 	export_lose(at->from, "A profile of pprof",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
@@ -504,6 +504,6 @@ struct error *export_pprof(const struct exported *from, const struct sink *sink)
 	if (!error)
 		error = export_pprof_flush(&at, 0);
 	if (!error)
-		export_pprof_say_losses(&at);
+		export_pprof_describe_losses(&at);
 	return error;
 }

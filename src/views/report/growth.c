@@ -82,7 +82,7 @@ static void add_later(
 {
 	_cleanup_(text_deinit) struct text later;
 	text_init(&later);
-	growth_say_later(growth, page->options->tail_percent, &later);
+	growth_describe_later(growth, page->options->tail_percent, &later);
 	if (later.len)
 		text_printf(out, "  %s%s", side, later.data);
 	out->failed |= later.failed;

@@ -76,14 +76,14 @@ static const struct next {
 void text_next(const struct page *page, struct text *out)
 {
 	const struct recording *recording = model_recording(page->model);
-	unsigned said = 0;
+	unsigned shown_count = 0;
 	/* Parts and sums are asked for with options that would have to be said again. */
 	if (recording->range.part || recording->merged || recording->blocks)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(nexts) && said < NEXT_MOST; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(nexts) && shown_count < NEXT_MOST; i++) {
 		if (!nexts[i].is_due(page))
 			continue;
-		text_add(out, said++ ? "" : "\nNext\n");
+		text_add(out, shown_count++ ? "" : "\nNext\n");
 		text_printf(out, "  heapwise %s ", nexts[i].command);
 		text_add_argument(recording->path, out);
 		text_printf(out, "  # %s\n", nexts[i].what);
