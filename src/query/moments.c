@@ -87,7 +87,7 @@ bool moment_parse(const char *text, struct source_moment *ret, char **storage)
 	return parse_time(text, ret);
 }
 
-const char *moment_behind(const char *argument)
+const char *moment_after(const char *argument)
 {
 	const char *at = strrchr(argument, '@');
 	if (!at || at == argument || access(argument, F_OK) == 0)

@@ -19,7 +19,7 @@ bool duration_parse(const char *text, uint64_t *ret_ns);
 
 /* "FILE@MOMENT" or "FILE": where a moment begins; NULL if there is none. A file whose name has an @
  * in it and exists is a file. */
-const char *moment_behind(const char *argument);
+const char *moment_after(const char *argument);
 
 /* The range that options ask for. Zero before the first; moments_deinit() after the last use. */
 struct moments {

@@ -285,8 +285,8 @@ static bool add_thread_blocks(struct finding *f, uint32_t number)
 	const struct process_map *map = address_space_map(f->space, pointer);
 	uint64_t table = thread_dtv(f, pointer, &count);
 	struct thread_area area = {pointer & ~7ull, pointer, number};
-	uint64_t behind = is_x86_64(f) ? ROOTS_DESCRIPTOR_BYTES : ARM_HEAD_BYTES;
-	area.end = map->end - pointer < behind ? map->end : pointer + behind;
+	uint64_t after = is_x86_64(f) ? ROOTS_DESCRIPTOR_BYTES : ARM_HEAD_BYTES;
+	area.end = map->end - pointer < after ? map->end : pointer + after;
 	for (size_t i = 0; i < f->modules.len; i++) {
 		const struct numbered *known = &f->modules.data[i];
 		struct thread_block block = {.module = known->module, .thread = number};

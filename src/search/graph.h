@@ -74,13 +74,13 @@ void graph_deinit(struct graph *graph);
 struct error *graph_read_blocks(struct graph *graph) must_check_;
 
 /* Returns whether the words of all blocks were noted: `candidates` has those of the first blocks,
- * `behind` those of the others. */
+ * `after` those of the others. */
 bool graph_can_use_candidates(const struct graph *graph, const struct candidate_words *candidates,
-	const struct candidate_words *behind);
+	const struct candidate_words *after);
 /* Makes the edges from candidate words, in place of graph_read_blocks(). The graph takes over the
  * memory of the first one's words. */
 struct error *graph_use_candidates(struct graph *graph, struct candidate_words *candidates,
-	const struct candidate_words *behind) must_check_;
+	const struct candidate_words *after) must_check_;
 
 /* Returns the number of a block's first edge. */
 static inline uint32_t graph_edges(const struct graph *graph, uint32_t block)

@@ -37,7 +37,7 @@ static void split_candidates(struct graph *graph, struct graph_part parts[2])
 }
 
 static bool build_graph(struct graph *graph, const struct candidate_words *candidates,
-	const struct candidate_words *behind)
+	const struct candidate_words *after)
 {
 	struct graph_part parts[2];
 	bool ok = graph_parts_open(graph, parts);
@@ -45,8 +45,8 @@ static bool build_graph(struct graph *graph, const struct candidate_words *candi
 		parts[0].lookup->edges = graph->edges;
 		parts[0].lookup->is_lent = true;
 		parts[0].candidates.candidates = candidates;
-		parts[1].candidates.candidates = behind;
-		if (behind->counts.len)
+		parts[1].candidates.candidates = after;
+		if (after->counts.len)
 			graph_parts_split(graph, parts, (uint32_t)candidates->counts.len,
 				candidates->codes.cap);
 		else
@@ -58,20 +58,20 @@ static bool build_graph(struct graph *graph, const struct candidate_words *candi
 }
 
 bool graph_can_use_candidates(const struct graph *graph, const struct candidate_words *candidates,
-	const struct candidate_words *behind)
+	const struct candidate_words *after)
 {
-	uint32_t count = space_count(graph->space), after = (uint32_t)behind->counts.len;
-	return graph->alignment == 8 && count > after &&
-	       candidate_words_are_complete(candidates, count - after) &&
-	       (!after || candidate_words_are_complete(behind, after));
+	uint32_t count = space_count(graph->space), after_count = (uint32_t)after->counts.len;
+	return graph->alignment == 8 && count > after_count &&
+	       candidate_words_are_complete(candidates, count - after_count) &&
+	       (!after_count || candidate_words_are_complete(after, after_count));
 }
 
 struct error *graph_use_candidates(struct graph *graph, struct candidate_words *candidates,
-	const struct candidate_words *behind)
+	const struct candidate_words *after)
 {
 	graph->edges = (struct space_u32){candidates->codes.data, 0, 2 * candidates->codes.cap};
-	bool ok = build_graph(graph, candidates, behind);
-	graph->unread_bytes += candidates->rest.unread_bytes + behind->rest.unread_bytes;
+	bool ok = build_graph(graph, candidates, after);
+	graph->unread_bytes += candidates->rest.unread_bytes + after->rest.unread_bytes;
 	/* The memory belongs to the graph from now on. */
 	candidates->codes = (struct space_u32){NULL, 0, 0};
 	return ok ? NULL : error_no_memory();

@@ -103,13 +103,13 @@ static bool add_edge(struct pointer_lookup *b, uint32_t source, uint32_t edge, u
 /* The number of elements before an array of a class with a destructor (Itanium C++ ABI, 2.7). */
 #define COOKIE_BYTES 8u
 
-/* Returns the block that is an array without elements and ends at the address `behind`; SPACE_NONE
+/* Returns the block that is an array without elements and ends at the address `after`; SPACE_NONE
  * if there is none. */
-static uint32_t find_empty_array(const struct graph *graph, uint64_t behind)
+static uint32_t find_empty_array(const struct graph *graph, uint64_t after)
 {
 	const struct search_memory *memory = graph->memory;
-	uint64_t distance, number, address = behind - COOKIE_BYTES;
-	if (!graph->is_array || behind % 16 != COOKIE_BYTES || address < graph->space->low)
+	uint64_t distance, number, address = after - COOKIE_BYTES;
+	if (!graph->is_array || after % 16 != COOKIE_BYTES || address < graph->space->low)
 		return SPACE_NONE;
 	uint32_t block = space_find(graph->space, address, &distance);
 	if (block == SPACE_NONE || distance || space_size(graph->space, block) != COOKIE_BYTES ||

@@ -81,43 +81,43 @@ void search_note_block(struct search *search, uint64_t address, uint64_t size, c
 }
 
 struct appending {
-	struct space *space, *behind;
+	struct space *space, *after;
 	bool ok;
 };
 
 static void *append_space(void *context)
 {
 	struct appending *a = context;
-	a->ok = space_append(a->space, a->behind);
+	a->ok = space_append(a->space, a->after);
 	return NULL;
 }
 
-struct error *search_append(struct search *search, struct search *behind, const uint32_t *sites)
+struct error *search_append(struct search *search, struct search *after, const uint32_t *sites)
 {
-	struct appending beside = {&search->space, &behind->space, false};
+	struct appending beside = {&search->space, &after->space, false};
 	pthread_t thread;
 	/* Both go through tables of all blocks. */
 	bool is_beside = !pthread_create(&thread, NULL, append_space, &beside);
-	bool ok = sites_append(&search->sites, &behind->sites, sites);
+	bool ok = sites_append(&search->sites, &after->sites, sites);
 	if (is_beside)
 		pthread_join(thread, NULL);
 	else
 		append_space(&beside);
 	candidate_words_close(&search->candidates_after);
-	search->candidates_after = behind->candidates;
-	behind->candidates = (struct candidate_words){.regions = NULL};
+	search->candidates_after = after->candidates;
+	after->candidates = (struct candidate_words){.regions = NULL};
 	return ok && beside.ok ? NULL : error_no_memory();
 }
 
 static struct error *read_blocks(struct search *s)
 {
-	struct candidate_words *candidates = &s->candidates, *behind = &s->candidates_after;
+	struct candidate_words *candidates = &s->candidates, *after = &s->candidates_after;
 	struct error *error = NULL;
-	if (graph_can_use_candidates(&s->graph, candidates, behind))
-		error = graph_use_candidates(&s->graph, candidates, behind);
+	if (graph_can_use_candidates(&s->graph, candidates, after))
+		error = graph_use_candidates(&s->graph, candidates, after);
 	else if (space_count(&s->space))
 		error = graph_read_blocks(&s->graph);
-	candidate_words_close(behind);
+	candidate_words_close(after);
 	candidate_words_close(candidates);
 	return error;
 }

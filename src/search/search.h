@@ -166,10 +166,10 @@ void search_note_block(struct search *search, uint64_t address, uint64_t size, c
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
 
-/* Moves all blocks of `behind` to `search`. `behind` was not read yet, and its blocks lie after
- * those of `search`. Blocks of site i get the site sites[i]. The caller still destroys `behind`. */
+/* Moves all blocks of `after` to `search`. `after` was not read yet, and its blocks lie after
+ * those of `search`. Blocks of site i get the site sites[i]. The caller still destroys `after`. */
 struct error *search_append(
-	struct search *search, struct search *behind, const uint32_t *sites) must_check_;
+	struct search *search, struct search *after, const uint32_t *sites) must_check_;
 
 /*
  * Reads all blocks and the roots, then sorts the blocks into kinds. Called once, after all blocks

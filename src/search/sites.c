@@ -20,20 +20,20 @@ bool sites_push(struct sites *sites, uint32_t site)
 	return space_u32_push(&sites->numbers, site);
 }
 
-bool sites_append(struct sites *sites, struct sites *behind, const uint32_t *numbers)
+bool sites_append(struct sites *sites, struct sites *after, const uint32_t *numbers)
 {
 	struct space_u32 *to = &sites->numbers;
-	size_t count = behind->numbers.len;
+	size_t count = after->numbers.len;
 	if (!space_u32_reserve(to, to->len + count))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		to->data[to->len + i] = numbers[behind->numbers.data[i]];
+		to->data[to->len + i] = numbers[after->numbers.data[i]];
 	to->len += count;
-	for (uint32_t site = 0; site < behind->end; site++) {
+	for (uint32_t site = 0; site < after->end; site++) {
 		if (numbers[site] >= sites->end)
 			sites->end = numbers[site] + 1;
 	}
-	space_u32_deinit(&behind->numbers);
+	space_u32_deinit(&after->numbers);
 	return true;
 }
 

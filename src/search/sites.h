@@ -66,8 +66,8 @@ void sites_deinit(struct sites *sites);
 /* These return false if there is no memory. */
 bool sites_reserve(struct sites *sites, uint64_t blocks);
 bool sites_push(struct sites *sites, uint32_t site);
-/* Appends the sites of `behind`: its site i becomes numbers[i]. No site was set of either. */
-bool sites_append(struct sites *sites, struct sites *behind, const uint32_t *numbers);
+/* Appends the sites of `after`: its site i becomes numbers[i]. No site was set of either. */
+bool sites_append(struct sites *sites, struct sites *after, const uint32_t *numbers);
 /* Gives all blocks nodes; called once, after all blocks were pushed. */
 bool sites_open(struct sites *sites);
 

@@ -104,37 +104,37 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 	return cover_regions(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
 }
 
-/* Moves the elements of `behind` to `to`. */
-static void append_u16(struct space_u16 *to, struct space_u16 *behind)
+/* Moves the elements of `after` to `to`. */
+static void append_u16(struct space_u16 *to, struct space_u16 *after)
 {
-	if (behind->len)
-		memcpy(to->data + to->len, behind->data, behind->len * sizeof(*to->data));
-	to->len += behind->len;
-	space_u16_deinit(behind);
+	if (after->len)
+		memcpy(to->data + to->len, after->data, after->len * sizeof(*to->data));
+	to->len += after->len;
+	space_u16_deinit(after);
 }
 
-static bool append_blocks(struct space *space, struct space *behind)
+static bool append_blocks(struct space *space, struct space *after)
 {
-	size_t count = space->sizes.len + behind->sizes.len;
+	size_t count = space->sizes.len + after->sizes.len;
 	if (count > SPACE_BLOCKS_MAX || !space_reserve(space, (uint32_t)count))
 		return false;
-	append_u16(&space->offsets, &behind->offsets);
-	append_u16(&space->sizes, &behind->sizes);
+	append_u16(&space->offsets, &after->offsets);
+	append_u16(&space->sizes, &after->sizes);
 	return true;
 }
 
-static bool append_large(struct space *space, const struct space *behind, uint32_t before)
+static bool append_large(struct space *space, const struct space *after, uint32_t before)
 {
 	uint32_t position = 0;
 	const uint32_t *block;
-	for (uint64_t *size; (size = space_sizes_next(&behind->huge, &position, &block));) {
+	for (uint64_t *size; (size = space_sizes_next(&after->huge, &position, &block));) {
 		uint64_t *place = space_sizes_insert(&space->huge, before + *block, NULL);
 		if (!place)
 			return false;
 		*place = *size;
 	}
-	for (size_t i = 0; i < behind->larges.len; i++) {
-		struct space_large large = behind->larges.data[i];
+	for (size_t i = 0; i < after->larges.len; i++) {
+		struct space_large large = after->larges.data[i];
 		large.block += before;
 		if (!space_larges_push(&space->larges, large))
 			return false;
@@ -143,10 +143,10 @@ static bool append_large(struct space *space, const struct space *behind, uint32
 }
 
 /* The first region may be the one that these end in. */
-static bool append_regions(struct space *space, const struct space *behind, uint32_t before)
+static bool append_regions(struct space *space, const struct space *after, uint32_t before)
 {
-	for (size_t i = 0; i < behind->regions.len; i++) {
-		const struct space_region *from = &behind->regions.data[i];
+	for (size_t i = 0; i < after->regions.len; i++) {
+		const struct space_region *from = &after->regions.data[i];
 		size_t known = space->regions.len;
 		struct space_region *region = region_add(space, from->key);
 		if (!region)
@@ -177,17 +177,17 @@ static bool append_marks(struct space *space)
 	return true;
 }
 
-bool space_append(struct space *space, struct space *behind)
+bool space_append(struct space *space, struct space *after)
 {
 	uint32_t before = space_count(space);
-	if (!space_count(behind))
+	if (!space_count(after))
 		return true;
-	if (!append_regions(space, behind, before) || !append_large(space, behind, before) ||
-		!append_blocks(space, behind) || !append_marks(space))
+	if (!append_regions(space, after, before) || !append_large(space, after, before) ||
+		!append_blocks(space, after) || !append_marks(space))
 		return false;
 	if (!before)
-		space->low = behind->low;
-	space->high = behind->high;
+		space->low = after->low;
+	space->high = after->high;
 	return true;
 }
 

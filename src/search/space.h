@@ -86,9 +86,9 @@ enum space_added {
 /* Adds a block. Blocks come by ascending address and are numbered from 0. */
 enum space_added space_add(struct space *space, uint64_t address, uint64_t size);
 
-/* Moves all blocks of `behind` to `space`; they lie after those of `space`. The caller still calls
- * space_deinit() for `behind`. Returns false if there is no memory or there are too many blocks. */
-bool space_append(struct space *space, struct space *behind);
+/* Moves all blocks of `after` to `space`; they lie after those of `space`. The caller still calls
+ * space_deinit() for `after`. Returns false if there is no memory or there are too many blocks. */
+bool space_append(struct space *space, struct space *after);
 
 static inline uint32_t space_count(const struct space *space)
 {

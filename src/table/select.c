@@ -13,23 +13,23 @@
 static bool take_size(const char *text, const char **end, uint64_t *ret)
 {
 	static const char units[] = "kmgt";
-	char *behind;
+	char *after;
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
-	unsigned long long value = strtoull(text, &behind, 0);
-	if (errno || behind == text)
+	unsigned long long value = strtoull(text, &after, 0);
+	if (errno || after == text)
 		return false;
-	const char *unit = *behind ? strchr(units, *behind | 0x20) : NULL;
+	const char *unit = *after ? strchr(units, *after | 0x20) : NULL;
 	if (unit) {
 		unsigned bits = 10 * (unsigned)(unit - units + 1);
 		if (value > UINT64_MAX >> bits)
 			return false;
 		value <<= bits;
-		behind++;
-		behind += behind[0] == 'i' && behind[1] == 'B' ? 2 : 0;
+		after++;
+		after += after[0] == 'i' && after[1] == 'B' ? 2 : 0;
 	}
-	*end = behind;
+	*end = after;
 	*ret = value;
 	return true;
 }

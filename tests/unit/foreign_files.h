@@ -136,9 +136,9 @@ static inline void check_bomb(const char *text, char fill)
 }
 
 /* The same of lines, each almost as long as lines may be: `format` with the line's number, blocks
- * of one character, `behind`. */
+ * of one character, `after`. */
 __attribute__((format(printf, 2, 0))) static inline void check_bomb_lines(const char *text,
-	const char *format, char fill, const char *behind, unsigned lines, const char *part)
+	const char *format, char fill, const char *after, unsigned lines, const char *part)
 {
 	struct buf file;
 	bomb_begin(&file, text);
@@ -147,7 +147,7 @@ __attribute__((format(printf, 2, 0))) static inline void check_bomb_lines(const 
 		snprintf(before, sizeof(before), format, i);
 		bomb_text(&file, before, false);
 		bomb_runs(&file, fill, 7);
-		bomb_text(&file, behind, false);
+		bomb_text(&file, after, false);
 	}
 	bomb_end(&file, part);
 }

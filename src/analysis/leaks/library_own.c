@@ -119,10 +119,10 @@ static struct error *match_kinds(struct suppressions *table,
 static void name_inner(struct resolver *resolver, const struct row_key *stack, size_t count,
 	struct suppress_frame_vec *frames)
 {
-	size_t behind = 0;
+	size_t after = 0;
 	for (size_t i = 0; i < count; i++)
-		behind += stack->frames[i]->mark == MARK_NONE;
-	for (size_t i = 0, at = frames->len - behind; i < count && at < frames->len; i++) {
+		after += stack->frames[i]->mark == MARK_NONE;
+	for (size_t i = 0, at = frames->len - after; i < count && at < frames->len; i++) {
 		if (stack->frames[i]->mark != MARK_NONE)
 			continue;
 		struct suppress_frame *frame = &frames->data[at++];

@@ -40,7 +40,7 @@ static inline bool is_text(struct slice slice, const char *text)
 }
 
 /* What follows a beginning; data is NULL if it begins otherwise. */
-static inline struct slice behind(struct slice slice, const char *beginning)
+static inline struct slice after(struct slice slice, const char *beginning)
 {
 	size_t len = strlen(beginning);
 	if (slice.len < len || memcmp(slice.data, beginning, len) != 0)

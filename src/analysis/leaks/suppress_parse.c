@@ -43,8 +43,8 @@ static struct error *entry_line(struct parser *parser, const char *expected)
 
 static bool is_location(struct slice line)
 {
-	return behind(line, "fun:").data || behind(line, "obj:").data ||
-	       behind(line, "src:").data || is_text(line, "...");
+	return after(line, "fun:").data || after(line, "obj:").data || after(line, "src:").data ||
+	       is_text(line, "...");
 }
 
 /* src:FILE:LINE. Names of files hold no colon, as in Valgrind. */
@@ -81,13 +81,13 @@ static struct error *suppress_parse_add_line(
 /* A line of the entry's stack. */
 static struct error *parse_location(struct parser *parser)
 {
-	struct slice text = behind(parser->line, "fun:");
+	struct slice text = after(parser->line, "fun:");
 	if (text.data)
 		return suppress_parse_add_line(parser, WHAT_FUNCTION, text, 0);
-	text = behind(parser->line, "obj:");
+	text = after(parser->line, "obj:");
 	if (text.data)
 		return suppress_parse_add_line(parser, WHAT_OBJECT, text, 0);
-	text = behind(parser->line, "src:");
+	text = after(parser->line, "src:");
 	if (text.data) {
 		uint32_t number = 0;
 		struct error *error = take_source_line(parser, &text, &number);
@@ -97,7 +97,7 @@ static struct error *parse_location(struct parser *parser)
 		struct suppress_line any = {.pattern = SUPPRESS_ELLIPSIS};
 		return suppress_line_vec_push(&parser->set->lines, any) ? NULL : error_no_memory();
 	}
-	if (behind(parser->line, "match-leak-kinds:").data)
+	if (after(parser->line, "match-leak-kinds:").data)
 		return malformed(parser, "misplaced 'match-leak-kinds:'; write it "
 					 "once, right after Memcheck:Leak");
 	return malformed(parser,
@@ -165,7 +165,7 @@ static struct error *parse_leak(
 	struct error *error = entry_line(parser, "a stack and a line '}'");
 	if (error)
 		return error;
-	struct slice kinds = behind(parser->line, "match-leak-kinds:");
+	struct slice kinds = after(parser->line, "match-leak-kinds:");
 	entry.shown.kinds = SUPPRESS_KINDS_ALL;
 	if (kinds.data) {
 		error = suppress_parse_kinds(parser, kinds, &entry.shown.kinds);
@@ -270,7 +270,7 @@ static struct error *parse_item(struct parser *parser)
 		return error;
 	if (is_text(parser->line, "{"))
 		return parse_entry(parser);
-	struct slice pattern = behind(parser->line, "leak:");
+	struct slice pattern = after(parser->line, "leak:");
 	if (pattern.data)
 		return parse_lsan(parser, pattern);
 	if (parser->line.data[0] == '{')
@@ -287,7 +287,7 @@ static struct error *parse_item(struct parser *parser)
 static void suppress_parse_recover(struct parser *parser)
 {
 	while (parser->has_line && !is_text(parser->line, "{") &&
-		!behind(parser->line, "leak:").data) {
+		!after(parser->line, "leak:").data) {
 		bool closed = is_text(parser->line, "}");
 		suppress_next_line(parser);
 		if (closed)

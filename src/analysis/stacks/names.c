@@ -116,9 +116,9 @@ static int compare_near(const void *left, const void *right)
 	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-static void add_quoted(struct text *text, bool behind_others, const char *name)
+static void add_quoted(struct text *text, bool after_others, const char *name)
 {
-	text_add(text, behind_others ? ", '" : "'");
+	text_add(text, after_others ? ", '" : "'");
 	text_add_shown(text, name, NAME_BYTES_MAX);
 	text_add_char(text, '\'');
 }

@@ -120,17 +120,17 @@ struct error *leak_break_find(
 		return error_no_memory();
 	struct chain c = {
 		.place = place, .map = map, .found = ret, .begun = map->start, .at = map->start};
-	uint64_t behind = map->start; /* the last block, as far as it says itself */
+	uint64_t after = map->start; /* the last block, as far as it says itself */
 	bool ok = true;
 	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
 		for (size_t i = 0; ok && i < n; i++) {
 			uint64_t chunk = blocks[i].address - HEADER_BYTES;
 			if (blocks[i].address < map->start + HEADER_BYTES || chunk >= map->end)
 				continue;
-			if (chunk >= behind + GAP_MIN || behind == map->start)
+			if (chunk >= after + GAP_MIN || after == map->start)
 				ok = go_on(&c, chunk);
 			c.at = chunk;
-			behind = blocks[i].address + blocks[i].size;
+			after = blocks[i].address + blocks[i].size;
 		}
 	}
 	live_table_walk_end(&walk);

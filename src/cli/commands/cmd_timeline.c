@@ -138,7 +138,7 @@ static int open_newer(struct request *request, struct model **ret)
 static int open_older(struct request *request, struct operand *ret)
 {
 	_cleanup_free_ bool *hidden_frames = NULL;
-	const char *base = request->shown.query.base, *moment = base ? moment_behind(base) : NULL;
+	const char *base = request->shown.query.base, *moment = base ? moment_after(base) : NULL;
 	if (!base)
 		return 0;
 	_cleanup_free_ char *path =

@@ -295,7 +295,7 @@ bool view_request_metric(
 /* Splits FILE@MOMENT. */
 static bool take_moment(struct view_request *request, const char **path)
 {
-	const char *moment = *path ? moment_behind(*path) : NULL;
+	const char *moment = *path ? moment_after(*path) : NULL;
 	if (!moment)
 		return true;
 	request->path = strndup(*path, (size_t)(moment - *path) - 1);
@@ -322,7 +322,7 @@ bool view_request_files(const struct command *command, struct view_request *requ
 		return false;
 	}
 	for (size_t i = 0; request->merge && i < count; i++)
-		if (moment_behind(words[i])) {
+		if (moment_after(words[i])) {
 			options_wrong(command,
 				"--merge adds up recordings as of one moment, which --at says; "
 				"'%s' "

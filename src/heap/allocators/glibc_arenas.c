@@ -12,9 +12,9 @@
  * in front, and the bytes from the system follow a counter of threads from 2.23 on.
  */
 #define TOP_BEFORE 0x10u
-#define NEXT_BEHIND 0x800u
-#define SYSTEM_BEHIND_OLD 0x810u
-#define SYSTEM_BEHIND 0x818u
+#define NEXT_AFTER 0x800u
+#define SYSTEM_AFTER_OLD 0x810u
+#define SYSTEM_AFTER 0x818u
 /* No program has so many threads in one arena: they are bytes. */
 #define BYTES_LEAST (64u << 10)
 #define LOCK_OFFSET 0u
@@ -39,8 +39,8 @@ static bool read_arena(const struct address_space *space, uint64_t address, uint
 	ret->has_fastbins = before != BEFORE_BARE;
 	if (address_space_read(space, address, head, sizeof(head)) != sizeof(head) ||
 		!address_space_word(space, bins - TOP_BEFORE, &ret->top) ||
-		!address_space_word(space, bins + SYSTEM_BEHIND_OLD, &counter) ||
-		!address_space_word(space, bins + SYSTEM_BEHIND, &ret->system_bytes))
+		!address_space_word(space, bins + SYSTEM_AFTER_OLD, &counter) ||
+		!address_space_word(space, bins + SYSTEM_AFTER, &ret->system_bytes))
 		return false;
 	/* A counter of threads is small; what the system gives comes in pages, but for the first
 	 * one of a program break that others have moved. */
@@ -96,7 +96,7 @@ static bool follow_ring(struct glibc *glibc, uint64_t main_bins, uint32_t before
 			*ret_memory = false;
 			return false;
 		}
-		if (!address_space_word(glibc->space, at + before + NEXT_BEHIND, &at))
+		if (!address_space_word(glibc->space, at + before + NEXT_AFTER, &at))
 			return false;
 		if (at == first)
 			return true;
@@ -279,7 +279,7 @@ static uint64_t first_chunk(const struct address_space *space, uint64_t heap,
 	const struct glibc_arena *arena, uint64_t end)
 {
 	static const uint64_t headers[] = {HEAP_HEADER, HEAP_HEADER_OLD};
-	uint64_t arena_end = arena->bins + SYSTEM_BEHIND + 16;
+	uint64_t arena_end = arena->bins + SYSTEM_AFTER + 16;
 	if (arena->address - heap == HEAP_HEADER || arena->address - heap == HEAP_HEADER_OLD) {
 		for (uint64_t at = (arena_end - 16) & ~15ull; at < arena_end + 64; at += 16) {
 			if (glibc_chain_is(space, at, end, 4))
@@ -367,7 +367,7 @@ struct error *glibc_metadata(const struct glibc *glibc, struct heap_ranges *ret)
 	bool ok = true;
 	for (size_t i = 0; ok && i < glibc->arenas.len; i++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[i];
-		struct heap_range range = {arena->address, arena->bins + SYSTEM_BEHIND + 16};
+		struct heap_range range = {arena->address, arena->bins + SYSTEM_AFTER + 16};
 		ok = !arena->is_main || heap_ranges_push(ret, range);
 	}
 	return ok ? NULL : error_no_memory();

@@ -223,7 +223,7 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
  * ones, past others. What others take are mostly whole pages: of two places the one at a page is
  * more likely. Of others nothing says which.
  */
-static uint64_t resume_behind(struct walk *w, uint64_t from)
+static uint64_t resume_after(struct walk *w, uint64_t from)
 {
 	uint64_t first = next_where(w, from, w->area->end, is_first), chunk = first;
 	w->unclear = 0;
@@ -283,10 +283,10 @@ static bool note_unclear(struct walk *w, struct heap_damage_vec *damage)
 static uint64_t resume_past(
 	struct walk *w, uint64_t chunk, const struct heap_area_vec *others, size_t *next)
 {
-	chunk = resume_behind(w, chunk);
+	chunk = resume_after(w, chunk);
 	for (; *next < others->len && others->data[*next].low <= chunk; ++*next) {
 		if (others->data[*next].high > chunk)
-			chunk = resume_behind(w, (others->data[*next].high + 15) & ~15ull);
+			chunk = resume_after(w, (others->data[*next].high + 15) & ~15ull);
 	}
 	return chunk;
 }
@@ -307,8 +307,8 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 		if (readable && is_head(&w, chunk, head)) {
 			chunk += chunk_size(head);
 		} else if (readable && chunk_size(head) == FENCE_BYTES) {
-			uint64_t behind = chunk + 2ull * FENCE_BYTES;
-			piece.end = piece.high = min(behind, run->end);
+			uint64_t after = chunk + 2ull * FENCE_BYTES;
+			piece.end = piece.high = min(after, run->end);
 			piece.data = 0;
 			ok = heap_areas_add(ret, &piece);
 			chunk = resume_past(&w, piece.end, others, &next);
@@ -341,9 +341,9 @@ static bool glibc_walk_skip(
 {
 	if (readable && chunk_size(head) == FENCE_BYTES) {
 		/* Two of them, and nothing more; or memory that is not ours, and then more. */
-		uint64_t behind = chunk + 2ull * FENCE_BYTES;
-		*ret = behind < w->area->end ? resume_behind(w, behind) : w->area->end;
-		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
+		uint64_t after = chunk + 2ull * FENCE_BYTES;
+		*ret = after < w->area->end ? resume_after(w, after) : w->area->end;
+		w->glibc->has_gaps |= !w->area->arena && *ret > after + CHUNK_ALIGN;
 		return note_unclear(w, w->glibc->damage);
 	}
 	*ret = glibc_walk_resume(w, chunk + CHUNK_ALIGN);
@@ -408,7 +408,7 @@ static size_t first_cached(const struct glibc_addresses *cached, uint64_t addres
 }
 
 /* Behind the last chunk of a run there is the top chunk, or nothing that would say it is in use. */
-static uint64_t head_behind(struct walk *w)
+static uint64_t head_after(struct walk *w)
 {
 	uint64_t head;
 	if (w->area->data && address_space_word(w->glibc->space, w->area->end + 8, &head))
@@ -427,26 +427,26 @@ static struct error *walk_run(struct walk *w)
 			readable = chunk < end && glibc_walk_read_head(w, chunk, &head);
 			continue;
 		}
-		uint64_t size = chunk_size(head), behind = chunk + size;
+		uint64_t size = chunk_size(head), after = chunk + size;
 		/* The content must still be in the window, so a chunk is told before the next head
 		 * is read, if that is not far. */
 		const uint8_t *at = size <= WINDOW_BYTES / 2
 					    ? window_at(w->window, chunk, size + 16, end + 16)
 					    : NULL;
-		if (at && behind < end)
+		if (at && after < end)
 			memcpy(&next, at + size + 8, 8);
-		else if (behind < end && !address_space_word(w->glibc->space, behind + 8, &next))
+		else if (after < end && !address_space_word(w->glibc->space, after + 8, &next))
 			next = CHUNK_PREV_INUSE;
-		else if (behind >= end)
-			next = head_behind(w);
+		else if (after >= end)
+			next = head_after(w);
 		/* A head that was written over says nothing of the chunk before. */
-		if (!(next & CHUNK_PREV_INUSE) && behind < end && !is_head(w, behind, next) &&
+		if (!(next & CHUNK_PREV_INUSE) && after < end && !is_head(w, after, next) &&
 			chunk_size(next) != FENCE_BYTES)
 			next = CHUNK_PREV_INUSE;
 		struct error *error = glibc_walk_report(w, chunk, size, next);
 		if (error)
 			return error;
-		chunk = behind;
+		chunk = after;
 		readable = chunk < end && glibc_walk_read_head(w, chunk, &head);
 	}
 	return NULL;

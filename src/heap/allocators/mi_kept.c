@@ -7,8 +7,8 @@
 
 #define HEAP_WORDS 512u
 /* The keys stand behind the number, an arena's number (from 2.0.9 on) and a cookie. */
-static const unsigned keys_behind[] = {3, 2};
-#define KEYS_BEHIND_MAX 3u
+static const unsigned keys_after[] = {3, 2};
+#define KEYS_AFTER_MAX 3u
 
 struct keeping {
 	struct mi_malloc *mi;
@@ -39,7 +39,7 @@ static const uint64_t *keys_of(
 {
 	const struct mi_page *page = mi_page_at(k->mi, first);
 	for (unsigned i = 0; page && page->has_keys && i < 2; i++) {
-		const uint64_t *keys = k->words + number + keys_behind[i];
+		const uint64_t *keys = k->words + number + keys_after[i];
 		uint64_t next = mi_kept_follow(k->mi, first, keys, heap);
 		if (!next || mi_kept_is_block(k->mi, next))
 			return keys;
@@ -64,7 +64,7 @@ static bool take_heap(struct keeping *k, uint64_t heap)
 {
 	size_t count = address_space_read(k->mi->space, heap, k->words, sizeof(k->words)) / 8;
 	bool ok = true;
-	for (size_t i = 1; ok && i + KEYS_BEHIND_MAX + 1 < count; i++) {
+	for (size_t i = 1; ok && i + KEYS_AFTER_MAX + 1 < count; i++) {
 		size_t from = heap_addresses_from(&k->threads, k->words[i]);
 		if (from < k->threads.len && k->threads.data[from] == k->words[i])
 			ok = mi_kept_take_list(k, k->words[i - 1], i, heap);

@@ -239,7 +239,7 @@ static struct error *report_used(
 {
 	struct heap_block block = {address, slot->end - address, BLOCK_USED};
 	uint32_t bytes = spare;
-	uint8_t behind[2] = {0, 0};
+	uint8_t after[2] = {0, 0};
 	bool known =
 		spare < SPARE_FAR || ng_malloc_read_bytes(w, slot->end - 4, &bytes, sizeof(bytes));
 	bool right = !known || ((spare < SPARE_FAR || (spare == SPARE_FAR && bytes >= SPARE_FAR)) &&
@@ -247,10 +247,10 @@ static struct error *report_used(
 	block.size -= known && right ? bytes : 0;
 	struct error *error = ng_malloc_report(w, &block);
 	/* It ends in a byte that is 0, as does its slot. */
-	if (!known || !ng_malloc_read_bytes(w, block.address + block.size, &behind[0], 1) ||
-		!ng_malloc_read_bytes(w, slot->end, &behind[1], 1))
+	if (!known || !ng_malloc_read_bytes(w, block.address + block.size, &after[0], 1) ||
+		!ng_malloc_read_bytes(w, slot->end, &after[1], 1))
 		return error;
-	if (!error && (!right || behind[0] || behind[1]) &&
+	if (!error && (!right || after[0] || after[1]) &&
 		!ng_malloc_add_damage(
 			w, block.address + block.size, 0, "a block was written beyond its end"))
 		return error_no_memory();

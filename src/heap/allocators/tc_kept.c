@@ -33,7 +33,7 @@
  * much of what follows as the table takes. */
 #define PORTION_BYTES (1u << 20)
 #define BEFORE_BYTES ((size_t)CENTRAL_BYTES)
-#define BEHIND_BYTES ((size_t)CENTRAL_BYTES * TC_CLASSES_MAX)
+#define AFTER_BYTES ((size_t)CENTRAL_BYTES * TC_CLASSES_MAX)
 
 static inline bool cache_same(uint64_t a, uint64_t b)
 {
@@ -60,7 +60,7 @@ static struct error *data_open(struct tc_malloc *tc, struct data *ret)
 		return NULL;
 	ret->first = ret->next = map->start;
 	ret->end = map->end;
-	ret->bytes = malloc(BEFORE_BYTES + PORTION_BYTES + BEHIND_BYTES);
+	ret->bytes = malloc(BEFORE_BYTES + PORTION_BYTES + AFTER_BYTES);
 	return ret->bytes ? NULL : error_no_memory();
 }
 
@@ -70,8 +70,8 @@ static bool data_next(struct data *data)
 	while (data->next < data->end) {
 		uint64_t at = address_space_next(data->tc->space, data->next, data->end) & ~7ull;
 		uint64_t left = data->end - at;
-		size_t bytes = left < PORTION_BYTES + BEHIND_BYTES ? (size_t)left
-								   : PORTION_BYTES + BEHIND_BYTES;
+		size_t bytes = left < PORTION_BYTES + AFTER_BYTES ? (size_t)left
+								  : PORTION_BYTES + AFTER_BYTES;
 		bool has_before = at - data->first >= BEFORE_BYTES &&
 				  address_space_read(data->tc->space, at - BEFORE_BYTES,
 					  data->bytes, BEFORE_BYTES) == BEFORE_BYTES;

@@ -178,8 +178,8 @@ static bool is_repeated(
 	if (look->pointers >> words & fact->map.pointers)
 		return true;
 	/* It may be a later one, if in those between there is NULL. */
-	uint64_t behind = inferred_tiled(fact, fact->map.pointers, 1, look->usable);
-	return look->pointers & behind && !(behind & ~look->pointers & ~look->nulls);
+	uint64_t after = inferred_tiled(fact, fact->map.pointers, 1, look->usable);
+	return look->pointers & after && !(after & ~look->pointers & ~look->nulls);
 }
 
 /* Whether all elements of an array have pointers or NULL where they should. */

@@ -184,8 +184,8 @@ static uint64_t slots_end(const struct slot_vec *slots, size_t i, uint64_t end)
 	uint64_t last = slot->offset + (slot->count - 1) * slot->stride;
 	end = slot->reach > end ? slot->reach : end;
 	for (unsigned k = 0; k < slot->when_count; k++) {
-		uint64_t behind = last + (uint64_t)slot->when[k].at + slot->when[k].bytes;
-		end = behind > end ? behind : end;
+		uint64_t after = last + (uint64_t)slot->when[k].at + slot->when[k].bytes;
+		end = after > end ? after : end;
 	}
 	return end;
 }

@@ -101,8 +101,8 @@ static void add_float(double number, bool point, struct text *ret)
 		text_printf(ret, "%se%c%02d", digits, exponent < 0 ? '-' : '+', abs(exponent));
 		return;
 	}
-	int behind = count - 1 - exponent;
-	text_printf(ret, "%.*f", behind > 0 ? behind : point ? 1 : 0, number);
+	int after = count - 1 - exponent;
+	text_printf(ret, "%.*f", after > 0 ? after : point ? 1 : 0, number);
 }
 
 static bool add_complex(struct python *python, uint64_t object, struct text *ret)

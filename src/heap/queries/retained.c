@@ -173,14 +173,14 @@ static uint32_t retained_below(const struct listing *l, uint32_t node)
  * last of the first ones. */
 static uint64_t count_again(const struct listing *l, uint32_t first, uint32_t period, uint32_t *ret)
 {
-	uint32_t behind = first, node = first;
+	uint32_t after = first, node = first;
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < period && node != CHILD_NONE; i++) {
 		*ret = node;
 		node = retained_below(l, node);
 	}
-	for (; node != CHILD_NONE && are_alike(l, node, behind); count++) {
-		behind = retained_below(l, behind);
+	for (; node != CHILD_NONE && are_alike(l, node, after); count++) {
+		after = retained_below(l, after);
 		node = retained_below(l, node);
 	}
 	return count;

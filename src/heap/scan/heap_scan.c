@@ -67,7 +67,7 @@ static struct error *read_graph(struct heap_scan *s)
 
 /* Whether a table that is held by a pointer behind its places may have so many bytes of these,
  * which are rounded up for what stands behind them. */
-static bool is_behind_places(const struct heap_type *type, uint64_t into)
+static bool is_after_places(const struct heap_type *type, uint64_t into)
 {
 	uint64_t count = type->place ? into / type->place : 0;
 	return count && !(count & (count - 1)) && into - count * type->place < PLACES_ROUNDED;
@@ -81,7 +81,7 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 		return true;
 	const struct heap_type *type = &s->types.types.data[heap_scan_site_type(s, site)];
 	/* Of a pool the structures are what is held. */
-	return (into < 512 && type->starts >> into / 8 & 1) || is_behind_places(type, into) ||
+	return (into < 512 && type->starts >> into / 8 & 1) || is_after_places(type, into) ||
 	       (type->is_pool && into % 4 == 0) || (into && python_is_lead(&s->heap.python, into));
 }
 

@@ -83,11 +83,11 @@ bool interior_take(struct interior *interior, const struct heap *heap, uint32_t 
 	       interior_set(&interior->fitting, number);
 }
 
-bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind)
+bool interior_append(struct interior *interior, uint32_t before, const struct interior *after)
 {
 	bool ok = true;
-	for (uint32_t word = 0; word < behind->fitting.len; word++) {
-		for (uint64_t left = behind->fitting.data[word]; ok && left; left &= left - 1)
+	for (uint32_t word = 0; word < after->fitting.len; word++) {
+		for (uint64_t left = after->fitting.data[word]; ok && left; left &= left - 1)
 			ok = interior_set(&interior->fitting,
 				before + 64 * word + (uint32_t)__builtin_ctzll(left));
 	}

@@ -31,7 +31,7 @@ bool interior_take(struct interior *interior, const struct heap *heap, uint32_t 
 	const struct heap_block *block, const uint8_t *bytes, size_t len);
 
 /* What was seen of other blocks, which are numbered from `before` on. False: no memory. */
-bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind);
+bool interior_append(struct interior *interior, uint32_t before, const struct interior *after);
 
 /* As in struct search_options, of a scan. */
 bool interior_may_explain(

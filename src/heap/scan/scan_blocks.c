@@ -80,20 +80,20 @@ static void add_totals(struct heap_scan *s, const struct heap_scan_totals *more)
 }
 
 /* Puts what the second thread has found behind what the first one has. */
-static struct error *scan_blocks_join(struct heap_scan *s, const struct taking *behind)
+static struct error *scan_blocks_join(struct heap_scan *s, const struct taking *after)
 {
-	size_t count = behind->classes->classes.len;
+	size_t count = after->classes->classes.len;
 	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
 	if (!numbers)
 		return error_no_memory();
-	struct error *error = heap_shapes_append(&s->classes, behind->classes, numbers);
+	struct error *error = heap_shapes_append(&s->classes, after->classes, numbers);
 	if (error)
 		return error;
-	add_totals(s, &behind->totals);
-	if (behind->interior &&
-		!interior_append(&s->interior, search_block_count(s->search), behind->interior))
+	add_totals(s, &after->totals);
+	if (after->interior &&
+		!interior_append(&s->interior, search_block_count(s->search), after->interior))
 		return error_no_memory();
-	return search_append(s->search, behind->search, numbers);
+	return search_append(s->search, after->search, numbers);
 }
 
 static struct error *read_by_two(struct heap_scan *s, struct taking *first, struct taking *second)
@@ -114,12 +114,12 @@ struct error *scan_blocks_read(struct heap_scan *scan)
 {
 	struct heap_scan *s = scan;
 	struct interior *own = s->heuristics ? &s->interior : NULL,
-			behind = {.fitting = {.data = NULL}};
+			after = {.fitting = {.data = NULL}};
 	struct taking first = {
 		.classes = &s->classes, .search = s->search, .heap = &s->heap, .interior = own};
 	struct heap_shapes classes;
 	struct taking second = {
-		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
+		.classes = &classes, .heap = &s->heap, .interior = own ? &after : NULL};
 	heap_shapes_use_python(&s->classes, &s->heap.python);
 	scan_blocks_reserve(&s->heap, s->search);
 	candidate_words_start(s);
@@ -127,11 +127,11 @@ struct error *scan_blocks_read(struct heap_scan *scan)
 	if (!error)
 		error = search_create(&(struct search_options){.alignment = 8}, &second.search);
 	if (!error && own)
-		error = interior_init(s->heap.space, &behind);
+		error = interior_init(s->heap.space, &after);
 	if (!error)
 		error = read_by_two(s, &first, &second);
 	search_destroy(second.search);
 	heap_shapes_close(&classes);
-	interior_deinit(&behind);
+	interior_deinit(&after);
 	return error;
 }

@@ -119,10 +119,10 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 }
 
 static struct error *shapes_append(
-	struct heap_shapes *c, const struct heap_shape *behind, uint32_t *ret)
+	struct heap_shapes *c, const struct heap_shape *after, uint32_t *ret)
 {
 	bool is_new;
-	struct shape_key key = behind->key;
+	struct shape_key key = after->key;
 	uint32_t *number = shapes_find(c, &key, &is_new);
 	if (!number)
 		return error_no_memory();
@@ -131,26 +131,26 @@ static struct error *shapes_append(
 		struct heap_shape *fresh = heap_shape_vec_push_uninit(&c->classes);
 		if (!fresh)
 			return error_no_memory();
-		*fresh = *behind;
+		*fresh = *after;
 		fresh->key = key;
 		fresh->head_at = key.head ? fresh->head_at : 0;
 		fresh->group = *number;
 	} else {
 		struct heap_shape *known = &c->classes.data[*number];
-		known->nulls &= behind->nulls;
-		known->blocks += behind->blocks;
-		known->bytes += behind->bytes;
+		known->nulls &= after->nulls;
+		known->blocks += after->blocks;
+		known->bytes += after->bytes;
 	}
 	*ret = *number;
 	return NULL;
 }
 
 struct error *heap_shapes_append(
-	struct heap_shapes *classes, const struct heap_shapes *behind, uint32_t *ret)
+	struct heap_shapes *classes, const struct heap_shapes *after, uint32_t *ret)
 {
 	struct error *error = NULL;
-	for (size_t i = 0; i < behind->classes.len && !error; i++)
-		error = shapes_append(classes, &behind->classes.data[i], &ret[i]);
+	for (size_t i = 0; i < after->classes.len && !error; i++)
+		error = shapes_append(classes, &after->classes.data[i], &ret[i]);
 	return error;
 }
 

@@ -80,7 +80,7 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 /* Counts all blocks of others, which were met behind these: ret[i] is the number here of their
  * class i. */
 struct error *heap_shapes_append(
-	struct heap_shapes *classes, const struct heap_shapes *behind, uint32_t *ret) must_check_;
+	struct heap_shapes *classes, const struct heap_shapes *after, uint32_t *ret) must_check_;
 
 /* Whether there are so many that of further blocks only the size tells classes apart. */
 static inline bool heap_shapes_are_full(const struct heap_shapes *classes)

@@ -150,7 +150,7 @@ bool heap_layout_of(const struct heap_scan *scan, uint32_t block, struct heap_la
 		.count = 1,
 		.is_array = type->is_array,
 		.header = type->header,
-		.behind = type->has_more ? usable - size : 0};
+		.after = type->has_more ? usable - size : 0};
 	if (type->is_array)
 		ret->count = count_of(scan, block, ret, usable);
 	const struct vector_end *end = heap_types_vector_end(&scan->types, block);
@@ -169,8 +169,8 @@ void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
 			layout->header || layout->room ? "" : "room for ", layout->count, plural);
 	if (layout->is_array && layout->room)
 		text_printf(text, ", room for %" PRIu64, layout->room);
-	if (layout->behind)
-		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->behind);
+	if (layout->after)
+		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->after);
 }
 
 bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct heap_global *ret)

@@ -33,14 +33,14 @@ static struct error *is_of_library(struct heap_scan *s, uint64_t address, bool *
 /* All free pieces are in the memory, one behind the other. */
 static bool has_pieces(const struct address_space *space, const uint64_t pool[static POOL_WORDS])
 {
-	uint64_t end = pool[POOL_MEMORY] + pool[POOL_SIZE], behind = pool[POOL_MEMORY];
+	uint64_t end = pool[POOL_MEMORY] + pool[POOL_SIZE], after = pool[POOL_MEMORY];
 	for (uint64_t at = pool[POOL_FREE]; at;) {
 		uint64_t piece[2]; /* size, next */
-		if (at < behind || at >= end ||
+		if (at < after || at >= end ||
 			address_space_read(space, at, piece, sizeof(piece)) != sizeof(piece) ||
 			piece[0] < PIECE_LEAST || piece[0] > end - at)
 			return false;
-		behind = at + piece[0];
+		after = at + piece[0];
 		at = piece[1];
 	}
 	return true;

@@ -36,7 +36,7 @@ struct reading {
 };
 
 /* How many bytes follow the first one of a character of UTF-8; 4: none begins so. */
-static unsigned bytes_behind(uint8_t first)
+static unsigned bytes_after(uint8_t first)
 {
 	return first < 0xc2 ? 4 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : 4;
 }
@@ -65,7 +65,7 @@ static void read_piece(struct reading *r, const uint8_t *bytes, size_t len)
 			r->is_bad = (byte & 0xc0) != 0x80;
 			r->more--;
 		} else if (byte >= 0x80) {
-			r->more = bytes_behind(byte);
+			r->more = bytes_after(byte);
 			r->is_bad = r->more > 3;
 		} else {
 			r->is_bad = !is_printable(byte);

@@ -184,7 +184,7 @@ static void containers_look_at(struct container_search *f, const uint8_t *bytes,
 	const uint64_t *words = (const void *)(bytes + (address - start));
 	struct container_place place = {.words = words,
 		.before = (size_t)(address - start) / 8,
-		.behind = (size_t)(start + len - address) / 8,
+		.after = (size_t)(start + len - address) / 8,
 		.address = address,
 		.holder = holder,
 		.offset = offset,
@@ -193,11 +193,11 @@ static void containers_look_at(struct container_search *f, const uint8_t *bytes,
 	if (is_interior)
 		return;
 	if (!f->is_late && ((place.before && find_is_outside(f, words[-1])) ||
-				   (place.behind > 3 && find_is_outside(f, words[2])) ||
+				   (place.after > 3 && find_is_outside(f, words[2])) ||
 				   find_may_be_inside(f, &place)))
 		find_held(f, &place);
 	/* libc++'s strings end with the pointer. */
-	bool is_first = place.behind > 1 && is_second(f, words[1]);
+	bool is_first = place.after > 1 && is_second(f, words[1]);
 	if (is_first || (place.before && words[-1] <= COUNT_MOST))
 		containers_look(f, &place);
 }
@@ -233,14 +233,14 @@ static uint64_t elements_at(const struct container_search *f, uint32_t block)
 static void look_through_block(
 	struct container_search *f, struct window *window, uint32_t block, uint64_t address)
 {
-	const size_t before = 8 * PLACE_BEFORE, behind = 8 * PLACE_BEHIND;
+	const size_t before = 8 * PLACE_BEFORE, after = 8 * PLACE_AFTER;
 	uint64_t size = size_of(f, block) & ~7ull, at = elements_at(f, block);
 	while (at < size && !f->error) {
 		uint64_t first = at > before ? at - before : 0;
 		size_t len = size - first < WINDOW_BYTES ? (size_t)(size - first) : WINDOW_BYTES;
 		const uint8_t *bytes =
 			window_at(window, address + first, len, f->graph->space->high);
-		size_t to = first + len == size ? len : len - behind;
+		size_t to = first + len == size ? len : len - after;
 		if (bytes)
 			look_through(f, bytes, address + first, len, (size_t)(at - first), to,
 				block, first);
@@ -273,8 +273,8 @@ static struct error *look_through_roots(
 		uint64_t start = (root->start + 7) & ~7ull;
 		if (word->address - start > 8 * PLACE_BEFORE)
 			start = word->address - 8 * PLACE_BEFORE;
-		uint64_t end = root->end - word->address > 8 * PLACE_BEHIND
-				       ? word->address + 8 * PLACE_BEHIND
+		uint64_t end = root->end - word->address > 8 * PLACE_AFTER
+				       ? word->address + 8 * PLACE_AFTER
 				       : root->end;
 		size_t len = (size_t)(end - start);
 		const uint8_t *bytes = window_at(window, start, len, root->end);

@@ -37,12 +37,12 @@ enum container_part {
 
 /* Words that a container may be: at most so many before and behind the one that is looked at. */
 #define PLACE_BEFORE ((size_t)6)
-#define PLACE_BEHIND ((size_t)10)
+#define PLACE_AFTER ((size_t)10)
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
 struct container_place {
 	const uint64_t *words;
-	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
+	size_t before, after; /* how many there are; of `after` the word itself is the first */
 	uint64_t address;
 	uint32_t holder; /* the block that it stands in; SPACE_NONE: outside of blocks */
 	uint64_t offset; /* in it */

@@ -71,7 +71,7 @@ static bool take_string(struct container_search *f, const struct container_place
 static bool is_string_of_libstdcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	return place->behind >= 3 && w[1] <= w[2] && w[2] >= STRING_LEAST && w[2] <= BYTES_MOST;
+	return place->after >= 3 && w[1] <= w[2] && w[2] >= STRING_LEAST && w[2] <= BYTES_MOST;
 }
 
 static bool are_libcxx_bytes(uint64_t bytes, uint64_t len)
@@ -90,7 +90,7 @@ static bool is_string_of_libcxx(const struct container_place *place)
 static bool is_turned_string_of_libcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	return place->behind >= 3 && w[2] & LIBCXX_IS_LONG &&
+	return place->after >= 3 && w[2] & LIBCXX_IS_LONG &&
 	       are_libcxx_bytes(w[2] & ~LIBCXX_IS_LONG, w[1]);
 }
 
@@ -150,11 +150,11 @@ static void describe_end(
 bool find_vector(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->behind < 3 || w[1] <= w[0] || w[2] < w[1] || w[2] - w[0] > BYTES_MOST)
+	if (place->after < 3 || w[1] <= w[0] || w[2] < w[1] || w[2] - w[0] > BYTES_MOST)
 		return false;
 	uint64_t bytes = w[2] - w[0];
 	if ((place->before && is_within(w[-1], w[0], bytes)) ||
-		(place->behind > 3 && is_within(w[3], w[0], bytes)))
+		(place->after > 3 && is_within(w[3], w[0], bytes)))
 		return false;
 	uint32_t block = block_of(f, w[0]);
 	if (block == SPACE_NONE || f->tails[block] || !find_fits(f, bytes, block))
@@ -230,7 +230,7 @@ static bool take_deque(struct container_search *f, const struct container_place 
 bool find_deque(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words, *begin = w + 2, *end = w + 6;
-	if (place->behind < 10 || w[1] < 3 || w[1] > f->blocks + 64ull)
+	if (place->after < 10 || w[1] < 3 || w[1] > f->blocks + 64ull)
 		return false;
 	uint64_t bytes = begin[2] - begin[1];
 	bool agrees = bytes >= DEQUE_BLOCK_LEAST && bytes <= BYTES_MOST &&
@@ -247,7 +247,7 @@ bool find_deque(struct container_search *f, const struct container_place *place)
 bool find_deque_of_libcxx(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->behind < 6 || w[1] < w[0] || w[2] <= w[1] || w[3] < w[2] ||
+	if (place->after < 6 || w[1] < w[0] || w[2] <= w[1] || w[3] < w[2] ||
 		w[3] - w[0] > BYTES_MOST || (w[1] | w[2] | w[3]) % 8)
 		return false;
 	uint64_t count = (w[2] - w[1]) / 8;

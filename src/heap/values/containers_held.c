@@ -110,7 +110,7 @@ void find_held(struct container_search *f, const struct container_place *place)
 	const uint64_t *w = place->words;
 	if (place->before && find_is_outside(f, w[-1]))
 		containers_held_take(f, place, w[-1], HELD_BY_ANY);
-	if (place->behind > 3 && find_is_outside(f, w[2]) && find_is_outside(f, w[3]) && !f->error)
+	if (place->after > 3 && find_is_outside(f, w[2]) && find_is_outside(f, w[3]) && !f->error)
 		containers_held_take(f, place, w[2], HELD_BY_FUNCTION);
 	for (size_t before = 1; before <= FIND_INSIDE_WORDS && before <= place->before; before++) {
 		if (!place->is_stack && find_is_outside(f, w[-(ptrdiff_t)before]) && !f->error)

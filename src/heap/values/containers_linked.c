@@ -121,7 +121,7 @@ static bool walk_list(struct container_search *f, uint32_t first, uint32_t last,
 bool find_list(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
+	if (place->after < 3 || !is_count(f, w[2]) || !f->steps)
 		return false;
 	uint32_t first = block_of(f, w[0]);
 	if (first == SPACE_NONE || !find_is_free(f, first) ||
@@ -204,7 +204,7 @@ static bool walk_tree(struct container_search *f, uint32_t root, uint64_t count,
 bool find_tree(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (!place->before || place->behind < 4 || (uint32_t)w[-1] || !is_count(f, w[3]) ||
+	if (!place->before || place->after < 4 || (uint32_t)w[-1] || !is_count(f, w[3]) ||
 		!f->steps)
 		return false;
 	uint32_t root = block_of(f, w[0]);
@@ -221,7 +221,7 @@ bool find_tree(struct container_search *f, const struct container_place *place)
 bool find_tree_of_libcxx(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
+	if (place->after < 3 || !is_count(f, w[2]) || !f->steps)
 		return false;
 	uint32_t root = block_of(f, w[1]);
 	if (root == SPACE_NONE || (w[2] == 1 && w[0] != w[1]) || !points_back(f, root, place, 8) ||
@@ -277,10 +277,10 @@ static bool is_load_factor(uint64_t word)
 bool find_hash(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;
-	if (place->before >= 2 && place->behind >= 5 && w[-1] == 1 && w[1] == 1 &&
+	if (place->before >= 2 && place->after >= 5 && w[-1] == 1 && w[1] == 1 &&
 		w[-2] == place->address + 32 && is_load_factor(w[2]))
 		return take_chain(f, w[0], 1);
-	if (place->behind < 5 || !w[1] || w[1] > 1ull << 36 || w[3] > f->blocks || !w[2] != !w[3] ||
+	if (place->after < 5 || !w[1] || w[1] > 1ull << 36 || w[3] > f->blocks || !w[2] != !w[3] ||
 		!is_load_factor(w[4]))
 		return false;
 	uint32_t buckets = block_of(f, w[0]);

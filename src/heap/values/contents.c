@@ -211,10 +211,10 @@ static uint64_t contents_alignment(struct types *types, uint32_t number, unsigne
 	return most;
 }
 
-uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t behind)
+uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t after)
 {
 	uint64_t align = contents_alignment(types, type, 0);
-	return (uint32_t)((behind + align - 1) / align * align);
+	return (uint32_t)((after + align - 1) / align * align);
 }
 
 /* The node that comes next in a tree. 0: none, or links that can't be. */

@@ -14,7 +14,7 @@ struct contents_object {
 };
 
 /* Where a value of a type begins in a node that has so many bytes in front of it. */
-uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t behind);
+uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t after);
 
 bool contents_read_string(struct contents_object *object, struct contents *ret);
 bool contents_read_view(struct contents_object *object, struct contents *ret);

@@ -94,9 +94,9 @@ static bool is_kernel(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	/* The name stands in parentheses, and may have some. */
-	const char *behind = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	const char *bracket = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
 	unsigned flags;
-	return behind && sscanf(behind, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	return bracket && sscanf(bracket, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
 	       flags & KERNEL_THREAD;
 }
 

@@ -11,7 +11,7 @@
 struct error *operand_parse(const char *text, struct operand *ret)
 {
 	ret->text = text;
-	const char *moment = moment_behind(text);
+	const char *moment = moment_after(text);
 	ret->path = moment ? strndup(text, (size_t)(moment - text) - 1) : strdup(text);
 	if (!ret->path)
 		return error_no_memory();

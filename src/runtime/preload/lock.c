@@ -39,7 +39,7 @@ static int maps_byte(struct maps *m)
 }
 
 /* Reads a number in hexadecimal and the byte after it. */
-static uint64_t maps_number(struct maps *m, int *ret_behind)
+static uint64_t maps_number(struct maps *m, int *ret_after)
 {
 	uint64_t number = 0;
 	int c;
@@ -52,7 +52,7 @@ static uint64_t maps_number(struct maps *m, int *ret_behind)
 		else
 			break;
 	}
-	*ret_behind = c;
+	*ret_after = c;
 	return number;
 }
 

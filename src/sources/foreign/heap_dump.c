@@ -232,7 +232,7 @@ static void set_estimates(struct heap_dump *dump)
 }
 
 /* Addresses that lie behind all mappings: a dump has these at its end, lowest first. */
-static bool has_addresses_behind(const struct heap_dump *dump)
+static bool has_addresses_after(const struct heap_dump *dump)
 {
 	const struct foreign_mapping_vec *mappings = &dump->maps.mappings;
 	uint64_t end = 0, highest = 0;
@@ -269,7 +269,7 @@ static const char *missing_end(const struct heap_dump *dump)
 		       "addresses have no names";
 	if (heap_dump_is_cut(dump))
 		return "the end of the dump is missing: it is cut off in a line of its mappings";
-	if (!named && has_addresses_behind(dump))
+	if (!named && has_addresses_after(dump))
 		return "the end of the dump may be missing: it has addresses after its last "
 		       "mapping, which have no names";
 	return NULL;

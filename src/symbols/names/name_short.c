@@ -114,12 +114,12 @@ static const char *take_lambda(const char *at, struct text *ret)
 	static const char word[] = "lambda(";
 	if ((*at != '{' && *at != '<') || !name_short_starts(at + 1, word))
 		return NULL;
-	const char *end = name_short_closing(at), *behind = name_short_closing(at + strlen(word));
-	if (!end || !behind || behind > end)
+	const char *end = name_short_closing(at), *after = name_short_closing(at + strlen(word));
+	if (!end || !after || after > end)
 		return NULL;
 	text_add(ret, "{lambda");
 	if (*at == '{')
-		text_add_n(ret, behind + 1, (size_t)(end - behind - 1));
+		text_add_n(ret, after + 1, (size_t)(end - after - 1));
 	text_add_char(ret, '}');
 	/* What runs is its operator(). */
 	bool is_call =
@@ -320,7 +320,7 @@ static bool has_parts(const char *name)
 }
 
 /* What stands behind the name of a variable: " [MODULE]"; NULL: nothing. */
-static const char *place_behind(const char *name)
+static const char *place_after(const char *name)
 {
 	size_t len = strlen(name);
 	const char *open = len && name[len - 1] == ']' ? strrchr(name, '[') : NULL;
@@ -329,7 +329,7 @@ static const char *place_behind(const char *name)
 
 void name_add_short(struct text *text, const char *name)
 {
-	const char *place = place_behind(name);
+	const char *place = place_after(name);
 	if (place) {
 		_cleanup_free_ char *alone = strndup(name, (size_t)(place - name));
 		if (alone)

@@ -10,8 +10,8 @@ _Static_assert(sizeof(struct names_symbol) == 20, "it has no gaps");
 
 uint64_t names_file_checksum(const uint8_t *data, size_t len)
 {
-	size_t behind = offsetof(struct names_header, checksum) + sizeof(uint64_t);
-	return checksum64(data + behind, len - behind);
+	size_t after = offsetof(struct names_header, checksum) + sizeof(uint64_t);
+	return checksum64(data + after, len - after);
 }
 
 /* Counts have 32 bits, so that no sum of these overflows. */

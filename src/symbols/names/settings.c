@@ -178,25 +178,25 @@ static bool set_path(char *to, const char *first, const char *second)
 }
 
 /* Goes on by one part of the path: a name, or the link that it is. */
-static bool settings_step(struct walk *walk, const char *root, const char *name, const char *behind)
+static bool settings_step(struct walk *walk, const char *root, const char *name, const char *after)
 {
 	char inside[PATH_MAX], outside[PATH_MAX], target[PATH_MAX];
 	if (strcmp(name, "..") == 0) {
 		char *slash = strrchr(walk->done, '/');
 		walk->done[slash ? slash - walk->done : 0] = '\0';
-		return set_path(walk->rest, "", behind);
+		return set_path(walk->rest, "", after);
 	}
 	if (!set_path(inside, walk->done, name) || !set_path(outside, root, inside))
 		return false;
 	ssize_t len = readlink(outside, target, sizeof(target) - 1);
 	if (len < 0) {
 		memcpy(walk->done, inside, strlen(inside) + 1);
-		return set_path(walk->rest, "", behind);
+		return set_path(walk->rest, "", after);
 	}
 	target[len] = '\0';
 	if (target[0] == '/')
 		walk->done[0] = '\0';
-	return ++walk->links <= LINKS_MAX && set_path(walk->rest, target, behind);
+	return ++walk->links <= LINKS_MAX && set_path(walk->rest, target, after);
 }
 
 /* The path below `root` with links followed as if that were "/". */
@@ -210,13 +210,13 @@ static char *locate_below(const char *root, const char *path)
 		size_t len = strcspn(name, "/");
 		if (!len)
 			break;
-		char part[PATH_MAX], behind[PATH_MAX];
+		char part[PATH_MAX], after[PATH_MAX];
 		memcpy(part, name, len);
 		part[len] = '\0';
-		memcpy(behind, name + len, strlen(name + len) + 1);
+		memcpy(after, name + len, strlen(name + len) + 1);
 		bool stays = strcmp(part, ".") == 0;
-		if (stays ? !set_path(walk.rest, "", behind)
-			  : !settings_step(&walk, root, part, behind))
+		if (stays ? !set_path(walk.rest, "", after)
+			  : !settings_step(&walk, root, part, after))
 			return NULL;
 	}
 	_cleanup_(text_deinit) struct text located;

@@ -7,7 +7,7 @@ static const struct column extent_columns[] = {HEAP_EXTENT_COLUMNS, COLUMNS_END}
 void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct cell *ret)
 {
 	bool is_counted = layout->is_array && layout->type != TYPE_VOID;
-	const uint64_t numbers[HEAP_EXTENTS] = {layout->count, layout->room, layout->behind};
+	const uint64_t numbers[HEAP_EXTENTS] = {layout->count, layout->room, layout->after};
 	ret->number = numbers[column];
 	if (column == 0 ? !is_counted : !numbers[column])
 		ret->state = CELL_ABSENT;

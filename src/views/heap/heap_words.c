@@ -83,7 +83,7 @@ static void heap_words_row_text(const void *context, size_t row, struct text *ou
 	text_add(out, w->offset >= w->end ? "  (behind its end)\n" : "\n");
 }
 
-enum { OFFSET, VALUE, MEMBER, WHERE_FIRST, BEHIND = WHERE_FIRST + WHERE_COLUMNS };
+enum { OFFSET, VALUE, MEMBER, WHERE_FIRST, AFTER = WHERE_FIRST + WHERE_COLUMNS };
 static const struct column columns[] = {
 	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "in the block"},
 	{"value", COLUMN_ADDRESS, .says = "of the word"},
@@ -105,7 +105,7 @@ static void heap_words_cell_of(const void *context, size_t row, unsigned column,
 		ret->state = CELL_ABSENT;
 	} else if (column < WHERE_FIRST) {
 		ret->number = column == OFFSET ? w->offset : w->word;
-	} else if (column == BEHIND) {
+	} else if (column == AFTER) {
 		ret->truth = true;
 		ret->state = w->offset >= w->end ? CELL_KNOWN : CELL_ABSENT;
 	} else {

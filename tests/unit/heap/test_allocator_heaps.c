@@ -128,9 +128,9 @@ struct mi_layout {
 	unsigned table; /* word of the segment */
 	bool thread_first;
 	unsigned words, free_list, own, used, bytes, first, keys, others, heap; /* of an entry */
-	unsigned lead;        /* bytes before a page's first block */
-	unsigned keys_behind; /* in the heap, words behind the thread's number */
-	uint64_t behind;      /* SEGMENT: how far */
+	unsigned lead;       /* bytes before a page's first block */
+	unsigned keys_after; /* in the heap, words behind the thread's number */
+	uint64_t after;      /* SEGMENT: how far */
 };
 
 static const struct mi_layout mi_layouts[] = {
@@ -158,7 +158,7 @@ static uint64_t make_entry(struct allocator_image *image, const struct mi_layout
 	unsigned slice, uint64_t slices, uint64_t bytes, uint64_t given, uint64_t room,
 	uint64_t used)
 {
-	uint64_t about = SEGMENT + layout->behind + 8ull * (layout->table + slice * layout->words);
+	uint64_t about = SEGMENT + layout->after + 8ull * (layout->table + slice * layout->words);
 	uint64_t last = about + 8 * (slices - 1) * layout->words;
 	core_builder_word(&image->core, about, slices);
 	if (slices > 1)
@@ -199,14 +199,13 @@ static void make_small(struct allocator_image *image, const struct mi_layout *la
 	core_builder_word(&image->core, OWNER + 16, THREAD);
 	core_builder_word(&image->core, first + 9 * BLOCK, encode(layout, 0, OWNER));
 	for (unsigned i = 0; layout->keys && i < 2; i++)
-		core_builder_word(
-			&image->core, OWNER + 16 + 8 * (layout->keys_behind + i), keys[i]);
+		core_builder_word(&image->core, OWNER + 16 + 8 * (layout->keys_after + i), keys[i]);
 }
 
 static void make_head(struct allocator_image *image, const struct mi_layout *layout,
 	uint64_t thread, uint64_t cookie_key)
 {
-	uint64_t segment = SEGMENT + layout->behind, head = segment + 8ull * layout->table;
+	uint64_t segment = SEGMENT + layout->after, head = segment + 8ull * layout->table;
 	core_builder_add(&image->core, segment, 8 * SLICE, PF_R | PF_W, NULL, 0);
 	core_builder_word(&image->core, head - 48, segment ^ cookie_key);
 	core_builder_word(&image->core, head - 40, SLICES);
@@ -220,7 +219,7 @@ static void make_big(struct allocator_image *image, const struct mi_layout *layo
 {
 	uint64_t about = make_entry(image, layout, 2, 3, 3 * SLICE, 1, 1, 1);
 	if (layout->first)
-		core_builder_word(&image->core, about + 8 * layout->first, BIG + layout->behind);
+		core_builder_word(&image->core, about + 8 * layout->first, BIG + layout->after);
 }
 
 static struct allocator_image *begin_segment(const struct mi_layout *layout)
@@ -243,7 +242,7 @@ static void change_entry(struct allocator_image *image, const struct mi_layout *
 	unsigned slice, uint64_t word)
 {
 	core_builder_word(&image->core,
-		SEGMENT + layout->behind + 8ull * (layout->table + slice * layout->words), word);
+		SEGMENT + layout->after + 8ull * (layout->table + slice * layout->words), word);
 }
 
 static void expect_damage(struct allocator_image *image)
@@ -278,7 +277,7 @@ CASE(mimalloc_amid,
 	"where a thread has a segment of mimalloc's at hand, damage of its table may be a change")
 {
 	const struct mi_layout *layout = &mi_layouts[0];
-	uint64_t entry = SEGMENT + layout->behind + 8ull * (layout->table + 5 * layout->words);
+	uint64_t entry = SEGMENT + layout->after + 8ull * (layout->table + 5 * layout->words);
 	const struct {
 		uint64_t at_hand;
 		uint16_t signal;
@@ -328,7 +327,7 @@ static struct allocator_image *begin_two(const struct mi_layout *layout, uint64_
 {
 	struct allocator_image *image = begin_segment(layout);
 	struct mi_layout other = *layout;
-	other.behind = SLICES * SLICE;
+	other.after = SLICES * SLICE;
 	allocator_image_expect(image, BIG, 3 * SLICE, BLOCK_USED);
 	make_head(image, &other, 0, cookie_key);
 	make_entry(image, &other, 1, 1, 0, 0, 0, 0);

@@ -345,12 +345,12 @@ static void make_seeming(struct image *image)
 static void add_heap(struct core_builder *core, uint64_t bytes, uint64_t page)
 {
 	const uint32_t rw = PF_R | PF_W;
-	uint64_t behind = page ? page + 0x1000 : 0;
+	uint64_t after = page ? page + 0x1000 : 0;
 	if (page)
 		core_builder_add(core, HEAP, page, rw, NULL, 0);
 	if (page)
 		core_builder_add(core, HEAP + page, 0x1000, rw, NULL, 0);
-	core_builder_add(core, HEAP + behind, bytes - behind, rw, NULL, 0);
+	core_builder_add(core, HEAP + after, bytes - after, rw, NULL, 0);
 }
 
 static void lose_page(struct core_builder *core, uint64_t start)

@@ -85,31 +85,31 @@ CASE(joined, "so are those of two halves of a heap")
 {
 	enum { MOST = 40 };
 	struct opened o;
-	struct heap_shapes classes, behind;
+	struct heap_shapes classes, after;
 	uint32_t numbers[2 * PATTERNS];
 	opened_open(&o);
 	CHECK_OK(heap_shapes_open(&o.space, POINTERS_ALIGNED, &classes));
-	CHECK_OK(heap_shapes_open(&o.space, POINTERS_ALIGNED, &behind));
-	classes.most = behind.most = MOST;
+	CHECK_OK(heap_shapes_open(&o.space, POINTERS_ALIGNED, &after));
+	classes.most = after.most = MOST;
 	for (unsigned pattern = 1; pattern <= MOST / 4; pattern++) {
 		add(&classes, 64, pattern);
 		add(&classes, 72, pattern);
 	}
 	CHECK(!heap_shapes_are_full(&classes));
 	for (unsigned pattern = 2; pattern < PATTERNS; pattern++) {
-		add(&behind, 64, pattern);
-		add(&behind, 72, pattern);
+		add(&after, 64, pattern);
+		add(&after, 72, pattern);
 	}
-	CHECK_OK(heap_shapes_append(&classes, &behind, numbers));
-	for (uint32_t i = 0; i < behind.classes.len; i++) {
-		const struct heap_shape *was = &behind.classes.data[i];
+	CHECK_OK(heap_shapes_append(&classes, &after, numbers));
+	for (uint32_t i = 0; i < after.classes.len; i++) {
+		const struct heap_shape *was = &after.classes.data[i];
 		const struct heap_shape *is = &classes.classes.data[numbers[i]];
 		CHECK_U64(is->key.size, was->key.size);
 		CHECK(!is->key.pointers || is->key.pointers == was->key.pointers);
 	}
 	check(&classes, MOST, 2 * (MOST / 4 + PATTERNS - 2));
 	heap_shapes_close(&classes);
-	heap_shapes_close(&behind);
+	heap_shapes_close(&after);
 	opened_close(&o);
 }
 

@@ -11,7 +11,7 @@
 #define START 0x560000000000ull
 #define BYTES (5ull << 20)
 #define HOLE 0x1000ull
-#define BEHIND (START + BYTES + HOLE)
+#define AFTER (START + BYTES + HOLE)
 
 /* Each word is its address; a hole lies before the last 64 KiB. */
 struct memory {
@@ -24,10 +24,10 @@ static void memory_make(struct memory *memory)
 {
 	*memory = (struct memory){.core = {.count = 0}};
 	core_builder_add(&memory->core, START, BYTES, PF_R | PF_W, NULL, 0);
-	core_builder_add(&memory->core, BEHIND, 0x10000, PF_R | PF_W, NULL, 0);
+	core_builder_add(&memory->core, AFTER, 0x10000, PF_R | PF_W, NULL, 0);
 	for (uint64_t at = START; at < START + BYTES; at += 8)
 		core_builder_word(&memory->core, at, at);
-	for (uint64_t at = BEHIND; at < BEHIND + 0x10000; at += 8)
+	for (uint64_t at = AFTER; at < AFTER + 0x10000; at += 8)
 		core_builder_word(&memory->core, at, at);
 	CHECK_OK(core_file_open_fd(core_builder_file(&memory->core), "core", &memory->file));
 	CHECK_OK(address_space_of_core(&memory->file, NULL, &memory->space));
@@ -45,8 +45,8 @@ static bool is_right(struct window *window, uint64_t address, size_t bytes)
 {
 	bool there = address >= START &&
 		     (address + bytes <= START + BYTES ||
-			     (address >= BEHIND && address + bytes <= BEHIND + 0x10000));
-	const uint8_t *at = window_at(window, address, bytes, BEHIND + 0x10000);
+			     (address >= AFTER && address + bytes <= AFTER + 0x10000));
+	const uint8_t *at = window_at(window, address, bytes, AFTER + 0x10000);
 	uint64_t first = 0, last = 0;
 	if (!at || !there)
 		return !at && !there;
@@ -59,7 +59,7 @@ static bool is_right(struct window *window, uint64_t address, size_t bytes)
 static uint64_t wrong_of(struct window *window, size_t bytes, uint64_t step)
 {
 	uint64_t wrong = 0;
-	for (uint64_t at = START; at < BEHIND + 0x10000; at += step)
+	for (uint64_t at = START; at < AFTER + 0x10000; at += step)
 		wrong += !is_right(window, at, bytes);
 	return wrong;
 }

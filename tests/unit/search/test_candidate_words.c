@@ -152,16 +152,16 @@ static void compare(const struct made *m, const struct search_range *ranges, siz
 {
 	static const uint32_t sites[] = {0, 1, 2, 3, 4};
 	const struct search_memory memory = {(void *)m, read_made, NULL};
-	struct search *told = new_search(), *behind = new_search(), *read = new_search();
+	struct search *told = new_search(), *after = new_search(), *read = new_search();
 	search_note_words(told, &memory, ranges, range_count, half);
-	search_note_words_after(behind, told, 10);
+	search_note_words_after(after, told, 10);
 	for (uint32_t i = 0; i < m->count; i++) {
 		CHECK_OK(search_add_block(read, m->blocks[i].address, m->blocks[i].size, i % 5));
-		tell(i < half ? told : behind, m, i);
+		tell(i < half ? told : after, m, i);
 	}
 	if (half < m->count)
-		CHECK_OK(search_append(told, behind, sites));
-	search_destroy(behind);
+		CHECK_OK(search_append(told, after, sites));
+	search_destroy(after);
 	uint64_t values[64];
 	for (unsigned i = 0; i < ARRAY_SIZE(values); i++)
 		values[i] = word_of(m, i);
