@@ -59,7 +59,7 @@ enum limit_state {
  * Whether a limit is exceeded by a figure that lies between `low` and `high`, as far as is certain.
  * *ret_why: the reason that it is undecided; NULL: it is decided, or the range is the reason.
  */
-enum limit_state evidence_judge(
+enum limit_state evidence_evaluate(
 	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why);
 
 #endif

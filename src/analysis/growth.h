@@ -77,7 +77,7 @@ void growth_init(struct growth *growth);
 void growth_deinit(struct growth *growth);
 
 /* One series by itself; times ascend. Sets all but row, live_blocks and end_bytes. */
-void growth_judge(
+void growth_evaluate(
 	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret);
 
 /* The places that are judged: a model's rows, or what was made of them. */

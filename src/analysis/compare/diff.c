@@ -161,7 +161,7 @@ void diff_of_row(
 
 /* A total is one figure, not one of many rows of which some overlap by chance: its own range
  * decides, as it does for gates. */
-static void judge_by_range(struct diff_figure *figure)
+static void evaluate_by_range(struct diff_figure *figure)
 {
 	figure->within_error = figure->estimated && figure->sure_low <= 0 && figure->sure_high >= 0;
 }
@@ -179,7 +179,7 @@ void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_fig
 		interval_of_totals_any_sizes(recording, metric, totals[i], &ranges.sure[i]);
 	}
 	take_ranges(&ranges, ret);
-	judge_by_range(ret);
+	evaluate_by_range(ret);
 }
 
 void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret)
@@ -198,7 +198,7 @@ void diff_of_program(const struct diff *diff, enum metric metric, struct diff_fi
 	ret->sure_low -= more;
 	ret->sure_high -= more;
 	/* Not by what was taken off as well. */
-	judge_by_range(ret);
+	evaluate_by_range(ret);
 }
 
 bool diff_is_news(enum metric metric, const struct diff_figure *figure)

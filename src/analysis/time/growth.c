@@ -140,7 +140,7 @@ static bool growth_stays(const struct growth_row *row)
 	return i == GROWTH_WINDOWS;
 }
 
-void growth_judge(
+void growth_evaluate(
 	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret)
 {
 	ret->verdict = GROWTH_NONE;
@@ -347,7 +347,7 @@ static struct error *describe_stacks(
 		return error_no_memory();
 	for (size_t i = 0; i < growth->moments; i++)
 		bytes[i] = series[table->moments.data[i].of_series].stack_bytes;
-	growth_judge(table->times, bytes, growth->moments, &growth->stacks);
+	growth_evaluate(table->times, bytes, growth->moments, &growth->stacks);
 	uint64_t least = model_totals(model)->peak_bytes / 100;
 	if (least < STACKS_LEAST)
 		least = STACKS_LEAST;
@@ -467,16 +467,16 @@ static struct placed *place_rows(const struct rows *rows, const struct judged_pl
 }
 
 /* Sets the verdict of a series; of blocks and bytes at the end all is set already. */
-static void judge_series(
+static void evaluate_series(
 	const struct table *table, const uint64_t *bytes, uint64_t peak, struct growth_row *row)
 {
-	growth_judge(table->times, bytes, table->moments.len, row);
+	growth_evaluate(table->times, bytes, table->moments.len, row);
 	if (row->verdict == GROWTH_LEAK && (double)row->grown_bytes < PEAK_PART * (double)peak)
 		row->verdict = GROWTH_STEADY;
 }
 
 /* Judges the rows of one place, each by itself and all together. */
-static struct error *judge_place(const struct table *table, const struct placed *members,
+static struct error *evaluate_place(const struct table *table, const struct placed *members,
 	size_t count, uint64_t peak, struct growth *ret)
 {
 	struct growth_row best = {.verdict = GROWTH_NONE}, all = {.row = members->row};
@@ -487,7 +487,7 @@ static struct error *judge_place(const struct table *table, const struct placed 
 		struct growth_row row = {.row = members[i].row,
 			.live_blocks = table->blocks[members[i].number],
 			.end_bytes = table->end_bytes[members[i].number]};
-		judge_series(table, bytes, peak, &row);
+		evaluate_series(table, bytes, peak, &row);
 		if (row.verdict != GROWTH_NONE && !growth_rows_push(&ret->rows, row))
 			return error_no_memory();
 		if (moments >= GROWTH_WINDOWS && !row.highest && !row.live_blocks) {
@@ -502,7 +502,7 @@ static struct error *judge_place(const struct table *table, const struct placed 
 		for (size_t k = 0; k < moments; k++)
 			table->together[k] += bytes[k];
 	}
-	judge_series(table, table->together, peak, &all);
+	evaluate_series(table, table->together, peak, &all);
 	const struct growth_row *suspect = all.verdict == GROWTH_LEAK ? &all : &best;
 	if (suspect->verdict == GROWTH_LEAK && !growth_rows_push(&ret->suspects, *suspect))
 		return error_no_memory();
@@ -515,7 +515,7 @@ static void sort_rows(struct growth_rows *rows)
 		qsort(rows->data, rows->len, sizeof(*rows->data), growth_compare_rows);
 }
 
-static struct error *judge_all(const struct table *table, const struct rows *rows,
+static struct error *evaluate_all(const struct table *table, const struct rows *rows,
 	const struct judged_places *judged, uint64_t peak, struct growth *ret)
 {
 	_cleanup_free_ struct placed *placed = place_rows(rows, judged);
@@ -524,7 +524,7 @@ static struct error *judge_all(const struct table *table, const struct rows *row
 		for (end = i + 1; end < judged->count && placed[i].place != NO_PLACE &&
 				  placed[end].place == placed[i].place;)
 			end++;
-		error = judge_place(table, &placed[i], end - i, peak, ret);
+		error = evaluate_place(table, &placed[i], end - i, peak, ret);
 	}
 	sort_rows(&ret->rows);
 	sort_rows(&ret->suspects);
@@ -552,7 +552,7 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	ret->moments = moments;
 	ret->from_ns = table.times[0];
 	ret->until_ns = moments ? table.times[moments - 1] : table.times[0];
-	error = judge_all(&table, rows, &judged, model_totals(model)->peak_bytes, ret);
+	error = evaluate_all(&table, rows, &judged, model_totals(model)->peak_bytes, ret);
 	if (error)
 		return error;
 	growth_describe(ret, places->chosen);

@@ -66,7 +66,8 @@ static struct error *find_places(const struct growth_change *change, unsigned si
 	return NULL;
 }
 
-static struct error *judge_side(struct growth_change *change, unsigned side, unsigned tail_percent)
+static struct error *evaluate_side(
+	struct growth_change *change, unsigned side, unsigned tail_percent)
 {
 	const struct profile *profile = &change->sides[side];
 	_cleanup_free_ uint32_t *shown_of = NULL;
@@ -306,7 +307,7 @@ struct error *growth_change_build(const struct model *older, const struct model 
 	if (!error)
 		error = match_rows(ret->match, 1, &ret->rows);
 	for (unsigned i = 0; !error && i < 2; i++)
-		error = judge_side(ret, i, options->tail_percent);
+		error = evaluate_side(ret, i, options->tail_percent);
 	ret->older_known = ret->judged[0].moments >= GROWTH_WINDOWS;
 	if (!error)
 		error = make_list(ret);

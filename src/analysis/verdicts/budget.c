@@ -50,7 +50,7 @@ void budget_deinit(struct budget *budget)
 	arena_deinit(&budget->arena);
 }
 
-struct judging {
+struct evaluation {
 	const struct budget_input *input;
 	const struct budget_limits *limits;
 	struct budget *ret;
@@ -73,7 +73,8 @@ static uint64_t count_of(enum budget_rule rule, const struct site *site)
 	}
 }
 
-static struct error *budget_add_row(struct judging *judging, const struct row *row, uint64_t value)
+static struct error *budget_add_row(
+	struct evaluation *evaluation, const struct row *row, uint64_t value)
 {
 	struct budget_finding finding = {
 		.frames = row->frames,
@@ -81,10 +82,11 @@ static struct error *budget_add_row(struct judging *judging, const struct row *r
 		.place = row->place,
 		.kind = row->sums.kind,
 		.value = value,
-		.blocks = count_of(judging->check.rule, &row->sums),
+		.blocks = count_of(evaluation->check.rule, &row->sums),
 	};
-	judging->check.count++;
-	return budget_finding_vec_push(&judging->ret->findings, finding) ? NULL : error_no_memory();
+	evaluation->check.count++;
+	return budget_finding_vec_push(&evaluation->ret->findings, finding) ? NULL
+									    : error_no_memory();
 }
 
 static bool is_each_stack(enum budget_rule rule)
@@ -93,28 +95,28 @@ static bool is_each_stack(enum budget_rule rule)
 }
 
 /* The stacks that make the excess. */
-static struct error *blame_rows(struct judging *judging, enum metric metric)
+static struct error *blame_rows(struct evaluation *evaluation, enum metric metric)
 {
-	uint64_t excess = judging->check.value - judging->check.limit, sum = 0;
+	uint64_t excess = evaluation->check.value - evaluation->check.limit, sum = 0;
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
-	struct error *error = rows_select(judging->input->rows, metric, metric, &list);
+	struct error *error = rows_select(evaluation->input->rows, metric, metric, &list);
 	if (metric_is_of_live(metric))
 		row_list_leave(&list, false);
 	for (size_t i = 0; i < list.len && sum < excess && !error; i++) {
 		uint64_t value = metric_of_site(metric, &list.data[i]->sums);
 		sum += value;
-		error = budget_add_row(judging, list.data[i], value);
+		error = budget_add_row(evaluation, list.data[i], value);
 	}
 	return error;
 }
 
 /* "of the baseline: …" for as long as the budget lives; NULL: no memory. */
-static const char *of_baseline(struct judging *judging, const char *why)
+static const char *of_baseline(struct evaluation *evaluation, const char *why)
 {
 	static const char before[] = "of the baseline: ";
 	size_t len = strlen(why);
-	char *ret = arena_alloc(&judging->ret->arena, sizeof(before) + len);
+	char *ret = arena_alloc(&evaluation->ret->arena, sizeof(before) + len);
 	if (!ret)
 		return NULL;
 	memcpy(ret, before, sizeof(before) - 1);
@@ -123,19 +125,20 @@ static const char *of_baseline(struct judging *judging, const char *why)
 }
 
 /* Notes the state that a figure between check.low and check.high has. */
-static void budget_decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
+static void budget_decide(struct evaluation *evaluation, bool low_exceeds, bool high_exceeds)
 {
-	struct budget_check *check = &judging->check;
-	switch (evidence_judge(&judging->evidence, low_exceeds, high_exceeds, &check->unknown)) {
+	struct budget_check *check = &evaluation->check;
+	switch (evidence_evaluate(
+		&evaluation->evidence, low_exceeds, high_exceeds, &check->unknown)) {
 	case LIMIT_EXCEEDED:
 		check->exceeded = true;
 		return;
 	case LIMIT_UNDECIDED:
 		check->undecided = true;
-		check->figure_known = !judging->evidence.unknown;
+		check->figure_known = !evaluation->evidence.unknown;
 		if (!check->unknown)
 			check->unknown =
-				judging->by_mean_sizes
+				evaluation->by_mean_sizes
 					? "the file does not contain block sizes, so the number of "
 					  "blocks is unknown"
 					: "the limit lies within the range of the estimate";
@@ -145,10 +148,10 @@ static void budget_decide(struct judging *judging, bool low_exceeds, bool high_e
 	}
 }
 
-static void decide_plain(struct judging *judging)
+static void decide_plain(struct evaluation *evaluation)
 {
-	const struct budget_check *check = &judging->check;
-	budget_decide(judging, check->low > check->limit, check->high > check->limit);
+	const struct budget_check *check = &evaluation->check;
+	budget_decide(evaluation, check->low > check->limit, check->high > check->limit);
 }
 
 static void take_range(
@@ -160,31 +163,31 @@ static void take_range(
 	check->estimated |= estimated;
 }
 
-static struct error *judge_total(struct judging *judging)
+static struct error *evaluate_total(struct evaluation *evaluation)
 {
-	enum metric metric = infos[judging->check.rule].metric;
-	const struct model *model = judging->input->model;
+	enum metric metric = infos[evaluation->check.rule].metric;
+	const struct model *model = evaluation->input->model;
 	/* Nobody can free what libraries keep for themselves; the peak has it all the same. */
-	struct totals left = library_own_left(model_totals(model), judging->input->rows);
+	struct totals left = library_own_left(model_totals(model), evaluation->input->rows);
 	const struct totals *totals = &left;
 	struct interval range;
 	bool estimated =
 		interval_of_totals_any_sizes(model_recording(model), metric, totals, &range);
-	judging->by_mean_sizes = estimated && range.by_mean_sizes;
-	take_range(&judging->check, metric_of_totals(metric, totals), estimated, &range);
-	decide_plain(judging);
-	return judging->check.exceeded ? blame_rows(judging, metric) : NULL;
+	evaluation->by_mean_sizes = estimated && range.by_mean_sizes;
+	take_range(&evaluation->check, metric_of_totals(metric, totals), estimated, &range);
+	decide_plain(evaluation);
+	return evaluation->check.exceeded ? blame_rows(evaluation, metric) : NULL;
 }
 
-static struct error *judge_per_stack(struct judging *judging)
+static struct error *evaluate_per_stack(struct evaluation *evaluation)
 {
-	const struct recording *recording = model_recording(judging->input->model);
-	struct budget_check *check = &judging->check;
+	const struct recording *recording = model_recording(evaluation->input->model);
+	struct budget_check *check = &evaluation->check;
 	static const struct site unsampled = {.live_blocks = 0};
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
 	struct error *error =
-		rows_select(judging->input->rows, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, &list);
+		rows_select(evaluation->input->rows, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, &list);
 	row_list_leave(&list, false);
 	struct interval range;
 	/* So much may a stack have of which no block was sampled. */
@@ -195,22 +198,22 @@ static struct error *judge_per_stack(struct judging *judging)
 		estimated = interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
 		take_range(check, sums->live_bytes, estimated, &range);
 	}
-	decide_plain(judging);
+	decide_plain(evaluation);
 	for (size_t i = 0; i < list.len && check->exceeded && !error; i++) {
 		const struct site *sums = &list.data[i]->sums;
 		range.low = sums->live_bytes;
 		interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
 		if (range.low > check->limit)
-			error = budget_add_row(judging, list.data[i], sums->live_bytes);
+			error = budget_add_row(evaluation, list.data[i], sums->live_bytes);
 	}
 	return error;
 }
 
-static struct error *blame_growth(struct judging *judging, uint64_t growth)
+static struct error *blame_growth(struct evaluation *evaluation, uint64_t growth)
 {
-	const struct diff *diff = judging->input->diff;
+	const struct diff *diff = evaluation->input->diff;
 	const struct row_list *lists[] = {&diff->lists[DIFF_NEW], &diff->lists[DIFF_GROWN]};
-	uint64_t excess = growth - judging->check.limit, sum = 0;
+	uint64_t excess = growth - evaluation->check.limit, sum = 0;
 	/* Both lists are sorted: the larger head is next. */
 	size_t at[2] = {0, 0};
 	struct error *error = NULL;
@@ -228,7 +231,7 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 		}
 		if (from < 0)
 			break;
-		error = budget_add_row(judging, lists[from]->data[at[from]++], (uint64_t)best);
+		error = budget_add_row(evaluation, lists[from]->data[at[from]++], (uint64_t)best);
 		sum += (uint64_t)best;
 	}
 	return error;
@@ -239,26 +242,26 @@ static uint64_t growth_of(int64_t change)
 	return change > 0 ? (uint64_t)change : 0;
 }
 
-static struct error *judge_growth(struct judging *judging)
+static struct error *evaluate_growth(struct evaluation *evaluation)
 {
-	const struct limit *limit = &judging->limits->limits[BUDGET_GROWTH];
-	struct budget_check *check = &judging->check;
+	const struct limit *limit = &evaluation->limits->limits[BUDGET_GROWTH];
+	struct budget_check *check = &evaluation->check;
 	struct diff_figure figure;
-	diff_of_program(judging->input->diff, METRIC_LIVE_BYTES, &figure);
+	diff_of_program(evaluation->input->diff, METRIC_LIVE_BYTES, &figure);
 	check->base = figure.base;
 	check->limit = limit_value(limit, figure.base);
 	check->value = growth_of(figure.change);
 	check->estimated = figure.estimated;
 	check->low = figure.estimated ? growth_of(figure.sure_low) : check->value;
 	check->high = figure.estimated ? growth_of(figure.sure_high) : check->value;
-	budget_decide(judging, check->low && limit_exceeded(limit, check->low, figure.base),
+	budget_decide(evaluation, check->low && limit_exceeded(limit, check->low, figure.base),
 		check->high && limit_exceeded(limit, check->high, figure.base));
-	return check->exceeded ? blame_growth(judging, check->value) : NULL;
+	return check->exceeded ? blame_growth(evaluation, check->value) : NULL;
 }
 
-static struct error *add_leak(struct judging *judging, const struct leak_row *row)
+static struct error *add_leak(struct evaluation *evaluation, const struct leak_row *row)
 {
-	const struct leak_stack *stack = &judging->input->leaks->stacks.data[row->stack];
+	const struct leak_stack *stack = &evaluation->input->leaks->stacks.data[row->stack];
 	struct budget_finding finding = {
 		.frames = stack->frames,
 		.depth = stack->depth,
@@ -267,13 +270,14 @@ static struct error *add_leak(struct judging *judging, const struct leak_row *ro
 		.value = row->bytes,
 		.blocks = row->blocks,
 	};
-	judging->check.count++;
-	return budget_finding_vec_push(&judging->ret->findings, finding) ? NULL : error_no_memory();
+	evaluation->check.count++;
+	return budget_finding_vec_push(&evaluation->ret->findings, finding) ? NULL
+									    : error_no_memory();
 }
 
-static bool budget_counts(const struct judging *judging, const struct leak_row *row)
+static bool budget_counts(const struct evaluation *evaluation, const struct leak_row *row)
 {
-	return row->class < LEAK_CLASS_SUPPRESSED && (judging->leak_kinds >> row->kind & 1) != 0;
+	return row->class < LEAK_CLASS_SUPPRESSED && (evaluation->leak_kinds >> row->kind & 1) != 0;
 }
 
 static int compare_leaks(const void *left, const void *right)
@@ -287,17 +291,17 @@ static int compare_leaks(const void *left, const void *right)
 
 /* Rows of leaks that count, the largest first, and what they come to. */
 static struct error *sum_leaks(
-	struct judging *judging, bool each, const struct leak_row ***ret, size_t *ret_len)
+	struct evaluation *evaluation, bool each, const struct leak_row ***ret, size_t *ret_len)
 {
-	const struct leaks *leaks = judging->input->leaks;
-	struct budget_check *check = &judging->check;
+	const struct leaks *leaks = evaluation->input->leaks;
+	struct budget_check *check = &evaluation->check;
 	*ret_len = 0;
 	*ret = calloc(leaks->rows.len + 1, sizeof(**ret));
 	if (!*ret)
 		return error_no_memory();
 	for (size_t i = 0; i < leaks->rows.len; i++) {
 		const struct leak_row *row = &leaks->rows.data[i];
-		if (!budget_counts(judging, row))
+		if (!budget_counts(evaluation, row))
 			continue;
 		(*ret)[(*ret_len)++] = row;
 		check->value = each ? max(check->value, row->bytes) : check->value + row->bytes;
@@ -307,9 +311,9 @@ static struct error *sum_leaks(
 }
 
 /* What a file's own sums have more than the rows that it lists. */
-static uint64_t unlisted_leaks(const struct judging *judging)
+static uint64_t unlisted_leaks(const struct evaluation *evaluation)
 {
-	const struct leaks *leaks = judging->input->leaks;
+	const struct leaks *leaks = evaluation->input->leaks;
 	uint64_t sum = 0;
 	for (unsigned kind = 0; kind < LEAK_KINDS && leaks->search && leaks->search->selected;
 		kind++) {
@@ -317,68 +321,68 @@ static uint64_t unlisted_leaks(const struct judging *judging)
 		for (size_t i = 0; i < leaks->rows.len; i++)
 			if ((unsigned)leaks->rows.data[i].kind == kind)
 				listed += leaks->rows.data[i].bytes;
-		if (judging->leak_kinds >> kind & 1 && all > listed)
+		if (evaluation->leak_kinds >> kind & 1 && all > listed)
 			sum += all - listed;
 	}
 	return sum;
 }
 
 /* What leaks of judging->leak_kinds come to, and who makes the excess. */
-static struct error *judge_leak_kinds(struct judging *judging)
+static struct error *evaluate_leak_kinds(struct evaluation *evaluation)
 {
-	struct budget_check *check = &judging->check;
+	struct budget_check *check = &evaluation->check;
 	bool each = is_each_stack(check->rule);
 	_cleanup_free_ const struct leak_row **rows = NULL;
 	size_t len;
-	struct error *error = sum_leaks(judging, each, &rows, &len);
+	struct error *error = sum_leaks(evaluation, each, &rows, &len);
 	if (error)
 		return error;
 	if (!each)
-		check->value += unlisted_leaks(judging);
+		check->value += unlisted_leaks(evaluation);
 	check->low = check->high = check->value;
-	decide_plain(judging);
+	decide_plain(evaluation);
 	uint64_t sum = 0;
 	for (size_t i = 0; i < len && check->exceeded && !error; i++) {
 		if (each ? rows[i]->bytes <= check->limit : sum >= check->value - check->limit)
 			break;
 		sum += rows[i]->bytes;
-		error = add_leak(judging, rows[i]);
+		error = add_leak(evaluation, rows[i]);
 	}
 	return error;
 }
 
 /* Where it is undecided for all kinds, those decide that are sure, if they alone exceed the limit.
  */
-static struct error *judge_leaks(struct judging *judging)
+static struct error *evaluate_leaks(struct evaluation *evaluation)
 {
-	const struct model *model = judging->input->model;
-	unsigned kinds = judging->limits->leak_kinds;
-	if (judging->evidence.unknown) {
-		budget_decide(judging, false, false);
+	const struct model *model = evaluation->input->model;
+	unsigned kinds = evaluation->limits->leak_kinds;
+	if (evaluation->evidence.unknown) {
+		budget_decide(evaluation, false, false);
 		return NULL;
 	}
-	const struct judging before = *judging;
-	judging->leak_kinds = kinds;
-	struct error *error = judge_leak_kinds(judging);
+	const struct evaluation before = *evaluation;
+	evaluation->leak_kinds = kinds;
+	struct error *error = evaluate_leak_kinds(evaluation);
 	unsigned sure = evidence_sure_kinds(model, kinds, true);
-	if (error || !judging->check.undecided || !sure || sure == kinds)
+	if (error || !evaluation->check.undecided || !sure || sure == kinds)
 		return error;
-	const struct judging undecided = *judging;
-	*judging = before;
-	judging->leak_kinds = sure;
-	judging->evidence = evidence_of_leaks(model, sure, true);
-	error = judge_leak_kinds(judging);
-	if (!judging->check.exceeded)
-		*judging = undecided;
+	const struct evaluation undecided = *evaluation;
+	*evaluation = before;
+	evaluation->leak_kinds = sure;
+	evaluation->evidence = evidence_of_leaks(model, sure, true);
+	error = evaluate_leak_kinds(evaluation);
+	if (!evaluation->check.exceeded)
+		*evaluation = undecided;
 	return error;
 }
 
 /* Adds what a growth rests on besides: where the baseline may be smaller it may be larger. */
-static struct error *add_baseline(struct judging *judging, enum metric metric)
+static struct error *add_baseline(struct evaluation *evaluation, enum metric metric)
 {
-	struct evidence *now = &judging->evidence;
+	struct evidence *now = &evaluation->evidence;
 	struct evidence then =
-		evidence_of_metric(judging->input->baseline, metric, EVIDENCE_OF_TOTAL);
+		evidence_of_metric(evaluation->input->baseline, metric, EVIDENCE_OF_TOTAL);
 	const struct {
 		const char **to, *from;
 	} pairs[] = {
@@ -386,54 +390,56 @@ static struct error *add_baseline(struct judging *judging, enum metric metric)
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
 		if (*pairs[i].to || !pairs[i].from)
 			continue;
-		*pairs[i].to = of_baseline(judging, pairs[i].from);
+		*pairs[i].to = of_baseline(evaluation, pairs[i].from);
 		if (!*pairs[i].to)
 			return error_no_memory();
 	}
 	return NULL;
 }
 
-static struct error *find_evidence(struct judging *judging)
+static struct error *find_evidence(struct evaluation *evaluation)
 {
-	enum budget_rule rule = judging->check.rule;
-	const struct model *model = judging->input->model;
+	enum budget_rule rule = evaluation->check.rule;
+	const struct model *model = evaluation->input->model;
 	if (rule == BUDGET_LEAK || rule == BUDGET_LEAK_PER_STACK) {
-		judging->evidence = evidence_of_leaks(model, judging->limits->leak_kinds, true);
+		evaluation->evidence =
+			evidence_of_leaks(model, evaluation->limits->leak_kinds, true);
 		return NULL;
 	}
-	judging->evidence = evidence_of_metric(model, infos[rule].metric,
+	evaluation->evidence = evidence_of_metric(model, infos[rule].metric,
 		is_each_stack(rule) ? EVIDENCE_OF_EACH_STACK : EVIDENCE_OF_TOTAL);
-	return rule == BUDGET_GROWTH ? add_baseline(judging, infos[rule].metric) : NULL;
+	return rule == BUDGET_GROWTH ? add_baseline(evaluation, infos[rule].metric) : NULL;
 }
 
-static struct error *budget_judge(struct judging *judging, enum budget_rule rule)
+static struct error *budget_evaluate(struct evaluation *evaluation, enum budget_rule rule)
 {
-	static struct error *(*const judges[BUDGET_RULES])(struct judging *) = {
-		[BUDGET_PEAK] = judge_total,
-		[BUDGET_NEVER_FREED] = judge_total,
-		[BUDGET_PER_STACK] = judge_per_stack,
-		[BUDGET_ALLOCATIONS] = judge_total,
-		[BUDGET_TEMPORARY] = judge_total,
-		[BUDGET_GROWTH] = judge_growth,
-		[BUDGET_LEAK] = judge_leaks,
-		[BUDGET_LEAK_PER_STACK] = judge_leaks,
+	static struct error *(*const judges[BUDGET_RULES])(struct evaluation *) = {
+		[BUDGET_PEAK] = evaluate_total,
+		[BUDGET_NEVER_FREED] = evaluate_total,
+		[BUDGET_PER_STACK] = evaluate_per_stack,
+		[BUDGET_ALLOCATIONS] = evaluate_total,
+		[BUDGET_TEMPORARY] = evaluate_total,
+		[BUDGET_GROWTH] = evaluate_growth,
+		[BUDGET_LEAK] = evaluate_leaks,
+		[BUDGET_LEAK_PER_STACK] = evaluate_leaks,
 	};
-	judging->by_mean_sizes = false;
-	judging->check = (struct budget_check){
+	evaluation->by_mean_sizes = false;
+	evaluation->check = (struct budget_check){
 		.rule = rule,
-		.limit = judging->limits->limits[rule].value,
+		.limit = evaluation->limits->limits[rule].value,
 		.figure_known = true,
-		.first = judging->ret->findings.len,
+		.first = evaluation->ret->findings.len,
 	};
-	struct error *error = find_evidence(judging);
+	struct error *error = find_evidence(evaluation);
 	if (!error)
-		error = judges[rule](judging);
+		error = judges[rule](evaluation);
 	if (error)
 		return error;
-	judging->ret->exceeded += judging->check.exceeded;
-	judging->ret->unknown += judging->check.undecided;
-	return budget_check_vec_push(&judging->ret->checks, judging->check) ? NULL
-									    : error_no_memory();
+	evaluation->ret->exceeded += evaluation->check.exceeded;
+	evaluation->ret->unknown += evaluation->check.undecided;
+	return budget_check_vec_push(&evaluation->ret->checks, evaluation->check)
+		       ? NULL
+		       : error_no_memory();
 }
 
 void budget_add_check(struct text *text, const struct budget_check *check)
@@ -529,10 +535,11 @@ static void budget_describe(struct budget *budget)
 struct error *budget_build(
 	const struct budget_input *input, const struct budget_limits *limits, struct budget *ret)
 {
-	struct judging judging = {.input = input, .limits = limits, .ret = ret};
+	struct evaluation evaluation = {.input = input, .limits = limits, .ret = ret};
 	for (int rule = 0; rule < BUDGET_RULES; rule++) {
-		struct error *error =
-			limits->given[rule] ? budget_judge(&judging, (enum budget_rule)rule) : NULL;
+		struct error *error = limits->given[rule]
+					      ? budget_evaluate(&evaluation, (enum budget_rule)rule)
+					      : NULL;
 		if (error)
 			return error;
 	}

@@ -353,7 +353,7 @@ const char *evidence_of_errors(const struct model *model)
 	return NULL;
 }
 
-enum limit_state evidence_judge(
+enum limit_state evidence_evaluate(
 	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why)
 {
 	*ret_why = NULL;

@@ -169,7 +169,7 @@ static struct error *sum_leaks(const struct model *model, struct summary *ret)
 }
 
 /* What becomes of places over time, and of blocks that are reallocated, where that is known. */
-static struct error *judge_lives(const struct model *model, struct resolver *resolver,
+static struct error *evaluate_lives(const struct model *model, struct resolver *resolver,
 	const struct rows *rows, struct summary *ret)
 {
 	size_t moments, sites;
@@ -194,7 +194,7 @@ struct error *summary_build(const struct model *model, struct resolver *resolver
 	if (!error)
 		error = build_lists(model_recording(model), rows, ret);
 	if (!error && resolver)
-		error = judge_lives(model, resolver, all, ret);
+		error = evaluate_lives(model, resolver, all, ret);
 	if (!error)
 		error = verdict_add(model, rows, ret, &ret->verdict);
 	if (error)

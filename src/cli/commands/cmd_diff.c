@@ -171,7 +171,7 @@ static int cmd_diff_judge(const struct request *request, const struct operand op
 	int64_t high = total->estimated ? total->sure_high : total->change;
 	struct evidence evidence = evidence_of_change(request->diff.metric, operands);
 	const char *why;
-	switch (evidence_judge(&evidence, cmd_diff_exceeds(&request->growth, low, total->base),
+	switch (evidence_evaluate(&evidence, cmd_diff_exceeds(&request->growth, low, total->base),
 		cmd_diff_exceeds(&request->growth, high, total->base), &why)) {
 	case LIMIT_KEPT:
 		return 0;

@@ -196,7 +196,7 @@ static uint32_t inferred_larger_declared(const struct inferring *f, uint32_t cla
 }
 
 /* The heap's type that all blocks of a group are. */
-static uint32_t inferred_larger_judge(struct inferring *f, const struct group *group)
+static uint32_t inferred_larger_classify(struct inferring *f, const struct group *group)
 {
 	const struct heap_shape *of = &f->scan->classes.classes.data[group->class];
 	uint64_t size = types_get(f->types, group->layout)->size;
@@ -324,7 +324,7 @@ void inferred_take_larger(struct inferring *inferring, struct in_order *in_order
 			of_group[i] = HEAP_TYPE_NONE;
 		for (size_t i = 0; i < l.groups.len && !f->failed; i++)
 			of_group[l.groups.data[i].class] =
-				inferred_larger_judge(f, &l.groups.data[i]);
+				inferred_larger_classify(f, &l.groups.data[i]);
 		assign_classes(f, of_group, is_new);
 		follow_blocks(f, is_new, in_order);
 	}

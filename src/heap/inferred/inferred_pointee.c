@@ -16,7 +16,7 @@ static bool is_byte(const struct type *type)
 }
 
 /* What is known of a block beside a declaration. A base class may stand anywhere in an object. */
-static enum pointee judge_known(const struct inferring *f, uint32_t heap_type, uint32_t target)
+static enum pointee classify_known(const struct inferring *f, uint32_t heap_type, uint32_t target)
 {
 	const struct heap_type *known = &f->scan->types.types.data[heap_type];
 	if (is_byte(types_get(f->types, target)))
@@ -57,7 +57,7 @@ bool inferred_can_be_pointers(const struct inferring *inferring, const struct he
 	return true;
 }
 
-static enum pointee judge_class(
+static enum pointee classify_class(
 	struct inferring *f, uint32_t class_number, uint64_t address, uint32_t target)
 {
 	const struct heap_shape *class = &f->scan->classes.classes.data[class_number];
@@ -81,7 +81,7 @@ static enum pointee judge_class(
 	return is_likely ? POINTEE_AGREES : POINTEE_MAY_BE;
 }
 
-static enum pointee judge_text(const struct inferring *f, uint64_t address)
+static enum pointee classify_text(const struct inferring *f, uint64_t address)
 {
 	uint8_t bytes[TEXT_LOOKED_AT];
 	size_t got = address_space_read(f->scan->heap.space, address, bytes, sizeof(bytes));
@@ -94,11 +94,11 @@ static enum pointee judge_text(const struct inferring *f, uint64_t address)
 	return POINTEE_AGREES;
 }
 
-static enum pointee inferred_pointee_judge(
+static enum pointee inferred_pointee_classify(
 	struct inferring *f, uint64_t address, uint32_t target, unsigned depth);
 
 /* A pointer to a pointer: what the first one leads to. */
-static enum pointee judge_pointer(
+static enum pointee classify_pointer(
 	struct inferring *f, uint64_t address, uint32_t target, unsigned depth)
 {
 	uint64_t word;
@@ -106,11 +106,11 @@ static enum pointee judge_pointer(
 		return POINTEE_MAY_BE;
 	if (!address_space_map(f->scan->heap.space, word))
 		return POINTEE_DENIES;
-	return inferred_pointee_judge(
+	return inferred_pointee_classify(
 		f, word, types_plain(f->types, types_target(f->types, target)), depth + 1);
 }
 
-static enum pointee inferred_pointee_judge(
+static enum pointee inferred_pointee_classify(
 	struct inferring *f, uint64_t address, uint32_t target, unsigned depth)
 {
 	const struct type *type = types_get(f->types, target);
@@ -119,20 +119,20 @@ static enum pointee inferred_pointee_judge(
 	if (!slots_are_distinctive(f->types, target) || depth > DEPTH_MOST)
 		return POINTEE_MAY_BE;
 	if (block == SPACE_NONE)
-		return is_byte(type) && address ? judge_text(f, address) : POINTEE_MAY_BE;
+		return is_byte(type) && address ? classify_text(f, address) : POINTEE_MAY_BE;
 	if (search_block_size(f->search, block) - offset < type->size)
 		return POINTEE_DENIES;
 	if (is_byte(type))
-		return judge_text(f, address);
+		return classify_text(f, address);
 	if (type->kind == TYPE_POINTER)
-		return judge_pointer(f, address, target, depth);
+		return classify_pointer(f, address, target, depth);
 	if (offset)
 		return POINTEE_MAY_BE;
 	struct block_label label = block_label(f->search, block);
 	uint32_t known = heap_types_of_label(&f->scan->types, label);
 	if (known == HEAP_TYPE_NONE)
-		return judge_class(f, heap_types_shape(&f->scan->types, label), address, target);
-	enum pointee judged = judge_known(f, known, target);
+		return classify_class(f, heap_types_shape(&f->scan->types, label), address, target);
+	enum pointee judged = classify_known(f, known, target);
 	/* A guess denies no other guess. */
 	bool is_guess = inferred_bit(f->scan->alike.looks, block);
 	return judged == POINTEE_DENIES && is_guess ? POINTEE_MAY_BE : judged;
@@ -140,5 +140,5 @@ static enum pointee inferred_pointee_judge(
 
 enum pointee inferred_pointee(struct inferring *inferring, uint64_t address, uint32_t target)
 {
-	return inferred_pointee_judge(inferring, address, target, 0);
+	return inferred_pointee_classify(inferring, address, target, 0);
 }

@@ -7,11 +7,11 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred/inferred_arrays.h"
-#include "heap/inferred/inferred_judging.h"
+#include "heap/inferred/pool_check.h"
 
 /* Up to `most` types of objects that it is sure of; returns how many there are, at most one more.
  */
-static size_t find_kinds(const struct pool_judging *j, uint32_t *ret, size_t most)
+static size_t find_kinds(const struct pool_check *j, uint32_t *ret, size_t most)
 {
 	size_t kinds = 0;
 	for (size_t i = 0; i < j->objects.len && kinds <= most; i++) {
@@ -27,7 +27,7 @@ static size_t find_kinds(const struct pool_judging *j, uint32_t *ret, size_t mos
 }
 
 /* Whether there are others, of which it is not sure what they are. */
-static bool has_others(const struct pool_judging *j, const uint32_t *kinds, size_t count)
+static bool has_others(const struct pool_check *j, const uint32_t *kinds, size_t count)
 {
 	for (size_t i = 0; i < j->objects.len; i++) {
 		bool is_known = false;
@@ -40,7 +40,7 @@ static bool has_others(const struct pool_judging *j, const uint32_t *kinds, size
 }
 
 /* "pool of Rec", "pool of Name and Rec", "pool of several structures" */
-static void inferred_pools_add_name(const struct pool_judging *j, struct text *name)
+static void inferred_pools_add_name(const struct pool_check *j, struct text *name)
 {
 	_cleanup_(text_deinit) struct text first;
 	_cleanup_(text_deinit) struct text second;
@@ -73,7 +73,7 @@ static bool keeps_name(const struct inferring *f, uint32_t block)
 	return type && !type->is_pool && !type->is_array;
 }
 
-static void inferred_pools_assign(struct pool_judging *j)
+static void inferred_pools_assign(struct pool_check *j)
 {
 	struct inferring *f = j->f;
 	_cleanup_(text_deinit) struct text name;
@@ -125,9 +125,9 @@ bool inferred_take_pools(struct inferring *inferring)
 	bool any = false;
 	for (size_t i = 0; p && i < p->touched.len && !f->failed; i++) {
 		struct pool_block *in = &p->blocks.data[p->touched.data[i]];
-		struct pool_judging j = {.f = f, .block = in->block};
+		struct pool_check j = {.f = f, .block = in->block};
 		in->is_touched = false;
-		if (is_candidate(f, in) && inferred_judge(&j, in)) {
+		if (is_candidate(f, in) && inferred_classify(&j, in)) {
 			in->is_taken = any = true;
 			inferred_pools_assign(&j);
 			follow_all_of(f, in);
@@ -139,7 +139,7 @@ bool inferred_take_pools(struct inferring *inferring)
 	return any && !f->failed;
 }
 
-static bool inferred_pools_keep(struct inferring *f, struct pool_judging *j)
+static bool inferred_pools_keep(struct inferring *f, struct pool_check *j)
 {
 	struct pools *pools = &f->scan->pools;
 	struct pool pool = {j->block, pools->objects.len, j->objects.len};
@@ -171,9 +171,9 @@ void inferred_keep_pools(struct inferring *inferring)
 	struct inferred_pools *p = f->pools;
 	for (size_t i = 0; p && i < p->blocks.len && !f->failed; i++) {
 		const struct pool_block *in = &p->blocks.data[i];
-		struct pool_judging j = {.f = f, .block = in->block};
+		struct pool_check j = {.f = f, .block = in->block};
 		if (in->is_taken && inferred_can_hold(f, in->block, UINT64_MAX) &&
-			inferred_judge(&j, in)) {
+			inferred_classify(&j, in)) {
 			inferred_pools_assign(&j);
 			f->failed |= !inferred_pools_keep(f, &j);
 		} else if (in->is_taken) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/queries/candidates_judge.h"
+#include "heap/queries/candidates_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,14 @@
 #define KNOWN_SCORE 20
 #define DECLARED_SCORE 16
 
-void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret)
+void candidates_sample(
+	const struct candidate_check *candidate_check, uint32_t block, struct sample *ret)
 {
-	const struct address_space *space = judging->scan->heap.space;
-	const struct search *search = judging->scan->search;
+	const struct address_space *space = candidate_check->scan->heap.space;
+	const struct search *search = candidate_check->scan->search;
 	*ret = (struct sample){.block = block};
-	size_t wanted = (size_t)min(judging->usable & ~(uint64_t)7, (uint64_t)sizeof(ret->words));
+	size_t wanted =
+		(size_t)min(candidate_check->usable & ~(uint64_t)7, (uint64_t)sizeof(ret->words));
 	ret->len =
 		address_space_read(space, search_block_address(search, block), ret->words, wanted) /
 		8;
@@ -39,7 +41,7 @@ void candidates_sample(const struct judging *judging, uint32_t block, struct sam
 	}
 }
 
-static void take_sample(struct judging *j, uint32_t block)
+static void take_sample(struct candidate_check *j, uint32_t block)
 {
 	struct sample *sample = &j->samples[j->count++];
 	candidates_sample(j, block, sample);
@@ -49,7 +51,7 @@ static void take_sample(struct judging *j, uint32_t block)
 	j->elsewhere |= ~sample->modules;
 }
 
-static void take_samples(struct judging *j, uint32_t block, uint32_t type)
+static void take_samples(struct candidate_check *j, uint32_t block, uint32_t type)
 {
 	const struct search *search = j->scan->search;
 	if (block != SPACE_NONE) {
@@ -82,8 +84,8 @@ static uint64_t candidates_repeat(uint64_t bits, uint64_t size, uint64_t header,
 }
 
 /* What a block that is pointed to says of the declaration: bit `word` of the candidate. */
-static void judge_target(
-	struct judging *j, uint64_t address, uint32_t target, unsigned word, struct candidate *c)
+static void classify_target(struct candidate_check *j, uint64_t address, uint32_t target,
+	unsigned word, struct candidate *c)
 {
 	struct heap_layout layout;
 	uint64_t offset;
@@ -101,8 +103,8 @@ static void judge_target(
 }
 
 /* All words of a slot of an object that stands at an offset of the blocks. */
-static void judge_slot(
-	struct judging *j, struct candidate *c, uint64_t object, const struct slot *slot)
+static void classify_slot(
+	struct candidate_check *j, struct candidate *c, uint64_t object, const struct slot *slot)
 {
 	uint64_t at = object + slot->offset;
 	for (uint64_t i = 0; !slot->when_count && slot->container.form == RUST_NONE &&
@@ -110,17 +112,17 @@ static void judge_slot(
 		i++, at += slot->stride) {
 		for (uint32_t k = 0; k < j->count && at % 8 == 0; k++) {
 			if (j->samples[k].pointers >> at / 8 & 1)
-				judge_target(j, j->samples[k].words[at / 8], slot->target,
+				classify_target(j, j->samples[k].words[at / 8], slot->target,
 					(unsigned)(at / 8), c);
 		}
 	}
 }
 
-static void judge_targets(struct judging *j, struct candidate *c)
+static void classify_targets(struct candidate_check *j, struct candidate *c)
 {
 	for (uint64_t element = 0; element < c->count; element++) {
 		for (size_t i = 0; i < j->slots.len; i++) {
-			judge_slot(j, c, c->header + element * c->size, &j->slots.data[i]);
+			classify_slot(j, c, c->header + element * c->size, &j->slots.data[i]);
 		}
 		if (c->header + element * c->size >= 8ull * SHAPE_WORDS)
 			break;
@@ -130,7 +132,7 @@ static void judge_targets(struct judging *j, struct candidate *c)
 }
 
 /* new[] writes the number of elements before the first. */
-static bool has_count(const struct judging *j, const struct candidate *c)
+static bool has_count(const struct candidate_check *j, const struct candidate *c)
 {
 	for (uint32_t i = 0; i < j->count; i++) {
 		if (j->samples[i].len < c->header / 8 ||
@@ -152,7 +154,7 @@ uint64_t candidates_covered(const struct candidate *c)
 }
 
 /* Pointers in bytes, unions and numbers are possible, and not likely. */
-static void candidates_weigh(const struct judging *j, struct candidate *c)
+static void candidates_weigh(const struct candidate_check *j, struct candidate *c)
 {
 	uint64_t undeclared =
 		j->pointers & candidates_covered(c) & ~c->declared & ~c->known_pointers;
@@ -172,8 +174,8 @@ static void candidates_weigh(const struct judging *j, struct candidate *c)
 }
 
 /* Without one pointer in its place only the size speaks for it. */
-static void candidates_judge_judge(
-	struct judging *j, const struct word_map *map, struct candidate *c)
+static void candidates_classify_all(
+	struct candidate_check *j, const struct word_map *map, struct candidate *c)
 {
 	uint64_t pointers = candidates_repeat(map->pointers, c->size, c->header, c->count);
 	if (candidates_repeat(map->vtables, c->size, c->header, c->count) & j->elsewhere)
@@ -195,14 +197,14 @@ static void candidates_judge_judge(
 	if (candidates_bits(c->numbers) > 1 || candidates_bits(c->strays) > 1 ||
 		(c->numbers && c->strays))
 		return;
-	judge_targets(j, c);
+	classify_targets(j, c);
 	c->denied |= candidates_repeat(map->code, c->size, c->header, c->count) & j->no_code &
 		     ~candidates_repeat(map->vtables, c->size, c->header, c->count);
 	c->declared = pointers;
 	j->failed |= !candidate_vec_push(j->found, *c);
 }
 
-static bool is_close(const struct judging *j, uint64_t wanted)
+static bool is_close(const struct candidate_check *j, uint64_t wanted)
 {
 	uint64_t spare = j->usable <= 24 ? j->usable : SPARE_MOST;
 	return wanted && wanted <= j->usable && j->usable - wanted < spare;
@@ -210,7 +212,7 @@ static bool is_close(const struct judging *j, uint64_t wanted)
 
 static bool take_type(void *context, uint32_t number)
 {
-	struct judging *j = context;
+	struct candidate_check *j = context;
 	struct type type = *types_get(j->types, number);
 	if ((type.kind != TYPE_STRUCT && type.kind != TYPE_CLASS) || !type.size ||
 		type.size > j->usable || !type.name)
@@ -236,7 +238,7 @@ static bool take_type(void *context, uint32_t number)
 			.count = count,
 			.header = header,
 			.is_array = !is_single};
-		candidates_judge_judge(j, &map, &c);
+		candidates_classify_all(j, &map, &c);
 	}
 	return !j->failed;
 }
@@ -261,7 +263,7 @@ static int by_score(const void *a, const void *b, void *context)
 struct error *candidates_find(struct heap_scan *scan, uint32_t block, uint32_t type,
 	struct candidate_vec *ret, uint32_t *ret_sampled)
 {
-	struct judging j = {.scan = scan,
+	struct candidate_check j = {.scan = scan,
 		.types = scan->layouts.types,
 		.found = ret,
 		.samples = calloc(SAMPLES_MOST, sizeof(*j.samples))};

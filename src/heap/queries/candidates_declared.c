@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "heap/queries/candidates_judge.h"
+#include "heap/queries/candidates_check.h"
 #include "search/graph.h"
 
 /* So many blocks that point to some are read, up to so many bytes of each. */
@@ -15,7 +15,7 @@
 #define HOLDER_BYTES (1u << 16)
 
 struct asking {
-	struct judging *j;
+	struct candidate_check *j;
 	uint64_t *set; /* bit set of blocks: the samples */
 	unsigned holders;
 };
@@ -93,15 +93,16 @@ static void look_at_roots(struct asking *a)
 	}
 }
 
-bool candidates_find_declared(struct judging *judging)
+bool candidates_find_declared(struct candidate_check *candidate_check)
 {
-	uint32_t count = search_block_count(judging->scan->search);
+	uint32_t count = search_block_count(candidate_check->scan->search);
 	_cleanup_free_ uint64_t *set = calloc(count / 64 + 1, sizeof(*set));
-	struct asking a = {.j = judging, .set = set};
+	struct asking a = {.j = candidate_check, .set = set};
 	if (!set)
 		return false;
-	for (uint32_t i = 0; i < judging->count; i++)
-		set[judging->samples[i].block / 64] |= 1ull << judging->samples[i].block % 64;
+	for (uint32_t i = 0; i < candidate_check->count; i++)
+		set[candidate_check->samples[i].block / 64] |=
+			1ull << candidate_check->samples[i].block % 64;
 	look_at_roots(&a);
 	look_at_blocks(&a);
 	return true;

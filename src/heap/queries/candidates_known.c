@@ -8,14 +8,14 @@
 #include "base/cleanup.h"
 #include "heap/inferred.h"
 #include "heap/inferred/inferred_find.h"
-#include "heap/queries/candidates_judge.h"
+#include "heap/queries/candidates_check.h"
 
 /* Of each candidate's type so many blocks are looked at. */
 #define LOOKED_AT_MOST 256u
 #define NOBODYS UINT32_MAX
 
 /* Which candidate a type of the heap's is; NOBODYS. */
-static uint32_t candidate_of(const struct judging *j, const struct heap_type *type)
+static uint32_t candidate_of(const struct candidate_check *j, const struct heap_type *type)
 {
 	if (type->layout == TYPE_VOID || type->is_array || type->header)
 		return NOBODYS;
@@ -38,7 +38,7 @@ static bool is_alike(const struct sample *a, const struct sample *b, uint64_t wo
 }
 
 static void candidates_known_look_at(
-	struct judging *j, struct inferring *rules, uint32_t block, struct candidate *c)
+	struct candidate_check *j, struct inferring *rules, uint32_t block, struct candidate *c)
 {
 	struct sample known;
 	const char *basis = inferred_basis_name(j->scan, block);
@@ -56,7 +56,7 @@ static void candidates_known_look_at(
 }
 
 /* What is known of a type says what is no value of it. */
-static void ask_samples(struct judging *j, struct inferring *rules)
+static void ask_samples(struct candidate_check *j, struct inferring *rules)
 {
 	for (size_t i = 0; i < j->found->len; i++) {
 		struct candidate *c = &j->found->data[i];
@@ -66,7 +66,7 @@ static void ask_samples(struct judging *j, struct inferring *rules)
 	}
 }
 
-static bool ask_all(struct judging *j, struct inferring *rules)
+static bool ask_all(struct candidate_check *j, struct inferring *rules)
 {
 	const struct heap_scan *s = j->scan;
 	size_t count = s->types.types.len;
@@ -92,12 +92,13 @@ static bool ask_all(struct judging *j, struct inferring *rules)
 	return !rules->failed;
 }
 
-struct error *candidates_find_known(struct judging *judging)
+struct error *candidates_find_known(struct candidate_check *candidate_check)
 {
-	struct heap_scan *scan = judging->scan;
-	struct inferring rules = {.scan = scan, .types = judging->types, .search = scan->search};
+	struct heap_scan *scan = candidate_check->scan;
+	struct inferring rules = {
+		.scan = scan, .types = candidate_check->types, .search = scan->search};
 	struct error *error = window_open(scan->heap.space, &rules.window);
-	if (!error && !ask_all(judging, &rules))
+	if (!error && !ask_all(candidate_check, &rules))
 		error = error_no_memory();
 	window_close(&rules.window);
 	inferred_free_facts(&rules);

@@ -38,7 +38,7 @@ static void set_bit(struct by_life *by, uint64_t number)
 	choice->bits[number / 8] |= (uint8_t)(1u << number % 8);
 }
 
-static void hpw_block_filter_judge(struct by_life *by, const struct hpw_life *life, uint64_t stamp)
+static void hpw_block_filter_check(struct by_life *by, const struct hpw_life *life, uint64_t stamp)
 {
 	const struct source_blocks *wanted = by->choice->wanted;
 	uint64_t ns = hpw_clock_ns(by->clock, stamp) - hpw_clock_ns(by->clock, life->stamp);
@@ -50,12 +50,12 @@ static void on_died(void *context, const struct hpw_life *life, const struct hpw
 {
 	struct by_life *by = context;
 	if (!by->choice->wanted->live_only)
-		hpw_block_filter_judge(by, life, end->stamp);
+		hpw_block_filter_check(by, life, end->stamp);
 }
 
 static void on_stayed(void *context, const struct hpw_life *life, const struct hpw_life_end *end)
 {
-	hpw_block_filter_judge(context, life, end->stamp);
+	hpw_block_filter_check(context, life, end->stamp);
 }
 
 struct error *hpw_block_filter_by_life(struct hpw_block_filter *choice,

@@ -183,7 +183,7 @@ static struct error *try_index(struct hpw_file *file, struct hpw_damage *damage)
 }
 
 /* What the bytes after the last chunk are: a trailer is expected, anything else is damage. */
-static struct error *judge_rest(
+static struct error *check_rest(
 	const struct input *input, uint64_t from, uint64_t to, struct hpw_damage *damage)
 {
 	uint64_t index_offset;
@@ -220,7 +220,7 @@ static struct error *list_by_walking(struct hpw_file *file, struct hpw_damage *d
 			uint64_t next = 0;
 			error = hpw_file_find_chunk(input, at, input->bytes, &next);
 			if (!error)
-				error = judge_rest(input, at, next, damage);
+				error = check_rest(input, at, next, damage);
 			if (error)
 				return error;
 			at = next;

@@ -308,7 +308,7 @@ struct error *hpw_leaks_decode(
 	return NULL;
 }
 
-struct error *hpw_leaks_judge(const struct hpw_leaks *leaks, struct hpw_damage *damage)
+struct error *hpw_leaks_check(const struct hpw_leaks *leaks, struct hpw_damage *damage)
 {
 	const struct leak_search *search = model_leak_search(leaks->model);
 	if (!search)

@@ -27,7 +27,7 @@ size_t hpw_leaks_first(const struct hpw_file *file);
 struct error *hpw_leaks_decode(
 	struct hpw_leaks *leaks, uint16_t type, const struct hpw_payload *payload) must_check_;
 /* Says what is missing of what was decoded. */
-struct error *hpw_leaks_judge(const struct hpw_leaks *leaks, struct hpw_damage *damage) must_check_;
+struct error *hpw_leaks_check(const struct hpw_leaks *leaks, struct hpw_damage *damage) must_check_;
 
 /*
  * Sets the times at which the examples of all records were allocated, as far as EVENTS has them:

@@ -255,7 +255,7 @@ static struct error *hpw_reader_replay(struct reader *reader)
 	return NULL;
 }
 
-static struct error *judge_checkpoint(struct reader *reader)
+static struct error *check_checkpoint(struct reader *reader)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -268,7 +268,7 @@ static struct error *judge_checkpoint(struct reader *reader)
 		text.data);
 }
 
-static struct error *judge_in_progress(struct reader *reader)
+static struct error *check_in_progress(struct reader *reader)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -281,17 +281,17 @@ static struct error *judge_in_progress(struct reader *reader)
 }
 
 /* What is missing because the recording was not closed, in words. */
-static struct error *judge_end(struct reader *reader)
+static struct error *check_end(struct reader *reader)
 {
 	if (reader->flags & SOURCE_OF_RUNNING && !reader->file.closed) {
 		build_target(reader->model)->exit_kind = EXIT_KIND_RUNNING;
 		return NULL;
 	}
 	if (!reader->file.closed && input_is_being_written(reader->input))
-		return judge_in_progress(reader);
+		return check_in_progress(reader);
 	struct error *error = NULL;
 	if (reader->file.checkpoint && reader->footer.has_summary)
-		error = judge_checkpoint(reader);
+		error = check_checkpoint(reader);
 	if (!error && !reader->footer.has_summary)
 		error = hpw_damage_add(&reader->damage,
 			"the recording was not closed or its end is missing: the "
@@ -303,7 +303,7 @@ static struct error *judge_end(struct reader *reader)
 }
 
 /* What is missing as a whole, in words. */
-static struct error *hpw_reader_judge(struct reader *reader)
+static struct error *hpw_reader_check(struct reader *reader)
 {
 	struct error *error = NULL;
 	if (!reader->tables.has_target)
@@ -320,7 +320,7 @@ static struct error *hpw_reader_judge(struct reader *reader)
 	if (!error && reader->replayed && !hpw_reader_has_all_events(reader))
 		error = hpw_damage_add(&reader->damage,
 			"an aggregate recording has no events to replace the missing sums");
-	return error ? error : judge_end(reader);
+	return error ? error : check_end(reader);
 }
 
 /* Of a recording that was not closed: what its writer kept up to date in it. A ring that has every
@@ -364,7 +364,7 @@ static struct error *read_tables(struct reader *reader)
 	if (!error)
 		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
 	put_ring(reader);
-	return error ? error : hpw_reader_judge_sites(reader);
+	return error ? error : hpw_reader_check_sites(reader);
 }
 
 /* Whether going through all events takes no time; nobody knows how many a cut-off file has. */
@@ -432,7 +432,7 @@ static struct error *read_all(struct reader *reader)
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)
-		error = hpw_reader_judge(reader);
+		error = hpw_reader_check(reader);
 	return error ? error : hpw_damage_finish(&reader->damage);
 }
 

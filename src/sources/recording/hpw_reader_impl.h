@@ -81,7 +81,7 @@ struct error *hpw_reader_find_marks(struct reader *reader);
 struct error *hpw_reader_put_marks(struct reader *reader);
 
 /* Whether the footer has the figures of all sites; after tables and footer. */
-struct error *hpw_reader_judge_sites(struct reader *reader);
+struct error *hpw_reader_check_sites(struct reader *reader);
 
 /* All else into the model. */
 struct error *hpw_reader_put(struct reader *reader);

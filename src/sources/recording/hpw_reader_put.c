@@ -49,7 +49,7 @@ static struct error *into_leaks(
  * Figures of sites may end before the sites do, where the last of their chunks is missing: events
  * give all of them. Where there are none it is said. A checkpoint is older than the last sites.
  */
-struct error *hpw_reader_judge_sites(struct reader *reader)
+struct error *hpw_reader_check_sites(struct reader *reader)
 {
 	size_t known, there = reader->footer.sites.len;
 	model_sites(reader->model, &known);
@@ -276,7 +276,7 @@ static struct error *put_leaks(struct reader *reader)
 	struct error *error = hpw_reader_decode_from(
 		reader, hpw_leaks_first(&reader->file), hpw_leaks_takes, into_leaks);
 	if (!error)
-		error = hpw_leaks_judge(&reader->leaks, &reader->damage);
+		error = hpw_leaks_check(&reader->leaks, &reader->damage);
 	if (!error && (reader->flags & SOURCE_WITH_LEAK_TIMES))
 		error = hpw_leaks_date(&reader->leaks, &reader->file);
 	return error;

@@ -43,7 +43,7 @@ static void debug_file_note(struct search *search, const char *path, enum symbol
 }
 
 /* The first trial that says why not; TRIAL_USED: it fits. `link` NULL: told by build-id alone. */
-static enum symbols_trial debug_file_judge(
+static enum symbols_trial debug_file_check(
 	const struct search *search, const struct object *object, const struct link *link)
 {
 	if (!object_is_whole(object))
@@ -100,7 +100,7 @@ static void debug_file_look_at(struct search *search, const char *path, const st
 			search, path, access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT);
 		return;
 	}
-	enum symbols_trial trial = debug_file_judge(search, object, link);
+	enum symbols_trial trial = debug_file_check(search, object, link);
 	if (trial == TRIAL_USED)
 		trial = debug_file_place(files, object);
 	else

@@ -193,7 +193,7 @@ static void find_doubt(struct leaks_page *page)
 		return;
 	bool any = leaks_count(&page->leaks, kinds) > 0;
 	struct evidence evidence = evidence_of_leaks(page->model, kinds, !options->of_moment);
-	evidence_judge(&evidence, any, any, &page->doubt);
+	evidence_evaluate(&evidence, any, any, &page->doubt);
 }
 
 static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *resolver)

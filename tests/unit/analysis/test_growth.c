@@ -124,7 +124,7 @@ static enum growth_verdict judge(shape *f, uint64_t seed, bool irregular)
 		bytes[i] = (uint64_t)f(at);
 	}
 	struct growth_row row = {.row = NULL};
-	growth_judge(times, bytes, MOMENTS, &row);
+	growth_evaluate(times, bytes, MOMENTS, &row);
 	return row.verdict;
 }
 
@@ -190,7 +190,7 @@ CASE(few, "a handful of moments says nothing")
 {
 	const uint64_t times[] = {0, 1, 2}, bytes[] = {0, 100, 200};
 	struct growth_row row = {.row = NULL};
-	growth_judge(times, bytes, 3, &row);
+	growth_evaluate(times, bytes, 3, &row);
 	CHECK(row.verdict == GROWTH_NONE);
 }
 
@@ -200,7 +200,7 @@ CASE(same_time, "moments of one time do no harm")
 	for (unsigned i = 0; i < MOMENTS; i++)
 		bytes[i] = i;
 	struct growth_row row = {.row = NULL};
-	growth_judge(times, bytes, MOMENTS, &row);
+	growth_evaluate(times, bytes, MOMENTS, &row);
 	CHECK(isfinite(row.bytes_per_s));
 }
 

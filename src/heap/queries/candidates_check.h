@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of candidates*.c alone. */
-#ifndef HEAP_CANDIDATES_JUDGE_H
-#define HEAP_CANDIDATES_JUDGE_H
+#ifndef HEAP_CANDIDATES_CHECK_H
+#define HEAP_CANDIDATES_CHECK_H
 
 #include "heap/candidates.h"
 #include "heap/types/slots.h"
@@ -17,7 +17,7 @@ struct sample {
 	uint64_t modules;  /* of these, to what modules have read-only: tables of functions */
 };
 
-struct judging {
+struct candidate_check {
 	struct heap_scan *scan;
 	struct types *types;
 	struct sample *samples;
@@ -31,15 +31,16 @@ struct judging {
 	bool failed;
 };
 
-void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret);
+void candidates_sample(
+	const struct candidate_check *candidate_check, uint32_t block, struct sample *ret);
 
 /* Words that the type covers. */
 uint64_t candidates_covered(const struct candidate *candidate);
 
 /* Fills `declared_by` of all that were found. False: no memory. */
-bool candidates_find_declared(struct judging *judging);
+bool candidates_find_declared(struct candidate_check *candidate_check);
 
 /* Fills `known` and `broken` of all that were found. */
-struct error *candidates_find_known(struct judging *judging) must_check_;
+struct error *candidates_find_known(struct candidate_check *candidate_check) must_check_;
 
 #endif

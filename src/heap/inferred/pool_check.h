@@ -3,8 +3,8 @@
  * Whether a block is a pool, by the places that are known in it (inferred_pools.h). Of
  * inferred_judging.c and inferred_pools.c alone.
  */
-#ifndef HEAP_INFERRED_JUDGING_H
-#define HEAP_INFERRED_JUDGING_H
+#ifndef HEAP_POOL_CHECK_H
+#define HEAP_POOL_CHECK_H
 
 #include "heap/inferred/inferred_places.h"
 
@@ -12,7 +12,7 @@
 #define PLACES_LEAST 4u
 
 /* Of a block the places that count: none in another one. */
-struct pool_judging {
+struct pool_check {
 	struct inferring *f;
 	uint32_t block;
 	struct pool_objects objects; /* ascending by offset */
@@ -22,6 +22,6 @@ struct pool_judging {
 
 /* Gathers the objects of a block, which pool_objects_deinit() frees whatever it returns: whether it
  * is a pool by all places that are known in it. */
-bool inferred_judge(struct pool_judging *judging, const struct pool_block *in);
+bool inferred_classify(struct pool_check *check, const struct pool_block *in);
 
 #endif

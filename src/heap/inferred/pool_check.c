@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/inferred/inferred_judging.h"
+#include "heap/inferred/pool_check.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define TRIES_MOST (1u << 14)
 #define ELEMENTS_MOST 16u
 
-static uint64_t inferred_judging_size_of(const struct pool_judging *j, uint32_t type)
+static uint64_t pool_check_size_of(const struct pool_check *j, uint32_t type)
 {
 	return types_get(j->f->types, type)->size;
 }
@@ -33,17 +33,17 @@ static int by_offset(const void *a, const void *b)
 	return (x->type > y->type) - (x->type < y->type);
 }
 
-static bool inferred_judging_gather(
-	struct pool_judging *j, const struct pool_block *in, struct sorted_places *ret)
+static bool pool_check_gather(
+	struct pool_check *j, const struct pool_block *in, struct sorted_places *ret)
 {
 	const struct places *places = &j->f->pools->places;
 	for (uint32_t i = in->first; i != NO_PLACE; i = places->data[i].next) {
 		const struct inferred_place *place = &places->data[i];
 		if (!place->is_read)
 			continue;
-		if (!sorted_places_push(ret, (struct sorted_place){place->offset,
-						     inferred_judging_size_of(j, place->type),
-						     place->type, place->fits, place->has_words}))
+		if (!sorted_places_push(ret,
+			    (struct sorted_place){place->offset, pool_check_size_of(j, place->type),
+				    place->type, place->fits, place->has_words}))
 			return false;
 	}
 	if (ret->len)
@@ -52,7 +52,7 @@ static bool inferred_judging_gather(
 }
 
 /* Members of others are no objects of their own; what overlaps them otherwise is none at all. */
-static bool take_objects(struct pool_judging *j, const struct sorted_places *places)
+static bool take_objects(struct pool_check *j, const struct sorted_places *places)
 {
 	bool ok = true;
 	for (size_t i = 0; i < places->len && ok; i++) {
@@ -62,7 +62,7 @@ static bool take_objects(struct pool_judging *j, const struct sorted_places *pla
 		if (!place->fits) {
 			j->broken++;
 		} else if (last &&
-			   place->offset - last->offset < inferred_judging_size_of(j, last->type)) {
+			   place->offset - last->offset < pool_check_size_of(j, last->type)) {
 			j->broken += !embedded_has(
 				j->f->types, last->type, place->offset - last->offset, place->type);
 		} else {
@@ -74,14 +74,12 @@ static bool take_objects(struct pool_judging *j, const struct sorted_places *pla
 }
 
 /* Whether a larger structure may begin at an offset: what is known to lie there is part of it. */
-static bool inferred_judging_agrees(
-	struct pool_judging *j, size_t object, uint64_t start, uint32_t whole)
+static bool pool_check_agrees(struct pool_check *j, size_t object, uint64_t start, uint32_t whole)
 {
 	const struct pool_objects *all = &j->objects;
-	uint64_t end = start + inferred_judging_size_of(j, whole);
+	uint64_t end = start + pool_check_size_of(j, whole);
 	size_t i = object;
-	while (i && all->data[i - 1].offset + inferred_judging_size_of(j, all->data[i - 1].type) >
-			    start)
+	while (i && all->data[i - 1].offset + pool_check_size_of(j, all->data[i - 1].type) > start)
 		i--;
 	for (; i < all->len && all->data[i].offset < end; i++) {
 		if (all->data[i].offset < start ||
@@ -94,11 +92,10 @@ static bool inferred_judging_agrees(
 
 /* Whether an object may be a member of one that `in` says. */
 static bool may_be_member(
-	struct pool_judging *j, size_t object, const struct embedded *in, unsigned *tries)
+	struct pool_check *j, size_t object, const struct embedded *in, unsigned *tries)
 {
 	uint64_t usable = search_block_size(j->f->search, j->block);
-	uint64_t size = inferred_judging_size_of(j, in->whole),
-		 offset = j->objects.data[object].offset;
+	uint64_t size = pool_check_size_of(j, in->whole), offset = j->objects.data[object].offset;
 	if (size > usable)
 		return false;
 	/* Before that the larger one would not end in the block. */
@@ -111,14 +108,14 @@ static bool may_be_member(
 			break;
 		if (i >= ELEMENTS_MOST || ++*tries > TRIES_MOST)
 			return true;
-		if (inferred_judging_agrees(j, object, offset - before, in->whole) &&
+		if (pool_check_agrees(j, object, offset - before, in->whole) &&
 			inferred_fits_at(j->f, j->block, offset - before, in->whole))
 			return true;
 	}
 	return false;
 }
 
-static bool is_sure(struct pool_judging *j, size_t object, unsigned *tries)
+static bool is_sure(struct pool_check *j, size_t object, unsigned *tries)
 {
 	const struct embedded_vec *all = &j->f->pools->embedded;
 	size_t first, count = embedded_of(all, j->f->types, j->objects.data[object].type, &first);
@@ -141,7 +138,7 @@ static bool know_embedded(struct inferring *f)
 	return !f->failed;
 }
 
-static void count_sure(struct pool_judging *j)
+static void count_sure(struct pool_check *j)
 {
 	unsigned tries = 0;
 	for (size_t i = 0; i < j->objects.len; i++) {
@@ -153,11 +150,11 @@ static void count_sure(struct pool_judging *j)
 		heap_limit_reach(j->f->scan, REACHED_POOL_TRIES);
 }
 
-bool inferred_judge(struct pool_judging *judging, const struct pool_block *in)
+bool inferred_classify(struct pool_check *check, const struct pool_block *in)
 {
-	struct pool_judging *j = judging;
+	struct pool_check *j = check;
 	_cleanup_(sorted_places_deinit) struct sorted_places places = {.data = NULL};
-	if (!inferred_judging_gather(j, in, &places) || !take_objects(j, &places)) {
+	if (!pool_check_gather(j, in, &places) || !take_objects(j, &places)) {
 		j->f->failed = true;
 		return false;
 	}
