@@ -261,7 +261,7 @@ static void drain(struct script *s)
 
 static void tend(struct script *s)
 {
-	recorder_tend(s->recorder);
+	recorder_service(s->recorder);
 }
 
 static void (*const commands[])(struct script *s) = {choose_ring, claim, publish, put_alloc,

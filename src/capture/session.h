@@ -64,9 +64,9 @@ struct session_caller {
 };
 
 enum session_call {
-	SESSION_NOBODY,   /* for now */
-	SESSION_STRANGER, /* none of ours, and gone already */
-	SESSION_SILENT,   /* has said nothing yet */
+	SESSION_UNKNOWN, /* for now */
+	SESSION_REFUSED, /* none of ours, and gone already */
+	SESSION_SILENT,  /* has said nothing yet */
 	SESSION_HELLO,
 	SESSION_NOTICE,
 	SESSION_REQUEST, /* waits for an answer on `connection` */

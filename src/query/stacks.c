@@ -105,7 +105,7 @@ struct error *stacks_select(const struct stacks *stacks, enum metric metric, str
 	return rows_select(profile_rows(&stacks->profile), metric, metric, ret);
 }
 
-struct error *stacks_meet(const struct stacks *stacks, struct spots *spots)
+struct error *stacks_intern_spots(const struct stacks *stacks, struct spots *spots)
 {
 	const struct rows *rows = profile_rows(&stacks->profile);
 	struct error *error = NULL;
@@ -120,7 +120,7 @@ struct error *stacks_meet(const struct stacks *stacks, struct spots *spots)
 struct error *stacks_find(const struct stacks *stacks, struct spots *spots, const char *name,
 	bool **ret, size_t *ret_count)
 {
-	struct error *error = stacks_meet(stacks, spots);
+	struct error *error = stacks_intern_spots(stacks, spots);
 	_cleanup_free_ bool *found = calloc(spots_count(spots) + 1, sizeof(*found));
 	if (!error && !found)
 		error = error_no_memory();

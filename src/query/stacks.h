@@ -48,7 +48,7 @@ struct error *stacks_select(
 	const struct stacks *stacks, enum metric metric, struct row_list *ret) must_check_;
 
 /* Makes all frames of the rows known to the spots. */
-struct error *stacks_meet(const struct stacks *stacks, struct spots *spots) must_check_;
+struct error *stacks_intern_spots(const struct stacks *stacks, struct spots *spots) must_check_;
 
 /*
  * Sets ret[id] for all spots that `name` stands for (analysis/names.h); the caller frees it.

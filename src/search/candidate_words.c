@@ -68,7 +68,7 @@ static inline uint32_t region_number(const struct candidate_regions *regions, ui
 
 void candidate_words_close(struct candidate_words *candidates)
 {
-	if (!candidates->is_lent) {
+	if (!candidates->is_borrowed) {
 		regions_free(candidates->regions);
 		space_u32_deinit(&candidates->codes);
 		candidate_u8_deinit(&candidates->highs);
@@ -100,7 +100,7 @@ void candidate_words_open_after(
 	struct candidate_words *candidates, const struct candidate_words *first, uint64_t blocks)
 {
 	size_t room = first->codes.cap;
-	*candidates = (struct candidate_words){.regions = first->regions, .is_lent = true};
+	*candidates = (struct candidate_words){.regions = first->regions, .is_borrowed = true};
 	if (!candidates->regions)
 		return;
 	candidates->codes = (struct space_u32){first->codes.data + room, 0, room};

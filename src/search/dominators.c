@@ -89,7 +89,8 @@ static void list_successors(
 }
 
 /* Returns whether an edge leads to a block that has no number yet. */
-static inline bool is_news(const struct dominators_search *f, uint32_t node, const uint32_t *edge)
+static inline bool is_new_type(
+	const struct dominators_search *f, uint32_t node, const uint32_t *edge)
 {
 	if (f->number[GRAPH_BLOCK(*edge)] != UNSEEN)
 		return false;
@@ -128,7 +129,7 @@ static void search_from_holder(struct dominators_search *f, uint32_t root)
 		list_successors(f, node, &next, &count);
 		while (f->least[at] < count && found == UNSEEN) {
 			const uint32_t *edge = &next[f->least[at]++];
-			found = is_news(f, node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
+			found = is_new_type(f, node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
 		}
 		at = found == UNSEEN ? f->above[at] : number_node(f, found, at);
 	}

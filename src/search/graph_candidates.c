@@ -43,7 +43,7 @@ static bool build_graph(struct graph *graph, const struct candidate_words *candi
 	bool ok = graph_parts_open(graph, parts);
 	if (ok) {
 		parts[0].lookup->edges = graph->edges;
-		parts[0].lookup->is_lent = true;
+		parts[0].lookup->is_borrowed = true;
 		parts[0].candidates.candidates = candidates;
 		parts[1].candidates.candidates = after;
 		if (after->counts.len)

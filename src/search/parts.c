@@ -34,7 +34,7 @@ void graph_parts_split(struct graph *graph, struct graph_part parts[2], uint32_t
 	first->edges = (struct space_u32){edges->data, 0, room};
 	second->edges = (struct space_u32){edges->data + room, 0, edges->cap - room};
 	second->first_edge = (uint32_t)room;
-	first->is_lent = second->is_lent = true;
+	first->is_borrowed = second->is_borrowed = true;
 }
 
 /* The work of a thread and its result. */
@@ -132,9 +132,9 @@ static bool join_parts(struct graph *graph, struct graph_part parts[2])
 	for (unsigned i = 0; i < 2; i++)
 		graph->unread_bytes += parts[i].reader.unread_bytes;
 	graph->split_end = pointer_lookup_next_edge(first);
-	if (!first->is_lent)
+	if (!first->is_borrowed)
 		graph->edges = first->edges;
-	first->is_lent = true;
+	first->is_borrowed = true;
 	graph->edges.len = pointer_lookup_next_edge(last);
 	graph->interiors = first->interiors;
 	first->interiors = (struct graph_interiors){NULL, 0, 0};

@@ -19,7 +19,7 @@ void pointer_lookup_free(struct pointer_lookup *lookup)
 {
 	if (!lookup)
 		return;
-	if (!lookup->is_lent)
+	if (!lookup->is_borrowed)
 		space_u32_deinit(&lookup->edges);
 	graph_interiors_deinit(&lookup->interiors);
 	space_u32_deinit(&lookup->far);

@@ -37,8 +37,8 @@ struct symbols_settings {
 	bool own_split; /* split units that libdw would find are looked for as all others */
 	/* Where answers are kept for later commands (symbol_cache.h); NULL: nowhere. */
 	char *names_folder;
-	struct fetch *fetch; /* owned unless `lent`; NULL: no server is ever asked */
-	bool lent;
+	struct fetch *fetch; /* owned unless `shared`; NULL: no server is ever asked */
+	bool shared;
 };
 
 /* As without any wish: only /usr/lib/debug is searched. */

@@ -17,13 +17,13 @@
 /* Adds the spelling of a name. */
 void types_spell(const char *name, struct text *ret);
 
-enum types_likeness {
+enum types_match {
 	TYPES_OTHER,
 	TYPES_ENDS_SO, /* in some namespace or class: "Circle" of "geo::Circle" */
 	TYPES_SAME,
 };
 
 /* How a name, which is spelled here, compares with a spelling. */
-enum types_likeness types_compare(const char *name, const char *spelling);
+enum types_match types_compare(const char *name, const char *spelling);
 
 #endif

@@ -129,7 +129,7 @@ static void play(int file, struct clock_pair began)
 	while (recorder_is_called(r))
 		CHECK(merge_pass(&r->merge, false));
 	recorder_drain(r);
-	recorder_tend(r);
+	recorder_service(r);
 	struct recorder_totals totals;
 	recorder_finish(r, &(struct recorder_end){.kind = HPW_EXIT_STATUS}, &totals);
 	CHECK_U64(totals.allocations, 4);

@@ -23,7 +23,7 @@ struct error *loaded_files_init(struct loaded_files *files, const struct model *
 {
 	*files = (struct loaded_files){.model = model};
 	files_map_init(&files->files);
-	met_vec_init(&files->met);
+	loaded_path_vec_init(&files->met);
 	files->by_module = calloc(model_module_limit(model), sizeof(*files->by_module));
 	if (!files->by_module)
 		return error_no_memory();
@@ -38,7 +38,7 @@ void loaded_files_deinit(struct loaded_files *files)
 	symbols_destroy(files->symbols);
 	free(files->by_module);
 	files_map_deinit(&files->files);
-	met_vec_deinit(&files->met);
+	loaded_path_vec_deinit(&files->met);
 }
 
 /* The file stands for one more module of the model. Each of several recordings that were added up
@@ -70,8 +70,8 @@ struct error *loaded_files_find(
 				module->build_id, module->build_id_len, file);
 			if (error)
 				return error;
-			struct met_file met = {.path = module->path, .module = *file};
-			if (!met_vec_push(&files->met, met))
+			struct loaded_path met = {.path = module->path, .module = *file};
+			if (!loaded_path_vec_push(&files->met, met))
 				return error_no_memory();
 		} else {
 			meet_again(files, key, *file);
@@ -119,7 +119,7 @@ static void add_lacks(struct text *text, const char *path, unsigned lacks)
 void loaded_files_notes(const struct loaded_files *files, struct text *ret)
 {
 	for (size_t i = 0; i < files->met.len; i++) {
-		struct met_file file = files->met.data[i];
+		struct loaded_path file = files->met.data[i];
 		const char *note = state_note(symbols_module_state(files->symbols, file.module));
 		/* The vdso never was a file. */
 		if (note && file.path[0] == '/')

@@ -26,19 +26,19 @@ bool file_key_equal(struct file_key a, struct file_key b);
 DEFINE_MAP(files_map, struct file_key, uint32_t, file_key_hash, file_key_equal)
 
 /* A file in the order in which stacks met them. */
-struct met_file {
+struct loaded_path {
 	const char *path;
 	uint32_t module;
 	bool doubtful; /* loaded more than once, and without a build-id to tell whether it was it */
 };
 
-DEFINE_VEC(met_vec, struct met_file)
+DEFINE_VEC(loaded_path_vec, struct loaded_path)
 
 struct loaded_files {
 	const struct model *model;
 	struct symbols *symbols;
 	struct files_map files;
-	struct met_vec met;
+	struct loaded_path_vec met;
 	uint32_t *by_module; /* symbol module + 1 of each model module; 0: not yet */
 };
 

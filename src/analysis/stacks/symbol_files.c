@@ -8,12 +8,12 @@
 
 #define NO_FILE UINT32_MAX
 
-struct met_address {
+struct found_address {
 	uint32_t file; /* in the order of files */
 	uint64_t address;
 };
 
-DEFINE_VEC(address_vec, struct met_address)
+DEFINE_VEC(address_vec, struct found_address)
 
 void symbol_files_init(struct symbol_files *files)
 {
@@ -63,7 +63,7 @@ static struct error *symbol_files_find_file(
 
 static int compare_addresses(const void *left, const void *right)
 {
-	const struct met_address *a = left, *b = right;
+	const struct found_address *a = left, *b = right;
 	if (a->file != b->file)
 		return a->file < b->file ? -1 : 1;
 	return a->address < b->address ? -1 : a->address > b->address;
@@ -80,7 +80,7 @@ static struct error *meet_addresses(
 		if (node.kind != FRAME_NATIVE || !node.module.value || file == NO_FILE ||
 			model_embedded(model, node))
 			continue;
-		struct met_address met = {
+		struct found_address met = {
 			file, node.address - 1 - model_module(model, node.module)->bias};
 		if (!address_vec_push(ret, met))
 			return error_no_memory();

@@ -121,7 +121,7 @@ static void add_small(const struct model *model, struct text *text)
 		       "--all-processes).\n");
 }
 
-static void add_forebears(const struct model *model, struct text *text)
+static void add_ancestors(const struct model *model, struct text *text)
 {
 	if (model_inherited(model)->problem)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
@@ -214,7 +214,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_caveats,
 	unrecorded_add_sentences,
 	add_small,
-	add_forebears,
+	add_ancestors,
 	add_sampled,
 	add_kept_events,
 	add_other_malloc,

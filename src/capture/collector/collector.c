@@ -36,7 +36,7 @@
 #define IDLE_NS 500000000 /* while no process is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
-#define TEND_NS 50000000
+#define SERVICE_NS 50000000
 /* Processes at a time: each takes two descriptors and some hundred KiB. */
 #define SUBJECTS_MAX 1024u
 #define DESCRIPTORS_OWN 32u
@@ -142,9 +142,9 @@ bool collector_answer_callers(struct collector *c)
 		case SESSION_REQUEST:
 			collector_on_request(c, &caller);
 			break;
-		case SESSION_NOBODY:
+		case SESSION_UNKNOWN:
 			return true;
-		case SESSION_STRANGER:
+		case SESSION_REFUSED:
 		case SESSION_SILENT:
 			break;
 		}
@@ -215,9 +215,9 @@ static uint64_t drain_one(const struct collector *c, struct tracked_process *s, 
 		return 0;
 	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
 	uint64_t moved = due ? drain_rings(c, s, now) : 0;
-	if (now - s->tended_ns > TEND_NS && (due || recorder_has_unwritten(s->recorder))) {
-		s->tended_ns = now;
-		recorder_tend(s->recorder);
+	if (now - s->serviced_ns > SERVICE_NS && (due || recorder_has_unwritten(s->recorder))) {
+		s->serviced_ns = now;
+		recorder_service(s->recorder);
 	}
 	return moved;
 }
@@ -225,8 +225,8 @@ static uint64_t drain_one(const struct collector *c, struct tracked_process *s, 
 static void drain_all(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
-	if (now - c->tended_ns > TEND_NS) {
-		c->tended_ns = now;
+	if (now - c->serviced_ns > SERVICE_NS) {
+		c->serviced_ns = now;
 		wake_launcher(c);
 		callers_expire(&c->callers, now);
 		collector_look_at_ended(c);

@@ -130,9 +130,9 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 	bool itself = n->pid == n->by;
 	if (n->reason == HW_UNRECORDED_NOT) {
 		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
-		struct unrecorded untrue;
-		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
-			session_summary_uncount_unrecorded(&c->summary, &untrue);
+		struct unrecorded withdrawn;
+		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &withdrawn))
+			session_summary_uncount_unrecorded(&c->summary, &withdrawn);
 		return;
 	}
 	if (n->reason >= HW_UNRECORDED_REASONS)
@@ -181,7 +181,7 @@ static void record_image(
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : tracked_process_file_create(s, c->start->file_name);
 	collector_watch_for_death(c, s);
-	const struct recording_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
+	const struct recording_settings settings = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = NULL;
 	if (hello->forked_at)
@@ -190,14 +190,14 @@ static void record_image(
 	if (parent) { /* it may have ended, and the child be another's by now */
 		caller->ppid = parent->outer_pid;
 		caller->hello.ppid = parent->pid;
-		parent->heard++;
+		parent->announced++;
 		parent->named++;
 	}
 	s->parent_number = parent ? lineage_number(&c->lineage, parent) : 0;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
 			 : tracked_process_record(
-				   s, caller, &wishes, parent ? parent->file : NULL, file);
+				   s, caller, &settings, parent ? parent->file : NULL, file);
 	if (error)
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {

@@ -17,7 +17,7 @@ struct collector {
 	uint32_t process_count, process_max;
 	uint64_t tsc_hz;
 	uint64_t images; /* recorded so far */
-	uint64_t tended_ns, sleep_ns;
+	uint64_t serviced_ns, sleep_ns;
 	uint32_t ends_put_off; /* times in a row */
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;

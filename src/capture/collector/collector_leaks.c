@@ -56,7 +56,7 @@ bool collector_on_dying(struct collector *c, const void *tag)
 		if (tag != &s->watch)
 			continue;
 		collector_unwatch(c, s->watch.channel);
-		if (s->recorder && !s->leaks && !recorder_is_blind(s->recorder))
+		if (s->recorder && !s->leaks && !recorder_is_bypassed(s->recorder))
 			adopt_leak_job(c, s,
 				leak_job_start_dying(
 					s->recorder, &c->start->leak_check, &s->watch));

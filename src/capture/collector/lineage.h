@@ -13,11 +13,11 @@
 #define LINEAGE_MAX 65536u
 
 struct lineage_image {
-	pid_t pid, outer_pid;  /* in the target's PID namespace, and in the collector's */
-	uint64_t began;        /* stamp */
-	char *file;            /* base name; owned */
-	uint64_t heard, named; /* children that it forked: those that said so, and whose recordings
-				* name this one */
+	pid_t pid, outer_pid;      /* in the target's PID namespace, and in the collector's */
+	uint64_t began;            /* stamp */
+	char *file;                /* base name; owned */
+	uint64_t announced, named; /* children that it forked: those that said so, and whose
+				    * recordings name this one */
 };
 
 struct lineage {

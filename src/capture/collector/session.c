@@ -240,7 +240,7 @@ static enum session_call message_kind(
 	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
 		notice->version != HW_SHM_VERSION)
-		return SESSION_STRANGER;
+		return SESSION_REFUSED;
 	ret->notice = *notice;
 	ret->ppid = notice->by == pid ? notice->ppid : process_parent(pid);
 	ret->notice.path[HW_NOTICE_PATH - 1] = 0;
@@ -279,20 +279,20 @@ static bool is_gone(int connection)
 }
 
 /* Reads what is there now. The connection stays the caller's, unless it goes into *ret. Returns
- * SESSION_NOBODY if there is nothing yet. */
+ * SESSION_UNKNOWN if there is nothing yet. */
 static enum session_call listen_to(
 	int connection, const struct ucred *peer, struct session_caller *ret)
 {
 	_Alignas(uint64_t) char message[sizeof(struct hw_notice) + 1];
 	ssize_t n = recv(connection, message, sizeof(message), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return SESSION_NOBODY;
+		return SESSION_UNKNOWN;
 	if (n <= 0)
-		return SESSION_STRANGER;
+		return SESSION_REFUSED;
 	enum session_call call = message_kind(message, (size_t)n, peer->pid, ret);
 	ret->is_other = is_other_user(peer);
 	if (call == SESSION_HELLO && is_gone(connection))
-		return SESSION_STRANGER;
+		return SESSION_REFUSED;
 	if (call == SESSION_HELLO || call == SESSION_REQUEST)
 		ret->connection = connection;
 	return call;
@@ -304,14 +304,14 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	struct ucred peer;
 	*ret = (struct session_caller){.connection = -1};
 	if (!is_admitted(connection, NULL, &peer))
-		return SESSION_STRANGER;
+		return SESSION_REFUSED;
 	struct pollfd wait = {.fd = connection, .events = POLLIN};
 	if (poll(&wait, 1, HELLO_MS) != 1)
-		return SESSION_STRANGER;
+		return SESSION_REFUSED;
 	enum session_call call = listen_to(connection, &peer, ret);
 	if (ret->connection >= 0)
 		connection = -1;
-	return call == SESSION_NOBODY ? SESSION_STRANGER : call;
+	return call == SESSION_UNKNOWN ? SESSION_REFUSED : call;
 }
 
 /* The next connection, which the caller closes: one that was silent and is no more, or a new one.
@@ -325,7 +325,7 @@ static int connection_next(const struct session *session, struct callers *caller
 	connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
 	if (connection < 0 && errno == EAGAIN && session->abstract >= 0)
 		connection = accept4(session->abstract, NULL, NULL, SOCK_CLOEXEC);
-	*ret_call = connection < 0 && errno == EAGAIN ? SESSION_NOBODY : SESSION_STRANGER;
+	*ret_call = connection < 0 && errno == EAGAIN ? SESSION_UNKNOWN : SESSION_REFUSED;
 	if (connection >= 0 && !is_admitted(connection, gate, ret_peer)) {
 		close(connection);
 		return -1;
@@ -344,11 +344,11 @@ enum session_call session_accept(const struct session *session, struct callers *
 		return call;
 	call = listen_to(connection, &peer, ret);
 	ret->session = session->path;
-	if (call == SESSION_NOBODY)
+	if (call == SESSION_UNKNOWN)
 		callers_add(callers, connection, &peer, now_ns);
-	if (call == SESSION_NOBODY || ret->connection >= 0)
+	if (call == SESSION_UNKNOWN || ret->connection >= 0)
 		connection = -1;
-	return call == SESSION_NOBODY ? SESSION_SILENT : call;
+	return call == SESSION_UNKNOWN ? SESSION_SILENT : call;
 }
 
 bool session_answer(struct session_caller *caller, int memory)

@@ -134,7 +134,7 @@ static bool add_small_row(const char *path, struct buf *ret)
 static bool is_needed(struct lineage *lineage, const struct small *one)
 {
 	const struct lineage_image *image = lineage_at(lineage, one->image);
-	return !image || image->named || one->forks > image->heard;
+	return !image || image->named || one->forks > image->announced;
 }
 
 /* Writes the rows of those from `gone` on, and removes their files. False: they stay. */

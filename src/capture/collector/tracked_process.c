@@ -230,9 +230,9 @@ bool tracked_process_takes_collector_along(const struct session_caller *caller, 
 }
 
 struct error *tracked_process_record(struct tracked_process *process, struct session_caller *caller,
-	const struct recording_wishes *wishes, const char *parent_file, int file)
+	const struct recording_settings *settings, const char *parent_file, int file)
 {
-	const struct leak_check *leaks = &wishes->leak_check;
+	const struct leak_check *leaks = &settings->leak_check;
 	process->takes_along = tracked_process_takes_collector_along(
 		caller, process->is_root && !process->has_launcher);
 	process->searched = false;
@@ -246,8 +246,8 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 		.forked = caller->hello.reason == HW_HELLO_FORK,
 		.forked_at = caller->hello.forked_at,
 		.parent_file = parent_file,
-		.tsc_hz = wishes->tsc_hz,
-		.mode = wishes->mode,
+		.tsc_hz = settings->tsc_hz,
+		.mode = settings->mode,
 		.awaited = process->takes_along || leaks->at_exit || leaks->at_main_end,
 		.awaited_at_main_end = leaks->at_main_end,
 		.as_lsan = leaks->as_lsan,

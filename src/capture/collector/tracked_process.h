@@ -27,7 +27,7 @@ struct tracked_process {
 	bool has_launcher; /* the launcher waits for root's recording; false: root itself does */
 	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
 	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
-	uint64_t tended_ns;
+	uint64_t serviced_ns;
 	uint64_t
 		ended_ns; /* when it was seen to have ended; 0: it lives, or that was not put off */
 	uint32_t images;  /* said hello so far */
@@ -74,7 +74,7 @@ void tracked_process_program(pid_t pid, char *ret, size_t bytes);
 int tracked_process_file_create(struct tracked_process *process, const char *root_file);
 
 /* How an image is to be recorded. */
-struct recording_wishes {
+struct recording_settings {
 	struct mode mode;
 	struct leak_check leak_check;
 	uint64_t tsc_hz;
@@ -86,7 +86,7 @@ struct recording_wishes {
  * gone meanwhile is no error, but there is no recorder then, and no file.
  */
 struct error *tracked_process_record(struct tracked_process *process, struct session_caller *caller,
-	const struct recording_wishes *wishes, const char *parent_file, int file) must_check_;
+	const struct recording_settings *settings, const char *parent_file, int file) must_check_;
 
 /*
  * Whether the collector dies soon after a process that has said hello: as the first process of a

@@ -139,7 +139,7 @@ static struct leak_search_request asked_now(
 static struct error *begin_hold(
 	struct leak_job *job, struct recorder *recorder, enum hpw_leak_moment moment)
 {
-	if (recorder_is_blind(recorder))
+	if (recorder_is_bypassed(recorder))
 		return error_create(ERROR_INPUT,
 			"the program has an allocator of its own, whose blocks were not seen");
 	if (is_exit_moment(moment) &&

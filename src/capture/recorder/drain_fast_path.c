@@ -145,7 +145,7 @@ static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_
 	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC || !page)
 		return false;
 	struct live_place *place = live_probe(page, address);
-	if (place->who)
+	if (place->owner)
 		return false;
 	live_put(&r->live, page, place,
 		&(struct live_entry){.address = address,
@@ -168,7 +168,7 @@ static inline bool take_free(struct run *run, uint64_t w0)
 		return false;
 	struct live_place *place = live_probe(page, address);
 	uint32_t size = live_size(place);
-	if (!place->who || size == LIVE_SIZE_LARGE)
+	if (!place->owner || size == LIVE_SIZE_LARGE)
 		return false;
 	struct tally_site *s = &tally->sites[live_site(place)];
 	if ((w0 & 7) != hw_matching_free(s->kind) || r->bad_frees.all)

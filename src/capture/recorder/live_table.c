@@ -240,8 +240,8 @@ static bool page_grow(struct live_table *live, struct live_page *page)
 		.limit = (uint16_t)limit_of(rank),
 		.rank = (uint8_t)rank};
 	for (uint32_t i = 0; i < page->capacity; i++) {
-		if (page->places[i].who)
-			*live_probe(&larger, page->places[i].who) = page->places[i];
+		if (page->places[i].owner)
+			*live_probe(&larger, page->places[i].owner) = page->places[i];
 	}
 	if (page->capacity) {
 		memset(page->places, 0, page->capacity * sizeof(*page->places));
@@ -310,7 +310,7 @@ enum live_added live_table_add(struct live_table *live, const struct live_entry 
 	if (!page)
 		return LIVE_NO_MEMORY;
 	struct live_place *place = live_probe(page, block->address);
-	if (place->who)
+	if (place->owner)
 		return LIVE_OCCUPIED;
 	struct live_entry kept = *block;
 	if (__builtin_expect(
@@ -348,7 +348,7 @@ static struct live_place *find_place(
 		return NULL;
 	struct live_place *place = live_probe(page, address);
 	*ret_page = page;
-	return place->who ? place : NULL;
+	return place->owner ? place : NULL;
 }
 
 bool live_table_find(const struct live_table *live, uint64_t address, struct live_entry *ret)
@@ -402,9 +402,9 @@ static size_t walk_page(const struct live_table *live, const struct live_page *p
 	for (uint32_t i = 0; i < page->capacity; i++) {
 		struct live_entry block;
 		const struct live_place *place = &page->places[i];
-		if (!place->who)
+		if (!place->owner)
 			continue;
-		block_of(live, address | live_offset(place->who), place, &block);
+		block_of(live, address | live_offset(place->owner), place, &block);
 		size_t at = count++;
 		for (; at && ret[at - 1].address > block.address; at--)
 			ret[at] = ret[at - 1];

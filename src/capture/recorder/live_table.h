@@ -37,8 +37,8 @@ struct live_entry {
 
 /* A block as it is kept: the offset in its page, and the rest. Both 0: an empty place. */
 struct live_place {
-	uint64_t who;  /* offset: 12 | site + 1: 28 | thread: 16 | number, bits 32 to 39 */
-	uint64_t what; /* number, bits 0 to 31: 32 | size: 32 */
+	uint64_t owner; /* offset: 12 | site + 1: 28 | thread: 16 | number, bits 32 to 39 */
+	uint64_t what;  /* number, bits 0 to 31: 32 | size: 32 */
 };
 
 /* The size of a block whose own size or number does not fit: both are in `large`. */
@@ -169,7 +169,7 @@ static inline struct live_place *live_probe(const struct live_page *page, uint64
 	uint32_t offset = live_offset(address);
 	struct live_place *at = page->places + live_own_place(page, offset),
 			  *end = page->places + page->capacity;
-	while (at->who && live_offset(at->who) != offset)
+	while (at->owner && live_offset(at->owner) != offset)
 		at = at + 1 == end ? page->places : at + 1;
 	return at;
 }
@@ -185,8 +185,8 @@ static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
 static inline void live_put(struct live_table *live, struct live_page *page,
 	struct live_place *place, const struct live_entry *block)
 {
-	place->who = live_offset(block->address) | (uint64_t)(block->site + 1) << 12 |
-		     (uint64_t)block->thread << 40 | block->number >> 32 << 56;
+	place->owner = live_offset(block->address) | (uint64_t)(block->site + 1) << 12 |
+		       (uint64_t)block->thread << 40 | block->number >> 32 << 56;
 	place->what = (block->number & UINT32_MAX) | block->size << 32;
 	live->blocks++;
 	if (!page->used++) {
@@ -202,17 +202,17 @@ static inline uint32_t live_size(const struct live_place *place)
 
 static inline uint32_t live_site(const struct live_place *place)
 {
-	return (uint32_t)(place->who >> 12 & LIVE_SITES_MAX) - 1;
+	return (uint32_t)(place->owner >> 12 & LIVE_SITES_MAX) - 1;
 }
 
 static inline uint32_t live_thread(const struct live_place *place)
 {
-	return place->who >> 40 & 0xffff;
+	return place->owner >> 40 & 0xffff;
 }
 
 static inline uint64_t live_number(const struct live_place *place)
 {
-	return place->who >> 56 << 32 | (place->what & UINT32_MAX);
+	return place->owner >> 56 << 32 | (place->what & UINT32_MAX);
 }
 
 /* The places that an empty page keeps. */
@@ -230,9 +230,9 @@ static inline void live_close(
 	uint32_t capacity = page->capacity, hole = (uint32_t)(place - places), i = hole;
 	for (;;) {
 		i = i + 1 == capacity ? 0 : i + 1;
-		if (!places[i].who)
+		if (!places[i].owner)
 			break;
-		uint32_t own = live_own_place(page, live_offset(places[i].who));
+		uint32_t own = live_own_place(page, live_offset(places[i].owner));
 		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
 		if (between) {
 			places[hole] = places[i];

@@ -235,7 +235,7 @@ static void look_at_memory(struct recorder *r)
 		r->resident_bytes = bytes;
 }
 
-void recorder_tend(struct recorder *recorder)
+void recorder_service(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
 	struct clock_pair now = recorder_now(recorder);

@@ -141,7 +141,7 @@ bool recorder_has_unwritten(const struct recorder *recorder);
 
 /* Does housekeeping, a few times a second: reclaims rings of ended threads, writes a chunk if the
  * last one is old, writes a checkpoint. */
-void recorder_tend(struct recorder *recorder);
+void recorder_service(struct recorder *recorder);
 
 /*
  * Sets a mark at the present moment. All events so far are before the mark, except one that a
@@ -170,7 +170,7 @@ void recorder_go_on(struct recorder *recorder);
 enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder);
 /* Returns whether the calls of the program's allocator can't be recorded, so that a search would
  * find nothing. */
-bool recorder_is_blind(const struct recorder *recorder);
+bool recorder_is_bypassed(const struct recorder *recorder);
 /* Returns whether a process that waits for an answer with its only thread certainly has no block
  * any more. Drains the rings. */
 bool recorder_ends_empty(struct recorder *recorder);

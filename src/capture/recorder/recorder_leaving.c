@@ -46,7 +46,7 @@ enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
 		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
 }
 
-bool recorder_is_blind(const struct recorder *recorder)
+bool recorder_is_bypassed(const struct recorder *recorder)
 {
 	uint32_t notes = event_source_notes(recorder->source);
 	return notes & HW_NOTE_OWN_MALLOC || (recorder->own_malloc && !recorder->live.blocks);
@@ -56,7 +56,7 @@ bool recorder_ends_empty(struct recorder *recorder)
 {
 	const struct hw_shm *shm = recorder->shm;
 	struct paused_target target;
-	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_blind(recorder) ||
+	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_bypassed(recorder) ||
 		!pause_waiting_target(recorder->pid, shm, &target))
 		return false;
 	merge_pass_until(&recorder->merge, target.heads);

@@ -91,7 +91,7 @@ static int choose_files(const struct stacks *view, struct request *request, bool
 		strndup(request->list.sought, split_line(request->list.sought, &line));
 	struct error *error = name ? spots_create(GRAIN_FILES, &request->spots) : error_no_memory();
 	if (!error)
-		error = stacks_meet(view, request->spots);
+		error = stacks_intern_spots(view, request->spots);
 	if (!error) {
 		request->is_chosen = calloc(spots_count(request->spots) + 1, sizeof(bool));
 		error = request->is_chosen ? NULL : error_no_memory();

@@ -96,7 +96,7 @@ static int cmd_peek_choose(const struct stacks *view, void *ctx)
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
 	if (!error)
-		error = stacks_meet(view, request->spots);
+		error = stacks_intern_spots(view, request->spots);
 	if (error)
 		return message_error(error);
 	size_t count = spots_count(request->spots);

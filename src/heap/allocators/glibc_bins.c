@@ -27,10 +27,10 @@
 /* Whether the ring's first and last chunk point back. */
 static bool is_linked(const struct address_space *space, uint64_t head, uint64_t fd, uint64_t bk)
 {
-	uint64_t back, forth;
+	uint64_t back, next;
 	return fd % CHUNK_ALIGN == 0 && bk % CHUNK_ALIGN == 0 && fd != head &&
 	       address_space_word(space, fd + BK, &back) && back == head &&
-	       address_space_word(space, bk + FD, &forth) && forth == head;
+	       address_space_word(space, bk + FD, &next) && next == head;
 }
 
 /* Whether a chunk can be there, whose own words may have been written over. */

@@ -64,7 +64,7 @@ static uint64_t chunk_from(struct window *window, uint64_t address, uint64_t end
 
 struct finding {
 	struct heap_area_vec found;
-	uint64_t barren, barren_end; /* no chunks are in there, with that end */
+	uint64_t no_chunks, no_chunks_end; /* no chunks are in there, with that end */
 };
 
 /*
@@ -79,7 +79,7 @@ static uint64_t run_end(struct finding *f, struct window *window, uint64_t chunk
 	if (!header_at(window, chunk, end, first) || first[0] != OLD_IN_USE)
 		return 0;
 	while (!last && at < end) {
-		bool is_barren = end == f->barren_end && at >= f->barren;
+		bool has_no_chunks = end == f->no_chunks_end && at >= f->no_chunks;
 		if (old_malloc_follows(window, at, end, &at, &last)) {
 			count++;
 			last_good = at;
@@ -87,9 +87,9 @@ static uint64_t run_end(struct finding *f, struct window *window, uint64_t chunk
 			return 0;
 		} else {
 			uint64_t broken = at;
-			at = is_barren ? end : chunk_from(window, at + OLD_ALIGN, end);
+			at = has_no_chunks ? end : chunk_from(window, at + OLD_ALIGN, end);
 			if (at >= end)
-				f->barren = broken, f->barren_end = end;
+				f->no_chunks = broken, f->no_chunks_end = end;
 		}
 	}
 	return last_good;
@@ -227,7 +227,7 @@ static bool old_malloc_look(
 }
 
 /* What the dynamic linker has given away of a module's data. */
-static bool find_gifts(struct finding *f, struct window *window, const struct process_map *map)
+static bool find_donated(struct finding *f, struct window *window, const struct process_map *map)
 {
 	uint64_t at = (map->start & ~(OLD_ALIGN - 1ull)) + OLD_HEADER;
 	for (; at < map->end; at += OLD_ALIGN) {
@@ -264,7 +264,7 @@ static struct error *find_areas(
 	for (size_t i = 0; i < old->space->maps.maps.len && ok && !error; i++) {
 		const struct process_map *map = &old->space->maps.maps.data[i];
 		if (map->writable && !map->shared && address_space_module(old->space, map->start))
-			ok = find_gifts(f, &window, map);
+			ok = find_donated(f, &window, map);
 	}
 	return ok ? error : error_no_memory();
 }

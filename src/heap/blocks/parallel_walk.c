@@ -18,10 +18,10 @@ struct second {
 };
 
 /* The first half's blocks, until one is the second half's first. */
-struct meeting {
+struct middle_check {
 	const struct heap_sink *sink;
 	uint64_t start;
-	bool met;
+	bool is_reached;
 };
 
 static bool is_of_glibc(const struct heap *heap)
@@ -82,11 +82,11 @@ static void *walk_second(void *context)
 static struct error *take_until(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
-	struct meeting *m = context;
-	m->met = block->address == m->start + CHUNK_HEADER;
+	struct middle_check *m = context;
+	m->is_reached = block->address == m->start + CHUNK_HEADER;
 	/* Only to end there. */
-	return m->met ? error_create(ERROR_INTERNAL, "the second half begins")
-		      : m->sink->take(m->sink->context, block, bytes, len);
+	return m->is_reached ? error_create(ERROR_INTERNAL, "the second half begins")
+			     : m->sink->take(m->sink->context, block, bytes, len);
 }
 
 /* Damage is told in the order of addresses. */
@@ -101,11 +101,11 @@ static struct error *append_damage(struct heap *heap, const struct heap_damage_v
 	return NULL;
 }
 
-static struct error *walk_first(struct heap *heap, struct meeting *meeting)
+static struct error *walk_first(struct heap *heap, struct middle_check *middle_check)
 {
-	struct heap_sink sink = {meeting, take_until};
+	struct heap_sink sink = {middle_check, take_until};
 	struct error *error = heap_walk(heap, &sink);
-	if (!meeting->met)
+	if (!middle_check->is_reached)
 		return error;
 	error_destroy(error);
 	return NULL;
@@ -121,14 +121,14 @@ struct error *heap_walk_parallel(struct heap *heap, uint64_t least, const struct
 	if (!is_of_glibc(heap) || parallel_walk_bytes_of(heap) < least || !find_start(&s) ||
 		pthread_create(&thread, NULL, walk_second, &s))
 		return heap_walk(heap, first);
-	struct meeting meeting = {first, s.start, false};
-	struct error *error = walk_first(heap, &meeting);
+	struct middle_check middle_check = {first, s.start, false};
+	struct error *error = walk_first(heap, &middle_check);
 	pthread_join(thread, NULL);
 	heap->glibc.has_gaps |= s.glibc.has_gaps;
-	*ret_halved = !error && meeting.met && !s.error;
+	*ret_halved = !error && middle_check.is_reached && !s.error;
 	if (*ret_halved)
 		error = append_damage(heap, &s.damage);
-	else if (!error && meeting.met)
+	else if (!error && middle_check.is_reached)
 		error = steal_ptr(s.error);
 	error_destroy(s.error);
 	heap_damage_vec_deinit(&s.damage);

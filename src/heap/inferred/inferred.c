@@ -29,7 +29,7 @@ void inferred_free_facts(struct inferring *inferring)
 	for (struct fact **fact; (fact = fact_map_next(&f->facts, &position, NULL));) {
 		if (*fact) {
 			slot_vec_deinit(&(*fact)->slots);
-			space_u32_deinit(&(*fact)->wholes);
+			space_u32_deinit(&(*fact)->enclosing);
 			alike_rules_deinit(&(*fact)->rules);
 		}
 		free(*fact);
@@ -515,8 +515,8 @@ static bool inferred_claim_claim(struct inferring *f, uint32_t block, uint32_t t
 
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 {
-	bool is_news = inferred_claim_claim(inferring, block, type);
-	if (!is_news)
+	bool is_new_type = inferred_claim_claim(inferring, block, type);
+	if (!is_new_type)
 		inferred_take_place(inferring, block, 0, type);
-	return is_news;
+	return is_new_type;
 }

@@ -30,7 +30,7 @@ struct doubt {
 	bool is_early;   /* … since so many agreed */
 	bool is_not;     /* it is none */
 };
-DEFINE_VEC(doubts, struct doubt)
+DEFINE_VEC(suspects, struct doubt)
 
 /* A place in a block that was known to be an array. */
 struct late_place {
@@ -48,7 +48,7 @@ static inline bool late_equal(struct late_place a, struct late_place b)
 DEFINE_MAP(late_map, struct late_place, bool, late_hash, late_equal)
 
 struct inferred_arrays {
-	struct doubts doubts;
+	struct suspects suspects;
 	struct block_numbers of_block;
 	/* Those that are asked for, and how many these are; [1]: whose elements are linked. Some
 	 * are over by now, or belong to the other ones. */
@@ -67,7 +67,7 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 {
 	if (!arrays)
 		return;
-	doubts_deinit(&arrays->doubts);
+	suspects_deinit(&arrays->suspects);
 	block_numbers_deinit(&arrays->of_block);
 	late_map_deinit(&arrays->late);
 	space_u32_deinit(&arrays->queues[0]);
@@ -78,8 +78,8 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 static struct doubt *find_doubt(const struct inferring *f, uint32_t block)
 {
 	struct inferred_arrays *a = f->arrays;
-	uint32_t *index = a && a->doubts.len ? block_numbers_find(&a->of_block, block) : NULL;
-	return index ? &a->doubts.data[*index] : NULL;
+	uint32_t *index = a && a->suspects.len ? block_numbers_find(&a->of_block, block) : NULL;
+	return index ? &a->suspects.data[*index] : NULL;
 }
 
 static bool is_linked(struct inferring *f, uint32_t type)
@@ -96,7 +96,7 @@ static bool is_linked(struct inferring *f, uint32_t type)
 static void inferred_arrays_queue(struct inferring *f, uint32_t index)
 {
 	struct inferred_arrays *a = f->arrays;
-	bool is_linked = a->doubts.data[index].is_linked;
+	bool is_linked = a->suspects.data[index].is_linked;
 	f->failed |= !space_u32_push(&a->queues[is_linked], index);
 	a->open[is_linked]++;
 }
@@ -105,7 +105,7 @@ static void inferred_arrays_queue(struct inferring *f, uint32_t index)
  * well as that. */
 static void turn_to(struct inferring *f, uint32_t index, uint32_t type, uint32_t number)
 {
-	struct doubt *doubt = &f->arrays->doubts.data[index];
+	struct doubt *doubt = &f->arrays->suspects.data[index];
 	bool is_same = types_are_same(f->types, doubt->type, type);
 	if (doubt->is_over || f->basis > doubt->basis ||
 		(!is_same && !embedded_has(f->types, type, 0, doubt->type)))
@@ -129,7 +129,7 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	uint32_t *index = block_numbers_insert(&a->of_block, block, &is_new);
 	*ret_is_not = false;
 	if (index && !is_new) {
-		const struct doubt *doubt = &a->doubts.data[*index];
+		const struct doubt *doubt = &a->suspects.data[*index];
 		turn_to(f, *index, type, number);
 		*ret_is_not = doubt->is_not;
 		return !doubt->is_over;
@@ -142,8 +142,8 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	f->failed |= !index;
 	if (!index)
 		return true;
-	*index = (uint32_t)a->doubts.len;
-	f->failed |= !doubts_push(&a->doubts, fresh);
+	*index = (uint32_t)a->suspects.len;
+	f->failed |= !suspects_push(&a->suspects, fresh);
 	if (!f->failed)
 		inferred_arrays_queue(f, *index);
 	f->has_settled = true;
@@ -229,8 +229,8 @@ void inferred_check_arrays(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
 	struct inferred_arrays *a = f->arrays;
-	for (size_t i = 0; a && a->early && i < a->doubts.len; i++) {
-		const struct doubt *doubt = &a->doubts.data[i];
+	for (size_t i = 0; a && a->early && i < a->suspects.len; i++) {
+		const struct doubt *doubt = &a->suspects.data[i];
 		if (!doubt->is_early || doubt->late_against < AGAINST_LEAST ||
 			doubt->late_against <= (doubt->agreeing + doubt->late) / STALE_PART)
 			continue;
@@ -265,7 +265,7 @@ bool inferred_take_arrays(struct inferring *inferring)
 		return false;
 	struct space_u32 *asked = &a->queues[is_linked];
 	for (size_t i = 0; i < asked->len && !f->failed; i++) {
-		struct doubt *doubt = &a->doubts.data[asked->data[i]];
+		struct doubt *doubt = &a->suspects.data[asked->data[i]];
 		if (doubt->is_over || doubt->is_linked != is_linked)
 			continue;
 		bool is_array = is_unknown(f, doubt->block) && fits_all(f, doubt);

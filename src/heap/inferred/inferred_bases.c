@@ -8,13 +8,13 @@
 
 struct taking {
 	struct inferring *f;
-	struct space_u32 *wholes;
+	struct space_u32 *enclosing;
 };
 
 static bool inferred_bases_take(void *context, uint32_t whole)
 {
 	struct taking *t = context;
-	t->f->failed |= !space_u32_push(t->wholes, whole);
+	t->f->failed |= !space_u32_push(t->enclosing, whole);
 	return !t->f->failed;
 }
 
@@ -29,18 +29,18 @@ static void know_modules(struct inferring *f)
 }
 
 /* All that fit blocks of a size. Larger blocks ask for more, but seldom. */
-static void know_wholes(struct inferring *f, uint32_t type, struct fact *fact, uint64_t usable)
+static void learn_enclosing(struct inferring *f, uint32_t type, struct fact *fact, uint64_t usable)
 {
-	uint64_t known = fact->wholes_most > fact->size ? fact->wholes_most : fact->size;
-	if (usable <= fact->wholes_most)
+	uint64_t known = fact->enclosing_most > fact->size ? fact->enclosing_most : fact->size;
+	if (usable <= fact->enclosing_most)
 		return;
 	know_modules(f);
-	fact->wholes_most = known < UINT64_MAX / 2 ? 2 * known : UINT64_MAX;
-	if (fact->wholes_most < usable)
-		fact->wholes_most = usable;
-	struct taking taking = {f, &fact->wholes};
+	fact->enclosing_most = known < UINT64_MAX / 2 ? 2 * known : UINT64_MAX;
+	if (fact->enclosing_most < usable)
+		fact->enclosing_most = usable;
+	struct taking taking = {f, &fact->enclosing};
 	types_each_beginning(
-		f->types, type, known, fact->wholes_most, inferred_bases_take, &taking);
+		f->types, type, known, fact->enclosing_most, inferred_bases_take, &taking);
 }
 
 /* Whether blocks of a class can be one of a type, for all that is known: where it has a pointer a
@@ -66,8 +66,8 @@ bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t c
 	bool may_be = false;
 	if (!fact || fact->size >= of->key.size || !type_has_members(types_get(f->types, type)))
 		return false;
-	know_wholes(f, type, fact, of->key.size);
-	for (size_t i = 0; i < fact->wholes.len && !may_be; i++)
-		may_be = can_be(f, fact->wholes.data[i], of);
+	learn_enclosing(f, type, fact, of->key.size);
+	for (size_t i = 0; i < fact->enclosing.len && !may_be; i++)
+		may_be = can_be(f, fact->enclosing.data[i], of);
 	return may_be;
 }

@@ -92,8 +92,8 @@ static bool inferred_counted_claim(
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type)
 {
-	bool is_news = inferred_counted_claim(inferring, block, header, type);
-	if (!is_news)
+	bool is_new_type = inferred_counted_claim(inferring, block, header, type);
+	if (!is_new_type)
 		inferred_take_place(inferring, block, header, type);
-	return is_news;
+	return is_new_type;
 }

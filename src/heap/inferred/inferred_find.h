@@ -47,9 +47,9 @@ struct fact {
 	struct alike_rules rules; /* of blocks that only look so */
 	uint16_t witnesses;
 	bool has_rules;
-	/* Larger types that begin with it, of at most `wholes_most` bytes. */
-	uint64_t wholes_most;
-	struct space_u32 wholes;
+	/* Larger types that begin with it, of at most `enclosing_most` bytes. */
+	uint64_t enclosing_most;
+	struct space_u32 enclosing;
 };
 
 static inline bool fact_same(uint32_t a, uint32_t b)

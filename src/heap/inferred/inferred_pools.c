@@ -157,7 +157,7 @@ static int by_block(const void *a, const void *b)
 }
 
 /* Of what speaks against it since nothing was known. */
-static void inferred_pools_unsay(struct inferring *f, uint32_t block)
+static void inferred_pools_unassign(struct inferring *f, uint32_t block)
 {
 	const struct heap_types *types = &f->scan->types;
 	uint32_t number = heap_types_of_label(types, block_label(f->search, block));
@@ -177,7 +177,7 @@ void inferred_keep_pools(struct inferring *inferring)
 			inferred_pools_assign(&j);
 			f->failed |= !inferred_pools_keep(f, &j);
 		} else if (in->is_taken) {
-			inferred_pools_unsay(f, in->block);
+			inferred_pools_unassign(f, in->block);
 		}
 		pool_objects_deinit(&j.objects);
 	}

@@ -118,7 +118,7 @@ static bool ask_holders(struct subset_search *t, size_t i, bool *any)
 }
 
 /* Without pointers it is like nothing, and what points to it is known: it stays unknown. */
-static bool is_nobodys(const struct subset_search *t, size_t i)
+static bool is_unreferenced(const struct subset_search *t, size_t i)
 {
 	uint32_t class = block_first_shape(t->f->search, t->subset->reverse->blocks.data[i]);
 	return !t->f->scan->classes.classes.data[class].key.pointers;
@@ -141,7 +141,7 @@ static bool inferred_subset_find_all(struct subset_search *t, enum inferred_basi
 		uint32_t class =
 			heap_types_shape(&t->f->scan->types, block_label(t->f->search, block));
 		if (t->states[i] == OPEN)
-			ok = is_nobodys(t, i);
+			ok = is_unreferenced(t, i);
 		else if (t->states[i] == FOUND && !inferred_bit(t->f->is_settled, class))
 			ok = ask_holders(t, i, &any);
 		if (ok && type != HEAP_TYPE_NONE)

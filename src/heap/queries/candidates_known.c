@@ -12,13 +12,13 @@
 
 /* Of each candidate's type so many blocks are looked at. */
 #define LOOKED_AT_MOST 256u
-#define NOBODYS UINT32_MAX
+#define NO_OWNER UINT32_MAX
 
 /* Which candidate a type of the heap's is; NOBODYS. */
 static uint32_t candidate_of(const struct candidate_check *j, const struct heap_type *type)
 {
 	if (type->layout == TYPE_VOID || type->is_array || type->header)
-		return NOBODYS;
+		return NO_OWNER;
 	/* Of virtual bases it says where they lie. */
 	uint32_t plain = types_declared(j->types, types_plain(j->types, type->layout));
 	for (uint32_t i = 0; i < j->found->len; i++) {
@@ -26,7 +26,7 @@ static uint32_t candidate_of(const struct candidate_check *j, const struct heap_
 		if (c->type == plain && !c->is_array)
 			return i;
 	}
-	return NOBODYS;
+	return NO_OWNER;
 }
 
 /* Whether all words of the type are pointers in both, or in neither, unless they are NULL; and one
@@ -77,12 +77,12 @@ static bool ask_all(struct candidate_check *j, struct inferring *rules)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		of_type[i] = candidate_of(j, &s->types.types.data[i]);
-		any |= of_type[i] != NOBODYS;
+		any |= of_type[i] != NO_OWNER;
 	}
 	uint32_t blocks = any ? search_block_count(s->search) : 0;
 	for (uint32_t block = 0; block < blocks; block++) {
 		uint32_t number = of_type[heap_scan_type_of(s, block)];
-		if (number == NOBODYS || looked[number] >= LOOKED_AT_MOST ||
+		if (number == NO_OWNER || looked[number] >= LOOKED_AT_MOST ||
 			search_block_size(s->search, block) != j->usable)
 			continue;
 		looked[number]++;

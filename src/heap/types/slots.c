@@ -17,7 +17,7 @@ struct finding_slots {
 	bool is_inside; /* that is the type itself, and no container in it */
 	bool is_cell;   /* what may have no value yet has one, if the conditions hold */
 	/* What a pointer must be in; `at` is from the type's beginning. */
-	struct slot_when when[SLOT_WHENS];
+	struct slot_when when[SLOT_CONDITIONS];
 	unsigned when_count;
 	bool ok;
 };
@@ -138,7 +138,7 @@ static void descend_choice(
 	struct finding_slots *f, struct choice *choice, uint64_t offset, unsigned depth)
 {
 	uint32_t alternative;
-	if (f->when_count == SLOT_WHENS)
+	if (f->when_count == SLOT_CONDITIONS)
 		return;
 	struct slot_when *when = &f->when[f->when_count++];
 	*when = (struct slot_when){.at = (int64_t)(offset + choice->which), .bytes = choice->bytes};
@@ -166,7 +166,7 @@ static void find_values(const struct type *type, struct slot_when *when)
 static void descend_variants(
 	struct finding_slots *f, const struct type *type, uint64_t offset, unsigned depth)
 {
-	if (f->when_count == SLOT_WHENS && type->which_bytes)
+	if (f->when_count == SLOT_CONDITIONS && type->which_bytes)
 		return;
 	struct slot_when values = {
 		.at = (int64_t)(offset + type->which), .bytes = type->which_bytes};
@@ -194,7 +194,7 @@ static void descend_counted(struct finding_slots *f, const struct type_member *m
 	const struct type array = *types_get(f->types, types_plain(f->types, member->type));
 	uint64_t size = types_get(f->types, array.target)->size;
 	bool was_cell = f->is_cell;
-	if (array.kind != TYPE_ARRAY || !size || f->when_count == SLOT_WHENS)
+	if (array.kind != TYPE_ARRAY || !size || f->when_count == SLOT_CONDITIONS)
 		return;
 	f->is_cell = true;
 	for (uint64_t i = 0; i < array.count && f->ok && f->steps <= LIMIT_TYPE_STEPS; i++) {
@@ -257,7 +257,7 @@ static void descend_cell(struct finding_slots *f, uint32_t number, const struct 
 	uint64_t once_at;
 	uint32_t once;
 	bool was_cell = f->is_cell;
-	bool has_once = f->when_count < SLOT_WHENS &&
+	bool has_once = f->when_count < SLOT_CONDITIONS &&
 			contents_member(f->types, number, "once", &once_at, &once) &&
 			types_get(f->types, types_plain(f->types, once))->size == 4;
 	if (has_once)

@@ -18,7 +18,7 @@ struct slot_when {
 	bool is_outside; /* … or is not */
 };
 /* Those that stand in each other; what is in more of them is left out. */
-#define SLOT_WHENS 3u
+#define SLOT_CONDITIONS 3u
 
 /* Of containers that say themselves how much is where (rust.h). */
 struct slot_container {
@@ -40,7 +40,7 @@ struct slot {
 			    * TYPE_VOID: it is no such pointer */
 	struct slot_container container;
 	uint8_t when_count;
-	struct slot_when when[SLOT_WHENS]; /* all of them */
+	struct slot_when when[SLOT_CONDITIONS]; /* all of them */
 };
 DEFINE_VEC(slot_vec, struct slot)
 

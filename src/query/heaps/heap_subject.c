@@ -95,7 +95,7 @@ static struct error *unknown_word(struct types *types, const char *word)
 }
 
 /* "array of it: std::vector buffer of int (7 blocks)"; nothing if there is none of that kind. */
-static void add_kin(const struct heap_scan *scan, const struct subtype_set *set,
+static void add_related(const struct heap_scan *scan, const struct subtype_set *set,
 	enum subtypes_how how, const char *what, struct text *text)
 {
 	size_t shown = 0;
@@ -161,9 +161,9 @@ static struct error *none_of(const struct heap_scan *scan, const struct subtype_
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(scan, set, SUBTYPES_VIRTUAL, "; it is a virtual base class of ", &text);
-	add_kin(scan, set, SUBTYPES_ELEMENTS, "; did you mean arrays of it: ", &text);
-	add_kin(scan, set, SUBTYPES_INSIDE, "; it is a part of ", &text);
+	add_related(scan, set, SUBTYPES_VIRTUAL, "; it is a virtual base class of ", &text);
+	add_related(scan, set, SUBTYPES_ELEMENTS, "; did you mean arrays of it: ", &text);
+	add_related(scan, set, SUBTYPES_INSIDE, "; it is a part of ", &text);
 	if (!text.len)
 		return none_but_pools(scan, layout, verb, word);
 	return error_create(ERROR_INPUT,
@@ -176,7 +176,7 @@ static void keep_objects(struct heap_session *session, const char *word, struct 
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_kin(&session->scan, set, SUBTYPES_VIRTUAL, "", &text);
+	add_related(&session->scan, set, SUBTYPES_VIRTUAL, "", &text);
 	if (text.data)
 		query_note(session->context,
 			"%s is also a virtual base class of these, whose objects are not included "
@@ -186,7 +186,7 @@ static void keep_objects(struct heap_session *session, const char *word, struct 
 }
 
 /* Those of a type by debug information. */
-static struct error *find_kin(
+static struct error *find_related(
 	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
 {
 	const struct heap_scan *scan = &session->scan;
@@ -208,7 +208,7 @@ static struct error *find_own(
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
 	if (ret->layout == TYPE_VOID || !scan->layouts.types)
 		return heap_subtypes_of_type(scan, ret->type, &ret->subtypes);
-	return find_kin(session, verb, word, ret);
+	return find_related(session, verb, word, ret);
 }
 
 /* The type that is called so; HEAP_TYPE_NONE: none is. */
@@ -281,7 +281,7 @@ struct error *heap_subject_find(
 		heap_subject_word(session, word, &ret->block, &ret->type, &ret->layout);
 	if (error || ret->block != SPACE_NONE)
 		return error;
-	return ret->layout != TYPE_VOID ? find_kin(session, verb, word, ret)
+	return ret->layout != TYPE_VOID ? find_related(session, verb, word, ret)
 					: find_own(session, verb, word, ret);
 }
 

@@ -308,16 +308,16 @@ static void *clearing_pvalloc(size_t size)
 	return given_aligned(plain.pvalloc(size), size);
 }
 
-void rt_clear_wrap(struct rt_real *real, enum rt_allocator whose, bool measures)
+void rt_clear_wrap(struct rt_real *real, enum rt_allocator kind, bool measures)
 {
-	allocator = whose;
+	allocator = kind;
 	plain = *real;
 	if (!measures)
 		plain.malloc_usable_size = NULL;
 	malloc_that_clears = clearing_malloc;
-	if (whose == RT_CLIB)
+	if (kind == RT_CLIB)
 		malloc_that_clears = clearing_malloc_clib;
-	else if (whose == RT_JEMALLOC && measures)
+	else if (kind == RT_JEMALLOC && measures)
 		malloc_that_clears = clearing_malloc_jemalloc;
 	real->malloc = malloc_that_clears;
 	real->calloc = clearing_calloc;

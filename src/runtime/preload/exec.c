@@ -398,7 +398,7 @@ HOOK int execle(const char *path, const char *argument, ...)
 }
 
 /* The last list that was lent: never changed by the runtime, never unmapped. */
-static char *const *lent;
+static char *const *used_list;
 
 static bool same_list(char *const *a, char *const *b)
 {
@@ -422,12 +422,12 @@ static char *const *list_to_lend(char *const *own)
 		&r, own, rt_loadable(rt_unrecorded(AT_FDCWD, "/bin/sh", r.notice.path)));
 	if (r.list == own)
 		return own;
-	char *const *last = __atomic_load_n(&lent, __ATOMIC_ACQUIRE);
+	char *const *last = __atomic_load_n(&used_list, __ATOMIC_ACQUIRE);
 	if (last && same_list(last, r.list)) {
 		restored_end(&r);
 		return last;
 	}
-	__atomic_store_n(&lent, r.list, __ATOMIC_RELEASE);
+	__atomic_store_n(&used_list, r.list, __ATOMIC_RELEASE);
 	return r.list;
 }
 

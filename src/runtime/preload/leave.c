@@ -148,11 +148,11 @@ static void spin_for_answer(struct hw_shm *shm)
 	}
 }
 
-enum leaver {
-	LEAVER_MAIN,    /* main has ended, its exit handlers are still to run */
-	LEAVER_HANDLER, /* the last of them */
-	LEAVER_QUICK,   /* the last of those of quick_exit */
-	LEAVER_CALL,    /* of _exit and the like */
+enum exit_path {
+	EXIT_BY_MAIN,    /* main has ended, its exit handlers are still to run */
+	EXIT_BY_HANDLER, /* the last of them */
+	EXIT_BY_QUICK,   /* the last of those of quick_exit */
+	EXIT_BY_CALL,    /* of _exit and the like */
 };
 
 /*
@@ -228,11 +228,11 @@ static enum rt_lsan_over send_program_texts(struct hw_shm *shm)
 
 /* Whether an end is one at which there is nothing to search: LeakSanitizer searches after the exit
  * handlers of exit(3) and nowhere else. */
-static bool is_unsearched(const struct hw_shm *shm, enum leaver who)
+static bool is_unsearched(const struct hw_shm *shm, enum exit_path path)
 {
 	enum rt_lsan_over over = send_program_texts((struct hw_shm *)shm);
 	return over == RT_LSAN_ENDS ||
-	       (shm->as_lsan && (over || who == LEAVER_CALL || who == LEAVER_QUICK));
+	       (shm->as_lsan && (over || path == EXIT_BY_CALL || path == EXIT_BY_QUICK));
 }
 
 /* Has what the shared memory says searched, and waits for what that comes to. */
@@ -272,28 +272,28 @@ static void put_resident(const struct rt_process *p)
 }
 
 /* Returns the status to end with: another one only at the last exit handler. */
-static int wait_for_collector(int status, enum leaver who)
+static int wait_for_collector(int status, enum exit_path path)
 {
 	uint32_t tid = rt_thread_id();
-	if (who == LEAVER_HANDLER || who == LEAVER_QUICK)
+	if (path == EXIT_BY_HANDLER || path == EXIT_BY_QUICK)
 		put_resident(rt_process);
-	if (!is_awaited(rt_process, who == LEAVER_HANDLER || who == LEAVER_QUICK))
+	if (!is_awaited(rt_process, path == EXIT_BY_HANDLER || path == EXIT_BY_QUICK))
 		return status;
 	struct hw_shm *shm = rt_process->shm;
 	if (!asking_begin(shm, tid))
 		return status;
-	bool unsearched = is_unsearched(shm, who);
+	bool unsearched = is_unsearched(shm, path);
 	shm->leaving_tid = tid;
 	shm->leaving_sp = at_call.sp;
 	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
-	if (shm->as_lsan && who == LEAVER_HANDLER) {
+	if (shm->as_lsan && path == EXIT_BY_HANDLER) {
 		if (!unsearched)
 			status = ask_for_status(shm, status);
 		unsearched = true;
 	}
 	shm->leaving_unsearched = unsearched;
 	shm->leaving_status = (uint32_t)status;
-	shm->leaving_what = who == LEAVER_MAIN ? HW_LEAVES_MAIN : HW_LEAVES;
+	shm->leaving_what = path == EXIT_BY_MAIN ? HW_LEAVES_MAIN : HW_LEAVES;
 	ask_and_wait(shm);
 	asking_end(shm);
 	return status;
@@ -351,20 +351,20 @@ HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, u
 static void main_ends(int status)
 {
 	if (rt_process && rt_process->shm && rt_process->shm->awaited_at_main_end)
-		wait_for_collector(status & 0xff, LEAVER_MAIN);
+		wait_for_collector(status & 0xff, EXIT_BY_MAIN);
 }
 
 /* exit(3), from the last exit handler, goes on with what is still to do: writing streams out. */
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	int end = wait_for_collector(status & 0xff, LEAVER_HANDLER);
+	int end = wait_for_collector(status & 0xff, EXIT_BY_HANDLER);
 	if (end != (status & 0xff))
 		rt_real.exit(end);
 }
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)
 {
-	wait_for_collector(quick_status, LEAVER_QUICK);
+	wait_for_collector(quick_status, EXIT_BY_QUICK);
 }
 
 /* What at_quick_exit(3) is made of; without an object, so that no object's end removes it. */
@@ -377,7 +377,7 @@ static __attribute__((used)) void on_exit_call(int status)
 
 static __attribute__((used)) void on_last_call(int status)
 {
-	wait_for_collector(status & 0xff, LEAVER_CALL);
+	wait_for_collector(status & 0xff, EXIT_BY_CALL);
 }
 
 static __attribute__((used)) void on_quick_call(int status)

@@ -32,12 +32,12 @@
 /* A collector that has many silent callers may let go of one that only was slow. */
 #define TRIES 3
 
-#define NOBODY 0xffffffffu
+#define NO_UID 0xffffffffu
 
 /* Kept: the program may change its environment before it forks. */
 static char session_path[HW_SESSION_BYTES];
 static bool autostarted;              /* this process has started its collector */
-static uint32_t session_uid = NOBODY; /* whose the collector is that answered at that path */
+static uint32_t session_uid = NO_UID; /* whose the collector is that answered at that path */
 static bool unreachable;              /* no collector answered the last attempt to join */
 
 enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLES };
@@ -168,7 +168,7 @@ static void set_limit(int fd, int seconds)
 /* Who listens at the other end; NOBODY: not to be known. */
 static uint32_t peer_uid(int fd)
 {
-	struct ucred peer = {0, NOBODY, NOBODY};
+	struct ucred peer = {0, NO_UID, NO_UID};
 	socklen_t bytes = sizeof(peer);
 	sys_call6(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&bytes, 0);
 	return peer.uid;
@@ -205,7 +205,7 @@ static int connect_session(enum hw_hello_reason reason)
 	address.sun_path[0] = 0;
 	fd = connect_to(
 		&address, offsetof(struct sockaddr_un, sun_path) + strlen(session_path), seconds);
-	uint32_t uid = fd < 0 ? NOBODY : peer_uid(fd);
+	uint32_t uid = fd < 0 ? NO_UID : peer_uid(fd);
 	if (fd >= 0 && uid && uid != session_uid &&
 		uid != (uint32_t)sys_call(__NR_geteuid, 0, 0, 0)) {
 		sys_call(__NR_close, fd, 0, 0);

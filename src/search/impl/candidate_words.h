@@ -35,7 +35,7 @@ struct candidate_words {
 	struct candidate_u8 highs;  /* its high bits; without memory: they are 0 */
 	struct candidate_u8 counts; /* of each block: its words; CANDIDATES_MANY: in `many` */
 	struct space_u32 many;      /* of those, in order */
-	bool is_lent;        /* `regions` and the memory of codes and highs belong to another one */
+	bool is_borrowed;    /* `regions` and the memory of codes and highs belong to another one */
 	uint64_t start, end; /* addresses of the adjacent regions that the last block lay in */
 	bool failed;         /* a block was outside of the ranges: the words can't be used */
 	struct scan_reader rest; /* of what was not at hand */

@@ -24,8 +24,8 @@ struct pointer_lookup {
 	struct space_u32 edges;
 	uint32_t first_edge; /* number of edges.data[0] */
 	struct graph_interiors interiors;
-	bool is_lent;   /* edges.data belongs to another one, and has room for all edges */
-	uint32_t count; /* of the words that were not looked up yet */
+	bool is_borrowed; /* edges.data belongs to another one, and has room for all edges */
+	uint32_t count;   /* of the words that were not looked up yet */
 	uint64_t values[POINTER_LOOKUP_WORDS];
 	/* Of each word the number of its block, or the address of a root's word. */
 	uint64_t places[POINTER_LOOKUP_WORDS];

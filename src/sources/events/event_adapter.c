@@ -27,7 +27,7 @@ void event_adapter_time(struct event_adapter *feed, uint64_t ns)
 		feed->to->time(feed->to->context, ns);
 }
 
-static struct error *meet_thread(struct event_adapter *feed, uint32_t thread)
+static struct error *count_thread(struct event_adapter *feed, uint32_t thread)
 {
 	while (feed->threads.len <= thread) {
 		const struct hpw_slot_head slot = {.thread = (uint32_t)feed->threads.len};
@@ -45,7 +45,7 @@ struct error *event_adapter_alloc(
 	struct event_adapter *feed, uint32_t thread, uint64_t address, uint64_t size, uint32_t site)
 {
 	struct hpw_block there;
-	struct error *error = meet_thread(feed, thread);
+	struct error *error = count_thread(feed, thread);
 	if (!error && hpw_blocks_take(&feed->blocks, address + 1, &there)) {
 		feed->repairs++;
 		const struct hpw_step freed = {.kind = HPW_STEP_FREE,
@@ -73,7 +73,7 @@ struct error *event_adapter_free(
 	struct event_adapter *feed, uint32_t thread, uint64_t address, uint8_t kind)
 {
 	struct hpw_block there = {.key = 0};
-	struct error *error = meet_thread(feed, thread);
+	struct error *error = count_thread(feed, thread);
 	if (error)
 		return error;
 	bool known = hpw_blocks_take(&feed->blocks, address + 1, &there);
@@ -91,6 +91,6 @@ struct error *event_adapter_failed(
 {
 	const struct hpw_step step = {
 		.kind = HPW_STEP_FAILED, .thread = thread, .site = site, .size = size};
-	struct error *error = meet_thread(feed, thread);
+	struct error *error = count_thread(feed, thread);
 	return error ? error : event_adapter_put(feed, &step);
 }

@@ -313,10 +313,10 @@ static struct error *hpw_reader_check(struct reader *reader)
 		!build_recording(reader->model)->sample_bytes)
 		error = hpw_damage_add(&reader->damage,
 			"it was sampled at an unknown rate: figures cover only the sampled blocks");
-	if (!error && reader->tables.sites_astray)
+	if (!error && reader->tables.sites_unknown_stack)
 		error = hpw_damage_add(&reader->damage,
 			"the call stacks of %" PRIu64 " allocation sites are missing",
-			reader->tables.sites_astray);
+			reader->tables.sites_unknown_stack);
 	if (!error && reader->replayed && !hpw_reader_has_all_events(reader))
 		error = hpw_damage_add(&reader->damage,
 			"an aggregate recording has no events to replace the missing sums");

@@ -167,7 +167,7 @@ static void put_summary(struct reader *reader)
 }
 
 /* Counters of rows that name no known site, all in one. */
-static struct error *put_astray(struct reader *reader, size_t known)
+static struct error *put_unknown_stack(struct reader *reader, size_t known)
 {
 	const struct hpw_site_vec *rows = &reader->footer.sites;
 	if (rows->len <= known)
@@ -193,7 +193,7 @@ static struct error *hpw_reader_put_sites(struct reader *reader)
 	size_t known;
 	model_sites(reader->model, &known);
 	build_recording(reader->model)->unknown |= reader->footer.unknown;
-	struct error *error = put_astray(reader, known);
+	struct error *error = put_unknown_stack(reader, known);
 	for (size_t i = 0; !error && i < known && i < reader->footer.sites.len; i++) {
 		struct site *site = build_site_at(reader->model, (struct site_id){(uint32_t)i});
 		struct site row = reader->footer.sites.data[i];

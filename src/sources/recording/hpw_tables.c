@@ -281,7 +281,7 @@ static struct error *decode_site(
 		return error;
 	if (stack >= model_stack_limit(tables->model)) {
 		stack = 0;
-		tables->sites_astray++;
+		tables->sites_unknown_stack++;
 	}
 	error = build_site(tables->model, (struct site_id){(uint32_t)site},
 		(struct stack_id){(uint32_t)stack}, hpw_tables_kind_of(kind));

@@ -19,8 +19,8 @@ struct hpw_tables {
 	struct hpw_clock clock; /* tsc_start and hz, from TARGET */
 	struct hpw_code code;
 	bool has_target, has_code_names;
-	size_t sites;          /* one more than the largest site */
-	uint64_t sites_astray; /* sites whose stack is not known */
+	size_t sites;                 /* one more than the largest site */
+	uint64_t sites_unknown_stack; /* sites whose stack is not known */
 };
 
 void hpw_tables_deinit(struct hpw_tables *tables);

@@ -182,11 +182,11 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 static struct error *open_input(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
-	bool mine = false;
-	struct error *error = hpw_recognise(input, &mine);
+	bool matches = false;
+	struct error *error = hpw_recognise(input, &matches);
 	if (error)
 		return error;
-	if (mine)
+	if (matches)
 		return hpw_open(input, flags, query, ret);
 	const struct foreign_source *source;
 	error = find_foreign(input, &source);
@@ -249,11 +249,11 @@ struct error *source_open_bytes(
 static struct error *events_of_input(
 	const struct input *input, const struct source_query *query, const struct event_sink *sink)
 {
-	bool mine = false;
-	struct error *error = hpw_recognise(input, &mine);
+	bool matches = false;
+	struct error *error = hpw_recognise(input, &matches);
 	if (error)
 		return error;
-	if (mine)
+	if (matches)
 		return hpw_events(input, query, sink);
 	const struct foreign_source *source;
 	error = find_foreign(input, &source);

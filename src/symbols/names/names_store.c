@@ -117,7 +117,7 @@ static bool names_store_ends_with(const char *name, const char *end)
 }
 
 /* Files that are not the store's are left alone. */
-static void names_store_meet(int folder_fd, const char *name, struct kept_file_vec *files)
+static void names_store_add_file(int folder_fd, const char *name, struct kept_file_vec *files)
 {
 	struct stat status;
 	bool is_temporary = strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0;
@@ -154,7 +154,7 @@ void names_store_trim(const char *folder, uint64_t bytes_max, size_t files_max)
 	_cleanup_(kept_file_vec_deinit) struct kept_file_vec files;
 	kept_file_vec_init(&files);
 	for (const struct dirent *entry; (entry = readdir(stream));)
-		names_store_meet(fd, entry->d_name, &files);
+		names_store_add_file(fd, entry->d_name, &files);
 	if (files.len)
 		qsort(files.data, files.len, sizeof(*files.data), compare_use);
 	uint64_t bytes = 0;

@@ -49,7 +49,7 @@ void symbols_settings_destroy(struct symbols_settings *settings)
 		return;
 	folders_deinit(&settings->paths);
 	folders_deinit(&settings->debug);
-	if (!settings->lent)
+	if (!settings->shared)
 		fetch_destroy(settings->fetch);
 	free(settings->sysroot);
 	free(settings->names_folder);
@@ -73,7 +73,7 @@ struct error *symbols_settings_create_for(
 		return error_no_memory();
 	settings->names = others->names;
 	settings->fetch = others->fetch;
-	settings->lent = true;
+	settings->shared = true;
 	settings->default_debug = others->default_debug && others->sysroot;
 	/* Debug files of this machine may fit, by build-id. */
 	struct error *error = copy_folders(&settings->debug, &others->debug);

@@ -41,10 +41,10 @@ static bool take_name(void *context, const char *name)
 	struct finding *f = context;
 	/* A std::string has another name. */
 	bool may_be = strstr(name, f->word) || !strcmp(f->word, "string");
-	enum types_likeness likeness = may_be ? types_compare(name, f->spelling) : TYPES_OTHER;
-	if (likeness == TYPES_OTHER)
+	enum types_match match = may_be ? types_compare(name, f->spelling) : TYPES_OTHER;
+	if (match == TYPES_OTHER)
 		return true;
-	struct meanings *found = likeness == TYPES_SAME ? &f->same : &f->ends;
+	struct meanings *found = match == TYPES_SAME ? &f->same : &f->ends;
 	uint32_t type = types_plain(f->types, types_find(f->types, name));
 	if (type != TYPE_VOID)
 		f->types->failed |= !meanings_push(found, (struct meaning){name, type});

@@ -229,7 +229,7 @@ void types_spell(const char *name, struct text *ret)
 	spell_part(&s, ret);
 }
 
-enum types_likeness types_compare(const char *name, const char *spelling)
+enum types_match types_compare(const char *name, const char *spelling)
 {
 	_cleanup_(text_deinit) struct text own;
 	text_init(&own);

@@ -138,7 +138,7 @@ static void record_rings(FILE *file, struct mode mode, uint32_t shared)
 	publish(r->shm, shared);
 	merge_pass(&r->merge, false);
 	recorder_drain(r);
-	recorder_tend(r);
+	recorder_service(r);
 	struct recorder_totals totals;
 	recorder_finish(r, &(struct recorder_end){.kind = HPW_EXIT_STATUS}, &totals);
 	CHECK(totals.allocations > 1000 && totals.threads && !totals.write_error);
@@ -162,7 +162,7 @@ static void record_played(FILE *file, struct mode mode, uint32_t shared)
 		CHECK(merge_pass(&r->merge, false));
 	CHECK(played.lane_full > 3);
 	recorder_drain(r);
-	recorder_tend(r);
+	recorder_service(r);
 	struct recorder_totals totals;
 	recorder_finish(r, &(struct recorder_end){.kind = HPW_EXIT_STATUS}, &totals);
 	CHECK_U64(totals.lost, 7); /* not those of HW_R_LOST besides */
@@ -268,7 +268,7 @@ CASE(silent, "a source that reports nothing has lost what its records say")
 	struct recorder *r = recorder_make(file, (struct mode){.kind = MODE_EXACT}, &played.source);
 	CHECK(!recorder_is_called(r));
 	while (recorder_drain(r))
-		recorder_tend(r);
+		recorder_service(r);
 	struct recorder_totals totals;
 	recorder_finish(r, &(struct recorder_end){.kind = HPW_EXIT_STATUS}, &totals);
 	CHECK(totals.lost > 10);
