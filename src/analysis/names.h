@@ -8,7 +8,7 @@
 /* Sets ret[i] for spots with that name, or if there is none, for those whose name ends with it
  * behind
  * "::" or "/". Returns how many. */
-size_t names_find_plain(const struct spots *spots, const char *sought, bool *ret);
+size_t names_find_plain(const struct spots *spots, const char *wanted, bool *ret);
 
 /*
  * Sets ret[i] for spots with that name. As above, or else the text as a regular expression for a
@@ -16,10 +16,10 @@ size_t names_find_plain(const struct spots *spots, const char *sought, bool *ret
  * none has the name, and it is no regular expression either.
  */
 struct error *names_find(
-	const struct spots *spots, const char *sought, bool *ret, size_t *ret_count) must_check_;
+	const struct spots *spots, const char *wanted, bool *ret, size_t *ret_count) must_check_;
 
 /* Adds up to five names that are like it, the nearest first: "'parse', 'parse_all'". */
 struct error *names_add_near(
-	const struct spots *spots, const char *sought, struct text *text) must_check_;
+	const struct spots *spots, const char *wanted, struct text *text) must_check_;
 
 #endif

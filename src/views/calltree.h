@@ -16,7 +16,7 @@
 
 struct calltree_options {
 	enum metric metric;
-	const char *sought; /* functions that callers or callees are of, as given; else NULL */
+	const char *wanted; /* functions that callers or callees are of, as given; else NULL */
 	double threshold;   /* percent of the process's figure; what has less is summed up */
 	size_t depth;       /* levels below the root; VIEW_NO_LIMIT: all, in JSON as above */
 	bool json;

@@ -11,7 +11,7 @@
 #include "views/views.h"
 
 struct listing_options {
-	const char *sought; /* as given */
+	const char *wanted; /* as given */
 	uint32_t line;      /* of files: only around this one; 0: all of it */
 	bool json;
 	bool colour; /* of text */

@@ -396,9 +396,9 @@ static size_t callgraph_choose(
 
 /* Whether one gets from the edge's beginning to its end without it. */
 static bool is_redundant(
-	const struct callgraph *graph, uint32_t sought, bool *seen, uint32_t *queue)
+	const struct callgraph *graph, uint32_t wanted, bool *seen, uint32_t *queue)
 {
-	const struct callgraph_edge *edge = &graph->edges.data[sought];
+	const struct callgraph_edge *edge = &graph->edges.data[wanted];
 	size_t first = 0, last = 0;
 	memset(seen, 0, graph->nodes.len * sizeof(*seen));
 	seen[edge->to] = true;
@@ -408,7 +408,7 @@ static bool is_redundant(
 		for (uint32_t i = 0; i < node->ins; i++) {
 			uint32_t number = graph->in[node->first_in + i];
 			const struct callgraph_edge *in = &graph->edges.data[number];
-			if (number == sought || in->dropped || seen[in->from])
+			if (number == wanted || in->dropped || seen[in->from])
 				continue;
 			if (in->from == edge->from)
 				return true;

@@ -18,44 +18,44 @@ static inline void pattern_cleanup(struct pattern **pattern)
 	pattern_destroy(*pattern);
 }
 
-static bool is_whole(const char *name, const char *sought)
+static bool is_whole(const char *name, const char *wanted)
 {
-	return strcmp(name, sought) == 0;
+	return strcmp(name, wanted) == 0;
 }
 
-static bool is_end(const char *name, const char *sought)
+static bool is_end(const char *name, const char *wanted)
 {
-	size_t len = strlen(name), end = strlen(sought);
-	if (len <= end || strcmp(name + len - end, sought) != 0)
+	size_t len = strlen(name), end = strlen(wanted);
+	if (len <= end || strcmp(name + len - end, wanted) != 0)
 		return false;
 	const char *before = name + len - end - 1;
 	return *before == '/' || (*before == ':' && before > name && before[-1] == ':');
 }
 
-static size_t find_by(const struct spots *spots, const char *sought,
-	bool (*fits)(const char *name, const char *sought), bool *ret)
+static size_t find_by(const struct spots *spots, const char *wanted,
+	bool (*fits)(const char *name, const char *wanted), bool *ret)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < spots_count(spots); i++)
-		count += ret[i] = fits(spots_at(spots, i)->name, sought) ||
-				  fits(spots_at(spots, i)->brief, sought);
+		count += ret[i] = fits(spots_at(spots, i)->name, wanted) ||
+				  fits(spots_at(spots, i)->brief, wanted);
 	return count;
 }
 
-size_t names_find_plain(const struct spots *spots, const char *sought, bool *ret)
+size_t names_find_plain(const struct spots *spots, const char *wanted, bool *ret)
 {
-	size_t count = find_by(spots, sought, is_whole, ret);
-	return count ? count : find_by(spots, sought, is_end, ret);
+	size_t count = find_by(spots, wanted, is_whole, ret);
+	return count ? count : find_by(spots, wanted, is_end, ret);
 }
 
 struct error *names_find(
-	const struct spots *spots, const char *sought, bool *ret, size_t *ret_count)
+	const struct spots *spots, const char *wanted, bool *ret, size_t *ret_count)
 {
-	*ret_count = names_find_plain(spots, sought, ret);
+	*ret_count = names_find_plain(spots, wanted, ret);
 	if (*ret_count)
 		return NULL;
 	_cleanup_(pattern_cleanup) struct pattern *pattern = NULL;
-	struct error *error = pattern_create(sought, &pattern);
+	struct error *error = pattern_create(wanted, &pattern);
 	if (error)
 		return error;
 	for (size_t i = 0; i < spots_count(spots); i++)
@@ -70,20 +70,20 @@ static size_t names_smaller(size_t a, size_t b)
 }
 
 /* Levenshtein's distance, of letters without case; a part of the name is nearer than that. */
-static size_t names_distance(const char *name, const char *sought)
+static size_t names_distance(const char *name, const char *wanted)
 {
 	size_t row[NAME_BYTES_MAX + 1];
 	size_t len = names_smaller(strlen(name), NAME_BYTES_MAX);
-	if (strcasestr(name, sought))
+	if (strcasestr(name, wanted))
 		return 1;
 	for (size_t i = 0; i <= len; i++)
 		row[i] = i;
-	for (size_t k = 0; sought[k] && k < NAME_BYTES_MAX; k++) {
+	for (size_t k = 0; wanted[k] && k < NAME_BYTES_MAX; k++) {
 		size_t diagonal = row[0];
 		row[0] = k + 1;
 		for (size_t i = 0; i < len; i++) {
 			bool same = tolower((unsigned char)name[i]) ==
-				    tolower((unsigned char)sought[k]);
+				    tolower((unsigned char)wanted[k]);
 			size_t changed = diagonal + (same ? 0 : 1);
 			diagonal = row[i + 1];
 			row[i + 1] = names_smaller(changed, names_smaller(row[i], row[i + 1]) + 1);
@@ -123,16 +123,16 @@ static void add_quoted(struct text *text, bool after_others, const char *name)
 	text_add_char(text, '\'');
 }
 
-struct error *names_add_near(const struct spots *spots, const char *sought, struct text *text)
+struct error *names_add_near(const struct spots *spots, const char *wanted, struct text *text)
 {
-	size_t count = spots_count(spots), enough = strlen(sought) / 2 + 1;
+	size_t count = spots_count(spots), enough = strlen(wanted) / 2 + 1;
 	_cleanup_free_ struct near *near = calloc(count + 1, sizeof(*near));
 	if (!near)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		const char *name = spots_at(spots, i)->brief;
-		near[i] = (struct near){names_smaller(names_distance(name, sought),
-						names_distance(last_part(name), sought)),
+		near[i] = (struct near){names_smaller(names_distance(name, wanted),
+						names_distance(last_part(name), wanted)),
 			name};
 	}
 	qsort(near, count, sizeof(*near), compare_near);

@@ -58,21 +58,21 @@ static bool cmd_list_parse(
 		options_wrong(command, "missing function or source file");
 		return false;
 	}
-	ret->list.sought = argv[options.operand++];
+	ret->list.wanted = argv[options.operand++];
 	ret->list.json = ret->shown.options.json;
 	return stack_view_operand(&options, "a listing", &ret->shown, &ret->path);
 }
 
 /* "table.c:41": the length of the name, and the line; all of it and 0 if there is none. */
-static size_t split_line(const char *sought, uint32_t *ret_line)
+static size_t split_line(const char *wanted, uint32_t *ret_line)
 {
-	const char *colon = strrchr(sought, ':');
+	const char *colon = strrchr(wanted, ':');
 	uint64_t line;
 	*ret_line = 0;
-	if (!colon || colon == sought || !number_whole(colon + 1, &line) || line > UINT32_MAX)
-		return strlen(sought);
+	if (!colon || colon == wanted || !number_whole(colon + 1, &line) || line > UINT32_MAX)
+		return strlen(wanted);
 	*ret_line = (uint32_t)line;
-	return (size_t)(colon - sought);
+	return (size_t)(colon - wanted);
 }
 
 static void drop_choice(struct request *request)
@@ -88,7 +88,7 @@ static int choose_files(const struct stacks *view, struct request *request, bool
 {
 	uint32_t line;
 	_cleanup_free_ char *name =
-		strndup(request->list.sought, split_line(request->list.sought, &line));
+		strndup(request->list.wanted, split_line(request->list.wanted, &line));
 	struct error *error = name ? spots_create(GRAIN_FILES, &request->spots) : error_no_memory();
 	if (!error)
 		error = stacks_intern_spots(view, request->spots);
@@ -115,7 +115,7 @@ static int choose_spots(const struct stacks *view, struct request *request)
 	struct error *error = spots_create(GRAIN_FUNCTIONS, &request->spots);
 	if (error)
 		return message_error(error);
-	return stack_view_find(view, request->spots, request->list.sought, &request->is_chosen);
+	return stack_view_find(view, request->spots, request->list.wanted, &request->is_chosen);
 }
 
 static int cmd_list_choose(const struct stacks *view, void *ctx)
@@ -132,7 +132,7 @@ static int cmd_list_choose(const struct stacks *view, void *ctx)
 		return 0;
 	message("no line information for '%s': its module has no debug information here ('heapwise "
 		"doctor FILE' says why)",
-		request->list.sought);
+		request->list.wanted);
 	return STACK_VIEW_NOTHING;
 }
 

@@ -23,7 +23,7 @@ static const struct option_spec option_specs[] = {
 struct request {
 	struct view_request shown;
 	struct callgraph_limits limits;
-	struct pattern *sought;
+	struct pattern *wanted;
 	struct spots *spots;
 	bool *is_chosen;  /* by spot id */
 	const char *path; /* NULL: the newest recording here */
@@ -50,7 +50,7 @@ static bool take_operands(struct options *options, struct request *request)
 		return false;
 	}
 	_cleanup_error_ struct error *error =
-		pattern_create(options->argv[options->operand], &request->sought);
+		pattern_create(options->argv[options->operand], &request->wanted);
 	if (error) {
 		options_wrong(options->command, "%s", error->message);
 		return false;
@@ -106,15 +106,15 @@ static int cmd_peek_choose(const struct stacks *view, void *ctx)
 	bool any = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct spot *spot = spots_at(request->spots, i);
-		request->is_chosen[i] = pattern_match(request->sought, spot->name) ||
-					pattern_match(request->sought, spot->brief);
+		request->is_chosen[i] = pattern_match(request->wanted, spot->name) ||
+					pattern_match(request->wanted, spot->brief);
 		any |= request->is_chosen[i];
 	}
-	error = pattern_check(request->sought);
+	error = pattern_check(request->wanted);
 	if (error)
 		return message_error(error);
 	if (!any)
-		return stack_view_unknown(request->spots, pattern_text(request->sought));
+		return stack_view_unknown(request->spots, pattern_text(request->wanted));
 	bool found = true;
 	if (!view->compared)
 		error = find_figure(view, request, &found);
@@ -123,7 +123,7 @@ static int cmd_peek_choose(const struct stacks *view, void *ctx)
 	if (found)
 		return 0;
 	message("functions match '%s', but their stacks have no %s: choose another --metric",
-		pattern_text(request->sought), metric_name(request->shown.options.sort));
+		pattern_text(request->wanted), metric_name(request->shown.options.sort));
 	return STACK_VIEW_NOTHING;
 }
 
@@ -152,7 +152,7 @@ static int cmd_peek_run(const struct command *command, int argc, char **argv)
 		code = stack_view_show(&request.shown, request.path, &form, &request);
 	spots_destroy(request.spots);
 	free(request.is_chosen);
-	pattern_destroy(request.sought);
+	pattern_destroy(request.wanted);
 	view_request_deinit(&request.shown);
 	return code;
 }

@@ -59,7 +59,7 @@ static bool take_way(const struct options *options, enum calltree_way way, struc
 		return false;
 	}
 	request->way = way;
-	request->tree.sought = options->argument;
+	request->tree.wanted = options->argument;
 	return true;
 }
 
@@ -108,7 +108,7 @@ static int cmd_tree_choose(const struct stacks *view, void *ctx)
 	request->tree.metric = request->shown.options.sort;
 	if (error)
 		return message_error(error);
-	return request->tree.sought ? stack_view_find(view, request->spots, request->tree.sought,
+	return request->tree.wanted ? stack_view_find(view, request->spots, request->tree.wanted,
 					      &request->is_chosen)
 				    : 0;
 }
@@ -133,7 +133,7 @@ static int cmd_tree_show(struct request *request)
 		.choose = cmd_tree_choose,
 		.write = write_tree,
 		/* One that is sought may be among them. */
-		.folds = !request->tree.sought && (request->shown.grain == GRAIN_FUNCTIONS ||
+		.folds = !request->tree.wanted && (request->shown.grain == GRAIN_FUNCTIONS ||
 							  request->shown.grain == GRAIN_LINES),
 	};
 	int code = stack_view_show(&request->shown, request->path, &form, request);

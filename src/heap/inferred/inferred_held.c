@@ -12,7 +12,7 @@
 
 /* Of a manager. */
 struct managed {
-	bool is_sought;
+	bool is_searched;
 	uint32_t type; /* plain; TYPE_VOID: not known, or not in a block */
 	uint32_t heap; /* the heap's type for a lambda; HEAP_TYPE_NONE: it is another class */
 };
@@ -138,7 +138,7 @@ static void take_inside(struct inferring *f, uint64_t address, const struct mana
 static const struct managed *managed_of(struct inferring *f, struct managed_vec *all, uint32_t code)
 {
 	struct managed *m = &all->data[code];
-	if (!m->is_sought)
+	if (!m->is_searched)
 		find_managed(f, &f->scan->types.held.codes.data[code], m);
 	return m;
 }
@@ -149,7 +149,7 @@ void inferred_take_held(struct inferring *inferring)
 	const struct held *held = &f->scan->types.held;
 	_cleanup_(managed_vec_deinit) struct managed_vec all = {.data = NULL};
 	for (size_t i = 0; i < held->codes.len && !f->failed; i++)
-		f->failed |= !managed_vec_push(&all, (struct managed){.is_sought = false});
+		f->failed |= !managed_vec_push(&all, (struct managed){.is_searched = false});
 	for (size_t i = 0; i < held->blocks.len && !f->failed; i++) {
 		struct held_block block = held->blocks.data[i];
 		const struct managed *m = managed_of(f, &all, block.code);

@@ -114,14 +114,14 @@ static void lay_out_objects(struct inferring *f)
 	struct heap_scan *s = f->scan;
 	for (uint32_t class = 0; class < s->types.shape_count && !f->failed; class ++) {
 		uint32_t number = s->types.of_shape[class], unused;
-		if (number == HEAP_TYPE_NONE || s->types.types.data[number].layout_sought ||
+		if (number == HEAP_TYPE_NONE || s->types.types.data[number].layout_wanted ||
 			s->types.types.data[number].kind != HEAP_TYPE_CXX)
 			continue;
 		const struct shape_key *key = &s->classes.classes.data[class].key;
 		if (!inferred_know_module(
 			    f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
-		s->types.types.data[number].layout_sought = true;
+		s->types.types.data[number].layout_wanted = true;
 		heap_layouts_of_class(s, class);
 		if (s->types.types.data[number].layout == TYPE_VOID)
 			lay_out_target(f, number, key);

@@ -50,7 +50,7 @@ struct heap_type {
 	uint64_t place;
 	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
 	uint32_t layout;
-	bool is_array, layout_sought;
+	bool is_array, layout_wanted;
 	bool has_more;   /* its blocks have something behind the object that debug information does
 			  * not know */
 	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */

@@ -21,7 +21,7 @@
 #define NAMED_MAX 8u
 
 /* One moment that is being looked for. */
-struct sought {
+struct wanted {
 	const struct source_moment *moment;
 	uint64_t seen; /* marks of that name */
 	bool found;
@@ -30,8 +30,8 @@ struct sought {
 
 struct search {
 	const struct hpw_moments *moments;
-	struct sought sought[2];
-	const struct sought *alone; /* times of others do not count now; NULL: all do */
+	struct wanted wanted[2];
+	const struct wanted *alone; /* times of others do not count now; NULL: all do */
 	uint64_t step, stamp, last_ns;
 	char *named[NAMED_MAX]; /* marks, each name once, for messages */
 	size_t named_len;       /* more than NAMED_MAX: there are others */
@@ -43,24 +43,24 @@ static void search_deinit(struct search *search)
 		free(search->named[i]);
 }
 
-static void found_at(struct search *search, struct sought *sought, uint64_t step)
+static void found_at(struct search *search, struct wanted *wanted, uint64_t step)
 {
-	sought->found = true;
-	sought->step = step;
-	sought->stamp = search->stamp;
+	wanted->found = true;
+	wanted->step = step;
+	wanted->stamp = search->stamp;
 }
 
 static void hpw_moments_on_time(void *context, uint64_t stamp)
 {
 	struct search *search = context;
 	uint64_t ns = hpw_clock_ns(search->moments->clock, stamp);
-	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
-		struct sought *sought = &search->sought[i];
-		if (search->alone && search->alone != sought)
+	for (size_t i = 0; i < ARRAY_SIZE(search->wanted); i++) {
+		struct wanted *wanted = &search->wanted[i];
+		if (search->alone && search->alone != wanted)
 			continue;
-		if (sought->moment->kind == SOURCE_TIME && !sought->found &&
-			ns > sought->moment->time_ns)
-			found_at(search, sought, search->step);
+		if (wanted->moment->kind == SOURCE_TIME && !wanted->found &&
+			ns > wanted->moment->time_ns)
+			found_at(search, wanted, search->step);
 	}
 	search->stamp = stamp;
 	search->last_ns = ns;
@@ -82,12 +82,12 @@ static struct error *remember_name(struct search *search, const char *name)
 /* A mark at the current step. */
 static struct error *on_mark(struct search *search, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
-		struct sought *sought = &search->sought[i];
-		const struct source_moment *moment = sought->moment;
-		if (moment->kind == SOURCE_MARK && !sought->found &&
-			strcmp(moment->mark, name) == 0 && ++sought->seen >= moment->nth)
-			found_at(search, sought, search->step + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(search->wanted); i++) {
+		struct wanted *wanted = &search->wanted[i];
+		const struct source_moment *moment = wanted->moment;
+		if (moment->kind == SOURCE_MARK && !wanted->found &&
+			strcmp(moment->mark, name) == 0 && ++wanted->seen >= moment->nth)
+			found_at(search, wanted, search->step + 1);
 	}
 	return remember_name(search, name);
 }
@@ -103,10 +103,10 @@ static struct error *hpw_moments_on_step(void *context, const struct hpw_step *s
 	if (error)
 		return error;
 	search->step++;
-	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
-		struct sought *sought = &search->sought[i];
-		if (sought->moment->kind == SOURCE_STEP && sought->moment->step == search->step)
-			found_at(search, sought, search->step);
+	for (size_t i = 0; i < ARRAY_SIZE(search->wanted); i++) {
+		struct wanted *wanted = &search->wanted[i];
+		if (wanted->moment->kind == SOURCE_STEP && wanted->moment->step == search->step)
+			found_at(search, wanted, search->step);
 	}
 	return NULL;
 }
@@ -137,13 +137,13 @@ static struct error *search_all(struct search *search)
 
 /* When a step was. */
 struct stamped {
-	uint64_t step, sought, stamp;
+	uint64_t step, wanted, stamp;
 };
 
 static void stamp_time(void *context, uint64_t stamp)
 {
 	struct stamped *stamped = context;
-	if (stamped->step < stamped->sought)
+	if (stamped->step < stamped->wanted)
 		stamped->stamp = stamp;
 }
 
@@ -154,16 +154,16 @@ static struct error *stamp_step(void *context, const struct hpw_step *step)
 	return NULL;
 }
 
-static struct error *seek_stamp(const struct search *search, struct sought *sought)
+static struct error *seek_stamp(const struct search *search, struct wanted *wanted)
 {
 	const struct hpw_ranges *parts = search->moments->parts;
-	size_t chunk = hpw_ranges_chunk(parts, sought->step - 1);
+	size_t chunk = hpw_ranges_chunk(parts, wanted->step - 1);
 	struct stamped stamped = {.step = parts->chunks.data[chunk].head[HPW_SUMS_FIRST_STEP],
-		.sought = sought->step};
+		.wanted = wanted->step};
 	const struct hpw_visitor visitor = {
 		.context = &stamped, .time = stamp_time, .step = stamp_step};
 	struct error *error = hpw_ranges_visit(parts, chunk, &visitor);
-	sought->stamp = stamped.stamp;
+	wanted->stamp = stamped.stamp;
 	return error;
 }
 
@@ -174,10 +174,10 @@ static uint64_t ns_of(const struct search *search, size_t chunk)
 }
 
 /* Looks at the chunk in which the time is, and at the first stamp of the next one. */
-static struct error *seek_time(struct search *search, const struct sought *sought)
+static struct error *seek_time(struct search *search, const struct wanted *wanted)
 {
-	uint64_t time_ns = sought->moment->time_ns;
-	search->alone = sought;
+	uint64_t time_ns = wanted->moment->time_ns;
+	search->alone = wanted;
 	const struct hpw_ranges *parts = search->moments->parts;
 	size_t low = 0, high = parts->chunks.len;
 	while (high - low > 1) {
@@ -209,17 +209,17 @@ static struct error *hpw_moments_seek(struct search *search)
 		search->stamp = parts->marks.data[i].stamp;
 		error = on_mark(search, parts->marks.data[i].name);
 	}
-	for (size_t i = 0; !error && i < ARRAY_SIZE(search->sought); i++) {
-		struct sought *sought = &search->sought[i];
+	for (size_t i = 0; !error && i < ARRAY_SIZE(search->wanted); i++) {
+		struct wanted *wanted = &search->wanted[i];
 		/* That of another moment says nothing of this one. */
 		search->stamp = 0;
-		if (sought->moment->kind == SOURCE_TIME)
-			error = seek_time(search, sought);
-		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step)
-			found_at(search, sought, sought->moment->step);
-		if (!error && sought->found && sought->moment->kind != SOURCE_TIME &&
-			!sought->stamp)
-			error = seek_stamp(search, sought);
+		if (wanted->moment->kind == SOURCE_TIME)
+			error = seek_time(search, wanted);
+		else if (wanted->moment->kind == SOURCE_STEP && wanted->moment->step)
+			found_at(search, wanted, wanted->moment->step);
+		if (!error && wanted->found && wanted->moment->kind != SOURCE_TIME &&
+			!wanted->stamp)
+			error = seek_stamp(search, wanted);
 	}
 	return error;
 }
@@ -229,11 +229,11 @@ static void replay_cleanup(struct hpw_replay *replay)
 	hpw_replay_deinit(replay);
 }
 
-static struct error *find_peak(const struct hpw_moments *moments, struct sought *sought)
+static struct error *find_peak(const struct hpw_moments *moments, struct wanted *wanted)
 {
-	sought->found = true;
+	wanted->found = true;
 	if (moments->parts)
-		return hpw_ranges_peak(moments->parts, &sought->step, &sought->stamp);
+		return hpw_ranges_peak(moments->parts, &wanted->step, &wanted->stamp);
 	_cleanup_(replay_cleanup) struct hpw_replay replay;
 	const struct event_replay *story = moments->story;
 	struct error *error = hpw_replay_init(&replay, moments->model, story->blocks_max);
@@ -243,8 +243,8 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 	if (error)
 		return error;
 	hpw_replay_settle(&replay);
-	sought->step = replay.peak_step;
-	sought->stamp = replay.peak_stamp;
+	wanted->step = replay.peak_step;
+	wanted->stamp = replay.peak_stamp;
 	return NULL;
 }
 
@@ -260,16 +260,16 @@ static void hpw_moments_add_names(struct text *text, const struct search *search
 	text_add(text, search->named_len > NAMED_MAX ? " and others" : "");
 }
 
-static struct error *missing_mark(const struct search *search, const struct sought *sought)
+static struct error *missing_mark(const struct search *search, const struct wanted *wanted)
 {
-	if (sought->seen)
+	if (wanted->seen)
 		return error_create(ERROR_INPUT,
-			"it has only %" PRIu64 " %s named '%s', not %" PRIu64, sought->seen,
-			sought->seen == 1 ? "mark" : "marks", sought->moment->mark,
-			sought->moment->nth);
+			"it has only %" PRIu64 " %s named '%s', not %" PRIu64, wanted->seen,
+			wanted->seen == 1 ? "mark" : "marks", wanted->moment->mark,
+			wanted->moment->nth);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	text_printf(&text, "it has no mark '%s'", sought->moment->mark);
+	text_printf(&text, "it has no mark '%s'", wanted->moment->mark);
 	if (search->named_len) {
 		text_add(&text, "; it has ");
 		hpw_moments_add_names(&text, search);
@@ -279,48 +279,48 @@ static struct error *missing_mark(const struct search *search, const struct soug
 	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }
 
-static struct error *missing_time(const struct sought *sought, uint64_t end_ns)
+static struct error *missing_time(const struct wanted *wanted, uint64_t end_ns)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_add(&text, "the recording is shorter than ");
-	text_add_duration_ns(&text, sought->moment->time_ns);
+	text_add_duration_ns(&text, wanted->moment->time_ns);
 	text_add(&text, ": it ends after ");
 	text_add_duration_ns(&text, end_ns);
 	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }
 
 /* What the events have not shown. */
-static struct error *hpw_moments_conclude(struct search *search, struct sought *sought)
+static struct error *hpw_moments_conclude(struct search *search, struct wanted *wanted)
 {
-	switch (sought->moment->kind) {
+	switch (wanted->moment->kind) {
 	case SOURCE_START:
-		found_at(search, sought, 0);
-		sought->stamp = search->moments->clock->tsc_start;
+		found_at(search, wanted, 0);
+		wanted->stamp = search->moments->clock->tsc_start;
 		return NULL;
 	case SOURCE_END:
-		found_at(search, sought, UINT64_MAX);
-		sought->stamp = search->moments->clock->tsc_end;
+		found_at(search, wanted, UINT64_MAX);
+		wanted->stamp = search->moments->clock->tsc_end;
 		return NULL;
 	case SOURCE_PEAK:
-		return find_peak(search->moments, sought);
+		return find_peak(search->moments, wanted);
 	case SOURCE_TIME: {
 		uint64_t duration = model_recording(search->moments->model)->duration_ns;
 		uint64_t end = duration > search->last_ns ? duration : search->last_ns;
-		if (!sought->found && sought->moment->time_ns > end)
-			return missing_time(sought, end);
-		if (!sought->found)
-			found_at(search, sought, UINT64_MAX);
-		sought->stamp = hpw_clock_stamp(search->moments->clock, sought->moment->time_ns);
+		if (!wanted->found && wanted->moment->time_ns > end)
+			return missing_time(wanted, end);
+		if (!wanted->found)
+			found_at(search, wanted, UINT64_MAX);
+		wanted->stamp = hpw_clock_stamp(search->moments->clock, wanted->moment->time_ns);
 		return NULL;
 	}
 	case SOURCE_MARK:
-		return sought->found ? NULL : missing_mark(search, sought);
+		return wanted->found ? NULL : missing_mark(search, wanted);
 	case SOURCE_STEP:
-		if (!sought->found)
-			found_at(search, sought, sought->moment->step);
-		if (!sought->moment->step)
-			sought->stamp = search->moments->clock->tsc_start;
+		if (!wanted->found)
+			found_at(search, wanted, wanted->moment->step);
+		if (!wanted->moment->step)
+			wanted->stamp = search->moments->clock->tsc_start;
 		return NULL;
 	}
 	return NULL;
@@ -333,7 +333,7 @@ static bool needs_events(const struct source_moment *moment)
 }
 
 /* Two times may fall between the same steps. */
-static bool comes_after(const struct sought *one, const struct sought *other)
+static bool comes_after(const struct wanted *one, const struct wanted *other)
 {
 	if (one->moment->kind == SOURCE_TIME && other->moment->kind == SOURCE_TIME)
 		return one->moment->time_ns > other->moment->time_ns;
@@ -344,15 +344,15 @@ struct error *hpw_moments_find(
 	const struct hpw_moments *moments, const struct source_query *query, struct hpw_span *ret)
 {
 	_cleanup_(search_deinit) struct search search = {
-		.moments = moments, .sought = {{.moment = &query->from}, {.moment = &query->to}}};
+		.moments = moments, .wanted = {{.moment = &query->from}, {.moment = &query->to}}};
 	struct error *error = NULL;
 	if (needs_events(&query->from) || needs_events(&query->to))
 		error = moments->parts ? hpw_moments_seek(&search) : search_all(&search);
-	for (size_t i = 0; !error && i < ARRAY_SIZE(search.sought); i++)
-		error = hpw_moments_conclude(&search, &search.sought[i]);
+	for (size_t i = 0; !error && i < ARRAY_SIZE(search.wanted); i++)
+		error = hpw_moments_conclude(&search, &search.wanted[i]);
 	if (error)
 		return error;
-	const struct sought *from = &search.sought[0], *to = &search.sought[1];
+	const struct wanted *from = &search.wanted[0], *to = &search.wanted[1];
 	if (comes_after(from, to))
 		return error_create(ERROR_INPUT, "%s comes after %s",
 			query->from_text ? query->from_text : "the beginning",

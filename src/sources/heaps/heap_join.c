@@ -7,16 +7,16 @@
 #include "sources/merge.h"
 
 /* Whether the recording has that module: at the same place, or only elsewhere. */
-static void look_for(const struct model *recording, const struct address_module *sought,
+static void look_for(const struct model *recording, const struct address_module *wanted,
 	bool *ret_here, bool *ret_elsewhere)
 {
 	*ret_here = *ret_elsewhere = false;
 	for (uint32_t id = 1; id < model_module_limit(recording); id++) {
 		const struct module *module = model_module(recording, (struct module_id){id});
-		if (strcmp(path_last_part(module->path), path_last_part(sought->path)) != 0)
+		if (strcmp(path_last_part(module->path), path_last_part(wanted->path)) != 0)
 			continue;
-		*ret_here |= module->bias == sought->bias;
-		*ret_elsewhere |= module->bias != sought->bias;
+		*ret_here |= module->bias == wanted->bias;
+		*ret_elsewhere |= module->bias != wanted->bias;
 	}
 }
 

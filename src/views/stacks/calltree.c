@@ -177,9 +177,9 @@ static void calltree_add_title(struct writing *at)
 	text_add_char(at->out, '\n');
 	paint_begin(at->out, options->colour, PAINT_TITLE);
 	text_printf(at->out, "%s, ", metric_title(options->metric));
-	if (options->sought) {
+	if (options->wanted) {
 		text_printf(at->out, "%s of ", calltree_way_name(at->tree->way));
-		text_add_shown(at->out, options->sought, SIZE_MAX);
+		text_add_shown(at->out, options->wanted, SIZE_MAX);
 	} else {
 		text_printf(at->out, "%s by %s", calltree_way_name(at->tree->way),
 			grain_name(spots_grain(at->tree->spots)));
@@ -263,7 +263,7 @@ static struct error *calltree_write_json(struct writing *at, const struct sink *
 	json_put_string(&json, "schema", "heapwise.calltree/1");
 	json_put_profile(&json, at->profile, at->options->metric);
 	json_put_string(&json, "way", calltree_way_name(at->tree->way));
-	json_put_string(&json, "of", at->options->sought);
+	json_put_string(&json, "of", at->options->wanted);
 	json_put_string(&json, "by", grain_name(spots_grain(at->tree->spots)));
 	struct error *error = put_nodes(at, &json);
 	if (error)

@@ -322,7 +322,7 @@ static void listing_write_json(struct listing_writing *at, const struct listing 
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.list/1");
 	json_put_profile(&json, at->profile, METRIC_ALLOCATED_BYTES);
-	json_put_string(&json, "of", at->options->sought);
+	json_put_string(&json, "of", at->options->wanted);
 	json_key(&json, "parts");
 	json_array_begin(&json);
 	for (size_t i = 0; i < listing->parts.len; i++)

@@ -11,8 +11,8 @@
 #include "unit/stack_setting.h"
 #include "views/calltree.h"
 
-/* Spots that know all frames, and which of them are meant; `sought` NULL: all. */
-static bool *choose(struct setting *s, struct spots *spots, const char *sought)
+/* Spots that know all frames, and which of them are meant; `wanted` NULL: all. */
+static bool *choose(struct setting *s, struct spots *spots, const char *wanted)
 {
 	struct spot_vec stack;
 	spot_vec_init(&stack);
@@ -24,17 +24,17 @@ static bool *choose(struct setting *s, struct spots *spots, const char *sought)
 	bool *chosen = calloc(spots_count(spots) + 1, sizeof(*chosen));
 	size_t count;
 	CHECK(chosen);
-	CHECK_OK(names_find(spots, sought, chosen, &count));
+	CHECK_OK(names_find(spots, wanted, chosen, &count));
 	CHECK(count > 0);
 	return chosen;
 }
 
 static void build(struct setting *s, enum metric metric, enum calltree_way way, enum grain grain,
-	const char *sought)
+	const char *wanted)
 {
 	struct spots *spots;
 	CHECK_OK(spots_create(grain, &spots));
-	_cleanup_free_ bool *chosen = sought ? choose(s, spots, sought) : NULL;
+	_cleanup_free_ bool *chosen = wanted ? choose(s, spots, wanted) : NULL;
 	CHECK_OK(calltree_build(profile_rows(&s->profile), metric, way, chosen, spots, &s->tree));
 }
 
@@ -52,7 +52,7 @@ static void check_tree(
 {
 	struct setting s;
 	set_up(&s);
-	build(&s, options.metric, way, grain, options.sought);
+	build(&s, options.metric, way, grain, options.wanted);
 	options.depth = VIEW_NO_LIMIT;
 	for (int json = 0; json < 2; json++) {
 		options.json = json;
@@ -79,14 +79,14 @@ CASE(tree_up, "bottom-up, the small ones summed up")
 CASE(tree_callers, "callers")
 {
 	check_tree("callers",
-		(struct calltree_options){.metric = METRIC_LIVE_BYTES, .sought = "xmalloc"},
+		(struct calltree_options){.metric = METRIC_LIVE_BYTES, .wanted = "xmalloc"},
 		CALLTREE_CALLERS, GRAIN_FUNCTIONS);
 }
 
 CASE(tree_callees, "callees, by the end of a name")
 {
 	check_tree("callees",
-		(struct calltree_options){.metric = METRIC_ALLOCATED_BYTES, .sought = "add"},
+		(struct calltree_options){.metric = METRIC_ALLOCATED_BYTES, .wanted = "add"},
 		CALLTREE_CALLEES, GRAIN_FUNCTIONS);
 }
 

@@ -21,7 +21,7 @@ static char *make_source(size_t lines)
 }
 
 struct asked {
-	const char *sought;
+	const char *wanted;
 	enum grain grain;
 	uint32_t line;
 	const char *text; /* of the source, NULL: not found */
@@ -41,7 +41,7 @@ static void choose(struct setting *s, const struct asked *asked, struct listing 
 	spot_vec_deinit(&stack);
 	bool chosen[100];
 	CHECK(spots_count(spots) < 100);
-	CHECK(names_find_plain(spots, asked->sought, chosen) > 0);
+	CHECK(names_find_plain(spots, asked->wanted, chosen) > 0);
 	CHECK_OK(listing_build(profile_rows(&s->profile), spots, chosen, ret));
 	s->tree.spots = spots; /* the names are theirs */
 }
@@ -67,7 +67,7 @@ static char *render(const struct asked *asked)
 	text_init(&text);
 	struct sink sink = {collect, &text};
 	struct listing_options options = {
-		.sought = asked->sought, .line = asked->line, .json = asked->json};
+		.wanted = asked->wanted, .line = asked->line, .json = asked->json};
 	CHECK_OK(listing_write(&s.profile, &listing, sources, &options, &sink));
 	listing_deinit(&listing);
 	tear_down(&s);
@@ -88,7 +88,7 @@ static void check_list(const char *name, struct asked asked)
 CASE(list_function, "a function, with lines around it")
 {
 	_cleanup_free_ char *text = make_source(43);
-	check_list("function", (struct asked){.sought = "load_config", .text = text});
+	check_list("function", (struct asked){.wanted = "load_config", .text = text});
 }
 
 CASE(list_file, "a file by the end of its path, all of it")
@@ -96,19 +96,19 @@ CASE(list_file, "a file by the end of its path, all of it")
 	_cleanup_free_ char *text = make_source(80);
 	check_list("file",
 		(struct asked){
-			.sought = "table.c", .grain = GRAIN_FILES, .text = text, .newer = true});
+			.wanted = "table.c", .grain = GRAIN_FILES, .text = text, .newer = true});
 }
 
 CASE(list_missing, "without the source lines with figures alone, and where it was looked for")
 {
-	check_list("missing", (struct asked){.sought = "step"});
+	check_list("missing", (struct asked){.wanted = "step"});
 }
 
 CASE(list_line, "around a line, whether it has figures or not")
 {
 	_cleanup_free_ char *text = make_source(80);
 	_cleanup_free_ char *is = render(&(struct asked){
-		.sought = "table.c", .grain = GRAIN_FILES, .line = 30, .text = text});
+		.wanted = "table.c", .grain = GRAIN_FILES, .line = 30, .text = text});
 	CHECK_CONTAINS(is, "     20          line(20);\n");
 	CHECK_CONTAINS(is, "     40          line(40);\n");
 	CHECK(!strstr(is, "line(19);") && !strstr(is, "line(41);"));
@@ -118,12 +118,12 @@ CASE(list_short, "a source that has become shorter: its lines, then those with f
 {
 	_cleanup_free_ char *text = make_source(3);
 	_cleanup_free_ char *is =
-		render(&(struct asked){.sought = "table.c", .grain = GRAIN_FILES, .text = text});
+		render(&(struct asked){.wanted = "table.c", .grain = GRAIN_FILES, .text = text});
 	CHECK_CONTAINS(is, "      3          line(3);\n");
 	CHECK_CONTAINS(is, "     77\n");
 	CHECK(!strstr(is, "      4"));
 	_cleanup_free_ char *none =
-		render(&(struct asked){.sought = "table.c", .grain = GRAIN_FILES, .text = ""});
+		render(&(struct asked){.wanted = "table.c", .grain = GRAIN_FILES, .text = ""});
 	CHECK_CONTAINS(none, "     77\n");
 }
 
@@ -133,7 +133,7 @@ CASE(list_sums, "flat of lines adds up to that of their part; a stack counts onc
 	set_up(&s);
 	struct listing listing;
 	listing_init(&listing);
-	choose(&s, &(struct asked){.sought = "step"}, &listing);
+	choose(&s, &(struct asked){.wanted = "step"}, &listing);
 	CHECK_U64(listing.parts.len, 1);
 	const struct listing_part *part = &listing.parts.data[0];
 	CHECK_U64(part->lines.len, 30);
