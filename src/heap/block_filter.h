@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks of a heap are wanted: by type, size, state, kind of leak, place, and by who points
- * to whom. */
+/* Which blocks of a heap are wanted: by type, size, state, kind of leak, allocation
+ * site, and by references between them. */
 #ifndef HEAP_BLOCK_FILTER_H
 #define HEAP_BLOCK_FILTER_H
 
@@ -41,7 +41,7 @@ struct error *heap_block_filter_held(const struct heap_scan *scan, uint64_t addr
 /* Whether a block is wanted; number: SPACE_NONE, it is not in use. */
 bool heap_block_filter_takes(const struct heap_block_filter *chosen, const struct heap_scan *scan,
 	const struct heap_block *block, uint32_t number);
-/* The same of a block in use. */
+/* As above, for a block in use. */
 bool heap_block_filter_takes_used(
 	const struct heap_block_filter *chosen, const struct heap_scan *scan, uint32_t number);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which types of debug information unknown blocks can be of: their size, and what stands in the
+ * Which types of debug information unknown blocks can be of: their size, and what is in the
  * words that a type has pointers in, of one block or of many that look alike. What points to other
  * blocks weighs more where these are known.
  *
- * What is behind the type's own bytes may be left from before and says nothing. Bytes and unions
+ * What is after the type's own bytes may be left from before and says nothing. Bytes and unions
  * may be anything.
  */
 #ifndef HEAP_CANDIDATES_H
@@ -26,10 +26,10 @@ struct candidate {
 	uint64_t numbers;  /* it has pointers there, and the blocks something else */
 	uint64_t denied;   /* pointers to blocks that are known, and of another type */
 	uint64_t declared; /* it has pointers there */
-	/* So many words that lead to the looked at blocks are declared to lead to such, or to what
-	 * such begins with. */
+	/* This many words that lead to the looked at blocks are declared to lead to such, or to
+	 * what such begins with. */
 	uint32_t declared_by;
-	/* So many blocks that are known to be of the type have pointers at the same places, there
+	/* This many blocks that are known to be of the type have pointers at the same places, there
 	 * (of the first 256 that are as large as these). */
 	uint32_t known;
 	uint64_t known_pointers;
@@ -40,7 +40,7 @@ DEFINE_VEC(candidate_vec, struct candidate)
 
 /*
  * Of one block, or (SPACE_NONE) of all of a type of the heap's: the best first. heap_layouts_open()
- * was called. ret_sampled: so many blocks were looked at.
+ * was called. ret_sampled: this many blocks were looked at.
  */
 struct error *candidates_find(struct heap_scan *scan, uint32_t block, uint32_t type,
 	struct candidate_vec *ret, uint32_t *ret_sampled) must_check_;

@@ -54,7 +54,7 @@ struct contents {
 	uint32_t type;      /* of the elements; TYPE_VOID: not known */
 	uint64_t address;   /* of the first element, the text, the thing */
 	char name[256];     /* of CONTENTS_CALLED the function, of an `any` the type; "": unknown */
-	bool is_type_shown; /* that stands in front of the value */
+	bool is_type_shown; /* that precedes the value */
 	/* How to get from one element to the next. */
 	enum contents_way way;
 	uint64_t node;                             /* the first */

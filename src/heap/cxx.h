@@ -26,7 +26,7 @@ void cxx_add_plain_name(struct text *text, const char *name);
 void cxx_add_symbol(struct text *text, const char *name);
 /* As types_declare(), with such names in it. */
 void cxx_add_declaration(struct text *text, struct types *types, uint32_t type, const char *name);
-/* The same as cxx_add_plain_name() of a name as type_info::name() has it. */
+/* As cxx_add_plain_name(), for a name in the form of type_info::name(). */
 void cxx_add_class_name(struct text *text, const char *name);
 
 #endif

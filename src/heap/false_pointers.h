@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which words are taken for pointers into blocks only where nothing else holds these
+/* Which words count as pointers into blocks only where nothing else holds these
  * (search/false_pointers.h), as debug information has it. */
 #ifndef HEAP_FALSE_POINTERS_H
 #define HEAP_FALSE_POINTERS_H
 
 #include "heap/heap_scan.h"
 
-/* Before it is asked who holds what; the scan is typed, and placed if it is to be. It is found
- * once: what was found stays. few: of these blocks alone, which all from which pointers lead to
- * them are of; NULL: of all. */
+/* Call it before references are asked about; the scan is typed, and placed if it is to be. It is
+ * found once: what was found stays. few: of these blocks alone, which all from which pointers lead
+ * to them are of; NULL: of all. */
 struct error *false_pointers_find(
 	const struct heap_scan *scan, const struct space_u32 *subset) must_check_;
 
-/* The false words of a block, for who goes through all its words in order. */
+/* The false words of a block, for callers that go through all its words in order. */
 struct graph;
 struct false_words {
 	const struct graph *graph;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where some bytes stand in memory that a program has written: in blocks, free ones too, and
+/* Where some bytes are in memory that a program has written: in blocks, free ones too, and
  * elsewhere. Memory is read once, in order, beside the walk through the blocks. */
 #ifndef HEAP_FIND_H
 #define HEAP_FIND_H

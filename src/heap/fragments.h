@@ -15,7 +15,7 @@ struct fragment_arena {
 	uint32_t arena;
 	uint64_t bytes;      /* of all of its areas */
 	uint64_t used, free; /* of blocks */
-	uint64_t spare;      /* behind the last block: never given out, or given back to the top */
+	uint64_t spare;      /* after the last block: never given out, or given back to the top */
 	uint64_t pages;      /* that blocks lie in */
 	uint64_t free_pages; /* without a block in use */
 	uint64_t pinned_pages, pinned_bytes; /* and what is free in them */

@@ -22,7 +22,7 @@ struct heap {
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
 	struct heap_ranges metadata; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
-	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
+	bool is_mid_update;  /* a thread is in the middle of glibc's malloc() or free() */
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
 	struct glibc glibc;
 	struct je_malloc je_malloc;

@@ -98,15 +98,15 @@ void heap_scan_close(struct heap_scan *scan);
 /* Says of all blocks what they are. Once, before heap_scan_find_leaks(). */
 struct error *heap_scan_find_types(struct heap_scan *scan) must_check_;
 
-/* The same, but if it is certain without all others what a few blocks are, only these are typed
- * (inferred_subset.h). For who asks for nothing else. */
+/* Like heap_scan_find_types(), but types only the blocks of `subset` if their types are certain
+ * without all others (inferred_subset.h). For callers that ask for nothing else. */
 struct inferred_subset;
 struct error *heap_scan_find_types_of(
 	struct heap_scan *scan, struct inferred_subset *subset) must_check_;
 
 /*
- * Says of all blocks where they were allocated, asked in their order: HEAP_NO_SITE if that is
- * not known. Blocks of one type that come from several places are told apart from then on. Once,
+ * Says of all blocks where they were allocated, asked in their order: HEAP_NO_SITE if that is not
+ * known. Blocks of one type that come from several places are distinguished from then on. Once,
  * after heap_scan_find_types() and before heap_scan_find_leaks().
  */
 struct error *heap_scan_set_sites(struct heap_scan *scan,

@@ -31,13 +31,13 @@ struct heap_layout {
 	uint64_t size; /* of one */
 	uint64_t count;
 	bool is_array;   /* else count is 1 */
-	uint64_t header; /* where the first begins; 0, but for arrays behind their number, and where
+	uint64_t header; /* where the first begins; 0, but for arrays after their number, and where
 			  * a view shows a part of a block */
-	uint64_t room;  /* of a std::vector: for so many elements there is room; 0: nobody knows how
-			 * many of these there are */
-	uint64_t after; /* bytes behind it that belong to the block and are no part of the type */
-	uint8_t unit;   /* of a string's memory, whose type is unknown: bytes of a character, 1, 2
-			 * or 4; 0 of all else */
+	uint64_t room;   /* of a std::vector: for this many elements there is room; 0: nobody knows
+			  * how   many of these there are */
+	uint64_t after;  /* bytes after it that belong to the block and are no part of the type */
+	uint8_t unit;    /* of a string's memory, whose type is unknown: bytes of a character, 1, 2
+			  * or 4; 0 of all else */
 };
 
 struct heap_scan;
@@ -56,7 +56,7 @@ void heap_layouts_of_class(struct heap_scan *scan, uint32_t class);
 /* How a block is laid out; the scan is typed. False: unknown. */
 bool heap_layout_of(const struct heap_scan *scan, uint32_t block, struct heap_layout *ret);
 
-/* Adds ", room for 7 elements" of an array, or how much stands behind an object; nothing of what
+/* Adds ", room for 7 elements" of an array, or how much is after an object; nothing of what
  * its bytes say as well. */
 void heap_layout_add_extent(const struct heap_layout *layout, struct text *text);
 
@@ -69,7 +69,7 @@ struct heap_global {
 /* False: none is known; types of its module must be. */
 bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct heap_global *ret);
 
-/* Adds the member that stands at an offset of such a block: "next", "[3].name". Nothing if none
+/* Adds the member that is at an offset of such a block: "next", "[3].name". Nothing if none
  * does. */
 void heap_layout_add_member(const struct heap_scan *scan, const struct heap_layout *layout,
 	uint64_t offset, struct text *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bounds that can make an answer about a heap partial, and what is said then. All bounds of the
- * rooms heap, search, symbols and analysis are in docs/limits.md, which a lint compares with the
- * source.
+ * Bounds that can make an answer about a heap partial, and the sentences for them. All bounds of
+ * the rooms heap, search, symbols and analysis are in docs/limits.md, which a lint compares with
+ * the source.
  */
 #ifndef HEAP_LIMITS_H
 #define HEAP_LIMITS_H
@@ -31,7 +31,7 @@ enum heap_limit {
 	HEAP_LIMITS
 };
 
-/* From now on answers are said to be partial in that. */
+/* Marks answers as partial from now on, for that reason. */
 void heap_limit_reach(struct heap_scan *scan, enum heap_limit limit);
 /* Whether it was. */
 bool heap_limit_has_reached(const struct heap_scan *scan, enum heap_limit limit);

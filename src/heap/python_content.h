@@ -17,7 +17,7 @@ struct python_limits {
 	size_t bytes;      /* of all, roughly */
 };
 
-/* The object that an address leads to: there, or behind what stands before it in its block. 0: none
+/* The object that an address leads to: there, or after what is before it in its block. 0: none
  * is there. */
 uint64_t python_object_at(struct python *python, uint64_t address);
 
@@ -33,7 +33,7 @@ bool python_is_since_3_12(struct python *python);
 bool python_number_add(struct python *python, uint64_t object, const struct python_type *type,
 	struct text *ret, bool *ret_cut);
 
-/* A dict that shares its keys with others has so many items at most (SHARED_KEYS_MAX_SIZE). */
+/* A dict that shares its keys with others has this many items at most (SHARED_KEYS_MAX_SIZE). */
 #define PYTHON_SHARED_KEYS 30u
 
 /* What goes through a container's items. */
@@ -43,10 +43,10 @@ struct python_items {
 	uint64_t count;      /* of items, as the container says */
 	uint64_t at, left;   /* where the next one stands; how many places there may be left */
 	uint32_t step;       /* from place to place */
-	uint32_t key, value; /* where in a place; value: UINT32_MAX: it stands in `values` */
+	uint32_t key, value; /* where in a place; value: UINT32_MAX: it is in `values` */
 	uint64_t values;
 	uint32_t hash;           /* of a place; UINT32_MAX: it has none */
-	bool has_values, unread; /* `unread`: memory that an item stands in can't be read */
+	bool has_values, unread; /* `unread`: memory that an item is in can't be read */
 	/* Of a dict with `values`: numbers of its keys in its own order, if it says one. */
 	uint8_t order[PYTHON_SHARED_KEYS], ordered, next;
 };

@@ -5,8 +5,8 @@
  * No symbol leads there. A thread that runs Python has a pointer to its state (PyThreadState) on
  * its stack; the state has the thread's number, which is its thread pointer, and leads to its
  * frames. States are in a list, which leads to those of the other threads. Frames and functions'
- * code look different by version, and which look it is is told by what they point to: code to names
- * that are text and to a table that is bytes, a frame to code.
+ * code look different by version, and which look it is is recognised by what they point to: code to
+ * names that are text and to a table that is bytes, a frame to code.
  */
 #ifndef HEAP_PYTHON_FRAMES_H
 #define HEAP_PYTHON_FRAMES_H
@@ -27,9 +27,9 @@ DEFINE_VEC(python_frames, struct python_frame)
 struct python_code {
 	const char *function, *file;
 	uint64_t table, table_bytes; /* of lines */
-	uint64_t start;              /* of its instructions; 0: they are told by their offset */
+	uint64_t start; /* of its instructions; 0: they are identified by their offset */
 	uint64_t bytes;
-	/* Of its frames: how many variables they have, and room for so many values that it works
+	/* Of its frames: how many variables they have, and room for this many values that it works
 	 * with; both 0: not known (up to 3.10). */
 	uint32_t variables, values;
 	uint32_t first_line;
@@ -51,7 +51,7 @@ struct error *python_stacks_open(
 void python_stacks_close(struct python_stacks *stacks);
 
 /* Calls `take` with memory of each of a thread's frames in which values that it works with may
- * stand and none is sure to be: of a frame that runs all of that, since it has its top in a
+ * be and none is sure to be: of a frame that runs all of that, since it has its top in a
  * register; of the others what is above it. From 3.11 on; false from `take` ends it, and is
  * returned. */
 bool python_stack_each_unsure(struct python_stacks *stacks, size_t thread,

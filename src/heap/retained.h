@@ -24,10 +24,10 @@ DEFINE_VEC(retained_holders, struct retained_holder)
 /* A holder, or a block; of the nodes of a list or a tree the first, of a chain's the first of each
  * type. */
 struct retained_row {
-	uint32_t node;  /* of the dominators: a block's number, or behind them a holder's */
+	uint32_t node;  /* of the dominators: a block's number, or after them a holder's */
 	uint32_t above; /* index of the row that it hangs on; UINT32_MAX: none */
 	uint64_t bytes; /* retained; of a block its own included */
-	/* So many blocks below it are left out, as they follow each other without a branch and
+	/* This many blocks below it are left out, as they follow each other without a branch and
 	 * their types come again and again: those of the `period` blocks from `cycle` upwards. */
 	uint64_t folded;
 	uint32_t cycle, period;

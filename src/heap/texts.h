@@ -20,7 +20,7 @@ bool texts_is(const struct heap_type *type);
  * follow. */
 bool texts_add_beginning(const struct heap_scan *scan, uint32_t block, const uint8_t *bytes,
 	size_t len, size_t most, struct text *ret);
-/* The same in quotes behind a blank, for a terminal: ` "GET /ind…"`. */
+/* Adds the text in quotes after a blank, for a terminal: ` "GET /ind…"`. */
 void texts_add_quoted(const struct heap_scan *scan, uint32_t block, struct text *ret);
 
 #endif

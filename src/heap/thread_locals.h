@@ -14,12 +14,12 @@ bool thread_locals_has(const struct heap_scan *scan, uint64_t address, uint32_t 
 struct error *thread_locals_place(
 	const struct heap_scan *scan, uint64_t address, struct heap_place *ret) must_check_;
 
-/* The same as it is declared; its start is an address. False: none is known; types of its module
- * must be. */
+/* Finds the variable as it is declared; its start is an address. False: none is known; types of its
+ * module must be. */
 bool thread_locals_declared(
 	const struct heap_scan *scan, uint64_t address, struct heap_global *ret);
 
-/* Adds the variable, and the member in it, that stands at an offset of a block which a thread got
+/* Adds the variable, and the member in it, that is at an offset of a block which a thread got
  * for a library's: "cache", "cache.first". Nothing if it is no such block, or none is known. */
 void thread_locals_add_member(
 	const struct heap_scan *scan, uint32_t block, uint64_t offset, struct text *text);

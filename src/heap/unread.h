@@ -21,7 +21,8 @@ struct heap_unread heap_unread_find(const struct heap_scan *scan);
 void heap_unread_describe(
 	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text);
 
-/* Adds what of an allocator was seen, and why that is no heap. False: nothing is said of it. */
+/* Adds what of an allocator was seen, and why that is no heap. False: there is nothing to report.
+ */
 bool heap_unread_seen(
 	const struct heap_scan *scan, enum heap_allocator allocator, struct text *text);
 

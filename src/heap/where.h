@@ -18,7 +18,7 @@ enum heap_where_kind {
 struct heap_where {
 	enum heap_where_kind kind;
 	uint32_t block;          /* its number; of HEAP_WHERE_BLOCK */
-	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
+	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far after */
 	const char *type;        /* of the block */
 	char member[96];         /* of it, at the offset; "": none, or none is known */
 	char text[96];           /* of a `text` (texts.h) the first characters, as they are shown */

@@ -21,7 +21,7 @@ struct why_row {
 	uint32_t type, target_type;
 	bool repeats; /* some are held by others of the row, as the nodes of a list are */
 	uint64_t blocks;
-	uint64_t example, offset; /* one of them: the pointer stands there in it */
+	uint64_t example, offset; /* one of them: the pointer is there in it */
 	uint64_t target, into;    /* … and points so far into that block */
 };
 DEFINE_VEC(why_rows, struct why_row)
@@ -48,7 +48,7 @@ struct why {
 
 struct reverse;
 /* Of one block, or (block SPACE_NONE) of all of these types (NULL: of any) that are chosen (NULL:
- * all are). `layers`: at most so many, or WHY_ALL_LAYERS. `reverse`: of the graph as it is; NULL:
+ * all are). `layers`: at most this many, or WHY_ALL_LAYERS. `reverse`: of the graph as it is; NULL:
  * it is made. */
 struct error *heap_why(const struct heap_scan *scan, uint32_t block,
 	const struct subtype_set *types, const struct heap_block_filter *chosen, unsigned layers,

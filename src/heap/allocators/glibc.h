@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The heap of glibc's malloc (malloc/malloc.c, malloc/arena.c), 2.17 to 2.42, without symbols: all
- * layouts are told by evidence, never by version.
+ * layouts are recognised by evidence, never by version.
  *
  * Memory is cut into chunks that follow each other: a word that belongs to the chunk before, a word
  * with the chunk's size and three flags, what the program may use. A chunk is free if the next one
@@ -22,7 +22,7 @@
 #define CHUNK_MMAPPED 2ull
 #define CHUNK_NOT_MAIN 4ull
 #define CHUNK_FLAGS 7ull
-/* So many chunks that follow each other are no accident; nor are so many that lead to a place. */
+/* This many chunks that follow each other are no accident; nor are so many that lead to a place. */
 #define GLIBC_CHAIN 24u
 
 /* heap_area.kind */
@@ -66,10 +66,10 @@ struct glibc {
 	uint32_t libcs;
 	uint64_t heap_bytes; /* to which heaps of other arenas are aligned: 64 MiB */
 	struct glibc_caches caches;
-	size_t caches_sorted; /* so many, the first ones, ascend: all once they are found */
+	size_t caches_sorted; /* this many, the first ones, ascend: all once they are found */
 	/* User addresses of free blocks that chunks do not tell: ascending once found. */
 	struct glibc_addresses cached;
-	uint64_t cached_most; /* so many there is room for */
+	uint64_t cached_most; /* this many there is room for */
 	enum glibc_links links;
 	bool has_gaps; /* others have memory amid a run: known once blocks were gone through */
 	struct page_cache *pages;       /* while lists are followed; else NULL */
@@ -115,7 +115,7 @@ struct error *glibc_bins_find_others(
  * no two do. The only errors are of memory. */
 struct error *glibc_bins_seen(
 	const struct address_space *space, unsigned *ret_right, uint64_t *ret) must_check_;
-/* So many must. */
+/* This many must. */
 #define GLIBC_BINS 127u
 #define GLIBC_BINS_RIGHT 120u
 /* Fills `cached` and `caches`. All areas are known, and sorted. */
@@ -141,9 +141,9 @@ struct error *glibc_main_runs(
 	struct glibc *glibc, uint32_t number, struct heap_area_vec *ret) must_check_;
 /* Whether nothing was allocated in an arena yet: its top is its own first bin. */
 bool glibc_arena_is_unused(const struct glibc_arena *arena);
-/* Whether an address is in a libc whose arenas are told. */
+/* Whether an address is in a libc whose arenas are reported. */
 bool glibc_has_code(const struct glibc *glibc, uint64_t address);
-/* Whether a thread stands in the middle of changing an arena. */
+/* Whether a thread is in the middle of changing an arena. */
 bool glibc_is_mid_update(const struct glibc *glibc, bool *ret_memory);
 /* Whether an area has chunks of a main arena. */
 bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area);
@@ -156,13 +156,13 @@ struct error *glibc_sums_missing(struct glibc *glibc, uint32_t number,
  * that differs, it is noted as damage. `areas`: all, sorted. */
 struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *areas) must_check_;
 
-/* Whether so many chunks follow each other from an address on, or they end at `end`. */
+/* Whether this many chunks follow each other from an address on, or they end at `end`. */
 bool glibc_chain_is(
 	const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count);
 
 /* Chunks of the main arena that follow each other. */
 struct glibc_piece {
-	uint64_t end; /* behind the last one, or the end mark */
+	uint64_t end; /* after the last one, or the end mark */
 	uint64_t chunks;
 	bool closes; /* there is an end mark, or they lead just to where they may go */
 };

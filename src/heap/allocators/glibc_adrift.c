@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The heap in a core that was cut off before libc's data, and main_arena in it: the rest of memory
- * lies behind, so that is where most of them end. Chunks tell themselves where they are: the
+ * lies after, so that is where most of them end. Chunks tell themselves where they are: the
  * program break's begin with their mapping and lead to its end; a heap of another arena begins with
  * its header (malloc/arena.c: heap_info).
  */
@@ -81,8 +81,8 @@ static bool add_run(struct glibc *glibc, const struct process_map *map, struct w
 		.kind = GLIBC_RUN,
 		.data = top};
 	struct heap_damage damage = {.address = start,
-		.what = "the core ends before what malloc knows of this memory: free blocks in "
-			"fast bins count as used"};
+		.what = "the core ends before malloc's data about this memory: free blocks in fast "
+			"bins count as used"};
 	return heap_areas_add(ret, &area) && heap_damage_vec_push(glibc->damage, damage);
 }
 

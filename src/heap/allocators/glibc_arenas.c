@@ -7,7 +7,7 @@
 #include "heap/blocks/mid_update.h"
 
 /*
- * struct malloc_state around its bins, in all versions: `top` stands 16 bytes before them; behind
+ * struct malloc_state around its bins, in all versions: `top` is 16 bytes before them; after
  * them the ring of arenas, and what the system has given. Where it begins depends on what was added
  * in front, and the bytes from the system follow a counter of threads from 2.23 on.
  */
@@ -15,7 +15,7 @@
 #define NEXT_AFTER 0x800u
 #define SYSTEM_AFTER_OLD 0x810u
 #define SYSTEM_AFTER 0x818u
-/* No program has so many threads in one arena: they are bytes. */
+/* No program has this many threads in one arena: they are bytes. */
 #define BYTES_LEAST (64u << 10)
 #define LOCK_OFFSET 0u
 #define FLAGS_OFFSET 4u
@@ -170,7 +170,7 @@ bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area)
 					       : !area->arena;
 }
 
-/* Adds the arenas of the libc with these bins, if they are such. *ret_before: where bins stand in
+/* Adds the arenas of the libc with these bins, if they are such. *ret_before: where bins are in
  * an arena; 0: it is not known yet. */
 static struct error *add_libc(struct glibc *glibc, uint64_t bins, uint32_t *ret_before)
 {
@@ -196,8 +196,8 @@ static struct error *note_other(struct glibc *glibc, uint64_t bins)
 		top == bins - TOP_BEFORE)
 		return NULL;
 	struct heap_damage damage = {.address = bins,
-		.what = "a second libc is in this process (dlmopen) whose malloc has memory of its "
-			"own: its blocks are missing, or told in part"};
+		.what = "this process has a second libc (dlmopen) whose malloc has its own memory: "
+			"its blocks are missing, or only some are shown"};
 	return heap_damage_vec_push(glibc->damage, damage) ? NULL : error_no_memory();
 }
 
@@ -274,7 +274,7 @@ struct error *glibc_arenas_find(struct glibc *glibc)
 	return error;
 }
 
-/* Where chunks of a heap begin: behind its header, and the arena if it stands in this one. */
+/* Where chunks of a heap begin: after its header, and the arena if it is in this one. */
 static uint64_t first_chunk(const struct address_space *space, uint64_t heap,
 	const struct glibc_arena *arena, uint64_t end)
 {

@@ -11,11 +11,11 @@
 #include "heap/allocators/glibc.h"
 
 #define BINS ((size_t)GLIBC_BINS)
-/* So many must be right: nothing else has rings whose ends lead back to places 16 bytes apart, one
- * after the other. How many of them are empty says nothing: that of a heap in pieces may be subset,
- * or none. One whose heap is damaged has some wrong. */
+/* This many must be right: nothing else has rings whose ends lead back to places 16 bytes apart,
+ * one after the other. How many of them are empty says nothing: that of a heap in pieces may be
+ * subset, or none. One whose heap is damaged has some wrong. */
 #define BINS_RIGHT GLIBC_BINS_RIGHT
-/* So many empty ones are no accident, whatever became of the chunks that others lead to. */
+/* This many empty ones are no accident, whatever became of the chunks that others lead to. */
 #define BINS_EMPTY_SURE 96u
 /* So much of a mapping is at hand at once, and as much of what follows as takes to see all bins of
  * a ring that is the last one in it, with the places that are too early. */

@@ -9,7 +9,7 @@
 #include "heap/allocators/glibc_caches.h"
 #include "heap/blocks/page_cache.h"
 
-/* So many blocks of a list say how its links are to be read. */
+/* This many blocks of a list say how its links are to be read. */
 #define TRY_MOST 4096u
 
 static uint64_t glibc_cached_decode(enum glibc_links links, uint64_t place, uint64_t value)

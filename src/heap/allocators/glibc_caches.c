@@ -6,8 +6,8 @@
  *
  * Where a thread pointer is unknown or that memory is missing, all blocks of such sizes are looked
  * at: those whose lists begin with blocks of just their sizes, and are as long as they are counted,
- * are caches. An empty one is told only if it is an arena's first block, as the first thread's is:
- * nothing is lost by others.
+ * are caches. An empty one is recognised only if it is an arena's first block, as the first
+ * thread's is: nothing is lost by others.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static bool is_unread(const struct glibc *glibc, const struct heap_area_vec *run
 
 /*
  * Whether each list begins with a block, or is empty where its count says so. Of one list that need
- * not be so: a thread that stands between its two stores, the list's and the count's
+ * not be so: a thread that is between its two stores, the list's and the count's
  * (malloc/malloc.c: tcache_put, tcache_get), has a list of one block that is counted as empty, or
  * an empty one that is counted as of one. *ret_between: that is so.
  */
@@ -324,7 +324,7 @@ static struct error *find_by_shape(struct glibc *glibc, const struct heap_area_v
 	struct error *error = window_open(glibc->space, &window);
 	struct heap_damage_vec *damage = glibc->damage, omitted;
 	heap_damage_vec_init(&omitted);
-	glibc->damage = &omitted; /* it is said when blocks are gone through for themselves */
+	glibc->damage = &omitted; /* reported when blocks are walked for themselves */
 	for (size_t i = 0; i < runs->len && !error; i++) {
 		struct looking looking = {glibc, runs, 0};
 		const struct heap_sink sink = {&looking, glibc_caches_look_at};

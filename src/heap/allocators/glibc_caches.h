@@ -40,7 +40,7 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
 /*
  * Adds to `cached` the blocks of fast bins that a thread is just merging: malloc_consolidate()
  * takes a bin's whole list first, and then nothing but that thread leads to it. `cached` is all
- * else, ascending; what is added stands behind it. False: no memory.
+ * else, ascending; what is added is after it. False: no memory.
  */
 bool glibc_detached_take(struct glibc *glibc, const struct heap_area_vec *runs);
 

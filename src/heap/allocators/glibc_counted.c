@@ -3,9 +3,9 @@
  * What malloc itself counts of blocks with mappings of their own (struct malloc_par, `mp_`),
  * against other memory that only looks like such: two words at the beginning of a page tell little.
  *
- * Which of the candidates are none is told by two things: without them number and bytes are those
- * that malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves
- * a choice nothing is left out, and it is said.
+ * Two things decide which of the candidates are none: without them number and bytes are those that
+ * malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves a
+ * choice nothing is left out, and a note says so.
  *
  * Beside these counts stands where the program break was when malloc first asked for more.
  */
@@ -58,7 +58,7 @@ static bool read_stats(const struct glibc *glibc, const uint8_t *bytes, uint64_t
 	return is_anonymous(glibc->space, ret->base);
 }
 
-/* The first chunk from there on; 0: there is none. `count`: so many must follow each other. */
+/* The first chunk from there on; 0: there is none. `count`: this many must follow each other. */
 static uint64_t first_chunk(const struct glibc *glibc, uint64_t base, unsigned count)
 {
 	uint64_t chunk = (base + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1), head;
@@ -147,7 +147,7 @@ uint64_t glibc_break_start(const struct glibc *glibc, const struct glibc_arena *
 	return bases.sure ? bases.sure : bases.weak;
 }
 
-/* The same of all libcs together: whose a block is, it does not say. */
+/* Sums the statistics of all libcs: they don't say which libc a block belongs to. */
 static bool sum_stats(const struct glibc *glibc, struct allocator_stats *ret)
 {
 	bool found = glibc->arenas.len;
@@ -168,8 +168,8 @@ struct choosing {
 	const struct heap_area_vec *areas;
 	uint32_t *weak; /* which of them lie amid a mapping, and how many */
 	size_t count;
-	size_t excess;  /* so many of them are none… */
-	uint64_t bytes; /* … of so many bytes */
+	size_t excess;  /* this many of them are none… */
+	uint64_t bytes; /* … of this many bytes */
 	unsigned tries, ways;
 	uint32_t chosen[FALSE_MOST], found[FALSE_MOST];
 };
@@ -180,7 +180,7 @@ static uint64_t area_bytes(const struct choosing *c, size_t i)
 	return area->end - area->low;
 }
 
-/* Every way to choose `left` more, from one on, of so many bytes. */
+/* Every way to choose `left` more, from one on, of this many bytes. */
 static void glibc_counted_choose(struct choosing *c, size_t from, size_t left, uint64_t bytes)
 {
 	if (!left) {

@@ -27,7 +27,7 @@ static bool glibc_detached_is_known(const struct glibc *glibc, size_t known, uin
 /*
  * Takes the list that begins with a chunk if it can be one of that bin's, and nothing else is known
  * to lead to it: that of a block which malloc() has just taken leads to the rest in the bin. One
- * block alone is not told from one that malloc() is giving out.
+ * block alone can't be distinguished from one that malloc() is giving out.
  */
 static bool glibc_detached_take_list(struct glibc *glibc, const struct heap_area_vec *runs,
 	uint64_t chunk, size_t bin, size_t known)

@@ -27,7 +27,7 @@ static uint64_t find_leads(struct window *window, uint64_t from, uint64_t end, u
 
 /*
  * Where chunks begin that lead to the top one. Of mappings that is at a page; of the program break
- * it may be amid one, and a later chunk stands at a page by chance.
+ * it may be amid one, and a later chunk is at a page by chance.
  */
 static struct error *find_start(struct glibc *glibc, const struct glibc_arena *arena,
 	const struct process_map *map, uint64_t *ret)
@@ -61,7 +61,7 @@ static uint64_t first_end(struct window *window, uint64_t base, uint64_t end)
 }
 
 /* The program break's run, if the main arena went on elsewhere: it goes up to what others took, and
- * on behind that. */
+ * on after that. */
 static struct error *add_break(struct glibc *glibc, struct heap_area_vec *ret)
 {
 	_cleanup_(window_cleanup) struct window window;

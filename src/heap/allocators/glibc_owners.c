@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whose runs are that nothing in the arenas leads to, where several libcs have memory apart: what
- * stands in an arena's lists of free chunks is its own. A run in which nothing is free is the
+ * is in an arena's lists of free chunks is its own. A run in which nothing is free is the
  * arena's that lacks just so much, else that lacks most.
  */
 #include <stdlib.h>

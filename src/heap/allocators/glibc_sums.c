@@ -85,15 +85,13 @@ static bool glibc_sums_note(
 		.bytes = bytes,
 		.how = is_less ? HEAP_MISSING : HEAP_TOO_MANY};
 	if (arena->is_locked)
-		damage.what =
-			"what was found of this arena is not what malloc has got for it from the "
-			"system: a thread was just changing that, or blocks may be missing";
+		damage.what = "the memory found of this arena is not what malloc obtained for it "
+			      "from the system: a thread was changing that, or blocks are missing";
 	else
-		damage.what =
-			is_less ? "malloc has got more memory for this arena from the system "
-				  "than was found: blocks in it may be missing"
-				: "more memory was found of this arena than malloc has got for "
-				  "it from the system: some blocks may be none";
+		damage.what = is_less ? "malloc obtained more memory for this arena from the "
+					"system than was found: blocks may be missing"
+				      : "more memory was found of this arena than malloc obtained "
+					"for it from the system: some blocks may be wrong";
 	return heap_damage_vec_push(glibc->damage, damage);
 }
 

@@ -5,11 +5,11 @@
 #include "heap/allocators/glibc.h"
 #include "heap/blocks/window.h"
 
-/* An end mark: a chunk too small to be one, behind which the run ends, or somebody else's memory
+/* An end mark: a chunk too small to be one, after which the run ends, or somebody else's memory
  * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
 #define PAGE_BYTES 4096u
-/* At most so many false chunks are taken to stand before a real one. */
+/* At most this many false chunks are assumed before a real one. */
 #define LEADING 2u
 /* Bytes of a false chunk that are searched for another beginning: what others take from the break
  * is mostly less. */
@@ -41,8 +41,8 @@ static inline bool glibc_walk_read_head(struct walk *w, uint64_t chunk, uint64_t
 	return true;
 }
 
-/* The same as glibc_walk_read_head(), of steps that may lead far: what is read in order stays at
- * hand. */
+/* As
+ * glibc_walk_read_head(), for steps that may lead far: the window of the walk in order is kept. */
 static bool read_far(struct walk *w, uint64_t chunk, uint64_t *ret)
 {
 	if (chunk + 8 >= w->window->start && chunk + 16 <= w->window->end)
@@ -122,7 +122,7 @@ static bool is_long_chain(struct walk *w, uint64_t chunk)
 	return leads_on(w, chunk, false);
 }
 
-/* Where to look on from an address that nobody can read; it may be behind the end. */
+/* Where to look on from an address that nobody can read; it may be after the end. */
 static uint64_t readable_from(const struct walk *w, uint64_t address)
 {
 	uint64_t empty = address_space_empty(w->window->space, address, w->area->end - address);
@@ -218,7 +218,7 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 }
 
 /*
- * Where chunks go on behind an end mark; the area's end: nowhere. In between lies what somebody
+ * Where chunks go on after an end mark; the area's end: nowhere. In between lies what somebody
  * else took from the program break, and that may look like a chunk that leads to one of the real
  * ones, past others. What others take are mostly whole pages: of two places the one at a page is
  * more likely. Of others nothing says which.
@@ -255,7 +255,7 @@ struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint6
 	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
 	struct glibc_piece piece = {.end = chunk};
 	uint64_t head;
-	/* Nothing stands before it that could be free. */
+	/* Nothing is before it that could be free. */
 	if (chunk >= end || !glibc_walk_read_head(&w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
 		return piece;
 	while (piece.end < end && glibc_walk_read_head(&w, piece.end, &head) &&
@@ -279,7 +279,7 @@ static bool note_unclear(struct walk *w, struct heap_damage_vec *damage)
 	return ok;
 }
 
-/* Where chunks go on behind a fence, past what others have there. */
+/* Where chunks go on after a fence, past what others have there. */
 static uint64_t resume_past(
 	struct walk *w, uint64_t chunk, const struct heap_area_vec *others, size_t *next)
 {
@@ -335,7 +335,7 @@ static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const cha
 	return heap_damage_vec_push(w->glibc->damage, damage);
 }
 
-/* Goes on behind a head that is none. *ret: where. False: no memory. */
+/* Goes on after a head that is none. *ret: where. False: no memory. */
 static bool glibc_walk_skip(
 	struct walk *w, uint64_t chunk, bool readable, uint64_t head, uint64_t *ret)
 {
@@ -407,7 +407,7 @@ static size_t first_cached(const struct glibc_addresses *cached, uint64_t addres
 	return low;
 }
 
-/* Behind the last chunk of a run there is the top chunk, or nothing that would say it is in use. */
+/* After the last chunk of a run there is the top chunk, or nothing that would say it is in use. */
 static uint64_t head_after(struct walk *w)
 {
 	uint64_t head;
@@ -428,8 +428,8 @@ static struct error *walk_run(struct walk *w)
 			continue;
 		}
 		uint64_t size = chunk_size(head), after = chunk + size;
-		/* The content must still be in the window, so a chunk is told before the next head
-		 * is read, if that is not far. */
+		/* The content must still be in the window, so a chunk is reported before the next
+		 * head is read, if that is not far. */
 		const uint8_t *at = size <= WINDOW_BYTES / 2
 					    ? window_at(w->window, chunk, size + 16, end + 16)
 					    : NULL;

@@ -15,7 +15,7 @@
 #define PORTION_BYTES (256u << 10)
 /* Of a list its first spans are looked at before it is read whole. */
 #define SPANS_TRIED 8u
-/* Of lists that turn out to be none, so many spans in all. */
+/* Of lists that turn out to be none, this many spans in all. */
 #define GO_IN_VAIN_MAX (1ull << 24)
 #define GO_SPANS_MAX (1ull << 31)
 /* Of 8 bytes in a page. */
@@ -208,7 +208,7 @@ static int go_spans_by_start(const void *a, const void *b)
 static bool put_in_order(struct go_spans *go)
 {
 	size_t kept = 0;
-	struct heap_damage broken = {.what = "spans of Go's lie in each other"};
+	struct heap_damage broken = {.what = "spans of Go overlap"};
 	if (go->spans.len)
 		qsort(go->spans.data, go->spans.len, sizeof(*go->spans.data), go_spans_by_start);
 	for (size_t i = 0; i < go->spans.len; i++) {
@@ -245,7 +245,7 @@ static void join_metadata(struct heap_ranges *metadata)
 	metadata->len = kept;
 }
 
-/* Pages between spans, and behind the last one in their mapping, are free: what stands there is
+/* Pages between spans, and after the last one in their mapping, are free: what is there is
  * left from before. False: no memory. */
 static bool note_free(struct go_spans *go)
 {
@@ -292,7 +292,7 @@ static bool note_used(struct finding_spans *f)
 	struct go_spans *go = f->go;
 	uint8_t bits[GO_ELEMENTS_MAX / 8];
 	struct heap_damage unread = {
-		.what = "what of a span of Go's is used can't be read: all of it counts as used"};
+		.what = "a Go span's allocation bits can't be read: all of it counts as used"};
 	for (size_t i = 0; i < go->spans.len; i++) {
 		const struct go_span *span = &go->spans.data[i];
 		if (!read_bits(&f->pages, span, bits) && !unread.address)
@@ -316,9 +316,8 @@ struct error *go_spans_find(
 	if (error)
 		return error;
 	bool found = false;
-	struct heap_damage in_vain = {
-		.what = "so many lists look like Go's spans and are none that no heap of Go's is "
-			"looked for any more"};
+	struct heap_damage in_vain = {.what = "too many lists look like Go's spans but are not: "
+					      "the search for a Go heap was given up"};
 	for (size_t i = 0; i < space->maps.maps.len && !found && !f.failed; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (map->writable && address_space_module(space, map->start))

@@ -13,8 +13,8 @@
  * more but not swept yet has its bit still, and counts as in use, as in runtime.MemStats.
  *
  * The list is found in writable data: a pointer, a length and a capacity whose spans all agree with
- * themselves and with each other. Which words a span has where differs by version, and is told by
- * what fits.
+ * themselves and with each other. The
+ * layout of a span differs by version, and is recognised by what fits.
  */
 #ifndef HEAP_GO_SPANS_H
 #define HEAP_GO_SPANS_H

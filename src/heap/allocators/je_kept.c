@@ -4,7 +4,7 @@
  * memory, one for each size. A stack grows down; of its other ends only the last 16 bits are kept.
  *
  * Before 5.3 a stack has its length and its upper end, and those of large blocks are a row of their
- * own. All stacks of a thread stand in one block, one behind the other.
+ * own. All stacks of a thread are in one block, one after the other.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -31,13 +31,13 @@ struct counting_bin {
 #define BIN_BYTES 24u
 _Static_assert(sizeof(struct bin) == BIN_BYTES, "cache_bin_t");
 _Static_assert(sizeof(struct counting_bin) == BIN_BYTES, "cache_bin_t before 5.3");
-/* So many in a row are no accident. */
+/* This many in a row are no accident. */
 #define BINS_MIN 12u
 #define COUNT_MAX (1 << 13)
 
 /* What is in a stack. */
 struct stack {
-	uint64_t address, table; /* the block that it stands in */
+	uint64_t address, table; /* the block that it is in */
 	size_t bytes;
 };
 

@@ -111,7 +111,7 @@ static struct error *report_slab(struct walk *w, const struct je_extent *extent)
 			return error;
 	}
 	struct heap_damage broken = {.address = extent->address,
-		.what = "a slab's free blocks are not as many as it says"};
+		.what = "a slab's number of free blocks disagrees with its bitmap"};
 	if (is_free != (about[0] >> w->je->shape->free_count & (2 * most - 1)) &&
 		!heap_damage_vec_push(w->damage, broken))
 		return error_no_memory();

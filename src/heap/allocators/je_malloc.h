@@ -26,7 +26,7 @@ DEFINE_VEC(je_extents, struct je_extent)
 
 /* What differs by version: where a description's first word has what, by bit. */
 struct je_shape {
-	uint8_t state; /* 0: it stands in the leaf's word instead */
+	uint8_t state; /* 0: it is in the leaf's word instead */
 	uint8_t classes, free_count;
 	bool counts; /* threads' stacks have their length, instead of both their ends */
 };

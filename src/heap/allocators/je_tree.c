@@ -25,7 +25,8 @@ static const uint8_t page_sizes[] = {12, JE_PAGE_BITS_MAX, 14};
 #define BITS_SLAB(bits) ((bits) >> 12 & 1)
 #define BITS_CLASS(bits, shape) ((bits) >> (shape)->classes & 255)
 
-/* Versions are told by votes: in a description of a used extent stands again what the word says. */
+/* Versions are recognised by votes: in a description of a used extent is again what the word says.
+ */
 static const struct je_shape shapes[] = {
 	{0, 20, 28, false}, /* 5.3 */
 	{16, 18, 26, true}, /* 5.1, 5.2 */
@@ -132,7 +133,7 @@ static bool je_tree_read_word(const struct je_malloc *je, uint64_t word, struct 
 	if (*ret_state > STATE_MAX ||
 		(*ret_state == STATE_ACTIVE && !je_tree_agrees(je->shape, word, about[0])))
 		return false;
-	/* Large blocks may begin behind their first page's beginning. */
+	/* Large blocks may begin after their first page's beginning. */
 	*ret = (struct je_extent){.address = about[1],
 		.size = (about[2] & ~(page_bytes(je) - 1)) - (about[1] - *ret_start),
 		.about = WORD_POINTER(word),
@@ -145,7 +146,7 @@ static bool je_tree_read_word(const struct je_malloc *je, uint64_t word, struct 
 	return true;
 }
 
-/* What describes extents stands apart, and is full of their addresses. */
+/* What describes extents is apart, and is full of their addresses. */
 static bool add_base(struct je_malloc *je, uint64_t start, uint64_t end, uint64_t *last)
 {
 	start &= ~(BASE_BYTES - 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks of mimalloc's that others than their owner freed while their page was full: they stand in
+ * Blocks of mimalloc's that others than their owner freed while their page was full: they are in
  * a list of the owner's heap (mi_heap_t, thread_delayed_free), right before the owner's number.
  */
 #include "heap/allocators/mi_malloc.h"
 
 #define HEAP_WORDS 512u
-/* The keys stand behind the number, an arena's number (from 2.0.9 on) and a cookie. */
+/* The keys are after the number, an arena's number (from 2.0.9 on) and a cookie. */
 static const unsigned keys_after[] = {3, 2};
 #define KEYS_AFTER_MAX 3u
 

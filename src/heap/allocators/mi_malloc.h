@@ -12,7 +12,7 @@
  * other threads freed. What they free of a full page goes to its owner's heap instead.
  *
  * Neither the head nor the entries are alike in all versions, and with keys (secure builds) links
- * are encoded: each is told by what fits.
+ * are encoded: each is recognised by what fits.
  */
 #ifndef HEAP_MI_MALLOC_H
 #define HEAP_MI_MALLOC_H
@@ -29,7 +29,7 @@ struct mi_page {
 	uint64_t first;      /* its first block */
 	uint64_t block_bytes;
 	uint32_t given; /* blocks that were given out once: the first ones */
-	uint32_t room;  /* for so many blocks */
+	uint32_t room;  /* for this many blocks */
 	uint32_t used;  /* not in the owner's lists: those in others' are still among them */
 	uint64_t free_list, own_list, others_list;
 	uint64_t heap; /* its owner's; 0: its thread has ended */

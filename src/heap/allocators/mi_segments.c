@@ -12,9 +12,9 @@
 
 #define STEP_BYTES (8ull << 20)
 
-/* The table begins somewhere here; before it stand how many slices there are and how many the table
+/* The table begins somewhere here; before it are how many slices there are and how many the table
  * takes, the kind, and the thread and how many entries there are (either comes first). Before these
- * stands the cookie: the segment's address, encoded with a number that the process has once. */
+ * is the cookie: the segment's address, encoded with a number that the process has once. */
 #define TABLE_MIN 16u /* words */
 #define TABLE_MAX 128u
 #define BEFORE_COOKIE 6u
@@ -226,7 +226,7 @@ static bool read_partly(struct mi_malloc *mi, const struct head *h, bool *ret_fo
 	return true;
 }
 
-/* The same of a table that makes sense. */
+/* As above, for a table that makes sense. */
 static bool read_wholly(struct mi_malloc *mi, const struct head *h, bool *ret_found)
 {
 	size_t from = mi->pages.len;
@@ -314,7 +314,7 @@ struct error *mi_segments_find(struct mi_malloc *mi)
 {
 	_cleanup_free_ uint64_t *words = malloc(8ul * HEAD_WORDS);
 	bool ok = words && mi_segments_find_all(mi, words);
-	/* Those that make sense in parts are told by those that make sense. */
+	/* Those that make sense in parts are recognised by those that make sense. */
 	if (ok && mi->refused) {
 		mi->takes_parts = true;
 		mi->pages.len = mi->segments.len = mi->metadata.len = 0;

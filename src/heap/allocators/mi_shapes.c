@@ -9,7 +9,7 @@
 #define HUGE_BYTES 0x80000000u
 #define BLOCK_BYTES_MIN 8u
 
-/* Most is said by later ones, which nothing else fits. */
+/* Later ones are the best evidence, since nothing else fits them. */
 const struct mi_shape mi_shapes[MI_SHAPES] = {
 	/* 2.1.4 and later, without keys and with */
 	{12, 2, 3, 7, 8, 4, 5, 6, 0},

@@ -11,7 +11,7 @@
 #include "heap/allocators/ng_malloc.h"
 #include "heap/blocks/unclaimed.h"
 
-/* struct malloc_context, by words; where the size of pages differs by machine it stands before
+/* struct malloc_context, by words; where the size of pages differs by machine it is before
  * CONTEXT_BEGUN, and all else a word later. */
 enum { CONTEXT_SECRET, CONTEXT_BEGUN, CONTEXT_HEAD = 7, CONTEXT_WORDS = 10 };
 #define CONTEXT_PAGE 1u
@@ -42,7 +42,7 @@ static bool ng_context_take_list(struct ng_malloc *ng, uint64_t secret, uint64_t
 		at = words[NG_AREA_NEXT];
 	}
 	struct heap_damage broken = {
-		.address = at, .what = "the list of mallocng's descriptions leads nowhere"};
+		.address = at, .what = "mallocng's list of group descriptions is broken"};
 	return !at || heap_damage_vec_push(ng->damage, broken);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* struct meta: the bits behind the masks. */
+/* struct meta: the bits after the masks. */
 #define BITS_LAST(bits) ((uint32_t)((bits)&31))
 #define BITS_CLASS(bits) ((uint32_t)((bits) >> 6 & 63))
 #define BITS_PAGES(bits) ((bits) >> 12)
@@ -132,7 +132,7 @@ struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *
 /* Headers of slots and blocks: bits of the byte 3 before them. */
 #define HEADER_INDEX(byte) ((byte)&31u)
 #define HEADER_SPARE(byte) ((byte) >> 5)
-#define SPARE_FAR 5u       /* how much is spare stands at the slot's end */
+#define SPARE_FAR 5u       /* how much is spare is at the slot's end */
 #define SPARE_GROUP 6u     /* a group lies there */
 #define HEADER_MOVED 0xe0u /* the block begins further on: of a slot */
 #define HEADER_FREED 0xffu
@@ -142,7 +142,7 @@ struct walk {
 	const struct ng_malloc *ng;
 	struct window *window;
 	const struct heap_sink *sink;
-	size_t next;              /* group: those before are told, or were left out */
+	size_t next;              /* group: those before are reported, or were left out */
 	struct heap_block before; /* told last */
 	const uint8_t *bytes;     /* of a mapping, from `start` on */
 	uint64_t start;
@@ -192,7 +192,7 @@ static enum found find_block(
 	if (!ng_malloc_read_bytes(w, *ret - 8, header, 8))
 		return FOUND_BROKEN;
 	if (header[5] == HEADER_MOVED) {
-		/* Of very large alignments the lower bits stand there (aligned_alloc.c). */
+		/* Of very large alignments the lower bits are there (aligned_alloc.c). */
 		uint64_t units = half_at(header + 6);
 		*ret += (units ? units : OFFSET_MAX + 1ull) * NG_UNIT;
 		for (; *ret < slot->end; *ret += (OFFSET_MAX + 1ull) * NG_UNIT) {

@@ -9,7 +9,7 @@
  *     | about it, slots begun | slot 0 | slot 1 | …       the last 4 bytes before a slot: its
  * header
  *
- * What describes groups stands apart, in areas of a page, which begin with a secret number. A group
+ * What describes groups is apart, in areas of a page, which begin with a secret number. A group
  * and its description lead to each other. Slots are free by two masks in the description; a used
  * one's header says where in the slot the block begins, and what of it was not asked for: sizes are
  * those that were asked for.

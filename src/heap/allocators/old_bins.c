@@ -75,7 +75,7 @@ static bool are_bins(const struct address_space *space, uint64_t address)
 	return full && (full & words[0]) == full;
 }
 
-/* The rings of which a bin may be one, whose first chunk stands at `place`: by the chunk's size. 0:
+/* The rings of which a bin may be one, whose first chunk is at `place`: by the chunk's size. 0:
  * it is none. */
 static uint64_t bins_of(const struct address_space *space, uint64_t place, uint64_t head)
 {

@@ -8,9 +8,9 @@
 #include "heap/blocks/unclaimed.h"
 
 #define PAGE_BYTES 4096ull
-/* So many chunks that follow each other are a run, wherever it ends. */
+/* This many chunks that follow each other are a run, wherever it ends. */
 #define RUN_CHUNKS 8u
-/* So many must follow one for being one, where the one before is damaged. */
+/* This many must follow one for being one, where the one before is damaged. */
 #define RESUME_CHUNKS 4u
 
 static bool header_at(struct window *window, uint64_t chunk, uint64_t end, uint64_t *ret)
@@ -108,7 +108,7 @@ static struct error *old_malloc_report(const struct heap_sink *sink, struct wind
 struct walk {
 	const struct old_malloc *old;
 	struct window *window;
-	uint64_t end; /* of the area, with the header behind it */
+	uint64_t end; /* of the area, with the header after it */
 	struct heap_block before;
 	uint64_t size; /* of the chunk before, with its flag, as the next one should have it */
 };
@@ -119,7 +119,7 @@ static bool old_malloc_add_damage(struct walk *w, uint64_t address, uint64_t byt
 		.bytes = bytes,
 		.before = w->before.address,
 		.before_size = w->before.size,
-		.what = "a chunk has another size in front of it than at its end"};
+		.what = "a chunk's size before and after it disagree"};
 	return heap_damage_vec_push(w->old->damage, damage);
 }
 

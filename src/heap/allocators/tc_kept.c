@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What caches of tcmalloc keep of free blocks. All stands in the data of the library, or is pointed
- * to from there, and is told by what nothing else has: sizes that go up from 8, lists by number of
- * their size, caches of threads with all sizes in them.
+ * What caches of tcmalloc keep of free blocks. All is in the data of the library, or is pointed to
+ * from there, and is recognised by what nothing else has: sizes that go up from 8, lists by number
+ * of their size, caches of threads with all sizes in them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 #define LISTS_BYTES ((size_t)LIST_BYTES * TC_CLASSES_MAX)
 #define REST_BYTES 128u
 
-/* So much of the data is at hand at once, with what stands before a table of lists, and with as
+/* So much of the data is at hand at once, with what is before a table of lists, and with as
  * much of what follows as the table takes. */
 #define PORTION_BYTES (1u << 20)
 #define BEFORE_BYTES ((size_t)CENTRAL_BYTES)

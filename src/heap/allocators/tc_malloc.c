@@ -95,7 +95,7 @@ static struct error *count_span(void *context, uint64_t word, uint64_t leaf)
 	return NULL;
 }
 
-/* Finds the tree, if pages have so many bits, and how many spans agree with that. */
+/* Finds the tree, if pages have this many bits, and how many spans agree with that. */
 static struct error *try_bits(struct tc_malloc *tc, uint32_t bits, struct page_tree *ret)
 {
 	*ret = (struct page_tree){.space = tc->space,

@@ -6,7 +6,7 @@
  *
  * Whoever is inside has the list of the blocks' size at hand, too. But a program that keeps such
  * blocks in a list of its own may have that at hand just as well: callers' registers are saved in
- * between. So these blocks count as used, and it is said how many may be free.
+ * between. So these blocks count as used, and a note says how many may be free.
  */
 #include "base/map.h"
 #include "heap/allocators/tc_malloc.h"
@@ -27,7 +27,8 @@ static inline bool block_equal(uint64_t a, uint64_t b)
 }
 enum batch {
 	BATCH_NONE,   /* not of one */
-	BATCH_SINGLE, /* it ends as batches do, but is one block: that is not told from a used one
+	BATCH_SINGLE, /* it ends as batches do, but is one block: which can't be distinguished from
+		       * a used one
 		       */
 	BATCH_MOVING
 };

@@ -45,7 +45,7 @@ struct heap_block {
 struct heap_area {
 	uint64_t start, end; /* of blocks */
 	uint64_t low, high;  /* of all that the maker has there: its metadata before, spare memory
-				behind */
+				after */
 	enum heap_allocator allocator;
 	uint32_t arena; /* of the maker's, from 0: the main one */
 	uint32_t kind;  /* as the maker likes */
@@ -98,7 +98,7 @@ const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint6
 void heap_addresses_sort(struct heap_addresses *addresses);
 /* Of sorted ones: the number of the first that is not below `address`. */
 size_t heap_addresses_from(const struct heap_addresses *addresses, uint64_t address);
-/* Whether it is among them; who goes on ascending has *next to go along. */
+/* Whether it is among them; a caller that goes through them in ascending order passes *next. */
 static inline bool heap_addresses_next(
 	const struct heap_addresses *addresses, size_t *next, uint64_t address)
 {

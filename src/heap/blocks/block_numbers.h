@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of blocks, by their numbers: where it stands in a vector. */
+/* What is known of blocks, by their numbers: where it is in a vector. */
 #ifndef HEAP_BLOCK_NUMBERS_H
 #define HEAP_BLOCK_NUMBERS_H
 

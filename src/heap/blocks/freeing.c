@@ -5,7 +5,7 @@
 
 /* The frames of free() and of what it calls are small. */
 #define STACK_WORDS 64u
-/* So many chunks have to follow each other. */
+/* This many chunks have to follow each other. */
 #define CHAIN 2u
 #define CHUNK_HEAD 16u
 /* A word of a user's registers (sys/user.h), and the number of futex() there. */

@@ -207,7 +207,7 @@ static bool is_among(const struct heap_area *run, const struct heap_area_vec *ot
 }
 
 /* Another allocator may have taken from the program break, too: a run of glibc's that goes around
- * that becomes several. `known`: so many areas were there before. */
+ * that becomes several. `known`: this many areas were there before. */
 static struct error *give_way(struct heap *heap, size_t known)
 {
 	struct heap_area_vec *areas = &heap->areas;
@@ -328,7 +328,6 @@ const char *heap_absence(const struct heap *heap)
 		       "on "
 		       "the disk)";
 	return "no heap was found: the program has not allocated anything yet, or its allocator is "
-	       "none "
-	       "of those that are known (glibc, musl, jemalloc 5, tcmalloc, mimalloc "
+	       "not supported (supported: glibc, musl, jemalloc 5, tcmalloc, mimalloc "
 	       "2, Go's)";
 }

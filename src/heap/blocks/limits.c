@@ -6,16 +6,16 @@
 static const struct {
 	const char *name, *words;
 } limits[HEAP_LIMITS] = {
-	[REACHED_TYPE_STEPS] = {"type-members", "a type has more than 100,000 members, and those "
-						"behind were not followed: its debug "
-						"information may be damaged"},
+	[REACHED_TYPE_STEPS] = {"type-members",
+		"a type has more than 100,000 members, and the later ones were not followed: its "
+		"debug information may be damaged"},
 	[REACHED_STACK_FRAMES] = {"stack-frames", "a thread has more than 65,536 frames: variables "
-						  "of those further out tell no types"},
+						  "of the outer ones were not used to find types"},
 	[REACHED_TYPED_FRAMES] = {"typed-frames",
-		"threads have more than 1,048,576 frames: variables of the others tell no types"},
-	[REACHED_SHAPES] = {"classes",
-		"blocks differ in more than 33,554,432 ways in where they have "
-		"pointers: further ones are told apart by their sizes alone"},
+		"threads have more than 1,048,576 frames: variables of the others were not used to "
+		"find types"},
+	[REACHED_SHAPES] = {"classes", "blocks have pointers in more than 33,554,432 different "
+				       "patterns: further ones are grouped only by size"},
 	[REACHED_ARRAY_PLACES] = {"array-places",
 		"256 pointers to elements of what seemed to be an array were followed before "
 		"others that lead to something else in it: types that follow from it may be wrong"},
@@ -24,7 +24,7 @@ static const struct {
 		"further ways were not tried, and what those may be is not named"},
 	[REACHED_TYPE_ENTRIES] = {"type-entries",
 		"a module has more than 16,777,216 entries of debug information: types and "
-		"variables that are described behind these are not known"},
+		"variables described after these are unknown"},
 };
 
 void heap_limit_reach(struct heap_scan *scan, enum heap_limit limit)

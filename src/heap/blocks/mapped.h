@@ -9,7 +9,7 @@
 #define MAPPED_BITS 21u /* 2 MiB */
 #define MAPPED_ADDRESS_BITS 48u
 
-/* Which words are taken for pointers. */
+/* Which words count as pointers. */
 enum pointer_rule {
 	POINTERS_ALIGNED, /* multiples of 8 */
 	POINTERS_TAGGED,  /* programs keep marks in their last three bits, too */

@@ -8,8 +8,8 @@
 #include "heap/blocks/thread_words.h"
 
 #define STACK_WORDS 64u
-/* A word of a user's registers (sys/user.h; of aarch64 x8), and what stands before the next
- * instruction of who is in a system call. */
+/* A word of a user's registers (sys/user.h; of aarch64 x8), and
+ * what precedes the next instruction of a thread in a system call. */
 #define X86_SYSTEM_CALL 15u
 #define ARM_SYSTEM_CALL 8u
 #define X86_SYSCALL 0x050fu

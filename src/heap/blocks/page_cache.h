@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of an address space, for those who go from place to place in it as pointers lead: a
+ * The bytes of an address space, for callers that follow pointers in it: a
  * page is read when a word of it is wanted, and some of the last ones are kept.
  */
 #ifndef HEAP_PAGE_CACHE_H

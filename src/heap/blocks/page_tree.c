@@ -10,12 +10,12 @@
 #define PAGE_BYTES 4096ull
 #define PORTION_BYTES (64u << 10)
 #define PORTION_WORDS (PORTION_BYTES / 8)
-/* So many words of a leaf are looked at to know that it is one. */
+/* This many words of a leaf are looked at to know that it is one. */
 #define PROOF 16u
 /* So much is read in what turns out to be no leaf. Of a real table it is a page or two for each
  * word that may lead to one; in a damaged core each word may lead into all of the rest. */
 #define READ_BYTES_MAX (16ull << 30)
-/* So many pages without anything are kept in mind; others are asked for again. */
+/* This many pages without anything are kept in mind; others are asked for again. */
 #define ZEROS_KEPT (1u << 22)
 
 static inline bool page_equal(uint64_t a, uint64_t b)
@@ -64,7 +64,7 @@ static bool is_zero(const uint64_t *words, size_t bytes)
 	return !words[0] && !memcmp(words, (const uint8_t *)words + 8, bytes - 8);
 }
 
-/* So many bytes have nothing. */
+/* This many bytes have nothing. */
 static void pass_over(struct proving *p, uint64_t bytes)
 {
 	struct seeking *s = p->seeking;

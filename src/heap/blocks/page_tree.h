@@ -21,7 +21,7 @@ struct page_tree {
 	 * such a word. */
 	bool (*decode)(void *context, uint64_t word, uint64_t *ret);
 	/* The bits of a leaf's word that lead to something. A word that has none of them is empty,
-	 * whatever its other bits are: pages that were given back leave such behind. */
+	 * whatever its other bits are: pages that were given back leave such after. */
 	uint64_t leading_bits;
 	uint64_t root;       /* once found; 0: nowhere */
 	uint64_t read_bytes; /* for it, in what was no leaf */
@@ -36,7 +36,7 @@ static inline uint64_t page_tree_leaf_bytes(const struct page_tree *tree)
 struct error *page_tree_find(struct page_tree *tree) must_check_;
 
 /* Tells all words that stand for the first page of something, ascending; an error of `take` ends
- * it. `leaf`: where it stands. */
+ * it. `leaf`: where it is. */
 struct error *page_tree_read(const struct page_tree *tree, void *context,
 	struct error *(*take)(void *context, uint64_t word, uint64_t leaf)) must_check_;
 

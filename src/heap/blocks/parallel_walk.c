@@ -41,7 +41,7 @@ static uint64_t parallel_walk_bytes_of(const struct heap *heap)
 	return sum;
 }
 
-/* Finds a block in the middle, or behind. False: there is none. */
+/* Finds a block in the middle, or after. False: there is none. */
 static bool find_start(struct second *s)
 {
 	_cleanup_(window_cleanup) struct window window;
@@ -89,7 +89,7 @@ static struct error *take_until(
 			     : m->sink->take(m->sink->context, block, bytes, len);
 }
 
-/* Damage is told in the order of addresses. */
+/* Damage is reported in the order of addresses. */
 static struct error *append_damage(struct heap *heap, const struct heap_damage_vec *more)
 {
 	size_t before = heap->damage.len;

@@ -9,12 +9,12 @@
 
 #include "heap/heap.h"
 
-/* From so many bytes on a second thread is worth it. */
+/* From this many bytes on a second thread is worth it. */
 #define HALVES_BYTES (2ull << 20)
 
 /*
  * Tells all blocks as heap_walk() does: `first` those of the first half, and `second`, by a thread
- * of its own, those behind. Both are asked at the same time. *ret_halved false: `first` has got
+ * of its own, those after. Both are asked at the same time. *ret_halved false: `first` has got
  * all, and what `second` has got counts for nothing. That is so below `least` bytes, of other
  * allocators, and where the second thread began in the midst of a chunk.
  */

@@ -2,7 +2,7 @@
 #include "heap/blocks/requested_size.h"
 
 /* glibc (malloc.c, request2size(), sysmalloc_mmap()): chunks are of multiples of 16 bytes, those of
- * their own of pages, with a word behind the header that is not used. Now and then one has 16 bytes
+ * their own of pages, with a word after the header that is not used. Now and then one has 16 bytes
  * more, since what was left of a larger one was too small for a chunk. */
 #define GLIBC_SPARE (CHUNK_ALIGN - 1)
 #define GLIBC_LEFT_OVER (CHUNK_MIN - CHUNK_ALIGN)

@@ -13,7 +13,7 @@ struct thread_words {
 	size_t count;
 };
 
-/* Of a stopped thread: its registers for general use, then so many words of its stack, at most
+/* Of a stopped thread: its registers for general use, then this many words of its stack, at most
  * THREAD_WORDS_STACK_WORDS, from the stack pointer on. */
 void thread_words_read(const struct address_space *space, const struct address_thread *thread,
 	size_t stack_words, struct thread_words *ret);

@@ -12,10 +12,10 @@
 struct unclaimed_walk {
 	const struct address_space *space;
 	const struct heap_area_vec *areas; /* sorted; nothing of these is shown */
-	struct window window;              /* for whoever looks */
+	struct window window;              /* for other readers */
 	void *context;
 	/*
-	 * A page, with all behind it up to `end` that nobody has. *ret_next is the next page, and
+	 * A page, with all after it up to `end` that nobody has. *ret_next is the next page, and
 	 * may be set further on, to another one. False: no memory.
 	 */
 	bool (*look)(struct unclaimed_walk *walk, uint64_t page, uint64_t end, uint64_t *ret_next);

@@ -121,7 +121,7 @@ void heap_unread_describe(
 	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text)
 {
 	const struct address_module *libc = libc_of(scan->heap.space);
-	text_add(text, "no heap was found though memory is there: ");
+	text_add(text, "no heap was found, although there is memory: ");
 	text_add_bytes(text, unread->bytes);
 	text_printf(text, " in %" PRIu64 " mapping%s of no file, the largest ", unread->mappings,
 		unread->mappings == 1 ? "" : "s");
@@ -149,6 +149,6 @@ void heap_unread_describe(
 		}
 		text->failed |= seen.failed;
 	}
-	text_add(text, ". The allocator is another one, or its books are damaged. `maps`, "
+	text_add(text, ". The allocator is another one, or its metadata is damaged. `maps`, "
 		       "`hexdump` and `strings` show that memory");
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much may be kept of what stands before a piece that was read ahead: a block that reaches into
+/* So much may be kept of what is before a piece that was read ahead: a block that reaches into
  * it. */
 #define ROOM_BYTES (64u << 10)
 
@@ -114,7 +114,7 @@ static bool is_next(const struct window *window, uint64_t address)
 	       address < window->end + WINDOW_BYTES;
 }
 
-/* Puts what was read ahead in the place of the window, behind what is left of that. */
+/* Puts what was read ahead in the place of the window, after what is left of that. */
 static bool take_ahead(struct window *window, uint64_t address, size_t bytes)
 {
 	struct window_ahead *ahead = window->ahead;

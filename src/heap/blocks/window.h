@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of an address space, for those who go through it in order: read by large pieces, by a
- * thread of its own while the one before is gone through. */
+/* The bytes of an address space, for callers that go through it in order: read by large pieces, by
+ * a thread of its own while the one before is gone through. */
 #ifndef HEAP_WINDOW_H
 #define HEAP_WINDOW_H
 
@@ -23,7 +23,7 @@ void window_close(struct window *window);
 
 /*
  * `bytes` (at most WINDOW_BYTES) from address on; NULL: not all of them can be read. `end`: nobody
- * will ask for what lies behind. They stay until the next call.
+ * will ask for what lies after. They stay until the next call.
  */
 const uint8_t *window_fill(struct window *window, uint64_t address, size_t bytes, uint64_t end);
 

@@ -8,7 +8,7 @@
  *	std::any        any::_Manager_external<T>::_S_manage, content
  *	  of libc++     __any_imp::_LargeHandler<T>::__handle, content
  *
- * Small contents are in the std::any itself, behind the same word: any::_Manager_internal<T> and
+ * Small contents are in the std::any itself, after the same word: any::_Manager_internal<T> and
  * __any_imp::_SmallHandler<T> say so.
  *
  * Whether the first word of a std::function is the content's address, or the content itself, only

@@ -14,7 +14,7 @@
 
 /* Which glibc may give more than was asked for. */
 #define SPARE_WORDS 2u
-/* The same where an alignment was asked for: what is left behind a block is cut off only if it is
+/* As above, where an alignment was requested: what is left behind a block is cut off only if it is
  * more than a chunk of the smallest size (malloc.c, _int_memalign()). */
 #define ALIGNED_SPARE 47u
 /* Numbers that are no bytes. */
@@ -137,8 +137,8 @@ static bool is_one_or_two(const struct fact *fact, uint64_t usable)
 	       usable - fact->size <= ALIGNED_SPARE && !fact->map.pointers;
 }
 
-/* Words of an array's elements, one behind the other, without those of the first `from`. What an
- * allocator gives beside what was asked for, behind the last one, is left from before. */
+/* Words of an array's elements, one after the other, without those of the first `from`. What an
+ * allocator gives beside what was asked for, after the last one, is left from before. */
 static uint64_t inferred_tiled(
 	const struct fact *fact, uint64_t of_one, uint64_t from, uint64_t usable)
 {
@@ -160,7 +160,7 @@ struct look {
 	uint64_t example; /* the address of one; 0: none */
 };
 
-/* Whether elements behind the first have pointers where they should; a larger structure that
+/* Whether elements after the first have pointers where they should; a larger structure that
  * begins with one of the type has not. */
 static bool is_repeated(
 	struct inferring *f, uint32_t type, const struct fact *fact, const struct look *look)
@@ -207,7 +207,7 @@ static enum form form_of(
 		uint64_t own = words < SHAPE_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
-	/* What is behind the last one would be something else. */
+	/* What is after the last one would be something else. */
 	if (!is_plain && (!is_close_to_array(f, fact, usable) ||
 				 !is_repeated(f, type, fact, look) || is_one_or_two(fact, usable)))
 		return FORM_NONE;
@@ -216,7 +216,7 @@ static enum form form_of(
 	if (of->kind == TYPE_NUMBER && fact->size > 8 && usable / fact->size == 1)
 		return pointers & fact->map.data & ((1ull << fact->size / 8) - 1) ? FORM_NONE
 										  : FORM_SINGLE;
-	/* Strings end somewhere, and behind them is what was there before. */
+	/* Strings end somewhere, and after them is what was there before. */
 	if (is_plain && of->size < 8)
 		return pointers & 1 ? FORM_NONE : FORM_ARRAY;
 	return pointers & inferred_tiled(fact, fact->map.data, 0, usable) ? FORM_NONE : FORM_ARRAY;

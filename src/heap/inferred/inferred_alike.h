@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Of inferred*.c alone: what blocks that look like some of a type must have besides, to be of it.
+ * Private to inferred*.c: what blocks that look like some of a type must have besides, to be of it.
  * The type says so: a bool is 0 or 1, an enumeration has one of its values, a pointer leads to what
  * can be what it is declared to point to. Blocks that are declared to be of the type say which of
  * this the program keeps: uninitialised members, unions of its own and the like break a rule, and
@@ -47,9 +47,9 @@ bool inferred_alike(
 	struct inferring *inferring, uint32_t block, uint32_t class, uint32_t heap_type);
 
 /*
- * The same of single blocks, once all are typed, but for what pointers lead to: first of those that
- * are known to be of a type, plain (witnesses), then of others. Returns bits of the words whose
- * values are none that the type has there.
+ * As above, for single blocks, once all are typed except for what pointers lead to: first of those
+ * that are known to be of a type, plain (witnesses), then of others. Returns bits of the words
+ * whose values are none that the type has there.
  */
 uint64_t inferred_ask_values(
 	struct inferring *inferring, uint32_t block, uint32_t layout, bool is_witness);

@@ -8,10 +8,10 @@
 #include "heap/inferred/inferred_places.h"
 #include "heap/limits.h"
 
-/* Where pointers lead to so many elements, or places in them, and none to anything else, it is an
+/* Where pointers lead to this many elements, or places in them, and none to anything else, it is an
  * array: pools have such at any distance from each other. */
 #define AGREEING_MOST 256u
-/* If then so many places are something else it is none, and more than one in so many are. */
+/* If then this many places are something else it is none, and more than one in this many are. */
 #define AGAINST_LEAST 4u
 #define STALE_PART 16u
 
@@ -27,7 +27,7 @@ struct doubt {
 	bool is_linked;  /* elements may have a pointer to their own type */
 	bool is_against; /* pointers lead to something else */
 	bool is_over;    /* nothing is asked any more */
-	bool is_early;   /* … since so many agreed */
+	bool is_early;   /* … since this many agreed */
 	bool is_not;     /* it is none */
 };
 DEFINE_VEC(suspects, struct doubt)
@@ -245,7 +245,7 @@ static bool is_unknown(const struct inferring *f, uint32_t block)
 	return heap_types_of_label(&f->scan->types, label) == HEAP_TYPE_NONE;
 }
 
-/* Whether nothing speaks against it: no pointer, nor what stands there, if no pointer speaks for it
+/* Whether nothing speaks against it: no pointer, nor what is there, if no pointer speaks for it
  * and nobody has said how much of it is there. */
 static bool fits_all(struct inferring *f, const struct doubt *doubt)
 {
@@ -272,7 +272,7 @@ bool inferred_take_arrays(struct inferring *inferring)
 		end_doubt(f, doubt, is_array);
 		any = true;
 	}
-	/* What is said of one may lead to others, which are asked for next time. */
+	/* Evidence about one may lead to others, which are asked for next time. */
 	space_u32_clear(asked);
 	return any && !f->failed;
 }

@@ -2,10 +2,10 @@
 /*
  * Blocks that are as large as several structures of the type that a pointer to their start is
  * declared to lead to. Most are arrays. A chunk of an allocator looks the same that begins with a
- * header and has structures of that size behind it: what says so is that pointers to other
- * structures lead into it. So nothing is said of such a block, and only the first structure leads
- * on, until all that is declared otherwise was followed. Pointers that lead to what was there
- * before are few: one in 16 says nothing.
+ * header and has structures of that size after it: the evidence is that pointers to other
+ * structures lead into it. So such a block stays unknown, and only the first structure leads on,
+ * until all that is declared otherwise was followed. Pointers that lead to what was there before
+ * are few: one in 16 says nothing.
  */
 #ifndef HEAP_INFERRED_ARRAYS_H
 #define HEAP_INFERRED_ARRAYS_H
@@ -21,7 +21,7 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays);
  * `*ret_is_not`, never. */
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
 	uint32_t number, bool *ret_is_not);
-/* If it is one, so many bytes of the block are elements. */
+/* If it is one, this many bytes of the block are elements. */
 void inferred_end_array(struct inferring *inferring, uint32_t block, uint64_t bytes);
 /* The elements' type, plain, of a block that may be an array; TYPE_VOID: it is asked of no more. */
 uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block);
@@ -30,10 +30,10 @@ uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t blo
  */
 void inferred_count_in_array(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
-/* The same, if it was known to be one by that before. */
+/* As above, if the block was already known to be an array for that reason. */
 void inferred_count_late(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
-/* Takes back what was said of arrays that later pointers spoke against, which is said to be partial
+/* Withdraws types of arrays that later pointers contradict; the answer is then marked partial
  * (limits.h). */
 void inferred_check_arrays(struct inferring *inferring);
 /* Says which blocks are arrays, of those that nothing speaks against: first those whose elements

@@ -18,7 +18,7 @@ static bool inferred_bases_take(void *context, uint32_t whole)
 	return !t->f->failed;
 }
 
-/* Whatever was met so far, so that what is said does not depend on that. */
+/* Independent of what was met so far. */
 static void know_modules(struct inferring *f)
 {
 	const struct address_space *space = f->scan->heap.space;

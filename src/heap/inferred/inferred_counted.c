@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Arrays of C++ objects that are destroyed one by one: `new T[n]` puts the number in front of the
- * first element, and the program has a pointer behind it (Itanium C++ ABI, 2.7). So does a
- * structure with a member of the type behind a number: the number must fit the block, and be two at
+ * first element, and the program has a pointer after it (Itanium C++ ABI, 2.7). So does a
+ * structure with a member of the type after a number: the number must fit the block, and be two at
  * least.
  */
 #include "base/cleanup.h"
@@ -10,7 +10,7 @@
 #include "heap/inferred/inferred_pools.h"
 
 #define COUNT_LEAST 2u
-/* Of elements that are aligned to more than a word the number stands right in front of them. */
+/* Of elements that are aligned to more than a word the number is right in front of them. */
 #define HEADER_MOST 64u
 /* glibc rounds up by so much; its smallest block. */
 #define GLIBC_STEP 16u
@@ -26,7 +26,7 @@ static uint64_t of_elements(const struct fact *fact, uint64_t bits, uint64_t hea
 }
 
 /* Whether words that are no pointers to multiples of 8 lead somewhere all the same: to characters,
- * or behind the last of them. */
+ * or after the last of them. */
 static bool lead_somewhere(const struct inferring *f, uint64_t start, uint64_t bits)
 {
 	const struct address_space *space = f->scan->heap.space;
@@ -48,7 +48,7 @@ static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t 
 		return true;
 	uint64_t data = of_elements(fact, fact->map.data, header, count);
 	uint64_t pointers = of_elements(fact, fact->map.pointers, header, count);
-	/* Behind the last one stands what was there before. */
+	/* After the last one stands what was there before. */
 	uint64_t end = (header + count * fact->size) / 8;
 	uint64_t own = end < SHAPE_WORDS ? (1ull << end) - 1 : UINT64_MAX;
 	return !(of->key.pointers & data) &&
@@ -56,7 +56,8 @@ static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t 
 		       pointers & own & ~of->key.pointers & ~of->nulls);
 }
 
-/* Whether an allocator gives just that to who asks for so many bytes: little else speaks for it. */
+/* Whether an allocator returns exactly that for a request of this size: little else is evidence for
+ * it. */
 static bool is_tight(const struct inferring *f, uint64_t wanted, uint64_t usable)
 {
 	return inferred_is_close(f, wanted, usable) &&

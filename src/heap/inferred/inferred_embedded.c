@@ -27,7 +27,7 @@ static uint64_t key_of(const struct types *types, uint32_t type)
 	return of->name ? hash_bytes(of->name, strlen(of->name)) + of->size : hash_u64(type);
 }
 
-/* What an array has, or a template keeps in bytes; *count: so many of it. */
+/* What an array has, or a template keeps in bytes; *count: this many of it. */
 static uint32_t element_of(struct types *types, uint32_t number, uint64_t *count)
 {
 	uint32_t plain = types_plain(types, number), content = types_content(types, plain);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which structures have which others in them, as members or bases. Of inferred_pools.c alone. */
+/* Which structures have which others in them, as members or bases. Private to inferred_pools.c. */
 #ifndef HEAP_INFERRED_EMBEDDED_H
 #define HEAP_INFERRED_EMBEDDED_H
 
@@ -21,7 +21,7 @@ DEFINE_VEC(embedded_vec, struct embedded)
  * false if one has more members than are looked at (LIMIT_TYPE_STEPS). False: no memory. */
 bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whole);
 
-/* Of those the ones in which a type, plain, is a member: from *ret_first on so many. */
+/* Of those the ones in which a type, plain, is a member: from *ret_first on this many. */
 size_t embedded_of(const struct embedded_vec *all, const struct types *types, uint32_t type,
 	size_t *ret_first);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of inferred*.c alone. */
+/* Private to inferred*.c. */
 #ifndef HEAP_INFERRED_FIND_H
 #define HEAP_INFERRED_FIND_H
 
@@ -10,7 +10,8 @@
 #include "heap/types/slots.h"
 #include "search/graph.h"
 
-/* Of a class with so many blocks of one type all others that hold no other opinion are of it, too.
+/* Of a class with this many blocks of one type all others that hold no other opinion are of it,
+ * too.
  */
 #define SETTLED_BLOCKS 4096u
 #define FACTS_RECENT 64u
@@ -33,7 +34,7 @@ struct fact {
 	uint32_t
 		part; /* of Rust's containers the heap's type for their memory; or HEAP_TYPE_NONE */
 	bool part_fails;
-	uint32_t counted; /* how elements are laid out behind their number; TYPE_VOID: not asked */
+	uint32_t counted; /* how elements are laid out after their number; TYPE_VOID: not asked */
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
@@ -79,7 +80,7 @@ struct inferred_beginning {
 };
 DEFINE_VEC(beginnings, struct inferred_beginning)
 
-/* Elements of which nothing is said but where they are: `count` of a type, one behind the other. */
+/* Elements of which only the addresses are known: `count` of a type, one after the other. */
 struct inferred_range {
 	uint64_t address, count;
 	/* 0; or of Rust's hash tables the address of the bytes that say which elements are there,
@@ -101,7 +102,7 @@ struct inferring {
 	struct fact_map facts;
 	struct inferred_works work;
 	uint32_t *of_shape; /* the type that blocks of a class were found to have */
-	uint32_t *claims;   /* so many blocks of a class were found to be of a type */
+	uint32_t *claims;   /* this many blocks of a class were found to be of a type */
 	uint32_t *alike;    /* what the rest of a class may be; HEAP_TYPE_NONE */
 	/* Of whole classes or families it is known since, or blocks were left. */
 	bool has_settled;
@@ -150,7 +151,7 @@ static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 /* The number of the module for types; false: it has none, or they are not read. */
 bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
-/* The same of a block of a type, so far from its start, also where it has more elements than one.
+/* As above, for an offset in a block of a type, which may have more than one element.
  */
 const struct slot *inferred_slot_in(
 	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset);
@@ -163,7 +164,7 @@ void inferred_take_held(struct inferring *inferring);
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
 struct fact *inferred_find_fact(struct inferring *inferring, uint32_t type);
-/* The same, of types that are asked for again and again. */
+/* As above, cached, for types that are asked for often. */
 static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 {
 	size_t slot = type % FACTS_RECENT;
@@ -186,8 +187,7 @@ void inferred_assign_array(struct inferring *inferring, uint32_t block, uint32_t
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
-/* The same of a pointer that leads so far into a block: of `new T[n]` it may be to the first
- * element. */
+/* As above, for a pointer to an offset in a block: of `new T[n]` it may be to the first element. */
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type);
 /* The heap's type for such arrays, the first element at the address `example`; HEAP_TYPE_NONE: it
@@ -198,12 +198,12 @@ uint32_t inferred_counted_type(
  * also of what says itself how many elements are there (rust.h). */
 void inferred_claim_slot(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
-/* The same where the slot's container is one of Rust's (inferred_rust.c). */
+/* As above, for containers of Rust (inferred_rust.c). */
 void inferred_claim_container(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
-/* Whether an allocator gives that much to who asks for `wanted` bytes. */
+/* Whether an allocator returns a block of that size for a request of `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
-/* The same of one of a type, which may ask for an alignment. */
+/* As above, for an object of a type, which may require an alignment. */
 bool inferred_is_close_to(
 	const struct inferring *inferring, const struct fact *fact, uint64_t usable);
 /* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
@@ -232,7 +232,7 @@ bool inferred_is_single(
 /* Whether a part of a container that is known without its elements can be of that type. */
 bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
 /* Whether a type has an object of the class that is `known` as its first member, or as that one's:
- * who is told to be the larger thing, and begins with the object's table of functions, is it. */
+ * the larger candidate that begins with the object's vtable is it. */
 bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type);
 /* Names objects that are smaller than their blocks by what they are the beginning of
  * (inferred_larger.c). */
@@ -243,7 +243,7 @@ bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t
 /* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
  * it has none. */
 uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
-/* The same for an array of them that begins there, also of one. */
+/* As above, for an array of them that begins there, possibly of one element. */
 uint32_t inferred_array_type(struct inferring *inferring, uint32_t type, uint64_t example);
 /* Adds what blocks of a type, plain, are called. */
 void inferred_add_name(
@@ -257,9 +257,9 @@ bool inferred_is_deque_table(const struct heap_type *part);
 void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
-/* The same of one that begins with a type, plain. */
+/* As above, for one that begins with a type, plain. */
 void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32_t type);
-/* For those who go through all blocks in order. */
+/* For callers that go through all blocks in order. */
 struct in_order {
 	struct window window;
 	struct space_walk walk;
@@ -272,7 +272,7 @@ void inferred_follow_all(struct inferring *inferring);
 bool inferred_has_work(const struct inferring *inferring);
 /* The slots of a type, without those of the last one. */
 void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);
-/* Each word of an object that is no NULL and declared to be a pointer, and where it stands. */
+/* Each word of an object that is no NULL and declared to be a pointer, and where it is. */
 typedef void inferred_take_word(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
 void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,

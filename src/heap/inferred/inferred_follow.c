@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Goes from block to block, each once. Where the class of a block says how many pointers it has,
- * and so many edges leave it, the n-th edge is the n-th pointer and memory need not be read.
+ * and this many edges leave it, the n-th edge is the n-th pointer and memory need not be read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
-/* Of a hash table so many buckets are asked at a time whether they are full. */
+/* Of a hash table this many buckets are asked at a time whether they are full. */
 #define TAGS_AT_ONCE 4096u
 
 /* Of the nodes of a BTreeMap those with edges are larger, and begin with one without. */
@@ -177,7 +177,7 @@ static bool has_buffer(struct inferring *f)
 	return f->buffer;
 }
 
-/* Behind the words of a slot and the numbers that it depends on. */
+/* After the words of a slot and the numbers that it depends on. */
 static uint64_t slots_end(const struct slot_vec *slots, size_t i, uint64_t end)
 {
 	const struct slot *slot = &slots->data[i];

@@ -109,7 +109,7 @@ static void inferred_held_take(struct inferring *f, uint32_t block, const struct
 	inferred_push(f, block, type);
 }
 
-/* Whether a content is there still: behind the last element of a std::vector it was destroyed, and
+/* Whether a content is there still: after the last element of a std::vector it was destroyed, and
  * a container's words agree with each other. */
 static bool is_there(const struct inferring *f, uint64_t address, uint32_t type)
 {

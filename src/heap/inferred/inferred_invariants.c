@@ -10,7 +10,7 @@
 
 #define VECTOR_BYTES 24u
 #define STRING_BYTES 32u
-/* libstdc++ keeps so many characters in the string itself, there. */
+/* libstdc++ keeps this many characters in the string itself, there. */
 #define SHORT_MOST 15u
 #define SHORT_AT 16u
 #define BYTES_MOST (1ull << 40)
@@ -33,8 +33,8 @@ enum alike_kind alike_rule_of_object(const struct type *type)
 	return ALIKE_NOTHING;
 }
 
-/* Whether an address is where so many bytes can be that somebody has asked for. What is in no block
- * an allocator of the program's own may have given. */
+/* Whether an address is where this many bytes can be that somebody has asked for. What is in no
+ * block an allocator of the program's own may have given. */
 static bool has_room(const struct inferring *f, uint64_t address, uint64_t bytes)
 {
 	uint64_t offset;

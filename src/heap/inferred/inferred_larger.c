@@ -2,10 +2,10 @@
 /*
  * Objects that are smaller than their blocks. A block begins with the table of functions of a
  * class, which says nothing of what else the block has: the object may be the first member of a
- * structure without a table of its own, the first element of an array, or have room behind it that
+ * structure without a table of its own, the first element of an array, or have room after it that
  * the program asked for. Which structure it is says a pointer that is declared to lead to one;
  * where none is, the only structure in all debug information that begins so and fits. An array has
- * the same table in front of each element. Else the object is named with what it has behind it.
+ * the same table in front of each element. Else the object is named with what it has after it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +62,8 @@ static bool is_called(const struct type *type, const char *plain)
 	return name.data && !strcmp(name.data, plain);
 }
 
-/* The same as begins_with() of a class that nothing at hand describes, by its name: compilers leave
- * that to the library which has the class's functions. */
+/* As begins_with(), for a class that is only known by its name: compilers leave that to the library
+ * which has the class's functions. */
 static bool begins_with_name(struct types *types, uint32_t type, const char *plain, bool is_member,
 	unsigned depth, unsigned *steps)
 {
@@ -128,7 +128,7 @@ static bool inferred_larger_wants(void *context, uint64_t size)
 	return false;
 }
 
-/* Whether a type explains pointers behind the object. */
+/* Whether a type explains pointers after the object. */
 static bool inferred_larger_explains(
 	struct finding_larger *l, const struct group *group, uint32_t type)
 {
@@ -164,7 +164,7 @@ static bool are_elements(const struct inferring *f, const struct heap_shape *of,
 	if (count < 2 || size % 8 ||
 		(size / 8 < SHAPE_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
-	/* What nobody asked for is behind the last one. */
+	/* What nobody asked for is after the last one. */
 	uint64_t i = 1,
 		 least = heap_requested_size(&f->scan->heap, of->example, of->key.size).least;
 	for (; i < count; i++) {
@@ -182,7 +182,7 @@ static uint32_t inferred_larger_named(
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	text_add(&name, types->types.data[types->of_shape[class]].name);
-	text_add(&name, is_array ? "[]" : " with more behind it");
+	text_add(&name, is_array ? "[]" : " with more after it");
 	uint32_t number = inferred_add_type(f, HEAP_TYPE_CXX, name.data, layout, is_array);
 	if (number != HEAP_TYPE_NONE)
 		f->scan->types.types.data[number].has_more = !is_array;

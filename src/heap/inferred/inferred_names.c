@@ -5,7 +5,7 @@
 
 #define NAMES_MOST 4u
 
-/* What has no name is told from others by its first members: "struct {next, number}". */
+/* A type without a name is identified by its first members: "struct {next, number}". */
 static void name_by_members(const struct types *types, const struct type *of, struct text *name)
 {
 	unsigned count = 0;

@@ -15,7 +15,7 @@
 #define ADDRESS_LEAST 4096u
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
-/* Of what may be an array so many elements are looked at, evenly over all. */
+/* Of what may be an array this many elements are looked at, evenly over all. */
 #define ELEMENTS_COMPARED_MOST 256u
 
 struct inferred_pools *inferred_pools_create(void)
@@ -318,7 +318,7 @@ static const uint8_t *inferred_places_bytes_of(
 	return own;
 }
 
-/* Looks at what stands at a place: whether it can be of the type, and where it leads. */
+/* Looks at what is at a place: whether it can be of the type, and where it leads. */
 static void follow_place(struct inferring *f, uint32_t number)
 {
 	struct inferred_pools *p = f->pools;

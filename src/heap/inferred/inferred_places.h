@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Places in blocks that structures are declared to lie at, whatever comes to be known of the
- * blocks: remembered, looked at, and followed to others. Of inferred_places.c, inferred_judging.c
- * and inferred_pools.c alone; what others ask is in inferred_pools.h.
+ * blocks: remembered, looked at, and followed to others. Private to inferred_places.c, pool_check.c
+ * and inferred_pools.c; what others ask is in inferred_pools.h.
  */
 #ifndef HEAP_INFERRED_PLACES_H
 #define HEAP_INFERRED_PLACES_H
@@ -11,7 +11,8 @@
 #include "heap/inferred/inferred_embedded.h"
 #include "heap/inferred/inferred_pools.h"
 
-/* Of so many places at most one may be something else: pointers that lead to what was there before.
+/* Of this many places at most one may be something else: pointers that lead to what was there
+ * before.
  */
 #define PLACES_BROKEN_PART 16u
 
@@ -23,7 +24,7 @@ struct inferred_place {
 	uint32_t waits;  /* the next of those that are to be followed in its piece of memory */
 	uint8_t basis;   /* enum inferred_basis */
 	bool is_waiting; /* to be followed */
-	bool is_read;    /* what stands there was looked at: */
+	bool is_read;    /* what is there was looked at: */
 	bool fits;       /* … it can be of the type */
 	bool has_words;  /* … it is not all 0, which could be of any type */
 };
@@ -85,18 +86,18 @@ struct inferred_pools {
 };
 
 /* Whether anything may lie at an offset of a block, by what is known of it: nothing is, it is of
- * characters, it has such behind its members, or it is a pool. */
+ * characters, it has such after its members, or it is a pool. */
 bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64_t offset);
-/* Whether what stands at an offset of a block can be an object of a type. */
+/* Whether what is at an offset of a block can be an object of a type. */
 bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
-/* Whether a block may be an array of a type, plain, by what stands in it, which decides where no
+/* Whether a block may be an array of a type, plain, by what is in it, which decides where no
  * pointer leads to another element than the first: of elements that are not all 0 more than half
  * can be some, since arrays that double as they grow are filled to a half; of those that have
  * pointers to their own type, as headers of chunks have, 15 in 16. */
 bool inferred_fits_array(
 	struct inferring *inferring, uint32_t block, uint32_t element, bool is_linked);
 /* Whether elements of a type, plain, of 512 bytes or more, follow the first one in `usable` bytes
- * from an address on: what stands there can be some, but for one in 16, and has one of their
+ * from an address on: what is there can be some, but for one in 16, and has one of their
  * pointers. */
 bool inferred_repeats(
 	struct inferring *inferring, uint64_t address, uint64_t usable, uint32_t element);

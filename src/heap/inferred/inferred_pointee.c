@@ -15,7 +15,7 @@ static bool is_byte(const struct type *type)
 	return type->kind == TYPE_NUMBER && type->size == 1 && type->encoding != TYPE_BOOLEAN;
 }
 
-/* What is known of a block beside a declaration. A base class may stand anywhere in an object. */
+/* What is known of a block beside a declaration. A base class may be anywhere in an object. */
 static enum pointee classify_known(const struct inferring *f, uint32_t heap_type, uint32_t target)
 {
 	const struct heap_type *known = &f->scan->types.types.data[heap_type];
@@ -33,7 +33,7 @@ static enum pointee classify_known(const struct inferring *f, uint32_t heap_type
 	return may_derive ? POINTEE_MAY_BE : POINTEE_DENIES;
 }
 
-/* Words of the target's that stand in the block's first ones. */
+/* Words of the target's that are in the block's first ones. */
 static uint64_t own_words(const struct fact *fact)
 {
 	return fact->size / 8 < SHAPE_WORDS ? (1ull << fact->size / 8) - 1 : UINT64_MAX;

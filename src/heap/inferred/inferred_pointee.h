@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of inferred*.c alone: what a pointer leads to, beside what it is declared to point to. */
+/* Private to inferred*.c: what a pointer leads to, beside what it is declared to point to. */
 #ifndef HEAP_INFERRED_POINTEE_H
 #define HEAP_INFERRED_POINTEE_H
 

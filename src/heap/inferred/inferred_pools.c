@@ -63,7 +63,7 @@ static void inferred_pools_add_name(const struct pool_check *j, struct text *nam
 	name->failed |= first.failed || second.failed;
 }
 
-/* What is declared to begin with something, and has characters behind it, is that, and a pool
+/* What is declared to begin with something, and has characters after it, is that, and a pool
  * beside it. */
 static bool keeps_name(const struct inferring *f, uint32_t block)
 {

@@ -4,7 +4,7 @@
  * structures in them that typed pointers lead to.
  *
  * Each declared pointer to a structure in a block of which nothing is known is remembered, if what
- * stands there can be one, and so are the pointers in it that lead into such blocks: chains in
+ * is there can be one, and so are the pointers in it that lead into such blocks: chains in
  * pools are found to their ends. Nothing else follows from that until the block is known to be a
  * pool: enough structures lie in it that don't overlap, and that can't be members of a larger one
  * which debug information describes. A block with a list_head in its middle, or with ten of them,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of inferred*.c alone: the rules that a type's members make. */
+/* Private to inferred*.c: the rules that a type's members make. */
 #ifndef HEAP_INFERRED_RULES_H
 #define HEAP_INFERRED_RULES_H
 
@@ -12,7 +12,7 @@ bool alike_rules_find(struct types *types, uint32_t type, const struct fact *fac
 
 /* What an object must keep as a whole, whatever its members; ALIKE_NOTHING. */
 enum alike_kind alike_rule_of_object(const struct type *type);
-/* The same of one: `bytes` is what stands at an address of its block. */
+/* As above, for one word: `bytes` is what is at an address of its block. */
 bool inferred_keeps_invariant(struct inferring *inferring, const struct alike_rule *rule,
 	uint64_t address, const uint8_t *bytes);
 

@@ -14,7 +14,7 @@
 /* Bytes that hashbrown has beside those of its buckets: a group's. They are aligned to as many. */
 #define GROUP_WIDE 16u
 #define GROUP_SMALL 8u
-/* Of a table so many bytes that say of a bucket each whether it is full are read at a time. */
+/* Of a table this many bytes that say of a bucket each whether it is full are read at a time. */
 #define TAGS_AT_ONCE 512u
 #define COUNTS_BYTES 16u
 /* More than a process can have. */
@@ -145,7 +145,7 @@ static void claim_slice(const struct claiming *c)
 		push_range(c, c->word, count);
 }
 
-/* Rc<str>, Arc<[T]>: the counts, and the elements behind them. */
+/* Rc<str>, Arc<[T]>: the counts, and the elements after them. */
 static void claim_counted_slice(const struct claiming *c, const struct type *counted)
 {
 	uint64_t count;
@@ -272,7 +272,7 @@ static void claim_trait(const struct claiming *c)
 		inferred_claim(c->f, block, type);
 }
 
-/* What was taken for an array, by a pointer that may lead to several, is one, too. */
+/* What counted as an array, by a pointer that may lead to several, is one, too. */
 static void claim_box(const struct claiming *c)
 {
 	struct heap_types *types = &c->f->scan->types;

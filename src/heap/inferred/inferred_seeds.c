@@ -13,7 +13,8 @@
 #include "heap/types/recognisers.h"
 
 /* Blocks whose memory has to be read one by one, before those that are left are read in order; and
- * of many blocks one of so many, so that it takes few rounds to go along a chain of all of them. */
+ * of many blocks one of this many, so that it takes few rounds to go along a chain of all of them.
+ */
 #define READS_MOST (1u << 16)
 #define READS_PART 16u
 
@@ -184,8 +185,8 @@ static bool is_named_family(const struct heap_types *types, struct block_label l
 	return type->kind == HEAP_TYPE_CONTAINER && type->layout != TYPE_VOID;
 }
 
-/* A block that looks like those of a type is said to be of it. Returns whether its members are to
- * be followed, as those of other blocks that nobody has followed so far. */
+/* A block that looks like those of a type gets that type. Returns whether its members are to be
+ * followed, as those of other blocks that nobody has followed so far. */
 static bool inferred_seeds_take_block(
 	struct inferring *f, uint32_t block, enum inferred_basis basis)
 {
@@ -286,7 +287,7 @@ static void inferred_seeds_infer(struct inferring *f, struct in_order *in_order)
 	inferred_take_larger(f, in_order);
 }
 
-/* Of few blocks alone nobody can say what counts of those that end before they do. */
+/* For few blocks alone it is unknown what counts of those that end before they do. */
 static bool has_tail_of_subset(const struct inferring *f)
 {
 	for (size_t i = 0; i < f->subset->reverse->blocks.len; i++) {

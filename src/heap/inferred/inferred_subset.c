@@ -9,7 +9,7 @@
 #include "heap/inferred/inferred_find.h"
 #include "heap/inferred/inferred_pools.h"
 
-/* So many holders are looked through; larger ones are not. */
+/* This many holders are looked through; larger ones are not. */
 #define HOLDERS_MOST (1u << 16)
 #define HOLDER_BYTES (1u << 16)
 

@@ -4,7 +4,7 @@
  * same as if all had been. Once what is declared was followed as far as it brings news, all blocks
  * of settled classes are of their types, and what these point to is of the types that they declare.
  *
- * Two things are taken for granted that only going through all would show: that members which are
+ * Two assumptions are made that only going through all blocks would verify: that members which are
  * passed over then, since they brought no news for thousands of blocks, bring none here, and that
  * no class becomes settled later by thousands of blocks of another type than the one found here.
  */

@@ -7,7 +7,7 @@
 #include "heap/limits.h"
 
 /* What structures may be part of is tried so often for a block; of an array that one may be an
- * element of at so many places. */
+ * element of at this many places. */
 #define TRIES_MOST (1u << 14)
 #define ELEMENTS_MOST 16u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a block is a pool, by the places that are known in it (inferred_pools.h). Of
- * inferred_judging.c and inferred_pools.c alone.
+ * Whether a block is a pool, by the places that are known in it (inferred_pools.h). Private to
+ * pool_check.c and inferred_pools.c.
  */
 #ifndef HEAP_POOL_CHECK_H
 #define HEAP_POOL_CHECK_H

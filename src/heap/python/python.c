@@ -9,7 +9,7 @@
 #define PAGE_BYTES 4096ull
 /* So much of a module's data is at hand at once. */
 #define PORTION_BYTES (1u << 20)
-/* So many addresses are remembered as ones without a type: further ones are asked anew each time,
+/* This many addresses are remembered as ones without a type: further ones are asked anew each time,
  * which takes longer. */
 #define OTHERS_MAX (1u << 22)
 
@@ -241,7 +241,7 @@ const struct python_type *python_type_of(struct python *python, uint64_t object)
 	return python_type(python, type);
 }
 
-/* With PYTHONMALLOC=debug two words stand before all that: the size, and a letter (raw, memory,
+/* With PYTHONMALLOC=debug two words are before all that: the size, and a letter (raw, memory,
  * object) with bytes that are always the same (Objects/obmalloc.c). What is too large for pymalloc
  * comes from the raw allocator, which is debugged, too, and has them twice. */
 #define DEBUG_WORDS 2u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Objects of CPython (Include/object.h), 2.7 and 3.6 to 3.13, by what they point to: each has a
- * reference count and the address of its type behind it (ob_type); a type is an object, too, whose
- * type's type… is `type`, the type of itself, which stands in the interpreter's data.
+ * reference count and the address of its type after it (ob_type); a type is an object, too, whose
+ * type's type… is `type`, the type of itself, which is in the interpreter's data.
  *
  * An object is not where its block begins if the garbage collector knows it: there are two words
  * of the collector's before it, and from 3.11 on two more for classes of Python's.
@@ -67,7 +67,7 @@ struct python {
 	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
 	uint64_t low, high;                /* an area of small blocks, which hold no type */
 	bool is_debugged; /* its blocks begin with what PYTHONMALLOC=debug adds: python_is_lead() */
-	uint32_t others_most; /* so many addresses without a type are remembered: python.c */
+	uint32_t others_most; /* this many addresses without a type are remembered: python.c */
 };
 
 /* Looks for interpreters. */
@@ -90,7 +90,7 @@ static inline uint64_t python_lead_most(const struct python *python)
 	return python->is_debugged ? PYTHON_DEBUG_TWICE : 0;
 }
 
-/* Whether what the interpreter has in a block may begin so many bytes behind its beginning. */
+/* Whether what the interpreter has in a block may begin this many bytes after its beginning. */
 static inline bool python_is_lead(const struct python *python, uint64_t bytes)
 {
 	return python->is_debugged ? bytes == PYTHON_DEBUG_ONCE || bytes == PYTHON_DEBUG_TWICE
@@ -103,7 +103,7 @@ unsigned python_debug_words(uint64_t size, const uint8_t *bytes);
 /* The type at an address; NULL: there is none. They stay until the next question. */
 const struct python_type *python_type(struct python *python, uint64_t address);
 
-/* The same of what was asked about before. */
+/* As above, for an object that was asked about before. */
 const struct python_type *python_type_known(const struct python *python, uint64_t address);
 
 /* The type of an object; NULL: there is none. */

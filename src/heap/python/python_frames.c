@@ -28,7 +28,7 @@
 #define OBJECT_WORDS 16u
 
 /* Where in it the last instruction's offset is. 3.7 to 3.9 say one word before whether lines are
- * traced, which they are unless somebody changed it; before, a pointer stands there. */
+ * traced, which they are unless somebody changed it; before, a pointer is there. */
 static unsigned offset_word(enum python_lines lines, const uint64_t *words)
 {
 	if (lines == PYTHON_LINES_RANGES)
@@ -53,7 +53,7 @@ static const struct frame_shape frame_shapes[] = {{4, 6, 7} /* 3.11 */, {0, 1, 7
 /* PyCodeObject: words, but for the first line's place in bytes. */
 struct code_shape {
 	uint8_t file, function, table, first_line;
-	uint8_t bytes; /* an object with the instructions; 0: they stand behind */
+	uint8_t bytes; /* an object with the instructions; 0: they are after */
 	enum python_lines lines;
 };
 static const struct code_shape code_shapes[] = {
@@ -64,7 +64,7 @@ static const struct code_shape code_shapes[] = {
 };
 #define CODE_SHAPES 4u
 #define CODE_WORDS 18u
-/* sizeof in 3.11, whose first line stands one number further. */
+/* sizeof in 3.11, whose first line is one number further. */
 #define CODE_BYTES_3_11 184u
 
 static bool is_called(struct python_stacks *s, uint64_t object, const char *type)

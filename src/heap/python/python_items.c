@@ -63,7 +63,7 @@ static bool begin_dict_new(struct python_items *i, const uint64_t *keys, uint64_
 		return false;
 	i->left = keys[3];
 	i->at = at + 32 + (1ull << index_bytes);
-	/* Keys of texts alone need no hash. */
+	/* Keys that are all text need no hash. */
 	i->step = kind ? 16 : 24;
 	i->key = kind ? 0 : 8;
 	i->value = i->key + 8;
@@ -97,7 +97,7 @@ static bool begin_dict_old(struct python_items *i, const uint64_t *words)
 }
 
 /* From 3.13 on values begin with bytes that say how many there is room for, how many there are, and
- * whether they are part of an object (0 or 1); the five behind these may be anything. */
+ * whether they are part of an object (0 or 1); the five after these may be anything. */
 static bool begins_with_counts(struct python *python, uint64_t first)
 {
 	uint8_t room = (uint8_t)first, count = (uint8_t)(first >> 8);
@@ -108,7 +108,7 @@ static bool begins_with_counts(struct python *python, uint64_t first)
 
 /*
  * In which order the items of a dict with shared keys were set, from 3.11 on: numbers of keys, with
- * 3.13 behind the values that there is `room` for, else (`room` is 0) before the values, backwards.
+ * 3.13 after the values that there is `room` for, else (`room` is 0) before the values, backwards.
  * What makes no sense is passed over: then the order is that of the keys.
  */
 static void read_order(struct python_items *i, unsigned room)

@@ -6,13 +6,13 @@
 #include "base/util.h"
 #include "heap/python_frames.h"
 
-/* Places of a list of free objects (PyList_MAXFREELIST, PyDict_MAXFREELIST); behind them it says
+/* Places of a list of free objects (PyList_MAXFREELIST, PyDict_MAXFREELIST); after them it says
  * how many are in use. */
 #define PLACES 80u
-/* The next list of the same kind begins behind that, or behind two words more (3.12, not tested).
+/* The next list of the same kind begins after that, or after two words more (3.12, not tested).
  */
 #define BETWEEN 2u
-/* So many pointers that NULL follows up to a count of 0 are no accident beside another list. */
+/* This many pointers that NULL follows up to a count of 0 are no accident beside another list. */
 #define FILLED_LEAST 4u
 /* What is read around a word: the list that it is in, and those on both sides. */
 #define WORDS_BEFORE (2u * PLACES + 1u + BETWEEN)
@@ -23,7 +23,7 @@
 #define CHUNK_WORDS 3u
 #define CHUNK_BYTES_MIN 4096u
 #define CHUNK_BYTES_MAX (1ull << 40)
-/* PyThreadState: so many words are looked at for the chunk, its top and its limit. */
+/* PyThreadState: this many words are looked at for the chunk, its top and its limit. */
 #define STATE_WORDS 64u
 
 struct places {
@@ -32,7 +32,7 @@ struct places {
 	size_t count; /* of words */
 };
 
-/* How many places from one on are no NULL, if they may be a list's: none follows a NULL, and behind
+/* How many places from one on are no NULL, if they may be a list's: none follows a NULL, and after
  * all stands a count. 0: they are no list. */
 static size_t filled_from(const struct places *p, size_t first, size_t *ret_free)
 {
@@ -75,7 +75,7 @@ static bool is_list(const struct places *p, size_t first)
 	return has_free(p, first) || (filled_from(p, first, &in_use) >= FILLED_LEAST && !in_use);
 }
 
-/* A list without free objects, as after gc.collect(), is told by another one that stands beside it.
+/* A list without free objects, as after gc.collect(), is recognised by another one beside it.
  */
 static bool has_neighbour(const struct places *p, size_t first)
 {
@@ -97,7 +97,7 @@ bool python_left_is_place(const struct address_space *space, uint64_t address)
 	size_t in_use, at = (size_t)min((address - map->start) / 8, (uint64_t)WORDS_BEFORE);
 	uint64_t start = address - 8ul * at;
 	p.count = address_space_read(space, start, p.words, sizeof(p.words)) / 8;
-	/* The word is one of a list's, behind others that are no NULL. */
+	/* The word is one of a list's, after others that are no NULL. */
 	for (size_t place = 0; place < PLACES && place <= at && at < p.count; place++) {
 		size_t first = at - place;
 		if (!p.words[first])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which line of a function of Python's an instruction stands in (Objects/lnotab_notes.txt and
+/* Which line of a function of Python's an instruction is in (Objects/lnotab_notes.txt and
  * locations.md, PEP 626, PEP 657). */
 #ifndef HEAP_PYTHON_LINES_H
 #define HEAP_PYTHON_LINES_H

@@ -14,7 +14,7 @@
 #define NUMBER 16u /* byte */
 #define DIGITS 24u
 
-/* sizeof of a class's own type, from 3.12 on: then a number's sign stands in the last bits. */
+/* sizeof of a class's own type, from 3.12 on: then a number's sign is in the last bits. */
 #define TYPE_BYTES_3_12 912u
 #define TAG_SIGN 3u
 #define TAG_ZERO 1u

@@ -59,7 +59,7 @@ struct assigner {
 	uint32_t types[PARTS];
 };
 
-/* The block of which nothing is known, and which has so many bytes from an address on that an
+/* The block of which nothing is known, and which has this many bytes from an address on that an
  * object keeps; SPACE_NONE: there is none. */
 static uint32_t python_parts_find_part(const struct assigner *w, uint64_t address, uint64_t bytes)
 {
@@ -114,7 +114,7 @@ static void assign_deque(struct assigner *w, const uint64_t *head)
 	uint64_t at = head[DEQUE_LEFT], before = 0, back;
 	uint64_t left = head[DEQUE_LEFT_INDEX], right = head[DEQUE_RIGHT_INDEX];
 	uint64_t all = left + head[VAR_SIZE];
-	/* An empty one begins behind where it ends. */
+	/* An empty one begins after where it ends. */
 	if (left > DEQUE_ITEMS || right >= DEQUE_ITEMS || all < left)
 		return;
 	uint64_t count = all ? (all + DEQUE_ITEMS - 1) / DEQUE_ITEMS : 1;

@@ -16,7 +16,7 @@
 /* From 3.14 on whether it is interned takes 16 bits. */
 #define STATE_MOVED 14u
 /* sizeof(PyUnicodeObject): 80, from 3.12 on 64. It ends with where the characters are, if they are
- * not right behind; those of ASCII are even before that. */
+ * not right after; those of ASCII are even before that. */
 #define TEXT_BYTES_OLD 80u
 #define ASCII_BYTES_OLD 48u
 #define ASCII_BYTES 40u
@@ -47,7 +47,7 @@ static bool find_old(struct python *python, uint64_t object, struct python_text 
 		words[OLD_LENGTH] > LENGTH_MAX)
 		return false;
 	*ret = (struct python_text){words[OLD_CHARACTERS], words[OLD_LENGTH], 4};
-	/* How wide characters are differs by build: behind the last one is a zero. */
+	/* How wide characters are differs by build: after the last one is a zero. */
 	uint32_t first = 0;
 	uint64_t end = ret->address + 4 * ret->length;
 	if (address_space_read(python->space, ret->address, &first, 4) != 4 ||

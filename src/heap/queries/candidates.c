@@ -102,7 +102,7 @@ static void classify_target(struct candidate_check *j, uint64_t address, uint32_
 		c->denied |= 1ull << word;
 }
 
-/* All words of a slot of an object that stands at an offset of the blocks. */
+/* All words of a slot of an object that is at an offset of the blocks. */
 static void classify_slot(
 	struct candidate_check *j, struct candidate *c, uint64_t object, const struct slot *slot)
 {
@@ -295,7 +295,7 @@ struct holding {
 	bool failed;
 };
 
-/* Members of members are told of where they are declared. */
+/* Members of members are reported where they are declared. */
 static bool take_holder(void *context, uint32_t number)
 {
 	struct holding *h = context;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of candidates*.c alone. */
+/* Private to candidates*.c. */
 #ifndef HEAP_CANDIDATES_CHECK_H
 #define HEAP_CANDIDATES_CHECK_H
 
 #include "heap/candidates.h"
 #include "heap/types/slots.h"
 
-/* What stands in the words of a block. */
+/* What is in the words of a block. */
 struct sample {
 	uint32_t block;
 	uint64_t words[SHAPE_WORDS];

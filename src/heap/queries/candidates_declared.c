@@ -9,7 +9,7 @@
 #include "heap/queries/candidates_check.h"
 #include "search/graph.h"
 
-/* So many blocks that point to some are read, up to so many bytes of each. */
+/* This many blocks that point to some are read, up to this many bytes of each. */
 #define HOLDERS_MOST 4096u
 #define PIECE_WORDS 512u
 #define HOLDER_BYTES (1u << 16)
@@ -25,7 +25,7 @@ static bool is_asked(const struct asking *a, uint32_t edge)
 	return !(edge & GRAPH_INTERIOR) && a->set[edge / 64] >> edge % 64 & 1;
 }
 
-/* A pointer to one of the blocks stands so far in a type. */
+/* A pointer to one of the blocks is so far in a type. */
 static void candidates_declared_take_word(struct asking *a, uint32_t type, uint64_t offset)
 {
 	struct types *types = a->j->types;

@@ -10,7 +10,7 @@
 #include "heap/inferred/inferred_find.h"
 #include "heap/queries/candidates_check.h"
 
-/* Of each candidate's type so many blocks are looked at. */
+/* Of each candidate's type this many blocks are looked at. */
 #define LOOKED_AT_MOST 256u
 #define NO_OWNER UINT32_MAX
 

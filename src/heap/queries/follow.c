@@ -53,7 +53,7 @@ struct reached {
 	} member; /* the step's, of the type that had it last */
 };
 
-/* As address_space_word(). Objects mostly lie one behind the other, so pages are read. */
+/* As address_space_word(). Objects mostly lie one after the other, so pages are read. */
 static bool follow_read_word(struct reached *r, uint64_t address, uint64_t *ret)
 {
 	const struct address_space *space = r->follow->scan->heap.space;
@@ -211,7 +211,7 @@ bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type)
 static void follow_settle(
 	struct reached *r, uint32_t type, uint64_t address, uint64_t room, unsigned depth);
 
-/* How much memory lies behind an address, up to the end of its block, or of its mapping: no
+/* How much memory lies after an address, up to the end of its block, or of its mapping: no
  * declaration says of more elements that they are there. */
 static uint64_t room_at(const struct heap_scan *s, uint64_t address)
 {
@@ -485,8 +485,8 @@ static struct error *no_member(struct follow *f, const struct follow_places *at,
 		i++;
 	if (i == at->len)
 		return error_create(ERROR_INPUT,
-			"nothing has members there: no debug information says what these are, or "
-			"they are no structures");
+			"nothing has members there: debug information does not "
+			"describe these types, or they are not structures");
 	const char *name = types_get(f->types, at->data[i].type)->name;
 	follow_add_names(f, at->data[i].type, member, &text);
 	if (f->failed)

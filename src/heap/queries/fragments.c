@@ -8,7 +8,7 @@
 
 #define PAGE_BYTES 4096ull
 #define PINNED_BELOW (PAGE_BYTES / 4)
-/* Of so many blocks in use of a page their types are noted: 16 bytes is the smallest. */
+/* Of this many blocks in use of a page their types are noted: 16 bytes is the smallest. */
 #define PAGE_BLOCKS 256u
 
 struct counting {
@@ -119,7 +119,7 @@ static struct error *take_areas(struct counting *c)
 		if (!arena)
 			return error_no_memory();
 		arena->bytes += area->end - area->start;
-		/* What is reserved behind its mapping costs nothing. */
+		/* What is reserved after its mapping costs nothing. */
 		const struct process_map *map = address_space_map(c->scan->heap.space, area->end);
 		uint64_t high = map && map->writable ? min(area->high, map->end) : area->end;
 		arena->spare += high - area->end;

@@ -8,8 +8,9 @@
 /* With more it is no question about a few any more. */
 #define LEADING_MOST 4096u
 
-/* Python's objects and what C++'s containers hold are told by more than who points to them; what
- * counts as a start only types tell. */
+/* Python
+ * objects and contents of C++ containers are recognised by more than their references; only types
+ * tell what counts as a start. */
 static bool is_plain(const struct heap_scan *s)
 {
 	return s->pointers != POINTERS_START && !python_is_there(&s->heap.python) &&

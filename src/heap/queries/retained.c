@@ -95,18 +95,18 @@ static int by_bytes(const void *a, const void *b)
 	const struct retained_row *x = a, *y = b;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	/* Holders first, then by address: what hangs on the other comes behind it. */
+	/* Holders first, then by address: what hangs on the other comes after it. */
 	return (x->node < y->node) - (x->node > y->node);
 }
 
-/* Types of a chain come again after so many blocks. */
+/* Types of a chain come again after this many blocks. */
 #define PERIOD_MOST 8u
 /* Shorter chains are shown block by block. */
 #define FOLDED_LEAST 4u
 #define CHILD_NONE UINT32_MAX
 #define CHILD_SEVERAL (UINT32_MAX - 1)
 
-/* By the block that it is told of. */
+/* By the block that it belongs to. */
 struct fold {
 	uint64_t count;
 	uint32_t cycle, period;
@@ -169,7 +169,7 @@ static uint32_t retained_below(const struct listing *l, uint32_t node)
 	return l->child[node] < CHILD_SEVERAL ? l->child[node] : CHILD_NONE;
 }
 
-/* How many blocks behind the first `period` of a chain are of the types of those before; *ret: the
+/* How many blocks after the first `period` of a chain are of the types of those before; *ret: the
  * last of the first ones. */
 static uint64_t count_again(const struct listing *l, uint32_t first, uint32_t period, uint32_t *ret)
 {
@@ -186,7 +186,7 @@ static uint64_t count_again(const struct listing *l, uint32_t first, uint32_t pe
 	return count;
 }
 
-/* Leaves out the blocks behind `cycle` that repeat the ones before; returns the last of them. */
+/* Leaves out the blocks after `cycle` that repeat the ones before; returns the last of them. */
 static uint32_t retained_fold(struct listing *l, const struct fold *fold)
 {
 	uint32_t shown = fold->cycle, node = fold->cycle;
@@ -289,10 +289,10 @@ static void retained_connect(const struct listing *l)
 	}
 }
 
-/* What retains less than one of so many parts of the heap is no row. */
+/* What retains less than one of this many parts of the heap is no row. */
 #define PARTS_MOST 1000u
 
-/* The rows; where none are wanted it is only said what nobody holds alone. */
+/* The rows; where none are wanted only what has no single owner is reported. */
 static struct error *make_rows(const struct heap_scan *scan, size_t limit, struct retained *to)
 {
 	size_t nodes = (size_t)to->dominators.block_count + to->dominators.holder_count;

@@ -193,7 +193,7 @@ static bool look_up_roots(struct asking *a, unsigned layer)
 	return ok;
 }
 
-/* So many times all words may be gone through before they are sorted. */
+/* This many times all words may be gone through before they are sorted. */
 #define SCANNED_LAYERS 16u
 
 static bool take_roots(struct asking *a, unsigned layer)
@@ -211,8 +211,8 @@ static int by_blocks(const void *a, const void *b)
 	return (x->example > y->example) - (x->example < y->example);
 }
 
-/* Of so many words on stacks it is asked whether they are variables, since those come first;
- * further ones stand among these. */
+/* Of this many words on stacks it is asked whether they are variables, since those come first;
+ * further ones are among these. */
 #define NAMED_MOST 1024u
 
 static struct error *name_roots(struct asking *a)

@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 #include "heap/blocks/window.h"
 
-/* Of a type so many blocks must be known, and at most one of so many may have a pointer there. */
+/* Of a type this many blocks must be known, and at most one of this many may have a pointer there.
+ */
 #define BLOCKS_LEAST 4u
 #define POINTERS_RARE 4u
 #define POINTERS_SOME 3u
@@ -37,7 +38,7 @@ struct cutting {
 	struct tail_vec tails; /* that have a pointer */
 };
 
-/* Whether malloc() gives so much to who asks for `size`, and one word more than it needs. */
+/* Whether malloc() returns that much for a request of `size`, and one word more than it needs. */
 static bool has_tail(uint64_t size, uint64_t usable)
 {
 	uint64_t chunk = (size + CHUNK_HEAD + CHUNK_STEP - 1) & ~(uint64_t)(CHUNK_STEP - 1);

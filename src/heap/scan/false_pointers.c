@@ -13,7 +13,7 @@
 #include "search/false_pointers.h"
 #include "search/graph.h"
 
-/* Of so many words on stacks it is asked which variables they are. */
+/* Of this many words on stacks it is asked which variables they are. */
 #define STACK_WORDS_MOST 256u
 
 struct finding {

@@ -65,8 +65,8 @@ static struct error *read_graph(struct heap_scan *s)
 	return search_read(s->search, &s->memory, roots, count);
 }
 
-/* Whether a table that is held by a pointer behind its places may have so many bytes of these,
- * which are rounded up for what stands behind them. */
+/* Whether a table that is held by a pointer after its places may have this many bytes of these,
+ * which are rounded up for what is after them. */
 static bool is_after_places(const struct heap_type *type, uint64_t into)
 {
 	uint64_t count = type->place ? into / type->place : 0;
@@ -165,7 +165,7 @@ static void heap_scan_settle(struct heap_scan *s)
 #define BASES_DEPTH 8u
 
 /* A pointer to one of the classes that an object's derives from is as good as one to its start; and
- * so is one to the first element of an array, behind their number. */
+ * so is one to the first element of an array, after their number. */
 static void add_bases(
 	struct types *types, uint32_t layout, uint64_t at, unsigned depth, uint64_t *starts)
 {

@@ -41,7 +41,7 @@ static bool interior_set(struct interior_bits *bits, uint32_t block)
 	return true;
 }
 
-/* Whether a word behind the first one may lead to a vtable, too. */
+/* Whether a word after the first one may lead to a vtable, too. */
 static bool has_second_table(
 	struct interior *interior, uint64_t size, const uint8_t *bytes, size_t len)
 {

@@ -5,11 +5,11 @@
 
 #include "base/cleanup.h"
 
-/* So many elements are no accident, as the members of one structure may be. */
+/* This many elements are no accident, as the members of one structure may be. */
 #define ELEMENTS_MIN 8u
 /* A table of pointers and NULL. */
 #define TABLE_WORDS 16u
-/* So many different patterns of one size are compared with what was found among them. */
+/* This many different patterns of one size are compared with what was found among them. */
 #define FOUND_MAX 64u
 
 struct family {
@@ -24,7 +24,7 @@ static unsigned words_of(const struct heap_shape *class)
 	return class->key.size / 8 < SHAPE_WORDS ? (unsigned)(class->key.size / 8) : SHAPE_WORDS;
 }
 
-/* Where in elements of so many words there are pointers. */
+/* Where in elements of this many words there are pointers. */
 static uint64_t repeats_fold(uint64_t pointers, unsigned words)
 {
 	uint64_t folded = 0, element = (1ull << words) - 1; /* words < 64 / ELEMENTS_MIN */

@@ -79,7 +79,7 @@ static void add_totals(struct heap_scan *s, const struct heap_scan_totals *more)
 	}
 }
 
-/* Puts what the second thread has found behind what the first one has. */
+/* Puts what the second thread has found after what the first one has. */
 static struct error *scan_blocks_join(struct heap_scan *s, const struct taking *after)
 {
 	size_t count = after->classes->classes.len;

@@ -49,7 +49,7 @@ static inline uint32_t *recent_of(struct heap_shapes *c, const struct shape_key 
 	return &c->recent[(mix ^ mix >> 32) % CLASSES_RECENT];
 }
 
-/* Where there are too many, *key is left with the size alone. */
+/* Where there are too many, *key only has the size. */
 static uint32_t *shapes_find(struct heap_shapes *c, struct shape_key *key, bool *ret_new)
 {
 	uint32_t *found = shape_map_find(&c->map, *key);
@@ -177,7 +177,7 @@ static bool shapes_fits(const struct heap_shape *small, const struct heap_shape 
 	return !(small->key.pointers & ~large->key.pointers) && !(lacks & ~small->nulls);
 }
 
-/* So many classes of one size are compared with each other. */
+/* This many classes of one size are compared with each other. */
 #define ALIKE_MAX 256u
 
 struct error *heap_shapes_group(struct heap_shapes *classes)

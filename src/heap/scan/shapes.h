@@ -17,9 +17,9 @@
 #include "heap/python/python.h"
 #include "search/word_bits.h"
 
-/* So many words at the beginning of a block are looked at. */
+/* This many words at the beginning of a block are looked at. */
 #define SHAPE_WORDS WORD_BITS
-/* Further ones are told apart by their size alone, and answers are partial. */
+/* Further ones are distinguished only by size, and answers are partial. */
 #define CLASSES_MAX (1u << 25)
 #define CLASSES_RECENT 256u
 
@@ -77,7 +77,7 @@ struct word_bits heap_class_words(const struct heap_block *block, const uint8_t 
 struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_block *block,
 	const uint8_t *bytes, const struct word_bits *bits, uint32_t *ret) must_check_;
 
-/* Counts all blocks of others, which were met behind these: ret[i] is the number here of their
+/* Counts all blocks of others, which were met after these: ret[i] is the number here of their
  * class i. */
 struct error *heap_shapes_append(
 	struct heap_shapes *classes, const struct heap_shapes *after, uint32_t *ret) must_check_;

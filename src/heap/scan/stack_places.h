@@ -24,7 +24,7 @@ struct error *stack_places_find(struct stack_places *places, size_t thread, uint
 	struct heap_stack_place *ret) must_check_;
 
 /* A frame of a thread, the innermost is 0; *ret_module is its function's, NULL: not known, and then
- * nor is the frame. False in *ret_any: there are not so many. The only errors are of memory. */
+ * nor is the frame. False in *ret_any: there are not this many. The only errors are of memory. */
 struct error *stack_places_frame(struct stack_places *places, size_t thread, size_t number,
 	struct local_frame *ret, const struct address_module **ret_module,
 	bool *ret_any) must_check_;

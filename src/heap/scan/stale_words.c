@@ -51,7 +51,7 @@ void stale_words_take_block(struct heap_scan *scan, uint32_t block, uint64_t mas
 	const struct heap_shapes *classes = &scan->classes;
 	const struct heap_shape *of =
 		&classes->classes.data[block_first_shape(scan->search, block)];
-	/* Of further ones, and of what is behind those words, only the size is known. */
+	/* Of further ones, and of what is after those words, only the size is known. */
 	bool is_known = !heap_shapes_are_full(classes) && of->key.size <= 8ul * SHAPE_WORDS;
 	if (!is_known || of->key.pointers & mask)
 		scan->left.blocks[block / 64] |= 1ull << block % 64;

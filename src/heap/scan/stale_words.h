@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What libstdc++ leaves in memory that it keeps: behind the characters of a short std::string,
- * which stand in its object, behind the last element of a std::vector, and in the table of a
- * std::deque's blocks before and behind those that it has. That is no pointer, though it may look
+ * What libstdc++ leaves in memory that it keeps: after the characters of a short std::string,
+ * which are in its object, after the last element of a std::vector, and in the table of a
+ * std::deque's blocks before and after those that it has. That is no pointer, though it may look
  * like one.
  */
 #ifndef HEAP_LEFT_OVER_H

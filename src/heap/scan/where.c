@@ -25,7 +25,7 @@ static bool is_on_stack(const struct heap_scan *scan, uint64_t address, uint32_t
 	return false;
 }
 
-/* The member that an address behind a block's start is in. */
+/* The member that an address after a block's start is in. */
 static void find_member(const struct heap_scan *scan, struct heap_where *where)
 {
 	struct heap_layout layout;

@@ -9,7 +9,7 @@
 /* rest: in which the other alternatives are; NULL: there is one, if the number is 1. */
 static const struct choice_form {
 	const char *class, *content, *which, *first, *rest;
-	bool libcxx; /* names are those behind its inline namespace */
+	bool libcxx; /* names are those after its inline namespace */
 } forms[] = {
 	{"std::_Optional_payload_base<", "_M_payload", "_M_engaged", "_M_value", NULL, false},
 	{"std::__detail::__variant::_Variant_storage<", "_M_u", "_M_index", "_M_first", "_M_rest",

@@ -10,7 +10,7 @@
 
 struct choice {
 	uint32_t content; /* plain: a union */
-	uint64_t at;      /* where it stands in the object */
+	uint64_t at;      /* where it is in the object */
 	uint64_t which;   /* where the number does */
 	uint8_t bytes;    /* of it */
 	uint32_t value;   /* of the first alternative */

@@ -44,7 +44,7 @@ static void cxx_names_replace(struct text *text, const struct replacement *with)
 		text_add(text, at);
 }
 
-/* The length of a template's argument: up to the comma or bracket behind it. */
+/* The length of a template's argument: up to the comma or bracket after it. */
 static size_t argument_len(const char *at)
 {
 	size_t i = 0;
@@ -54,7 +54,7 @@ static size_t argument_len(const char *at)
 	return i;
 }
 
-/* Allocators that are arguments behind others. */
+/* Allocators that are arguments after others. */
 static void drop_allocators(struct text *text)
 {
 	static const char word[] = ", std::allocator<";
@@ -75,7 +75,7 @@ static bool is_default_deleter(const char *name)
 	return strstr(name, "__shared_ptr_default_delete<") != NULL;
 }
 
-/* "Square*", and the deleter behind it. */
+/* "Square*", and the deleter after it. */
 static void name_pointed_at(
 	struct text *text, const char *arguments, size_t len, const struct control_block *of)
 {

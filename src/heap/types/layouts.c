@@ -170,7 +170,7 @@ void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
 	if (layout->is_array && layout->room)
 		text_printf(text, ", room for %" PRIu64, layout->room);
 	if (layout->after)
-		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->after);
+		text_printf(text, ", of these %" PRIu64 " bytes after the object", layout->after);
 }
 
 bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct heap_global *ret)
@@ -186,7 +186,7 @@ bool heap_layouts_global(const struct heap_scan *scan, uint64_t address, struct 
 	return ret->variable.name != NULL;
 }
 
-/* A member of the elements that stand behind a structure: "items[3].name". */
+/* A member of the elements that are after a structure: "items[3].name". */
 static void add_open_end(
 	struct types *types, const struct heap_layout *layout, uint64_t offset, struct text *text)
 {
@@ -216,7 +216,7 @@ void heap_layout_add_member(const struct heap_scan *scan, const struct heap_layo
 	if (element >= layout->count && !layout->is_array)
 		add_open_end(scan->layouts.types, layout, offset, text);
 	if (element >= layout->count && layout->room)
-		text_add(text, "(behind the vector's end)");
+		text_add(text, "(after the vector's end)");
 	if (element >= layout->count)
 		return;
 	_cleanup_(text_deinit) struct text path;

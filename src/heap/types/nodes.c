@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* Names of libc++'s are those behind its inline namespace. */
+/* Names of libc++'s are those after its inline namespace. */
 static const struct {
 	const char *container, *node, *node_end, *base;
 	unsigned argument;

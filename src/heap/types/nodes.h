@@ -21,7 +21,7 @@
 #include "symbols/types.h"
 
 /* The nodes of a structure that is entered: a container's, or its own; of any other `around`, those
- * of what it stands in. */
+ * of what it is in. */
 uint32_t nodes_inside(struct types *types, uint32_t plain, uint32_t around);
 
 /* Whether a type is what all nodes begin with. */
@@ -31,7 +31,7 @@ bool nodes_is_base(const struct types *types, uint32_t plain);
  * TYPE_VOID: it is no node of a container. */
 uint32_t nodes_element(struct types *types, uint32_t plain);
 
-/* The name behind "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
+/* The name after "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
 const char *nodes_libcxx_name(const char *name);
 
 #endif

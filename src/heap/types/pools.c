@@ -8,7 +8,7 @@
 #include "heap/cxx.h"
 #include "heap/heap_scan.h"
 
-/* Of a pool's kinds so many are told in text. */
+/* Kinds of a pool that text names. */
 #define KINDS_NAMED 3u
 
 void pools_deinit(struct pools *pools)

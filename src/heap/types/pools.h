@@ -44,7 +44,7 @@ const struct pool_object *pools_object_at(
 	const struct heap_scan *scan, const struct pool *pool, uint64_t offset);
 /* Adds what a type of a pool's objects is called. */
 void pools_add_name(const struct heap_scan *scan, uint32_t type, struct text *text);
-/* Adds the object and the member that stand at an offset of a block: "Rec at 96, its next".
+/* Adds the object and the member that are at an offset of a block: "Rec at 96, its next".
  * Nothing: the block is no pool, or nothing is known to be there. */
 void pools_add_member(
 	const struct heap_scan *scan, uint32_t block, uint64_t offset, struct text *text);

@@ -5,8 +5,8 @@
 
 #include "base/util.h"
 
-/* The surest first: containers are found by who holds them, declared types by what they lead to,
- * and a text is what nothing else is. */
+/* The surest first: containers are found by what references them, declared types by what they lead
+ * to, and a text is what nothing else is. */
 static recognise_blocks *const recognisers[] = {
 	python_objects_recognise,
 	python_parts_recognise,

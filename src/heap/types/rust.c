@@ -150,7 +150,7 @@ static bool find_table(struct types *types, uint32_t plain, struct rust_containe
 }
 
 static const struct {
-	const char *name; /* with its arguments behind it, or whole */
+	const char *name; /* with its arguments after it, or whole */
 	bool (*find)(struct types *types, uint32_t plain, struct rust_container *ret);
 } containers[] = {
 	{"alloc::vec::Vec<", find_vec},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Containers and pointers of Rust's libraries, told by their names in debug information. Which
- * members they have where is read from debug information, too: rustc orders members as it likes,
- * and the libraries change. Tested with 1.63 and 1.95.
+ * Containers and pointers of Rust's libraries, recognised by their names in debug information.
+ * Which members they have where is read from debug information, too: rustc orders members as it
+ * likes, and the libraries change. Tested with 1.63 and 1.95.
  */
 #ifndef HEAP_RUST_H
 #define HEAP_RUST_H
@@ -15,12 +15,12 @@
 
 enum rust_form {
 	RUST_NONE,
-	RUST_BUFFER, /* Vec: a pointer, room for so many elements, of which the first `count` are
+	RUST_BUFFER, /* Vec: a pointer, room for this many elements, of which the first `count` are
 		      * there */
 	RUST_TEXT,   /* String: the same of bytes, which are UTF-8 */
 	RUST_RING,   /* VecDeque: the same; the elements begin at `begin` and may go on at 0 */
 	RUST_TABLE,  /* hashbrown's, of HashMap and HashSet: elements lie before the pointer, a byte
-		      * each behind it says whether they are there */
+		      * each after it says whether they are there */
 	RUST_SLICE,  /* a pointer and a number: &[T], Box<[T]>, Rc<[T]> */
 	RUST_STR,    /* the same of bytes, which are UTF-8: &str, Box<str> */
 	RUST_TRAIT,  /* a pointer and a table of functions: &dyn T, Box<dyn T>, Rc<dyn T> */
@@ -36,7 +36,7 @@ struct rust_container {
 	uint32_t room;  /* of RUST_TABLE: less one; of RUST_TRAIT: the table of functions */
 	uint32_t begin;
 	bool ends;    /* of RUST_RING: `count` is where they end, `room` a power of two */
-	bool is_held; /* of slices and traits: who has it owns it, as a Box does */
+	bool is_held; /* of slices and traits: its holder owns it, as a Box does */
 };
 #define RUST_NOWHERE UINT32_MAX
 

@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "heap/types/rust.h"
 
-/* Behind others, these arguments say nothing. */
+/* After others, these arguments say nothing. */
 static const char *const defaults[] = {"alloc::alloc::Global", "std::hash::random::RandomState",
 	"std::collections::hash::map::RandomState"};
 /* Whose paths nobody writes. */
@@ -38,7 +38,7 @@ static size_t default_len(const char *at)
 	return 0;
 }
 
-/* Behind the last "::" of a library's path. */
+/* After the last "::" of a library's path. */
 static const char *own_part(const char *path, size_t len)
 {
 	bool is_library = false;
@@ -75,7 +75,7 @@ static void rust_names_add_plain(struct text *text, const char *name, size_t len
 	}
 }
 
-/* What stands between the first '<' and the last '>' of a name. */
+/* What is between the first '<' and the last '>' of a name. */
 static const char *arguments_of(const char *name, size_t *ret_len)
 {
 	const char *start = strchr(name, '<'), *end = strrchr(name, '>');

@@ -86,7 +86,7 @@ static void take_container(struct finding_slots *f, uint32_t number,
 	take_slot(f, &slot);
 }
 
-/* What stands in one of `count` elements stands in all of them. An array in an element either goes
+/* What is in one of `count` elements is in all of them. An array in an element either goes
  * on in the next one, or the shorter of both is written out: slots are at most the square root of
  * words. */
 static bool repeat_slot(struct slot_vec *slots, size_t at, uint64_t count, uint64_t size)
@@ -186,7 +186,7 @@ static void descend_variants(
 	}
 }
 
-/* The elements of a BTreeMap's node that are there: the n-th if its `len`, which stands at
+/* The elements of a BTreeMap's node that are there: the n-th if its `len`, which is at
  * `len_at`, is n + `first` at least. */
 static void descend_counted(struct finding_slots *f, const struct type_member *member,
 	uint64_t offset, uint64_t len_at, uint64_t first, unsigned depth)

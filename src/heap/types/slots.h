@@ -17,7 +17,7 @@ struct slot_when {
 	uint8_t bytes;
 	bool is_outside; /* … or is not */
 };
-/* Those that stand in each other; what is in more of them is left out. */
+/* Those that are in each other; what is in more of them is left out. */
 #define SLOT_CONDITIONS 3u
 
 /* Of containers that say themselves how much is where (rust.h). */
@@ -31,8 +31,8 @@ struct slot_container {
 struct slot {
 	uint64_t offset; /* of the first … */
 	uint64_t stride; /* … and how far the next is from it, … */
-	uint64_t count;  /* … of so many: in arrays */
-	uint64_t reach;  /* behind the last one of this slot and of all before it */
+	uint64_t count;  /* … of this many: in arrays */
+	uint64_t reach;  /* after the last one of this slot and of all before it */
 	uint32_t target; /* plain; never one that says nothing */
 	bool is_node;    /* of a container, whose declaration names only what all nodes have */
 	bool is_link;    /* the type is a node itself, and that leads to others of its container */
@@ -50,12 +50,13 @@ bool slots_find(struct types *types, uint32_t type, struct slot_vec *ret, bool *
 
 /* The one that a word at an offset is of, whatever else is in the object; NULL: none. */
 const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset);
-/* The same where the word stands at an address: also what may be something else, if it is that. */
+/* As above, for the word at an address: also members that may be something else, if they are that.
+ */
 const struct slot *slots_at_address(const struct slot_vec *slots, uint64_t offset,
 	const struct address_space *space, uint64_t address);
 /* Whether the word of a slot at an address is what the slot says. */
 bool slots_holds(const struct slot *slot, const struct address_space *space, uint64_t address);
-/* The same of bytes, of which `at` is the word's. */
+/* As above, for a copy of the bytes, in which the word is at `at`. */
 bool slots_holds_in(const struct slot *slot, const uint8_t *bytes, size_t len, uint64_t at);
 
 /* Whether a pointer to such a type says what is there: it has a size, and is no void. */

@@ -30,7 +30,7 @@ static const char *const type_names[SYSTEM_TYPES] = {[SYSTEM_FILE] = "FILE",
 	[SYSTEM_LIBRARY_NAME] = "link_map name",
 	[SYSTEM_MAPPINGS] = "loaded mappings"};
 
-/* struct _IO_FILE, in words: what is asked for, with the table of functions behind it. */
+/* struct _IO_FILE, in words: what is asked for, with the table of functions after it. */
 #define FILE_MAGIC 0xfbad0000ul
 #define FILE_BUFFER 7u
 #define FILE_BUFFER_END 8u
@@ -54,7 +54,7 @@ static const char *const type_names[SYSTEM_TYPES] = {[SYSTEM_FILE] = "FILE",
 #define DTV_MODULES_MAX (1u << 16)
 /* struct dlfo_mappings_segment (elf/dl-find_object.c, since 2.35), in words: the one before it,
  * what free() wants, how many mappings there are and may be, then four words for each. The loader
- * aligns it itself, at most so far behind what it got. */
+ * aligns it itself, at most so far after what it got. */
 enum { MAPPINGS_BEFORE, MAPPINGS_BLOCK, MAPPINGS_USED, MAPPINGS_ROOM, MAPPINGS_WORDS };
 #define MAPPING_BYTES 32u
 #define MAPPINGS_ALIGN 64u
@@ -181,7 +181,7 @@ static struct error *look_at_blocks(struct assigner *w)
 }
 
 /* The dynamic linker's tables of what is mapped, from the newest on: each is held by a pointer
- * behind the start of its block. */
+ * after the start of its block. */
 static void look_at_mappings(struct assigner *w, uint64_t at)
 {
 	while (at && at % MAPPINGS_ALIGN == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks that libc and the dynamic linker have in a program's heap, by what stands in them, without
+ * Blocks that libc and the dynamic linker have in a program's heap, by what is in them, without
  * symbols: streams and their buffers (libio/bits/types/struct_FILE.h), open directories
  * (sysdeps/unix/sysv/linux/dirstream.h), threads' tables of thread-local memory and what hangs on
  * these (elf/dl-tls.c), descriptions of libraries that were loaded later (include/link.h). Of

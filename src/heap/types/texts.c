@@ -18,7 +18,7 @@
 /* Blocks that are mappings of their own end with a page. */
 #define MAPPED_FROM (128u << 10)
 #define PAGE_BYTES 4096u
-/* Other allocators give at most a quarter more, or so many bytes. */
+/* Other allocators give at most a quarter more, or this many bytes. */
 #define OTHERS_SPARE 16u
 
 static const char name[] = "text";
@@ -30,7 +30,7 @@ bool texts_is(const struct heap_type *type)
 
 /* What was read of a text so far. */
 struct reading {
-	uint64_t len, words; /* bytes; of these so many of letters and digits */
+	uint64_t len, words; /* bytes; of these this many of letters and digits */
 	unsigned more;       /* bytes that the last character still has */
 	bool is_ended, is_bad;
 };
@@ -75,7 +75,7 @@ static void read_piece(struct reading *r, const uint8_t *bytes, size_t len)
 	}
 }
 
-/* Whether an allocator gives a block of that size for so many bytes. */
+/* Whether an allocator gives a block of that size for this many bytes. */
 static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_allocator allocator)
 {
 	if (allocator != HEAP_GLIBC) {
@@ -94,7 +94,7 @@ struct assigner {
 	struct window window;
 	const struct heap_area *area; /* of the last block */
 	uint32_t type;
-	uint64_t high; /* behind all blocks */
+	uint64_t high; /* after all blocks */
 };
 
 static enum heap_allocator allocator_of(struct assigner *w, uint64_t address)

@@ -45,21 +45,21 @@ struct heap_type {
 	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
 	 */
 	uint64_t starts;
-	/* Of tables that are held by a pointer behind their places: the size of one, of which there
+	/* Of tables that are held by a pointer after their places: the size of one, of which there
 	 * is a power of two; 0: of others. */
 	uint64_t place;
 	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
 	uint32_t layout;
 	bool is_array, layout_wanted;
-	bool has_more;   /* its blocks have something behind the object that debug information does
+	bool has_more;   /* its blocks have something after the object that debug information does
 			  * not know */
 	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */
-	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
+	uint32_t header; /* of an array: where its elements begin, after their number; 0: none */
 	/* Of memory of strings: where the text begins, and how many bytes a character has (0: one).
 	 */
 	uint8_t text_at, text_unit;
 	/* Python's. Bit i: objects that begin at word i of its blocks are in the garbage
-	 * collector's list, whose links are the words before them: so many. */
+	 * collector's list, whose links are the words before them: this many. */
 	uint64_t listed;
 	uint8_t links;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the virtual bases of an object lie. Debug information says only how a program finds out: so
- * far before the functions of the object's table stands how far behind the object the base begins
+ * far before the functions of the object's table is how far after the object the base begins
  * (Itanium C++ ABI, 2.5.2). It is the same in all objects of one class, but not in those of classes
  * that derive from it. So an object's class becomes a type of its own, which has each virtual base
  * once, as if it were a plain one.

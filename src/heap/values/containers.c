@@ -12,7 +12,7 @@
 /* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED 8192u
-/* What glibc leaves besides behind a block of such an alignment and more. */
+/* What glibc leaves besides after a block of such an alignment and more. */
 #define ALIGNED_LEAST 32u
 #define SPARE_ALIGNED 16u
 #define MAPPED_FROM (128ull << 10)
@@ -22,7 +22,7 @@
 static const struct {
 	enum heap_type_kind kind;
 	const char *name;
-	uint64_t links;             /* so many bytes at its beginning are not of elements */
+	uint64_t links;             /* this many bytes at its beginning are not of elements */
 	uint8_t text_at, text_unit; /* as a type of the heap's has them */
 } parts[CONTAINER_PARTS] = {
 	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer", UINT64_MAX, 0, 0},

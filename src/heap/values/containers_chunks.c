@@ -18,7 +18,7 @@
 #define CHUNK_STEP 64u
 /* Of a monotonic_buffer_resource: from `current` to the newest chunk. */
 #define RESOURCE_WORDS 6u
-/* Of a pool's bitmap: its size in bits is in so many of a number's. */
+/* Of a pool's bitmap: its size in bits is in this many of a number's. */
 #define BITMAP_SIZE_BITS 19u
 
 static void containers_chunks_note(
@@ -29,7 +29,7 @@ static void containers_chunks_note(
 		f->error = error_no_memory();
 }
 
-/* The block that such a chunk is, whose last words stand at an address; SPACE_NONE: it is none. */
+/* The block that such a chunk is, whose last words are at an address; SPACE_NONE: it is none. */
 static uint32_t chunk_at(const struct container_search *f, uint64_t footer, uint64_t *ret_next)
 {
 	uint64_t words[2];

@@ -7,8 +7,8 @@
  *	                                                        ^ the pointer leads here
  *
  * Characters have 1, 2 or 4 bytes: capacity and block must fit one of these. The text must read as
- * text, and end with a NUL where the length says. Of an empty string with room for a text nothing
- * is said.
+ * text, and end with a NUL where the length says. An
+ * empty string with capacity stays unknown.
  */
 #include "heap/values/containers_find.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of containers and strings of C++ libraries (libstdc++ and libc++), found without debug
- * information. Such a block may contain anything, so what decides is who refers to it: a container
- * object is some words that must agree with each other and with the sizes of the blocks they point
- * to, and its nodes with their number and with each other. What does not agree stays unnamed.
+ * information. Such a block may contain anything, so what decides are the references to it: a
+ * container object is some words that must agree with each other and with the sizes of the blocks
+ * they point to, and its nodes with their number and with each other. What does not agree stays
+ * unnamed.
  *
- * Of containers*.c alone: what they share while they look for containers.
+ * Private to containers*.c: what they share while they look for containers.
  */
 #ifndef HEAP_CONTAINERS_FIND_H
 #define HEAP_CONTAINERS_FIND_H
@@ -35,18 +36,18 @@ enum container_part {
 	CONTAINER_PARTS
 };
 
-/* Words that a container may be: at most so many before and behind the one that is looked at. */
+/* Words that a container may be: at most this many before and after the one that is looked at. */
 #define PLACE_BEFORE ((size_t)6)
 #define PLACE_AFTER ((size_t)10)
 
-/* A word that points to where blocks are, with what stands around it; words[0] is it. */
+/* A word that points to where blocks are, with what is around it; words[0] is it. */
 struct container_place {
 	const uint64_t *words;
 	size_t before, after; /* how many there are; of `after` the word itself is the first */
 	uint64_t address;
-	uint32_t holder; /* the block that it stands in; SPACE_NONE: outside of blocks */
+	uint32_t holder; /* the block that it is in; SPACE_NONE: outside of blocks */
 	uint64_t offset; /* in it */
-	bool is_stack;   /* what stands there may be left from before */
+	bool is_stack;   /* what is there may be left from before */
 };
 
 /* Of finding.tails: what is in the block must read as text, too. */
@@ -107,7 +108,7 @@ static inline bool find_is_outside(const struct container_search *f, uint64_t wo
 	const struct space *space = f->graph->space;
 	return word > COUNT_MOST && word - space->low >= space->high - space->low;
 }
-/* Of a std::any of libc++ so many words may be its content; of libstdc++'s one. */
+/* Of a std::any of libc++ this many words may be its content; of libstdc++'s one. */
 #define FIND_INSIDE_WORDS ((size_t)3)
 /* Whether a std::any whose content is in itself may begin in front of a place. */
 static inline bool find_may_be_inside(
@@ -136,9 +137,9 @@ static inline uint64_t size_of(const struct container_search *f, uint32_t block)
 
 /* Nobody has said yet what the block is; that it may be a string's does not count. */
 bool find_is_free(const struct container_search *f, uint32_t block);
-/* The same; but of objects it may be the memory. */
+/* As above; but the memory may also contain objects. */
 bool find_is_room(const struct container_search *f, uint32_t block);
-/* Whether an allocator gives that much to who asks for `wanted` bytes. */
+/* Whether an allocator returns a block of that size for a request of `wanted` bytes. */
 bool find_fits(const struct container_search *f, uint64_t wanted, uint32_t block);
 /* Whether two blocks may be nodes of one container. */
 static inline bool find_alike(const struct container_search *f, uint32_t a, uint32_t b)
@@ -146,10 +147,11 @@ static inline bool find_alike(const struct container_search *f, uint32_t a, uint
 	uint64_t x = size_of(f, a), y = size_of(f, b);
 	return (x > y ? x - y : y - x) <= 16;
 }
-/* Whether the beginning of a block, rounded up to words, reads as text of so many bytes: printable
- * ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a pointer. */
+/* Whether the beginning of a block, rounded up to words, reads as text of this many bytes:
+ * printable ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a
+ * pointer. */
 bool find_is_text(const struct container_search *f, const uint8_t *bytes, size_t len);
-/* Of a string so many bytes are looked at. */
+/* Of a string this many bytes are looked at. */
 #define TEXT_LOOKED_AT 256u
 static inline size_t find_text_room(uint64_t len)
 {

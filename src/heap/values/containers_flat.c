@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Containers whose elements stand side by side: strings, vectors, deques. */
+/* Containers whose elements are side by side: strings, vectors, deques. */
 #include "heap/values/containers_find.h"
 
 /* Below that libstdc++ keeps characters in the string itself. */
 #define STRING_LEAST 16u
-/* libc++ allocates characters by so many. */
+/* libc++ allocates characters by this many. */
 #define LIBCXX_STRING_STEP 16u
 #define LIBCXX_IS_LONG (1ull << 63)
 #define BYTES_MOST (1ull << 40)
-/* libc++: a deque's blocks have so many bytes, or so many elements. */
+/* libc++: a deque's blocks have this many bytes, or this many elements. */
 #define LIBCXX_DEQUE_BYTES 4096u
 #define DEQUE_BLOCK_LEAST 16u
 /* Of a deque's table so much is read at a time. */
@@ -27,7 +27,7 @@ static bool is_doubtful(
 	return graph_edges(f->graph, block) < graph_edges_end(f->graph, block);
 }
 
-/* Where there is much room behind its end. */
+/* Where there is much room after its end. */
 static bool is_string(
 	const struct container_search *f, uint64_t address, uint64_t len, bool must_be_text)
 {
@@ -86,7 +86,8 @@ static bool is_string_of_libcxx(const struct container_place *place)
 	return place->before >= 2 && w[-2] & 1 && are_libcxx_bytes(w[-2] & ~1ull, w[-1]);
 }
 
-/* The same as it may be built: pointer, length, allocated bytes with the highest bit. */
+/* The other layout that libc++ may be built with: pointer, length, allocated bytes with the highest
+ * bit. */
 static bool is_turned_string_of_libcxx(const struct container_place *place)
 {
 	const uint64_t *w = place->words;
@@ -111,7 +112,7 @@ bool find_string_of_libcxx(struct container_search *f, const struct container_pl
 	       take_string(f, place, block_of(f, w[0]), w[2] & ~LIBCXX_IS_LONG, w[1], false);
 }
 
-/* Whether an address is in a block, or just behind it. */
+/* Whether an address is in a block, or just after it. */
 static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
 {
 	return address - start <= bytes;
@@ -169,7 +170,7 @@ bool find_vector(struct container_search *f, const struct container_place *place
 
 /*
  * The blocks that a deque's table has, which must be of one size, or of `bytes` if that is not 0.
- * They are looked at twice: nothing is said before all are known to be right.
+ * They are looked at twice: no type is assigned before all are known to be right.
  */
 static bool take_table(
 	struct container_search *f, uint64_t from, uint64_t to, uint64_t bytes, bool assign)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What std::function and std::any hold: which blocks, by the functions that manage them (held.h).
- * What these are is said when debug information was asked. */
+ * What these are is decided once debug information is read. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -78,7 +78,7 @@ static uint32_t code_at(struct container_search *f, uint64_t address)
 	return f->recent[slot].code;
 }
 
-/* The content of a std::any lies behind the word `before` words in front of the place. What stands
+/* The content of a std::any lies after the word `before` words in front of the place. What stands
  * on a stack may be left from before, and so may what it leads to. */
 static void take_inside(
 	struct container_search *f, const struct container_place *place, size_t before)

@@ -46,7 +46,7 @@ static bool points_to(const struct container_search *f, uint32_t node, uint64_t 
 	return words[0] == address || words[1] == address || words[2] == address;
 }
 
-/* `offset` bytes behind the place's word. */
+/* `offset` bytes after the place's word. */
 static bool points_back(const struct container_search *f, uint32_t node,
 	const struct container_place *place, int64_t offset)
 {
@@ -116,7 +116,7 @@ static bool walk_list(struct container_search *f, uint32_t first, uint32_t last,
 /*
  * Both libraries: two pointers to nodes, and how many there are. Where the list's own words are the
  * beginning of a block, each of its nodes looks like it, if a number in it happens to be right:
- * then it must be told from them by its size.
+ * then its size must distinguish it from them.
  */
 bool find_list(struct container_search *f, const struct container_place *place)
 {
@@ -271,7 +271,7 @@ static bool is_load_factor(uint64_t word)
 
 /*
  * Both libraries: buckets, their number, first node, number of nodes, how full it may become. Of
- * libstdc++ a table with one bucket has that in itself, behind all else; then the place is its
+ * libstdc++ a table with one bucket has that in itself, after all else; then the place is its
  * first node.
  */
 bool find_hash(struct container_search *f, const struct container_place *place)

@@ -99,7 +99,7 @@ static const struct recogniser rust_recognisers[] = {
 };
 static const struct recogniser rust_enum = {"", "enum", contents_read_rust_enum};
 
-/* Behind "std::" and a namespace of versions ("__cxx11::", "__1::"); NULL: it is not in std. */
+/* After "std::" and a namespace of versions ("__cxx11::", "__1::"); NULL: it is not in std. */
 static const char *name_in_std(const char *name)
 {
 	if (!name || strncmp(name, "std::", 5) != 0)

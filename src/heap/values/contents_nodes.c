@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a BTreeMap or BTreeSet of Rust's holds. Nodes are leaves, or begin with one and have edges
- * behind it; a map has its root and how many levels are below that:
+ * after it; a map has its root and how many levels are below that:
  *
  *	LeafNode      parent, its number among the parent's edges, len, keys[11], vals[11]
  *	InternalNode  data (a leaf), edges[12]
  *
  * A node counts only if it says of its parent what led to it, so no node comes twice, whatever
- * stands in damaged memory.
+ * is in damaged memory.
  */
 #include <string.h>
 

@@ -56,7 +56,7 @@ static bool is_readable(const struct contents_object *o, uint64_t address)
 	return address_space_read(o->scan->heap.space, address, &byte, 1) == 1;
 }
 
-/* So many of libc++'s layouts begin with a pair that has the count. */
+/* This many of libc++'s layouts begin with a pair that has the count. */
 static bool read_pair_value(const struct contents_object *o, const char *name, uint64_t *ret)
 {
 	struct contents_object pair;
@@ -84,7 +84,7 @@ static uint32_t unit_of(const struct contents_object *o)
 
 /*
  * libc++'s strings: allocated bytes, length, pointer, where the first bit says that it is a long
- * one, and else the first byte has the length of the text behind it. Or all of that turned round,
+ * one, and else the first byte has the length of the text after it. Or all of that turned round,
  * as a library may be built: then it is the last bit, and the last byte.
  */
 static bool read_libcxx_string(
@@ -121,7 +121,7 @@ bool contents_read_string(struct contents_object *o, struct contents *ret)
 			!read_member(o, "_M_string_length", &len))
 			return false;
 	} else if (type->size == 8 && read_member(o, "_M_p", &ret->address)) {
-		/* Before C++11: length, room and count stand in front of the text. */
+		/* Before C++11: length, room and count precede the text. */
 		if (!contents_read_word(o, ret->address - 24, &len))
 			return false;
 	} else if (type->size == LIBCXX_STRING_BYTES) {
@@ -437,7 +437,7 @@ bool contents_read_tuple(struct contents_object *o, struct contents *ret)
 		ret->part_addresses[i] = has ? value.address : leaf.address;
 		ret->count = i + 1;
 	}
-	/* Of so many parts some may be missing. */
+	/* Of this many parts some may be missing. */
 	return ret->count > 0 && ret->count < CONTENTS_PARTS_MOST;
 }
 
@@ -503,7 +503,7 @@ static const char *function_at(const struct contents_object *o, uint64_t address
 	return place.is_code && !place.offset ? place.name : NULL;
 }
 
-/* The argument of a template that comes `which`, from the angle bracket behind `from` on. */
+/* The argument of a template that comes `which`, from the angle bracket after `from` on. */
 static bool take_argument(
 	const char *name, const char *from, unsigned which, char *ret, size_t room)
 {
@@ -565,7 +565,7 @@ static bool type_by_manager(const struct contents_object *o, uint64_t manager, s
 	return name;
 }
 
-/* The same by the name of the function. */
+/* As above, by the name of the function. */
 static bool type_by_name(
 	const struct contents_object *o, const char *name, const char *form, struct contents *ret)
 {
@@ -641,7 +641,7 @@ static bool name_by_block(const struct contents_object *o, uint64_t address, str
 	return name;
 }
 
-/* The same by the symbol of its table of virtual functions. */
+/* As above, by the symbol of its vtable. */
 static bool name_by_table(const struct contents_object *o, uint64_t address, struct contents *ret)
 {
 	uint64_t table;
@@ -654,7 +654,7 @@ static bool name_by_table(const struct contents_object *o, uint64_t address, str
 	       take_argument(place.name, "__func<", 0, ret->name, sizeof(ret->name));
 }
 
-/* libc++'s: it points to an object that has the target behind a table of virtual functions, in the
+/* libc++'s: it points to an object that has the target after a table of virtual functions, in the
  * function itself if that is small. */
 static bool read_function_object(struct contents_object *o, struct contents *ret)
 {
