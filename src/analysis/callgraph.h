@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows as a graph of calls: each function is one node, whoever called it. Which nodes and edges are
- * left of a large one is chosen as pprof does (https://github.com/google/pprof,
+ * Rows as a graph of calls: each function is one node, whatever called it. Which nodes and edges
+ * are left of a large one is chosen as pprof does (https://github.com/google/pprof,
  * internal/graph/graph.go and newTrimmedGraph() of internal/report/report.go), so that the same
  * options give the same picture.
  */
@@ -32,7 +32,7 @@ DEFINE_VEC(callgraph_edges, struct callgraph_edge)
 struct callgraph {
 	struct callgraph_nodes nodes; /* in the order that was asked for */
 	struct callgraph_edges edges; /* the heaviest first */
-	uint32_t *in, *out;           /* edges of each node, one behind the other */
+	uint32_t *in, *out;           /* edges of each node, one after the other */
 	size_t dropped_nodes, dropped_edges;
 	uint64_t node_cutoff, edge_cutoff; /* what has less is left out */
 	size_t node_limit;                 /* 0: none was reached */

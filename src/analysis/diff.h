@@ -101,7 +101,7 @@ const char *diff_status_name(enum diff_status status);
 
 /*
  * Fills the empty list with those of the rows that either model has any `filter` of (METRICS: all),
- * the largest change of the comparison's metric first, those within the error behind these, and
+ * the largest change of the comparison's metric first, those within the error after these, and
  * those that did not change last. The rows are those of the comparison, or made of these.
  */
 struct error *diff_select(const struct diff *diff, const struct rows *rows, enum metric filter,

@@ -2,7 +2,7 @@
 /*
  * What figures rest on: how far a model's figures and its search for leaks answer a question, and
  * why not further. Verdicts and gates ask here before they say that something is so. Each reason is
- * a row of a table, so that what is new in a recording is told to all gates at once.
+ * a row of a table, so that all gates learn at once what is new in a recording.
  */
 #ifndef ANALYSIS_EVIDENCE_H
 #define ANALYSIS_EVIDENCE_H

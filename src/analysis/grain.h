@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How finely frames are told apart where figures are added up over stacks. A *spot* is what frames
- * become then: a function, a source line, a file, an address or a module.
+ * How finely frames are distinguished where figures are added up over stacks. A *spot* is what
+ * frames become then: a function, a source line, a file, an address or a module.
  */
 #ifndef ANALYSIS_GRAIN_H
 #define ANALYSIS_GRAIN_H
@@ -63,7 +63,7 @@ struct error *spots_join(struct spots *spots, const struct shown_frame *frame,
 struct error *spots_stack(struct spots *spots, const struct shown_frame *const *frames,
 	size_t count, struct spot_vec *ret) must_check_;
 
-/* Adds "read_line", for lines "read_line input.c:41", for addresses with that behind it; whole
+/* Adds "read_line", for lines "read_line input.c:41", for addresses with that after it; whole
  * names are for other programs. */
 void spot_add_label(struct text *text, enum grain grain, const struct spot *spot);
 void spot_add_whole_label(struct text *text, enum grain grain, const struct spot *spot);

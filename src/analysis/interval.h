@@ -12,7 +12,7 @@ struct interval {
 	bool by_mean_sizes;
 };
 
-/* Behind such a range, in a text. */
+/* After such a range, in a text. */
 #define INTERVAL_BY_MEAN_SIZES "by mean sizes"
 
 /*

@@ -2,10 +2,10 @@
 /*
  * What was never freed, by kind: the records of a search for leaks as people read them. Records of
  * one kind whose stacks read the same are one row; rows that a suppression fits, and rows of what
- * the C and C++ libraries keep for themselves and would free if they were asked, are told apart.
+ * the C and C++ libraries keep for themselves and would free if they were asked, are distinguished.
  * What is reachable or possible has its holders: leak_paths.h.
  *
- * A recording without a search has rows of the class LEAK_CLASS_NEVER_FREED alone.
+ * A recording without a search has only rows of the class LEAK_CLASS_NEVER_FREED.
  */
 #ifndef ANALYSIS_LEAKS_H
 #define ANALYSIS_LEAKS_H
@@ -35,10 +35,10 @@ enum leak_class {
 #define LEAK_KINDS_ALL ((1u << LEAK_KINDS) - 1)
 
 struct leaks_options {
-	/* Of a stack so many frames count as Valgrind counts them: the allocation function is the
+	/* Of a stack this many frames count as Valgrind counts them: the allocation function is the
 	 * first, inlined functions are none. 0: all. */
 	unsigned frames;
-	unsigned resolution; /* stacks that agree in so many frames are one row; 0: in all */
+	unsigned resolution; /* stacks that agree in this many frames are one row; 0: in all */
 	bool by_address;     /* they agree if their addresses do, as in Valgrind; else as read */
 	bool at_end;         /* the question is what was lost when the program had ended */
 	bool separate_libraries;           /* else what these keep counts as what it is */
@@ -58,7 +58,7 @@ struct leak_stack {
 	const char *library; /* all of its blocks are what that is; NULL: the program's */
 };
 
-/* So many blocks of a row are held along a path. */
+/* This many blocks of a row are held along a path. */
 struct leak_hold {
 	uint32_t path; /* in leaks.paths */
 	uint64_t blocks, bytes;
@@ -139,8 +139,8 @@ const char *leak_uncopied_words(const struct leak_search *search);
 
 /* The answer in sentences, each with a newline; the first one weighs most. */
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
-/* Whether some blocks' holders are told less precisely: what holds a block may be near the one that
- * is named, or is not named. */
+/* Whether some blocks' holders are known less precisely: what holds a block may be near the one
+ * that is named, or is not named. */
 bool leak_ways_are_partial(const struct model *model);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);

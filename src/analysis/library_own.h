@@ -6,10 +6,10 @@
  *
  * Which they are is a table (suppress_built_in.c): a stack fits or it does not. Of a stack only the
  * innermost frames count that are the system's own libraries', so that no entry spans code of
- * somebody else; what only debug files name is told without them (symbols/names/inner_names.h) or
- * not told, and what one stack has is bounded. Where somebody searched for leaks, blocks that were
- * found lost are never a library's, and what `leaks` calls a library's is one here: all blocks of a
- * stack are, or none.
+ * somebody else; what only debug files name is recognised without them
+ * (symbols/names/inner_names.h) or not at all, and what one stack has is bounded. Where somebody
+ * searched for leaks, blocks that were found lost are never a library's, and what `leaks` calls a
+ * library's is one here: all blocks of a stack are, or none.
  */
 #ifndef ANALYSIS_LIBRARY_OWN_H
 #define ANALYSIS_LIBRARY_OWN_H
@@ -22,7 +22,7 @@
 struct error *library_own_table(struct suppressions **ret) must_check_;
 
 /*
- * What of the table a stack fits, given behind the called function, whose blocks a search found to
+ * What of the table a stack fits, given after the called function, whose blocks a search found to
  * be of these kinds (bits 1 << enum leak_kind; 0: nobody searched); NULL: nothing. How much the
  * stack has is not looked at. The name belongs to the table.
  */
@@ -31,7 +31,7 @@ struct error *library_own_name(struct suppressions *table, struct resolver *reso
 
 /*
  * Sets `library` of the rows of a model that are libraries' own, to a name that belongs to the
- * rows. Of so many recordings, from 1 on, that were added up each may have what is a library's.
+ * rows. Of this many recordings, from 1 on, that were added up each may have what is a library's.
  */
 struct error *library_own_mark(const struct model *model, struct resolver *resolver,
 	uint64_t recordings, struct rows *rows) must_check_;

@@ -34,7 +34,7 @@ struct listing {
 /* A part's file as it was found here, or not; strings are the caller's. */
 struct listing_source {
 	const char *found; /* its path; NULL: nowhere */
-	const char *text;  /* with NUL behind `len` bytes; NULL: not found */
+	const char *text;  /* with NUL after `len` bytes; NULL: not found */
 	size_t len;
 	const char *const *tried; /* paths that were looked at, all of them if it was not found */
 	size_t tried_count;

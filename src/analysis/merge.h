@@ -26,7 +26,7 @@
 struct error *rows_merge(const struct rows *from, enum metric weight, struct rows *ret);
 
 /*
- * The same of rows that have some of `filter` and blame one place, however they lead there. Where
+ * Merges rows that have a frame of `filter` and blame one place, however they lead there. Where
  * they differ inside of that place they are shown from it on. What libraries keep for themselves is
  * left out.
  */

@@ -40,7 +40,7 @@ bool metric_is_known(enum metric metric, const struct recording *recording);
 enum metric metric_or_known(enum metric metric, const struct recording *recording);
 
 uint64_t metric_of_site(enum metric metric, const struct site *site);
-/* The same figure for the whole process. */
+/* The metric's figure for the whole process. */
 uint64_t metric_of_totals(enum metric metric, const struct totals *totals);
 
 #endif

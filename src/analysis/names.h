@@ -6,7 +6,7 @@
 #include "analysis/grain.h"
 
 /* Sets ret[i] for spots with that name, or if there is none, for those whose name ends with it
- * behind
+ * after
  * "::" or "/". Returns how many. */
 size_t names_find_plain(const struct spots *spots, const char *wanted, bool *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When growth, reallocs and churn matter so much that a report's verdict says them. The thresholds
- * are here alone; docs/quantities.md has them in words. They are high: a program that starts,
- * works and ends within a second grows while it works, and nobody has to mend that.
+ * are only here; docs/quantities.md has them in words. They are high: a program that starts, works
+ * and ends within a second grows while it works, and nobody has to mend that.
  */
 #ifndef ANALYSIS_NOTABLE_H
 #define ANALYSIS_NOTABLE_H
@@ -19,10 +19,10 @@
 #define NOTABLE_CHAIN 1000u
 #define NOTABLE_COPIED_BYTES (UINT64_C(16) << 20)
 #define NOTABLE_COPIED_TIMES 16u
-/* So many allocations, and so much more memory in all than was ever there at a time. */
+/* This many allocations, and so much more memory in all than was ever there at a time. */
 #define NOTABLE_CHURN_ALLOCATIONS UINT64_C(100000)
 #define NOTABLE_CHURN_TIMES 32u
-/* Blocks that were freed before so many others were allocated. */
+/* Blocks that were freed before this many others were allocated. */
 #define NOTABLE_SHORT_OTHERS 100u
 
 /* A row of a growth that was judged so long, in a program with that peak. */

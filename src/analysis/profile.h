@@ -28,7 +28,7 @@ void profile_deinit(struct profile *profile);
 struct error *profile_build(const struct model *model, bool all_frames, const struct filter *filter,
 	struct profile *ret) must_check_;
 
-/* Sets `left` and notes from what is in `all`, for those who fill that themselves. */
+/* Sets `left` and notes from what is in `all`, for callers that fill that themselves. */
 struct error *profile_filter(struct profile *profile, const struct filter *filter) must_check_;
 
 /* Takes folded frames (folding.h) out of the rows to show, and says so in the notes. */

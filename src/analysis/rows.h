@@ -58,7 +58,7 @@ void rows_deinit(struct rows *rows);
  * resolver. Of several recordings that were added up, rows are one as match.h says. */
 struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret);
 
-/* The same of what the process was forked with. */
+/* As `sums`, for the blocks that the process was forked with. */
 struct error *rows_build_inherited(
 	const struct model *model, struct resolver *resolver, struct rows *ret);
 

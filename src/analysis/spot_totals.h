@@ -2,7 +2,7 @@
 /*
  * What each function, file or module allocated: *flat* what it asked for itself (it is the
  * innermost frame shown), *cum* what was allocated anywhere below it as well. A stack counts once
- * in cum, however often the spot stands in it.
+ * in cum, however often the spot is in it.
  */
 #ifndef ANALYSIS_SPOT_TOTALS_H
 #define ANALYSIS_SPOT_TOTALS_H

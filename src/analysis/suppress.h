@@ -107,7 +107,7 @@ struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
 /* Why there is a built-in entry of that name; NULL: there is none. Static. */
 const char *suppress_built_in_reason(const char *name);
-/* Whether so much of one stack, in so many recordings from 1 on, is what a library keeps for
+/* Whether so much of one stack, in this many recordings from 1 on, is what a library keeps for
  * itself; more grows with the program's work, and is the program's doing. Of blocks that no entry
  * names, too. */
 bool suppress_built_in_is_bounded(
@@ -115,7 +115,7 @@ bool suppress_built_in_is_bounded(
 
 /*
  * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,
- * 0: all. For stacks that were cut to so many frames.
+ * 0: all. For stacks that were cut to this many frames.
  */
 void suppressions_limit_lines(struct suppressions *set, unsigned lines);
 

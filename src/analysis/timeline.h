@@ -31,8 +31,8 @@ const char *timeline_unit_name(enum timeline_unit unit);
 
 struct timeline_options {
 	enum timeline_unit unit;
-	size_t max_snapshots;         /* at most so many */
-	size_t detailed_freq;         /* every so many snapshots one has a tree; from 1 on */
+	size_t max_snapshots;         /* at most this many */
+	size_t detailed_freq;         /* every this many snapshots one has a tree; from 1 on */
 	size_t depth;                 /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
 	double threshold;             /* percent of the total: what has less is summed up */
 	bool stacks;                  /* sizes of stacks are in the total too */
@@ -82,12 +82,12 @@ void timeline_deinit(struct timeline *timeline);
 struct error *timeline_build(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
-/* The same without trees. */
+/* Fills the snapshots, without trees. */
 struct error *timeline_build_curve(const struct model *model,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
-/* The same of a model without a series: at the peak, if that is known, and at the end, each with a
- * tree. The filled one must not move. */
+/* Fills the snapshots of a model without a series: at the peak, if that is known, and at the end,
+ * each with a tree. The filled one must not move. */
 struct error *timeline_build_known(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 

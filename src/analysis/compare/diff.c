@@ -329,7 +329,7 @@ static void scale_spread(double *value, bool squared, uint64_t to, uint64_t from
 }
 
 /*
- * Each figure by the ratio of its own totals. What is live is the program's alone: what libraries
+ * Each figure by the ratio of its own totals. Live figures are only the program's: what libraries
  * keep is no share of it, and stays what it is.
  */
 static void diff_normalize(struct diff *diff)

@@ -343,8 +343,8 @@ static uint64_t diff_words_size_of(const struct diff_figure *figure)
 	return figure->change < 0 ? -(uint64_t)figure->change : (uint64_t)figure->change;
 }
 
-/* The total that is told first: usually the one that was asked for, but the peak where that is
- * what changed more. Work that came without memory has its sentences further down. */
+/* The total that comes first: usually the one that was asked for, but the peak where that is what
+ * changed more. Work that came without memory has its sentences further down. */
 static enum metric lead_of(const struct diff *diff)
 {
 	enum metric metric = diff->options.metric;

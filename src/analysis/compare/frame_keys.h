@@ -17,7 +17,7 @@
 
 #include "analysis/resolve.h"
 
-/* Of several models, at most so many. */
+/* Of several models, at most this many. */
 #define FRAME_KEYS_SIDES_MAX 64u
 
 struct identity {
@@ -37,7 +37,7 @@ struct identity {
 
 DEFINE_VEC(identity_vec, struct identity)
 
-/* One build of a module, as far as it can be told from others. */
+/* One build of a module, as far as it can be distinguished from others. */
 struct identity_build {
 	const char *path; /* the pointer itself: each module of a model has its own */
 	uint32_t file;    /* code_module of its frames */

@@ -155,7 +155,7 @@ static struct error *match_fill(
 	return error || !match->renames.len ? error : make_groups(match);
 }
 
-/* Of how many places it is said which function was called. */
+/* Of how many sites the called function is known. */
 enum known_kinds { KINDS_NONE, KINDS_SOME, KINDS_ALL };
 
 static enum known_kinds known_kinds_of(const struct model *model)
@@ -169,7 +169,7 @@ static enum known_kinds known_kinds_of(const struct model *model)
 
 /*
  * Whether kinds tell places apart. Files of one tool tell of the same ones; another may know some
- * that this one does not: heaptrack has operators alone, mtrace realloc.
+ * that this one does not: heaptrack only has operators, mtrace realloc.
  */
 static bool compares_kinds(const struct match_side *sides, size_t count, bool mixed)
 {
@@ -265,7 +265,7 @@ static const struct shown_frame *copy_frame(struct rows *rows, const struct matc
 	uint32_t place = match->same_as.data[name];
 	*copy = *frame;
 	copy->place = place;
-	/* Of code without a name only the module is known to be the same: where it stands for
+	/* Of code without a name only the module is known to be the same: where it is for
 	 * several places none of their addresses is its own. */
 	const struct identity *name_of = frame_keys_get(match->names, place);
 	const struct shown_frame *newest = name_of->example;
@@ -347,7 +347,7 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 	return NULL;
 }
 
-/* Which of two models has the name alone. */
+/* Which of two models is the only one with the name. */
 static const char *where_of(const struct match *match, const struct identity *name)
 {
 	uint64_t newest = UINT64_C(1) << (match->side_count - 1);
@@ -364,8 +364,8 @@ static void add_unnamed(const struct match *match, const struct identity *name, 
 	text_add(ret, "Code of ");
 	text_add_shown(ret, name->example->module, SIZE_MAX);
 	text_printf(ret,
-		" has no names%s: its functions cannot be told apart, and their allocations count "
-		"as one allocation site.\n",
+		" has no names%s: its functions cannot be distinguished, and their allocations "
+		"count as one allocation site.\n",
 		where);
 }
 

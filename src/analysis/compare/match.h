@@ -94,7 +94,7 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret) m
 /* Makes one row of those rows of a model that are the same place, and sets their remarks. */
 struct error *match_fold(const struct model *model, struct rows *rows) must_check_;
 
-/* Adds a sentence for each module whose code without names is told apart by the module alone where
+/* Adds a sentence for each module whose code without names is identified by its module alone where
  * that decides which places are one, and for each of whose functions some builds do not know the
  * files: only the others tell what was inlined. */
 struct error *match_note_unnamed(const struct match *match, struct text *ret) must_check_;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See match.h. Rows that one model alone has are written as patterns: a name that the other model
+ * See match.h. Rows that only one model has are written as patterns: a name that the other model
  * has as well stays, one that it has not becomes a hole. Rows of both models with the same pattern
  * are "otherwise equal stacks", and what fills a hole of one may be what fills it in the other:
  *
@@ -103,7 +103,7 @@ struct search {
 	struct match_number_vec loose; /* members whose group one model alone has */
 	struct arena arena;            /* patterns */
 	struct rename_proof *proof;
-	struct pair_vec refuted; /* that the code of the two tells apart, or does not tell */
+	struct pair_vec refuted; /* that the code of the two distinguishes, or does not tell */
 };
 
 static uint32_t name_of(const struct search *search, const struct match_member *member, uint32_t i)
@@ -216,7 +216,7 @@ static inline bool function_equal(struct function_key a, struct function_key b)
 
 DEFINE_MAP(function_map, struct function_key, struct hole, function_hash, function_equal)
 
-/* Of pairs that are not `alike` yet, whether both stand in one position. `newer`: of each name the
+/* Of pairs that are not `alike` yet, whether both are in one position. `newer`: of each name the
  * newer one of its pair, or 0. */
 static struct error *compare_positions(struct search *search, const uint32_t *newer, bool *alike)
 {

@@ -68,7 +68,7 @@ static uint64_t merge_weight_of(const struct merge *merge, const struct row *row
 	       metric_of_site(merge->weight, &row->base);
 }
 
-/* Puts a row into its group by so many frames. */
+/* Puts a row into its group by this many frames. */
 static struct error *grouping_add(
 	struct grouping *grouping, const struct merge *merge, size_t index, unsigned frames)
 {
@@ -129,7 +129,7 @@ static struct error *merge_take(struct merge *merge, struct grouping *grouping, 
 	return NULL;
 }
 
-/* Takes heavy groups by so many frames, out of what `coarse` says may be heavy. */
+/* Takes heavy groups by this many frames, out of what `coarse` says may be heavy. */
 static struct error *merge_round(
 	struct merge *merge, const struct grouping *coarse, unsigned frames)
 {

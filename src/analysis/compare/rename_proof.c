@@ -97,7 +97,7 @@ static const char *linked_name(const struct shown_frame *frame)
 	return frame->raw_name ? frame->raw_name : shown_frame_plain(frame);
 }
 
-/* Whether each name is in the files of its own model alone. */
+/* Whether each name is only in the files of its own model. */
 static struct error *are_apart(struct rename_proof *proof, const struct shown_frame *older,
 	const char *old, const struct shown_frame *newer, const char *new, bool *ret)
 {

@@ -71,8 +71,9 @@ bool leak_library_keeps(const struct leaks *leaks, const struct leak_row *row)
 	static const char *const errors[] = {"dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose",
 		"dlinfo", "dladdr", "dladdr1", "dlerror", NULL};
 	static const char *const buffers[] = {"_IO_doallocbuf", "_IO_wdoallocbuf", NULL};
-	/* What these give is their caller's, who may have libc hold it (putenv, hsearch), or
-	 * are asked to keep what he passes (on_exit). */
+	/* The
+	 * caller owns what these return, and may pass it to libc (putenv, hsearch); or they are
+	 * asked to keep what the caller passes (on_exit). */
 	static const char *const callers[] = {"strdup", "__strdup", "strndup", "__strndup",
 		"asprintf", "__asprintf", "vasprintf", "__asprintf_chk", "__vasprintf_chk",
 		"getline", "getdelim", "realpath", "getcwd", "popen", "hcreate", "hcreate_r",

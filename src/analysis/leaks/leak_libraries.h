@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the C library keeps for itself, told without debug files of its: by who called for the
- * memory and by what holds it. Most of the functions that do are known to debug files alone.
+ * Memory that the C library keeps for itself, recognised without its debug files: by the caller
+ * that allocated it and by what references it. Most of the functions that do are only in debug
+ * files.
  */
 #ifndef ANALYSIS_LEAK_LIBRARIES_H
 #define ANALYSIS_LEAK_LIBRARIES_H
@@ -10,8 +11,8 @@
 
 /*
  * Whether libc itself called for the blocks of a row, and nothing but its data holds them; or they
- * are of functions whose results it is known to keep. Not streams: who opened them is to close
- * them.
+ * are of functions whose results it is known to keep. Not
+ * streams: the code that opened them must close them.
  */
 bool leak_library_keeps(const struct leaks *leaks, const struct leak_row *row);
 

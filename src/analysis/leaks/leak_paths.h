@@ -63,8 +63,8 @@ struct error *leak_paths_build(const struct model *model, struct resolver *resol
 #define LEAK_STEPS_MAX 8u
 
 /*
- * The paths whose blocks stand on the path to `path`, from the holder on, with this one at last. Of
- * a long one the first and the last ones; *ret_skipped are left out behind the first. Returns their
+ * The paths whose blocks are on the path to `path`, from the holder on, with this one at last. Of
+ * a long one the first and the last ones; *ret_skipped are left out after the first. Returns their
  * number.
  */
 size_t leak_path_steps(const struct leak_paths *paths, uint32_t path, uint32_t ret[LEAK_STEPS_MAX],

@@ -121,7 +121,7 @@ static void describe_unsearched(const struct leaks *leaks, struct text *text)
 	}
 	add_blocks(text, left, "was never freed", "were never freed");
 	add_places(text, left->rows);
-	text_add(text, ".\nMore is not known: ");
+	text_add(text, ".\nAlso unknown: ");
 	if (leaks->search) {
 		text_add(text, "no leak search was made");
 		if (leaks->search->problem) {

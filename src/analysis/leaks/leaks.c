@@ -112,7 +112,7 @@ size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, 
 	return i;
 }
 
-/* The same of frames that stand behind those of the allocation function, counted with these. */
+/* As above, for frames after those of the allocation function; both are counted together. */
 static size_t frames_kept(
 	const struct shown_frame *const *frames, size_t depth, enum alloc_kind kind, unsigned count)
 {
@@ -149,7 +149,7 @@ static struct error *leaks_add_stack(
 	return NULL;
 }
 
-/* The stack of resolved frames, behind the called function. */
+/* The stack of resolved frames, after the called function. */
 static struct error *find_stack(struct building *building, const struct shown_frame *const *frames,
 	size_t count, enum alloc_kind kind, uint32_t *ret)
 {
@@ -426,7 +426,7 @@ static struct error *classify_row(
 			suppressions, frames->data, frames->len, kind, &row->suppression);
 	if (error || row->suppression == SUPPRESS_NONE)
 		return error;
-	/* What these would free is of the kind that it is if nobody wants it told apart. */
+	/* What these would free is of the kind that it is if nobody wants it distinguished. */
 	if (suppressions_get(suppressions, row->suppression)->origin == SUPPRESS_LIBRARY_OWN) {
 		row->suppression = SUPPRESS_NONE;
 		return NULL;

@@ -21,7 +21,7 @@ struct error *library_own_table(struct suppressions **ret)
 	return error ? error : suppressions_parse(*ret, "built-in", text.data, text.len);
 }
 
-/* The frames behind the allocation function, which the resolver shows on demand. */
+/* The frames after the allocation function, which the resolver shows on demand. */
 static size_t first_frame(const struct row *row)
 {
 	const struct shown_frame *innermost = row->depth ? row->frames[0] : NULL;
@@ -45,7 +45,7 @@ static bool is_reserve(const struct shown_frame *frame)
 	return frame->raw_name && !strcmp(frame->raw_name, "_GLOBAL__sub_I_eh_alloc.cc");
 }
 
-/* Of a malloc that stands in for libc's: what it allocates itself as it is loaded is the loader's
+/* Of a malloc that is in for libc's: what it allocates itself as it is loaded is the loader's
  * to ask for. Its frames may be hidden already. */
 static struct row_key without_allocator(const struct row_key *stack)
 {
@@ -59,7 +59,7 @@ static struct row_key without_allocator(const struct row_key *stack)
 }
 
 /*
- * What a malloc that stands in for libc's makes with C++'s operators as it is loaded or as the
+ * What a malloc that is in for libc's makes with C++'s operators as it is loaded or as the
  * program ends: the loader called it, and nobody else had a part. Neither the loader nor libc have
  * such operators.
  */

@@ -5,11 +5,12 @@
  * program shows it to Valgrind; tests/unit/analysis/test_suppress_built_in.c has these programs and
  * fails on an entry that none of them needs.
  *
- * They are said by functions that the libraries export, and by those that can be told from these
- * (symbols/names/inner_names.h): the others have their names from debug files (libc6-dbg), which
- * Valgrind always has and users of ours do not, and answers may not depend on that. An entry whose
- * function also gives memory to its caller is of what others allocate that it calls. No entry spans
- * code of the program's: library_own.h shows it the libraries' own frames alone.
+ * They are given by functions that the libraries export, and by those that can be distinguished
+ * from these (symbols/names/inner_names.h): the others have their names from debug files
+ * (libc6-dbg), which Valgrind always has and users of ours do not, and answers may not depend on
+ * that. An entry whose function also gives memory to its caller is of what others allocate that it
+ * calls. No entry spans code of the program's: library_own.h shows it only the libraries' own
+ * frames.
  */
 #include <assert.h>
 #include <string.h>
@@ -28,8 +29,9 @@
 #define LARGE (1u << SUPPRESS_KINDS)
 
 /*
- * What a library keeps for itself is bounded: what grows with the program's work is the program's
- * doing, whoever has called malloc for it (setenv in a loop). So much may one stack have.
+ * What a library keeps for itself is bounded: what grows with the program's work is
+ * caused by the program, whichever library calls malloc (setenv in a loop). So much may one stack
+ * have.
  */
 #define OWN_BLOCKS_MOST 64u
 #define OWN_BLOCKS_MOST_LARGE 4096u

@@ -11,9 +11,9 @@
  *	}
  *
  * and of SuppressionContext::Parse() in LLVM's sanitizer_suppressions.cpp for lines leak:PATTERN.
- * Blank lines and those that begin with `#` may stand anywhere. Unlike Valgrind this takes src: as
+ * Blank lines and those that begin with `#` may be anywhere. Unlike Valgrind this takes src: as
  * the first line, refuses what could never have been meant (a `{` inside of an entry, letters
- * behind src:FILE:), and after an error reads on, to name the lines of the next ones.
+ * after src:FILE:), and after an error reads on, to name the lines of the next ones.
  */
 #include <string.h>
 

@@ -54,7 +54,7 @@ static void name_function(const struct shown_frame *shown, struct suppress_frame
 static struct suppress_frame frame_of(const struct shown_frame *shown)
 {
 	struct suppress_frame frame = {.demangled = shown_frame_plain(shown)};
-	if (shown->inlined) /* Valgrind has their names from debug information alone */
+	if (shown->inlined) /* Valgrind has their names only from debug information */
 		frame.function = shown->raw_name;
 	else
 		name_function(shown, &frame);

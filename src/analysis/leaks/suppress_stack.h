@@ -17,7 +17,7 @@ DEFINE_VEC(suppress_frame_vec, struct suppress_frame)
 struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct suppress_frame_vec *ret) must_check_;
 
-/* The same of frames that were resolved so, behind the called function. */
+/* As above, for frames that were resolved like this, after the called function. */
 struct error *suppress_shown_stack(const struct shown_frame *const *frames, size_t count,
 	enum alloc_kind kind, struct suppress_frame_vec *ret) must_check_;
 

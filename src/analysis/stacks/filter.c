@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * See filter.h. A frame is asked once which patterns it fits, whatever the number of stacks that it
- * stands in.
+ * is in.
  */
 #include "analysis/filter.h"
 

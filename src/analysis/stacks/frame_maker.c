@@ -75,7 +75,7 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 
 /*
  * A return address belongs to the call before it, so it is looked up at address - 1; a frame that a
- * signal interrupted (the node outward of it says so) stands at its exact address.
+ * signal interrupted (the node outward of it says so) is at its exact address.
  */
 static uint64_t lookup_address(const struct model *model, struct stack_node node)
 {

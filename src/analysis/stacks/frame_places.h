@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/map.h"
 
-/* Strings are never NULL here, so that they compare plainly; no function: "", told by address. */
+/* Strings are never NULL here, so that they compare plainly; no function: "", identified by
+ * address. */
 struct place_key {
 	const char *function, *file, *module;
 	uint64_t address;

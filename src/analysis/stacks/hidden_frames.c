@@ -94,7 +94,7 @@ static void drop_frames(const struct hidden_frames *hidden_frames, struct frame_
 	frames->len = kept;
 }
 
-/* Where the end of main is told of, the runtime calls main: that is nothing of the program's. */
+/* Where the end of main is reported, the runtime calls main: that frame is not the program's. */
 static void drop_wrapper(struct frame_vec *frames)
 {
 	static const char runtime[] = "libheapwise-rt.so";

@@ -32,7 +32,7 @@ static bool same_number(uint64_t a, uint64_t b)
 	return a == b;
 }
 
-/* Where a line stands in its part, and the row that was last added to its cum, from 1. */
+/* Where a line is in its part, and the row that was last added to its cum, from 1. */
 struct line_place {
 	uint32_t index, last_row;
 };

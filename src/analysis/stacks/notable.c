@@ -45,11 +45,11 @@ void notable_describe_growth(
 		if (notable++ < SITES_NAMED)
 			growth_describe_suspect(row, growth->until_ns, text);
 	}
-	if (notable > SITES_NAMED)
-		text_printf(text, "%zu more %s growing (report --view growth).\n",
-			notable - SITES_NAMED,
-			notable - SITES_NAMED == 1 ? "allocation site keeps"
-						  : "allocation sites keep");
+	if (notable > SITES_NAMED) {
+		size_t more = notable - SITES_NAMED;
+		text_printf(text, "%zu more %s growing (report --view growth).\n", more,
+			more == 1 ? "allocation site keeps" : "allocation sites keep");
+	}
 }
 
 void notable_describe_reallocs(const struct reallocs *reallocs, struct text *text)

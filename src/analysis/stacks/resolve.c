@@ -5,7 +5,7 @@
  *   stack node ──by_node──▶ entry (a run of shown frames) ◀──frames── (symbol module, ELF address)
  *
  * by_node makes the common case, a frame seen before in another stack, one array read; the map
- * behind it makes modules that were loaded again at another address share their frames.
+ * after it makes modules that were loaded again at another address share their frames.
  */
 #include "analysis/resolve.h"
 
@@ -88,7 +88,7 @@ static bool is_trampoline(const struct resolver *resolver, struct stack_node nod
 
 /*
  * A signal is shown where a reader expects it: instead of the trampoline, between the handler and
- * what it interrupted. The mark itself stands one frame further out and is not shown.
+ * what it interrupted. The mark itself is one frame further out and is not shown.
  */
 static struct error *find_entry(struct resolver *resolver, struct stack_id id, uint32_t *ret)
 {
@@ -166,7 +166,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 				return error;
 		}
 		struct entry entry = resolver->entries.data[*known];
-		/* Each guessed step has a mark; "from here on" is said once. */
+		/* Each guessed step has a mark; "from here on" appears once. */
 		if (entry.count == 1 &&
 			resolver->maker.made.data[entry.first]->mark == MARK_GUESSED) {
 			if (guessed)

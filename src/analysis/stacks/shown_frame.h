@@ -45,7 +45,7 @@ struct shown_frame {
 	bool inlined;    /* into the next frame outward */
 	bool given;      /* the source itself names it, with a file or without */
 	bool names_call; /* in the source the address is one less */
-	bool by_name;    /* of a profile in which functions are told apart by name alone */
+	bool by_name;    /* of a profile in which functions are distinguished by name alone */
 	bool unplaced;   /* where the module was is not known: its offset is 0, and says nothing */
 	enum frame_kind kind;
 	const struct code *code; /* of the model; NULL if the kind is FRAME_NATIVE or FRAME_MARK */
@@ -79,7 +79,7 @@ const char *shown_frame_kind_name(const struct shown_frame *frame);
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no
  * file, "0x7f… in libfoo.so" where it is not known where that was. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
-/* The same as people read it: names are brief, and from outside (text_add_shown()). */
+/* The frame as people read it: names are brief, and from outside (text_add_shown()). */
 void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);
 /* The base name of its file and the line: "app.c:12". It has a file. */
 void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
@@ -89,7 +89,7 @@ bool shown_frame_is_program(const struct shown_frame *frame);
 
 /*
  * How many innermost frames of a stack are an allocator's, which a resolver leaves out that does
- * not show all frames; 0 if nothing else is there. `frames` begins behind the called function.
+ * not show all frames; 0 if nothing else is there. `frames` begins after the called function.
  */
 size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
 

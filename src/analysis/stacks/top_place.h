@@ -10,7 +10,8 @@
 #include "analysis/rows.h"
 #include "base/text.h"
 
-/* A place that has less than one part in so many of a total is not named as where it comes from. */
+/* A place that has less than one part in this many of a total is not named as where it comes from.
+ */
 #define TOP_PLACE_PARTS 10u
 
 /* Adds whole percents; what is not all is never called 100%, what is not nothing never 0%. */

@@ -11,10 +11,10 @@
 #define PAIRS (GROWTH_WINDOWS * (GROWTH_WINDOWS - 1) / 2)
 /* A floor has to rise in so large a part of all pairs of windows, less those in which it falls. */
 #define TAU_LEAST 0.6
-/* One window of so many has to begin with more than the one before it: what came two or three
+/* One window of this many has to begin with more than the one before it: what came two or three
  * times has no trend. */
 #define RISES_PART 3u
-/* What it rises by has to be so many times what it strays. */
+/* What it rises by has to be this many times what it strays. */
 #define STRAY_FACTOR 4.0
 /* … and such a part of what is there, and of the program's peak. */
 #define OWN_PART 0.02
@@ -374,7 +374,8 @@ static void growth_describe(struct growth *growth, bool chosen)
 			suspects - SUSPECTS_NAMED == 1 ? "allocation site keeps"
 						       : "allocation sites keep");
 	if (growth->moments < GROWTH_WINDOWS)
-		text_add(text, "There are too few data points to tell growth from chance.\n");
+		text_add(
+			text, "There are too few data points to distinguish growth from chance.\n");
 	else if (!suspects)
 		text_printf(text, "No allocation site%s keeps growing.\n",
 			chosen ? " among those shown" : "");

@@ -8,7 +8,7 @@
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 
-/* So many suspects of a fate have a sentence each. */
+/* This many suspects of a fate have a sentence each. */
 #define SUSPECTS_NAMED 3u
 
 void growth_change_init(struct growth_change *change)
@@ -263,8 +263,8 @@ static void growth_change_describe(struct growth_change *change, bool chosen)
 	for (int i = 0; i < 2; i++)
 		if (change->judged[i].moments < GROWTH_WINDOWS) {
 			text_printf(text,
-				"The %s recording has too few data points to tell growth from "
-				"chance.\n",
+				"The %s recording has too few data points to distinguish growth "
+				"from chance.\n",
 				sides[i]);
 			enough = false;
 		}

@@ -123,7 +123,7 @@ struct error *timeline_build_curve(
 		if (snapshot.total > ret->highest)
 			ret->highest = snapshot.total;
 	}
-	/* Some sources have trees of some moments alone, and say which one is the peak. */
+	/* Some sources have trees of some moments only, and say which one is the peak. */
 	if (has_all_sites(model))
 		choose_peak(ret);
 	return NULL;

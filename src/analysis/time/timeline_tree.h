@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The trees of a timeline's snapshots: who had allocated what was live, from the functions that
- * allocate outward, told apart by addresses. What is below the threshold is summed up, and its
+ * allocate outward, distinguished by addresses. What is below the threshold is summed up, and its
  * stacks are not followed any further: of a million stacks few branches are ever looked at. A whole
  * calltree for each snapshot, cut afterwards, took gigabytes and seconds there.
  */
@@ -22,7 +22,7 @@ static inline void timeline_trees_cleanup(struct timeline_trees **trees)
 	timeline_trees_destroy(*trees);
 }
 
-/* So many bytes of a site are live in the snapshot whose tree is made next. */
+/* This many bytes of a site are live in the snapshot whose tree is made next. */
 struct error *timeline_trees_add(
 	struct timeline_trees *trees, uint32_t site, uint64_t bytes) must_check_;
 /*
@@ -36,7 +36,7 @@ struct error *timeline_trees_make(struct timeline_trees *trees, double least, ui
 struct error *timeline_trees_innermost(
 	struct timeline_trees *trees, uint32_t site, const struct shown_frame **ret) must_check_;
 
-/* Whether a function is one of these names: the whole name, or what stands before its parameters.
+/* Whether a function is one of these names: the whole name, or what is before its parameters.
  */
 bool timeline_is_named(const struct shown_frame *frame, const char *const *names, size_t count);
 

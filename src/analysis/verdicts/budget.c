@@ -327,7 +327,7 @@ static uint64_t unlisted_leaks(const struct evaluation *evaluation)
 	return sum;
 }
 
-/* What leaks of judging->leak_kinds come to, and who makes the excess. */
+/* The totals of leaks of run->leak_kinds, and the allocation sites that cause the excess. */
 static struct error *evaluate_leak_kinds(struct evaluation *evaluation)
 {
 	struct budget_check *check = &evaluation->check;

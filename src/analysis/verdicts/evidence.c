@@ -253,7 +253,8 @@ static const char *why_unsearched(const struct model *model)
 	return NULL;
 }
 
-/* Whether the kinds that are asked about are some that the search, or whoever had it shown, has. */
+/* Whether the kinds that are asked about are some that the search, or the file that shows it, has.
+ */
 static void note_search(struct evidence *evidence, const struct model *model, unsigned kinds)
 {
 	const struct recording *recording = model_recording(model);
@@ -344,7 +345,7 @@ const char *evidence_of_errors(const struct model *model)
 		return recording->sample_bytes ? "a sample does not record invalid frees"
 		       : has_lost_events(model)
 			       ? "events were lost: invalid frees may be missing"
-			       : "the recording does not tell whether all frees were valid";
+			       : "the recording does not contain whether all frees were valid";
 	if (count && has_lost_events(model))
 		return "events were lost: an apparent double free may be the free of a new block";
 	if (count && is_loaded_apart(model))

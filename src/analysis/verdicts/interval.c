@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of the normal distribution, 95 % lie within so many deviations. */
+/* Of the normal distribution, 95 % lie within this many deviations. */
 #define DEVIATIONS 1.959964
 
-/* Where a metric's variance stands in struct spread, + 1; 0: it has none. */
+/* Where a metric's variance is in struct spread, + 1; 0: it has none. */
 static const size_t places[METRICS] = {
 	[METRIC_ALLOCATIONS] = offsetof(struct spread, allocations) + 1,
 	[METRIC_ALLOCATED_BYTES] = offsetof(struct spread, allocated_bytes) + 1,
@@ -110,8 +110,8 @@ bool interval_of_site_any_sizes(const struct recording *recording, enum metric m
 	return true;
 }
 
-/* Blocks without a sample are taken to be at least this large on average (malloc's unit): a sample
- * bounds how many bytes they can be, not how many blocks. */
+/* Blocks without a sample are assumed to be at least this large on average (malloc's unit): a
+ * sample bounds how many bytes they can be, not how many blocks. */
 #define UNSEEN_BLOCK_BYTES 16.0
 
 /*

@@ -141,8 +141,8 @@ static void add_sampled(const struct model *model, struct text *text)
 			       "of blocks are estimated " INTERVAL_BY_MEAN_SIZES
 			       ", and these ranges are too narrow where sizes differ.");
 	text_add(text, strcmp(recording->source, "recording") == 0
-			       ? " Temporary allocations and what would fit on the stack "
-				 "are not known.\n"
+			       ? " Temporary allocations, and which of them would fit on the "
+				 "stack, are unknown.\n"
 			       : "\n");
 }
 

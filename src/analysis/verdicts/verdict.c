@@ -92,7 +92,7 @@ static void add_about(const struct facts *facts, struct text *text)
 		text_add(text, "about ");
 }
 
-/* " (306 KiB to 1.07 MiB)", behind bytes that are estimated. */
+/* " (306 KiB to 1.07 MiB)", after bytes that are estimated. */
 static void verdict_add_range(const struct facts *facts, enum metric metric,
 	const struct totals *totals, struct text *text)
 {
@@ -143,7 +143,8 @@ static void add_amount(struct text *text, uint64_t bytes, uint64_t blocks)
 	text_add_counted(text, blocks, "block", "blocks");
 }
 
-/* Whether what libraries keep is told apart: figures at the end of a whole recording. */
+/* Whether memory that libraries keep is counted separately: figures at the end of a whole
+ * recording. */
 static bool separates_own(const struct facts *facts)
 {
 	return facts->own.live_blocks && !facts->recording->range.part &&
@@ -275,7 +276,7 @@ static void describe_peak(const struct facts *facts, struct text *text)
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}
 	if (facts->own.peak_bytes == totals->peak_bytes)
-		text_add(text, ", all of it kept by libraries for themselves");
+		text_add(text, ", all of it kept by libraries for their own use");
 	else {
 		add_top_place(
 			facts, SUMMARY_PEAK, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
