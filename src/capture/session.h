@@ -2,7 +2,7 @@
 /*
  * The place where recorded processes and their collector meet: a socket in a folder that only this
  * user can enter. (An abstract socket would leave nothing behind, but belongs to one network
- * namespace: there is one beside, for processes that have gone behind a chroot.)
+ * namespace: there is one beside, for processes that are inside a chroot.)
  *
  * The folder is locked (flock(2)) by the processes that may still remove it. Launcher and collector
  * share one open file, so the lock ends when the last of them does, however it ends. A folder

@@ -16,7 +16,7 @@
 
 /*
  * Sparse memory of that many bytes, all zero. `name` is shown in the memory maps, of a file with a
- * path before it and something behind. The last place that is tried for a file is the folder of
+ * path before it and something after. The last place that is tried for a file is the folder of
  * `beside`, a path. A file is only made where there is room for all of it: whoever touches a page
  * that the file system has no room for is killed. A memfd is sealed: its size can not be changed;
  * of a file the other process can: see shared_memory_survive(). The caller closes the descriptor

@@ -39,7 +39,7 @@ void writer_close(struct writer *writer);
 
 /*
  * Appends a chunk. compress: by zstd if that makes it smaller. After the first failure (disk full,
- * quota, file size limit) every call is a no-op that reports success: what stands on disk stays
+ * quota, file size limit) every call is a no-op that reports success: what is on disk stays
  * valid.
  */
 struct error *writer_chunk(
@@ -55,9 +55,9 @@ struct error *writer_sealed(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed);
 
 /*
- * Appends a chunk whose payload of so many bytes, zero at first, is written by writer_put(), again
- * and again. CHECKPOINT: INDEX will not have it. *ret: where the payload is; 0: the file has failed
- * before.
+ * Appends a chunk whose payload of this many bytes, zero at first, is written by writer_put(),
+ * again and again. CHECKPOINT: INDEX will not have it. *ret: where the payload is; 0: the file has
+ * failed before.
  */
 struct error *writer_place(
 	struct writer *writer, enum hpw_chunk_type type, uint32_t bytes, uint64_t *ret) must_check_;

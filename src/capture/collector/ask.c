@@ -21,7 +21,7 @@
 #include "process/proc_info.h"
 
 #define ANSWER_MS 300000
-/* The process stands still meanwhile. */
+/* The process is stopped meanwhile. */
 #define BLOCKS_ANSWER_MS 3000
 
 /* A process whose collector is looked for. */

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-/* Both clocks are read within so many ticks of one of them, unless that is too much to ask. */
+/* Both clocks are read within this many ticks of one of them, unless that is too much to ask. */
 #define PAIR_TICKS 5000u
 #define PAIR_TRIES 8u
 

@@ -5,7 +5,7 @@
  * them a system call and a descriptor); it comes by often enough for the rings' sizes. To a process
  * that does nothing it comes seldom, and meanwhile only glances at its doorbell.
  *
- * Life: the launcher is told as soon as root's recording is complete. After that the collector
+ * Life: the launcher is notified as soon as root's recording is complete. After that the collector
  * stays for the other processes of the session. Those that have said hello are known; when the last
  * of them has ended the environments of all processes are searched for others, so that a child that
  * has only been forked yet is not left alone.

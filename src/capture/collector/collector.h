@@ -82,8 +82,9 @@ struct collector_start {
 	leak_verdict_function *verdict;
 	const void *verdict_context;
 	struct clock_pair began;
-	/* Without a launcher: root, which has said hello already, and who is told how that went
-	 * (an empty message: well). Else NULL. */
+	/* Without a launcher: the
+	 * root process, which has said hello already, and is sent the result (an empty message:
+	 * success). Else NULL. */
 	struct session_caller *first;
 	void (*on_first)(const char *message);
 };

@@ -44,7 +44,7 @@ static void conclude_recording(
 		small_note(&c->small, s, &totals);
 }
 
-/* What is told in a row of root's recording, which is still open, needs no file any more. */
+/* What is in a row of root's recording, which is still open, needs no file any more. */
 static void move_small(struct collector *c, const struct tracked_process *root)
 {
 	size_t gone = small_move(&c->small, &c->lineage, root->recorder);
@@ -208,7 +208,7 @@ void collector_root_finish(struct collector *c)
 {
 	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
-	/* What was said before the end, and waits: programs that went unrecorded are told below. */
+	/* Messages from before the end that still wait. Unrecorded programs follow below. */
 	if (!collector_answer_callers(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
 	if (!end_others(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)

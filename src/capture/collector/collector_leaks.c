@@ -203,7 +203,7 @@ void collector_search(
 	check.heuristics = request->heuristics;
 	const char *problem = NULL;
 	if (s->leaks)
-		problem = "another search goes on in that process";
+		problem = "another search is running in that process";
 	else if (!is_valid(request))
 		problem = "what it asks for makes no sense";
 	else if (!start_leak_job(c, s, &check, HPW_LEAK_ON_DEMAND))

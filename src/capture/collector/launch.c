@@ -199,8 +199,8 @@ static void pass_on(const struct launcher *l, const siginfo_t *info)
 }
 
 /*
- * Stops as the program has, for whoever waits for us. A shell lets both go on; should the program
- * alone go on, or be killed, the collector wakes us.
+ * Stops like the program, for the process that waits for us. A shell lets both go on; should the
+ * program alone go on, or be killed, the collector wakes us.
  */
 static void mirror_stop(const struct launcher *l)
 {

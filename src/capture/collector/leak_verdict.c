@@ -13,7 +13,7 @@
 #include "base/child.h"
 
 /* The process's standard error becomes ours: its own description where that may be had, so that
- * both write after each other; else what stands there, opened anew. */
+ * both write after each other; else what is there, opened anew. */
 static void take_stream(int target, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, target, STDERR_FILENO, 0);

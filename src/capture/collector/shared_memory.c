@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Where the room can't be reserved for us alone, there has to be this much more of it. */
+/* Where the memory can't be reserved exclusively, there has to be this much more of it. */
 #define ROOM_FACTOR 2u
 
 /* Reserves the room, except in memory, where that would take it at once. */
@@ -103,7 +103,8 @@ static struct mapping mapping_of_line(const char *line)
 	return m;
 }
 
-/* The mapping that `address` lies in. Runs in a signal handler: system calls and the stack alone.
+/* The mapping that `address` lies in. Runs in a signal handler: it only uses system calls and the
+ * stack.
  */
 static struct mapping mapping_find(uint64_t address)
 {

@@ -129,7 +129,8 @@ static bool add_small_row(const char *path, struct buf *ret)
 	return ok;
 }
 
-/* Whether another recording needs this one: who was forked from it finds there what it began with.
+/* Whether another recording needs this one: a process forked from it finds its inherited blocks
+ * there.
  */
 static bool is_needed(struct lineage *lineage, const struct small *one)
 {

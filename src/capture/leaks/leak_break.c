@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096u
-/* malloc/malloc.c, x86-64: a block stands 16 bytes after its chunk's start. */
+/* malloc/malloc.c, x86-64: a block is 16 bytes after its chunk's start. */
 #define HEADER_BYTES 16u
 #define CHUNK_FLAGS 7u
 #define CHUNK_MIN 32u

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "capture/leaks/leak_break.h"
 
-/* glibc, x86-64: HEAP_MAX_SIZE of malloc/arena.c; where in a heap its arena may stand: behind
+/* glibc, x86-64: HEAP_MAX_SIZE of malloc/arena.c; where in a heap its arena may stand: after
  * heap_info of 4 words (to 2.34) or 6. */
 #define ARENA_HEAP_BYTES (64ull << 20)
 #define ARENA_OFFSET_OLD 0x20u
@@ -47,7 +47,7 @@ bool leak_heap_like(const struct process_map *map)
 	       (!*map->path || !strcmp(map->path, "[heap]") || !strncmp(map->path, "[anon", 5));
 }
 
-/* Whether a heap of glibc's begins here: it names its arena, which stands in it or another one. */
+/* Whether a heap of glibc's begins here: it names its arena, which is in it or another one. */
 static bool is_arena_heap(const struct leak_target *place, uint64_t start, uint64_t *ret_bytes)
 {
 	uint64_t info[4];

@@ -22,7 +22,7 @@
 /* Of a searcher that could not even say what went wrong. */
 #define DIED "the search for leaks has died"
 
-/* What stands before each chunk's payload in the results. */
+/* What is before each chunk's payload in the results. */
 struct stored {
 	uint32_t type, bytes;
 };
@@ -76,7 +76,7 @@ static bool searcher_start(struct leak_job *job, const struct leak_search_reques
 	return job->pidfd >= 0;
 }
 
-/* Nothing is left to be searched: the answer stands already. */
+/* Nothing is left to be searched: the answer is already. */
 static bool answer_without_search(
 	struct leak_job *job, const struct leak_search_request *asked, struct error *error)
 {
@@ -141,7 +141,7 @@ static struct error *begin_hold(
 {
 	if (recorder_is_bypassed(recorder))
 		return error_create(ERROR_INPUT,
-			"the program has an allocator of its own, whose blocks were not seen");
+			"the program has an allocator of its own, whose blocks were not recorded");
 	if (is_exit_moment(moment) &&
 		pause_waiting_target(recorder->pid, recorder->shm, &job->target))
 		return NULL;

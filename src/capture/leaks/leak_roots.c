@@ -63,9 +63,9 @@ static uint64_t stack_bottom(pid_t pid)
 }
 
 /*
- * The same of another thread than the first: the last one has returned from its function, and ends
- * the process. Of return addresses into libc the highest leads out of the thread's first function
- * there, and the next one into that, from what has ended. 0: they are not there.
+ * As above, for a thread other than the first: the last one has returned from its function, and
+ * ends the process. Of return addresses into libc the highest leads out of the thread's first
+ * function there, and the next one into that, from what has ended. 0: they are not there.
  */
 static uint64_t thread_bottom(struct finding *f, const struct paused_thread *thread)
 {
@@ -209,7 +209,7 @@ static bool add_regions(struct finding *f)
 	return ok;
 }
 
-/* The last root: what another one holds is told as that one's. */
+/* The last root: what another root references counts as that root's. */
 static bool add_ignored(struct finding *f)
 {
 	struct searched_root root = {
@@ -275,7 +275,7 @@ static bool add_unstopped_leaving(struct finding *f)
 	return ok;
 }
 
-/* A part of a stack; thread-local storage there is told as that. */
+/* A part of a stack; thread-local storage there is reported as such. */
 static bool add_stack_root(struct finding *f, const struct memory_root *from)
 {
 	bool has_thread = from->thread != MEMORY_ROOT_NO_THREAD;

@@ -64,7 +64,8 @@ static struct error *add_blocks(
 	return error;
 }
 
-/* The how-manieth of its thread: threads are taken to have allocated side by side. */
+/* The ordinal of a block among those of its thread: threads are assumed to have allocated side by
+ * side. */
 static uint64_t age_of(void *context, uint64_t address)
 {
 	struct live_entry block;

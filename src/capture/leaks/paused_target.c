@@ -68,7 +68,7 @@ bool target_is_busy(const struct hw_shm *shm)
 }
 
 /* Stops the process where no thread is in an event; a thread that never comes out of one (it was
- * left by siglongjmp, or stands in the kernel) is taken as it is. */
+ * left by siglongjmp, or is in the kernel) is used as it is. */
 static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
 	uint64_t until = stop_now_ns() + BUSY_NS;

@@ -24,7 +24,7 @@ void bad_frees_deinit(struct bad_frees *frees)
 	free(frees->lately);
 }
 
-/* Equal rows differ in their stamps, addresses and counts alone. */
+/* Equal rows differ only in their stamps, addresses and counts. */
 static uint64_t key_of(const struct bad_free *row)
 {
 	struct bad_free key;

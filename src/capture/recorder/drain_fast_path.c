@@ -39,7 +39,7 @@ static uint64_t steps_free(const struct encoder *encoder, uint32_t thread)
 	if (!t || t->chunk != encoder->chunk)
 		return 0;
 	uint64_t since = encoder->steps % HPW_TIME_STEP, until = since ? HPW_TIME_STEP - since : 0;
-	/* Its memory grows with the first step after so many tokens, as of any other step. */
+	/* Its memory grows with the first step after this many tokens, as of any other step. */
 	uint64_t grows = t->memory_grows > t->tokens ? t->memory_grows - t->tokens : until;
 	return until < grows ? until : grows;
 }

@@ -14,7 +14,7 @@
  * once for thousands of words, never for an event. Everything that a source hands over may be
  * hostile, may change at any time, and is checked by the reader, unless it says otherwise here.
  *
- * What is lost is said in three ways: HW_R_LOST in a lane, where it happened; the totals of
+ * Losses are reported in three ways: HW_R_LOST in a lane, where it happened; the totals of
  * `report`; and records that make no sense, which end their lane.
  *
  * Sampled events are as exact ones: the mode of the recording (mode.h) says what they stand for.
@@ -33,7 +33,7 @@
 #define EVENT_LANES_MAX HW_RINGS
 #define EVENT_THREAD_NAME_BYTES 16
 
-/* The memory of a lane. Word number n stands at index n modulo the size. */
+/* The memory of a lane. Word number n is at index n modulo the size. */
 struct event_lane {
 	const uint64_t *words;
 	uint32_t size; /* in words, a power of two */
@@ -151,7 +151,7 @@ struct event_source {
 	uint64_t hz;          /* of stamps */
 	uint32_t lanes;       /* of one thread each; below EVENT_LANES_MAX */
 	bool has_shared;      /* lane number `lanes` is shared */
-	uint32_t unused_most; /* after so many lanes without a thread in a row there is none with
+	uint32_t unused_most; /* after this many lanes without a thread in a row there is none with
 				 one, unless it had one before */
 	/* The stacks: each node has a parent with a smaller number; node 0 is the root. A record's
 	 * stack is in the table before the record is published. */

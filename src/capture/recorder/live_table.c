@@ -269,7 +269,7 @@ static void page_release(struct live_table *live, struct live_page *page)
 	*page = (struct live_page){.number = page->number};
 }
 
-/* A heap that moves on through the address space must not leave its leaves behind for ever. */
+/* A heap that moves on through the address space must not keep its old leaves for ever. */
 static void leaf_release(struct live_table *live, struct live_leaf_head *head)
 {
 	struct live_page *pages = (struct live_page *)(head + 1);

@@ -3,7 +3,7 @@
  * The blocks that are live now, by address: the largest thing a collector keeps, and what nearly
  * every event looks into.
  *
- * Blocks that are neighbours in the heap mostly come and go together, so they stand together here:
+ * Blocks that are neighbours in the heap mostly come and go together, so they are together here:
  * each page of the heap (4 KiB) has a small table of its own, in the order of the addresses (a
  * block's place is its offset's share of the table, or soon after it). A hash over all blocks,
  * which this replaces, waited for main memory at nearly every event. Pages are found through leaves
@@ -163,7 +163,7 @@ static inline uint32_t live_own_place(const struct live_page *page, uint32_t off
 	return offset * page->capacity >> LIVE_PAGE_BITS;
 }
 
-/* The place of the block at address, or the empty one where it would stand. The page has places. */
+/* The place of the block at address, or the empty one where it would be. The page has places. */
 static inline struct live_place *live_probe(const struct live_page *page, uint64_t address)
 {
 	uint32_t offset = live_offset(address);
@@ -222,7 +222,7 @@ static inline uint64_t live_number(const struct live_place *place)
 void live_page_empty(struct live_table *live, struct live_page *page);
 
 /* Takes a block out. Moves each later block of the run back if the hole lies between its own place
- * and where it stands: no tombstones, so a table that churns for hours stays as fast as new. */
+ * and where it is: no tombstones, so a table that churns for hours stays as fast as new. */
 static inline void live_close(
 	struct live_table *live, struct live_page *page, struct live_place *place)
 {

@@ -14,7 +14,7 @@
  */
 #define BUSY_SECONDS 5.0
 #define BUSY_SECONDS_FULL 0.8
-/* Tell the producer about room every so many words, not only at the end of a pass. */
+/* Tell the producer about room every this many words, not only at the end of a pass. */
 #define PUBLISH_WORDS 4096
 
 void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink)

@@ -37,7 +37,7 @@ struct merge_run {
 	uint64_t stamp;  /* of what came before; then of the last record taken */
 	uint64_t events; /* how many were taken */
 	bool look_ahead; /* what is looked up is far away: fetch it in good time */
-	uint64_t looked; /* so many words have been looked at for that, before and now */
+	uint64_t looked; /* this many words have been looked at for that, before and now */
 };
 
 /* Return the kind of a record by the operation in its first word. */
@@ -80,7 +80,7 @@ struct merge_sink {
 	/*
 	 * Or NULL. Takes as many whole records as it likes off the front of a thread's records,
 	 * none later than run->until, and answers how many words that were; with 0 the next record
-	 * is told in the usual way.
+	 * is delivered in the usual way.
 	 */
 	uint64_t (*on_run)(void *context, uint32_t thread, struct merge_run *run);
 };

@@ -11,7 +11,7 @@
 #include "capture/recorder/live_table.h"
 
 struct moving_block {
-	struct live_entry block; /* address alone, if it is not known */
+	struct live_entry block; /* only the address, if the block is not known */
 	bool known;
 };
 

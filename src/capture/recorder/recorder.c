@@ -196,7 +196,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 	struct clock_pair now = recorder_now(recorder);
 	drain_until(r, now.tsc);
 	if (r->folds)
-		return "its recording has no events, in which the mark could stand";
+		return "its recording has no events, so it can't contain the mark";
 	if (!r->tally.thread_count)
 		return "it has not allocated anything yet";
 	recorder_put_mark(r, any_thread(r), name, strlen(name),
@@ -326,7 +326,7 @@ void recorder_finish(
 	bool gone = writer_is_gone(&r->writer);
 	if (gone && !r->error)
 		r->error = error_create(ERROR_ENVIRONMENT,
-			"%s was removed or replaced while it was recorded: nothing of it is left",
+			"%s was removed or replaced during the recording: its contents are lost",
 			r->writer.name);
 	fill_totals(r, &s, ret);
 	ret->file_gone = gone;

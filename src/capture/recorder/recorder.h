@@ -56,7 +56,7 @@ struct recorder {
 	bool forked;
 	bool own_malloc; /* as program_has_own_malloc() says; set by the caller */
 	struct mode mode;
-	bool folds; /* events go into the sums alone */
+	bool folds; /* events only go into the sums */
 	struct event_source *source;
 	/* If the process has the runtime in it. What it says at its end and searches for leaks go
 	 * by this memory alone, not by the source; NULL: there are none. */

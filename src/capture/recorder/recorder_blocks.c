@@ -66,7 +66,7 @@ const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_
 	if (recorder->blocks_dropped)
 		return "it has run out of memory, and does not know all blocks";
 	if (pipe2(ends, O_CLOEXEC))
-		return "there are no more descriptors";
+		return "there are no more file descriptors";
 	bool ok = copy_writes(&recorder->live, ends);
 	close(ends[1]);
 	*ret_count = recorder->live.blocks;

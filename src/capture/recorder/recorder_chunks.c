@@ -140,7 +140,7 @@ static void write_table(
 	recorder_write_chunk(r, type, ok, true);
 }
 
-/* The counters as they stand, without the list of what is live. */
+/* The counters as they are, without the list of what is live. */
 struct footer_summary recorder_write_counters(struct recorder *r, const struct recorder_end *end)
 {
 	tally_settle(&r->tally);

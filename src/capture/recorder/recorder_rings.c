@@ -19,8 +19,8 @@ static struct error *rings_refused(int why)
 	return error_create(ERROR_ENVIRONMENT,
 		"no room to record: the hard limit of address space (ulimit -H -v) is %llu MiB, "
 		"and the "
-		"collector needs %llu MiB for each process at a time; raise it, or set the soft "
-		"limit alone (ulimit -S -v)",
+		"collector needs %llu MiB for each process at a time; raise it, or set only the "
+		"soft limit (ulimit -S -v)",
 		(unsigned long long)limit.rlim_cur >> 20, mib);
 }
 

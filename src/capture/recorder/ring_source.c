@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Rings are handed out from the first on, in a process with little address space from the first
- * small one on: after so many unused ones there is none. */
+ * small one on: after this many unused ones there is none. */
 #define UNUSED_MOST (HW_RINGS_LARGE + HW_RINGS_MEDIUM + 16)
 
 static struct hw_shm *shm_of(struct event_source *source)
@@ -141,7 +141,7 @@ static void ring_module(struct event_source *source, uint32_t number, struct eve
 {
 	const char *shm = (const char *)shm_of(source);
 	struct hw_module m = ((const struct hw_module *)(shm + HW_SHM_MODULES))[number];
-	__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
+	__asm__ volatile("" : : : "memory"); /* read once: the target may change it at any time */
 	if (m.end < m.start)
 		m.end = m.start;
 	if (m.build_id_bytes > sizeof(m.build_id))

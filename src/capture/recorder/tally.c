@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plain growing arrays with dense numbers: a site is looked up through its stack's number, so no
- * hash stands between an event and its counters. */
+ * hash is between an event and its counters. */
 #include "capture/recorder/tally.h"
 
 #include "format/hpw.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PLACE_BYTES_MIN 4096u
-/* Writing one is followed by so many times as long a pause. */
+/* Writing one is followed by this many times as long a pause. */
 #define PAUSE_FACTOR 50
 
 void checkpoints_init(struct checkpoints *checkpoints, uint64_t now_ns)

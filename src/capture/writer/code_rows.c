@@ -6,7 +6,7 @@
 
 _Static_assert(HPW_CODE_COLUMNS <= COLUMNS_MAX, "there is room");
 
-/* A chunk is ended when its strings and lines take so many bytes, and no row takes more. */
+/* A chunk is ended when its strings and lines take this many bytes, and no row takes more. */
 #define CHUNK_BYTES (8u << 20)
 #define TEXT_BYTES (64u << 10)
 #define CODE_ROWS (1u << HW_FRAME_INSTRUCTION_BITS)

@@ -356,7 +356,7 @@ static void put_meta(struct encoder *encoder, struct buf *meta, uint64_t now_tsc
 	}
 }
 
-/* The last run of frees has no token behind it. */
+/* The last run of frees has no token after it. */
 static void close_threads(struct encoder *encoder)
 {
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
@@ -408,7 +408,7 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 	encode_add(encoder, &encoder->gap_rows, ret);
 }
 
-/* So many threads keep what they need from chunk to chunk. */
+/* This many threads keep what they need from chunk to chunk. */
 #define THREADS_KEPT 64u
 /* Of more than that, those that hold no more than this. */
 #define BYTES_KEPT 4096u

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A chunk is closed at the latest after so many steps. */
+/* A chunk is closed at the latest after this many steps. */
 #define ENCODE_STEPS_MAX (128u << 10)
 
 /* Entries a thread: powers of two. It grows with what the thread does in a chunk, since most of
@@ -54,7 +54,7 @@ struct encode_thread {
 	uint32_t last_site;           /* + 1; 0: none yet */
 	uint32_t first_follower;      /* of "none yet" */
 	uint32_t memory_mask;         /* entries - 1 */
-	uint32_t memory_grows;        /* at so many tokens */
+	uint32_t memory_grows;        /* at this many tokens */
 	struct encode_memory *memory; /* `few`, or allocated */
 	struct buf runs, token, sizes, refs, specials;
 	struct encode_deaths deaths;

@@ -18,9 +18,9 @@
 #define HW_VERSION "0"
 #endif
 
-/* A chunk of modules is closed after so many. */
+/* A chunk of modules is closed after this many. */
 #define MODULES_BYTES (1u << 20)
-/* A chunk of stacks is closed after so many, or before so many rows that say nothing. */
+/* A chunk of stacks is closed after this many, or before this many rows that say nothing. */
 #define STACKS_RUN (1u << 20)
 #define STACKS_GAP 64
 

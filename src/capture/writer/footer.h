@@ -29,7 +29,7 @@ struct footer_summary {
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);
 
-/* What is known after the start; goes behind that. */
+/* What is known after the start; goes after that. */
 bool footer_target_instructions(struct buf *ret, const char *counted_or_why);
 
 /* Modules from *next on; false: there are none, or no memory. Moves *next. */
@@ -37,7 +37,7 @@ bool footer_modules(struct buf *ret, struct event_source *source, uint32_t *next
 
 /*
  * Some of the nodes with these numbers, sorted; *ret_taken says how many. Chunks cover numbers
- * without a gap, the first one from 1 on (a reader believes no jumps): *end is the number behind
+ * without a gap, the first one from 1 on (a reader believes no jumps): *end is the number after
  * what they cover so far.
  */
 void footer_stacks_sort(uint32_t *numbers, size_t count);

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-/* A segment holds about so many chunks of this many bytes a step, which is more than most need. */
+/* A segment holds about this many chunks of this many bytes a step, which is more than most need.
+ */
 #define SEGMENT_CHUNKS 2
 #define STEP_BYTES 4
-/* A file that is to have no more than so many bytes is exceeded by about one chunk. */
+/* A file that is to have no more than this many bytes is exceeded by about one chunk. */
 #define FILE_CHUNKS 16
 
 void keep_init(struct keep *keep, const struct mode *mode)
