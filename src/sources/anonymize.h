@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recordings without names, for those who may see how a program uses memory and not what it is. A
+ * Recordings without names, for readers who may see how a program uses memory but not what it is. A
  * name becomes a token, "function-17", the same one wherever it stands. What is kept, because it is
  * in every program: names in the libraries of the C and C++ runtime and of allocators, and these
  * libraries' own; `main`, malloc, operator new… That a function is one of std:: or a wrapper of an

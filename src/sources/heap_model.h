@@ -18,13 +18,13 @@
 struct error *heap_model_make(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, struct model **ret) must_check_;
 
-/* The same, with what is lost of some types alone: of those whose byte (by type) is not 0. Figures
- * of what is in use are those of all. types NULL: of all. */
+/* Makes a model of the scan, with leaks of some types only: of those whose byte (by type) is not 0.
+ * Figures of what is in use are those of all. types NULL: of all. */
 struct error *heap_model_make_of(const struct heap_scan *scan, const char *name,
 	const struct joined *joined, const uint8_t *types, struct model **ret) must_check_;
 
-/* The same of a scan that need not be judged, by owners instead of types (heap_owners.h): no
- * leaks. */
+/* Makes a model by owners instead of types (heap_owners.h), without leaks; the scan need not have
+ * searched for them. */
 struct error *heap_model_make_owners(
 	const struct heap_scan *scan, const char *name, struct model **ret) must_check_;
 

@@ -46,7 +46,7 @@ enum source_moment_kind {
 	SOURCE_PEAK,  /* the first moment of the highest sum of live bytes */
 	SOURCE_TIME,
 	SOURCE_MARK, /* a mark that the program, or somebody outside, has set */
-	SOURCE_STEP, /* after so many steps: see struct series_row */
+	SOURCE_STEP, /* after this many steps: see struct series_row */
 };
 
 /* A moment: all that happened up to it, itself included, and nothing later. */
@@ -81,7 +81,7 @@ struct source_blocks {
 	bool live_only;            /* only blocks that are live at the end */
 	const bool *hidden_frames; /* by site id: blocks from there don't count; NULL: they do */
 	size_t hidden_frames_len;
-	/* Leaves none out: an allocation is temporary if its thread freed it within so many
+	/* Leaves none out: an allocation is temporary if its thread freed it within this many
 	 * allocations, itself included. 0: 1, before the next one. */
 	uint64_t temporary_within;
 };
@@ -102,15 +102,15 @@ struct source_query {
 };
 
 /*
- * Opens what stands at path; the caller destroys the model. What can be read of a damaged recording
+ * Opens what is at path; the caller destroys the model. What can be read of a damaged recording
  * is read, and model_damage() says what is missing. ERROR_INPUT if nothing can.
  */
 struct error *source_open(const char *path, struct model **ret);
-/* The same; flags: enum source_flag. */
+/* As source_open(); flags: enum source_flag. */
 struct error *source_open_with(const char *path, unsigned flags, struct model **ret);
 /*
- * The same of a part of it; query NULL: of all. ERROR_INPUT if there is no such moment in it, or if
- * it does not say what happened when.
+ * As source_open(), for a part of it; query NULL: of all. ERROR_INPUT if there is no such moment in
+ * it, or if it does not say what happened when.
  */
 struct error *source_open_query(
 	const char *path, unsigned flags, const struct source_query *query, struct model **ret);
@@ -118,21 +118,21 @@ struct error *source_open_query(
 /* A file that is not where, and how, the user knows it. */
 struct source_place {
 	const char *path;
-	const char *name; /* stands in messages and for the path of the recording */
+	const char *name; /* is in messages and for the path of the recording */
 	const char *root; /* as of struct input; NULL: files that it names are where it says */
 };
 
-/* The same of such a file. */
+/* As above, for such a file. */
 struct error *source_open_place(const struct source_place *place, unsigned flags,
 	const struct source_query *query, struct model **ret);
-/* The same, from memory; `name` stands in messages and for the path. */
+/* As above, from memory; `name` is used in messages and for the path. */
 struct error *source_open_bytes(
 	const char *name, const void *data, size_t len, unsigned flags, struct model **ret);
 struct error *source_open_bytes_query(const char *name, const void *data, size_t len,
 	unsigned flags, const struct source_query *query, struct model **ret);
 
 /*
- * Tells the events of what stands there, from the first one to the moment that the query (NULL:
+ * Tells the events of what is there, from the first one to the moment that the query (NULL:
  * all of it) ends with; its beginning and blocks are not looked at. Sites are those of the model
  * that is opened of the same file. ERROR_INPUT: it has sums, or a sample, and no events.
  */

@@ -25,7 +25,7 @@ uint64_t event_lines_defined_limit(const struct input *input);
 /* *ret NULL: there are no more. */
 struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *ret_len) must_check_;
 
-/* Takes hexadecimal digits, and one space behind them if there is one. False: there are none, or
+/* Takes hexadecimal digits, and one space after them if there is one. False: there are none, or
  * too many. */
 static inline bool event_lines_hex(const char **at, const char *end, uint64_t *ret)
 {
@@ -50,8 +50,8 @@ static inline bool event_lines_hex(const char **at, const char *end, uint64_t *r
 	return true;
 }
 
-/* So many blocks may be live at a time in what a file of so many bytes, packed or not, tells: each
- * takes some 64 bytes here, and next to none in a file that repeats itself. */
+/* This many blocks may be live at a time in what a file of this many bytes, packed or not, tells:
+ * each takes some 64 bytes here, and next to none in a file that repeats itself. */
 uint64_t event_lines_blocks_max(uint64_t file_bytes);
 
 #endif

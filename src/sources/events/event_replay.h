@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events of a program that can be gone through again and again, whoever has written them: those of
- * a recording, or of another tool's file. They are told as the steps of hpw_events.h, of which all
- * books are made (hpw_replay.h, hpw_lives.h, hpw_moments.h).
+ * Events of a program that
+ * can be replayed any number of times: those of a recording, or of another tool's file. They come
+ * as the steps of hpw_events.h, of which all books are made (hpw_replay.h, hpw_lives.h,
+ * hpw_moments.h).
  */
 #ifndef SOURCES_EVENT_REPLAY_H
 #define SOURCES_EVENT_REPLAY_H

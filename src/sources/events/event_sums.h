@@ -21,7 +21,7 @@
 struct error *event_sums_put(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model) must_check_;
 
-/* The same, and ends with the model: takes it from *model. `cut`: the story's file was cut off. */
+/* As above, and completes the model: takes it from *model. `cut`: the story's file was cut off. */
 struct error *event_sums_finish(const struct event_replay *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, bool cut, struct model **model,
 	struct model **ret) must_check_;

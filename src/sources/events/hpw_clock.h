@@ -18,7 +18,7 @@
 struct hpw_clock {
 	uint64_t tsc_start;
 	uint64_t hz;                /* 0: unknown */
-	uint64_t span_tsc, span_ns; /* so many stamps took so long; 0: unknown */
+	uint64_t span_tsc, span_ns; /* this many stamps took so long; 0: unknown */
 	uint64_t tsc_end; /* until then it was recorded, at least; 0: until the last event */
 };
 

@@ -19,7 +19,7 @@ static struct error *open_from(
 		return error;
 	if (count > cursor_left(&list) / 2)
 		return error_create(ERROR_INPUT, "it claims %" PRIu64 " columns", count);
-	/* The data starts behind the list: find that place first. */
+	/* The data starts after the list: find that place first. */
 	struct cursor data = list;
 	for (uint64_t i = 0, skipped; i < 2 * count; i++) {
 		error = cursor_varint(&data, &skipped);

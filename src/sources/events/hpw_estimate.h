@@ -31,7 +31,7 @@ struct hpw_sum {
 	double blocks, bytes, blocks_variance, bytes_variance;
 };
 
-/* The same of several sites, each in whole numbers. */
+/* As above, for several sites, each in whole numbers. */
 struct hpw_whole {
 	uint64_t blocks, bytes;
 };
@@ -60,7 +60,7 @@ struct hpw_estimate_block {
 };
 
 struct hpw_estimate_moment {
-	uint64_t step, stamp; /* step: so many lead to it */
+	uint64_t step, stamp; /* step: this many lead to it */
 };
 
 struct hpw_estimate {
@@ -96,7 +96,7 @@ void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_
 /* Sums of what happens begin anew; what is live stays, and is the highest so far. */
 void hpw_estimate_begin_range(struct hpw_estimate *estimate, struct hpw_estimate_moment moment);
 
-/* A sampled call for so many bytes failed. */
+/* A sampled call for this many bytes failed. */
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);
 
 /* After the last block, before results are taken. Where a half is still at its highest, and so

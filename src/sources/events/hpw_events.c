@@ -208,11 +208,11 @@ static struct error *step_special(struct decoder *decoder, struct slot *slot, st
 	if (special == HPW_SP_FREE) {
 		error = cursor_u8(specials, &free_kind);
 		if (!error && free_kind >= HW_FREE_KINDS)
-			error = error_create(ERROR_INPUT, "free kind %u is not known", free_kind);
+			error = error_create(ERROR_INPUT, "unknown free kind %u", free_kind);
 		return error ? error : step_free(decoder, slot, step, free_kind);
 	}
 	if (special < HPW_SP_FAILED || special > HPW_SP_LOST)
-		return error_create(ERROR_INPUT, "special %u is not known", special);
+		return error_create(ERROR_INPUT, "unknown special %u", special);
 	step->kind = kinds[special];
 	error = special_operands(slot, special, step);
 	if (error || !decoder->visitor->step)

@@ -110,7 +110,7 @@ static struct error *date_chunk(
 		error = hpw_events_decode(&payload, &visitor);
 	if (!error || error->code != ERROR_INPUT)
 		return error;
-	error_destroy(error); /* damage is said where figures depend on it */
+	error_destroy(error); /* damage is reported where figures depend on it */
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 #include "model/build.h"
 #include "sources/events/hpw_lives.h"
 
-/* How often a site's blocks grew by so many bytes. */
+/* How often a site's blocks grew by this many bytes. */
 struct growth_step {
 	uint64_t bytes;
 	uint32_t site;
@@ -27,7 +27,7 @@ static bool growth_step_equal(struct growth_step a, struct growth_step b)
 }
 
 DEFINE_MAP(growth_steps, struct growth_step, uint64_t, growth_step_hash, growth_step_equal)
-/* More different ones than that are not told apart: the usual ones come early. */
+/* More different ones than that are not distinguished: the usual ones come early. */
 #define GROWTH_STEPS_MAX (1u << 18)
 
 struct sums {

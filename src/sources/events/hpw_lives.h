@@ -19,7 +19,7 @@ struct hpw_life {
 	uint64_t stamp, step;
 	uint64_t size;
 	uint32_t site;
-	uint32_t grown; /* so many reallocs made it what it is, the one it came from included */
+	uint32_t grown; /* this many reallocs made it what it is, the one it came from included */
 	uint64_t first_size; /* of the block that the first of these was of; else size */
 };
 

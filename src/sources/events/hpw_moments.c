@@ -17,7 +17,7 @@
 #include "sources/events/hpw_replay.h"
 #include "sources/recording/hpw_marks.h"
 
-/* So many names of marks are listed in a message. */
+/* This many names of marks are listed in a message. */
 #define NAMED_MAX 8u
 
 /* One moment that is being looked for. */

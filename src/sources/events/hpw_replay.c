@@ -519,7 +519,7 @@ static int hpw_replay_compare_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* So many allocations of that size were seen, or are estimated. */
+/* This many allocations of that size were seen, or are estimated. */
 static struct error *put_size(
 	const struct hpw_replay *replay, struct model *model, uint64_t size, uint64_t count)
 {

@@ -70,7 +70,7 @@ struct hpw_replay {
 	uint64_t done_stamp; /* of the latest step that has been done */
 	uint64_t next_step;
 	uint64_t step;               /* number of the current step */
-	uint64_t peak_step;          /* so many steps lead to the peak */
+	uint64_t peak_step;          /* this many steps lead to the peak */
 	uint64_t from_step, to_step; /* figures are of the steps between these; 0, UINT64_MAX: all
 				      */
 	bool begun;                  /* from_step has been reached */
@@ -95,10 +95,10 @@ struct hpw_replay {
 	uint64_t pair_tsc[2], pair_ns[2];
 };
 
-/* How many live blocks are believed of a file of so many bytes. */
+/* How many live blocks are believed of a file of this many bytes. */
 uint64_t hpw_replay_blocks_max(uint64_t file_bytes);
 
-/* blocks_max: give up when so many blocks live at once. The model needs its sites; if it is of a
+/* blocks_max: give up when this many blocks live at once. The model needs its sites; if it is of a
  * sampled recording, results are estimates. */
 struct error *hpw_replay_init(
 	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max);
@@ -118,7 +118,7 @@ struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay);
 void hpw_replay_settle_peak(struct hpw_replay *replay);
 /* A block of the site that was allocated before the range has been freed. */
 void hpw_replay_older_freed(struct hpw_replay *replay, struct hpw_tally_site *site, uint64_t size);
-/* So many allocations more of that size. */
+/* This many allocations more of that size. */
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations);
 
 /* Brings peak figures up to date; after the last chunk, before results are taken. */

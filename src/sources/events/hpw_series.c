@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-/* A replay is looked at every so many steps at most. */
+/* A replay is looked at every this many steps at most. */
 #define STRIDE_MAX HPW_TIME_STEP
 /* What is live after the peak gets a row of its own when it is so much less: a part of the peak. */
 #define AFTER_PEAK_PART 64u

@@ -53,8 +53,8 @@ void hpw_series_deinit(struct hpw_series *series);
 /* Watches a replay that is about to begin, of a part if it is set to one: then the moments are in
  * it, and the peak is the part's. */
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
-/* The same of samples, whose peak is not where the rows are highest (hpw_estimate.h): that is where
- * `figures`, another replay of the same part that is settled, found it. */
+/* As above, for samples, whose peak is not where the rows are highest (hpw_estimate.h): that is
+ * where `figures`, another replay of the same part that is settled, found it. */
 void hpw_series_watch_samples(
 	struct hpw_series *series, struct hpw_replay *replay, const struct hpw_replay *figures);
 /* After it is settled: the end and the peak. */

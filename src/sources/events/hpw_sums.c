@@ -39,7 +39,7 @@ struct error *hpw_sums_head(const struct hpw_payload *payload, uint64_t ret[HPW_
 	return error ? error : hpw_sums_read_head(&head, ret);
 }
 
-/* A row of so many columns; false: they end before, or are malformed. */
+/* A row of this many columns; false: they end before, or are malformed. */
 static bool read_row(struct hpw_column *columns, unsigned count, uint64_t *ret)
 {
 	for (unsigned i = 0; i < count; i++)

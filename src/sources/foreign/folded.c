@@ -10,7 +10,7 @@
 
 #define DEPTH_MAX 4096u
 
-/* A line: what stands before its last blank, and the number behind it. */
+/* A line: what is before its last blank, and the number after it. */
 struct folded_line {
 	struct foreign_text stack;
 	uint64_t value;
@@ -35,7 +35,7 @@ bool folded_recognise(const uint8_t *head, size_t len)
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
 		struct folded_line line;
-		/* The last one may go on behind the head; one alone must be whole. */
+		/* The last one may go on after the head; one alone must be whole. */
 		if (!line_end && lines)
 			break;
 		size_t line_len = line_end ? (size_t)(line_end - at) : (size_t)(end - at);

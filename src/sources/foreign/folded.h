@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The source "folded": text for flame graphs, "main;read_line;xmalloc 1234", outermost frame first.
- * It has one figure and does not say which: it is taken as bytes that are live, and that is said.
+ * It has one figure and does not say which: it is read as live bytes, and a note says so.
  */
 #ifndef SOURCES_FOLDED_H
 #define SOURCES_FOLDED_H

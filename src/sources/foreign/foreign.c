@@ -92,7 +92,7 @@ static bool foreign_add_text(struct buf *key, struct foreign_text text)
 	return buf_bytes(key, text.data, text.data ? text.len : 0);
 }
 
-/* Everything that is said of a frame, as bytes. */
+/* All that the file says of a frame, as bytes. */
 static struct error *make_key(struct module_id module, uint64_t address,
 	const struct foreign_line *lines, size_t count, struct buf *ret)
 {
@@ -268,7 +268,7 @@ struct error *foreign_site(
 	return NULL;
 }
 
-/* How many blocks of so many bytes a sampled one stands for. */
+/* How many blocks of this many bytes a sampled one stands for. */
 static double foreign_weight_of(double size, double period)
 {
 	return 1 / -expm1(-size / period);

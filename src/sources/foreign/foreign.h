@@ -15,7 +15,7 @@
 #include "symbols/strings.h"
 
 struct foreign_text {
-	const char *data; /* NULL: nothing is said */
+	const char *data; /* NULL: the file says nothing */
 	size_t len;
 };
 
@@ -96,7 +96,7 @@ struct foreign {
 	struct strings names; /* demangling, each name once */
 	struct foreign_code_vec frames;
 	struct foreign_places by_place; /* frames that have an address → number of the run, or 0 */
-	struct foreign_keys by_lines;   /* frames by all that is said of them */
+	struct foreign_keys by_lines;   /* frames by all that the file says of them */
 	struct foreign_children stacks;
 	struct foreign_places sites; /* (stack, kind) → id + 1 */
 	struct foreign_modules modules;

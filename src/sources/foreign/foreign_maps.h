@@ -55,7 +55,7 @@ struct error *foreign_maps_program(struct foreign_maps *maps, struct foreign *fo
 
 /*
  * The module that a return address is of; 0: none. A file that was changed after `input` was
- * written is told as damage, once: names that are found in it may be wrong.
+ * written is reported as damage, once: names that are found in it may be wrong.
  */
 struct error *foreign_maps_module(struct foreign_maps *maps, struct foreign *foreign,
 	const struct input *input, uint64_t address, struct module_id *ret) must_check_;

@@ -14,7 +14,7 @@
 
 #define BEGINNING "heap profile:"
 
-/* What stands behind the @ of the first line. */
+/* What is after the @ of the first line. */
 static const struct kind {
 	const char *name;
 	bool sampled, growth;
@@ -32,7 +32,7 @@ struct reading {
 	struct heap_dump dump;
 	const struct kind *kind;
 	struct heap_dump_figures header, sum;
-	bool is_jemalloc; /* by what stands behind the names in front */
+	bool is_jemalloc; /* by what is after the names in front */
 };
 
 static void gperftools_reading_deinit(struct reading *reading)
@@ -180,7 +180,7 @@ static bool cut_number(struct foreign_text *text, const char *mark, bool hex, ui
 }
 
 /*
- * Go writes the same text (debug/pprof/heap?debug=1), without mappings: behind each stack the
+ * Go writes the same text (debug/pprof/heap?debug=1), without mappings: after each stack the
  * frames that are not the runtime's own, as "#	0x4700dc	main.run+0x1d /src/run.go:12"; at
  * the end figures of the runtime.
  */

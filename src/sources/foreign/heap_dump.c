@@ -231,7 +231,7 @@ static void set_estimates(struct heap_dump *dump)
 	recording->sample_bytes = dump->period;
 }
 
-/* Addresses that lie behind all mappings: a dump has these at its end, lowest first. */
+/* Addresses that lie after all mappings: a dump has these at its end, lowest first. */
 static bool has_addresses_after(const struct heap_dump *dump)
 {
 	const struct foreign_mapping_vec *mappings = &dump->maps.mappings;

@@ -35,7 +35,7 @@ struct heap_dump {
 	struct heap_dump_rows rows;
 	struct heap_dump_addresses addresses;
 	struct heap_dump_frames named;
-	struct heap_symbols symbols; /* that stand in front of it */
+	struct heap_symbols symbols; /* that precedes it */
 	bool no_maps;     /* it was written without mappings: that it has none is no damage */
 	bool every_block; /* it says that none was left out */
 	uint64_t period;  /* mean distance of samples in bytes; 0: every block counts */
@@ -45,7 +45,7 @@ struct error *heap_dump_open(
 	struct heap_dump *dump, const struct input *input, const char *source) must_check_;
 void heap_dump_close(struct heap_dump *dump);
 
-/* The first line behind names that stand in front; *line NULL: there is none. */
+/* The first line after names that are in front; *line NULL: there is none. */
 struct error *heap_dump_first_line(struct heap_dump *dump, char **line, size_t *len) must_check_;
 
 /* "12: 345 [67: 890]" */
@@ -69,7 +69,7 @@ struct error *heap_dump_add_named(
 struct error *heap_dump_unsample(
 	const struct heap_dump *dump, struct heap_dump_figures *figures) must_check_;
 
-/* A line behind the stacks: a mapping, or nothing; that another dump begins is an error. */
+/* A line after the stacks: a mapping, or nothing; that another dump begins is an error. */
 struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len) must_check_;
 
 /* Whether the last line is a part of one: the file was cut off in it. It is passed over;

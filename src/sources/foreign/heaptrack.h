@@ -2,7 +2,8 @@
 /*
  * Files of heaptrack, as heaptrack_interpret writes them, versions 1 to 3. Blocks have no addresses
  * in them: an allocation and a free name a size and a stack. Of several blocks of one size and
- * stack the last one is taken to be freed first; that changes what --from keeps, and nothing else.
+ * stack the last one is assumed to be freed first; that changes what --from keeps, and nothing
+ * else.
  */
 #ifndef SOURCES_HEAPTRACK_H
 #define SOURCES_HEAPTRACK_H

@@ -12,7 +12,7 @@
  *	MAPPED_LIBRARIES:
  *	…
  *
- * What stands in brackets counts all allocations; without prof_accum it is 0 throughout. Figures
+ * What is in brackets counts all allocations; without prof_accum it is 0 throughout. Figures
  * are those of samples, made so that jeprof's way to scale them, by the mean size of a stack's
  * blocks, gives the right estimate.
  */

@@ -211,7 +211,7 @@ static void keep_tree(struct reading *reading)
 	reading->last_number = reading->number;
 }
 
-/* What stands behind "heap_tree=". */
+/* What is after "heap_tree=". */
 static struct error *read_kind(struct reading *reading)
 {
 	struct foreign_scan scan;
@@ -290,7 +290,7 @@ static struct error *note_cut(struct reading *reading, struct error *error)
 	return build_damage(reading->foreign.model, sentence);
 }
 
-/* A place for bytes of which the file does not say who allocated them. */
+/* A site for bytes whose allocation site the file does not contain. */
 static struct error *missing_site(struct reading *reading, const char *words, struct site **ret)
 {
 	struct valgrind_frame function = valgrind_frame_of(words, strlen(words));

@@ -97,7 +97,7 @@ static bool mtrace_take_number(const char **at, const char *end, uint64_t *ret)
 	return (mtrace_take_word(at, end, "0x") || **at == '0') && event_lines_hex(at, end, ret);
 }
 
-/* Behind "@ ": what comes before the last "] ". */
+/* After "@ ": what comes before the last "] ". */
 static bool take_caller(const char **at, const char *end, struct foreign_text *ret)
 {
 	const char *last = NULL;

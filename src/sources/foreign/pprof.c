@@ -294,7 +294,7 @@ static struct error *find_frame(
 	return NULL;
 }
 
-/* So many are named. */
+/* This many are named. */
 #define UNREAD_MOST 12u
 
 static struct error *keep_unread(struct reading *reading, struct foreign_text key)

@@ -24,7 +24,7 @@ static inline void stack_rows_deinit(struct stack_rows *rows)
 	free(rows->code);
 }
 
-/* So many, all zero; false: no memory. Is to be deinited also then. */
+/* This many, all zero; false: no memory. Is to be deinited also then. */
 static inline bool stack_rows_init(struct stack_rows *rows, size_t count)
 {
 	*rows = (struct stack_rows){

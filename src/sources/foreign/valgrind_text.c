@@ -37,7 +37,7 @@ static bool take_place(const char *place, size_t len, struct valgrind_frame *ret
 	scan = foreign_scan_of(colon + 1, (size_t)(place + len - colon - 1));
 	if (!foreign_scan_u64(&scan, &number) || !foreign_scan_at_end(&scan))
 		return false;
-	/* The crate dhat of Rust has a column behind the line. */
+	/* The crate dhat of Rust has a column after the line. */
 	const char *other = memrchr(place, ':', (size_t)(colon - place));
 	struct foreign_scan line = foreign_scan_of(place, 0);
 	uint64_t before;

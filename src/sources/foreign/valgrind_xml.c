@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Elements are told by a table: of which parents each is taken, and what becomes of its text when
+ * A table describes the elements: of which parents each is read, and what becomes of its text when
  * it ends. expat reads the XML piece by piece, so that a file whose end is missing shows what is
  * there. A checker writes that way too: when the program is killed, its file just ends.
  *
- * Protocols 4, 5 and 6 (docs/internals/xml-output-protocol4.txt … of Valgrind) are told apart
- * nowhere: later ones only add elements. Passed over is what says nothing of the heap or of errors
+ * Protocols 4, 5 and 6 (docs/internals/xml-output-protocol4.txt … of Valgrind) are treated alike:
+ * later ones only add elements. Passed over is what says nothing of the heap or of errors
  * (preamble, ppid, tool, usercomment, logfilequalifier, state, clientmsg), is told elsewhere as
  * well (fd and path of descriptors: the sentence has them; error_summary: errorcounts and
  * suppcounts), or has no place in the model (offered suppressions, numbers and beginnings of
@@ -562,7 +562,7 @@ static struct error *note_cut(struct reading *reading)
 	return build_damage(reading->build.foreign.model, sentence);
 }
 
-/* Valgrind's DRD writes stacks of some errors behind the end. */
+/* Valgrind's DRD writes stacks of some errors after the end. */
 static struct error *end_early(struct reading *reading)
 {
 	char sentence[120];

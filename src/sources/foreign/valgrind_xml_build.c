@@ -198,7 +198,7 @@ static bool scan_record(const char *what, uint64_t *ret_number, uint64_t *ret_of
 }
 
 /*
- * The program, or who debugs it, may have it searched as often as it likes. A search tells its
+ * The program, or its debugger, may request any number of searches. A search tells its
  * records in the order of their numbers, and all that is known by then; one that is asked for what
  * is new since the last ("101 (+50) bytes") tells of that alone.
  */

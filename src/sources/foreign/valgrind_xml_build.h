@@ -84,7 +84,8 @@ void xml_build_count(struct xml_build *build, const char *unique, uint64_t count
 /* That leaks were looked for, even if there are none. */
 void xml_build_search(struct xml_build *build);
 
-/* <state>FINISHED: what the program had searched while it ran is told anew, as of the end. */
+/* <state>FINISHED: searches that the program had done while it ran are reported again, as of the
+ * end. */
 void xml_build_ended(struct xml_build *build);
 
 /* Who wrote the file: the path of the program. */

@@ -40,7 +40,7 @@ static void name_thread_local(
 		snprintf(ret, room, "thread-local storage of %s", whose);
 }
 
-/* Threads are other ones in each process: the first is told from the rest. */
+/* Threads are other ones in each process: only the first is distinguished. */
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that stand in front of a heap dump: google-pprof and jeprof take them and write them
+ * Names that precedes a heap dump: google-pprof and jeprof take them and write them
  * (PrintSymbolizedProfile: --raw of a dump from a server), 'heapwise export' does where functions
  * have no address in a file:
  *

@@ -11,7 +11,7 @@
 #include "sources/recording/input.h"
 #include "sources/source.h"
 
-/* True for a recording's header, and for one that is damaged but has a whole chunk behind it. */
+/* True for a recording's header, and for one that is damaged but has a whole chunk after it. */
 struct error *hpw_recognise(const struct input *input, bool *ret);
 /* query: NULL, or as for source_open_query(). */
 struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,

@@ -98,7 +98,7 @@ static struct error *copy_special(struct rewriting *at, struct cursor *from, str
 	case HPW_SP_THREAD_END:
 		return NULL;
 	default:
-		return error_create(ERROR_INPUT, "special %u is not known", special);
+		return error_create(ERROR_INPUT, "unknown special %u", special);
 	}
 }
 
@@ -174,7 +174,7 @@ static struct error *next_column(
 	return error;
 }
 
-/* The list of columns and, behind it, their data. */
+/* The list of columns and, after it, their data. */
 static struct error *open_columns(const struct hpw_payload *payload, uint64_t *ret_count,
 	struct cursor *ret_list, struct cursor *ret_data)
 {
@@ -463,7 +463,7 @@ static struct error *rewrite_all(struct rewriting *at, const struct hpw_file *fi
 	struct error *error = NULL;
 	for (size_t i = 0; i < file->chunks.len && !error; i++) {
 		const struct hpw_chunk *chunk = &file->chunks.data[i];
-		/* Parts of the recording are read without what comes behind the events. */
+		/* Parts of the recording are read without what comes after the events. */
 		if (!named && (chunk->type == HPW_THREADS || chunk->type == HPW_SUMMARY)) {
 			named = true;
 			error = hpw_names_encode(at->model, put_names, at);
@@ -477,7 +477,7 @@ static struct error *rewrite_all(struct rewriting *at, const struct hpw_file *fi
 	return error;
 }
 
-/* An open file, and a model that damage is told of. */
+/* An open file, and a model that gets notes of damage. */
 struct opened {
 	struct input input;
 	struct hpw_file file;

@@ -31,7 +31,7 @@ struct hpw_file {
 	const struct input *input; /* borrowed */
 	struct hpw_chunk_vec chunks;
 	bool closed;       /* the list came from the index */
-	bool checkpoint;   /* what stands in for the footer is a checkpoint of before the end */
+	bool checkpoint;   /* what is in for the footer is a checkpoint of before the end */
 	uint32_t features; /* enum hpw_feature, or'ed; 0 if the header is damaged */
 };
 

@@ -16,7 +16,7 @@
 #include "sources/recording/hpw_footer.h"
 #include "sources/recording/hpw_tables.h"
 
-/* A chain of forks longer than this is told up to here. */
+/* A chain of forks longer than this is reported up to here. */
 #define GENERATIONS_MAX 64u
 
 /* One parent's recording, read as far as the fork. */
@@ -253,7 +253,8 @@ struct search {
 	bool forked;           /* there is one more, of which is known: */
 	uint64_t forked_at;
 	const char *file; /* in the child's model */
-	/* What those who came so far had freed, when they forked, of what they had from there. */
+	/* What the ancestors so far had freed, when they forked, of the blocks that they had from
+	 * there. */
 	uint64_t freed;
 	bool failed;
 };

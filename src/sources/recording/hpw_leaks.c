@@ -82,7 +82,7 @@ static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_pay
 		return error;
 	const uint64_t *v = leak_summary.values;
 	if (v[HPW_LEAK_MOMENT] >= ARRAY_SIZE(moments) || v[HPW_LEAK_WAY] >= ARRAY_SIZE(ways))
-		return error_create(ERROR_INPUT, "a search of a kind that is not known");
+		return error_create(ERROR_INPUT, "a search of an unknown kind");
 	struct leak_search *search = build_leak_search(leaks->model);
 	*search = (struct leak_search){
 		.moment = moments[v[HPW_LEAK_MOMENT]],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The chunks of a search for leaks: LEAK_SEARCH and the LEAK_ROOTS, LEAK_GROUPS, LEAK_RECORDS that
- * follow it. Of several searches the last counts. What a damaged part would have named is left out
- * (who holds a block) or stood in for (the place of its allocation), so that the kinds stay.
+ * follow it. Of several searches the last counts. What a damaged part would have named is
+ * left out (references) or replaced (allocation sites), so that the kinds stay.
  */
 #ifndef SOURCES_HPW_LEAKS_H
 #define SOURCES_HPW_LEAKS_H

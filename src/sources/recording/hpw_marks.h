@@ -44,7 +44,7 @@ struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_ranges 
 /* Fills them while a replay goes on that has not begun. */
 void hpw_marks_watch(struct hpw_marks *marks, struct hpw_replay *replay);
 
-/* Puts those behind from_step and up to to_step into the model, in their order. */
+/* Puts those after from_step and up to to_step into the model, in their order. */
 struct error *hpw_marks_put(
 	struct hpw_marks *marks, struct model *model, uint64_t from_step, uint64_t to_step);
 

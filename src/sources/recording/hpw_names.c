@@ -11,7 +11,7 @@
 #include "sources/recording/hpw_out.h"
 #include "symbols/strings.h"
 
-/* A chunk is handed on when it has so many places. */
+/* A chunk is handed on when it has this many places. */
 #define PLACES_IN_CHUNK 65536u
 
 DEFINE_VEC(name_vec, const char *)

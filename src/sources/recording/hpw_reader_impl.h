@@ -76,7 +76,7 @@ struct error *hpw_reader_put_series(struct reader *reader);
  * before hpw_reader_put(). */
 struct error *hpw_reader_measure_stacks(struct reader *reader);
 
-/* The same of the marks. */
+/* As above, for the marks. */
 struct error *hpw_reader_find_marks(struct reader *reader);
 struct error *hpw_reader_put_marks(struct reader *reader);
 

@@ -132,7 +132,7 @@ struct error *hpw_reader_choose_blocks(struct reader *reader)
 	return error ? error : hpw_block_filter_describe(&reader->choice, reader->model);
 }
 
-/* Goes through all events, for who watches that. */
+/* Goes through all events, and reports progress. */
 static struct error *replay_all(struct reader *reader, struct hpw_replay *replay)
 {
 	struct error *error = NULL;

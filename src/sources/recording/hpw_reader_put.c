@@ -47,7 +47,7 @@ static struct error *into_leaks(
 
 /*
  * Figures of sites may end before the sites do, where the last of their chunks is missing: events
- * give all of them. Where there are none it is said. A checkpoint is older than the last sites.
+ * give all of them. Without events a note says so. A checkpoint is older than the last sites.
  */
 struct error *hpw_reader_check_sites(struct reader *reader)
 {
@@ -289,7 +289,7 @@ static struct error *into_bad_frees(
 	return hpw_bad_frees_decode(&reader->bad_frees, payload);
 }
 
-/* Those that have become errors are told there, with their places. */
+/* Those that have become errors are reported there, with their sites. */
 static struct error *put_bad_frees(struct reader *reader)
 {
 	struct hpw_bad_frees *frees = &reader->bad_frees;

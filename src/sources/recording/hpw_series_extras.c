@@ -14,7 +14,7 @@ struct filling {
 	const struct hpw_clock *clock;
 	const struct hpw_footer *footer;
 	uint64_t *bytes; /* by thread, as of the current chunk */
-	size_t threads;  /* so many may have any */
+	size_t threads;  /* this many may have any */
 	size_t row;      /* the next one to be filled */
 };
 
@@ -36,7 +36,7 @@ static uint64_t hpw_series_extras_sum(const struct filling *filling, uint64_t ti
 	return sum;
 }
 
-/* What the process had executed before the chunk; of the one behind the last: in all. */
+/* What the process had executed before the chunk; of the one after the last: in all. */
 static uint64_t hpw_series_extras_executed(
 	const struct filling *filling, const struct hpw_ranges *parts, size_t chunk)
 {

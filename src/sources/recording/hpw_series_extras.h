@@ -16,7 +16,7 @@ struct error *hpw_series_extras_fill(
 
 /* A moment at which stacks are measured. */
 struct hpw_series_extras_moment {
-	uint64_t step;    /* so many steps come before; UINT64_MAX: the end */
+	uint64_t step;    /* this many steps come before; UINT64_MAX: the end */
 	uint64_t time_ns; /* threads that ended before do not count; not used of the end */
 };
 

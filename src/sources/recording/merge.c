@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See merge.h. Numbers of a model are kept, behind those of the models before it: modules, stacks
+ * See merge.h. Numbers of a model are kept, after those of the models before it: modules, stacks
  * and sites need no tables then. Code in no file has no module to tell processes apart, so the
  * model's number is put into the upper bits of its addresses, which no process uses.
  */

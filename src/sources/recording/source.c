@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who knows a file by its first bytes, and who reads it. */
+/* The readers: which one recognises a file by its first bytes, and reads it. */
 #include "sources/source.h"
 
 #include <stdbool.h>

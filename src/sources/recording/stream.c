@@ -87,7 +87,7 @@ static void skip_mark(struct stream *stream)
 		stream->out_pos = len;
 }
 
-/* Adds unpacked bytes behind out_end, for which there is room; *ret_len 0: there are no more. */
+/* Adds unpacked bytes after out_end, for which there is room; *ret_len 0: there are no more. */
 static struct error *fill_out(struct stream *stream, size_t *ret_len)
 {
 	*ret_len = 0;
@@ -119,7 +119,7 @@ static struct error *fill_out(struct stream *stream, size_t *ret_len)
 	return NULL;
 }
 
-/* Makes room behind what is not yet taken. */
+/* Makes room after what is not yet taken. */
 static struct error *make_room(struct stream *stream)
 {
 	if (stream->out_pos) {

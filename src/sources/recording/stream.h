@@ -40,7 +40,7 @@ struct error *stream_open(
 void stream_close(struct stream *stream);
 
 /*
- * The next line without its end, be that a line feed or one behind a carriage return; *ret NULL:
+ * The next line without its end, be that a line feed or one after a carriage return; *ret NULL:
  * there is none. It lives until the next call and may have NULs in it; a NUL follows it. A longer
  * one than `most` is an error.
  */
@@ -54,7 +54,7 @@ struct error *stream_rest(struct stream *stream, struct buf *ret) must_check_;
 struct error *stream_peek(
 	struct stream *stream, size_t room, const uint8_t **ret, size_t *ret_len) must_check_;
 
-/* An ERROR_INPUT "NAME: line N: …" about the last line; if the file ends in it, that is said. */
+/* An ERROR_INPUT "NAME: line N: …" about the last line; it says so if the file ends in it. */
 struct error *stream_error(const struct stream *stream, const char *format, ...)
 	__attribute__((format(printf, 2, 3))) must_check_;
 
