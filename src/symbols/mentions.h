@@ -9,7 +9,7 @@ struct symbols_mention {
 	/* Its files are there, are the right ones by their build-id, and have names of all code;
 	 * else nothing below tells. */
 	bool known;
-	bool found;         /* the name stands in them, be it of something else */
+	bool found;         /* the name is in them, be it of something else */
 	unsigned functions; /* of that name, as the symbol table has them: those not inlined */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the files of a recorded program are looked for, and how names are shown. Made once by
- * whoever knows what the user wants, then only read: any number of struct symbols may share one.
+ * Where the files of a recorded program are looked for, and how names are shown. Made
+ * once from the user's options, then only read: any number of struct symbols may share one.
  *
  * With a system root, paths that recordings and files name are paths below it, links in them
  * included, and nothing outside is read for them. Folders that are named here are taken as they
@@ -29,7 +29,7 @@ enum symbols_names {
 };
 
 struct symbols_settings {
-	enum symbols_names names; /* heeded by those who show them: struct symbol has all */
+	enum symbols_names names; /* applied where they are shown: struct symbol has all */
 	char *sysroot;            /* NULL: paths are this machine's own */
 	struct folder_vec paths;  /* searched by build-id, then by the name of the file */
 	struct folder_vec debug;  /* laid out as /usr/lib/debug, in the order of the search */
@@ -46,9 +46,9 @@ struct error *symbols_settings_create(struct symbols_settings **ret) must_check_
 void symbols_settings_destroy(struct symbols_settings *settings);
 
 /*
- * The same as others, except that the files of the recorded machine lie in a folder: its root is
- * `folder`/sysroot, and `folder` is searched before all other folders. The folder is there for one
- * command, so that no names are kept. `others` must outlive it.
+ * A copy of other settings, except that the files of the recorded machine are in a folder: its root
+ * is `folder`/sysroot, and `folder` is searched before all other folders. The folder is there for
+ * one command, so that no names are kept. `others` must outlive it.
  */
 struct error *symbols_settings_create_for(const struct symbols_settings *others, const char *folder,
 	struct symbols_settings **ret) must_check_;

@@ -39,7 +39,8 @@ struct error *strings_keep(
 struct error *strings_keep_demangled(
 	struct strings *strings, const char *linkage_name, const char **ret) must_check_;
 
-/* Without ".", ".." and doubled slashes, as far as that can be told from the path itself. */
+/* Without ".", ".." and doubled slashes, as far as that can be distinguished from the path itself.
+ */
 struct error *strings_keep_path(
 	struct strings *strings, const char *path, const char **ret) must_check_;
 

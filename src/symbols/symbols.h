@@ -24,13 +24,14 @@ struct symbols;
 /* The path that the dynamic linker gives to the kernel's own code in each process. */
 #define SYMBOLS_VDSO "linux-vdso.so.1"
 
-/* Strings belong to struct symbols, and equal ones may be told by their address. */
+/* Strings belong to struct symbols, and equal ones have equal addresses. */
 struct symbol {
 	const char *function; /* demangled, without parameters and return type; NULL: unknown */
 	/* As the linker knows it; what was inlined as DWARF has it: not mangled, not qualified.
 	 * NULL: unknown. */
 	const char *raw_name;
-	/* The same of inlined ones too; NULL: it has none of its own, or none that is known. */
+	/* The linkage name, also of inlined functions; NULL: it has none of its own, or none that
+	 * is known. */
 	const char *linkage_name;
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* from 1; 0: unknown */
@@ -67,7 +68,7 @@ static inline void symbols_cleanup(struct symbols **symbols)
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module) must_check_;
 
-/* The same of a file of this machine's, which is not looked for below a system root. */
+/* As above, for a file of this machine, which is not looked for below a system root. */
 struct error *symbols_add_file(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module) must_check_;
 
@@ -90,11 +91,11 @@ struct symbol_variable {
 /* The variable that has the address, as the ELF file has it. The only errors are of memory. */
 struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_t address,
 	struct symbol_variable *ret) must_check_;
-/* The same without file and line, which takes no debug information. */
+/* As above, without file and line; reads no debug information. */
 struct error *symbols_variable_name(struct symbols *symbols, uint32_t module, uint64_t address,
 	struct symbol_variable *ret) must_check_;
 
-/* The same of a thread-local variable, at an offset in its module's thread-local memory; without
+/* As above, for a thread-local variable, at an offset in its module's thread-local memory; without
  * file and line. */
 struct error *symbols_thread_local(struct symbols *symbols, uint32_t module, uint64_t offset,
 	struct symbol_variable *ret) must_check_;
@@ -108,8 +109,8 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t
 	const char *const **ret, size_t *ret_count) must_check_;
 
 /*
- * What debug files call the function of libc that has the address, if that can be told without them
- * (inner_names.h); NULL: it can't, or the module is no libc. Static.
+ * What debug files call the function of libc that has the address, if that can be found without
+ * them (inner_names.h); NULL: it can't, or the module is no libc. Static.
  */
 const char *symbols_inner_name(struct symbols *symbols, uint32_t module, uint64_t address);
 
@@ -142,7 +143,7 @@ enum symbols_lack {
 /* Of enum symbols_lack. */
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module);
 
-/* Whether it was told by a build-id, so that its files are the right ones. */
+/* Whether it was identified by a build-id, so that its files are the right ones. */
 bool symbols_module_has_id(const struct symbols *symbols, uint32_t module);
 
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Types as debug information describes them (DWARF 2 to 5): how large they are, which members they
- * have where. A type is read when somebody asks for it, and once only: each unit of a program
+ * have where. A type is read when it is first asked for: each unit of a program
  * describes it anew, so what has the same name, size and line stands for all of them.
  *
  * Types have numbers; TYPE_VOID stands for what is not known, too. Nothing of a damaged file is an
@@ -56,8 +56,8 @@ struct type_member {
 	uint32_t type;
 	uint32_t bit_size; /* of a bit field; 0: it is none */
 	enum member_kind kind;
-	/* Of a virtual base: so many bytes before the first function of the object's table stands
-	 * how far behind the object it lies (Itanium C++ ABI, 2.5.2); 0: not known. */
+	/* Of a virtual base: this many bytes before the first function of the object's table is
+	 * how far after the object it lies (Itanium C++ ABI, 2.5.2); 0: not known. */
 	uint32_t before;
 };
 
@@ -140,7 +140,7 @@ static inline bool type_has_members(const struct type *type)
 }
 
 /* The type that a template was made with, from 0 on, also those of a pack (class... T); false: it
- * has not so many, or is of more than are kept. Values don't count. */
+ * has not this many, or is of more than are kept. Values don't count. */
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret);
 
 /* A variable of static storage, as its declaration says. */
@@ -160,7 +160,7 @@ void types_thread_local(
 
 /*
  * Calls `take` with each local variable of a frame whose memory is known, its type and address.
- * Without what is declared behind the line (0: not known) at which its function is: it has no value
+ * Without what is declared after the line (0: not known) at which its function is: it has no value
  * yet.
  */
 void types_locals(struct types *types, uint32_t module, const struct local_frame *frame,
@@ -191,7 +191,7 @@ uint32_t types_content(struct types *types, uint32_t plain);
 struct types_place {
 	uint32_t type;  /* plain, without members of its own there: a number, a pointer */
 	uint32_t owner; /* the structure that it is a member of; TYPE_VOID: of none */
-	uint64_t into;  /* the offset is so far behind its beginning */
+	uint64_t into;  /* the offset is so far after its beginning */
 };
 /* path: "list.head", "names[3]" is added; NULL: nobody wants it. Where a type has a hole, or ends,
  * the type itself is the place. */
@@ -206,7 +206,8 @@ bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_el
 /* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
 void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
-/* The same of structures and classes alone whose size `wants`, which is asked before one is read.
+/* As above, only for structures and classes whose size `wants` accepts, which is asked before one
+ * is read.
  */
 void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
 	bool (*take)(void *context, uint32_t number), void *context);
@@ -224,7 +225,7 @@ bool types_begins_with(const struct types *types, uint32_t type, uint32_t first)
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
  * the one that is described. */
 uint32_t types_find(struct types *types, const char *name);
-/* The same for names as people write them, "std::vector<int>" or "Circle" of geo::Circle: the
+/* As above, for names as people write them, "std::vector<int>" or "Circle" of geo::Circle: the
  * number of types that may be meant, and up to `most` of their whole names; *ret_type is the last
  * one. */
 size_t type_query(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See inner_names.h. Functions are told apart by the table of .eh_frame_hdr, which has where each
- * begins; a branch counts only if it leads to such a beginning, outside the function that it is in.
+ * See inner_names.h. Functions are distinguished by the table of .eh_frame_hdr, which has where
+ * each begins; a branch counts only if it leads to such a beginning, outside the function that it
+ * is in.
  */
 #include "symbols/names/inner_names.h"
 
@@ -9,7 +10,7 @@
 
 #include "base/util.h"
 
-/* How a table of .eh_frame_hdr is written: pointers in 4 bytes, from where they stand; a count in
+/* How a table of .eh_frame_hdr is written: pointers in 4 bytes, from where they are; a count in
  * 4; pairs of 4, from the header's beginning (LSB 5.0, 10.6.2). */
 static const uint8_t usual_table[] = {1, 0x1b, 0x03, 0x3b};
 #define TABLE_OFFSET 12u

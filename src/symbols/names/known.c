@@ -95,7 +95,7 @@ static bool known_ends_with(const char *name, size_t len, const char *end)
 }
 
 /* Programs and libraries whose allocating functions have names of several forms: those that begin
- * so and have "alloc" somewhere behind that. */
+ * so and have "alloc" somewhere after that. */
 static const char *const families[] = {"sqlite3", "ngx_", "PyMem_", "PyObject_", "_PyMem_",
 	"_PyObject_", "ztry", "zmalloc", "je_", "tc_", "mi_", "sk_", "xmalloc", "jv_mem_",
 	"Perl_safesys", "g_try_", "mallocWithAlarm", "dbMalloc"};
@@ -181,7 +181,7 @@ static bool is_rust(const char *function, const char *linkage_name, const char *
 	       strncmp(function, "__rg_", 5) == 0 || name_is_rust(function, linkage_name);
 }
 
-/* Behind a return type, which names of other tools may have: "void std::f<int>". */
+/* After a return type, which names of other tools may have: "void std::f<int>". */
 static const char *without_return_type(const char *function)
 {
 	size_t end = strcspn(function, "<(");
@@ -205,7 +205,7 @@ static bool is_in_library(const char *file)
 	return false;
 }
 
-/* Whether the first argument behind '<' is a type of the program: of no other the library has its
+/* Whether the first argument after '<' is a type of the program: of no other the library has its
  * own. Pointers have it, whatever they point to. */
 static bool is_own_type(const char *type)
 {

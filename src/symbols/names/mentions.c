@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "symbols/split/object.h"
 
-/* Sections that have names of functions and files, wherever they stand in them. */
+/* Sections that have names of functions and files, wherever they are in them. */
 static bool mentions_has_names(const char *section, uint32_t type)
 {
 	static const char *const debug[] = {".debug_str", ".debug_line_str", ".debug_info",
@@ -19,7 +19,7 @@ static bool mentions_has_names(const char *section, uint32_t type)
 	return false;
 }
 
-/* The linker lets a name stand at the end of a longer one: what comes before it says nothing. */
+/* The linker lets a name are at the end of a longer one: what comes before it says nothing. */
 static bool mentions_has_name(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
 	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)

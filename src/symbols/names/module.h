@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One program or library: its files, what was read of them, and a cache of what was asked, by
- * address: call stacks share most of their frames. For symbols.c alone.
+ * address: call stacks share most of their frames. Private to symbols.c.
  */
 #ifndef SYMBOLS_MODULE_H
 #define SYMBOLS_MODULE_H

@@ -319,7 +319,7 @@ static bool has_parts(const char *name)
 	       (open && open > name && name_short_is_word(open[-1])) || strstr(name, "[abi:");
 }
 
-/* What stands behind the name of a variable: " [MODULE]"; NULL: nothing. */
+/* What is after the name of a variable: " [MODULE]"; NULL: nothing. */
 static const char *place_after(const char *name)
 {
 	size_t len = strlen(name);

@@ -27,7 +27,7 @@
 
 struct names_header {
 	char magic[8];     /* with the version of the layout */
-	uint64_t checksum; /* of all behind it */
+	uint64_t checksum; /* of all after it */
 	uint32_t state;    /* of enum symbols_state */
 	uint32_t separate; /* 1: names come from the separate debug file, 0: from the module */
 	uint32_t addresses, symbols, strings;

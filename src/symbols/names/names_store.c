@@ -19,7 +19,7 @@
 
 /* Files are not marked as used more often than this. */
 #define USED_SECONDS 3600
-/* By then whoever wrote a file beside its name has ended. */
+/* By then the writer of a temporary file has ended. */
 #define STALE_SECONDS 3600
 #define SUFFIX ".names"
 #define TEMPORARY ".new-"
@@ -29,7 +29,7 @@ static bool is_own(const struct stat *status)
 	return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The folder itself must be ours too: who may write in it may put anything there. */
+/* The folder itself must be ours too: anyone who may write to it may put anything there. */
 static int open_folder(const char *folder)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

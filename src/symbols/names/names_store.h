@@ -21,7 +21,7 @@
 bool names_store_read(const char *folder, const char *name, uint8_t **ret_data, size_t *ret_len);
 
 /*
- * Puts a file in the place of another one of its name, at once: who reads sees one or the other.
+ * Puts a file in the place of another one of its name, atomically: readers see one or the other.
  * The folder is made if its parents are there.
  */
 void names_store_write(const char *folder, const char *name, const void *data, size_t len);

@@ -22,8 +22,8 @@ void names_answers_sort(struct names_answer_vec *answers);
 
 /*
  * Adds the file to a buffer that is empty. Answers are sorted, each of an address of its own. Equal
- * strings are told by their address. The header's `state` and `separate` are those of `as`. false:
- * it would be longer than NAMES_FILE_MAX, or no memory.
+ * strings have equal addresses. The header's `state` and `separate` are those of `as`. false: it
+ * would be longer than NAMES_FILE_MAX, or no memory.
  */
 bool names_write(struct buf *buf, const struct names_header *as, const char *key, size_t key_len,
 	const struct names_answer_vec *answers);

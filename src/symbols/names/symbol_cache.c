@@ -125,7 +125,7 @@ void symbol_cache_open(struct symbol_cache *known, const struct symbols_settings
 	const uint8_t *build_id, size_t build_id_len, const struct debug_files *files)
 {
 	text_init(&known->key);
-	/* Split units that are asked for are to be found, for whoever wants them all. */
+	/* Split units that are asked for are to be found, for callers that want all of them. */
 	if (!settings->names_folder || settings->own_split || !build_id_len ||
 		build_id_len > BUILD_ID_MAX || !make_key(&known->key, settings, files))
 		return;

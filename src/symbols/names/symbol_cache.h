@@ -2,11 +2,11 @@
 /*
  * What earlier commands found out about one module, kept on disk by its build-id.
  *
- * Answers may be used only by who would find the same: beside them stands what they were made from
- * (the key), namely each file that is used for the module, as the search finds it this time too,
- * with its inode, size and times; the program that found them; and whatever else decides. So a
- * debug file that comes, goes or changes gives another key. Files that changed a moment ago, whose
- * times would not tell another change, have none.
+ * Answers may be used only by a command that would find the same: beside them stands what they were
+ * made from (the key), namely each file that is used for the module, as the search finds it this
+ * time too, with its inode, size and times; the program that found them; and whatever else decides.
+ * So a debug file that comes, goes or changes gives another key. Files that changed a moment ago,
+ * whose times would not tell another change, have none.
  */
 #ifndef SYMBOLS_SYMBOL_CACHE_H
 #define SYMBOLS_SYMBOL_CACHE_H

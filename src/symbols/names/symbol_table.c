@@ -113,7 +113,7 @@ static struct error *add_sections(struct symbol_table *table, const struct objec
 	return NULL;
 }
 
-/* The section of symbol `index`; numbers beyond 16 bits stand in a section of their own. */
+/* The section of symbol `index`; numbers beyond 16 bits are in a section of their own. */
 static uint32_t symbol_section(const GElf_Sym *sym, Elf_Data *extended, int index)
 {
 	GElf_Word section = sym->st_shndx;

@@ -51,7 +51,7 @@ void symbol_table_deinit(struct symbol_table *table);
 struct error *symbol_table_load(struct symbol_table *table, const struct object *main,
 	const struct object *separate) must_check_;
 
-/* What stands at the address; NULL: unknown. */
+/* What is at the address; NULL: unknown. */
 const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
 
 /*

@@ -42,7 +42,8 @@ static void debug_file_note(struct search *search, const char *path, enum symbol
 		free(kept);
 }
 
-/* The first trial that says why not; TRIAL_USED: it fits. `link` NULL: told by build-id alone. */
+/* The first trial that says why not; TRIAL_USED: it fits. `link` NULL: identified by build-id
+ * alone. */
 static enum symbols_trial debug_file_check(
 	const struct search *search, const struct object *object, const struct link *link)
 {
@@ -259,8 +260,8 @@ static void look_at_servers(struct search *search)
 		debug_file_look_at(search, path, NULL);
 }
 
-/* Whether a file that has nothing else to be told by is too young to be what was recorded. Files
- * that users point to (--sysroot, --symbol-path) may be younger: they vouch for them. */
+/* Whether a file that has nothing else to be identified by is too young to be what was recorded.
+ * Files that users point to (--sysroot, --symbol-path) may be younger: they vouch for them. */
 static bool is_younger(const struct debug_query *query, const char *path)
 {
 	struct stat st;

@@ -37,7 +37,7 @@ struct split_parts {
 	bool old; /* before DWARF 5 */
 };
 
-/* A little-endian number of up to 8 bytes; 0 where there are not so many. */
+/* A little-endian number of up to 8 bytes; 0 where there are not this many. */
 static inline uint64_t split_number(struct split_bytes bytes, size_t at, size_t width)
 {
 	uint64_t value = 0;

@@ -15,7 +15,7 @@
 void split_add_ranges(
 	struct image *image, struct split_bytes table, struct split_bytes addresses, uint64_t base);
 
-/* The same as .debug_ranges of DWARF 4. */
+/* As .debug_ranges of DWARF 4. */
 void split_add_old_ranges(struct image *image, struct split_bytes table, uint64_t base);
 
 #endif

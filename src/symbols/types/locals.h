@@ -19,7 +19,7 @@ struct error *locals_each(struct unit_index *index, const struct local_frame *fr
 
 /*
  * *ret_name: the variable or parameter, of the innermost block; NULL: none that is known to lie
- * there. *ret_offset: how far the address is behind its beginning.
+ * there. *ret_offset: how far the address is after its beginning.
  */
 struct error *locals_find(struct unit_index *index, const struct local_frame *frame,
 	uint64_t address, struct strings *strings, const char **ret_name,

@@ -121,7 +121,7 @@ static const char *make_scope(struct outline *o, const char *outer, const char *
 	return scope;
 }
 
-/* What names inside begin with; of functions' own types nothing is said. NULL: no memory. */
+/* What names inside begin with; of functions' own types the file says nothing. NULL: no memory. */
 static const char *scope_inside(struct scanning *s, const struct level *level, int tag)
 {
 	if (s->is_c || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)

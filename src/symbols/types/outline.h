@@ -47,7 +47,8 @@ DEFINE_MAP(outline_map, const void *, uint32_t, outline_hash, outline_same)
 struct outline {
 	struct outline_types types;
 	struct outline_variables variables; /* of a module: ascending */
-	/* The same of thread-local ones; they start at offsets in their module's memory for these.
+	/* As above, for thread-local variables; they start at offsets in their module's
+	 * thread-local memory.
 	 */
 	struct outline_variables thread_locals;
 	struct outline_map numbers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of types*.c alone: how types are kept. */
+/* Private to types*.c: how types are kept. */
 #ifndef SYMBOLS_TYPE_STORE_H
 #define SYMBOLS_TYPE_STORE_H
 
@@ -31,7 +31,7 @@ DEFINE_VEC(member_vec, struct type_member)
 struct die_key {
 	const char
 		*name; /* kept, so the pointer tells; of a type without a name its first member's */
-	const char *around; /* of a type without a name: the class that it stands in; or NULL */
+	const char *around; /* of a type without a name: the class that it is in; or NULL */
 	uint64_t size;
 	uint32_t line, tag;
 };
@@ -79,10 +79,10 @@ struct types {
 	struct outline_map of_die; /* by the address of an entry: number of its type */
 	struct type_key_map by_key;
 	struct type_name_map by_name; /* numbers in outline.types: of what is described */
-	size_t named;                 /* so many of these are in by_name */
+	size_t named;                 /* this many of these are in by_name */
 	struct beginning_vec beginnings;
 	struct beginning_set beginning_set;
-	size_t begun; /* so many of the outline's types are in them */
+	size_t begun; /* this many of the outline's types are in them */
 	struct strings strings;
 	const Dwarf_Die *around; /* of the class with a name that is just read; NULL: none */
 	const char *around_name;

@@ -9,7 +9,7 @@
 #include "symbols/types/types_entry.h"
 
 #define LEVELS_MOST 8u
-/* A class's first parts come behind what its template was made with. */
+/* A class's first parts come after what its template was made with. */
 #define CHILDREN_MOST 32u
 #define CHAIN_MAX 64u
 /* Parts of one structure that are looked at. */
@@ -67,7 +67,7 @@ static bool is_new(struct noting *n, uint64_t of_part)
 }
 
 /* What an entry begins with: the first member (of C), or what it derives from. Bases without
- * members stand where others do. */
+ * members are where others are. */
 static void note_parts(struct noting *n, Dwarf_Die *whole, unsigned level)
 {
 	Dwarf_Die child, part;

@@ -10,7 +10,7 @@
 /* Before a table of functions. */
 #define BEFORE_MAX (1u << 20)
 
-/* Where a virtual base lies stands in a vtable, so far before it as an expression says:
+/* Where a virtual base lies is in a vtable, so far before it as an expression says:
  * dup, deref, constu N, minus, deref, plus. 0: it says something else. */
 static uint32_t before_of(const Dwarf_Op *ops, size_t len)
 {
@@ -211,7 +211,7 @@ static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 	types_settle_members(types, number, first);
 }
 
-/* The class that is just read, if an entry stands in it: one without a name is another one in each
+/* The class that is just read, if an entry is in it: one without a name is another one in each
  * instance of a template, though all are written in the same line. */
 static const char *class_around(const struct types *types, const Dwarf_Die *die)
 {

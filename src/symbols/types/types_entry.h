@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of types*.c alone: attributes of entries, and types that are made of them. */
+/* Private to types*.c: attributes of entries, and types that are made of them. */
 #ifndef SYMBOLS_TYPES_ENTRY_H
 #define SYMBOLS_TYPES_ENTRY_H
 
@@ -9,7 +9,7 @@ uint64_t entry_number(Dwarf_Die *die, unsigned name, uint64_t otherwise);
 bool entry_flag(Dwarf_Die *die, unsigned name);
 /* What DW_AT_type refers to. */
 bool entry_type(Dwarf_Die *die, Dwarf_Die *ret);
-/* The same, read; TYPE_VOID: there is none. */
+/* As above, and reads it; TYPE_VOID: there is none. */
 uint32_t types_of_entry(struct types *types, Dwarf_Die *die);
 
 /* A new type that the entry (NULL: none) stands for; TYPE_VOID: no memory. */
@@ -25,7 +25,7 @@ const struct outline_type *types_outline_of(const struct types *types, const Dwa
 const char *types_whole_name(struct types *types, Dwarf_Die *die, const struct outline_type *known);
 
 /* Members are gathered in types->scratch while a type is read, and those of types that it needs
- * behind them; from `first` on they are then the type's. */
+ * after them; from `first` on they are then the type's. */
 void types_add_member(struct types *types, const struct type_member *member);
 void types_settle_members(struct types *types, uint32_t number, size_t first);
 

@@ -12,7 +12,7 @@
 #define NESTING_MAX 32u
 #define PARAMETERS_DEPTH 3u
 
-/* What begins with '*' is a pointer in a declarator; before '(' and '[' it stands in brackets. */
+/* What begins with '*' is a pointer in a declarator; before '(' and '[' it is in brackets. */
 struct declarator {
 	struct text text;
 	bool is_pointer;
@@ -212,7 +212,7 @@ static int types_names_lower(char c)
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* How many letters are other (Levenshtein), of names of at most so many; else UINT_MAX. */
+/* How many letters are other (Levenshtein), of names of at most this many; else UINT_MAX. */
 static unsigned types_names_distance(const char *a, const char *b)
 {
 	size_t rows = strlen(a), columns = strlen(b);
@@ -248,7 +248,7 @@ static int by_score(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The part of a name behind its namespaces; of templates the whole. */
+/* The part of a name after its namespaces; of templates the whole. */
 static const char *last_part(const char *name)
 {
 	const char *last = name;

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* Of arguments in arguments. What is deeper is taken as it stands. */
+/* Of arguments in arguments. What is deeper is used as it is. */
 #define DEPTH_MAX 32u
 
 /* `unsigned long int` and the like, word by word. */
