@@ -24,9 +24,9 @@ struct process_memory {
 };
 
 /*
- * maps: of the process, so that pages that were never touched can be told apart; or NULL. owner: of
- * a snapshot the process that it was made of, whose page tables alone tell that of shared memory:
- * what it has not touched there reads as zeros, because to read it would make it.
+ * maps: of the process, so that pages that were never touched can be distinguished; or NULL. owner:
+ * of a snapshot the process that it was made of, whose page tables alone tell that of shared
+ * memory: what it has not touched there reads as zeros, because to read it would make it.
  */
 struct error *process_memory_open(pid_t pid, pid_t owner, const struct process_maps *maps,
 	struct process_memory *ret) must_check_;

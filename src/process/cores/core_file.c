@@ -68,7 +68,7 @@ static struct error *read_header(struct core_file *core, Elf64_Ehdr *ret)
 	return NULL;
 }
 
-/* The number of program headers stands elsewhere if there are too many (elf(5): PN_XNUM). */
+/* The number of program headers is elsewhere if there are too many (elf(5): PN_XNUM). */
 static uint64_t header_count(const struct core_file *core, const Elf64_Ehdr *header)
 {
 	Elf64_Shdr first;

@@ -15,7 +15,7 @@
 #define VERSION(flags) ((flags) >> 6)
 #define BLOCK_KIND(byte) ((byte) >> 4 & 7)
 #define BLOCK_PLAIN 0x80000000u
-/* A file has so many blocks of 64 KiB at most that are looked at: of a terabyte. */
+/* A file has this many blocks of 64 KiB at most that are looked at: of a terabyte. */
 #define BLOCKS_MOST (1u << 24)
 #define MATCH_LEAST 4u
 

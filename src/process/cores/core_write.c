@@ -195,7 +195,7 @@ static void add_header(
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = (uint16_t)(many ? PN_XNUM : parts + 1)};
 	memcpy(header.e_ident, ELFMAG "\2\1\1", 7);
-	if (many) { /* elf(5): their number stands in the first section header */
+	if (many) { /* elf(5): their number is in the first section header */
 		header.e_shoff = notes_offset - sizeof(Elf64_Shdr);
 		header.e_shentsize = sizeof(Elf64_Shdr);
 		header.e_shnum = 1;

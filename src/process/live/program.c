@@ -22,7 +22,7 @@
 
 #define SCRIPTS_MAX 4
 
-/* What stands against it, in words. `fix` may be NULL. */
+/* What speaks against it, in words. `fix` may be NULL. */
 static struct error *refuse_program(struct program *p, enum program_state state, const char *fix,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 

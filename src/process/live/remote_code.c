@@ -100,7 +100,7 @@ static_assert(offsetof(struct home, mask) == 216 && sizeof(struct home) == 224, 
 /* More than there is of it: a constant for arrays. */
 #define ROOM 512u
 #define WORD sizeof(uint64_t)
-/* Files are asked for so many of their mappings that are code. */
+/* Files are asked for this many of their mappings that are code. */
 #define FILES_MAX 16
 
 static size_t code_bytes(void)
@@ -138,7 +138,7 @@ static uint64_t place_in(int memory, const struct process_map *map)
 	return is_free(bytes) ? place : 0;
 }
 
-/* Code that can't be written to, or the program itself may use what stands there. */
+/* Code that can't be written to, or the program itself may use what is there. */
 static bool is_code(const struct process_map *map)
 {
 	return map->executable && map->readable && !map->writable && !map->shared;

@@ -142,15 +142,15 @@ static void thread_waits_read(pid_t pid, pid_t tid, struct restart_waits *ret)
 	(void)!restart_waits_push(ret, wait);
 }
 
-/* Both clocks are to be read within so long, if that can be had in a few tries: who is interrupted
- * in between sees them further apart. */
+/* Both clocks are to be read within so long, if that can be had in a few tries: a
+ * thread that is interrupted in between sees them further apart. */
 #define AHEAD_NS 200000u
 #define AHEAD_TRIES 10u
 
 /*
  * What CLOCK_MONOTONIC is ahead of a processor's clock; we have come there just now. It is read
- * last: rather too much than too little, since a wait that is taken for longer than it was ends
- * early, and one that is taken for shorter ends late.
+ * last: rather too much than too little, since a wait that counts as longer than it was ends early,
+ * and one that counts as shorter ends late.
  */
 static bool processor_ahead(int processor, int64_t *ret_ns)
 {

@@ -110,8 +110,8 @@ char *linked_libraries_of(const char *path)
 	if (!real)
 		return NULL;
 	char *argv[] = {(char *)LOADER, (char *)"--list", real, NULL};
-	_cleanup_free_ char *output =
-		command_output(argv); /* "	libc.so.6 => /lib/… (0x…)" */
+	/* "	libc.so.6 => /lib/… (0x…)" */
+	_cleanup_free_ char *output = command_output(argv);
 	if (!output)
 		return NULL;
 	struct text paths;

@@ -93,7 +93,7 @@ static bool is_kernel(pid_t pid)
 	char path[64], line[512];
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	/* The name stands in parentheses, and may have some. */
+	/* The name is in parentheses, and may have some. */
 	const char *bracket = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
 	unsigned flags;
 	return bracket && sscanf(bracket, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&

@@ -147,7 +147,7 @@ static bool follow_link_map(struct linking *l, uint64_t first)
 			link[LINK_PREVIOUS] != before)
 			break;
 		bool named = address_space_string(space, link[LINK_NAME], path, sizeof(path));
-		/* The linker's own stands in the program's, in a page that may be left out. */
+		/* The linker's own is in the program's, in a page that may be left out. */
 		if (named ? *path : link[LINK_BIAS] == space->auxv.loader)
 			ok = add_linked(l, link[LINK_BIAS], named ? path : "", false);
 		before = at;

@@ -223,7 +223,7 @@ static size_t read_from_file(
 	const struct process_map *map = address_space_map(space, address);
 	const struct address_module *module =
 		map && *map->path ? address_space_module(space, address) : NULL;
-	/* What the loader has written to is not as it stands there (RELRO). */
+	/* What the loader has written to is not as it is there (RELRO). */
 	if (!module || module->fd < 0 || map->writable || address >= module->written ||
 		strcmp(module->path, map->path) != 0)
 		return 0;
@@ -231,7 +231,7 @@ static size_t read_from_file(
 	ssize_t n = pread(module->fd, ret, here, (off_t)(map->offset + (address - map->start)));
 	if (n < 0)
 		return 0;
-	/* Behind the end of the file the page is zero. */
+	/* After the end of the file the page is zero. */
 	size_t page_end = ((size_t)n + 4095) & ~(size_t)4095, got = (size_t)n;
 	if (got && got < here) {
 		size_t more = page_end < here ? page_end : here;

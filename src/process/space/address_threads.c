@@ -21,7 +21,7 @@
 
 #define PIECE_BYTES (64u << 10)
 #define STACK_BYTES_MAX (16ull << 20)
-/* Of another mapping: the first thread's stands at the beginning of one. */
+/* Of another mapping: the first thread's is at the beginning of one. */
 #define MAPPING_BYTES_MAX (1ull << 20)
 #define ALL_BYTES_MAX (1ull << 30)
 /* offsetof(struct pthread, tid) of x86-64. */

@@ -43,7 +43,7 @@ bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd
 	return read_elf_headers(ret, machine);
 }
 
-/* How far it goes is said by its parts; where it begins, by the first of them. */
+/* Its parts say where it ends; the first one, where it begins. */
 bool module_headers_place(const struct module_headers *h, struct address_module *module)
 {
 	uint64_t low = UINT64_MAX, high = 0, written = UINT64_MAX;
