@@ -5,7 +5,7 @@
  *
  * How far down the thread's stack reaches: an allocation that is lower than those before it says so
  * in the ring, in its place (HW_R_STACK). What counts as before begins anew when the collector
- * asks, and every so many words, since a collector that is late asks late. The usual allocation
+ * asks, and every this many words, since a collector that is late asks late. The usual allocation
  * does one comparison. A stack pointer that is in other memory (a coroutine's, an alternate signal
  * stack) says nothing: what is between it and the part of the stack that is known can be read as a
  * whole only if it is the same stack, since a guard page or a hole lies below each.

@@ -20,12 +20,12 @@
  * thread is not recorded (any more). `ring` is the one field that every hook reads.
  */
 struct rt_thread {
-	struct hw_ring *ring; /* NULL: no ring */
-	uint64_t *words;  /* word number n stands at words[n]: moved back by a lap at each wrap */
-	uint64_t *data;   /* where the ring's words begin */
-	uint64_t head;    /* next word to write */
-	uint64_t limit;   /* first word that may not be written without a look at tail */
-	uint64_t lap_end; /* first word that does not stand at words[] any more */
+	struct hw_ring *ring;  /* NULL: no ring */
+	uint64_t *words;       /* word number n is at words[n]: moved back by a lap at each wrap */
+	uint64_t *data;        /* where the ring's words begin */
+	uint64_t head;         /* next word to write */
+	uint64_t limit;        /* first word that may not be written without a look at tail */
+	uint64_t lap_end;      /* first word that does not are at words[] any more */
 	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
 				*/
 	struct hw_shm *shm;
@@ -47,7 +47,8 @@ struct rt_thread {
 	uint64_t stack_top, stack_end, stack_known, stack_below;
 	uint64_t stack_room;    /* from the last to the end; 0: nothing would be news */
 	uint64_t stack_pending; /* the lowest address that an HW_R_STACK has yet to record, or 0 */
-	uint64_t stack_due, stack_asked; /* word from which on it is said anew; the ring's, seen */
+	uint64_t stack_due,
+		stack_asked; /* word from which on it is recorded anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };

@@ -4,12 +4,12 @@
  *
  * Which blocks are sampled. The units of a program's allocations (a block of n bytes has n + 1, so
  * that empty blocks count too) are thought of in one row per thread; the distance from one marked
- * unit to the next is exponential with a mean of so many bytes, rounded up to whole units; a block
- * that has a marked unit is sampled. So a block of n bytes is with the probability
- * 1 - exp(-(n + 1) / mean), whatever came before it (a Poisson process, as in tcmalloc, jemalloc
- * and Go).
+ * unit to the next is exponential with a mean of this many bytes, rounded up to whole units; a
+ * block that has a marked unit is sampled. So a block of n bytes is with the probability 1 -
+ * exp(-(n + 1) / mean), whatever came before it (a Poisson process, as in tcmalloc, jemalloc and
+ * Go).
  *
- * Addresses of sampled blocks that live stand in a table, behind a lock; in front of it stands a
+ * Addresses of sampled blocks that live are in a table, after a lock; in front of it stands a
  * filter of one bit for each of 65,536 classes of addresses, which anybody reads without one. The
  * table grows by moving on to the next, larger part of memory that was reserved at the start: no
  * system call is needed when the program may have forbidden them.

@@ -59,8 +59,8 @@ static inline bool sys_no_calls(void)
 		__atomic_load_n(&sys_forbidden, __ATOMIC_RELAXED) & (uint32_t)SYS_NO_CALLS);
 }
 
-/* A clock for those who must not read the TSC: it goes on from the last TSC value by one for each
- * look, which keeps the order of events but not their times. */
+/* A clock for callers that must not read the TSC: it goes on from the last TSC value by one for
+ * each look, which keeps the order of events but not their times. */
 uint64_t sys_tsc_instead(void);
 
 /* TSC, not before every earlier load (Intel SDM 4.3, RDTSC; LFENCE is dispatch serialising on AMD

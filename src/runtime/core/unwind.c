@@ -367,7 +367,7 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 
 /*
  * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
- * `base`, and puts them behind frame `kept` of the memo, which has room for them. `all`: their
+ * `base`, and puts them after frame `kept` of the memo, which has room for them. `all`: their
  * metas, or'ed. `needed`: whether the walk outward of them depends on their rbp.
  */
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
@@ -469,7 +469,7 @@ uint32_t rt_unwind(
 	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
 			walk->generation != generation))
 		walk_adjust(walk, sp, generation);
-	struct rt_frame *m = walk->top; /* frames inward of it are behind the walk */
+	struct rt_frame *m = walk->top; /* frames inward of it are after the walk */
 	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
 	uint64_t all = 0;
 	for (;;) {

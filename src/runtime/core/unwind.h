@@ -127,8 +127,8 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);
 void rt_walk_reach(struct rt_walk *walk, uint64_t sp);
 
 /*
- * The same when the kernel can't be asked: glibc puts the thread's control block (`pointer`) above
- * its stack, in the same mapping, so what lies between is readable if it is close enough.
+ * As above, for when the kernel can't be asked: glibc puts the thread's control block (`pointer`)
+ * above its stack, in the same mapping, so what lies between is readable if it is close enough.
  */
 void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: the program calls a function of sanitizer/lsan_interface.h, or is about to be
- * searched for leaks. May touch: the program's own words to LeakSanitizer, which it calls; stderr;
- * the runtime, by what lsan_bridge.h declares.
+ * Runs when: the program calls a function of sanitizer/lsan_interface.h, or is about to be searched
+ * for leaks. May touch: the program's own words to LeakSanitizer, which it calls; stderr; the
+ * runtime, by what lsan_bridge.h declares.
  *
- * The functions that LeakSanitizer has for programs, for programs that heapwise records. They say
- * what they are told to the runtime, which passes it on: the search is the tool's. A library apart
+ * The functions that LeakSanitizer has for programs, for programs that heapwise records. They pass
+ * their arguments to the runtime, which passes them on: the tool does the search. A library apart
  * from the runtime, so that programs that do not know LeakSanitizer don't find it: many refer to
  * these functions weakly, and take their being there for running under it.
  */
@@ -122,7 +122,7 @@ static __attribute__((used)) void check_once(const struct rt_lsan_caller *caller
 
 /*
  * In assembly, so that what the caller has in its registers, and where its stack begins, is known:
- * no words that we leave there are taken for the program's.
+ * no words that we leave there count as the program's.
  */
 #define DEFINE_CHECK(type, name, function)                                                         \
 	API __attribute__((naked)) type name(void)                                                 \

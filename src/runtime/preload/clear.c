@@ -4,7 +4,7 @@
  * touch: the block that is being given out, next definitions.
  *
  * Cleared is all that the allocator gave (malloc_usable_size), so that a later realloc finds
- * nothing old behind the requested size: behind what it keeps all is cleared again. Of an allocator
+ * nothing old after the requested size: after what it keeps all is cleared again. Of an allocator
  * that can't be asked only the requested bytes are, and none in realloc, which may have kept them.
  *
  * Large blocks cost most and are mostly clear already, because they are fresh from the kernel; to
@@ -47,8 +47,8 @@ static enum rt_allocator allocator;
 static bool rounds;
 
 /* Of jemalloc, which gives as much for all sizes of equally many words, in all threads and arenas
- * and of sampled blocks too: what it said was given for so many words. 0: it was not asked yet, or
- * said what does not fit to this. */
+ * and of sampled blocks too: what it said was given for this many words. 0: it was not asked yet,
+ * or said what does not fit to this. */
 static uint16_t given_for_words[DIRECT_MAX / 8 + 1];
 
 /* Bytes at any address. */

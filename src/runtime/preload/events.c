@@ -537,7 +537,7 @@ void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 	struct rt_thread *t = begin_event(sp, &p);
 	if (!t) {
 		end_elsewhere(
-			sp); /* without a ring of its own: the free is told, its stack is not */
+			sp); /* without a ring of its own: the free is recorded, its stack is not */
 		return;
 	}
 	bool with_stamp = needs_stamp(p, t);

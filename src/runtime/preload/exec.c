@@ -11,8 +11,8 @@
  * is long: nothing is allocated and no memory of the program is written, since the parent of a
  * vfork child goes on with it. (Such a child leaves that mapping to its parent.)
  *
- * The collector is told of a program that can't be recorded, since that will not say hello itself:
- * before an exec, which is taken back if the exec fails, or after a posix_spawn.
+ * The collector is notified of a program that can't be recorded, since that will not say hello
+ * itself: before an exec, which is taken back if the exec fails, or after a posix_spawn.
  *
  * system() and popen() start their shell inside libc with the process's own environment. If that
  * lacks the two, the process has a list with them while libc does so. Other threads may read that
@@ -68,7 +68,7 @@ static bool is_entry(const char *entry, size_t bytes, const char *path)
 
 #define BESIDE "libheapwise-lsan.so"
 
-/* The library that stands beside this one. */
+/* The library that is beside this one. */
 static bool is_beside(const char *entry, size_t bytes, const char *library)
 {
 	size_t folder = (size_t)(strrchr(library, '/') + 1 - library), name = sizeof(BESIDE) - 1;

@@ -13,7 +13,7 @@
  * in the word before it. What looks wrong and is not costs a stack and nothing else: whether a free
  * was right, the collector's table of live blocks says.
  *
- * The key is random (since 2.34), in no symbol, and learned: from what stands in the second word
+ * The key is random (since 2.34), in no symbol, and learned: from what is in the second word
  * after the program's first frees of small blocks. Two that agree, and that were other words
  * before, are the key. This is done with libc's own allocator alone.
  */
@@ -32,7 +32,7 @@ enum rt_frees_watch {
 	RT_FREES_ALL = 3,   /* every free is recorded with its stack */
 };
 
-/* glibc's malloc.c: the size of a chunk stands in the word before its block; its lowest three bits
+/* glibc's malloc.c: the size of a chunk is in the word before its block; its lowest three bits
  * are flags. Chunks up to RT_CHUNK_CACHED go to a thread's cache (TCACHE_MAX_BINS). */
 #define RT_CHUNK_FLAGS 7u
 #define RT_CHUNK_MAPPED 2u

@@ -36,8 +36,9 @@ static struct {
 } at_call;
 
 /*
- * A vfork child has its parent's memory, and is not meant. Where the kernel may not be asked who
- * this is, it is whoever exits by the rules: such a child calls no exit handlers.
+ * A vfork child has its parent's memory, and is not meant. Where the kernel may not be asked for
+ * the process id, a process that exits by the rules counts as the parent: a vfork child calls no
+ * exit handlers.
  */
 static bool is_awaited(const struct rt_process *p, bool by_handler)
 {
@@ -59,8 +60,8 @@ static bool is_answered(const struct hw_shm *shm)
 		SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGALRM) | SIGNAL_BIT(SIGTERM))
 
 /*
- * A wait in which no code of the program runs: whoever sees the same odd `leaving_quiet` before and
- * after has seen a process that stood still.
+ * A wait in which no code of the program runs: a
+ * reader that sees the same odd `leaving_quiet` before and after has seen a stopped process.
  */
 struct quiet {
 	bool on;
@@ -191,9 +192,10 @@ static void asking_end(struct hw_shm *shm)
 }
 
 /*
- * What the fields of the shared memory say is what is asked. False: somebody has the answer
- * already. No handler runs meanwhile: a process whose only thread waits here stands still, and can
- * be looked at as it is. It is quiet before it asks: who is asked finds it so at once.
+ * What the fields of the shared memory say is what is asked. False:
+ * the answer has been read already. No handler runs meanwhile: a process whose only thread waits
+ * here stands still, and can be looked at as it is. It is quiet before it asks, so that the
+ * collector finds it so at once.
  */
 static bool ask_and_wait(struct hw_shm *shm)
 {
@@ -433,7 +435,7 @@ static __attribute__((used)) uint32_t reports_main_end;
 int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void),
 	void (*fini)(void), void (*loader_fini)(void), void *stack_end);
 
-/* Nothing stands between main and its caller, unless the end of main is to be announced. */
+/* Nothing is between main and its caller, unless the end of main is to be announced. */
 HOOK __attribute__((naked)) int __libc_start_main(__attribute__((unused)) main_function *function,
 	__attribute__((unused)) int argc, __attribute__((unused)) char **argv,
 	__attribute__((unused)) void (*init)(void), __attribute__((unused)) void (*fini)(void),

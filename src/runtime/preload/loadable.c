@@ -69,7 +69,7 @@ static const void *at_address(const struct file *f, uint64_t address, uint64_t b
 	return NULL;
 }
 
-/* Whether a name of those that only a sanitizer's users have stands among the dynamic strings. */
+/* Whether a name of those that only a sanitizer's users have is among the dynamic strings. */
 static bool names_sanitizer(const char *strings, uint64_t bytes)
 {
 	static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init",
@@ -226,7 +226,7 @@ static bool has_capabilities(int fd)
 	return sys_call4(__NR_getxattr, link, "security.capability", NULL, 0) > 0;
 }
 
-/* Whether the kernel heeds the rights that stand on a file. */
+/* Whether the kernel heeds the rights that are on a file. */
 static bool rights_count(int fd)
 {
 	struct statfs fs;

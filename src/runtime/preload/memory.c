@@ -114,8 +114,9 @@ void rt_memory_advise(int advice)
 }
 
 /*
- * How much of the shared memory is mapped: all of it in one piece, or its first part up to so many
- * call stacks, and the rings from `first_ring` on. With the private part that is 212, 68 or 40 MiB.
+ * How much of the shared memory is mapped: all of it in one piece, or its first part up to this
+ * many call stacks, and the rings from `first_ring` on. With the private part that is 212, 68 or 40
+ * MiB.
  */
 static const struct extent {
 	uint64_t limit; /* of address space, from which on it is fair to take so much */

@@ -4,10 +4,10 @@
  * definitions.
  *
  * When operator new and delete are the C++ library's own they are malloc and free with another
- * name, so the hook calls those itself: one frame less to walk, and a delete is told from a free.
- * When memory is out the library's operator is called after all: new_handler and bad_alloc are its
- * business, and pass through no frame of ours. A program's own operator new is found before ours by
- * the dynamic linker, and stays in force.
+ * name, so the hook calls those itself: one frame less to walk, and a delete can be distinguished
+ * from a free. When memory is out the library's operator is called after all: new_handler and
+ * bad_alloc are its business, and pass through no frame of ours. A program's own operator new is
+ * found before ours by the dynamic linker, and stays in force.
  *
  * Operators that an allocator library brings (tcmalloc, jemalloc, mimalloc) are called as they are.
  * Most of them do not go through the exported malloc, so the call is told here; of those that do
@@ -28,7 +28,7 @@ struct nothrow; /* std::nothrow_t, only ever passed on */
 
 /* The next definition of an operator. */
 struct next {
-	void *function; /* NULL: not looked for yet; release: what stands below is right */
+	void *function; /* NULL: not looked for yet; release: what is below is right */
 	bool foreign;   /* an allocator library's, not the C++ library's */
 };
 
@@ -214,8 +214,8 @@ DEFINE_NEW_ALIGNED(_ZnamSt11align_val_t, HW_NEW_ARRAY_ALIGNED)
 DEFINE_NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t, HW_NEW_ALIGNED_NOTHROW)
 DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIGNED_NOTHROW)
 
-/* Whatever else a form of delete is told (size, alignment, nothrow), the C++ library's own ends in
- * free(block). */
+/* Whatever other arguments a form of delete has (size, alignment, nothrow), the C++ library's own
+ * ends in free(block). */
 #define DEFINE_DELETE(name, kind)                                                                  \
 	HOOK void name(void *block, size_t a, size_t b);                                           \
 	HOOK void name(void *block, size_t a, size_t b)                                            \

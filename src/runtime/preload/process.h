@@ -52,7 +52,7 @@ struct rt_range {
 /* Everything that must not survive into a forked child, in a MADV_WIPEONFORK mapping; the states of
  * threads are in others (memory.h). */
 struct rt_process {
-	uint32_t state; /* enum rt_state; release: what stands below is complete */
+	uint32_t state; /* enum rt_state; release: what is below is complete */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
 	struct rt_thread *solo;    /* see solo.h; its `solo` says whether it still is */
@@ -68,7 +68,7 @@ struct rt_process {
 	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
 	int32_t pid;         /* of the process that has mapped it, in its own PID namespace */
 	uint32_t shrinking;  /* 1: a thread gives some of it back */
-	uint64_t *ring_data; /* the words of ring number first_ring, behind which the others are */
+	uint64_t *ring_data; /* the words of ring number first_ring, after which the others are */
 	uint32_t first_ring; /* those before it are not mapped */
 	struct rt_rules rules;
 	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];

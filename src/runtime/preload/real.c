@@ -3,7 +3,7 @@
  * Runs when: see real.h. May touch: the same.
  *
  * dlsym(RTLD_NEXT) allocates when it finds nothing and takes the loader's lock; both are out of
- * place in a first malloc that may come from anywhere. The lookup here walks the link maps behind
+ * place in a first malloc that may come from anywhere. The lookup here walks the link maps after
  * our own and their DT_GNU_HASH tables (System V gABI, chapter 5; the GNU table as in binutils' and
  * glibc's use since 2006).
  */

@@ -47,7 +47,7 @@ static const char *const names[VARIABLES] = {
 /* Those of our variables that there are, in whole. */
 struct variables {
 	char *found[VARIABLES];
-	char *block; /* a copy of the kernel's that they stand in; NULL: they are the program's */
+	char *block; /* a copy of the kernel's that they are in; NULL: they are the program's */
 };
 
 static void look_at(struct variables *v, char *variable)

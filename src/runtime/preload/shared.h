@@ -4,8 +4,8 @@
  *
  * The shared ring takes the events of threads that came when all rings were taken, and those of
  * signal handlers that interrupted an event of their own thread. It has one writer at a time, the
- * holder of rt_process->shared_lock. Every record stands behind a word that names its thread, and
- * is stamped.
+ * holder of rt_process->shared_lock. Every record is after a word that names its thread, and is
+ * stamped.
  *
  * Who finds the lock taken sleeps for as long as that is worth it: while the lock changes hands, or
  * its holder waits for room and the collector moves. When nothing of that has happened for
@@ -13,8 +13,8 @@
  * that interrupted the holder on its own thread never waits. A thread that ended inside an event
  * (cancelled, say) leaves the lock behind: whoever waits finds that out, and takes it over.
  *
- * A realloc is told in two parts, because other threads' events come between its beginning, which
- * makes the old block's place free for others, and the moment when its outcome is known:
+ * A realloc is recorded in two parts, because other threads' events come between its beginning,
+ * which makes the old block's place free for others, and the moment when its outcome is known:
  * HW_R_MOVING before, the outcome after.
  *
  * All of these are called between the start and the end of an event; `sp` is the stack pointer that

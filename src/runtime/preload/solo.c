@@ -50,7 +50,7 @@ static void leave_solo(struct rt_process *p, struct rt_thread *t)
 	__atomic_compare_exchange_n(&p->solo, &t, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* Solo first, then a look whether that was right: whoever comes between ends it. */
+/* Solo first, then a look whether that was right: a thread that comes in between ends solo mode. */
 static bool become_solo(struct rt_process *p, struct rt_thread *t)
 {
 	const struct rt_thread *holder = __atomic_load_n(&p->solo, __ATOMIC_ACQUIRE);
