@@ -63,7 +63,7 @@ static inline bool account_higher(struct heap_counters *heap)
 
 /*
  * An allocation, at a site that has caught up. `same_size`: the caller knows that the site had one
- * of that size in this part, so that its extremes stand. True: the peak is now.
+ * of that size in this part, so that its extremes remain valid. True: the peak is now.
  */
 static inline __attribute__((always_inline)) bool account_alloc(struct heap_counters *heap,
 	struct site_counters *site, struct call_counters *thread, uint64_t size, bool same_size)

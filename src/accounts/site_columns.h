@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The counters of a site as columns of a recording (FORMAT.md, SITE_STATS and SUMS), for who writes
- * them and who reads them. */
+/* The counters of a site as columns of a recording (FORMAT.md, SITE_STATS and SUMS), for
+ * their writer and their reader. */
 #ifndef ACCOUNTS_SITE_COLUMNS_H
 #define ACCOUNTS_SITE_COLUMNS_H
 

@@ -35,7 +35,7 @@ struct library {
 /*
  * Loads the library, unless it is there already, and fills `ret_functions`, an array of
  * library->len pointers to functions. It stays loaded until the end: such libraries leave ends of
- * their own behind, for exit(). ERROR_ENVIRONMENT: it is not there, or too old, or there is no room
+ * their own after, for exit(). ERROR_ENVIRONMENT: it is not there, or too old, or there is no room
  * for it; the message names the package.
  */
 struct error *library_load(const struct library *library, void *ret_functions) must_check_;

@@ -50,7 +50,7 @@ static bool is_trusted(const struct stat *status)
 	return status->st_uid == geteuid() || status->st_uid == 0;
 }
 
-/* Where the link leads that `at` is, which stands at *path: the caller frees the new *path. */
+/* Where the link leads that `at` is, which is at *path: the caller frees the new *path. */
 static struct error *link_follow(const struct output_file *file, int at, char **path)
 {
 	char to[PATH_MAX];

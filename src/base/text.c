@@ -112,8 +112,8 @@ static size_t character_len(const char *at)
 	return ok ? len : 0;
 }
 
-/* The length of what a terminal may get of a string, of which so many bytes are left; 0: nothing of
- * that byte. Control characters are those from U+0080 on, too: ESC [ in one. */
+/* The length of what a terminal may get of a string, of which this many bytes are left; 0: nothing
+ * of that byte. Control characters are those from U+0080 on, too: ESC [ in one. */
 static size_t shown_len(const char *at, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)at;

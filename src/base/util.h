@@ -34,7 +34,7 @@ static inline uint64_t align_up(uint64_t value, uint64_t align)
 }
 
 /*
- * Asks the processor to fetch what stands there. Not __builtin_prefetch(): a function that does
+ * Asks the processor to fetch what is there. Not __builtin_prefetch(): a function that does
  * nothing else has no effect in gcc's eyes (12.2), and calls of it that are not inlined early
  * enough are left out, without a word.
  */

@@ -22,14 +22,14 @@ struct error *bundle_manifest_recording(const char *text, size_t len, char **ret
 	json_error_t why;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!root)
-		return error_create(ERROR_INPUT, "its " BUNDLE_MANIFEST " is no JSON: line %d: %s",
+		return error_create(ERROR_INPUT, "its " BUNDLE_MANIFEST " is not JSON: line %d: %s",
 			why.line, why.text);
 	struct error *error = check_schema(json_string_value(json_object_get(root, "schema")));
 	const char *place = json_string_value(json_object_get(root, "recording"));
 	if (!error && (!place || strncmp(place, BUNDLE_RECORDING "/", 10) != 0 ||
 			      !bundle_place_is_good(place)))
-		error = error_create(
-			ERROR_INPUT, "its " BUNDLE_MANIFEST " does not say where its recording is");
+		error = error_create(ERROR_INPUT,
+			"its " BUNDLE_MANIFEST " does not contain the path of its recording");
 	char *copy = error ? NULL : strdup(place);
 	json_decref(root);
 	if (copy)

@@ -151,7 +151,7 @@ static struct error *unpack_file(
 		return error_errno(
 			ERROR_ENVIRONMENT, errno, "%s: cannot unpack %s", at->name, path);
 	error = copy_member_bytes(at, path, fd);
-	/* Sources that are newer than the recording are told by that. */
+	/* Recognises sources that are newer than the recording. */
 	const struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT}, {at->library.archive_entry_mtime(entry),
 						 at->library.archive_entry_mtime_nsec(entry)}};

@@ -304,8 +304,8 @@ enum hpw_leak_way {
 };
 
 enum hpw_leak_note {
-	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was taken to
-	 * hold what it points to, so leaks may be missed, none is false. */
+	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was assumed
+	 * to hold what it points to, so leaks may be missed, none is false. */
 	HPW_LEAK_NOTE_PARTIAL = 1,
 	/* Memory was cleared as it was given out: no word of an earlier use stood in a block. */
 	HPW_LEAK_NOTE_CLEARED = 2,
@@ -352,7 +352,7 @@ enum hpw_events_column {
 	HPW_EV_ORDER = 1,
 	HPW_EV_TIME = 2,
 	HPW_EV_FIRST_SLOT = 3,
-	HPW_EV_GAPS = 1 << 20, /* behind those of all slots */
+	HPW_EV_GAPS = 1 << 20, /* after those of all slots */
 };
 enum hpw_slot_column {
 	HPW_SLOT_RUNS = 0,
@@ -468,7 +468,7 @@ enum hpw_death_change {
 	HPW_DEATH_BIRTH = 4, /* number of the chunk of EVENTS in which it was allocated, from 0 */
 };
 
-/* One time stamp every so many steps. */
+/* One time stamp every this many steps. */
 #define HPW_TIME_STEP 256u
 
 enum hpw_token {

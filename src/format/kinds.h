@@ -45,7 +45,7 @@ enum hw_unrecorded {
 	HW_UNRECORDED_SETUID = 2,    /* it starts with other rights: its loader ignores us */
 	HW_UNRECORDED_CLASS = 3,     /* a 32-bit program */
 	HW_UNRECORDED_MACHINE = 4,   /* for another kind of processor */
-	HW_UNRECORDED_SANITIZER = 5, /* a sanitizer stands in our place */
+	HW_UNRECORDED_SANITIZER = 5, /* a sanitizer is in our place */
 	HW_UNRECORDED_MUSL = 6,
 	HW_UNRECORDED_UNWANTED = 7, /* --children leaves it out */
 	HW_UNRECORDED_MANY = 8,     /* more processes at a time than the collector takes */

@@ -12,7 +12,7 @@
  * `tail` of a ring that it writes to, or at its end for an answer to `leaving`, and never for long.
  *
  * A ring is an array of 64-bit words with a free-running head (words published by its one producer)
- * and tail (words the collector is done with). Word number n stands at index n modulo the size. A
+ * and tail (words the collector is done with). Word number n is at index n modulo the size. A
  * record never wraps: HW_R_PAD fills the rest of a lap.
  */
 #ifndef FORMAT_SHM_H
@@ -33,7 +33,7 @@
 #define HW_RING_WORDS_LARGE (1u << 19)  /* 4 MiB */
 #define HW_RING_WORDS_MEDIUM (1u << 15) /* 256 KiB */
 #define HW_RING_WORDS_SMALL (1u << 12)  /* 32 KiB */
-/* One more, behind a lock, for what has no ring of its own: see HW_R_FOREIGN. */
+/* One more, after a lock, for what has no ring of its own: see HW_R_FOREIGN. */
 #define HW_RING_SHARED (HW_RINGS_LARGE + HW_RINGS_MEDIUM + HW_RINGS_SMALL)
 #define HW_RING_WORDS_SHARED (1u << 17) /* 1 MiB */
 #define HW_RINGS (HW_RING_SHARED + 1u)
@@ -57,7 +57,7 @@ struct hw_ring {
 	/* Producer's line. */
 	_Alignas(64) uint64_t head; /* release: words before it are complete */
 	uint64_t busy;       /* non-zero while an event is between its start and its publication */
-	uint32_t tid;        /* of the shared ring: who writes to it at the moment, or 0 */
+	uint32_t tid;        /* of the shared ring: the thread that writes to it now, or 0 */
 	uint32_t generation; /* grows with each new producer */
 	uint32_t state;      /* enum hw_ring_state */
 	uint32_t waiting;    /* 1: the producer sleeps on the low half of tail (futex) */
@@ -211,7 +211,7 @@ struct hw_shm {
 	/* What the program tells LeakSanitizer (its own memory, without a NUL): suppressions and
 	 * options. Set before it asks. */
 	struct hw_span lsan_texts[HW_LSAN_TEXTS];
-	/* For who looks for pointers in the target's memory: what the runtime keeps for itself
+	/* For readers of pointers in the target's memory: what the runtime keeps for itself
 	 * beside its library's data, and the function that allocates for the program. */
 	struct hw_span own[HW_OWN];
 	uint64_t resident_bytes; /* at its end, as hw_status_resident(); 0: unknown */
@@ -335,7 +335,7 @@ enum hw_record {
 		0x09, /* address; [enum hw_annotation | size << 8]: the program says so of it */
 
 	HW_R_MARK = 0x0a, /* number = bytes of a name, 1 to HW_MARK_NAME_MAX; [name, 8 bytes a word,
-			     zeros behind]…: the program marks this moment; always stamped */
+			     zeros after]…: the program marks this moment; always stamped */
 
 	HW_R_STACK = 0x0b, /* number = the stack pointer of the next record, which is lower than
 			      those since the collector last asked, and of some words before */
@@ -346,7 +346,7 @@ enum hw_record {
 	HW_R_STAMPED = 0x80,
 };
 
-/* What a program says about its memory to who looks for leaks. */
+/* Annotations of the program about its memory, for leak searches. */
 enum hw_annotation {
 	HW_ANNOTATE_IGNORE = 1,   /* the block that the address is in is to be kept */
 	HW_ANNOTATE_DISABLE = 2,  /* as is what this thread allocates from here on … */
@@ -354,7 +354,7 @@ enum hw_annotation {
 	HW_ANNOTATE_ROOT = 4,     /* the memory may hold blocks */
 	HW_ANNOTATE_ROOT_END = 5, /* no longer, as often as it was said */
 	/* Not of the program's own accord: the free of the address that this thread recorded last
-	 * came from the stack whose number stands in place of the size. */
+	 * came from the stack whose number is in place of the size. */
 	HW_ANNOTATE_FREED_FROM = 6,
 };
 
@@ -375,8 +375,8 @@ static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the sma
 /*
  * The conversation on the session's socket: the runtime says hello, the collector answers with the
  * memfd attached, or declines. HEAPWISE_SESSION in the environment is the socket's path. Without it
- * the runtime starts a collector of its own, at the other end of a socket pair, which is told
- * HEAPWISE_OPTIONS as it stands there, and learns the session from the answer.
+ * the runtime starts a collector of its own, at the other end of a socket pair, which gets
+ * HEAPWISE_OPTIONS unchanged, and learns the session from the answer.
  */
 #define HW_SESSION_ENV "HEAPWISE_SESSION"
 #define HW_OPTIONS_ENV "HEAPWISE_OPTIONS"
@@ -411,8 +411,8 @@ static_assert(sizeof(struct hw_welcome) == 120, "on a socket");
 
 /*
  * In place of a hello, without an answer: a program that will say none has been started, or is
- * about to be. Who forks and execs sends it before the exec, as there is nothing after; if the exec
- * fails it takes that back by another one, with HW_UNRECORDED_NOT.
+ * about to be. A process that forks and execs sends it before the exec, since nothing runs after
+ * it; if the exec fails it takes that back by another one, with HW_UNRECORDED_NOT.
  */
 #define HW_NOTICE_MAGIC 0x65656e6bu
 #define HW_NOTICE_PATH 480 /* bytes, with the NUL */
@@ -420,9 +420,10 @@ static_assert(sizeof(struct hw_welcome) == 120, "on a socket");
 struct hw_notice {
 	uint32_t magic;
 	uint32_t version;
-	int32_t by;      /* the sender, as it sees itself */
-	int32_t ppid;    /* its parent */
-	int32_t pid;     /* who becomes that program: the sender, or a child that it has started */
+	int32_t by;   /* the sender, as it sees itself */
+	int32_t ppid; /* its parent */
+	int32_t pid;  /* the process that becomes that program: the sender, or a child that it has
+			 started */
 	uint32_t reason; /* enum hw_unrecorded */
 	uint64_t tsc;
 	/* Of the program as it was asked for, or where it was found; "..." and its last part if it

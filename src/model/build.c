@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Filling a model: see build.h. All checks of outside numbers stand before the first change. */
+/* Filling a model: see build.h. All checks of outside numbers are before the first change. */
 #include "model/build.h"
 
 #include <inttypes.h>
@@ -197,7 +197,7 @@ static struct error *check_stacks(const struct model *model, struct stack_id fir
 	return NULL;
 }
 
-/* Whether a table without other frames has to tell them apart from now on. */
+/* Whether a table without other frames has to distinguish them from now on. */
 static bool has_code(const struct stack_columns *rows, size_t count)
 {
 	for (size_t i = 0; rows->code && i < count; i++)
@@ -467,7 +467,7 @@ struct error *build_series_row(struct model *model, const struct series_row *row
 	if (series->len && row->step < series->data[series->len - 1].step)
 		return error_create(ERROR_INPUT, "moments do not ascend");
 	struct series_row copy = *row;
-	/* Clocks of damaged files go back; who draws rows relies on their order. */
+	/* Clocks of damaged files go back; code that draws rows relies on their order. */
 	if (series->len)
 		copy.time_ns = max(copy.time_ns, series->data[series->len - 1].time_ns);
 	copy.first_site = model->series_sites.len;

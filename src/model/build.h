@@ -93,7 +93,7 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count);
 
 /* Adds a moment; `first_site` and `site_count` of the row are ignored. Steps ascend, sites too and
- * are known; a time that goes back is taken for the last one. */
+ * are known; a time that goes back counts as the last one. */
 struct error *build_series_row(struct model *model, const struct series_row *row,
 	const struct series_site *sites, size_t count);
 
@@ -136,7 +136,7 @@ struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len);
 
 /*
- * Says what code stands at an address of a module, innermost function first; strings live as long
+ * Says what code is at an address of a module, innermost function first; strings live as long
  * as the model (build_string) or forever. Once for each address.
  */
 struct error *build_embedded_names(struct model *model, struct module_id module, uint64_t address,

@@ -2,7 +2,7 @@
 /*
  * What kinds of frames stacks consist of, and code that is in no loaded file: code objects of
  * interpreters, methods of virtual machines, and code of which a name is all that is known. A stack
- * may mix them in any order; who made the stack has put them there.
+ * may mix them in any order; the producer of the stack put them there.
  */
 #ifndef MODEL_CODE_H
 #define MODEL_CODE_H

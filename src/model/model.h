@@ -94,7 +94,7 @@ struct range {
 	bool part;                   /* of a part; else nothing below is set */
 	const char *from, *to;       /* as they were asked for: "mark:loaded", "peak"… */
 	uint64_t from_ns, to_ns;     /* since the recording began */
-	uint64_t from_step, to_step; /* so many steps of the recording come before */
+	uint64_t from_step, to_step; /* this many steps of the recording come before */
 };
 
 /* What a source does not know: figures that are 0 for that reason. Bits of recording.unknown. */
@@ -445,7 +445,8 @@ struct leak_group {
 struct leak_record {
 	struct site_id site;
 	enum leak_kind kind;
-	uint32_t group; /* that it is of; LEAK_NO_GROUP: not held, or not known by whom */
+	uint32_t group; /* that it is of; LEAK_NO_GROUP: not referenced, or it is not known by what
+			 */
 	uint64_t blocks, bytes;
 	uint64_t indirect_blocks, indirect_bytes; /* of definite ones: lost with them */
 	struct live_block example; /* the largest; its thread may be LEAK_NO_THREAD */
@@ -464,8 +465,9 @@ static inline void model_cleanup(struct model **model)
 }
 
 /*
- * How names of the code in it are looked up (symbols/settings.h): a wish of the reader that the
- * model only carries, NULL unless set. Borrowed: the settings must outlive those who look names up.
+ * How names of the code in it are looked up (symbols/settings.h): a
+ * setting of the reader that the model only carries, NULL unless set. Borrowed: the settings must
+ * outlive all lookups of names.
  */
 struct symbols_settings;
 void model_set_names_from(struct model *model, const struct symbols_settings *settings);

@@ -149,7 +149,7 @@ static struct error *rename_rows(struct model *model, const struct renamer *rena
 	for (size_t i = 0; i < model->unrecorded.len && !error; i++)
 		error = rename_one(model, renamer, NAME_MODULE, &model->unrecorded.data[i].path);
 	for (size_t i = 0; i < model->small.len; i++)
-		model->small.data[i].command = ""; /* who shows it shows numbers, too */
+		model->small.data[i].command = ""; /* callers that show it show numbers, too */
 	for (size_t i = 0; i < model->leak_roots.len && !error; i++)
 		error = rename_one(model, renamer, NAME_MODULE, &model->leak_roots.data[i].name);
 	return error;

@@ -19,7 +19,7 @@ enum unrecorded_reason {
 	UNRECORDED_REASONS
 };
 
-/* For people, as it stands in parentheses: "static", "set-user-ID"… */
+/* For people, as it is in parentheses: "static", "set-user-ID"… */
 const char *unrecorded_reason_text(enum unrecorded_reason reason);
 /* For programs: "static", "setuid"… */
 const char *unrecorded_reason_key(enum unrecorded_reason reason);

@@ -15,7 +15,7 @@
 #define RED_ZONE 128u
 /* glibc, x86-64: at the thread pointer stands struct pthread, whose first and third word point to
  * itself and whose second to the thread's table of thread-local memory (dtv); the table is a block
- * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). On aarch64 it stands before
+ * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). On aarch64 it is before
  * the thread pointer, which points to the address of that table; thread-local memory follows. */
 #define TABLE_WORD 1u
 #define ARM_TABLE_WORD 0u
@@ -111,8 +111,8 @@ static uint64_t descriptor_end(const struct finding *f, uint64_t descriptor)
 	return (descriptor + descriptor_bytes(f) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-/* The part of a mapping, if any, that is the stack of who has its descriptor there: up to the end
- * of that. */
+/* The part of a mapping, if
+ * any, that is the stack of the thread whose descriptor is there: up to the end of that. */
 static struct address_range stack_in(
 	const struct finding *f, const struct process_map *map, uint64_t descriptor)
 {
@@ -366,7 +366,7 @@ static bool is_of_thread(const struct finding *f, uint64_t pointer)
 
 /*
  * Whether words may be of a thread's description. On aarch64 they are its number, 0 of one that has
- * ended, and the empty list of robust mutexes (address_threads.c); before that it stands in a list
+ * ended, and the empty list of robust mutexes (address_threads.c); before that it is in a list
  * itself.
  */
 static bool is_descriptor(const struct finding *f, const uint64_t *words, uint64_t address)
@@ -399,8 +399,8 @@ static bool add_described(
 
 /*
  * Where libc's lists were not found, stacks of threads that have ended, which are kept for the next
- * ones, are told by their descriptor, which no thread has, and by the page below that nobody may
- * touch.
+ * ones, are recognised by their descriptor, which no thread has, and by the page below that nobody
+ * may touch.
  */
 static bool find_dead_in(struct finding *f, const struct process_map *map, bool all_stopped)
 {
@@ -498,7 +498,7 @@ static bool is_searched(const struct finding *f, const struct process_map *map)
 
 /*
  * Data that the program may not write now, or not even read: it takes pages away from itself and
- * gives them back, to notice who touches them (garbage collectors, guards), or to keep them as they
+ * gives them back, to notice accesses (garbage collectors, guards), or to keep them as they
  * are. What they hold is not lost.
  */
 static bool is_inaccessible(const struct finding *f, const struct process_map *map)

@@ -28,7 +28,8 @@ enum {
  * are those of a link_map: struct tls_module from `image` on, then tls_id. */
 enum { MUSL_OFFSET = TLS_ALIGN + 1, MUSL_NUMBER };
 #define LINK_BYTES_MAX 4096u
-/* dtv_t: a number, then {memory, what free() wants} of each module, of which there are so many. */
+/* dtv_t: a number, then {memory, what free() wants} of each module, of which there are this many.
+ */
 #define TABLE_ENTRY 16u
 #define NUMBER_MAX (1u << 16)
 #define BYTES_MAX (1ull << 30)
@@ -127,7 +128,7 @@ static uint64_t musl_block(
 	return is_block(f, start, bytes) ? start : 0;
 }
 
-/* The same words of musl's: the first thread's table must agree, which glibc's does not. */
+/* The corresponding words of musl: the first thread's table must agree, which glibc's does not. */
 static bool take_musl(struct finding *f, struct numbered *known, const uint64_t *w)
 {
 	const struct address_threads *threads = &f->space->threads;

@@ -53,7 +53,7 @@ struct false_pointer_rule {
  * once, after search_read() and all calls of search_ignore_tail(). If `few` is not NULL, only
  * pointers to these blocks are examined; the list is ascending and contains every block that points
  * to one of them. A pointer into a block's first 8 bytes counts unless something else is declared
- * where it stands, since a tagged pointer to the start looks like that.
+ * where it is, since a tagged pointer to the start looks like that.
  */
 struct error *search_find_false_pointers(struct search *search,
 	const struct false_pointer_rule *rule, const struct space_u32 *few) must_check_;

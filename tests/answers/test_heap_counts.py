@@ -426,7 +426,7 @@ def unread(folder):
         hw.heapwise("heap", pid, "save", core)
     for verb in ((), ("types",), ("leaks",), ("dominators",)):
         text, answer = hw.heapwise("core", core, *verb), hw.heapwise("core", "--json", core, *verb)
-        if text.status != 3 or answer.status != 3 or "no heap was found though memory is there" not in text.errors:
+        if text.status != 3 or answer.status != 3 or "no heap was found, although there is memory" not in text.errors:
             raise hw.Failure(f"{verb}: {text}, {answer}")
     summary = hw.heapwise("core", core)
     if "0 B" in summary.text or "3.00 MiB at 0x" not in summary.text:

@@ -51,7 +51,7 @@ static int check_found(struct heap_look *look, int status)
 	return message_error(error_create(ERROR_INPUT,
 		is_cut ? "%s: no heap was found in what there is of the core: nothing is known of "
 			 "blocks"
-		       : "%s: no heap was found though memory is there: nothing is known of "
+		       : "%s: no heap was found, although there is memory: nothing is known of "
 			 "blocks",
 		heap_session_name(&look->heap)));
 }

@@ -65,7 +65,7 @@ void recording_warn(struct query_context *context, const struct model *model, co
 	if (!model_recording(model)->complete)
 		query_note(context, "%s is incomplete: figures %s", path,
 			model_recording(model)->types ? "are of what is there"
-						      : "hold up to where it ends");
+						      : "are valid up to where it ends");
 	for (size_t i = 0; i < count; i++)
 		query_note(context, "%s: %s", path, damage[i]);
 	if (model_recording(model)->lost_events)

@@ -61,8 +61,8 @@ static struct error *read_blocks(struct query_context *context, struct heap_reco
 	if (error || r->count == announced)
 		return error;
 	return error_create(ERROR_ENVIRONMENT,
-		"%s: its collector has told %zu of %llu live blocks, then it ended", r->path,
-		r->count, (unsigned long long)announced);
+		"%s: its collector sent %zu of %llu live blocks, then ended", r->path, r->count,
+		(unsigned long long)announced);
 }
 
 static struct error *ask_collector(

@@ -200,7 +200,7 @@ static bool copy_lacks(pid_t pid)
 static struct error *no_copy_of_all(const struct heap_session *s)
 {
 	return error_create(ERROR_ENVIRONMENT,
-		"process %d has memory that a copy of it would lack (MADV_DONTFORK, "
+		"process %d has memory that a copy would not contain (MADV_DONTFORK, "
 		"MADV_WIPEONFORK)",
 		(int)s->pid);
 }

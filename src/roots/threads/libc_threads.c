@@ -28,7 +28,7 @@
 #define STATIC_DATA_MAX (64ull << 20)
 /*
  * musl's struct pthread (src/internal/pthread_impl.h) begins with a pointer to itself, its table,
- * and the threads before and after it in a ring; soon stand the start of what libc has
+ * and the threads before and after it in a ring; soon are the start of what libc has
  * mapped for it (0: the stack is the program's) and its size, the end and size of its stack, and
  * the guard's.
  */

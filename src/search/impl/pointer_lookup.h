@@ -47,7 +47,7 @@ static inline uint32_t pointer_lookup_next_edge(const struct pointer_lookup *loo
 	return lookup->first_edge + (uint32_t)lookup->edges.len;
 }
 
-/* Adds a word with the given value. `place` is the number of the block that it stands in, or the
+/* Adds a word with the given value. `place` is the number of the block that it is in, or the
  * address of a root's word. Blocks come in ascending order. Returns false if there is no memory. */
 static inline bool pointer_lookup_add(struct pointer_lookup *lookup, uint64_t value, uint64_t place)
 {

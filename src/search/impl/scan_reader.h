@@ -27,8 +27,8 @@ struct scan_piece {
 bool scan_open(const struct search_memory *memory, unsigned step, struct scan_reader *ret);
 void scan_close(struct scan_reader *reader);
 
-/* Of scan_next() alone: fills the window from *at on. Memory that was never touched is skipped,
- * and *at moved past it. Returns false if no whole word is left. */
+/* Called only by scan_next(): fills the window from *at on. Memory that was never touched is
+ * skipped, and *at moved past it. Returns false if no whole word is left. */
 bool scan_fill(struct scan_reader *reader, uint64_t *at, uint64_t end, uint64_t readable);
 
 /*

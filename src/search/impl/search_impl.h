@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of a search share; for this room alone. */
+/* What the files of a search share; private to this room. */
 #ifndef SEARCH_SEARCH_IMPL_H
 #define SEARCH_SEARCH_IMPL_H
 

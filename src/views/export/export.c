@@ -21,7 +21,7 @@ static const struct export_format formats[] = {
 		.write = export_massif},
 	{.name = "dhat", .what = "DHAT's: dh_view.html, Firefox's profiler", .write = export_dhat},
 	{.name = "speedscope",
-		.what = "speedscope's: a profile for each figure",
+		.what = "speedscope's: one profile per figure",
 		.write = export_speedscope},
 	{.name = "firefox",
 		.what = "Firefox's profiler: a processed profile",
@@ -35,7 +35,9 @@ static const struct export_format formats[] = {
 		.samples = true,
 		.ends = true,
 		.write = export_json},
-	{.name = "csv", .what = "a row a stack: spreadsheets, data frames", .write = export_csv},
+	{.name = "csv",
+		.what = "one row per stack: spreadsheets, data frames",
+		.write = export_csv},
 	{.name = "gperftools",
 		.what = "gperftools' text: google-pprof, go tool pprof",
 		.samples = true,
@@ -54,12 +56,12 @@ static const struct export_format formats[] = {
 		.events = true,
 		.write = export_heaptrack},
 	{.name = "heaptrack2",
-		.what = "the same, version 2, for older ones",
+		.what = "heaptrack's, version 2: older releases",
 		.packing = PACKING_ZSTD,
 		.events = true,
 		.write = export_heaptrack2},
 	{.name = "heaptrack1",
-		.what = "the same, version 1, for those from 1.0 on",
+		.what = "heaptrack's, version 1: releases from 1.0 on",
 		.packing = PACKING_GZIP,
 		.events = true,
 		.write = export_heaptrack1},
@@ -68,7 +70,7 @@ static const struct export_format formats[] = {
 		.events = true,
 		.write = export_mtrace},
 	{.name = "folded",
-		.what = "a line a stack: flamegraph.pl, speedscope",
+		.what = "one line per stack: flamegraph.pl, speedscope",
 		.one_figure = true,
 		.differences = true,
 		.write = export_folded},
@@ -204,12 +206,12 @@ static void describe_evidence(const struct export_format *format, const struct e
 	struct evidence live = evidence_of_metric(model, METRIC_LIVE_BYTES, EVIDENCE_OF_TOTAL);
 	const char *why = live.more ? live.more : live.less;
 	if (model_recording(model)->sample_bytes && !format->samples)
-		text_add(from->lost, "Figures are estimates of a sample; this format can't say so, "
-				     "and readers take them for exact.\n");
+		text_add(from->lost, "Figures are estimates of a sample; this format can't mark "
+				     "them, and readers will show them as exact.\n");
 	if (!live.unknown && why && !format->ends && !format->leaks)
 		text_printf(from->lost,
-			"Live memory may not be what was never freed, which this format can't say: "
-			"%s.\n",
+			"Live memory may differ from what was never freed, and this format can't "
+			"mark that: %s.\n",
 			why);
 }
 

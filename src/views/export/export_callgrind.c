@@ -365,9 +365,8 @@ struct error *export_callgrind(const struct exported *from, const struct sink *s
 		error = export_out_end(&at.out);
 	if (error)
 		return error;
-	text_add(from->lost,
-		"Callgrind's format has calls of functions, not whole stacks. Numbers of calls are "
-		"those of allocations.\n");
+	text_add(from->lost, "Callgrind's format contains calls between functions, not whole "
+			     "stacks. Call counts are numbers of allocations.\n");
 	export_lose(from, "It", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
 	if (at.remarks)
 		text_add(from->lost, EXPORT_REMARKS_LOST);

@@ -128,7 +128,7 @@ struct error *export_csv(const struct exported *from, const struct sink *sink)
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)
-		text_add(from->lost, "The table has no threads and no moments, and lines only of "
-				     "the allocation site.\n");
+		text_add(from->lost, "The table contains no threads and no times, and lines only "
+				     "of the allocation site.\n");
 	return error;
 }

@@ -294,8 +294,8 @@ static struct error *export_dump(
 	if (!metric_is_known(METRIC_LIVE_BLOCKS, recording) ||
 		!metric_is_known(METRIC_LIVE_BYTES, recording))
 		return error_create(ERROR_INPUT,
-			"A heap profile of %s counts the live blocks of each stack, which this "
-			"file does not: 'export --format pprof' writes what it has",
+			"A heap profile of %s contains the number of live blocks per stack, which "
+			"this file lacks; use 'export --format pprof'",
 			jemalloc ? "jemalloc" : "gperftools");
 	uint64_t period = recording->sample_bytes;
 	at.period = period ? period : jemalloc;

@@ -40,7 +40,7 @@ struct error *export_json(const struct exported *from, const struct sink *sink)
 	json_object_end(json);
 	json_finish(json);
 	json_repeats_end(json);
-	text_add(from->lost, "Threads, moments, lifetimes and leaks are not included: see "
+	text_add(from->lost, "Threads, times, lifetimes and leaks are omitted: see "
 			     "'heapwise report --json' and 'heapwise leaks --format json'.\n");
 	return NULL;
 }

@@ -115,8 +115,8 @@ static void export_massif_describe_losses(
 		text_add(lost,
 			"Times are unknown: the snapshots are the peak, if known, and the end.\n");
 	if (timeline->peak_is_highest)
-		text_add(lost, "The true peak is not among the moments of this recording: the "
-			       "highest snapshot replaces it.\n");
+		text_add(lost, "This recording has no snapshot at the true peak: the highest "
+			       "snapshot replaces it.\n");
 }
 
 struct error *export_massif(const struct exported *from, const struct sink *sink)

@@ -207,9 +207,8 @@ static struct error *export_pprof_put_head(struct writing *at)
 			at, PROFILE_SAMPLE_TYPE, sample_values[i].type, sample_values[i].unit);
 	}
 	if (!error && !at->default_type)
-		error = error_create(ERROR_INPUT,
-			"A profile of pprof has what was allocated and what was live: this file "
-			"does not know either");
+		error = error_create(ERROR_INPUT, "A pprof profile contains allocated and live "
+						  "memory; this file contains neither");
 	if (!error)
 		error = put_type(at, PROFILE_PERIOD_TYPE, "space", "bytes");
 	return error;

@@ -150,7 +150,7 @@ def cut_off_before_libc(folder):
         cut.write_bytes(bytes_whole[: next(part[3] for part in cores.parts(bytes_whole) if part[1] == cores.PT_LOAD and part[4] == at)])
         compare(read_account(inside / "account"), ask("core", "--json", cut, "blocks")["blocks"], None)
         ended = hw.run([hw.HEAPWISE, "core", cut])
-        for words in ("what only missing memory points to counts as lost", "the core ends before what malloc knows of this memory"):
+        for words in ("what only missing memory points to counts as lost", "the core ends before malloc's data about this memory"):
             if words not in ended.text:
                 raise hw.Failure(f"{words}: {ended.text}")
 

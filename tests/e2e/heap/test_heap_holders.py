@@ -138,7 +138,7 @@ def behind_texts(folder):
     vector = ask("core", "--json", core, "show", hex(blocks["vector"]))["blocks"][0]
     if (vector["count"], vector["room"], len(vector["members"])) != (2, 8, 2):
         raise hw.Failure(f"vector: {vector}")
-    for verb, name, wanted in (("block", "vector", ", 2 elements, room for 8\n"), ("why", "popped", ", by (behind the vector's end), as ")):
+    for verb, name, wanted in (("block", "vector", ", 2 elements, room for 8\n"), ("why", "popped", ", by (after the vector's end), as ")):
         text = hw.run([hw.HEAPWISE, "core", core, verb, hex(blocks[name])]).text
         if wanted not in text:
             raise hw.Failure(f"no '{wanted}' in: {text}")

@@ -50,7 +50,7 @@ def extents(folder):
     core = kernel_core(program_of("larger"), folder)
     seen = Counter()
     for address, (size, _, _, kind) in read_account(folder / "account").items():
-        if kind not in ("zoo::Element[]", "zoo::Roomy with more behind it"):
+        if kind not in ("zoo::Element[]", "zoo::Roomy with more after it"):
             continue
         block = ask("core", "--json", core, "block", hex(address))
         field, value = ("count", block["size"] // 16) if kind == "zoo::Element[]" else ("behind", block["size"] - 40)
@@ -58,7 +58,7 @@ def extents(folder):
         why = ask("core", "--json", core, "why", hex(address))
         if [answer.get(field) for answer in (block, shown, why)] != [value] * 3:
             raise hw.Failure(f"{kind} of {size} bytes: {field} is not {value}: {block}, {shown}, {why}")
-        wanted = f"room for {value} elements" if field == "count" else f"of these {value} bytes behind the object"
+        wanted = f"room for {value} elements" if field == "count" else f"of these {value} bytes after the object"
         for verb in ("block", "show", "why"):
             text = hw.run([hw.HEAPWISE, "core", core, verb, hex(address)]).text
             if wanted not in text.splitlines()[0]:

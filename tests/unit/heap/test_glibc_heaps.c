@@ -727,8 +727,8 @@ CASE(other_libc, "blocks of a second libc count, or it is said that they are not
 			&o);
 		CHECK_U64(o.heap.damage.len, broken);
 		CHECK_U64(is_damaged(&o.heap,
-				  "a second libc is in this process (dlmopen) whose malloc has "
-				  "memory of its own: its blocks are missing, or told in part"),
+				  "this process has a second libc (dlmopen) whose malloc has its "
+				  "own memory: its blocks are missing, or only some are shown"),
 			broken);
 		opened_close(&o);
 	}

@@ -97,7 +97,7 @@ CASE(go_overlap, "Go: a span that lies in another is damage, and is not told")
 	struct allocator_image *image = begin_go(&go_layouts[0]);
 	uint64_t about = go_span(image, &go_layouts[0], 3, GO_ARENA + 0x8000, 1, 1);
 	go_elements(image, &go_layouts[0], about, 1, 1, 0, 8192);
-	image->damage[0] = "spans of Go's lie in each other";
+	image->damage[0] = "spans of Go overlap";
 	image->damaged = 1;
 	allocator_image_check(image, HEAP_GO);
 }
@@ -161,9 +161,8 @@ CASE(go_in_vain,
 		uint64_t words[3] = {GO_SPANS, VAIN_SPANS, VAIN_SPANS};
 		core_builder_bytes(&image->core, GO_DATA + 24 * i, words, sizeof(words));
 	}
-	image->damage[0] =
-		"so many lists look like Go's spans and are none that no heap of Go's is "
-		"looked for any more";
+	image->damage[0] = "too many lists look like Go's spans but are not: the search for a Go "
+			   "heap was given up";
 	image->damaged = 1;
 	allocator_image_check(image, HEAP_GO);
 }

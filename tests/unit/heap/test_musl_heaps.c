@@ -245,7 +245,7 @@ CASE(oldmalloc_damage, "oldmalloc: chunks that were written over are passed over
 	memset(junk, 'x', sizeof(junk));
 	core_builder_bytes(&image->core, at, junk, 16);
 	image->blocks[10] = image->blocks[--image->count];
-	image->damage[0] = "a chunk has another size in front of it than at its end";
+	image->damage[0] = "a chunk's size before and after it disagree";
 	image->damaged = 1;
 	allocator_image_check(image, HEAP_OLDMALLOC);
 }

@@ -297,8 +297,8 @@ CASE(impossible, "rows that cannot be are refused, and say so")
 	}
 	const uint64_t searches[][2] = {{HPW_LEAK_MOMENT, 5}, {HPW_LEAK_WAY, HUGE_NUMBER},
 		{HPW_LEAK_PROBLEM, HUGE_NUMBER}, {HPW_LEAK_PROBLEM, 1}};
-	static const char *const parts[] = {"of a kind that is not known",
-		"of a kind that is not known", "its problem has", ""};
+	static const char *const parts[] = {
+		"of an unknown kind", "of an unknown kind", "its problem has", ""};
 	for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
 		struct builder builder = start();
 		const struct story_leaks leaks = {.search = &searches[i], .search_len = 1};

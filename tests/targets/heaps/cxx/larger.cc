@@ -141,10 +141,10 @@ int main(int argc, char **argv)
 		Unique *unique = new Unique{{{}, i % 2 ? text_of("char[]") : nullptr}, {}, &hidden};
 		hide(unique, sizeof(Unique), "zoo::Unique");
 		First *first = new First;
-		hide(first, sizeof(First), "zoo::Twofold with more behind it");
+		hide(first, sizeof(First), "zoo::Twofold with more after it");
 		void *room = calloc(1, sizeof(Roomy) + 100 + 50 * i);
 		hide(new (room) Roomy, sizeof(Roomy) + 100 + 50 * i,
-			"zoo::Roomy with more behind it");
+			"zoo::Roomy with more after it");
 		hide(new Element[3 + i], (3 + i) * sizeof(Element), "zoo::Element[]");
 		hide(new Plain, sizeof(Plain), "zoo::Plain");
 	}
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	/* The same as those that are declared, but nothing says so. */
 	hide(new Declared{{}, text_of("char[]"), "hidden"}, sizeof(Declared), "zoo::Declared");
 	Second *second = new Second;
-	hide(second, sizeof(Second), "zoo::Twofold with more behind it");
+	hide(second, sizeof(Second), "zoo::Twofold with more after it");
 	PlainAndMore *more = new PlainAndMore{{}, text_of("char[]")};
 	hide(more, sizeof(PlainAndMore), "zoo::PlainAndMore");
 	plain = new Plain;
