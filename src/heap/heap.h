@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every block of a heap that nobody recorded: what its allocators have in memory says where blocks
+ * Every block of a heap without a recording: what its allocators have in memory says where blocks
  * are, how large, and which of them are free.
  */
 #ifndef HEAP_HEAP_H

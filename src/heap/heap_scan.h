@@ -25,7 +25,7 @@ struct heap_scan_totals {
 	uint64_t blocks[BLOCK_STATES], bytes[BLOCK_STATES];
 };
 
-/* What is known of where blocks were allocated, which somebody else numbers. */
+/* What is known of where blocks were allocated, which the caller numbers. */
 struct heap_scan_site {
 	uint32_t type;
 	uint32_t place; /* HEAP_NO_SITE: not known */
@@ -40,7 +40,7 @@ struct heap_scan_alike {
 	uint64_t *settled; /* all that refers to such blocks agrees with the guess */
 };
 
-/* How much was asked for of a block, where somebody knows that. False: not of this one. */
+/* How much was asked for of a block, if that is known. False: not of this one. */
 struct heap_size_source {
 	bool (*of)(void *context, uint64_t address, uint64_t size, uint64_t *ret); /* or NULL */
 	void *context;

@@ -33,8 +33,8 @@ struct heap_layout {
 	bool is_array;   /* else count is 1 */
 	uint64_t header; /* where the first begins; 0, but for arrays after their number, and where
 			  * a view shows a part of a block */
-	uint64_t room;   /* of a std::vector: for this many elements there is room; 0: nobody knows
-			  * how   many of these there are */
+	uint64_t room;   /* of a std::vector: for this many elements there is room; 0:
+			  * it is unknown how   many of these there are */
 	uint64_t after;  /* bytes after it that belong to the block and are no part of the type */
 	uint8_t unit;    /* of a string's memory, whose type is unknown: bytes of a character, 1, 2
 			  * or 4; 0 of all else */

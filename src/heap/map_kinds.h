@@ -14,7 +14,7 @@ enum map_kind {
 	MAP_CONSTANT, /* what a module has read-only */
 	MAP_FILE,     /* any other file */
 	MAP_SHARED,   /* memory that processes share */
-	MAP_GUARD,    /* nobody may touch it: guard pages, address space kept for later */
+	MAP_GUARD,    /* no access is allowed: guard pages, address space kept for later */
 	MAP_KERNEL,   /* [vdso] and the like */
 	MAP_OTHER,    /* memory that the program got itself */
 	MAP_KINDS

@@ -18,7 +18,7 @@
 
 struct python_frame {
 	const char *function; /* with its class from 3.11 on */
-	const char *file;     /* as the interpreter was told */
+	const char *file;     /* as given to the interpreter */
 	uint32_t line;        /* 0: unknown */
 };
 DEFINE_VEC(python_frames, struct python_frame)

@@ -188,7 +188,7 @@ static struct error *add_libc(struct glibc *glibc, uint64_t bins, uint32_t *ret_
 	return memory ? NULL : error_no_memory();
 }
 
-/* Notes as damage that a further libc has memory, whose arenas are not told. */
+/* Notes as damage that a further libc has memory, whose arenas are not reported. */
 static struct error *note_other(struct glibc *glibc, uint64_t bins)
 {
 	uint64_t top;

@@ -4,8 +4,8 @@
  * that no area has is looked at. The kernel joins mappings, so they may begin anywhere in one.
  *
  * Of an aligned block the mapping's beginning has the stale head of the block that it was cut from;
- * the real one lies further on, and says how far (prev_size). What lies in between nobody has had:
- * it is as malloc() got it, or of one byte throughout (M_PERTURB). Once such a block was
+ * the real one lies further on, and says how far (prev_size). What is in between was never given
+ * out: it is as malloc() got it, or of one byte throughout (M_PERTURB). Once such a block was
  * reallocated it ends elsewhere than the stale head says.
  */
 #include <string.h>
@@ -118,9 +118,9 @@ static bool glibc_mapped_take(
 }
 
 /*
- * All runs of the main arena in memory that nobody has, which need not begin at pages: where the
- * program break was moved by others. Chunks must lead to an end mark, and be as long as what is
- * missing if they are subset; what lies before so much is none of malloc's.
+ * All runs of the main arena in memory that no other allocator has, which need not begin at pages:
+ * where the program break was moved by others. Chunks must lead to an end mark, and be as long as
+ * what is missing if they are subset; what lies before so much is none of malloc's.
  */
 static bool take_mid_update(
 	struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)

@@ -5,8 +5,8 @@
 #include "heap/allocators/glibc.h"
 #include "heap/blocks/window.h"
 
-/* An end mark: a chunk too small to be one, after which the run ends, or somebody else's memory
- * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
+/* An end mark: a chunk too small to be one, after which the run ends, or memory of another owner is
+ * in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
 #define PAGE_BYTES 4096u
 /* At most this many false chunks are assumed before a real one. */
@@ -122,7 +122,7 @@ static bool is_long_chain(struct walk *w, uint64_t chunk)
 	return leads_on(w, chunk, false);
 }
 
-/* Where to look on from an address that nobody can read; it may be after the end. */
+/* Where to look on from an address that no can read; it may be after the end. */
 static uint64_t readable_from(const struct walk *w, uint64_t address)
 {
 	uint64_t empty = address_space_empty(w->window->space, address, w->area->end - address);
@@ -218,8 +218,8 @@ static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 }
 
 /*
- * Where chunks go on after an end mark; the area's end: nowhere. In between lies what somebody
- * else took from the program break, and that may look like a chunk that leads to one of the real
+ * Where chunks go on after an end mark; the area's end: nowhere. In between is memory that other
+ * code took from the program break, and that may look like a chunk that leads to one of the real
  * ones, past others. What others take are mostly whole pages: of two places the one at a page is
  * more likely. Of others nothing says which.
  */

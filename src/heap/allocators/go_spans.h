@@ -61,7 +61,7 @@ struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *a
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
 
 struct heap_scan;
-/* Sums up elements in use, which nobody judges to be lost or not. */
+/* Sums up elements in use, which are not classified as leaked. */
 void go_types_sum(const struct heap_scan *scan, uint64_t *ret_blocks, uint64_t *ret_bytes);
 
 #endif

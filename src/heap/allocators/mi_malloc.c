@@ -27,7 +27,7 @@ void mi_malloc_close(struct mi_malloc *mi)
 	heap_addresses_deinit(&mi->kept);
 }
 
-/* Runs of pages; what lies between them belongs to nobody, and may be full of what once was. */
+/* Runs of pages; memory between them has no owner, and may be full of what once was. */
 static bool add_runs(
 	const struct mi_malloc *mi, const struct mi_segment *segment, struct heap_area_vec *ret)
 {

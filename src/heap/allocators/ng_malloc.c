@@ -143,7 +143,7 @@ struct walk {
 	struct window *window;
 	const struct heap_sink *sink;
 	size_t next;              /* group: those before are reported, or were left out */
-	struct heap_block before; /* told last */
+	struct heap_block before; /* reported last */
 	const uint8_t *bytes;     /* of a mapping, from `start` on */
 	uint64_t start;
 	size_t len;

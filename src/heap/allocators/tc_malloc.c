@@ -246,7 +246,8 @@ static struct error *report_small(struct walk *w, const struct tc_span *span)
 	if (!bytes)
 		return NULL;
 	if (!read_list(w, span, bytes)) {
-		/* Nobody has any: a thread is just making its list, or gives the span back. */
+		/* No block is allocated: a thread is just making its list, or gives the span back.
+		 */
 		if (!span->used)
 			memset(w->is_free, 1, span->size / span->block_bytes);
 		else if (!heap_damage_vec_push(w->tc->damage, broken))

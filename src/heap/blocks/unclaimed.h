@@ -15,7 +15,7 @@ struct unclaimed_walk {
 	struct window window;              /* for other readers */
 	void *context;
 	/*
-	 * A page, with all after it up to `end` that nobody has. *ret_next is the next page, and
+	 * A page, with all after it up to `end` that has no owner. *ret_next is the next page, and
 	 * may be set further on, to another one. False: no memory.
 	 */
 	bool (*look)(struct unclaimed_walk *walk, uint64_t page, uint64_t end, uint64_t *ret_next);

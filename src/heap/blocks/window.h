@@ -22,8 +22,8 @@ struct error *window_open(const struct address_space *space, struct window *ret)
 void window_close(struct window *window);
 
 /*
- * `bytes` (at most WINDOW_BYTES) from address on; NULL: not all of them can be read. `end`: nobody
- * will ask for what lies after. They stay until the next call.
+ * `bytes` (at most WINDOW_BYTES) from address on; NULL: not all of them can be read. `end`: bytes
+ * after it will not be asked for. They stay until the next call.
  */
 const uint8_t *window_fill(struct window *window, uint64_t address, size_t bytes, uint64_t end);
 

@@ -41,7 +41,7 @@ static void add_content(struct text *text, const char *symbol)
 	cxx_add_plain_name(text, name.data);
 }
 
-/* Chunks in which nobody has found anything that lies there. */
+/* Chunks in which no object was found. */
 static struct error *assign_chunks(struct heap_scan *scan)
 {
 	static const char *const names[] = {

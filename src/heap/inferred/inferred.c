@@ -19,7 +19,7 @@
 #define ALIGNED_SPARE 47u
 /* Numbers that are no bytes. */
 #define NUMBER_BYTES_LEAST 2u
-/* Nobody gives out less piece by piece. */
+/* No pool gives out smaller pieces. */
 #define CHUNK_BYTES_LEAST 64u
 
 void inferred_free_facts(struct inferring *inferring)
@@ -122,7 +122,7 @@ bool inferred_is_close_to(
 }
 
 /* Whether a block has the size of an array of a type. Of elements that are smaller than what an
- * alignment may leave, how many there are can't be told. */
+ * alignment may leave, their number is unknown. */
 static bool is_close_to_array(const struct inferring *f, const struct fact *fact, uint64_t usable)
 {
 	bool is_aligned = fact->align > CHUNK_ALIGN && fact->size > ALIGNED_SPARE;

@@ -245,8 +245,8 @@ static bool is_unknown(const struct inferring *f, uint32_t block)
 	return heap_types_of_label(&f->scan->types, label) == HEAP_TYPE_NONE;
 }
 
-/* Whether nothing speaks against it: no pointer, nor what is there, if no pointer speaks for it
- * and nobody has said how much of it is there. */
+/* Whether nothing speaks against it: no pointer, nor what is there, if no pointer speaks for it and
+ * its length is unknown. */
 static bool fits_all(struct inferring *f, const struct doubt *doubt)
 {
 	bool is_agreed;

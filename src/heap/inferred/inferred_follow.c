@@ -320,7 +320,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		inferred_follow_leave(f, block);
 }
 
-/* What it is as a whole nobody has said; its first members are those of the type anyway. */
+/* The type of the whole is unknown; its first members are those of the type anyway. */
 static void follow_beginning(struct inferring *f)
 {
 	struct inferred_beginning beginning = f->beginnings.data[--f->beginnings.len];

@@ -33,8 +33,8 @@ enum alike_kind alike_rule_of_object(const struct type *type)
 	return ALIKE_NOTHING;
 }
 
-/* Whether an address is where this many bytes can be that somebody has asked for. What is in no
- * block an allocator of the program's own may have given. */
+/* Whether an address is where this many bytes can be that were allocated. What is in no block an
+ * allocator of the program's own may have given. */
 static bool has_room(const struct inferring *f, uint64_t address, uint64_t bytes)
 {
 	uint64_t offset;

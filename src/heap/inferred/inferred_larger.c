@@ -164,7 +164,7 @@ static bool are_elements(const struct inferring *f, const struct heap_shape *of,
 	if (count < 2 || size % 8 ||
 		(size / 8 < SHAPE_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
-	/* What nobody asked for is after the last one. */
+	/* The bytes after the last one were not requested. */
 	uint64_t i = 1,
 		 least = heap_requested_size(&f->scan->heap, of->example, of->key.size).least;
 	for (; i < count; i++) {

@@ -142,7 +142,7 @@ static int64_t signed_of(const uint8_t *bytes, size_t len)
 	return len < 8 ? (int64_t)((uint64_t)value << (64 - 8 * len)) >> (64 - 8 * len) : value;
 }
 
-/* Whether a value is made of those that are single bits; of 0, 1, 2, 3… nobody makes any. */
+/* Whether a value is made of those that are single bits; of 0, 1, 2, 3… no such flags exist. */
 static bool is_flags(const struct type *type, int64_t value)
 {
 	uint64_t mask = 0;
@@ -172,7 +172,7 @@ static bool has_value(const struct type *type, int64_t value)
 	return is_many && value >= least && value <= most;
 }
 
-/* 0 is what memory has that nobody wrote to. */
+/* Memory that was never written is 0. */
 static bool is_value(const struct types *types, const struct alike_rule *rule, int64_t value)
 {
 	const struct type *type = types_get(types, rule->type);

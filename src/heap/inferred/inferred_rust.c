@@ -32,7 +32,7 @@ static bool inferred_rust_read_word(const struct claiming *c, int32_t at, uint64
 	return page_cache_word(&c->f->pages, c->address + (uint64_t)(int64_t)at, ret);
 }
 
-/* The block that an address leads `into`, if nobody has said yet what it is; SPACE_NONE: none. */
+/* The block that an address leads `into`, if its type is still unknown; SPACE_NONE: none. */
 static uint32_t unknown_block(const struct inferring *f, uint64_t address, uint64_t into)
 {
 	uint64_t offset;

@@ -186,7 +186,7 @@ static bool is_named_family(const struct heap_types *types, struct block_label l
 }
 
 /* A block that looks like those of a type gets that type. Returns whether its members are to be
- * followed, as those of other blocks that nobody has followed so far. */
+ * followed, as those of other blocks that were not followed so far. */
 static bool inferred_seeds_take_block(
 	struct inferring *f, uint32_t block, enum inferred_basis basis)
 {
@@ -304,8 +304,8 @@ static uint64_t reads_most(const struct inferring *f)
 	return READS_MOST + search_block_count(f->search) / READS_PART;
 }
 
-/* Each round tells what whole classes are that nobody knew, or follows blocks that nobody followed:
- * they end. */
+/* Each round tells what whole classes are that were unknown, or follows blocks that nobody
+ * followed: they end. */
 static void infer_classes(struct inferring *f, struct in_order *in_order)
 {
 	bool is_last = false;

@@ -13,7 +13,7 @@
 
 #include "search/reverse.h"
 
-/* Blocks that somebody wants to know the types of: those that a reverse of a few has. */
+/* Blocks whose types are wanted: those that a reverse of a few has. */
 struct inferred_subset {
 	const struct reverse *reverse; /* borrowed */
 	bool is_complete;              /* all of them are known; of others nothing more was said */

@@ -28,7 +28,7 @@
 #define OBJECT_WORDS 16u
 
 /* Where in it the last instruction's offset is. 3.7 to 3.9 say one word before whether lines are
- * traced, which they are unless somebody changed it; before, a pointer is there. */
+ * traced, which they are unless that was changed; before, a pointer is there. */
 static unsigned offset_word(enum python_lines lines, const uint64_t *words)
 {
 	if (lines == PYTHON_LINES_RANGES)

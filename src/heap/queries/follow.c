@@ -117,7 +117,7 @@ static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uin
 	follow_add_place(r, address, type);
 }
 
-/* Whether a block is one object, from its start on; of which type, plain: TYPE_VOID: nobody knows.
+/* Whether a block is one object, from its start on; of which type, plain: TYPE_VOID: unknown.
  */
 static bool is_whole(const struct reached *r, uint32_t block, uint32_t *ret_type)
 {

@@ -22,7 +22,7 @@ DEFINE_VEC(named_modules, struct named_module)
 
 struct heap_names {
 	struct symbols *symbols;
-	struct types *types; /* NULL: nobody has asked for them */
+	struct types *types; /* NULL: not asked for */
 	const char *exe;     /* to be used for the program's own file; NULL: none */
 	struct named_modules modules;
 	struct arena arena;

@@ -19,7 +19,7 @@ struct taking {
 	struct heap_shapes *classes;
 	struct search *search;
 	const struct heap *heap;
-	struct interior *interior; /* NULL: nobody wants to know */
+	struct interior *interior; /* NULL: not wanted */
 };
 
 static struct error *scan_blocks_take(

@@ -16,7 +16,7 @@ struct unwound {
 struct stack_places {
 	const struct address_space *space;
 	struct heap_names *names;
-	struct unwinder *unwinder; /* NULL: nobody has asked yet */
+	struct unwinder *unwinder; /* NULL: not asked for yet */
 	struct unwound *threads;
 };
 

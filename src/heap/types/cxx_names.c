@@ -69,7 +69,7 @@ static void drop_allocators(struct text *text)
 		text_add(text, at);
 }
 
-/* What libc++ deletes with if nobody says anything else. */
+/* libc++'s default deleter. */
 static bool is_default_deleter(const char *name)
 {
 	return strstr(name, "__shared_ptr_default_delete<") != NULL;

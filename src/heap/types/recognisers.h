@@ -14,10 +14,9 @@ struct inferred_subset;
 
 /*
  * Assigns types to blocks that have none, between search_read() and search_judge(): to all blocks
- * of a class (heap_types_assign()), or to single blocks (block_set_label()).
- * few: NULL, or the only blocks that somebody asks about (inferred_subset.h); a recogniser may
- * assign types to all blocks nevertheless. Errors are those of memory; what can't be read is no
- * error.
+ * of a class (heap_types_assign()), or to single blocks (block_set_label()). few: NULL, or the only
+ * blocks that are asked about (inferred_subset.h); a recogniser may assign types to all blocks
+ * nevertheless. Errors are those of memory; what can't be read is no error.
  */
 typedef struct error *recognise_blocks(struct heap_scan *scan, struct inferred_subset *subset);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Containers and pointers of Rust's libraries, recognised by their names in debug information.
- * Which members they have where is read from debug information, too: rustc orders members as it
- * likes, and the libraries change. Tested with 1.63 and 1.95.
+ * Which members they have where is read from debug information, too: rustc chooses the order of
+ * members, and the libraries change. Tested with 1.63 and 1.95.
  */
 #ifndef HEAP_RUST_H
 #define HEAP_RUST_H

@@ -9,7 +9,7 @@
 /* After others, these arguments say nothing. */
 static const char *const defaults[] = {"alloc::alloc::Global", "std::hash::random::RandomState",
 	"std::collections::hash::map::RandomState"};
-/* Whose paths nobody writes. */
+/* Types whose paths are not written. */
 static const char *const libraries[] = {"alloc::", "core::", "std::", "hashbrown::"};
 
 static bool is_path(char c)

@@ -63,7 +63,7 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 	const struct type of = *types_get(f->types, target);
 	if (rust_is_leaf(&of))
 		slot.internal = rust_internal_of_leaf(f->types, &of);
-	/* Structures are one without being told. */
+	/* Structures need no such declaration. */
 	if (types_get(f->types, number)->is_box && !type_has_members(&of))
 		slot.container = (struct slot_container){.form = RUST_BOX, .type = number};
 	take_slot(f, &slot);
@@ -250,7 +250,7 @@ static void descend_members(
 }
 
 /* The members of what is only known to be there if its `once` says so: 1 to 3 is what all libraries
- * have for cells without a value, beside those (of zeros) that nobody has touched. */
+ * have for cells without a value, beside those (of zeros) that were never used. */
 static void descend_cell(struct finding_slots *f, uint32_t number, const struct type *type,
 	uint64_t offset, unsigned depth)
 {

@@ -19,7 +19,7 @@
 
 struct cow_head {
 	uint64_t length, capacity;
-	int32_t owners; /* beside the first; -1: somebody may write to the characters */
+	int32_t owners; /* beside the first; -1: it may be written to to the characters */
 	int32_t padding;
 };
 

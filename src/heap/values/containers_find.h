@@ -135,7 +135,7 @@ static inline uint64_t size_of(const struct container_search *f, uint32_t block)
 	return space_size(f->graph->space, block);
 }
 
-/* Nobody has said yet what the block is; that it may be a string's does not count. */
+/* The block has no type yet; that it may be a string's does not count. */
 bool find_is_free(const struct container_search *f, uint32_t block);
 /* As above; but the memory may also contain objects. */
 bool find_is_room(const struct container_search *f, uint32_t block);
