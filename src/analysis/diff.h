@@ -82,7 +82,7 @@ void diff_deinit(struct diff *diff);
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret) must_check_;
 
-/* Whether both sources say it: of a sample nobody knows which allocations were temporary. */
+/* Whether both sources say it: of a sample it is unknown which allocations were temporary. */
 bool diff_knows(const struct diff *diff, enum metric metric);
 /* Who does not, where one doesn't: "a sample". */
 const char *diff_ignorant(const struct diff *diff);

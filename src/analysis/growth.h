@@ -39,7 +39,7 @@ enum growth_verdict {
 	GROWTH_VERDICTS
 };
 
-/* Of the time, at the end, that is not judged unless somebody says otherwise. */
+/* The default part of the time, at the end, that is not evaluated. */
 #define GROWTH_TAIL_PERCENT 10u
 
 struct growth_row {

@@ -27,7 +27,7 @@ enum leak_class {
 	LEAK_CLASS_REACHABLE = LEAK_REACHABLE,
 	LEAK_CLASS_SUPPRESSED,
 	LEAK_CLASS_LIBRARY,     /* kept by libc or libstdc++ for themselves */
-	LEAK_CLASS_NEVER_FREED, /* nobody searched */
+	LEAK_CLASS_NEVER_FREED, /* no search */
 	LEAK_CLASSES
 };
 
@@ -134,7 +134,7 @@ size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, 
 /* "while the program ran" */
 const char *leak_moment_words(enum leak_moment moment);
 
-/* "Cannot allocate memory": why there is no copy; NULL: nobody wanted one, or it was searched. */
+/* "Cannot allocate memory": why there is no copy; NULL: none was wanted, or it was searched. */
 const char *leak_uncopied_words(const struct leak_search *search);
 
 /* The answer in sentences, each with a newline; the first one weighs most. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blocks that libraries keep for themselves: buffers of standard streams, libstdc++'s reserve for
- * exceptions, locales… Nobody can free them, so verdicts, lists of what was never freed and budgets
- * leave them out, and say so.
+ * exceptions, locales… The program can't free them, so verdicts, lists of what was never freed and
+ * budgets leave them out, and say so.
  *
  * Which they are is a table (suppress_built_in.c): a stack fits or it does not. Of a stack only the
  * innermost frames count that are the system's own libraries', so that no entry spans code of
  * somebody else; what only debug files name is recognised without them
- * (symbols/names/inner_names.h) or not at all, and what one stack has is bounded. Where somebody
- * searched for leaks, blocks that were found lost are never a library's, and what `leaks` calls a
+ * (symbols/names/inner_names.h) or not at all, and what one stack has is bounded. If leaks were
+ * searched for, blocks that were found lost are never a library's, and what `leaks` calls a
  * library's is one here: all blocks of a stack are, or none.
  */
 #ifndef ANALYSIS_LIBRARY_OWN_H
@@ -23,8 +23,8 @@ struct error *library_own_table(struct suppressions **ret) must_check_;
 
 /*
  * What of the table a stack fits, given after the called function, whose blocks a search found to
- * be of these kinds (bits 1 << enum leak_kind; 0: nobody searched); NULL: nothing. How much the
- * stack has is not looked at. The name belongs to the table.
+ * be of these kinds (bits 1 << enum leak_kind; 0: no search); NULL: nothing. How much the stack has
+ * is not looked at. The name belongs to the table.
  */
 struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
 	const struct row_key *stack, unsigned kinds, const char **ret) must_check_;

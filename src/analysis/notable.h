@@ -2,7 +2,7 @@
 /*
  * When growth, reallocs and churn matter so much that a report's verdict says them. The thresholds
  * are only here; docs/quantities.md has them in words. They are high: a program that starts, works
- * and ends within a second grows while it works, and nobody has to mend that.
+ * and ends within a second grows while it works, which needs no fix.
  */
 #ifndef ANALYSIS_NOTABLE_H
 #define ANALYSIS_NOTABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Suppressions: leaks that somebody knows of and does not want to see. They are read from files as
+ * Suppressions: known leaks that the user does not want to see. They are read from files as
  * Valgrind has them (its manual, "Suppressing errors"; entries of Memcheck:Leak are used, others
  * passed over) and from lines `leak:PATTERN` as LeakSanitizer has them, both also in one file.
  *

@@ -426,7 +426,7 @@ static struct error *classify_row(
 			suppressions, frames->data, frames->len, kind, &row->suppression);
 	if (error || row->suppression == SUPPRESS_NONE)
 		return error;
-	/* What these would free is of the kind that it is if nobody wants it distinguished. */
+	/* What these would free is of the kind that it is if that is not wanted. */
 	if (suppressions_get(suppressions, row->suppression)->origin == SUPPRESS_LIBRARY_OWN) {
 		row->suppression = SUPPRESS_NONE;
 		return NULL;

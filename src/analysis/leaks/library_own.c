@@ -59,9 +59,9 @@ static struct row_key without_allocator(const struct row_key *stack)
 }
 
 /*
- * What a malloc that is in for libc's makes with C++'s operators as it is loaded or as the
- * program ends: the loader called it, and nobody else had a part. Neither the loader nor libc have
- * such operators.
+ * What a malloc that is in for libc's makes with C++'s operators as it is loaded or as the program
+ * ends: the loader called it, without any other caller. Neither the loader nor libc have such
+ * operators.
  */
 static bool is_of_allocator(const struct row_key *stack)
 {
@@ -139,7 +139,7 @@ struct error *library_own_name(struct suppressions *table, struct resolver *reso
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
 	*ret = NULL;
-	/* Nobody searched: all may be reachable. */
+	/* No search: all may be reachable. */
 	unsigned searched = kinds ? kinds : 1u << LEAK_REACHABLE;
 	size_t count = own_frames(stack);
 	if (searched == 1u << LEAK_REACHABLE && is_of_allocator(stack)) {

@@ -157,7 +157,7 @@ struct folder {
 	struct shown_frame remarks[PART_SETS]; /* what runs are */
 };
 
-/* Where in a stack somebody reads. */
+/* A position in a stack. */
 struct reading {
 	const struct folder *folder;
 	struct folding folding;

@@ -169,7 +169,8 @@ struct error *frame_maker_add_code(
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
 	struct error *error = look_up(maker, code, &symbols, &count);
-	/* Where a stack begins nobody called: makecontext leaves the very start of a function. */
+	/* The first frame of a stack has no caller: makecontext leaves the very start of a
+	 * function. */
 	if (!error && count == 1 && !symbols->function && node.parent.value == 0) {
 		code.address++;
 		error = look_up(maker, code, &symbols, &count);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames that stacks are shown without: those of the allocator that was called, those that a
- * profile asks to drop, and the runtime's own. A reader who wants all frames gets all but the last.
+ * profile asks to drop, and the runtime's own. With all frames wanted, only the last kind is left
+ * out.
  */
 #ifndef ANALYSIS_HIDDEN_FRAMES_H
 #define ANALYSIS_HIDDEN_FRAMES_H

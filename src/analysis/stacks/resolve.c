@@ -77,7 +77,7 @@ static struct error *add_entry(struct resolver *resolver, struct stack_node node
 
 /*
  * The frame that a handler returns to lies right inward of the frame that its signal interrupted.
- * It is code that the kernel was told to use (__restore_rt of libc), which says nothing to anybody.
+ * It is the code that the kernel was given (__restore_rt of libc), which carries no information.
  */
 static bool is_trampoline(const struct resolver *resolver, struct stack_node node)
 {

@@ -156,8 +156,8 @@ static struct error *find_row(struct rows *rows, struct row_map *map, const stru
 struct site_range {
 	const struct site *sites;
 	size_t count;
-	const uint8_t *leak_kinds; /* of each, as of struct row; NULL: nobody searched */
-	uint32_t *ret_rows;        /* of each: its row; NULL: nobody asks */
+	const uint8_t *leak_kinds; /* of each, as of struct row; NULL: no search */
+	uint32_t *ret_rows;        /* of each: its row; NULL: not wanted */
 };
 
 static struct error *rows_add_sites(struct site_range range, struct resolver *resolver,

@@ -19,7 +19,7 @@
 /* … and such a part of what is there, and of the program's peak. */
 #define OWN_PART 0.02
 #define PEAK_PART 0.001
-/* Stacks that grow by less than this, or a hundredth of the peak, are no threads that nobody ends.
+/* Stacks that grow by less than this, or a hundredth of the peak, are no threads that never end.
  */
 #define STACKS_LEAST (1u << 20)
 /* Of the line's slope the last windows have to have so much. */

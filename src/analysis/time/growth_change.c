@@ -109,7 +109,7 @@ static int growth_change_compare_rows(const void *left, const void *right)
 	return a->newer.row < b->newer.row ? -1 : a->newer.row > b->newer.row;
 }
 
-/* What is gone and was no suspect is nobody's concern. */
+/* Sites that are gone and were no suspects are left out. */
 static bool growth_change_counts(const struct growth_change_row *row)
 {
 	return row->newer.verdict != GROWTH_NONE || row->older.verdict == GROWTH_LEAK;

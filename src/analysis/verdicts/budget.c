@@ -167,7 +167,8 @@ static struct error *evaluate_total(struct evaluation *evaluation)
 {
 	enum metric metric = infos[evaluation->check.rule].metric;
 	const struct model *model = evaluation->input->model;
-	/* Nobody can free what libraries keep for themselves; the peak has it all the same. */
+	/* The program can't free what libraries keep for themselves; the peak has it all the same.
+	 */
 	struct totals left = library_own_left(model_totals(model), evaluation->input->rows);
 	const struct totals *totals = &left;
 	struct interval range;

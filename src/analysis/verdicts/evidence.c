@@ -226,7 +226,7 @@ struct evidence evidence_of_metric(
 	return evidence;
 }
 
-/* Where every block was freed nobody has to search. */
+/* If every block was freed no search is needed. */
 static bool is_all_freed(const struct model *model)
 {
 	const struct recording *recording = model_recording(model);
@@ -315,7 +315,7 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 			"the program was killed by a signal: what it would have freed on exit was "
 			"still allocated");
 	if (at_end && evidence_search_is_early(model))
-		/* What nothing pointed to then nobody could free later. */
+		/* Blocks that nothing pointed to then could not be freed later. */
 		evidence_note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
 			search->moment == LEAK_ON_DEMAND
 				? "the search was made while the program ran, not at exit"

@@ -40,7 +40,7 @@ struct facts {
 	size_t error_count;
 	const struct leak_search
 		*early; /* the search, if the program went on after it; else NULL */
-	/* Of what was left only what somebody wanted to see is known; some kinds they did not. */
+	/* Of what was left only what the user asked to see is known; some kinds they did not. */
 	bool selected, hidden;
 };
 
@@ -215,7 +215,7 @@ static void add_early(const struct leak_search *search, struct text *text)
 	text_add(text, ", found among the blocks live then: ");
 }
 
-/* What became of the blocks that were never freed, where somebody searched. */
+/* What became of the blocks that were never freed, if there was a search. */
 static void describe_leaks(const struct facts *facts, struct text *text)
 {
 	static const char *const words[] = {
@@ -464,7 +464,8 @@ static void describe_marks(const struct facts *facts, struct text *text)
 	if (count) {
 		text_add(text, "The recording has ");
 		text_add_counted(text, count, "mark", "marks");
-		/* Marks are events: where these were not kept nobody knows what was live then. */
+		/* Marks are events: where these were not kept live memory at that time is unknown.
+		 */
 		bool can_be_shown = !facts->recording->dropped_steps;
 		text_add(text, can_be_shown ? " (report --view marks).\n" : ".\n");
 	}
