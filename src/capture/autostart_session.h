@@ -20,9 +20,9 @@
 struct error *autostart_record(const struct launch_options *options, int connection,
 	void (*on_first)(const char *message)) must_check_;
 
-/* Tells the process at the other end of `connection` that it is not recorded and that its user was
- * told why. Without an answer the process says itself that it has none. heard: autostart_record()
- * has received its hello. */
+/* Tells the process at the other end of `connection` that it is not recorded and that its user has
+ * been informed. Without an answer the process says itself that it has none. heard:
+ * autostart_record() has received its hello. */
 void autostart_decline(int connection, bool heard);
 
 #endif

@@ -17,10 +17,10 @@
 /*
  * Sparse memory of that many bytes, all zero. `name` is shown in the memory maps, of a file with a
  * path before it and something after. The last place that is tried for a file is the folder of
- * `beside`, a path. A file is only made where there is room for all of it: whoever touches a page
- * that the file system has no room for is killed. A memfd is sealed: its size can not be changed;
- * of a file the other process can: see shared_memory_survive(). The caller closes the descriptor
- * (close-on-exec); -1 with errno set: nowhere, errno is memfd_create's.
+ * `beside`, a path. A file is only made where there is room for all of it: a process that touches a
+ * page that the file system has no room for is killed. A memfd is sealed: its size can not be
+ * changed; of a file the other process can: see shared_memory_survive(). The caller closes the
+ * descriptor (close-on-exec); -1 with errno set: nowhere, errno is memfd_create's.
  */
 int shared_memory_create(const char *name, uint64_t bytes, const char *beside);
 

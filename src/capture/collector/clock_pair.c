@@ -17,7 +17,8 @@ struct clock_pair clock_pair_now(void)
 {
 	struct clock_pair best = {0, 0};
 	uint64_t least = UINT64_MAX;
-	/* Whoever is interrupted between the two has a pair that is wrong by as long as that was.
+	/* A thread that is interrupted between the two reads gets a pair that is wrong by that
+	 * time.
 	 */
 	for (unsigned i = 0; i < PAIR_TRIES && least > PAIR_TICKS; i++) {
 		struct timespec ts;

@@ -163,8 +163,8 @@ static bool is_subject(const struct collector *c, const void *tag)
 }
 
 /*
- * Sleeps until something happens or the rings are due. Hellos first: the callers wait. And what a
- * process told before it ended is heard before its recording is completed.
+ * Sleeps until something happens or the rings are due. Hellos first: the callers wait. Messages
+ * that a process sent before it ended are read before its recording is completed.
  */
 static void wait_for_events(struct collector *c)
 {

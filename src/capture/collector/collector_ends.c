@@ -221,7 +221,7 @@ void collector_root_finish(struct collector *c)
 			c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
 		collector_drop(c, root);
 	}
-	if (c->closings.count) /* of these something is to be told too */
+	if (c->closings.count) /* these also have something to report */
 		return;
 	c->summary.end.stays = collector_has_work(c);
 	c->summary.end.living = collector_living(c);

@@ -40,8 +40,8 @@ struct collector {
 void collector_watch(struct collector *c, int fd, void *tag);
 /*
  * Before it is closed: searches are made by copies of this process, in which the descriptor stays
- * open, and with it the kernel's watch on it (epoll(7), questions 6 and 9). Its tag would be told
- * again, and be another's by then. -1: none.
+ * open, and with it the kernel's watch on it (epoll(7), questions 6 and 9). Its tag would be
+ * reported again, and belong to another one by then. -1: none.
  */
 void collector_unwatch(struct collector *c, int fd);
 

@@ -26,7 +26,7 @@ bool small_ended_well(const struct recorder_end *end)
 	return end->kind == HPW_EXIT_EXEC || (end->kind == HPW_EXIT_STATUS && !end->value);
 }
 
-/* Whether there is more to be told than a row can. */
+/* Whether there is more to report than fits a row. */
 static bool has_more(const struct recorder *r, const struct recorder_totals *t)
 {
 	return t->lost || t->repairs || t->write_error || !t->connected || t->notes || r->error ||
@@ -113,7 +113,7 @@ static bool add_parts(const uint8_t *file, size_t bytes, struct buf *ret)
 	return part == 2;
 }
 
-/* Adds what tells of a recording. False: it can't be told so, and nothing was added. */
+/* Adds what tells of a recording. False: a row can't describe it, and nothing was added. */
 static bool add_small_row(const char *path, struct buf *ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

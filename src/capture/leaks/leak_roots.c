@@ -261,8 +261,8 @@ static bool add_register_root(struct finding *f, uint32_t number)
 	return searched_root_vec_push(&f->roots->roots, root);
 }
 
-/* Of a thread that ends the process its call of exit has told the registers, though it could not be
- * stopped. */
+/* Of a thread that ends the process its call of exit has recorded the registers, though it could
+ * not be stopped. */
 static bool add_unstopped_leaving(struct finding *f)
 {
 	bool ok = true;

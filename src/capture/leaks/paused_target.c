@@ -158,7 +158,8 @@ bool paused_target_own_memory(struct address_ranges *ranges, const struct hw_shm
 }
 
 /* In a program that confines itself the runtime maps more than it uses. The kernel joins that with
- * none of the program's: nobody else's is wiped on fork, and neither dumped, huge nor reserved. */
+ * none of the program's: no other memory is wiped on fork, and neither dumped, huge nor reserved.
+ */
 static bool is_own(const void *context, uint64_t start, uint64_t end, const char *path)
 {
 	const struct address_range *own = address_ranges_from(context, start);
@@ -400,7 +401,7 @@ void death_watch_end(struct death_watch *watch)
 	end_tracer(&watch->keeper, &watch->channel);
 }
 
-/* What the tracer has not told. */
+/* What the tracer has not reported. */
 static struct error *read_target_state(struct paused_target *target)
 {
 	for (size_t i = 0; i < target->threads.len; i++)

@@ -6,9 +6,9 @@
  * telling), the site that allocated the block, the thread that had freed it before.
  *
  * Who freed a block before is remembered in one of two ways. With --free-stacks every free comes
- * with its stack, and a map has for each address who freed it last. Without, a direct-mapped table
- * of FREED_PLACES addresses has the sites of blocks that were freed lately: one store for each
- * free. What another address has pushed out of it counts as "no block", which is as true.
+ * with its stack, and a map has the last free of each address. Without, a direct-mapped table of
+ * FREED_PLACES addresses has the sites of blocks that were freed lately: one store for each free.
+ * What another address has pushed out of it counts as "no block", which is as true.
  *
  * Equal ones are one row with a count, until they are written.
  */

@@ -181,7 +181,7 @@ static inline bool is_call(uint32_t op)
 	       op != HW_R_MARK;
 }
 
-/* Of a mark that the program has set. Whoever wrote the name, it ends where a NUL is. */
+/* Of a mark that the program has set. The name is hostile input: it ends at the first NUL. */
 static void put_mark(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
 	const struct record *r)
 {
@@ -300,7 +300,7 @@ static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_
 	}
 }
 
-/* The record at tail is about to be told: the depth that HW_R_STACK gave for it counts now. */
+/* The record at tail is about to be delivered: the depth that HW_R_STACK gave for it counts now. */
 static inline void lane_deepen(struct merge_lane *lane)
 {
 	if (!lane->stack_next)
@@ -341,8 +341,8 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 	return false;
 }
 
-/* A new thread has taken the lane over; the old one's events have all been told, or the lane would
- * not have been free. */
+/* A new thread has taken the lane over; the old one's events have all been delivered, or the lane
+ * would not have been free. */
 static void lane_renew(struct merge_lane *lane, const struct event_look *look)
 {
 	lane->generation = look->generation;
@@ -506,7 +506,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, shared_lane(merge));
-	merge->told = safe;
+	merge->delivered_until = safe;
 	merge->idle_since = merge->heap_count || last ? 0 : safe;
 	return merge->moved;
 }
@@ -547,7 +547,7 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[EVENT_LANES_MAX]
 	merge->limits = NULL;
 }
 
-/* Nobody has a larger one that heapwise can measure. */
+/* No larger one can be measured. */
 #define STACK_MAX (1ull << 30)
 
 void merge_each_stack(struct merge *merge,
@@ -685,7 +685,7 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		struct merge_lane *lane = &merge->lanes[i];
 		/* No thread id: taken by a thread that has not set its thread id yet. A lane is
 		 * looked at again once its thread is gone: only then it can't move any more. One
-		 * that is gone from within a realloc is to be told at the end of all, which is
+		 * that is gone from within a realloc is delivered at the end of all, which is
 		 * near. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
 			!alive(context, lane->tid) && lane_head(merge, lane) == lane->tail &&

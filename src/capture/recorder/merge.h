@@ -105,7 +105,7 @@ struct merge_lane {
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
 	uint32_t foreign; /* shared lane: id of the thread that the record at tail is of, or
 			     MERGE_NO_TID */
-	/* Lowest stack pointers, or 0: of the record at tail, if it says so, and of those told
+	/* Lowest stack pointers, or 0: of the record at tail, if it says so, and of those delivered
 	 * since the last merge_each_stack(). */
 	uint64_t stack_next, stack_low;
 	bool shared;
@@ -114,7 +114,7 @@ struct merge_lane {
 	bool broken;
 };
 
-/* A thread of which something was told, and of which something may still come. */
+/* A thread of which something was delivered, and of which something may still come. */
 struct merge_thread {
 	uint32_t thread; /* what on_thread returned */
 	uint32_t lane;   /* or MERGE_NO_LANE */
@@ -147,10 +147,11 @@ struct merge {
 	struct merge_threads threads; /* by thread id */
 	const uint64_t *limits;       /* of each lane's head, for merge_pass_until(); else NULL */
 	uint64_t idle_since;          /* see merge_idle_since() */
-	uint64_t told;     /* all with a stamp up to this one has been, as of the latest pass */
-	uint64_t moved;    /* words taken in the current pass */
-	bool look_ahead;   /* for merge_run */
-	bool full, filled; /* a lane was, in the pass before, and is in this one */
+	uint64_t delivered_until; /* all with a stamp up to this one has been, as of the latest pass
+				   */
+	uint64_t moved;           /* words taken in the current pass */
+	bool look_ahead;          /* for merge_run */
+	bool full, filled;        /* a lane was, in the pass before, and is in this one */
 };
 
 /* Prepares a merge. `source` is borrowed for as long as the merge is used. */

@@ -31,7 +31,7 @@
 #define NAMED_AT_ONCE_MOST 64u
 /* How well the time of events is known that come now and then. */
 #define GAPS_A_SECOND 200u
-/* Nobody else is served while one mark is being set. */
+/* No other request is served while a mark is being set. */
 #define MARK_WAIT_NS 20000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
@@ -164,9 +164,9 @@ uint64_t recorder_drain(struct recorder *recorder)
 {
 	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
 	uint64_t moved = merge_pass(&recorder->merge, false);
-	uint64_t told = merge_idle_since(&recorder->merge);
-	if (told)
-		encoder_idle(&recorder->encoder, told);
+	uint64_t idle_since = merge_idle_since(&recorder->merge);
+	if (idle_since)
+		encoder_idle(&recorder->encoder, idle_since);
 	if (event_source_lanes_wanted(recorder->source))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
@@ -178,7 +178,7 @@ static void drain_until(struct recorder *r, uint64_t stamp)
 	uint64_t began = clock_pair_now().ns;
 	do
 		recorder_drain(r);
-	while (r->merge.told < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
+	while (r->merge.delivered_until < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
 }
 
 /* One that lives, if there is one. */
@@ -200,7 +200,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 	if (!r->tally.thread_count)
 		return "it has not allocated anything yet";
 	recorder_put_mark(r, any_thread(r), name, strlen(name),
-		r->merge.told > now.tsc ? r->merge.told : now.tsc);
+		r->merge.delivered_until > now.tsc ? r->merge.delivered_until : now.tsc);
 	*ret_ns = now.ns - r->began.ns;
 	return NULL;
 }

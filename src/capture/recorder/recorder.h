@@ -115,7 +115,7 @@ struct recorder_totals {
 	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
 				  more */
 	uint64_t lost_notices; /* programs that it started, or that went on as it, unrecorded, of
-			     which nobody could tell but how many they were */
+			     which only the number is known */
 	uint64_t memory_bytes; /* the collector's largest resident size */
 	uint32_t connected;    /* 1: the program loaded the runtime and answered */
 	uint32_t notes;        /* enum hpw_note */

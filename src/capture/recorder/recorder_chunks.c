@@ -118,9 +118,9 @@ void recorder_write_live(struct recorder *r)
 }
 
 /* At its end the process says it itself; one that was killed was looked at before. */
-static uint64_t resident_of(const struct recorder *r, uint64_t told)
+static uint64_t resident_of(const struct recorder *r, uint64_t reported)
 {
-	return told > r->resident_bytes ? told : r->resident_bytes;
+	return reported > r->resident_bytes ? reported : r->resident_bytes;
 }
 
 static struct event_report report_of(const struct recorder *r, uint64_t duration_ns)

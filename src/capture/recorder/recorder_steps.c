@@ -207,7 +207,8 @@ static void on_moving(void *context, uint32_t thread, uint64_t address)
 	moving_begin(&r->moving, &r->live, thread, address);
 }
 
-/* Nothing became of a realloc; or nobody will know: then it did, if another block has its place. */
+/* Nothing became of a realloc; or its result is unknown: then it succeeded, if another block has
+ * its place. */
 static void free_moved_block(
 	struct recorder *r, uint32_t thread, const struct moving_block *moved, uint64_t stamp)
 {

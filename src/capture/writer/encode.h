@@ -116,7 +116,7 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
 
-/* All that happened before this stamp has been told. */
+/* All events before this stamp have been delivered. */
 void encoder_idle(struct encoder *encoder, uint64_t stamp);
 
 /* Never before was more live than from this step of the chunk on, which took place at `stamp`.

@@ -66,8 +66,8 @@ bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
 /* All of them together. */
 uint64_t footer_lost(const struct footer_summary *summary);
 
-/* Adds the waits and losses that the source reports, and the children that nobody heard, as far as
- * it can be believed: goes after the duration. */
+/* Adds the waits and losses that the source reports, and the notices of children that were lost, as
+ * far as it can be believed: goes after the duration. */
 void footer_report(const struct event_report *report, struct footer_summary *summary);
 
 #endif
