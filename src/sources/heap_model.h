@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The heap of a core or a process that nobody recorded, as a model: instead of call stacks it has
+ * The heap of a core or a process without a recording, as a model: instead of call stacks it has
  * types, each a site whose only frame is called like it; what is live, and what of it has leaked.
  */
 #ifndef SOURCES_HEAP_MODEL_H

@@ -45,7 +45,7 @@ enum source_moment_kind {
 	SOURCE_END,   /* after the last one */
 	SOURCE_PEAK,  /* the first moment of the highest sum of live bytes */
 	SOURCE_TIME,
-	SOURCE_MARK, /* a mark that the program, or somebody outside, has set */
+	SOURCE_MARK, /* a mark that the program, or another process, has set */
 	SOURCE_STEP, /* after this many steps: see struct series_row */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls as logs have them, by address, told on as the steps of a story. Memory follows the blocks
- * that are live. Of a realloc the old block is freed first, by `realloc`, and the new one allocated
- * next by the same thread.
+ * Calls as logs have them, by address, passed on as steps. Memory follows the blocks that are live.
+ * Of a realloc the old block is freed first, by `realloc`, and the new one allocated next by the
+ * same thread.
  */
 #ifndef SOURCES_EVENT_ADAPTER_H
 #define SOURCES_EVENT_ADAPTER_H
@@ -24,7 +24,7 @@ struct error *event_adapter_init(
 	struct event_adapter *feed, const struct hpw_visitor *to) must_check_;
 void event_adapter_deinit(struct event_adapter *feed);
 
-/* What follows was then, or later; 0: nobody knows when. */
+/* What follows was then, or later; 0: unknown. */
 void event_adapter_time(struct event_adapter *feed, uint64_t ns);
 
 /* A block that is live at that address is freed first. Threads are numbers from 0, without gaps. */

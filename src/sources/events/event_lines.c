@@ -6,7 +6,8 @@
 /* Logs of a loop shrink to little; none of a program to less than this. */
 #define UNPACKED_FIXED (UINT64_C(1) << 30)
 #define UNPACKED_FACTOR 20000u
-/* Nobody writes any; a line takes as long to read as an event, and nothing packs better. */
+/* No writer makes such lines; a line takes as long to read as an event, and nothing packs better.
+ */
 #define EMPTY_MAX 1000u
 #define BLOCKS_FIXED (UINT64_C(1) << 22)
 #define BLOCKS_PER_BYTE 16u

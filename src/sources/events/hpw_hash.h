@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hashing of numbers that a file chooses. With a seed that the file cannot know, nobody can craft
- * one whose numbers all meet in one place of a table and make a reader crawl.
+ * Hashing of numbers that a file chooses. With a seed that the file cannot know, no file can be
+ * crafted whose numbers all meet in one place of a table and make a reader crawl.
  */
 #ifndef SOURCES_HPW_HASH_H
 #define SOURCES_HPW_HASH_H

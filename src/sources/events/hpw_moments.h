@@ -27,7 +27,7 @@ struct error *hpw_moments_find(const struct hpw_moments *moments, const struct s
 	struct hpw_span *ret) must_check_;
 
 /* Both ends of a part on the time axis (hpw_clock.h); query NULL: the part is all. *ret_to_ns: 0 if
- * nobody knows when the recording ended. */
+ * it is unknown when the recording ended. */
 void hpw_span_times(const struct hpw_span *span, const struct source_query *query,
 	const struct hpw_clock *clock, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 

@@ -366,7 +366,7 @@ static size_t find_peak(const struct hpw_series *series)
 	return highest;
 }
 
-/* Forgets the sites of rows that nobody asks for. */
+/* Drops the sites of rows that are not wanted. */
 static void leave_sites(struct hpw_series *series)
 {
 	size_t every = series->wanted->sites_every, peak = find_peak(series);

@@ -90,7 +90,7 @@ static struct error *read_kind(struct reading *reading, struct foreign_scan *sca
 }
 
 /* Samplers repeat what is in use where there is nothing of what was allocated; jemalloc 3 has the
- * heap profiler's kind for dumps of every block, with zeros there unless it was told to count. */
+ * heap profiler's kind for dumps of every block, with zeros there unless it was asked to count. */
 static bool has_allocations(const struct reading *reading)
 {
 	const struct heap_dump_figures *header = &reading->header;

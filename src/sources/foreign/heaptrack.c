@@ -535,7 +535,7 @@ static struct error *replay_line(struct replay *replay, const char *line, size_t
 	}
 }
 
-/* The rest of a string that goes on in the next lines is not to be taken for events. */
+/* The rest of a string that goes on in the next lines must not be read as events. */
 static struct error *skip_string(struct event_lines *lines, const char *line, size_t len)
 {
 	const char *at = line + min(len, (size_t)2), *end = line + len;

@@ -6,10 +6,9 @@
  *
  * Protocols 4, 5 and 6 (docs/internals/xml-output-protocol4.txt … of Valgrind) are treated alike:
  * later ones only add elements. Passed over is what says nothing of the heap or of errors
- * (preamble, ppid, tool, usercomment, logfilequalifier, state, clientmsg), is told elsewhere as
- * well (fd and path of descriptors: the sentence has them; error_summary: errorcounts and
- * suppcounts), or has no place in the model (offered suppressions, numbers and beginnings of
- * Helgrind's threads).
+ * (preamble, ppid, tool, usercomment, logfilequalifier, state, clientmsg), is elsewhere as well (fd
+ * and path of descriptors: the sentence has them; error_summary: errorcounts and suppcounts), or
+ * has no place in the model (offered suppressions, numbers and beginnings of Helgrind's threads).
  */
 #include "sources/foreign/valgrind_xml.h"
 

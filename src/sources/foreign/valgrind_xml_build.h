@@ -55,7 +55,7 @@ void xml_summary_clear_leaks(struct xml_summary *summary);
 struct xml_amount *xml_summary_leaks(struct xml_summary *summary, const char *name);
 struct xml_amount *xml_summary_heuristic(struct xml_summary *summary, const char *name);
 
-/* Kinds of leaks (bits) that are shown if nobody says which. */
+/* Kinds of leaks (bits) that are shown if not given. */
 #define XML_SHOWN (1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE)
 
 struct xml_build {
@@ -66,7 +66,7 @@ struct xml_build {
 	uint64_t record_number, record_of; /* "in loss record 2 of 4": of the last leak */
 	bool has_search, has_indirect, all_freed;
 	bool is_memcheck, by_other; /* the tool; it is another program that writes as memcheck */
-	bool full;                  /* each leak was to be told */
+	bool full;                  /* each leak was to be shown */
 	bool ended, whole;          /* the end of the run, and of the file, is in it */
 	unsigned shown;             /* kinds (bits) that were to be shown */
 	uint64_t indirect_bytes;    /* as definite leaks tell of them */

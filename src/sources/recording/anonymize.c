@@ -104,7 +104,7 @@ static const char *anonymize_extension(const char *file)
 	return "";
 }
 
-/* What a report tells of a name by its form stays to be told. */
+/* What a report tells of a name by its form remains visible. */
 static void add_token(struct text *text, enum name_kind kind, const char *name, size_t number)
 {
 	const char *runtime = kind == NAME_FUNCTION ? known_runtime_function(name) : NULL;

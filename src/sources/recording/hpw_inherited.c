@@ -247,7 +247,7 @@ static struct error *put_problem(struct model *model, const char *name, const ch
 	return build_string(model, text.data, text.len, &build_inherited(model)->problem);
 }
 
-/* Where the search for forebears stands. */
+/* The state of the search for ancestors. */
 struct search {
 	const char *folder_of; /* the child's own file */
 	bool forked;           /* there is one more, of which is known: */

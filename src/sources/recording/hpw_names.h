@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* NAMES chunks: what code is called, of a recording whose files are nobody's business. */
+/* NAMES chunks: what code is called, of a recording whose file names are private. */
 #ifndef SOURCES_HPW_NAMES_H
 #define SOURCES_HPW_NAMES_H
 

@@ -367,7 +367,7 @@ static struct error *read_tables(struct reader *reader)
 	return error ? error : hpw_reader_check_sites(reader);
 }
 
-/* Whether going through all events takes no time; nobody knows how many a cut-off file has. */
+/* Whether going through all events takes no time; a cut-off file does not contain their number. */
 static bool has_few_events(const struct reader *reader)
 {
 	uint64_t events = reader->footer.summary[HPW_SUM_EVENTS];

@@ -2,7 +2,7 @@
 /*
  * What the files of the reader share: hpw_reader.c opens a recording and goes through its events,
  * hpw_reader_part.c finds out which part of it and which blocks are meant, hpw_reader_put.c fills
- * the model. Nobody else includes this.
+ * the model. No other file includes this.
  */
 #ifndef SOURCES_HPW_READER_IMPL_H
 #define SOURCES_HPW_READER_IMPL_H

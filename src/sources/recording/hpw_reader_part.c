@@ -227,7 +227,7 @@ static struct error *measure_stacks(struct reader *reader, const struct hpw_rang
 
 struct error *hpw_reader_measure_stacks(struct reader *reader)
 {
-	/* Without the list of threads nobody knows which of them have ended. */
+	/* Without the list of threads it is unknown which of them have ended. */
 	if (!hpw_reader_has_all_events(reader) || !reader->footer.has_threads ||
 		build_recording(reader->model)->sample_bytes)
 		return NULL;
