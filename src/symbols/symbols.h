@@ -161,8 +161,8 @@ struct error *symbols_real_path(
  */
 const char *symbols_module_file(struct symbols *symbols, uint32_t module);
 
-/* Opens the module; the file that is another one than was recorded, and was not taken for that.
- * NULL: none. It belongs to struct symbols. */
+/* Opens the module; the file that is another one than was recorded, and was not used for it. NULL:
+ * none. It belongs to struct symbols. */
 const char *symbols_module_changed(struct symbols *symbols, uint32_t module);
 
 /*

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Types as debug information describes them (DWARF 2 to 5): how large they are, which members they
- * have where. A type is read when it is first asked for: each unit of a program
- * describes it anew, so what has the same name, size and line stands for all of them.
+ * have where. A type is read when it is first asked for: each unit of a program describes it anew,
+ * so what has the same name, size and line stands for all of them.
  *
  * Types have numbers; TYPE_VOID stands for what is not known, too. Nothing of a damaged file is an
  * error: such types are empty, or end early. What is read never goes deeper than TYPES_DEPTH_MAX,
- * but types may lead back to themselves: who follows them counts.
+ * but types may lead back to themselves: code that follows them needs a counter.
  */
 #ifndef SYMBOLS_TYPES_H
 #define SYMBOLS_TYPES_H
@@ -193,13 +193,13 @@ struct types_place {
 	uint32_t owner; /* the structure that it is a member of; TYPE_VOID: of none */
 	uint64_t into;  /* the offset is so far after its beginning */
 };
-/* path: "list.head", "names[3]" is added; NULL: nobody wants it. Where a type has a hole, or ends,
- * the type itself is the place. */
+/* path: "list.head", "names[3]" is added; NULL: not wanted. Where a type has a hole, or ends, the
+ * type itself is the place. */
 void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
 	struct text *path);
 
 /* Whether a structure's last member, or that one's, is an array without an end: then of which
- * elements, plain, and where it begins. path: what it is called is added; NULL: nobody wants it. */
+ * elements, plain, and where it begins. path: what it is called is added; NULL: not wanted. */
 bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
 	uint64_t *ret_at, struct text *path);
 

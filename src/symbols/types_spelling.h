@@ -7,7 +7,7 @@
  *	std::__cxx11::basic_string<char, …>              std::string
  *	struct node                                      node
  *
- * Arguments that the library of C++ has by default are left out, also where somebody wrote them.
+ * Arguments that the library of C++ has by default are left out, also where they were written.
  */
 #ifndef SYMBOLS_TYPES_SPELLING_H
 #define SYMBOLS_TYPES_SPELLING_H

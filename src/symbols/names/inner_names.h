@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions of libc that only its debug files name, told without these: by the exported functions
+ * Functions of libc that only its debug files name, found without these: by the exported functions
  * that do nothing but go on as one of them (localtime jumps to __tz_convert), or that call them.
  */
 #ifndef SYMBOLS_INNER_NAMES_H

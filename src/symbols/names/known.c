@@ -64,7 +64,7 @@ bool known_runtime_module(const char *name)
 	return known_beginning(name, runtime_modules, ARRAY_SIZE(runtime_modules)) != NULL;
 }
 
-/* Ends of the names of functions that hand out memory for somebody else to use. */
+/* Ends of the names of functions that return memory for their callers to use. */
 static const char *const wrapper_ends[] = {
 	"alloc", "alloc0", "alloc_n", "alloc0_n", "allocate", "strdup", "strndup", "memdup"};
 
@@ -228,7 +228,7 @@ static bool is_own_type(const char *type)
 }
 
 /* A specialisation of a template of std:: that the program has written: its source is the
- * program's. Without sources those templates tell that nobody else can write for a type. */
+ * program's. Without sources those templates tell that no other code can define for a type. */
 static bool is_own_of_std(const struct known_code *code, const char *function)
 {
 	static const char *const templates[] = {"std::hash<", "std::formatter<"};

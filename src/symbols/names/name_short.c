@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See name_short.h. Three passes: what nobody reads is left out (ABI tags, parameters of enclosing
- * functions and lambdas, hashes), arguments are spelled, and what is too long is cut.
+ * See name_short.h. Three passes: uninformative parts are left out (ABI tags, parameters of
+ * enclosing functions and lambdas, hashes), arguments are spelled, and what is too long is cut.
  */
 #include "symbols/name_short.h"
 

@@ -8,7 +8,7 @@
  *   firsts       u32 each, one more than addresses: the run of symbols of each, never empty
  *   symbols      struct names_symbol, below
  *   ends         u32 each, one more than strings: where each begins in the text, the last its end
- *   key          what the answers were made from; only who has the same may use them
+ *   key          what the answers were made from; only readers with the same inputs may use them
  *   text         strings, each with its NUL
  *
  * Numbers are as the machine has them: a file of another kind of machine has no key of ours. The

@@ -16,7 +16,7 @@
 
 /*
  * The bytes of a file, which the caller frees; false: it is not there, longer than NAMES_FILE_MAX,
- * no plain file, or somebody else could have written it. It counts as used now.
+ * no plain file, or another user could have written it. It counts as used now.
  */
 bool names_store_read(const char *folder, const char *name, uint8_t **ret_data, size_t *ret_len);
 

@@ -30,7 +30,7 @@ struct fetch {
 	find_fn *find_debug_file;
 	uint64_t left_ns;     /* of the time that all files may take */
 	uint64_t deadline_ns; /* of the file that is asked for */
-	bool ended;           /* nobody is to be asked any more */
+	bool ended;           /* no server is asked any more */
 };
 
 static uint64_t now_ns(void)

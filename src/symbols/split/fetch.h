@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Debug files from the servers of DEBUGINFOD_URLS, for users who allow it. The library for that
- * (libdebuginfod) is loaded when the first file is asked for: it brings a HTTP client that nobody
+ * (libdebuginfod) is loaded when the first file is asked for: it brings an HTTP client that nothing
  * else needs. It keeps what it got in a folder of its own.
  */
 #ifndef SYMBOLS_FETCH_H
@@ -31,7 +31,7 @@ void fetch_destroy(struct fetch *fetch);
 
 /*
  * The path of the debug file with that build-id, which the caller frees; NULL: no server has it, or
- * nobody is to be asked any more. `name` is shown as progress.
+ * no server is asked any more. `name` is shown as progress.
  */
 char *fetch_debug_file(
 	struct fetch *fetch, const uint8_t *build_id, size_t build_id_len, const char *name);

@@ -50,8 +50,8 @@ bool object_is_unreadable(const struct object *object);
 /* Debug information; NULL: none, or unreadable. */
 Dwarf *object_dwarf(struct object *object);
 
-/* Whether it has debug information whose beginning is not what it should be. What nobody has asked
- * for is not read to find that out: false. */
+/* Whether it has debug information whose beginning is not what it should be. Unread sections are
+ * not read for this: false. */
 bool object_is_damaged(struct object *object);
 
 /* The file that .gnu_debuglink names, without folder, and its CRC-32; NULL: none. */

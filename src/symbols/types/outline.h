@@ -2,7 +2,7 @@
 /*
  * What debug information declares, without the types themselves: where the description of each
  * named type stands and in which namespace or class, and which variable begins at an address. One
- * pass over all entries gives it; types are read when somebody asks (types.h).
+ * pass over all entries gives it; types are read when they are asked for (types.h).
  */
 #ifndef SYMBOLS_OUTLINE_H
 #define SYMBOLS_OUTLINE_H

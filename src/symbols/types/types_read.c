@@ -107,7 +107,7 @@ static uint32_t types_read_number(struct types *types, Dwarf_Die *die)
 
 static const char box[] = "alloc::boxed::Box<";
 
-/* What it points to is read when somebody asks. */
+/* What it points to is read when it is asked for. */
 static uint32_t read_pointer(struct types *types, Dwarf_Die *die, enum type_kind kind)
 {
 	const char *name = dwarf_diename(die);
