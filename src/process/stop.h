@@ -83,7 +83,7 @@ struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid);
 bool stop_is_tracer(pid_t tid);
 /* Makes the error that says why a thread may not be traced; `reason` is ptrace's errno. */
 struct error *stop_refused(pid_t pid, pid_t tid, int reason) must_check_;
-/* Waits for a bounded time for the threads that were told to stop. */
+/* Waits for a bounded time for the threads that were asked to stop. */
 void stop_wait_all(struct stopped *stopped);
 /* Lets a stopped thread restart its system call when it goes on, if that returned EINTR because of
  * a stop or of a signal that the thread will never see. */

@@ -118,7 +118,7 @@ static void add_notes(struct buf *notes, const struct address_space *space)
 }
 
 /* So large is at most what the loader has written to and made read-only again (RELRO): without it
- * nobody finds the libraries. */
+ * debuggers don't find the libraries. */
 #define CHANGED_MAX (4ull << 20)
 
 /* What the program took away from itself is its data all the same; more is kept free for it. */

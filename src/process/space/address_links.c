@@ -72,7 +72,7 @@ static bool add_linked(struct linking *l, uint64_t start, const char *path, bool
 	return path && linkeds_push(&l->linked, (struct linked){start, path, executable});
 }
 
-/* As the kernel was told, or as it names the program. */
+/* As the kernel was given it, or as it names the program. */
 static bool add_executable(struct linking *l)
 {
 	const struct address_space *space = l->space;
