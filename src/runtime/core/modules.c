@@ -3,9 +3,9 @@
  * Runs when: see modules.h. May touch: the same.
  *
  * Entries are never changed but for `gone`, so readers need no lock. Two lives of a path at the
- * same place (dlclose, dlopen of the same file) keep one entry as long as nobody looked in between;
- * any other change of what is mapped there makes a new one, so that the names of two libraries that
- * had the same range at different times can't be mixed.
+ * same place (dlclose, dlopen of the same file) keep one entry if the table was not read in
+ * between; any other change of what is mapped there makes a new one, so that the names of two
+ * libraries that had the same range at different times can't be mixed.
  */
 #include "runtime/core/modules.h"
 

@@ -3,9 +3,9 @@
  * Runs when: see rules.h. May touch: the same.
  *
  * Open addressing, eight probes; a place is claimed by compare-and-swap, filled, then published by
- * its key. Withdrawn places keep probe sequences together until they are taken again: nobody is in
- * the middle of a walk through code that has been unloaded. When eight probes find no room the
- * answer is simply not remembered.
+ * its key. Withdrawn places keep probe sequences together until they are taken again: no walk goes
+ * through code that has been unloaded. When eight probes find no room the answer is simply not
+ * remembered.
  */
 #include "runtime/core/rules.h"
 
@@ -35,8 +35,8 @@ static void prepare_entry(struct rt_rule_entry *e, uint32_t number)
 }
 
 /*
- * A return address at the very start of a function, with no code before it: nobody called from
- * there. It was put on a new stack by hand (makecontext's __start_context), and is its end.
+ * A return address at the very start of a function, with no code before it: no call returns there.
+ * It was put on a new stack by hand (makecontext's __start_context), and is its end.
  */
 static bool is_planted(const struct rt_module *module, uint64_t address)
 {

@@ -4,8 +4,8 @@
  *
  * Linear probing with removal by moving back: a table that churns for hours has no tombstones. A
  * thread that leaves these functions for good in the middle (a jump out of a signal handler) can
- * leave an address twice: then a later free of that address is told that was of no sampled block,
- * which the reader passes over.
+ * leave an address twice: then a later free of that address is recorded that was of no sampled
+ * block, which the reader passes over.
  */
 #include "runtime/core/sampler.h"
 

@@ -243,9 +243,9 @@ static inline uint64_t with_compare(uint64_t meta, uint64_t inner)
 }
 
 /*
- * Frames (changed, top] of the memo are right but for rbp where nobody needed it: they become fresh
- * ones, with the true rbp. *e is frame `top` as this walk entered it; at the end it is the frame
- * inward of `changed`, which is not among the fresh ones yet.
+ * Frames (changed, top] of the memo are right but for rbp where it was not needed: they become
+ * fresh ones, with the true rbp. *e is frame `top` as this walk entered it; at the end it is the
+ * frame inward of `changed`, which is not among the fresh ones yet.
  */
 static __attribute__((noinline)) struct rt_frame *memo_keep_inner(const struct rt_unwinder *u,
 	struct rt_walk *walk, const struct rt_frame *changed, const struct rt_frame *top,

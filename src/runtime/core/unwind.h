@@ -14,8 +14,8 @@
  * result is exact, whatever the program did in between (longjmp, exceptions, coroutines), and
  * nothing is ever written to the program's stack.
  *
- * A word need not be compared when nobody needs it: a saved rbp in a chain of frames where the next
- * one outward restores its own before it is used (`needed` below). Code without frame pointers
+ * A word need not be compared when it is not needed: a saved rbp in a chain of frames where the
+ * next one outward restores its own before it is used (`needed` below). Code without frame pointers
  * keeps arbitrary values in rbp; without this rule they would spoil every match.
  *
  * Dropped: a cache of whole stacks keyed by (pc, sp) (misses cost more than the memo saves),

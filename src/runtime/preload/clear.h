@@ -3,7 +3,7 @@
  * Runs when: see clear.c. May touch: the same.
  *
  * If memory is to be searched for leaks, blocks are cleared when they are allocated, so that stale
- * contents are not taken for pointers. Valgrind's memcheck knows which bytes were written; here the
+ * contents don't count as pointers. Valgrind's memcheck knows which bytes were written; here the
  * others are zero.
  *
  * The next definitions (rt_real) are replaced by functions that clear, so that a recording without

@@ -3,9 +3,9 @@
  * Runs when: the program loads a library, any thread. May touch: the process, next definitions.
  *
  * A library that is loaded with RTLD_DEEPBIND looks for malloc among its own libraries first, one
- * that is loaded into another namespace (dlmopen) there alone: both find libc's, and nobody can
- * be in front of it. To take the flag away, as others do, changes what else the library finds.
- * So this is left as it is, and noted.
+ * that is loaded into another namespace (dlmopen) there alone: both find libc's, and no library can
+ * interpose it. To take the flag away, as others do, changes what else the library finds. So this
+ * is left as it is, and noted.
  *
  * dlopen must see its real caller, whose search path and namespace it takes: the hooks are in
  * assembly and jump on, with stack and arguments as they were.

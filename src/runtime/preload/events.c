@@ -147,8 +147,8 @@ static inline void look_at_stack(struct rt_thread *t, uint64_t sp)
 
 /*
  * The usual event: the program has one thread, which has a ring with room and is in no other event.
- * It needs no stamp, and nobody but a signal handler of the same thread can come between: the word
- * in the ring that tells the collector of a stamp on its way is not needed either.
+ * It needs no stamp, and only a signal handler of the same thread can come between: the word in the
+ * ring that tells the collector of a stamp on its way is not needed either.
  *
  * Begins one; NULL: it is not usual. Everything is read after the beginning: before it, a handler
  * that forks would leave the child with what is the parent's.

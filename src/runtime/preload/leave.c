@@ -256,7 +256,7 @@ static int ask_for_status(struct hw_shm *shm, int status)
 	return found == HW_FOUND_LEAKS && other ? (int)other : status;
 }
 
-/* How much memory the process had at most, however it came by it: nobody can ask once it is gone.
+/* How much memory the process had at most, however it came by it: it can't be read once it is gone.
  */
 static void put_resident(const struct rt_process *p)
 {

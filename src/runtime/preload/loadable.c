@@ -235,7 +235,7 @@ static bool rights_count(int fd)
 }
 
 /* Whether a program will have another user, group or other capabilities than its starter really has
- * (credentials(7)): the kernel tells its loader, which then listens to nobody. */
+ * (credentials(7)): the kernel tells its loader, which then ignores the environment. */
 static bool gets_rights_open(int fd)
 {
 	struct stat st;

@@ -10,8 +10,8 @@
  * found before ours by the dynamic linker, and stays in force.
  *
  * Operators that an allocator library brings (tcmalloc, jemalloc, mimalloc) are called as they are.
- * Most of them do not go through the exported malloc, so the call is told here; of those that do
- * (in jemalloc some forms do, others do not), nothing is told twice.
+ * Most of them do not go through the exported malloc, so the call is recorded here; of those that
+ * do (in jemalloc some forms do, others do not), nothing is told twice.
  *
  * Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *, St11align_val_t
  * and RKSt9nothrow_t the alignment and nothrow arguments.
@@ -94,9 +94,9 @@ static void *thrower_of_bad_alloc(void)
 }
 
 /*
- * An allocator's operator new that throws tells nobody. So one that may well fail, because much is
- * asked for, is tried in the form that does not throw first; and where a handler would be asked a
- * second time then, it is not.
+ * An allocator's operator new that throws reports nothing. So one that may well fail, because much
+ * is asked for, is tried in the form that does not throw first; and where a handler would be asked
+ * a second time then, it is not.
  */
 #define LARGE ((size_t)1 << 20)
 
@@ -112,8 +112,8 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 
 #define QUIET(next, size, name) (rt_unlikely((size) >= LARGE) ? find_quiet(next, #name) : NULL)
 
-/* What comes of that: a block; or it is told as failed, unless it has been (the allocator's went to
- * a function that we see), and the operator itself throws, or what else it does. */
+/* What comes of that: a block; or it is recorded as failed, unless it has been (the allocator's
+ * went to a function that we see), and the operator itself throws, or what else it does. */
 #define FIRST_TRY(block, next, size, kind)                                                         \
 	do {                                                                                       \
 		if (block)                                                                         \

@@ -389,7 +389,8 @@ static bool rings_are_full(const struct rt_process *p)
 
 /*
  * NULL: all rings are taken, perhaps by threads that have ended: the collector is asked to look.
- * Nobody waits for its answer: there is the shared ring, and a thread's next event asks again.
+ * The thread does not wait for its answer: there is the shared ring, and a thread's next event asks
+ * again.
  */
 static struct rt_thread *ring_find(struct rt_process *p)
 {

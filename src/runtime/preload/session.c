@@ -189,8 +189,8 @@ static int connect_to(const struct sockaddr_un *address, uint64_t bytes, int sec
 /*
  * To the collector that was there before; -1: there is none. Its path may lead elsewhere or nowhere
  * by now (chroot(2)): the same name without its first byte, which is no path (unix(7), abstract),
- * leads there too. That name anybody can take: only root and the user who ran the collector are
- * believed to be it.
+ * leads there too. Any process can take that name: only root and the collector's own user are
+ * trusted.
  */
 static int connect_session(enum hw_hello_reason reason)
 {

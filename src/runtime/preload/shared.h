@@ -11,7 +11,7 @@
  * its holder waits for room and the collector moves. When nothing of that has happened for
  * RT_WAIT_MAX_NS the event is dropped, and others do not wait for the same holder again. A handler
  * that interrupted the holder on its own thread never waits. A thread that ended inside an event
- * (cancelled, say) leaves the lock behind: whoever waits finds that out, and takes it over.
+ * (cancelled, say) leaves the lock locked: a waiting thread detects that, and takes it over.
  *
  * A realloc is recorded in two parts, because other threads' events come between its beginning,
  * which makes the old block's place free for others, and the moment when its outcome is known:

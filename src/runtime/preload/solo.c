@@ -113,7 +113,7 @@ void rt_solo_end(struct rt_process *p)
 void rt_solo_forbid(struct rt_process *p)
 {
 	__atomic_store_n(&p->solo_forbidden, true, __ATOMIC_SEQ_CST);
-	/* Whoever is just trying has not seen that. */
+	/* A thread that is just trying has not seen that. */
 	if (rt_lock_try(&p->solo_trial))
 		rt_unlock(&p->solo_trial);
 	rt_solo_end(p);

@@ -9,10 +9,10 @@
  * thread's next event ends that.
  *
  * Why the order holds. The soloist's ring says `busy` from before it looks whether it still is solo
- * until its event is published; another thread's ring says `busy` before that thread looks whether
- * somebody is solo. Whoever changes `solo` calls membarrier() before it relies on it, which makes
- * those two looks as good as fenced at no cost to them (membarrier(2), PRIVATE_EXPEDITED; the
- * asymmetric form of Dekker's algorithm).
+ * until its event is published; another thread's ring says `busy` before that thread looks
+ * whether a thread is solo. A thread that changes `solo` calls membarrier() before it relies on it,
+ * which makes those two looks as good as fenced at no cost to them (membarrier(2),
+ * PRIVATE_EXPEDITED; the asymmetric form of Dekker's algorithm).
  *  - Going solo needs all other rings not busy after the barrier: every event of theirs is stamped
  *    and published, and the soloist's next word is a stamp later than all of those.
  *  - An event of another thread comes after the barrier that ends it: an event that depends on one
