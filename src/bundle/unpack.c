@@ -190,7 +190,7 @@ static struct error *take_entry(struct unpacking *at, struct archive_entry *entr
 	if (library->archive_entry_hardlink(entry) ||
 		library->archive_entry_filetype(entry) == AE_IFLNK)
 		return refused_member(at, path, "is a link, which no bundle has");
-	/* Whoever packs it anew with tar has folders too. */
+	/* Bundles that were repacked with tar have directories too. */
 	if (library->archive_entry_filetype(entry) == AE_IFDIR)
 		return NULL;
 	if (library->archive_entry_filetype(entry) != AE_IFREG)

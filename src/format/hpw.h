@@ -340,7 +340,7 @@ enum hpw_lsan_string {
 #define HPW_LEAK_ROWS_MAX (1u << 22)
 
 enum hpw_exit_kind {
-	HPW_EXIT_UNKNOWN = 0, /* ended, nobody could say how */
+	HPW_EXIT_UNKNOWN = 0, /* ended, exit status unknown */
 	HPW_EXIT_STATUS = 1,
 	HPW_EXIT_SIGNAL = 2,
 	HPW_EXIT_EXEC = 3, /* the process went on as another program */

@@ -148,11 +148,11 @@ enum hw_leaving_what {
 	HW_LEAVES_MAIN = 1, /* only main has ended, its exit handlers are still to run */
 	HW_LEAVES_NOT = 2,  /* the program wants to be searched for leaks, and goes on */
 	HW_LEAVES_AFTER_VERDICT =
-		3, /* the process ends, once it has been searched and told what was found */
+		3, /* the process ends, once it has been searched and got the result */
 };
 
 enum hw_found {
-	HW_FOUND_UNKNOWN = 0, /* nobody could search, or say what that means */
+	HW_FOUND_UNKNOWN = 0, /* no search, or no result */
 	HW_FOUND_NOTHING = 1,
 	HW_FOUND_LEAKS = 2,
 };
@@ -202,7 +202,7 @@ struct hw_shm {
 	/* The stack pointer of that thread where it called exit or the like, and rbx, rbp, r12 to
 	 * r15; 0: main has returned instead. */
 	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
-	uint32_t asker;              /* id of the thread whose words these are; 0: nobody's */
+	uint32_t asker;              /* id of the thread whose words these are; 0: of no thread */
 	uint32_t leaving_unsearched; /* 1: what it says to LeakSanitizer leaves nothing to search */
 	/* Grows when it begins to wait in such a way that no code of the program runs on that
 	 * thread, and when that is over: odd while it does. And its thread pointer. */

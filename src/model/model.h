@@ -149,7 +149,7 @@ struct recording {
 	/* "ms", "B" or "i": the only one that times of the series are known in. NULL: all are. */
 	const char *time_unit;
 	/* What was live at a moment of the series stayed so until about the next, however late that
-	 * is; else nobody knows what was in between. */
+	 * is; else it is unknown what was in between. */
 	bool series_is_whole;
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
@@ -163,8 +163,8 @@ struct recording {
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
 	uint64_t marks;            /* set by the program or from outside */
-	/* Of all threads that live at the end, or at that of the range: as of struct series_row.
-	 * 0: not known, or nobody asked. */
+	/* Of all threads that live at the end, or at that of the range: as of struct series_row. 0:
+	 * unknown, or not asked for. */
 	uint64_t stack_bytes;
 	/* "counted", or why they are not, as the name of an errno; NULL: not tried. */
 	const char *instructions;
@@ -327,7 +327,7 @@ struct inherited {
 	const char *from; /* the parent's recording; NULL: these figures are not known */
 	uint64_t blocks, bytes;
 	uint32_t generations;  /* 2: some come from the parent's parent, and so on */
-	bool at_most;          /* of these, forebears have freed some before they forked */
+	bool at_most;          /* of these, ancestors have freed some before they forked */
 	uint64_t freed_blocks; /* how many of them; which they are is not known */
 	const char *problem;   /* a sentence, why it is not known, or not wholly; NULL: it is */
 };
@@ -509,7 +509,7 @@ size_t model_embedded_number(const struct model *model, const struct embedded_ru
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);
 /*
- * What the process was forked with; all zero if it was not forked or nobody asked. Sites have
+ * What the process was forked with; all zero if it was not forked, or not asked for. Sites have
  * live_blocks and live_bytes, as at the fork, and the parents' stacks; they are in no other sum.
  */
 const struct inherited *model_inherited(const struct model *model);

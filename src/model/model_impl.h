@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What model.c and build.c share: the inside of struct model. Nobody else includes this. */
+/* What model.c and build.c share: the inside of struct model. No other file includes this. */
 #ifndef MODEL_MODEL_IMPL_H
 #define MODEL_MODEL_IMPL_H
 

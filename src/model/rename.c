@@ -80,7 +80,7 @@ static void drop_words(struct model *model)
 static struct error *rename_run(struct model *model, const struct renamer *renamer, uint32_t module,
 	const struct embedded_run *run)
 {
-	/* They are the model's, and nobody else has them. */
+	/* The model owns them, and has the only pointers. */
 	struct embedded_frame *frames = (struct embedded_frame *)run->frames;
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < run->count && !error; i++) {

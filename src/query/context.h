@@ -45,7 +45,7 @@ struct live_block;
 
 /* What the collector of a recorded process has told of it. */
 struct query_live_blocks {
-	char *path;      /* of its recording; whoever asked frees it */
+	char *path;      /* of its recording; the caller frees it */
 	int pipe;        /* live blocks come through it; -1: it could not be asked now */
 	uint64_t blocks; /* how many */
 };

@@ -28,7 +28,7 @@ void heap_recording_deinit(struct heap_recording *recording);
 /* Whether the process was recorded: its runtime is in it. */
 bool heap_recording_is_wanted(const struct address_space *space);
 
-/* The same of a process that runs. */
+/* As above, for a running process. */
 bool heap_recording_is_wanted_of(pid_t pid);
 
 /*

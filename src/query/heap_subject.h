@@ -20,7 +20,7 @@ struct heap_subject {
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
 	struct heap_subject *ret) must_check_;
-/* The same, also of types that only arrays are of, or pools have in them (pools.h): `subtypes` has
+/* As above, also for types that only arrays are of, or pools have in them (pools.h): `subtypes` has
  * those arrays, and may be empty; `layout` says the type. */
 struct error *heap_subject_find_anywhere(struct heap_session *session, const char *verb,
 	const char *word, struct heap_subject *ret) must_check_;

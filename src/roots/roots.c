@@ -399,8 +399,8 @@ static bool add_described(
 
 /*
  * Where libc's lists were not found, stacks of threads that have ended, which are kept for the next
- * ones, are recognised by their descriptor, which no thread has, and by the page below that nobody
- * may touch.
+ * ones, are recognised by their descriptor, which no thread has, and by the page below that allows
+ * no access.
  */
 static bool find_dead_in(struct finding *f, const struct process_map *map, bool all_stopped)
 {

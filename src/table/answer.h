@@ -66,7 +66,7 @@ void answer_record(struct answer *answer, const struct table *record);
 /* What comes until the end is in an object of the group's name. */
 void answer_group_begin(struct answer *answer, const struct table_type *group);
 void answer_group_end(struct answer *answer);
-/* The same of a type and its context. */
+/* As above, for a type and its context. */
 static inline void answer_record_of(
 	struct answer *answer, const struct table_type *type, const void *context)
 {

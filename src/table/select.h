@@ -29,7 +29,7 @@ struct table_test {
 };
 DEFINE_VEC(table_tests, struct table_test)
 
-/* The same, in terms of a table's columns. */
+/* As above, in terms of a table's columns. */
 struct table_select {
 	const struct table_type *type;
 	struct table_tests tests;

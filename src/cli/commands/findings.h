@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the doctor finds: a list of statements, each with its weight and, where something is to be
- * done, what. Adding never reports: without memory `failed` is set, and whoever prints asks once.
+ * done, what. Adding never reports: without memory `failed` is set, and the caller that prints
+ * checks it once.
  */
 #ifndef CLI_FINDINGS_H
 #define CLI_FINDINGS_H

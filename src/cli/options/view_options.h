@@ -187,7 +187,7 @@ typedef struct error *view_writer(void *ctx, const struct sink *sink);
  */
 int view_request_write(
 	struct view_request *request, const char *file, view_writer *write, void *ctx);
-/* The same of a view of a model. */
+/* As above, for a view of a model. */
 int view_request_show(
 	struct view_request *request, const struct view *view, const struct model *model);
 

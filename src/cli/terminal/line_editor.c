@@ -56,8 +56,8 @@ static char **line_editor_complete(const char *text, int start, int end)
 }
 
 /*
- * The terminal gives single keys before the prompt is shown, not after it: whoever has seen it may
- * type any. What was typed earlier, while an answer was written, it took by lines: ^D is a NUL
+ * The terminal gives single keys before the prompt is shown, not after it: a user who has seen it
+ * may type any. What was typed earlier, while an answer was written, it took by lines: ^D is a NUL
  * then, which else is a key without a meaning (^@). The library binds that anew for each line.
  */
 static int take_keys(void)

@@ -11,8 +11,8 @@
 
 /*
  * From now on stdout leads to the pager, if it is a terminal and there is a pager; else nothing
- * happens. To be called once, when there is something to show: whoever asks later what stdout is,
- * hears of a pipe. At exit the pager is waited for.
+ * happens. To be called once, when there is something to show: later calls see that stdout is a
+ * pipe. At exit the pager is waited for.
  */
 void pager_start(void);
 

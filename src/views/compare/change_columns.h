@@ -91,7 +91,7 @@ extern const struct table_type change_row_type, change_row_base_type, change_row
 void change_row_fill(struct change_row *ret, const struct diff *diff, const struct row *row,
 	enum metric metric, const char *status);
 
-/* The same of a function, file or module: flat and cum in each. */
+/* As above, for a function, file or module: flat and cum in each. */
 struct change_spot {
 	const char *status;
 	struct change_pair flat, cum;

@@ -214,7 +214,7 @@ static struct error *export_pprof_put_head(struct writing *at)
 	return error;
 }
 
-/* "7f3a…"; modules that were loaded several times are told by their path. */
+/* "7f3a…"; modules that were loaded several times are identified by their path. */
 static struct error *build_id_of(
 	struct writing *at, const struct module *module, struct text *text, uint64_t *ret)
 {

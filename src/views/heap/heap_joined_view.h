@@ -10,7 +10,7 @@
 /* How well both fit, as sentences. Nothing without a recording. */
 void heap_joined_text(const struct heap_page *page, struct text *out);
 
-/* The same as a record: null in JSON without a recording. */
+/* As above, as a record: null in JSON without a recording. */
 extern const struct table_type heap_joined_type;
 void heap_joined_answer(const struct heap_page *page, struct answer *answer);
 

@@ -20,7 +20,8 @@ struct heap_matched {
 /* Of other sums of blocks. */
 extern const struct column heap_matched_columns[];
 
-/* Both of the first two, with which an answer about blocks begins. People are told by the summary.
+/* Both of the first two, with which an answer about blocks begins. In text only the summary has
+ * them.
  */
 #define HEAP_HEAD_TYPES &heap_partial_type, &heap_damage_type
 void heap_head_answer(struct answer *answer, const struct heap_scan *scan);

@@ -34,7 +34,7 @@ bool heap_values_is_text(const struct heap_values *values, uint32_t plain);
 /* Adds characters that lie at an address. */
 void heap_values_add_text(
 	struct heap_values *values, uint64_t address, uint64_t len, struct text *text);
-/* The same of `len` characters of 2 or 4 bytes each: "\u20ac" is one that is not ASCII. */
+/* As above, for `len` characters of 2 or 4 bytes each: "\u20ac" is one that is not ASCII. */
 void heap_values_add_wide_text(struct heap_values *values, uint64_t address, uint64_t len,
 	uint32_t unit, struct text *text);
 

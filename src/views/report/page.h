@@ -81,7 +81,7 @@ struct view {
 	const struct table_type *table; /* the one that CSV has; NULL: there is none */
 	bool ruled;                     /* the heading stands between lines */
 	bool has_sites;                 /* needs stacks with names */
-	enum grain grain;               /* what spots are told apart by */
+	enum grain grain;               /* what distinguishes spots */
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
 	uint32_t needs;    /* of recording.unknown: without it there is nothing to show */

@@ -47,7 +47,7 @@ bool figure_is_known(const struct recording *recording, const char *name);
 
 /* The site of one row as a record, into a cell of a column without a name; `rows` is changed. */
 void site_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret);
-/* The same of its stack alone (STACK_COLUMN). */
+/* As above, only for its stack (STACK_COLUMN). */
 void site_stack_cell(struct site_rows *rows, const struct row *const *row, struct cell *ret);
 #define STACK_COLUMN                                                                               \
 	{                                                                                          \

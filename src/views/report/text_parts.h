@@ -17,7 +17,7 @@ void text_frame(const struct shown_frame *frame, struct text *out);
 /* A stack, a line a frame; unless all frames are wanted those that are folded are one. */
 void text_stack(
 	const struct shown_frame *const *frames, size_t depth, bool all_frames, struct text *out);
-/* The same of a row; of deep ones, unless all frames are wanted, the innermost. */
+/* As above, for a row; of deep ones, unless all frames are wanted, the innermost. */
 void text_row_stack(const struct row *row, bool all_frames, struct text *out);
 /* "  … 1,204 more places", of a list that was cut; nothing if count is 0. */
 void text_more(uint64_t count, const char *one, const char *many, struct text *out);

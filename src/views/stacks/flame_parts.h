@@ -22,7 +22,7 @@ int flame_shade(const struct spot *spot, int most);
 /* From -1 (all of it is gone) to 1 (all of it is new). */
 double flame_change(struct figure figure);
 
-/* "all", or the spot's name, with its line where lines are told apart. */
+/* "all", or the spot's name, with its line where lines are distinguished. */
 void flame_add_label(
 	struct text *out, const struct calltree *tree, const struct calltree_node *node);
 /* "Live at the peak: 8.17 MiB": what widths are. */

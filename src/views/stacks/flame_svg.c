@@ -30,11 +30,11 @@ struct picture {
 	bool stopped; /* by the sink */
 };
 
-/* Light ones, on which black can be read; told apart by people who see fewer colours, too. */
+/* Light ones, on which black can be read; distinguishable for people who see fewer colours, too. */
 static const unsigned module_colours[] = {0xf6c98f, 0xe8b4a0, 0xf0d878, 0xd9c2a0, 0xf4a582,
 	0xe6ce9e, 0xf7b6b0, 0xdcd08a, 0xc9d79b, 0xe0b8c8};
 
-/* Functions of one colour have shades of it, so that neighbours can be told apart. */
+/* Functions of one colour have shades of it, so that neighbours can be distinguished. */
 #define SHADES 4
 #define SHADE_STEP 6
 
