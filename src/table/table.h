@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The form of all answers: tables. A table has columns (name, type, unit, title) and rows, whose
- * cells are asked for one by one; nothing is copied. Whoever lays out an answer (text, JSON, CSV)
- * needs nothing but this.
+ * cells are asked for one by one; nothing is copied. Renderers
+ * (text, JSON, CSV) need nothing but this.
  *
  *	columns     name "used_bytes", COLUMN_INTEGER, UNIT_BYTES, title "USED"
  *	cell        known: 4096; unknown; or absent

@@ -4,9 +4,9 @@
  * (thread_cache.cc, central_freelist.cc): a batch is taken out of one list before it is put into
  * the other, and in between nothing leads to it but that thread's registers and stack.
  *
- * Whoever is inside has the list of the blocks' size at hand, too. But a program that keeps such
- * blocks in a list of its own may have that at hand just as well: callers' registers are saved in
- * between. So these blocks count as used, and a note says how many may be free.
+ * A thread inside it has the list of the blocks' size in registers, too. But a program that keeps
+ * such blocks in a list of its own may have that at hand just as well: callers' registers are saved
+ * in between. So these blocks count as used, and a note says how many may be free.
  */
 #include "base/map.h"
 #include "heap/allocators/tc_malloc.h"

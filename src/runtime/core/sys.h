@@ -41,8 +41,8 @@ static inline bool sys_failed(long ret)
 
 /*
  * What the program has forbidden itself (seccomp, PR_SET_TSC), and so us: bits of enum
- * sys_forbidden, only ever added. Whoever makes a system call or reads the TSC after the start of a
- * process looks here first; an offence would kill the program.
+ * sys_forbidden, only ever added. Code that makes a system call or reads the TSC after the start of
+ * a process checks this first; an offence would kill the program.
  */
 enum sys_forbidden {
 	SYS_NO_CALLS = 1,

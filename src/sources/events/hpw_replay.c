@@ -492,10 +492,10 @@ static void put_site(const struct hpw_tally_site *tally, struct site *site)
 
 struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model *model)
 {
-	const struct hpw_tally_site *astray = &replay->sites[replay->sites_len];
+	const struct hpw_tally_site *no_site = &replay->sites[replay->sites_len];
 	size_t count = replay->sites_len;
 	build_recording(model)->unknown |= replay->unknown;
-	if (astray->allocations || astray->failed) {
+	if (no_site->allocations || no_site->failed) {
 		struct error *error = build_site(model, (struct site_id){(uint32_t)count},
 			(struct stack_id){0}, KIND_UNKNOWN);
 		if (error)

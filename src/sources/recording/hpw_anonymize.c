@@ -508,15 +508,15 @@ static struct error *hpw_anonymize_check(const struct opened *opened, const char
 
 static struct error *open_file(struct opened *opened, const struct source_place *place)
 {
-	bool mine = false;
+	bool matches = false;
 	struct error *error = input_open_file(&opened->input, place->path);
 	if (error) {
 		opened->input.fd = -1;
 		return error;
 	}
 	opened->input.name = place->name;
-	error = hpw_recognise(&opened->input, &mine);
-	if (!error && !mine)
+	error = hpw_recognise(&opened->input, &matches);
+	if (!error && !matches)
 		error = error_create(ERROR_INPUT,
 			"%s: only heapwise recordings can be rewritten without names; "
 			"'heapwise export --anonymize' writes others",
