@@ -28,7 +28,7 @@ struct spot {
 	uint32_t id;                     /* from 0, in the order in which they were met */
 	const struct shown_frame *frame; /* the first one met */
 	const char *name;                /* without the module; belongs to the spots */
-	const char *brief; /* the same as a line has room for it (shown_frame.h); never NULL */
+	const char *brief;               /* shortened to fit a line (shown_frame.h); never NULL */
 };
 
 struct spots;

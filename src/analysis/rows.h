@@ -16,7 +16,7 @@ struct row {
 	const struct shown_frame *const *frames; /* innermost first */
 	size_t depth;
 	struct site sums; /* stack: the smallest of those merged; min and max over all */
-	struct site base; /* the same of what this is compared with; all 0: with nothing */
+	struct site base; /* figures of the base of a comparison; all 0: none */
 	/*
 	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
 	 * the wrapper freed the blocks itself), else the innermost that is code, known, and not

@@ -16,7 +16,7 @@ struct heap_block_filter {
 	bool has_containing;
 	uint8_t *types;    /* by type: 1: it is wanted; NULL: any */
 	uint64_t *holders; /* bit set of blocks: those that point to one; NULL: any */
-	uint64_t *held;    /* the same of those that one points to; NULL: any */
+	uint64_t *held;    /* bit set of blocks: those that one points to; NULL: any */
 };
 
 /* All blocks. */

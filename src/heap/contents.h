@@ -13,7 +13,7 @@
 enum contents_kind {
 	CONTENTS_TEXT,     /* characters */
 	CONTENTS_ELEMENTS, /* one after the other */
-	CONTENTS_PAIRS,    /* the same of a map: each is a pair */
+	CONTENTS_PAIRS,    /* of a map: each element is a pair */
 	CONTENTS_PARTS,    /* of types of their own: a tuple's */
 	CONTENTS_ONE,      /* one thing, or nothing */
 	CONTENTS_BITS,     /* of a std::bitset or std::vector<bool> */

@@ -115,6 +115,10 @@ TREE = [
     ("links", "README.md", "\n[x](docs/gone.md#a)\n", 2, "docs/gone.md"),
     ("length", "src/base/error.c", GPL + "int x;\n" * 900, 901, "900"),
     ("words", "src/base/error.c", GPL + f"// {MACHINE_PATH}\n", 2, "path"),
+    ("words", "src/base/error.c", GPL + "/*\n * What is told\n * apart. */\n", 3, "told"),
+    ("words", "src/base/error.c", GPL + "/* The same of a file. */\n", 2, "The same of"),
+    ("words", "src/base/error.c", GPL + "int x;\nint BYTES_BEHIND;\n", 3, "plainer: after"),
+    ("words", "src/base/error.c", GPL + '#include "base/error.h"\nvoid survey_tell(void);\n', 3, "survey"),
     ("format", "src/base/error.c", GPL + "int  x ;\n", None, "clang-format"),
     ("shell", "run.sh", "#!/bin/sh\n# x\necho $1\n", None, "shellcheck"),
 ]

@@ -2,7 +2,7 @@
 /*
  * Fast bins' lists while malloc_consolidate() merges their chunks (malloc/malloc.c): it empties a
  * bin, keeps the address of the bin and of the list's next chunk in registers or on its stack, and
- * puts one chunk after the other into the unsorted bin. Whoever looks meanwhile finds the rest in
+ * puts one chunk after the other into the unsorted bin. A core from that time has the rest in
  * no list, and in use as far as chunks tell.
  */
 #include <stdlib.h>

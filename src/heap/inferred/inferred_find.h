@@ -129,7 +129,7 @@ struct inferring {
 	struct inferred_arrays *arrays; /* inferred_arrays.h */
 	bool has_modules;               /* all whose types count are known */
 	struct beginnings beginnings;   /* whose pointers are to be followed */
-	struct inferred_ranges ranges;  /* the same of elements */
+	struct inferred_ranges ranges;  /* elements whose pointers are to be followed */
 	struct {
 		uint64_t address; /* 0: none */
 		uint32_t type;

@@ -22,7 +22,7 @@ enum rust_form {
 	RUST_TABLE,  /* hashbrown's, of HashMap and HashSet: elements lie before the pointer, a byte
 		      * each after it says whether they are there */
 	RUST_SLICE,  /* a pointer and a number: &[T], Box<[T]>, Rc<[T]> */
-	RUST_STR,    /* the same of bytes, which are UTF-8: &str, Box<str> */
+	RUST_STR,    /* a pointer and a number of bytes of UTF-8: &str, Box<str> */
 	RUST_TRAIT,  /* a pointer and a table of functions: &dyn T, Box<dyn T>, Rc<dyn T> */
 	RUST_BOX,    /* a pointer to one T: Box<T> of what has no members */
 };

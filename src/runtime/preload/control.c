@@ -176,7 +176,7 @@ HOOK int daemon(int nochdir, int noclose)
 	int parent = sys_no_calls() ? 0 : (int)sys_call(__NR_getpid, 0, 0, 0);
 	put_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int result = rt_real.daemon(nochdir, noclose);
-	/* Told by its number: -1 may be either's answer. */
+	/* The process id shows it: -1 may be the result in either process. */
 	bool child = !sys_no_calls() && (int)sys_call(__NR_getpid, 0, 0, 0) != parent;
 	reset_after_fork(child);
 	after_fork(in_event, child);
