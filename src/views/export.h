@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is in a model in the formats of other tools. Each row of the table writes one; what a format
- * has no place for is said, never left out in silence.
+ * Writers of other tools' formats. Each row of the table in export.c writes one format. Parts of a
+ * model that a format can't represent are listed in a note, never omitted silently.
  */
 #ifndef VIEWS_EXPORT_H
 #define VIEWS_EXPORT_H
@@ -11,40 +11,40 @@
 #include "model/events.h"
 #include "views/views.h"
 
-/* What is handed to a writer. */
+/* The input of a writer. */
 struct exported {
 	const struct profile *profile;
-	enum metric metric;                      /* for formats that have one figure a stack */
-	const struct timeline_options *timeline; /* for formats of moments */
-	const struct event_stream *events;       /* for formats of them; else NULL */
-	struct text *lost; /* sentences, each with a newline: what the format cannot hold */
+	enum metric metric;                      /* for formats with one figure per stack */
+	const struct timeline_options *timeline; /* for formats with snapshots */
+	const struct event_stream *events;       /* for formats of events; else NULL */
+	struct text *lost; /* sentences, each with a newline: what the format can't represent */
 };
 
 struct export_format {
 	const char *name;
-	const char *what; /* whose it is, for the help */
+	const char *what; /* for the help: its tool and readers */
 	enum packing packing;
-	bool one_figure;  /* --metric chooses it */
-	bool differences; /* has a place for what is below 0 */
-	bool moments;     /* wants a series with sites where there is one; knows no filter */
-	bool leaks;       /* is of a search for leaks; knows no filter either */
-	bool events;      /* wants them, from the beginning; knows no filter */
-	bool samples;     /* says that figures are of a sample */
-	bool ends;        /* says how the program ended, and whether it is all of it */
+	bool one_figure;  /* which --metric selects */
+	bool differences; /* can represent negative figures */
+	bool moments;     /* needs a series with sites, if there is one; filters don't apply */
+	bool leaks;       /* contains the leaks of a search; filters don't apply */
+	bool events;      /* needs all events; filters don't apply */
+	bool samples;     /* can mark figures as those of a sample */
+	bool ends;        /* can represent the exit status, and whether data is missing */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 
-/* NULL: there is none of that name. */
+/* Returns the format of that name, or NULL. */
 const struct export_format *export_find(const char *name);
-/* Adds "pprof, folded, …": all of them, or those that can hold a difference. */
+/* Adds "pprof, folded, …": all names, or only those of formats for differences. */
 void export_add_names(struct text *text, bool differences);
 
-/* Writes all of it, packed so, or, if that is PACKING_NONE, as the format wants it. NULL also when
+/* Writes a whole file, with `packing`; PACKING_NONE: with the format's own. Returns NULL also when
  * the sink stopped it. */
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink) must_check_;
 
-/* What many formats have no place for, as bits. */
+/* Parts that several formats can't represent, as bits. */
 enum export_part {
 	EXPORT_PEAK = 1,
 	EXPORT_MOMENTS = 2,
@@ -54,9 +54,9 @@ enum export_part {
 	EXPORT_KINDS = 32,
 };
 
-/* Adds a sentence to `lost`: `format` ("A file of DHAT") has none of these parts. Those that the
- * source does not know either are not lost. */
-void export_lose(const struct exported *from, const char *format, unsigned parts);
+/* Adds a sentence to `lost`: `format` ("DHAT files") can't represent these parts (enum
+ * export_part). Parts that the source does not contain either are not listed. */
+void export_omit(const struct exported *from, const char *format, unsigned parts);
 
 #define EXPORT_REMARKS_LOST "Remarks on where stacks are cut, or signals came, are left out.\n"
 

@@ -123,14 +123,14 @@ static bool has_part(const struct profile *profile, enum export_part part)
 	return false;
 }
 
-void export_lose(const struct exported *from, const char *format, unsigned parts)
+void export_omit(const struct exported *from, const char *format, unsigned parts)
 {
 	static const struct {
 		enum export_part part;
 		const char *what;
 	} names[] = {
 		{EXPORT_PEAK, "peak"},
-		{EXPORT_MOMENTS, "moments"},
+		{EXPORT_MOMENTS, "times"},
 		{EXPORT_THREADS, "threads"},
 		{EXPORT_KINDS, "kinds of allocations"},
 		{EXPORT_TEMPORARY, "temporary allocations"},
@@ -141,14 +141,13 @@ void export_lose(const struct exported *from, const char *format, unsigned parts
 		if (!(parts & names[i].part) || !has_part(from->profile, names[i].part))
 			continue;
 		if (!any)
-			text_printf(from->lost, "%s has", format);
-		text_printf(from->lost, "%s no %s", any ? "," : "", names[i].what);
+			text_printf(from->lost, "Not representable in %s, omitted: ", format);
+		text_printf(from->lost, "%s%s", any ? ", " : "", names[i].what);
 		any = true;
 	}
-	if (any)
-		text_add(from->lost, ": what there is of that is left out.\n");
-	/* Massif's peak is one of its snapshots; what can be read at any moment knows allocations.
-	 */
+	text_add(from->lost, any ? ".\n" : "");
+	/* Massif's peak is one of its snapshots; files that can be read at any time have
+	 * allocations. */
 	if ((parts & EXPORT_PEAK) && has_part(from->profile, EXPORT_PEAK) &&
 		has_part(from->profile, EXPORT_MOMENTS) &&
 		metric_is_known(METRIC_ALLOCATIONS, model_recording(from->profile->model)))

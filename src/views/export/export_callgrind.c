@@ -367,7 +367,7 @@ struct error *export_callgrind(const struct exported *from, const struct sink *s
 		return error;
 	text_add(from->lost, "Callgrind's format contains calls between functions, not whole "
 			     "stacks. Call counts are numbers of allocations.\n");
-	export_lose(from, "It", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
+	export_omit(from, "Callgrind files", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
 	if (at.remarks)
 		text_add(from->lost, EXPORT_REMARKS_LOST);
 	return NULL;

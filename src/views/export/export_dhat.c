@@ -172,7 +172,7 @@ static void export_dhat_describe_losses(const struct dhat *at)
 	if (!metric_is_known(at->blocks, model_recording(at->from->profile->model)))
 		text_add(at->from->lost,
 			"The numbers of blocks are unknown: \"tbk\" is 0 throughout.\n");
-	export_lose(at->from, "A file of DHAT",
+	export_omit(at->from, "DHAT files",
 		EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->whole)
 		text_add(at->from->lost,

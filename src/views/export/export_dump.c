@@ -226,7 +226,7 @@ static void export_dump_describe_losses(const struct dump *at)
 {
 	const struct recording *recording = model_recording(at->from->profile->model);
 	struct text *lost = at->from->lost;
-	export_lose(at->from, "A heap profile of addresses",
+	export_omit(at->from, "heap profiles",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS | EXPORT_TEMPORARY |
 			EXPORT_FAILED);
 	if (!metric_is_known(METRIC_ALLOCATIONS, recording))

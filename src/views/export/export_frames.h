@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What writers of stacks share: numbers for frames, in the order in which they are met, and their
- * names. Remarks on stacks are frames as well, unless a writer leaves them out.
+ * Shared by writers of stacks: numbers of frames, in the order of their first use, and their names.
+ * Remarks on stacks are frames as well, unless a writer omits them.
  */
 #ifndef VIEWS_EXPORT_FRAMES_H
 #define VIEWS_EXPORT_FRAMES_H
@@ -23,25 +23,26 @@ static inline bool export_place_equal(uint32_t a, uint32_t b)
 
 DEFINE_MAP(export_places, uint32_t, uint32_t, export_place_hash, export_place_equal)
 
-/* Frames that read the same are one. All 0: none. */
+/* Frames with equal names are one. Zero-initialised: empty. */
 struct export_frames {
 	struct export_places numbers;
 	struct frame_vec list; /* by number, from 0 */
 };
 
 void export_frames_deinit(struct export_frames *frames);
+/* Adds a frame if it is new; *ret: its number. */
 struct error *export_frames_number(
 	struct export_frames *frames, const struct shown_frame *frame, uint32_t *ret) must_check_;
 
-/* Whether it is the allocation function itself, which is there if all frames are shown. */
+/* Whether `frame` is the allocation function itself, which stacks with all frames contain. */
 bool export_is_called(const struct row *row, const struct shown_frame *frame);
 
-/* What stands where a row has no frames. */
+/* Replaces the frames of a row without any. */
 #define EXPORT_NO_STACK "(no stack)"
 
-/* Adds its function or what is known instead, or the remark. */
+/* Adds the function of a frame, else its address or file, or the remark. */
 void export_add_name(struct text *text, const struct shown_frame *frame);
-/* A JSON string of that, of a text that is used again. */
+/* Adds that name as a JSON string; `text` is scratch space of the caller. */
 struct error *export_json_name(
 	struct json *json, struct text *text, const struct shown_frame *frame) must_check_;
 

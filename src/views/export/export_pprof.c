@@ -475,7 +475,7 @@ static struct error *put_tail(struct writing *at)
 
 static void export_pprof_describe_losses(const struct writing *at)
 {
-	export_lose(at->from, "A profile of pprof",
+	export_omit(at->from, "pprof",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	const char *before = "Unknown and therefore omitted: ";
 	for (size_t i = 0; i < ARRAY_SIZE(sample_values); i++) {

@@ -156,6 +156,6 @@ struct error *export_speedscope(const struct exported *from, const struct sink *
 		return error;
 	json_object_end(at.json);
 	json_finish(at.json);
-	export_lose(from, "speedscope", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
+	export_omit(from, "speedscope", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
 	return NULL;
 }

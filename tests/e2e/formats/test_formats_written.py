@@ -549,12 +549,12 @@ def valgrind(folder):
 
 @TESTS.test
 def losses(folder):
-    """What is said to be lost is what the file has, and the format not"""
+    """The notes list what the file contains and the format can't represent"""
     for source, form, lost in (
             (recorded(folder), "folded", "Folded stacks contain only one figure, here peak_bytes (--metric); files"),
-            (recorded(folder), "pprof", "no peak, no moments, no threads, no temporary allocations, no failed"),
-            (sampled(folder), "pprof", "no peak, no moments, no threads, no failed"),
-            (recorded(folder), "speedscope", "speedscope has no moments, no threads, no kinds of allocations:"),
+            (recorded(folder), "pprof", "Not representable in pprof, omitted: peak, times, threads, temporary allocations, failed"),
+            (sampled(folder), "pprof", "Not representable in pprof, omitted: peak, times, threads, failed"),
+            (recorded(folder), "speedscope", "Not representable in speedscope, omitted: times, threads, kinds of allocations.\n"),
             (profile(folder), "pprof", None)):
         errors = export(folder, source, form)[1]
         hw.need(lost in errors if lost else not errors, f"{source.name}, {form}: {errors}")
