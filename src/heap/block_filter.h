@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks of a heap are wanted: by type, size, state, kind of leak, allocation
- * site, and by references between them. */
+/* A
+ * filter of a heap's blocks: by type, size, state, kind of leak, allocation site and references. */
 #ifndef HEAP_BLOCK_FILTER_H
 #define HEAP_BLOCK_FILTER_H
 
@@ -8,7 +8,7 @@
 #include "heap/subtypes.h"
 
 struct heap_block_filter {
-	bool is_asked;        /* anything is */
+	bool is_asked;        /* at least one condition is set */
 	unsigned states;      /* bit set of enum block_state; 0: any */
 	unsigned kinds;       /* bit set of enum search_kind; 0: any */
 	uint64_t least, most; /* usable bytes */
@@ -19,26 +19,27 @@ struct heap_block_filter {
 	uint64_t *held;    /* bit set of blocks: those that one points to; NULL: any */
 };
 
-/* All blocks. */
+/* Initialises a filter that accepts all blocks. */
 void heap_block_filter_init(struct heap_block_filter *chosen);
 void heap_block_filter_deinit(struct heap_block_filter *chosen);
 
-/* Wants blocks of these types; or of those whose names a pattern fits, in which a * stands for any
- * characters. *ret_any: whether a type with blocks is among them. The scan is typed. */
+/* Restricts the filter to blocks of `types`, or of types whose names match `pattern` (* matches any
+ * characters). *ret_any: whether a type with blocks matches. The scan has types. */
 struct error *heap_block_filter_subtypes(const struct heap_scan *scan,
 	const struct subtype_set *types, struct heap_block_filter *chosen) must_check_;
 struct error *heap_block_filter_pattern(const struct heap_scan *scan, const char *pattern,
 	struct heap_block_filter *chosen, bool *ret_any) must_check_;
 
-/* Wants blocks that point to the one at an address. ERROR_INPUT: none is there. */
+/* Restricts the filter to blocks that point to the block at `address`. Returns ERROR_INPUT if there
+ * is no block. */
 struct error *heap_block_filter_holders(const struct heap_scan *scan, uint64_t address,
 	struct heap_block_filter *chosen) must_check_;
-/* Wants blocks that the one at an address points to; or, where no block is, that the word there
- * points to. ERROR_INPUT: neither is there. */
+/* Restricts the filter to blocks that the block at `address` points to, or, outside of blocks, the
+ * word there. Returns ERROR_INPUT if there is neither. */
 struct error *heap_block_filter_held(const struct heap_scan *scan, uint64_t address,
 	struct heap_block_filter *chosen) must_check_;
 
-/* Whether a block is wanted; number: SPACE_NONE, it is not in use. */
+/* Returns whether the filter accepts a block; `number` is SPACE_NONE if it is not in use. */
 bool heap_block_filter_takes(const struct heap_block_filter *chosen, const struct heap_scan *scan,
 	const struct heap_block *block, uint32_t number);
 /* As above, for a block in use. */

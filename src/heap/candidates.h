@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which types of debug information unknown blocks can be of: their size, and what is in the
- * words that a type has pointers in, of one block or of many that look alike. What points to other
- * blocks weighs more where these are known.
+ * Candidates for the types of unknown blocks, from debug information: by size, and by the words
+ * where a type has pointers, of one block or of many that look alike. Pointers to blocks of known
+ * types weigh more.
  *
- * What is after the type's own bytes may be left from before and says nothing. Bytes and unions
- * may be anything.
+ * Bytes after the type's own may be stale and are ignored. Bytes and unions may be anything.
  */
 #ifndef HEAP_CANDIDATES_H
 #define HEAP_CANDIDATES_H
@@ -39,8 +38,9 @@ struct candidate {
 DEFINE_VEC(candidate_vec, struct candidate)
 
 /*
- * Of one block, or (SPACE_NONE) of all of a type of the heap's: the best first. heap_layouts_open()
- * was called. ret_sampled: this many blocks were looked at.
+ * Finds the candidates for one block, or (block SPACE_NONE) for all blocks of a type of the scan;
+ * the best first. Call heap_layouts_open() before. *ret_sampled: the number of blocks that were
+ * read.
  */
 struct error *candidates_find(struct heap_scan *scan, uint32_t block, uint32_t type,
 	struct candidate_vec *ret, uint32_t *ret_sampled) must_check_;
@@ -52,7 +52,8 @@ struct holding_member {
 };
 DEFINE_VEC(holding_members, struct holding_member)
 
-/* All members of all types that may point to one of `layout`. False: no memory. */
+/* Finds all members of all types that may point to an object of type `layout`. Returns false if out
+ * of memory. */
 bool candidates_holders(struct heap_scan *scan, uint32_t layout, struct holding_members *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What containers and the like of libraries hold, by debug information: of an object of a type that
- * is known by its name (a table of patterns, contents.c) the elements, wherever these lie.
- * libstdc++ since 5, libc++ and Rust's. What the object's words say must agree with itself; else
- * nothing is known.
+ * The contents of containers and similar objects of libraries, by debug information: the elements
+ * of an object whose type is known by name (a table of patterns, contents.c), wherever they are.
+ * Supports libstdc++ since 5, libc++ and Rust. The object's words must be consistent; else the
+ * contents are unknown.
  */
 #ifndef HEAP_CONTENTS_H
 #define HEAP_CONTENTS_H
@@ -32,8 +32,8 @@ enum contents_way {
 	CONTENTS_NODES, /* of a B-tree (Rust's), with keys and values in arrays of their own */
 };
 
-/* Of CONTENTS_NODES: where in a node what is. All nodes have as many levels below as `height` says,
- * which counts down to the leaves. */
+/* The layout of CONTENTS_NODES: offsets in a node. `height` is the number of levels below a node;
+ * it counts down to the leaves. */
 struct contents_nodes {
 	unsigned height; /* of the first one, the root */
 	uint32_t len, keys, values, edges, parent, place;
@@ -67,37 +67,38 @@ struct contents {
 	uint64_t part_addresses[CONTENTS_PARTS_MOST];
 };
 
-/* Whether objects of a type, plain, are such; nothing is read. */
+/* Returns whether objects of a type (plain) have contents; reads no memory. */
 bool contents_knows(struct types *types, uint32_t plain);
 
-/* What the object at an address holds. False: its type is no such one, or its words make no sense.
+/* Reads the contents of the object at `address`. Returns false if its type has none, or its words
+ * are inconsistent.
  */
 bool contents_read(const struct heap_scan *scan, struct types *types, uint32_t plain,
 	uint64_t address, struct contents *ret);
 
-/* Whether a map has keys and values apart: then each of its elements is two, and the values'
- * numbers are odd. */
+/* Returns whether a map has separate keys and values: then each of its elements counts as two, and
+ * the numbers of values are odd. */
 static inline bool contents_are_apart(const struct contents *contents)
 {
 	return contents->way == CONTENTS_NODES && contents->nodes.value;
 }
 
-/* Calls `take` with each element, in order, up to `most`; false from it ends it. Returns how many
- * there were (pairs, also where they are apart): fewer than contents->count where a link is broken.
+/* Calls `take` with each element, in order, at most `most` times, until it returns false. Returns
+ * the number of elements (pairs count once): fewer than contents->count if a link is broken.
  */
 uint64_t contents_each(const struct heap_scan *scan, struct types *types,
 	const struct contents *contents, uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context);
 
-/* Whether the contents are elements whose number is shown in front of them ("[20]"). */
+/* Returns whether the number of elements is shown before them ("[20]"). */
 static inline bool contents_is_counted(const struct contents *contents)
 {
 	return contents->kind == CONTENTS_ELEMENTS || contents->kind == CONTENTS_PAIRS;
 }
 
-/* Finds the member of that name, wherever in a type: its bases and members before theirs. False:
- * there is none; the results stay as they were. */
+/* Finds the member `name` anywhere in a type: the bases and members of a type come before those of
+ * its members. Returns false if there is none; the results are not touched. */
 bool contents_member(struct types *types, uint32_t number, const char *name, uint64_t *ret_offset,
 	uint32_t *ret_type);
 

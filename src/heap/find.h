@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where some bytes are in memory that a program has written: in blocks, free ones too, and
- * elsewhere. Memory is read once, in order, beside the walk through the blocks. */
+/* Searches for bytes in memory that a program has written: in blocks, free ones too, and elsewhere.
+ * Memory is read once, in order, alongside the walk through the blocks. */
 #ifndef HEAP_FIND_H
 #define HEAP_FIND_H
 
@@ -18,7 +18,7 @@ struct heap_find {
 	size_t step; /* addresses are multiples of it; 1: any. Otherwise it is `len`, 2, 4 or 8 */
 	bool in_used, in_free, in_rest; /* where it is looked for */
 	void *context;
-	/* Each place, ascending. What it returns, if not NULL, ends the search. */
+	/* Called for each match, ascending. An error ends the search and is returned. */
 	struct error *(*take)(void *context, const struct heap_found *found);
 	uint64_t unread_bytes; /* of memory that is searched: could not be read */
 };

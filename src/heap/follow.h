@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk from a set of blocks along members, by debug information: from each block on, whatever
- * its type is, the member of a name, and what that leads to. A pointer leads to its block, a
- * container (contents.h) to its elements, an array to its own; a structure stays in its block. What
- * has no such member, or leads to no block, ends there.
+ * A walk from a set of blocks along members, by debug information: from each block, of any type, to
+ * the member of a name, and to what that leads to. A pointer leads to its block, a container
+ * (contents.h) to its elements, an array to its own; a structure stays in its block. Objects
+ * without such a member, and pointers to no block, end the walk.
  */
 #ifndef HEAP_FOLLOW_H
 #define HEAP_FOLLOW_H
@@ -32,24 +32,25 @@ struct follow {
 	bool failed; /* no memory */
 };
 
-/* The scan's types are known (heap_layouts_open()). */
+/* Initialises a walk without objects. heap_layouts_open() has been called for the scan. */
 void follow_init(struct follow *follow, const struct heap_scan *scan);
 void follow_deinit(struct follow *follow);
 
-/* Begins at a block, too, or at an object of a type in one (plain). */
+/* Adds a block to the start, or an object of a type (plain) at an address. */
 void follow_add(struct follow *follow, uint32_t block);
-/* Begins at what lies in a pool of a type, too (plain). Returns whether there is any. */
+/* Adds the objects of a type (plain) in a pool to the start. Returns whether there are any. */
 bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type);
 void follow_add_object(struct follow *follow, uint64_t address, uint32_t type);
 
 /*
- * One step along the member; repeats: along it again and again, until nothing new comes: what it
- * began with is among that. ERROR_INPUT: there are objects, and none has such a member; the
- * text names those that there are.
+ * Goes one step along a member; repeats: follows it until there is nothing new, and includes the
+ * start. Returns ERROR_INPUT if there are objects, but none has the member; the message names
+ * existing members.
  */
 struct error *follow_step(struct follow *follow, const char *member, bool repeats) must_check_;
 
-/* The blocks that hold what was reached; bit set, which the caller frees. NULL: no memory. */
+/* Returns the blocks with the objects that were reached, as a bit set that the caller frees. NULL:
+ * out of memory. */
 uint64_t *follow_blocks(const struct follow *follow);
 
 #endif

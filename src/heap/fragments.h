@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Free memory that the system does not get back: how much of it there is in each arena, how it is
- * spread over pages, and which blocks keep pages from being free. A page that is used to less than
- * a quarter is *pinned* by the blocks in it.
+ * Fragmentation: free memory that can't go back to the system. How much each arena has, how it is
+ * spread over pages, and which blocks keep pages in use. A page that is used to less than a quarter
+ * is *pinned* by the blocks in it.
  */
 #ifndef HEAP_FRAGMENTS_H
 #define HEAP_FRAGMENTS_H
@@ -35,7 +35,7 @@ struct fragments {
 	struct fragment_pins pins;     /* by bytes */
 };
 
-/* The scan is typed. Goes through the heap once more. */
+/* Computes the fragmentation. The scan has types; the heap is walked once more. */
 struct error *heap_fragments(struct heap_scan *scan, struct fragments *ret) must_check_;
 void heap_fragments_deinit(struct fragments *fragments);
 

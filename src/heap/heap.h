@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every block of a heap without a recording: what its allocators have in memory says where blocks
- * are, how large, and which of them are free.
+ * Finds every block of a heap without a recording: the allocators' data in memory says where blocks
+ * are, how large they are, and which of them are free.
  */
 #ifndef HEAP_HEAP_H
 #define HEAP_HEAP_H
@@ -34,22 +34,21 @@ struct heap {
 	struct go_spans go_spans;
 };
 
-/* Finds the allocators and where their blocks lie. The space must outlive the heap, which stays
- * where it is. */
+/* Finds the allocators and their areas. `space` must outlive the heap, which must not be moved. */
 struct error *heap_open(const struct address_space *space, struct heap *ret) must_check_;
 void heap_close(struct heap *heap);
 
-/* Tells all blocks, ascending. Damage is known afterwards. */
+/* Reports all blocks to `sink`, ascending. heap->damage is complete afterwards. */
 struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_check_;
 
-/* Says of damage to glibc's metadata, from a place of `damage` on, whether a thread was just
- * changing them. */
+/* Notes for the entries of heap->damage from index `from` on, of glibc's metadata, whether a thread
+ * was changing it. */
 void heap_note_mid_update(struct heap *heap, size_t from);
 
-/* Splits areas where memory of others lies between blocks; once all blocks were gone through. */
+/* Splits areas at memory of other owners between blocks; call it after heap_walk(). */
 struct error *heap_leave_gaps(struct heap *heap) must_check_;
 
-/* Why none was found, and what to do: a sentence's end. */
+/* Returns why no heap was found, and what to do: the end of a sentence. */
 const char *heap_absence(const struct heap *heap);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What lies in a heap: all blocks in use, by classes of what looks alike, what points where, and
- * which of them nothing holds any more. What other questions are asked of begins here.
+ * A scan of a heap: all blocks in use, grouped by similarity, then by type, the references between
+ * them, and which of them are leaked. All other questions begin with a scan.
  */
 #ifndef HEAP_SCAN_H
 #define HEAP_SCAN_H
@@ -25,7 +25,7 @@ struct heap_scan_totals {
 	uint64_t blocks[BLOCK_STATES], bytes[BLOCK_STATES];
 };
 
-/* What is known of where blocks were allocated, which the caller numbers. */
+/* The allocation site of blocks, as far as it is known; the caller numbers them. */
 struct heap_scan_site {
 	uint32_t type;
 	uint32_t place; /* HEAP_NO_SITE: not known */
@@ -40,7 +40,7 @@ struct heap_scan_alike {
 	uint64_t *settled; /* all that refers to such blocks agrees with the guess */
 };
 
-/* How much was asked for of a block, if that is known. False: not of this one. */
+/* Returns the requested size of a block. False: it is unknown for this one. */
 struct heap_size_source {
 	bool (*of)(void *context, uint64_t address, uint64_t size, uint64_t *ret); /* or NULL */
 	void *context;
@@ -53,8 +53,8 @@ struct stale_words {
 	uint64_t *blocks; /* bit set: such a word of theirs looks like a pointer */
 };
 
-/* How far a scan has come; each function says which phase it needs and begins the next. What the
- * search calls a block's site is another number in each. */
+/* The phase of a scan; each function needs one phase and begins the next. In each of them the
+ * search's site of a block is a different kind of number. */
 enum heap_scan_phase {
 	HEAP_SCAN_READ,  /* heap_scan_open(): a struct block_label (types.h), its class at first */
 	HEAP_SCAN_TYPED, /* heap_scan_find_types(): the number of a type */
@@ -89,13 +89,13 @@ struct heap_scan {
 	struct search_memory memory; /* for it */
 };
 
-/* Reads everything once; nothing is named or judged yet. Both must outlive the scan, which stays
- * where it is. heuristics: enum search_heuristic; with POINTERS_START none is used. */
+/* Reads all blocks, once. `space` and `names` must outlive the scan, which must not be moved.
+ * heuristics: bits of enum search_heuristic; with POINTERS_START none is used. */
 struct error *heap_scan_open(const struct address_space *space, struct heap_names *names,
 	enum pointer_rule pointers, unsigned heuristics, struct heap_scan *ret) must_check_;
 void heap_scan_close(struct heap_scan *scan);
 
-/* Says of all blocks what they are. Once, before heap_scan_find_leaks(). */
+/* Finds the types of all blocks. Called once, before heap_scan_find_leaks(). */
 struct error *heap_scan_find_types(struct heap_scan *scan) must_check_;
 
 /* Like heap_scan_find_types(), but types only the blocks of `subset` if their types are certain
@@ -105,16 +105,16 @@ struct error *heap_scan_find_types_of(
 	struct heap_scan *scan, struct inferred_subset *subset) must_check_;
 
 /*
- * Says of all blocks where they were allocated, asked in their order: HEAP_NO_SITE if that is not
- * known. Blocks of one type that come from several places are distinguished from then on. Once,
- * after heap_scan_find_types() and before heap_scan_find_leaks().
+ * Sets the allocation sites of all blocks: calls `place_of` for each, ascending; it returns
+ * HEAP_NO_SITE if the site is unknown. Blocks of one type that come from several places are
+ * distinguished from then on. Once, after heap_scan_find_types() and before heap_scan_find_leaks().
  */
 struct error *heap_scan_set_sites(struct heap_scan *scan,
 	uint32_t (*place_of)(
 		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
 	void *context) must_check_;
 
-/* The type of blocks of a site of the search's; from HEAP_SCAN_TYPED on. */
+/* Returns the type of a site of the search; from HEAP_SCAN_TYPED on. */
 static inline uint32_t heap_scan_site_type(const struct heap_scan *scan, uint32_t site)
 {
 	assert(scan->phase >= HEAP_SCAN_TYPED);
@@ -125,7 +125,7 @@ static inline uint32_t heap_scan_type_of(const struct heap_scan *scan, uint32_t 
 	return heap_scan_site_type(scan, search_block_site(scan->search, block));
 }
 
-/* Sorts the blocks into kinds of leaks: search_records() and the like tell. Once. */
+/* Sorts the blocks into kinds of leaks, which search_records() then returns. Called once. */
 struct error *heap_scan_find_leaks(struct heap_scan *scan) must_check_;
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks of which memory says the least: they hold no pointer to a block, and nothing points at
- * them. All of them are lost. What remains to go by is what is written in them, and which blocks
- * lie beside them.
+ * Isolated blocks: they contain no pointer to a block, and nothing points to them. All of them are
+ * leaked. Only their contents and neighbours give hints.
  */
 #ifndef HEAP_ISOLATED_H
 #define HEAP_ISOLATED_H
@@ -14,7 +13,7 @@ struct heap_isolated {
 	uint64_t bytes;
 };
 
-/* The scan is judged. */
+/* Finds the isolated blocks. The scan has leaks. */
 struct error *heap_isolated_find(
 	const struct heap_scan *scan, struct heap_isolated *ret) must_check_;
 void heap_isolated_deinit(struct heap_isolated *isolated);

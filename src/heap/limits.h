@@ -19,7 +19,7 @@ struct heap_scan;
 /* Frames of all threads whose variables tell types. */
 #define LIMIT_TYPED_FRAMES (1u << 20)
 
-/* What was reached. */
+/* Bounds that were reached. */
 enum heap_limit {
 	REACHED_TYPE_STEPS,
 	REACHED_STACK_FRAMES,
@@ -33,9 +33,9 @@ enum heap_limit {
 
 /* Marks answers as partial from now on, for that reason. */
 void heap_limit_reach(struct heap_scan *scan, enum heap_limit limit);
-/* Whether it was. */
+/* Returns whether the bound was reached. */
 bool heap_limit_has_reached(const struct heap_scan *scan, enum heap_limit limit);
-/* Static: a word for JSON, and a sentence. */
+/* Return static strings: a word for JSON, and a sentence. */
 const char *heap_limit_name(enum heap_limit limit);
 const char *heap_limit_words(enum heap_limit limit);
 

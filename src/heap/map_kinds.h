@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each mapping of a program is for. */
+/* The purpose of each mapping of a program. */
 #ifndef HEAP_MAP_KINDS_H
 #define HEAP_MAP_KINDS_H
 
@@ -20,13 +20,14 @@ enum map_kind {
 	MAP_KINDS
 };
 
-/* Static: "heap", "stack"…; of JSON too. */
+/* Returns a static string: "heap", "stack"…; also used in JSON. */
 const char *map_kind_name(enum map_kind kind);
 
-/* `map`: one of the scan's space. */
+/* Returns the purpose of `map`, a mapping of the scan's space. */
 enum map_kind map_kind_of(const struct heap_scan *scan, const struct process_map *map);
 
-/* Adds whose it is: "glibc, arena 1", "thread 12", "libc.so.6"; nothing if there is no more to say.
+/* Adds the owner of a mapping: "glibc, arena 1", "thread 12", "libc.so.6"; nothing if none is
+ * known.
  */
 void map_kind_describe(const struct heap_scan *scan, const struct process_map *map,
 	enum map_kind kind, struct text *text);

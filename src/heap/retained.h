@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much memory hangs on what: of globals, stacks and blocks, the bytes that nothing else holds
+ * Retained memory: the bytes that are referenced only through one global, stack or block
  * (search/dominators.h).
  */
 #ifndef HEAP_RETAINED_H
@@ -10,7 +10,7 @@
 #include "heap/heap_scan.h"
 #include "search/dominators.h"
 
-/* What holds blocks from outside: a variable, a thread's stack, a mapping. */
+/* A root that references blocks: a variable, a thread's stack, a mapping. */
 struct retained_holder {
 	enum heap_root_kind kind;
 	uint64_t start;                /* of the variable, the mapping; of others 0. So it is of
@@ -25,7 +25,7 @@ DEFINE_VEC(retained_holders, struct retained_holder)
  * type. */
 struct retained_row {
 	uint32_t node;  /* of the dominators: a block's number, or after them a holder's */
-	uint32_t above; /* index of the row that it hangs on; UINT32_MAX: none */
+	uint32_t above; /* index of the row that dominates it; UINT32_MAX: none */
 	uint64_t bytes; /* retained; of a block its own included */
 	/* This many blocks below it are left out, as they follow each other without a branch and
 	 * their types come again and again: those of the `period` blocks from `cycle` upwards. */
@@ -37,12 +37,12 @@ DEFINE_VEC(retained_rows, struct retained_row)
 struct retained {
 	struct retained_holders holders;
 	struct dominators dominators;
-	struct retained_rows rows; /* what retains at least `least`: the largest first */
+	struct retained_rows rows; /* rows that retain at least `least` bytes, the largest first */
 	uint64_t least;            /* bytes: a thousandth of what is in use */
-	uint64_t shared_bytes;     /* of blocks that only several holders together hold */
+	uint64_t shared_bytes;     /* of blocks that only several roots together dominate */
 };
 
-/* The scan is typed. At most `limit` rows. */
+/* Computes retained memory, at most `limit` rows. The scan has types. */
 struct error *heap_retained(
 	const struct heap_scan *scan, size_t limit, struct retained *ret) must_check_;
 void heap_retained_deinit(struct retained *retained);

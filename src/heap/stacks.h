@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the threads of an address space were doing: their call stacks, with names. */
+/* The call stacks of the threads of an address space, with names. */
 #ifndef HEAP_STACKS_H
 #define HEAP_STACKS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which blocks have to do with a type of debug information's: objects of it, those of classes that
- * derive from it, and blocks in which it is a part of something else.
+ * The blocks related to a type of debug information: objects of it, those of classes that derive
+ * from it, and blocks in which it is a part of something else.
  */
 #ifndef HEAP_SUBTYPES_H
 #define HEAP_SUBTYPES_H
@@ -33,21 +33,21 @@ struct subtype_set {
 	uint32_t type_count;          /* of `of_type` */
 };
 
-/* All that have to do with `layout`, a type of debug information's that the scan knows. The
- * scan is typed. */
+/* Finds all types of the scan related to `layout`, a type of debug information that the scan knows.
+ * The scan has types. */
 struct error *heap_subtypes_find(
 	const struct heap_scan *scan, uint32_t layout, struct subtype_set *ret) must_check_;
-/* One of the scan's types alone: what blocks of it are is not asked. */
+/* Makes a set of a single type of the scan, without looking for related ones. */
 struct error *heap_subtypes_of_type(
 	const struct heap_scan *scan, uint32_t type, struct subtype_set *ret) must_check_;
 void heap_subtypes_deinit(struct subtype_set *set);
 
-/* Leaves only those that are objects of the type, whose place in the block is known. */
+/* Keeps only objects of the type, whose offset in the block is known. */
 void heap_subtypes_keep_objects(struct subtype_set *set);
-/* Leaves only arrays of the type, whose elements are objects of it. */
+/* Keeps only arrays of the type, whose elements are objects of it. */
 void heap_subtypes_keep_arrays(struct subtype_set *set);
 
-/* What a block is; NULL: of none of them. */
+/* Returns the entry of a block's type; NULL if it is not in the set. */
 static inline const struct subtypes *heap_subtypes_of(
 	const struct heap_scan *scan, const struct subtype_set *set, uint32_t block)
 {
@@ -56,14 +56,14 @@ static inline const struct subtypes *heap_subtypes_of(
 	return number ? &set->subtypes.data[number - 1] : NULL;
 }
 
-/* Whether some are of classes that derive from it. */
+/* Returns whether the set contains derived classes. */
 static inline bool heap_subtypes_has_derived(const struct subtype_set *set)
 {
 	return set->subtypes.len > 1 ||
 	       (set->subtypes.len && set->subtypes.data[0].how == SUBTYPES_DERIVED);
 }
 
-/* Blocks of all of them. */
+/* Returns the number of blocks of all types of the set. */
 uint64_t heap_subtypes_blocks(const struct heap_scan *scan, const struct subtype_set *set);
 /* Adds "5 Base, 4 Derived, 4 Further". */
 void heap_subtypes_describe(

@@ -12,16 +12,18 @@ struct heap_unread {
 	uint64_t largest_bytes;
 };
 
-/* What the program break's mapping holds, or else at least UNREAD_LEAST bytes in all. */
+/* Finds the memory of the program break's mapping, or else at least UNREAD_LEAST bytes of other
+ * mappings. */
 #define UNREAD_LEAST (1u << 20)
 struct heap_unread heap_unread_find(const struct heap_scan *scan);
 
-/* Adds what was looked at, why it was refused, and what shows it all the same: sentences without
- * the last full stop. */
+/* Adds what was looked at, why it was refused, and the verbs that show it all the same: sentences
+ * without the last full stop. */
 void heap_unread_describe(
 	const struct heap_scan *scan, const struct heap_unread *unread, struct text *text);
 
-/* Adds what of an allocator was seen, and why that is no heap. False: there is nothing to report.
+/* Adds what was seen of an allocator, and why that is no heap. Returns false if there is nothing to
+ * report.
  */
 bool heap_unread_seen(
 	const struct heap_scan *scan, enum heap_allocator allocator, struct text *text);

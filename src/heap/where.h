@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an address is: in a block, in a module, on a stack, or just in a mapping. */
+/* Finds what is at an address: a block, a module, a stack, or only a mapping. */
 #ifndef HEAP_WHERE_H
 #define HEAP_WHERE_H
 
@@ -29,15 +29,16 @@ struct heap_where {
 	const struct process_map *map;
 };
 
-/* The scan is typed. The only errors are of memory. */
+/* Finds what is at `address`. The scan has types. The only error is lack of memory. */
 struct error *heap_where(
 	const struct heap_scan *scan, uint64_t address, struct heap_where *ret) must_check_;
 
-/* The block in use that an address lies in. ERROR_INPUT says what is there instead. */
+/* Finds the block in use at `address`. Otherwise returns ERROR_INPUT, which says what is there
+ * instead. */
 struct error *heap_where_block(
 	const struct heap_scan *scan, uint64_t address, uint32_t *ret) must_check_;
 
-/* Adds it in words: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12",
+/* Adds a description: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12",
  * "thread-local <cache+0x8> in app of thread 12". */
 struct text;
 void heap_where_describe(const struct heap_where *where, struct text *text);

@@ -9,8 +9,8 @@
  *     guard | not in use any more | red zone, frames … | thread-local, descriptor | rest of page
  *           ^ start               ^ stack pointer - 128 ^ thread pointer - …               end ^
  *
- *   - A stack that libc or the kernel knows counts from the stack pointer on. Memory below is
- * stale.
+ *   - A stack that libc or the kernel knows counts from the stack pointer on; memory below it is
+ *     stale.
  *   - If a thread runs on another stack (a coroutine's, a signal's), its own stack counts whole,
  *     since it is unknown where the thread left it. All of the memory that it runs on counts too,
  *     since other stacks may be below.
