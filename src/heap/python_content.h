@@ -17,8 +17,8 @@ struct python_limits {
 	size_t bytes;      /* of all, roughly */
 };
 
-/* The object that an address leads to: there, or after what is before it in its block. 0: none
- * is there. */
+/* Returns the object that an address leads to: there, or after what is before it in its block. 0:
+ * none is there. */
 uint64_t python_object_at(struct python *python, uint64_t address);
 
 /* Adds what it holds. *ret_cut: whether something was left out. */
@@ -27,7 +27,7 @@ void python_describe(struct python *python, uint64_t object, const struct python
 
 /* The parts. */
 
-/* Whether the interpreter is of 3.12 or later. */
+/* Returns whether the interpreter is of 3.12 or later. */
 bool python_is_since_3_12(struct python *python);
 /* Adds a number as Python writes it. False: the object is none, or makes no sense. */
 bool python_number_add(struct python *python, uint64_t object, const struct python_type *type,

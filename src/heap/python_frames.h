@@ -57,7 +57,7 @@ void python_stacks_close(struct python_stacks *stacks);
 bool python_stack_each_unsure(struct python_stacks *stacks, size_t thread,
 	bool (*take)(void *context, uint64_t start, uint64_t end), void *context);
 
-/* What a thread does in Python, innermost first, in place of what `ret` had; at most
+/* Finds what a thread does in Python, innermost first, in place of what `ret` had; at most
  * PYTHON_FRAMES_MAX. Strings live as long as `stacks`. */
 struct error *python_stack_make(
 	struct python_stacks *stacks, size_t thread, struct python_frames *ret) must_check_;

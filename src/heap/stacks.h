@@ -22,11 +22,11 @@ DEFINE_VEC(heap_stack_frames, struct heap_stack_frame)
 struct error *heap_stacks_open(
 	const struct address_space *space, struct unwinder **ret) must_check_;
 
-/* The frames of a thread as they are, innermost first; how many: at most `room`. */
+/* Returns the frames of a thread as they are, innermost first; how many: at most `room`. */
 size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *space,
 	size_t thread, struct unwind_frame *ret, size_t room);
 
-/* The stack of a thread, innermost frame first, in place of what `ret` had. */
+/* Finds the stack of a thread, innermost frame first, in place of what `ret` had. */
 struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
 	struct heap_names *names, size_t thread, struct heap_stack_frames *ret) must_check_;
 

@@ -93,8 +93,8 @@ struct window;
 struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
 	const struct heap_sink *sink) must_check_;
 
-/* The first chunk from an address in an area on that others seem to follow; the area's end: there
- * is none near by. */
+/* Returns the first chunk from an address in an area on that others seem to follow; the area's end:
+ * there is none near by. */
 uint64_t glibc_chunk_from(
 	struct glibc *glibc, const struct heap_area *area, uint64_t address, struct window *window);
 
@@ -102,7 +102,7 @@ uint64_t glibc_chunk_from(
 
 /* Finds main_arena and those that it leads to. */
 struct error *glibc_arenas_find(struct glibc *glibc) must_check_;
-/* Whether main_arena may be in the part of a core that was cut off. */
+/* Returns whether main_arena may be in the part of a core that was cut off. */
 bool glibc_is_adrift(const struct glibc *glibc);
 /* Adds the runs that tell themselves; they are noted as damage. */
 struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
@@ -120,7 +120,7 @@ struct error *glibc_bins_seen(
 #define GLIBC_BINS_RIGHT 120u
 /* Fills `cached` and `caches`. All areas are known, and sorted. */
 struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
-/* Whether a block is a thread's cache. */
+/* Returns whether a block is a thread's cache. */
 bool glibc_is_cache(const struct glibc *glibc, uint64_t address);
 /* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
@@ -139,24 +139,24 @@ uint64_t glibc_break_start(const struct glibc *glibc, const struct glibc_arena *
  * break. */
 struct error *glibc_main_runs(
 	struct glibc *glibc, uint32_t number, struct heap_area_vec *ret) must_check_;
-/* Whether nothing was allocated in an arena yet: its top is its own first bin. */
+/* Returns whether nothing was allocated in an arena yet: its top is its own first bin. */
 bool glibc_arena_is_unused(const struct glibc_arena *arena);
-/* Whether an address is in a libc whose arenas are reported. */
+/* Returns whether an address is in a libc whose arenas are reported. */
 bool glibc_has_code(const struct glibc *glibc, uint64_t address);
-/* Whether a thread is in the middle of changing an arena. */
+/* Returns whether a thread is in the middle of changing an arena. */
 bool glibc_is_mid_update(const struct glibc *glibc, bool *ret_memory);
-/* Whether an area has chunks of a main arena. */
+/* Returns whether an area has chunks of a main arena. */
 bool glibc_is_main(const struct glibc *glibc, const struct heap_area *area);
 
-/* What of a main arena's memory is in none of these runs, sorted, so far, at most: 0 if it is in
- * one piece. */
+/* Finds what of a main arena's memory is in none of these runs, sorted, so far, at most: 0 if it is
+ * in one piece. */
 struct error *glibc_sums_missing(struct glibc *glibc, uint32_t number,
 	const struct heap_area_vec *runs, uint64_t *ret) must_check_;
 /* Compares what was found of all arenas with what malloc has got for them from the system. Where
  * that differs, it is noted as damage. `areas`: all, sorted. */
 struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *areas) must_check_;
 
-/* Whether this many chunks follow each other from an address on, or they end at `end`. */
+/* Returns whether this many chunks follow each other from an address on, or they end at `end`. */
 bool glibc_chain_is(
 	const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count);
 
@@ -166,7 +166,7 @@ struct glibc_piece {
 	uint64_t chunks;
 	bool closes; /* there is an end mark, or they lead just to where they may go */
 };
-/* The next place from `from` on, up to `end`, where they may begin; `end`: nowhere. */
+/* Returns the next place from `from` on, up to `end`, where they may begin; `end`: nowhere. */
 uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end);
 /* Those from a chunk on, at most up to `end`. */
 struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end);

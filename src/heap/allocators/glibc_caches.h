@@ -21,7 +21,7 @@ struct glibc_cache_contents {
 /* Finds the threads' caches. `runs`: all areas, sorted. The only errors are of memory. */
 struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
 
-/* What the cache at an address has; false: none is there. */
+/* Finds what the cache at an address has; false: none is there. */
 bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address,
 	struct glibc_cache_contents *ret);
 
@@ -44,7 +44,7 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
  */
 bool glibc_detached_take(struct glibc *glibc, const struct heap_area_vec *runs);
 
-/* Whether a block of an arena begins at this user address. */
+/* Returns whether a block of an arena begins at this user address. */
 bool glibc_block_is(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address);
 
 #endif

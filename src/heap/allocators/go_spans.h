@@ -57,7 +57,7 @@ struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *re
 struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink) must_check_;
 
-/* The span that has an address; NULL: none. */
+/* Returns the span that has an address; NULL: none. */
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
 
 struct heap_scan;

@@ -63,12 +63,13 @@ struct error *je_tree_find(struct je_malloc *je) must_check_;
 /* Fills `kept` and `own`. */
 struct error *je_kept_find(struct je_malloc *je) must_check_;
 
-/* How many blocks a slab has at most (sc.h: SC_SLAB_MAXREGS): as many of 8 bytes as a page has. */
+/* Returns how many blocks a slab has at most (sc.h: SC_SLAB_MAXREGS): as many of 8 bytes as a page
+ * has. */
 static inline uint32_t je_slab_blocks_max(const struct je_malloc *je)
 {
 	return 1u << (je->page_bits - 3);
 }
-/* The bytes that a block of a size class has. */
+/* Returns the bytes that a block of a size class has. */
 uint64_t je_class_bytes(unsigned index);
 /* The block that an address is in; false: in none. */
 bool je_block_at(const struct je_malloc *je, uint64_t address, uint64_t *ret);

@@ -83,7 +83,8 @@ struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area 
 struct error *mi_segments_find(struct mi_malloc *mi) must_check_;
 /* Fills `kept`. */
 struct error *mi_kept_find(struct mi_malloc *mi) must_check_;
-/* Whether a heap (mi_heap_t) is at an address that belongs to a thread, by the thread's number. */
+/* Returns whether a heap (mi_heap_t) is at an address that belongs to a thread, by the thread's
+ * number. */
 bool mi_heap_is_of(const struct mi_malloc *mi, uint64_t heap, uint64_t thread);
 
 /* How an entry of a segment's table looks like: the numbers of its words. */
@@ -105,16 +106,16 @@ bool mi_shape_read(const struct mi_shape *shape, const uint64_t *entry, struct m
 /* Says where blocks begin in pages from number `from` on, whose entries don't. */
 void mi_place_blocks(struct mi_pages *pages, size_t from);
 
-/* The page that has an address; NULL: none. */
+/* Returns the page that has an address; NULL: none. */
 const struct mi_page *mi_page_at(const struct mi_malloc *mi, uint64_t address);
-/* The number of the block that begins at an address of a page; false: none does. */
+/* Finds the number of the block that begins at an address of a page; false: none does. */
 static inline bool mi_block_number(const struct mi_page *page, uint64_t address, uint32_t *ret)
 {
 	uint64_t into = address - page->first, number = into / page->block_bytes;
 	*ret = (uint32_t)number;
 	return address >= page->first && number < page->given && into % page->block_bytes == 0;
 }
-/* What a link stands for that is encoded with keys, where `null` stands for the end. */
+/* Returns what a link stands for that is encoded with keys, where `null` stands for the end. */
 uint64_t mi_decode(uint64_t link, const uint64_t *keys, uint64_t null);
 
 #endif

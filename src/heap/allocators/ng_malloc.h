@@ -60,7 +60,8 @@ struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area 
 /* Fills `areas`. */
 struct error *ng_context_find(
 	struct ng_malloc *ng, const struct heap_area_vec *claimed) must_check_;
-/* What a description says, if it is one of a group that leads back to it. False: it is not. */
+/* Finds what a description says, if it is one of a group that leads back to it. False: it is not.
+ */
 bool ng_group_read(const struct address_space *space, uint64_t about, const uint64_t *words,
 	struct ng_group *ret);
 /* The words of a description. */

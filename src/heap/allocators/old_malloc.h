@@ -58,7 +58,7 @@ static inline uint64_t old_size(uint64_t word)
 	return word & ~OLD_IN_USE;
 }
 
-/* Whether a word may be a chunk's size. */
+/* Returns whether a word may be a chunk's size. */
 static inline bool old_is_size(uint64_t word)
 {
 	return old_size(word) && old_size(word) % OLD_ALIGN == 0 && !(word >> 47);

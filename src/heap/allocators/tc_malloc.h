@@ -65,7 +65,7 @@ struct error *tc_kept_find(struct tc_malloc *tc) must_check_;
 /* Notes as damage how many blocks threads may just be moving from list to list. All else is known.
  */
 struct error *tc_moving_find(struct tc_malloc *tc) must_check_;
-/* The span of a block of a small size that begins at an address; NULL: none does. */
+/* Returns the span of a block of a small size that begins at an address; NULL: none does. */
 const struct tc_span *tc_block_span(const struct tc_malloc *tc, uint64_t address);
 
 #endif

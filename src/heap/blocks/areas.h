@@ -91,14 +91,15 @@ struct heap_sink {
 bool heap_areas_add(struct heap_area_vec *areas, const struct heap_area *area);
 /* Sorts by address; of overlapping ones the first that was added stays whole. */
 bool heap_areas_sort(struct heap_area_vec *areas);
-/* The area of an address; NULL: none. They are sorted. */
+/* Returns the area of an address; NULL: none. They are sorted. */
 const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint64_t address);
 
 /* Ascending, each once. */
 void heap_addresses_sort(struct heap_addresses *addresses);
 /* Of sorted ones: the number of the first that is not below `address`. */
 size_t heap_addresses_from(const struct heap_addresses *addresses, uint64_t address);
-/* Whether it is among them; a caller that goes through them in ascending order passes *next. */
+/* Returns whether it is among them; a caller that goes through them in ascending order passes
+ * *next. */
 static inline bool heap_addresses_next(
 	const struct heap_addresses *addresses, size_t *next, uint64_t address)
 {

@@ -11,8 +11,8 @@
 
 #include "process/address_space.h"
 
-/* Whether a thread has one of these addresses at hand, and is in no system call but one that
- * gets or gives back memory. `is_code`: whether it may be there at all; NULL: anywhere. */
+/* Returns whether a thread has one of these addresses at hand, and is in no system call but one
+ * that gets or gives back memory. `is_code`: whether it may be there at all; NULL: anywhere. */
 bool mid_update_any(const struct address_space *space, const uint64_t *addresses, size_t count,
 	bool (*is_code)(const void *context, uint64_t pc), const void *context);
 

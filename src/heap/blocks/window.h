@@ -35,7 +35,7 @@ static inline const uint8_t *window_at(
 	return window_fill(window, address, bytes, end);
 }
 
-/* What of it can be had from address on without reading: at most `bytes`. */
+/* Returns what of it can be had from address on without reading: at most `bytes`. */
 static inline const uint8_t *window_peek(
 	const struct window *window, uint64_t address, size_t bytes, size_t *ret_len)
 {

@@ -42,7 +42,7 @@ DEFINE_VEC(alike_rules, struct alike_rule)
 /* Lets declared blocks say which rules their types keep. Before inferred_alike(). */
 void inferred_learn_rules(struct inferring *inferring);
 
-/* Whether a block of a class that looks like some of the heap's type may be one. */
+/* Returns whether a block of a class that looks like some of the heap's type may be one. */
 bool inferred_alike(
 	struct inferring *inferring, uint32_t block, uint32_t class, uint32_t heap_type);
 

@@ -12,7 +12,7 @@
 
 #include "heap/inferred/inferred_find.h"
 
-/* What is known of such blocks while types are inferred; NULL: no memory. */
+/* Returns what is known of such blocks while types are inferred; NULL: no memory. */
 struct inferred_arrays *inferred_arrays_create(void);
 void inferred_arrays_destroy(struct inferred_arrays *arrays);
 
@@ -23,7 +23,8 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	uint32_t number, bool *ret_is_not);
 /* If it is one, this many bytes of the block are elements. */
 void inferred_end_array(struct inferring *inferring, uint32_t block, uint64_t bytes);
-/* The elements' type, plain, of a block that may be an array; TYPE_VOID: it is asked of no more. */
+/* Returns the elements' type, plain, of a block that may be an array; TYPE_VOID: it is asked of no
+ * more. */
 uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block);
 /* The first pointer to a structure of a type at that place leads into a block that may be an array:
  * whether it is known to be one by that, since many lead to its elements and none to anything else.
@@ -41,8 +42,8 @@ void inferred_check_arrays(struct inferring *inferring);
  * others. Returns whether there was any: its elements are to be followed. */
 bool inferred_take_arrays(struct inferring *inferring);
 
-/* Whether a structure at an offset of a block can be nothing that an array of `element` has:
- * neither an element nor in one, nor the beginning of one by another name. */
+/* Returns whether a structure at an offset of a block can be nothing that an array of `element`
+ * has: neither an element nor in one, nor the beginning of one by another name. */
 bool inferred_is_against(
 	const struct inferring *inferring, uint32_t element, uint64_t offset, uint32_t type);
 

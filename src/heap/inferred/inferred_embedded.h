@@ -25,8 +25,8 @@ bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whol
 size_t embedded_of(const struct embedded_vec *all, const struct types *types, uint32_t type,
 	size_t *ret_first);
 
-/* Whether at an offset of a type there is an object of another one, plain both: a member, or one of
- * its members or bases; also the type itself. */
+/* Returns whether at an offset of a type there is an object of another one, plain both: a member,
+ * or one of its members or bases; also the type itself. */
 bool embedded_has(struct types *types, uint32_t outer, uint64_t offset, uint32_t inner);
 
 #endif

@@ -148,7 +148,7 @@ static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 	return set[number / 64] >> number % 64 & 1;
 }
 
-/* The number of the module for types; false: it has none, or they are not read. */
+/* Finds the number of the module for types; false: it has none, or they are not read. */
 bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* As above, for an offset in a block of a type, which may have more than one element.
@@ -177,9 +177,9 @@ static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t t
 enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_t block);
 /* From now on a block is of a type of the heap's. */
 void inferred_assign_block(struct inferring *inferring, uint32_t block, uint32_t type);
-/* Whether a type of the heap's is an array, and what it is one of may be only the beginning of the
- * block: a header, or what was put first into it. Arrays of bytes are pools if anything lies in
- * them (inferred_pools.h), and are not asked for it. */
+/* Returns whether a type of the heap's is an array, and what it is one of may be only the beginning
+ * of the block: a header, or what was put first into it. Arrays of bytes are pools if anything lies
+ * in them (inferred_pools.h), and are not asked for it. */
 bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type);
 /* A block of which nothing was known, or not whether it is one or several, is of a type of the
  * heap's: what it points to is followed later. */
@@ -190,8 +190,8 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
 /* As above, for a pointer to an offset in a block: of `new T[n]` it may be to the first element. */
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type);
-/* The heap's type for such arrays, the first element at the address `example`; HEAP_TYPE_NONE: it
- * has none. */
+/* Returns the heap's type for such arrays, the first element at the address `example`;
+ * HEAP_TYPE_NONE: it has none. */
 uint32_t inferred_counted_type(
 	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example);
 /* A word at an address that a slot says what it leads to: the start of a block, or what is as good;
@@ -201,57 +201,57 @@ void inferred_claim_slot(
 /* As above, for containers of Rust (inferred_rust.c). */
 void inferred_claim_container(
 	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
-/* Whether an allocator returns a block of that size for a request of `wanted` bytes. */
+/* Returns whether an allocator returns a block of that size for a request of `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
 /* As above, for an object of a type, which may require an alignment. */
 bool inferred_is_close_to(
 	const struct inferring *inferring, const struct fact *fact, uint64_t usable);
-/* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
+/* Returns the type of the heap's that a block of which nothing is known is, if it is one of `type`;
  * HEAP_TYPE_NONE: it can't be. */
 uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
-/* Whether blocks of a class can be one of a type, plain, each. */
+/* Returns whether blocks of a class can be one of a type, plain, each. */
 bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t class);
-/* Whether blocks of a class that may be of a type, plain, may as well be of one that begins with
- * it. */
+/* Returns whether blocks of a class that may be of a type, plain, may as well be of one that begins
+ * with it. */
 bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class);
-/* Whether at an address there is an enumeration's or a bool's value that a type, plain, can't have
- * there; unless blocks that are declared to be of it have such. */
+/* Returns whether at an address there is an enumeration's or a bool's value that a type, plain,
+ * can't have there; unless blocks that are declared to be of it have such. */
 bool inferred_breaks_values(struct inferring *inferring, uint64_t address, uint32_t layout);
-/* Whether bytes have no such value of a type's, plain, that begin with it. */
+/* Returns whether bytes have no such value of a type's, plain, that begin with it. */
 bool inferred_keeps_values(
 	struct inferring *inferring, uint32_t layout, const uint8_t *bytes, size_t len);
-/* Whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as far as
- * they can be read. */
+/* Returns whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as
+ * far as they can be read. */
 bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_shape *class,
 	uint64_t address, uint64_t words);
-/* Whether a block of that size with these pointers can be one of a type, plain. */
+/* Returns whether a block of that size with these pointers can be one of a type, plain. */
 bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);
-/* Whether a part of a container that is known without its elements can be of that type. */
+/* Returns whether a part of a container that is known without its elements can be of that type. */
 bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
-/* Whether a type has an object of the class that is `known` as its first member, or as that one's:
- * the larger candidate that begins with the object's vtable is it. */
+/* Returns whether a type has an object of the class that is `known` as its first member, or as that
+ * one's: the larger candidate that begins with the object's vtable is it. */
 bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type);
 /* Names objects that are smaller than their blocks by what they are the beginning of
  * (inferred_larger.c). */
 struct in_order;
 void inferred_take_larger(struct inferring *inferring, struct in_order *in_order);
-/* Whether a class of blocks can be one of a type, plain. */
+/* Returns whether a class of blocks can be one of a type, plain. */
 bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class);
-/* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
- * it has none. */
+/* Returns the heap's type for one of a type, plain, as the one at the address `example` is;
+ * HEAP_TYPE_NONE: it has none. */
 uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
 /* As above, for an array of them that begins there, possibly of one element. */
 uint32_t inferred_array_type(struct inferring *inferring, uint32_t type, uint64_t example);
 /* Adds what blocks of a type, plain, are called. */
 void inferred_add_name(
 	struct inferring *inferring, uint32_t type, bool is_array, struct text *name);
-/* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
+/* Returns the heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array);
-/* Whether a part is the table of a deque's blocks. */
+/* Returns whether a part is the table of a deque's blocks. */
 bool inferred_is_deque_table(const struct heap_type *part);
 /* Follows that; of words that are not in use only those lead anywhere that lead to such blocks. */
 void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
@@ -268,7 +268,7 @@ struct in_order {
  */
 void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
-/* Whether something is left that it had no reads for. */
+/* Returns whether something is left that it had no reads for. */
 bool inferred_has_work(const struct inferring *inferring);
 /* The slots of a type, without those of the last one. */
 void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);

@@ -85,19 +85,19 @@ struct inferred_pools {
 	bool has_embedded;
 };
 
-/* Whether anything may lie at an offset of a block, by what is known of it: nothing is, it is of
- * characters, it has such after its members, or it is a pool. */
+/* Returns whether anything may lie at an offset of a block, by what is known of it: nothing is, it
+ * is of characters, it has such after its members, or it is a pool. */
 bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64_t offset);
-/* Whether what is at an offset of a block can be an object of a type. */
+/* Returns whether what is at an offset of a block can be an object of a type. */
 bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
-/* Whether a block may be an array of a type, plain, by what is in it, which decides where no
- * pointer leads to another element than the first: of elements that are not all 0 more than half
+/* Returns whether a block may be an array of a type, plain, by what is in it, which decides where
+ * no pointer leads to another element than the first: of elements that are not all 0 more than half
  * can be some, since arrays that double as they grow are filled to a half; of those that have
  * pointers to their own type, as headers of chunks have, 15 in 16. */
 bool inferred_fits_array(
 	struct inferring *inferring, uint32_t block, uint32_t element, bool is_linked);
-/* Whether elements of a type, plain, of 512 bytes or more, follow the first one in `usable` bytes
- * from an address on: what is there can be some, but for one in 16, and has one of their
+/* Returns whether elements of a type, plain, of 512 bytes or more, follow the first one in `usable`
+ * bytes from an address on: what is there can be some, but for one in 16, and has one of their
  * pointers. */
 bool inferred_repeats(
 	struct inferring *inferring, uint64_t address, uint64_t usable, uint32_t element);

@@ -15,7 +15,7 @@
 
 #include "heap/inferred/inferred_find.h"
 
-/* What is known of pools while types are inferred; NULL: no memory. */
+/* Returns what is known of pools while types are inferred; NULL: no memory. */
 struct inferred_pools *inferred_pools_create(void);
 void inferred_pools_destroy(struct inferred_pools *pools);
 
@@ -23,16 +23,16 @@ void inferred_pools_destroy(struct inferred_pools *pools);
  * nothing that it would be the start of. */
 void inferred_take_place(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
-/* Whether places are left whose pointers are to be followed. */
+/* Returns whether places are left whose pointers are to be followed. */
 bool inferred_has_places(const struct inferring *inferring);
 /* Follows those in a piece of memory. */
 void inferred_follow_places(struct inferring *inferring);
-/* Whether a block holds any such place. */
+/* Returns whether a block holds any such place. */
 bool inferred_has_place_in(const struct inferring *inferring, uint32_t block);
 
-/* How many of the places in a block are of structures that an array of `element`, plain, has not;
- * 0 also if these are at most 1 in 16 of those that it has: pointers that lead to what was there
- * before. `*ret_is_agreed`: some are in other elements than the first. */
+/* Returns how many of the places in a block are of structures that an array of `element`, plain,
+ * has not; 0 also if these are at most 1 in 16 of those that it has: pointers that lead to what was
+ * there before. `*ret_is_agreed`: some are in other elements than the first. */
 size_t inferred_places_against(
 	const struct inferring *inferring, uint32_t block, uint32_t element, bool *ret_is_agreed);
 

@@ -84,38 +84,39 @@ static inline bool python_is_there(const struct python *python)
 #define PYTHON_DEBUG_ONCE 16u
 #define PYTHON_DEBUG_TWICE 32u
 
-/* How far from a block's beginning what the interpreter has there begins, at most. */
+/* Returns how far from a block's beginning what the interpreter has there begins, at most. */
 static inline uint64_t python_lead_most(const struct python *python)
 {
 	return python->is_debugged ? PYTHON_DEBUG_TWICE : 0;
 }
 
-/* Whether what the interpreter has in a block may begin this many bytes after its beginning. */
+/* Returns whether what the interpreter has in a block may begin this many bytes after its
+ * beginning. */
 static inline bool python_is_lead(const struct python *python, uint64_t bytes)
 {
 	return python->is_debugged ? bytes == PYTHON_DEBUG_ONCE || bytes == PYTHON_DEBUG_TWICE
 				   : !bytes;
 }
 
-/* How many words PYTHONMALLOC=debug has put before what a block holds, by its content. */
+/* Returns how many words PYTHONMALLOC=debug has put before what a block holds, by its content. */
 unsigned python_debug_words(uint64_t size, const uint8_t *bytes);
 
-/* The type at an address; NULL: there is none. They stay until the next question. */
+/* Returns the type at an address; NULL: there is none. They stay until the next question. */
 const struct python_type *python_type(struct python *python, uint64_t address);
 
 /* As above, for an object that was asked about before. */
 const struct python_type *python_type_known(const struct python *python, uint64_t address);
 
-/* The type of an object; NULL: there is none. */
+/* Returns the type of an object; NULL: there is none. */
 const struct python_type *python_type_of(struct python *python, uint64_t object);
-/* What a type is derived from; 0: nothing. False: it can't be read. */
+/* Finds what a type is derived from; 0: nothing. False: it can't be read. */
 bool python_type_base(const struct python *python, uint64_t type, uint64_t *ret);
-/* Whether a type is called so, or derived from one that is. */
+/* Returns whether a type is called so, or derived from one that is. */
 bool python_type_is(const struct python *python, uint64_t type, const char *name);
 
 /*
- * The word of a block where its type stands, by its content, of which `pointers` says which words
- * may be pointers; 0: it is no object. *ret: the type's address.
+ * Returns the word of a block where its type stands, by its content, of which `pointers` says which
+ * words may be pointers; 0: it is no object. *ret: the type's address.
  */
 unsigned python_head(struct python *python, uint64_t size, const uint8_t *bytes, uint64_t pointers,
 	uint64_t *ret);

@@ -15,7 +15,7 @@
 #include "heap/blocks/areas.h"
 #include "process/address_space.h"
 
-/* Whether a word of a module's data is such a place. */
+/* Returns whether a word of a module's data is such a place. */
 bool python_left_is_place(const struct address_space *space, uint64_t address);
 
 /* Adds what is left on threads' stacks of frames, from their tops to their limits, and what may be

@@ -14,7 +14,8 @@ enum python_lines {
 	PYTHON_LINES_PLACES,    /* 3.11 and later */
 };
 
-/* The line of the instruction at byte `offset`; 0: it has none. `first`: the function's line. */
+/* Returns the line of the instruction at byte `offset`; 0: it has none. `first`: the function's
+ * line. */
 uint32_t python_line(
 	enum python_lines kind, const uint8_t *table, size_t len, uint32_t first, uint64_t offset);
 

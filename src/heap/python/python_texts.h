@@ -24,7 +24,7 @@ bool python_bytes_find(
 bool python_text_add(
 	struct python *python, uint64_t object, size_t most, struct text *ret, uint64_t *ret_rest);
 
-/* Whether Python's repr() shows a character as it is (str.isprintable(), of 3.11). */
+/* Returns whether Python's repr() shows a character as it is (str.isprintable(), of 3.11). */
 bool python_is_printable(uint32_t character);
 /* Adds a character as UTF-8; what is none becomes '?'. */
 void python_text_add_character(struct text *text, uint32_t character);

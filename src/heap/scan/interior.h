@@ -38,8 +38,8 @@ bool interior_may_explain(
 	void *context, uint32_t block, uint64_t into, struct search_requested *asked);
 
 struct heap_scan;
-/* The heuristic that explains a pointer so far into a block, whatever else holds it; 0: none, or
- * they are not used. */
+/* Returns the heuristic that explains a pointer so far into a block, whatever else holds it; 0:
+ * none, or they are not used. */
 enum search_heuristic interior_explain(const struct heap_scan *scan, uint32_t block, uint64_t into);
 
 #endif

@@ -44,7 +44,7 @@ struct error *heap_names_live(struct heap_names *names, const struct address_spa
 /* For address_space_of_core(): finds modules' files. */
 struct address_files heap_names_files(struct heap_names *names);
 
-/* The path on this machine of the file that is not what a module was. */
+/* Returns the path on this machine of the file that is not what a module was. */
 const char *heap_names_changed(struct heap_names *names, const struct address_module *module);
 
 /* What an address is in a module. */
@@ -58,11 +58,11 @@ struct heap_place {
 struct error *heap_names_place(struct heap_names *names, const struct address_space *space,
 	uint64_t address, struct heap_place *ret) must_check_;
 
-/* The number of a module for symbols.h; false: it has none. */
+/* Finds the number of a module for symbols.h; false: it has none. */
 bool heap_names_symbols(
 	struct heap_names *names, const struct address_module *module, uint32_t *ret);
 
-/* The types of debug information; of no module yet. They belong to the names. */
+/* Finds the types of debug information; of no module yet. They belong to the names. */
 struct error *heap_names_types(struct heap_names *names, struct types **ret) must_check_;
 
 /* Of all modules. *ret_any: whether one of them has debug information. */

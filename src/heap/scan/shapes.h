@@ -69,8 +69,8 @@ struct error *heap_shapes_open(const struct address_space *space, enum pointer_r
 void heap_shapes_use_python(struct heap_shapes *classes, struct python *python);
 void heap_shapes_close(struct heap_shapes *classes);
 
-/* What can be said of the words that are looked at of a block; `bytes`: the first `len` of its
- * content. */
+/* Returns what can be said of the words that are looked at of a block; `bytes`: the first `len` of
+ * its content. */
 struct word_bits heap_class_words(const struct heap_block *block, const uint8_t *bytes, size_t len);
 
 /* Counts a block; *ret: the number of its class. `bytes` as above. */
@@ -82,7 +82,7 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 struct error *heap_shapes_append(
 	struct heap_shapes *classes, const struct heap_shapes *after, uint32_t *ret) must_check_;
 
-/* Whether there are so many that of further blocks only the size tells classes apart. */
+/* Returns whether there are so many that of further blocks only the size tells classes apart. */
 static inline bool heap_shapes_are_full(const struct heap_shapes *classes)
 {
 	return classes->classes.len >= classes->most;

@@ -28,7 +28,8 @@ struct error *stack_places_find(struct stack_places *places, size_t thread, uint
 struct error *stack_places_frame(struct stack_places *places, size_t thread, size_t number,
 	struct local_frame *ret, const struct address_module **ret_module,
 	bool *ret_any) must_check_;
-/* Whether a thread that was asked for has more frames than are unwound (LIMIT_STACK_FRAMES). */
+/* Returns whether a thread that was asked for has more frames than are unwound
+ * (LIMIT_STACK_FRAMES). */
 bool stack_places_is_cut(const struct stack_places *places, size_t thread);
 
 #endif

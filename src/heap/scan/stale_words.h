@@ -24,7 +24,7 @@ static inline void stale_words_take(struct heap_scan *scan, uint32_t block, uint
 		stale_words_take_block(scan, block, scan->left.masks[type]);
 }
 
-/* Whether any word of a block may be left over. */
+/* Returns whether any word of a block may be left over. */
 bool stale_words_has(const struct heap_scan *scan, uint32_t block);
 
 #endif

@@ -17,10 +17,10 @@ struct choice {
 	const struct choice_form *form;
 };
 
-/* Whether objects of a type, plain, have such a choice. */
+/* Returns whether objects of a type, plain, have such a choice. */
 bool choices_find(const struct types *types, uint32_t plain, struct choice *ret);
 
-/* What the object holds if the number is choice->value: *ret, plain; and goes on to the next
+/* Finds what the object holds if the number is choice->value: *ret, plain; and goes on to the next
  * alternative. False: there is none. */
 bool choices_next(const struct types *types, struct choice *choice, uint32_t *ret);
 

@@ -20,18 +20,18 @@
 
 #include "symbols/types.h"
 
-/* The nodes of a structure that is entered: a container's, or its own; of any other `around`, those
- * of what it is in. */
+/* Returns the nodes of a structure that is entered: a container's, or its own; of any other
+ * `around`, those of what it is in. */
 uint32_t nodes_inside(struct types *types, uint32_t plain, uint32_t around);
 
-/* Whether a type is what all nodes begin with. */
+/* Returns whether a type is what all nodes begin with. */
 bool nodes_is_base(const struct types *types, uint32_t plain);
 
-/* What a node holds, as the program declares it: of libc++'s maps the pair, not what wraps it.
- * TYPE_VOID: it is no node of a container. */
+/* Returns what a node holds, as the program declares it: of libc++'s maps the pair, not what wraps
+ * it. TYPE_VOID: it is no node of a container. */
 uint32_t nodes_element(struct types *types, uint32_t plain);
 
-/* The name after "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
+/* Returns the name after "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
 const char *nodes_libcxx_name(const char *name);
 
 #endif

@@ -38,8 +38,8 @@ void pools_deinit(struct pools *pools);
 const struct pool *pools_find(const struct pools *pools, uint32_t block);
 
 struct heap_scan;
-/* What lies at an offset of a pool, or begins before it and reaches there; NULL: nothing that is
- * known. */
+/* Returns what lies at an offset of a pool, or begins before it and reaches there; NULL: nothing
+ * that is known. */
 const struct pool_object *pools_object_at(
 	const struct heap_scan *scan, const struct pool *pool, uint64_t offset);
 /* Adds what a type of a pool's objects is called. */
@@ -56,7 +56,7 @@ struct pool_kind {
 	uint64_t step; /* all are at multiples of it from the first; 0: they are not apart so */
 };
 DEFINE_VEC(pool_kinds, struct pool_kind)
-/* The kinds of a pool's objects, by how many there are. False: no memory. */
+/* Finds the kinds of a pool's objects, by how many there are. False: no memory. */
 bool pools_kinds(const struct heap_scan *scan, const struct pool *pool, struct pool_kinds *ret);
 /* Adds the evidence: ", pointers to Rec lead to 12,345 places in it, at multiples of 48 bytes".
  * Nothing: the block is no pool. */

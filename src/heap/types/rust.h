@@ -40,18 +40,18 @@ struct rust_container {
 };
 #define RUST_NOWHERE UINT32_MAX
 
-/* Whether objects of a type, plain, are such. */
+/* Returns whether objects of a type, plain, are such. */
 bool rust_container_find(struct types *types, uint32_t plain, struct rust_container *ret);
 
-/* Whether a type, plain, is a node of a BTreeMap's or BTreeSet's without edges: of its members
- * `keys` and `vals` the first `len` are there. */
+/* Returns whether a type, plain, is a node of a BTreeMap's or BTreeSet's without edges: of its
+ * members `keys` and `vals` the first `len` are there. */
 bool rust_is_leaf(const struct type *type);
-/* Whether it is one with edges: of these the first `len` + 1 are there. */
+/* Returns whether it is one with edges: of these the first `len` + 1 are there. */
 bool rust_is_internal(const struct type *type);
 /* Of a leaf the type of nodes with edges of the same tree, plain; TYPE_VOID: none is described. */
 uint32_t rust_internal_of_leaf(struct types *types, const struct type *leaf);
 
-/* Whether a type is memory that may have no value yet (MaybeUninit); … */
+/* Returns whether a type is memory that may have no value yet (MaybeUninit); … */
 bool rust_is_unset(const struct type *type);
 /* … and one in which it has one if the type's `once` says so (OnceLock, LazyLock, thread-local
  * variables). */
@@ -60,8 +60,8 @@ bool rust_is_cell(const struct type *type);
 /* What counts references in front of a value: RcInner<T>, in Rust up to 1.7x RcBox<T>; ArcInner<T>.
  */
 bool rust_is_counted(const struct type *type);
-/* The type of such a block whose declared one, `counted`, has a trait for T, with the type that
- * implements it; TYPE_VOID: none is described. */
+/* Returns the type of such a block whose declared one, `counted`, has a trait for T, with the type
+ * that implements it; TYPE_VOID: none is described. */
 uint32_t rust_counted_of(struct types *types, const struct type *counted, uint32_t implementor);
 
 /* Adds a name as people write it: without paths of Rust's own libraries, and without arguments that

@@ -48,18 +48,18 @@ DEFINE_VEC(slot_vec, struct slot)
  * no memory. *ret_whole false: the type has more members than are looked at (LIMIT_TYPE_STEPS). */
 bool slots_find(struct types *types, uint32_t type, struct slot_vec *ret, bool *ret_whole);
 
-/* The one that a word at an offset is of, whatever else is in the object; NULL: none. */
+/* Returns the slot of a word at an offset, whatever else is in the object; NULL: none. */
 const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset);
 /* As above, for the word at an address: also members that may be something else, if they are that.
  */
 const struct slot *slots_at_address(const struct slot_vec *slots, uint64_t offset,
 	const struct address_space *space, uint64_t address);
-/* Whether the word of a slot at an address is what the slot says. */
+/* Returns whether the word of a slot at an address is what the slot says. */
 bool slots_holds(const struct slot *slot, const struct address_space *space, uint64_t address);
 /* As above, for a copy of the bytes, in which the word is at `at`. */
 bool slots_holds_in(const struct slot *slot, const uint8_t *bytes, size_t len, uint64_t at);
 
-/* Whether a pointer to such a type says what is there: it has a size, and is no void. */
+/* Returns whether a pointer to such a type says what is there: it has a size, and is no void. */
 bool slots_are_distinctive(const struct types *types, uint32_t plain);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "heap/heap_scan.h"
 
-/* Whether blocks of a type are memory of libraries' thread-local variables. */
+/* Returns whether blocks of a type are memory of libraries' thread-local variables. */
 bool system_types_is_thread_memory(const struct heap_type *type);
 
 #endif

@@ -142,7 +142,7 @@ struct error *heap_types_open(
 	const struct heap_shapes *classes, struct heap_types *ret) must_check_;
 void heap_types_close(struct heap_types *types);
 
-/* The type of that name, a new one if there is none. The name is copied. */
+/* Finds the type of that name, a new one if there is none. The name is copied. */
 struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind, const char *name,
 	uint32_t *ret) must_check_;
 
@@ -167,7 +167,7 @@ static inline void block_set_label(struct search *search, uint32_t block, struct
 {
 	search_block_set_site(search, block, label.number);
 }
-/* The class that a block had at first, whatever it has become. */
+/* Returns the class that a block had at first, whatever it has become. */
 static inline uint32_t block_first_shape(const struct search *search, uint32_t block)
 {
 	return search_block_first_site(search, block);
@@ -178,7 +178,7 @@ static inline void block_reset_label(struct search *search, uint32_t block)
 	block_set_label(search, block, (struct block_label){block_first_shape(search, block)});
 }
 
-/* The label of blocks of a type. */
+/* Returns the label of blocks of a type. */
 static inline struct block_label heap_types_label(const struct heap_types *types, uint32_t type)
 {
 	return (struct block_label){(uint32_t)types->shape_count + type};

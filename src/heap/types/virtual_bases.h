@@ -12,13 +12,14 @@
 #include "process/address_space.h"
 #include "symbols/types.h"
 
-/* The type, plain, as an object of it at that address is laid out; so are objects that it has as
- * members. The type itself if it has no virtual bases; those that make no sense are left out. */
+/* Returns the type, plain, as an object of it at that address is laid out; so are objects that it
+ * has as members. The type itself if it has no virtual bases; those that make no sense are left
+ * out. */
 uint32_t virtual_bases_place(
 	struct types *types, const struct address_space *space, uint32_t type, uint64_t address);
 
-/* The type as a base of another one, `offset` bytes from the beginning, where that one's virtual
- * bases are placed. */
+/* Returns the type as a base of another one, `offset` bytes from the beginning, where that one's
+ * virtual bases are placed. */
 uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offset, uint32_t type);
 
 #endif

@@ -102,7 +102,7 @@ bool find_chunks(struct container_search *f, const struct container_place *place
 
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
-/* Whether a word is neither a number nor the address of a block: it may be that of code. */
+/* Returns whether a word is neither a number nor the address of a block: it may be that of code. */
 static inline bool find_is_outside(const struct container_search *f, uint64_t word)
 {
 	const struct space *space = f->graph->space;
@@ -110,7 +110,7 @@ static inline bool find_is_outside(const struct container_search *f, uint64_t wo
 }
 /* Of a std::any of libc++ this many words may be its content; of libstdc++'s one. */
 #define FIND_INSIDE_WORDS ((size_t)3)
-/* Whether a std::any whose content is in itself may begin in front of a place. */
+/* Returns whether a std::any whose content is in itself may begin in front of a place. */
 static inline bool find_may_be_inside(
 	const struct container_search *f, const struct container_place *place)
 {
@@ -122,7 +122,7 @@ static inline bool find_may_be_inside(
  * one of the words of a content that lies in the std::any. */
 void find_held(struct container_search *f, const struct container_place *place);
 
-/* The block that begins at an address; SPACE_NONE: none does. */
+/* Returns the block that begins at an address; SPACE_NONE: none does. */
 static inline uint32_t block_of(const struct container_search *f, uint64_t address)
 {
 	uint64_t offset = 0;
@@ -139,15 +139,15 @@ static inline uint64_t size_of(const struct container_search *f, uint32_t block)
 bool find_is_free(const struct container_search *f, uint32_t block);
 /* As above; but the memory may also contain objects. */
 bool find_is_room(const struct container_search *f, uint32_t block);
-/* Whether an allocator returns a block of that size for a request of `wanted` bytes. */
+/* Returns whether an allocator returns a block of that size for a request of `wanted` bytes. */
 bool find_fits(const struct container_search *f, uint64_t wanted, uint32_t block);
-/* Whether two blocks may be nodes of one container. */
+/* Returns whether two blocks may be nodes of one container. */
 static inline bool find_alike(const struct container_search *f, uint32_t a, uint32_t b)
 {
 	uint64_t x = size_of(f, a), y = size_of(f, b);
 	return (x > y ? x - y : y - x) <= 16;
 }
-/* Whether the beginning of a block, rounded up to words, reads as text of this many bytes:
+/* Returns whether the beginning of a block, rounded up to words, reads as text of this many bytes:
  * printable ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a
  * pointer. */
 bool find_is_text(const struct container_search *f, const uint8_t *bytes, size_t len);
