@@ -90,7 +90,8 @@ struct error *budget_build(const struct budget_input *input, const struct budget
 
 /* Adds a check in words: "peak: 12 MiB, at most 10 MiB". */
 void budget_add_check(struct text *text, const struct budget_check *check);
-/* Whether it is known how many blocks a finding's bytes are: not of files that count none. */
+/* Returns whether it is known how many blocks a finding's bytes are: not of files that count none.
+ */
 bool budget_counts_blocks(const struct budget_check *check, const struct budget_finding *finding);
 
 /* Adds a finding: "510 B in 5 blocks". */

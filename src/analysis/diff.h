@@ -82,7 +82,8 @@ void diff_deinit(struct diff *diff);
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret) must_check_;
 
-/* Whether both sources say it: of a sample it is unknown which allocations were temporary. */
+/* Returns whether both sources say it: of a sample it is unknown which allocations were temporary.
+ */
 bool diff_knows(const struct diff *diff, enum metric metric);
 /* Who does not, where one doesn't: "a sample". */
 const char *diff_ignorant(const struct diff *diff);
@@ -110,7 +111,7 @@ struct error *diff_select(const struct diff *diff, const struct rows *rows, enum
 /* An older figure as --normalize scales it, of totals that were `from` and are `to`. */
 uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from);
 
-/* Whether a change of a total is worth a sentence. */
+/* Returns whether a change of a total is worth a sentence. */
 bool diff_is_news(enum metric metric, const struct diff_figure *figure);
 
 /* Adds "3 MiB" or "1,234". */

@@ -23,14 +23,14 @@ enum evidence_scope {
 	EVIDENCE_OF_EACH_STACK,
 };
 
-/* What a figure of the whole process, or those of single stacks, rest on. Error of sampling is not
- * in it: interval.h has that. */
+/* Returns what a figure of the whole process, or those of single stacks, rest on. Error of sampling
+ * is not in it: interval.h has that. */
 struct evidence evidence_of_metric(
 	const struct model *model, enum metric metric, enum evidence_scope scope);
 
 /*
- * What the sums of the search's kinds (bits 1 << enum leak_kind) rest on. `at_end`: the question is
- * what was lost when the program had ended, not when it was searched.
+ * Returns what the sums of the search's kinds (bits 1 << enum leak_kind) rest on. `at_end`: the
+ * question is what was lost when the program had ended, not when it was searched.
  */
 struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end);
 
@@ -38,11 +38,11 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
  * whatever is to be said of other kinds. */
 unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_end);
 
-/* Whether a signal ended the program, and the figures are of all until then: peaks and counts are
- * right, and are those of a run that was cut short. */
+/* Returns whether a signal ended the program, and the figures are of all until then: peaks and
+ * counts are right, and are those of a run that was cut short. */
 bool evidence_is_cut_short(const struct model *model);
 
-/* Whether the program went on after the search: what was found is not how it ended. */
+/* Returns whether the program went on after the search: what was found is not how it ended. */
 bool evidence_search_is_early(const struct model *model);
 
 /* Why it is not certain that the errors that a model has (wrong frees) are errors, and all of them;
@@ -56,8 +56,9 @@ enum limit_state {
 };
 
 /*
- * Whether a limit is exceeded by a figure that lies between `low` and `high`, as far as is certain.
- * *ret_why: the reason that it is undecided; NULL: it is decided, or the range is the reason.
+ * Returns whether a limit is exceeded by a figure that lies between `low` and `high`, as far as is
+ * certain. *ret_why: the reason that it is undecided; NULL: it is decided, or the range is the
+ * reason.
  */
 enum limit_state evidence_evaluate(
 	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why);

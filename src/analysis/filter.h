@@ -54,7 +54,7 @@ void filter_add_options(const struct filter *filter, struct text *text);
 /* NULL and what is all 0: false. */
 bool filter_is_given(const struct filter *filter);
 
-/* Whether it chooses by names of functions, files and modules. */
+/* Returns whether it chooses by names of functions, files and modules. */
 bool filter_has_patterns(const struct filter *filter);
 
 /* What a filter leaves. */

@@ -29,10 +29,10 @@ void folding_init(struct folding *folding, const struct shown_frame *const *fram
 	bool own_doing);
 void folding_of_row(struct folding *folding, const struct row *row);
 
-/* Whether a frame is folded. */
+/* Returns whether a frame is folded. */
 bool folding_hides(const struct folding *folding, size_t frame);
 
-/* How many frames from one on are folded, up to the next that is not. */
+/* Returns how many frames from one on are folded, up to the next that is not. */
 size_t folding_run(const struct folding *folding, size_t frame);
 
 /* Adds what stands for a run: "6 std frames", "2 allocator frames (xmalloc)"; not `counted`: for

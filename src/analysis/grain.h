@@ -43,8 +43,8 @@ static inline void spots_cleanup(struct spots **spots)
 
 enum grain spots_grain(const struct spots *spots);
 
-/* The spot of a frame, NULL: none, since it is a mere remark on its neighbours. They stay valid as
- * long as the spots. */
+/* Finds the spot of a frame, NULL: none, since it is a mere remark on its neighbours. They stay
+ * valid as long as the spots. */
 struct error *spots_find(
 	struct spots *spots, const struct shown_frame *frame, const struct spot **ret) must_check_;
 

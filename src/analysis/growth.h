@@ -108,9 +108,9 @@ void growth_describe_later(const struct growth *growth, unsigned tail_percent, s
 const char *growth_verdict_name(enum growth_verdict verdict);
 /* "leak suspect: keeps growing"… */
 const char *growth_verdict_text(enum growth_verdict verdict);
-/* Whether a row is a leak suspect; one that was freed in the end is none. */
+/* Returns whether a row is a leak suspect; one that was freed in the end is none. */
 const char *growth_row_text(const struct growth_row *row);
-/* Whether what kept growing was freed in the end: no leak that anybody loses at exit. */
+/* Returns whether what kept growing was freed in the end: no leak that anybody loses at exit. */
 bool growth_was_freed(const struct growth_row *row);
 
 #endif

@@ -16,22 +16,22 @@ struct interval {
 #define INTERVAL_BY_MEAN_SIZES "by mean sizes"
 
 /*
- * The range that holds the true figure in 19 of 20 recordings: all truths that would not make the
- * estimate a surprise (the score interval: Wilson, "Probable inference", 1927). Unlike estimate ±
- * 1.96 deviations it holds for few samples too, and says something when there are none. False: the
- * recording is not sampled, or the metric is none that is estimated.
+ * Finds the range that holds the true figure in 19 of 20 recordings: all truths that would not make
+ * the estimate a surprise (the score interval: Wilson, "Probable inference", 1927). Unlike estimate
+ * ± 1.96 deviations it holds for few samples too, and says something when there are none. False:
+ * the recording is not sampled, or the metric is none that is estimated.
  */
 bool interval_of_site(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret);
 bool interval_of_totals(const struct recording *recording, enum metric metric,
 	const struct totals *totals, struct interval *ret);
 
-/* Whether the ranges of some metric of the model are by mean sizes. */
+/* Returns whether the ranges of some metric of the model are by mean sizes. */
 bool interval_model_is_by_mean_sizes(const struct model *model);
 
 /*
- * The range for verdicts and gates: it holds for blocks of any sizes. Much wider where the other
- * one rests on mean sizes (then by_mean_sizes is set), else the same.
+ * Finds the range for verdicts and gates: it holds for blocks of any sizes. Much wider where the
+ * other one rests on mean sizes (then by_mean_sizes is set), else the same.
  */
 bool interval_of_site_any_sizes(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret);

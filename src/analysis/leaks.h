@@ -112,7 +112,7 @@ struct error *leaks_build(const struct model *model, struct resolver *resolver,
 /* "definite", …, "suppressed", "library", "never_freed" */
 const char *leak_class_name(enum leak_class class);
 
-/* What becomes free with the blocks of a row: these and those that are lost with them. */
+/* Returns what becomes free with the blocks of a row: these and those that are lost with them. */
 static inline uint64_t leak_row_retained(const struct leak_row *row)
 {
 	return row->bytes + row->indirect_bytes;
@@ -128,7 +128,7 @@ uint64_t leaks_count(const struct leaks *leaks, unsigned kinds);
 struct error *leaks_suppress_frames(const struct leaks *leaks, const struct leak_row *row,
 	struct suppress_frame_vec *ret) must_check_;
 
-/* How many shown frames the first `count` physical ones are. */
+/* Returns how many shown frames the first `count` physical ones are. */
 size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, unsigned count);
 
 /* "while the program ran" */
@@ -139,8 +139,8 @@ const char *leak_uncopied_words(const struct leak_search *search);
 
 /* The answer in sentences, each with a newline; the first one weighs most. */
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
-/* Whether some blocks' holders are known less precisely: what holds a block may be near the one
- * that is named, or is not named. */
+/* Returns whether some blocks' holders are known less precisely: what holds a block may be near the
+ * one that is named, or is not named. */
 bool leak_ways_are_partial(const struct model *model);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);

@@ -18,13 +18,13 @@
 #include "analysis/rows.h"
 #include "analysis/suppress.h"
 
-/* The table. */
+/* Returns the table in *ret. */
 struct error *library_own_table(struct suppressions **ret) must_check_;
 
 /*
- * What of the table a stack fits, given after the called function, whose blocks a search found to
- * be of these kinds (bits 1 << enum leak_kind; 0: no search); NULL: nothing. How much the stack has
- * is not looked at. The name belongs to the table.
+ * Finds what of the table a stack fits, given after the called function, whose blocks a search
+ * found to be of these kinds (bits 1 << enum leak_kind; 0: no search); NULL: nothing. How much the
+ * stack has is not looked at. The name belongs to the table.
  */
 struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
 	const struct row_key *stack, unsigned kinds, const char **ret) must_check_;
@@ -36,8 +36,8 @@ struct error *library_own_name(struct suppressions *table, struct resolver *reso
 struct error *library_own_mark(const struct model *model, struct resolver *resolver,
 	uint64_t recordings, struct rows *rows) must_check_;
 
-/* Whether figures are of all blocks, libraries' too: those of a moment, and what another tool wrote
- * down of a state. Shares and lists are then, too. */
+/* Returns whether figures are of all blocks, libraries' too: those of a moment, and what another
+ * tool wrote down of a state. Shares and lists are then, too. */
 bool library_own_counts(const struct model *model);
 
 /* Takes the marks back: all blocks count as the program's. */
@@ -49,10 +49,11 @@ void library_own_note(const struct rows *rows, struct text *out);
 /* What they have together, in an empty site. */
 void library_own_sum(const struct rows *rows, struct site *ret);
 
-/* The totals of a model without what libraries keep: live blocks and bytes, and their spread. */
+/* Returns the totals of a model without what libraries keep: live blocks and bytes, and their
+ * spread. */
 struct totals library_own_left(const struct totals *totals, const struct rows *rows);
 
-/* What such blocks are for: "buffers of files"; NULL: no such name is known. Static. */
+/* Returns what such blocks are for: "buffers of files"; NULL: no such name is known. Static. */
 const char *library_own_reason(const char *library);
 
 #endif

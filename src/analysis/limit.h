@@ -11,7 +11,7 @@ struct limit {
 	double percent; /* of another figure; below 0: `value` counts */
 };
 
-/* Whether a figure is more than the limit; `whole` is what percents are of. */
+/* Returns whether a figure is more than the limit; `whole` is what percents are of. */
 static inline bool limit_exceeded(const struct limit *limit, uint64_t figure, uint64_t whole)
 {
 	if (limit->percent < 0)
@@ -19,7 +19,7 @@ static inline bool limit_exceeded(const struct limit *limit, uint64_t figure, ui
 	return (long double)figure * 100 > (long double)whole * limit->percent;
 }
 
-/* The limit as a figure. */
+/* Returns the limit as a figure. */
 static inline uint64_t limit_value(const struct limit *limit, uint64_t whole)
 {
 	return limit->percent < 0 ? limit->value

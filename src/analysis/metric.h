@@ -36,11 +36,11 @@ bool metric_is_of_live(enum metric metric);
 
 /* False where the source does not say it: the figures are 0 then. */
 bool metric_is_known(enum metric metric, const struct recording *recording);
-/* The metric itself if it is known, else the known one that is nearest to it. */
+/* Returns the metric itself if it is known, else the known one that is nearest to it. */
 enum metric metric_or_known(enum metric metric, const struct recording *recording);
 
 uint64_t metric_of_site(enum metric metric, const struct site *site);
-/* The metric's figure for the whole process. */
+/* Returns the metric's figure for the whole process. */
 uint64_t metric_of_totals(enum metric metric, const struct totals *totals);
 
 #endif

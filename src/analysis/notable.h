@@ -29,7 +29,7 @@
 bool notable_growth(const struct growth_row *row, uint64_t judged_ns, uint64_t peak_bytes);
 bool notable_reallocs(const struct realloc_row *row);
 bool notable_churn(const struct totals *totals);
-/* How many of the freed blocks lived for at most NOTABLE_SHORT_OTHERS allocations. */
+/* Returns how many of the freed blocks lived for at most NOTABLE_SHORT_OTHERS allocations. */
 uint64_t notable_short_lived(const struct lifetimes *lives);
 
 /*

@@ -19,7 +19,7 @@ void pattern_destroy(struct pattern *pattern);
 /* As it was given. */
 const char *pattern_text(const struct pattern *pattern);
 
-/* Whether any part of the string fits; NULL never does. */
+/* Returns whether any part of the string fits; NULL never does. */
 bool pattern_match(const struct pattern *pattern, const char *string);
 /* ERROR_USAGE if a string that was asked about so far would have taken too long: what rests on the
  * pattern is not known. */

@@ -37,8 +37,8 @@ struct error *profile_fold(struct profile *profile) must_check_;
 /* Rows to show. */
 const struct rows *profile_rows(const struct profile *profile);
 
-/* The whole process's figure, or that of the one it is compared with unless that is 0: what shares
- * are of. */
+/* Returns the whole process's figure, or that of the one it is compared with unless that is 0: what
+ * shares are of. */
 uint64_t profile_whole(const struct profile *profile, enum metric metric);
 
 #endif

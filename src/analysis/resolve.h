@@ -40,7 +40,7 @@ void resolver_add_aliases(struct resolver *resolver);
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
 
-/* The name of a frame's function in libc that only debug files give it, found without them
+/* Returns the name of a frame's function in libc that only debug files give it, found without them
  * (symbols_inner_name()); NULL: unknown. */
 const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame);
 

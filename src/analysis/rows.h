@@ -86,14 +86,15 @@ void site_add(struct site *sums, const struct site *more);
 /* Sets what follows from the sums and frames: place, fits_on_stack, guessed, cut. */
 void row_conclude(struct row *row);
 
-/* Whether a row has some of the metric. Files that know bytes and no blocks have 0 of these. */
+/* Returns whether a row has some of the metric. Files that know bytes and no blocks have 0 of
+ * these. */
 bool row_has_some(const struct row *row, enum metric metric);
 
-/* Whether there were blocks, and all were freed by the very frame that allocated them. */
+/* Returns whether there were blocks, and all were freed by the very frame that allocated them. */
 bool row_is_own_doing(const struct row *row);
 /*
- * How many frames reach up to the n-th frame that counts for a row: of the program's own code, and
- * no wrapper unless the row is its own doing. All of them if it has fewer.
+ * Returns how many frames reach up to the n-th frame that counts for a row: of the program's own
+ * code, and no wrapper unless the row is its own doing. All of them if it has fewer.
  */
 size_t row_depth_of(const struct row *row, unsigned n);
 

@@ -20,7 +20,7 @@ struct size_classes {
 	uint64_t highest;    /* of allocations */
 };
 
-/* The largest size in a class. */
+/* Returns the largest size in a class. */
 uint64_t size_class_most(unsigned class);
 
 void size_classes_fill(const struct model *model, struct size_classes *ret);

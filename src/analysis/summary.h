@@ -56,8 +56,8 @@ void summary_add_temporary_rule(struct text *text, const struct recording *recor
 void summary_add_notes(
 	const struct model *model, const struct resolver *resolver, struct text *text);
 
-/* What a list is sorted by. SUMMARY_NEVER_FREED of a part that does not begin with the recording is
- * of what was allocated in it. */
+/* Returns what a list is sorted by. SUMMARY_NEVER_FREED of a part that does not begin with the
+ * recording is of what was allocated in it. */
 enum metric summary_metric(const struct range *range, enum summary_list list);
 /* As a key in JSON: "never_freed"… */
 const char *summary_list_name(enum summary_list list);

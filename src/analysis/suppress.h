@@ -107,9 +107,9 @@ struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
 /* Why there is a built-in entry of that name; NULL: there is none. Static. */
 const char *suppress_built_in_reason(const char *name);
-/* Whether so much of one stack, in this many recordings from 1 on, is what a library keeps for
- * itself; more grows with the program's work, and is the program's doing. Of blocks that no entry
- * names, too. */
+/* Returns whether so much of one stack, in this many recordings from 1 on, is what a library keeps
+ * for itself; more grows with the program's work, and is the program's doing. Of blocks that no
+ * entry names, too. */
 bool suppress_built_in_is_bounded(
 	const char *name, uint64_t blocks, uint64_t bytes, uint64_t recordings);
 
@@ -122,9 +122,9 @@ void suppressions_limit_lines(struct suppressions *set, unsigned lines);
 #define SUPPRESS_NONE UINT32_MAX
 
 /*
- * The first entry that fits the stack and the kind, or SUPPRESS_NONE. Inlined functions are frames
- * of their own, as in Valgrind by default; an entry that fits without them holds as well. The only
- * errors are of memory.
+ * Finds the first entry that fits the stack and the kind, or SUPPRESS_NONE. Inlined functions are
+ * frames of their own, as in Valgrind by default; an entry that fits without them holds as well.
+ * The only errors are of memory.
  */
 struct error *suppressions_match(struct suppressions *set, const struct suppress_frame *frames,
 	size_t count, enum suppress_kind kind, uint32_t *ret_id) must_check_;

@@ -93,7 +93,8 @@ struct error *timeline_build_known(const struct model *model, struct resolver *r
 
 /* Which part of the run, from its first snapshot to its last one, had passed at a time: 0 to 1. */
 double timeline_part(const struct timeline *timeline, uint64_t time);
-/* The latest snapshot up to where that part of the run had passed; NULL: there is none at all. */
+/* Returns the latest snapshot up to where that part of the run had passed; NULL: there is none at
+ * all. */
 const struct timeline_snapshot *timeline_at(const struct timeline *timeline, double part);
 
 /*

@@ -18,11 +18,11 @@ struct unrecorded_group {
 };
 DEFINE_VEC(unrecorded_groups, struct unrecorded_group)
 
-/* The groups, most frequent first; those that the recording only counts are in none. Initialises
- * *ret, which the caller deinits in any case. */
+/* Finds the groups, most frequent first; those that the recording only counts are in none.
+ * Initialises *ret, which the caller deinits in any case. */
 struct error *unrecorded_group(const struct model *model, struct unrecorded_groups *ret);
 
-/* How many are of the recorded process itself. */
+/* Returns how many are of the recorded process itself. */
 uint64_t unrecorded_itself(const struct unrecorded_groups *groups);
 
 /*

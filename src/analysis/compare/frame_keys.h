@@ -72,7 +72,7 @@ static inline void frame_keys_cleanup(struct frame_keys **names)
 	frame_keys_destroy(*names);
 }
 
-/* The number, from 1, of a frame of the given model. */
+/* Finds the number, from 1, of a frame of the given model. */
 struct error *frame_keys_add(struct frame_keys *names, unsigned side,
 	const struct shown_frame *frame, uint32_t *ret) must_check_;
 
@@ -85,16 +85,17 @@ size_t frame_keys_limit(const struct frame_keys *names);
 const struct identity_origin *frame_keys_origins(const struct frame_keys *names, size_t *ret_count);
 
 /*
- * Whether a name is all that is known of code without a function, and that is too little to tell:
- * it stands for several places of one model, or only some of the models that have the module lack
- * its functions' names there.
+ * Returns whether a name is all that is known of code without a function, and that is too little to
+ * tell: it stands for several places of one model, or only some of the models that have the module
+ * lack its functions' names there.
  */
 bool frame_keys_is_vague(const struct frame_keys *names, uint32_t number);
 
 /*
- * How many innermost frames tell a stack from others: outward of main, or of the outermost frame of
- * the program's own, is only how the C library starts programs and threads. Where some model does
- * not say which frames are the program's, the functions that start threads go by their names.
+ * Returns how many innermost frames tell a stack from others: outward of main, or of the outermost
+ * frame of the program's own, is only how the C library starts programs and threads. Where some
+ * model does not say which frames are the program's, the functions that start threads go by their
+ * names.
  */
 size_t frame_keys_depth(
 	const struct frame_keys *names, const struct shown_frame *const *frames, size_t depth);

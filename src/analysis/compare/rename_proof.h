@@ -17,7 +17,7 @@ struct error *rename_proof_create(
 	const struct model *const models[2], struct rename_proof **ret) must_check_;
 void rename_proof_destroy(struct rename_proof *proof);
 
-/* Whether `older` of the older model may be `newer` of the newer one. */
+/* Finds out whether `older` of the older model may be `newer` of the newer one. */
 struct error *rename_proof_find(struct rename_proof *proof, const struct identity *older,
 	const struct identity *newer, bool *ret) must_check_;
 

@@ -10,9 +10,9 @@
 #include "analysis/leaks.h"
 
 /*
- * Whether libc itself called for the blocks of a row, and nothing but its data holds them; or they
- * are of functions whose results it is known to keep. Not
- * streams: the code that opened them must close them.
+ * Returns whether libc itself called for the blocks of a row, and nothing but its data holds them;
+ * or they are of functions whose results it is known to keep. Not streams: the code that opened
+ * them must close them.
  */
 bool leak_library_keeps(const struct leaks *leaks, const struct leak_row *row);
 

@@ -72,7 +72,7 @@ size_t leak_path_steps(const struct leak_paths *paths, uint32_t path, uint32_t r
 
 /* Adds "global g_cache (cache.c:12)", "register rbx of thread 4712 (worker)"… */
 void leak_holder_describe(struct text *text, const struct leak_holder *holder);
-/* The register's name; NULL for other places. */
+/* Returns the register's name; NULL for other places. */
 const char *leak_holder_register(const struct leak_holder *holder);
 
 #endif

@@ -108,7 +108,7 @@ struct suppressions {
 	struct suppress_seen_vec physical; /* without inlined frames */
 };
 
-/* The pattern's number, a new one or that of an equal one. The text is copied. */
+/* Finds the pattern's number, a new one or that of an equal one. The text is copied. */
 struct error *suppressions_intern(struct suppressions *set, enum suppress_what what,
 	const char *text, size_t len, uint32_t *ret) must_check_;
 

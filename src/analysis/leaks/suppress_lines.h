@@ -39,7 +39,7 @@ static inline bool is_text(struct slice slice, const char *text)
 	return slice.len == strlen(text) && memcmp(slice.data, text, slice.len) == 0;
 }
 
-/* What follows a beginning; data is NULL if it begins otherwise. */
+/* Returns what follows a beginning; data is NULL if it begins otherwise. */
 static inline struct slice after(struct slice slice, const char *beginning)
 {
 	size_t len = strlen(beginning);

@@ -18,7 +18,7 @@ struct memcheck_kind {
 struct error *suppress_parse_tools(
 	const struct parser *parser, const struct memcheck_kind **ret_kind) must_check_;
 
-/* What is after match-leak-kinds:, as bits of enum suppress_kind. */
+/* Finds what is after match-leak-kinds:, as bits of enum suppress_kind. */
 struct error *suppress_parse_kinds(
 	const struct parser *parser, struct slice list, unsigned *ret) must_check_;
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Whether the whole name fits: `*` stands for any bytes or none, nothing escapes it, and `?` for
- * exactly one if `question`, else for itself. As VG_(string_match) of Valgrind's m_seqmatch.c, but
- * without recursion: at most pattern × name steps, and few in practice.
+ * Returns whether the whole name fits: `*` stands for any bytes or none, nothing escapes it, and
+ * `?` for exactly one if `question`, else for itself. As VG_(string_match) of Valgrind's
+ * m_seqmatch.c, but without recursion: at most pattern × name steps, and few in practice.
  */
 bool glob_match(
 	const char *pattern, size_t pattern_len, const char *name, size_t name_len, bool question);

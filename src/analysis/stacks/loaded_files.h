@@ -48,7 +48,7 @@ struct loaded_files {
 struct error *loaded_files_init(struct loaded_files *files, const struct model *model) must_check_;
 void loaded_files_deinit(struct loaded_files *files);
 
-/* The module of symbols for a module of the model; NO_MODULE if it has no file. */
+/* Finds the module of symbols for a module of the model; NO_MODULE if it has no file. */
 struct error *loaded_files_find(
 	struct loaded_files *files, struct module_id id, uint32_t *ret_module) must_check_;
 

@@ -54,19 +54,22 @@ struct shown_frame {
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)
 
-/* The function's name to compare with known ones: demangled, without parameters; NULL: unknown. */
+/* Returns the function's name to compare with known ones: demangled, without parameters; NULL:
+ * unknown. */
 static inline const char *shown_frame_plain(const struct shown_frame *frame)
 {
 	return frame->plain ? frame->plain : frame->function;
 }
 
-/* Whether it is of an interpreter or virtual machine: no name of a library means anything then. */
+/* Returns whether it is of an interpreter or virtual machine: no name of a library means anything
+ * then. */
 static inline bool shown_frame_is_managed(const struct shown_frame *frame)
 {
 	return frame->kind == FRAME_CODE_OBJECT || frame->kind == FRAME_METHOD;
 }
 
-/* Whether it is the program's main(): a function of an interpreter may be called so anywhere. */
+/* Returns whether it is the program's main(): a function of an interpreter may be called so
+ * anywhere. */
 static inline bool shown_frame_is_main(const struct shown_frame *frame)
 {
 	return frame->function && !shown_frame_is_managed(frame) &&
@@ -88,8 +91,8 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
 bool shown_frame_is_program(const struct shown_frame *frame);
 
 /*
- * How many innermost frames of a stack are an allocator's, which a resolver leaves out that does
- * not show all frames; 0 if nothing else is there. `frames` begins after the called function.
+ * Returns how many innermost frames of a stack are an allocator's, which a resolver leaves out that
+ * does not show all frames; 0 if nothing else is there. `frames` begins after the called function.
  */
 size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
 

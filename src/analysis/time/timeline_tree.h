@@ -32,11 +32,12 @@ struct error *timeline_trees_add(
 struct error *timeline_trees_make(struct timeline_trees *trees, double least, uint64_t useful,
 	struct timeline_nodes *ret) must_check_;
 
-/* The innermost function of a site, allocation functions left out; NULL: it has no stack. */
+/* Finds the innermost function of a site, allocation functions left out; NULL: it has no stack. */
 struct error *timeline_trees_innermost(
 	struct timeline_trees *trees, uint32_t site, const struct shown_frame **ret) must_check_;
 
-/* Whether a function is one of these names: the whole name, or what is before its parameters.
+/* Returns whether a function is one of these names: the whole name, or what is before its
+ * parameters.
  */
 bool timeline_is_named(const struct shown_frame *frame, const char *const *names, size_t count);
 
