@@ -53,7 +53,7 @@ void collector_drop(struct collector *c, struct tracked_process *s);
 /* Returns how many processes are being recorded. */
 uint32_t collector_living(const struct collector *c);
 
-/* Whether a process is, or comes from, one of the session's: a struct session_gate's. */
+/* Returns whether a process is, or comes from, one of the session's: a struct session_gate's. */
 bool collector_knows(void *collector, pid_t pid);
 void collector_on_hello(struct collector *c, struct session_caller *caller);
 void collector_on_notice(struct collector *c, const struct session_caller *caller);

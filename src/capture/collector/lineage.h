@@ -33,10 +33,9 @@ void lineage_deinit(struct lineage *lineage);
 uint64_t lineage_add(
 	struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t began, const char *file);
 
-/* The image that forked at that stamp; NULL: not known. Good until
- * the next lineage_add(). Of several with that `pid`, in PID namespaces of their own, it is the
- * one whose number here is `outer_pid`, if there is such a one: a child that has lost its parent
- * has another. */
+/* Returns the image that forked at that stamp; NULL: not known. Good until the next lineage_add().
+ * Of several with that `pid`, in PID namespaces of their own, it is the one whose number here is
+ * `outer_pid`, if there is such a one: a child that has lost its parent has another. */
 struct lineage_image *lineage_find(
 	const struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t forked_at);
 

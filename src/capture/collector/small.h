@@ -32,8 +32,9 @@ DEFINE_VEC(small_vec, struct small)
 /* Returns whether a process ended with status 0 or by executing another program. */
 bool small_ended_well(const struct recorder_end *end);
 
-/* Whether a recording that was completed is small, ended well, and has nothing that a row does not
- * say. `empty`: only if it has no block left, because leaks are searched for. Notes one that is. */
+/* Returns whether a recording that was completed is small, ended well, and has nothing that a row
+ * does not say. `empty`: only if it has no block left, because leaks are searched for. Notes one
+ * that is. */
 bool small_is(const struct tracked_process *process, const struct recorder_end *end,
 	const struct recorder_totals *totals, bool empty);
 void small_note(struct small_vec *list, const struct tracked_process *process,

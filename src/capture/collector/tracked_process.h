@@ -50,7 +50,8 @@ void tracked_process_destroy(struct tracked_process *process);
 
 bool tracked_process_has_ended(const struct tracked_process *process);
 
-/* Whether what says hello is the image that is being recorded already: it still has its rings. */
+/* Returns whether what says hello is the image that is being recorded already: it still has its
+ * rings. */
 bool tracked_process_is_same_image(const struct tracked_process *process);
 
 /*
@@ -89,9 +90,9 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 	const struct recording_settings *settings, const char *parent_file, int file) must_check_;
 
 /*
- * Whether the collector dies soon after a process that has said hello: as the first process of a
- * PID namespace ends, or, if it is the program that the session is about, because the first process
- * ends when that does. Only in a namespace other than the machine's own.
+ * Returns whether the collector dies soon after a process that has said hello: as the first process
+ * of a PID namespace ends, or, if it is the program that the session is about, because the first
+ * process ends when that does. Only in a namespace other than the machine's own.
  */
 bool tracked_process_takes_collector_along(const struct session_caller *caller, bool is_program);
 

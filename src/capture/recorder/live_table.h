@@ -163,7 +163,8 @@ static inline uint32_t live_own_place(const struct live_page *page, uint32_t off
 	return offset * page->capacity >> LIVE_PAGE_BITS;
 }
 
-/* The place of the block at address, or the empty one where it would be. The page has places. */
+/* Returns the place of the block at address, or the empty one where it would be. The page has
+ * places. */
 static inline struct live_place *live_probe(const struct live_page *page, uint64_t address)
 {
 	uint32_t offset = live_offset(address);

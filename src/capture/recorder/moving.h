@@ -39,8 +39,8 @@ DEFINE_MAP(moving, uint32_t, struct moving_thread, moving_hash, moving_same)
 bool moving_begin(
 	struct moving *moving, struct live_table *live, uint32_t thread, uint64_t address);
 
-/* The thread's latest of these, whatever its address (0) or at that address: fills *ret and takes
- * it off the list. False: there is none. */
+/* Finds the thread's latest of these, whatever its address (0) or at that address: fills *ret and
+ * takes it off the list. False: there is none. */
 bool moving_end(struct moving *moving, uint32_t thread, uint64_t address, struct moving_block *ret);
 
 /* Some thread that has any; false: there is none. */

@@ -53,7 +53,8 @@ struct checkpoints {
 void checkpoints_init(struct checkpoints *checkpoints, uint64_t now_ns);
 void checkpoints_deinit(struct checkpoints *checkpoints);
 
-/* Whether it is time for another one: this many steps have been reported by now (CLOCK_MONOTONIC).
+/* Returns whether it is time for another one: this many steps have been reported by now
+ * (CLOCK_MONOTONIC).
  */
 bool checkpoints_due(const struct checkpoints *checkpoints, uint64_t now_ns, uint64_t steps);
 

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "capture/recorder/event_source.h"
 
-/* How many rows a source has, number 0 included; 1: none. */
+/* Returns how many rows a source has, number 0 included; 1: none. */
 uint32_t code_rows_count(struct event_source *source);
 
 /*

@@ -130,7 +130,7 @@ static inline uint64_t encoder_peak(struct encoder *encoder, uint64_t step, uint
 	return stamp;
 }
 
-/* Whether a block of the thread was allocated in an earlier chunk. */
+/* Returns whether a block of the thread was allocated in an earlier chunk. */
 static inline bool encode_is_death(const struct encoder *encoder, uint32_t owner, uint64_t number)
 {
 	const struct encode_thread *t =
@@ -170,8 +170,8 @@ static inline struct encode_memory *encode_remembered(
 	return m;
 }
 
-/* The raw payload of the chunk so far, appended to *ret; then starts the next chunk. now_*: META's
- * pair of clocks. */
+/* Appends the raw payload of the chunk to *ret, then starts the next chunk. now_*: META's pair of
+ * clocks. */
 bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret);
 
 /* Forgets the chunk so far; then starts the next one. */

@@ -29,7 +29,7 @@ struct footer_summary {
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);
 
-/* What is known after the start; goes after that. */
+/* Finds what is known after the start; goes after that. */
 bool footer_target_instructions(struct buf *ret, const char *counted_or_why);
 
 /* Modules from *next on; false: there are none, or no memory. Moves *next. */
@@ -57,13 +57,13 @@ bool footer_live(struct buf *ret, const struct live_entry *blocks, size_t count)
 
 bool footer_code_names(struct buf *ret, const struct code_names *names);
 
-/* The rows of the list up to `end` that were not yet written. */
+/* Appends the rows of the list up to `end` that were not written yet. */
 bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end);
 
-/* All rows. */
+/* Appends all rows. */
 bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
 
-/* All of them together. */
+/* Returns the total of all losses. */
 uint64_t footer_lost(const struct footer_summary *summary);
 
 /* Adds the waits and losses that the source reports, and the notices of children that were lost, as

@@ -36,8 +36,8 @@ void sums_deinit(struct sums *sums);
 /* No more of it. */
 void sums_end(struct sums *sums, struct tally *tally, struct encoder *encoder);
 
-/* The payloads that go with the chunk that is being closed. False: there is none, for want of
- * memory. */
+/* Makes
+ * the payloads that belong to the chunk that is being closed. Returns false if out of memory. */
 bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, struct buf *ret);
 bool sums_put_deaths(const struct sums *sums, struct encoder *encoder, struct buf *ret);
 
