@@ -24,7 +24,7 @@ static inline void anonymizer_cleanup(struct anonymizer **anonymizer)
 	anonymizer_destroy(*anonymizer);
 }
 
-/* The token of a name, which lives as long as the anonymizer. */
+/* Finds the token of a name, which lives as long as the anonymizer. */
 struct error *anonymizer_name(struct anonymizer *anonymizer, enum name_kind kind, const char *name,
 	const char **ret) must_check_;
 

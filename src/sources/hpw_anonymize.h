@@ -16,8 +16,8 @@ struct hpw_chunk_sink {
 	void *ctx;
 };
 
-/* What its header says (enum hpw_feature, or'ed). ERROR_INPUT: it is no recording of heapwise's, or
- * not one that was closed and has all events: such can't be written so. */
+/* Finds what its header says (enum hpw_feature, or'ed). ERROR_INPUT: it is no recording of
+ * heapwise's, or not one that was closed and has all events: such can't be written so. */
 struct error *hpw_anonymize_begin(
 	const struct source_place *place, unsigned *ret_features) must_check_;
 

@@ -86,7 +86,7 @@ struct source_blocks {
 	uint64_t temporary_within;
 };
 
-/* Whether all blocks count. */
+/* Returns whether all blocks count. */
 static inline bool source_blocks_are_all(const struct source_blocks *blocks)
 {
 	return !blocks || !(blocks->min_size || blocks->max_size || blocks->thread ||

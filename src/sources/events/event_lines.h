@@ -18,8 +18,8 @@ struct event_lines {
 struct error *event_lines_open(struct event_lines *lines, const struct input *input) must_check_;
 void event_lines_close(struct event_lines *lines);
 
-/* How many bytes of it can be names, stacks and callers: nothing of that is there twice, so it does
- * not shrink as events do. */
+/* Returns how many bytes of it can be names, stacks and callers: nothing of that is there twice, so
+ * it does not shrink as events do. */
 uint64_t event_lines_defined_limit(const struct input *input);
 
 /* *ret NULL: there are no more. */

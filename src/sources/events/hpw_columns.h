@@ -32,10 +32,10 @@ struct error *hpw_columns_find(
 struct error *hpw_columns_rows(
 	const struct hpw_column *columns, size_t limit, uint32_t mask, size_t *ret);
 
-/* What is not known where site_columns[i] has no column: of enum unknown_figure. */
+/* Returns what is not known where site_columns[i] has no column: of enum unknown_figure. */
 uint32_t hpw_columns_unknown(size_t i);
 
-/* The next row's number; 0 if the column is missing. */
+/* Finds the next row's number; 0 if the column is missing. */
 static inline struct error *hpw_column_next(struct hpw_column *column, uint64_t *ret)
 {
 	if (!column->present) {

@@ -81,7 +81,7 @@ struct hpw_estimate {
 struct error *hpw_estimate_init(struct hpw_estimate *estimate, uint64_t mean_bytes, size_t sites);
 void hpw_estimate_deinit(struct hpw_estimate *estimate);
 
-/* How many blocks a sampled one stands for. */
+/* Returns how many blocks a sampled one stands for. */
 double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
 
 /* In whole numbers; what subtraction left of nothing is nothing, and a file may claim the absurd.
@@ -107,7 +107,7 @@ void hpw_estimate_settle(struct hpw_estimate *estimate);
  * the later one. */
 struct hpw_estimate_moment hpw_estimate_peak_moment(const struct hpw_estimate *estimate);
 
-/* The counters of a site that a sample does not tell: of enum unknown_figure. */
+/* Returns the counters of a site that a sample does not tell: of enum unknown_figure. */
 uint32_t hpw_estimate_unknown(void);
 
 /* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are

@@ -64,7 +64,7 @@ struct hpw_visitor {
 	struct error *(*step)(void *context, const struct hpw_step *step);
 };
 
-/* What a chunk is about, without its steps. */
+/* Finds what a chunk is about, without its steps. */
 struct error *hpw_events_head(const struct hpw_payload *payload, struct hpw_events_head *ret);
 
 /* ERROR_INPUT for a malformed chunk, after as many steps as could be decoded. */

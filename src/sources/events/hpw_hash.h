@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-/* The key, constant in a process: bytes that the kernel chose at its start. */
+/* Returns the key, constant in a process: bytes that the kernel chose at its start. */
 static inline uint64_t hpw_hash_seed(void)
 {
 	uint64_t seed = 0;

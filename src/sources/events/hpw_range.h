@@ -48,18 +48,19 @@ struct error *hpw_ranges_open(
 	const struct hpw_file *file, const struct model *model, struct hpw_ranges *ret);
 void hpw_ranges_deinit(struct hpw_ranges *parts);
 
-/* The chunk with a step; the last one if none has. There is one. */
+/* Returns the chunk with a step; the last one if none has. There is one. */
 size_t hpw_ranges_chunk(const struct hpw_ranges *parts, uint64_t step);
 
 /* Goes through one chunk of events. */
 struct error *hpw_ranges_visit(
 	const struct hpw_ranges *parts, size_t chunk, const struct hpw_visitor *visitor);
 
-/* The sums of one chunk; they stay valid as long as the payload, which the caller gives back. */
+/* Finds the sums of one chunk; they stay valid as long as the payload, which the caller gives back.
+ */
 struct error *hpw_ranges_sums(const struct hpw_ranges *parts, size_t number,
 	struct hpw_payload *payload, struct hpw_sums *ret);
 
-/* The step after which the process's peak is reached, and its stamp. */
+/* Finds the step after which the process's peak is reached, and its stamp. */
 struct error *hpw_ranges_peak(
 	const struct hpw_ranges *parts, uint64_t *ret_step, uint64_t *ret_stamp);
 

@@ -95,7 +95,7 @@ struct hpw_replay {
 	uint64_t pair_tsc[2], pair_ns[2];
 };
 
-/* How many live blocks are believed of a file of this many bytes. */
+/* Returns how many live blocks are believed of a file of this many bytes. */
 uint64_t hpw_replay_blocks_max(uint64_t file_bytes);
 
 /* blocks_max: give up when this many blocks live at once. The model needs its sites; if it is of a

@@ -62,7 +62,7 @@ struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *
 
 /* Fills it from the sums, for a recording of many chunks. ERROR_INPUT: they do not fit. */
 struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_ranges *parts);
-/* Whether there are enough chunks for that. */
+/* Returns whether there are enough chunks for that. */
 bool hpw_series_suits(const struct hpw_series *series, const struct hpw_ranges *parts);
 
 #endif

@@ -41,7 +41,7 @@ struct hpw_sums {
 	struct hpw_column mark_figures[3];
 };
 
-/* All of a chunk; it stays valid as long as the payload. ERROR_INPUT: it is malformed. */
+/* Finds all of a chunk; it stays valid as long as the payload. ERROR_INPUT: it is malformed. */
 struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret);
 /* Its head alone. */
 struct error *hpw_sums_head(const struct hpw_payload *payload, uint64_t ret[HPW_SUMS_HEADS]);
@@ -54,7 +54,7 @@ struct hpw_mark {
 	bool has_figures; /* the next three are known */
 	uint64_t stamp, live_blocks, live_bytes;
 };
-/* The next mark; false: there is none. */
+/* Finds the next mark; false: there is none. */
 bool hpw_sums_mark(struct hpw_sums *sums, struct hpw_mark *ret);
 
 /* A block of an earlier chunk. */

@@ -13,7 +13,8 @@
 
 /* By the beginning of the unpacked file: all whole lines in it end with a number. */
 bool folded_recognise(const uint8_t *head, size_t len);
-/* Whether a head without a whole line can be the beginning of a long one: text, at least. */
+/* Returns whether a head without a whole line can be the beginning of a long one: text, at least.
+ */
 bool folded_may_be(const uint8_t *head, size_t len);
 struct error *folded_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret);

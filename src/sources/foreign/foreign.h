@@ -117,23 +117,24 @@ struct error *foreign_create(
 	struct foreign *foreign, const char *source, const struct input *input) must_check_;
 void foreign_deinit(struct foreign *foreign); /* with the model, unless it was taken out */
 
-/* The module of that path; `about` (path ignored) counts when it is new. */
+/* Finds the module of that path; `about` (path ignored) counts when it is new. */
 struct error *foreign_module(struct foreign *foreign, struct foreign_text path,
 	const struct module *about, struct module_id *ret) must_check_;
 
 /*
- * The frame at an address, `lines` innermost first; address 0: the file has none. It is that of the
- * instruction after the call, unless `exact`: then of the call itself. No lines: symbols tell.
+ * Finds the frame at an address, `lines` innermost first; address 0: the file has none. It is that
+ * of the instruction after the call, unless `exact`: then of the call itself. No lines: symbols
+ * tell.
  */
 struct error *foreign_frame(struct foreign *foreign, struct module_id module, uint64_t address,
 	bool exact, const struct foreign_line *lines, size_t count,
 	struct foreign_frame *ret) must_check_;
 
-/* The stack that has one more frame inward of `outer`. */
+/* Finds the stack that has one more frame inward of `outer`. */
 struct error *foreign_push(struct foreign *foreign, struct stack_id outer,
 	struct foreign_frame frame, struct stack_id *ret) must_check_;
 
-/* The site of a stack and a kind; its counters are to be added to. */
+/* Finds the site of a stack and a kind; its counters are to be added to. */
 struct error *foreign_site(struct foreign *foreign, struct stack_id stack, enum alloc_kind kind,
 	struct site_id *ret) must_check_;
 

@@ -54,7 +54,7 @@ struct error *foreign_maps_line(
 struct error *foreign_maps_program(struct foreign_maps *maps, struct foreign *foreign) must_check_;
 
 /*
- * The module that a return address is of; 0: none. A file that was changed after `input` was
+ * Finds the module that a return address is of; 0: none. A file that was changed after `input` was
  * written is reported as damage, once: names that are found in it may be wrong.
  */
 struct error *foreign_maps_module(struct foreign_maps *maps, struct foreign *foreign,

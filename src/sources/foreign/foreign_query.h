@@ -31,8 +31,8 @@ struct error *foreign_describe(
 uint64_t foreign_bias(const char *root, struct foreign_text path, uint64_t start, uint64_t offset);
 
 /*
- * The path on this machine of a file that a foreign one names, which the caller frees; `root` as of
- * struct input. NULL: nothing can be there, or no memory.
+ * Returns the path on this machine of a file that a foreign one names, which the caller frees;
+ * `root` as of struct input. NULL: nothing can be there, or no memory.
  */
 char *foreign_locate(const char *root, struct foreign_text path);
 

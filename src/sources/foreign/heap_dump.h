@@ -72,7 +72,7 @@ struct error *heap_dump_unsample(
 /* A line after the stacks: a mapping, or nothing; that another dump begins is an error. */
 struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len) must_check_;
 
-/* Whether the last line is a part of one: the file was cut off in it. It is passed over;
+/* Returns whether the last line is a part of one: the file was cut off in it. It is passed over;
  * heap_dump_finish() says that the end is missing. */
 static inline bool heap_dump_is_cut(const struct heap_dump *dump)
 {

@@ -17,7 +17,7 @@ struct valgrind_frame {
 /* Into the text; what is no frame ("in 3 places, all below …") is a function without address. */
 struct valgrind_frame valgrind_frame_of(const char *text, size_t len);
 
-/* The frame of functions at one address, innermost first; at least one. */
+/* Finds the frame of functions at one address, innermost first; at least one. */
 struct error *valgrind_frame_make(struct foreign *foreign, const struct valgrind_frame *functions,
 	size_t count, struct foreign_frame *ret) must_check_;
 

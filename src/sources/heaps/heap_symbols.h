@@ -28,7 +28,7 @@ struct heap_symbols {
 	struct arena arena;
 };
 
-/* Whether a file begins with such names. */
+/* Returns whether a file begins with such names. */
 bool heap_symbols_begin(const uint8_t *head, size_t len);
 
 void heap_symbols_init(struct heap_symbols *symbols);
@@ -39,7 +39,7 @@ void heap_symbols_deinit(struct heap_symbols *symbols);
 struct error *heap_symbols_read(
 	struct heap_symbols *symbols, struct stream *stream, char **line, size_t *len) must_check_;
 
-/* The functions at an address of a stack, "inner--outer"; NULL: it has no name. */
+/* Returns the functions at an address of a stack, "inner--outer"; NULL: it has no name. */
 const char *heap_symbols_find(const struct heap_symbols *symbols, uint64_t address);
 
 #endif

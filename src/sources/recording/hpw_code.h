@@ -32,7 +32,7 @@ void hpw_code_deinit(struct hpw_code *code);
 struct error *hpw_code_decode(
 	struct hpw_code *code, struct model *model, const struct hpw_payload *payload) must_check_;
 
-/* The code of a row that a frame names; not 0. */
+/* Finds the code of a row that a frame names; not 0. */
 struct error *hpw_code_find(
 	struct hpw_code *code, struct model *model, uint64_t row, uint32_t *ret) must_check_;
 

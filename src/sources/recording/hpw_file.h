@@ -58,7 +58,7 @@ struct error *hpw_file_payload(
 	const struct hpw_file *file, const struct hpw_chunk *chunk, struct hpw_payload *ret);
 void hpw_payload_deinit(struct hpw_payload *payload);
 
-/* The first chunk header from `from` on that lies before `to`; `to` if there is none. */
+/* Finds the first chunk header from `from` on that lies before `to`; `to` if there is none. */
 struct error *hpw_file_find_chunk(
 	const struct input *input, uint64_t from, uint64_t to, uint64_t *ret);
 

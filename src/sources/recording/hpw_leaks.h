@@ -22,7 +22,7 @@ struct hpw_leaks {
 
 /* True if chunks of this type are decoded here. */
 bool hpw_leaks_takes(uint16_t type);
-/* The place in the list of the last search's first chunk; chunks.len if there is none. */
+/* Returns the place in the list of the last search's first chunk; chunks.len if there is none. */
 size_t hpw_leaks_first(const struct hpw_file *file);
 struct error *hpw_leaks_decode(
 	struct hpw_leaks *leaks, uint16_t type, const struct hpw_payload *payload) must_check_;

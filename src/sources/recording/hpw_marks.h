@@ -16,7 +16,7 @@
 #include "sources/events/hpw_range.h"
 #include "sources/events/hpw_replay.h"
 
-/* Whether it is a mark of the program's or its users', not one of the recorder's own. */
+/* Returns whether it is a mark of the program's or its users', not one of the recorder's own. */
 static inline bool hpw_mark_is_users(const char *name, size_t len)
 {
 	size_t own = strlen(HPW_MARK_FORK);
@@ -38,7 +38,7 @@ struct hpw_marks {
 void hpw_marks_init(struct hpw_marks *marks, const struct hpw_clock *clock);
 void hpw_marks_deinit(struct hpw_marks *marks);
 
-/* Whether the sums know all that is to be known of each mark. */
+/* Returns whether the sums know all that is to be known of each mark. */
 bool hpw_marks_suit(const struct hpw_ranges *parts);
 struct error *hpw_marks_sum_up(struct hpw_marks *marks, const struct hpw_ranges *parts);
 /* Fills them while a replay goes on that has not begun. */

@@ -20,7 +20,8 @@ struct hpw_out {
 };
 
 void hpw_out_deinit(struct hpw_out *out);
-/* The column of that number, of a few, a new one if it is not there; good until the next call. */
+/* Returns the column of that number, of a few, a new one if it is not there; good until the next
+ * call. */
 struct buf *hpw_out_column(struct hpw_out *out, uint64_t number);
 /* Another column, whose number is not there yet; good until the next call. */
 struct buf *hpw_out_add(struct hpw_out *out, uint64_t number);

@@ -58,7 +58,7 @@ struct error *hpw_reader_decode_from(
 struct error *hpw_reader_decode(
 	struct reader *reader, bool (*wanted)(uint16_t type), hpw_decode_fn decode);
 
-/* Whether the figures can be had from the events at all. */
+/* Returns whether the figures can be had from the events at all. */
 bool hpw_reader_has_all_events(const struct reader *reader);
 
 /* Makes times of stamps possible, by what has been read so far. */
@@ -80,7 +80,7 @@ struct error *hpw_reader_measure_stacks(struct reader *reader);
 struct error *hpw_reader_find_marks(struct reader *reader);
 struct error *hpw_reader_put_marks(struct reader *reader);
 
-/* Whether the footer has the figures of all sites; after tables and footer. */
+/* Finds out whether the footer has the figures of all sites; after tables and footer. */
 struct error *hpw_reader_check_sites(struct reader *reader);
 
 /* All else into the model. */

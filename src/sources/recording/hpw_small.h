@@ -12,8 +12,8 @@ bool hpw_small_takes(uint16_t type);
  * first bytes are kept. */
 struct error *hpw_small_decode(struct model *model, const struct hpw_payload *payload) must_check_;
 
-/* The next part of a row, of which each has two: the payloads of a TARGET and of a SUMMARY. They
- * are where the cursor's bytes are. */
+/* Finds the next part of a row, of which each has two: the payloads of a TARGET and of a SUMMARY.
+ * They are where the cursor's bytes are. */
 struct error *hpw_small_next(struct cursor *cursor, struct hpw_payload *ret) must_check_;
 
 #endif

@@ -31,7 +31,7 @@ struct error *input_open_file(struct input *input, const char *path);
 void input_of_buffer(struct input *input, const char *name, const void *data, size_t len);
 void input_close(struct input *input);
 
-/* Whether another process says that it is still writing the file (FORMAT.md, "Recording in
+/* Returns whether another process says that it is still writing the file (FORMAT.md, "Recording in
  * progress"). */
 bool input_is_being_written(const struct input *input);
 

@@ -40,9 +40,9 @@ struct error *stream_open(
 void stream_close(struct stream *stream);
 
 /*
- * The next line without its end, be that a line feed or one after a carriage return; *ret NULL:
- * there is none. It lives until the next call and may have NULs in it; a NUL follows it. A longer
- * one than `most` is an error.
+ * Finds the next line without its end, be that a line feed or one after a carriage return; *ret
+ * NULL: there is none. It lives until the next call and may have NULs in it; a NUL follows it. A
+ * longer one than `most` is an error.
  */
 struct error *stream_line(
 	struct stream *stream, size_t most, char **ret, size_t *ret_len) must_check_;
