@@ -32,11 +32,11 @@ struct inspect_segment {
 	uint64_t offset;       /* in the file */
 };
 
-/* The segments of an ELF file that may be executed, at most `most`; how many there are. 0: none, or
- * it can't be read. */
+/* Returns the segments of an ELF file that may be executed, at most `most`; how many there are. 0:
+ * none, or it can't be read. */
 size_t inspect_code(const char *path, struct inspect_segment *ret, size_t most);
 
-/* The text in a section of an ELF file; the caller frees. NULL: none. */
+/* Returns the text in a section of an ELF file; the caller frees. NULL: none. */
 char *inspect_section_text(const char *path, const char *section);
 
 #endif

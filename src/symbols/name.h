@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* Whether it looks like a mangled name of C++ or Rust. */
+/* Returns whether it looks like a mangled name of C++ or Rust. */
 bool name_is_mangled(const char *linkage_name);
 
 /*
@@ -17,8 +17,8 @@ bool name_is_mangled(const char *linkage_name);
  */
 void name_add_demangled(struct text *text, const char *linkage_name);
 
-/* The length of a name without such suffixes at its end, of which there may be several, and without
- * a symbol version. */
+/* Returns the length of a name without such suffixes at its end, of which there may be several, and
+ * without a symbol version. */
 size_t name_plain_len(const char *name);
 
 /* As name_add_demangled(), with parameters and suffixes, as debuggers show it; only a symbol

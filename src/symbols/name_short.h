@@ -23,8 +23,8 @@
  * long. */
 void name_add_short(struct text *text, const char *name);
 
-/* Whether it is a name of Rust: by its linkage name (NULL: unknown) or by what no other language
- * writes. */
+/* Returns whether it is a name of Rust: by its linkage name (NULL: unknown) or by what no other
+ * language writes. */
 bool name_is_rust(const char *name, const char *linkage_name);
 
 #endif

@@ -58,7 +58,7 @@ static inline void symbols_settings_cleanup(struct symbols_settings **settings)
 	symbols_settings_destroy(*settings);
 }
 
-/* ERROR_USAGE: it is no folder. */
+/* Sets the system root. Returns ERROR_USAGE if it is not a directory. */
 struct error *symbols_settings_sysroot(
 	struct symbols_settings *settings, const char *folder) must_check_;
 
@@ -66,7 +66,8 @@ struct error *symbols_settings_sysroot(
 struct error *symbols_settings_add_paths(
 	struct symbols_settings *settings, const char *folders, bool lenient) must_check_;
 
-/* Instead of /usr/lib/debug: folders, parted by colons. ERROR_USAGE as above. */
+/* Replaces /usr/lib/debug by directories, separated by colons. Returns ERROR_USAGE if one is not a
+ * directory. */
 struct error *symbols_settings_debug_folders(
 	struct symbols_settings *settings, const char *folders) must_check_;
 
@@ -79,8 +80,8 @@ struct error *symbols_settings_fetch(struct symbols_settings *settings, unsigned
 	const struct fetch_listener *listener) must_check_;
 
 /*
- * The path on this machine of what the recorded one calls `path`; with a system root its links are
- * followed inside that. The caller frees; NULL: nothing can be there, or no memory.
+ * Returns the path on this machine of what the recorded one calls `path`; with a system root its
+ * links are followed inside that. The caller frees; NULL: nothing can be there, or no memory.
  */
 char *symbols_settings_locate(const struct symbols_settings *settings, const char *path);
 

@@ -31,15 +31,15 @@ struct strings {
 void strings_init(struct strings *strings);
 void strings_deinit(struct strings *strings);
 
-/* A NULL string gives NULL; so with the others. */
+/* Keeps a copy of a string; equal strings share one. NULL gives NULL, here and below. */
 struct error *strings_keep(
 	struct strings *strings, const char *string, const char **ret) must_check_;
 
-/* What name_add_demangled makes of it. */
+/* Keeps the demangled form of a string (name_add_demangled()). */
 struct error *strings_keep_demangled(
 	struct strings *strings, const char *linkage_name, const char **ret) must_check_;
 
-/* Without ".", ".." and doubled slashes, as far as that can be distinguished from the path itself.
+/* Keeps a path without ".", ".." and double slashes, as far as the path itself shows them.
  */
 struct error *strings_keep_path(
 	struct strings *strings, const char *path, const char **ret) must_check_;

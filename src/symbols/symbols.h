@@ -47,7 +47,7 @@ enum symbols_state {
 	SYMBOLS_CHANGED,  /* the file at the path is another one than was recorded */
 };
 
-/* The settings (NULL: none of the user's) must outlive it. */
+/* Creates symbols without modules. The settings (NULL: the defaults) must outlive them. */
 struct error *symbols_create(
 	const struct symbols_settings *settings, struct symbols **ret) must_check_;
 /* When the recording began whose modules these are (CLOCK_REALTIME; 0: unknown): files without a
@@ -73,7 +73,7 @@ struct error *symbols_add_file(struct symbols *symbols, const char *path, const 
 	size_t build_id_len, uint32_t *ret_module) must_check_;
 
 /*
- * The symbols of an address, innermost (most inlined) first; at least one, which may be all
+ * Finds the symbols of an address, innermost (most inlined) first; at least one, which may be all
  * unknown. `address` is the ELF file's own (without load bias), inside the instruction meant: a
  * return address minus 1. The only errors are of memory.
  */
@@ -88,7 +88,8 @@ struct symbol_variable {
 	uint32_t line;
 };
 
-/* The variable that has the address, as the ELF file has it. The only errors are of memory. */
+/* Finds the variable that has the address, as the ELF file has it. The only errors are of memory.
+ */
 struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_t address,
 	struct symbol_variable *ret) must_check_;
 /* As above, without file and line; reads no debug information. */
@@ -101,16 +102,16 @@ struct error *symbols_thread_local(struct symbols *symbols, uint32_t module, uin
 	struct symbol_variable *ret) must_check_;
 
 /*
- * All names that the symbol table has for the code at such an address: strdup is __strdup too. None
- * of functions that were inlined. They and the array belong to struct symbols, with each call a new
- * one. The only errors are of memory.
+ * Finds all names that the symbol table has for the code at such an address: strdup is __strdup
+ * too. None of functions that were inlined. They and the array belong to struct symbols, with each
+ * call a new one. The only errors are of memory.
  */
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
 	const char *const **ret, size_t *ret_count) must_check_;
 
 /*
- * What debug files call the function of libc that has the address, if that can be found without
- * them (inner_names.h); NULL: it can't, or the module is no libc. Static.
+ * Returns what debug files call the function of libc that has the address, if that can be found
+ * without them (inner_names.h); NULL: it can't, or the module is no libc. Static.
  */
 const char *symbols_inner_name(struct symbols *symbols, uint32_t module, uint64_t address);
 
@@ -124,8 +125,8 @@ struct local_frame {
 };
 
 /*
- * The local variable that lies at an address of a frame, as locals_find() says it; the name belongs
- * to struct symbols.
+ * Finds the local variable that lies at an address of a frame, as locals_find() says it; the name
+ * belongs to struct symbols.
  */
 struct error *symbols_local(struct symbols *symbols, uint32_t module,
 	const struct local_frame *frame, uint64_t address, const char **ret_name,
@@ -140,17 +141,18 @@ enum symbols_lack {
 	SYMBOLS_LACK_CUT = 16,    /* a file was passed over that ends before its sections do */
 };
 
-/* Of enum symbols_lack. */
+/* Returns what the module lacks, as bits of enum symbols_lack. */
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module);
 
-/* Whether it was identified by a build-id, so that its files are the right ones. */
+/* Returns whether it was identified by a build-id, so that its files are the right ones. */
 bool symbols_module_has_id(const struct symbols *symbols, uint32_t module);
 
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
 
 /*
- * The path of a module without links in it (libz.so.1 is libz.so.1.2.13), if the file is there and
- * the right one; NULL otherwise. It belongs to struct symbols. The only errors are of memory.
+ * Finds the path of a module without links in it (libz.so.1 is libz.so.1.2.13), if the file is
+ * there and the right one; NULL otherwise. It belongs to struct symbols. The only errors are of
+ * memory.
  */
 struct error *symbols_real_path(
 	struct symbols *symbols, uint32_t module, const char **ret) must_check_;
@@ -198,7 +200,8 @@ DEFINE_VEC(symbols_used_vec, struct symbols_used)
 struct error *symbols_module_used(
 	struct symbols *symbols, uint32_t module, struct symbols_used_vec *ret) must_check_;
 
-/* How many of the answers so far earlier commands had kept (symbols_settings_keep_names()). */
+/* Returns how many of the answers so far earlier commands had kept (symbols_settings_keep_names()).
+ */
 size_t symbols_module_kept(const struct symbols *symbols, uint32_t module);
 
 /* The file that names come from; NULL if none, or not opened yet. */

@@ -101,7 +101,7 @@ struct type {
 
 struct types;
 
-/* The symbols must outlive it. */
+/* Creates types without modules. `symbols` must outlive them. */
 struct error *types_create(struct symbols *symbols, struct types **ret) must_check_;
 void types_destroy(struct types *types);
 static inline void types_cleanup(struct types **types)
@@ -109,9 +109,10 @@ static inline void types_cleanup(struct types **types)
 	types_destroy(*types);
 }
 
-/* Memory ran out at some time: what was said since may be too little. */
+/* Returns whether memory ran out: answers since then may be incomplete. */
 bool types_failed(const struct types *types);
-/* Whether a module has more debug information than is looked at: some types are not known. */
+/* Returns whether a module has more debug information than is looked at: some types are not known.
+ */
 bool types_are_cut(const struct types *types);
 
 /* Finds out what a module's debug information declares, once. Returns whether it has any. */
@@ -119,21 +120,21 @@ bool types_add_module(struct types *types, uint32_t module);
 
 const struct type *types_get(const struct types *types, uint32_t number);
 
-/* What a pointer or reference points to, what an array has, what a typedef stands for. */
+/* Returns what a pointer or reference points to, what an array has, what a typedef stands for. */
 uint32_t types_target(struct types *types, uint32_t number);
-/* Without typedefs and qualifiers. */
+/* Returns the type without typedefs and qualifiers. */
 uint32_t types_plain(const struct types *types, uint32_t number);
-/* Whether two, plain, are one: modules describe the same class each for itself. */
+/* Returns whether two, plain, are one: modules describe the same class each for itself. */
 bool types_are_same(const struct types *types, uint32_t a, uint32_t b);
-/* Whether a type, plain, has a virtual base: itself, one of its bases or of its members. Looks at
- * each type once. */
+/* Returns whether a type, plain, has a virtual base: itself, one of its bases or of its members.
+ * Looks at each type once. */
 bool types_have_virtual_bases(struct types *types, uint32_t number);
 /* A type of the same name and size that has these members; the type itself: no memory. */
 uint32_t types_with_members(
 	struct types *types, uint32_t number, const struct type_member *members, uint32_t count);
-/* The type itself, or what types_with_members() has made it of. */
+/* Returns the type itself, or what types_with_members() has made it of. */
 uint32_t types_declared(const struct types *types, uint32_t number);
-/* Whether it is a structure, class or union. */
+/* Returns whether it is a structure, class or union. */
 static inline bool type_has_members(const struct type *type)
 {
 	return type->kind == TYPE_STRUCT || type->kind == TYPE_CLASS || type->kind == TYPE_UNION;
@@ -179,12 +180,12 @@ struct types_function_class {
 bool types_function_class(struct types *types, uint32_t module, uint64_t address,
 	const char *constant, struct types_function_class *ret);
 
-/* The type whose functions a table of Rust's at an address has (of a `dyn Trait`), plain. address:
- * as the ELF file has it. False: no such table is described there. */
+/* Finds the type whose functions a table of Rust's at an address has (of a `dyn Trait`), plain.
+ * address: as the ELF file has it. False: no such table is described there. */
 bool types_implementor(struct types *types, uint32_t module, uint64_t address, uint32_t *ret);
 
-/* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
- * TYPE_VOID: it is no such thing. */
+/* Returns what a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a
+ * T. TYPE_VOID: it is no such thing. */
 uint32_t types_content(struct types *types, uint32_t plain);
 
 /* What lies at an offset of a type. */
@@ -198,8 +199,9 @@ struct types_place {
 void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
 	struct text *path);
 
-/* Whether a structure's last member, or that one's, is an array without an end: then of which
- * elements, plain, and where it begins. path: what it is called is added; NULL: not wanted. */
+/* Returns whether a structure's last member, or that one's, is an array without an end: then of
+ * which elements, plain, and where it begins. path: what it is called is added; NULL: not wanted.
+ */
 bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
 	uint64_t *ret_at, struct text *path);
 
@@ -218,8 +220,8 @@ void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t
 void types_each_beginning(struct types *types, uint32_t base, uint64_t from, uint64_t most,
 	bool (*take)(void *context, uint32_t whole), void *context);
 
-/* Whether a type is another, both plain, or begins with it: derives from it, or has it as its first
- * member or element; or what that begins with. */
+/* Returns whether a type is another, both plain, or begins with it: derives from it, or has it as
+ * its first member or element; or what that begins with. */
 bool types_begins_with(const struct types *types, uint32_t type, uint32_t first);
 
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several

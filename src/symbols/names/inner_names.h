@@ -21,7 +21,8 @@ struct inner_names {
 /* Reads them from a file of libc; of others, and of damaged ones, there are none. */
 void inner_names_read(const struct object *libc, struct inner_names *ret);
 
-/* The name of the function that has the address, as debug files give it; NULL: not known. */
+/* Returns the name of the function that has the address, as debug files give it; NULL: not known.
+ */
 const char *inner_names_find(const struct inner_names *names, uint64_t address);
 
 #endif

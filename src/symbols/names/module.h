@@ -66,7 +66,7 @@ struct symbols {
 /* Opens nothing. Where none was recorded, build_id_len is 0. */
 struct error *module_create(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, struct symbols_file **ret) must_check_;
-/* NULL is fine. */
+/* Destroys a module; NULL is allowed. */
 void module_destroy(struct symbols_file *module);
 
 /* Finds the module's files alone, unless that was done. */

@@ -55,7 +55,7 @@ struct names_file {
 bool names_file_parse(struct names_file *ret, const uint8_t *data, size_t len);
 bool names_file_has_key(const struct names_file *file, const char *key, size_t len);
 
-/* The symbols of an address, innermost first; NULL: it is not among them. */
+/* Returns the symbols of an address, innermost first; NULL: it is not among them. */
 const struct names_symbol *names_file_find(
 	const struct names_file *file, uint64_t address, size_t *ret_count);
 
@@ -65,7 +65,7 @@ static inline const char *names_file_string(const struct names_file *file, uint3
 	return file->text + file->ends[number - 1];
 }
 
-/* What checksum such bytes should have; `len` at least that of the header. */
+/* Returns what checksum such bytes should have; `len` at least that of the header. */
 uint64_t names_file_checksum(const uint8_t *data, size_t len);
 
 #endif

@@ -15,8 +15,8 @@
 #define NAMES_STORE_FILES_MAX 4096u
 
 /*
- * The bytes of a file, which the caller frees; false: it is not there, longer than NAMES_FILE_MAX,
- * no plain file, or another user could have written it. It counts as used now.
+ * Finds the bytes of a file, which the caller frees; false: it is not there, longer than
+ * NAMES_FILE_MAX, no plain file, or another user could have written it. It counts as used now.
  */
 bool names_store_read(const char *folder, const char *name, uint8_t **ret_data, size_t *ret_len);
 

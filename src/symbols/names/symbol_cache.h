@@ -33,8 +33,8 @@ void symbol_cache_open(struct symbol_cache *known, const struct symbols_settings
 void symbol_cache_close(struct symbol_cache *known);
 
 /*
- * The symbols of an address, in memory of `strings`; *ret_count 0: they are not known. The only
- * errors are of memory.
+ * Finds the symbols of an address, in memory of `strings`; *ret_count 0: they are not known. The
+ * only errors are of memory.
  */
 struct error *symbol_cache_find(struct symbol_cache *known, struct strings *strings,
 	uint64_t address, const struct symbol **ret, size_t *ret_count) must_check_;

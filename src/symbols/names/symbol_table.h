@@ -51,12 +51,12 @@ void symbol_table_deinit(struct symbol_table *table);
 struct error *symbol_table_load(struct symbol_table *table, const struct object *main,
 	const struct object *separate) must_check_;
 
-/* What is at the address; NULL: unknown. */
+/* Returns what is at the address; NULL: unknown. */
 const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
 
 /*
- * All names of the function at the address, the one that symbol_table_find() returns first; at most
- * `max` of them. Returns their number.
+ * Returns all names of the function at the address, the one that symbol_table_find() returns first;
+ * at most `max` of them. Returns their number.
  */
 size_t symbol_table_names(
 	const struct symbol_table *table, uint64_t address, const char **names, size_t max);

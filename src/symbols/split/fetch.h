@@ -30,8 +30,8 @@ struct error *fetch_create(
 void fetch_destroy(struct fetch *fetch);
 
 /*
- * The path of the debug file with that build-id, which the caller frees; NULL: no server has it, or
- * no server is asked any more. `name` is shown as progress.
+ * Returns the path of the debug file with that build-id, which the caller frees; NULL: no server
+ * has it, or no server is asked any more. `name` is shown as progress.
  */
 char *fetch_debug_file(
 	struct fetch *fetch, const uint8_t *build_id, size_t build_id_len, const char *name);

@@ -41,8 +41,8 @@ void split_files_init(struct split_files *files, const struct symbols_settings *
 void split_files_deinit(struct split_files *files);
 
 /*
- * The unit that a skeleton stands for; false: it was not found. *ret_image holds it, zeroed by the
- * caller before and deinited by it after.
+ * Finds the unit that a skeleton stands for; false: it was not found. *ret_image holds it, zeroed
+ * by the caller before and deinited by it after.
  */
 bool split_open(struct split_files *files, Dwarf_Die *skeleton, uint64_t id,
 	struct image *ret_image, Dwarf_Die *ret);

@@ -22,7 +22,7 @@ void split_bases_deinit(struct split_bases *bases);
 /* Goes through the skeletons of a program, once. Without memory some are missing. */
 void split_bases_read(struct split_bases *bases, Dwarf *dwarf);
 
-/* The base that follows; `most` where there is none before that. */
+/* Returns the base that follows; `most` where there is none before that. */
 uint64_t split_bases_end(const struct base_vec *bases, uint64_t base, uint64_t most);
 
 /* A base that a skeleton has as an attribute; `missing`: it has none. */

@@ -55,10 +55,10 @@ static inline struct split_bytes split_slice(struct split_bytes bytes, uint64_t 
 	return (struct split_bytes){bytes.data + start, len};
 }
 
-/* What is in a section, unpacked; nothing if there is none. The object keeps it. */
+/* Returns what is in a section, unpacked; nothing if there is none. The object keeps it. */
 struct split_bytes split_section(const struct object *object, const char *name);
 
-/* What the unit of that id needs; false: it is not in the file, or damaged. */
+/* Finds what the unit of that id needs; false: it is not in the file, or damaged. */
 bool split_parts_find(const struct object *object, uint64_t id, struct split_parts *ret);
 
 #endif

@@ -96,10 +96,10 @@ static inline struct type_made *type_store_at(struct types *types, uint32_t numb
 	return &types->made.data[number < types->made.len ? number : TYPE_VOID];
 }
 
-/* The type that an entry describes; TYPE_VOID if it can't be read. */
+/* Returns the type that an entry describes; TYPE_VOID if it can't be read. */
 uint32_t types_of_die(struct types *types, Dwarf_Die *die);
 
-/* The outline's number of a type that is described, by its whole name; NULL: none. */
+/* Returns the outline's number of a type that is described, by its whole name; NULL: none. */
 const uint32_t *types_named(struct types *types, const char *name);
 
 #endif

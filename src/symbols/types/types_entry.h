@@ -7,7 +7,7 @@
 
 uint64_t entry_number(Dwarf_Die *die, unsigned name, uint64_t otherwise);
 bool entry_flag(Dwarf_Die *die, unsigned name);
-/* What DW_AT_type refers to. */
+/* Finds what DW_AT_type refers to. */
 bool entry_type(Dwarf_Die *die, Dwarf_Die *ret);
 /* As above, and reads it; TYPE_VOID: there is none. */
 uint32_t types_of_entry(struct types *types, Dwarf_Die *die);
@@ -19,7 +19,7 @@ uint32_t types_stand_for(struct types *types, Dwarf_Die *die, uint32_t number);
 
 /* A copy that stays, the same one for equal names; NULL of NULL. */
 const char *types_keep(struct types *types, const char *name);
-/* What the outline has of an entry; NULL: nothing. */
+/* Returns what the outline has of an entry; NULL: nothing. */
 const struct outline_type *types_outline_of(const struct types *types, const Dwarf_Die *die);
 /* With namespaces, kept. */
 const char *types_whole_name(struct types *types, Dwarf_Die *die, const struct outline_type *known);

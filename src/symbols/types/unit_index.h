@@ -51,11 +51,11 @@ struct unit_index {
 void unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct split_files *split);
 void unit_index_deinit(struct unit_index *index);
 
-/* The unit whose code holds the address; NULL in *ret: none. It belongs to the index. */
+/* Finds the unit whose code holds the address; NULL in *ret: none. It belongs to the index. */
 struct error *unit_index_find(
 	struct unit_index *index, uint64_t address, struct unit **ret) must_check_;
 
-/* The DW_TAG_subprogram whose code holds the address; NULL in *ret: none. */
+/* Finds the DW_TAG_subprogram whose code holds the address; NULL in *ret: none. */
 struct error *unit_function(struct unit *unit, uint64_t address, const Dwarf_Die **ret) must_check_;
 
 /*

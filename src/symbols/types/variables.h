@@ -31,16 +31,16 @@ void variables_init(struct variables *variables);
 void variables_deinit(struct variables *variables);
 
 /*
- * The place of the variable that starts at the address; NULL in *ret_file: unknown. The first call
- * reads all of the debug information, unless that is large beyond what a name is worth.
+ * Finds the place of the variable that starts at the address; NULL in *ret_file: unknown. The first
+ * call reads all of the debug information, unless that is large beyond what a name is worth.
  */
 struct error *variables_find(struct variables *variables, Dwarf *dwarf, uint64_t start,
 	const char **ret_file, uint32_t *ret_line) must_check_;
 
-/* The address of a variable that has one for the whole run, as the ELF file has it. */
+/* Finds the address of a variable that has one for the whole run, as the ELF file has it. */
 bool variable_static_address(Dwarf_Die *die, uint64_t *ret);
-/* The offset of a thread-local variable in its module's thread-local memory (DWARF 5, 2.5.1.3:
- * DW_OP_form_tls_address; GCC and clang write DW_OP_GNU_push_tls_address as well). */
+/* Finds the offset of a thread-local variable in its module's thread-local memory (DWARF 5,
+ * 2.5.1.3: DW_OP_form_tls_address; GCC and clang write DW_OP_GNU_push_tls_address as well). */
 bool variable_thread_offset(Dwarf_Die *die, uint64_t *ret);
 
 #endif
