@@ -95,7 +95,8 @@ void site_counters_clear_extremes(struct site_counters *counters);
 void site_counters_join_extremes(
 	struct site_counters *counters, const struct site_counters *before);
 
-/* What a part comes to: from the counters now, and when it began; LIVE_… may be less than 0. */
+/* Returns what a part comes to: from the counters now, and when it began; LIVE_… may be less than
+ * 0. */
 struct site_counters site_counters_since(
 	const struct site_counters *now, const struct site_counters *before);
 

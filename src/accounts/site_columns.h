@@ -31,7 +31,7 @@ struct site_column {
 /* In the order of SITE_COUNTERS. */
 extern const struct site_column site_columns[SITE_COUNTERS_COUNT];
 
-/* What the column of SITE_STATS, or of SUMS, has of the counters. */
+/* Returns what the column of SITE_STATS, or of SUMS, has of the counters. */
 uint64_t site_column_stored(const struct site_column *column, const struct site_counters *from);
 uint64_t site_column_part(const struct site_column *column, const struct site_counters *from);
 

@@ -27,7 +27,7 @@ static inline bool is_pow2(uint64_t value)
 	return value && (value & (value - 1)) == 0;
 }
 
-/* The next multiple of `align`, a power of two; wraps to 0 beyond the last one. */
+/* Returns the next multiple of `align`, a power of two; wraps to 0 beyond the last one. */
 static inline uint64_t align_up(uint64_t value, uint64_t align)
 {
 	return (value + align - 1) & ~(align - 1);

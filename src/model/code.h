@@ -52,7 +52,7 @@ struct code {
 	struct module_id home; /* of a name: the loaded file it is of; 0: not known */
 };
 
-/* The line of an instruction; without one of the code itself. 0: not known. */
+/* Returns the line of an instruction; without one of the code itself. 0: not known. */
 uint32_t code_line_at(const struct code *code, uint64_t instruction);
 
 #endif

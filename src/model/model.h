@@ -195,7 +195,7 @@ struct spread {
 	double allocations_more, allocated_bytes_more, live_blocks_more, live_bytes_more;
 };
 
-/* Of estimates that know nothing of each other variances add up. */
+/* Adds variances: those of independent estimates add up. */
 static inline void spread_add(struct spread *sums, const struct spread *more)
 {
 	sums->allocations += more->allocations;
@@ -341,7 +341,8 @@ struct small_process {
 	uint64_t lost_events, duration_ns, children_unrecorded;
 };
 
-/* Whether it is known how many of these blocks were left at the fork, and how many that are. */
+/* Returns whether it is known how many of these blocks were left at the fork, and how many that
+ * are. */
 static inline bool inherited_is_counted(const struct inherited *inherited)
 {
 	bool known = !inherited->at_most || inherited->freed_blocks;
@@ -474,8 +475,8 @@ void model_set_names_from(struct model *model, const struct symbols_settings *se
 const struct symbols_settings *model_names_from(const struct model *model);
 
 /*
- * What is to be subtracted from all figures, of a file that is a difference of two states: what of
- * it is below 0. NULL: the figures are what they are.
+ * Returns what is to be subtracted from all figures, of a file that is a difference of two states:
+ * what of it is below 0. NULL: the figures are what they are.
  */
 const struct model *model_subtracted(const struct model *model);
 
@@ -483,34 +484,37 @@ const struct target *model_target(const struct model *model);
 const struct recording *model_recording(const struct model *model);
 const struct totals *model_totals(const struct model *model);
 
-/* Sentences that say what is missing from the recording; *ret_count may be 0. */
+/* Returns sentences about what is missing from the recording; *ret_count may be 0. */
 const char *const *model_damage(const struct model *model, size_t *ret_count);
 
-/* One more than the largest module id; ids that were never added have the path "". */
+/* Returns one more than the largest module id; ids that were never added have the path "". */
 size_t model_module_limit(const struct model *model);
 const struct module *model_module(const struct model *model, struct module_id id);
 
-/* One more than the largest stack id. Unused ids are children of the root with address 0. */
+/* Returns one more than the largest stack id. Unused ids are children of the root with address 0.
+ */
 size_t model_stack_limit(const struct model *model);
 struct stack_node model_stack(const struct model *model, struct stack_id id);
-/* Its parent alone, for walks outward. */
+/* Returns only the parent of a stack, for walks outward. */
 struct stack_id model_stack_parent(const struct model *model, struct stack_id id);
 
 /* Code in no loaded file, by id; 0 is none. One more than the largest id. */
 size_t model_code_limit(const struct model *model);
 const struct code *model_code(const struct model *model, struct code_id id);
 
-/* What the source itself says of the code of a node, of a name too; NULL: nothing, or it is a code
- * object or a method. */
+/* Returns what the source itself says of the code of a node, of a name too; NULL: nothing, or it is
+ * a code object or a method. */
 const struct embedded_run *model_embedded(const struct model *model, struct stack_node node);
 /* Tells runs of native frames apart: from 0, in the order in which they came. */
 size_t model_embedded_number(const struct model *model, const struct embedded_run *run);
 
-/* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
+/* Returns the rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no
+ * counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);
 /*
- * What the process was forked with; all zero if it was not forked, or not asked for. Sites have
- * live_blocks and live_bytes, as at the fork, and the parents' stacks; they are in no other sum.
+ * Returns what the process was forked with; all zero if it was not forked, or not asked for. Sites
+ * have live_blocks and live_bytes, as at the fork, and the parents' stacks; they are in no other
+ * sum.
  */
 const struct inherited *model_inherited(const struct model *model);
 const struct site *model_inherited_sites(const struct model *model, size_t *ret_count);
@@ -521,7 +525,7 @@ const struct leak_record *model_leak_records(const struct model *model, size_t *
 const struct leak_group *model_leak_groups(const struct model *model, size_t *ret_count);
 const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_count);
 
-/* Rows by thread index. */
+/* Returns the rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
 /* Moments all along the recording, in their order; none unless they were asked for. */
 const struct series_row *model_series(const struct model *model, size_t *ret_count);
@@ -529,7 +533,8 @@ const struct series_row *model_series(const struct model *model, size_t *ret_cou
 const struct series_site *model_series_sites(const struct model *model, size_t *ret_count);
 /* In their order; none unless they were asked for. recording.marks says how many there are. */
 const struct mark *model_marks(const struct model *model, size_t *ret_count);
-/* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
+/* Returns the programs without a recording, in order; children_unrecorded counts also what is not
+ * here. */
 const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
 /* In no order; of a sum of recordings, those of all of them. */
 const struct small_process *model_small(const struct model *model, size_t *ret_count);
@@ -537,8 +542,8 @@ const struct small_process *model_small(const struct model *model, size_t *ret_c
 const struct size_count *model_sizes(const struct model *model, size_t *ret_count);
 
 /*
- * Blocks live at the end, ascending by address. NULL if the source left them out (reports need only
- * the sites' sums): *ret_count is 0 then, whatever totals say.
+ * Returns the blocks live at the end, ascending by address. NULL if the source left them out
+ * (reports need only the sites' sums): *ret_count is 0 then, whatever totals say.
  */
 const struct live_block *model_live(const struct model *model, size_t *ret_count);
 
