@@ -13,7 +13,7 @@
 
 enum calltree_way { CALLTREE_DOWN, CALLTREE_UP, CALLTREE_CALLEES, CALLTREE_CALLERS };
 
-/* "top-down", "bottom-up", "callees", "callers" */
+/* Returns "top-down", "bottom-up", "callees", "callers". */
 const char *calltree_way_name(enum calltree_way way);
 
 /* A sum over rows, and over what they are compared with (0: nothing). */

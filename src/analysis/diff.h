@@ -85,19 +85,19 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 /* Returns whether both sources say it: of a sample it is unknown which allocations were temporary.
  */
 bool diff_knows(const struct diff *diff, enum metric metric);
-/* Who does not, where one doesn't: "a sample". */
+/* Returns which side does not know it, if only one does: "a sample". */
 const char *diff_ignorant(const struct diff *diff);
-/* A row's figure, and one of the totals. */
+/* Computes the figure of a row, and of the totals. */
 void diff_of_row(const struct diff *diff, const struct row *row, enum metric metric,
 	struct diff_figure *ret);
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret);
 /*
- * A figure of the totals as sentences and limits have it: of what is live without what libraries
- * keep for themselves, unless these count.
+ * Computes a figure of the totals for sentences and limits: live figures exclude memory that
+ * libraries keep for themselves, unless it is to be counted.
  */
 void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret);
 enum diff_status diff_status(const struct diff *diff, const struct row *row);
-/* "new", "grown"… */
+/* Returns "new", "grown"… */
 const char *diff_status_name(enum diff_status status);
 
 /*
@@ -108,7 +108,7 @@ const char *diff_status_name(enum diff_status status);
 struct error *diff_select(const struct diff *diff, const struct rows *rows, enum metric filter,
 	struct row_list *ret) must_check_;
 
-/* An older figure as --normalize scales it, of totals that were `from` and are `to`. */
+/* Scales an older figure for --normalize, by totals that were `from` and are `to`. */
 uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from);
 
 /* Returns whether a change of a total is worth a sentence. */

@@ -34,8 +34,8 @@ struct evidence evidence_of_metric(
  */
 struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end);
 
-/* Those of `kinds` of which each block that the search found surely counts: one such block decides,
- * whatever is to be said of other kinds. */
+/* Returns those of `kinds` whose blocks are certain: one such block decides, whatever is unknown
+ * about other kinds. */
 unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_end);
 
 /* Returns whether a signal ended the program, and the figures are of all until then: peaks and
@@ -45,8 +45,8 @@ bool evidence_is_cut_short(const struct model *model);
 /* Returns whether the program went on after the search: what was found is not how it ended. */
 bool evidence_search_is_early(const struct model *model);
 
-/* Why it is not certain that the errors that a model has (wrong frees) are errors, and all of them;
- * NULL: it is. Another checker's are what it says. */
+/* Returns why it is uncertain that the errors of a model (wrong frees) are errors, and all of them;
+ * NULL if it is certain. Errors of other checkers are taken as given. */
 const char *evidence_of_errors(const struct model *model);
 
 enum limit_state {

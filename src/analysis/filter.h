@@ -37,10 +37,10 @@ struct filter {
 
 void filter_deinit(struct filter *filter);
 
-/* "focus", "show-from"… */
+/* Returns "focus", "show-from"… */
 const char *filter_part_name(enum filter_part part);
 
-/* A later pattern takes the place of an earlier one. ERROR_USAGE: it is none. */
+/* Sets the pattern of a part, in place of an earlier one. Returns ERROR_USAGE if it is invalid. */
 struct error *filter_set(
 	struct filter *filter, enum filter_part part, const char *pattern) must_check_;
 /* Adds the kinds of that name, "malloc", "operator new[]"…; false: there are none. */
@@ -51,7 +51,7 @@ void filter_add_kind_names(struct text *text);
 /* Adds "--focus 'read_' --kind malloc", as a command line says it; nothing if nothing is given. */
 void filter_add_options(const struct filter *filter, struct text *text);
 
-/* NULL and what is all 0: false. */
+/* Returns whether any pattern is given; NULL and an all-zero filter have none. */
 bool filter_is_given(const struct filter *filter);
 
 /* Returns whether it chooses by names of functions, files and modules. */
@@ -76,8 +76,8 @@ struct error *filter_apply(const struct filter *filter, const struct rows *from,
 	struct filtered *ret, struct text *notes) must_check_;
 
 /*
- * ERROR_INPUT if nothing is left of `from`, though there was something: which patterns fit no
- * frame. NULL: something is, or no filter is given.
+ * Returns ERROR_INPUT if the filter leaves nothing of a non-empty `from`, with the patterns that
+ * match no frame; NULL otherwise.
  */
 struct error *filter_check_left(
 	const struct filter *filter, const struct rows *from, const struct rows *left) must_check_;

@@ -24,7 +24,8 @@ struct folding {
 	size_t kept;      /* frames from here on stay, whatever they are */
 };
 
-/* Of a stack, innermost frame first; `own_doing` as of row_is_own_doing(). Keeps `frames`. */
+/* Prepares the folding of a stack, innermost frame first; `own_doing` as of row_is_own_doing().
+ * Borrows `frames`. */
 void folding_init(struct folding *folding, const struct shown_frame *const *frames, size_t depth,
 	bool own_doing);
 void folding_of_row(struct folding *folding, const struct row *row);

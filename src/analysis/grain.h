@@ -19,9 +19,9 @@ enum grain {
 	GRAINS
 };
 
-/* "functions"… */
+/* Returns "functions"… */
 const char *grain_name(enum grain grain);
-/* "function"… */
+/* Returns "function"… */
 const char *grain_one(enum grain grain);
 
 struct spot {

@@ -76,7 +76,7 @@ struct growth {
 void growth_init(struct growth *growth);
 void growth_deinit(struct growth *growth);
 
-/* One series by itself; times ascend. Sets all but row, live_blocks and end_bytes. */
+/* Evaluates one series; times ascend. Sets all but row, live_blocks and end_bytes. */
 void growth_evaluate(
 	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret);
 
@@ -91,8 +91,8 @@ struct growth_places {
 };
 
 /*
- * Judges the places of the model, which has a series with sites. tail_percent: of the judged time,
- * from its end, is left out. `places->shown` must outlive it.
+ * Evaluates the growth of the allocation sites of a model, which has a series with sites.
+ * tail_percent: the part of the time, at its end, that is ignored. `places->shown` must outlive it.
  */
 struct error *growth_build(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, unsigned tail_percent, struct growth *ret) must_check_;
@@ -104,9 +104,9 @@ void growth_describe_suspect(const struct growth_row *row, uint64_t until_ns, st
  * nothing if they have nothing at the end. */
 void growth_describe_later(const struct growth *growth, unsigned tail_percent, struct text *text);
 
-/* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
+/* Returns "leak-suspect", "cache", "burst", "start-up", "steady", "unknown". */
 const char *growth_verdict_name(enum growth_verdict verdict);
-/* "leak suspect: keeps growing"… */
+/* Returns "leak suspect: keeps growing"… */
 const char *growth_verdict_text(enum growth_verdict verdict);
 /* Returns whether a row is a leak suspect; one that was freed in the end is none. */
 const char *growth_row_text(const struct growth_row *row);

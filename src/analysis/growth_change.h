@@ -52,7 +52,7 @@ void growth_change_deinit(struct growth_change *change);
 struct error *growth_change_build(const struct model *older, const struct model *newer,
 	const struct growth_change_options *options, struct growth_change *ret) must_check_;
 
-/* "new", "before", "gone"; NULL of others. */
+/* Returns "new", "before", "gone"; NULL of others. */
 const char *growth_fate_name(enum growth_fate fate);
 
 #endif

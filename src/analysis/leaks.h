@@ -109,7 +109,7 @@ void leaks_deinit(struct leaks *leaks);
 struct error *leaks_build(const struct model *model, struct resolver *resolver,
 	const struct leaks_options *options, struct leaks *ret) must_check_;
 
-/* "definite", …, "suppressed", "library", "never_freed" */
+/* Returns "definite", …, "suppressed", "library", "never_freed". */
 const char *leak_class_name(enum leak_class class);
 
 /* Returns what becomes free with the blocks of a row: these and those that are lost with them. */
@@ -118,7 +118,7 @@ static inline uint64_t leak_row_retained(const struct leak_row *row)
 	return row->bytes + row->indirect_bytes;
 }
 
-/* Rows that are one of these kinds, neither suppressed nor a library's. */
+/* Returns the number of rows of these kinds that are neither suppressed nor a library's. */
 uint64_t leaks_count(const struct leaks *leaks, unsigned kinds);
 
 /*
@@ -131,18 +131,19 @@ struct error *leaks_suppress_frames(const struct leaks *leaks, const struct leak
 /* Returns how many shown frames the first `count` physical ones are. */
 size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, unsigned count);
 
-/* "while the program ran" */
+/* Returns "while the program ran". */
 const char *leak_moment_words(enum leak_moment moment);
 
-/* "Cannot allocate memory": why there is no copy; NULL: none was wanted, or it was searched. */
+/* Returns why there is no copy, "Cannot allocate memory"; NULL if none was wanted, or it was
+ * searched. */
 const char *leak_uncopied_words(const struct leak_search *search);
 
-/* The answer in sentences, each with a newline; the first one weighs most. */
+/* Adds the verdict as sentences, each with a newline, the most important first. */
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
 /* Returns whether some blocks' holders are known less precisely: what holds a block may be near the
  * one that is named, or is not named. */
 bool leak_ways_are_partial(const struct model *model);
-/* When and how the search was made, and what limits it: sentences, each with a newline. */
+/* Adds when and how the search was made, and what limits it, as sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);
 
 #endif

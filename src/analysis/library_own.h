@@ -46,7 +46,7 @@ void library_own_forget(struct rows *rows);
 /* Says of stacks that have more than a library keeps that they are the program's, if some are. */
 void library_own_note(const struct rows *rows, struct text *out);
 
-/* What they have together, in an empty site. */
+/* Adds up the memory that libraries keep, into an empty site. */
 void library_own_sum(const struct rows *rows, struct site *ret);
 
 /* Returns the totals of a model without what libraries keep: live blocks and bytes, and their

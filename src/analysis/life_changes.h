@@ -6,8 +6,8 @@
 #include "model/lives.h"
 
 /*
- * An older model's lifetimes as they are compared with the newer one's. normalize: each figure is
- * scaled so that the sums over all buckets agree.
+ * Prepares the lifetimes of an older model for a comparison. normalize: each figure is scaled so
+ * that the sums over all buckets agree.
  */
 void lifetimes_as_base(const struct lifetimes *older, const struct lifetimes *newer, bool normalize,
 	struct lifetimes *ret);

@@ -24,17 +24,18 @@ enum metric {
 
 /* As on the command line and in JSON: "live_bytes"… */
 const char *metric_name(enum metric metric);
-/* False if there is none of that name. */
+/* Finds a metric by name. Returns false if there is none. */
 bool metric_find(const char *name, enum metric *ret);
 
 /* As a heading: "Live at the peak"… */
 const char *metric_title(enum metric metric);
-/* Else it counts. */
+/* Returns whether the metric is in bytes; otherwise it counts. */
 bool metric_is_bytes(enum metric metric);
-/* Of blocks that are live in the end: those that libraries keep for themselves are among them. */
+/* Returns whether the metric is of blocks that are live at the end, which include those that
+ * libraries keep. */
 bool metric_is_of_live(enum metric metric);
 
-/* False where the source does not say it: the figures are 0 then. */
+/* Returns whether the source contains the metric; otherwise its figures are 0. */
 bool metric_is_known(enum metric metric, const struct recording *recording);
 /* Returns the metric itself if it is known, else the known one that is nearest to it. */
 enum metric metric_or_known(enum metric metric, const struct recording *recording);

@@ -25,7 +25,8 @@
 /* Blocks that were freed before this many others were allocated. */
 #define NOTABLE_SHORT_OTHERS 100u
 
-/* A row of a growth that was judged so long, in a program with that peak. */
+/* Returns whether a row of a growth over `judged_ns` is worth a sentence, in a program with that
+ * peak. */
 bool notable_growth(const struct growth_row *row, uint64_t judged_ns, uint64_t peak_bytes);
 bool notable_reallocs(const struct realloc_row *row);
 bool notable_churn(const struct totals *totals);
@@ -33,8 +34,8 @@ bool notable_churn(const struct totals *totals);
 uint64_t notable_short_lived(const struct lifetimes *lives);
 
 /*
- * Sentences, each with a newline; nothing if there is nothing to say, or if the model does not know
- * it. The growth and the reallocs were built of the model; NULL: they were not.
+ * Add sentences, each with a newline; nothing if nothing is notable or known. `growth` and
+ * `reallocs` were built from the model; NULL if they were not.
  */
 void notable_describe_growth(
 	const struct totals *totals, const struct growth *growth, struct text *text);

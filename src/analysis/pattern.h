@@ -12,7 +12,8 @@
 
 struct pattern;
 
-/* ERROR_USAGE, with the place in it, if `text` is no regular expression. */
+/* Compiles a pattern. Returns ERROR_USAGE, with the position, if `text` is not a regular
+ * expression. */
 struct error *pattern_create(const char *text, struct pattern **ret) must_check_;
 void pattern_destroy(struct pattern *pattern);
 
@@ -21,8 +22,8 @@ const char *pattern_text(const struct pattern *pattern);
 
 /* Returns whether any part of the string fits; NULL never does. */
 bool pattern_match(const struct pattern *pattern, const char *string);
-/* ERROR_USAGE if a string that was asked about so far would have taken too long: what rests on the
- * pattern is not known. */
+/* Returns ERROR_USAGE if a string so far would have taken too long to match: results of the pattern
+ * are then unknown. */
 struct error *pattern_check(const struct pattern *pattern) must_check_;
 
 #endif

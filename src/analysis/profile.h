@@ -34,7 +34,7 @@ struct error *profile_filter(struct profile *profile, const struct filter *filte
 /* Takes folded frames (folding.h) out of the rows to show, and says so in the notes. */
 struct error *profile_fold(struct profile *profile) must_check_;
 
-/* Rows to show. */
+/* Returns the rows to show. */
 const struct rows *profile_rows(const struct profile *profile);
 
 /* Returns the whole process's figure, or that of the one it is compared with unless that is 0: what

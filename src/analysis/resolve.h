@@ -27,8 +27,8 @@ static inline void resolver_cleanup(struct resolver **resolver)
 }
 
 /*
- * From now on frames come with all names that symbol tables have for them, which costs reading
- * those tables. Before the first stack.
+ * Makes frames contain all names that symbol tables have for them, which costs reading those
+ * tables. Called before the first stack.
  */
 void resolver_add_aliases(struct resolver *resolver);
 

@@ -78,7 +78,7 @@ struct error *rows_select(
 /* Leaves rows of what libraries keep for themselves alone, or all others. */
 void row_list_leave(struct row_list *list, bool libraries);
 
-/* A row's figure: how much more than what it is compared with. */
+/* Returns the figure of a row, minus that of its base. */
 int64_t row_value(const struct row *row, enum metric metric);
 
 /* Adds one site's counters to those of a row. */

@@ -99,13 +99,13 @@ struct error *suppressions_parse(
 	struct suppressions *set, const char *file, const char *text, size_t len) must_check_;
 
 /*
- * The entries for Debian 12's C and C++ libraries, under the file "built-in". Added last, they
- * leave to the files of others what those name.
+ * Adds the entries for Debian 12's C and C++ libraries, as the file "built-in". Call it last, so
+ * that users' files take precedence.
  */
 struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 /* Adds those of an origin but SUPPRESS_FROM_FILE in Valgrind's form, with their reasons. */
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
-/* Why there is a built-in entry of that name; NULL: there is none. Static. */
+/* Returns the reason of the built-in entry of that name, a static string; NULL if there is none. */
 const char *suppress_built_in_reason(const char *name);
 /* Returns whether so much of one stack, in this many recordings from 1 on, is what a library keeps
  * for itself; more grows with the program's work, and is the program's doing. Of blocks that no
@@ -114,8 +114,8 @@ bool suppress_built_in_is_bounded(
 	const char *name, uint64_t blocks, uint64_t bytes, uint64_t recordings);
 
 /*
- * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,
- * 0: all. For stacks that were cut to this many frames.
+ * Makes only the first `lines` lines of each entry count, as with Valgrind's --num-callers; 0: all.
+ * For stacks that were cut to that depth.
  */
 void suppressions_limit_lines(struct suppressions *set, unsigned lines);
 
@@ -132,10 +132,11 @@ struct error *suppressions_match(struct suppressions *set, const struct suppress
 /* Counts a record that an entry suppressed. */
 void suppressions_use(struct suppressions *set, uint32_t id, uint64_t blocks, uint64_t bytes);
 
-/* Ids count from 0 in the order in which entries were added. */
+/* Returns the number of entries; ids count from 0 in the order of addition. */
 size_t suppressions_count(const struct suppressions *set);
 const struct suppression *suppressions_get(const struct suppressions *set, uint32_t id);
-/* Well-formed entries that were passed over: of other tools, or of other errors than leaks. */
+/* Returns the number of valid entries that were ignored: of other tools, or of errors other than
+ * leaks. */
 size_t suppressions_passed_over(const struct suppressions *set);
 
 /* What was done so far, for tests and figures. */
@@ -147,7 +148,7 @@ struct suppress_effort {
 };
 struct suppress_effort suppressions_effort(const struct suppressions *set);
 
-/* "definite", "indirect", "possible", "reachable" */
+/* Returns "definite", "indirect", "possible", "reachable". */
 const char *suppress_kind_name(enum suppress_kind kind);
 
 /*

@@ -20,7 +20,7 @@ enum timeline_unit {
 	TIMELINE_INSTRUCTIONS, /* executed since then */
 };
 
-/* "ms", "B", "i" */
+/* Returns "ms", "B", "i". */
 const char *timeline_unit_name(enum timeline_unit unit);
 
 #define TIMELINE_ALIGNMENT 16u
@@ -91,7 +91,8 @@ struct error *timeline_build_curve(const struct model *model,
 struct error *timeline_build_known(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
-/* Which part of the run, from its first snapshot to its last one, had passed at a time: 0 to 1. */
+/* Returns the part of the run, from its first to its last snapshot, that had passed at a time: 0
+ * to 1. */
 double timeline_part(const struct timeline *timeline, uint64_t time);
 /* Returns the latest snapshot up to where that part of the run had passed; NULL: there is none at
  * all. */

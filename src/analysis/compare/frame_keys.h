@@ -61,7 +61,7 @@ struct frame_keys;
 
 /*
  * `same_recording`: all models are of one recording, so that all modules are the same files. Models
- * and frames must outlive it. Precondition: count <= FRAME_KEYS_SIDES_MAX.
+ * and frames must outlive the keys. Precondition: count <= FRAME_KEYS_SIDES_MAX.
  */
 struct error *frame_keys_create(const struct model *const *models, size_t count,
 	bool same_recording, struct frame_keys **ret) must_check_;
@@ -78,10 +78,11 @@ struct error *frame_keys_add(struct frame_keys *names, unsigned side,
 
 /* Names by number; 0 is none. Good until the next frame_keys_add(). */
 const struct identity *frame_keys_get(const struct frame_keys *names, uint32_t number);
-/* One more than the largest number. */
+/* Returns one more than the largest number. */
 size_t frame_keys_limit(const struct frame_keys *names);
 
-/* Which builds have which names; some more than once. Good until the next frame_keys_add(). */
+/* Returns which builds have which names; some appear more than once. Valid until the next
+ * frame_keys_add(). */
 const struct identity_origin *frame_keys_origins(const struct frame_keys *names, size_t *ret_count);
 
 /*

@@ -63,8 +63,8 @@ struct match {
 };
 
 /*
- * Models in order of age, the oldest first. Rows, models and what frames belong to must outlive it.
- * Precondition: 0 < count <= FRAME_KEYS_SIDES_MAX.
+ * Models in order of age, the oldest first. Rows, models and the owners of frames must outlive the
+ * match. Precondition: 0 < count <= FRAME_KEYS_SIDES_MAX.
  */
 struct error *match_create(const struct match_side *sides, size_t count, bool same_recording,
 	struct match **ret) must_check_;
@@ -80,7 +80,7 @@ static inline size_t match_groups(const struct match *match)
 	return match->examples.len;
 }
 
-/* Those of a model's rows, in the order of these. */
+/* Returns the members of a model's rows, in the order of the rows. */
 const struct match_member *match_members_of(const struct match *match, unsigned side);
 
 /*
@@ -99,11 +99,11 @@ struct error *match_fold(const struct model *model, struct rows *rows) must_chec
  * files: only the others tell what was inlined. */
 struct error *match_note_unnamed(const struct match *match, struct text *ret) must_check_;
 
-/* Functions of which some builds do not know the file; used by match_create(), before groups are
+/* Joins functions whose file only some builds know; called by match_create(), before groups are
  * made. */
 struct error *match_join_fileless(struct match *match) must_check_;
 
-/* Renames; used by match_create() for two models. */
+/* Finds renames; called by match_create() for two models. */
 struct error *match_find_renames(struct match *match) must_check_;
 
 #endif

@@ -112,7 +112,7 @@ struct suppressions {
 struct error *suppressions_intern(struct suppressions *set, enum suppress_what what,
 	const char *text, size_t len, uint32_t *ret) must_check_;
 
-/* Lines of an entry that count. */
+/* Returns the number of lines of an entry that count. */
 uint32_t suppress_entry_lines(const struct suppressions *set, const struct suppress_entry *entry);
 
 /* Forgets what suppress_match.c has made. */

@@ -48,7 +48,7 @@ static inline struct slice after(struct slice slice, const char *beginning)
 	return (struct slice){slice.data + len, slice.len - len};
 }
 
-/* Without blanks at its ends. */
+/* Returns the text without blanks at its ends. */
 struct slice suppress_trim(const char *start, const char *end);
 
 /* A line as a message can show it. */
@@ -66,7 +66,7 @@ struct quoted suppress_quote(struct slice slice);
 /* Goes to the next line that is neither blank nor a comment. */
 void suppress_next_line(struct parser *parser);
 
-/* What can't be a line of such a file. */
+/* Returns an error for a line that can't be in such a file. */
 struct error *suppress_check_line(const struct parser *parser) must_check_;
 
 #endif

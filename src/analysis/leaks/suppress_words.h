@@ -14,7 +14,7 @@ struct memcheck_kind {
 	bool has_extra; /* a line of its own follows */
 };
 
-/* Kind of Memcheck that the line tools:kind names; NULL: it is for other tools. */
+/* Parses the kind of a line tools:kind; kinds of other tools give NULL. */
 struct error *suppress_parse_tools(
 	const struct parser *parser, const struct memcheck_kind **ret_kind) must_check_;
 

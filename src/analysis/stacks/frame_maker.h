@@ -28,21 +28,22 @@ struct code_address {
 	uint64_t address; /* ELF address looked up; in the target's memory without a module */
 };
 
-/* `model`, and its model_names_from(), must outlive it. Is to be deinited also when it fails. */
+/* `model`, and its model_names_from(), must outlive it. Must be deinitialised also if this fails.
+ */
 struct error *frame_maker_init(struct frame_maker *maker, const struct model *model) must_check_;
 void frame_maker_deinit(struct frame_maker *maker);
 
-/* Where a node's code is: of the call, not of what it returns to. */
+/* Finds the code of a node: that of the call, not of its return address. */
 struct error *frame_maker_find_code(
 	struct frame_maker *maker, struct stack_node node, struct code_address *ret) must_check_;
 
-/* Each adds to `made`, innermost first. */
+/* Add frames to `made`, innermost first. */
 struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame frame) must_check_;
 struct error *frame_maker_add_code(
 	struct frame_maker *maker, struct stack_node node, struct code_address code) must_check_;
 struct error *frame_maker_add_given(struct frame_maker *maker, struct stack_node node,
 	const struct embedded_run *run) must_check_;
-/* Of a node of code in no loaded file. */
+/* Adds the frames of a node whose code is in no loaded file. */
 struct error *frame_maker_add_managed(
 	struct frame_maker *maker, struct stack_node node) must_check_;
 

@@ -25,7 +25,7 @@ struct glob_pairs {
 };
 
 struct glob_pairs glob_pairs_of_name(const char *name, size_t len);
-/* Of what is between wildcards. */
+/* Returns the pairs of the literal parts of a pattern. */
 struct glob_pairs glob_pairs_of_pattern(const char *pattern, size_t len, bool question);
 
 static inline bool glob_pairs_within(const struct glob_pairs *part, const struct glob_pairs *whole)

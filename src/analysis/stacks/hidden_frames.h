@@ -17,7 +17,7 @@ struct hidden_frames {
 	bool allocators;
 };
 
-/* Is to be deinited also when it fails. */
+/* Must be deinitialised also if this fails. */
 struct error *hidden_frames_init(struct hidden_frames *hidden_frames,
 	const struct recording *recording, bool all_frames) must_check_;
 void hidden_frames_deinit(struct hidden_frames *hidden_frames);

@@ -44,7 +44,8 @@ struct loaded_files {
 
 #define NO_MODULE UINT32_MAX /* code without a file */
 
-/* `model`, and its model_names_from(), must outlive it. Is to be deinited also when it fails. */
+/* `model`, and its model_names_from(), must outlive it. Must be deinitialised also if this fails.
+ */
 struct error *loaded_files_init(struct loaded_files *files, const struct model *model) must_check_;
 void loaded_files_deinit(struct loaded_files *files);
 

@@ -82,12 +82,14 @@ const char *shown_frame_kind_name(const struct shown_frame *frame);
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no
  * file, "0x7f… in libfoo.so" where it is not known where that was. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
-/* The frame as people read it: names are brief, and from outside (text_add_shown()). */
+/* Adds the frame as people read it: names are shortened, and control characters escaped
+ * (text_add_shown()). */
 void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);
-/* The base name of its file and the line: "app.c:12". It has a file. */
+/* Adds the base name of its file and the line: "app.c:12". Precondition: it has a file. */
 void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
 
-/* No mark, and not of a language runtime: what is_program says, by the names and files above it. */
+/* Returns whether the frame is neither a mark nor of a language runtime: is_program, by the names
+ * and files above it. */
 bool shown_frame_is_program(const struct shown_frame *frame);
 
 /*
@@ -99,9 +101,11 @@ size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count
 /* How a frame with MARK_SIGNAL is called, as in gdb. */
 #define SIGNAL_FRAME_NAME "<signal handler called>"
 
-/* A mark, or one that an export wrote as a function: "(no unwind information from here on)". */
+/* Returns whether the frame is a mark, or one that an export wrote as a function: "(no unwind
+ * information from here on)". */
 bool shown_frame_is_remark(const struct shown_frame *frame);
-/* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
+/* Returns why a stack is incomplete, as a word for programs ("depth-limit"…); NULL for other marks.
+ */
 const char *stack_mark_cut(enum stack_mark mark);
 /*
  * Returns whether a frame is a word for code that is not known: a remark, or what a foreign file
@@ -109,7 +113,7 @@ const char *stack_mark_cut(enum stack_mark mark);
  * may have it.
  */
 bool shown_frame_is_unknown(const struct shown_frame *frame);
-/* A mark as a line for people: "stack cut here: too deep"… */
+/* Returns a mark as a line for people: "stack cut here: too deep"… */
 const char *stack_mark_text(enum stack_mark mark);
 
 #endif

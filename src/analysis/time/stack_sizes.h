@@ -22,7 +22,7 @@ void stack_sizes_deinit(struct stack_sizes *sizes);
 struct error *stack_sizes_build(const struct model *older, const struct model *newer,
 	bool same_recording, struct stack_sizes *ret) must_check_;
 
-/* By how much a row's stack grew. */
+/* Returns by how much the stack of a row grew, in bytes. */
 int64_t stack_size_change(const struct thread_pair *row);
 
 /* Adds the thread's name, or "thread 4711" if it has none. */

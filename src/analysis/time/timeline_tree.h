@@ -12,7 +12,7 @@
 
 struct timeline_trees;
 
-/* Model, resolver and options must outlive them. */
+/* Creates trees. Model, resolver and options must outlive them. */
 struct error *timeline_trees_create(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline_trees **ret) must_check_;
 void timeline_trees_destroy(struct timeline_trees *trees);
@@ -22,7 +22,7 @@ static inline void timeline_trees_cleanup(struct timeline_trees **trees)
 	timeline_trees_destroy(*trees);
 }
 
-/* This many bytes of a site are live in the snapshot whose tree is made next. */
+/* Adds the live bytes of a site to the snapshot whose tree is made next. */
 struct error *timeline_trees_add(
 	struct timeline_trees *trees, uint32_t site, uint64_t bytes) must_check_;
 /*
