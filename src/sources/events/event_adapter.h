@@ -24,13 +24,14 @@ struct error *event_adapter_init(
 	struct event_adapter *feed, const struct hpw_visitor *to) must_check_;
 void event_adapter_deinit(struct event_adapter *feed);
 
-/* What follows was then, or later; 0: unknown. */
+/* Sets the time of the following calls, in ns; 0: unknown. */
 void event_adapter_time(struct event_adapter *feed, uint64_t ns);
 
-/* A block that is live at that address is freed first. Threads are numbers from 0, without gaps. */
+/* Adds an allocation. A block that is live at that address is freed first. Threads are numbered
+ * from 0, without gaps. */
 struct error *event_adapter_alloc(struct event_adapter *feed, uint32_t thread, uint64_t address,
 	uint64_t size, uint32_t site) must_check_;
-/* Of an address where nothing is live: an unknown free. kind: enum hw_free_kind. */
+/* Adds a free; of an address where no block is live, an unknown free. kind: enum hw_free_kind. */
 struct error *event_adapter_free(
 	struct event_adapter *feed, uint32_t thread, uint64_t address, uint8_t kind) must_check_;
 struct error *event_adapter_failed(

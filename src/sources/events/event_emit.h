@@ -7,7 +7,8 @@
 #include "sources/events/event_replay.h"
 #include "sources/events/hpw_clock.h"
 
-/* Up to, and without, that step. Frees of blocks that the story does not allocate are left out. */
+/* Emits the events before that step. Frees of blocks that the events do not allocate are left out.
+ */
 struct error *event_emit(const struct event_replay *story, const struct hpw_clock *clock,
 	uint64_t to_step, const struct event_sink *sink) must_check_;
 

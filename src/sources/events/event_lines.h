@@ -14,7 +14,7 @@ struct event_lines {
 	bool cut;       /* the last line was */
 };
 
-/* `input` must outlive it. */
+/* Opens the lines of an input, which must outlive them. */
 struct error *event_lines_open(struct event_lines *lines, const struct input *input) must_check_;
 void event_lines_close(struct event_lines *lines);
 
@@ -22,7 +22,7 @@ void event_lines_close(struct event_lines *lines);
  * it does not shrink as events do. */
 uint64_t event_lines_defined_limit(const struct input *input);
 
-/* *ret NULL: there are no more. */
+/* Reads the next line; *ret NULL: there are no more. */
 struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *ret_len) must_check_;
 
 /* Takes hexadecimal digits, and one space after them if there is one. False: there are none, or
@@ -50,8 +50,8 @@ static inline bool event_lines_hex(const char **at, const char *end, uint64_t *r
 	return true;
 }
 
-/* This many blocks may be live at a time in what a file of this many bytes, packed or not, tells:
- * each takes some 64 bytes here, and next to none in a file that repeats itself. */
+/* Returns the most live blocks that are accepted from a file of that size, packed or not: each
+ * takes some 64 bytes here, and next to none in a repetitive file. */
 uint64_t event_lines_blocks_max(uint64_t file_bytes);
 
 #endif

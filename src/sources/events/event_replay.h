@@ -21,7 +21,7 @@ struct event_replay {
 	uint64_t blocks_max; /* more that live at once are not believed */
 };
 
-/* Those of a recording, which is borrowed. Damaged chunks of events are passed over. */
+/* Returns the events of a recording, which is borrowed. Damaged chunks are skipped. */
 struct event_replay event_replay_of_file(const struct hpw_file *file);
 
 #endif

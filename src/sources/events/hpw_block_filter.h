@@ -29,7 +29,8 @@ struct hpw_block_filter {
 
 void hpw_block_filter_deinit(struct hpw_block_filter *choice);
 
-/* How long blocks live, up to the end of that span. `clock` is right from the first event on. */
+/* Selects blocks by lifetime, up to the end of that span. `clock` is right from the first event on.
+ */
 struct error *hpw_block_filter_by_life(struct hpw_block_filter *choice,
 	const struct event_replay *story, const struct hpw_clock *clock,
 	const struct hpw_span *span) must_check_;
@@ -38,7 +39,7 @@ struct error *hpw_block_filter_by_life(struct hpw_block_filter *choice,
 struct error *hpw_block_filter_describe(
 	const struct hpw_block_filter *choice, struct model *model) must_check_;
 
-/* number: of the allocation in the recording, from 0. */
+/* Returns whether a block is selected. number: of the allocation in the recording, from 0. */
 static inline bool hpw_block_filter_has(
 	const struct hpw_block_filter *choice, uint64_t number, const struct hpw_step *step)
 {

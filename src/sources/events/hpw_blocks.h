@@ -38,7 +38,7 @@ static inline uint64_t hpw_block_key(uint32_t thread, uint64_t number)
 void hpw_blocks_init(struct hpw_blocks *blocks);
 void hpw_blocks_deinit(struct hpw_blocks *blocks);
 
-/* A key that is there already gets the new size and site. False: no memory. */
+/* Adds a block; an existing key gets the new size and site. Returns false if out of memory. */
 bool hpw_blocks_add(struct hpw_blocks *blocks, uint64_t key, uint64_t size, uint32_t site);
 /* Takes a block out; false if it is not there. */
 bool hpw_blocks_take(struct hpw_blocks *blocks, uint64_t key, struct hpw_block *ret);

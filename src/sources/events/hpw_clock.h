@@ -43,7 +43,7 @@ static inline uint64_t hpw_clock_ns(const struct hpw_clock *clock, uint64_t stam
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* The latest stamp that is not after a time. */
+/* Returns the latest stamp that is not after a time. */
 static inline uint64_t hpw_clock_stamp(const struct hpw_clock *clock, uint64_t ns)
 {
 	unsigned __int128 stamps = ns;
@@ -57,7 +57,7 @@ static inline uint64_t hpw_clock_stamp(const struct hpw_clock *clock, uint64_t n
 	return stamp > UINT64_MAX ? UINT64_MAX : (uint64_t)stamp;
 }
 
-/* When a recording ended whose last event has that stamp. */
+/* Returns the end of a recording whose last event has that stamp, in ns. */
 static inline uint64_t hpw_clock_end(const struct hpw_clock *clock, uint64_t last_stamp)
 {
 	return clock->tsc_end > last_stamp ? clock->tsc_end : last_stamp;

@@ -21,13 +21,13 @@ struct hpw_column {
 struct error *hpw_columns_open(
 	const struct hpw_payload *payload, struct hpw_column *columns, size_t limit);
 
-/* One column alone; not present: *ret says so. */
+/* Finds a single column; *ret says if it is missing. */
 struct error *hpw_columns_find(
 	const struct hpw_payload *payload, uint64_t number, struct hpw_column *ret);
 
 /*
- * Number of rows, after checking that the columns in `mask` (bit = number) that are present have
- * equally many varints. 0 if none is.
+ * Counts the rows, and checks that the columns present in `mask` (bit = number) have equally many
+ * varints; 0 if there is none.
  */
 struct error *hpw_columns_rows(
 	const struct hpw_column *columns, size_t limit, uint32_t mask, size_t *ret);

@@ -77,18 +77,19 @@ struct hpw_estimate {
 	bool at_end;                                   /* the peak is the last moment */
 };
 
-/* One block more than `sites` sites, for what belongs to no known one. */
+/* Initialises estimates for `sites` sites, and one more for blocks of no known site. */
 struct error *hpw_estimate_init(struct hpw_estimate *estimate, uint64_t mean_bytes, size_t sites);
 void hpw_estimate_deinit(struct hpw_estimate *estimate);
 
 /* Returns how many blocks a sampled one stands for. */
 double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
 
-/* In whole numbers; what subtraction left of nothing is nothing, and a file may claim the absurd.
+/* Rounds to a whole number; negative remainders of subtractions give 0, and absurd values of files
+ * are clamped.
  */
 uint64_t hpw_estimate_whole(double value);
 
-/* A sampled block came, and with it this moment; it went. */
+/* Count the allocation of a sampled block, with its time, and its free. */
 void hpw_estimate_alloc(struct hpw_estimate *estimate, const struct hpw_estimate_block *block,
 	struct hpw_estimate_moment moment);
 void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_block *block);
@@ -96,22 +97,22 @@ void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_
 /* Sums of what happens begin anew; what is live stays, and is the highest so far. */
 void hpw_estimate_begin_range(struct hpw_estimate *estimate, struct hpw_estimate_moment moment);
 
-/* A sampled call for this many bytes failed. */
+/* Counts a failed sampled call for that many bytes. */
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);
 
 /* After the last block, before results are taken. Where a half is still at its highest, and so
  * cannot tell the moments since, it is read at the last one. */
 void hpw_estimate_settle(struct hpw_estimate *estimate);
 
-/* When the peak was: of the two moments the one at which more was read, or, if it lasts to the end,
- * the later one. */
+/* Returns the time of the peak: of the two candidates the one with the higher figure, or, if it
+ * lasts to the end, the later one. */
 struct hpw_estimate_moment hpw_estimate_peak_moment(const struct hpw_estimate *estimate);
 
 /* Returns the counters of a site that a sample does not tell: of enum unknown_figure. */
 uint32_t hpw_estimate_unknown(void);
 
-/* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are
- * left alone. */
+/* Puts the results in whole numbers, with their variances; peak_time_ns and what cannot be
+ * estimated are left alone. */
 void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret);
 void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals *ret);
 

@@ -67,7 +67,8 @@ struct hpw_visitor {
 /* Finds what a chunk is about, without its steps. */
 struct error *hpw_events_head(const struct hpw_payload *payload, struct hpw_events_head *ret);
 
-/* ERROR_INPUT for a malformed chunk, after as many steps as could be decoded. */
+/* Decodes a chunk of events. Returns ERROR_INPUT for a malformed chunk, after the steps that could
+ * be decoded. */
 struct error *hpw_events_decode(
 	const struct hpw_payload *payload, const struct hpw_visitor *visitor);
 

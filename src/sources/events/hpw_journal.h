@@ -15,7 +15,7 @@ struct hpw_ring {
 	uint64_t from_tsc, until_tsc;
 };
 
-/* Lists the EVENTS in RING chunks, those without a gap up to the last. */
+/* Lists the EVENTS in RING chunks, without gaps up to the last one. */
 struct error *hpw_journal_ring(
 	struct hpw_file *file, struct hpw_damage *damage, struct hpw_ring *ret);
 

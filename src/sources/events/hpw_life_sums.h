@@ -10,8 +10,8 @@
 struct model;
 
 /*
- * Of blocks that are allocated, or reallocated, in that span. The model has all sites; `clock` is
- * right from the first event on. Goes through all events.
+ * Adds the lives of blocks that are allocated, or reallocated, in that span. The model has all
+ * sites; `clock` is right from the first event on. Goes through all events.
  */
 struct error *hpw_life_sums_put(const struct event_replay *story, const struct hpw_clock *clock,
 	const struct hpw_span *span, struct model *model) must_check_;

@@ -39,8 +39,8 @@ struct hpw_lives_sink {
 	void (*stayed)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 };
 
-/* Up to, and without, span->to_step, or as far as no more blocks live at once than are believed.
- * What stays lives until span->to_stamp. */
+/* Reads lives before span->to_step, or until more blocks live at once than are accepted. Blocks
+ * that remain live until span->to_stamp. */
 struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_span *span,
 	const struct hpw_lives_sink *sink) must_check_;
 

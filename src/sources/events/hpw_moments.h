@@ -21,8 +21,8 @@ struct hpw_moments {
 	const struct hpw_ranges *parts;   /* borrowed; NULL: all events have to be looked at */
 };
 
-/* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there
- * is. */
+/* Finds the steps of a query's times. Returns ERROR_INPUT if there is no such time, or the later
+ * one comes first; the message lists the valid ones. */
 struct error *hpw_moments_find(const struct hpw_moments *moments, const struct source_query *query,
 	struct hpw_span *ret) must_check_;
 

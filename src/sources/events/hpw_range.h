@@ -43,7 +43,7 @@ struct hpw_ranges {
 	uint64_t steps;               /* of all chunks */
 };
 
-/* ERROR_INPUT: the file has not all sums, or they do not fit. */
+/* Opens the sums of a file. Returns ERROR_INPUT if sums are missing or inconsistent. */
 struct error *hpw_ranges_open(
 	const struct hpw_file *file, const struct model *model, struct hpw_ranges *ret);
 void hpw_ranges_deinit(struct hpw_ranges *parts);

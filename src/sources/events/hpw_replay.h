@@ -98,8 +98,8 @@ struct hpw_replay {
 /* Returns how many live blocks are believed of a file of this many bytes. */
 uint64_t hpw_replay_blocks_max(uint64_t file_bytes);
 
-/* blocks_max: give up when this many blocks live at once. The model needs its sites; if it is of a
- * sampled recording, results are estimates. */
+/* Initialises a replay. blocks_max: gives up when that many blocks live at once. The model needs
+ * its sites; if it is of a sampled recording, results are estimates. */
 struct error *hpw_replay_init(
 	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max);
 void hpw_replay_deinit(struct hpw_replay *replay);
@@ -114,17 +114,17 @@ struct error *hpw_replay_chunk(
 /* Goes through a story of its own. */
 struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay);
 
-/* All sites have their share of the latest peak. */
+/* Brings the peak figures of all sites up to date. */
 void hpw_replay_settle_peak(struct hpw_replay *replay);
-/* A block of the site that was allocated before the range has been freed. */
+/* Counts the free of a block of the site that was allocated before the range. */
 void hpw_replay_older_freed(struct hpw_replay *replay, struct hpw_tally_site *site, uint64_t size);
-/* This many allocations more of that size. */
+/* Counts allocations of that size. */
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations);
 
-/* Brings peak figures up to date; after the last chunk, before results are taken. */
+/* Completes the figures; called after the last chunk, before the results are read. */
 void hpw_replay_settle(struct hpw_replay *replay);
 
-/* Results into the model: counters of every site; sizes. */
+/* Put the results into the model: counters of every site; sizes. */
 struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model *model);
 struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model *model);
 

@@ -45,7 +45,7 @@ struct hpw_series {
 	bool no_memory;
 };
 
-/* From one time to another; to_ns 0: to the last step. */
+/* Initialises a series from one time to another; to_ns 0: to the last step. */
 void hpw_series_init(struct hpw_series *series, const struct source_series *wanted,
 	const struct hpw_clock *clock, uint64_t from_ns, uint64_t to_ns);
 void hpw_series_deinit(struct hpw_series *series);
@@ -57,7 +57,7 @@ void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
  * where `figures`, another replay of the same part that is settled, found it. */
 void hpw_series_watch_samples(
 	struct hpw_series *series, struct hpw_replay *replay, const struct hpw_replay *figures);
-/* After it is settled: the end and the peak. */
+/* Adds the end and the peak; called after hpw_replay_settle(). */
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay);
 
 /* Fills it from the sums, for a recording of many chunks. ERROR_INPUT: they do not fit. */

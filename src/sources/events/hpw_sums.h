@@ -43,7 +43,7 @@ struct hpw_sums {
 
 /* Finds all of a chunk; it stays valid as long as the payload. ERROR_INPUT: it is malformed. */
 struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret);
-/* Its head alone. */
+/* Decodes only the head. */
 struct error *hpw_sums_head(const struct hpw_payload *payload, uint64_t ret[HPW_SUMS_HEADS]);
 void hpw_sums_deinit(struct hpw_sums *sums);
 
@@ -75,11 +75,11 @@ struct hpw_deaths {
 	size_t count;
 };
 
-/* payload NULL: the chunk has none. */
+/* Opens the deaths of a chunk; payload NULL: it has none. */
 struct error *hpw_deaths_open(
 	const struct hpw_payload *payload, size_t slots, struct hpw_deaths *ret);
 void hpw_deaths_deinit(struct hpw_deaths *deaths);
-/* False: there are no more, or they are malformed. */
+/* Reads the next death. Returns false if there are no more, or they are malformed. */
 bool hpw_deaths_next(struct hpw_deaths_slot *slot, struct hpw_death *ret);
 
 #endif

@@ -11,7 +11,8 @@
 #include "sources/recording/input.h"
 #include "sources/source.h"
 
-/* By the beginning of the unpacked file: all whole lines in it end with a number. */
+/* Recognises the format by the beginning of the unpacked file: all complete lines end with a
+ * number. */
 bool folded_recognise(const uint8_t *head, size_t len);
 /* Returns whether a head without a whole line can be the beginning of a long one: text, at least.
  */

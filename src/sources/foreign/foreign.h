@@ -111,8 +111,8 @@ struct foreign {
  */
 void foreign_estimate(struct site *row, uint64_t period, bool one_size);
 
-/* A new model of an input, which must outlive it, whose figures are all unknown until the reader
- * says otherwise. `source` as of struct recording. */
+/* Creates a model for an input, which must outlive it. All figures are unknown until the reader
+ * sets them. `source` as of struct recording. */
 struct error *foreign_create(
 	struct foreign *foreign, const char *source, const struct input *input) must_check_;
 void foreign_deinit(struct foreign *foreign); /* with the model, unless it was taken out */
@@ -138,7 +138,7 @@ struct error *foreign_push(struct foreign *foreign, struct stack_id outer,
 struct error *foreign_site(struct foreign *foreign, struct stack_id stack, enum alloc_kind kind,
 	struct site_id *ret) must_check_;
 
-/* A copy that lives as long as the model. */
+/* Copies a string; the copy lives as long as the model. */
 struct error *foreign_string(
 	struct foreign *foreign, struct foreign_text text, const char **ret) must_check_;
 

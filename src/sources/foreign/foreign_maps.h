@@ -41,10 +41,11 @@ struct foreign_maps {
 void foreign_maps_init(struct foreign_maps *maps);
 void foreign_maps_deinit(struct foreign_maps *maps);
 
-/* True: the line begins the part. */
+/* Returns whether the line begins the part with mappings. */
 bool foreign_maps_begin(struct foreign_maps *maps, const char *line, size_t len);
 
-/* One line of it. What is no mapping of a file is passed over: writers put other things there too.
+/* Reads one line of the part. Lines that are no mapping of a file are ignored: writers put other
+ * things there too.
  */
 struct error *foreign_maps_line(
 	struct foreign_maps *maps, const char *line, size_t len) must_check_;

@@ -16,7 +16,7 @@ enum foreign_ability {
 	FOREIGN_SERIES = 16, /* a series, without moments */
 };
 
-/* NULL, or ERROR_INPUT: `what` ("a pprof profile") has not what the query asks for. */
+/* Returns NULL, or ERROR_INPUT if `what` ("a pprof profile") lacks what the query asks for. */
 struct error *foreign_refuse(const struct input *input, const struct source_query *query,
 	unsigned abilities, const char *what) must_check_;
 
@@ -25,8 +25,8 @@ struct error *foreign_describe(
 	struct foreign *foreign, const struct source_blocks *blocks) must_check_;
 
 /*
- * Address in memory - address in the file, of a mapping of a file that began at `start` and showed
- * it from `offset` on. Looks at the file, if it is there, for where its segments belong.
+ * Returns the load bias (address in memory minus address in the file) of a mapping at `start` of a
+ * file from `offset` on. Looks at the file, if it is there, for where its segments belong.
  */
 uint64_t foreign_bias(const char *root, struct foreign_text path, uint64_t start, uint64_t offset);
 
@@ -36,7 +36,7 @@ uint64_t foreign_bias(const char *root, struct foreign_text path, uint64_t start
  */
 char *foreign_locate(const char *root, struct foreign_text path);
 
-/* True: the file at path was changed after the input was. False also if either is no file. */
+/* Returns whether the file at path was changed after the input; false also if either is no file. */
 bool foreign_is_newer(struct foreign_text path, const struct input *input);
 
 #endif

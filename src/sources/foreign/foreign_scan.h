@@ -16,19 +16,19 @@ static inline struct foreign_scan foreign_scan_of(const char *line, size_t len)
 	return (struct foreign_scan){.at = line, .end = line + len};
 }
 
-/* Spaces and tabs, none too. */
+/* Skips spaces and tabs, if any. */
 void foreign_scan_blanks(struct foreign_scan *scan);
 
-/* Exactly this text. */
+/* Skips exactly this text; false if it is not there. */
 bool foreign_scan_text(struct foreign_scan *scan, const char *text);
 
-/* Decimal digits, blanks before them; false as well if the number is above 2^64 - 1. */
+/* Reads decimal digits after optional blanks; false also if the number is above 2^64 - 1. */
 bool foreign_scan_u64(struct foreign_scan *scan, uint64_t *ret);
 
-/* Hexadecimal digits without a prefix. */
+/* Reads hexadecimal digits without a prefix. */
 bool foreign_scan_hex(struct foreign_scan *scan, uint64_t *ret);
 
-/* True if only blanks are left. */
+/* Returns whether only blanks are left. */
 bool foreign_scan_at_end(struct foreign_scan *scan);
 
 #endif

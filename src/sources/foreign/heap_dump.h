@@ -45,7 +45,7 @@ struct error *heap_dump_open(
 	struct heap_dump *dump, const struct input *input, const char *source) must_check_;
 void heap_dump_close(struct heap_dump *dump);
 
-/* The first line after names that are in front; *line NULL: there is none. */
+/* Reads the first line after the names at the beginning; *line NULL: there is none. */
 struct error *heap_dump_first_line(struct heap_dump *dump, char **line, size_t *len) must_check_;
 
 /* "12: 345 [67: 890]" */
@@ -55,10 +55,10 @@ bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures 
 bool heap_dump_figures_add(
 	struct heap_dump_figures *sum, const struct heap_dump_figures *more) must_check_;
 
-/* A new row without figures, of addresses "0x12 0x34" up to the end of the line. */
+/* Adds a row without figures, of addresses "0x12 0x34" up to the end of the line. */
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan) must_check_;
 
-/* The last row's next frame outward, whose name the dump has, and the call's address. */
+/* Adds the next outer frame of the last row, whose name is in the dump, with the call's address. */
 struct error *heap_dump_add_named(
 	struct heap_dump *dump, uint64_t address, const struct foreign_line *line) must_check_;
 
@@ -69,7 +69,8 @@ struct error *heap_dump_add_named(
 struct error *heap_dump_unsample(
 	const struct heap_dump *dump, struct heap_dump_figures *figures) must_check_;
 
-/* A line after the stacks: a mapping, or nothing; that another dump begins is an error. */
+/* Reads a line after the stacks: a mapping, or nothing; the beginning of another dump is an error.
+ */
 struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len) must_check_;
 
 /* Returns whether the last line is a part of one: the file was cut off in it. It is passed over;
@@ -79,7 +80,7 @@ static inline bool heap_dump_is_cut(const struct heap_dump *dump)
 	return dump->stream.cut;
 }
 
-/* The error of a file that ends before its first line is whole. */
+/* Returns the error for a file that ends before its first line is complete. */
 struct error *heap_dump_has_no_head(const struct heap_dump *dump) must_check_;
 
 /* Makes the model of all rows, whose figures are unsampled. */

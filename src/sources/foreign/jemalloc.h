@@ -11,7 +11,7 @@
 #include "sources/recording/input.h"
 #include "sources/source.h"
 
-/* By the beginning of the unpacked file. */
+/* Recognises the format by the beginning of the unpacked file. */
 bool jemalloc_recognise(const uint8_t *head, size_t len);
 struct error *jemalloc_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret);

@@ -29,7 +29,7 @@ void massif_tree_init(struct massif_tree *tree);
 void massif_tree_deinit(struct massif_tree *tree);
 void massif_tree_clear(struct massif_tree *tree);
 
-/* True: all nodes are there. */
+/* Returns whether all nodes have been read. */
 static inline bool massif_tree_is_whole(const struct massif_tree *tree)
 {
 	return tree->begun && !tree->path.len;

@@ -12,7 +12,7 @@
 #include "sources/recording/input.h"
 #include "sources/source.h"
 
-/* By the beginning of the unpacked file. */
+/* Recognises the format by the beginning of the unpacked file. */
 bool pprof_recognise(const uint8_t *head, size_t len);
 struct error *pprof_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret);

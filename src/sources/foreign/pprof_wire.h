@@ -98,11 +98,11 @@ struct error *pprof_read(
 struct error *pprof_read_sample(
 	const struct pprof_profile *profile, size_t index, struct pprof_sample *ret) must_check_;
 
-/* A string of the table; ERROR_INPUT if there is none of that number. 0 is "". */
+/* Finds a string of the table; ERROR_INPUT if there is none with that number. 0 is "". */
 struct error *pprof_text(
 	const struct pprof_profile *profile, uint64_t number, struct foreign_text *ret) must_check_;
 
-/* True where bytes can be the beginning of a profile. */
+/* Returns whether bytes can be the beginning of a profile. */
 bool pprof_looks_like(const uint8_t *head, size_t len);
 
 #endif

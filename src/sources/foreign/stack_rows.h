@@ -24,7 +24,7 @@ static inline void stack_rows_deinit(struct stack_rows *rows)
 	free(rows->code);
 }
 
-/* This many, all zero; false: no memory. Is to be deinited also then. */
+/* Allocates `count` rows, all zero; false if out of memory. Must be deinitialised also then. */
 static inline bool stack_rows_init(struct stack_rows *rows, size_t count)
 {
 	*rows = (struct stack_rows){
