@@ -18,7 +18,7 @@
 	{                                                                                          \
 		"behind", COLUMN_INTEGER, UNIT_BYTES,                                              \
 			.optional = true,                                                          \
-			.says = "bytes behind the object, of which the type says nothing"          \
+			.says = "bytes after the object, of which the type says nothing"           \
 	}
 /* One of these columns, by its number among them. */
 void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct cell *ret);
