@@ -12,7 +12,7 @@
 
 enum contents_kind {
 	CONTENTS_TEXT,     /* characters */
-	CONTENTS_ELEMENTS, /* one after the other */
+	CONTENTS_ELEMENTS, /* one after another */
 	CONTENTS_PAIRS,    /* of a map: each element is a pair */
 	CONTENTS_PARTS,    /* of types of their own: a tuple's */
 	CONTENTS_ONE,      /* one thing, or nothing */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * C++ objects that identify themselves: an object with virtual functions begins with a pointer to
- * its class's vtable, and before the table stands where its class is described (Itanium C++ ABI,
- * 2.5.2 and 2.9). Names come from there, or from symbols where classes are not described
+ * its class's vtable, and the word before the vtable points to the class's description (Itanium C++
+ * ABI, 2.5.2 and 2.9). Names come from there, or from symbols where classes are not described
  * (-fno-rtti). No name is made up: where the description's text is in no file at hand, the table's
  * own place stands for the class.
  */

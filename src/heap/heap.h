@@ -23,7 +23,7 @@ struct heap {
 	struct heap_ranges metadata; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
 	bool is_mid_update;  /* a thread is in the middle of glibc's malloc() or free() */
-	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
+	size_t damage_found; /* of `damage`, the first: known before blocks are walked */
 	struct glibc glibc;
 	struct je_malloc je_malloc;
 	struct tc_malloc tc_malloc;

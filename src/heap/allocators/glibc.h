@@ -5,7 +5,7 @@
  *
  * Memory is cut into chunks that follow each other: a word that belongs to the chunk before, a word
  * with the chunk's size and three flags, what the program may use. A chunk is free if the next one
- * says so (PREV_INUSE), or if it is in a list of those that are kept at hand: fast bins, and each
+ * says so (PREV_INUSE), or if it is in a list of those that are cached: fast bins, and each
  * thread's tcache.
  */
 #ifndef HEAP_GLIBC_H
@@ -71,9 +71,9 @@ struct glibc {
 	struct glibc_addresses cached;
 	uint64_t cached_most; /* this many there is room for */
 	enum glibc_links links;
-	bool has_gaps; /* others have memory amid a run: known once blocks were gone through */
-	struct page_cache *pages;       /* while lists are followed; else NULL */
-	uint64_t list_reads;            /* of memory, for all lists */
+	bool has_gaps;            /* others have memory amid a run: known once blocks were walked */
+	struct page_cache *pages; /* while lists are followed; else NULL */
+	uint64_t list_reads;      /* of memory, for all lists */
 	struct heap_damage_vec *damage; /* borrowed: to note it there */
 };
 
@@ -111,8 +111,8 @@ struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) 
 /* Adds where they begin in the data of each other libc (dlmopen) than the one that is known. */
 struct error *glibc_bins_find_others(
 	const struct address_space *space, uint64_t known, struct glibc_addresses *ret) must_check_;
-/* Where none are: how many of the 127 rings close one after the other in the best place, *ret. 0:
- * no two do. The only errors are of memory. */
+/* Where none are: how many of the 127 rings close one after another in the best place, *ret. 0: no
+ * two do. The only errors are of memory. */
 struct error *glibc_bins_seen(
 	const struct address_space *space, unsigned *ret_right, uint64_t *ret) must_check_;
 /* This many must. */

@@ -60,9 +60,9 @@ static bool read_arena(const struct address_space *space, uint64_t address, uint
 }
 
 /*
- * What is gone through by links that damage may have bent: each step is compared with one that is
- * moved up to it after 1, 2, 4… steps (Brent, "An improved Monte Carlo factorization algorithm",
- * BIT 20, 1980), so that a circle ends after some rounds.
+ * What is walked by links that damage may have bent: each step is compared with one that is moved
+ * up to it after 1, 2, 4… steps (Brent, "An improved Monte Carlo factorization algorithm", BIT 20,
+ * 1980), so that a circle ends after some rounds.
  */
 struct trail {
 	uint64_t mark, steps, until;

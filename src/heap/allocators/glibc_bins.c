@@ -12,13 +12,13 @@
 
 #define BINS ((size_t)GLIBC_BINS)
 /* This many must be right: nothing else has rings whose ends lead back to places 16 bytes apart,
- * one after the other. How many of them are empty says nothing: that of a heap in pieces may be
+ * one after another. How many of them are empty says nothing: that of a heap in pieces may be
  * subset, or none. One whose heap is damaged has some wrong. */
 #define BINS_RIGHT GLIBC_BINS_RIGHT
 /* This many empty ones are no accident, whatever became of the chunks that others lead to. */
 #define BINS_EMPTY_SURE 96u
-/* So much of a mapping is at hand at once, and as much of what follows as takes to see all bins of
- * a ring that is the last one in it, with the places that are too early. */
+/* So much of a mapping is in memory at once, and as much of what follows as takes to see all bins
+ * of a ring that is the last one in it, with the places that are too early. */
 #define PORTION_BYTES (1u << 20)
 #define MORE_BYTES (16ul * (3 * BINS))
 #define FD 16u

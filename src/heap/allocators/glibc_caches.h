@@ -30,7 +30,7 @@ bool glibc_word(const struct glibc *glibc, uint64_t address, uint64_t *ret);
 
 /*
  * Follows a list of free blocks from its first user address (0: an empty one), at most `most`
- * blocks. Its links are to what stands `before` bytes before user addresses. Adds what it finds to
+ * blocks. Its links lead to addresses `before` bytes before user addresses. Adds what it finds to
  * *found, if that is not NULL. Returns how many are right; *ret_ends: whether it ends as it should.
  */
 uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec *runs,

@@ -7,7 +7,8 @@
  * malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves a
  * choice nothing is left out, and a note says so.
  *
- * Beside these counts stands where the program break was when malloc first asked for more.
+ * In addition to these counts malloc keeps where the program break was when malloc first asked for
+ * more.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -245,8 +245,8 @@ static void join_metadata(struct heap_ranges *metadata)
 	metadata->len = kept;
 }
 
-/* Pages between spans, and after the last one in their mapping, are free: what is there is
- * left from before. False: no memory. */
+/* Pages between spans, and after the last one in their mapping, are free: what is there is stale.
+ * False: no memory. */
 static bool note_free(struct go_spans *go)
 {
 	struct heap_ranges all = {.data = NULL};

@@ -4,7 +4,7 @@
  * memory, one for each size. A stack grows down; of its other ends only the last 16 bits are kept.
  *
  * Before 5.3 a stack has its length and its upper end, and those of large blocks are a row of their
- * own. All stacks of a thread are in one block, one after the other.
+ * own. All stacks of a thread are in one block, one after another.
  */
 #include <elf.h>
 #include <stdlib.h>

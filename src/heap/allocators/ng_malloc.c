@@ -303,7 +303,7 @@ static struct error *report_group(struct walk *w, const struct ng_group *group)
 	return error;
 }
 
-/* Has what is at hand of a mapping's beginning; of small groups all of it. */
+/* Has the loaded part of a mapping's beginning; of small groups all of it. */
 static bool ng_malloc_load(struct walk *w, const struct ng_group *group, uint64_t end)
 {
 	uint64_t all = NG_UNIT + group->slots * group->stride;

@@ -5,7 +5,7 @@
  *
  * Memory is cut into chunks that follow each other: the size of the one before, its own, what the
  * program may use. The lowest bit of a size says that the chunk is in use; both sizes that a chunk
- * has, its own and the one in front of the next, are equal. A run of chunks begins after one of no
+ * has, its own and the one before the next, are equal. A run of chunks begins after one of no
  * size and ends with one:
  *
  *     page | 16 bytes | 1, size | … | size, size | … | size, 1

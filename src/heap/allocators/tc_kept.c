@@ -29,8 +29,8 @@
 #define LISTS_BYTES ((size_t)LIST_BYTES * TC_CLASSES_MAX)
 #define REST_BYTES 128u
 
-/* So much of the data is at hand at once, with what is before a table of lists, and with as
- * much of what follows as the table takes. */
+/* So much of the data is in memory at once, with what is before a table of lists, and with as much
+ * of what follows as the table takes. */
 #define PORTION_BYTES (1u << 20)
 #define BEFORE_BYTES ((size_t)CENTRAL_BYTES)
 #define AFTER_BYTES ((size_t)CENTRAL_BYTES * TC_CLASSES_MAX)
@@ -43,8 +43,8 @@ DEFINE_MAP(cache_set, uint64_t, bool, hash_u64, cache_same)
 
 struct data {
 	struct tc_malloc *tc;
-	uint64_t first, next, end; /* of all; what was not at hand so far */
-	uint64_t start;            /* of what is at hand */
+	uint64_t first, next, end; /* of all; what was not loaded so far */
+	uint64_t start;            /* of the loaded part */
 	uint8_t *bytes;
 	size_t len, from, to; /* of it; what is looked at of it now */
 	struct heap_addresses caches;

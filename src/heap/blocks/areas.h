@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where an allocator's blocks lie: ranges of memory that are gone through one by one, each by the
+ * Where an allocator's blocks lie: ranges of memory that are walked one by one, each by the
  * allocator that made it.
  */
 #ifndef HEAP_AREAS_H
@@ -79,8 +79,8 @@ struct heap_damage {
 };
 DEFINE_VEC(heap_damage_vec, struct heap_damage)
 
-/* Who wants to see blocks. `bytes`: the first `len` of its content that are at hand, which may be
- * none. What it returns, if not NULL, ends the walk. */
+/* A receiver of blocks. `bytes`: the first `len` of its content that are loaded, which may be none.
+ * What it returns, if not NULL, ends the walk. */
 struct heap_sink {
 	void *context;
 	struct error *(*take)(

@@ -23,7 +23,7 @@ static bool walk_range(struct unclaimed_walk *w, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* `next`: of the areas, the first that may be in the way; both are gone through in order. */
+/* `next`: of the areas, the first that may be in the way; both are walked in order. */
 static bool walk_map(struct unclaimed_walk *w, const struct process_map *map, size_t *next)
 {
 	const struct heap_area_vec *areas = w->areas;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bytes of an address space, for callers that go through it in order: read by large pieces, by
- * a thread of its own while the one before is gone through. */
+ * a thread of its own while the one before is walked. */
 #ifndef HEAP_WINDOW_H
 #define HEAP_WINDOW_H
 

@@ -137,8 +137,8 @@ static bool is_one_or_two(const struct fact *fact, uint64_t usable)
 	       usable - fact->size <= ALIGNED_SPARE && !fact->map.pointers;
 }
 
-/* Words of an array's elements, one after the other, without those of the first `from`. What an
- * allocator gives beside what was asked for, after the last one, is left from before. */
+/* Words of an array's elements, one after another, without those of the first `from`. What an
+ * allocator gives beside what was asked for, after the last one, is stale. */
 static uint64_t inferred_tiled(
 	const struct fact *fact, uint64_t of_one, uint64_t from, uint64_t usable)
 {
@@ -371,7 +371,7 @@ static void inferred_learn(struct inferring *f, uint32_t class, uint32_t type)
 	f->has_settled = true;
 }
 
-/* inferred_can_be_part(), asked for many parts one after the other. */
+/* inferred_can_be_part(), asked for many parts one after another. */
 static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct fact *fact)
 {
 	if (fact->last_part != known) {

@@ -194,7 +194,7 @@ const char *inferred_basis_name(const struct heap_scan *scan, uint32_t block)
 									   : "declared";
 }
 
-/* Bits that are set, one after the other. */
+/* Bits that are set, one after another. */
 static void count_bits(struct heap_scan *scan, const uint64_t *set, bool unreachable_only)
 {
 	uint32_t count = search_block_count(scan->search);

@@ -16,9 +16,8 @@
 struct inferred_arrays *inferred_arrays_create(void);
 void inferred_arrays_destroy(struct inferred_arrays *arrays);
 
-/* A block of which nothing is known may be an array of a type, plain: `number` of the heap's.
- * Returns whether that is still to be asked. False: say it now, or, if
- * `*ret_is_not`, never. */
+/* A block of unknown type may be an array of a type, plain: `number` of the heap's. Returns whether
+ * that is still to be asked. False: say it now, or, if `*ret_is_not`, never. */
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
 	uint32_t number, bool *ret_is_not);
 /* If it is one, this many bytes of the block are elements. */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arrays of C++ objects that are destroyed one by one: `new T[n]` puts the number in front of the
- * first element, and the program has a pointer after it (Itanium C++ ABI, 2.7). So does a
- * structure with a member of the type after a number: the number must fit the block, and be two at
- * least.
+ * Arrays of C++ objects that are destroyed one by one: `new T[n]` puts the number before the first
+ * element, and the program has a pointer after it (Itanium C++ ABI, 2.7). So does a structure with
+ * a member of the type after a number: the number must fit the block, and be two at least.
  */
 #include "base/cleanup.h"
 #include "heap/inferred/inferred_find.h"
 #include "heap/inferred/inferred_pools.h"
 
 #define COUNT_LEAST 2u
-/* Of elements that are aligned to more than a word the number is right in front of them. */
+/* Of elements that are aligned to more than a word the number is right before them. */
 #define HEADER_MOST 64u
 /* glibc rounds up by so much; its smallest block. */
 #define GLIBC_STEP 16u
@@ -48,7 +47,7 @@ static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t 
 		return true;
 	uint64_t data = of_elements(fact, fact->map.data, header, count);
 	uint64_t pointers = of_elements(fact, fact->map.pointers, header, count);
-	/* After the last one stands what was there before. */
+	/* After the last one are stale bytes. */
 	uint64_t end = (header + count * fact->size) / 8;
 	uint64_t own = end < SHAPE_WORDS ? (1ull << end) - 1 : UINT64_MAX;
 	return !(of->key.pointers & data) &&

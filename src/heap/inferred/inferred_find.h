@@ -80,7 +80,7 @@ struct inferred_beginning {
 };
 DEFINE_VEC(beginnings, struct inferred_beginning)
 
-/* Elements of which only the addresses are known: `count` of a type, one after the other. */
+/* Elements of which only the addresses are known: `count` of a type, one after another. */
 struct inferred_range {
 	uint64_t address, count;
 	/* 0; or of Rust's hash tables the address of the bytes that say which elements are there,
@@ -120,7 +120,7 @@ struct inferring {
 #define LOOKED_AT 2
 	uint64_t *is_done; /* bit set of blocks: were followed */
 	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
-	uint64_t reads;    /* that may be made before blocks are gone through in order */
+	uint64_t reads;    /* that may be made before blocks are walked in order */
 	enum inferred_basis basis;      /* of what is found now */
 	struct window window;           /* of what looks alike */
 	struct page_cache pages;        /* of blocks that pointers lead to */
@@ -206,7 +206,7 @@ bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint6
 /* As above, for an object of a type, which may require an alignment. */
 bool inferred_is_close_to(
 	const struct inferring *inferring, const struct fact *fact, uint64_t usable);
-/* Returns the type of the heap's that a block of which nothing is known is, if it is one of `type`;
+/* Returns the type of the heap's that a block of unknown type is, if it is one of `type`;
  * HEAP_TYPE_NONE: it can't be. */
 uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */

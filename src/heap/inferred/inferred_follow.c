@@ -136,7 +136,7 @@ static void follow_bytes(struct inferring *f, const uint8_t *bytes, size_t len, 
 	}
 }
 
-/* Its memory, where that is gone through in order anyway. False: it can't be had so. */
+/* Its memory, where that is walked in order anyway. False: it can't be had so. */
 static bool follow_window(struct inferring *f, const struct following *b, struct in_order *in_order)
 {
 	size_t size = (size_t)b->fact->size;
@@ -265,7 +265,7 @@ static void follow_open_end(struct inferring *f, uint32_t block, const struct fa
 			(usable - fact->open_at) / of->size, &elements);
 }
 
-/* For the next time that blocks are gone through in order. */
+/* For the next time that blocks are walked in order. */
 static void inferred_follow_leave(struct inferring *f, uint32_t block)
 {
 	f->is_done[block / 64] &= ~(1ull << block % 64);
@@ -351,7 +351,7 @@ static void follow_buckets(
 			run = is_full ? run + 1 : 0;
 		}
 	}
-	/* Runs lie in pages that are at hand. */
+	/* Runs lie in pages that are loaded. */
 	uint64_t pieces = range->count * size / PIECE_BYTES + 1;
 	f->reads = reads > pieces ? reads - pieces : 0;
 }

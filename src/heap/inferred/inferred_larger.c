@@ -5,7 +5,7 @@
  * structure without a table of its own, the first element of an array, or have room after it that
  * the program asked for. Which structure it is says a pointer that is declared to lead to one;
  * where none is, the only structure in all debug information that begins so and fits. An array has
- * the same table in front of each element. Else the object is named with what it has after it.
+ * the same table before each element. Else the object is named with what it has after it.
  */
 #include <stdlib.h>
 #include <string.h>

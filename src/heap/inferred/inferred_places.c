@@ -305,7 +305,7 @@ static void follow_slots(struct inferring *f, const struct fact *fact, const uin
 	}
 }
 
-/* The bytes of a place: of the piece that is at hand, or (in `own`) read for it. */
+/* The bytes of a place: of the loaded piece, or (in `own`) read for it. */
 static const uint8_t *inferred_places_bytes_of(
 	struct inferring *f, uint64_t address, uint8_t *own, size_t size, size_t *ret_len)
 {

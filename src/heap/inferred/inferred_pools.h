@@ -3,12 +3,12 @@
  * Blocks that a program gives out piece by piece: of char or void by their declarations, with
  * structures in them that typed pointers lead to.
  *
- * Each declared pointer to a structure in a block of which nothing is known is remembered, if what
- * is there can be one, and so are the pointers in it that lead into such blocks: chains in
- * pools are found to their ends. Nothing else follows from that until the block is known to be a
- * pool: enough structures lie in it that don't overlap, and that can't be members of a larger one
- * which debug information describes. A block with a list_head in its middle, or with ten of them,
- * is none. Then what the structures point to is followed as of any other.
+ * Each declared pointer to a structure in a block of unknown type is remembered, if what is there
+ * can be one, and so are the pointers in it that lead into such blocks: chains in pools are found
+ * to their ends. Nothing else follows from that until the block is known to be a pool: enough
+ * structures lie in it that don't overlap, and that can't be members of a larger one which debug
+ * information describes. A block with a list_head in its middle, or with ten of them, is none. Then
+ * what the structures point to is followed as of any other.
  */
 #ifndef HEAP_INFERRED_POOLS_H
 #define HEAP_INFERRED_POOLS_H

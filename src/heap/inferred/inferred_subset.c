@@ -28,7 +28,7 @@ struct subset_search {
 	unsigned holders;
 };
 
-/* What is known before blocks are gone through. False: it depends on others what the block is. */
+/* What is known before blocks are walked. False: it depends on others what the block is. */
 static bool inferred_subset_begin(struct subset_search *t, size_t i, enum inferred_basis basis)
 {
 	struct inferring *f = t->f;
@@ -101,8 +101,8 @@ static bool look_through(struct subset_search *t, size_t holder, size_t i)
 	return ok;
 }
 
-/* Asks those that point to a block and are known since blocks are gone through: what others declare
- * was followed before. */
+/* Asks those that point to a block and are known since blocks are walked: what others declare was
+ * followed before. */
 static bool ask_holders(struct subset_search *t, size_t i, bool *any)
 {
 	const struct reverse *reverse = t->subset->reverse;
@@ -169,7 +169,7 @@ void inferred_type_subset(
 	_cleanup_free_ uint8_t *states = malloc(count + 1);
 	_cleanup_free_ uint8_t *bytes = malloc(HOLDER_BYTES);
 	struct subset_search t = {inferring, subset, types, states, bytes, 0};
-	/* Without memory for it all are gone through. */
+	/* Without memory for it all are walked. */
 	subset->is_complete = types && states && bytes && inferred_subset_find_all(&t, basis);
 	if (subset->is_complete)
 		describe_all(&t);

@@ -22,7 +22,7 @@ struct inferred_subset {
 struct inferring;
 enum inferred_basis;
 
-/* Before a round in which blocks are gone through: says what they are if that is certain. */
+/* Before a round in which blocks are walked: says what they are if that is certain. */
 void inferred_type_subset(
 	struct inferring *inferring, struct inferred_subset *subset, enum inferred_basis basis);
 

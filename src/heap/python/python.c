@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096ull
-/* So much of a module's data is at hand at once. */
+/* So much of a module's data is in memory at once. */
 #define PORTION_BYTES (1u << 20)
 /* This many addresses are remembered as ones without a type: further ones are asked anew each time,
  * which takes longer. */

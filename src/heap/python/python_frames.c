@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "heap/python/python_texts.h"
 
-/* So much of a stack is at hand at once. */
+/* So much of a stack is in memory at once. */
 #define PORTION_BYTES (64u << 10)
 #define STATES_MAX (1u << 16)
 #define CODE_BYTES_MAX (1u << 24)

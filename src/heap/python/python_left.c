@@ -32,8 +32,8 @@ struct places {
 	size_t count; /* of words */
 };
 
-/* How many places from one on are no NULL, if they may be a list's: none follows a NULL, and after
- * all stands a count. 0: they are no list. */
+/* How many places from one on are no NULL, if they may be a list's: none follows a NULL, and a
+ * count follows all. 0: they are no list. */
 static size_t filled_from(const struct places *p, size_t first, size_t *ret_free)
 {
 	size_t filled = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words of the interpreter's own that are left from before, of CPython 3.11: places after
+ * Words of the interpreter's own that are stale, of CPython 3.11: places after
  * the count of a list of free objects, and what is above the top of a thread's stack of frames. In
  * frames (of 3.11; later ones are not tested) so are values above a frame's top; and of one that
  * runs all values may be, since only a register has its top.

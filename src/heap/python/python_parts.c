@@ -59,8 +59,8 @@ struct assigner {
 	uint32_t types[PARTS];
 };
 
-/* The block of which nothing is known, and which has this many bytes from an address on that an
- * object keeps; SPACE_NONE: there is none. */
+/* The block of unknown type that has this many bytes from an address on that an object keeps;
+ * SPACE_NONE: there is none. */
 static uint32_t python_parts_find_part(const struct assigner *w, uint64_t address, uint64_t bytes)
 {
 	const struct heap_scan *s = w->scan;

@@ -43,7 +43,7 @@ struct reached {
 	uint64_t *whole; /* bit set of blocks; NULL: none yet */
 	bool is_first;   /* its blocks are added once each */
 	struct follow_places places;
-	uint64_t page;     /* where the memory at hand begins */
+	uint64_t page;     /* where the loaded memory begins */
 	size_t page_bytes; /* that could be read of it */
 	uint8_t *memory;   /* PAGE_BYTES of the step's */
 	struct {
@@ -53,7 +53,7 @@ struct reached {
 	} member; /* the step's, of the type that had it last */
 };
 
-/* As address_space_word(). Objects mostly lie one after the other, so pages are read. */
+/* As address_space_word(). Objects mostly lie one after another, so pages are read. */
 static bool follow_read_word(struct reached *r, uint64_t address, uint64_t *ret)
 {
 	const struct address_space *space = r->follow->scan->heap.space;
@@ -99,7 +99,7 @@ static void follow_add_place(struct reached *r, uint64_t address, uint32_t type)
 		r->follow->failed = true;
 }
 
-/* A block that is one object, or of which nothing is known. */
+/* A block that is one object, or of unknown type. */
 static void reach_whole(struct reached *r, uint32_t block, uint64_t address, uint32_t type)
 {
 	uint64_t bit = 1ull << block % 64;

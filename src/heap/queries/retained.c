@@ -95,7 +95,7 @@ static int by_bytes(const void *a, const void *b)
 	const struct retained_row *x = a, *y = b;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	/* Holders first, then by address: what hangs on the other comes after it. */
+	/* Holders first, then by address: what the other dominates comes after it. */
 	return (x->node < y->node) - (x->node > y->node);
 }
 
@@ -126,7 +126,7 @@ struct listing {
 	struct retained *to;
 	struct fold_map folds;
 	uint64_t least;      /* what retains less is not listed */
-	uint32_t *child;     /* of each node what alone hangs on it; or CHILD_… */
+	uint32_t *child;     /* of each node the only node that it dominates; or CHILD_… */
 	uint64_t *is_folded; /* bit set of nodes */
 };
 
@@ -140,7 +140,8 @@ static bool are_alike(const struct listing *l, uint32_t a, uint32_t b)
 	return heap_scan_type_of(l->scan, a) == heap_scan_type_of(l->scan, b);
 }
 
-/* Whether it hangs on one of its own type: of the nodes of a list the first stands for all. */
+/* Whether it is dominated by one of its own type: of the nodes of a list the first stands for all.
+ */
 static bool is_next(const struct listing *l, uint32_t node)
 {
 	const struct dominators *d = &l->to->dominators;
@@ -163,7 +164,7 @@ static void find_children(const struct listing *l)
 	}
 }
 
-/* The block that alone hangs on this one; CHILD_NONE: there is not one. */
+/* The block that is the only one dominated by this one; CHILD_NONE: there is not one. */
 static uint32_t retained_below(const struct listing *l, uint32_t node)
 {
 	return l->child[node] < CHILD_SEVERAL ? l->child[node] : CHILD_NONE;

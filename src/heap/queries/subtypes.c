@@ -32,7 +32,7 @@ struct seeking {
 };
 
 /* Whether a type was come to already, as near as now and no deeper: what is in it was found then.
- * So each is gone through a few times at most, however often it is a member of others. */
+ * So each is walked a few times at most, however often it is a member of others. */
 static bool was_visited(struct seeking *s, uint32_t plain, enum subtypes_how how, unsigned depth)
 {
 	bool is_new;

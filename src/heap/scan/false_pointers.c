@@ -24,7 +24,7 @@ struct finding {
 	uint64_t links, links_end;    /* of the same: its words of Python's list of all objects */
 	uint32_t mapped;              /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
-	struct heap_ranges above_frames; /* of Python: left from before; ascending */
+	struct heap_ranges above_frames; /* of Python: stale; ascending */
 	const uint64_t *is_subset;       /* bit set of the blocks that are known; NULL: all are */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blocks that are pointed into: which of them heuristics can explain, as far as it was seen when
- * all blocks were gone through. Most fit none, so that few are looked at once more.
+ * all blocks were walked. Most fit none, so that few are looked at once more.
  */
 #ifndef HEAP_INTERIOR_H
 #define HEAP_INTERIOR_H
@@ -21,7 +21,7 @@ struct interior {
 	struct interior_bits fitting; /* bit set of blocks */
 };
 
-/* Must stay where it is. */
+/* Must not be moved. */
 struct error *interior_init(const struct address_space *space, struct interior *ret) must_check_;
 void interior_deinit(struct interior *interior);
 

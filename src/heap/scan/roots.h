@@ -33,7 +33,8 @@ struct heap_root {
 };
 DEFINE_VEC(heap_root_vec, struct heap_root)
 
-/* Where a word stands that was found in a root: `address`, unless one stands for it. */
+/* Returns where a word is that was found in a root: `address`, unless another word represents it.
+ */
 static inline uint64_t heap_root_address(const struct heap_root *root, uint64_t address)
 {
 	return root->values ? root->start : address;

@@ -18,8 +18,8 @@ static const struct replacement replacements[] = {
 	{"std::string >", "std::string>"},
 };
 
-/* What shared_ptr keeps its counts in: in front of the object, or beside it, then with a pointer to
- * it, and with what deletes it. Each is laid out in another way, and so has another name. */
+/* What shared_ptr keeps its counts in: before the object, or beside it, then with a pointer to it,
+ * and with what deletes it. Each is laid out in another way, and so has another name. */
 static const struct control_block {
 	const char *name;
 	bool has_pointer, has_deleter;

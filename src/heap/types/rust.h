@@ -57,7 +57,7 @@ bool rust_is_unset(const struct type *type);
  * variables). */
 bool rust_is_cell(const struct type *type);
 
-/* What counts references in front of a value: RcInner<T>, in Rust up to 1.7x RcBox<T>; ArcInner<T>.
+/* What counts references before a value: RcInner<T>, in Rust up to 1.7x RcBox<T>; ArcInner<T>.
  */
 bool rust_is_counted(const struct type *type);
 /* Returns the type of such a block whose declared one, `counted`, has a trait for T, with the type

@@ -30,7 +30,7 @@ static struct error *is_of_library(struct heap_scan *s, uint64_t address, bool *
 	return error;
 }
 
-/* All free pieces are in the memory, one after the other. */
+/* All free pieces are in the memory, one after another. */
 static bool has_pieces(const struct address_space *space, const uint64_t pool[static POOL_WORDS])
 {
 	uint64_t end = pool[POOL_MEMORY] + pool[POOL_SIZE], after = pool[POOL_MEMORY];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What blocks are. A type is a name and what kind of thing it is; blocks that nothing names are of
- * the type of their group. Recognisers say what classes of blocks are, one after the other: what an
+ * the type of their group. Recognisers say what classes of blocks are, one after another: what an
  * earlier one has said stays.
  */
 #ifndef HEAP_TYPES_H

@@ -64,7 +64,7 @@ static bool find_buffers(struct container_search *f, const struct container_plac
 	return any;
 }
 
-/* The place leads to the memory; two words before it stands where its blocks end. */
+/* The place leads to the memory; two words before it is the end of its blocks. */
 static bool find_pool_chunk(struct container_search *f, const struct container_place *place)
 {
 	const uint64_t *w = place->words;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of libstdc++'s strings before C++11 (_GLIBCXX_USE_CXX11_ABI=0), which several strings may
- * share. A string is one pointer, to its first character; in front of that stand three words:
+ * share. A string is one pointer, to its first character; before that are three words:
  *
  *	block: length, capacity, number of other owners (int) | characters, NUL, room
  *	                                                        ^ the pointer leads here

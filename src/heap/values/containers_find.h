@@ -47,7 +47,7 @@ struct container_place {
 	uint64_t address;
 	uint32_t holder; /* the block that it is in; SPACE_NONE: outside of blocks */
 	uint64_t offset; /* in it */
-	bool is_stack;   /* what is there may be left from before */
+	bool is_stack;   /* what is there may be stale */
 };
 
 /* Of finding.tails: what is in the block must read as text, too. */
@@ -81,7 +81,7 @@ struct container_search {
 		uint64_t address;
 		uint32_t code;
 	} recent[MANAGERS_RECENT];
-	uint64_t steps; /* that may still be taken in vain */
+	uint64_t steps; /* that may still be taken without success */
 	struct error *error;
 };
 
@@ -110,7 +110,7 @@ static inline bool find_is_outside(const struct container_search *f, uint64_t wo
 }
 /* Of a std::any of libc++ this many words may be its content; of libstdc++'s one. */
 #define FIND_INSIDE_WORDS ((size_t)3)
-/* Returns whether a std::any whose content is in itself may begin in front of a place. */
+/* Returns whether a std::any whose content is in itself may begin before a place. */
 static inline bool find_may_be_inside(
 	const struct container_search *f, const struct container_place *place)
 {

@@ -42,9 +42,9 @@ static bool is_string(
 }
 
 /*
- * The characters and their end are looked at later: memory is gone through in order. At once, if
- * they are not the only ones that there may be: the words beside a pointer may be those of a string
- * of either library.
+ * The characters and their end are looked at later: memory is walked in order. At once, if they are
+ * not the only ones that there may be: the words beside a pointer may be those of a string of
+ * either library.
  */
 static bool take_string(struct container_search *f, const struct container_place *place,
 	uint32_t block, uint64_t capacity, uint64_t len, bool is_one_of_two)
@@ -123,7 +123,7 @@ static void assign_vector(
 {
 	const uint64_t *w = place->words;
 	find_assign(f, block, PART_VECTOR);
-	/* What stands on a stack may be left from before. */
+	/* What is on a stack may be stale. */
 	if (place->is_stack || f->error || w[1] == w[2])
 		return;
 	bool is_new;
@@ -202,7 +202,7 @@ static void assign_table(struct container_search *f, const struct container_plac
 	uint32_t map, uint64_t from, uint64_t to)
 {
 	find_assign(f, map, PART_DEQUE_MAP);
-	/* What stands on a stack may be left from before. */
+	/* What is on a stack may be stale. */
 	if (place->is_stack || f->error)
 		return;
 	bool is_new;

@@ -78,8 +78,8 @@ static uint32_t code_at(struct container_search *f, uint64_t address)
 	return f->recent[slot].code;
 }
 
-/* The content of a std::any lies after the word `before` words in front of the place. What stands
- * on a stack may be left from before, and so may what it leads to. */
+/* The content of a std::any lies after the word `before` words before the place. What is on a stack
+ * may be stale, and so may what it leads to. */
 static void take_inside(
 	struct container_search *f, const struct container_place *place, size_t before)
 {

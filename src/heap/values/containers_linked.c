@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Containers of nodes that point to each other: lists, trees, hash tables. Nodes are gone through
- * by the pointers that the search has found, not by their memory: the first pointers of a node are
- * its links, as long as they lead to blocks.
+ * Containers of nodes that point to each other: lists, trees, hash tables. Nodes are walked by the
+ * pointers that the search has found, not by their memory: the first pointers of a node are its
+ * links, as long as they lead to blocks.
  */
 #include "heap/values/containers_find.h"
 
@@ -79,7 +79,7 @@ static void containers_linked_begin(struct container_search *f)
 	space_u32_clear(&f->owners);
 }
 
-/* If they are all right, that is what they are; else the way was in vain. */
+/* If they are all right, that is what they are; else the way was without success. */
 static bool containers_linked_settle(
 	struct container_search *f, bool right, enum container_part part)
 {

@@ -13,7 +13,7 @@ struct contents_object {
 	unsigned depth; /* of what stands for another object */
 };
 
-/* Where a value of a type begins in a node that has this many bytes in front of it. */
+/* Where a value of a type begins in a node that has this many bytes before it. */
 uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t after);
 
 bool contents_read_string(struct contents_object *object, struct contents *ret);

@@ -47,7 +47,7 @@ static uint64_t element_size(const struct contents_object *o, uint32_t type)
 	return types_get(o->types, types_plain(o->types, type))->size;
 }
 
-/* Elements that lie one after the other. */
+/* Elements that lie one after another. */
 static bool read_in_order(
 	const struct contents_object *o, const struct rust_container *c, struct contents *ret)
 {
