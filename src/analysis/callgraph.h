@@ -32,7 +32,7 @@ DEFINE_VEC(callgraph_edges, struct callgraph_edge)
 struct callgraph {
 	struct callgraph_nodes nodes; /* in the order that was asked for */
 	struct callgraph_edges edges; /* the heaviest first */
-	uint32_t *in, *out;           /* edges of each node, one after the other */
+	uint32_t *in, *out;           /* edges of each node, one after another */
 	size_t dropped_nodes, dropped_edges;
 	uint64_t node_cutoff, edge_cutoff; /* what has less is left out */
 	size_t node_limit;                 /* 0: none was reached */

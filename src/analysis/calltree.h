@@ -45,7 +45,7 @@ DEFINE_VEC(calltree_nodes, struct calltree_node)
 struct calltree {
 	enum calltree_way way;
 	struct calltree_nodes nodes;
-	uint32_t *order;     /* children of each node one after the other, the heaviest first */
+	uint32_t *order;     /* children of each node one after another, the heaviest first */
 	struct spots *spots; /* owned */
 };
 

@@ -307,7 +307,7 @@ static int compare_holds(const void *left, const void *right)
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
-/* Holds of one row along one path add up; then they stand with their rows. */
+/* Holds of one row along one path add up; then they are kept with their rows. */
 static struct error *settle_holds(struct building *building)
 {
 	struct loose_vec *loose = &building->holds;

@@ -62,7 +62,7 @@ struct suppress_run {
 	uint32_t first, count;
 };
 
-/* A frame of the stack at hand: which patterns fit its names. */
+/* A frame of the current stack: which patterns fit its names. */
 struct suppress_seen {
 	struct suppress_run object, object_alias, source;
 	uint32_t first_name, name_count; /* of the function, in runs */
@@ -99,11 +99,11 @@ struct suppressions {
 	uint32_t *key_entries;            /* entries that only such stacks can fit, ascending */
 	struct suppress_id_vec unkeyed;   /* entries that each stack can fit */
 	uint32_t *tried;                  /* of each entry: the last stack it was tried with */
-	uint32_t stack;                   /* number of the one at hand */
+	uint32_t stack;                   /* number of the current one */
 	struct arena names;               /* strings of the next */
 	struct suppress_name_map matches; /* names that were met */
 	struct suppress_id_vec matched;
-	struct suppress_run_vec runs; /* these three: of the stack at hand */
+	struct suppress_run_vec runs; /* these three: of the current stack */
 	struct suppress_seen_vec seen;
 	struct suppress_seen_vec physical; /* without inlined frames */
 };

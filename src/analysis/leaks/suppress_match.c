@@ -444,7 +444,7 @@ static void try_run(struct search *search, struct suppress_run run)
 	}
 }
 
-/* A number for the stack at hand that no entry has been tried with. */
+/* A number for the current stack that no entry has been tried with. */
 static void number_stack(struct suppressions *set)
 {
 	if (set->stack == UINT32_MAX) {

@@ -2,8 +2,8 @@
 /*
  * See callgraph.h. The graph of all functions says which have too little; a second one, of the
  * others, has edges over those that are left out (residual ones); a third one of the most telling
- * nodes alone, if there are still too many. Each time rows are gone through anew, since edges of a
- * graph don't say which stacks they are of.
+ * nodes alone, if there are still too many. Each time rows are walked anew, since edges of a graph
+ * don't say which stacks they are of.
  */
 #include "analysis/callgraph.h"
 

@@ -125,7 +125,7 @@ struct filtering {
 	const struct filter *filter;
 	struct fits_map fits;
 	struct row_map map;
-	struct frame_vec left; /* of the row at hand */
+	struct frame_vec left; /* of the current row */
 	unsigned met;          /* parts that fitted any frame */
 	struct rows *ret;
 };

@@ -152,7 +152,7 @@ static struct error *find_row(struct rows *rows, struct row_map *map, const stru
 	return NULL;
 }
 
-/* Sites, one after the other. */
+/* Sites, one after another. */
 struct site_range {
 	const struct site *sites;
 	size_t count;

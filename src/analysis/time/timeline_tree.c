@@ -172,7 +172,7 @@ struct error *timeline_trees_add(struct timeline_trees *trees, uint32_t site, ui
 	return share_vec_push(&trees->shares, share) ? NULL : error_no_memory();
 }
 
-/* Shares one after the other, which agree up to `depth`. */
+/* Shares one after another, which agree up to `depth`. */
 struct group {
 	size_t first, len;
 	uint32_t depth;

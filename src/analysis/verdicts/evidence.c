@@ -91,7 +91,7 @@ static bool went_on_recorded(const struct model *model)
 	       (!recording->range.part || recording->range.to_step == UINT64_MAX);
 }
 
-/* What stood there then is neither what an orderly end leaves nor what it would have freed. */
+/* What was there then is neither what an orderly end leaves nor what it would have freed. */
 static bool was_killed(const struct model *model)
 {
 	const struct recording *recording = model_recording(model);
