@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording file being written: header, chunks one after the other (each complete on disk before
+ * A recording file being written: header, chunks one after another (each complete on disk before
  * the next begins), index and trailer at the end.
  */
 #ifndef CAPTURE_WRITER_H

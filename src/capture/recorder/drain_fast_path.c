@@ -11,7 +11,7 @@
 /* The longest usual record: [op | address] [stack | size] [stamp]. */
 #define USUAL_WORDS 3
 
-/* What the loop keeps at hand. */
+/* What the loop keeps in registers. */
 struct run {
 	struct recorder *r;
 	struct encode_thread *encode;

@@ -95,7 +95,7 @@ struct event_source;
 /* Those marked so may be NULL: then there is nothing of that kind. `lane` is below the number of
  * lanes, the shared one included. */
 struct event_source_ops {
-	/* The lane's memory, which stays where it is. */
+	/* The lane's memory, which must not be moved. */
 	void (*lane)(struct event_source *source, uint32_t lane, struct event_lane *ret);
 	/* Now, as a stamp, and paired with CLOCK_MONOTONIC. */
 	uint64_t (*stamp)(struct event_source *source);

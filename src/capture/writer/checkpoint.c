@@ -37,7 +37,7 @@ struct buf *checkpoints_begin(struct checkpoints *checkpoints, uint64_t now_ns)
 	return &checkpoints->content;
 }
 
-/* Says in front of the state how long it is, and sums it up. */
+/* Says before the state how long it is, and sums it up. */
 static void checkpoint_put_head(struct buf *content, uint64_t number)
 {
 	struct hpw_checkpoint_head head = {

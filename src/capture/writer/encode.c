@@ -420,7 +420,7 @@ static bool is_small(const struct encode_thread *t)
 					      BYTES_KEPT;
 }
 
-/* A program may start ten thousands of threads one after the other, or have thousands that work in
+/* A program may start ten thousands of threads one after another, or have thousands that work in
  * turns. */
 static void forget_threads(struct encoder *encoder)
 {
