@@ -3,7 +3,7 @@
  * All figures of a model from a story of events that another tool has written: what the reader of
  * recordings computes of theirs, by the same books, so that each means what docs/quantities.md and
  * docs/moments.md say. Stamps of such a story are nanoseconds. Memory follows sites and live
- * blocks; the story is gone through once, and again for moments, series of a part, and lives.
+ * blocks; the story is walked once, and again for moments, series of a part, and lives.
  */
 #ifndef SOURCES_EVENT_SUMS_H
 #define SOURCES_EVENT_SUMS_H

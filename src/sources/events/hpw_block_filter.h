@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which blocks count, if not all do: by size, thread, site, by how long they live. The last of
- * these is not known when a block is allocated: then all events are gone through once before, and
- * each allocation gets a bit.
+ * these is not known when a block is allocated: then all events are walked once before, and each
+ * allocation gets a bit.
  */
 #ifndef SOURCES_HPW_BLOCK_FILTER_H
 #define SOURCES_HPW_BLOCK_FILTER_H

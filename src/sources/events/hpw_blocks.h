@@ -3,7 +3,7 @@
  * The blocks that are live at a moment of a replay, by identity: (thread, number). A hash, since
  * numbers are dense when blocks are born but those that stay are scattered; open addressing with
  * backward shifts, so that churn leaves no tombstones. Four blocks that were allocated one after
- * the other share a place's neighbourhood: they mostly die together and so cost one cache miss.
+ * another share a place's neighbourhood: they mostly die together and so cost one cache miss.
  */
 #ifndef SOURCES_HPW_BLOCKS_H
 #define SOURCES_HPW_BLOCKS_H

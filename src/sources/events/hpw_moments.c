@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See hpw_moments.h. The sums of chunks say which of them has a moment, and that one is gone
- * through. Without sums all of them are, once for times and marks, and once more, with all books,
- * for the peak.
+ * See hpw_moments.h. The sums of chunks say which of them has a moment, and that one is walked.
+ * Without sums all of them are, once for times and marks, and once more, with all books, for the
+ * peak.
  */
 #include "sources/events/hpw_moments.h"
 

@@ -2,7 +2,7 @@
 /*
  * Figures of any part of a recording from the sums that its writer left with each chunk of events
  * (FORMAT.md, SUMS and DEATHS). Only the chunks at both ends of the part, and the one with the
- *peak, are gone through event by event:
+ *peak, are walked event by event:
  *
  *	sums │ sums │ sums │ events │ sums │ sums │ sums │ events │
  *	  what was live before ──▶ from ──────────────────▶ to

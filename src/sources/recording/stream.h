@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of an input as a foreign format's reader wants them: unpacked, one after the other, by
+ * The bytes of an input as a foreign format's reader wants them: unpacked, one after another, by
  * lines if they are text. Packed files may unpack to anything, so there is a limit. A byte order
  * mark, which editors put before a text, is none of its bytes.
  */
