@@ -85,7 +85,7 @@ struct type {
 	uint32_t target;
 	enum type_kind kind;
 	enum type_encoding encoding;
-	bool is_declared; /* its members are described nowhere at hand */
+	bool is_declared; /* its members are described in no module that was read */
 	bool is_c;        /* `struct` belongs to its name */
 	bool is_rust;     /* of structures, unions and enumerations: written in Rust */
 	bool is_box;      /* of a pointer: Rust's Box, which leads to one thing, never to several */

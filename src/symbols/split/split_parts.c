@@ -27,8 +27,8 @@ struct split_bytes split_section(const struct object *object, const char *name)
 	return (struct split_bytes){data->d_buf, data->d_size};
 }
 
-/* Cuts the unit with the id out of what holds units one after the other. An old one does not say
- * it here. */
+/* Cuts the unit with the id out of what holds units one after another. An old one does not say it
+ * here. */
 static struct split_bytes find_unit(struct split_bytes info, uint64_t id, bool *ret_old)
 {
 	for (size_t at = 0; at < info.len;) {

@@ -20,7 +20,7 @@ struct integer {
 struct part {
 	struct integer integer;
 	struct text body;
-	bool is_const; /* in front of the first '*' */
+	bool is_const; /* before the first '*' */
 };
 
 struct spelling {
