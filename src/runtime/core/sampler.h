@@ -9,10 +9,10 @@
  * exp(-(n + 1) / mean), whatever came before it (a Poisson process, as in tcmalloc, jemalloc and
  * Go).
  *
- * Addresses of sampled blocks that live are in a table, after a lock; in front of it stands a
- * filter of one bit for each of 65,536 classes of addresses, which anybody reads without one. The
- * table grows by moving on to the next, larger part of memory that was reserved at the start: no
- * system call is needed when the program may have forbidden them.
+ * Addresses of sampled blocks that live are in a table, after a lock; before it stands a filter of
+ * one bit for each of 65,536 classes of addresses, which anybody reads without one. The table grows
+ * by moving on to the next, larger part of memory that was reserved at the start: no system call is
+ * needed when the program may have forbidden them.
  */
 #ifndef RUNTIME_SAMPLER_H
 #define RUNTIME_SAMPLER_H

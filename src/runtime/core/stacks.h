@@ -16,7 +16,7 @@ struct rt_stacks {
 	struct hw_shm *shm; /* node count, overflow count */
 	struct hw_node *nodes;
 	uint32_t nodes_max;
-	uint32_t *buckets; /* the three tables, one after the other */
+	uint32_t *buckets; /* the three tables, one after another */
 };
 
 /*

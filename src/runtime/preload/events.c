@@ -384,7 +384,8 @@ static __attribute__((noinline)) void *half_realloc(
 	return moved;
 }
 
-/* The two halves of a realloc are sampled one apart from the other; one in vain is no free. */
+/* The two halves of a realloc are sampled one apart from the other; one without success is no free.
+ */
 static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
 {
 	bool sampled = rt_sampling_records_free(block);

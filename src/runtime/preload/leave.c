@@ -113,7 +113,7 @@ static bool is_pressed(const struct quiet *quiet)
 }
 
 /* Sleeps until the collector has answered, or neither does so nor works on it for PATIENCE_NS. A
- * handler waits for as long at most: then it runs, and the search is in vain. */
+ * handler waits for as long at most: then it runs, and the search is without success. */
 static void wait_for_answer(struct hw_shm *shm, struct quiet *quiet)
 {
 	uint64_t since = sys_now_ns(), now = since, pressed = 0;
@@ -158,7 +158,7 @@ enum exit_path {
 
 /*
  * One thread asks at a time. Another one's check may take as long as the search does; a thread that
- * a signal handler ends in the middle of its own does not wait for itself. False: in vain.
+ * a signal handler ends in the middle of its own does not wait for itself. False: without success.
  */
 static bool asking_begin(struct hw_shm *shm, uint32_t tid)
 {

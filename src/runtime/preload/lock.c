@@ -18,7 +18,7 @@
 #define WINDOW 512
 #define USER_END (1ull << 47)
 
-/* The mappings of this process, one after the other. */
+/* The mappings of this process, one after another. */
 struct maps {
 	long fd;
 	uint64_t start, end; /* of the one found last */

@@ -86,7 +86,7 @@ uint64_t *rt_memory_places(void)
 	return places;
 }
 
-/* What is wiped, one after the other: *number from 0. */
+/* What is wiped, one after another: *number from 0. */
 static bool next_wiped(uint32_t *number, struct rt_range *ret)
 {
 	uint32_t n = (*number)++;

@@ -40,7 +40,7 @@ struct rt_shared_lock {
 	uint32_t sleepers; /* number of waiting threads, or more; too many only cost calls */
 	uint32_t woken;    /* one of them is about to look */
 	uint64_t turns;    /* how often it was released */
-	uint64_t given_up; /* the turn for whose end a thread waited in vain, + 1 */
+	uint64_t given_up; /* the turn for whose end a thread waited without success, + 1 */
 };
 
 struct rt_range {

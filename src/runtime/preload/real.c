@@ -283,8 +283,8 @@ static bool cxx_is_plain(void)
 	return true;
 }
 
-/* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives; one of which
- * nothing is known may call malloc, by its public name, which is a hook. */
+/* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives; one of
+ * unknown type may call malloc, by its public name, which is a hook. */
 static void wrap_clearing(struct rt_real *r)
 {
 	const char *object = "", *measurer = NULL;
