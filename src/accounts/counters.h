@@ -40,7 +40,7 @@
 	/* Of successful allocations. */                                                           \
 	X(min_size,        LEAST,       HPW_SITE_MIN_SIZE,    HPW_SUMS_SITE_MIN,         UNKNOWN_EXTREMES) \
 	X(max_size,        MOST,        HPW_SITE_MAX_SIZE,    HPW_SUMS_SITE_MAX,         UNKNOWN_EXTREMES) \
-	/* The largest size that a call asked for in vain. */                                      \
+	/* The largest size that a call requested without success. */                                      \
 	X(max_failed_size, MOST,        HPW_SITE_MAX_FAILED,  HPW_SUMS_SITE_MAX_FAILED,  UNKNOWN_FAILED_SIZE)
 /* clang-format on */
 

@@ -230,7 +230,7 @@ enum hpw_lost {
 	HPW_LOST_STALLED = 0,    /* the collector had not moved for long */
 	HPW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another */
 	HPW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
-	HPW_LOST_HELD = 3,       /* another thread stood still in the middle of an event */
+	HPW_LOST_HELD = 3,       /* another thread was stopped in the middle of an event */
 	/* A sampled block … */
 	HPW_LOST_REALLOC_FAILED = 4, /* lives on, unseen, since its realloc failed */
 	HPW_LOST_SAMPLER = 5,        /* could not be noted */
@@ -307,7 +307,7 @@ enum hpw_leak_note {
 	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was assumed
 	 * to hold what it points to, so leaks may be missed, none is false. */
 	HPW_LEAK_NOTE_PARTIAL = 1,
-	/* Memory was cleared as it was given out: no word of an earlier use stood in a block. */
+	/* Memory was cleared as it was given out: no word of an earlier use was in a block. */
 	HPW_LEAK_NOTE_CLEARED = 2,
 };
 
@@ -376,7 +376,7 @@ enum hpw_names_column {
 	HPW_NAMES_INLINED, /* 1: into the next one */
 	/* One row a name. */
 	HPW_NAMES_LENGTH,
-	HPW_NAMES_BYTES, /* of all names, one after the other */
+	HPW_NAMES_BYTES, /* of all names, one after another */
 	HPW_NAMES_COLUMNS
 };
 #define HPW_NAMES_FRAMES_MAX 256u /* functions at one place */

@@ -133,7 +133,7 @@ enum hw_lost {
 	HW_LOST_STALLED = 0,    /* the collector had not moved for long */
 	HW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another event */
 	HW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
-	HW_LOST_HELD = 3, /* a thread stood still in the middle of writing to the shared ring */
+	HW_LOST_HELD = 3, /* a thread was stopped in the middle of writing to the shared ring */
 	/* Or: a sampled block whose realloc failed lives on, unseen. */
 	HW_LOST_REALLOC_FAILED = 4,
 	HW_LOST_SAMPLER = 5, /* the table of sampled blocks was full, or in use by what a handler

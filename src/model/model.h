@@ -115,7 +115,7 @@ enum unknown_figure {
 	UNKNOWN_LIVES = 8192,         /* model_lifetimes(), model_reallocs() */
 	UNKNOWN_EXTREMES = 16384,     /* smallest and largest size of a site */
 	UNKNOWN_SERIES_SITES = 32768, /* of each moment of the series; some may have them */
-	UNKNOWN_FAILED_SIZE = 65536,  /* largest size that a site asked for in vain */
+	UNKNOWN_FAILED_SIZE = 65536,  /* largest size that a site requested without success */
 };
 
 struct recording {

@@ -21,7 +21,7 @@ enum word_evidence {
 	WORD_UNKNOWN,
 	WORD_POINTER, /* a pointer is declared there: the word counts */
 	WORD_OTHER,   /* something else is declared there */
-	WORD_STALE,   /* left from before, or the link of a list of all objects: it holds nothing,
+	WORD_STALE,   /* stale, or the link of a list of all objects: it holds nothing,
 		       * not even if it points to a start */
 };
 

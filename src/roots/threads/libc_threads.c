@@ -10,7 +10,7 @@
 /*
  * glibc's struct pthread (nptl/descr.h; sysdeps/x86_64/nptl/tls.h: tcbhead_t) begins with a pointer
  * to itself, the thread's table, and itself again; its link in a list, and its id, which the kernel
- * makes 0 when the thread ends and pthread_join -1. Further on stand, one after the other, the
+ * makes 0 when the thread ends and pthread_join -1. Further on stand, one after another, the
  * stack's start, its size, and that of its guard; and, if it is detached, itself.
  */
 #define WORDS 256u
