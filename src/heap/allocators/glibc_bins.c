@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * main_arena by what nothing else looks like: 127 pairs of pointers that follow each other, each
- * the head of a ring of free chunks. The head of an empty ring points at itself, 16 bytes before
- * the pair (malloc/malloc.c: bin_at); of another one, its first chunk points back at it.
+ * Finds main_arena by its unique shape: 127 pairs of pointers in a row, each the head of a ring of
+ * free chunks. The head of an empty ring points at itself, 16 bytes before the pair
+ * (malloc/malloc.c: bin_at); of another one, its first chunk points back at it.
  */
 #include <stdlib.h>
 #include <string.h>

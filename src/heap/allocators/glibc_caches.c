@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A thread's cache is a block that a word near its thread pointer points to: shortly below on
- * x86-64, shortly above on aarch64, in libc's thread-local memory. What it looks like has changed
- * twice; which of these it is, its size tells, and that its lists are as long as its counts say.
+ * x86-64, shortly above on aarch64, in libc's thread-local memory. Its layout has changed twice;
+ * its size shows which it is, and its lists must be as long as its counts.
  *
  * Where a thread pointer is unknown or that memory is missing, all blocks of such sizes are looked
  * at: those whose lists begin with blocks of just their sizes, and are as long as they are counted,
@@ -99,10 +99,10 @@ static bool is_unread(const struct glibc *glibc, const struct heap_area_vec *run
 }
 
 /*
- * Whether each list begins with a block, or is empty where its count says so. Of one list that need
- * not be so: a thread that is between its two stores, the list's and the count's
- * (malloc/malloc.c: tcache_put, tcache_get), has a list of one block that is counted as empty, or
- * an empty one that is counted as of one. *ret_between: that is so.
+ * Whether each list begins with a block, or is empty where its count says so. One list may
+ * disagree: a thread that is between its two stores, to the list and to the count (malloc/malloc.c:
+ * tcache_put, tcache_get), has a list of one block that is counted as empty, or an empty one that
+ * is counted as of one. *ret_between: that is so.
  */
 static bool is_consistent(const struct glibc *glibc, const struct heap_area_vec *runs,
 	const struct glibc_cache_contents *c, bool *ret_between)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What malloc itself counts of blocks with mappings of their own (struct malloc_par, `mp_`),
- * against other memory that only looks like such: two words at the beginning of a page tell little.
+ * Checks blocks with their own mappings against malloc's own count of them (struct malloc_par,
+ * `mp_`), since other memory may look like them: two words at the beginning of a page are weak
+ * evidence.
  *
- * Two things decide which of the candidates are none: without them number and bytes are those that
- * malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves a
- * choice nothing is left out, and a note says so.
+ * A candidate is rejected if number and bytes equal malloc's without it, and it is inside a
+ * mapping, where the kernel has joined several. If that leaves a choice nothing is left out, and a
+ * note says so.
  *
  * In addition to these counts malloc keeps where the program break was when malloc first asked for
  * more.

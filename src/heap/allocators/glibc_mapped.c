@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks with mappings of their own (IS_MMAPPED), which nothing in the arenas leads to: each page
- * that no area has is looked at. The kernel joins mappings, so they may begin anywhere in one.
+ * Finds blocks with their own mappings (IS_MMAPPED), which nothing in the arenas leads to: each
+ * page outside of areas is examined. The kernel joins mappings, so they may begin anywhere in one.
  *
  * Of an aligned block the mapping's beginning has the stale head of the block that it was cut from;
  * the real one lies further on, and says how far (prev_size). What is in between was never given
@@ -120,7 +120,7 @@ static bool glibc_mapped_take(
 /*
  * All runs of the main arena in memory that no other allocator has, which need not begin at pages:
  * where the program break was moved by others. Chunks must lead to an end mark, and be as long as
- * what is missing if they are subset; what lies before so much is none of malloc's.
+ * what is missing if they are few; what lies before so much is none of malloc's.
  */
 static bool take_mid_update(
 	struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
@@ -165,7 +165,7 @@ static struct error *sum_missing(
 }
 
 /* Looks for the runs of main arenas again, if some of its memory is still missing: a page that
- * looked like the beginning of one may lie amid it. */
+ * looked like the beginning of one may be inside it. */
 static struct error *find_mid_update(struct scan *s, const struct heap_area_vec *areas)
 {
 	struct heap_area_vec claimed = {.data = NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose runs are that nothing in the arenas leads to, where several libcs have memory apart: what
- * is in an arena's lists of free chunks is its own. A run in which nothing is free is the
- * arena's that lacks just so much, else that lacks most.
+ * Assigns runs that nothing in the arenas leads to, if several libcs have separate memory: a run
+ * with chunks of an arena's free lists belongs to that arena. A run without free chunks belongs to
+ * the arena that lacks exactly as much, else to the one that lacks most.
  */
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What malloc itself counts as got from the system for each arena (system_mem), against what was
- * found of it: chunks that nothing leads to would be missing without a word.
+ * Compares what malloc counts as obtained from the system for each arena (system_mem) with what was
+ * found of it: otherwise chunks that nothing leads to would be missing silently.
  *
- * Of another arena heaps are whole. Of the main one all of a run counts, up to the end of its top
- * chunk. What others have taken from the program break in between counts as well as long as malloc
- * takes all its memory there, and later no more: then it may be either.
+ * Heaps of other arenas count completely, and runs of the main arena up to the end of the top
+ * chunk. Memory that other code took from the program break in between also counts while malloc
+ * takes all its memory there, and later may or may not.
  */
 #include "base/cleanup.h"
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What threads keep of free blocks of jemalloc's (tcache): a row of stacks in each thread's local
+ * Reads free blocks in threads' caches of jemalloc (tcache): a row of stacks in each thread's local
  * memory, one for each size. A stack grows down; of its other ends only the last 16 bits are kept.
  *
  * Before 5.3 a stack has its length and its upper end, and those of large blocks are a row of their

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where mallocng's descriptions of groups are: a list of areas that begin with a secret, which
- * libc's data (struct malloc_context) begins with, too. Where that data is missing all pages are
- * looked at: whether there are 101 descriptions, and whether groups lead back to them.
+ * Finds mallocng's descriptions of groups: a list of areas that begin with a secret, which libc's
+ * data (struct malloc_context) begins with, too. Where that data is missing all pages are looked
+ * at: whether there are 101 descriptions, and whether groups lead back to them.
  */
 #include <stdlib.h>
 #include <string.h>

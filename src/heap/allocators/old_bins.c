@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the rings of free chunks begin in libc's data (static struct mal): a word with a bit for
- * each of 64, then of each a lock, its first and its last chunk. One that was never used has zeros;
- * an empty one leads to itself, as if it were a chunk.
+ * Finds the rings of free chunks in libc's data (static struct mal): a word with a bit for each of
+ * 64, then of each a lock, its first and its last chunk. One that was never used has zeros; an
+ * empty one leads to itself, as if it were a chunk.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What caches of tcmalloc keep of free blocks. All is in the data of the library, or is pointed to
- * from there, and is recognised by what nothing else has: sizes that go up from 8, lists by number
- * of their size, caches of threads with all sizes in them.
+ * Reads free blocks in tcmalloc's caches. All of them are in the data of the library, or is pointed
+ * to from there, and is recognised by what nothing else has: sizes that go up from 8, lists by
+ * number of their size, caches of threads with all sizes in them.
  */
 #include <stdlib.h>
 #include <string.h>

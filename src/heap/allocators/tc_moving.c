@@ -5,8 +5,8 @@
  * the other, and in between nothing leads to it but that thread's registers and stack.
  *
  * A thread inside it has the list of the blocks' size in registers, too. But a program that keeps
- * such blocks in a list of its own may have that at hand just as well: callers' registers are saved
- * in between. So these blocks count as used, and a note says how many may be free.
+ * such blocks in a list of its own may have that in registers just as well: callers' registers are
+ * saved in between. So these blocks count as used, and a note says how many may be free.
  */
 #include "base/map.h"
 #include "heap/allocators/tc_malloc.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to inferred*.c: what blocks that look like some of a type must have besides, to be of it.
- * The type says so: a bool is 0 or 1, an enumeration has one of its values, a pointer leads to what
- * can be what it is declared to point to. Blocks that are declared to be of the type say which of
- * this the program keeps: uninitialised members, unions of its own and the like break a rule, and
- * then it is none.
+ * Private to inferred*.c: further conditions for blocks that look like those of a type, to get that
+ * type. The type says so: a bool is 0 or 1, an enumeration has one of its values, a pointer leads
+ * to what can be what it is declared to point to. Blocks that are declared to be of the type say
+ * which of this the program keeps: uninitialised members, unions of its own and the like break a
+ * rule, and then it is none.
  */
 #ifndef HEAP_INFERRED_ALIKE_H
 #define HEAP_INFERRED_ALIKE_H

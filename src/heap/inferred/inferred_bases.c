@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a pointer to a structure leads to may be more than that: in C a structure that has it as its
- * first member, in C++ one that derives from it. Where such a one fits a block as well, and an
- * allocator gives both the same, the declaration alone does not tell.
+ * Handles pointers to structures that may lead to larger ones: in C a structure that has it as its
+ * first member, in C++ one that derives from it. If such a larger structure also fits a block, and
+ * the allocator gives both the same size, the declaration does not decide.
  */
 #include "heap/inferred/inferred_find.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects that are smaller than their blocks. A block begins with the table of functions of a
- * class, which says nothing of what else the block has: the object may be the first member of a
- * structure without a table of its own, the first element of an array, or have room after it that
- * the program asked for. Which structure it is says a pointer that is declared to lead to one;
- * where none is, the only structure in all debug information that begins so and fits. An array has
- * the same table before each element. Else the object is named with what it has after it.
+ * Objects that are smaller than their blocks. A block begins with the vtable of a class, which does
+ * not describe the rest of the block: the object may be the first member of a structure without a
+ * table of its own, the first element of an array, or have room after it that the program asked
+ * for. Which structure it is says a pointer that is declared to lead to one; where none is, the
+ * only structure in all debug information that begins so and fits. An array has the same table
+ * before each element. Else the object is named with what it has after it.
  */
 #include <stdlib.h>
 #include <string.h>

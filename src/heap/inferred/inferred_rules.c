@@ -98,7 +98,7 @@ bool alike_rules_find(
 	for (size_t i = 0; i < fact->slots.len; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t at = slot->offset;
-		/* Of bytes a block can't have too subset. */
+		/* Of bytes a block can't have too few. */
 		bool is_distinctive = types_get(types, slot->target)->size > 1 &&
 				      !slot->when_count && slot->container.form == RUST_NONE;
 		for (uint64_t k = 0; is_distinctive && k < slot->count && at / 8 < SHAPE_WORDS;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Rust's containers have allocated (rust.h). A container says how much it has room for, and
- * how many elements are there: its words must agree with each other and with the block that its
- * pointer leads to. Then the block is the container's memory, and elements that are there are
- * followed; those that were there before, and are no more, hold nothing.
+ * Finds memory of Rust's containers (rust.h). A container has a capacity and a number of elements:
+ * its words must agree with each other and with the block that its pointer leads to. Then the block
+ * is the container's memory, and current elements are followed; removed ones reference nothing.
  */
 #include <string.h>
 

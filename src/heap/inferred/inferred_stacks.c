@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inference from variables on stacks. A variable that has no value yet holds what was there before;
- * so these come last, those that are declared further down say nothing, and what they point to must
- * be a structure that fits, or what is known to be a container's.
+ * Inference from variables on stacks. A variable without a value yet has stale contents; so
+ * variables come last, those declared further down are ignored, and what they point to must be a
+ * structure that fits, or what is known to be a container's.
  */
 #include "heap/inferred/inferred_find.h"
 #include "heap/limits.h"
