@@ -60,9 +60,9 @@ static void find_rings(const struct process_maps *maps, struct asked *ret)
 
 /*
  * Returns whether the process that listens there is the collector of the recorded process. The
- * recorded process names the socket: it can name any, and listen itself. So the listener has to be
- * of root or of this user, or, if root asks, of the process's own user; and it has to have the
- * process's rings mapped, as far as that can be seen.
+ * recorded process names the socket, and could name any, or listen itself. So the listener has to
+ * belong to root or this user, or, if root asks, to the process's own user; and it has to have the
+ * process's rings mapped, as far as that is visible.
  */
 static bool is_collector(int fd, const struct asked *of)
 {

@@ -2,8 +2,8 @@
 /*
  * One loop: wait for the session's socket, the launcher and the processes' pidfds with a timeout
  * that follows the load, then drain all rings. Producers never wake the collector (that would cost
- * them a system call and a descriptor); it comes by often enough for the rings' sizes. To a process
- * that does nothing it comes seldom, and meanwhile only glances at its doorbell.
+ * them a system call and a descriptor); it polls often enough for the rings' sizes. Idle processes
+ * are polled seldom; in between only their doorbells are read.
  *
  * Life: the launcher is notified as soon as root's recording is complete. After that the collector
  * stays for the other processes of the session. Those that have said hello are known; when the last
@@ -29,9 +29,9 @@
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
-/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). What it
- * does next may have been at any time since it was last seen, so few processes are not left alone
- * as long as many: about one of all that do nothing is looked at in SLEEP_MAX_NS. */
+/* The longest pause between polls of an idle process, unless it rings (hw_shm.doorbell). Its next
+ * event may have happened at any time since the last poll, so with few processes the pause is
+ * shorter: about one idle process is polled in SLEEP_MAX_NS. */
 #define PAUSE_MAX_NS 320000000
 #define IDLE_NS 500000000 /* while no process is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */

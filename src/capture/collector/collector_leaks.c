@@ -90,9 +90,9 @@ static bool is_to_be_searched(
 }
 
 /*
- * A forked child that ends with no block of its own: there is nothing to be searched for, and no
- * leak is possible. What the blocks of its parent's are, is the parent's to be asked. Of programs
- * that were started as such people expect a search.
+ * A forked child that ends without blocks of its own: there is nothing to search for, and no leak
+ * is possible. Its parent's blocks are searched with the parent. Programs that were executed are
+ * always searched, since users expect it.
  */
 static bool is_trivial(const struct tracked_process *s, enum hpw_leak_moment moment)
 {

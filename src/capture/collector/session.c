@@ -114,9 +114,9 @@ static int listen_at(const struct session *s, const struct sockaddr_un *address,
 }
 
 /*
- * At a path, and, for processes to which that leads nowhere by now (chroot(2)), at the same name
- * without its first byte, which is no path (unix(7), abstract). Everybody in this network namespace
- * can connect to that one: see is_admitted().
+ * Listens at a path, and, for processes that can't reach it any more (chroot(2)), at the same name
+ * without its first byte, an abstract address (unix(7)). Every process in this network namespace
+ * can connect to that: see is_admitted().
  */
 static struct error *session_listen(struct session *s)
 {

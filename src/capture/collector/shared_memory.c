@@ -132,10 +132,9 @@ static struct mapping mapping_find(uint64_t address)
 }
 
 /*
- * A page of a file that is no longer there, or that the disk has no room for. The mapping becomes
- * zeros, which say of themselves that they are not the memory that it was
- * (shared_memory_is_torn()), and the instruction is done again. Elsewhere it is as without this
- * handler.
+ * A page of a file that is no longer there, or that the disk has no room for. The mapping is
+ * replaced by zeros, which shared_memory_is_torn() recognises, and the instruction is restarted.
+ * Other faults are handled as without this handler.
  */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {

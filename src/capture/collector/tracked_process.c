@@ -86,8 +86,8 @@ static bool ids_are(const char *status, const char *name, unsigned id)
 }
 
 /* Returns whether the kernel shows how that process ended, which it does if this process may trace
- * it (ptrace(2)). Of an ended process the owner of its files does not say that: they are all
- * root's. */
+ * it (ptrace(2)). The owner of an ended process's files does not show that: they all belong to
+ * root. */
 static bool may_know_exit(pid_t pid)
 {
 	if (geteuid() == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nearly every event of nearly every program passes here, so this one loop does for it what merge,
- * live, tally and encode do step by step for the others: what can't change from one event of a
- * thread to the next (its slot, its buffers, its counters) is looked up once for up to 255 of them.
- * What an event counts is not decided here: both roads call tally_count_alloc() and
- * tally_count_free(), the loop with counters of the thread that it has at hand.
+ * Nearly every event of nearly every program passes here, so this one loop does what merge, live,
+ * tally and encode do step by step for other events: what can't change from one event of a thread
+ * to the next (its slot, its buffers, its counters) is looked up once for up to 255 of them. The
+ * counting is not duplicated: both paths call tally_count_alloc() and tally_count_free(), the loop
+ * with counters of the thread that it has at hand.
  */
 #include "capture/recorder/drain_fast_path.h"
 

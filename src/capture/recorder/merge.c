@@ -8,9 +8,9 @@
 /* Stores of another processor are visible long before this. */
 #define MARGIN_SECONDS (1.0 / 50000)
 /*
- * A busy ring that does not move holds the others up for so long: as long as there is room in them,
- * and when one is full until shortly before its thread would give up (RT_WAIT_MAX_NS there). Where
- * hundreds of threads share a processor, one of them may have to wait for it that long.
+ * The longest time that a busy ring without progress delays the others: as long as they have room,
+ * and when one is full until shortly before its thread would give up (RT_WAIT_MAX_NS there). If
+ * hundreds of threads share a processor, one of them may have to wait that long for it.
  */
 #define BUSY_SECONDS 5.0
 #define BUSY_SECONDS_FULL 0.8
@@ -684,9 +684,8 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
 		/* No thread id: taken by a thread that has not set its thread id yet. A lane is
-		 * looked at again once its thread is gone: only then it can't move any more. One
-		 * that is gone from within a realloc is delivered at the end of all, which is
-		 * near. */
+		 * read again once its thread has ended: only then it can't change any more. A
+		 * thread that ended inside a realloc is delivered last, soon after. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
 			!alive(context, lane->tid) && lane_head(merge, lane) == lane->tail &&
 			!lane_moves(merge, lane, &open)) {

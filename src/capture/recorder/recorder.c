@@ -2,7 +2,7 @@
 /*
  * Steps come from the merge; each goes to the live table, the counters and the encoder. Chunks are
  * written when enough steps have come or some time has passed (FLUSH_MAX_NS), so that a collector
- * that is killed loses at most a second. Where not all steps go into chunks the counters do, as
+ * that is killed loses at most a second. If steps don't go into chunks, counters are written as
  * often.
  */
 #include "capture/recorder/recorder_impl.h"
@@ -22,9 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What is in no chunk yet is lost if this process is killed: at most FLUSH_MAX_NS of it, and the
- * pause before the collector looks (PAUSE_MAX_NS there), a second together. The first chunks come
- * sooner: of a program that is killed soon there is to be something. */
+/* Steps that are in no chunk yet are lost if this process is killed: those of at most FLUSH_MAX_NS,
+ * plus the pause of the collector (PAUSE_MAX_NS there), about a second together. The first chunks
+ * are written sooner, so that a program that is killed early leaves a recording. */
 #define FLUSH_FIRST_NS 100000000ull
 #define FLUSH_MAX_NS 600000000ull
 /* Threads whose names are read each time; the others' when they end, and at the end. */

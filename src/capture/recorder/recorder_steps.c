@@ -136,8 +136,9 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 	after_step(r);
 }
 
-/* The function that gave a block of `allocated` back, as far as it can be judged: a delete of what
- * an allocator's own operator new got by malloc or the like is no mismatch (HW_NOTE_OPERATORS). */
+/* Returns the function that freed a block of kind `allocated`, for the check of mismatches: a
+ * delete of a block that an allocator's own operator new got by malloc or the like is no mismatch
+ * (HW_NOTE_OPERATORS). */
 static inline enum hw_free_kind kind_of_free(
 	const struct recorder *r, enum hw_free_kind kind, enum hw_alloc_kind allocated)
 {
