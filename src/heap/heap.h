@@ -22,16 +22,11 @@ struct heap {
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
 	struct heap_ranges metadata; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
-	bool is_mid_update;  /* a thread is in the middle of glibc's malloc() or free() */
-	size_t damage_found; /* of `damage`, the first: known before blocks are walked */
-	struct glibc glibc;
-	struct je_malloc je_malloc;
-	struct tc_malloc tc_malloc;
-	struct mi_malloc mi_malloc;
-	struct ng_malloc ng_malloc;
-	struct old_malloc old_malloc;
-	struct python python;
-	struct go_spans go_spans;
+	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
+	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
+#define HEAP_MEMBER_(allocator, noun) struct noun noun;
+	HEAP_ALLOCATORS(HEAP_MEMBER_) /* heap->glibc, … */
+#undef HEAP_MEMBER_
 };
 
 /* Finds the allocators and their areas. `space` must outlive the heap, which must not be moved. */

@@ -77,11 +77,6 @@ struct glibc {
 	struct heap_damage_vec *damage; /* borrowed: to note it there */
 };
 
-/* Finds arenas and lists, if there are any. Damage is noted in *damage, then and later. */
-struct error *glibc_find(const struct address_space *space, struct heap_damage_vec *damage,
-	struct glibc *ret) must_check_;
-void glibc_deinit(struct glibc *glibc);
-
 /* Adds where its blocks lie. */
 struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 

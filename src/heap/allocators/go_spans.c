@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "heap/allocators/allocator.h"
 #include "heap/blocks/page_cache.h"
 
 /* What describes a span, as far as it is read. */
@@ -306,11 +307,10 @@ static bool note_used(struct finding_spans *f)
 	return !unread.address || heap_damage_vec_push(go->damage, unread);
 }
 
-struct error *go_spans_find(
-	const struct address_space *space, struct heap_damage_vec *damage, struct go_spans *ret)
+static struct error *go_spans_read(struct go_spans *go)
 {
-	*ret = (struct go_spans){.space = space, .damage = damage};
-	struct finding_spans f = {.go = ret};
+	const struct address_space *space = go->space;
+	struct finding_spans f = {.go = go};
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES);
 	struct error *error = words ? page_cache_open(space, &f.pages) : error_no_memory();
 	if (error)
@@ -325,15 +325,16 @@ struct error *go_spans_find(
 		if (f.in_vain > GO_IN_VAIN_MAX && !in_vain.address)
 			in_vain.address = map->start;
 	}
-	f.failed |= !found && in_vain.address && !heap_damage_vec_push(damage, in_vain);
-	join_metadata(&ret->metadata);
-	f.failed |= found && (!put_in_order(ret) || !note_used(&f) || !note_free(ret));
+	f.failed |= !found && in_vain.address && !heap_damage_vec_push(go->damage, in_vain);
+	join_metadata(&go->metadata);
+	f.failed |= found && (!put_in_order(go) || !note_used(&f) || !note_free(go));
 	page_cache_close(&f.pages);
 	return f.failed ? error_no_memory() : NULL;
 }
 
-void go_spans_close(struct go_spans *go)
+static void go_spans_close(struct heap *heap)
 {
+	struct go_spans *go = &heap->go_spans;
 	go_span_vec_deinit(&go->spans);
 	heap_addresses_deinit(&go->used);
 	heap_ranges_deinit(&go->others);
@@ -341,7 +342,7 @@ void go_spans_close(struct go_spans *go)
 }
 
 /* Runs of spans. */
-struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *ret)
+static struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *ret)
 {
 	struct heap_area area = {.allocator = HEAP_GO};
 	bool ok = true;
@@ -355,6 +356,17 @@ struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *re
 		area.end = area.high = span->end;
 	}
 	return ok && heap_areas_add(ret, &area) ? NULL : error_no_memory();
+}
+
+static struct error *go_spans_find(struct heap *heap)
+{
+	struct go_spans *go = &heap->go_spans;
+	go->space = heap->space;
+	go->damage = &heap->damage;
+	struct error *error = go_spans_read(go);
+	if (!error)
+		error = go_spans_areas(go, &heap->areas);
+	return error ? error : allocator_add_books(heap, &go->metadata);
 }
 
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address)
@@ -388,9 +400,10 @@ static struct error *report_span(const struct go_spans *go, const struct go_span
 	return error;
 }
 
-struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *area,
+static struct error *go_spans_walk(struct heap *heap, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
+	const struct go_spans *go = &heap->go_spans;
 	struct error *error = NULL;
 	size_t next = heap_addresses_from(&go->used, area->start);
 	for (size_t i = (size_t)area->data; i < go->spans.len && !error; i++) {
@@ -402,3 +415,6 @@ struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *a
 	}
 	return error;
 }
+
+const struct allocator go_spans_allocator = {"Go spans", go_spans_find, go_spans_walk,
+	go_spans_close, allocator_requested_quarters, NULL};

@@ -45,18 +45,6 @@ struct go_spans {
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
-/* Finds them; none: this is no program in Go. */
-struct error *go_spans_find(const struct address_space *space, struct heap_damage_vec *damage,
-	struct go_spans *ret) must_check_;
-void go_spans_close(struct go_spans *go);
-
-/* Adds where elements lie. */
-struct error *go_spans_areas(const struct go_spans *go, struct heap_area_vec *ret) must_check_;
-
-/* Tells the elements of one area, ascending. */
-struct error *go_spans_walk(const struct go_spans *go, const struct heap_area *area,
-	struct window *window, const struct heap_sink *sink) must_check_;
-
 /* Returns the span that has an address; NULL: none. */
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address);
 

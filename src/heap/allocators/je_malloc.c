@@ -3,26 +3,14 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "heap/allocators/allocator.h"
+
 /* edata_t, extent_t: from here on a bit for each block of a slab that is free. */
 #define FREE_BITS 64u
 #define ABOUT_BYTES_MAX (FREE_BITS + (1u << (JE_PAGE_BITS_MAX - 3)) / 8)
 
-struct error *je_malloc_find(const struct address_space *space, struct je_malloc *ret)
-{
-	*ret = (struct je_malloc){.space = space};
-	struct error *error = je_tree_find(ret);
-	return error || !ret->root ? error : je_kept_find(ret);
-}
-
-void je_malloc_close(struct je_malloc *je)
-{
-	je_extents_deinit(&je->extents);
-	heap_ranges_deinit(&je->metadata);
-	heap_addresses_deinit(&je->kept);
-	heap_addresses_deinit(&je->own);
-}
-
-struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *ret)
+static struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *ret)
 {
 	struct heap_area area = {.allocator = HEAP_JEMALLOC};
 	for (size_t i = 0; i < je->extents.len; i++) {
@@ -36,6 +24,28 @@ struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *
 		area.end = area.high = extent->address + extent->size;
 	}
 	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
+}
+
+/* Finds the tree, its extents, and what threads keep. */
+static struct error *je_malloc_find(struct heap *heap)
+{
+	struct je_malloc *je = &heap->je_malloc;
+	je->space = heap->space;
+	struct error *error = je_tree_find(je);
+	if (!error && je->root)
+		error = je_kept_find(je);
+	if (!error)
+		error = je_malloc_areas(je, &heap->areas);
+	return error ? error : allocator_add_books(heap, &je->metadata);
+}
+
+static void je_malloc_close(struct heap *heap)
+{
+	struct je_malloc *je = &heap->je_malloc;
+	je_extents_deinit(&je->extents);
+	heap_ranges_deinit(&je->metadata);
+	heap_addresses_deinit(&je->kept);
+	heap_addresses_deinit(&je->own);
 }
 
 uint64_t je_class_bytes(unsigned index)
@@ -127,10 +137,11 @@ static struct error *report_large(struct walk *w, const struct je_extent *extent
 	return je_malloc_report(w, extent->address, extent->block_bytes, false, bytes, len);
 }
 
-struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area *area,
-	struct window *window, struct heap_damage_vec *damage, const struct heap_sink *sink)
+static struct error *je_malloc_walk(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
 {
-	struct walk w = {je, area, window, damage, sink,
+	const struct je_malloc *je = &heap->je_malloc;
+	struct walk w = {je, area, window, &heap->damage, sink,
 		heap_addresses_from(&je->kept, area->start),
 		heap_addresses_from(&je->own, area->start)};
 	struct error *error = NULL;
@@ -144,3 +155,13 @@ struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area 
 	}
 	return error;
 }
+
+static void je_malloc_refused(const struct heap *heap, struct text *text)
+{
+	text_add(text, heap->je_malloc.root
+			       ? "of which a table of pages is there, and no page in use"
+			       : "no table of pages of which leads to these pages");
+}
+
+const struct allocator je_malloc_allocator = {"jemalloc", je_malloc_find, je_malloc_walk,
+	je_malloc_close, allocator_requested_quarters, je_malloc_refused};

@@ -44,18 +44,6 @@ struct je_malloc {
 	struct heap_addresses own;    /* the tables with them are blocks, too: ascending */
 };
 
-/* Finds the tree, its extents, and what threads keep. */
-struct error *je_malloc_find(const struct address_space *space, struct je_malloc *ret) must_check_;
-void je_malloc_close(struct je_malloc *je);
-
-/* Adds where its blocks lie. */
-struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *ret) must_check_;
-
-/* Tells the blocks of one area, ascending. */
-struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area *area,
-	struct window *window, struct heap_damage_vec *damage,
-	const struct heap_sink *sink) must_check_;
-
 /* The parts. */
 
 /* Fills `root`, `extents` and `metadata`. */

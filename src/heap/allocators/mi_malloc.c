@@ -5,27 +5,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "heap/allocators/allocator.h"
 #include "heap/blocks/mid_update.h"
 
 #define GIVEN_MAX (1u << 16)
-
-struct error *mi_malloc_find(
-	const struct address_space *space, struct heap_damage_vec *damage, struct mi_malloc *ret)
-{
-	*ret = (struct mi_malloc){.space = space, .damage = damage};
-	struct error *error = mi_segments_find(ret);
-	for (size_t i = 0; i < ret->pages.len; i++)
-		ret->blocks += ret->pages.data[i].given;
-	return error ? error : mi_kept_find(ret);
-}
-
-void mi_malloc_close(struct mi_malloc *mi)
-{
-	mi_segments_deinit(&mi->segments);
-	mi_pages_deinit(&mi->pages);
-	heap_ranges_deinit(&mi->metadata);
-	heap_addresses_deinit(&mi->kept);
-}
+/* Beyond that pages of one block each are cut to fit, by slices. */
+#define MI_LARGE (128u << 10)
 
 /* Runs of pages; memory between them has no owner, and may be full of what once was. */
 static bool add_runs(
@@ -49,13 +35,38 @@ static bool add_runs(
 	return ok && heap_areas_add(ret, &area);
 }
 
-struct error *mi_malloc_areas(const struct mi_malloc *mi, struct heap_area_vec *ret)
+static struct error *mi_malloc_areas(const struct mi_malloc *mi, struct heap_area_vec *ret)
 {
 	for (size_t i = 0; i < mi->segments.len; i++) {
 		if (!add_runs(mi, &mi->segments.data[i], ret))
 			return error_no_memory();
 	}
 	return NULL;
+}
+
+/* Finds the segments and their pages. */
+static struct error *mi_malloc_find(struct heap *heap)
+{
+	struct mi_malloc *mi = &heap->mi_malloc;
+	mi->space = heap->space;
+	mi->damage = &heap->damage;
+	struct error *error = mi_segments_find(mi);
+	for (size_t i = 0; i < mi->pages.len; i++)
+		mi->blocks += mi->pages.data[i].given;
+	if (!error)
+		error = mi_kept_find(mi);
+	if (!error)
+		error = mi_malloc_areas(mi, &heap->areas);
+	return error ? error : allocator_add_books(heap, &mi->metadata);
+}
+
+static void mi_malloc_close(struct heap *heap)
+{
+	struct mi_malloc *mi = &heap->mi_malloc;
+	mi_segments_deinit(&mi->segments);
+	mi_pages_deinit(&mi->pages);
+	heap_ranges_deinit(&mi->metadata);
+	heap_addresses_deinit(&mi->kept);
 }
 
 const struct mi_page *mi_page_at(const struct mi_malloc *mi, uint64_t address)
@@ -170,9 +181,10 @@ static struct error *report_large(struct walk *w, const struct mi_page *page)
 	return mi_malloc_report(w, &block, bytes, len);
 }
 
-struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area *area,
+static struct error *mi_malloc_walk(struct heap *heap, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
+	const struct mi_malloc *mi = &heap->mi_malloc;
 	_cleanup_free_ uint8_t *marks = malloc(GIVEN_MAX);
 	struct walk w = {
 		mi, area, window, sink, heap_addresses_from(&mi->kept, area->start), marks};
@@ -190,3 +202,21 @@ struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area 
 	}
 	return error;
 }
+
+static void mi_malloc_requested(
+	const struct heap *heap, const struct heap_area *area, struct search_requested *asked)
+{
+	uint64_t size = asked->most;
+	(void)heap, (void)area;
+	asked->least = size > MI_LARGE ? size / 3 * 2 : allocator_quarter_below(size) + 1;
+	asked->mostly = asked->least;
+}
+
+static void mi_malloc_refused(const struct heap *heap, struct text *text)
+{
+	text_printf(text, "%zu of whose segments are there, none with blocks",
+		heap->mi_malloc.metadata.len);
+}
+
+const struct allocator mi_malloc_allocator = {"mimalloc", mi_malloc_find, mi_malloc_walk,
+	mi_malloc_close, mi_malloc_requested, mi_malloc_refused};

@@ -65,18 +65,6 @@ struct mi_malloc {
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
-/* Finds the segments and their pages; none: this is no mimalloc's heap. */
-struct error *mi_malloc_find(const struct address_space *space, struct heap_damage_vec *damage,
-	struct mi_malloc *ret) must_check_;
-void mi_malloc_close(struct mi_malloc *mi);
-
-/* Adds where its blocks lie. */
-struct error *mi_malloc_areas(const struct mi_malloc *mi, struct heap_area_vec *ret) must_check_;
-
-/* Tells the blocks of one area, ascending. */
-struct error *mi_malloc_walk(const struct mi_malloc *mi, const struct heap_area *area,
-	struct window *window, const struct heap_sink *sink) must_check_;
-
 /* The parts. */
 
 /* Fills `segments`, `pages` and `metadata`. */

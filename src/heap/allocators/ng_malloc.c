@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* struct meta: the bits after the masks. */
+#include "base/text.h"
+#include "heap/allocators/allocator.h"
+
+/* struct meta: the bits behind the masks. */
 #define BITS_LAST(bits) ((uint32_t)((bits)&31))
 #define BITS_CLASS(bits) ((uint32_t)((bits) >> 6 & 63))
 #define BITS_PAGES(bits) ((bits) >> 12)
@@ -84,22 +87,9 @@ static int ng_malloc_by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-struct error *ng_malloc_find(const struct address_space *space, const struct heap_area_vec *claimed,
-	struct heap_damage_vec *damage, struct ng_malloc *ret)
+static void ng_malloc_close(struct heap *heap)
 {
-	*ret = (struct ng_malloc){.space = space, .damage = damage};
-	struct error *error = ng_context_find(ret, claimed);
-	bool ok = true;
-	for (size_t i = 0; !error && ok && i < ret->areas.len; i++)
-		ok = read_area(ret, ret->areas.data[i]);
-	if (ret->groups.len)
-		qsort(ret->groups.data, ret->groups.len, sizeof(*ret->groups.data),
-			ng_malloc_by_address);
-	return error || ok ? error : error_no_memory();
-}
-
-void ng_malloc_close(struct ng_malloc *ng)
-{
+	struct ng_malloc *ng = &heap->ng_malloc;
 	heap_addresses_deinit(&ng->areas);
 	ng_groups_deinit(&ng->groups);
 	heap_ranges_deinit(&ng->metadata);
@@ -113,7 +103,7 @@ static size_t group_from(const struct ng_malloc *ng, size_t i, uint64_t address)
 	return i;
 }
 
-struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *ret)
+static struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *ret)
 {
 	struct heap_area area = {.allocator = HEAP_MALLOCNG};
 	for (size_t i = 0; i < ng->groups.len; i = group_from(ng, i + 1, area.end)) {
@@ -127,6 +117,24 @@ struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *
 		area.end = area.high = group->address + group->bytes;
 	}
 	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
+}
+
+/* Finds the areas and groups in memory that no other allocator has. */
+static struct error *ng_malloc_find(struct heap *heap)
+{
+	struct ng_malloc *ng = &heap->ng_malloc;
+	ng->space = heap->space;
+	ng->damage = &heap->damage;
+	struct error *error = ng_context_find(ng, &heap->areas);
+	bool ok = true;
+	for (size_t i = 0; !error && ok && i < ng->areas.len; i++)
+		ok = read_area(ng, ng->areas.data[i]);
+	if (ng->groups.len)
+		qsort(ng->groups.data, ng->groups.len, sizeof(*ng->groups.data),
+			ng_malloc_by_address);
+	if (!error)
+		error = ok ? ng_malloc_areas(ng, &heap->areas) : error_no_memory();
+	return error ? error : allocator_add_books(heap, &ng->metadata);
 }
 
 /* Headers of slots and blocks: bits of the byte 3 before them. */
@@ -316,9 +324,10 @@ static bool ng_malloc_load(struct walk *w, const struct ng_group *group, uint64_
 	return w->bytes;
 }
 
-struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area *area,
+static struct error *ng_malloc_walk(struct heap *heap, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
+	const struct ng_malloc *ng = &heap->ng_malloc;
 	struct walk w = {.ng = ng, .window = window, .sink = sink, .next = area->data};
 	struct error *error = NULL;
 	while (w.next < ng->groups.len && !error) {
@@ -334,3 +343,15 @@ struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area 
 	}
 	return error;
 }
+
+static void ng_malloc_refused(const struct heap *heap, struct text *text)
+{
+	text_printf(text,
+		"%zu of whose areas of descriptions are there, none with a group of blocks that "
+		"leads back",
+		heap->ng_malloc.areas.len);
+}
+
+/* Slots have what was requested. */
+const struct allocator ng_malloc_allocator = {
+	"musl mallocng", ng_malloc_find, ng_malloc_walk, ng_malloc_close, NULL, ng_malloc_refused};

@@ -43,18 +43,6 @@ struct ng_malloc {
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
-/* Finds the areas and groups; none: this is no such heap. claimed: what other allocators have. */
-struct error *ng_malloc_find(const struct address_space *space, const struct heap_area_vec *claimed,
-	struct heap_damage_vec *damage, struct ng_malloc *ret) must_check_;
-void ng_malloc_close(struct ng_malloc *ng);
-
-/* Adds where its blocks lie. */
-struct error *ng_malloc_areas(const struct ng_malloc *ng, struct heap_area_vec *ret) must_check_;
-
-/* Tells the blocks of one area, ascending. */
-struct error *ng_malloc_walk(const struct ng_malloc *ng, const struct heap_area *area,
-	struct window *window, const struct heap_sink *sink) must_check_;
-
 /* The parts. */
 
 /* Fills `areas`. */

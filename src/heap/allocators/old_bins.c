@@ -105,20 +105,19 @@ static uint64_t old_bins_find_in_map(
 	return 0;
 }
 
-struct error *old_malloc_find(
-	const struct address_space *space, struct heap_damage_vec *damage, struct old_malloc *ret)
+struct error *old_bins_find(struct old_malloc *old)
 {
-	*ret = (struct old_malloc){.space = space, .damage = damage};
+	const struct address_space *space = old->space;
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES);
-	for (size_t i = 0; words && i < space->maps.maps.len && !ret->bins; i++) {
+	for (size_t i = 0; words && i < space->maps.maps.len && !old->bins; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (map->writable && address_space_module(space, map->start))
-			ret->bins = old_bins_find_in_map(space, map, words);
+			old->bins = old_bins_find_in_map(space, map, words);
 	}
 	return words ? NULL : error_no_memory();
 }
 
-struct error *old_malloc_metadata(const struct old_malloc *old, struct heap_ranges *ret)
+struct error *old_bins_metadata(const struct old_malloc *old, struct heap_ranges *ret)
 {
 	struct heap_range range = {old->bins, old->bins + 8ull * BINS_WORDS};
 	return !old->bins || heap_ranges_push(ret, range) ? NULL : error_no_memory();

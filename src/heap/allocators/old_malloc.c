@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "heap/allocators/allocator.h"
 #include "heap/blocks/unclaimed.h"
 
 #define PAGE_BYTES 4096ull
+/* Sizes are rounded up as glibc's, but to multiples of 32 bytes (malloc.c, adjust_size()). */
+#define OLD_SPARE (OLD_ALIGN - 1)
+#define OLD_MAPPED_SPARE (4096u + OLD_SPARE)
 /* This many chunks that follow each other are a run, wherever it ends. */
 #define RUN_CHUNKS 8u
 /* This many must follow one for being one, where the one before is damaged. */
@@ -169,9 +174,10 @@ static struct error *walk_run(
 	return error;
 }
 
-struct error *old_malloc_walk(const struct old_malloc *old, const struct heap_area *area,
+static struct error *old_malloc_walk(struct heap *heap, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
+	const struct old_malloc *old = &heap->old_malloc;
 	struct walk w = {.old = old, .window = window, .end = area->end + OLD_HEADER};
 	if (area->kind == OLD_RUN)
 		return walk_run(&w, area, sink);
@@ -269,15 +275,46 @@ static struct error *find_areas(
 	return ok ? error : error_no_memory();
 }
 
-struct error *old_malloc_areas(const struct old_malloc *old, const struct heap_area_vec *claimed,
-	struct heap_area_vec *ret)
+/* In memory that no other allocator has. */
+static struct error *old_malloc_areas(const struct old_malloc *old, struct heap_area_vec *areas)
 {
 	/* Those of others stay as they are while they are gone around. */
 	struct finding f = {.found = {.data = NULL}};
-	struct error *error = old->bins ? find_areas(old, claimed, &f) : NULL;
+	struct error *error = old->bins ? find_areas(old, areas, &f) : NULL;
 	bool ok = true;
 	for (size_t i = 0; i < f.found.len && ok && !error; i++)
-		ok = heap_areas_add(ret, &f.found.data[i]);
+		ok = heap_areas_add(areas, &f.found.data[i]);
 	heap_area_vec_deinit(&f.found);
 	return error || ok ? error : error_no_memory();
 }
+
+/* A program has one libc: where another's allocator is, this one is not. */
+static struct error *old_malloc_find(struct heap *heap)
+{
+	struct old_malloc *old = &heap->old_malloc;
+	if (heap->glibc.arenas.len || heap->ng_malloc.groups.len)
+		return NULL;
+	old->space = heap->space;
+	old->damage = &heap->damage;
+	struct error *error = old_bins_find(old);
+	if (!error)
+		error = old_malloc_areas(old, &heap->areas);
+	return error ? error : old_bins_metadata(old, &heap->metadata);
+}
+
+static void old_malloc_requested(
+	const struct heap *heap, const struct heap_area *area, struct search_requested *asked)
+{
+	(void)heap;
+	allocator_requested_but(asked, area->kind == OLD_MAPPED ? OLD_MAPPED_SPARE : OLD_SPARE);
+}
+
+static void old_malloc_refused(const struct heap *heap, struct text *text)
+{
+	text_add(text, heap->old_malloc.bins
+			       ? "whose 64 rings of free chunks close, with no run of chunks"
+			       : "whose 64 rings of free chunks do not close");
+}
+
+const struct allocator old_malloc_allocator = {"musl oldmalloc", old_malloc_find, old_malloc_walk,
+	NULL, old_malloc_requested, old_malloc_refused};

@@ -37,21 +37,13 @@ struct old_malloc {
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
-/* Finds the rings. */
-struct error *old_malloc_find(const struct address_space *space, struct heap_damage_vec *damage,
-	struct old_malloc *ret) must_check_;
+/* The parts. */
 
-/* Adds where its blocks lie. claimed: what other allocators have, sorted. */
-struct error *old_malloc_areas(const struct old_malloc *old, const struct heap_area_vec *claimed,
-	struct heap_area_vec *ret) must_check_;
+/* Finds the rings: fills `bins`. */
+struct error *old_bins_find(struct old_malloc *old) must_check_;
 
 /* Adds the memory outside of areas that is full of pointers to free chunks. */
-struct error *old_malloc_metadata(
-	const struct old_malloc *old, struct heap_ranges *ret) must_check_;
-
-/* Tells the blocks of one area, ascending. */
-struct error *old_malloc_walk(const struct old_malloc *old, const struct heap_area *area,
-	struct window *window, const struct heap_sink *sink) must_check_;
+struct error *old_bins_metadata(const struct old_malloc *old, struct heap_ranges *ret) must_check_;
 
 static inline uint64_t old_size(uint64_t word)
 {

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/allocators/pymalloc.h"
-
+/*
+ * CPython's allocator of small blocks, pymalloc (Objects/obmalloc.c), 3.6 to 3.13, without symbols.
+ *
+ * Its memory is mapped by arenas, which are cut into pools of one page, or four from 3.10 on; the
+ * blocks of a pool are all of one size. A pool begins with a header that looks like nothing else,
+ * so no table of arenas is needed.
+ */
 #include <string.h>
 
+#include "heap/allocators/allocator.h"
 #include "heap/blocks/unclaimed.h"
 
 #define POOL_BYTES_OLD 4096u
 #define POOL_BYTES 16384u
 #define HEADER_BYTES 48u
 #define LARGEST 512u
+/* Blocks have so many bytes more than was requested at most (ALIGNMENT). */
+#define SPARE 15u
 /* Sizes are multiples of 16; of 8 before 3.8. */
 #define STEP_MIN 8u
 #define STEP 16u
@@ -95,7 +103,9 @@ static bool pymalloc_look(
 	return add_pool(walk->context, &pool);
 }
 
-struct error *pymalloc_find(const struct address_space *space, struct heap_area_vec *areas)
+/* Adds runs of pools in the program's own memory that no area of `areas`, sorted, has; `data` of
+ * an area are the bytes of a pool. */
+static struct error *pymalloc_areas(const struct address_space *space, struct heap_area_vec *areas)
 {
 	struct heap_area_vec found = {0};
 	struct unclaimed_walk walk = {
@@ -106,6 +116,20 @@ struct error *pymalloc_find(const struct address_space *space, struct heap_area_
 		ok = heap_areas_add(areas, &found.data[i]);
 	heap_area_vec_deinit(&found);
 	return error || ok ? error : error_no_memory();
+}
+
+/* Pools are looked for only where there is an interpreter. */
+static struct error *pymalloc_find(struct heap *heap)
+{
+	struct error *error = python_find(heap->space, &heap->python);
+	if (error || !python_is_there(&heap->python))
+		return error;
+	return pymalloc_areas(heap->space, &heap->areas);
+}
+
+static void pymalloc_close(struct heap *heap)
+{
+	python_close(&heap->python);
 }
 
 /* Marks what is in the pool's list of free blocks. False: it does not end, or not where it should.
@@ -150,8 +174,8 @@ static struct error *report_pool(const struct pool *pool, const uint8_t *bytes, 
 	return sink->take(sink->context, &block, bytes + rest, block.size);
 }
 
-struct error *pymalloc_walk(const struct heap_area *area, struct window *window,
-	struct heap_damage_vec *damage, const struct heap_sink *sink)
+static struct error *pymalloc_walk(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
 {
 	const uint32_t step = (uint32_t)area->data;
 	for (uint64_t at = area->start; at < area->end; at += step) {
@@ -163,10 +187,20 @@ struct error *pymalloc_walk(const struct heap_area *area, struct window *window,
 		struct error *error = report_pool(&pool, bytes, &right, sink);
 		struct heap_damage broken = {
 			.address = at, .what = "a pool's list of free blocks does not end"};
-		if (!error && !right && !heap_damage_vec_push(damage, broken))
+		if (!error && !right && !heap_damage_vec_push(&heap->damage, broken))
 			error = error_no_memory();
 		if (error)
 			return error;
 	}
 	return NULL;
 }
+
+static void pymalloc_requested(
+	const struct heap *heap, const struct heap_area *area, struct search_requested *asked)
+{
+	(void)heap, (void)area;
+	allocator_requested_but(asked, SPARE);
+}
+
+const struct allocator python_allocator = {
+	"pymalloc", pymalloc_find, pymalloc_walk, pymalloc_close, pymalloc_requested, NULL};

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "heap/allocators/allocator.h"
 #include "heap/blocks/page_tree.h"
 
 #define ADDRESS_BITS 48u
@@ -150,35 +152,35 @@ static struct error *has_sizes(struct tc_malloc *tc, bool *ret)
 	return error;
 }
 
-struct error *tc_malloc_find(
-	const struct address_space *space, struct heap_damage_vec *damage, struct tc_malloc *ret)
+/* Finds the tree, its spans, and what caches keep. */
+static struct error *find_spans(struct tc_malloc *tc)
 {
-	*ret = (struct tc_malloc){.space = space, .damage = damage};
 	struct page_tree tree;
 	bool may_be;
-	struct error *error = has_sizes(ret, &may_be);
+	struct error *error = has_sizes(tc, &may_be);
 	if (error || !may_be)
 		return error;
-	error = find_tree(ret, &tree);
-	if (!error && ret->root)
-		error = tc_sizes_find(ret);
-	if (error || !ret->classes)
+	error = find_tree(tc, &tree);
+	if (!error && tc->root)
+		error = tc_sizes_find(tc);
+	if (error || !tc->classes)
 		return error;
-	error = page_tree_read(&tree, ret, tc_malloc_take);
+	error = page_tree_read(&tree, tc, tc_malloc_take);
 	if (!error)
-		error = tc_kept_find(ret);
-	return error ? error : tc_moving_find(ret);
+		error = tc_kept_find(tc);
+	return error ? error : tc_moving_find(tc);
 }
 
-void tc_malloc_close(struct tc_malloc *tc)
+static void tc_malloc_close(struct heap *heap)
 {
+	struct tc_malloc *tc = &heap->tc_malloc;
 	tc_spans_deinit(&tc->spans);
 	heap_ranges_deinit(&tc->metadata);
 	heap_addresses_deinit(&tc->kept);
 	heap_addresses_deinit(&tc->caches);
 }
 
-struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret)
+static struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret)
 {
 	struct heap_area area = {.allocator = HEAP_TCMALLOC};
 	for (size_t i = 0; i < tc->spans.len; i++) {
@@ -192,6 +194,17 @@ struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *
 		area.end = area.high = span->address + span->size;
 	}
 	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
+}
+
+static struct error *tc_malloc_find(struct heap *heap)
+{
+	struct tc_malloc *tc = &heap->tc_malloc;
+	tc->space = heap->space;
+	tc->damage = &heap->damage;
+	struct error *error = find_spans(tc);
+	if (!error)
+		error = tc_malloc_areas(tc, &heap->areas);
+	return error ? error : allocator_add_books(heap, &tc->metadata);
 }
 
 const struct tc_span *tc_block_span(const struct tc_malloc *tc, uint64_t address)
@@ -278,9 +291,10 @@ static struct error *report_large(struct walk *w, const struct tc_span *span)
 	return w->sink->take(w->sink->context, &block, bytes, len);
 }
 
-struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area *area,
+static struct error *tc_malloc_walk(struct heap *heap, const struct heap_area *area,
 	struct window *window, const struct heap_sink *sink)
 {
+	const struct tc_malloc *tc = &heap->tc_malloc;
 	_cleanup_free_ uint8_t *is_free = malloc(BLOCKS_MAX);
 	struct walk w = {
 		tc, area, window, sink, heap_addresses_from(&tc->kept, area->start), is_free};
@@ -295,3 +309,33 @@ struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area 
 	}
 	return error;
 }
+
+/* What has no size of its own is of pages. */
+static void tc_malloc_requested(
+	const struct heap *heap, const struct heap_area *area, struct search_requested *asked)
+{
+	const struct tc_malloc *tc = &heap->tc_malloc;
+	uint64_t size = asked->most, below = 0, spare = (1ull << tc->page_bits) - 1;
+	bool has_own = false;
+	(void)area;
+	for (uint32_t i = 0; i < tc->classes; i++) {
+		has_own |= tc->sizes[i] == size;
+		if (tc->sizes[i] < size && tc->sizes[i] > below)
+			below = tc->sizes[i];
+	}
+	if (!has_own)
+		below = size - 1 - (size - 1 < spare ? size - 1 : spare);
+	asked->least = asked->mostly = below + 1;
+}
+
+static void tc_malloc_refused(const struct heap *heap, struct text *text)
+{
+	const struct tc_malloc *tc = &heap->tc_malloc;
+	text_add(text, !tc->has_sizes ? "no table of size classes of which is there"
+		       : tc->root
+			       ? "whose tables are there, and no page in use"
+			       : "of which there are size classes, but no tree leads to its pages");
+}
+
+const struct allocator tc_malloc_allocator = {"tcmalloc", tc_malloc_find, tc_malloc_walk,
+	tc_malloc_close, tc_malloc_requested, tc_malloc_refused};

@@ -44,18 +44,6 @@ struct tc_malloc {
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
-/* Finds the tree, its spans, and what caches keep. */
-struct error *tc_malloc_find(const struct address_space *space, struct heap_damage_vec *damage,
-	struct tc_malloc *ret) must_check_;
-void tc_malloc_close(struct tc_malloc *tc);
-
-/* Adds where its blocks lie. */
-struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret) must_check_;
-
-/* Tells the blocks of one area, ascending. */
-struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area *area,
-	struct window *window, const struct heap_sink *sink) must_check_;
-
 /* The parts. */
 
 /* Fills `sizes`; none is found: `classes` stays 0. */

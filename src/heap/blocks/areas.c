@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-const char *heap_allocator_name(enum heap_allocator allocator)
-{
-	static const char *const names[HEAP_ALLOCATORS] = {"glibc", "jemalloc", "tcmalloc",
-		"mimalloc", "musl mallocng", "musl oldmalloc", "pymalloc", "Go spans"};
-	return names[allocator];
-}
-
 bool heap_areas_add(struct heap_area_vec *areas, const struct heap_area *area)
 {
 	return area->start >= area->end || heap_area_vec_push(areas, *area);

@@ -13,17 +13,24 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-enum heap_allocator {
-	HEAP_GLIBC,
-	HEAP_JEMALLOC,
-	HEAP_TCMALLOC,
-	HEAP_MIMALLOC,
-	HEAP_MALLOCNG,
-	HEAP_OLDMALLOC,
-	HEAP_PYMALLOC,
-	HEAP_GO,
-	HEAP_ALLOCATORS
-};
+/*
+ * The allocators, in the order in which they are looked for: what one has is no other's. The second
+ * column is the tag of its struct, which is a member of struct heap, and begins the name of its row
+ * (allocators/allocator.h).
+ */
+#define HEAP_ALLOCATORS(X)                                                                         \
+	X(HEAP_GLIBC, glibc)                                                                       \
+	X(HEAP_JEMALLOC, je_malloc)                                                                \
+	X(HEAP_TCMALLOC, tc_malloc)                                                                \
+	X(HEAP_MIMALLOC, mi_malloc)                                                                \
+	X(HEAP_MALLOCNG, ng_malloc)                                                                \
+	X(HEAP_OLDMALLOC, old_malloc)                                                              \
+	X(HEAP_PYMALLOC, python)                                                                   \
+	X(HEAP_GO, go_spans)
+
+#define HEAP_MAKER_(allocator, noun) allocator,
+enum heap_allocator { HEAP_ALLOCATORS(HEAP_MAKER_) HEAP_ALLOCATORS };
+#undef HEAP_MAKER_
 
 /* Static; as users know it. */
 const char *heap_allocator_name(enum heap_allocator allocator);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/allocators/allocator.h"
 #include "heap/map_kinds.h"
 
 /* Whether memory was written to is asked of so much at a time. */
@@ -61,60 +62,12 @@ static const struct address_module *libc_of(const struct address_space *space)
 	return NULL;
 }
 
-static void glibc_seen(const struct address_space *space, struct text *text)
+bool heap_unread_seen(const struct scan *scan, enum heap_allocator allocator, struct text *text)
 {
-	unsigned right;
-	uint64_t at;
-	struct error *error = glibc_bins_seen(space, &right, &at);
-	text->failed |= error != NULL;
-	error_destroy(error);
-	if (right)
-		text_printf(text,
-			"of whose %u rings of free chunks %u close at 0x%" PRIx64 " (%u have to)",
-			GLIBC_BINS, right, at, GLIBC_BINS_RIGHT);
-	else
-		text_printf(text, "none of whose %u rings of free chunks closes", GLIBC_BINS);
-}
-
-bool heap_unread_seen(
-	const struct heap_scan *scan, enum heap_allocator allocator, struct text *text)
-{
-	const struct heap *heap = &scan->heap;
-	switch (allocator) {
-	case HEAP_GLIBC:
-		glibc_seen(heap->space, text);
-		return true;
-	case HEAP_JEMALLOC:
-		text_add(text, heap->je_malloc.root
-				       ? "of which a table of pages is there, and no page in use"
-				       : "no table of pages of which leads to these pages");
-		return true;
-	case HEAP_TCMALLOC:
-		text_add(text, !heap->tc_malloc.has_sizes
-				       ? "no table of size classes of which is there"
-			       : heap->tc_malloc.root ? "whose tables are there, and no page in use"
-						      : "of which there are size classes, but no "
-							"tree leads to its pages");
-		return true;
-	case HEAP_MIMALLOC:
-		text_printf(text, "%zu of whose segments are there, none with blocks",
-			heap->mi_malloc.metadata.len);
-		return true;
-	case HEAP_MALLOCNG:
-		text_printf(text,
-			"%zu of whose areas of descriptions are there, none with a group of blocks "
-			"that leads back",
-			heap->ng_malloc.areas.len);
-		return true;
-	case HEAP_OLDMALLOC:
-		text_add(
-			text, heap->old_malloc.bins
-				      ? "whose 64 rings of free chunks close, with no run of chunks"
-				      : "whose 64 rings of free chunks do not close");
-		return true;
-	default:
-		return false; /* of those that only some programs have */
-	}
+	const struct allocator *allocator = allocator_of(allocator);
+	if (allocator->refused)
+		allocator->refused(&scan->heap, text);
+	return allocator->refused != NULL;
 }
 
 void heap_unread_describe(
