@@ -86,15 +86,13 @@ bool figure_is_known(const struct recording *recording, const char *name)
 	static const struct {
 		const char *name;
 		uint32_t unknown;
-	} others[] = {
-		{"frees", UNKNOWN_FREES},
-		{"live_blocks_at_end", UNKNOWN_LIVE_BLOCKS},
-		{"live_bytes_at_end", UNKNOWN_LIVE_BYTES},
-		{"peak_time_ns", UNKNOWN_TIMES},
+	} others[] = {{"frees", UNKNOWN_FREES}, {"live_blocks_at_end", UNKNOWN_LIVE_BLOCKS},
+		{"live_bytes_at_end", UNKNOWN_LIVE_BYTES}, {"peak_time_ns", UNKNOWN_TIMES},
 		{"threads", UNKNOWN_THREADS},
-		{"min_size", UNKNOWN_EXTREMES},
-		{"max_size", UNKNOWN_EXTREMES},
 		{"max_failed_size", UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE},
+#define COUNTER_UNKNOWN_(name, how, column, part, unknown) {#name, unknown},
+		SITE_COUNTERS(COUNTER_UNKNOWN_)
+#undef COUNTER_UNKNOWN_
 	};
 	enum metric metric;
 	if (!recording->unknown)
