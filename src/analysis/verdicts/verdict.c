@@ -184,26 +184,31 @@ static void describe_never_freed(const struct facts *facts, struct text *text)
 	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return;
 	totals = &facts->left;
-	if (totals->live_blocks == 0) {
+	bool counted = metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
+	uint64_t count = counted ? totals->live_blocks : 2; /* for the verb */
+	if (count == 0) {
 		describe_nothing_left(facts, text);
 		return;
 	}
 	text_add(text, facts->hidden ? "at least " : "");
 	add_about(facts, text);
-	add_amount(text, totals->live_bytes, totals->live_blocks);
+	if (counted)
+		add_amount(text, totals->live_bytes, totals->live_blocks);
+	else
+		text_add_bytes(text, totals->live_bytes);
 	verdict_add_range(facts, METRIC_LIVE_BYTES, totals, text);
 	if (!facts->recording->complete)
 		text_printf(text, " %s live at the end of the recording",
-			verdict_plural(totals->live_blocks, "was", "were"));
+			verdict_plural(count, "was", "were"));
 	else if (facts->target->exit_kind == EXIT_KIND_SIGNAL)
 		text_printf(text, " %s live when the program was killed",
-			verdict_plural(totals->live_blocks, "was", "were"));
+			verdict_plural(count, "was", "were"));
 	else
-		text_printf(text, " %s never freed",
-			verdict_plural(totals->live_blocks, "was", "were"));
+		text_printf(text, " %s never freed", verdict_plural(count, "was", "were"));
 	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
-	add_top_place(
-		facts, SUMMARY_NEVER_FREED, metric, metric_of_totals(metric, totals), "it", text);
+	uint64_t total = metric_of_totals(metric, totals);
+	if (total)
+		add_top_place(facts, SUMMARY_NEVER_FREED, metric, total, "it", text);
 	text_add(text, ".\n");
 }
 

@@ -91,6 +91,20 @@ CASE(verdict_all_freed, "every block was freed")
 		"");
 }
 
+CASE(verdict_no_block_counts, "bytes of which the file has no number of blocks were not freed")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10, (struct site){.live_bytes = 127});
+	build_recording(fixture.model)->unknown = ~(uint32_t)UNKNOWN_LIVE_BYTES;
+	check_verdict(&fixture,
+		"127 B were never freed, all of it from one allocation site: foo (foo.c:12).\n",
+		"");
+	fixture_init(&fixture);
+	build_recording(fixture.model)->unknown = ~(uint32_t)UNKNOWN_LIVE_BYTES;
+	check_verdict(&fixture, "0 B were never freed.\n", "");
+}
+
 CASE(verdict_leak, "what was left, by share of the largest place")
 {
 	struct fixture fixture;
