@@ -5,7 +5,8 @@
 Lines `<!-- output: COMMAND -->` in the guide stand before the block that has the command and what it
 prints; `<!-- output, figures vary: COMMAND -->` where figures depend on the machine's pace; and
 `<!-- picture: COMMAND -->` before an image that the command writes. All run in turn, in one folder with
-the example programs. HEAPWISE_GOLDEN=update rewrites what differs.
+the example programs. HEAPWISE_GOLDEN=update rewrites all outputs if one differs: those of a recording must
+be of the same run.
 """
 
 import os
@@ -103,9 +104,8 @@ class Session:
         now = "\n".join(f"$ {command}\n{shell(self.folder, command)}" for _, command in commands)
         vary = any(kind != "output" for kind, _ in commands)
         wrong = difference(comparable(block, vary), comparable(now, vary))
-        if not wrong:
-            return block
-        self.changed.append(f"{commands[0][1]}: {wrong}")
+        if wrong:
+            self.changed.append(f"{commands[0][1]}: {wrong}")
         return now
 
     def picture(self, command, image):
@@ -153,6 +153,25 @@ def marked(_):
         typed = [line for line in block.splitlines() if line and not line.startswith("$ ")]
         hw.need(not typed, f"output that no command made: {typed[:1]}")
     hw.need("<!-- output" not in text and "<!-- picture" not in text, "a mark without its block")
+
+
+def runs_of(guide):
+    """Recording → what outputs of the guide say about its process."""
+    runs = {}
+    for block in re.findall(r"```\n(\$ .*?)```\n", guide, re.DOTALL):
+        for command, output in re.findall(r"^\$ ([^\n]*)\n(.*?)(?=^\$ |\Z)", block, re.DOTALL | re.MULTILINE):
+            about = re.findall(r"^ +(process \d+ ended .*)", output, re.MULTILINE)
+            for name, run in zip(re.findall(r"\w+\.hpw", command), about):
+                runs.setdefault(name, set()).add(run)
+    return runs
+
+
+@TESTS.test
+def one_run(_):
+    """All outputs of one recording are of the same run"""
+    runs = runs_of(GUIDE.read_text(encoding="utf-8"))
+    hw.need(len(runs) > 4, f"only {sorted(runs)} are shown")
+    hw.need(all(len(run) == 1 for run in runs.values()), f"of several runs (./dev golden guide): {runs}")
 
 
 TESTS.main()
