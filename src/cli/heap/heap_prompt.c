@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,9 @@
 #include "cli/setup/context.h"
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/message.h"
+#include "cli/terminal/pager.h"
 #include "cli/terminal/prompt_state.h"
 #include "query/inputs.h"
-
-extern char **environ;
 
 static const char *const own_verbs[] = {"help", "quit"};
 #define OWN_VERBS 2u
@@ -172,21 +170,7 @@ static int answer_to(
 /* Starts a command of the shell that reads from `in`. False, after saying so: it can't be. */
 static bool start_shell(const char *command, int in, pid_t *ret)
 {
-	char *arguments[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	int err = posix_spawn(ret, "/bin/sh", &actions, &attributes, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	int err = shell_spawn(command, in, ret);
 	if (err)
 		message("cannot start /bin/sh: %s", strerror(err));
 	return !err;

@@ -35,8 +35,7 @@ static const char *pager_command(void)
 	return command[0] && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
-/* The pager keeps the signals that we leave to it. */
-static int pager_spawn(const char *command, int in)
+int shell_spawn(const char *command, int in, pid_t *ret)
 {
 	char *arguments[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
 	posix_spawn_file_actions_t actions;
@@ -50,7 +49,7 @@ static int pager_spawn(const char *command, int in)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	int err = posix_spawn(&pager, "/bin/sh", &actions, &attributes, arguments, environ);
+	int err = posix_spawn(ret, "/bin/sh", &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return err;
@@ -65,7 +64,7 @@ void pager_start(void)
 	_cleanup_close_ int in = ends[0], out = ends[1];
 	/* Colours as they are, nothing cleared, and gone at once where one screen is enough. */
 	setenv("LESS", "FRX", 0);
-	if (pager_spawn(command, in)) {
+	if (shell_spawn(command, in, &pager)) {
 		pager = 0;
 		return;
 	}

@@ -8,6 +8,7 @@
 #define CLI_PAGER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * From now on stdout leads to the pager, if it is a terminal and there is a pager; else nothing
@@ -15,6 +16,10 @@
  * pipe. At exit the pager is waited for.
  */
 void pager_start(void);
+
+/* Starts a command of the shell that reads from `in`, with the default action of SIGINT and
+ * SIGPIPE. Returns 0, or the number of the error. */
+int shell_spawn(const char *command, int in, pid_t *ret);
 
 /* Whether a folder of PATH has it, and it may be executed. */
 bool program_in_path(const char *name);
