@@ -22,10 +22,10 @@ struct heap {
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
 	struct heap_ranges metadata; /* allocators' metadata outside areas, and modules' data */
 	struct heap_damage_vec damage;
-	bool is_mid_update;  /* a thread stands in the middle of glibc's malloc() or free() */
-	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
-#define HEAP_MEMBER_(allocator, noun) struct noun noun;
-	HEAP_ALLOCATORS(HEAP_MEMBER_) /* heap->glibc, … */
+	bool is_mid_update;  /* a thread is in the middle of glibc's malloc() or free() */
+	size_t damage_found; /* of `damage`, the first: known before blocks are walked */
+#define HEAP_MEMBER_(id, noun) struct noun noun;
+	HEAP_ALLOCATOR_ROWS(HEAP_MEMBER_) /* heap->glibc, … */
 #undef HEAP_MEMBER_
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the heap inspector asks of an allocator. Each one in HEAP_ALLOCATORS (areas.h) defines its
+ * What the heap inspector asks of an allocator. Each one in HEAP_ALLOCATOR_ROWS (areas.h) defines its
  * row, X_allocator; its state is the member X of struct heap.
  */
 #ifndef HEAP_ALLOCATOR_H
@@ -30,14 +30,14 @@ struct allocator {
 	void (*refused)(const struct heap *heap, struct text *text);
 };
 
-#define ALLOCATOR_DECLARE_(allocator, noun) extern const struct allocator noun##_allocator;
-HEAP_ALLOCATORS(ALLOCATOR_DECLARE_)
+#define ALLOCATOR_DECLARE_(id, noun) extern const struct allocator noun##_allocator;
+HEAP_ALLOCATOR_ROWS(ALLOCATOR_DECLARE_)
 #undef ALLOCATOR_DECLARE_
 
 const struct allocator *allocator_of(enum heap_allocator allocator);
 
 /* Adds memory in which words reference nothing. */
-struct error *allocator_add_books(
+struct error *allocator_add_metadata(
 	struct heap *heap, const struct heap_ranges *metadata) must_check_;
 
 /* Requested sizes: at most `spare` bytes fewer than the block has. */

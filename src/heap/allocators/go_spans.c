@@ -366,7 +366,7 @@ static struct error *go_spans_find(struct heap *heap)
 	struct error *error = go_spans_read(go);
 	if (!error)
 		error = go_spans_areas(go, &heap->areas);
-	return error ? error : allocator_add_books(heap, &go->metadata);
+	return error ? error : allocator_add_metadata(heap, &go->metadata);
 }
 
 const struct go_span *go_span_at(const struct go_spans *go, uint64_t address)

@@ -36,7 +36,7 @@ static struct error *je_malloc_find(struct heap *heap)
 		error = je_kept_find(je);
 	if (!error)
 		error = je_malloc_areas(je, &heap->areas);
-	return error ? error : allocator_add_books(heap, &je->metadata);
+	return error ? error : allocator_add_metadata(heap, &je->metadata);
 }
 
 static void je_malloc_close(struct heap *heap)

@@ -57,7 +57,7 @@ static struct error *mi_malloc_find(struct heap *heap)
 		error = mi_kept_find(mi);
 	if (!error)
 		error = mi_malloc_areas(mi, &heap->areas);
-	return error ? error : allocator_add_books(heap, &mi->metadata);
+	return error ? error : allocator_add_metadata(heap, &mi->metadata);
 }
 
 static void mi_malloc_close(struct heap *heap)

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "heap/allocators/allocator.h"
 
-/* struct meta: the bits behind the masks. */
+/* struct meta: the bits after the masks. */
 #define BITS_LAST(bits) ((uint32_t)((bits)&31))
 #define BITS_CLASS(bits) ((uint32_t)((bits) >> 6 & 63))
 #define BITS_PAGES(bits) ((bits) >> 12)
@@ -134,7 +134,7 @@ static struct error *ng_malloc_find(struct heap *heap)
 			ng_malloc_by_address);
 	if (!error)
 		error = ok ? ng_malloc_areas(ng, &heap->areas) : error_no_memory();
-	return error ? error : allocator_add_books(heap, &ng->metadata);
+	return error ? error : allocator_add_metadata(heap, &ng->metadata);
 }
 
 /* Headers of slots and blocks: bits of the byte 3 before them. */

@@ -204,7 +204,7 @@ static struct error *tc_malloc_find(struct heap *heap)
 	struct error *error = find_spans(tc);
 	if (!error)
 		error = tc_malloc_areas(tc, &heap->areas);
-	return error ? error : allocator_add_books(heap, &tc->metadata);
+	return error ? error : allocator_add_metadata(heap, &tc->metadata);
 }
 
 const struct tc_span *tc_block_span(const struct tc_malloc *tc, uint64_t address)

@@ -18,7 +18,7 @@
  * column is the tag of its struct, which is a member of struct heap, and begins the name of its row
  * (allocators/allocator.h).
  */
-#define HEAP_ALLOCATORS(X)                                                                         \
+#define HEAP_ALLOCATOR_ROWS(X)                                                                     \
 	X(HEAP_GLIBC, glibc)                                                                       \
 	X(HEAP_JEMALLOC, je_malloc)                                                                \
 	X(HEAP_TCMALLOC, tc_malloc)                                                                \
@@ -28,9 +28,9 @@
 	X(HEAP_PYMALLOC, python)                                                                   \
 	X(HEAP_GO, go_spans)
 
-#define HEAP_MAKER_(allocator, noun) allocator,
-enum heap_allocator { HEAP_ALLOCATORS(HEAP_MAKER_) HEAP_ALLOCATORS };
-#undef HEAP_MAKER_
+#define HEAP_ALLOCATOR_(id, noun) id,
+enum heap_allocator { HEAP_ALLOCATOR_ROWS(HEAP_ALLOCATOR_) HEAP_ALLOCATORS };
+#undef HEAP_ALLOCATOR_
 
 /* Static; as users know it. */
 const char *heap_allocator_name(enum heap_allocator allocator);

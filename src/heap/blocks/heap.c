@@ -7,9 +7,9 @@
 #include "heap/allocators/allocator.h"
 #include "heap/blocks/window.h"
 
-#define ALLOCATOR_ROW_(allocator, noun) [allocator] = &noun##_allocator,
+#define ALLOCATOR_ROW_(id, noun) [id] = &noun##_allocator,
 static const struct allocator *const allocators[HEAP_ALLOCATORS] = {
-	HEAP_ALLOCATORS(ALLOCATOR_ROW_)};
+	HEAP_ALLOCATOR_ROWS(ALLOCATOR_ROW_)};
 
 const struct allocator *allocator_of(enum heap_allocator allocator)
 {
@@ -21,7 +21,7 @@ const char *heap_allocator_name(enum heap_allocator allocator)
 	return allocators[allocator]->name;
 }
 
-struct error *allocator_add_books(struct heap *heap, const struct heap_ranges *metadata)
+struct error *allocator_add_metadata(struct heap *heap, const struct heap_ranges *metadata)
 {
 	for (size_t i = 0; i < metadata->len; i++) {
 		if (!heap_ranges_push(&heap->metadata, metadata->data[i]))

@@ -62,9 +62,9 @@ static const struct address_module *libc_of(const struct address_space *space)
 	return NULL;
 }
 
-bool heap_unread_seen(const struct scan *scan, enum heap_allocator allocator, struct text *text)
+bool heap_unread_seen(const struct heap_scan *scan, enum heap_allocator id, struct text *text)
 {
-	const struct allocator *allocator = allocator_of(allocator);
+	const struct allocator *allocator = allocator_of(id);
 	if (allocator->refused)
 		allocator->refused(&scan->heap, text);
 	return allocator->refused != NULL;
