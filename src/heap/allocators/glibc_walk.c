@@ -9,7 +9,9 @@
  * in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
 #define PAGE_BYTES 4096u
-/* At most this many false chunks are assumed before a real one. */
+/* Of a chunk that does not fit into the window so much of its beginning is at hand. */
+#define BEGINNING_BYTES 1024u
+/* At most so many false chunks are taken to stand before a real one. */
 #define LEADING 2u
 /* Bytes of a false chunk that are searched for another beginning: what others take from the break
  * is mostly less. */
@@ -428,12 +430,12 @@ static struct error *walk_run(struct walk *w)
 			continue;
 		}
 		uint64_t size = chunk_size(head), after = chunk + size;
-		/* The content must still be in the window, so a chunk is reported before the next
-		 * head is read, if that is not far. */
-		const uint8_t *at = size <= WINDOW_BYTES / 2
-					    ? window_at(w->window, chunk, size + 16, end + 16)
-					    : NULL;
-		if (at && after < end)
+		/* The content must still be in the window, so a chunk is told before the next head
+		 * is read, if that is not far. */
+		bool is_whole = size <= WINDOW_BYTES / 2;
+		const uint8_t *at = window_at(
+			w->window, chunk, is_whole ? size + 16 : BEGINNING_BYTES, end + 16);
+		if (at && is_whole && after < end)
 			memcpy(&next, at + size + 8, 8);
 		else if (after < end && !address_space_word(w->glibc->space, after + 8, &next))
 			next = CHUNK_PREV_INUSE;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of an address space, for callers that go through it in order: read by large pieces, by
- * a thread of its own while the one before is walked. */
+/* The bytes of an address space, for those who go through it in order: read piece by piece. */
 #ifndef HEAP_WINDOW_H
 #define HEAP_WINDOW_H
 
 #include "base/error.h"
 #include "process/address_space.h"
 
+/* The most that can be asked for at once. */
 #define WINDOW_BYTES (1u << 20)
+/* So much is read at a time: it stays in a processor's second-level cache until it was used. */
+#define WINDOW_PIECE (256u << 10)
 
 struct window {
 	const struct address_space *space;
 	uint8_t *bytes;
-	uint64_t start, end;        /* what is in it */
-	uint8_t *buffer;            /* in which `bytes` are */
-	struct window_ahead *ahead; /* NULL: none so far, or `has_no_ahead` */
-	bool has_no_ahead;
+	uint64_t start, end; /* what is in it */
 };
 
 struct error *window_open(const struct address_space *space, struct window *ret) must_check_;

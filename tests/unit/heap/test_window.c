@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory that is gone through in order by large pieces, and from place to place by pages. */
+/* Memory that is gone through in order piece by piece, and from place to place by pages. */
 #include <elf.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ CASE(in_order, "pieces that follow each other, overlap, or leave some out are wh
 	memory_free(&memory);
 }
 
-CASE(back_and_forth, "a window that was left while the next one was read is as good as a new one")
+CASE(back_and_forth, "a window that goes back is as good as a new one")
 {
 	struct memory memory;
 	struct window window;
