@@ -30,17 +30,14 @@ uint32_t graph_offset(const struct graph *graph, uint32_t edge_number)
 {
 	if (!(graph->edges.data[edge_number] & GRAPH_INTERIOR))
 		return 0;
-	const struct graph_interior *interiors = graph->interiors.data;
-	const uint32_t *marks = graph->interior_marks.data + edge_number / GRAPH_MARKED;
-	size_t low = marks[0], high = marks[1];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (interiors[middle].edge < edge_number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return interiors[low].offset;
+	/* It is one of them, mostly near. */
+	const struct graph_interior *at =
+		graph->interiors.data + graph_interior_guess(graph, edge_number);
+	while (at->edge < edge_number)
+		at++;
+	while (at->edge > edge_number)
+		at--;
+	return at->offset;
 }
 
 uint64_t graph_word_offset(const struct graph *graph, uint64_t block, uint64_t size, uint64_t value)

@@ -103,6 +103,14 @@ static inline void graph_prefetch(const struct graph *graph, uint32_t block)
 	prefetch(&graph->heads.data[block]);
 }
 
+/* Returns where the interior pointer `edge_number` is in graph->interiors if those around it are
+ * evenly distributed. */
+static inline size_t graph_interior_guess(const struct graph *graph, uint32_t edge_number)
+{
+	const uint32_t *marks = graph->interior_marks.data + edge_number / GRAPH_MARKED;
+	return marks[0] + edge_number % GRAPH_MARKED * (marks[1] - marks[0]) / GRAPH_MARKED;
+}
+
 /* Reads the memory [start, end) as root number `root`. */
 struct error *graph_read_root(
 	struct graph *graph, uint64_t start, uint64_t end, uint32_t root) must_check_;

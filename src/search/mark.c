@@ -124,8 +124,10 @@ static void fetch_ahead(const struct search *s, size_t at)
 {
 	const struct space_u32 *queue = &s->queue;
 	const uint32_t *edges = s->graph.edges.data;
-	if (at + AHEAD_HEAD < queue->len)
+	if (at + AHEAD_HEAD < queue->len) {
 		graph_prefetch(&s->graph, queue->data[at + AHEAD_HEAD]);
+		sites_prefetch(&s->sites, queue->data[at + AHEAD_HEAD]);
+	}
 	if (at + AHEAD_EDGES < queue->len)
 		prefetch(&edges[graph_edges(&s->graph, queue->data[at + AHEAD_EDGES])]);
 	if (at + AHEAD_NODES >= queue->len)
@@ -134,8 +136,11 @@ static void fetch_ahead(const struct search *s, size_t at)
 	for (uint32_t i = first, end = graph_edges_end(&s->graph, block); i < end && i < first + 8;
 		i++) {
 		uint32_t target = GRAPH_BLOCK(edges[i]);
-		if (!search_is_reached(s, target))
-			sites_prefetch(&s->sites, target);
+		if (search_is_reached(s, target))
+			continue;
+		sites_prefetch(&s->sites, target);
+		if (edges[i] & GRAPH_INTERIOR)
+			prefetch(s->graph.interiors.data + graph_interior_guess(&s->graph, i));
 	}
 }
 

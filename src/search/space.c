@@ -274,7 +274,7 @@ uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_o
 	}
 	uint32_t distance = offset - space->offsets.data[block];
 	/* Sizes are in other memory, and most pointers are to starts. */
-	if (distance >= space->sizes.data[block] && distance &&
+	if (distance && distance >= space->sizes.data[block] &&
 		distance >= space_size(space, block))
 		return SPACE_NONE;
 	*ret_offset = distance;

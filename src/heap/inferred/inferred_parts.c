@@ -9,7 +9,7 @@
 
 bool inferred_is_deque_table(const struct heap_type *part)
 {
-	return part->kind == HEAP_TYPE_CONTAINER && strstr(part->name, "deque map");
+	return part->kind == HEAP_TYPE_CONTAINER && !strncmp(part->name, "std::deque map", 14);
 }
 
 bool inferred_can_be_part(const struct inferring *f, uint32_t known, uint32_t type)

@@ -96,21 +96,60 @@ static bool is_count(const struct container_search *f, uint64_t word)
 	return word && word <= f->blocks;
 }
 
-/* From the first node to the last one; each must point back to the one before. */
+/* The node before `node` in a list; SPACE_NONE: no node that it points back to leads to it. */
+static uint32_t node_before(const struct container_search *f, uint32_t node)
+{
+	uint32_t count;
+	const uint32_t *links = links_of(f, node, 2, &count);
+	while (count-- > 0) {
+		uint32_t before = links[count];
+		if (!(before & GRAPH_INTERIOR) && before != node && first_link(f, before) == node)
+			return before;
+	}
+	return SPACE_NONE;
+}
+
+static bool add_list_node(struct container_search *f, uint32_t node, uint32_t first)
+{
+	return find_is_free(f, node) && find_alike(f, node, first) &&
+	       containers_linked_add_node(f, node, SPACE_NONE);
+}
+
+/* What add_list_node() and links_of() read. */
+static void fetch_node(const struct container_search *f, uint32_t node)
+{
+	graph_prefetch(f->graph, node);
+	search_prefetch_block(f->search, node);
+	prefetch(&f->graph->space->sizes.data[node]);
+}
+
+/*
+ * Each node must point back to the one before. The way to the next node is a chain of loads that
+ * wait for each other, so the list is walked from both ends at once until they meet.
+ */
 static bool walk_list(struct container_search *f, uint32_t first, uint32_t last, uint64_t count)
 {
-	uint32_t node = first;
-	for (;;) {
-		if (!find_is_free(f, node) || !find_alike(f, node, first) ||
-			!containers_linked_add_node(f, node, SPACE_NONE))
+	uint32_t left = first, right = last;
+	for (; count > 2; count -= 2) {
+		uint32_t next = first_link(f, left), before_count;
+		const uint32_t *before = links_of(f, right, 2, &before_count);
+		if (next == SPACE_NONE || next == left || !before_count)
 			return false;
-		if (f->nodes.len == count)
-			return node == last;
-		uint32_t next = first_link(f, node);
-		if (next == SPACE_NONE || next == node || !has_link(f, next, 2, node))
+		fetch_node(f, next);
+		fetch_node(f, GRAPH_BLOCK(before[before_count - 1]));
+		if (!add_list_node(f, left, first) || !add_list_node(f, right, first) ||
+			!has_link(f, next, 2, left))
 			return false;
-		node = next;
+		left = next;
+		right = node_before(f, right);
+		if (right == SPACE_NONE)
+			return false;
 	}
+	if (count == 2 &&
+		(left == right || first_link(f, left) != right || !has_link(f, right, 2, left)))
+		return false;
+	return (count == 2 || left == right) && add_list_node(f, left, first) &&
+	       (count == 1 || add_list_node(f, right, first));
 }
 
 /*
