@@ -230,9 +230,6 @@ static uint32_t find_large(const struct space *space, uint64_t address, uint64_t
 	return larges[low].block;
 }
 
-/* How far a block of a page mostly is from where it would be if all had the same size. */
-#define GUESS_NEAR 8u
-
 /* Returns how many of the region's blocks begin at or before an offset. */
 static uint32_t count_begun(
 	const struct space *space, const struct space_region *region, uint32_t offset)
@@ -243,14 +240,14 @@ static uint32_t count_begun(
 	uint32_t guess = space_guess(offset, low, high);
 	if (guess < high && offsets[guess] == offset)
 		return guess + 1;
-	if (guess >= low + GUESS_NEAR) {
-		if (offsets[guess - GUESS_NEAR] <= offset)
-			low = guess - GUESS_NEAR;
+	if (guess >= low + SPACE_GUESS_NEAR) {
+		if (offsets[guess - SPACE_GUESS_NEAR] <= offset)
+			low = guess - SPACE_GUESS_NEAR;
 		else
-			high = guess - GUESS_NEAR;
+			high = guess - SPACE_GUESS_NEAR;
 	}
-	if (guess + GUESS_NEAR < high && offsets[guess + GUESS_NEAR] > offset)
-		high = guess + GUESS_NEAR;
+	if (guess + SPACE_GUESS_NEAR < high && offsets[guess + SPACE_GUESS_NEAR] > offset)
+		high = guess + SPACE_GUESS_NEAR;
 	/* Without branches, which would be unpredictable. */
 	uint32_t length = high - low;
 	for (; length > 1; length -= length / 2)

@@ -123,6 +123,9 @@ static inline void space_page(
 	*ret_high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
 }
 
+/* How far a block of a page mostly is from where it would be if all had the same size. */
+#define SPACE_GUESS_NEAR 8u
+
 /* Returns which of the blocks [low, high) of a page begins at an address if all have the same size.
  */
 static inline uint32_t space_guess(uint64_t address, uint32_t low, uint32_t high)
@@ -146,7 +149,11 @@ static inline void space_prefetch(const struct space *space, uint64_t address)
 		return;
 	uint32_t low, high;
 	space_page(region, address, &low, &high);
-	prefetch(space->offsets.data + region->first + space_guess(address, low, high));
+	/* Those that space_find() compares first may lie in two lines. */
+	const uint16_t *guess =
+		space->offsets.data + region->first + space_guess(address, low, high);
+	prefetch(guess - SPACE_GUESS_NEAR);
+	prefetch(guess + SPACE_GUESS_NEAR);
 }
 
 /*

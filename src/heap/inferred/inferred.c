@@ -406,8 +406,9 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 		return fact->last_found;
 	const struct heap_shape *class = has_class ? &f->scan->classes.classes.data[number] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
-	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0,
-		search_block_address(f->search, block)};
+	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0, 0};
+	if (fact->size >= 8ul * SHAPE_WORDS)
+		look.example = search_block_address(f->search, block);
 	enum form form = form_of(f, type, fact, &look);
 	bool is_part = part != HEAP_TYPE_NONE;
 	/* Elements of a vector: it is an array even of one. */
@@ -421,10 +422,12 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 		(class && !is_part && form == FORM_ARRAY && !can_be_elements(f, type, fact, class)))
 		form = FORM_NONE;
 	uint32_t found = HEAP_TYPE_NONE;
-	if (form != FORM_NONE)
-		found = is_part ? inferred_refined(f, part, type, form == FORM_ARRAY, fact)
-				: heap_type_of(f, type, fact, form,
-					  search_block_address(f->search, block));
+	if (form != FORM_NONE && is_part)
+		found = inferred_refined(f, part, type, form == FORM_ARRAY, fact);
+	else if (form != FORM_NONE)
+		found = form == FORM_ARRAY ? fact->array : fact->single;
+	if (form != FORM_NONE && !is_part && found == HEAP_TYPE_NONE)
+		found = heap_type_of(f, type, fact, form, search_block_address(f->search, block));
 	if (has_class && !is_part) {
 		fact->last_class = number;
 		fact->last_found = found;
