@@ -63,6 +63,38 @@ for name in ALLOCATORS:
               lambda folder, name=name: check_stale(folder, name))
 
 
+@TESTS.test
+def large_books(folder):
+    """An allocator's own memory is examined also where it has more than 256 MiB of data"""
+    ended = hw.record([hw.ANSWERS / "leaves_blocks", "lose"], folder / "x.hpw", options=("-q", "--leak-check"),
+                      env=hw.clean_environment(LD_PRELOAD=hw.ANSWERS / "liblarge_pool.so"))
+    found = leaks(folder / "x.hpw")["summary"]
+    hw.need(ended.status == 0 and found["definite"]["blocks"] == 3 and not found["reachable"]["blocks"],
+            f"{found} {hw.ask('leaks', folder / 'x.hpw')}")
+
+
+REGIONS = "the program registered 4 more root regions than are searched (65536): blocks referenced only from there count as lost"
+UNREAD = "the program's own suppressions or options for LeakSanitizer were not read, since they are longer than 1048576 bytes"
+
+
+@TESTS.test
+def past_what_is_kept(folder):
+    """More root regions, or longer suppressions, than are kept are said; then what is lost is undecided"""
+    for number, (regions, bytes, lost, said) in enumerate(((65536, 1 << 20, 0, ()), (65540, 0, 1, (REGIONS,)),
+                                                           (1, (1 << 20) + 1, 0, (UNREAD,)), (65540, 2 << 20, 1, (REGIONS, UNREAD)))):
+        recording = folder / f"{number}.hpw"
+        ended = hw.record([hw.ANSWERS / "many_regions", str(regions), str(bytes)], recording,
+                          options=("-q", "--leak-check", "--error-exitcode=9"))
+        answer = leaks(recording)
+        text = hw.ask("leaks", recording)
+        hw.need(answer["summary"]["definite"]["blocks"] == lost, f"{number}: {answer['summary']}")
+        for words in (REGIONS, UNREAD):
+            hw.need((words in text) == (words in said), f"{number}: {text}")
+            hw.need((words in (answer["doubt"] or "")) == bool(words in said and lost), f"{number}: {answer['doubt']}")
+        hw.need(answer["decided"] == (not lost), f"{number}: {answer['doubt']}")
+        hw.need(ended.status == (125 if lost else 0), f"{number}: {ended}")
+
+
 OF_ITS_OWN = ["libtcmalloc.so.4", "libtcmalloc_minimal.so.4", "libtcmalloc_debug.so.4", "libtcmalloc_minimal_debug.so.4",
               "libtcmalloc_and_profiler.so.4", "libjemalloc.so.2", "libmimalloc.so.2.0"]
 

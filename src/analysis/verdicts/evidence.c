@@ -272,6 +272,8 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 		evidence_note(evidence, held, lost,
 			"some memory could not be read: blocks referenced only from there are "
 			"reported as lost");
+	if (search->problem)
+		evidence_note(evidence, held, lost, search->problem);
 	if (search->partial)
 		evidence_note(
 			evidence, true, held, "not all blocks are known: leaks may be missed");

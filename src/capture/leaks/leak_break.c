@@ -15,10 +15,17 @@
 /* A program that takes memory itself takes pages, so smaller gaps between blocks are not examined.
  */
 #define GAP_MIN PAGE_BYTES
-#define CHAIN_MAX (1u << 20)
-/* Of all chains: memory that looks like chunks from each page on would be gone through again and
- * again. */
-#define STEPS_MAX (16u << 20)
+#define CHUNK_ALIGN 16u
+
+/*
+ * Positions that chains from earlier pages have passed without arriving, one bit for each 16 bytes:
+ * a chain that comes to one of them does not arrive either. So memory that looks like chunks from
+ * every page on is read once, and no bound is needed.
+ */
+struct passed {
+	uint64_t start;
+	uint64_t *bits;
+};
 
 struct chain {
 	const struct leak_target *place;
@@ -26,8 +33,7 @@ struct chain {
 	struct address_ranges *found;
 	uint64_t begun; /* the part of glibc's heap that `at` is in */
 	uint64_t at;    /* a chunk */
-	uint64_t steps;
-	uint64_t page; /* what is in `words`; 0: nothing */
+	uint64_t page;  /* what is in `words`; 0: nothing */
 	uint64_t words[PAGE_BYTES / 8];
 };
 
@@ -51,19 +57,29 @@ enum chain_end {
 	CHAIN_BROKEN,
 };
 
+/* Marks a position. Returns whether it had been marked before. */
+static bool passed_mark(struct passed *passed, uint64_t at)
+{
+	uint64_t number = (at - passed->start) / CHUNK_ALIGN, bit = 1ull << number % 64;
+	bool before = passed->bits[number / 64] & bit;
+	passed->bits[number / 64] |= bit;
+	return before;
+}
+
 /*
- * Goes from chunk to chunk up to `to`. ret_page: where a chunk ended last at the end of a page, as
- * the top one does; ret_end: where the chain ends, after its fences.
+ * Goes from chunk to chunk up to `to`. passed: NULL if no other chain was followed here. ret_page:
+ * where a chunk ended last at the end of a page, as the top one does; ret_end: where the chain
+ * ends, after its fences.
  */
-static enum chain_end follow_chunks(
-	struct chain *c, uint64_t from, uint64_t to, uint64_t *ret_page, uint64_t *ret_end)
+static enum chain_end follow_chunks(struct chain *c, uint64_t from, uint64_t to,
+	struct passed *passed, uint64_t *ret_page, uint64_t *ret_end)
 {
 	uint64_t at = from;
 	*ret_page = 0;
-	for (unsigned i = 0; i < CHAIN_MAX && at < to; i++) {
+	while (at < to) {
 		uint64_t size;
 		*ret_end = at;
-		if (at % 8 || c->steps++ >= STEPS_MAX || !read_word(c, at + 8, &size))
+		if (at % 8 || (passed && passed_mark(passed, at)) || !read_word(c, at + 8, &size))
 			return CHAIN_BROKEN;
 		size &= ~(uint64_t)CHUNK_FLAGS;
 		*ret_end = at + FENCES_BYTES;
@@ -79,23 +95,28 @@ static enum chain_end follow_chunks(
 	return at == to ? CHAIN_ARRIVED : CHAIN_BROKEN;
 }
 
-/* The first page in [from, to) from which chunks lead to `to`; to: there is none. */
-static uint64_t next_part(struct chain *c, uint64_t from, uint64_t to)
+/* Finds the first page in [from, to) from which chunks lead to `to`; to: there is none. Returns
+ * false if there is no memory. */
+static bool find_next_part(struct chain *c, uint64_t from, uint64_t to, uint64_t *ret)
 {
-	uint64_t page, end;
-	for (uint64_t at = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-		at < to && c->steps < STEPS_MAX; at += PAGE_BYTES) {
-		if (follow_chunks(c, at, to, &page, &end) == CHAIN_ARRIVED)
-			return at;
+	uint64_t page, end, at = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	*ret = to;
+	if (at >= to)
+		return true;
+	_cleanup_free_ uint64_t *bits = calloc((to - at) / CHUNK_ALIGN / 64 + 1, sizeof(*bits));
+	struct passed passed = {at, bits};
+	for (; bits && at < to && *ret == to; at += PAGE_BYTES) {
+		if (follow_chunks(c, at, to, &passed, &page, &end) == CHAIN_ARRIVED)
+			*ret = at;
 	}
-	return to;
+	return bits;
 }
 
 /* Up to the chunk `to` or the end of the map: is there something of the program's between? */
 static bool go_on(struct chain *c, uint64_t to)
 {
 	uint64_t page, end;
-	enum chain_end how = follow_chunks(c, c->at, to, &page, &end);
+	enum chain_end how = follow_chunks(c, c->at, to, NULL, &page, &end);
 	bool first = c->at == c->map->start, last = to == c->map->end;
 	if (how == CHAIN_BROKEN && first && end == c->at)
 		how = CHAIN_FENCE; /* the program was there before */
@@ -104,11 +125,8 @@ static bool go_on(struct chain *c, uint64_t to)
 		how = CHAIN_FENCE;
 	}
 	c->at = to;
-	if (how != CHAIN_FENCE)
-		return true;
-	bool ok = address_ranges_add(c->found, c->begun, end);
-	c->begun = next_part(c, end, to);
-	return ok;
+	return how != CHAIN_FENCE || (address_ranges_add(c->found, c->begun, end) &&
+					     find_next_part(c, end, to, &c->begun));
 }
 
 struct error *leak_break_find(

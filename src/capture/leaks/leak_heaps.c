@@ -21,7 +21,8 @@
 #define BINS_EMPTY_MIN 40u
 #define ARENA_BEFORE_BINS 0x70u
 #define ARENA_BYTES 0x898u
-#define METADATA_MAX (256u << 20)
+/* Larger ranges are read only if that can find anything. */
+#define LARGE_BYTES (256u << 20)
 #define PART_BYTES (256u << 10)
 #define PAGE_BYTES 4096ull
 
@@ -179,8 +180,6 @@ static struct error *add_libc_metadata(const struct leak_target *place, struct a
 	const struct address_ranges *heaps, struct address_ranges *ret)
 {
 	uint64_t bytes = data.end - data.start;
-	if (bytes > METADATA_MAX)
-		return NULL;
 	_cleanup_free_ uint64_t *words = calloc(1, bytes);
 	if (!words)
 		return error_no_memory();
@@ -211,8 +210,6 @@ static bool add_pointed(const struct leak_target *place, bool *is_separate, uint
 static struct error *add_all_pointed(const struct leak_target *place, bool *is_separate,
 	struct address_range from, uint64_t aligned, struct address_ranges *ret)
 {
-	if (from.end - from.start > METADATA_MAX)
-		return NULL;
 	_cleanup_free_ uint64_t *words = malloc(PART_BYTES);
 	bool ok = words;
 	for (uint64_t at = from.start; ok && at < from.end; at += PART_BYTES) {
@@ -228,23 +225,52 @@ static struct error *add_all_pointed(const struct leak_target *place, bool *is_s
 	return ok ? NULL : error_no_memory();
 }
 
+static bool is_large(struct address_range range)
+{
+	return range.end - range.start > LARGE_BYTES;
+}
+
+/* Whether a mapping that may be the allocator's alone is neither heap nor found yet. */
+static bool is_any_left(const struct leak_target *place, const bool *is_separate,
+	const struct address_ranges *heaps)
+{
+	const struct process_map_vec *maps = &place->target->maps.maps;
+	for (size_t i = 0; i < maps->len; i++) {
+		if (is_separate[i] && leak_heap_like(&maps->data[i]) &&
+			!address_ranges_has(heaps, maps->data[i].start))
+			return true;
+	}
+	return false;
+}
+
 /*
  * What an allocator keeps beside its data: mappings of its alone that these point into, and those
  * in turn, whose pointers to mappings are to pages. (In jemalloc's data are its arenas, there what
  * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
- * that has been given out again.)
+ * that has been given out again.) Large ranges, mostly heap, are read last, and only as long as
+ * there is a mapping left that they may lead to.
  */
 static struct error *add_other_metadata(const struct leak_target *place, bool *is_separate,
-	struct address_range data, struct address_ranges *ret)
+	struct address_range data, const struct address_ranges *heaps, struct address_ranges *ret)
 {
-	size_t next = ret->len + 1;
+	size_t first = ret->len;
 	if (data.start >= data.end)
 		return NULL;
 	if (!address_ranges_add(ret, data.start, data.end))
 		return error_no_memory();
-	struct error *error = add_all_pointed(place, is_separate, data, sizeof(uint64_t), ret);
-	for (; !error && next < ret->len; next++)
-		error = add_all_pointed(place, is_separate, ret->data[next], PAGE_BYTES, ret);
+	struct error *error = NULL;
+	for (size_t i = first; !error && i < ret->len; i++) {
+		if (!is_large(ret->data[i]))
+			error = add_all_pointed(place, is_separate, ret->data[i],
+				i == first ? sizeof(uint64_t) : PAGE_BYTES, ret);
+	}
+	size_t read = ret->len;
+	for (size_t i = first; !error && i < ret->len && is_any_left(place, is_separate, heaps);
+		i++) {
+		if (i >= read || is_large(ret->data[i]))
+			error = add_all_pointed(place, is_separate, ret->data[i],
+				i == first ? sizeof(uint64_t) : PAGE_BYTES, ret);
+	}
 	return error;
 }
 
@@ -352,7 +378,7 @@ static struct error *add_metadata(const struct leak_target *place, bool *is_sepa
 		add_library_data(place, code, is_separate, &data) ? NULL : error_no_memory();
 	for (size_t i = 0; !error && i < data.len; i++) {
 		if (is_separate)
-			error = add_other_metadata(place, is_separate, data.data[i], ret);
+			error = add_other_metadata(place, is_separate, data.data[i], heaps, ret);
 		else
 			error = add_libc_metadata(place, data.data[i], heaps, ret);
 	}

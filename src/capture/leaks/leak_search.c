@@ -2,11 +2,13 @@
 #include "capture/leaks/leak_search.h"
 #include "capture/leaks/leak_heaps.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "capture/writer/columns.h"
 
 #define BEAT_BYTES (32u << 20)
@@ -168,8 +170,35 @@ static uint64_t search_notes(const struct leak_target *place, const struct searc
 	       (place->shm->clears ? HPW_LEAK_NOTE_CLEARED : 0u);
 }
 
+static void put_problem(struct buf *ret, const char *problem)
+{
+	put_pair(ret, HPW_LEAK_PROBLEM, strlen(problem));
+	buf_bytes(ret, problem, strlen(problem));
+}
+
+/* What the search lacks. is_unread: the program's own suppressions or options could not be kept. */
+static void put_lacking(const struct lsan_annotations *annotations, bool is_unread, struct buf *ret)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (annotations->roots_missed)
+		text_printf(&text,
+			"the program registered %" PRIu64 " more root regions than are searched "
+			"(%zu): blocks referenced only from there count as lost",
+			annotations->roots_missed, annotations->roots.len);
+	if (is_unread)
+		text_printf(&text,
+			"%sthe program's own suppressions or options for LeakSanitizer were not "
+			"read, since they are longer than %u bytes or unreadable: leaks may be "
+			"reported that they suppress",
+			text.len ? "; " : "", HPW_LSAN_STRING_MAX);
+	if (text.len)
+		put_problem(ret, text.data);
+	ret->failed |= text.failed;
+}
+
 static void put_search(const struct leak_search_request *asked, const struct search *search,
-	const struct leak_roots *roots, struct buf *ret)
+	const struct leak_roots *roots, bool is_unread, struct buf *ret)
 {
 	const struct paused_target *target = asked->place.target;
 	const struct search_totals *totals = search_totals(search);
@@ -199,6 +228,7 @@ static void put_search(const struct leak_search_request *asked, const struct sea
 		put_pair(ret, HPW_LEAK_HEURISTIC_BLOCKS + i, totals->heuristic_blocks[i]);
 		put_pair(ret, HPW_LEAK_HEURISTIC_BYTES + i, totals->heuristic_bytes[i]);
 	}
+	put_lacking(asked->place.annotations, is_unread, ret);
 }
 
 _Static_assert((int)SEARCH_DEFINITE == (int)HPW_LEAK_DEFINITE &&
@@ -283,21 +313,25 @@ static bool put_records(
 	return columns_finish(&c, ret);
 }
 
-/* The program's own words: what can't be read is as if it said nothing. */
-static void put_lsan_strings(const struct leak_target *place, struct buf *ret)
+/* The program's own words. Returns false if some of them are too long, or can't be read. */
+static bool put_lsan_strings(const struct leak_target *place, struct buf *ret)
 {
+	bool all = true;
 	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
 		struct hw_span span = place->shm->lsan_texts[i];
 		uint64_t bytes = span.end - span.start;
-		if (span.end <= span.start || bytes > HPW_LSAN_STRING_MAX)
+		if (span.end <= span.start)
 			continue;
-		_cleanup_free_ uint8_t *text = malloc(bytes);
-		if (!text || process_memory_read(place->memory, span.start, text, bytes) != bytes)
+		_cleanup_free_ uint8_t *text = bytes <= HPW_LSAN_STRING_MAX ? malloc(bytes) : NULL;
+		if (!text || process_memory_read(place->memory, span.start, text, bytes) != bytes) {
+			all = false;
 			continue;
+		}
 		put_pair(ret, i == HW_LSAN_OPTIONS ? HPW_LEAK_OPTIONS : HPW_LEAK_SUPPRESSIONS,
 			bytes);
 		buf_bytes(ret, text, bytes);
 	}
+	return all;
 }
 
 static struct error *put_all(const struct leak_search_request *asked, const struct search *search,
@@ -309,12 +343,12 @@ static struct error *put_all(const struct leak_search_request *asked, const stru
 	if (!numbers)
 		return error_no_memory();
 	number_roots(groups, count, numbers, roots->roots.len);
-	put_search(asked, search, roots, &ret[0].payload);
+	bool is_unread = !put_lsan_strings(&asked->place, &ret[4].payload);
+	put_search(asked, search, roots, is_unread, &ret[0].payload);
 	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
 		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))
 		return error_no_memory();
-	put_lsan_strings(&asked->place, &ret[4].payload);
 	return ret[4].payload.failed ? error_no_memory() : NULL;
 }
 
@@ -365,7 +399,6 @@ bool leak_search_failed(
 	put_pair(&ret->payload, HPW_LEAK_MOMENT, moment);
 	put_pair(&ret->payload, HPW_LEAK_TSC, tsc);
 	put_pair(&ret->payload, HPW_LEAK_WAY, HPW_LEAK_NONE);
-	put_pair(&ret->payload, HPW_LEAK_PROBLEM, strlen(problem));
-	buf_bytes(&ret->payload, problem, strlen(problem));
+	put_problem(&ret->payload, problem);
 	return !ret->payload.failed;
 }

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 
 #define REVIEW_LEAST 1024u
-/* Further ones are no memory of a program's. */
 #define ROOTS_MAX (1u << 16)
 
 void lsan_annotations_init(struct lsan_annotations *annotations)
@@ -109,6 +108,17 @@ static void root_end(struct lsan_annotations *annotations, uint64_t start, uint6
 		*root = annotations->roots.data[--annotations->roots.len];
 		return;
 	}
+	annotations->roots_missed -= annotations->roots_missed > 0;
+}
+
+static bool root_begin(struct lsan_annotations *annotations, uint64_t start, uint64_t stop)
+{
+	if (start == stop)
+		return true;
+	if (annotations->roots.len < ROOTS_MAX)
+		return kept_roots_push(&annotations->roots, (struct kept_root){start, stop});
+	annotations->roots_missed++;
+	return true;
 }
 
 bool lsan_annotations_add(struct lsan_annotations *annotations, const struct live_table *live,
@@ -125,8 +135,7 @@ bool lsan_annotations_add(struct lsan_annotations *annotations, const struct liv
 		end_span(annotations, thread, allocations);
 		return true;
 	case HW_ANNOTATE_ROOT:
-		return address == stop || annotations->roots.len >= ROOTS_MAX ||
-		       kept_roots_push(&annotations->roots, (struct kept_root){address, stop});
+		return root_begin(annotations, address, stop);
 	case HW_ANNOTATE_ROOT_END:
 		root_end(annotations, address, stop);
 		return true;

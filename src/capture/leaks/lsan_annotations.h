@@ -47,7 +47,8 @@ struct lsan_annotations {
 	struct kept_spans spans;
 	struct kept_threads threads;
 	struct kept_roots roots;
-	size_t review; /* number of blocks at which freed ones are dropped */
+	uint64_t roots_missed; /* regions that are not in `roots`: there are too many */
+	size_t review;         /* number of blocks at which freed ones are dropped */
 };
 
 void lsan_annotations_init(struct lsan_annotations *annotations);

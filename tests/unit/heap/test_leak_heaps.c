@@ -137,18 +137,46 @@ CASE(broken_chain, "where chunks don't lead on, all of the break is heap")
 	}
 }
 
-CASE(endless_chains, "memory that looks like chunks everywhere is not gone through for ever")
+CASE(long_chain, "a chain of any length leads to the program's own memory behind it")
 {
-	const uint64_t bytes = 64 * MIB;
+	const uint64_t bytes = 40 * MIB; /* 1.3 million chunks */
+	place_init();
+	add_map(0, 64 * MIB, "[heap]");
+	add_libc(200 * MIB, 4096);
+	for (uint64_t at = 0; at < bytes - 0x20; at += 0x20)
+		words(at)[1] = 0x20 | 1;
+	words(bytes - 0x20)[1] = words(bytes - 0x10)[1] = 0x10 | 1;
+	words(48 * MIB)[1] = (16 * MIB) | 1;
+	add_block(0x10, 0x10);
+	add_block(48 * MIB + 0x10, 0x10);
+	find();
+	CHECK_U64(heaps.len, 2);
+	check_range(&heaps, 0, 0, bytes);
+	check_range(&heaps, 1, 48 * MIB, 64 * MIB);
+	forget();
+	place_deinit();
+}
+
+CASE(endless_chains, "memory that looks like chunks from every page on is gone through once")
+{
+	const uint64_t bytes = 64 * MIB, next = 0x1000 + bytes;
 	place_init();
 	make_break();
 	target.maps.maps.len = 0;
-	add_map(0, 0x3000 + bytes, "[heap]");
+	live_table_deinit(&live);
+	live_table_init(&live);
+	add_map(0, next + 0x3000, "[heap]");
 	add_libc(200 * MIB, 4096);
-	for (uint64_t at = 0x1000; at < 0x1000 + bytes; at += 8)
-		*words(at) = 0x20 | 1;
+	for (uint64_t at = 0x1000; at < next; at += 8)
+		*words(at) = 0x20 | 1; /* it ends in a page of zeros */
+	words(next + 0x1000)[1] = 0x1000 | 1;
+	words(next + 0x2000)[1] = 0x1000 | 1;
+	add_block(0x10, 0x100);
+	add_block(next + 0x2010, 0xf0);
 	find(); /* which takes no minute */
-	CHECK(heaps.len > 0 && heaps.data[0].start == base);
+	CHECK_U64(heaps.len, 2);
+	check_range(&heaps, 0, 0, 0x1000);
+	check_range(&heaps, 1, next + 0x1000, next + 0x3000);
 	forget();
 	place_deinit();
 }
