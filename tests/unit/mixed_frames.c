@@ -50,6 +50,7 @@ static const struct hw_node nodes[] = {
 };
 
 static struct event_line lines[2][3];
+static struct event_line many[HPW_CODE_LINES_MAX + 1];
 static struct event_code codes[6];
 
 static struct event_text text(const char *string)
@@ -80,6 +81,12 @@ static void make_codes(struct mixed_change change)
 		codes[2].outer = text(change.renamed);
 	if (change.caller)
 		codes[1].outer = text(change.caller);
+	for (uint32_t i = 0; i < HPW_CODE_LINES_MAX + 1 && change.many_lines; i++)
+		many[i] = (struct event_line){i, i + 1};
+	if (change.many_lines) {
+		codes[1].lines = many;
+		codes[1].line_count = HPW_CODE_LINES_MAX + 1;
+	}
 	for (int i = 3; i <= 4; i++)
 		codes[i] = (struct event_code){.kind = HPW_FRAME_METHOD,
 			.language = text("java"),

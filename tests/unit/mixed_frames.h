@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_MIXED_FRAMES_H
 #define TESTS_UNIT_MIXED_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,10 @@ struct mixed_change {
 	/* The qualified names of the code object that calls the methods, and of its caller; NULL:
 	 * as they are. */
 	const char *renamed, *caller;
+	/* The caller has one line more than a recording can have. */
+	bool many_lines;
+	/* The block of 10 bytes is allocated by a code object itself. */
+	bool by_code;
 };
 
 /* The bytes of the file; the caller frees them. All 0: nothing is changed. */

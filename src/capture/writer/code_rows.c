@@ -8,7 +8,9 @@ _Static_assert(HPW_CODE_COLUMNS <= COLUMNS_MAX, "there is room");
 
 /* A chunk is ended when its strings and lines take this many bytes, and no row takes more. */
 #define CHUNK_BYTES (8u << 20)
-#define TEXT_BYTES (64u << 10)
+#define TEXT_MAX (64u << 10)
+/* The end of a text that is cut. */
+#define CUT "…"
 #define CODE_ROWS (1u << HW_FRAME_INSTRUCTION_BITS)
 
 uint32_t code_rows_count(struct event_source *source)
@@ -17,19 +19,29 @@ uint32_t code_rows_count(struct event_source *source)
 	return count < 1 ? 1 : min(count, CODE_ROWS);
 }
 
+/* A longer text is cut between two characters (UTF-8). */
 static uint64_t code_rows_put_text(struct columns *c, unsigned column, struct event_text text)
 {
-	uint32_t bytes = text.data ? min(text.bytes, TEXT_BYTES) : 0;
+	struct buf *to = &c->column[column + HPW_CODE_TEXTS];
+	uint32_t bytes = text.data ? text.bytes : 0, kept = bytes;
+	if (bytes > TEXT_MAX) {
+		kept = TEXT_MAX - (sizeof(CUT) - 1);
+		while (kept && ((unsigned char)text.data[kept] & 0xc0) == 0x80)
+			kept--;
+		bytes = kept + (sizeof(CUT) - 1);
+	}
 	columns_add(c, column, bytes);
-	buf_bytes(&c->column[column + HPW_CODE_TEXTS], text.data, bytes);
+	buf_bytes(to, text.data, kept);
+	buf_bytes(to, CUT, bytes - kept);
 	return bytes;
 }
 
-/* Lines that do not ascend are passed over. */
+/* Lines that do not ascend are passed over. Of code with more lines than a row can have none is
+ * written: with a part of them the rest of the code would have a wrong line. */
 static uint32_t put_lines(struct columns *c, const struct event_code *code)
 {
 	uint32_t count = 0, instruction = 0, line = code->first_line;
-	for (uint32_t i = 0; i < code->line_count && count < HPW_CODE_LINES_MAX; i++) {
+	for (uint32_t i = 0; i < code->line_count && code->line_count <= HPW_CODE_LINES_MAX; i++) {
 		struct event_line row = code->lines[i];
 		if (count && row.instruction <= instruction)
 			continue;

@@ -67,6 +67,7 @@ struct reading {
 	struct module_numbers modules; /* by mapping */
 	struct size_rows sizes;
 	struct text_vec unread; /* keys of labels that have no place here, each once */
+	bool more_unread;       /* there are others */
 	uint64_t period;        /* bytes between samples; 0: it is no sample of bytes */
 	bool below;             /* of a difference: what is below 0 is read now */
 	bool has_below;         /* there is such */
@@ -303,7 +304,8 @@ static struct error *keep_unread(struct reading *reading, struct foreign_text ke
 		if (reading->unread.data[i].len == key.len &&
 			memcmp(reading->unread.data[i].data, key.data, key.len) == 0)
 			return NULL;
-	if (reading->unread.len == UNREAD_MOST)
+	reading->more_unread = reading->unread.len == UNREAD_MOST;
+	if (reading->more_unread)
 		return NULL;
 	return text_vec_push(&reading->unread, key) ? NULL : error_no_memory();
 }
@@ -528,6 +530,7 @@ static struct error *set_remark(struct reading *reading)
 		text_add(&names, i ? ", " : names.len ? "; labels " : "labels ");
 		text_add_n(&names, reading->unread.data[i].data, reading->unread.data[i].len);
 	}
+	text_add(&names, reading->more_unread ? ", …" : "");
 	if (!names.len)
 		return names.failed ? error_no_memory() : NULL;
 	text_add_shown(&shown, names.data, 400);

@@ -166,6 +166,33 @@ CASE(shown, "frames of all kinds are shown in one stack, with the lines of their
 	CHECK_U64(row->frames[1]->line, 11);
 }
 
+CASE(bounds,
+	"a text that is too long ends in an ellipsis; of code with too many lines none is known")
+{
+	enum { LETTERS = 70000 };
+	_cleanup_free_ char *name = calloc(LETTERS, 2);
+	CHECK(name);
+	for (size_t i = 0; i + 1 < LETTERS; i++)
+		memcpy(name + 2 * i, "é", 2);
+	_cleanup_(model_cleanup) struct model *model =
+		record((struct mixed_change){.renamed = name, .many_lines = true});
+	size_t count;
+	struct stack_id at = model_sites(model, &count)[0].stack;
+	const struct code *code[2]; /* the code object and its caller */
+	for (size_t found = 0; found < 2; at = model_stack(model, at).parent) {
+		CHECK(at.value);
+		struct stack_node node = model_stack(model, at);
+		if (node.kind == FRAME_CODE_OBJECT)
+			code[found++] = model_code(model, node.code);
+	}
+	size_t len = strlen(code[0]->outer);
+	CHECK_U64(len, 65535);
+	CHECK_STR(code[0]->outer + len - 5, "é…");
+	CHECK_U64(code[0]->line_count, 3);
+	CHECK_STR(code[1]->outer, "App.run");
+	CHECK_U64(code[1]->line_count, 0);
+}
+
 CASE(as_json, "frames in JSON say their kind, language and instruction where they are not native")
 {
 	_cleanup_(model_cleanup) struct model *model = record((struct mixed_change){0});

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles of DHAT, as it prints them, and as it does not. */
+#include "base/cleanup.h"
 #include "unit/foreign_files.h"
 
 #define BEGIN                                                                                      \
@@ -70,6 +71,20 @@ CASE(frames, "the allocation function is the kind, functions at one address are 
 	run = model_embedded(model, node);
 	CHECK_STR(run->frames[0].file, "/home/a b/make.rs");
 	CHECK_U64(run->frames[0].line, 7);
+}
+
+CASE(deep_stack, "a stack of more frames than any tool takes is refused")
+{
+	static const char begin[] = BEGIN TIMES
+		",\"pps\":[{\"tb\":1,\"tbk\":1,\"tl\":7,\"mb\":1,\"mbk\":1,\"gb\":1,\"gbk\":1,"
+		"\"eb\":1,\"ebk\":1,\"rb\":0,\"wb\":3,\"acc\":[-2,1],\"fs\":[1";
+	_cleanup_(buf_deinit) struct buf file;
+	buf_init(&file);
+	buf_bytes(&file, begin, strlen(begin));
+	for (unsigned i = 0; i < 4096; i++)
+		buf_bytes(&file, ",2", 2);
+	buf_bytes(&file, "]}]" FRAMES, strlen("]}]" FRAMES));
+	check_refused_bytes(file.data, file.len, "of more than 4096 frames");
 }
 
 CASE(microseconds, "times in microseconds are known")

@@ -2,6 +2,7 @@
 /* Files of heaptrack made by hand: what is read of them, and what is refused. */
 #include "foreign_files.h"
 
+#include "base/cleanup.h"
 #include "base/packing.h"
 
 /* main → make, which allocates 16 and 48 bytes, and operator new[] below operator new of 100. */
@@ -34,6 +35,24 @@ static const char *join(const char *events)
 {
 	snprintf(joined, sizeof(joined), "%s%s", tables, events);
 	return joined;
+}
+
+CASE(bounds, "more inlined functions or empty lines than any file has are refused")
+{
+	_cleanup_(buf_deinit) struct buf file;
+	buf_init(&file);
+	buf_bytes(&file, tables, strlen(tables));
+	buf_bytes(&file, "i 403000 1", 10);
+	for (unsigned i = 0; i < 257; i++)
+		buf_bytes(&file, " 2 4 a", 6);
+	buf_bytes(&file, "\n", 1);
+	check_refused_bytes(file.data, file.len, "too many inlined functions");
+	buf_clear(&file);
+	buf_bytes(&file, tables, strlen(tables));
+	for (unsigned i = 0; i < 1001; i++)
+		buf_bytes(&file, "\n", 1);
+	buf_bytes(&file, "c 5\n", 4);
+	check_refused_bytes(file.data, file.len, "after 1000 empty lines");
 }
 
 CASE(figures, "totals, the peak and its time, temporary as heaptrack counts it")

@@ -147,6 +147,28 @@ CASE(unread, "labels and values that have no place here are named")
 		"Ignored in this profile: values /bin/app; labels main, main.c.");
 }
 
+CASE(many_unread, "of more labels than are named the remark says that there are others")
+{
+	_cleanup_(buf_deinit) struct buf profile, sample;
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	buf_init(&profile);
+	buf_init(&sample);
+	put_tables(&profile);
+	for (unsigned i = 0; i < 13; i++) { /* strings from 9 on */
+		char name[20];
+		int len = snprintf(name, sizeof(name), "l%u", i);
+		put_bytes(&profile, 6, name, (size_t)len);
+		MESSAGE(&sample, 3, {1, i + 9}, {3, 2});
+	}
+	for (uint64_t value = 1; value < 3; value++)
+		put_number(&sample, 2, value);
+	put_bytes(&profile, 2, sample.data, sample.len);
+	CHECK_OK(source_open_bytes("p", profile.data, profile.len, 0, &model));
+	CHECK_STR(model_recording(model)->remark,
+		"Ignored in this profile: labels l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, "
+		"….");
+}
+
 CASE(dangling_ids, "ids of what is not there are refused")
 {
 	_cleanup_(buf_deinit) struct buf profile;

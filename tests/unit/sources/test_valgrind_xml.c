@@ -439,17 +439,19 @@ CASE(refused, "what cannot be so is refused, with its line")
 	CHECK_U64(model_totals(model)->live_bytes, 1152921504606846976);
 }
 
-CASE(deep, "elements in elements without end, and stacks without end, are refused")
+CASE(deep, "elements in elements without end, and stacks and sentences without end, are refused")
 {
-	struct buf file;
-	for (int kind = 0; kind < 2; kind++) {
+	static const char *const cases[][3] = {{"", "<a>\n", "too deep"},
+		{"<error><stack>", "<frame>\n</frame>\n", "more than 4096"},
+		{"<error>", "<auxwhat>x</auxwhat>\n", "more than 4096"}};
+	for (size_t kind = 0; kind < sizeof(cases) / sizeof(cases[0]); kind++) {
+		struct buf file;
 		buf_init(&file);
 		buf_bytes(&file, BEGIN, strlen(BEGIN));
-		if (kind)
-			buf_bytes(&file, "<error><stack>", 14);
+		buf_bytes(&file, cases[kind][0], strlen(cases[kind][0]));
 		for (unsigned i = 0; i < 100000; i++)
-			buf_bytes(&file, kind ? "<frame>\n</frame>\n" : "<a>\n", kind ? 17 : 4);
-		check_refused_bytes(file.data, file.len, kind ? "more than 4096" : "too deep");
+			buf_bytes(&file, cases[kind][1], strlen(cases[kind][1]));
+		check_refused_bytes(file.data, file.len, cases[kind][2]);
 		buf_deinit(&file);
 	}
 }
