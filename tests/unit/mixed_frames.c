@@ -154,7 +154,7 @@ uint8_t *mixed_frames_record(struct mixed_change change, size_t *ret_len)
 	make_codes(change);
 	add(1, 8, 1000);
 	add(2, 9, 500);
-	add(3, 11, 10);
+	add(3, change.by_code ? 10 : 11, 10);
 	add(4, 12, 7);
 	played_init(&played, &feed, nodes, sizeof(nodes) / sizeof(nodes[0]), HZ,
 		(struct clock_pair){began.tsc + HZ, began.ns + HZ});

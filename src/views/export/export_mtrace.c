@@ -79,7 +79,8 @@ static bool export_mtrace_is_word(const char *path)
 static void add_caller(struct writing *at, const struct shown_frame *frame)
 {
 	struct text *text = &at->out.text;
-	const char *path = frame ? frame->module_path : NULL;
+	/* The module of code in no loaded file is none that could be looked up. */
+	const char *path = frame && frame->kind == FRAME_NATIVE ? frame->module_path : NULL;
 	bool placed = path && *path && export_mtrace_is_word(path);
 	at->unplaced |= !placed;
 	if (!placed && !(frame && frame->address))

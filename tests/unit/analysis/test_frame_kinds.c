@@ -391,6 +391,36 @@ CASE(all_formats, "every format of text has a place for such frames")
 	}
 }
 
+static struct error *each_allocation(void *context, const struct event_sink *sink)
+{
+	size_t count;
+	struct error *error = NULL;
+	(void)model_sites(context, &count);
+	for (uint32_t i = 0; i < count && !error; i++)
+		error = sink->take(sink->context,
+			&(struct event){.kind = EVENT_ALLOC, .site = {i}, .size = 16, .block = i});
+	return error;
+}
+
+CASE(log_of_calls, "a log of mtrace names files alone, not modules of other languages")
+{
+	_cleanup_(model_cleanup) struct model *model =
+		record((struct mixed_change){.by_code = true});
+	_cleanup_(profile_deinit) struct profile profile;
+	_cleanup_(text_deinit) struct text lost, file;
+	profile_init(&profile);
+	CHECK_OK(profile_build(model, false, NULL, &profile));
+	text_init(&lost);
+	text_init(&file);
+	const struct event_stream events = {model, each_allocation};
+	const struct exported from = {.profile = &profile, .events = &events, .lost = &lost};
+	const struct sink sink = {collect, &file};
+	CHECK_OK(export_write(export_find("mtrace"), PACKING_NONE, &from, &sink));
+	CHECK_CONTAINS(file.data, "\n@ /bin/played:[0x400300] + 0x10 0x10\n");
+	CHECK_CONTAINS(file.data, "\n+ 0x30 0x10\n");
+	CHECK(!strstr(file.data, "app.parse"));
+}
+
 CASE(merged, "recordings that are added up keep the frames of each")
 {
 	_cleanup_(model_cleanup) struct model *first = record((struct mixed_change){0});
