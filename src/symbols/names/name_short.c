@@ -319,23 +319,30 @@ static bool has_parts(const char *name)
 	       (open && open > name && name_short_is_word(open[-1])) || strstr(name, "[abi:");
 }
 
-/* What is after the name of a variable: " [MODULE]"; NULL: nothing. */
-static const char *place_after(const char *name)
+/* What follows a name: the module of a variable, " [MODULE]", or a remark in words,
+ * " (copy-on-write)"; NULL: nothing. */
+static const char *name_short_remark(const char *name)
 {
 	size_t len = strlen(name);
-	const char *open = len && name[len - 1] == ']' ? strrchr(name, '[') : NULL;
-	return open && open > name + 1 && open[-1] == ' ' ? open - 1 : NULL;
+	bool is_round = len && name[len - 1] == ')';
+	const char *open = !len                   ? NULL
+			   : is_round             ? strrchr(name, '(')
+			   : name[len - 1] == ']' ? strrchr(name, '[')
+						  : NULL;
+	if (!open || open <= name + 1 || open[-1] != ' ' || (is_round && strpbrk(open, "<>:*&,.")))
+		return NULL;
+	return open - 1;
 }
 
 void name_add_short(struct text *text, const char *name)
 {
-	const char *place = place_after(name);
-	if (place) {
-		_cleanup_free_ char *alone = strndup(name, (size_t)(place - name));
+	const char *remark = name_short_remark(name);
+	if (remark) {
+		_cleanup_free_ char *alone = strndup(name, (size_t)(remark - name));
 		if (alone)
 			name_add_short(text, alone);
 		text->failed |= !alone;
-		text_add(text, place);
+		text_add(text, remark);
 		return;
 	}
 	_cleanup_(text_deinit) struct text left, spelled;

@@ -34,6 +34,9 @@ static const struct {
 	{"global tree[abi:cxx11] [grow]", "global tree [grow]"},
 	{"global game::tree [a b.so]", "global game::tree [a b.so]"},
 	{"int* [3]", "int* [3]"},
+	{"std::wstring/u32string buffer (copy-on-write)",
+		"std::wstring/u32string buffer (copy-on-write)"},
+	{"std::__cxx11::string buffer (copy-on-write)", "std::string buffer (copy-on-write)"},
 	{" [x]", " [x]"},
 	/* Lambdas, however a compiler writes them. */
 	{"main::{lambda(int)#1}::operator()", "main::{lambda#1}"},
