@@ -308,8 +308,9 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
-	r->sums.calls += !(*in_realloc && kind == HW_REALLOC);
-	if (__builtin_expect(*in_realloc, 0))
+	bool is_of_realloc = *in_realloc && kind == HW_REALLOC;
+	r->sums.calls += !is_of_realloc;
+	if (__builtin_expect(is_of_realloc, 0))
 		bad_frees_moved(&r->bad_frees, thread, stack);
 	*in_realloc = false;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
