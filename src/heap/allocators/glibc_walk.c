@@ -11,11 +11,8 @@
 #define PAGE_BYTES 4096u
 /* Of a chunk that does not fit into the window so much of its beginning is at hand. */
 #define BEGINNING_BYTES 1024u
-/* At most so many false chunks are taken to stand before a real one. */
+/* At most this many false chunks are assumed before a real one. */
 #define LEADING 2u
-/* Bytes of a false chunk that are searched for another beginning: what others take from the break
- * is mostly less. */
-#define WITHIN_MOST (256u << 10)
 /* Bytes in which a chunk in the middle of a run is looked for, to go through it in two halves. */
 #define MIDDLE_MOST (4ul << 20)
 #define UNCLEAR                                                                                    \
@@ -205,27 +202,26 @@ static uint64_t page_within(struct walk *w, uint64_t chunk, uint64_t next)
 	return 0;
 }
 
-/* Whether chunks may begin in one, too, and lead to where its next ones do: in a larger one than is
- * searched they may. */
+/* Whether chunks may begin in one, too, and lead to where its next ones do. */
 static bool is_another_within(struct walk *w, uint64_t chunk, uint64_t next)
 {
-	uint64_t end = min(next, chunk + WITHIN_MOST);
-	for (uint64_t at = chunk + CHUNK_MIN; at < end; at += CHUNK_ALIGN) {
+	for (uint64_t at = chunk + CHUNK_MIN; at < next; at += CHUNK_ALIGN) {
 		uint64_t head;
-		if (glibc_walk_read_head(w, at, &head) && is_head(w, at, head) && is_first(w, at) &&
-			glibc_walk_joins(w, at, next))
+		if (!glibc_walk_read_head(w, at, &head))
+			at = readable_from(w, at) - CHUNK_ALIGN;
+		else if (is_head(w, at, head) && is_first(w, at) && glibc_walk_joins(w, at, next))
 			return true;
 	}
-	return end < next;
+	return false;
 }
 
 /*
- * Where chunks go on after an end mark; the area's end: nowhere. In between is memory that other
+ * Where chunks go on at or after `from`; the area's end: nowhere. In between is memory that other
  * code took from the program break, and that may look like a chunk that leads to one of the real
  * ones, past others. What others take are mostly whole pages: of two places the one at a page is
  * more likely. Of others nothing says which.
  */
-static uint64_t resume_after(struct walk *w, uint64_t from)
+static uint64_t resume_from(struct walk *w, uint64_t from)
 {
 	uint64_t first = next_where(w, from, w->area->end, is_first), chunk = first;
 	w->unclear = 0;
@@ -239,6 +235,20 @@ static uint64_t resume_after(struct walk *w, uint64_t from)
 		chunk = next;
 	}
 	return first;
+}
+
+/* The same behind the two or three fences of an end mark. malloc only sets one in the main arena
+ * where somebody else's memory comes next: what looks like chunks at once is his, or some of it. */
+static uint64_t resume_after(struct walk *w, uint64_t from)
+{
+	uint64_t head;
+	if (w->area->end - from >= FENCE_BYTES && read_far(w, from, &head) &&
+		head == (FENCE_BYTES | CHUNK_PREV_INUSE))
+		from += FENCE_BYTES;
+	uint64_t chunk = resume_from(w, from);
+	if (chunk == from && chunk < w->area->end && w->flags & CHUNK_NOT_MAIN)
+		w->unclear = chunk;
+	return chunk;
 }
 
 /* Of a run that nothing is known of: up to `end`, with chunks of the main arena. */
@@ -288,7 +298,7 @@ static uint64_t resume_past(
 	chunk = resume_after(w, chunk);
 	for (; *next < others->len && others->data[*next].low <= chunk; ++*next) {
 		if (others->data[*next].high > chunk)
-			chunk = resume_after(w, (others->data[*next].high + 15) & ~15ull);
+			chunk = resume_from(w, (others->data[*next].high + 15) & ~15ull);
 	}
 	return chunk;
 }
@@ -430,8 +440,8 @@ static struct error *walk_run(struct walk *w)
 			continue;
 		}
 		uint64_t size = chunk_size(head), after = chunk + size;
-		/* The content must still be in the window, so a chunk is told before the next head
-		 * is read, if that is not far. */
+		/* The content must still be in the window, so a chunk is reported before the next
+		 * head is read, unless that is far away. */
 		bool is_whole = size <= WINDOW_BYTES / 2;
 		const uint8_t *at = window_at(
 			w->window, chunk, is_whole ? size + 16 : BEGINNING_BYTES, end + 16);

@@ -19,7 +19,7 @@
 #define ARENA (DATA + 0x400)
 #define HEAP 0x560000000000ull
 #define HEAP_BYTES 0x40000ull
-#define LARGE_BYTES 0x48000ull       /* beyond WITHIN_MOST (glibc_walk.c) */
+#define LARGE_BYTES 0x48000ull       /* more than a page, and than others take from the break */
 #define OTHER_LIBC 0x7f1000000000ull /* a second one (dlmopen) */
 #define OTHER_HEAP 0x7e9000000000ull
 #define OTHER_BYTES 0x21000ull
@@ -84,9 +84,11 @@ enum hole {
 	HOLE_NONE,
 	HOLE_FREE,   /* a word that looks like a chunk behind a free one, and leads to a real one */
 	HOLE_MARKED, /* one that looks like the first one, and leads to what looks like a mark */
+	HOLE_BIG,    /* nothing like it; the first one is large, and does not begin with a page */
 	HOLE_USED,   /* one that looks like the first one, and leads to a real one */
 	HOLE_ODD,    /* the same, and the real ones do not begin with a page */
-	HOLE_LARGE,  /* the same, further behind it than others are looked for */
+	HOLE_LARGE,  /* the same, and far behind it */
+	HOLE_CHAIN,  /* chunks from its beginning on, which lead to a real one */
 	HOLES
 };
 
@@ -295,20 +297,26 @@ static void make_hole(struct image *image)
 		[HOLE_MARKED] = PREV_INUSE,
 		[HOLE_USED] = PREV_INUSE,
 		[HOLE_ODD] = PREV_INUSE,
-		[HOLE_LARGE] = PREV_INUSE};
+		[HOLE_LARGE] = PREV_INUSE,
+		[HOLE_CHAIN] = PREV_INUSE};
 	enum hole hole = image->extra.hole;
-	uint64_t end = (image->at + 0x1fff) & ~0xfffull, head = end + 0x340;
-	uint64_t start = end + (hole >= HOLE_ODD ? 0x2350 : 0x2000), real = start + 0x160;
+	bool is_odd = hole == HOLE_BIG || hole >= HOLE_ODD;
+	uint64_t end = (image->at + 0x1fff) & ~0xfffull;
+	uint64_t head = end + (hole == HOLE_CHAIN ? 0 : 0x340);
+	uint64_t start = end + (is_odd ? 0x2350 : 0x2000), real = start + 0x160;
 	start += hole == HOLE_LARGE ? LARGE_BYTES : 0;
 	real += hole == HOLE_LARGE ? LARGE_BYTES : 0;
 	make_chunk(image, end - 0x20 - image->at, BLOCK_USED);
 	core_builder_word(&image->core, end - 0x20 + 8, 0x10 | PREV_INUSE);
 	core_builder_word(&image->core, end - 0x10 + 8, 0x10 | PREV_INUSE);
-	core_builder_word(
-		&image->core, head + 8, (hole == HOLE_MARKED ? 0x200 : real - head) | heads[hole]);
+	if (hole != HOLE_BIG)
+		core_builder_word(&image->core, head + 8,
+			(hole == HOLE_MARKED ? 0x200 : real - head) | heads[hole]);
 	if (hole == HOLE_MARKED)
 		core_builder_word(&image->core, head + 0x208, 0x13);
 	image->at = start;
+	if (hole == HOLE_BIG)
+		make_chunk(image, LARGE_BYTES, BLOCK_USED);
 	make_chunk(image, 0x100, BLOCK_USED);
 	make_chunk(image, 0x60, BLOCK_USED);
 	for (unsigned i = 0; i < 30; i++)
@@ -373,9 +381,10 @@ static void make_image(
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
 	const struct extra *extra = &image->extra;
-	const uint64_t heap_bytes = HEAP_BYTES + extra->caches * 0x1000ull +
-				    (extra->hole ? 0x8000 : 0) +
-				    (extra->hole == HOLE_LARGE ? LARGE_BYTES : 0),
+	const uint64_t heap_bytes =
+			       HEAP_BYTES + extra->caches * 0x1000ull + (extra->hole ? 0x8000 : 0) +
+			       (extra->hole == HOLE_LARGE || extra->hole == HOLE_BIG ? LARGE_BYTES
+										     : 0),
 		       arena = ARENA + extra->far;
 	add_heap(core, heap_bytes, extra->missing);
 	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
