@@ -5,6 +5,7 @@
  * with what they have.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -74,6 +75,25 @@ static void heap_layout_pass(
 		*end = member->bits + bits;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+	const struct type_member *x = *(const struct type_member *const *)a,
+				 *y = *(const struct type_member *const *)b;
+	return x->bits != y->bits ? (x->bits > y->bits) - (x->bits < y->bits) : (x > y) - (x < y);
+}
+
+/* A type's members by their offsets, as declared where these are equal; the caller frees them. Rust
+ * declares them in another order. NULL: no memory. */
+static const struct type_member **sorted_members(const struct type *type)
+{
+	const struct type_member **members = calloc(type->member_count + 1ul, sizeof(*members));
+	for (uint32_t i = 0; members && i < type->member_count; i++)
+		members[i] = &type->members[i];
+	if (members)
+		qsort(members, type->member_count, sizeof(*members), by_offset);
+	return members;
+}
+
 /* The members of a type, which itself is the member `whole`, or (NULL) what was asked for. */
 static void add_type(struct layout *l, uint32_t number, uint64_t base, unsigned level,
 	const struct type_member *whole)
@@ -81,8 +101,10 @@ static void add_type(struct layout *l, uint32_t number, uint64_t base, unsigned 
 	struct type type = *types_get(l->types, number);
 	bool is_union = type.kind == TYPE_UNION;
 	uint64_t end = 0;
+	_cleanup_free_ const struct type_member **members = sorted_members(&type);
+	l->no_memory |= !members;
 	for (uint32_t i = 0; i < type.member_count && !l->no_memory; i++) {
-		const struct type_member *member = &type.members[i];
+		const struct type_member *member = members[i];
 		bool opens = is_opened(l, member, level);
 		heap_layout_pass(l, member, is_union, &end);
 		heap_layout_add_row(l, (struct layout_row){ROW_MEMBER, level, member, base,

@@ -432,6 +432,10 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 		add_wide(v, bits / 8, text);
 		return;
 	}
+	if (type.kind == TYPE_NUMBER && !type.size && type.name) {
+		text_add(text, type.name); /* Rust's (), which has one value */
+		return;
+	}
 	if (!heap_values_read_number(v, bits, type.size, bit_size, &value)) {
 		text_add(text, "?");
 		return;

@@ -23,7 +23,7 @@ NODES = ("BTreeMap<u32, String> leaf node", "BTreeMap<u32, String> node with edg
 VALUES = {
     "text": '"a text that is held"', "names": '[2]{"one", "two"}', "slice": "[3]{1, 2, 3}", "boxed_text": '"boxed text"',
     "none": "None", "some_text": 'Some {"some text"}', "no_text": "None", "leaf": "Leaf {17}", "nothing": "Empty",
-    "tree_text": 'Text {"at the top"}', "small_map": "[1]{1: 2}", "empty": "[0]{}", "no_map": "[0]{}"}
+    "tree_text": 'Text {"at the top"}', "small_map": "[1]{1: 2}", "no_keys": "[1]{(): 19}", "empty": "[0]{}", "no_map": "[0]{}"}
 
 
 def need_programs():
@@ -87,6 +87,18 @@ def check_values(program, account, core):
     hw.need(found["trees"]["value"] == '[3]{Leaf {1}, Text {"in a tree"}, Empty}', f"{found['trees']}")
 
 
+def check_layout(core):
+    """Members come by their offsets, which Rust chooses, also within members."""
+    def check(members):
+        offsets = [m["offset"] for m in members]
+        hw.need(offsets == sorted(offsets), f"{[(m['name'], m['offset']) for m in members]}")
+        for member in members:
+            check(member.get("members", []))
+
+    layout = ask("core", "--json", core, "layout", "rust::Held")["members"]
+    check([m for m in layout if m["name"] == "numbers"])
+
+
 @tests.test
 def cores(folder):
     """Every block of containers, boxes and counted values has its type; what was popped, removed, or is of another
@@ -98,6 +110,7 @@ def cores(folder):
         core = kernel_core(program, own)
         account = read_account(own / "account")
         compare(account, ask("core", "--json", core, "blocks", "--limit", "100000")["blocks"], own_most=None)
+        check_layout(core)
         check_types(program, account, core)
         check_values(program, account, core)
 
