@@ -50,8 +50,10 @@ static bool has_size(const struct search_requested *asked, uint64_t size)
 
 bool heuristics_fit_string(const struct search_requested *asked, uint64_t length, uint64_t capacity)
 {
+	const uint64_t head = 3 * sizeof(uint64_t), units = capacity + 1;
 	return length <= capacity && capacity < asked->most &&
-	       has_size(asked, 3 * sizeof(uint64_t) + capacity + 1);
+	       (has_size(asked, head + units) || has_size(asked, head + units * 2) ||
+		       has_size(asked, head + units * 4));
 }
 
 static bool is_string(const struct heuristics *h, const struct heuristic_block *block)

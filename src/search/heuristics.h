@@ -26,7 +26,8 @@ struct heuristic_block {
 
 /* Return whether a block may begin with `number` as the count of bytes or elements that follow (for
  * SEARCH_LENGTH64 and SEARCH_NEWARRAY), or with this length and capacity before the text of a
- * string (for SEARCH_STDSTRING). If not, these heuristics don't explain any pointer into it. */
+ * string (for SEARCH_STDSTRING) of characters of 1, 2 or 4 bytes; memcheck's have 1. If not, these
+ * heuristics don't explain any pointer into it. */
 bool heuristics_fit_number(const struct search_requested *asked, uint64_t number);
 bool heuristics_fit_string(
 	const struct search_requested *asked, uint64_t length, uint64_t capacity);

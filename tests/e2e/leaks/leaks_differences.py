@@ -21,6 +21,16 @@ MEMCHECK = {
         "--run-libc-freeres=no",
         [Moved("put_string", "reachable", "definite", None)],
     ),
+    "heuristic_stdstring": (
+        "it knows strings of characters of one byte alone",
+        [Moved("held_by_wide_characters", "reachable", "possible", None)],
+    ),
+    "heuristic_stdstring --leak-check-heuristics=stdstring": (
+        "it knows strings of characters of one byte alone",
+        [Moved("held_by_wide_characters", "reachable", "possible", None)],
+    ),
+    "heuristic_stdstring --leak-check-heuristics=none": ("", []),
+    "heuristic_stdstring --leak-check-heuristics=length64,newarray,multipleinheritance": ("", []),
     "read_only": (
         "it searches only what the program may read and write at the moment",
         [Moved("in_read_only", "reachable", "definite", None), Moved("in_untouchable", "reachable", "definite", None)],

@@ -238,7 +238,8 @@ static bool is_explained(struct world *w, int block, uint64_t word)
 	uint64_t at = w->address[block], size = w->size[block], first, second, inner;
 	bool one = word_at(w, at, &first), two = word_at(w, at + 8, &second);
 	if (w->heuristics & SEARCH_STDSTRING && word == at + 24 && one && two && first <= second &&
-		second == size - 25)
+		second < size &&
+		(size == 25 + second || size == 26 + 2 * second || size == 28 + 4 * second))
 		return true;
 	if (w->heuristics & SEARCH_LENGTH64 && word == at + 8 && one && first && first == size - 8)
 		return true;

@@ -8,17 +8,25 @@ LEAK_ROLE(held_by_characters)
 LEAK_ROLE(wrong_capacity)
 LEAK_ROLE(wrong_length)
 LEAK_ROLE(held_by_second_character)
+LEAK_ROLE(held_by_wide_characters)
+LEAK_ROLE(wrong_width)
 
 enum { HEAD = 24, CAPACITY = 230 };
 
-static void *volatile kept[4];
+static void *volatile kept[7];
 
-TRUTH_FRAME static char *string(void *(*role)(size_t), size_t length, size_t capacity)
+TRUTH_FRAME static char *wide_string(
+	void *(*role)(size_t), size_t width, size_t length, size_t capacity)
 {
-	void *block = role(HEAD + CAPACITY + 1);
+	void *block = role(HEAD + width * (CAPACITY + 1));
 	leak_put(block, 0, (void *)length);
 	leak_put(block, 1, (void *)capacity);
 	return leak_inside(block, HEAD);
+}
+
+TRUTH_FRAME static char *string(void *(*role)(size_t), size_t length, size_t capacity)
+{
+	return wide_string(role, 1, length, capacity);
 }
 
 TRUTH_FRAME static void story(void)
@@ -27,11 +35,16 @@ TRUTH_FRAME static void story(void)
 	kept[1] = string(wrong_capacity, 100, CAPACITY - 1);
 	kept[2] = string(wrong_length, CAPACITY + 1, CAPACITY);
 	kept[3] = string(held_by_second_character, 100, CAPACITY) + 1;
+	kept[4] = wide_string(held_by_wide_characters, 2, 100, CAPACITY);
+	kept[5] = wide_string(held_by_wide_characters, 4, 100, CAPACITY);
+	kept[6] = wide_string(wrong_width, 3, 100, CAPACITY);
 }
 
 TRUTH_FRAME static void tell(enum leak_kind kind)
 {
 	LEAKS_ARE(kind, held_by_characters);
+	LEAKS_ARE(kind, held_by_wide_characters);
+	LEAKS_ARE(LEAK_POSSIBLE, wrong_width);
 	LEAKS_ARE(LEAK_POSSIBLE, wrong_capacity);
 	LEAKS_ARE(LEAK_POSSIBLE, wrong_length);
 	LEAKS_ARE(LEAK_POSSIBLE, held_by_second_character);
