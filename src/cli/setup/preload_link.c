@@ -26,11 +26,12 @@ bool preload_can_name(const char *path)
 	return !strpbrk(path, " :$");
 }
 
-/* Whether nobody but root and this user can put another folder in the place of ours. */
+/* Whether nobody but root and this user can put another folder in the place of ours: the owner of
+ * a folder can, whatever its mode. */
 static bool is_safe_parent(const char *path)
 {
 	struct stat st;
-	return !stat(path, &st) && S_ISDIR(st.st_mode) &&
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && (!st.st_uid || st.st_uid == geteuid()) &&
 	       (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
 }
 

@@ -191,6 +191,20 @@ def blanks_and_env(folder):
     named = re.search("LD_PRELOAD=([^$]*)[$]", ended.text)
     hw.need(named and " " not in named[1] and os.path.exists(named[1]), ended.text)
     ended = hw.run(["sh", "-c", f"{ended.text}exec ls /"], env=environment(folder))
+@TESTS.test
+def blanks_and_owners(folder):
+    """A link is in no folder whose owner is somebody else, who could put another one in its place"""
+    if os.geteuid() != 0 or hw.run(["unshare", "-m", "true"]).status:
+        raise hw.Skip("mount namespaces can't be made here")
+    command = below_blanks(folder)
+    script = ('mount --bind "$1" /mnt && mount -t tmpfs -o "uid=$2,mode=755" none /tmp && '
+              'exec "/mnt/$3" env -o /mnt/x.hpw')
+    for owner, place in ((0, "/tmp/"), (OTHER, "/var/tmp/")):
+        ended = hw.run(["unshare", "-m", "sh", "-c", script, "sh", folder, str(owner), command.relative_to(folder)])
+        named = re.search("LD_PRELOAD=([^$]*)[$]", ended.text)
+        hw.need(ended.status == 0 and named and named[1].startswith(place), f"{owner}: {ended}")
+
+
     hw.need(ended.status == 0 and not ended.stderr, str(ended))
     wait_sessions(folder)
     hw.need(hw.report(folder / "x.hpw")["totals"]["allocations"] > 0, "nothing was seen")
