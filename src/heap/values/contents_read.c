@@ -571,6 +571,9 @@ static bool type_by_name(
 {
 	if (!take_argument(name, form, 0, ret->name, sizeof(ret->name)))
 		return false;
+	/* The manager's own argument is a type without a name: a pointer. */
+	if (ret->type != TYPE_VOID)
+		return true;
 	ret->type = types_find(o->types, ret->name);
 	const char *one[1];
 	if (ret->type == TYPE_VOID && type_query(o->types, ret->name, one, 1, &ret->type) != 1)

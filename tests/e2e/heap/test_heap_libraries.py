@@ -26,6 +26,10 @@ ANYS = {
     "list": r"std::(_List_node<Point>|list node of Point)",
     "Held": r"Held",
     "plain": r"360 bytes|368 bytes|376 bytes",
+    # Of a std::any on the stack.
+    "Shown": r"Shown",
+    "Opened": r"Opened",
+    "Queued": r"Queued",
 }
 CAPTURED = (r"std::vector buffer of Point ?\*", r"std::vector buffer of unsigned( int)?")
 VALUES = {

@@ -103,6 +103,30 @@ static void fill_functions(Held *h)
 	h->captures_any = [any](int i) { return static_cast<int>(any.has_value()) + i; };
 }
 
+struct Shown {
+	long numbers[6];
+};
+struct Opened {
+	long numbers[8];
+};
+struct Queued {
+	long numbers[10];
+};
+struct Handle {
+	Opened *opened;
+};
+struct Job {
+	long number;
+	std::any payload;
+};
+
+template <typename T> static T *noted(const char *type)
+{
+	T *object = new T();
+	account(object, sizeof(T), 'r', type);
+	return object;
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, nullptr, _IONBF, 0);
@@ -112,6 +136,9 @@ int main(int argc, char **argv)
 	fill_anys(held);
 	fill_functions(held);
 	pop(held);
+	std::any pointer = noted<Shown>("Shown"), handle = Handle{noted<Opened>("Opened")};
+	Job job = {1, noted<Queued>("Queued")};
 	account_end();
+	asm volatile("" : : "r"(&pointer), "r"(&handle), "r"(&job) : "memory");
 	return 0;
 }
