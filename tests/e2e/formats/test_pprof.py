@@ -360,6 +360,9 @@ def fetched(folder):
         hw.need("main.shapes.func1" in names or "main.shapes" in names, f"{names}")
         kept = list((folder / "state/heapwise/profiles").iterdir())
         hw.need(len(kept) == 1 and str(kept[0]) in ended.errors, f"{kept}: {ended.errors}")
+        ended = fetch("diff", f"{base}/heap", f"{base}/heap", "--json")
+        # What one command fetches from one place has a number, in whichever second that was.
+        hw.need(ended.status == 0 and len(list((folder / "state/heapwise/profiles").iterdir())) == 3, f"{ended}")
         ended = fetch("peek", ".", f"{base}/heap?seconds=1", "--json", "--metric", "allocated_bytes")
         hw.need(ended.status == 0, f"{ended}")
         flat = {row["name"]: row["flat"]["value"] for row in json.loads(ended.text)["functions"]}

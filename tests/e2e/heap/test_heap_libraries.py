@@ -76,6 +76,8 @@ COW = {
     "std::string": r"std::string buffer \(copy-on-write\)",
     "wide": r"std::wstring/u32string buffer \(copy-on-write\)",
     "16": r"std::u16string buffer \(copy-on-write\)",
+    # As long as a narrow one: its characters don't say what they are.
+    "one wide character": r"(?!std::string).*",
     # Not named, or as a block that some pointer is declared to lead to.
     "plain": r"(?!std::).*",
 }

@@ -96,6 +96,10 @@ def every_table(folder):
     rows = list(csv.DictReader(io.StringIO(heapwise("report", frames, "--view", "sites", "--csv").text)))
     stacks = {row["stack"] for row in rows}
     hw.need("Parser.read;/usr/bin/story+0x401135" in stacks, f"functions, else places in modules: {stacks}")
+    wrong = folder / "wrong.hpw"
+    hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", wrong, hw.ANSWERS / "bad_frees", "small"])
+    (row,) = csv.DictReader(io.StringIO(heapwise("report", wrong, "--view", "errors", "--csv").text), strict=True)
+    hw.need("free_again" in row["stacks"] and "make" in row["stacks"], f"the stacks of an error: {row}")
     usage_error(heapwise("report", path, "--csv"), "--csv", "--view sites")
     usage_error(heapwise("report", path, "--view", "sites", "--csv", "--json"), "--csv", "--json")
     usage_error(heapwise("report", path, "--view", "functions", "--csv", "--base", path), "--csv", "--base")

@@ -147,6 +147,15 @@ def blanks(folder):
 
 
 @TESTS.test
+def dollars(folder):
+    """Below a folder whose name the loader would replace: as below one with blanks"""
+    command = install(folder / "of-$LIB")
+    need_family(command, folder)
+    ended = hw.run([command, "doctor"])
+    hw.need(f"/heapwise-{os.geteuid()}" in ended.text, ended.text)
+
+
+@TESTS.test
 def blanks_and_users(folder):
     """There a user without rights records, and root what becomes another user"""
     if os.geteuid() != 0:
@@ -183,15 +192,6 @@ def blanks_and_strangers(folder):
 
 
 @TESTS.test
-def blanks_and_env(folder):
-    """What `env` prints there records too, and it says what the link is"""
-    command = below_blanks(folder)
-    ended = hw.run([command, "env", "-o", folder / "x.hpw"])
-    hw.need(ended.status == 0 and "blanks" in ended.errors, str(ended))
-    named = re.search("LD_PRELOAD=([^$]*)[$]", ended.text)
-    hw.need(named and " " not in named[1] and os.path.exists(named[1]), ended.text)
-    ended = hw.run(["sh", "-c", f"{ended.text}exec ls /"], env=environment(folder))
-@TESTS.test
 def blanks_and_owners(folder):
     """A link is in no folder whose owner is somebody else, who could put another one in its place"""
     if os.geteuid() != 0 or hw.run(["unshare", "-m", "true"]).status:
@@ -205,6 +205,15 @@ def blanks_and_owners(folder):
         hw.need(ended.status == 0 and named and named[1].startswith(place), f"{owner}: {ended}")
 
 
+@TESTS.test
+def blanks_and_env(folder):
+    """What `env` prints there records too, and it says what the link is"""
+    command = below_blanks(folder)
+    ended = hw.run([command, "env", "-o", folder / "x.hpw"])
+    hw.need(ended.status == 0 and "blanks" in ended.errors, str(ended))
+    named = re.search("LD_PRELOAD=([^$]*)[$]", ended.text)
+    hw.need(named and " " not in named[1] and os.path.exists(named[1]), ended.text)
+    ended = hw.run(["sh", "-c", f"{ended.text}exec ls /"], env=environment(folder))
     hw.need(ended.status == 0 and not ended.stderr, str(ended))
     wait_sessions(folder)
     hw.need(hw.report(folder / "x.hpw")["totals"]["allocations"] > 0, "nothing was seen")

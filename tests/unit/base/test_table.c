@@ -324,6 +324,50 @@ CASE(table_csv, "CSV quotes, and has records as columns")
 	text_deinit(&out);
 }
 
+static const struct column step_columns[] = {
+	{"", COLUMN_SIGNED, UNIT_COUNT, .says = "how far"}, COLUMNS_END};
+
+static void step_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context, (void)column;
+	ret->signed_number = -(int64_t)row - 1;
+}
+
+static const struct table_type step_type = {.columns = step_columns, .cell = step_cell};
+static const struct column way_columns[] = {{"steps", COLUMN_LIST, .nested = &step_type},
+	{"to", COLUMN_TEXT, .says = "where"}, COLUMNS_END};
+
+static void way_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	(void)context, (void)row;
+	if (column)
+		ret->text = "-1;-2";
+	else
+		ret->nested = (struct table){&step_type, NULL, 2, .limit = TABLE_NO_LIMIT};
+}
+
+static const struct table_type way_type = {
+	.name = "ways", .columns = way_columns, .cell = way_cell, .one = "way", .many = "ways"};
+
+CASE(table_csv_numbers, "numbers in lists are no formulas, as texts may be")
+{
+	const struct answer_type ways = {.schema = "heapwise.ways/1",
+		.tables = (const struct table_type *const[]){&way_type, NULL},
+		.main = &way_type};
+	struct text out;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	const struct table table = {&way_type, NULL, 1, .limit = TABLE_NO_LIMIT};
+	struct answer *answer = answer_csv_create(&sink);
+	CHECK(answer);
+	answer_begin(answer, &ways);
+	answer_table(answer, &table);
+	CHECK_OK(answer_end(answer));
+	answer_destroy(answer);
+	CHECK_STR(out.data, "steps,to\n-1;-2,\"'-1;-2\"\n");
+	text_deinit(&out);
+}
+
 /* The rows that are left, by the numbers that they had. */
 static void check_chosen(const struct table_asked *asked, const char *expected)
 {

@@ -75,6 +75,7 @@ CASE(mappings, "what was written is searched, but for heaps, devices and what is
 	untouchable->readable = untouchable->writable = false;
 	shm->own[0] = (struct hw_span){base + 11 * MIB, base + 11 * MIB + 0x1000};
 	add_map(11 * MIB, 0x3000, "");
+	add_map(12 * MIB, 4096, "/opt/libheapwise-rt.so-1/libown.so");
 	CHECK_OK(leak_roots_find(&place, &roots));
 	check_root(0, HPW_LEAK_ROOT_MAPPING, 0, 0x5000);
 	CHECK(!root_at(0x5000) && !root_at(0x5010) && !root_at(0x7ff8));
@@ -83,6 +84,8 @@ CASE(mappings, "what was written is searched, but for heaps, devices and what is
 	check_root(5 * MIB, HPW_LEAK_ROOT_MAPPING, 5 * MIB, 5 * MIB + 4096);
 	check_root(8 * MIB, HPW_LEAK_ROOT_MAPPING, 8 * MIB, 8 * MIB + 4096);
 	check_root(11 * MIB + 0x1000, HPW_LEAK_ROOT_MAPPING, 11 * MIB + 0x1000, 11 * MIB + 0x3000);
+	/* Ours is what is called so itself, not what is in a folder of that name. */
+	check_root(12 * MIB, HPW_LEAK_ROOT_MAPPING, 12 * MIB, 12 * MIB + 4096);
 	/* What the program has taken away from itself it may give back. */
 	check_root(3 * MIB, HPW_LEAK_ROOT_MAPPING, 3 * MIB, 3 * MIB + 4096);
 	check_root(10 * MIB, HPW_LEAK_ROOT_MAPPING, 10 * MIB, 10 * MIB + 4096);
@@ -138,6 +141,24 @@ CASE(odd_stack_pointers, "a stack pointer anywhere does no harm")
 		CHECK(root && root->end == base + STACK + STACK_BYTES && root->start % 8 == 0);
 		end();
 	}
+}
+
+CASE(stack_in_data,
+	"data of a module in which a thread's stack lies stays that, and named, all of it")
+{
+	static const char app[] = "/usr/bin/app";
+	const uint64_t data = 5 * MIB + 0x1000;
+	start();
+	struct process_map *code = add_map(5 * MIB, 0x1000, app);
+	code->executable = true;
+	code->writable = false;
+	code->inode = LIBC_INODE + 1;
+	add_map(data, 0x4000, app)->inode = LIBC_INODE + 1;
+	add_thread(target.pid, data + 0x2000);
+	CHECK_OK(leak_roots_find(&place, &roots));
+	check_root(data, HPW_LEAK_ROOT_DATA, data, data + 0x4000);
+	check_root(data + 0x3000, HPW_LEAK_ROOT_DATA, data, data + 0x4000);
+	end();
 }
 
 CASE(leaving, "of a thread that called exit the registers and the stack are those of that call")

@@ -12,7 +12,7 @@ ACCOUNT_DEFINE;
 
 struct Held {
 	std::string shared, again, written, roomy, large;
-	std::wstring wide;
+	std::wstring wide, single;
 	std::u16string of_16;
 	std::u32string of_32;
 	char *plain[4];
@@ -58,6 +58,7 @@ int main(int argc, char **argv)
 	held->wide = L"wide \u20ac";
 	held->of_16 = u"16 bits each \U0001f600";
 	held->of_32 = U"32 \U0001f600";
+	held->single = L"1";
 	global = "held by a global";
 	wide_global = L"held by a wide global";
 	note(held->shared, "std::string");
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
 	note(wide_global, "wide");
 	note(held->of_32, "wide");
 	note(held->of_16, "16");
+	note(held->single, "one wide character");
 	held->plain[0] = plain(50, 40, 0, "longer than its room");
 	held->plain[1] = plain(10, 40, 0, "ends later than it says");
 	held->plain[2] = plain(10, 100, 0x7fffffff, "0123456789");
