@@ -53,11 +53,6 @@ struct text *answer_prose(struct answer *answer)
 	return answer->form->prose ? answer->form->prose(answer) : NULL;
 }
 
-struct json *answer_json(struct answer *answer)
-{
-	return answer->form->json ? answer->form->json(answer) : NULL;
-}
-
 struct error *answer_end(struct answer *answer)
 {
 	return answer->form->end(answer);

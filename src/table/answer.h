@@ -44,7 +44,6 @@ struct answer_form {
 	/* A group begins, or (NULL) ends; NULL: this form shows none. */
 	void (*group)(struct answer *answer, const struct table_type *group);
 	struct text *(*prose)(struct answer *answer); /* NULL: this form has none */
-	struct json *(*json)(struct answer *answer);  /* NULL: it is not JSON */
 	struct error *(*end)(struct answer *answer);
 	void (*destroy)(struct answer *answer);
 };
@@ -77,14 +76,6 @@ static inline void answer_record_of(
 /* Sentences for people between tables: where to add them, NULL in forms for programs. What they
  * say must be in a table or a record, too. */
 struct text *answer_prose(struct answer *answer);
-/* Where members that are no tables yet are put by hand; NULL in all forms but JSON. */
-struct json;
-struct json *answer_json(struct answer *answer);
-/* The same parts of documents that are JSON by hand: a record and a table as members of the object
- * that is open, the members of a row. Without memory the document stops, as if the sink said so. */
-void json_put_record(struct json *json, const struct table *record);
-void json_put_table(struct json *json, const struct table *table);
-void json_put_row(struct json *json, const struct table *table, size_t row);
 /* Ends the document and hands the rest over. Errors are those of memory; a sink that stopped knows
  * why. */
 struct error *answer_end(struct answer *answer) must_check_;

@@ -202,6 +202,10 @@ static void csv_table_begin(struct answer *answer, const struct table *table)
 	const char *comma = "";
 	if (table->type != answer->type->main)
 		return;
+	if (table->type->depth) {
+		text_add(&form->out, table->type->depth);
+		comma = ",";
+	}
 	csv_form_add_names(form, table->type, "", &comma);
 	text_add_char(&form->out, '\n');
 }
@@ -212,6 +216,11 @@ static void csv_row(struct answer *answer, const struct table *table, size_t row
 	const char *comma = "";
 	if (table->type != answer->type->main)
 		return;
+	if (table->type->depth) {
+		bool opens;
+		text_printf(&form->out, "%u", table->type->level(table->context, row, &opens));
+		comma = ",";
+	}
 	csv_form_add_cells(form, table, row, false, &comma);
 	text_add_char(&form->out, '\n');
 	if (form->out.len >= PIECE_BYTES)

@@ -166,20 +166,6 @@ static void json_form_put_row(
 	cell_deinit(&own);
 }
 
-static void writer_init(struct writer *writer, struct json *json)
-{
-	writer->json = json;
-	writer->no_memory = false;
-	for (unsigned i = 0; i < DEPTH_KEPT; i++)
-		cell_init(&writer->cells[i]);
-}
-
-static void writer_deinit(struct writer *writer)
-{
-	for (unsigned i = 0; i < DEPTH_KEPT; i++)
-		cell_deinit(&writer->cells[i]);
-}
-
 static void begin_table(struct json *json, const struct table *table)
 {
 	if (table->type->total) {
@@ -187,30 +173,6 @@ static void begin_table(struct json *json, const struct table *table)
 		json_u64(json, table->count);
 	}
 	json_key(json, table->type->name);
-}
-
-/* Of a document that is by hand: without memory it stops. */
-static void writer_end(struct writer *writer)
-{
-	writer->json->failed |= writer->no_memory;
-	writer_deinit(writer);
-}
-
-void json_put_row(struct json *json, const struct table *table, size_t row)
-{
-	struct writer writer;
-	writer_init(&writer, json);
-	json_form_put_row(&writer, table, row, 0);
-	writer_end(&writer);
-}
-
-void json_put_table(struct json *json, const struct table *table)
-{
-	struct writer writer;
-	writer_init(&writer, json);
-	begin_table(json, table);
-	put_rows(&writer, table, 0);
-	writer_end(&writer);
 }
 
 static void put_record(struct writer *writer, const struct table *record)
@@ -227,14 +189,6 @@ static void put_record(struct writer *writer, const struct table *record)
 	json_object_begin(writer->json);
 	json_form_put_row(writer, record, 0, 0);
 	json_object_end(writer->json);
-}
-
-void json_put_record(struct json *json, const struct table *record)
-{
-	struct writer writer;
-	writer_init(&writer, json);
-	put_record(&writer, record);
-	writer_end(&writer);
 }
 
 /* Ends the member that is open, if that is another one, and begins this. */
@@ -263,7 +217,8 @@ static void json_table_begin(struct answer *answer, const struct table *table)
 	struct json_form *form = (struct json_form *)answer;
 	go_within(form, table->type->within);
 	begin_table(&form->json, table);
-	json_array_begin(&form->json);
+	if (!table->type->is_rooted)
+		json_array_begin(&form->json);
 }
 
 static void json_row(struct answer *answer, const struct table *table, size_t row)
@@ -276,9 +231,9 @@ static void json_row(struct answer *answer, const struct table *table, size_t ro
 static void json_table_end(struct answer *answer, const struct table *table)
 {
 	struct json_form *form = (struct json_form *)answer;
-	(void)table;
 	close_rows(&form->json, &form->open, 0);
-	json_array_end(&form->json);
+	if (!table->type->is_rooted)
+		json_array_end(&form->json);
 }
 
 static void json_record(struct answer *answer, const struct table *record)
@@ -300,13 +255,6 @@ static void json_group(struct answer *answer, const struct table_type *group)
 	json_object_begin(&form->json);
 }
 
-static struct json *json_of(struct answer *answer)
-{
-	struct json_form *form = (struct json_form *)answer;
-	go_within(form, NULL);
-	return &form->json;
-}
-
 static struct error *json_end(struct answer *answer)
 {
 	struct json_form *form = (struct json_form *)answer;
@@ -321,7 +269,8 @@ static struct error *json_end(struct answer *answer)
 static void json_destroy(struct answer *answer)
 {
 	struct json_form *form = (struct json_form *)answer;
-	writer_deinit(&form->writer);
+	for (unsigned i = 0; i < DEPTH_KEPT; i++)
+		cell_deinit(&form->writer.cells[i]);
 	json_repeats_end(&form->json);
 	free(form);
 }
@@ -332,7 +281,6 @@ static const struct answer_form json_form = {.begin = json_begin,
 	.table_end = json_table_end,
 	.record = json_record,
 	.group = json_group,
-	.json = json_of,
 	.end = json_end,
 	.destroy = json_destroy};
 
@@ -345,7 +293,9 @@ struct answer *answer_json_create(const struct sink *sink, bool before)
 	form->before = before;
 	form->within = NULL;
 	form->open = 0;
-	writer_init(&form->writer, &form->json);
+	form->writer = (struct writer){.json = &form->json};
+	for (unsigned i = 0; i < DEPTH_KEPT; i++)
+		cell_init(&form->writer.cells[i]);
 	json_init(&form->json, sink->write, sink->ctx);
 	json_repeats_begin(&form->json);
 	return &form->answer;

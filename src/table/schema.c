@@ -87,9 +87,9 @@ static void add_columns(const struct answer_type *document, const struct table_t
 	}
 	if (type->below)
 		text_printf(out,
-			"| `%s%s` | array of objects |  | such rows that are below it; left out "
-			"where it can't have any |\n",
-			before, type->below);
+			"| `%s%s` | array of objects |  | such rows that are below it%s |\n",
+			before, type->below,
+			type->is_rooted ? "" : "; left out where it can't have any");
 }
 
 /* An array of values has no columns of its own. */
@@ -177,7 +177,9 @@ void schema_describe(const struct answer_type *type, struct text *out)
 			"`%s`.\n",
 			type->before);
 	if (type->main)
-		text_printf(out, "`--csv` writes `%s` alone.\n", type->main->name);
+		text_printf(out, "`--csv` writes `%s` alone%s%s.\n", type->main->name,
+			type->main->depth ? ", with the level of each row first: " : "",
+			type->main->depth ? type->main->depth : "");
 	for (size_t i = 0; type->tables[i]; i++)
 		if (!is_described(type, i))
 			add_table(type, type->tables[i], "", out);

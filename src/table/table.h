@@ -108,6 +108,8 @@ struct table_type {
 	 * becomes true of one that may have rows below it. In JSON these are its member `below`. */
 	unsigned (*level)(const void *context, size_t row, bool *ret_opens);
 	const char *below;
+	bool is_rooted;         /* all rows are below the first: in JSON an object, no array */
+	const char *depth;      /* of the first column of CSV, the level; NULL: CSV has none */
 	const char *one, *many; /* "… and 5 more types (--limit)"; NULL: nothing is said of a cut */
 	/* The text of a row in one cell of CSV, as of a frame in a stack. NULL: its first text that
 	 * is known. */

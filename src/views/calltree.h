@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tree of calls as text and as JSON: "heapwise.calltree/1", described in
+ * A tree of calls as text, CSV and JSON: "heapwise.calltree/1", described in
  * docs/schema/calltree-1.md.
  */
 #ifndef VIEWS_CALLTREE_H
@@ -8,19 +8,20 @@
 
 #include "analysis/calltree.h"
 #include "analysis/profile.h"
+#include "table/answer.h"
 #include "views/views.h"
 
 /* Deeper JSON is more than its readers take: jq 256 levels, Python's about 1000. */
 #define CALLTREE_JSON_DEPTH 100u
 #define CALLTREE_JSON_DEPTH_MAX 400u
 
+extern const struct answer_type calltree_answer_type;
+
 struct calltree_options {
-	enum metric metric;
+	struct view_options view;
 	const char *wanted; /* functions that callers or callees are of, as given; else NULL */
 	double threshold;   /* percent of the process's figure; what has less is summed up */
 	size_t depth;       /* levels below the root; VIEW_NO_LIMIT: all, in JSON as above */
-	bool json;
-	bool colour; /* of text */
 };
 
 /* Writes the tree. NULL also when the sink stopped it: the sink knows. */

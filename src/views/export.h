@@ -34,6 +34,10 @@ struct export_format {
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 
+/* Of format json, which is heapwise's own. */
+struct answer_type;
+extern const struct answer_type export_json_type;
+
 /* Returns the format of that name, or NULL. */
 const struct export_format *export_find(const char *name);
 /* Adds "pprof, folded, …": all names, or only those of formats for differences. */

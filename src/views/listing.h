@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines with their figures, as text and as JSON: "heapwise.list/1", described in
+ * Source lines with their figures, as text, CSV and JSON: "heapwise.list/1", described in
  * docs/schema/list-1.md.
  */
 #ifndef VIEWS_LISTING_H
@@ -8,13 +8,15 @@
 
 #include "analysis/listing.h"
 #include "analysis/profile.h"
+#include "table/answer.h"
 #include "views/views.h"
 
+extern const struct answer_type listing_answer_type;
+
 struct listing_options {
-	const char *wanted; /* as given */
-	uint32_t line;      /* of files: only around this one; 0: all of it */
-	bool json;
-	bool colour; /* of text */
+	struct view_options view; /* all metrics are shown, whichever is in it */
+	const char *wanted;       /* as given */
+	uint32_t line;            /* of files: only around this one; 0: all of it */
 };
 
 /* Writes the listing; a source for each part. NULL also when the sink stopped it: the sink knows.

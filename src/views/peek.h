@@ -8,20 +8,17 @@
 
 #include "analysis/callgraph.h"
 #include "analysis/profile.h"
+#include "table/answer.h"
 #include "views/views.h"
 
-struct peek_options {
-	enum metric metric;
-	bool json;
-	bool colour; /* of text */
-};
+extern const struct answer_type peek_answer_type;
 
 /*
- * Writes the functions with a place in `is_chosen` (by spot id; NULL: all of the graph), in the
+ * Writes the functions that are set in `is_chosen` (by spot id; NULL: all of the graph), in the
  * graph's order. NULL also when the sink stopped it: the sink knows.
  */
 struct error *peek_write(const struct profile *profile, const struct callgraph *graph,
-	struct spots *spots, const bool *is_chosen, const struct peek_options *options,
+	struct spots *spots, const bool *is_chosen, const struct view_options *options,
 	const struct sink *sink) must_check_;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The documents that views of a report are, for docs/schema. */
+/* The documents that views of a recording are, for docs/schema. */
 #ifndef VIEWS_REPORT_DOCUMENTS_H
 #define VIEWS_REPORT_DOCUMENTS_H
 

@@ -7,7 +7,10 @@
 #define VIEWS_TREE_H
 
 #include "analysis/unrecorded.h"
+#include "table/answer.h"
 #include "views/views.h"
+
+extern const struct answer_type tree_answer_type;
 
 /* One recording; strings are the caller's. */
 struct tree_row {
@@ -29,13 +32,13 @@ struct tree_row {
 };
 
 /*
- * Puts a process behind the one that started it, in the order of their beginnings, and the images
- * of one process one behind the other.
+ * Puts a process after the one that started it, in the order of their beginnings, and the images of
+ * one process one after the other.
  */
 struct error *tree_arrange(struct tree_row *rows, size_t count);
 
 /* Writes the arranged rows. NULL also when the sink stopped it: the sink knows. */
-struct error *tree_write(
-	const struct tree_row *rows, size_t count, bool json, const struct sink *sink);
+struct error *tree_write(const struct tree_row *rows, size_t count,
+	const struct view_options *options, const struct sink *sink);
 
 #endif

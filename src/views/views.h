@@ -46,6 +46,12 @@ struct view_options {
 	const struct view_base *base; /* NULL: none */
 };
 
+/* Whether it is laid out for programs: all rows, all frames, no colours. */
+static inline bool view_is_for_programs(const struct view_options *options)
+{
+	return options->json || options->csv;
+}
+
 /* NULL if there is none of that name. */
 const struct view *view_find(const char *name);
 /* Adds "summary, sites, …". */

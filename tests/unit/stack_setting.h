@@ -5,9 +5,13 @@
 
 #include "analysis/calltree.h"
 #include "analysis/profile.h"
+#include "base/util.h"
 #include "lib/tap.h"
 #include "unit/model_fixture.h"
 #include "views/views.h"
+
+/* What golden files end in, by form: text, JSON, CSV. */
+static const char *const golden_forms[] = {"txt", "json", "csv"};
 
 struct setting {
 	struct fixture fixture;

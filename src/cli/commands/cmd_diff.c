@@ -34,7 +34,7 @@ static const struct option_spec option_specs[] = {
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.diff/1; all rows unless --limit is given"},
 	{OPT_DIFF_CSV, "csv", NULL,
-		"write the places that differ as CSV; all rows unless --limit is given"},
+		"write the allocation sites that differ as CSV; all rows unless --limit is given"},
 	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that both totals are equal"},
 	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
 		"exit with 1 if the metric grew by more: a size (64K, 1M), a number or a "
@@ -238,10 +238,8 @@ static int cmd_diff_check(const struct command *command, struct request *request
 			: request->diff.normalize ? "normalize"
 						  : "fail-on-growth",
 			request->view->name);
-	if (request->shown.options.csv && (request->shown.options.json || request->view))
-		return options_wrong(command, "--csv can't be used with %s%s",
-			request->view ? "--view " : "--json",
-			request->view ? request->view->name : "");
+	if (request->shown.options.csv && request->shown.options.json)
+		return options_wrong(command, "--csv and --json exclude each other");
 	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
 		return options_wrong(
 			command, "--limit can't be used with --view %s", request->view->name);

@@ -30,7 +30,6 @@ struct request {
 	struct view_request shown;
 	const struct export_format *format;
 	const char *output;
-	const char *path; /* NULL: the newest recording here */
 	struct timeline_given timeline;
 	struct text lost; /* what the format cannot hold: sentences, each with a newline */
 };
@@ -146,9 +145,6 @@ static bool cmd_export_check(const struct command *command, void *ctx)
 	return true;
 }
 
-static const struct stack_view_line command_line = {
-	.what = "an export", .take = cmd_export_take, .check = cmd_export_check};
-
 static void describe_lost(const struct text *lost)
 {
 	for (const char *line = lost->data; line && *line;) {
@@ -229,26 +225,29 @@ static struct error *write_export(const struct stacks *view, void *ctx, const st
 	return export_write(request->format, packing, &from, sink);
 }
 
+static const char *export_file(const void *ctx)
+{
+	const struct request *request = ctx;
+	return request->output ? request->output : OUTPUT_STDOUT;
+}
+
+static const struct stack_view export_view = {.what = "an export",
+	.take = cmd_export_take,
+	.check = cmd_export_check,
+	.choose = check_file,
+	.write = write_export,
+	.file = export_file};
+
 static int cmd_export_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
-	int code;
 	text_init(&request.lost);
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (stack_view_parse(
-		    &command_line, &options, &request.shown, &request, &request.path, &code)) {
-		const struct stack_view_form form = {
-			.choose = check_file,
-			.write = write_export,
-			.file = request.output ? request.output : OUTPUT_STDOUT,
-		};
-		code = stack_view_show(&request.shown, request.path, &form, &request);
-		if (!code)
-			describe_lost(&request.lost);
-	}
+	int code = stack_view_run(&export_view, &options, &request.shown, &request);
+	if (!code)
+		describe_lost(&request.lost);
 	text_deinit(&request.lost);
 	timeline_given_deinit(&request.timeline);
-	view_request_deinit(&request.shown);
 	return code;
 }
 

@@ -20,8 +20,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_SVG, "svg", "FILE",
 		"write a self-contained picture for browsers, with zoom and search (-: to stdout)"},
 	{OPT_FOLDED, "folded", NULL, "write lines like 'main;read;malloc 1234', for other tools"},
-	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
-	{OPT_BOTTOM_UP, "bottom-up", NULL,
+	VIEW_SPECS_FORM("heapwise.calltree/1", "the tree, a row for each node,"){OPT_BOTTOM_UP,
+		"bottom-up", NULL,
 		"show the functions that allocate at the top, their callers below"},
 	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
@@ -32,21 +32,21 @@ static const struct option_spec option_specs[] = {
 
 #define SVG_THRESHOLD 0.01
 
-enum form { FORM_TEXT, FORM_SVG, FORM_FOLDED, FORM_JSON };
+enum form { FORM_TEXT, FORM_SVG, FORM_FOLDED, FORM_JSON, FORM_CSV };
 
 struct request {
 	struct view_request shown;
 	struct flame_options flame;
 	enum calltree_way way;
 	enum form form;
-	const char *svg;  /* where to */
-	const char *path; /* NULL: the newest recording here */
+	const char *svg; /* where to */
 };
 
 static bool take_form(const struct options *options, enum form form, struct request *request)
 {
 	if (request->form != FORM_TEXT && request->form != form) {
-		options_wrong(options->command, "--svg, --folded and --json exclude each other");
+		options_wrong(
+			options->command, "--svg, --folded, --json and --csv exclude each other");
 		return false;
 	}
 	request->form = form;
@@ -78,7 +78,9 @@ static bool cmd_flame_take(const struct options *options, int id, void *ctx)
 	case OPT_FOLDED:
 		return take_form(options, FORM_FOLDED, request);
 	case VIEW_OPT_JSON:
-		return take_form(options, FORM_JSON, request);
+	case VIEW_OPT_CSV:
+		return take_form(options, id == VIEW_OPT_CSV ? FORM_CSV : FORM_JSON, request) &&
+		       view_options_take(options, id, &request->shown);
 	case OPT_BOTTOM_UP:
 		request->way = CALLTREE_UP;
 		return true;
@@ -91,17 +93,15 @@ static bool cmd_flame_take(const struct options *options, int id, void *ctx)
 	}
 }
 
-static const struct stack_view_line command_line = {
-	.what = "a flame graph", .take = cmd_flame_take};
-
 static struct error *write_form(struct request *request, const struct profile *profile,
 	const struct calltree *tree, const struct sink *sink)
 {
 	struct flame_options *flame = &request->flame;
-	struct calltree_options nested = {
-		.metric = flame->metric, .depth = VIEW_NO_LIMIT, .json = true};
+	const struct calltree_options nested = {
+		.view = request->shown.options, .depth = VIEW_NO_LIMIT};
 	switch (request->form) {
 	case FORM_JSON:
+	case FORM_CSV:
 		return calltree_write(profile, tree, &nested, sink);
 	case FORM_FOLDED:
 		return flame_write_folded(profile, tree, sink);
@@ -135,16 +135,16 @@ static struct error *write_flame(const struct stacks *view, void *ctx, const str
 	return error;
 }
 
-static int cmd_flame_show(struct request *request)
+static const char *flame_file(const void *ctx)
 {
-	const struct stack_view_form form = {
-		.write = write_flame,
-		.file = request->form == FORM_TEXT ? NULL
-			: request->svg             ? request->svg
-						   : OUTPUT_STDOUT,
-	};
-	return stack_view_show(&request->shown, request->path, &form, request);
+	const struct request *request = ctx;
+	if (request->form == FORM_TEXT)
+		return NULL;
+	return request->svg ? request->svg : OUTPUT_STDOUT;
 }
+
+static const struct stack_view flame_view = {
+	.what = "a flame graph", .take = cmd_flame_take, .write = write_flame, .file = flame_file};
 
 static int cmd_flame_run(const struct command *command, int argc, char **argv)
 {
@@ -152,18 +152,13 @@ static int cmd_flame_run(const struct command *command, int argc, char **argv)
 		.shown = VIEW_REQUEST_DEFAULT,
 		.flame = {.threshold = SVG_THRESHOLD},
 	};
-	int code;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (stack_view_parse(
-		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = cmd_flame_show(&request);
-	view_request_deinit(&request.shown);
-	return code;
+	return stack_view_run(&flame_view, &options, &request.shown, &request);
 }
 
 const struct command command_flame = {
 	.name = "flame",
-	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json] [--metric METRIC] [OPTION…]",
+	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json|--csv] [--metric METRIC] [OPTION…]",
 	.what = "Draws how much memory each call path allocates, as a flame graph.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current directory. The wider a "
 		 "function, the more\n"

@@ -22,9 +22,9 @@ static const struct option_spec option_specs[] = {
 	GRAPH_LIMIT_SPECS{
 		OPT_UNIT, "unit", "UNIT", "unit of bytes: auto (default), B, KiB, MiB or GiB"},
 	{OPT_SHOW_BYTES, "show_bytes", NULL, "the same as --unit B"},
-	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.graph/1"},
-	VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_BASE
-		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+	VIEW_SPECS_FORM("heapwise.graph/1", "the functions of the graph")
+		VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+			VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 struct request {
@@ -33,7 +33,6 @@ struct request {
 	struct callgraph_options graph;
 	const char *output; /* NULL: stdout */
 	const char *format; /* of it */
-	const char *path;   /* NULL: the newest recording here */
 };
 
 static bool take_output(const struct options *options, struct request *request)
@@ -79,15 +78,11 @@ static bool cmd_graph_take(const struct options *options, int id, void *ctx)
 static bool cmd_graph_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
-	request->graph.json = request->shown.options.json;
-	if (!request->graph.json || !request->output)
+	if (!view_is_for_programs(&request->shown.options) || !request->output)
 		return true;
-	options_wrong(command, "-o is for pictures; --json is written to stdout");
+	options_wrong(command, "-o is for pictures; --json and --csv are written to stdout");
 	return false;
 }
-
-static const struct stack_view_line command_line = {
-	.what = "a graph", .take = cmd_graph_take, .check = cmd_graph_check};
 
 static bool cmd_graph_keep(void *ctx, const char *data, size_t len)
 {
@@ -116,14 +111,14 @@ static bool is_drawn(const struct request *request)
 static struct error *write_graph(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
-	request->graph.metric = request->shown.options.sort;
+	request->graph.view = request->shown.options;
 	_cleanup_(spots_cleanup) struct spots *spots = NULL;
 	_cleanup_(callgraph_deinit) struct callgraph graph;
 	callgraph_init(&graph);
 	struct error *error = spots_create(request->shown.grain, &spots);
 	if (!error)
-		error = callgraph_build(profile_rows(&view->profile), request->graph.metric, spots,
-			&request->limits, &graph);
+		error = callgraph_build(profile_rows(&view->profile), request->graph.view.sort,
+			spots, &request->limits, &graph);
 	if (error)
 		return error;
 	return is_drawn(request)
@@ -131,14 +126,17 @@ static struct error *write_graph(const struct stacks *view, void *ctx, const str
 		       : callgraph_write(&view->profile, &graph, spots, &request->graph, sink);
 }
 
-static int cmd_graph_show(struct request *request)
+static const char *graph_file(const void *ctx)
 {
-	const struct stack_view_form form = {
-		.write = write_graph,
-		.file = request->output && !is_drawn(request) ? request->output : OUTPUT_STDOUT,
-	};
-	return stack_view_show(&request->shown, request->path, &form, request);
+	const struct request *request = ctx;
+	return request->output && !is_drawn(request) ? request->output : OUTPUT_STDOUT;
 }
+
+static const struct stack_view graph_view = {.what = "a graph",
+	.take = cmd_graph_take,
+	.check = cmd_graph_check,
+	.write = write_graph,
+	.file = graph_file};
 
 static int cmd_graph_run(const struct command *command, int argc, char **argv)
 {
@@ -147,13 +145,8 @@ static int cmd_graph_run(const struct command *command, int argc, char **argv)
 		.limits = {CALLGRAPH_NODES_LEAST, CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION,
 			CALLGRAPH_NODE_COUNT},
 	};
-	int code;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (stack_view_parse(
-		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = cmd_graph_show(&request);
-	view_request_deinit(&request.shown);
-	return code;
+	return stack_view_run(&graph_view, &options, &request.shown, &request);
 }
 
 const struct command command_graph = {

@@ -21,46 +21,38 @@ enum {
 static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"where sources are, if they moved after they were compiled; may be repeated"},
-	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
-	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_FORM("heapwise.list/1", "the lines") VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+		VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
 	struct view_request shown;
 	struct listing_options list;
-	const char *path; /* NULL: the newest recording here */
-	char **folders;   /* of sources; the strings are of the command line */
+	char **folders; /* of sources; the strings are of the command line */
 	size_t folder_count;
 	struct spots *spots;
 	bool *is_chosen; /* spots that are listed */
 	struct listing listing;
 };
 
-/* False: leave with *ret_code, all is said. */
-static bool cmd_list_parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+static bool cmd_list_take(const struct options *options, int id, void *ctx)
 {
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0) {
-		if (id == OPT_SOURCE_PATH)
-			ret->folders[ret->folder_count++] = (char *)options.argument;
-		else if (!view_options_take(&options, id, &ret->shown))
-			return false;
-	}
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	struct request *request = ctx;
+	if (id != OPT_SOURCE_PATH)
+		return view_options_take(options, id, &request->shown);
+	request->folders[request->folder_count++] = (char *)options->argument;
+	return true;
+}
+
+static bool take_wanted(struct options *options, void *ctx)
+{
+	struct request *request = ctx;
+	if (options->operand == options->argc) {
+		options_wrong(options->command, "missing function or source file");
 		return false;
 	}
-	if (options.operand == argc) {
-		options_wrong(command, "missing function or source file");
-		return false;
-	}
-	ret->list.wanted = argv[options.operand++];
-	ret->list.json = ret->shown.options.json;
-	return stack_view_operand(&options, "a listing", &ret->shown, &ret->path);
+	request->list.wanted = options->argv[options->operand++];
+	return true;
 }
 
 /* "table.c:41": the length of the name, and the line; all of it and 0 if there is none. */
@@ -145,7 +137,7 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 	size_t count = listing->parts.len, found = 0;
 	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
 	struct error *error = sources ? NULL : error_no_memory();
-	request->list.colour = request->shown.options.colour;
+	request->list.view = request->shown.options;
 	while (!error && found < count) {
 		const struct source_search search = {.file = listing->parts.data[found].file,
 			.cwd = target->cwd,
@@ -163,15 +155,12 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 	return error;
 }
 
-static int cmd_list_show(struct request *request)
-{
-	const struct stack_view_form form = {.choose = cmd_list_choose, .write = write_list};
-	listing_init(&request->listing);
-	int code = stack_view_show(&request->shown, request->path, &form, request);
-	listing_deinit(&request->listing);
-	drop_choice(request);
-	return code;
-}
+static const struct stack_view list_view = {.what = "a listing",
+	.take = cmd_list_take,
+	.operand = take_wanted,
+	.no_metric = true,
+	.choose = cmd_list_choose,
+	.write = write_list};
 
 static int cmd_list_run(const struct command *command, int argc, char **argv)
 {
@@ -179,10 +168,11 @@ static int cmd_list_run(const struct command *command, int argc, char **argv)
 	if (!folders)
 		return message_error(error_no_memory());
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .folders = folders};
-	int code;
-	if (cmd_list_parse(command, argc, argv, &request, &code))
-		code = cmd_list_show(&request);
-	view_request_deinit(&request.shown);
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	listing_init(&request.listing);
+	int code = stack_view_run(&list_view, &options, &request.shown, &request);
+	listing_deinit(&request.listing);
+	drop_choice(&request);
 	return code;
 }
 

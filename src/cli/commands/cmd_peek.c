@@ -15,9 +15,9 @@ enum { OPT_CUM = 256 };
 
 static const struct option_spec option_specs[] = {
 	{OPT_CUM, "cum", NULL, "sort by what is allocated in callees too"},
-	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.peek/1"},
-	GRAPH_LIMIT_SPECS VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
-		VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_FORM("heapwise.peek/1", "the functions") GRAPH_LIMIT_SPECS VIEW_SPEC_METRIC
+		VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL
+			VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -25,8 +25,7 @@ struct request {
 	struct callgraph_limits limits;
 	struct pattern *wanted;
 	struct spots *spots;
-	bool *is_chosen;  /* by spot id */
-	const char *path; /* NULL: the newest recording here */
+	bool *is_chosen; /* by spot id */
 };
 
 static bool cmd_peek_take(const struct options *options, int id, void *ctx)
@@ -41,33 +40,19 @@ static bool cmd_peek_take(const struct options *options, int id, void *ctx)
 	return view_options_take(options, id, &request->shown);
 }
 
-/* The first operand is what is sought, the others are files. */
-static bool take_operands(struct options *options, struct request *request)
+static bool take_pattern(struct options *options, void *ctx)
 {
+	struct request *request = ctx;
 	if (options->operand >= options->argc) {
 		options_wrong(options->command,
 			"missing regular expression for function names: main, '^read_', . (all)");
 		return false;
 	}
 	_cleanup_error_ struct error *error =
-		pattern_create(options->argv[options->operand], &request->wanted);
-	if (error) {
+		pattern_create(options->argv[options->operand++], &request->wanted);
+	if (error)
 		options_wrong(options->command, "%s", error->message);
-		return false;
-	}
-	options->operand++;
-	return stack_view_operand(options, "it", &request->shown, &request->path);
-}
-
-/* False: leave with *ret_code, all is said. */
-static bool cmd_peek_parse(
-	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
-{
-	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (!options_each(&options, cmd_peek_take, ret, ret_code))
-		return false;
-	return take_operands(&options, ret) &&
-	       view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES);
+	return !error;
 }
 
 /* Whether a stack through a chosen spot has what is to be shown. */
@@ -131,29 +116,30 @@ static struct error *write_peek(const struct stacks *view, void *ctx, const stru
 {
 	struct request *request = ctx;
 	const struct view_options *options = &request->shown.options;
-	const struct peek_options peek = {
-		.metric = options->sort, .json = options->json, .colour = options->colour};
 	_cleanup_(callgraph_deinit) struct callgraph graph;
 	callgraph_init(&graph);
-	struct error *error = callgraph_build(profile_rows(&view->profile), peek.metric,
+	struct error *error = callgraph_build(profile_rows(&view->profile), options->sort,
 		request->spots, &request->limits, &graph);
 	return error ? error
-		     : peek_write(&view->profile, &graph, request->spots, request->is_chosen, &peek,
-			       sink);
+		     : peek_write(&view->profile, &graph, request->spots, request->is_chosen,
+			       options, sink);
 }
+
+static const struct stack_view peek_view = {.what = "it",
+	.take = cmd_peek_take,
+	.operand = take_pattern,
+	.choose = cmd_peek_choose,
+	.write = write_peek};
 
 static int cmd_peek_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT, .limits = {.order = CALLGRAPH_FLAT}};
-	int code;
-	const struct stack_view_form form = {.choose = cmd_peek_choose, .write = write_peek};
-	if (cmd_peek_parse(command, argc, argv, &request, &code))
-		code = stack_view_show(&request.shown, request.path, &form, &request);
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int code = stack_view_run(&peek_view, &options, &request.shown, &request);
 	spots_destroy(request.spots);
 	free(request.is_chosen);
 	pattern_destroy(request.wanted);
-	view_request_deinit(&request.shown);
 	return code;
 }
 

@@ -115,10 +115,9 @@ static int check_csv(const struct command *command, const struct request *reques
 		return options_wrong(command,
 			"--csv with --base needs a view that is one table then, such as --view "
 			"sites: use --json");
-	if (is_tree(request) || !view_has_table(request->view, shown->query.base))
-		return options_wrong(command,
-			"--csv needs a view that is a table, such as --view sites%s",
-			is_tree(request) ? ", of one recording" : "");
+	if (!is_tree(request) && !view_has_table(request->view, shown->query.base))
+		return options_wrong(
+			command, "--csv needs a view that is a table, such as --view sites");
 	return 0;
 }
 
@@ -239,7 +238,8 @@ static int cmd_report_compare(struct request *request, unsigned flags, const str
 	return code;
 }
 
-/* Whether a verdict on all of one recording is wanted: it says what places do over time. */
+/* Whether a verdict on all of one recording is wanted: it says what allocation sites do over time.
+ */
 static bool looks_at_lives(const struct request *request)
 {
 	const struct view_request *shown = &request->shown;
@@ -290,7 +290,7 @@ static int cmd_report_run(const struct command *command, int argc, char **argv)
 	int code;
 	if (cmd_report_parse(command, argc, argv, &request, &code)) {
 		const struct report_tree_options tree = {
-			.json = request.shown.options.json,
+			.view = &request.shown.options,
 			.paged = !request.shown.no_pager,
 			.anonymize = request.shown.query.anonymize,
 		};

@@ -75,7 +75,7 @@ static bool cmd_timeline_check(const struct command *command, void *ctx)
 	return true;
 }
 
-static const struct stack_view_line command_line = {.what = "a timeline",
+static const struct stack_view timeline_view = {.what = "a timeline",
 	.take = cmd_timeline_take,
 	.check = cmd_timeline_check,
 	.no_metric = true};
@@ -185,7 +185,7 @@ static int cmd_timeline_run(const struct command *command, int argc, char **argv
 	int code;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	if (stack_view_parse(
-		    &command_line, &options, &request.shown, &request, &request.path, &code))
+		    &timeline_view, &options, &request.shown, &request, &request.path, &code))
 		code = cmd_timeline_show(&request);
 	timeline_given_deinit(&request.given);
 	name_vec_deinit(&request.ignore_fns);

@@ -24,10 +24,10 @@ static const struct option_spec option_specs[] = {
 	{OPT_CALLEES, "callees", "FUNC", "show what a function and its callees allocated"},
 	{OPT_DEPTH, "depth", "N", "show at most N levels (default in JSON: 100)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
-		"merge nodes with less of the whole (default: 0.5, in JSON 0)"},
-	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
-	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE
-		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+		"merge nodes with less of the whole (default: 0.5, in JSON and CSV 0)"},
+	VIEW_SPEC_METRIC VIEW_SPECS_FORM("heapwise.calltree/1", "the tree, a row for each node,")
+		VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL
+			VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 #define TEXT_THRESHOLD 0.5
@@ -37,7 +37,6 @@ struct request {
 	struct view_request shown;
 	struct calltree_options tree;
 	enum calltree_way way;
-	const char *path; /* NULL: the newest recording here */
 	struct spots *spots;
 	bool *is_chosen; /* of spots, by the function sought; NULL: none is */
 };
@@ -87,10 +86,10 @@ static bool cmd_tree_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
 	struct calltree_options *tree = &request->tree;
-	tree->json = request->shown.options.json;
+	const struct view_options *view = &request->shown.options;
 	if (tree->threshold < 0)
-		tree->threshold = tree->json ? 0 : TEXT_THRESHOLD;
-	if (tree->json && tree->depth != VIEW_NO_LIMIT && tree->depth > CALLTREE_JSON_DEPTH_MAX) {
+		tree->threshold = view_is_for_programs(view) ? 0 : TEXT_THRESHOLD;
+	if (view->json && tree->depth != VIEW_NO_LIMIT && tree->depth > CALLTREE_JSON_DEPTH_MAX) {
 		options_wrong(command, "JSON has at most %u levels: --depth %zu is more",
 			CALLTREE_JSON_DEPTH_MAX, tree->depth);
 		return false;
@@ -98,14 +97,10 @@ static bool cmd_tree_check(const struct command *command, void *ctx)
 	return true;
 }
 
-static const struct stack_view_line command_line = {
-	.what = "a tree", .take = cmd_tree_take, .check = cmd_tree_check};
-
 static int cmd_tree_choose(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
 	struct error *error = spots_create(request->shown.grain, &request->spots);
-	request->tree.metric = request->shown.options.sort;
 	if (error)
 		return message_error(error);
 	return request->tree.wanted ? stack_view_find(view, request->spots, request->tree.wanted,
@@ -118,8 +113,8 @@ static struct error *write_tree(const struct stacks *view, void *ctx, const stru
 	struct request *request = ctx;
 	struct calltree tree;
 	calltree_init(&tree);
-	request->tree.colour = request->shown.options.colour;
-	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
+	request->tree.view = request->shown.options;
+	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.view.sort,
 		request->way, request->is_chosen, steal_ptr(request->spots), &tree);
 	if (!error)
 		error = calltree_write(&view->profile, &tree, &request->tree, sink);
@@ -127,20 +122,20 @@ static struct error *write_tree(const struct stacks *view, void *ctx, const stru
 	return error;
 }
 
-static int cmd_tree_show(struct request *request)
+/* One that is sought may be among those that are folded. */
+static bool tree_folds(const void *ctx)
 {
-	const struct stack_view_form form = {
-		.choose = cmd_tree_choose,
-		.write = write_tree,
-		/* One that is sought may be among them. */
-		.folds = !request->tree.wanted && (request->shown.grain == GRAIN_FUNCTIONS ||
-							  request->shown.grain == GRAIN_LINES),
-	};
-	int code = stack_view_show(&request->shown, request->path, &form, request);
-	spots_destroy(request->spots);
-	free(request->is_chosen);
-	return code;
+	const struct request *request = ctx;
+	enum grain grain = request->shown.grain;
+	return !request->tree.wanted && (grain == GRAIN_FUNCTIONS || grain == GRAIN_LINES);
 }
+
+static const struct stack_view tree_view = {.what = "a tree",
+	.take = cmd_tree_take,
+	.check = cmd_tree_check,
+	.choose = cmd_tree_choose,
+	.write = write_tree,
+	.folds = tree_folds};
 
 static int cmd_tree_run(const struct command *command, int argc, char **argv)
 {
@@ -148,12 +143,10 @@ static int cmd_tree_run(const struct command *command, int argc, char **argv)
 		.shown = VIEW_REQUEST_DEFAULT,
 		.tree = {.threshold = THRESHOLD_UNSET, .depth = VIEW_NO_LIMIT},
 	};
-	int code;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	if (stack_view_parse(
-		    &command_line, &options, &request.shown, &request, &request.path, &code))
-		code = cmd_tree_show(&request);
-	view_request_deinit(&request.shown);
+	int code = stack_view_run(&tree_view, &options, &request.shown, &request);
+	spots_destroy(request.spots);
+	free(request.is_chosen);
 	return code;
 }
 

@@ -75,7 +75,7 @@ static struct error *rows_push(struct rows *rows, const struct tree_row *row)
 	return row->file && row->command ? NULL : error_no_memory();
 }
 
-/* Processes that are told in this recording. */
+/* Processes that have no file of their own, but a row in this recording. */
 static struct error *rows_add_small(struct rows *rows, const struct model *model, const char *path)
 {
 	size_t count;
@@ -221,7 +221,7 @@ int report_tree(char *const *paths, size_t count, const struct report_tree_optio
 	if (!error)
 		error = tree_arrange(rows.data, rows.len);
 	if (!error)
-		error = tree_write(rows.data, rows.len, options->json, &sink);
+		error = tree_write(rows.data, rows.len, options->view, &sink);
 	if (error)
 		return message_error(error);
 	int code = output_end(&output);

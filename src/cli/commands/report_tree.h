@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct view_options;
+
 struct report_tree_options {
-	bool json;
-	bool paged;     /* through a pager, if one is wanted */
-	bool anonymize; /* tokens instead of names of programs and files */
+	const struct view_options *view; /* the form */
+	bool paged;                      /* through a pager, if one is wanted */
+	bool anonymize;                  /* tokens instead of names of programs and files */
 };
 
 /*

@@ -21,8 +21,8 @@ static void opened_deinit(struct opened *opened)
 	model_destroy(opened->model);
 }
 
-static int open_stacks(struct opened *opened, struct view_request *request, const char *path,
-	const struct stack_view_form *form)
+static int open_stacks(
+	struct opened *opened, struct view_request *request, const char *path, bool folds)
 {
 	int code = view_request_open(request, path, 0, &opened->model);
 	if (code)
@@ -37,45 +37,65 @@ static int open_stacks(struct opened *opened, struct view_request *request, cons
 		return code;
 	const struct stacks_wanted wanted = {.metric = *metric,
 		.all_frames = request->options.all_frames,
-		.folds = form->folds && !request->options.json};
+		.folds = folds && !view_is_for_programs(&request->options)};
 	error = stacks_build(
 		&request->query, opened->model, &opened->base, &wanted, &opened->stacks);
 	return error ? message_error(error) : 0;
 }
 
-bool stack_view_parse(const struct stack_view_line *line, struct options *options,
+bool stack_view_parse(const struct stack_view *view, struct options *options,
 	struct view_request *request, void *ctx, const char **ret_path, int *ret_code)
 {
-	if (!options_each(options, line->take, ctx, ret_code))
+	const struct command *command = options->command;
+	if (!options_each(options, view->take, ctx, ret_code))
 		return false;
-	if (!line->no_metric && !view_request_metric(options->command, request, METRIC_PEAK_BYTES))
+	if (view->operand && !view->operand(options, ctx))
 		return false;
-	if (line->check && !line->check(options->command, ctx))
+	if (request->options.json && request->options.csv) {
+		options_wrong(command, "--csv and --json exclude each other");
 		return false;
-	return stack_view_operand(options, line->what, request, ret_path);
+	}
+	if (!view->no_metric && !view_request_metric(command, request, METRIC_PEAK_BYTES))
+		return false;
+	if (view->check && !view->check(command, ctx))
+		return false;
+	return view_request_files(command, request, view->what, options->argv + options->operand,
+		(size_t)(options->argc - options->operand), ret_path);
 }
 
 struct writing {
-	const struct stacks *view;
-	const struct stack_view_form *form;
+	const struct stacks *stacks;
+	const struct stack_view *view;
 	void *ctx;
 };
 
 static struct error *write_form(void *ctx, const struct sink *sink)
 {
 	const struct writing *writing = ctx;
-	return writing->form->write(writing->view, writing->ctx, sink);
+	return writing->view->write(writing->stacks, writing->ctx, sink);
 }
 
-int stack_view_show(struct view_request *request, const char *path,
-	const struct stack_view_form *form, void *ctx)
+static int stack_view_show(
+	const struct stack_view *view, struct view_request *request, const char *path, void *ctx)
 {
 	_cleanup_(opened_deinit) struct opened opened = {.model = NULL};
-	struct writing writing = {&opened.stacks, form, ctx};
-	int code = open_stacks(&opened, request, path, form);
-	if (!code && form->choose)
-		code = form->choose(&opened.stacks, ctx);
-	return code ? code : view_request_write(request, form->file, write_form, &writing);
+	struct writing writing = {&opened.stacks, view, ctx};
+	int code = open_stacks(&opened, request, path, view->folds && view->folds(ctx));
+	if (!code && view->choose)
+		code = view->choose(&opened.stacks, ctx);
+	const char *file = view->file ? view->file(ctx) : NULL;
+	return code ? code : view_request_write(request, file, write_form, &writing);
+}
+
+int stack_view_run(const struct stack_view *view, struct options *options,
+	struct view_request *request, void *ctx)
+{
+	const char *path;
+	int code;
+	if (stack_view_parse(view, options, request, ctx, &path, &code))
+		code = stack_view_show(view, request, path, ctx);
+	view_request_deinit(request);
+	return code;
 }
 
 int stack_view_unknown(const struct spots *spots, const char *name)
@@ -123,11 +143,4 @@ bool stack_view_percent(const struct options *options, const char *name, double 
 	options_wrong(options->command, "invalid --%s '%s': expected a percentage from 0 to 100",
 		name, options->argument);
 	return false;
-}
-
-bool stack_view_operand(const struct options *options, const char *what,
-	struct view_request *request, const char **ret)
-{
-	return view_request_files(options->command, request, what, options->argv + options->operand,
-		(size_t)(options->argc - options->operand), ret);
 }

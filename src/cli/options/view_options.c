@@ -340,7 +340,7 @@ struct sink view_request_sink(struct view_request *request, struct output *outpu
 {
 	const struct view_options *options = &request->options;
 	request->options.colour =
-		!options->json && !options->csv && terminal_has_colour(request->colour);
+		!view_is_for_programs(options) && terminal_has_colour(request->colour);
 	return output_sink_paged(output, !request->no_pager);
 }
 

@@ -73,6 +73,10 @@ enum view_option {
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
+/* What a view's documents are written as. */
+#define VIEW_SPECS_FORM(schema, rows)                                                              \
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema " schema},                               \
+		{VIEW_OPT_CSV, "csv", NULL, "write " rows " as CSV"},
 #define VIEW_SPEC_SORT {VIEW_OPT_METRIC, "sort", "METRIC", VIEW_METRIC_HELP},
 #define VIEW_SPEC_METRIC                                                                           \
 	{VIEW_OPT_METRIC, "metric", "METRIC",                                                      \

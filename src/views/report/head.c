@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
-#include "views/report/json_parts.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -31,7 +30,7 @@ static void word_cell(const void *context, size_t row, unsigned column, struct c
 	ret->text = ((const char *const *)context)[row];
 }
 
-static const struct table_type word_type = {.columns = word_columns, .cell = word_cell};
+const struct table_type report_word_type = {.columns = word_columns, .cell = word_cell};
 
 enum { EXIT_CODE, EXIT_SIGNAL, EXIT_RUNNING, EXIT_EXEC };
 static const struct column exit_columns[] = {
@@ -60,12 +59,13 @@ static void exit_cell(const void *context, size_t row, unsigned column, struct c
 		ret->state = CELL_ABSENT;
 }
 
-static const struct table_type exit_type = {
+const struct table_type report_exit_type = {
 	.name = "exit", .columns = exit_columns, .cell = exit_cell};
 
 enum { COMMAND, EXE, CWD, HOST, PID, PPID, OUTER_PID, OUTER_PPID, WALL_START, EXIT };
 static const struct column target_columns[] = {
-	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector", .nested = &word_type},
+	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector",
+		.nested = &report_word_type},
 	[EXE] = {"exe", COLUMN_TEXT, .says = "path of the executable; empty: unknown",
 		COLUMN_OF(target, exe)},
 	[CWD] = {"cwd", COLUMN_TEXT, .says = "working folder; empty: unknown",
@@ -88,7 +88,7 @@ static const struct column target_columns[] = {
 		.says = "`CLOCK_REALTIME` when recording began; 0: unknown",
 		COLUMN_OF(target, wall_start_ns)},
 	[EXIT] = {"exit", COLUMN_RECORD, .says = "how it ended; null: nobody could say",
-		.nested = &exit_type},
+		.nested = &report_exit_type},
 	COLUMNS_END};
 
 static void target_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -97,11 +97,11 @@ static void target_cell(const void *context, size_t row, unsigned column, struct
 	(void)row;
 	switch (column) {
 	case COMMAND:
-		ret->nested = (struct table){
-			&word_type, target->command, target->command_len, .limit = TABLE_NO_LIMIT};
+		ret->nested = (struct table){&report_word_type, target->command,
+			target->command_len, .limit = TABLE_NO_LIMIT};
 		break;
 	case EXIT:
-		ret->nested = (struct table){&exit_type, target, 1, .limit = 1};
+		ret->nested = (struct table){&report_exit_type, target, 1, .limit = 1};
 		if (target->exit_kind == EXIT_KIND_UNKNOWN)
 			ret->state = CELL_UNKNOWN;
 		break;
@@ -202,22 +202,25 @@ static const struct column group_columns[] = {
 		COLUMN_OF(unrecorded_group, itself)},
 	[GROUP_COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .says = "of processes",
 		COLUMN_OF(unrecorded_group, count)},
-	[PROCESSES] = {"processes", COLUMN_TABLE, .says = "each of them", .nested = &process_type},
+	[PROCESSES] = {"processes", COLUMN_TABLE, .optional = true, .says = "each of them",
+		.nested = &process_type},
 	COLUMNS_END};
 
 static void group_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct recorded *rows = context;
 	const struct unrecorded_group *group = &rows->unrecorded->data[row];
-	if (column == PROCESSES)
+	if (column == PROCESSES && rows->processes)
 		processes_cell(rows, group, ret);
+	else if (column == PROCESSES)
+		ret->state = CELL_ABSENT;
 	else if (column == REASON)
 		ret->text = unrecorded_reason_key(group->reason);
 	else
 		table_member(&group_columns[column], group, ret);
 }
 
-static const struct table_type group_type = {
+const struct table_type report_unrecorded_type = {
 	.name = "unrecorded", .columns = group_columns, .cell = group_cell};
 
 #define MEMBER(name, type, unit, ...)                                                              \
@@ -304,16 +307,16 @@ static const struct column recording_columns[] = {
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
 		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "
 			"frequent first",
-		.nested = &group_type},
+		.nested = &report_unrecorded_type},
 	[DAMAGE] = {"damage", COLUMN_LIST, .says = "what is missing from the file, as sentences",
-		.nested = &word_type},
+		.nested = &report_word_type},
 	COLUMNS_END};
 
 static void damage_cell(const struct recorded *rows, struct cell *ret)
 {
 	size_t count;
 	const char *const *damage = model_damage(rows->model, &count);
-	ret->nested = (struct table){&word_type, damage, count, .limit = TABLE_NO_LIMIT};
+	ret->nested = (struct table){&report_word_type, damage, count, .limit = TABLE_NO_LIMIT};
 }
 
 /* What other tools' files do not count is not 0 by that; frees of unknown blocks are counted of
@@ -348,8 +351,8 @@ static void recording_cell(const void *context, size_t row, unsigned column, str
 		break;
 	case UNRECORDED:
 		if (rows->unrecorded)
-			ret->nested = (struct table){
-				&group_type, rows, rows->unrecorded->len, .limit = TABLE_NO_LIMIT};
+			ret->nested = (struct table){&report_unrecorded_type, rows,
+				rows->unrecorded->len, .limit = TABLE_NO_LIMIT};
 		else
 			ret->state = CELL_ABSENT;
 		break;
@@ -501,42 +504,16 @@ void report_source(const struct model *model, const struct text *verdict, const 
 	const struct recorded recording = {model, NULL, NULL, &processes};
 	answer_record_of(answer, &report_target_type, model_target(model));
 	answer_record_of(answer, &report_recording_type, &recording);
-	put_lines(&report_verdict_type, verdict, answer);
+	if (verdict)
+		put_lines(&report_verdict_type, verdict, answer);
+	if (notes)
+		put_lines(&report_notes_type, notes, answer);
+	process_order_deinit(&processes);
+}
+
+void report_totals(const struct model *model, const struct text *notes, struct answer *answer)
+{
+	const struct range_rows totals = {model_recording(model), model_totals(model), NULL};
+	answer_record_of(answer, &report_totals_type, &totals);
 	put_lines(&report_notes_type, notes, answer);
-	process_order_deinit(&processes);
-}
-
-/* The same in documents that are JSON by hand. */
-void json_put_target(struct json *json, const struct target *target)
-{
-	const struct table record = {&report_target_type, target, 1, .limit = 1};
-	json_put_record(json, &record);
-}
-
-void json_put_recording(
-	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded)
-{
-	struct process_order processes;
-	process_order_init(&processes);
-	const struct recorded rows = {model, NULL, unrecorded, &processes};
-	const struct table record = {&report_recording_type, &rows, 1, .limit = 1};
-	json_put_record(json, &record);
-	process_order_deinit(&processes);
-}
-
-void json_put_totals(const struct page *page, struct json *json)
-{
-	const struct range_rows rows = {
-		model_recording(page->model), model_totals(page->model), NULL};
-	const struct table record = {&report_totals_type, &rows, 1, .limit = 1};
-	json_put_record(json, &record);
-}
-
-void json_put_filter(struct json *json, const struct filter *filter)
-{
-	_cleanup_(text_deinit) struct text options;
-	text_init(&options);
-	if (filter_is_given(filter))
-		filter_add_options(filter, &options);
-	json_put_string(json, "filter", options.data);
 }

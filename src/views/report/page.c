@@ -219,7 +219,7 @@ struct error *view_write(const struct view *view, const struct model *model,
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)
 		return error;
-	bool for_programs = options->json || options->csv;
+	bool for_programs = view_is_for_programs(options);
 	size_t own_limit = for_programs ? VIEW_NO_LIMIT : view->text_limit;
 	_cleanup_(page_deinit) struct page page = {
 		.model = model,

@@ -15,7 +15,6 @@
 #include "analysis/thread_changes.h"
 #include "analysis/timeline.h"
 #include "analysis/unrecorded.h"
-#include "views/report/json_parts.h"
 #include "views/views.h"
 
 DEFINE_VEC(size_list, struct size_count)
@@ -60,7 +59,6 @@ struct page {
 	struct realloc_changes realloc_changes;
 };
 
-struct json;
 struct answer;
 struct table_type;
 
@@ -108,12 +106,5 @@ void text_thread_name(const struct thread *thread, struct text *out);
 
 /* Which views to look at next, as commands. Nothing where none is due. */
 void text_next(const struct page *page, struct text *out);
-
-/* The view growth with a base. */
-
-/* "totals": {…} of the page's model. */
-void json_put_totals(const struct page *page, struct json *json);
-/* The members of a row, into an object that is open. */
-void json_row_members(const struct page *page, const struct row *row, struct json *json);
 
 #endif

@@ -2,10 +2,16 @@
 /* All that views of a report hand over, as one document. */
 #include "views/report_documents.h"
 
+#include "views/callgraph.h"
+#include "views/calltree.h"
+#include "views/export.h"
+#include "views/listing.h"
+#include "views/peek.h"
 #include "views/report/head.h"
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
 #include "views/stacks/frames.h"
+#include "views/tree.h"
 
 static const struct table_type *const tables[] = {&report_view_type, &report_target_type,
 	&report_recording_type, &report_totals_type, &report_notes_type, &report_order_type,
@@ -37,5 +43,6 @@ static const struct answer_type timeline_type = {.schema = "heapwise.timeline/1"
 		NULL},
 	.parts = (const struct table_type *const[]){&report_node_type, &plain_frame_type, NULL}};
 
-const struct answer_type *const report_document_types[] = {
-	&report_type, &timeline_type, &symbol_files_type, NULL};
+const struct answer_type *const report_document_types[] = {&report_type, &timeline_type,
+	&symbol_files_type, &calltree_answer_type, &callgraph_answer_type, &peek_answer_type,
+	&listing_answer_type, &tree_answer_type, &export_json_type, NULL};

@@ -253,18 +253,6 @@ void site_cell(struct site_rows *rows, const struct row *const *row, struct cell
 	ret->nested = (struct table){&site_type, rows, 1, .limit = 1};
 }
 
-/* Of a document that is JSON by hand. */
-void json_row_members(const struct page *page, const struct row *row, struct json *json)
-{
-	struct frame_rows frames = {.frames = NULL};
-	const struct site_rows rows = {
-		.ranges = {.recording = model_recording(page->model), .rows = &row},
-		.frames = &frames};
-	const struct table table = {&site_type, &rows, 1, .limit = 1};
-	json_put_row(json, &table, 0);
-	frame_rows_deinit(&frames);
-}
-
 void row_add_kind(enum alloc_kind kind, struct text *out)
 {
 	if (kind == KIND_UNKNOWN)

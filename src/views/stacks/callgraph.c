@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/report/json_parts.h"
 #include "views/stacks/figures.h"
 
 #define FONT_LEAST 8
@@ -27,6 +26,7 @@ struct graph_writing {
 	enum grain grain;
 	uint64_t whole;
 	struct text *out;
+	struct spot_rows *spot; /* of the row that is laid out */
 };
 
 static const struct byte_unit_info {
@@ -54,8 +54,8 @@ bool byte_unit_parse(const char *text, enum byte_unit *ret)
 static void callgraph_add_value(const struct graph_writing *at, struct text *out, int64_t value)
 {
 	enum byte_unit unit = at->options->unit;
-	if (unit == UNIT_AUTO || !metric_is_bytes(at->options->metric)) {
-		text_add_figure(out, at->options->metric, value, at->profile->base);
+	if (unit == UNIT_AUTO || !metric_is_bytes(at->options->view.sort)) {
+		text_add_figure(out, at->options->view.sort, value, at->profile->base);
 		return;
 	}
 	const char *sign = at->profile->base && value > 0 ? "+" : "";
@@ -273,16 +273,16 @@ static void callgraph_add_sums(const struct graph_writing *at, struct text *out)
 	text_add(out, ", ");
 	add_share(at, out, shown);
 	text_add(out, " of ");
-	text_add_figure(out, at->options->metric, (int64_t)at->whole, false);
+	text_add_figure(out, at->options->view.sort, (int64_t)at->whole, false);
 	text_add(out, " in all\n");
 	if (graph->dropped_nodes) {
 		text_printf(out, "Left out %zu nodes with less than ", graph->dropped_nodes);
-		text_add_figure(out, at->options->metric, (int64_t)graph->node_cutoff, false);
+		text_add_figure(out, at->options->view.sort, (int64_t)graph->node_cutoff, false);
 		text_add(out, " (--nodefraction)\n");
 	}
 	if (graph->dropped_edges) {
 		text_printf(out, "Left out %zu edges with less than ", graph->dropped_edges);
-		text_add_figure(out, at->options->metric, (int64_t)graph->edge_cutoff, false);
+		text_add_figure(out, at->options->view.sort, (int64_t)graph->edge_cutoff, false);
 		text_add(out, " (--edgefraction)\n");
 	}
 	if (graph->node_limit)
@@ -300,8 +300,8 @@ static void add_legend(const struct graph_writing *at)
 			text_add_char(&legend, ' ');
 		text_add_shown(&legend, target->command[i], 60);
 	}
-	text_printf(
-		&legend, "\n%s by %s\n", metric_title(at->options->metric), grain_name(at->grain));
+	text_printf(&legend, "\n%s by %s\n", metric_title(at->options->view.sort),
+		grain_name(at->grain));
 	callgraph_add_sums(at, &legend);
 	text_add_n(&legend, at->profile->notes.data, at->profile->notes.len);
 	text_add(at->out, "subgraph cluster_L { \"legend\" [shape=box fontsize=16 label=\"");
@@ -333,68 +333,107 @@ static struct error *write_dot(const struct graph_writing *at, const struct sink
 	return NULL;
 }
 
-static void put_figure(const struct graph_writing *at, struct json *json, const char *key,
-	const char *base_key, struct figure figure)
+enum { SPOT, FLAT, FLAT_BASE, CUM, CUM_BASE };
+static const struct column node_columns[] = {[SPOT] = {"", COLUMN_RECORD, .nested = &spot_type},
+	FIGURE_PAIR(FLAT, "flat", "what it allocated itself"),
+	FIGURE_PAIR(
+		CUM, "cum", "including everything that was allocated below it, each stack once"),
+	COLUMNS_END};
+
+static void callgraph_node_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	json_key(json, key);
-	json_i64(json, figure_value(figure));
-	if (at->profile->base)
-		json_put_u64(json, base_key, figure.base);
+	const struct graph_writing *at = context;
+	const struct callgraph_node *node = &at->graph->nodes.data[row];
+	if (column == SPOT)
+		spot_cell(at->spot, node->spot, ret);
+	else if (column < CUM)
+		figure_cell(at->profile, node->flat, column == FLAT_BASE, ret);
+	else
+		figure_cell(at->profile, node->cum, column == CUM_BASE, ret);
 }
 
-static void put_nodes(const struct graph_writing *at, struct json *json)
+static const struct table_type node_type = {.name = "nodes",
+	.says = "the most significant first",
+	.columns = node_columns,
+	.cell = callgraph_node_cell};
+
+enum { FROM, TO, WEIGHT, WEIGHT_BASE, RESIDUAL, INLINED };
+static const struct column edge_columns[] = {
+	[FROM] = {"from", COLUMN_INTEGER, .says = "the caller: its index in `nodes`, from 0",
+		COLUMN_OF(callgraph_edge, from)},
+	[TO] = {"to", COLUMN_INTEGER, .says = "the function that it calls, likewise",
+		COLUMN_OF(callgraph_edge, to)},
+	FIGURE_PAIR(WEIGHT, "weight", "what was allocated through these calls"),
+	[RESIDUAL] = {"residual", COLUMN_BOOLEAN,
+		.says = "some of it passes through nodes that are left out",
+		COLUMN_OF(callgraph_edge, residual)},
+	[INLINED] = {"inlined", COLUMN_BOOLEAN, .says = "all of these calls were inlined",
+		COLUMN_OF(callgraph_edge, inlined)},
+	COLUMNS_END};
+
+static void edge_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	json_key(json, "nodes");
-	json_array_begin(json);
-	for (size_t i = 0; i < at->graph->nodes.len; i++) {
-		const struct callgraph_node *node = &at->graph->nodes.data[i];
-		json_object_begin(json);
-		json_put_spot(json, at->grain, node->spot);
-		put_figure(at, json, "flat", "flat_base", node->flat);
-		put_figure(at, json, "cum", "cum_base", node->cum);
-		json_object_end(json);
+	const struct graph_writing *at = context;
+	const struct callgraph_edge *edge = &at->graph->edges.data[row];
+	if (column == WEIGHT || column == WEIGHT_BASE)
+		figure_cell(at->profile, edge->weight, column == WEIGHT_BASE, ret);
+	else
+		table_member(&edge_columns[column], edge, ret);
+}
+
+static const struct table_type edge_type = {
+	.name = "edges", .says = "the heaviest first", .columns = edge_columns, .cell = edge_cell};
+
+#define LEFT(member, unit_, what)                                                                  \
+	{                                                                                          \
+#member, COLUMN_INTEGER, unit_, .says = what, COLUMN_OF(callgraph, member)         \
 	}
-	json_array_end(json);
+enum { BY, SHOWN };
+static const struct column graph_columns[] = {[BY] = GRAIN_COLUMN,
+	[SHOWN] = {"shown", COLUMN_SIGNED, .says = "the sum of `flat` of all nodes"},
+	LEFT(dropped_nodes, UNIT_COUNT, "nodes that are left out: below `node_cutoff`"),
+	LEFT(dropped_edges, UNIT_COUNT, "edges that are left out: below `edge_cutoff`"),
+	LEFT(node_cutoff, UNIT_NONE, "`--nodefraction` of what is shown"),
+	LEFT(edge_cutoff, UNIT_NONE, "`--edgefraction` of what is shown"),
+	LEFT(node_limit, UNIT_COUNT, "`--nodecount`, if more nodes than that remained; else 0"),
+	COLUMNS_END};
+
+static void graph_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct graph_writing *at = context;
+	(void)row;
+	if (column == BY)
+		ret->text = grain_name(at->grain);
+	else if (column == SHOWN)
+		ret->signed_number = shown_flat(at->graph);
+	else
+		table_member(&graph_columns[column], at->graph, ret);
 }
 
-static void put_edges(const struct graph_writing *at, struct json *json)
-{
-	json_key(json, "edges");
-	json_array_begin(json);
-	for (size_t i = 0; i < at->graph->edges.len; i++) {
-		const struct callgraph_edge *edge = &at->graph->edges.data[i];
-		if (edge->dropped)
-			continue;
-		json_object_begin(json);
-		json_put_u64(json, "from", edge->from);
-		json_put_u64(json, "to", edge->to);
-		put_figure(at, json, "weight", "weight_base", edge->weight);
-		json_put_bool(json, "residual", edge->residual);
-		json_put_bool(json, "inlined", edge->inlined);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
+static const struct table_type graph_type = {.columns = graph_columns, .cell = graph_cell};
 
-static void callgraph_write_json(const struct graph_writing *at, const struct sink *sink)
+const struct answer_type callgraph_answer_type = {.schema = "heapwise.graph/1",
+	.from = "heapwise graph --json",
+	.says = "how much memory each call path allocates, as a graph. " STACKS_HEAD_SAYS,
+	.tables = (const struct table_type *const[]){&stacks_metric_type, &graph_type, &node_type,
+		&edge_type, NULL},
+	.main = &node_type,
+	.parts = spot_parts};
+
+static struct error *callgraph_put(void *context, struct answer *answer)
 {
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.graph/1");
-	json_put_profile(&json, at->profile, at->options->metric);
-	json_put_string(&json, "by", grain_name(at->grain));
-	json_key(&json, "shown");
-	json_i64(&json, shown_flat(at->graph));
-	json_put_u64(&json, "dropped_nodes", at->graph->dropped_nodes);
-	json_put_u64(&json, "dropped_edges", at->graph->dropped_edges);
-	json_put_u64(&json, "node_cutoff", at->graph->node_cutoff);
-	json_put_u64(&json, "edge_cutoff", at->graph->edge_cutoff);
-	json_put_u64(&json, "node_limit", at->graph->node_limit);
-	put_nodes(at, &json);
-	put_edges(at, &json);
-	json_object_end(&json);
-	json_finish(&json);
+	const struct graph_writing *at = context;
+	const struct callgraph_edges *all = &at->graph->edges;
+	const struct table nodes = {&node_type, at, at->graph->nodes.len, .limit = TABLE_NO_LIMIT};
+	const struct table edges = {&edge_type, at, all->len, .limit = TABLE_NO_LIMIT};
+	answer_record_of(answer, &graph_type, at);
+	answer_table(answer, &nodes);
+	answer_table_begin(answer, &edges);
+	for (size_t i = 0; i < all->len; i++)
+		if (!all->data[i].dropped)
+			answer_row(answer, &edges, i);
+	answer_table_end(answer, &edges);
+	return NULL;
 }
 
 struct error *callgraph_write(const struct profile *profile, const struct callgraph *graph,
@@ -402,16 +441,18 @@ struct error *callgraph_write(const struct profile *profile, const struct callgr
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
+	struct spot_rows spot = {.grain = spots_grain(spots)};
 	struct graph_writing at = {
 		.profile = profile,
 		.graph = graph,
 		.options = options,
 		.grain = spots_grain(spots),
-		.whole = profile_whole(profile, options->metric),
+		.whole = profile_whole(profile, options->view.sort),
 		.out = &out,
+		.spot = &spot,
 	};
-	if (!options->json)
+	if (!view_is_for_programs(&options->view))
 		return write_dot(&at, sink);
-	callgraph_write_json(&at, sink);
-	return NULL;
+	return stacks_answer(
+		profile, &options->view, &callgraph_answer_type, callgraph_put, &at, sink);
 }

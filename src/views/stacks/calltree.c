@@ -11,9 +11,7 @@
 #include "views/calltree.h"
 
 #include "base/cleanup.h"
-#include "views/report/json_parts.h"
 #include "views/report/paint.h"
-#include "views/report/text_parts.h"
 #include "views/stacks/figures.h"
 
 #define FIGURE_WIDTH 12
@@ -25,35 +23,6 @@ struct cut {
 	struct figure rest;
 };
 
-static double calltree_share(struct figure figure, uint64_t whole)
-{
-	int64_t value = figure_value(figure);
-	return whole ? 100.0 * (double)value / (double)whole : 0;
-}
-
-static struct cut cut_children(const struct profile *profile, const struct calltree *tree,
-	const struct calltree_node *node, const struct calltree_options *options)
-{
-	uint64_t whole = profile_whole(profile, options->metric);
-	struct cut cut = {.shown = 0};
-	for (uint32_t i = 0; i < node->children; i++) {
-		const struct calltree_node *child = calltree_child(tree, node, i);
-		/* What never had this figure is not worth a word; it comes last. */
-		if (!child->total.now && !child->total.base)
-			continue;
-		double percent = calltree_share(child->total, whole);
-		bool small = (percent < 0 ? -percent : percent) < options->threshold;
-		if (!small && child->depth <= options->depth && cut.shown == i) {
-			cut.shown++;
-			continue;
-		}
-		cut.count++;
-		cut.rest.now += child->total.now;
-		cut.rest.base += child->total.base;
-	}
-	return cut;
-}
-
 /* A node on the way from the root to the one at hand. */
 struct level {
 	const struct calltree_node *node;
@@ -64,43 +33,79 @@ struct level {
 
 DEFINE_VEC(level_vec, struct level)
 
-struct writing {
+/* The way through the tree, and the row that is laid out: its last node. */
+struct calltree_walk {
 	const struct profile *profile;
 	const struct calltree *tree;
 	const struct calltree_options *options;
+	size_t depth; /* levels below the root that are shown */
+	uint64_t whole;
 	struct level_vec levels;
-	struct text prefix, *out;
+	struct text prefix;
+	const char *joint; /* between the prefix and the name; NULL: the row is of what is cut */
+	size_t prefix_len; /* of the row */
+	struct spot_rows *spot;
 };
 
-static bool push_level(struct writing *at, const struct calltree_node *node)
+static double calltree_share(struct figure figure, uint64_t whole)
+{
+	int64_t value = figure_value(figure);
+	return whole ? 100.0 * (double)value / (double)whole : 0;
+}
+
+static struct cut cut_children(const struct calltree_walk *at, const struct calltree_node *node)
+{
+	struct cut cut = {.shown = 0};
+	for (uint32_t i = 0; i < node->children; i++) {
+		const struct calltree_node *child = calltree_child(at->tree, node, i);
+		/* What never had this figure is not worth a word; it comes last. */
+		if (!child->total.now && !child->total.base)
+			continue;
+		double percent = calltree_share(child->total, at->whole);
+		bool small = (percent < 0 ? -percent : percent) < at->options->threshold;
+		if (!small && child->depth <= at->depth && cut.shown == i) {
+			cut.shown++;
+			continue;
+		}
+		cut.count++;
+		cut.rest.now += child->total.now;
+		cut.rest.base += child->total.base;
+	}
+	return cut;
+}
+
+static bool push_level(struct calltree_walk *at, const struct calltree_node *node)
 {
 	struct level level = {
-		.node = node,
-		.cut = cut_children(at->profile, at->tree, node, at->options),
-		.prefix_len = at->prefix.len,
-	};
+		.node = node, .cut = cut_children(at, node), .prefix_len = at->prefix.len};
 	return level_vec_push(&at->levels, level);
 }
 
-static void calltree_add_figures(
-	struct writing *at, const struct figure *total, const struct figure *self)
+static const struct level *last_level(const struct calltree_walk *at)
 {
+	return &at->levels.data[at->levels.len - 1];
+}
+
+static void calltree_add_figures(const struct calltree_walk *at, const struct figure *total,
+	const struct figure *self, struct text *out)
+{
+	const struct view_options *view = &at->options->view;
 	const struct figure *figures[] = {total, self};
-	uint64_t whole = profile_whole(at->profile, at->options->metric);
 	for (int i = 0; i < 2; i++) {
 		if (!figures[i]) {
 			if (at->tree->way != CALLTREE_UP)
-				text_printf(at->out, "%*s", FIGURE_WIDTH + 8, "");
+				text_printf(out, "%*s", FIGURE_WIDTH + 8, "");
 			continue;
 		}
-		enum paint paint = paint_of(calltree_share(*figures[i], whole) / 100);
-		paint_begin(at->out, at->options->colour, paint);
-		text_add_figure_cell(at->out, at->options->metric, figure_value(*figures[i]),
-			at->profile->base, FIGURE_WIDTH);
-		text_add_percent(at->out, figure_value(*figures[i]), whole);
-		paint_end(at->out, at->options->colour, paint);
+		enum paint paint = paint_of(calltree_share(*figures[i], at->whole) / 100);
+		paint_begin(out, view->colour, paint);
+		text_add_figure_cell(out, view->sort, figure_value(*figures[i]), at->profile->base,
+			FIGURE_WIDTH);
+		text_add_percent(out, figure_value(*figures[i]), at->whole);
+		paint_end(out, view->colour, paint);
 	}
-	text_add(at->out, "  ");
+	text_add(out, "  ");
+	text_add_n(out, at->prefix.data, at->prefix_len);
 }
 
 /* What leads from the prefix of the siblings to the line. */
@@ -111,28 +116,99 @@ static const char *calltree_joint(uint32_t siblings, bool last)
 	return last ? "└ " : "├ ";
 }
 
-static void calltree_add_line(
-	struct writing *at, const struct calltree_node *node, const char *before)
+static void calltree_row_text(const void *context, size_t row, struct text *out)
 {
-	bool up = at->tree->way == CALLTREE_UP;
-	calltree_add_figures(at, &node->total, up ? NULL : &node->self);
-	text_add_n(at->out, at->prefix.data, at->prefix.len);
-	text_add(at->out, before);
-	if (node->spot)
-		spot_add_line(at->out, spots_grain(at->tree->spots), node->spot);
-	else
-		text_add(at->out, NO_STACK_NAME);
-	text_add_char(at->out, '\n');
+	const struct calltree_walk *at = context;
+	const struct level *level = last_level(at);
+	const struct calltree_node *node = level->node;
+	(void)row;
+	if (!at->joint) {
+		calltree_add_figures(at, &level->cut.rest, NULL, out);
+		text_printf(out, "%s… %u %s\n", calltree_joint(level->cut.shown + 1, true),
+			level->cut.count, node->depth >= at->depth ? "deeper" : "smaller");
+	} else if (node->depth) {
+		calltree_add_figures(
+			at, &node->total, at->tree->way == CALLTREE_UP ? NULL : &node->self, out);
+		text_add(out, at->joint);
+		if (node->spot)
+			spot_add_line(out, spots_grain(at->tree->spots), node->spot);
+		else
+			text_add(out, NO_STACK_NAME);
+		text_add_char(out, '\n');
+	}
 }
 
-static void calltree_add_rest(struct writing *at, const struct level *level)
+enum { SPOT, TOTAL, TOTAL_BASE, SELF, SELF_BASE, MORE };
+static const struct column node_columns[] = {[SPOT] = {"", COLUMN_RECORD, .nested = &spot_type},
+	FIGURE_PAIR(TOTAL, "total", "allocated here and further down in the tree"),
+	FIGURE_PAIR(SELF, "self",
+		"top-down: what this function allocated itself; bottom-up: what the function at "
+		"the beginning of the branch allocated itself, along this path"),
+	[MORE] = {"more", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "children that are left out: too deep (JSON: 100 levels, or `--depth`) or "
+			"below `--threshold`; their figures are in `total`"},
+	COLUMNS_END};
+
+static void calltree_node_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	calltree_add_figures(at, &level->cut.rest, NULL);
-	text_add_n(at->out, at->prefix.data, at->prefix.len);
-	text_printf(
-		at->out, "%s… %u ", calltree_joint(level->cut.shown + 1, true), level->cut.count);
-	text_add(at->out, level->node->depth >= at->options->depth ? "deeper\n" : "smaller\n");
+	const struct calltree_walk *at = context;
+	const struct calltree_node *node = last_level(at)->node;
+	(void)row;
+	if (column == SPOT)
+		spot_cell(at->spot, node->spot, ret);
+	else if (column == MORE)
+		ret->number = last_level(at)->cut.count;
+	else if (column < SELF)
+		figure_cell(at->profile, node->total, column == TOTAL_BASE, ret);
+	else
+		figure_cell(at->profile, node->self, column == SELF_BASE, ret);
 }
+
+static unsigned calltree_level(const void *context, size_t row, bool *ret_opens)
+{
+	(void)row;
+	*ret_opens = true;
+	return last_level(context)->node->depth;
+}
+
+static const struct table_type node_type = {.name = "tree",
+	.says = "the root: its `name` is null, its `total` is what the tree shows. A node below it "
+		"whose `name` is null has the blocks without a stack. The largest child comes "
+		"first",
+	.columns = node_columns,
+	.cell = calltree_node_cell,
+	.row_text = calltree_row_text,
+	.level = calltree_level,
+	.below = "children",
+	.depth = "depth",
+	.is_rooted = true};
+
+enum { WAY, OF, BY };
+static const struct column way_columns[] = {
+	[WAY] = {"way", COLUMN_TEXT, .says = "`top-down`, `bottom-up`, `callers` or `callees`"},
+	[OF] = {"of", COLUMN_TEXT,
+		.says = "the functions whose callers or callees are shown, as given; or null"},
+	[BY] = GRAIN_COLUMN,
+	COLUMNS_END};
+
+static void way_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct calltree_walk *at = context;
+	(void)row;
+	ret->text = column == WAY  ? calltree_way_name(at->tree->way)
+		    : column == OF ? at->options->wanted
+				   : grain_name(spots_grain(at->tree->spots));
+}
+
+static const struct table_type way_type = {.columns = way_columns, .cell = way_cell};
+
+const struct answer_type calltree_answer_type = {.schema = "heapwise.calltree/1",
+	.from = "heapwise tree --json` and `heapwise flame --json",
+	.says = "how much memory each call path allocates, as a tree. " STACKS_HEAD_SAYS,
+	.tables = (const struct table_type *const[]){&stacks_metric_type, &way_type, &node_type,
+		NULL},
+	.main = &node_type,
+	.parts = spot_parts};
 
 /* Takes back what the prefix had more. */
 static void cut_prefix(struct text *prefix, size_t len)
@@ -143,149 +219,98 @@ static void cut_prefix(struct text *prefix, size_t len)
 	}
 }
 
-static bool add_nodes(struct writing *at)
+/* Goes on to the next child of the last level. */
+static bool calltree_descend(struct calltree_walk *at)
 {
-	if (!push_level(at, &at->tree->nodes.data[0]))
-		return false;
-	while (at->levels.len) {
-		struct level *level = &at->levels.data[at->levels.len - 1];
-		cut_prefix(&at->prefix, level->prefix_len);
-		if (level->next == level->cut.shown) {
-			if (level->cut.count)
-				calltree_add_rest(at, level);
-			at->levels.len--;
-			continue;
-		}
-		const struct calltree_node *child =
-			calltree_child(at->tree, level->node, level->next++);
-		uint32_t siblings = level->cut.shown + (level->cut.count > 0);
-		bool last = level->next == siblings;
-		calltree_add_line(at, child, calltree_joint(siblings, last));
-		if (siblings > 1)
-			text_add(&at->prefix, last ? "  " : "│ ");
-		if (at->prefix.failed || !push_level(at, child))
-			return false;
-	}
-	return true;
+	struct level *level = &at->levels.data[at->levels.len - 1];
+	const struct calltree_node *child = calltree_child(at->tree, level->node, level->next++);
+	uint32_t siblings = level->cut.shown + (level->cut.count > 0);
+	bool last = level->next == siblings;
+	at->joint = calltree_joint(siblings, last);
+	if (siblings > 1)
+		text_add(&at->prefix, last ? "  " : "│ ");
+	return !at->prefix.failed && push_level(at, child);
 }
 
-static void calltree_add_title(struct writing *at)
+static struct error *put_nodes(struct calltree_walk *at, struct answer *answer)
+{
+	const struct table table = {&node_type, at, at->tree->nodes.len, .limit = TABLE_NO_LIMIT};
+	bool is_brief = answer_is_brief(answer), ok = push_level(at, &at->tree->nodes.data[0]);
+	answer_table_begin(answer, &table);
+	if (ok)
+		answer_row(answer, &table, 0);
+	while (ok && at->levels.len && !answer->stopped) {
+		const struct level *level = last_level(at);
+		cut_prefix(&at->prefix, level->prefix_len);
+		at->prefix_len = level->prefix_len;
+		if (level->next < level->cut.shown) {
+			ok = calltree_descend(at);
+			if (ok)
+				answer_row(answer, &table, 0);
+			continue;
+		}
+		at->joint = NULL;
+		if (is_brief && level->cut.count)
+			answer_row(answer, &table, 0);
+		at->levels.len--;
+	}
+	answer_table_end(answer, &table);
+	return ok ? NULL : error_no_memory();
+}
+
+static void calltree_add_title(const struct calltree_walk *at, struct text *out)
 {
 	const struct calltree_options *options = at->options;
 	struct figure total = at->tree->nodes.data[0].total;
-	uint64_t whole = profile_whole(at->profile, options->metric);
-	text_add_char(at->out, '\n');
-	paint_begin(at->out, options->colour, PAINT_TITLE);
-	text_printf(at->out, "%s, ", metric_title(options->metric));
+	enum metric metric = options->view.sort;
+	text_add_char(out, '\n');
+	paint_begin(out, options->view.colour, PAINT_TITLE);
+	text_printf(out, "%s, ", metric_title(metric));
 	if (options->wanted) {
-		text_printf(at->out, "%s of ", calltree_way_name(at->tree->way));
-		text_add_shown(at->out, options->wanted, SIZE_MAX);
+		text_printf(out, "%s of ", calltree_way_name(at->tree->way));
+		text_add_shown(out, options->wanted, SIZE_MAX);
 	} else {
-		text_printf(at->out, "%s by %s", calltree_way_name(at->tree->way),
+		text_printf(out, "%s by %s", calltree_way_name(at->tree->way),
 			grain_name(spots_grain(at->tree->spots)));
 	}
-	text_add(at->out, ": ");
-	text_add_figure(at->out, options->metric, figure_value(total), at->profile->base);
-	text_add(at->out, " of ");
-	text_add_figure(at->out, options->metric, (int64_t)whole, false);
-	paint_end(at->out, options->colour, PAINT_TITLE);
-	text_printf(at->out, "\n%*s        ", FIGURE_WIDTH, "total");
+	text_add(out, ": ");
+	text_add_figure(out, metric, figure_value(total), at->profile->base);
+	text_add(out, " of ");
+	text_add_figure(out, metric, (int64_t)at->whole, false);
+	paint_end(out, options->view.colour, PAINT_TITLE);
+	text_printf(out, "\n%*s        ", FIGURE_WIDTH, "total");
 	if (at->tree->way != CALLTREE_UP)
-		text_printf(at->out, "%*s", FIGURE_WIDTH, "self");
-	text_add_char(at->out, '\n');
-}
-
-static struct error *calltree_write_text(struct writing *at, const struct sink *sink)
-{
-	text_heading(at->profile->model, at->out);
-	text_notes(&at->profile->notes, at->out);
-	calltree_add_title(at);
+		text_printf(out, "%*s", FIGURE_WIDTH, "self");
+	text_add_char(out, '\n');
 	if (!at->tree->nodes.data[0].children)
-		text_add(at->out, "  nothing\n");
-	else if (!add_nodes(at))
-		return error_no_memory();
-	if (at->out->failed)
-		return error_no_memory();
-	sink->write(sink->ctx, at->out->data, at->out->len);
-	return NULL;
+		text_add(out, "  nothing\n");
 }
 
-static void put_figure(const struct writing *at, struct json *json, const char *key,
-	const char *base_key, struct figure figure)
+static struct error *calltree_put(void *context, struct answer *answer)
 {
-	json_key(json, key);
-	json_i64(json, figure_value(figure));
-	if (at->profile->base)
-		json_put_u64(json, base_key, figure.base);
-}
-
-static void begin_node(
-	struct writing *at, struct json *json, const struct calltree_node *node, uint32_t more)
-{
-	json_object_begin(json);
-	json_put_spot(json, spots_grain(at->tree->spots), node->spot);
-	put_figure(at, json, "total", "total_base", node->total);
-	put_figure(at, json, "self", "self_base", node->self);
-	json_put_u64(json, "more", more);
-	json_key(json, "children");
-	json_array_begin(json);
-}
-
-static struct error *put_nodes(struct writing *at, struct json *json)
-{
-	const struct calltree_node *root = &at->tree->nodes.data[0];
-	if (!push_level(at, root))
-		return error_no_memory();
-	json_key(json, "tree");
-	begin_node(at, json, root, at->levels.data[0].cut.count);
-	while (at->levels.len) {
-		struct level *level = &at->levels.data[at->levels.len - 1];
-		if (level->next == level->cut.shown) {
-			json_array_end(json);
-			json_object_end(json);
-			at->levels.len--;
-			continue;
-		}
-		const struct calltree_node *child =
-			calltree_child(at->tree, level->node, level->next++);
-		if (!push_level(at, child))
-			return error_no_memory();
-		begin_node(at, json, child, at->levels.data[at->levels.len - 1].cut.count);
-	}
-	return NULL;
-}
-
-static struct error *calltree_write_json(struct writing *at, const struct sink *sink)
-{
-	struct json json;
-	json_init(&json, sink->write, sink->ctx);
-	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.calltree/1");
-	json_put_profile(&json, at->profile, at->options->metric);
-	json_put_string(&json, "way", calltree_way_name(at->tree->way));
-	json_put_string(&json, "of", at->options->wanted);
-	json_put_string(&json, "by", grain_name(spots_grain(at->tree->spots)));
-	struct error *error = put_nodes(at, &json);
-	if (error)
-		return error;
-	json_object_end(&json);
-	json_finish(&json);
-	return NULL;
+	struct calltree_walk *at = context;
+	answer_record_of(answer, &way_type, at);
+	if (answer_prose(answer))
+		calltree_add_title(at, answer_prose(answer));
+	return put_nodes(at, answer);
 }
 
 struct error *calltree_write(const struct profile *profile, const struct calltree *tree,
 	const struct calltree_options *options, const struct sink *sink)
 {
-	struct calltree_options used = *options;
-	if (options->json)
-		used.depth = options->depth == VIEW_NO_LIMIT ? CALLTREE_JSON_DEPTH : options->depth;
-	_cleanup_(text_deinit) struct text out;
-	text_init(&out);
-	struct writing at = {.profile = profile, .tree = tree, .options = &used, .out = &out};
+	bool cut = options->view.json && options->depth == VIEW_NO_LIMIT;
+	struct spot_rows spot = {.grain = spots_grain(tree->spots)};
+	struct calltree_walk at = {.profile = profile,
+		.tree = tree,
+		.options = options,
+		.depth = cut ? CALLTREE_JSON_DEPTH : options->depth,
+		.whole = profile_whole(profile, options->view.sort),
+		.joint = "",
+		.spot = &spot};
 	level_vec_init(&at.levels);
 	text_init(&at.prefix);
-	struct error *error =
-		options->json ? calltree_write_json(&at, sink) : calltree_write_text(&at, sink);
+	struct error *error = stacks_answer(
+		profile, &options->view, &calltree_answer_type, calltree_put, &at, sink);
 	level_vec_deinit(&at.levels);
 	text_deinit(&at.prefix);
 	return error;

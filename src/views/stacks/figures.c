@@ -6,8 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "table/answer.h"
-#include "views/report/json_parts.h"
+#include "views/report/page.h"
+#include "views/report/recorded_columns.h"
+#include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
 void text_add_figure(struct text *out, enum metric metric, int64_t value, bool compared)
@@ -40,14 +41,67 @@ void text_add_percent(struct text *out, int64_t value, uint64_t whole)
 		text_printf(out, "%7.1f%%", 100.0 * (double)value / (double)whole);
 }
 
-void json_put_profile(struct json *json, const struct profile *profile, enum metric metric)
+struct stacks_subject {
+	const struct profile *profile;
+	enum metric metric;
+};
+
+enum { FILTER, METRIC, WHOLE };
+static const struct column metric_columns[] = {[FILTER] = FILTER_COLUMN,
+	[METRIC] = {"metric", COLUMN_TEXT, .says = "what the figures are: `peak_bytes`…"},
+	[WHOLE] = {"whole", COLUMN_INTEGER,
+		.says = "the process's figure of that metric, whatever the filter; in a comparison "
+			"that of the base, unless that is 0"},
+	COLUMNS_END};
+
+static void metric_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	json_put_target(json, model_target(profile->model));
-	json_put_recording(json, profile->model, NULL);
-	json_put_lines(json, "notes", &profile->notes);
-	json_put_filter(json, profile->filter);
-	json_put_string(json, "metric", metric_name(metric));
-	json_put_u64(json, "whole", profile_whole(profile, metric));
+	const struct stacks_subject *subject = context;
+	(void)row;
+	if (column == FILTER)
+		cell_take_filter(ret, subject->profile->filter);
+	else if (column == METRIC)
+		ret->text = metric_name(subject->metric);
+	else
+		ret->number = profile_whole(subject->profile, subject->metric);
+}
+
+const struct table_type stacks_metric_type = {.columns = metric_columns, .cell = metric_cell};
+
+static void put_head(const struct profile *profile, enum metric metric, struct answer *answer)
+{
+	const struct stacks_subject subject = {profile, metric};
+	struct text *prose = answer_prose(answer);
+	report_source(profile->model, NULL, &profile->notes, answer);
+	answer_record_of(answer, &stacks_metric_type, &subject);
+	if (!prose)
+		return;
+	text_heading(profile->model, prose);
+	text_notes(&profile->notes, prose);
+}
+
+struct error *stacks_answer(const struct profile *profile, const struct view_options *options,
+	const struct answer_type *type, stacks_put *put, void *context, const struct sink *sink)
+{
+	struct answer *answer = view_answer_create(options, sink);
+	if (!answer)
+		return error_no_memory();
+	answer_begin(answer, type);
+	put_head(profile, options->sort, answer);
+	struct error *error = put(context, answer);
+	if (!error)
+		error = answer_end(answer);
+	answer_destroy(answer);
+	return error;
+}
+
+void figure_cell(
+	const struct profile *profile, struct figure figure, bool is_base, struct cell *ret)
+{
+	ret->signed_number = figure_value(figure);
+	ret->number = figure.base;
+	if (is_base && !profile->base)
+		ret->state = CELL_ABSENT;
 }
 
 #define SUM(metric, name, unit)                                                                    \
@@ -78,19 +132,12 @@ static void figures_sum_cell(const void *context, size_t row, unsigned column, s
 const struct table_type sums_type = {
 	.name = "flat", .columns = sum_columns, .cell = figures_sum_cell};
 
-void json_put_sums(struct json *json, const char *key, const struct row *sums,
-	const struct recording *recording)
+void sums_cell(struct sums_rows *rows, const struct row *sums, struct cell *ret)
 {
-	const struct sums_rows rows = {recording, sums, false};
-	const struct table table = {&sums_type, &rows, 1, .limit = 1};
-	json_key(json, key);
-	if (!sums) {
-		json_null(json);
-		return;
-	}
-	json_object_begin(json);
-	json_put_row(json, &table, 0);
-	json_object_end(json);
+	rows->sums = sums;
+	cell_take_record(ret, &sums_type, rows);
+	if (!sums)
+		ret->state = CELL_UNKNOWN;
 }
 
 enum { NAME, SHORT, KIND, LANGUAGE, INSTRUCTION, FUNCTION, SOURCE, LINE, MODULE, OFFSET };
@@ -109,7 +156,7 @@ static const struct column spot_columns[] = {
 		.says = "in the module, of addresses and of code without a name; or null"},
 	COLUMNS_END};
 
-static void spot_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+static void figures_spot_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct spot_rows *rows = context;
 	const struct spot *spot = rows->spot;
@@ -155,11 +202,17 @@ static void spot_cell(const void *context, size_t row, unsigned column, struct c
 	}
 }
 
-const struct table_type spot_type = {.name = "spot", .columns = spot_columns, .cell = spot_cell};
+const struct table_type spot_type = {.name = "spot",
+	.says = "a function, line, address, file or module; of several frames it has what the "
+		"first "
+		"one has",
+	.columns = spot_columns,
+	.cell = figures_spot_cell};
 
-void json_put_spot(struct json *json, enum grain grain, const struct spot *spot)
+const struct table_type *const spot_parts[] = {&spot_type, NULL};
+
+void spot_cell(struct spot_rows *rows, const struct spot *spot, struct cell *ret)
 {
-	const struct spot_rows rows = {grain, spot};
-	const struct table table = {&spot_type, &rows, 1, .limit = 1};
-	json_put_row(json, &table, 0);
+	rows->spot = spot;
+	cell_take_record(ret, &spot_type, rows);
 }

@@ -7,14 +7,28 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/path.h"
-#include "base/util.h"
+#include "views/report/head.h"
+#include "views/report/page.h"
+#include "views/report/recorded_columns.h"
 
 #define DEPTH_MAX 16
 #define COMMAND_SHOWN 60
 #define PROCESS_WIDTH 22
 #define FIGURE_WIDTH 13
+
+struct tree_sums {
+	struct totals totals;
+	bool sampled; /* temporary allocations are not known */
+};
+
+struct tree_page {
+	const struct tree_row *rows;
+	size_t count;
+	/* What is nested in the row that is laid out. */
+	struct tree_sums *row_sums;
+	struct recorded *unrecorded;
+};
 
 /* Images of one process, one after the other in `rows`. */
 struct process {
@@ -277,14 +291,17 @@ static void add_unrecorded(struct text *out, const struct tree_row *row)
 	}
 }
 
-static void tree_add_row(struct text *out, struct text *cell, const struct tree_row *row)
+static void tree_row_text(const void *context, size_t number, struct text *out)
 {
-	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.outer_pid);
-	tree_add_cell(out, cell, PROCESS_WIDTH, true);
-	tree_add_figures(out, cell, &row->totals, true);
+	const struct tree_row *row = &((const struct tree_page *)context)->rows[number];
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
+	text_printf(&cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.outer_pid);
+	tree_add_cell(out, &cell, PROCESS_WIDTH, true);
+	tree_add_figures(out, &cell, &row->totals, true);
 	text_add(out, "  ");
-	add_ending(cell, row);
-	tree_add_cell(out, cell, FIGURE_WIDTH, true);
+	add_ending(&cell, row);
+	tree_add_cell(out, &cell, FIGURE_WIDTH, true);
 	text_add(out, row->small ? "in " : "");
 	text_add_shown(out, path_last_part(row->file), SIZE_MAX);
 	text_add(out, ": ");
@@ -295,132 +312,167 @@ static void tree_add_row(struct text *out, struct text *cell, const struct tree_
 		text_add(out, " (allocations NOT seen: its report says why)");
 	text_add_char(out, '\n');
 	add_unrecorded(out, row);
+	out->failed |= cell.failed;
 }
 
-static struct error *tree_write_text(
-	const struct tree_row *rows, size_t count, const struct sink *sink)
+/* Counts of a row, or of all; it is the last of them that a sample does not know. */
+#define TOTALS_COLUMNS                                                                             \
+	TOTAL("allocations", allocations, UNIT_COUNT, "successful calls"),                         \
+		TOTAL("allocated_bytes", allocated_bytes, UNIT_BYTES, "that they asked for"),      \
+		TOTAL("frees", frees, UNIT_COUNT, "of recorded and unknown blocks"),               \
+		TOTAL("failed", failed, UNIT_COUNT, "calls that failed"),                          \
+		TOTAL("temporary", temporary, UNIT_COUNT,                                          \
+			"calls whose block was freed at once; null: of samples, not known"),       \
+		TOTAL("live_blocks_at_end", live_blocks, UNIT_COUNT, "never freed"),               \
+		TOTAL("live_bytes_at_end", live_bytes, UNIT_BYTES, "of these")
+#define TOTAL(name, member, unit, what)                                                            \
+	{                                                                                          \
+		name, COLUMN_INTEGER, unit, .says = what, COLUMN_OF(totals, member)                \
+	}
+static const struct column totals_columns[] = {TOTALS_COLUMNS, COLUMNS_END};
+enum { TEMPORARY = 4 };
+
+static void tree_totals_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	_cleanup_(text_deinit) struct text out, cell;
-	text_init(&out);
-	text_init(&cell);
+	const struct tree_sums *sums = context;
+	(void)row;
+	table_member(&totals_columns[column], &sums->totals, ret);
+	if (column == TEMPORARY && sums->sampled)
+		ret->state = CELL_UNKNOWN;
+}
+
+static const struct table_type totals_type = {.name = "totals",
+	.says = "sums; peaks do not add up",
+	.columns = totals_columns,
+	.cell = tree_totals_cell};
+/* The same in a row, whose own these are. */
+static const struct table_type row_totals_type = {
+	.columns = totals_columns, .cell = tree_totals_cell};
+
+#define MEMBER(name, type, unit, member, what)                                                     \
+	{                                                                                          \
+		name, type, unit, .says = what, COLUMN_OF(tree_row, member)                        \
+	}
+#define NUMBER(name, member, what) MEMBER(name, COLUMN_INTEGER, UNIT_NONE, member, what)
+#define FLAG(name, member, what) MEMBER(name, COLUMN_BOOLEAN, UNIT_NONE, member, what)
+enum { OWN_FILE = 14, ROW_TOTALS, UNRECORDED, EXIT };
+static const struct column row_columns[] = {
+	MEMBER("file", COLUMN_TEXT, UNIT_NONE, file, "the recording"),
+	MEMBER("program", COLUMN_TEXT, UNIT_NONE, command, "arguments with spaces between"),
+	NUMBER("pid", target.pid, "as the process itself sees it"),
+	NUMBER("ppid", target.ppid, "of its parent, likewise"),
+	NUMBER("outer_pid", target.outer_pid, "as its recorder sees it"),
+	NUMBER("outer_ppid", target.outer_ppid,
+		"of its parent, likewise: these two tell which process started which"),
+	NUMBER("depth", depth, "below a process that none of the others has started"),
+	MEMBER("lost_events", COLUMN_INTEGER, UNIT_COUNT, lost_events, "as in a report"),
+	MEMBER("duration_ns", COLUMN_INTEGER, UNIT_NS, duration_ns, "as in a report"),
+	MEMBER("peak_bytes", COLUMN_INTEGER, UNIT_BYTES, totals.peak_bytes, "live at the peak"),
+	MEMBER("children_unrecorded", COLUMN_INTEGER, UNIT_COUNT, children_unrecorded,
+		"programs that it started, or went on as, and that have no recording"),
+	FLAG("forked", target.forked, "it began as a copy of its parent"),
+	FLAG("unseen", unseen,
+		"it defines malloc itself, or there was no room for the recorder: its figures are "
+		"meaningless"),
+	FLAG("complete", complete, "closed properly, and all of it could be read"),
+	[OWN_FILE] = FLAG("own_file", small,
+		"false: it is a row in the recording `file`, which is of another process: see "
+		"[processes](../processes.md)"),
+	[ROW_TOTALS] = {"", COLUMN_RECORD, .nested = &row_totals_type},
+	[UNRECORDED] = {"unrecorded", COLUMN_TABLE,
+		.says = "`children_unrecorded` by program and reason",
+		.nested = &report_unrecorded_type},
+	[EXIT] = {"exit", COLUMN_RECORD, .says = "how it ended; null: unknown",
+		.nested = &report_exit_type},
+	COLUMNS_END};
+
+static void tree_row_cell(const void *context, size_t number, unsigned column, struct cell *ret)
+{
+	const struct tree_page *page = context;
+	const struct tree_row *row = &page->rows[number];
+	switch (column) {
+	case ROW_TOTALS:
+		*page->row_sums = (struct tree_sums){row->totals, row->sampled};
+		cell_take_record(ret, &row_totals_type, page->row_sums);
+		break;
+	case UNRECORDED:
+		*page->unrecorded = (struct recorded){.unrecorded = &row->unrecorded};
+		ret->nested = (struct table){&report_unrecorded_type, page->unrecorded,
+			row->unrecorded.len, .limit = TABLE_NO_LIMIT};
+		break;
+	case EXIT:
+		cell_take_record(ret, &report_exit_type, &row->target);
+		if (row->target.exit_kind == EXIT_KIND_UNKNOWN)
+			ret->state = CELL_UNKNOWN;
+		break;
+	default:
+		table_member(&row_columns[column], row, ret);
+		if (column == OWN_FILE)
+			ret->truth = !row->small;
+	}
+}
+
+static const struct table_type row_type = {.name = "recordings",
+	.says = "a process comes after the one that started it; the programs that it executed "
+		"follow "
+		"each other",
+	.columns = row_columns,
+	.cell = tree_row_cell,
+	.row_text = tree_row_text};
+
+static const struct column head_columns[] = {
+	{"processes", COLUMN_INTEGER, UNIT_COUNT, .says = "that were recorded"},
+	{"children_unrecorded", COLUMN_INTEGER, UNIT_COUNT,
+		.says = "programs that these processes started or executed without a recording"},
+	COLUMNS_END};
+
+static void head_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct tree_page *page = context;
+	(void)row;
+	ret->number = column ? count_unrecorded(page->rows, page->count)
+			     : count_processes(page->rows, page->count);
+}
+
+static const struct table_type head_type = {.columns = head_columns, .cell = head_cell};
+
+const struct answer_type tree_answer_type = {.schema = "heapwise.tree/1",
+	.from = "heapwise report --json FOLDER",
+	.says = "the processes of several recordings, or of a directory, and their sum",
+	.tables = (const struct table_type *const[]){&head_type, &row_type, &totals_type, NULL},
+	.main = &row_type};
+
+static void tree_add_title(const struct tree_row *rows, size_t count, struct text *out)
+{
 	size_t processes = count_processes(rows, count), small = count_small(rows, count);
-	text_printf(&out, "%zu recording%s of %zu process%s", count - small,
+	text_printf(out, "%zu recording%s of %zu process%s", count - small,
 		count - small == 1 ? "" : "s", processes, processes == 1 ? "" : "es");
 	if (small)
-		text_printf(&out, "; %zu small one%s no file, %s totals are in others'", small,
+		text_printf(out, "; %zu small one%s no file, %s totals are in others'", small,
 			small == 1 ? " has" : "s have", small == 1 ? "its" : "their");
 	uint64_t unrecorded = count_unrecorded(rows, count);
 	if (unrecorded) {
-		text_add(&out, "; ");
-		text_add_count(&out, unrecorded);
-		text_add(&out, unrecorded == 1 ? " program" : " programs");
-		text_add(&out, " ran unrecorded");
+		text_add(out, "; ");
+		text_add_count(out, unrecorded);
+		text_add(out, unrecorded == 1 ? " program" : " programs");
+		text_add(out, " ran unrecorded");
 	}
-	text_add(&out, "\n\n");
-	text_printf(&out, "%-*s%*s%*s%*s%*s  %-*s%s\n", PROCESS_WIDTH, "  process", FIGURE_WIDTH,
+	text_add(out, "\n\n");
+	text_printf(out, "%-*s%*s%*s%*s%*s  %-*s%s\n", PROCESS_WIDTH, "  process", FIGURE_WIDTH,
 		"allocations", FIGURE_WIDTH, "allocated", FIGURE_WIDTH, "peak", FIGURE_WIDTH,
 		"never freed", FIGURE_WIDTH, "ended", "recording: program");
-	for (size_t i = 0; i < count; i++)
-		tree_add_row(&out, &cell, &rows[i]);
-	struct totals sums = tree_sum(rows, count);
+}
+
+/* The sum of all, as the last row. */
+static void tree_add_sums(const struct totals *totals, struct text *out)
+{
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
 	text_add(&cell, "  all");
-	tree_add_cell(&out, &cell, PROCESS_WIDTH, true);
-	tree_add_figures(&out, &cell, &sums, false);
-	text_add_char(&out, '\n');
-	if (out.failed || cell.failed)
-		return error_no_memory();
-	sink->write(sink->ctx, out.data, out.len);
-	return NULL;
-}
-
-static void put_totals(struct json *json, const struct totals *t, bool sampled)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-	} members[] = {{"allocations", t->allocations}, {"allocated_bytes", t->allocated_bytes},
-		{"frees", t->frees}, {"failed", t->failed}, {"temporary", t->temporary},
-		{"live_blocks_at_end", t->live_blocks}, {"live_bytes_at_end", t->live_bytes}};
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		json_key(json, members[i].name);
-		if (sampled && strcmp(members[i].name, "temporary") == 0)
-			json_null(json);
-		else
-			json_u64(json, members[i].value);
-	}
-}
-
-static void put_ending(struct json *json, const struct target *target)
-{
-	static const char *const names[] = {[EXIT_KIND_STATUS] = "code",
-		[EXIT_KIND_SIGNAL] = "signal",
-		[EXIT_KIND_EXEC] = "exec",
-		[EXIT_KIND_RUNNING] = "running"};
-	json_key(json, "exit");
-	if (target->exit_kind == EXIT_KIND_UNKNOWN) {
-		json_null(json);
-		return;
-	}
-	json_object_begin(json);
-	json_key(json, names[target->exit_kind]);
-	if (target->exit_kind == EXIT_KIND_EXEC || target->exit_kind == EXIT_KIND_RUNNING)
-		json_bool(json, true);
-	else
-		json_i64(json, target->exit_value);
-	json_object_end(json);
-}
-
-static void put_unrecorded(struct json *json, const struct unrecorded_groups *groups)
-{
-	json_key(json, "unrecorded");
-	json_array_begin(json);
-	for (size_t i = 0; i < groups->len; i++) {
-		const struct unrecorded_group *group = &groups->data[i];
-		json_object_begin(json);
-		json_key(json, "program");
-		json_string(json, group->path);
-		json_key(json, "reason");
-		json_string(json, unrecorded_reason_key(group->reason));
-		json_key(json, "itself");
-		json_bool(json, group->itself);
-		json_key(json, "count");
-		json_u64(json, group->count);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void tree_put_row(struct json *json, const struct tree_row *row)
-{
-	json_object_begin(json);
-	json_key(json, "file");
-	json_string(json, row->file);
-	json_key(json, "program");
-	json_string(json, row->command);
-	const struct {
-		const char *name;
-		uint64_t value;
-	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid},
-		{"outer_pid", row->target.outer_pid}, {"outer_ppid", row->target.outer_ppid},
-		{"depth", row->depth}, {"lost_events", row->lost_events},
-		{"duration_ns", row->duration_ns}, {"peak_bytes", row->totals.peak_bytes},
-		{"children_unrecorded", row->children_unrecorded}};
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		json_key(json, members[i].name);
-		json_u64(json, members[i].value);
-	}
-	json_key(json, "forked");
-	json_bool(json, row->target.forked);
-	json_key(json, "unseen");
-	json_bool(json, row->unseen);
-	json_key(json, "complete");
-	json_bool(json, row->complete);
-	json_key(json, "own_file");
-	json_bool(json, !row->small);
-	put_totals(json, &row->totals, row->sampled);
-	put_unrecorded(json, &row->unrecorded);
-	put_ending(json, &row->target);
-	json_object_end(json);
+	tree_add_cell(out, &cell, PROCESS_WIDTH, true);
+	tree_add_figures(out, &cell, totals, false);
+	text_add_char(out, '\n');
+	out->failed |= cell.failed;
 }
 
 static bool any_sampled(const struct tree_row *rows, size_t count)
@@ -431,37 +483,31 @@ static bool any_sampled(const struct tree_row *rows, size_t count)
 	return false;
 }
 
-static struct error *tree_write_json(
-	const struct tree_row *rows, size_t count, const struct sink *sink)
+static struct error *tree_lay_out(const struct tree_page *page, struct answer *answer)
 {
-	_cleanup_free_ struct json *json = malloc(sizeof(*json));
-	if (!json)
-		return error_no_memory();
-	json_init(json, sink->write, sink->ctx);
-	json_object_begin(json);
-	json_key(json, "schema");
-	json_string(json, "heapwise.tree/1");
-	json_key(json, "processes");
-	json_u64(json, count_processes(rows, count));
-	json_key(json, "children_unrecorded");
-	json_u64(json, count_unrecorded(rows, count));
-	json_key(json, "recordings");
-	json_array_begin(json);
-	for (size_t i = 0; i < count; i++)
-		tree_put_row(json, &rows[i]);
-	json_array_end(json);
-	struct totals sums = tree_sum(rows, count);
-	json_key(json, "totals");
-	json_object_begin(json);
-	put_totals(json, &sums, any_sampled(rows, count));
-	json_object_end(json);
-	json_object_end(json);
-	json_finish(json);
-	return NULL;
+	const struct tree_row *rows = page->rows;
+	const struct tree_sums sums = {tree_sum(rows, page->count), any_sampled(rows, page->count)};
+	const struct table table = {&row_type, page, page->count, .limit = TABLE_NO_LIMIT};
+	struct text *prose = answer_prose(answer);
+	answer_begin(answer, &tree_answer_type);
+	answer_record_of(answer, &head_type, page);
+	if (prose)
+		tree_add_title(rows, page->count, prose);
+	answer_table(answer, &table);
+	answer_record_of(answer, &totals_type, &sums);
+	if (prose)
+		tree_add_sums(&sums.totals, prose);
+	return answer_end(answer);
 }
 
-struct error *tree_write(
-	const struct tree_row *rows, size_t count, bool json, const struct sink *sink)
+struct error *tree_write(const struct tree_row *rows, size_t count,
+	const struct view_options *options, const struct sink *sink)
 {
-	return json ? tree_write_json(rows, count, sink) : tree_write_text(rows, count, sink);
+	struct tree_sums row_sums;
+	struct recorded unrecorded;
+	const struct tree_page page = {rows, count, &row_sums, &unrecorded};
+	struct answer *answer = view_answer_create(options, sink);
+	struct error *error = answer ? tree_lay_out(&page, answer) : error_no_memory();
+	answer_destroy(answer);
+	return error;
 }

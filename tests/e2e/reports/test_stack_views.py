@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Views of stacks (tree…) of a recorded program: figures equal to the report's, and what they refuse."""
 
+import csv
+import io
 import json
 import sys
 import xml.etree.ElementTree
@@ -320,6 +322,59 @@ def tables(folder):
             wrong = [spot["name"] for spot in report["spots"]
                      if not spot["flat"][metric] <= spot["cum"][metric] <= report["totals"][total]]
             hw.need(not wrong, f"{view}: {metric}: cum of {wrong}")
+
+
+def read_csv(*arguments):
+    ended = heapwise(*arguments, "--csv")
+    hw.need(ended.status == 0 and ended.errors == "", f"{arguments}: {ended}")
+    return list(csv.DictReader(io.StringIO(ended.text), strict=True))
+
+
+def levels(node, depth=0):
+    yield depth, node
+    for child in node["children"]:
+        yield from levels(child, depth + 1)
+
+
+def cells(row, *names):
+    """Of a row of JSON, as CSV has them"""
+    return [str("" if row[name] is None else row[name]) for name in names]
+
+
+@TESTS.test
+def comma_separated(folder):
+    """CSV has the rows of JSON in each of these commands; together they are refused"""
+    path, other = recording(folder), recording(folder, "b.hpw", "peak_twice-O2")
+    for command, options in (("tree", ()), ("tree", ("--lines", "--bottom-up")), ("tree", ("--base", other)), ("flame", ())):
+        rows = read_csv(command, path, *options)
+        names = ("name", "file", "line", "total", "self", "more") + (("total_base", "self_base") if "--base" in options else ())
+        known = [[str(depth), *cells(node, *names)] for depth, node in levels(read_json(command, path, *options)["tree"])]
+        hw.need([[row["depth"], *(row[name] for name in names)] for row in rows] == known, f"{command} {options}: {rows[:3]}")
+        hw.need(len(rows) > 3, f"{command}: only {len(rows)} rows")
+    rows, known = read_csv("graph", path), read_json("graph", path)["nodes"]
+    hw.need([[row["name"], row["flat"], row["cum"]] for row in rows] == [cells(one, "name", "flat", "cum") for one in known],
+            f"graph: {rows[:3]}")
+    rows, known = read_csv("peek", ".", path), read_json("peek", ".", path)["functions"]
+    for row, one in zip(rows, known, strict=True):
+        hw.need([row["name"], row["flat.value"], row["cum.value"]] == [one["name"], *cells(one["flat"], "value"), *cells(one["cum"], "value")]
+                and row["callers"] == ";".join(call["name"] for call in one["callers"]), f"peek: {row} is not {one}")
+    parts = read_json("list", "main", path)["parts"]
+    known = [(part, line) for part in parts for line in part["lines"]]
+    for row, (part, line) in zip(read_csv("list", "main", path), known, strict=True):
+        flat = str(line["flat"]["allocated_bytes"]) if line["flat"] else ""
+        hw.need([row["function"], row["file"], row["line"], row["flat.allocated_bytes"]]
+                == [part["function"], part["file"], str(line["line"]), flat] and row["text"].lstrip("'") == (line["text"] or ""),
+                f"list: {row} is not {line}")
+    rows = read_csv("report", path, other)
+    known = json.loads(heapwise("report", path, other, "--json").text)["recordings"]
+    for row, one in zip(rows, known, strict=True):
+        hw.need([row["file"], row["allocations"], row["exit.code"]] == [*cells(one, "file", "allocations"), *cells(one["exit"], "code")],
+                f"report of several: {row} is not {one}")
+    rows = read_csv("diff", "--view", "tree", other, path)
+    hw.need(rows[0]["depth"] == "0" and rows[0]["total_base"] != "", f"diff: {rows[0]}")
+    for words in (("tree",), ("flame",), ("graph",), ("peek", "."), ("list", "main")):
+        refused(heapwise(*words, path, "--csv", "--json"), 2, "--csv", "--json", "exclude each other")
+    refused(heapwise("graph", path, "--csv", "-o", folder / "x.svg"), 2, "-o", "--csv")
 
 
 TESTS.main()

@@ -10,6 +10,7 @@
 #include "unit/fake_symbols.h"
 #include "unit/golden.h"
 #include "unit/stack_setting.h"
+#include "views/peek.h"
 
 static const struct callgraph_limits all_limits = {.node_count = 0};
 
@@ -27,7 +28,7 @@ static char *render(struct setting *s, enum grain grain, const struct callgraph_
 	struct callgraph_options options)
 {
 	struct callgraph graph;
-	struct spots *spots = draw(s, options.metric, grain, limits, &graph);
+	struct spots *spots = draw(s, options.view.sort, grain, limits, &graph);
 	struct text text;
 	text_init(&text);
 	struct sink sink = {collect, &text};
@@ -40,13 +41,15 @@ static char *render(struct setting *s, enum grain grain, const struct callgraph_
 static void check_graph(const char *name, enum grain grain, const struct callgraph_limits *limits,
 	struct callgraph_options options)
 {
-	for (int json = 0; json < 2; json++) {
+	static const char *const forms[] = {"dot", "json", "csv"};
+	for (size_t form = 0; form < ARRAY_SIZE(forms); form++) {
 		struct setting s;
 		set_up(&s);
-		options.json = json;
+		options.view.json = form == 1;
+		options.view.csv = form == 2;
 		_cleanup_free_ char *is = render(&s, grain, limits, options);
 		char path[64];
-		snprintf(path, sizeof(path), "graph/%s.%s", name, json ? "json" : "dot");
+		snprintf(path, sizeof(path), "graph/%s.%s", name, forms[form]);
 		check_golden(path, is);
 		tear_down(&s);
 	}
@@ -55,7 +58,7 @@ static void check_graph(const char *name, enum grain grain, const struct callgra
 CASE(graph_all, "everything, in bytes")
 {
 	check_graph("all", GRAIN_FUNCTIONS, &all_limits,
-		(struct callgraph_options){.metric = METRIC_ALLOCATED_BYTES, .unit = UNIT_B});
+		(struct callgraph_options){.view.sort = METRIC_ALLOCATED_BYTES, .unit = UNIT_B});
 }
 
 CASE(graph_usual, "with pprof's limits, by line")
@@ -63,13 +66,13 @@ CASE(graph_usual, "with pprof's limits, by line")
 	static const struct callgraph_limits usual = {CALLGRAPH_NODES_LEAST,
 		CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT};
 	check_graph("usual", GRAIN_LINES, &usual,
-		(struct callgraph_options){.metric = METRIC_ALLOCATIONS});
+		(struct callgraph_options){.view.sort = METRIC_ALLOCATIONS});
 }
 
 CASE(graph_files, "by file, in MiB")
 {
 	check_graph("files", GRAIN_FILES, &all_limits,
-		(struct callgraph_options){.metric = METRIC_PEAK_BYTES, .unit = UNIT_MIB});
+		(struct callgraph_options){.view.sort = METRIC_PEAK_BYTES, .unit = UNIT_MIB});
 }
 
 CASE(graph_sums, "without limits flat adds up to what has a stack, for each metric and grain")
@@ -232,10 +235,33 @@ CASE(graph_nothing, "of nothing, a legend alone")
 	static const char *const none[] = {NULL};
 	set_up_ways(&s, none);
 	_cleanup_free_ char *dot = render(&s, GRAIN_FUNCTIONS, &all_limits,
-		(struct callgraph_options){.metric = METRIC_PEAK_BYTES});
+		(struct callgraph_options){.view.sort = METRIC_PEAK_BYTES});
 	CHECK_CONTAINS(dot, "digraph \"heapwise\" {\n");
 	CHECK(!strstr(dot, "N1"));
 	tear_down(&s);
+}
+
+CASE(graph_peek, "peek has the same functions, with who calls them and whom they call")
+{
+	const struct callgraph_limits limits = {.order = CALLGRAPH_FLAT};
+	for (size_t form = 0; form < ARRAY_SIZE(golden_forms); form++) {
+		struct setting s;
+		set_up(&s);
+		const struct view_options options = {
+			.sort = METRIC_ALLOCATED_BYTES, .json = form == 1, .csv = form == 2};
+		struct callgraph graph;
+		struct spots *spots = draw(&s, options.sort, GRAIN_FUNCTIONS, &limits, &graph);
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		struct sink sink = {collect, &text};
+		CHECK_OK(peek_write(&s.profile, &graph, spots, NULL, &options, &sink));
+		char path[64];
+		snprintf(path, sizeof(path), "peek/all.%s", golden_forms[form]);
+		check_golden(path, text.data);
+		callgraph_deinit(&graph);
+		spots_destroy(spots);
+		tear_down(&s);
+	}
 }
 
 TAP_MAIN

@@ -52,13 +52,14 @@ static void check_tree(
 {
 	struct setting s;
 	set_up(&s);
-	build(&s, options.metric, way, grain, options.wanted);
+	build(&s, options.view.sort, way, grain, options.wanted);
 	options.depth = VIEW_NO_LIMIT;
-	for (int json = 0; json < 2; json++) {
-		options.json = json;
+	for (size_t form = 0; form < ARRAY_SIZE(golden_forms); form++) {
+		options.view.json = form == 1;
+		options.view.csv = form == 2;
 		_cleanup_free_ char *is = render(&s, options);
 		char path[128];
-		snprintf(path, sizeof(path), "calltree/%s.%s", name, json ? "json" : "txt");
+		snprintf(path, sizeof(path), "calltree/%s.%s", name, golden_forms[form]);
 		check_golden(path, is);
 	}
 	tear_down(&s);
@@ -66,34 +67,34 @@ static void check_tree(
 
 CASE(tree_down, "top-down")
 {
-	check_tree("down", (struct calltree_options){.metric = METRIC_ALLOCATED_BYTES},
+	check_tree("down", (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES},
 		CALLTREE_DOWN, GRAIN_FUNCTIONS);
 }
 
 CASE(tree_up, "bottom-up, the small ones summed up")
 {
-	check_tree("up", (struct calltree_options){.metric = METRIC_ALLOCATIONS, .threshold = 5},
+	check_tree("up", (struct calltree_options){.view.sort = METRIC_ALLOCATIONS, .threshold = 5},
 		CALLTREE_UP, GRAIN_LINES);
 }
 
 CASE(tree_callers, "callers")
 {
 	check_tree("callers",
-		(struct calltree_options){.metric = METRIC_LIVE_BYTES, .wanted = "xmalloc"},
+		(struct calltree_options){.view.sort = METRIC_LIVE_BYTES, .wanted = "xmalloc"},
 		CALLTREE_CALLERS, GRAIN_FUNCTIONS);
 }
 
 CASE(tree_callees, "callees, by the end of a name")
 {
 	check_tree("callees",
-		(struct calltree_options){.metric = METRIC_ALLOCATED_BYTES, .wanted = "add"},
+		(struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES, .wanted = "add"},
 		CALLTREE_CALLEES, GRAIN_FUNCTIONS);
 }
 
 CASE(tree_modules, "by module")
 {
-	check_tree("modules", (struct calltree_options){.metric = METRIC_PEAK_BYTES}, CALLTREE_DOWN,
-		GRAIN_MODULES);
+	check_tree("modules", (struct calltree_options){.view.sort = METRIC_PEAK_BYTES},
+		CALLTREE_DOWN, GRAIN_MODULES);
 }
 
 CASE(tree_sums,
@@ -165,14 +166,14 @@ CASE(tree_signs, "of a comparison figures have signs, the largest change first")
 	set_up(&s);
 	compare_with(&s, 1000000);
 	build(&s, METRIC_ALLOCATED_BYTES, CALLTREE_DOWN, GRAIN_FUNCTIONS, NULL);
-	_cleanup_free_ char *text =
-		render(&s, (struct calltree_options){.metric = METRIC_ALLOCATED_BYTES, .depth = 2});
+	_cleanup_free_ char *text = render(
+		&s, (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES, .depth = 2});
 	CHECK_CONTAINS(text, "  -27.2 MiB");
 	CHECK_CONTAINS(text, "  +15.0 MiB");
 	CHECK(strstr(text, "step") < strstr(text, "table_grow"));
-	_cleanup_free_ char *json =
-		render(&s, (struct calltree_options){
-				   .metric = METRIC_ALLOCATED_BYTES, .depth = 2, .json = true});
+	_cleanup_free_ char *json = render(
+		&s, (struct calltree_options){
+			    .view.sort = METRIC_ALLOCATED_BYTES, .depth = 2, .view.json = true});
 	CHECK_CONTAINS(json, "\"total_base\": 30000000, \"self\": 0");
 	tear_down(&s);
 }
@@ -194,16 +195,17 @@ CASE(tree_deep, "thousands of levels are drawn, JSON says what it leaves out")
 	build(&s, METRIC_ALLOCATED_BYTES, CALLTREE_DOWN, GRAIN_FUNCTIONS, NULL);
 	_cleanup_free_ char *text =
 		render(&s, (struct calltree_options){
-				   .metric = METRIC_ALLOCATED_BYTES, .depth = VIEW_NO_LIMIT});
+				   .view.sort = METRIC_ALLOCATED_BYTES, .depth = VIEW_NO_LIMIT});
 	CHECK_CONTAINS(text, "  app+0x2386\n");
-	_cleanup_free_ char *json = render(&s,
-		(struct calltree_options){
-			.metric = METRIC_ALLOCATED_BYTES, .depth = VIEW_NO_LIMIT, .json = true});
+	_cleanup_free_ char *json =
+		render(&s, (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES,
+				   .depth = VIEW_NO_LIMIT,
+				   .view.json = true});
 	CHECK_CONTAINS(json, "\"more\": 1");
 	_cleanup_free_ char *deepest =
-		render(&s, (struct calltree_options){.metric = METRIC_ALLOCATED_BYTES,
+		render(&s, (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES,
 				   .depth = CALLTREE_JSON_DEPTH_MAX,
-				   .json = true});
+				   .view.json = true});
 	CHECK_CONTAINS(deepest, "app+0x118f");
 	tear_down(&s);
 }

@@ -201,24 +201,24 @@ CASE(as_json, "frames in JSON say their kind, language and instruction where the
 	CHECK_OK(profile_build(model, false, NULL, &profile));
 	const struct row *row = row_of(&profile.all, 1000);
 	CHECK(row);
-	static const char *const parts[] = {"{\n \"function\": null",
-		"{\n \"kind\": \"name\",\n \"function\"",
-		"{\n \"kind\": \"method\",\n \"language\": \"java\",\n \"instruction\": 5,\n",
-		"{\n \"kind\": \"code-object\",\n \"language\": \"python\",\n \"instruction\": 8,\n"
-		" \"function\": \"Parser.read\""};
+	static const struct answer_type type = {.schema = "test/1"};
+	static const char *const parts[] = {"{\"function\": null",
+		"{\"kind\": \"name\", \"function\"",
+		"{\"kind\": \"method\", \"language\": \"java\", \"instruction\": 5,",
+		"{\"kind\": \"code-object\", \"language\": \"python\", \"instruction\": 8, "
+		"\"function\": \"Parser.read\""};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct text text;
-		struct json json;
 		text_init(&text);
-		json_init(&json, collect, &text);
-		const struct table frames = {
-			&plain_frame_type, row->frames, row->depth, .limit = TABLE_NO_LIMIT};
-		json_object_begin(&json);
-		json_put_row(&json, &frames, i);
-		json_object_end(&json);
-		CHECK(json_finish(&json));
-		if (!strstr(text.data, parts[i]))
-			tap_fail("no %s in %s", parts[i], text.data);
+		const struct sink sink = {collect, &text};
+		const struct table frame = {
+			&plain_frame_type, row->frames, 1, .first = i, .limit = 1};
+		struct answer *answer = answer_json_create(&sink, false);
+		answer_begin(answer, &type);
+		answer_table(answer, &frame);
+		CHECK_OK(answer_end(answer));
+		answer_destroy(answer);
+		CHECK_CONTAINS(text.data, parts[i]);
 		text_deinit(&text);
 	}
 }

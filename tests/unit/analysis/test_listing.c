@@ -25,7 +25,7 @@ struct asked {
 	enum grain grain;
 	uint32_t line;
 	const char *text; /* of the source, NULL: not found */
-	bool newer, json;
+	bool newer, json, csv;
 };
 
 static void choose(struct setting *s, const struct asked *asked, struct listing *ret)
@@ -66,8 +66,9 @@ static char *render(const struct asked *asked)
 	struct text text;
 	text_init(&text);
 	struct sink sink = {collect, &text};
-	struct listing_options options = {
-		.wanted = asked->wanted, .line = asked->line, .json = asked->json};
+	struct listing_options options = {.view = {.json = asked->json, .csv = asked->csv},
+		.wanted = asked->wanted,
+		.line = asked->line};
 	CHECK_OK(listing_write(&s.profile, &listing, sources, &options, &sink));
 	listing_deinit(&listing);
 	tear_down(&s);
@@ -76,11 +77,12 @@ static char *render(const struct asked *asked)
 
 static void check_list(const char *name, struct asked asked)
 {
-	for (int json = 0; json < 2; json++) {
-		asked.json = json;
+	for (size_t form = 0; form < ARRAY_SIZE(golden_forms); form++) {
+		asked.json = form == 1;
+		asked.csv = form == 2;
 		_cleanup_free_ char *is = render(&asked);
 		char path[64];
-		snprintf(path, sizeof(path), "list/%s.%s", name, json ? "json" : "txt");
+		snprintf(path, sizeof(path), "list/%s.%s", name, golden_forms[form]);
 		check_golden(path, is);
 	}
 }

@@ -38,7 +38,8 @@ static void check_tree(struct tree_row *rows, size_t count, const char *expected
 	for (size_t i = 0; i < count; i++)
 		text_printf(&found, "%s%u ", rows[i].file, rows[i].depth);
 	const struct sink sink = {.write = take, .ctx = &table};
-	CHECK_OK(tree_write(rows, count, true, &sink));
+	const struct view_options options = {.json = true};
+	CHECK_OK(tree_write(rows, count, &options, &sink));
 	const char *processes = strstr(table.data, "\"processes\": ");
 	CHECK(processes);
 	text_printf(&found, "= %d", atoi(processes + strlen("\"processes\": ")));

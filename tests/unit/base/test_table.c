@@ -235,6 +235,38 @@ CASE(table_tree, "rows that are a tree are in one another in JSON, in their orde
 	}
 }
 
+static const struct table_type plant_type = {.name = "plant",
+	.columns = branch_columns,
+	.row_bytes = sizeof(struct branch),
+	.level = branch_level,
+	.below = "on_it",
+	.is_rooted = true,
+	.depth = "depth"};
+static const struct answer_type plant_answer = {.schema = "heapwise.plant/1", .main = &plant_type};
+
+CASE(table_rooted, "a tree with one root is an object in JSON, and has levels in CSV")
+{
+	const struct table table = {&plant_type, branches, 3, .limit = TABLE_NO_LIMIT};
+	const char *const expected[] = {"depth,name\n0,branch\n1,twig\n1,bare\n",
+		"{\n \"schema\": \"heapwise.plant/1\",\n \"plant\": {\"name\": \"branch\", "
+		"\"on_it\": [\n   {\"name\": \"twig\"},\n"
+		"   {\"name\": \"bare\", \"on_it\": []}]}\n}\n"};
+	for (unsigned i = 0; i < 2; i++) {
+		struct text out;
+		text_init(&out);
+		const struct sink sink = {add_to_text, &out};
+		struct answer *answer =
+			i ? answer_json_create(&sink, false) : answer_csv_create(&sink);
+		CHECK(answer);
+		answer_begin(answer, &plant_answer);
+		answer_table(answer, &table);
+		CHECK_OK(answer_end(answer));
+		answer_destroy(answer);
+		CHECK_STR(out.data, expected[i]);
+		text_deinit(&out);
+	}
+}
+
 static const struct column word_columns[] = {{"word", COLUMN_TEXT, .says = "one"}, COLUMNS_END};
 
 static void word_cell(const void *context, size_t row, unsigned column, struct cell *ret)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 from documented import undocumented
 
-PAGES = ("calltree", "graph", "list", "timeline")
+PAGES = ("calltree", "graph", "list", "peek", "timeline")
 
 
 def words(page):
