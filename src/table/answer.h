@@ -29,6 +29,11 @@ struct answer_type {
 	/* What is nested in several of these, for docs/schema: described once, at the end. NULL
 	 * ends them; NULL: none. */
 	const struct table_type *const *parts;
+	/* Of what another document has besides in some cases, for docs/schema: the name of the
+	 * page, its title, and that document, whose sections it refers to. NULL: it is one of its
+	 * own. */
+	const char *page, *title;
+	const struct answer_type *beside;
 };
 
 struct answer;
@@ -102,6 +107,14 @@ struct answer *answer_text_create(const struct sink *sink) must_check_;
 struct answer *answer_json_create(const struct sink *sink, bool before) must_check_;
 /* The main table alone, as RFC 4180 has it, with a heading; unknown and absent cells are empty. */
 struct answer *answer_csv_create(const struct sink *sink) must_check_;
+/* As a part of a file that has several answers of one type: a first column says which one
+ * a row is of. */
+struct csv_part {
+	const char *column, *value; /* borrowed; column NULL: there is none */
+	bool *has_heading;          /* the file has one: becomes true. NULL: it has none */
+};
+struct answer *answer_csv_part_create(
+	const struct sink *sink, const struct csv_part *part) must_check_;
 void answer_destroy(struct answer *answer);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The main table of an answer as comma-separated values (RFC 4180, with newlines alone): a heading
  * with the columns' names, a line a row. A record in a row has columns of its own, "outer.inner";
- * of a table or a list in a row there are the first values, from the first row on, with ';' between
- * them: of each row the first text that is known, of rows without texts their first column. In
- * texts
- * '\' stands before ';' and '\'.
+ * one in another record has one cell if a text stands for it, as for frames. Of a table or a list
+ * in a row there are the first values, from the first row on, with ';' between them: of each row
+ * the first text that is known, of rows without texts their first column. In texts '\' stands
+ * before ';' and '\'.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 struct csv_form {
 	struct answer answer;
 	const struct sink *sink;
+	struct csv_part part;
 	struct text out;
 	bool no_memory;
 };
@@ -31,20 +32,33 @@ static void csv_form_flush(struct csv_form *form)
 	text_clear(&form->out);
 }
 
+/* Whether a record has columns of its own: in another record only if no text stands for it. */
+static bool csv_form_is_open(const struct column *column, const char *before)
+{
+	bool is_record = column->type == COLUMN_RECORD;
+	return is_record && (!*before || !*column->name || !column->nested->gist);
+}
+
 static void csv_form_add_names(struct csv_form *form, const struct table_type *type,
 	const char *before, const char **comma)
 {
 	for (const struct column *column = type->columns; column->name; column++) {
+		struct text name;
 		if (!column_is_for_programs(column))
 			continue;
-		if (column->type == COLUMN_RECORD && (!*before || !*column->name)) {
-			csv_form_add_names(
-				form, column->nested, *column->name ? column->name : before, comma);
-			continue;
+		text_init(&name);
+		text_printf(
+			&name, "%s%s%s", before, *before && *column->name ? "." : "", column->name);
+		if (column == type->columns && table_is_of_values(type))
+			text_add(&name, type->name);
+		if (csv_form_is_open(column, before)) {
+			csv_form_add_names(form, column->nested, name.data ? name.data : "", comma);
+		} else {
+			text_printf(&form->out, "%s%s", *comma, name.data ? name.data : "");
+			*comma = ",";
 		}
-		text_add(&form->out, *comma);
-		*comma = ",";
-		text_printf(&form->out, "%s%s%s", before, *before ? "." : "", column->name);
+		form->no_memory |= name.failed;
+		text_deinit(&name);
 	}
 }
 
@@ -70,7 +84,7 @@ static void csv_form_add_plain(
 	case COLUMN_TEXT:
 		text_add(out, cell->text);
 		break;
-	default: /* what is nested twice has no place */
+	default: /* what is nested in a list has no place */
 		break;
 	}
 }
@@ -162,7 +176,7 @@ static void csv_form_add_value(
 
 /* row SIZE_MAX: the record that they are of is not known, all are empty. */
 static void csv_form_add_cells(struct csv_form *form, const struct table *table, size_t row,
-	bool is_inner, const char **comma)
+	const char *before, const char **comma)
 {
 	struct cell cell;
 	cell_init(&cell);
@@ -174,13 +188,12 @@ static void csv_form_add_cells(struct csv_form *form, const struct table *table,
 			cell.state = CELL_UNKNOWN;
 		else
 			table_cell(table, row, i, &cell);
-		bool spliced = column_is_spliced(column);
-		if (column->type == COLUMN_RECORD && (!is_inner || spliced)) {
+		if (csv_form_is_open(column, before)) {
 			struct table nested = cell.nested;
 			nested.type = column->nested;
 			csv_form_add_cells(form, &nested,
 				cell.state == CELL_KNOWN ? cell.row : SIZE_MAX,
-				is_inner || !spliced, comma);
+				*column->name ? column->name : before, comma);
 			continue;
 		}
 		text_add(&form->out, *comma);
@@ -199,15 +212,22 @@ static void csv_begin(struct answer *answer, const struct answer_type *type)
 static void csv_table_begin(struct answer *answer, const struct table *table)
 {
 	struct csv_form *form = (struct csv_form *)answer;
+	const struct csv_part *part = &form->part;
 	const char *comma = "";
-	if (table->type != answer->type->main)
+	if (table->type != answer->type->main || (part->has_heading && *part->has_heading))
 		return;
+	if (part->column) {
+		text_add(&form->out, part->column);
+		comma = ",";
+	}
 	if (table->type->depth) {
-		text_add(&form->out, table->type->depth);
+		text_printf(&form->out, "%s%s", comma, table->type->depth);
 		comma = ",";
 	}
 	csv_form_add_names(form, table->type, "", &comma);
 	text_add_char(&form->out, '\n');
+	if (part->has_heading)
+		*part->has_heading = true;
 }
 
 static void csv_row(struct answer *answer, const struct table *table, size_t row)
@@ -216,15 +236,28 @@ static void csv_row(struct answer *answer, const struct table *table, size_t row
 	const char *comma = "";
 	if (table->type != answer->type->main)
 		return;
-	if (table->type->depth) {
-		bool opens;
-		text_printf(&form->out, "%u", table->type->level(table->context, row, &opens));
+	if (form->part.column) {
+		text_add_csv(&form->out, form->part.value);
 		comma = ",";
 	}
-	csv_form_add_cells(form, table, row, false, &comma);
+	if (table->type->depth) {
+		bool opens;
+		unsigned depth = table->type->level(table->context, row, &opens);
+		text_printf(&form->out, "%s%u", comma, depth);
+		comma = ",";
+	}
+	csv_form_add_cells(form, table, row, "", &comma);
 	text_add_char(&form->out, '\n');
 	if (form->out.len >= PIECE_BYTES)
 		csv_form_flush(form);
+}
+
+/* An answer may be a record, of one row. */
+static void csv_record(struct answer *answer, const struct table *record)
+{
+	csv_table_begin(answer, record);
+	if (record->count)
+		csv_row(answer, record, 0);
 }
 
 static void csv_nothing(struct answer *answer, const struct table *table)
@@ -252,16 +285,21 @@ static const struct answer_form csv_form = {.begin = csv_begin,
 	.table_begin = csv_table_begin,
 	.row = csv_row,
 	.table_end = csv_nothing,
-	.record = csv_nothing,
+	.record = csv_record,
 	.end = csv_end,
 	.destroy = csv_destroy};
 
 struct answer *answer_csv_create(const struct sink *sink)
 {
+	return answer_csv_part_create(sink, &(struct csv_part){.column = NULL});
+}
+
+struct answer *answer_csv_part_create(const struct sink *sink, const struct csv_part *part)
+{
 	struct csv_form *form = malloc(sizeof(*form));
 	if (!form)
 		return NULL;
-	*form = (struct csv_form){.answer = {.form = &csv_form}, .sink = sink};
+	*form = (struct csv_form){.answer = {.form = &csv_form}, .sink = sink, .part = *part};
 	text_init(&form->out);
 	return &form->answer;
 }

@@ -93,7 +93,7 @@ static void text_form_add_value(
 		add_number(out, column, cell->number);
 		break;
 	case COLUMN_SIGNED:
-		text_add_char(out, change < 0 ? '-' : '+');
+		text_add(out, change > 0 ? "+" : change < 0 ? "-" : "±");
 		add_number(out, column, change < 0 ? -(uint64_t)change : (uint64_t)change);
 		break;
 	case COLUMN_REAL:

@@ -400,6 +400,75 @@ CASE(table_csv_numbers, "numbers in lists are no formulas, as texts may be")
 	text_deinit(&out);
 }
 
+struct span {
+	const char *name;
+	uint64_t low, high;
+};
+static const struct span spans[] = {{"a", 1, 2}, {"b", 3, 4}};
+static const struct table_type span_type = {
+	.columns = (const struct column[]){{"low", COLUMN_INTEGER, COLUMN_OF(span, low)},
+		{"high", COLUMN_INTEGER, COLUMN_OF(span, high)}, COLUMNS_END},
+	.row_bytes = sizeof(struct span)};
+
+static void side_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	ret->nested = (struct table){&span_type, context, 1, .limit = 1};
+	ret->row = row;
+	ret->state = column ? CELL_UNKNOWN : CELL_KNOWN;
+}
+
+static const struct table_type side_type = {
+	.columns = (const struct column[]){{"flat", COLUMN_RECORD, .nested = &span_type},
+		{"cum", COLUMN_RECORD, .nested = &span_type}, COLUMNS_END},
+	.cell = side_cell};
+
+static void pair_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	ret->text = spans[row].name;
+	ret->nested = (struct table){&side_type, context, 1, .limit = 1};
+	ret->row = row;
+	(void)column;
+}
+
+static const struct table_type pair_type = {.name = "pairs",
+	.columns = (const struct column[]){{"name", COLUMN_TEXT, .says = "of it"},
+		{"base", COLUMN_RECORD, .nested = &side_type}, COLUMNS_END},
+	.cell = pair_cell};
+static const struct answer_type pair_answer = {.schema = "heapwise.pairs/1", .main = &pair_type};
+
+/* A row, as a table or as the record that is all of an answer. */
+static void add_part(const struct sink *sink, const struct csv_part *part, size_t row)
+{
+	const struct table table = {&pair_type, spans, 1, .first = row, .limit = 1};
+	struct answer *answer = answer_csv_part_create(sink, part);
+	CHECK(answer);
+	answer_begin(answer, &pair_answer);
+	if (row)
+		answer_table(answer, &table);
+	else
+		answer_record(answer, &table);
+	CHECK_OK(answer_end(answer));
+	answer_destroy(answer);
+}
+
+CASE(table_csv_parts, "CSV of several answers has one heading; records in records have columns")
+{
+	struct text out;
+	bool has_heading = false;
+	text_init(&out);
+	const struct sink sink = {add_to_text, &out};
+	for (size_t i = 0; i < 2; i++) {
+		const struct csv_part part = {
+			"recording", i ? "two, 2" : "one", .has_heading = &has_heading};
+		add_part(&sink, &part, i);
+	}
+	CHECK_STR(out.data,
+		"recording,name,base.flat.low,base.flat.high,base.cum.low,base.cum.high\n"
+		"one,a,1,2,,\n\"two, 2\",b,3,4,,\n");
+	CHECK(has_heading);
+	text_deinit(&out);
+}
+
 /* The rows that are left, by the numbers that they had. */
 static void check_chosen(const struct table_asked *asked, const char *expected)
 {
