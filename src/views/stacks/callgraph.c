@@ -169,16 +169,11 @@ static double score_of(const struct graph_writing *at, struct figure figure)
 	return at->whole ? (double)figure_value(figure) / (double)at->whole : 0;
 }
 
-static uint64_t callgraph_amount(int64_t value)
-{
-	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
 static uint64_t largest_flat(const struct callgraph *graph)
 {
 	uint64_t largest = 0;
 	for (size_t i = 0; i < graph->nodes.len; i++)
-		largest = max(largest, callgraph_amount(figure_value(graph->nodes.data[i].flat)));
+		largest = max(largest, figure_amount(graph->nodes.data[i].flat));
 	return largest;
 }
 
@@ -206,7 +201,7 @@ static void callgraph_add_figures(const struct graph_writing *at, const struct c
 static void callgraph_add_node(const struct graph_writing *at, size_t number, uint64_t largest)
 {
 	const struct callgraph_node *node = &at->graph->nodes.data[number];
-	uint64_t flat = callgraph_amount(figure_value(node->flat));
+	uint64_t flat = figure_amount(node->flat);
 	int font = FONT_LEAST;
 	if (flat)
 		font += (int)ceil(FONT_GROWTH * sqrt((double)flat / (double)largest));
@@ -286,7 +281,7 @@ static void callgraph_add_sums(const struct graph_writing *at, struct text *out)
 		text_add(out, " (--edgefraction)\n");
 	}
 	if (graph->node_limit)
-		text_printf(out, "Showing the most telling %zu nodes (--nodecount)\n",
+		text_printf(out, "Showing the %zu most significant nodes (--nodecount)\n",
 			graph->nodes.len);
 }
 

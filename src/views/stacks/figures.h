@@ -37,6 +37,13 @@ extern const struct table_type stacks_metric_type;
 				"`addresses` or `modules`"                                         \
 	}
 
+/* Without its sign. */
+static inline uint64_t figure_amount(struct figure figure)
+{
+	int64_t value = figure_value(figure);
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
 /* Two columns, `at` and the one after it: a figure; the base's, in a comparison. figure_cell()
  * fills one of them. */
 #define FIGURE_PAIR(at, name, what)                                                                \

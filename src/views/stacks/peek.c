@@ -49,12 +49,6 @@ struct peeking {
 	} * inner;
 };
 
-static uint64_t peek_amount(struct figure figure)
-{
-	int64_t value = figure_value(figure);
-	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
 static struct error *peek_choose(
 	const struct callgraph *graph, const bool *is_chosen, struct node_list *ret)
 {
@@ -99,7 +93,7 @@ static void peek_row_text(const void *context, size_t row, struct text *out)
 	const struct callgraph_edge *edges = at->graph->edges.data;
 	for (uint32_t i = 0; i < node->ins; i++) {
 		const struct callgraph_edge *edge = &edges[at->graph->in[node->first_in + i]];
-		add_call(at, edge, edge->from, peek_amount(node->cum), out);
+		add_call(at, edge, edge->from, figure_amount(node->cum), out);
 	}
 	peek_add_cells(at, node->flat, at->whole, out);
 	peek_add_cells(at, node->cum, at->whole, out);
@@ -110,7 +104,7 @@ static void peek_row_text(const void *context, size_t row, struct text *out)
 	text_add_char(out, '\n');
 	for (uint32_t i = 0; i < node->outs; i++) {
 		const struct callgraph_edge *edge = &edges[at->graph->out[node->first_out + i]];
-		add_call(at, edge, edge->to, peek_amount(node->cum), out);
+		add_call(at, edge, edge->to, figure_amount(node->cum), out);
 	}
 	add_ruler(out);
 }
@@ -122,9 +116,9 @@ static void peek_add_title(const struct peeking *at, struct text *out)
 	text_add_figure(out, metric, (int64_t)at->whole, false);
 	text_add(out, "\n");
 	if (at->graph->dropped_nodes && at->graph->node_cutoff) {
-		text_printf(out, "  %zu left out, which have less than ", at->graph->dropped_nodes);
+		text_printf(out, "  left out: %zu with less than ", at->graph->dropped_nodes);
 		text_add_figure(out, metric, (int64_t)at->graph->node_cutoff, false);
-		text_add(out, "\n");
+		text_add(out, " (--nodefraction)\n");
 	}
 	text_printf(out, "%*s%8s%*s%8s%*s%8s | callers, function, callees\n", FIGURE_WIDTH, "flat",
 		"flat%", FIGURE_WIDTH, "cum", "cum%", FIGURE_WIDTH, "calls", "calls%");

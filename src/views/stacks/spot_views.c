@@ -58,16 +58,16 @@ static void spot_views_cell_of(const void *context, size_t row, unsigned column,
 {
 	const struct spots_table *table = context;
 	const struct spot_total *total = &table->page->spot_totals.data[row];
-	struct sums_rows *sums = column == FLAT ? table->flat : table->cum;
 	if (column == CHANGE) {
 		change_spot_fill(table->change, &table->page->compared.diff, total);
 		ret->nested = (struct table){&change_spot_type, table->change, 1, .limit = 1};
-		return;
+	} else if (column == SPOT) {
+		spot_cell(table->spot, total->spot, ret);
+	} else if (column == FLAT) {
+		sums_cell(table->flat, &total->flat, ret);
+	} else {
+		sums_cell(table->cum, &total->cum, ret);
 	}
-	table->spot->spot = total->spot;
-	sums->sums = column == FLAT ? &total->flat : &total->cum;
-	ret->nested = column == SPOT ? (struct table){&spot_type, table->spot, 1, .limit = 1}
-				     : (struct table){&sums_type, sums, 1, .limit = 1};
 }
 
 const struct table_type report_spots_type = {.name = "spots",

@@ -315,22 +315,21 @@ static void tree_row_text(const void *context, size_t number, struct text *out)
 	out->failed |= cell.failed;
 }
 
-/* Counts of a row, or of all; it is the last of them that a sample does not know. */
-#define TOTALS_COLUMNS                                                                             \
-	TOTAL("allocations", allocations, UNIT_COUNT, "successful calls"),                         \
-		TOTAL("allocated_bytes", allocated_bytes, UNIT_BYTES, "that they asked for"),      \
-		TOTAL("frees", frees, UNIT_COUNT, "of recorded and unknown blocks"),               \
-		TOTAL("failed", failed, UNIT_COUNT, "calls that failed"),                          \
-		TOTAL("temporary", temporary, UNIT_COUNT,                                          \
-			"calls whose block was freed at once; null: of samples, not known"),       \
-		TOTAL("live_blocks_at_end", live_blocks, UNIT_COUNT, "never freed"),               \
-		TOTAL("live_bytes_at_end", live_bytes, UNIT_BYTES, "of these")
 #define TOTAL(name, member, unit, what)                                                            \
 	{                                                                                          \
 		name, COLUMN_INTEGER, unit, .says = what, COLUMN_OF(totals, member)                \
 	}
-static const struct column totals_columns[] = {TOTALS_COLUMNS, COLUMNS_END};
 enum { TEMPORARY = 4 };
+/* Of a row, or of all. */
+static const struct column totals_columns[] = {
+	TOTAL("allocations", allocations, UNIT_COUNT, "successful calls"),
+	TOTAL("allocated_bytes", allocated_bytes, UNIT_BYTES, "that they asked for"),
+	TOTAL("frees", frees, UNIT_COUNT, "of recorded and unknown blocks"),
+	TOTAL("failed", failed, UNIT_COUNT, "calls that failed"),
+	[TEMPORARY] = TOTAL("temporary", temporary, UNIT_COUNT,
+		"calls whose block was freed at once; null: of samples, not known"),
+	TOTAL("live_blocks_at_end", live_blocks, UNIT_COUNT, "never freed"),
+	TOTAL("live_bytes_at_end", live_bytes, UNIT_BYTES, "of these"), COLUMNS_END};
 
 static void tree_totals_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
@@ -345,9 +344,6 @@ static const struct table_type totals_type = {.name = "totals",
 	.says = "sums; peaks do not add up",
 	.columns = totals_columns,
 	.cell = tree_totals_cell};
-/* The same in a row, whose own these are. */
-static const struct table_type row_totals_type = {
-	.columns = totals_columns, .cell = tree_totals_cell};
 
 #define MEMBER(name, type, unit, member, what)                                                     \
 	{                                                                                          \
@@ -378,7 +374,7 @@ static const struct column row_columns[] = {
 	[OWN_FILE] = FLAG("own_file", small,
 		"false: it is a row in the recording `file`, which is of another process: see "
 		"[processes](../processes.md)"),
-	[ROW_TOTALS] = {"", COLUMN_RECORD, .nested = &row_totals_type},
+	[ROW_TOTALS] = {"", COLUMN_RECORD, .nested = &totals_type},
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE,
 		.says = "`children_unrecorded` by program and reason",
 		.nested = &report_unrecorded_type},
@@ -393,7 +389,7 @@ static void tree_row_cell(const void *context, size_t number, unsigned column, s
 	switch (column) {
 	case ROW_TOTALS:
 		*page->row_sums = (struct tree_sums){row->totals, row->sampled};
-		cell_take_record(ret, &row_totals_type, page->row_sums);
+		cell_take_record(ret, &totals_type, page->row_sums);
 		break;
 	case UNRECORDED:
 		*page->unrecorded = (struct recorded){.unrecorded = &row->unrecorded};

@@ -205,8 +205,7 @@ CASE(as_json, "frames in JSON say their kind, language and instruction where the
 	static const char *const parts[] = {"{\"function\": null",
 		"{\"kind\": \"name\", \"function\"",
 		"{\"kind\": \"method\", \"language\": \"java\", \"instruction\": 5,",
-		"{\"kind\": \"code-object\", \"language\": \"python\", \"instruction\": 8, "
-		"\"function\": \"Parser.read\""};
+		"{\"kind\": \"code-object\", \"language\": \"python\", \"instruction\": 8,"};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct text text;
 		text_init(&text);
