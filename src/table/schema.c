@@ -27,6 +27,30 @@ static bool is_among(const struct table_type *const *types, const struct table_t
 	return types && *types;
 }
 
+static bool has_section(const struct answer_type *document, const struct table_type *type)
+{
+	return is_among(document->tables, type) || is_among(document->parts, type);
+}
+
+/* The document whose page has a section about a type; NULL: none. */
+static const struct answer_type *document_with(
+	const struct answer_type *document, const struct table_type *type)
+{
+	while (document && !has_section(document, type))
+		document = document->beside;
+	return document;
+}
+
+void schema_add_page(const struct answer_type *type, struct text *out)
+{
+	const char *name = strchr(type->schema, '.') + 1;
+	if (type->page)
+		text_printf(out, "%s.md", type->page);
+	else /* "heapwise.heap-maps/1" */
+		text_printf(
+			out, "%.*s-%s.md", (int)strcspn(name, "/"), name, strchr(name, '/') + 1);
+}
+
 static void add_columns(const struct answer_type *document, const struct table_type *type,
 	const char *before, struct text *out);
 
@@ -43,26 +67,31 @@ static void add_inner(const struct answer_type *document, const struct column *c
 	text_deinit(&inner);
 }
 
-/* To the section of a type. */
-static void add_reference(const struct table_type *type, struct text *out)
+/* To the section of a type, on the page of a document. */
+static void add_reference(const struct answer_type *document, const struct answer_type *with,
+	const struct table_type *type, struct text *out)
 {
-	text_printf(out, "as [`%s`](#%s)", type->name, type->name);
+	const char *name = type->name ? type->name : type->within;
+	text_printf(out, "as [`%s`](", name);
+	if (with != document)
+		schema_add_page(with, out);
+	text_printf(out, "#%s)", name);
 }
 
 static void add_column(const struct answer_type *document, const struct column *column,
-	const char *before, bool has_section, struct text *out)
+	const char *before, const struct answer_type *with, struct text *out)
 {
 	text_printf(out, "| `%s%s` | %s", before, column->name, type_names[column->type]);
 	if (column->nested && table_is_of_values(column->nested))
 		text_printf(out, " of %s", type_names[column->nested->columns[0].type]);
 	text_printf(out, " | %s | %s%s", units[column->unit], column->says ? column->says : "",
 		column->optional ? "; left out where it does not apply" : "");
-	if (has_section) {
+	if (with) {
 		text_add(out, "; ");
-		add_reference(column->nested, out);
+		add_reference(document, with, column->nested, out);
 	}
 	text_add(out, " |\n");
-	if (column->nested && !has_section && !table_is_of_values(column->nested))
+	if (column->nested && !with && !table_is_of_values(column->nested))
 		add_inner(document, column, before, out);
 }
 
@@ -71,15 +100,17 @@ static void add_columns(const struct answer_type *document, const struct table_t
 {
 	for (const struct column *column = type->columns; column->name; column++) {
 		const struct table_type *nested = column->nested;
-		bool has_section = nested && (is_among(document->tables, nested) ||
-						     is_among(document->parts, nested));
+		const struct answer_type *with = nested ? document_with(document, nested) : NULL;
 		if (!column_is_for_programs(column))
 			continue;
 		if (!column_is_spliced(column)) {
-			add_column(document, column, before, has_section, out);
-		} else if (has_section) {
-			text_add(out, "| … | | | all members, ");
-			add_reference(nested, out);
+			add_column(document, column, before, with, out);
+		} else if (with) {
+			text_printf(out,
+				*before ? "| `%s…` | | | all members, "
+					: "| %s… | | | all members, ",
+				before);
+			add_reference(document, with, nested, out);
 			text_add(out, " |\n");
 		} else {
 			add_columns(document, nested, before, out);
@@ -164,22 +195,34 @@ static void add_table(const struct answer_type *document, const struct table_typ
 	}
 }
 
+/* Of CSV that is one row. */
+static void add_row(const struct table_type *type, struct text *out)
+{
+	text_add(out, "`--csv` writes one row: ");
+	for (const struct column *column = type->columns; column->name; column++)
+		text_printf(out, "%s`%s`", column == type->columns ? "" : ", ", column->name);
+	text_add(out, ".\n");
+}
+
 void schema_describe(const struct answer_type *type, struct text *out)
 {
 	text_add(out, "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n");
-	text_printf(out, "# %s\n\nFrom `%s`: %s.\n\n", type->schema, type->from, type->says);
-	text_add(out,
-		"`schema` is that name. Null: not known. Members may be added; those that are "
-		"here stay as they are.\n");
+	text_printf(out, "# %s\n\nFrom `%s`: %s.\n", type->title ? type->title : type->schema,
+		type->from, type->says);
+	if (!type->beside)
+		text_add(out, "\n`schema` is that name. Null: not known. Members may be added; "
+			      "those that are here stay as they are.\n");
 	if (type->before)
 		text_printf(out,
 			"`--json=1` writes the same under the name that it had before, "
 			"`%s`.\n",
 			type->before);
-	if (type->main)
+	if (type->main && type->main->name)
 		text_printf(out, "`--csv` writes `%s` alone%s%s.\n", type->main->name,
 			type->main->depth ? ", with the level of each row first: " : "",
 			type->main->depth ? type->main->depth : "");
+	else if (type->main)
+		add_row(type->main, out);
 	for (size_t i = 0; type->tables[i]; i++)
 		if (!is_described(type, i))
 			add_table(type, type->tables[i], "", out);

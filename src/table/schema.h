@@ -5,6 +5,8 @@
 
 #include "table/answer.h"
 
+/* Adds the name of its file, without a folder: "heap-maps-1.md". */
+void schema_add_page(const struct answer_type *type, struct text *out);
 /* Adds the whole page. */
 void schema_describe(const struct answer_type *type, struct text *out);
 

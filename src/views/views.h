@@ -74,8 +74,6 @@ bool view_needs_lives(const struct view *view);
 bool view_can_filter(const struct view *view);
 /* Why it can't be compared with another recording; NULL: it can. */
 const char *view_no_base(const struct view *view);
-/* Whether it is a table, which CSV can have; of a report with a base. */
-bool view_has_table(const struct view *view, bool compared);
 bool view_can_sort(const struct view *view, enum metric metric);
 
 /* Writes the whole view. NULL also when the sink stopped it: the sink knows. */

@@ -111,13 +111,6 @@ static int check_csv(const struct command *command, const struct request *reques
 		return 0;
 	if (shown->options.json)
 		return options_wrong(command, "--csv and --json exclude each other");
-	if (shown->query.base && !view_has_table(request->view, true))
-		return options_wrong(command,
-			"--csv with --base needs a view that is one table then, such as --view "
-			"sites: use --json");
-	if (!is_tree(request) && !view_has_table(request->view, shown->query.base))
-		return options_wrong(
-			command, "--csv needs a view that is a table, such as --view sites");
 	return 0;
 }
 
@@ -203,9 +196,7 @@ static bool lives_compare(
 /* A file that is a difference is shown as a comparison, which not every view can be. */
 static bool is_refused(const struct request *request, const struct model *model)
 {
-	bool no_csv = request->shown.options.csv && !view_has_table(request->view, true);
-	const char *reason = no_csv ? "--csv has no differences in this view: use --json"
-				    : view_no_base(request->view);
+	const char *reason = view_no_base(request->view);
 	if (!model_subtracted(model) || !reason)
 		return false;
 	message("%s is a difference of two states: %s", model_recording(model)->path, reason);

@@ -152,9 +152,14 @@ void change_change_cell(const void *context, size_t row, unsigned column, struct
 static const struct column base_columns[] = {ROW_FIGURES(COLUMN_INTEGER), COLUMNS_END};
 static const struct column change_columns[] = {ROW_FIGURES(COLUMN_SIGNED), COLUMNS_END};
 static_assert(ARRAY_SIZE(base_columns) == METRICS + 1, "each metric has a column");
-const struct table_type change_row_base_type = {.columns = base_columns, .cell = change_base_cell};
-const struct table_type change_row_change_type = {
-	.columns = change_columns, .cell = change_change_cell};
+const struct table_type change_row_base_type = {.name = "older_figures",
+	.says = "figures of the older recording, null: not known",
+	.columns = base_columns,
+	.cell = change_base_cell};
+const struct table_type change_row_change_type = {.name = "differences",
+	.says = "newer less older figures, null: not known",
+	.columns = change_columns,
+	.cell = change_change_cell};
 
 static struct change_pair pair_of(const struct diff *diff, const struct row *row)
 {

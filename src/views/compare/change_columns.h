@@ -68,7 +68,9 @@ void change_change_cell(const void *context, size_t row, unsigned column, struct
 /* Their columns, and before them the one that says what became of the row. */
 #define CHANGE_STATUS_COLUMN                                                                       \
 	{                                                                                          \
-		"status", COLUMN_TEXT, .says = "`new`, `grown`, `shrunk`, `gone` or `same`"        \
+		"status", COLUMN_TEXT,                                                             \
+			.says = "`new`, `grown`, `shrunk`, `gone` or `same`, by the metric of "    \
+				"`sorted_by`; of a bucket by its blocks, of `reallocs` by `calls`" \
 	}
 #define CHANGE_BASE_COLUMN(name)                                                                   \
 	{                                                                                          \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "views/compare/change_view.h"
 #include "views/report/paint.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -127,6 +128,17 @@ void text_change_row(
 	add_average(row, metric, out);
 	row_add_kind(row->sums.kind, out);
 	text_row_stack(row, look->all_frames, out);
+}
+
+void change_site_text(const void *context, size_t number, struct text *out)
+{
+	const struct site_rows *rows = context;
+	const struct diff *diff = &rows->page->compared.diff;
+	const struct row *row = rows->ranges.rows[number];
+	const struct change_look look = {
+		diff, rows->page->options->colour, rows->page->options->all_frames};
+	enum diff_status status = diff_status(diff, row);
+	text_change_row(&look, row, change_remark(status != DIFF_NEW, status != DIFF_GONE), out);
 }
 
 void text_change_sides(const struct recorded sides[2], struct text *out)

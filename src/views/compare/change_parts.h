@@ -18,6 +18,9 @@ struct change_look {
 void text_change_row(const struct change_look *look, const struct row *row, const char *remark,
 	struct text *out);
 
+/* Likewise of a row of struct site_rows, with a base, as struct table_type wants it. */
+void change_site_text(const void *context, size_t number, struct text *out);
+
 /* The metric that stands beside it, and what that counts: "calls". */
 enum metric change_other(enum metric metric);
 const char *change_unit(enum metric metric);

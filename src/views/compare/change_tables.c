@@ -7,28 +7,16 @@
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
 
-static void show_calls(const void *context, size_t row, const struct cell *cell, struct text *out)
-{
-	(void)context, (void)row;
-	diff_add_change(out, METRIC_ALLOCATIONS, cell->signed_number);
-}
-
-static void show_bytes(const void *context, size_t row, const struct cell *cell, struct text *out)
-{
-	(void)context, (void)row;
-	diff_add_change(out, METRIC_ALLOCATED_BYTES, cell->signed_number);
-}
-
 /* Columns for people: what there was, by how much there is more, whether the row is new. */
 #define BEFORE(width_)                                                                             \
 	{                                                                                          \
 		"before", COLUMN_INTEGER, UNIT_COUNT, .for_people = true, .title = "before",       \
 						      .width = width_                              \
 	}
-#define MORE(width_, show_)                                                                        \
+#define MORE(width_, unit_)                                                                        \
 	{                                                                                          \
-		"more", COLUMN_SIGNED, .for_people = true, .title = "±", .width = width_,          \
-				       .unknown = "", .show = show_                                \
+		"more", COLUMN_SIGNED, unit_, .for_people = true, .title = "±", .width = width_,   \
+					      .unknown = ""                                        \
 	}
 #define REMARK                                                                                     \
 	{                                                                                          \
@@ -81,10 +69,10 @@ enum {
 	__VA_ARGS__, BEFORE(14),                                                                   \
 		{"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "of these sizes",              \
 			.title = "allocations", .width = 14},                                      \
-		MORE(14, show_calls),                                                              \
+		MORE(14, UNIT_COUNT),                                                              \
 		{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "allocated by these",                \
 			.title = "bytes", .width = 13},                                            \
-		MORE(13, show_bytes), REMARK, CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(size),      \
+		MORE(13, UNIT_BYTES), REMARK, CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(size),      \
 		CHANGE_CHANGE_COLUMN(size), COLUMNS_END
 static const struct column class_columns[] = {
 	SIZE_COLUMNS({"up_to", COLUMN_INTEGER, UNIT_BYTES, .says = "the largest size of the class",
@@ -117,7 +105,7 @@ static void class_cell(const void *context, size_t row, unsigned column, struct 
 	size_change_cell(rows, column, ret);
 }
 
-static const struct table_type class_type = {.name = "size_classes",
+const struct table_type change_classes_type = {.name = "size_classes",
 	.says = "sizes by powers of two, from the smallest that was asked for to the largest",
 	.columns = class_columns,
 	.cell = class_cell};
@@ -147,7 +135,7 @@ void change_sizes(const struct page *page, struct answer *answer)
 	struct size_rows rows = {.changes = changes}, *context = &rows;
 	unsigned first = min(changes->base.first, changes->value.first);
 	unsigned end = max(changes->base.end, changes->value.end);
-	const struct table classes = {&class_type, &context, end > first ? end - first : 0,
+	const struct table classes = {&change_classes_type, &context, end > first ? end - first : 0,
 		.first = first, .limit = TABLE_NO_LIMIT, .hidden = UINT64_C(1) << SIZE_REMARK};
 	const struct table sizes = {
 		&change_sizes_type, &context, changes->sizes.len, .limit = page->limit};
@@ -208,11 +196,11 @@ enum {
 		BEFORE(14),                                                                        \
 		{"freed_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "that lived so long",         \
 			.title = "freed", .width = 14},                                            \
-		MORE(14, show_calls),                                                              \
+		MORE(14, UNIT_COUNT),                                                              \
 		{"freed_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these"}, BEFORE(14),       \
 		{"live_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "never freed, and so old",     \
 			.title = "never freed", .width = 14},                                      \
-		MORE(14, show_calls),                                                              \
+		MORE(14, UNIT_COUNT),                                                              \
 		{"live_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these"},                    \
 		CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(life), CHANGE_CHANGE_COLUMN(life),        \
 		COLUMNS_END
@@ -255,7 +243,7 @@ const struct table_type change_lives_type = {.name = "by_time",
 	.says = "a row a bucket, ascending",
 	.columns = time_columns,
 	.cell = life_cell};
-static const struct table_type other_lives_type = {.name = "by_allocations",
+const struct table_type change_other_lives_type = {.name = "by_allocations",
 	.within = "lifetimes",
 	.says = "likewise",
 	.columns = other_columns,
@@ -288,7 +276,7 @@ static void put_histogram(const struct page *page, bool by_time, struct answer *
 		by_time ? &life_by_time : &life_by_others, &pair};
 	size_t order[LIFE_BUCKETS];
 	struct text *prose = answer_prose(answer);
-	const struct table table = {by_time ? &change_lives_type : &other_lives_type, &rows,
+	const struct table table = {by_time ? &change_lives_type : &change_other_lives_type, &rows,
 		order_buckets(&rows, prose != NULL, order), order, .limit = TABLE_NO_LIMIT};
 	if (prose)
 		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
@@ -384,18 +372,18 @@ static const struct column thread_columns[] = {
 	[CALLS] = {"allocations", COLUMN_INTEGER, UNIT_COUNT, .says = "by it",
 		.title = "allocations", .gap = 1, .width = 15, .unknown = "not known",
 		COLUMN_OF(thread, allocations)},
-	[MORE_CALLS] = MORE(13, show_calls),
+	[MORE_CALLS] = MORE(13, UNIT_COUNT),
 	[ALLOCATED] = {"allocated_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "by these",
 		.title = "allocated", .width = 13, .unknown = "not known",
 		COLUMN_OF(thread, allocated_bytes)},
-	[MORE_ALLOCATED] = MORE(13, show_bytes),
+	[MORE_ALLOCATED] = MORE(13, UNIT_BYTES),
 	[FREES] = {"frees", COLUMN_INTEGER, UNIT_COUNT, .says = "by it, of any thread's blocks",
 		COLUMN_OF(thread, frees)},
 	[TEMPORARY] = {"temporary", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "allocations that it freed at once; null: not known, as of samples",
 		.title = "temporary", .width = 15, .unknown = "not known", .show = show_temporary,
 		COLUMN_OF(thread, temporary)},
-	[MORE_TEMPORARY] = MORE(13, show_calls),
+	[MORE_TEMPORARY] = MORE(13, UNIT_COUNT),
 	[FIRST] = {"first_ns", COLUMN_INTEGER, UNIT_NS, .says = "its first event",
 		COLUMN_OF(thread, first_ns)},
 	[LAST] = {"last_ns", COLUMN_INTEGER, UNIT_NS, .says = "its last event",

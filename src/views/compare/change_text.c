@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compared views of stacks as text: which two, the verdict, a table by the size of the changes. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/util.h"
 #include "table/answer.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
+#include "views/report/report_answers.h"
+#include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
-#include "views/stacks/figures.h"
-
-#define FIGURE_WIDTH 12
 
 void text_change_heading(const struct page *page, struct text *out)
 {
@@ -66,20 +60,20 @@ static void whole_cell(const void *context, size_t row, unsigned column, struct 
 		table_member(&whole_columns[column], &whole->totals.diff->options, ret);
 }
 
-static const struct table_type whole_type = {
-	.name = "change", .columns = whole_columns, .cell = whole_cell};
+const struct table_type change_whole_type = {.name = "change",
+	.says = "what changed in all",
+	.columns = whole_columns,
+	.cell = whole_cell};
 
 void change_head(const struct page *page, struct answer *answer)
 {
 	const struct diff *diff = &page->compared.diff;
 	const struct view_base *base = page->options->base;
 	struct diff_figure room;
-	struct table_type type = recorded_type;
-	type.name = "base";
 	const struct recorded older = {.model = base->model, .label = base->label};
 	const struct change_whole whole = {page, {diff, &room}};
-	answer_record_of(answer, &type, &older);
-	answer_record_of(answer, &whole_type, &whole);
+	answer_record_of(answer, &change_base_type, &older);
+	answer_record_of(answer, &change_whole_type, &whole);
 }
 
 const char *change_status(uint64_t base, uint64_t value)
@@ -97,8 +91,9 @@ static void change_text_add_rest(size_t count, const char *one, const char *many
 	text_printf(out, " %s", count == 1 ? one : many);
 }
 
-void text_change_rest(size_t shown, size_t changed, size_t all, const char *one, const char *many,
-	struct text *out)
+/* "  3 places are the same"; nothing if there are none. `shown` of `changed` were. */
+static void text_change_rest(size_t shown, size_t changed, size_t all, const char *one,
+	const char *many, struct text *out)
 {
 	if (!changed)
 		text_add(out, "  nothing changed\n");
@@ -134,17 +129,7 @@ void change_rows(struct answer *answer, const struct table *table,
 	text_change_rest(count, changed, table->count, one, many, prose);
 }
 
-void text_add_change_cell(
-	struct text *out, enum metric metric, uint64_t base, uint64_t value, int width)
-{
-	_cleanup_(text_deinit) struct text cell;
-	text_init(&cell);
-	diff_add_change(&cell, metric, (int64_t)(value - base));
-	/* "±" is one character of two bytes. */
-	text_printf(out, "%*s", width + (base == value), cell.data ? cell.data : "");
-}
-
-static void change_text_add_title(const struct page *page, struct text *out)
+bool change_text_add_title(const struct page *page, struct text *out)
 {
 	bool colour = page->options->colour;
 	text_add_char(out, '\n');
@@ -152,40 +137,32 @@ static void change_text_add_title(const struct page *page, struct text *out)
 	text_printf(out, "%s, by the change of %s", page->view->title, metric_name(page->sort));
 	paint_end(out, colour, PAINT_TITLE);
 	text_add_char(out, '\n');
-}
-
-static bool change_text_is_known(const struct page *page, struct text *out)
-{
 	if (diff_knows(&page->compared.diff, page->sort))
 		return true;
 	text_printf(out, "  not known of %s\n", diff_ignorant(&page->compared.diff));
 	return false;
 }
 
-/* How many of the list differ: they come first. */
-static size_t count_changed(const struct page *page)
+/* Rows of sites differ by the metric; of people's text those come first. */
+static bool change_text_differs(const void *context, size_t number)
 {
-	size_t count = 0;
-	while (count < page->list.len &&
-		diff_status(&page->compared.diff, page->list.data[count]) != DIFF_SAME)
-		count++;
-	return count;
+	const struct site_rows *rows = context;
+	return diff_status(&rows->page->compared.diff, rows->ranges.rows[number]) != DIFF_SAME;
 }
 
-static void change_text_add_sites(const struct page *page, struct text *out)
+void change_sites(const struct page *page, struct answer *answer)
 {
-	const struct diff *diff = &page->compared.diff;
-	const struct change_look look = {diff, page->options->colour, page->options->all_frames};
-	size_t changed = count_changed(page), shown = min(changed, page->limit);
-	change_text_add_title(page, out);
-	if (!change_text_is_known(page, out))
-		return;
-	for (size_t i = 0; i < shown; i++) {
-		enum diff_status status = diff_status(diff, page->list.data[i]);
-		text_change_row(&look, page->list.data[i],
-			change_remark(status != DIFF_NEW, status != DIFF_GONE), out);
-	}
-	text_change_rest(shown, changed, page->list.len, "place", "places", out);
+	const struct site_list list = {
+		&report_sites_type, NULL, page->sort, &page->list, page->limit, false};
+	if (!answer_prose(answer))
+		page->view->answer(page, answer);
+	else if (change_text_add_title(page, answer_prose(answer)))
+		report_site_list(page, &list, answer);
+}
+
+void change_site_rows(struct answer *answer, const struct table *sites)
+{
+	change_rows(answer, sites, change_text_differs, "place", "places");
 }
 
 /* The rest is what diff shows, if it can be asked for it: it knows no ranges and no sums. */
@@ -206,83 +183,10 @@ static void add_summary(const struct page *page, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void change_text_add_figures(
-	const struct page *page, const struct row *row, enum metric metric, struct text *out)
-{
-	struct diff_figure figure;
-	diff_of_row(&page->compared.diff, row, metric, &figure);
-	text_add_figure_cell(out, metric, (int64_t)figure.value, false, FIGURE_WIDTH);
-	text_add_change_cell(out, metric, figure.base, figure.value, FIGURE_WIDTH + 1);
-}
-
-static bool is_unsure(const struct page *page, const struct spot_total *total)
-{
-	struct diff_figure flat, cum;
-	diff_of_row(&page->compared.diff, &total->flat, page->sort, &flat);
-	diff_of_row(&page->compared.diff, &total->cum, page->sort, &cum);
-	return (flat.within_error || !flat.change) && cum.within_error;
-}
-
-static void add_spot(const struct page *page, const struct spot_total *total, struct text *out)
-{
-	uint64_t was = metric_of_site(page->sort, &total->cum.base);
-	uint64_t is = metric_of_site(page->sort, &total->cum.sums);
-	change_text_add_figures(page, &total->flat, page->sort, out);
-	change_text_add_figures(page, &total->flat, change_other(page->sort), out);
-	change_text_add_figures(page, &total->cum, page->sort, out);
-	text_add(out, "  ");
-	spot_add_line(out, page->view->grain, total->spot);
-	text_add(out, change_remark(was != 0, is != 0));
-	text_add(out, is_unsure(page, total) ? "  (within the error)\n" : "\n");
-}
-
-/* Those that changed nothing come last, by the order of spot_totals_build(). */
-static size_t count_changed_spots(const struct page *page)
-{
-	size_t count = page->spot_totals.len;
-	while (count && !row_value(&page->spot_totals.data[count - 1].flat, page->sort) &&
-		!row_value(&page->spot_totals.data[count - 1].cum, page->sort))
-		count--;
-	return count;
-}
-
-static void add_spots(const struct page *page, struct text *out)
-{
-	const char *names = grain_name(page->view->grain);
-	size_t changed = count_changed_spots(page), shown = min(changed, page->limit);
-	change_text_add_title(page, out);
-	if (!change_text_is_known(page, out))
-		return;
-	text_printf(out, "%*s%*s%*s%*s%*s%*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH + 2, "±",
-		FIGURE_WIDTH, change_unit(page->sort), FIGURE_WIDTH + 2, "±", FIGURE_WIDTH, "cum",
-		FIGURE_WIDTH + 2, "±");
-	for (size_t i = 0; i < shown; i++)
-		add_spot(page, &page->spot_totals.data[i], out);
-	text_change_rest(
-		shown, changed, page->spot_totals.len, grain_one(page->view->grain), names, out);
-}
-
-/* People read what differs alone. */
-static void put_either(const struct page *page,
-	void (*add)(const struct page *page, struct text *out), struct answer *answer)
-{
-	if (answer_prose(answer))
-		add(page, answer_prose(answer));
-	else
-		page->view->answer(page, answer);
-}
-
-void change_sites(const struct page *page, struct answer *answer)
-{
-	put_either(page, change_text_add_sites, answer);
-}
-
 void change_summary(const struct page *page, struct answer *answer)
 {
-	put_either(page, add_summary, answer);
-}
-
-void change_spots(const struct page *page, struct answer *answer)
-{
-	put_either(page, add_spots, answer);
+	if (answer_prose(answer))
+		add_summary(page, answer_prose(answer));
+	else
+		report_summary(page, answer);
 }

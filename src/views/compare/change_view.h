@@ -25,27 +25,28 @@ struct error *fill_change_reallocs(struct page *page) must_check_;
 struct answer;
 void change_summary(const struct page *page, struct answer *answer);
 void change_sites(const struct page *page, struct answer *answer);
-void change_spots(const struct page *page, struct answer *answer);
 void change_sizes(const struct page *page, struct answer *answer);
 void change_lifetimes(const struct page *page, struct answer *answer);
 void change_threads(const struct page *page, struct answer *answer);
 void change_reallocs(const struct page *page, struct answer *answer);
-/* The tables of theirs that CSV has. */
-extern const struct table_type change_sites_type, change_sizes_type, change_lives_type,
-	change_threads_type, change_reallocs_type, change_places_type;
+/* What they are made of, in this order; what is nested in several of them. */
+extern const struct table_type change_whole_type, change_sites_type, change_spots_type,
+	change_classes_type, change_sizes_type, change_lives_type, change_other_lives_type,
+	change_threads_type, change_reallocs_type, change_growth_type, change_places_type,
+	change_snapshots_type;
 /* Hands a table over; to people the rows that differ alone, and in a sentence how many do not. */
 struct table;
 void change_rows(struct answer *answer, const struct table *table,
 	bool (*differs)(const void *context, size_t row), const char *one, const char *many);
 
+/* Likewise of sites: report_site_list() has made their table. */
+void change_site_rows(struct answer *answer, const struct table *sites);
+
+/* Adds the title of a table by the size of the changes. False: nothing is known of the metric,
+ * which it says. */
+bool change_text_add_title(const struct page *page, struct text *out);
 /* Which two are compared, the verdict, notes. */
 void text_change_heading(const struct page *page, struct text *out);
-/* "  3 places are the same"; nothing if there are none. `shown` of `changed` were. */
-void text_change_rest(size_t shown, size_t changed, size_t all, const char *one, const char *many,
-	struct text *out);
-/* Spaces up to a width, and the difference: "+12", "±0". */
-void text_add_change_cell(
-	struct text *out, enum metric metric, uint64_t base, uint64_t value, int width);
 /* "  new", "  gone", or nothing. */
 const char *change_remark(bool was, bool is);
 

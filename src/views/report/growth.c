@@ -313,8 +313,11 @@ static void older_cell(const void *context, size_t row, unsigned column, struct 
 		cell_take_record(ret, &recorded_type, &older->recorded);
 }
 
-static const struct table_type older_type = {
-	.name = "older", .within = "growth", .columns = older_columns, .cell = older_cell};
+const struct table_type change_growth_type = {.name = "older",
+	.within = "growth",
+	.says = "view `growth`: the older recording, and what was judged there",
+	.columns = older_columns,
+	.cell = older_cell};
 
 /* The context of places that are compared. */
 struct change_places {
@@ -325,7 +328,9 @@ struct change_places {
 enum { SUSPECT, NOW, OLDER, CHANGE_SITE };
 static const struct column change_columns[] = {
 	[SUSPECT] = {"suspect", COLUMN_TEXT,
-		.says = "`new`, `before`, `gone` or `unknown`; null: it is none and was none"},
+		.says = "`new`: it keeps growing, and did not before; `before`: as it did before; "
+			"`gone`: it did before; `unknown`: it keeps growing, and the older "
+			"recording has too few moments; null: it is none and was none"},
 	[NOW] = {"", COLUMN_RECORD, .nested = &judged_type},
 	[OLDER] = {"older", COLUMN_RECORD, .says = "what is judged of it there",
 		.nested = &judged_type},
@@ -361,6 +366,8 @@ static void change_text(const void *context, size_t number, struct text *out)
 const struct table_type change_places_type = {.name = "places",
 	.within = "growth",
 	.total = "places_total",
+	.says = "view `growth`: sites, by `suspect`: new ones first, then those of before, those "
+		"that are gone, and the others",
 	.columns = change_columns,
 	.cell = change_cell,
 	.row_text = change_text};
@@ -435,7 +442,7 @@ void change_growth(const struct page *page, struct answer *answer)
 	if (answer_prose(answer))
 		add_change_head(page, answer_prose(answer));
 	answer_record_of(answer, &report_growth_type, &change->judged[1]);
-	answer_record_of(answer, &older_type, &older);
+	answer_record_of(answer, &change_growth_type, &older);
 	put_fates(page, &places, answer);
 	frame_rows_deinit(&frames);
 }

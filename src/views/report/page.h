@@ -76,7 +76,7 @@ struct view {
 	struct error *(*fill)(struct page *page);
 	/* Hands over what is its own, in all forms. */
 	void (*answer)(const struct page *page, struct answer *answer);
-	const struct table_type *table; /* the one that CSV has; NULL: there is none */
+	const struct table_type *table; /* the one that CSV has */
 	bool ruled;                     /* the heading stands between lines */
 	bool has_sites;                 /* needs stacks with names */
 	enum grain grain;               /* what distinguishes spots */
@@ -90,7 +90,7 @@ struct view {
 	/* With a base, in place of those above; NULL: as above. */
 	struct error *(*fill_change)(struct page *page);
 	void (*answer_change)(const struct page *page, struct answer *answer);
-	const struct table_type *change_table; /* as `table`; NULL: none */
+	const struct table_type *change_table; /* as `table` */
 	const char *no_base;                   /* why it takes none; NULL: it does */
 	bool own_change; /* these say all of a change themselves: no comparison of totals */
 };

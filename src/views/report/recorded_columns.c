@@ -59,9 +59,19 @@ static void recorded_cell(const void *context, size_t row, unsigned column, stru
 		cell_take_record(ret, &report_recording_type, recorded);
 }
 
+static const struct column recorded_columns[] = {
+	{"label", COLUMN_TEXT, .says = "as given on the command line"}, RECORDED_COLUMNS,
+	COLUMNS_END};
+
 const struct table_type recorded_type = {.name = "recorded",
 	.says = "one of the recordings that an answer is about",
-	.columns = (const struct column[]){{"label", COLUMN_TEXT,
-						   .says = "as given on the command line"},
-		RECORDED_COLUMNS, COLUMNS_END},
+	.columns = recorded_columns,
+	.cell = recorded_cell};
+const struct table_type change_base_type = {.name = "base",
+	.says = "what the recording is compared with",
+	.columns = recorded_columns,
+	.cell = recorded_cell};
+const struct table_type change_older_type = {.within = "older",
+	.says = "view `timeline`: the older recording",
+	.columns = recorded_columns,
 	.cell = recorded_cell};

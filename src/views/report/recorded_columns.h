@@ -20,6 +20,8 @@ struct recorded {
 
 /* Rows are of struct recorded: the label, `target`, `recording`. */
 extern const struct table_type recorded_type;
+/* As the member "base" of a report, and in "older" of a timeline. */
+extern const struct table_type change_base_type, change_older_type;
 /* A list of the lines of a struct text; what other types of such lists have. */
 extern const struct table_type lines_type;
 extern const struct column line_columns[];

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_columns.h"
+#include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
@@ -224,7 +225,7 @@ const struct table_type change_sites_type = {.name = "sites",
 	.says = "a row a site, the largest change first",
 	.columns = compared_columns,
 	.cell = site_rows_cell_of,
-	.row_text = site_row_text};
+	.row_text = change_site_text};
 const struct table_type report_top_types[SUMMARY_LISTS] = {
 	[SUMMARY_NEVER_FREED] = SITES("never_freed", .within = "top",
 		.says = "view `summary`: sites with most that is live"),
@@ -278,7 +279,9 @@ void report_site_list(const struct page *page, const struct site_list *list, str
 	const struct table table = {page->options->base ? compared : list->type, &rows,
 		list->rows->len, .limit = list->limit};
 	struct text *prose = answer_prose(answer);
-	if (!prose || site_rows_add_title(page, list, table_shown(&table), prose))
+	if (page->options->base && prose)
+		change_site_rows(answer, &table);
+	else if (!prose || site_rows_add_title(page, list, table_shown(&table), prose))
 		answer_table(answer, &table);
 	frame_rows_deinit(&frames);
 }

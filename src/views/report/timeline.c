@@ -510,7 +510,8 @@ static const struct column snapshot_columns[] = {
 	OF_SNAPSHOT("extra_bytes", extra, "likewise"),
 	OF_SNAPSHOT("stacks_bytes", stacks, "likewise"),
 	[OLDER_TOTAL] = {"older_total_bytes", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
-		.says = "with `--base`: see [reports with a base](report-base.md)"},
+		.says = "with `--base`: `total_bytes` of the latest of the older snapshots up to "
+			"where the same part of that run had passed, by `time_unit`"},
 	[IS_PEAK] = {"peak", COLUMN_BOOLEAN, .says = "it is the moment of most `useful_bytes`",
 		COLUMN_OF(timeline_snapshot, peak)},
 	[TREE] = {"tree", COLUMN_RECORD,
@@ -544,6 +545,11 @@ const struct table_type report_snapshots_type = {.name = "snapshots",
 	.columns = snapshot_columns,
 	.cell = snapshot_cell,
 	.row_text = timeline_row_text};
+const struct table_type change_snapshots_type = {.name = "snapshots",
+	.within = "older",
+	.says = "view `timeline`: as of the newer one; `tree` is null",
+	.columns = snapshot_columns,
+	.cell = snapshot_cell};
 
 enum { TIME_UNIT };
 static const struct column option_columns[] = {
@@ -576,13 +582,11 @@ static void put_older(const struct page *page, struct answer *answer)
 	const struct timeline_snapshots *older = &page->older_timeline.snapshots;
 	const struct recorded base = {
 		.model = page->options->base->model, .label = page->options->base->label};
-	struct table_type recorded = recorded_type, type = report_snapshots_type;
 	struct tree_rows tree = {.nodes = NULL};
 	const struct snapshot_rows rows = {NULL, older->data, older->len, &tree};
-	const struct table snapshots = {&type, &rows, older->len, .limit = TABLE_NO_LIMIT};
-	recorded.name = NULL;
-	recorded.within = type.within = "older";
-	answer_record_of(answer, &recorded, &base);
+	const struct table snapshots = {
+		&change_snapshots_type, &rows, older->len, .limit = TABLE_NO_LIMIT};
+	answer_record_of(answer, &change_older_type, &base);
 	answer_table(answer, &snapshots);
 	tree_deinit(&tree);
 }

@@ -29,7 +29,7 @@
 	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
 	.text_limit = TEXT_ROWS, .fill = view_fill_spots, .answer = report_spots,                  \
 	.table = &report_spots_type, .fill_change = fill_change_spots,                             \
-	.answer_change = change_spots, .has_sites = true
+	.answer_change = report_spots, .change_table = &change_spots_type, .has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -40,8 +40,10 @@ static const struct view views[] = {
 		.text_limit = TEXT_TOP,
 		.fill = view_fill_summary,
 		.answer = report_summary,
+		.table = &report_sites_type,
 		.fill_change = fill_change_summary,
 		.answer_change = change_summary,
+		.change_table = &change_sites_type,
 		.has_sites = true},
 	{.name = "sites",
 		.title = "Sites",
@@ -264,11 +266,6 @@ bool view_can_filter(const struct view *view)
 {
 	/* A summary's verdict is on all of a recording. */
 	return view->has_sites && view->fill != view_fill_summary && !view->needs_lives;
-}
-
-bool view_has_table(const struct view *view, bool compared)
-{
-	return compared ? view->change_table : view->table;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)

@@ -13,18 +13,17 @@
 static const struct answer_type *const other_types[] = {
 	&budget_answer_type, &diff_answer_type, &trend_answer_type, NULL};
 
-/* "heapwise.heap-maps/1" -> "heap-maps-1.md" */
 static void check_page(const struct answer_type *type)
 {
 	_cleanup_(text_deinit) struct text page;
-	char path[256];
+	_cleanup_(text_deinit) struct text path;
 	text_init(&page);
+	text_init(&path);
 	schema_describe(type, &page);
-	CHECK(!page.failed);
-	snprintf(path, sizeof(path), "../../../docs/schema/%s", strchr(type->schema, '.') + 1);
-	*strrchr(path, '/') = '-';
-	strcat(path, ".md");
-	check_golden(path, page.data);
+	text_add(&path, "../../../docs/schema/");
+	schema_add_page(type, &path);
+	CHECK(!page.failed && !path.failed);
+	check_golden(path.data, page.data);
 }
 
 CASE(answer_schemas_pages, "pages of answers are as their columns say")
