@@ -50,6 +50,9 @@ struct leaks_view_options {
 	size_t limit;   /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
 	const char *version; /* of the tool, for LEAKS_SARIF; may be NULL */
+	/* Of LEAKS_CSV: the file has a heading, or has one afterwards; rows say which recording
+	 * they are of. NULL: the table is of one heap. */
+	bool *has_heading;
 };
 
 /* NULL if there is no form of that name. */

@@ -25,6 +25,7 @@ struct leak_report {
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
 	int log;                        /* --log-file, if it is one of all recordings; else -1 */
+	bool has_heading;               /* of CSV: the file that all go to has one */
 	uint64_t errors;                /* in these, where that is decided */
 	unsigned undecided;             /* of these, where a status was asked for */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
@@ -319,6 +320,9 @@ static int leak_report_show_show(struct leak_report *report, const struct model 
 	/* Where it failed it is shown here, then, and leaks count all the same. */
 	const bool logs = wants_log && !code;
 	struct leaks_view_options view = report->view;
+	/* A log of each recording's own begins with a heading, too. */
+	bool has_own_log = logs && report->log < 0, has_own_heading = false;
+	view.has_heading = has_own_log ? &has_own_heading : &report->has_heading;
 	view.suppressions = suppressions;
 	view.of_moment = living;
 	if (report->options->of_run && model_target(model)->exit_kind == EXIT_KIND_EXEC &&
@@ -341,6 +345,9 @@ static int leak_report_show_show(struct leak_report *report, const struct model 
 	if (model_leak_search(model) && model_leak_search(model)->damaged)
 		code = ERROR_INPUT;
 	int ended = logs ? log_end(report, &output) : output_end(&output);
+	/* Others follow in the same log. */
+	if (report->log >= 0)
+		report->has_heading |= has_own_heading;
 	return code ? code : ended;
 }
 

@@ -296,7 +296,7 @@ const struct heap_verb heap_verbs[] = {
 		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
 		"--type 'node*' --size 1k.. --sort size --limit 20", true},
 	{"block", "ADDR", "a block's type, and where it was allocated (needs a recording)", 1, 1,
-		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0", false},
+		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0", true},
 	{"leaks", "", "blocks that nothing references any more", 0, 0, run_leaks,
 		HEAP_SELECTION_BIT(HEAP_SELECTION_LEAK) |
 			HEAP_SELECTION_BIT(HEAP_SELECTION_LEAKED) |
@@ -330,9 +330,9 @@ const struct heap_verb heap_verbs[] = {
 		"0x5561a0b2c3d0 --as 'struct session'", true},
 	{"type", "ADDR|TYPE",
 		"possible types of unknown blocks; of known ones, what may reference them", 1, 8,
-		heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'", false},
+		heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'", true},
 	{"python", "ADDR", "the contents of a Python object", 1, 1, run_python, 0, NULL,
-		"0x7f3a5c6d7e80", false},
+		"0x7f3a5c6d7e80", true},
 	{"find", "VALUE|TEXT", "where a value or text is in memory: in which blocks, or elsewhere",
 		1, 64, heap_verb_find_bytes,
 		HEAP_SELECTION_BIT(HEAP_SELECTION_ANYWHERE) |

@@ -341,8 +341,9 @@ const struct answer_type heap_holders_type = {.schema = "heapwise.heap-holders/1
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE type TYPE",
 	.says = "what may point to blocks of a known type, by its declaration",
-	.tables = (const struct table_type *const[]){
-		HEAP_HEAD_TYPES, &asked_type_type, &holder_type, NULL}};
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type,
+		&holder_type, NULL},
+	.main = &holder_type};
 
 static struct error *lay_out_holders(const struct heap_page *page, const struct asked_type *asked,
 	const struct table *members, struct answer *answer)
@@ -388,8 +389,9 @@ const struct answer_type heap_pool_type = {.schema = "heapwise.heap-pool/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE type ADDR",
 	.says = "what lies in a pool",
-	.tables = (const struct table_type *const[]){
-		HEAP_HEAD_TYPES, &asked_type_type, &heap_pool_kind_type, NULL}};
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type,
+		&heap_pool_kind_type, NULL},
+	.main = &heap_pool_kind_type};
 
 struct error *heap_pool_write(
 	const struct heap_page *page, const char *what, uint32_t block, const struct sink *sink)

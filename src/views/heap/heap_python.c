@@ -45,7 +45,8 @@ const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE python ADDR",
 	.says = "the contents of a Python object",
-	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL}};
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL},
+	.main = &python_object_type};
 
 static struct error *heap_python_lay_out(
 	const struct heap_page *page, const struct python_row *row, const struct sink *sink)

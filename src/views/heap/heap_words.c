@@ -240,8 +240,9 @@ const struct answer_type heap_block_type = {.schema = "heapwise.heap-block/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE block ADDR",
 	.says = "what a block is, and where a recording has it allocated",
-	.tables = (const struct table_type *const[]){
-		HEAP_HEAD_TYPES, &block_type, HEAP_EXTENT_TYPES, &heap_allocation_type, NULL}};
+	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type,
+		HEAP_EXTENT_TYPES, &heap_allocation_type, NULL},
+	.main = &block_type};
 
 static struct error *heap_words_lay_out(struct words *w)
 {

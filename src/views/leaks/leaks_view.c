@@ -228,12 +228,20 @@ static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *r
 	return page->verdict.failed || page->notes.failed ? error_no_memory() : NULL;
 }
 
+static struct answer *leaks_view_create(const struct leaks_page *page, const struct sink *sink)
+{
+	const struct leaks_view_options *options = page->options;
+	const struct csv_part part = {.column = options->has_heading ? "recording" : NULL,
+		.value = model_recording(page->model)->path,
+		.has_heading = options->has_heading};
+	return options->form == LEAKS_JSON  ? answer_json_create(sink, false)
+	       : options->form == LEAKS_CSV ? answer_csv_part_create(sink, &part)
+					    : answer_text_create(sink);
+}
+
 static struct error *write_answer(struct leaks_page *page, const struct sink *sink)
 {
-	enum leaks_form form = page->options->form;
-	struct answer *answer = form == LEAKS_JSON  ? answer_json_create(sink, false)
-				: form == LEAKS_CSV ? answer_csv_create(sink)
-						    : answer_text_create(sink);
+	struct answer *answer = leaks_view_create(page, sink);
 	struct error *error = answer ? leaks_answer(page, answer) : error_no_memory();
 	answer_destroy(answer);
 	return error;

@@ -219,6 +219,14 @@ def forms_of_tables(folder):
         for row, one in zip(rows, found):
             plain = {k: as_csv(v) for k, v in one.items() if not isinstance(v, (list, dict)) and k in row}
             need({k: row[k] for k in plain}, plain, f"{words} as CSV")
+    block = ask("core", "--json", core, "block", address)
+    rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, "block", address]).text.splitlines()))
+    hw.need(len(rows) == 1 and rows[0]["address"] == address, f"block: {rows}")
+    need({k: v for k, v in rows[0].items() if v}, {k: as_csv(block[k]) for k in rows[0] if k in block}, "block as CSV")
+    members = ask("core", "--json", core, "type", "node")["members"]
+    rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, "type", "node"]).text.splitlines()))
+    hw.need(members, "nothing points to a node")
+    need([row["members"] for row in rows], members, "type as CSV")
     words = ("blocks", "--where", "size>=48", "--sort", "size", "--limit", "5")
     rows = list(csv.DictReader(hw.run([hw.HEAPWISE, "core", "--csv", core, *words]).text.splitlines()))
     need([row["address"] for row in rows], [b["address"] for b in ask("core", "--json", core, *words)["blocks"]], "sorted")
@@ -241,7 +249,7 @@ def trees_of_dominators(folder):
     shown = [line[12:] for line in lines if "… " not in line and line[:10].strip() and line[8:10] in (" B", "iB")]
     need(sorted((len(line) - len(line.lstrip())) // 2 for line in shown), sorted(depths), "depths")
     hw.need(sum(depth > 0 for depth in depths) > 1, f"{depths}")
-    for words in (("block", "0x10"), ("type", "node")):
+    for words in (("dump", "0x10", "16", folder / "page"), ("save", folder / "saved")):
         hw.need("no table" in refused(core, "--csv", *words), f"{words}")
     hw.need("exclude each other" in refused(core, "--csv", "--count", "types"), "--csv --count")
 

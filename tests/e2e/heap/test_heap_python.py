@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is read of Python's heap equals what a script says of its own objects, by each road."""
 
+import csv
+import io
 import json
 import os
 import re
@@ -239,6 +241,10 @@ def contents_of_objects(folder):
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", hex(address)])
     if ended.text != f"{kind} at {address:#x}\n{said}\n":
         raise hw.Failure(f"text: {ended}")
+    ended = hw.run([hw.HEAPWISE, "core", "--csv", folder / "saved", "python", hex(address)])
+    if list(csv.DictReader(io.StringIO(ended.text))) != [
+            {"address": hex(address), "type": kind, "content": said, "cut": "false"}]:
+        raise hw.Failure(f"CSV: {ended}")
     # Behind a small block an object begins, likely: it is not that block's.
     blocks = ask("core", "--json", folder / "saved", "blocks", "--type", "list items", "--size", "..24")["blocks"]
     lines = "".join(f"python {block['address']}\n" for block in blocks)

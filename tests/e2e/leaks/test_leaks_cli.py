@@ -3,7 +3,9 @@
 """`heapwise leaks` and `run --leak-check` as commands: options, exit statuses, forms, where output goes; and
 memcheck's form beside the real one."""
 
+import csv
 import difflib
+import io
 import json
 import os
 import re
@@ -373,6 +375,22 @@ def one_log(folder):
     heapwise("leaks", f"--log-file={log}", *sorted(folder.glob("x*.hpw")))
     text = log.read_text()
     hw.need("list_single" in text and "trees" in text, text)
+
+
+@TESTS.test
+def one_table(folder):
+    """CSV of several recordings has one heading and says of each row whose it is; logs of their own have one each"""
+    first, second = recording(folder), recording(folder, LEAKS / "trees-O2", name="b, c.hpw")
+    wanted = [(str(path), str(record["blocks"])) for path in (first, second) for record in leaks(path)["records"]]
+    ended = heapwise("leaks", "--format=csv", first, second)
+    rows = list(csv.DictReader(io.StringIO(ended.text), strict=True))
+    hw.need({path for path, _ in wanted} == {str(first), str(second)}, f"{wanted}")
+    hw.need([(row["recording"], row["blocks"]) for row in rows] == wanted, f"{ended}, not {wanted}")
+    heapwise("leaks", "--format=csv", f"--log-file={folder / 'log'}", first, second)
+    hw.need((folder / "log").read_text() == ended.text, "one log")
+    heapwise("leaks", "--format=csv", f"--log-file={folder / 'log.%n'}", first, second)
+    logs = [(folder / f"log.{number}").read_text().splitlines() for number in (1, 2)]
+    hw.need(logs[0] + logs[1][1:] == ended.text.splitlines() and logs[0][0] == logs[1][0], f"{logs}")
 
 
 @TESTS.test
