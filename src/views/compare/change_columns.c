@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/util.h"
+#include "views/report/member_columns.h"
 #include "views/report/recorded_columns.h"
 #include "views/stacks/frames.h"
 
@@ -21,10 +22,8 @@ static const struct table_type range_type = {
 
 enum { OLDER, NEWER, DIFFERENCE, RANGE, BY_MEAN_SIZES, WITHIN_ERROR };
 static const struct column columns[] = {
-	[OLDER] = {"older", COLUMN_INTEGER, .says = "in the older one",
-		COLUMN_OF(diff_figure, base)},
-	[NEWER] = {"newer", COLUMN_INTEGER, .says = "in the newer one",
-		COLUMN_OF(diff_figure, value)},
+	[OLDER] = NUMBER_AS("older", diff_figure, base, "in the older one"),
+	[NEWER] = NUMBER_AS("newer", diff_figure, value, "in the newer one"),
 	[DIFFERENCE] = {"change", COLUMN_SIGNED, .says = "by how much the newer one is more",
 		COLUMN_OF(diff_figure, change)},
 	[RANGE] = {"range", COLUMN_LIST,
@@ -35,11 +34,10 @@ static const struct column columns[] = {
 		.says = "the range rests on all blocks of a stack having its mean size, since a "
 			"file does not say how large they are",
 		.optional = true, COLUMN_OF(diff_figure, by_mean_sizes)},
-	[WITHIN_ERROR] = {"within_error", COLUMN_BOOLEAN,
-		.says = "of a sampled recording: it may be no change at all; of a total: 0 is in "
-			"the range; of a row: the ranges of both figures overlap. Where the range "
-			"is by mean sizes, those that hold for any sizes decide",
-		COLUMN_OF(diff_figure, within_error)},
+	[WITHIN_ERROR] = FLAG_OF(diff_figure, within_error,
+		"of a sampled recording: it may be no change at all; of a total: 0 is in "
+		"the range; of a row: the ranges of both figures overlap. Where the range "
+		"is by mean sizes, those that hold for any sizes decide"),
 	COLUMNS_END};
 
 static void figure_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -88,8 +86,7 @@ const struct table_type change_totals_type = {.name = "totals",
 
 enum { MOVED, FROM, TO };
 static const struct column rename_columns[] = {
-	[MOVED] = {"moved", COLUMN_BOOLEAN, .says = "to another file, under its own name",
-		COLUMN_OF(rename, moved)},
+	[MOVED] = FLAG_OF(rename, moved, "to another file, under its own name"),
 	[FROM] = {"from", COLUMN_RECORD, .says = "a frame of the older one",
 		.nested = &plain_frame_type},
 	[TO] = {"to", COLUMN_RECORD, .says = "a frame of the newer one",
@@ -180,9 +177,8 @@ void change_row_fill(struct change_row *ret, const struct diff *diff, const stru
 
 enum { STATUS, WITHIN, BASE, CHANGE };
 static const struct column row_columns[] = {[STATUS] = CHANGE_STATUS_COLUMN,
-	[WITHIN] = {"within_error", COLUMN_BOOLEAN,
-		.says = "the ranges of both estimates of the metric overlap",
-		COLUMN_OF(change_row, within_error)},
+	[WITHIN] = FLAG_OF(
+		change_row, within_error, "the ranges of both estimates of the metric overlap"),
 	[BASE] = CHANGE_BASE_COLUMN(change_row),
 	[CHANGE] = CHANGE_CHANGE_COLUMN(change_row),
 	COLUMNS_END};

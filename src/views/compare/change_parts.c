@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/paint.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -102,9 +103,8 @@ static void add_average(const struct row *row, enum metric metric, struct text *
 	uint64_t count = metric_of_site(pair->count, site);
 	if (!count)
 		return;
-	text_add(out, "  ");
-	text_add_bytes(out, (metric_of_site(pair->bytes, site) + count / 2) / count);
-	text_add(out, " each");
+	text_printf(out, "  %s each",
+		FMT_BYTES((metric_of_site(pair->bytes, site) + count / 2) / count));
 }
 
 /* Bytes without blocks are those of a file that counts no blocks. */

@@ -4,7 +4,9 @@
 #include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
 #include "views/report/histogram_axis.h"
+#include "views/report/member_columns.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 
 /* Columns for people: what there was, by how much there is more, whether the row is new. */
@@ -42,8 +44,7 @@ struct size_rows {
 static void show_size(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)context, (void)row;
-	text_add_count(out, cell->number);
-	text_add(out, " B");
+	text_printf(out, "%s B", SAID_COUNT(cell->number));
 }
 
 static void show_most(const void *context, size_t row, const struct cell *cell, struct text *out)
@@ -377,19 +378,15 @@ static const struct column thread_columns[] = {
 		.title = "allocated", .width = 13, .unknown = "not known",
 		COLUMN_OF(thread, allocated_bytes)},
 	[MORE_ALLOCATED] = MORE(13, UNIT_BYTES),
-	[FREES] = {"frees", COLUMN_INTEGER, UNIT_COUNT, .says = "by it, of any thread's blocks",
-		COLUMN_OF(thread, frees)},
+	[FREES] = COUNT_OF(thread, frees, "by it, of any thread's blocks"),
 	[TEMPORARY] = {"temporary", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "allocations that it freed at once; null: not known, as of samples",
 		.title = "temporary", .width = 15, .unknown = "not known", .show = show_temporary,
 		COLUMN_OF(thread, temporary)},
 	[MORE_TEMPORARY] = MORE(13, UNIT_COUNT),
-	[FIRST] = {"first_ns", COLUMN_INTEGER, UNIT_NS, .says = "its first event",
-		COLUMN_OF(thread, first_ns)},
-	[LAST] = {"last_ns", COLUMN_INTEGER, UNIT_NS, .says = "its last event",
-		COLUMN_OF(thread, last_ns)},
-	[ENDED] = {"ended", COLUMN_BOOLEAN, .says = "it ended before the program",
-		COLUMN_OF(thread, ended)},
+	[FIRST] = TIME_OF(thread, first_ns, "its first event"),
+	[LAST] = TIME_OF(thread, last_ns, "its last event"),
+	[ENDED] = FLAG_OF(thread, ended, "it ended before the program"),
 	[THREAD_REMARK] = REMARK,
 	[THREAD_STATUS] = CHANGE_STATUS_COLUMN,
 	[THREAD_BASE] = CHANGE_BASE_COLUMN(thread),

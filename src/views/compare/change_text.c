@@ -4,9 +4,11 @@
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
+#include "views/report/member_columns.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -29,11 +31,9 @@ const char *change_remark(bool was, bool is)
 
 enum { SAME_RECORDING, NORMALIZED, VERDICT, TOTALS, RENAMES };
 static const struct column whole_columns[] = {
-	[SAME_RECORDING] = {"same_recording", COLUMN_BOOLEAN, .says = "both are moments of one",
-		COLUMN_OF(diff_options, same_recording)},
-	[NORMALIZED] = {"normalized", COLUMN_BOOLEAN,
-		.says = "the older figures are scaled (`--normalize`)",
-		COLUMN_OF(diff_options, normalize)},
+	[SAME_RECORDING] = FLAG_OF(diff_options, same_recording, "both are moments of one"),
+	[NORMALIZED] = FLAG_AS("normalized", diff_options, normalize,
+		"the older figures are scaled (`--normalize`)"),
 	[VERDICT] = VERDICT_COLUMN,
 	[TOTALS] = {"totals", COLUMN_RECORD, .says = "of both processes",
 		.nested = &change_totals_type},
@@ -87,8 +87,7 @@ const char *change_status(uint64_t base, uint64_t value)
 
 static void change_text_add_rest(size_t count, const char *one, const char *many, struct text *out)
 {
-	text_add_count(out, count);
-	text_printf(out, " %s", count == 1 ? one : many);
+	text_printf(out, "%s %s", SAID_COUNT(count), count == 1 ? one : many);
 }
 
 /* "  3 places are the same"; nothing if there are none. `shown` of `changed` were. */

@@ -13,8 +13,10 @@
 #include "base/util.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
+#include "views/report/member_columns.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -42,12 +44,10 @@ static const struct column head_columns[] = {
 	[NEWER] = {"newer", COLUMN_RECORD, .says = "what is compared", .nested = &recorded_type},
 	[METRIC] = {"metric", COLUMN_TEXT,
 		.says = "what rows are sorted by and statuses are about: `live_bytes`…"},
-	[SAME_RECORDING] = {"same_recording", COLUMN_BOOLEAN,
-		.says = "two moments of one recording: lines count",
-		COLUMN_OF(diff_options, same_recording)},
-	[NORMALIZED] = {"normalized", COLUMN_BOOLEAN,
-		.says = "older figures are scaled to the newer totals, each by its own",
-		COLUMN_OF(diff_options, normalize)},
+	[SAME_RECORDING] =
+		FLAG_OF(diff_options, same_recording, "two moments of one recording: lines count"),
+	[NORMALIZED] = FLAG_AS("normalized", diff_options, normalize,
+		"older figures are scaled to the newer totals, each by its own"),
 	[FILTER] = FILTER_COLUMN,
 	[VERDICT] = VERDICT_COLUMN,
 	[NOTES] = NOTES_COLUMN,
@@ -92,12 +92,8 @@ static const struct table_type head_type = {
 	.columns = head_columns, .cell = head_cell, .row_text = diff_view_head_text};
 
 static const struct table_type kept_type = {
-	.columns = (const struct column[]){{"blocks", COLUMN_INTEGER, UNIT_COUNT,
-						   .says = "that they keep",
-						   COLUMN_OF(site, live_blocks)},
-		{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these",
-			COLUMN_OF(site, live_bytes)},
-		COLUMNS_END},
+	.columns = (const struct column[]){COUNT_AS("blocks", site, live_blocks, "that they keep"),
+		BYTES_AS("bytes", site, live_bytes, "of these"), COLUMNS_END},
 	.row_bytes = sizeof(struct site)};
 
 static const struct column library_columns[] = {
@@ -163,10 +159,8 @@ static const struct table_type thread_type = {.columns = thread_columns, .cell =
 
 enum { STACKS_OLDER, STACKS_NEWER, STACKS_CHANGE, THREADS };
 static const struct column stack_columns[] = {
-	[STACKS_OLDER] = {"older", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "in the older one, or null: not known", COLUMN_OF(stack_sizes, older)},
-	[STACKS_NEWER] = {"newer", COLUMN_INTEGER, UNIT_BYTES, .says = "likewise",
-		COLUMN_OF(stack_sizes, newer)},
+	[STACKS_OLDER] = BYTES_OF(stack_sizes, older, "in the older one, or null: not known"),
+	[STACKS_NEWER] = BYTES_OF(stack_sizes, newer, "likewise"),
 	[STACKS_CHANGE] = {"change", COLUMN_SIGNED, UNIT_BYTES,
 		.says = "the difference, if both are known"},
 	[THREADS] = {"threads", COLUMN_TABLE, .says = "if both are known, the largest change first",
@@ -193,11 +187,7 @@ static void diff_view_stack_cell(const void *context, size_t row, unsigned colum
 /* "from 8 KiB to 4 MiB, +4 MiB"; of a side that is not known it says so. */
 static void add_sizes(uint64_t older, uint64_t newer, struct text *out)
 {
-	text_add(out, "from ");
-	text_add_bytes(out, older);
-	text_add(out, " to ");
-	text_add_bytes(out, newer);
-	text_add(out, ", ");
+	text_printf(out, "from %s to %s, ", SAID_BYTES(older), SAID_BYTES(newer));
 	diff_add_change(out, METRIC_LIVE_BYTES, (int64_t)(newer - older));
 }
 
@@ -242,8 +232,7 @@ static void stacks_text(const void *context, size_t row, struct text *out)
 	text_add(out, " (");
 	if (count > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_add_count(out, count);
-	text_add(out, " threads)\n");
+	text_printf(out, "%s threads)\n", SAID_COUNT(count));
 	for (size_t i = 0; i < count && i < page->limit; i++)
 		diff_view_add_stack(&stacks->rows.data[i], out);
 }
@@ -364,8 +353,7 @@ static void diff_view_add_title(
 	text_printf(out, "%s (", titles[status]);
 	if (list->len > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_add_count(out, list->len);
-	text_add(out, list->len == 1 ? " place, " : " places, ");
+	text_printf(out, "%s%s", SAID_COUNT(list->len), list->len == 1 ? " place, " : " places, ");
 	diff_add_change(out, page->diff->options.metric, page->diff->sums[status]);
 	text_add(out, ")");
 	paint_end(out, colour, PAINT_TITLE);

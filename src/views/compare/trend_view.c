@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -200,8 +201,7 @@ static void trend_view_add_title(const struct trend_page *page, struct text *out
 	text_add(out, "Growing steadily (");
 	if (count > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_add_count(out, count);
-	text_add(out, count == 1 ? " place)" : " places)");
+	text_printf(out, "%s%s", SAID_COUNT(count), count == 1 ? " place)" : " places)");
 	paint_end(out, page->options->colour, PAINT_TITLE);
 	text_add(out, "\n");
 }

@@ -12,6 +12,7 @@
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
+#include "views/report/member_columns.h"
 
 #define ROWS 10u
 #define MEMBERS_SHOWN 6u
@@ -231,10 +232,8 @@ struct asked_type {
 };
 
 static const struct column sampled_columns[] = {
-	{"of", COLUMN_TEXT, .says = "what was asked for", COLUMN_OF(asked_type, what)},
-	{"sampled", COLUMN_INTEGER, UNIT_COUNT, .says = "blocks that were looked at",
-		COLUMN_OF(asked_type, sampled)},
-	COLUMNS_END};
+	WORD_AS("of", asked_type, what, "what was asked for"),
+	COUNT_OF(asked_type, sampled, "blocks that were looked at"), COLUMNS_END};
 static const struct table_type sampled_type = {.columns = sampled_columns};
 
 const struct answer_type heap_candidates_type = {.schema = "heapwise.heap-candidates/1",
@@ -269,7 +268,6 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 	struct reason_words words[REASONS];
 	const struct asked_type asked = {.what = what, .sampled = sampled};
 	const struct candidate_rows rows = {page->scan->layouts.types, found, words};
-	const struct table record = {&sampled_type, &asked, 1, .limit = 1};
 	const struct table candidates = {&candidate_type, &rows, found->len,
 		.limit = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit};
 	struct answer *answer = heap_answer_create(page, sink);
@@ -278,7 +276,7 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_candidates_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &sampled_type, &asked);
 	if (prose)
 		add_heading(&asked, has_blocks, prose);
 	answer_table(answer, &candidates);
@@ -332,9 +330,8 @@ static const struct table_type holder_type = {.name = "members",
 	.cell = holder_cell,
 	.row_text = holder_text};
 
-static const struct column asked_columns[] = {
-	{"of", COLUMN_TEXT, .says = "what was asked for", COLUMN_OF(asked_type, what)},
-	{"type", COLUMN_TEXT, .says = "what it is", COLUMN_OF(asked_type, type)}, COLUMNS_END};
+static const struct column asked_columns[] = {WORD_AS("of", asked_type, what, "what was asked for"),
+	WORD_OF(asked_type, type, "what it is"), COLUMNS_END};
 static const struct table_type asked_type_type = {.columns = asked_columns};
 
 const struct answer_type heap_holders_type = {.schema = "heapwise.heap-holders/1",
@@ -348,11 +345,10 @@ const struct answer_type heap_holders_type = {.schema = "heapwise.heap-holders/1
 static struct error *lay_out_holders(const struct heap_page *page, const struct asked_type *asked,
 	const struct table *members, struct answer *answer)
 {
-	const struct table record = {&asked_type_type, asked, 1, .limit = 1};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_holders_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &asked_type_type, asked);
 	if (prose) {
 		text_add_shown(prose, asked->what, 300);
 		text_add(prose, " is ");
@@ -399,14 +395,13 @@ struct error *heap_pool_write(
 	const struct heap_scan *scan = page->scan;
 	const struct asked_type asked = {
 		.what = what, .type = scan->types.types.data[heap_scan_type_of(scan, block)].name};
-	const struct table record = {&asked_type_type, &asked, 1, .limit = 1};
 	struct answer *answer = heap_answer_create(page, sink);
 	if (!answer)
 		return error_no_memory();
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_pool_type);
 	heap_head_answer(answer, scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &asked_type_type, &asked);
 	heap_extent_answer(answer, scan, block, NULL);
 	if (prose) {
 		text_printf(

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/report/member_columns.h"
 
 /* An element that is larger is cut. */
 #define ELEMENT_BYTES_MOST (64u << 10)
@@ -294,9 +295,8 @@ static const struct column element_columns[] = {
 	{"", COLUMN_TEXT, .says = "a value", COLUMN_OF(heap_content, value)}, COLUMNS_END};
 static const struct table_type element_type = {
 	.columns = element_columns, .row_bytes = sizeof(struct heap_content)};
-static const struct column pair_columns[] = {
-	{"key", COLUMN_TEXT, .says = "as a value", COLUMN_OF(heap_content, key)},
-	{"value", COLUMN_TEXT, .says = "likewise", COLUMN_OF(heap_content, value)}, COLUMNS_END};
+static const struct column pair_columns[] = {WORD_OF(heap_content, key, "as a value"),
+	WORD_OF(heap_content, value, "likewise"), COLUMNS_END};
 static const struct table_type pair_type = {
 	.columns = pair_columns, .row_bytes = sizeof(struct heap_content)};
 

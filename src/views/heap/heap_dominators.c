@@ -9,6 +9,8 @@
 #include "heap/thread_locals.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
+#include "views/report/member_columns.h"
+#include "views/report/said.h"
 
 #define ROWS 40u
 
@@ -66,9 +68,7 @@ static uint32_t folded_block(
 static void text_folded(const struct heap_scan *s, const struct retained *retained,
 	const struct retained_row *row, unsigned depth, struct text *out)
 {
-	text_printf(out, "%12s%*s… ", "", (int)(2 * depth), "");
-	text_add_count(out, row->folded);
-	text_add(out, " more");
+	text_printf(out, "%12s%*s… %s more", "", (int)(2 * depth), "", SAID_COUNT(row->folded));
 	for (uint32_t i = 0; i < row->period; i++) {
 		text_add(out, i ? " → " : ": ");
 		text_add_shown(out, heap_dominators_type_of(s, folded_block(retained, row, i)), 60);
@@ -316,14 +316,10 @@ struct dominator_sums {
 };
 
 static const struct column sum_columns[] = {
-	{"shared_bytes", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "of blocks that only several holders together hold",
-		COLUMN_OF(dominator_sums, shared)},
-	{"least_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "what retains less is no row",
-		COLUMN_OF(dominator_sums, least)},
-	{"upper_bounds", COLUMN_BOOLEAN, .says = "false: figures are exact",
-		COLUMN_OF(dominator_sums, upper_bounds)},
-	COLUMNS_END};
+	BYTES_AS("shared_bytes", dominator_sums, shared,
+		"of blocks that only several holders together hold"),
+	BYTES_AS("least_bytes", dominator_sums, least, "what retains less is no row"),
+	FLAG_OF(dominator_sums, upper_bounds, "false: figures are exact"), COLUMNS_END};
 
 static const struct table_type sum_type = {.columns = sum_columns};
 
@@ -377,15 +373,13 @@ static void heap_dominators_add_rest(
 	if (may_be_more) {
 		text_add(out, "There may be more (--limit).\n");
 	} else if (retained->least >= 2) {
-		text_add(out, "What holds less than ");
-		text_add_bytes(out, retained->least);
-		text_add(out, " is no row.\n");
+		text_printf(
+			out, "What holds less than %s is no row.\n", SAID_BYTES(retained->least));
 	}
 	if (!retained->shared_bytes || rows->is_chosen)
 		return;
-	text_add(out, "Held only by several of these together: ");
-	text_add_bytes(out, retained->shared_bytes);
-	text_add(out, ".\n");
+	text_printf(out, "Held only by several of these together: %s.\n",
+		SAID_BYTES(retained->shared_bytes));
 }
 
 static struct error *heap_dominators_lay_out(const struct heap_page *page,
@@ -394,11 +388,10 @@ static struct error *heap_dominators_lay_out(const struct heap_page *page,
 {
 	const struct retained *retained = rows->retained;
 	const struct dominator_sums sums = {retained->shared_bytes, retained->least, false};
-	const struct table record = {&sum_type, &sums, 1, .limit = 1};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_dominators_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &sum_type, &sums);
 	if (prose && table->limit)
 		text_add(prose, "  RETAINED  BY\n");
 	answer_table(answer, table);

@@ -2,6 +2,18 @@
 /* What a block is, beside its type: how much of it that takes, and what lies in a pool. */
 #include "views/heap/heap_extent.h"
 
+#include "heap/inferred.h"
+
+void heap_block_cell(const struct scan *scan, uint32_t block, unsigned column, struct cell *ret)
+{
+	ret->number = column ? search_block_size(scan->search, block)
+			     : search_block_address(scan->search, block);
+	ret->text = column < 3 ? scan->types.types.data[heap_scan_type_of(scan, block)].name
+			       : inferred_basis_name(scan, block);
+	if (column == 3 && !ret->text)
+		ret->state = CELL_ABSENT;
+}
+
 static const struct column extent_columns[] = {HEAP_EXTENT_COLUMNS, COLUMNS_END};
 
 void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct cell *ret)
@@ -68,9 +80,8 @@ void heap_extent_answer(struct answer *answer, const struct heap_scan *scan, uin
 	const struct heap_layout *layout)
 {
 	struct heap_pool_rows rows;
-	const struct table extent = {&heap_extent_type, layout, 1, .limit = 1};
 	if (layout)
-		answer_record(answer, &extent);
+		answer_record_of(answer, &heap_extent_type, layout);
 	if (heap_pool_rows_fill(scan, block, &rows)) {
 		const struct table pool = heap_pool_table(&rows);
 		answer_table(answer, &pool);

@@ -7,6 +7,22 @@
 #include "heap/layouts.h"
 #include "table/answer.h"
 
+/* What a block is: the first columns of a table; and how an inferred type is known. */
+#define HEAP_BLOCK_COLUMNS                                                                         \
+	{"address", COLUMN_ADDRESS, .says = "of the block"},                                       \
+		{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},              \
+	{                                                                                          \
+		"type", COLUMN_TEXT, .says = "of the block"                                        \
+	}
+#define HEAP_BLOCK_BASIS_COLUMN                                                                    \
+	{                                                                                          \
+		"by", COLUMN_TEXT,                                                                 \
+			.optional = true,                                                          \
+			.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"    \
+	}
+/* One of these columns, by its number among them, from 0 on. */
+void heap_block_cell(const struct scan *scan, uint32_t block, unsigned column, struct cell *ret);
+
 /* The first columns of a table, or further ones of another. */
 #define HEAP_EXTENTS 3u
 #define HEAP_EXTENT_COLUMNS                                                                        \

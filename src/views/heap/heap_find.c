@@ -15,6 +15,8 @@
 #include "views/heap/where_columns.h"
 #include "views/heap_answers.h"
 #include "views/heap_find_view.h"
+#include "views/report/member_columns.h"
+#include "views/report/said.h"
 
 #define TEXT_SHOWN 60u
 
@@ -154,9 +156,7 @@ static const struct table_type sum_type = {.name = "matched",
 	.cell = heap_find_sum_cell};
 
 static const struct column unread_columns[] = {
-	{"unread_bytes", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "of memory that was to be searched and can't be read",
-		COLUMN_OF(heap_find, unread_bytes)},
+	BYTES_OF(heap_find, unread_bytes, "of memory that was to be searched and can't be read"),
 	COLUMNS_END};
 static const struct table_type unread_type = {.columns = unread_columns};
 
@@ -195,13 +195,8 @@ static void heap_find_add_sums(
 	const struct find_listing *l, const struct heap_find *find, struct text *out)
 {
 	text_add_counted(out, l->used + l->free + l->rest, "place", "places");
-	text_add(out, ": ");
-	text_add_count(out, l->used);
-	text_add(out, " in blocks in use, ");
-	text_add_count(out, l->free);
-	text_add(out, " in free ones, ");
-	text_add_count(out, l->rest);
-	text_add(out, " elsewhere");
+	text_printf(out, ": %s in blocks in use, %s in free ones, %s elsewhere",
+		SAID_COUNT(l->used), SAID_COUNT(l->free), SAID_COUNT(l->rest));
 	if (!find->in_rest)
 		text_add(out, find->in_used ? " (only blocks in use were searched)"
 					    : " (only free blocks were searched)");
@@ -214,8 +209,6 @@ static void heap_find_add_sums(
 
 static struct error *heap_find_lay_out(struct find_listing *l, struct heap_find *find)
 {
-	const struct table sums = {&sum_type, l, 1, .limit = 1};
-	const struct table unread = {&unread_type, find, 1, .limit = 1};
 	struct text *prose = answer_prose(l->answer);
 	answer_begin(l->answer, &heap_find_type);
 	heap_head_answer(l->answer, l->page->scan);
@@ -226,8 +219,8 @@ static struct error *heap_find_lay_out(struct find_listing *l, struct heap_find 
 	answer_table_end(l->answer, &l->table);
 	if (error)
 		return error;
-	answer_record(l->answer, &sums);
-	answer_record(l->answer, &unread);
+	answer_record_of(l->answer, &sum_type, l);
+	answer_record_of(l->answer, &unread_type, find);
 	if (prose)
 		heap_find_add_sums(l, find, prose);
 	return answer_end(l->answer);

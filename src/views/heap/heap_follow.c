@@ -11,6 +11,7 @@
 #include "views/heap/heap_type_table.h"
 #include "views/heap_answers.h"
 #include "views/heap_follow_view.h"
+#include "views/report/said.h"
 
 #define ROWS 40u
 
@@ -29,8 +30,7 @@ static void heap_follow_add_sums(
 	text_add_counted(out, f->at.len, "object is", "objects are");
 	text_add(out, " reached, in ");
 	text_add_counted(out, table->blocks, "block, ", "blocks, ");
-	text_add_bytes(out, table->bytes);
-	text_add_char(out, '\n');
+	text_printf(out, "%s\n", SAID_BYTES(table->bytes));
 	if (f->nulls)
 		text_add_counted(out, f->nulls, "pointer on the way leads nowhere\n",
 			"pointers on the way lead nowhere\n");
@@ -147,15 +147,13 @@ static struct error *heap_follow_lay_out(const struct heap_page *page, const str
 	const uint64_t *listed, struct answer *answer)
 {
 	const struct heap_matched matched = {all->table->blocks, all->table->bytes};
-	const struct table sums = {&sum_type, all, 1, .limit = 1};
-	const struct table record = {&matched_type, &matched, 1, .limit = 1};
 	const struct table types = {&heap_types_table, all->table->types, all->table->count,
 		.limit = heap_page_limit(page, answer, ROWS)};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, listed ? &list_type : &heap_follow_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &sums);
-	answer_record(answer, &record);
+	answer_record_of(answer, &sum_type, all);
+	answer_record_of(answer, &matched_type, &matched);
 	if (prose && (listed || types.limit))
 		text_add_char(prose, '\n');
 	if (!prose || !listed)

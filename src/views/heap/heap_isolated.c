@@ -7,8 +7,10 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "views/heap/heap_extent.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
+#include "views/report/said.h"
 
 #define TEXT_ROWS 40u
 #define CONTENT_BYTES 32u
@@ -32,23 +34,12 @@ struct isolated_rows {
 };
 
 /* A neighbour, as a record: `context` is the rows, `row` the block. */
-static const struct column neighbour_columns[] = {
-	{"address", COLUMN_ADDRESS, .says = "of the block"},
-	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
-	{"type", COLUMN_TEXT, .says = "of the block"}, COLUMNS_END};
-
-static void heap_isolated_block_cell(
-	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
-{
-	ret->number = column ? search_block_size(scan->search, block)
-			     : search_block_address(scan->search, block);
-	ret->text = type_name(scan, block);
-}
+static const struct column neighbour_columns[] = {HEAP_BLOCK_COLUMNS, COLUMNS_END};
 
 static void neighbour_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct isolated_rows *rows = context;
-	heap_isolated_block_cell(rows->scan, (uint32_t)row, column, ret);
+	heap_block_cell(rows->scan, (uint32_t)row, column, ret);
 }
 
 static const struct table_type neighbour_type = {
@@ -82,18 +73,8 @@ static void heap_isolated_row_text(const void *context, size_t row, struct text 
 		text_neighbour(scan, "before ", block + 1, out);
 }
 
-enum {
-	ISOLATED_ADDRESS,
-	ISOLATED_SIZE,
-	ISOLATED_TYPE,
-	ISOLATED_BYTES,
-	ISOLATED_AFTER,
-	ISOLATED_BEFORE
-};
-static const struct column isolated_columns[] = {
-	{"address", COLUMN_ADDRESS, .says = "of the block"},
-	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
-	{"type", COLUMN_TEXT, .says = "of the block"},
+enum { ISOLATED_BYTES = 3, ISOLATED_AFTER, ISOLATED_BEFORE };
+static const struct column isolated_columns[] = {HEAP_BLOCK_COLUMNS,
 	{"bytes", COLUMN_TEXT, .says = "the first 32, in hexadecimal"},
 	{"behind", COLUMN_RECORD, .says = "the block in use that lies before it in memory, or null",
 		.nested = &neighbour_type},
@@ -115,7 +96,7 @@ static void isolated_cell(const void *context, size_t row, unsigned column, stru
 	uint32_t block = rows->blocks[row];
 	uint32_t beside = column == ISOLATED_AFTER ? block - 1 : block + 1;
 	if (column < ISOLATED_BYTES) {
-		heap_isolated_block_cell(rows->scan, block, column, ret);
+		heap_block_cell(rows->scan, block, column, ret);
 	} else if (column == ISOLATED_BYTES) {
 		add_content(rows->scan, block, &ret->built);
 		cell_take_built(ret);
@@ -140,9 +121,8 @@ static void sums_text(const void *context, size_t row, struct text *out)
 	const struct heap_matched *sums = context;
 	(void)row;
 	text_add_counted(out, sums->blocks, "block", "blocks");
-	text_add(out, ", ");
-	text_add_bytes(out, sums->bytes);
-	text_add(out, ": without pointers, and nothing points at them\n");
+	text_printf(out, ", %s: without pointers, and nothing points at them\n",
+		SAID_BYTES(sums->bytes));
 }
 
 static const struct table_type sum_type = {.columns = heap_matched_columns, .row_text = sums_text};
@@ -179,13 +159,12 @@ struct error *heap_isolated_answer(const struct heap_page *page, struct answer *
 	keep_chosen(page, &isolated);
 	const struct isolated_rows rows = {page->scan, isolated.blocks.data};
 	const struct heap_matched sums = {isolated.blocks.len, isolated.bytes};
-	const struct table record = {&sum_type, &sums, 1, .limit = 1};
 	const struct table blocks = {&isolated_type, &rows, isolated.blocks.len,
 		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
 	struct text *prose = answer_prose(answer);
 	answer_begin(answer, &heap_isolated_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &sum_type, &sums);
 	if (prose && blocks.count && blocks.limit)
 		text_add(prose, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");
 	answer_table(answer, &blocks);

@@ -3,15 +3,15 @@
 
 #include "base/cleanup.h"
 #include "views/heap/heap_joined_view.h"
+#include "views/report/figure_text.h"
+#include "views/report/member_columns.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
 static void add_blocks(struct text *out, uint64_t blocks, uint64_t bytes)
 {
-	text_add_count(out, blocks);
-	text_add(out, blocks == 1 ? " block (" : " blocks (");
-	text_add_bytes(out, bytes);
-	text_add_char(out, ')');
+	text_printf(out, "%s%s%s)", FMT_COUNT(blocks), blocks == 1 ? " block (" : " blocks (",
+		FMT_BYTES(bytes));
 }
 
 void heap_joined_text(const struct heap_page *page, struct text *out)
@@ -25,13 +25,11 @@ void heap_joined_text(const struct heap_page *page, struct text *out)
 	add_blocks(out, j->known, j->known_bytes);
 	text_add(out, " have their call stacks");
 	if (j->unknown) {
-		text_add(out, "; ");
-		text_add_count(out, j->unknown);
-		text_add(out, " of ");
-		text_add_count(out, j->unknown + j->known);
-		text_add(out, j->sampled ? " are not in its sample"
-					 : " are not in it: allocated before recording began, by "
-					   "an allocator of the program's own, or since it ended");
+		text_printf(out, "; %s of %s%s", FMT_COUNT(j->unknown),
+			FMT_COUNT(j->unknown + j->known),
+			j->sampled ? " are not in its sample"
+				   : " are not in it: allocated before recording began, by "
+				     "an allocator of the program's own, or since it ended");
 		if (j->misfits)
 			text_printf(out,
 				" (at %" PRIu64 " of their addresses it has a block of "
@@ -47,27 +45,17 @@ void heap_joined_text(const struct heap_page *page, struct text *out)
 	text_add(out, ".\n");
 }
 
-static const struct column joined_columns[] = {
-	{"file", COLUMN_TEXT, .says = "the recording", COLUMN_OF(joined, name)},
-	{"sampled", COLUMN_BOOLEAN, .says = "it has a sample of the blocks",
-		COLUMN_OF(joined, sampled)},
-	{"known_blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "blocks in use that it knows",
-		COLUMN_OF(joined, known)},
-	{"known_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
-		COLUMN_OF(joined, known_bytes)},
-	{"unknown_blocks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "blocks in use that it does not know", COLUMN_OF(joined, unknown)},
-	{"unknown_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
-		COLUMN_OF(joined, unknown_bytes)},
-	{"misfits", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "of the unknown ones those at whose address it has a block of another size",
-		COLUMN_OF(joined, misfits)},
-	{"missing_blocks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "blocks that it has as live and that are not in use",
-		COLUMN_OF(joined, missing)},
-	{"missing_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
-		COLUMN_OF(joined, missing_bytes)},
-	COLUMNS_END};
+static const struct column joined_columns[] = {WORD_AS("file", joined, name, "the recording"),
+	FLAG_OF(joined, sampled, "it has a sample of the blocks"),
+	COUNT_AS("known_blocks", joined, known, "blocks in use that it knows"),
+	BYTES_OF(joined, known_bytes, "in these"),
+	COUNT_AS("unknown_blocks", joined, unknown, "blocks in use that it does not know"),
+	BYTES_OF(joined, unknown_bytes, "in these"),
+	COUNT_OF(joined, misfits,
+		"of the unknown ones those at whose address it has a block of another size"),
+	COUNT_AS("missing_blocks", joined, missing,
+		"blocks that it has as live and that are not in use"),
+	BYTES_OF(joined, missing_bytes, "in these"), COLUMNS_END};
 
 const struct table_type heap_joined_type = {.name = "recording",
 	.says = "the recording that the heap is joined with, or null",
@@ -193,7 +181,6 @@ struct error *heap_allocation_answer(
 {
 	struct text *prose = answer_prose(answer);
 	struct allocation of = {.page = page};
-	const struct table record = {&heap_allocation_type, &of, 1, .limit = 1};
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct frame_vec frames = {.data = NULL};
 	struct error *error = NULL;
@@ -208,7 +195,7 @@ struct error *heap_allocation_answer(
 	if (!error && !frame_rows_fill(&of.frames, frames.data, frames.len, false))
 		error = error_no_memory();
 	if (!error)
-		answer_record(answer, &record);
+		answer_record_of(answer, &heap_allocation_type, &of);
 	frame_rows_deinit(&of.frames);
 	frame_vec_deinit(&frames);
 	return error;

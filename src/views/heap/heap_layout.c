@@ -12,6 +12,7 @@
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 #include "views/heap_layout_view.h"
+#include "views/report/member_columns.h"
 
 #define INDENT 4u
 #define NO_OFFSET "                           "
@@ -275,15 +276,12 @@ static const struct table_type member_type = {.name = "members",
 	.level = member_level,
 	.below = "members"};
 
-static const struct column value_columns[] = {
-	{"name", COLUMN_TEXT, .says = "of the value", COLUMN_OF(type_member, name)},
+static const struct column value_columns[] = {WORD_OF(type_member, name, "of the value"),
 	{"value", COLUMN_SIGNED, .says = "as a number, signed if the type is",
 		COLUMN_OF(type_member, bits)},
 	COLUMNS_END};
-static const struct column unsigned_columns[] = {
-	{"name", COLUMN_TEXT, .says = "of the value", COLUMN_OF(type_member, name)},
-	{"value", COLUMN_INTEGER, .says = "as a number", COLUMN_OF(type_member, bits)},
-	COLUMNS_END};
+static const struct column unsigned_columns[] = {WORD_OF(type_member, name, "of the value"),
+	NUMBER_AS("value", type_member, bits, "as a number"), COLUMNS_END};
 
 #define VALUE_TYPE(of)                                                                             \
 	{                                                                                          \
@@ -361,7 +359,6 @@ struct error *heap_layout_answer(struct types *types, uint32_t type,
 		.types = types, .number = types_plain(types, type), .is_brief = prose != NULL};
 	const struct type *of = types_get(types, l.number);
 	bool is_enum = of->kind == TYPE_ENUM;
-	const struct table record = {&type_type, &l, 1, .limit = 1};
 	const struct table values = {of->encoding == TYPE_SIGNED ? &value_type : &unsigned_type,
 		of->members, of->member_count, .limit = TABLE_NO_LIMIT};
 	struct answer_type document = heap_layout_type;
@@ -370,7 +367,7 @@ struct error *heap_layout_answer(struct types *types, uint32_t type,
 		add_type(&l, l.number, 0, 0, NULL);
 	const struct table members = {&member_type, &l, l.rows.len, .limit = TABLE_NO_LIMIT};
 	answer_begin(answer, &document);
-	answer_record(answer, &record);
+	answer_record_of(answer, &type_type, &l);
 	answer_table(answer, is_enum ? &values : &members);
 	heap_memory_head_answer(answer, space, l.closed ? "layout-rows" : NULL);
 	if (prose && l.closed)

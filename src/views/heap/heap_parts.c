@@ -5,6 +5,8 @@
 
 #include "heap/limits.h"
 #include "views/heap_answers.h"
+#include "views/report/member_columns.h"
+#include "views/report/said.h"
 
 static const char *const damage_ways[] = {[HEAP_PASSED_OVER] = "passed-over",
 	[HEAP_MISSING] = "missing",
@@ -150,8 +152,7 @@ const struct table_type heap_matched_rows_type = {.name = "matched",
 
 void heap_matched_rows_answer(struct answer *answer, uint64_t rows)
 {
-	const struct table record = {&heap_matched_rows_type, &rows, 1, .limit = 1};
-	answer_record(answer, &record);
+	answer_record_of(answer, &heap_matched_rows_type, &rows);
 }
 
 static void matched_text(const void *context, size_t row, struct text *out)
@@ -159,16 +160,13 @@ static void matched_text(const void *context, size_t row, struct text *out)
 	const struct heap_matched *matched = context;
 	(void)row;
 	text_add_counted(out, matched->blocks, "block", "blocks");
-	text_add(out, ", ");
-	text_add_bytes(out, matched->bytes);
-	text_add(out, matched->blocks == 1 ? " matches\n" : " match\n");
+	text_printf(out, ", %s%s", SAID_BYTES(matched->bytes),
+		matched->blocks == 1 ? " matches\n" : " match\n");
 }
 
 const struct column heap_matched_columns[] = {
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many, also beyond a limit",
-		COLUMN_OF(heap_matched, blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(heap_matched, bytes)},
-	COLUMNS_END};
+	COUNT_OF(heap_matched, blocks, "how many, also beyond a limit"),
+	BYTES_OF(heap_matched, bytes, "in these"), COLUMNS_END};
 
 const struct table_type heap_matched_type = {.name = "matched",
 	.says = "where blocks were chosen: how many match",
@@ -178,6 +176,5 @@ const struct table_type heap_matched_type = {.name = "matched",
 void heap_matched_answer(struct answer *answer, uint64_t blocks, uint64_t bytes)
 {
 	const struct heap_matched matched = {blocks, bytes};
-	const struct table record = {&heap_matched_type, &matched, 1, .limit = 1};
-	answer_record(answer, &record);
+	answer_record_of(answer, &heap_matched_type, &matched);
 }

@@ -7,6 +7,7 @@
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
 #include "views/heap_where_view.h"
+#include "views/report/member_columns.h"
 
 /* At a prompt a page or two. */
 static const struct python_limits limits = {
@@ -29,12 +30,10 @@ static void heap_python_row_text(const void *context, size_t number, struct text
 	text_add_char(out, '\n');
 }
 
-static const struct column columns[] = {
-	{"address", COLUMN_ADDRESS, .says = "of the object", COLUMN_OF(python_row, object)},
-	{"type", COLUMN_TEXT, .says = "of the object", COLUMN_OF(python_row, type)},
-	{"content", COLUMN_TEXT, .says = "as Python writes it", COLUMN_OF(python_row, content)},
-	{"cut", COLUMN_BOOLEAN, .says = "something was left out", COLUMN_OF(python_row, is_cut)},
-	COLUMNS_END};
+static const struct column columns[] = {ADDRESS_AS("address", python_row, object, "of the object"),
+	WORD_OF(python_row, type, "of the object"),
+	WORD_OF(python_row, content, "as Python writes it"),
+	FLAG_AS("cut", python_row, is_cut, "something was left out"), COLUMNS_END};
 
 static const struct table_type python_object_type = {.name = "python",
 	.says = "the object at the address",
@@ -51,13 +50,12 @@ const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
 static struct error *heap_python_lay_out(
 	const struct heap_page *page, const struct python_row *row, const struct sink *sink)
 {
-	const struct table record = {&python_object_type, row, 1, .limit = 1};
 	struct answer *answer = heap_answer_create(page, sink);
 	if (!answer)
 		return error_no_memory();
 	answer_begin(answer, &heap_python_type);
 	heap_head_answer(answer, page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &python_object_type, row);
 	struct error *error = answer_end(answer);
 	answer_destroy(answer);
 	return error;

@@ -198,24 +198,8 @@ static void text_cell(const void *context, size_t number, unsigned column, struc
 
 static const struct table_type text_type = {.columns = text_columns, .cell = text_cell};
 
-enum {
-	ADDRESS,
-	SIZE,
-	TYPE,
-	BY,
-	AS,
-	EXTENT_FIRST,
-	POOL = EXTENT_FIRST + HEAP_EXTENTS,
-	AT,
-	MEMBERS,
-	MORE
-};
-static const struct column block_columns[] = {
-	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block"},
-	[SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
-	[TYPE] = {"type", COLUMN_TEXT, .says = "what it is"},
-	[BY] = {"by", COLUMN_TEXT, .optional = true,
-		.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"},
+enum { AS = 4, EXTENT_FIRST, POOL = EXTENT_FIRST + HEAP_EXTENTS, AT, MEMBERS, MORE };
+static const struct column block_columns[] = {HEAP_BLOCK_COLUMNS, HEAP_BLOCK_BASIS_COLUMN,
 	[AS] = {"as", COLUMN_TEXT,
 		.says = "what it is shown as: what was asked for, if that is another type"},
 	HEAP_EXTENT_COLUMNS,
@@ -233,22 +217,8 @@ static void heap_show_block_cell(
 	const void *context, size_t number, unsigned column, struct cell *ret)
 {
 	struct show *s = *(struct show *const *)context;
-	const struct heap_scan *scan = s->page->scan;
 	(void)number;
 	switch (column) {
-	case ADDRESS:
-		ret->number = search_block_address(scan->search, s->block);
-		break;
-	case SIZE:
-		ret->number = search_block_size(scan->search, s->block);
-		break;
-	case TYPE:
-		ret->text = s->type->name;
-		break;
-	case BY:
-		ret->text = inferred_basis_name(scan, s->block);
-		ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
-		break;
 	case AS:
 		add_declared(s, &ret->built);
 		cell_take_any(ret);
@@ -269,7 +239,10 @@ static void heap_show_block_cell(
 						.limit = TABLE_NO_LIMIT};
 		break;
 	default:
-		heap_extent_cell(&s->layout, column - EXTENT_FIRST, ret);
+		if (column < AS)
+			heap_block_cell(s->page->scan, s->block, column, ret);
+		else
+			heap_extent_cell(&s->layout, column - EXTENT_FIRST, ret);
 	}
 }
 

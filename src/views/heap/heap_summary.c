@@ -15,6 +15,8 @@
 #include "views/heap/heap_type_table.h"
 #include "views/heap/heuristics.h"
 #include "views/leaks_view.h"
+#include "views/report/member_columns.h"
+#include "views/report/said.h"
 
 #define SUMMARY_ROWS 15u
 #define TABLE_ROWS 40u
@@ -22,10 +24,8 @@
 
 static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 {
-	text_add_bytes(out, bytes);
-	text_add(out, " in ");
-	text_add_count(out, blocks);
-	text_add(out, blocks == 1 ? " block" : " blocks");
+	text_printf(out, "%s in %s%s", SAID_BYTES(bytes), SAID_COUNT(blocks),
+		blocks == 1 ? " block" : " blocks");
 }
 
 static void text_allocators(const struct heap_scan *s, struct text *out)
@@ -154,11 +154,9 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 	if (s->heap.areas.len && s->heap.space->core.missing_bytes)
 		text_add(out, "The core is cut off: what only missing memory points to counts as "
 			      "lost.\n");
-	if (page->pause_ns) {
-		text_add(out, "The process stood still for ");
-		text_add_duration_ns(out, page->pause_ns);
-		text_add(out, ".\n");
-	}
+	if (page->pause_ns)
+		text_printf(
+			out, "The process stood still for %s.\n", SAID_DURATION(page->pause_ns));
 }
 
 static void text_sums(const struct heap_scan *s, struct text *out)
@@ -296,8 +294,7 @@ static void put_unread(
 		if (heap_unread_seen(s, allocator, &seen))
 			row.seen[row.seen_count++] = allocator;
 	}
-	const struct table record = {&unread_type, &row, 1, .limit = 1};
-	answer_record(answer, &record);
+	answer_record_of(answer, &unread_type, &row);
 }
 
 struct group_rows {
@@ -415,9 +412,8 @@ struct type_count {
 	uint64_t count;
 };
 static const struct column type_count_columns[] = {
-	{"matched_types", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "where blocks or rows were chosen: types that match",
-		COLUMN_OF(type_count, count)},
+	COUNT_AS("matched_types", type_count, count,
+		"where blocks or rows were chosen: types that match"),
 	COLUMNS_END};
 
 static void type_count_text(const void *context, size_t row, struct text *out)
@@ -442,9 +438,8 @@ static void heap_summary_put_head(const struct heap_page *page, struct answer *a
 {
 	const struct heap_scan *s = page->scan;
 	const struct heap_unread unread = heap_unread_find(s);
-	const struct table source = {&source_type, page, 1, .limit = 1};
 	const struct table totals = {&total_type, &s->totals, unread.largest ? 0 : 1, .limit = 1};
-	answer_record(answer, &source);
+	answer_record_of(answer, &source_type, page);
 	heap_joined_answer(page, answer);
 	answer_record(answer, &totals);
 	if (unread.largest)

@@ -10,6 +10,7 @@
 #include "heap/stacks.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
+#include "views/report/member_columns.h"
 
 /* One thread: the only row at a time. */
 struct thread_row {
@@ -20,16 +21,11 @@ struct thread_row {
 
 enum { FRAME_ADDRESS, FRAME_FUNCTION, FRAME_FILE, FRAME_LINE, FRAME_INLINED, FRAME_MODULE };
 static const struct column frame_columns[] = {
-	[FRAME_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "where it goes on",
-		COLUMN_OF(heap_stack_frame, pc)},
-	[FRAME_FUNCTION] = {"function", COLUMN_TEXT, .says = "its name, or null",
-		COLUMN_OF(heap_stack_frame, function)},
-	[FRAME_FILE] = {"file", COLUMN_TEXT, .says = "the source file, or null",
-		COLUMN_OF(heap_stack_frame, file)},
-	[FRAME_LINE] = {"line", COLUMN_INTEGER, .says = "in it; 0: not known",
-		COLUMN_OF(heap_stack_frame, line)},
-	[FRAME_INLINED] = {"inlined", COLUMN_BOOLEAN, .says = "it is part of the frame after it",
-		COLUMN_OF(heap_stack_frame, inlined)},
+	[FRAME_ADDRESS] = ADDRESS_AS("address", heap_stack_frame, pc, "where it goes on"),
+	[FRAME_FUNCTION] = WORD_OF(heap_stack_frame, function, "its name, or null"),
+	[FRAME_FILE] = WORD_OF(heap_stack_frame, file, "the source file, or null"),
+	[FRAME_LINE] = NUMBER_OF(heap_stack_frame, line, "in it; 0: not known"),
+	[FRAME_INLINED] = FLAG_OF(heap_stack_frame, inlined, "it is part of the frame after it"),
 	[FRAME_MODULE] = {"module", COLUMN_TEXT, .says = "the path of the loaded file, or null"},
 	COLUMNS_END};
 
@@ -44,11 +40,9 @@ static void frame_cell(const void *context, size_t row, unsigned column, struct 
 
 static const struct table_type frame_type = {.columns = frame_columns, .cell = frame_cell};
 
-static const struct column python_columns[] = {
-	{"function", COLUMN_TEXT, .says = "its name", COLUMN_OF(python_frame, function)},
-	{"file", COLUMN_TEXT, .says = "the source file", COLUMN_OF(python_frame, file)},
-	{"line", COLUMN_INTEGER, .says = "in it; 0: not known", COLUMN_OF(python_frame, line)},
-	COLUMNS_END};
+static const struct column python_columns[] = {WORD_OF(python_frame, function, "its name"),
+	WORD_OF(python_frame, file, "the source file"),
+	NUMBER_OF(python_frame, line, "in it; 0: not known"), COLUMNS_END};
 
 static const struct table_type python_frame_type = {
 	.columns = python_columns, .row_bytes = sizeof(struct python_frame)};

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred.h"
+#include "views/report/said.h"
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -25,9 +26,7 @@ static void heap_type_table_show_name(
 	text_add_shown(out, cell->text, 200);
 	if (!type->alike)
 		return;
-	text_add(out, " (");
-	text_add_count(out, type->alike);
-	text_add(out, " by look alone)");
+	text_printf(out, " (%s by look alone)", SAID_COUNT(type->alike));
 }
 
 enum { BYTES, BLOCKS, KIND, NAME, ALIKE };

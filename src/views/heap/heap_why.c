@@ -13,6 +13,8 @@
 #include "views/heap/heuristics.h"
 #include "views/heap_answers.h"
 #include "views/heap_where_view.h"
+#include "views/report/member_columns.h"
+#include "views/report/said.h"
 
 #define TEXT_ROWS 12u /* of each layer */
 /* Of a long chain the first and the last layers are shown, and those that globals hold. */
@@ -195,9 +197,8 @@ static void heap_why_row_text(const void *context, size_t number, struct text *o
 	const struct why_shown *shown = context;
 	const struct heap_page *page = shown->page;
 	const struct why_row *row = &shown->why->rows.data[number];
-	text_add(out, "    ");
-	text_add_count(out, row->blocks);
-	text_add(out, row->blocks == 1 ? " block of " : " blocks of ");
+	text_printf(out, "    %s%s", SAID_COUNT(row->blocks),
+		row->blocks == 1 ? " block of " : " blocks of ");
 	text_add_shown(out, type_name(page, row->type), 120);
 	_cleanup_(text_deinit) struct text member;
 	text_init(&member);
@@ -223,21 +224,17 @@ enum { ROW_TYPE = 1, ROW_TARGET_TYPE, ROW_MEMBER = 7, ROW_HEURISTIC = 10 };
 				"the start (docs/heap.md)"                                         \
 	}
 static const struct column row_columns[] = {
-	{"layer", COLUMN_INTEGER, .says = "1: they point at what was asked for",
-		COLUMN_OF(why_row, layer)},
+	NUMBER_OF(why_row, layer, "1: they point at what was asked for"),
 	[ROW_TYPE] = {"type", COLUMN_TEXT, .says = "of these blocks"},
 	[ROW_TARGET_TYPE] = {"target_type", COLUMN_TEXT, .says = "of what they point at"},
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(why_row, blocks)},
-	{"repeats", COLUMN_BOOLEAN, .says = "some hold others of the row, as nodes of a list do",
-		COLUMN_OF(why_row, repeats)},
-	{"example", COLUMN_ADDRESS, .says = "one of them", COLUMN_OF(why_row, example)},
-	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "of a pointer in the example",
-		COLUMN_OF(why_row, offset)},
+	COUNT_OF(why_row, blocks, "how many"),
+	FLAG_OF(why_row, repeats, "some hold others of the row, as nodes of a list do"),
+	ADDRESS_OF(why_row, example, "one of them"),
+	BYTES_OF(why_row, offset, "of a pointer in the example"),
 	[ROW_MEMBER] = {"member", COLUMN_TEXT, .says = "that stands there, or null"},
-	{"target", COLUMN_ADDRESS, .says = "the block that it points to",
-		COLUMN_OF(why_row, target)},
-	{"into", COLUMN_INTEGER, UNIT_BYTES, .says = "how far into it", COLUMN_OF(why_row, into)},
-	[ROW_HEURISTIC] = HEURISTIC_COLUMN, COLUMNS_END};
+	ADDRESS_OF(why_row, target, "the block that it points to"),
+	BYTES_OF(why_row, into, "how far into it"), [ROW_HEURISTIC] = HEURISTIC_COLUMN,
+	COLUMNS_END};
 
 static void heuristic_cell(
 	const struct heap_page *page, uint64_t target, uint64_t into, struct cell *ret)
@@ -284,8 +281,7 @@ enum {
 	ROOT_HEURISTIC = 13
 };
 static const struct column root_columns[] = {
-	{"layer", COLUMN_INTEGER, .says = "0: at what was asked for itself",
-		COLUMN_OF(why_root, layer)},
+	NUMBER_OF(why_root, layer, "0: at what was asked for itself"),
 	[ROOT_KIND] = {"kind", COLUMN_TEXT,
 		.says = "`global`, `stack`, `thread-local storage`, `registers`, `mapping` or "
 			"`collector`"},
@@ -304,10 +300,9 @@ static const struct column root_columns[] = {
 		.says = "from where the symbol begins"},
 	[ROOT_DECLARED] = {"declared", COLUMN_TEXT, .optional = true,
 		.says = "likewise: the variable by debug information, or null"},
-	{"target", COLUMN_ADDRESS, .says = "the block that it points to",
-		COLUMN_OF(why_root, target)},
-	{"into", COLUMN_INTEGER, UNIT_BYTES, .says = "how far into it", COLUMN_OF(why_root, into)},
-	[ROOT_HEURISTIC] = HEURISTIC_COLUMN, COLUMNS_END};
+	ADDRESS_OF(why_root, target, "the block that it points to"),
+	BYTES_OF(why_root, into, "how far into it"), [ROOT_HEURISTIC] = HEURISTIC_COLUMN,
+	COLUMNS_END};
 
 /* Of a place on a stack or in a module. */
 static void place_cell(const struct heap_where *where, unsigned column, struct cell *ret)
@@ -470,9 +465,7 @@ static void text_folded(const struct heap_page *page, const struct why *why, uns
 	unsigned last, struct text *out)
 {
 	unsigned period = period_of(why, first, last);
-	text_add(out, "  … ");
-	text_add_count(out, last - first + 1);
-	text_add(out, " more steps");
+	text_printf(out, "  … %s more steps", SAID_COUNT(last - first + 1));
 	/* What holds comes first. */
 	for (unsigned i = period; i > 0; i--) {
 		text_add(out, i == period ? ": " : " → ");
@@ -540,11 +533,9 @@ static void asked_text(const void *context, size_t row, struct text *out)
 }
 
 static const struct column asked_columns[] = {{"of", COLUMN_TEXT, .says = "what was asked for"},
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many that are",
-		COLUMN_OF(why, asked_blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(why, asked_bytes)},
-	{"cut", COLUMN_BOOLEAN, .says = "there is more further up", COLUMN_OF(why, cut)},
-	COLUMNS_END};
+	COUNT_AS("blocks", why, asked_blocks, "how many that are"),
+	BYTES_AS("bytes", why, asked_bytes, "in these"),
+	FLAG_OF(why, cut, "there is more further up"), COLUMNS_END};
 
 static void asked_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
@@ -589,9 +580,8 @@ const struct answer_type heap_why_type = {.schema = "heapwise.heap-why/1",
 static struct error *put_asked(const struct why_shown *shown)
 {
 	struct answer *answer = shown->answer;
-	const struct table record = {&asked_type, shown, 1, .limit = 1};
 	heap_head_answer(answer, shown->page->scan);
-	answer_record(answer, &record);
+	answer_record_of(answer, &asked_type, shown);
 	if (shown->types) {
 		const struct table types = {
 			&subtypes_type, shown, shown->types->subtypes.len, .limit = TABLE_NO_LIMIT};

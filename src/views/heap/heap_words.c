@@ -177,13 +177,8 @@ static void block_text(const void *context, size_t row, struct text *out)
 	text_add_char(out, '\n');
 }
 
-enum { BLOCK_ADDRESS, BLOCK_SIZE, BLOCK_TYPE, BLOCK_BY, BLOCK_TEXT, BLOCK_LEAK, BLOCK_HEURISTIC };
-static const struct column block_columns[] = {
-	[BLOCK_ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block"},
-	[BLOCK_SIZE] = {"size", COLUMN_INTEGER, UNIT_BYTES, .says = "what it has room for"},
-	[BLOCK_TYPE] = {"type", COLUMN_TEXT, .says = "of the block"},
-	[BLOCK_BY] = {"by", COLUMN_TEXT, .optional = true,
-		.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"},
+enum { BLOCK_TEXT = 4, BLOCK_LEAK, BLOCK_HEURISTIC };
+static const struct column block_columns[] = {HEAP_BLOCK_COLUMNS, HEAP_BLOCK_BASIS_COLUMN,
 	[BLOCK_TEXT] = {"block_text", COLUMN_TEXT, .optional = true,
 		.says = "of texts: the first characters"},
 	[BLOCK_LEAK] = {"leak", COLUMN_TEXT,
@@ -196,18 +191,17 @@ static void heap_words_block_cell(
 	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct words *w = context;
-	const struct heap_scan *s = w->page->scan;
-	const char *texts[] = {
-		[BLOCK_TYPE] = s->types.types.data[heap_scan_type_of(s, w->block)].name,
-		[BLOCK_BY] = inferred_basis_name(s, w->block),
-		[BLOCK_LEAK] = kinds[search_kind(s->search, w->block)],
-		[BLOCK_HEURISTIC] = heuristic_name(search_heuristic_of(s->search, w->block))};
+	const struct scan *s = w->page->scan;
 	(void)row;
-	ret->number = column == BLOCK_ADDRESS ? w->start : w->size;
-	ret->text = texts[column];
-	if (column == BLOCK_TEXT) {
+	if (column < BLOCK_TEXT) {
+		heap_block_cell(s, w->block, column, ret);
+	} else if (column == BLOCK_TEXT) {
 		texts_add_beginning(s, w->block, NULL, 0, TEXTS_BEGINNING_BYTES, &ret->built);
 		cell_take_any(ret);
+	} else {
+		ret->text = column == BLOCK_LEAK
+				    ? kinds[search_kind(s->search, w->block)]
+				    : heuristic_name(search_heuristic_of(s->search, w->block));
 	}
 	if (block_columns[column].optional && !ret->text)
 		ret->state = CELL_ABSENT;
@@ -249,11 +243,10 @@ static struct error *heap_words_lay_out(struct words *w)
 	static const struct answer_type *const types[] = {[WANT_NONE] = &heap_block_type,
 		[WANT_POINTERS] = &heap_refs_type,
 		[WANT_ALL] = &heap_words_type};
-	const struct table record = {&block_type, w, 1, .limit = 1};
 	const struct table words = {&word_type, w, 1, .limit = TABLE_NO_LIMIT};
 	answer_begin(w->answer, types[w->wanted]);
 	heap_head_answer(w->answer, w->page->scan);
-	answer_record(w->answer, &record);
+	answer_record_of(w->answer, &block_type, w);
 	heap_extent_answer(w->answer, w->page->scan, w->block, w->has_layout ? &w->layout : NULL);
 	struct error *error = heap_allocation_answer(w->page, w->start, w->size, w->answer);
 	if (!error && w->wanted) {

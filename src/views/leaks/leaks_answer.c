@@ -9,17 +9,16 @@
 #include "views/leaks/leaks_records.h"
 #include "views/leaks/leaks_text.h"
 #include "views/report/head.h"
+#include "views/report/member_columns.h"
 
 #define SUM_COLUMNS                                                                                \
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(leak_sum, blocks)},   \
+	COUNT_OF(leak_sum, blocks, "how many"),                                                    \
 	{                                                                                          \
 		"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",                           \
 						     COLUMN_OF(leak_sum, bytes)                    \
 	}
 static const struct column sum_columns[] = {SUM_COLUMNS,
-	{"records", COLUMN_INTEGER, UNIT_COUNT, .says = "how many of these they are",
-		COLUMN_OF(leak_sum, rows)},
-	COLUMNS_END};
+	COUNT_AS("records", leak_sum, rows, "how many of these they are"), COLUMNS_END};
 static const struct table_type sum_type = {
 	.columns = sum_columns, .row_bytes = sizeof(struct leak_sum)};
 static const struct column pair_columns[] = {SUM_COLUMNS, COLUMNS_END};
@@ -265,15 +264,10 @@ static void judged_cell(const void *context, size_t row, unsigned column, struct
 
 static const struct table_type judged_type = {.columns = judged_columns, .cell = judged_cell};
 
-static const struct column suppression_columns[] = {
-	{"name", COLUMN_TEXT, .says = "of the entry", COLUMN_OF(suppression, name)},
-	{"file", COLUMN_TEXT, .says = "where it stands", COLUMN_OF(suppression, file)},
-	{"line", COLUMN_INTEGER, .says = "in it", COLUMN_OF(suppression, line)},
-	{"records", COLUMN_INTEGER, UNIT_COUNT, .says = "that it fits",
-		COLUMN_OF(suppression, records)},
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "of these", COLUMN_OF(suppression, blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(suppression, bytes)},
-	COLUMNS_END};
+static const struct column suppression_columns[] = {WORD_OF(suppression, name, "of the entry"),
+	WORD_OF(suppression, file, "where it stands"), NUMBER_OF(suppression, line, "in it"),
+	COUNT_OF(suppression, records, "that it fits"), COUNT_OF(suppression, blocks, "of these"),
+	BYTES_OF(suppression, bytes, "in these"), COLUMNS_END};
 
 static void suppression_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
@@ -326,8 +320,7 @@ static struct error *put_suppressions(const struct leaks_page *page, struct answ
 		answer_table(answer, &table);
 	}
 	const uint64_t passed_over = set ? suppressions_passed_over(set) : 0;
-	const struct table passed = {&passed_type, &passed_over, 1, .limit = 1};
-	answer_record(answer, &passed);
+	answer_record_of(answer, &passed_type, &passed_over);
 	answer_group_end(answer);
 	return NULL;
 }
@@ -354,15 +347,13 @@ static void leaks_answer_put_head(const struct leaks_page *page, struct answer *
 	const struct recording *recording = model_recording(page->model);
 	const struct leak_sum collected = {
 		.blocks = recording->collected_blocks, .bytes = recording->collected_bytes};
-	const struct table summary = {&summary_type, page, 1, .limit = 1};
 	const struct table not_judged = {
 		&not_judged_type, &collected, recording->is_heap, .limit = 1};
 	const struct table search = {&search_type, page, page->leaks.search != NULL, .limit = 1};
-	const struct table judged = {&judged_type, page, 1, .limit = 1};
-	answer_record(answer, &summary);
+	answer_record_of(answer, &summary_type, page);
 	answer_record(answer, &not_judged);
 	answer_record(answer, &search);
-	answer_record(answer, &judged);
+	answer_record_of(answer, &judged_type, page);
 }
 
 static void fill_sums(struct leaks_page *page)

@@ -12,6 +12,7 @@
 #include "views/gates/ci_parts.h"
 #include "views/leaks/leaks_page.h"
 #include "views/report/errors.h"
+#include "views/report/figure_text.h"
 #include "views/report/json_parts.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
@@ -47,11 +48,8 @@ static const char *leaks_errors_kind_of(const struct program_error *error)
 static void add_message(const struct program_error *error, struct text *out)
 {
 	text_add(out, *error->what ? error->what : leaks_errors_kind_of(error));
-	if (error->count > 1) {
-		text_add(out, ", ");
-		text_add_count(out, error->count);
-		text_add(out, " times");
-	}
+	if (error->count > 1)
+		text_printf(out, ", %s times", FMT_COUNT(error->count));
 }
 
 /* The frames of an error's stack number `i`; empty where it has none. False: no memory. */

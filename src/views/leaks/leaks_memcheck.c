@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "model/errors.h"
 #include "views/leaks/leaks_page.h"
+#include "views/report/figure_text.h"
 
 DEFINE_VEC(record_list, const struct leak_row *)
 
@@ -31,10 +32,7 @@ static void leaks_memcheck_add_line(
 /* "1,234 bytes in 5 blocks" */
 static void add_amount(struct text *out, uint64_t bytes, uint64_t blocks)
 {
-	text_add_count(out, bytes);
-	text_add(out, " bytes in ");
-	text_add_count(out, blocks);
-	text_add(out, " blocks");
+	text_printf(out, "%s bytes in %s blocks", FMT_COUNT(bytes), FMT_COUNT(blocks));
 }
 
 /* What the program had called until the search: what is said to be in use was so then, and libc may
@@ -79,13 +77,9 @@ static void add_heap_summary(const struct leaks_page *page, struct text *out)
 	add_amount(out, left.bytes - freed.bytes, left.blocks - freed.blocks);
 	text_add(out, "\n");
 	leaks_memcheck_begin(page, out);
-	text_add(out, "  total heap usage: ");
-	text_add_count(out, totals->allocations);
-	text_add(out, " allocs, ");
-	text_add_count(out, totals->frees + freed.blocks);
-	text_add(out, " frees, ");
-	text_add_count(out, totals->allocated_bytes);
-	text_add(out, " bytes allocated\n");
+	text_printf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
+		FMT_COUNT(totals->allocations), FMT_COUNT(totals->frees + freed.blocks),
+		FMT_COUNT(totals->allocated_bytes));
 	leaks_memcheck_add_line(page, "", out);
 }
 
@@ -181,22 +175,14 @@ static struct error *leaks_memcheck_add_record(const struct leaks_page *page,
 {
 	leaks_memcheck_begin(page, out);
 	if (row->indirect_blocks) {
-		text_add_count(out, leak_row_retained(row));
-		text_add(out, " (");
-		text_add_count(out, row->bytes);
-		text_add(out, " direct, ");
-		text_add_count(out, row->indirect_bytes);
-		text_add(out, " indirect) bytes in ");
-		text_add_count(out, row->blocks);
-		text_add(out, " blocks");
+		text_printf(out, "%s (%s direct, %s indirect) bytes in %s blocks",
+			FMT_COUNT(leak_row_retained(row)), FMT_COUNT(row->bytes),
+			FMT_COUNT(row->indirect_bytes), FMT_COUNT(row->blocks));
 	} else {
 		add_amount(out, row->bytes, row->blocks);
 	}
-	text_printf(out, " are %s in loss record ", leaks_kind_words(row));
-	text_add_count(out, number);
-	text_add(out, " of ");
-	text_add_count(out, count);
-	text_add(out, "\n");
+	text_printf(out, " are %s in loss record %s of %s\n", leaks_kind_words(row),
+		FMT_COUNT(number), FMT_COUNT(count));
 	struct error *error = leaks_memcheck_add_stack(page, row, out);
 	leaks_memcheck_add_line(page, "", out);
 	if (!error && page->options->write_suppressions)

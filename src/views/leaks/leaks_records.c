@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "views/leaks/leaks_records.h"
 #include "views/leaks/leaks_text.h"
+#include "views/report/member_columns.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
@@ -17,21 +18,18 @@ struct root {
 	uint32_t line, tid;
 };
 static const struct column root_columns[] = {
-	{"place", COLUMN_TEXT,
-		.says = "`data`, `stack` (thread-local storage included), `register`, `mapping`, "
-			"`region` (memory that the program says to be a root) or `ignored` "
-			"(nothing: the program says that the blocks are to be ignored)",
-		COLUMN_OF(root, place)},
-	{"name", COLUMN_TEXT, .says = "of the variable, register or mapped file, or null",
-		COLUMN_OF(root, name)},
-	{"module", COLUMN_TEXT, .says = "of a variable, or null", COLUMN_OF(root, module)},
-	{"file", COLUMN_TEXT, .says = "where a variable is declared, or null",
-		COLUMN_OF(root, file)},
+	WORD_OF(root, place,
+		"`data`, `stack` (thread-local storage included), `register`, `mapping`, "
+		"`region` (memory that the program says to be a root) or `ignored` "
+		"(nothing: the program says that the blocks are to be ignored)"),
+	WORD_OF(root, name, "of the variable, register or mapped file, or null"),
+	WORD_OF(root, module, "of a variable, or null"),
+	WORD_OF(root, file, "where a variable is declared, or null"),
 	{"line", COLUMN_INTEGER, .says = "in it, or null", .zero_unknown = true,
 		COLUMN_OF(root, line)},
 	{"tid", COLUMN_INTEGER, .says = "of stacks and registers, or null", .zero_unknown = true,
 		COLUMN_OF(root, tid)},
-	{"thread", COLUMN_TEXT, .says = "its name, or null", COLUMN_OF(root, thread)}, COLUMNS_END};
+	WORD_OF(root, thread, "its name, or null"), COLUMNS_END};
 static const struct table_type root_type = {
 	.columns = root_columns, .row_bytes = sizeof(struct root)};
 
@@ -72,23 +70,17 @@ struct records {
 /* From STEP_PLACE on of the frame where they were allocated. */
 #define STEP_PLACE 6u
 static const struct column step_columns[] = {
-	{"offset", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "where the pointer is in what holds: for the first one in the variable or "
-			"mapping",
-		COLUMN_OF(leak_path, offset)},
-	{"into", COLUMN_INTEGER, UNIT_BYTES, .says = "how far into the block it leads",
-		COLUMN_OF(leak_path, into)},
-	{"words", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "such pointers that lead the same way, and more where `partial_holders` is "
-			"true",
-		COLUMN_OF(leak_path, words)},
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many are here",
-		COLUMN_OF(leak_path, blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(leak_path, bytes)},
-	{"chain", COLUMN_BOOLEAN, .says = "they hold one another", COLUMN_OF(leak_path, repeats)},
-	{"function", COLUMN_TEXT, .says = "where they were allocated, or null",
-		COLUMN_OF(shown_frame, function)},
-	{"file", COLUMN_TEXT, .says = "likewise", COLUMN_OF(shown_frame, file)},
+	BYTES_OF(leak_path, offset,
+		"where the pointer is in what holds: for the first one in the variable or "
+		"mapping"),
+	BYTES_OF(leak_path, into, "how far into the block it leads"),
+	COUNT_OF(leak_path, words,
+		"such pointers that lead the same way, and more where `partial_holders` is "
+		"true"),
+	COUNT_OF(leak_path, blocks, "how many are here"), BYTES_OF(leak_path, bytes, "in these"),
+	FLAG_AS("chain", leak_path, repeats, "they hold one another"),
+	WORD_OF(shown_frame, function, "where they were allocated, or null"),
+	WORD_OF(shown_frame, file, "likewise"),
 	{"line", COLUMN_INTEGER, .says = "likewise", .zero_unknown = true,
 		COLUMN_OF(shown_frame, line)},
 	COLUMNS_END};
@@ -110,9 +102,8 @@ static const struct table_type step_type = {.columns = step_columns, .cell = ste
 
 enum { HOLD_TEXT = 2, HOLD_ROOT, HOLD_PATH, HOLD_HIDDEN_FRAMES };
 static const struct column hold_columns[] = {
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many of the record are held so",
-		COLUMN_OF(leak_hold, blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(leak_hold, bytes)},
+	COUNT_OF(leak_hold, blocks, "how many of the record are held so"),
+	BYTES_OF(leak_hold, bytes, "in these"),
 	[HOLD_TEXT] = {"text", COLUMN_TEXT, .says = "a line for people"},
 	[HOLD_ROOT] = {"root", COLUMN_RECORD, .says = "what holds the first block",
 		.nested = &root_type},
@@ -164,12 +155,10 @@ static const struct table_type hold_type = {.columns = hold_columns, .cell = hol
 
 enum { EXAMPLE_TID = 2, EXAMPLE_THREAD, EXAMPLE_AGE };
 static const struct column example_columns[] = {
-	{"address", COLUMN_ADDRESS, .says = "of the block", COLUMN_OF(leak_row, example.address)},
-	{"size", COLUMN_INTEGER, UNIT_BYTES, .says = "of it", COLUMN_OF(leak_row, example.size)},
-	[EXAMPLE_TID] = {"tid", COLUMN_INTEGER, .says = "of the thread that allocated it, or null",
-		COLUMN_OF(thread, tid)},
-	[EXAMPLE_THREAD] = {"thread", COLUMN_TEXT, .says = "its name, or null",
-		COLUMN_OF(thread, name)},
+	ADDRESS_AS("address", leak_row, example.address, "of the block"),
+	BYTES_AS("size", leak_row, example.size, "of it"),
+	[EXAMPLE_TID] = NUMBER_OF(thread, tid, "of the thread that allocated it, or null"),
+	[EXAMPLE_THREAD] = WORD_AS("thread", thread, name, "its name, or null"),
 	[EXAMPLE_AGE] = {"age_ns", COLUMN_INTEGER, UNIT_NS,
 		.says = "from its allocation to the search, or a little more; null if the events "
 			"do not tell"},
@@ -212,20 +201,17 @@ enum {
 static const struct column record_columns[] = {
 	[KIND] = {"kind", COLUMN_TEXT,
 		.says = "`definite`, `indirect`, `possible`, `reachable`, or `never_freed`"},
-	{"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(leak_row, blocks)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these", COLUMN_OF(leak_row, bytes)},
-	{"indirect_blocks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "of definite ones: what is lost with them; these blocks are in records of "
-			"kind `indirect` as well",
-		COLUMN_OF(leak_row, indirect_blocks)},
-	{"indirect_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "in these",
-		COLUMN_OF(leak_row, indirect_bytes)},
+	COUNT_OF(leak_row, blocks, "how many"),
+	BYTES_OF(leak_row, bytes, "in these"),
+	COUNT_OF(leak_row, indirect_blocks,
+		"of definite ones: what is lost with them; these blocks are in records of "
+		"kind `indirect` as well"),
+	BYTES_OF(leak_row, indirect_bytes, "in these"),
 	[RETAINED] = {"retained_bytes", COLUMN_INTEGER, UNIT_BYTES,
 		.says = "`bytes` and `indirect_bytes`"},
 	[SUPPRESSION] = {"suppression", COLUMN_TEXT,
 		.says = "name of the entry that fits, or null"},
-	[LIBRARY] = {"library", COLUMN_TEXT, .says = "of `libraries`: what it is; or null",
-		COLUMN_OF(leak_row, library)},
+	[LIBRARY] = WORD_OF(leak_row, library, "of `libraries`: what it is; or null"),
 	[FUNCTION] = {"function", COLUMN_TEXT,
 		.says = "the allocation function: `malloc`, `operator new`…, or `unknown`"},
 	[TRUNCATED] = {"truncated", COLUMN_BOOLEAN, .says = "the stack is not whole"},
@@ -234,8 +220,8 @@ static const struct column record_columns[] = {
 	[STACK] = {"stack", COLUMN_TABLE, .says = "innermost frame first", .nested = &frame_type},
 	[EXAMPLE] = {"example", COLUMN_RECORD, .says = "the largest block, or null",
 		.nested = &example_type},
-	[HELD_BY_TOTAL] = {"held_by_total", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "ways from roots to these blocks", COLUMN_OF(leak_row, hold_count)},
+	[HELD_BY_TOTAL] =
+		COUNT_AS("held_by_total", leak_row, hold_count, "ways from roots to these blocks"),
 	[HELD_BY] = {"held_by", COLUMN_TABLE,
 		.says = "of reachable and possible ones: the first 16 ways, those of most bytes "
 			"first",

@@ -15,6 +15,7 @@
 #include "views/leaks/leaks_page.h"
 #include "views/leaks/leaks_text.h"
 #include "views/report/paint.h"
+#include "views/report/said.h"
 #include "views/report/text_parts.h"
 
 #define INDENT "    "
@@ -45,10 +46,9 @@ void leaks_summary_text(const void *context, size_t row, struct text *out)
 		_cleanup_(text_deinit) struct text count;
 		text_init(&count);
 		text_add_count(&count, sum->blocks);
-		text_printf(out, "  %-17s  %12s %-6s  ", leaks_kind_words(&any),
-			count.data ? count.data : "", sum->blocks == 1 ? "block" : "blocks");
-		text_add_bytes(out, sum->bytes);
-		text_add(out, "\n");
+		text_printf(out, "  %-17s  %12s %-6s  %s\n", leaks_kind_words(&any),
+			count.data ? count.data : "", sum->blocks == 1 ? "block" : "blocks",
+			SAID_BYTES(sum->bytes));
 	}
 }
 
@@ -89,9 +89,7 @@ static void add_example(const struct leaks *leaks, const struct leak_row *row, s
 			text_printf(out, " (%s)", thread->name);
 	}
 	if (leaks_example_age(leaks, row, &age_ns)) {
-		text_add(out, ", allocated ");
-		text_add_duration_ns(out, age_ns);
-		text_add(out, " before");
+		text_printf(out, ", allocated %s before", SAID_DURATION(age_ns));
 	}
 	text_add(out, "\n");
 }
@@ -112,11 +110,9 @@ static void add_holds(const struct leaks_page *page, const struct leak_row *row,
 		leaks_add_path(&page->leaks, hold->path, out);
 		text_add(out, "\n");
 	}
-	if (shown < row->hold_count) {
-		text_add(out, INDENT "… and by ");
-		text_add_count(out, row->hold_count - shown);
-		text_add(out, " others (-v shows them)\n");
-	}
+	if (shown < row->hold_count)
+		text_printf(out, "%s%s others (-v shows them)\n", INDENT "… and by ",
+			SAID_COUNT(row->hold_count - shown));
 }
 
 void leaks_record_text(const struct leaks_page *page, const struct leak_row *row, struct text *out)

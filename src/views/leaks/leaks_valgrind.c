@@ -11,6 +11,7 @@
 #include "model/errors.h"
 #include "views/export/export_out.h"
 #include "views/leaks/leaks_page.h"
+#include "views/report/figure_text.h"
 
 /* "<name>text</name>" */
 static void add_element(struct text *out, const char *name, const char *text)
@@ -111,17 +112,11 @@ static void leaks_valgrind_add_words(
 	struct text *out, const struct leak_row *row, size_t number, size_t count)
 {
 	text_add_count(out, leak_row_retained(row));
-	if (row->indirect_blocks) {
-		text_add(out, " (");
-		text_add_count(out, row->bytes);
-		text_add(out, " direct, ");
-		text_add_count(out, row->indirect_bytes);
-		text_add(out, " indirect)");
-	}
-	text_add(out, " bytes in ");
-	text_add_count(out, row->blocks);
-	text_printf(out, " blocks are %s in loss record %zu of %zu", leaks_kind_words(row), number,
-		count);
+	if (row->indirect_blocks)
+		text_printf(out, " (%s direct, %s indirect)", FMT_COUNT(row->bytes),
+			FMT_COUNT(row->indirect_bytes));
+	text_printf(out, " bytes in %s blocks are %s in loss record %zu of %zu",
+		FMT_COUNT(row->blocks), leaks_kind_words(row), number, count);
 }
 
 static void add_error(const struct leaks_page *page, size_t number, size_t count, struct text *out)

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "model/errors.h"
 #include "views/leaks/leaks_page.h"
+#include "views/report/figure_text.h"
 
 /* Rows as text. */
 #define TEXT_ROWS 100u
@@ -72,9 +73,7 @@ static void add_block(const struct leak_path *path, struct text *out)
 		text_add(out, " into ");
 	}
 	if (path->blocks > 1 && !path->repeats) {
-		text_add(out, "one of ");
-		text_add_count(out, path->blocks);
-		text_add(out, " blocks");
+		text_printf(out, "one of %s blocks", FMT_COUNT(path->blocks));
 	} else {
 		text_add(out, "block");
 	}
@@ -82,9 +81,7 @@ static void add_block(const struct leak_path *path, struct text *out)
 		text_add(out, " of ");
 		add_size(path->size, out);
 	} else if (path->blocks > 1) {
-		text_add(out, " (");
-		text_add_bytes(out, path->bytes);
-		text_add(out, " in all)");
+		text_printf(out, " (%s in all)", FMT_BYTES(path->bytes));
 	}
 }
 
@@ -98,9 +95,8 @@ static void add_step(const struct leaks *leaks, const struct leak_path *path, st
 				  (path->offset || path->words > 1))) {
 		text_printf(out, "+0x%" PRIx64, path->offset);
 		if (in_holder && path->words > 1) {
-			text_add(out, path->together ? " and at least " : " and ");
-			text_add_count(out, path->words - 1);
-			text_add(out, " more");
+			text_printf(out, "%s%s more", path->together ? " and at least " : " and ",
+				FMT_COUNT(path->words - 1));
 		}
 		text_add(out, " → ");
 	}
@@ -113,9 +109,7 @@ static void add_step(const struct leaks *leaks, const struct leak_path *path, st
 		text_add(out, is_type ? ")" : "");
 	}
 	if (path->repeats) {
-		text_add(out, " → … (a chain of ");
-		text_add_count(out, path->blocks);
-		text_add(out, ")");
+		text_printf(out, " → … (a chain of %s)", FMT_COUNT(path->blocks));
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/summary.h"
 #include "views/gates/ci_parts.h"
 #include "views/leaks/leaks_page.h"
+#include "views/report/figure_text.h"
 
 const char *leaks_kind_words(const struct leak_row *row)
 {
@@ -27,10 +28,8 @@ const char *leaks_heuristic_name(unsigned number)
 
 void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks)
 {
-	text_add_bytes(out, bytes);
-	text_add(out, " in ");
-	text_add_count(out, blocks);
-	text_add(out, blocks == 1 ? " block" : " blocks");
+	text_printf(out, "%s in %s%s", FMT_BYTES(bytes), FMT_COUNT(blocks),
+		blocks == 1 ? " block" : " blocks");
 }
 
 void leaks_add_message(const struct leaks_page *page, const struct leak_row *row, struct text *out)

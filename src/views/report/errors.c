@@ -7,8 +7,10 @@
 #include "base/json.h"
 #include "model/errors.h"
 #include "views/report/errors.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
@@ -66,11 +68,8 @@ static void errors_row_text(const void *context, size_t row, struct text *out)
 	const struct program_error *error = error_of(shown, row);
 	text_add(out, "\n  ");
 	text_add_shown(out, *error->kind ? error->kind : "error", WHAT_MOST);
-	if (error->count > 1) {
-		text_add(out, ", ");
-		text_add_count(out, error->count);
-		text_add(out, " times");
-	}
+	if (error->count > 1)
+		text_printf(out, ", %s times", SAID_COUNT(error->count));
 	if (error->tid > 1 || *error->thread) {
 		text_printf(out, ", thread %" PRIu32, error->tid);
 		text_add(out, *error->thread ? " " : "");
@@ -133,17 +132,13 @@ static const struct table_type stack_type = {.name = "stacks",
 
 enum { KIND, WHAT, COUNT, TID, THREAD, STACKS };
 static const struct column columns[] = {
-	[KIND] = {"kind", COLUMN_TEXT,
-		.says = "as the checker calls it; of recordings `DoubleFree`, `InvalidFree` or "
-			"`MismatchedFree`",
-		COLUMN_OF(program_error, kind)},
-	[WHAT] = {"what", COLUMN_TEXT, .says = "as a sentence; may be empty",
-		COLUMN_OF(program_error, what)},
-	[COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .says = "how often it came",
-		COLUMN_OF(program_error, count)},
-	[TID] = {"tid", COLUMN_INTEGER, .says = "of the thread", COLUMN_OF(program_error, tid)},
-	[THREAD] = {"thread", COLUMN_TEXT, .says = "its name; may be empty",
-		COLUMN_OF(program_error, thread)},
+	[KIND] = WORD_OF(program_error, kind,
+		"as the checker calls it; of recordings `DoubleFree`, `InvalidFree` or "
+		"`MismatchedFree`"),
+	[WHAT] = WORD_OF(program_error, what, "as a sentence; may be empty"),
+	[COUNT] = COUNT_OF(program_error, count, "how often it came"),
+	[TID] = NUMBER_OF(program_error, tid, "of the thread"),
+	[THREAD] = WORD_OF(program_error, thread, "its name; may be empty"),
 	[STACKS] = {"stacks", COLUMN_TABLE,
 		.says = "where it was made first, then what else is told", .nested = &stack_type},
 	COLUMNS_END};
@@ -198,11 +193,10 @@ void errors_put(const struct errors_shown *shown, struct answer *answer)
 	struct frame_vec frames;
 	struct error_stack_rows stacks = {.shown = shown, .frames = &frames};
 	const struct error_rows rows = {*shown, &stacks};
-	const struct table total = {&report_errors_count_type, shown->model, 1, .limit = 1};
 	model_errors(shown->model, &count);
 	const struct table errors = {&report_errors_type, &rows, count, .limit = shown->limit};
 	frame_vec_init(&frames);
-	answer_record(answer, &total);
+	answer_record_of(answer, &report_errors_count_type, shown->model);
 	answer_table(answer, &errors);
 	frame_vec_deinit(&frames);
 }
@@ -213,9 +207,7 @@ static void add_more(const struct errors_shown *shown, struct text *out)
 	model_errors(shown->model, &count);
 	if (count <= shown->limit)
 		return;
-	text_add(out, "\n  … ");
-	text_add_count(out, count - shown->limit);
-	text_add(out, " more errors\n");
+	text_printf(out, "\n  … %s more errors\n", SAID_COUNT(count - shown->limit));
 }
 
 void errors_add(const struct errors_shown *shown, struct text *out)
@@ -230,19 +222,15 @@ void errors_add(const struct errors_shown *shown, struct text *out)
 static void suppression_text(const void *context, size_t row, struct text *out)
 {
 	const struct error_suppression *one = &((const struct error_suppression *)context)[row];
-	text_add(out, "  ");
-	text_add_count(out, one->count);
-	text_add(out, one->count == 1 ? " time   " : " times  ");
+	text_printf(
+		out, "  %s%s", SAID_COUNT(one->count), one->count == 1 ? " time   " : " times  ");
 	text_add_shown(out, one->name, WHAT_MOST);
 	text_add(out, "\n");
 }
 
 static const struct column suppression_columns[] = {
-	{"name", COLUMN_TEXT, .says = "of the checker's suppression",
-		COLUMN_OF(error_suppression, name)},
-	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "what it held back",
-		COLUMN_OF(error_suppression, count)},
-	COLUMNS_END};
+	WORD_OF(error_suppression, name, "of the checker's suppression"),
+	COUNT_OF(error_suppression, count, "what it held back"), COLUMNS_END};
 const struct table_type report_suppressions_type = {.name = "suppressions",
 	.says = "view `errors`: what the checker was told to keep quiet about",
 	.title = "Suppressed",

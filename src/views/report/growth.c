@@ -13,9 +13,11 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -33,13 +35,9 @@ static void add_graph(const struct growth_row *row, struct text *out)
 /* "+1.19 MiB, 39.7 KiB/s" */
 static void add_growth(const struct growth_row *row, struct text *out)
 {
-	text_add(out, "+");
-	text_add_bytes(out, (uint64_t)row->grown_bytes);
-	if (row->bytes_per_s >= 1) {
-		text_add(out, ", ");
-		text_add_bytes(out, (uint64_t)row->bytes_per_s);
-		text_add(out, "/s");
-	}
+	text_printf(out, "+%s", SAID_BYTES((uint64_t)row->grown_bytes));
+	if (row->bytes_per_s >= 1)
+		text_printf(out, ", %s/s", SAID_BYTES((uint64_t)row->bytes_per_s));
 }
 
 /* What it comes to, behind its verdict. */
@@ -51,14 +49,10 @@ static void growth_add_figures(const struct growth_row *row, struct text *out)
 		add_growth(row, out);
 		text_add(out, "; ");
 	} else if (row->verdict == GROWTH_BURST || row->verdict == GROWTH_STEADY) {
-		text_add(out, "up to ");
-		text_add_bytes(out, row->highest);
-		text_add(out, "; ");
+		text_printf(out, "up to %s; ", SAID_BYTES(row->highest));
 	}
-	text_add_bytes(out, row->live_bytes);
-	text_add(out, " in ");
-	text_add_count(out, row->live_blocks);
-	text_printf(out, " %s", row->live_blocks == 1 ? "block" : "blocks");
+	text_printf(out, "%s in %s %s", SAID_BYTES(row->live_bytes), SAID_COUNT(row->live_blocks),
+		row->live_blocks == 1 ? "block" : "blocks");
 }
 
 static void growth_add_head(const struct growth_row *row, struct text *out)
@@ -71,9 +65,8 @@ static void growth_add_head(const struct growth_row *row, struct text *out)
 /* The time that was judged: "… up to 27 s, without the last 10% of the time". */
 static void growth_add_title(const struct page *page, const struct growth *growth, struct text *out)
 {
-	text_printf(out, "\n%s up to ", page->view->title);
-	text_add_duration_ns(out, growth->until_ns);
-	text_printf(out, ", without the last %u%% of the time", page->options->tail_percent);
+	text_printf(out, "\n%s up to %s, without the last %u%% of the time", page->view->title,
+		SAID_DURATION(growth->until_ns), page->options->tail_percent);
 }
 
 /* What is not judged. */
@@ -128,17 +121,13 @@ static const struct column judged_columns[] = {
 		.says = "`leak-suspect`, `cache`, `burst`, `start-up` or `steady`; `unknown`: it "
 			"was "
 			"not there"},
-	[GROWN] = {"grown_bytes", COLUMN_SIGNED, UNIT_BYTES, .says = "by a line through `floors`",
-		COLUMN_OF(growth_row, grown_bytes)},
+	[GROWN] = CHANGE_OF(growth_row, grown_bytes, "by a line through `floors`"),
 	[PER_SECOND] = {"bytes_per_second", COLUMN_SIGNED, UNIT_BYTES, .says = "its slope"},
-	[HIGHEST] = {"highest_bytes", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "of all moments that are judged", COLUMN_OF(growth_row, highest)},
-	[BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "at the end of the judged time",
-		COLUMN_OF(growth_row, live_bytes)},
-	[BLOCKS] = {"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "likewise",
-		COLUMN_OF(growth_row, live_blocks)},
-	[END_BYTES] = {"end_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "when the recording ends",
-		COLUMN_OF(growth_row, end_bytes)},
+	[HIGHEST] =
+		BYTES_AS("highest_bytes", growth_row, highest, "of all moments that are judged"),
+	[BYTES] = BYTES_AS("bytes", growth_row, live_bytes, "at the end of the judged time"),
+	[BLOCKS] = COUNT_AS("blocks", growth_row, live_blocks, "likewise"),
+	[END_BYTES] = BYTES_OF(growth_row, end_bytes, "when the recording ends"),
 	[FREED_AT_END] = {"freed_at_end", COLUMN_BOOLEAN,
 		.says = "a suspect of which less than half was left then: no leak that a check at "
 			"exit finds"},
@@ -209,20 +198,16 @@ const struct table_type report_places_type = {.name = "places",
 	.cell = place_cell,
 	.row_text = place_text};
 
-static const struct column left_columns[] = {
-	{"places", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", COLUMN_OF(growth, later_places)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "what they have when the recording ends",
-		COLUMN_OF(growth, later_bytes)},
+static const struct column left_columns[] = {COUNT_AS("places", growth, later_places, "how many"),
+	BYTES_AS("bytes", growth, later_bytes, "what they have when the recording ends"),
 	COLUMNS_END};
 static const struct table_type left_type = {.columns = left_columns};
 
 enum { STACKS_VERDICT };
 static const struct column stack_columns[] = {
 	[STACKS_VERDICT] = {"verdict", COLUMN_TEXT, .says = "as of a place"},
-	{"highest_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "likewise",
-		COLUMN_OF(growth, stacks.highest)},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "likewise",
-		COLUMN_OF(growth, stacks.live_bytes)},
+	BYTES_AS("highest_bytes", growth, stacks.highest, "likewise"),
+	BYTES_AS("bytes", growth, stacks.live_bytes, "likewise"),
 	COLUMNS_END};
 
 static void growth_stack_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -238,12 +223,8 @@ static void growth_stack_cell(const void *context, size_t row, unsigned column, 
 static const struct table_type stack_type = {.columns = stack_columns, .cell = growth_stack_cell};
 
 enum { HIDDEN_FRAMES = 3, STACKS };
-static const struct column span_columns[] = {
-	{"from_ns", COLUMN_INTEGER, UNIT_NS, .says = "the time that was judged",
-		COLUMN_OF(growth, from_ns)},
-	{"until_ns", COLUMN_INTEGER, UNIT_NS, .says = "its end", COLUMN_OF(growth, until_ns)},
-	{"moments", COLUMN_INTEGER, UNIT_COUNT, .says = "that it was judged by",
-		COLUMN_OF(growth, moments)},
+static const struct column span_columns[] = {TIME_OF(growth, from_ns, "the time that was judged"),
+	TIME_OF(growth, until_ns, "its end"), COUNT_OF(growth, moments, "that it was judged by"),
 	[HIDDEN_FRAMES] = {"left_out", COLUMN_RECORD,
 		.says = "places that began after it, which are not judged", .nested = &left_type},
 	[STACKS] = {"stacks", COLUMN_RECORD, .says = "the stacks of all threads together",
@@ -269,11 +250,8 @@ static void add_places_title(const struct page *page, size_t shown, struct text 
 {
 	const struct growth *growth = &page->growth;
 	growth_add_title(page, growth, out);
-	if (shown < growth->rows.len) {
-		text_printf(out, " (%zu of ", shown);
-		text_add_count(out, growth->rows.len);
-		text_add(out, " places)");
-	}
+	if (shown < growth->rows.len)
+		text_printf(out, " (%zu of %s places)", shown, SAID_COUNT(growth->rows.len));
 	text_add(out, "\n");
 	add_later(page, growth, "", out);
 }
@@ -383,9 +361,7 @@ static void add_change_head(const struct page *page, struct text *out)
 	text_verdict(&change->verdict, out);
 	text_notes(&page->notes, out);
 	growth_add_title(page, &change->judged[1], out);
-	text_add(out, "; before up to ");
-	text_add_duration_ns(out, change->judged[0].until_ns);
-	text_add_char(out, '\n');
+	text_printf(out, "; before up to %s\n", SAID_DURATION(change->judged[0].until_ns));
 	add_later(page, &change->judged[1], "Now: ", out);
 	add_later(page, &change->judged[0], "Before: ", out);
 }
@@ -405,8 +381,7 @@ static void add_fate(
 	text_printf(out, "\n%s (", unsure ? "Places that keep growing" : titles[fate]);
 	if (shown < count)
 		text_printf(out, "%zu of ", shown);
-	text_add_count(out, count);
-	text_add(out, count == 1 ? " place)\n" : " places)\n");
+	text_printf(out, "%s%s", SAID_COUNT(count), count == 1 ? " place)\n" : " places)\n");
 }
 
 /* The list is by fate. */

@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
+#include "views/report/json_parts.h"
+#include "views/report/member_columns.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
@@ -64,29 +66,20 @@ const struct table_type report_exit_type = {
 
 enum { COMMAND, EXE, CWD, HOST, PID, PPID, OUTER_PID, OUTER_PPID, WALL_START, EXIT };
 static const struct column target_columns[] = {
-	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector",
-		.nested = &report_word_type},
-	[EXE] = {"exe", COLUMN_TEXT, .says = "path of the executable; empty: unknown",
-		COLUMN_OF(target, exe)},
-	[CWD] = {"cwd", COLUMN_TEXT, .says = "working folder; empty: unknown",
-		COLUMN_OF(target, cwd)},
-	[HOST] = {"host", COLUMN_TEXT, .says = "name of the machine; empty: unknown",
-		COLUMN_OF(target, host)},
-	[PID] = {"pid", COLUMN_INTEGER,
-		.says = "as the process itself sees it; null, as of the next four: a file of "
-			"another "
-			"tool does not say it",
-		COLUMN_OF(target, pid)},
-	[PPID] = {"ppid", COLUMN_INTEGER, .says = "of its parent, likewise; 0: unknown",
-		COLUMN_OF(target, ppid)},
-	[OUTER_PID] = {"outer_pid", COLUMN_INTEGER,
-		.says = "as its recorder sees it: another one in a PID namespace; 0: unknown",
-		COLUMN_OF(target, outer_pid)},
-	[OUTER_PPID] = {"outer_ppid", COLUMN_INTEGER, .says = "of its parent, likewise",
-		COLUMN_OF(target, outer_ppid)},
-	[WALL_START] = {"wall_start_ns", COLUMN_INTEGER, UNIT_NS,
-		.says = "`CLOCK_REALTIME` when recording began; 0: unknown",
-		COLUMN_OF(target, wall_start_ns)},
+	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector", .nested = &word_type},
+	[EXE] = WORD_OF(target, exe, "path of the executable; empty: unknown"),
+	[CWD] = WORD_OF(target, cwd, "working folder; empty: unknown"),
+	[HOST] = WORD_OF(target, host, "name of the machine; empty: unknown"),
+	[PID] = NUMBER_OF(target, pid,
+		"as the process itself sees it; null, as of the next four: a file of "
+		"another "
+		"tool does not say it"),
+	[PPID] = NUMBER_OF(target, ppid, "of its parent, likewise; 0: unknown"),
+	[OUTER_PID] = NUMBER_OF(target, outer_pid,
+		"as its recorder sees it: another one in a PID namespace; 0: unknown"),
+	[OUTER_PPID] = NUMBER_OF(target, outer_ppid, "of its parent, likewise"),
+	[WALL_START] =
+		TIME_OF(target, wall_start_ns, "`CLOCK_REALTIME` when recording began; 0: unknown"),
 	[EXIT] = {"exit", COLUMN_RECORD, .says = "how it ended; null: nobody could say",
 		.nested = &report_exit_type},
 	COLUMNS_END};
@@ -117,12 +110,9 @@ static void target_cell(const void *context, size_t row, unsigned column, struct
 const struct table_type report_target_type = {
 	.name = "target", .says = "the program", .columns = target_columns, .cell = target_cell};
 
-static const struct column range_columns[] = {
-	{"from", COLUMN_TEXT, .says = "as it was asked for", COLUMN_OF(range, from)},
-	{"to", COLUMN_TEXT, .says = "as it was asked for", COLUMN_OF(range, to)},
-	{"from_ns", COLUMN_INTEGER, UNIT_NS, .says = "when that was", COLUMN_OF(range, from_ns)},
-	{"to_ns", COLUMN_INTEGER, UNIT_NS, .says = "when that was", COLUMN_OF(range, to_ns)},
-	COLUMNS_END};
+static const struct column range_columns[] = {WORD_OF(range, from, "as it was asked for"),
+	WORD_OF(range, to, "as it was asked for"), TIME_OF(range, from_ns, "when that was"),
+	TIME_OF(range, to_ns, "when that was"), COLUMNS_END};
 static const struct table_type range_type = {
 	.name = "range", .columns = range_columns, .row_bytes = sizeof(struct range)};
 
@@ -155,11 +145,8 @@ static void lost_cell(const void *context, size_t row, unsigned column, struct c
 static const struct table_type lost_type = {
 	.name = "lost", .columns = lost_columns, .cell = lost_cell};
 
-static const struct column process_columns[] = {
-	{"pid", COLUMN_INTEGER, .says = "its number", COLUMN_OF(unrecorded_program, pid)},
-	{"start_ns", COLUMN_INTEGER, UNIT_NS, .says = "when it began",
-		COLUMN_OF(unrecorded_program, start_ns)},
-	COLUMNS_END};
+static const struct column process_columns[] = {NUMBER_OF(unrecorded_program, pid, "its number"),
+	TIME_OF(unrecorded_program, start_ns, "when it began"), COLUMNS_END};
 static const struct table_type process_type = {.name = "processes",
 	.columns = process_columns,
 	.row_bytes = sizeof(struct unrecorded_program)};
@@ -188,22 +175,18 @@ static void processes_cell(
 
 enum { PROGRAM, REASON, ITSELF, GROUP_COUNT, PROCESSES };
 static const struct column group_columns[] = {
-	[PROGRAM] = {"program", COLUMN_TEXT,
-		.says = "a path as it was asked for, or where it was found; empty: unknown",
-		COLUMN_OF(unrecorded_group, path)},
+	[PROGRAM] = WORD_AS("program", unrecorded_group, path,
+		"a path as it was asked for, or where it was found; empty: unknown"),
 	[REASON] = {"reason", COLUMN_TEXT,
 		.says = "`static`, `setuid` (it starts with other rights), `32-bit`, `machine` "
 			"(for "
 			"another one), `sanitizer`, `musl`, `unwanted` (left out by `--children`), "
 			"`many` (too many processes at a time), `failed` (recording could not be "
 			"started) or `unknown`"},
-	[ITSELF] = {"itself", COLUMN_BOOLEAN,
-		.says = "the process went on as that program; else it started it",
-		COLUMN_OF(unrecorded_group, itself)},
-	[GROUP_COUNT] = {"count", COLUMN_INTEGER, UNIT_COUNT, .says = "of processes",
-		COLUMN_OF(unrecorded_group, count)},
-	[PROCESSES] = {"processes", COLUMN_TABLE, .optional = true, .says = "each of them",
-		.nested = &process_type},
+	[ITSELF] = FLAG_OF(unrecorded_group, itself,
+		"the process went on as that program; else it started it"),
+	[GROUP_COUNT] = COUNT_OF(unrecorded_group, count, "of processes"),
+	[PROCESSES] = {"processes", COLUMN_TABLE, .says = "each of them", .nested = &process_type},
 	COLUMNS_END};
 
 static void group_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -244,7 +227,7 @@ enum {
 	DAMAGE
 };
 static const struct column recording_columns[] = {
-	{"file", COLUMN_TEXT, .says = "as given on the command line", COLUMN_OF(recording, path)},
+	WORD_AS("file", recording, path, "as given on the command line"),
 	WORD(source, "what the file was read as: `recording`, or a format of others (`pprof`…)"),
 	FLAG(snapshot, "a state of a program that went on: what is live was not necessarily left"),
 	[RESIDENT_PEAK] = MEMBER(resident_peak_bytes, COLUMN_INTEGER, UNIT_BYTES,

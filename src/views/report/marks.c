@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
@@ -36,8 +37,7 @@ static const struct column columns[] = {
 		.title = "blocks", .gap = 1, .width = 13, COLUMN_OF(mark, live_blocks)},
 	[NAME] = {"name", COLUMN_TEXT, .says = "as the program gave it", .title = "mark", .gap = 2,
 		.show = marks_show_name, COLUMN_OF(mark, name)},
-	[NTH] = {"nth", COLUMN_INTEGER, .says = "of the marks of that name, from 1 on",
-		COLUMN_OF(mark, nth)},
+	[NTH] = NUMBER_OF(mark, nth, "of the marks of that name, from 1 on"),
 	COLUMNS_END};
 
 static void marks_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)

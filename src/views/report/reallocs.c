@@ -12,40 +12,29 @@
 #include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
 #include "views/report/head.h"
+#include "views/report/member_columns.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 static void reallocs_add_figures(const struct realloc_row *row, struct text *out)
 {
 	const struct realloc_site *sums = &row->sums;
-	text_add(out, "  ");
-	text_add_count(out, sums->calls);
-	text_add(out, sums->calls == 1 ? " realloc, " : " reallocs, ");
-	text_add_count(out, sums->grown);
-	text_add(out, " grew, ");
-	text_add_count(out, sums->shrunk);
-	text_add(out, " shrank  up to ");
-	text_add_bytes(out, sums->copied_bytes);
-	text_add(out, " copied");
+	text_printf(out, "  %s%s%s grew, %s shrank  up to %s copied", SAID_COUNT(sums->calls),
+		sums->calls == 1 ? " realloc, " : " reallocs, ", SAID_COUNT(sums->grown),
+		SAID_COUNT(sums->shrunk), SAID_BYTES(sums->copied_bytes));
 	if (sums->grown) {
 		bool usual = sums->step_count * 2 >= sums->grown;
-		text_add(out, usual ? "  usually by " : "  by ");
-		text_add_bytes(out, usual ? sums->step_bytes : sums->grown_bytes / sums->grown);
-		text_add(out, usual ? "" : " on average");
-		text_printf(out, ", × %.2f in the mean", row->factor);
+		text_printf(out, "%s%s%s, × %.2f in the mean", usual ? "  usually by " : "  by ",
+			SAID_BYTES(usual ? sums->step_bytes : sums->grown_bytes / sums->grown),
+			usual ? "" : " on average", row->factor);
 	}
-	text_add(out, "\n    ");
-	text_add_count(out, sums->chains);
-	text_add(out, sums->chains == 1 ? " chain" : " chains");
-	text_add(out, ", the longest of ");
-	text_add_count(out, sums->longest);
-	text_add(out, " from ");
-	text_add_bytes(out, sums->longest_from);
-	text_add(out, " to ");
-	text_add_bytes(out, sums->longest_to);
-	text_add(out, row->stepwise ? "  step by step  at\n" : "  at\n");
+	text_printf(out, "\n    %s%s, the longest of %s from %s to %s%s", SAID_COUNT(sums->chains),
+		sums->chains == 1 ? " chain" : " chains", SAID_COUNT(sums->longest),
+		SAID_BYTES(sums->longest_from), SAID_BYTES(sums->longest_to),
+		row->stepwise ? "  step by step  at\n" : "  at\n");
 }
 
 enum { MEAN_FACTOR = 12, STEPWISE };
@@ -69,9 +58,7 @@ static const struct column sum_columns[] = {
 	[MEAN_FACTOR] = {"mean_factor", COLUMN_REAL,
 		.says = "geometric mean of new and old size where blocks grew",
 		COLUMN_OF(realloc_row, factor)},
-	[STEPWISE] = {"stepwise", COLUMN_BOOLEAN, .says = "it is blamed",
-		COLUMN_OF(realloc_row, stepwise)},
-	COLUMNS_END};
+	[STEPWISE] = FLAG_OF(realloc_row, stepwise, "it is blamed"), COLUMNS_END};
 static const struct table_type sum_type = {
 	.columns = sum_columns, .row_bytes = sizeof(struct realloc_row)};
 
@@ -133,11 +120,8 @@ void report_reallocs(const struct page *page, struct answer *answer)
 static void add_chains(const struct realloc_change *row, struct text *out)
 {
 	const struct realloc_site *base = &row->base.sums, *value = &row->value.sums;
-	text_add(out, "\n    the longest chain of ");
-	text_add_count(out, value->longest);
-	text_add(out, " reallocs, before of ");
-	text_add_count(out, base->longest);
-	text_add(out, "; ");
+	text_printf(out, "\n    the longest chain of %s reallocs, before of %s; ",
+		SAID_COUNT(value->longest), SAID_COUNT(base->longest));
 	diff_add_change(out, METRIC_ALLOCATIONS, (int64_t)(value->chains - base->chains));
 	text_add(out, " chains");
 	if (row->value.stepwise)
@@ -154,16 +138,11 @@ static void add_change(const struct page *page, const struct realloc_change *row
 	text_add(out, "  ");
 	diff_add_change(
 		out, METRIC_ALLOCATED_BYTES, (int64_t)(value->copied_bytes - base->copied_bytes));
-	text_add(out, " copied at most, from ");
-	text_add_bytes(out, base->copied_bytes);
-	text_add(out, " to ");
-	text_add_bytes(out, value->copied_bytes);
-	text_add(out, "  ");
+	text_printf(out, " copied at most, from %s to %s  ", SAID_BYTES(base->copied_bytes),
+		SAID_BYTES(value->copied_bytes));
 	diff_add_change(out, METRIC_ALLOCATIONS, (int64_t)(value->calls - base->calls));
-	text_add(out, " reallocs, from ");
-	text_add_count(out, base->calls);
-	text_add(out, " to ");
-	text_add_count(out, value->calls);
+	text_printf(
+		out, " reallocs, from %s to %s", SAID_COUNT(base->calls), SAID_COUNT(value->calls));
 	add_chains(row, out);
 	text_row_stack(row->row, page->options->all_frames, out);
 }

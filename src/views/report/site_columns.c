@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "table/answer.h"
 #include "views/report/json_parts.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 
 /* Figures that are estimated. */
@@ -107,18 +108,15 @@ bool figure_is_known(const struct recording *recording, const char *name)
 
 enum { MERGED_STACKS, PARTIAL, TRUNCATED, REASON, GUESSED, STACK };
 static const struct column stack_columns[] = {
-	[MERGED_STACKS] = {"merged_stacks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "recorded sites that this one stands for", COLUMN_OF(row, stacks)},
-	[PARTIAL] = {"partial", COLUMN_BOOLEAN,
-		.says = "`stack` is only the innermost part, which all merged stacks share",
-		COLUMN_OF(row, partial)},
+	[MERGED_STACKS] =
+		COUNT_AS("merged_stacks", row, stacks, "recorded sites that this one stands for"),
+	[PARTIAL] = FLAG_OF(
+		row, partial, "`stack` is only the innermost part, which all merged stacks share"),
 	[TRUNCATED] = {"truncated", COLUMN_BOOLEAN, .says = "the recorded stack is not whole"},
 	[REASON] = {"truncated_reason", COLUMN_TEXT,
 		.says = "`depth-limit`, `no-unwind-info`, `table-full` or `in-signal-handler`; "
 			"null: it is whole"},
-	[GUESSED] = {"guessed", COLUMN_BOOLEAN,
-		.says = "some outer frames were found by frame pointers alone",
-		COLUMN_OF(row, guessed)},
+	[GUESSED] = FLAG_OF(row, guessed, "some outer frames were found by frame pointers alone"),
 	[STACK] = {"stack", COLUMN_TABLE,
 		.says = "innermost frame first; whole: what text folds is in it, but not the "
 			"allocator's own innermost frames (`malloc`, `operator new`…) unless "
@@ -188,13 +186,11 @@ static const struct column columns[] = {[KIND] = KIND_COLUMN,
 	[BY_MEAN_SIZES] = {"by_mean_sizes", COLUMN_BOOLEAN, .optional = true,
 		.says = "ranges of numbers of blocks take all blocks of a stack for blocks of its "
 			"mean size (docs/formats.md)"},
-	[LIBRARY] = {"library", COLUMN_TEXT,
-		.says = "the library's own: what it is (`stdio-buffer`…); null: the program's",
-		COLUMN_OF(row, library)},
-	[FITS_ON_STACK] = {"fits_on_stack", COLUMN_BOOLEAN,
-		.says = "each block had the same small size and was freed by the frame that "
-			"allocated it; null: not known, as of samples",
-		COLUMN_OF(row, fits_on_stack)},
+	[LIBRARY] = WORD_OF(row, library,
+		"the library's own: what it is (`stdio-buffer`…); null: the program's"),
+	[FITS_ON_STACK] = FLAG_OF(row, fits_on_stack,
+		"each block had the same small size and was freed by the frame that "
+		"allocated it; null: not known, as of samples"),
 	[ROW_STACK] = {"", COLUMN_RECORD, .nested = &row_stack_type},
 	COLUMNS_END};
 static_assert(ARRAY_SIZE(columns) == ROW_STACK + 2, "figures are as many as FIGURES says");

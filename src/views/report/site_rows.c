@@ -23,6 +23,7 @@
 #include "views/report/page.h"
 #include "views/report/paint.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -54,8 +55,7 @@ static void add_quantity(struct text *out, uint64_t value, const char *one, cons
 		text_add_bytes(out, value);
 		return;
 	}
-	text_add_count(out, value);
-	text_printf(out, " %s", value == 1 ? one : many);
+	text_printf(out, "%s %s", SAID_COUNT(value), value == 1 ? one : many);
 }
 
 static const char *site_rows_singular(const char *unit)
@@ -166,9 +166,10 @@ static void add_failed_size(const struct page *page, const struct row *row, stru
 	uint32_t unknown = model_recording(page->model)->unknown;
 	if (!row->sums.failed || unknown & (UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE))
 		return;
-	text_add(out, row->sums.failed == 1 ? INDENT "it asked for "
-					    : INDENT "the largest one asked for ");
-	text_add_bytes(out, size);
+	text_printf(out, "%s%s",
+		row->sums.failed == 1 ? INDENT "it asked for "
+				      : INDENT "the largest one asked for ",
+		SAID_BYTES(size));
 	if (size == UINT64_MAX) /* calloc() of more than there are addresses */
 		text_add(out, " or more");
 	else if (size >= 1024)
@@ -250,11 +251,8 @@ static bool site_rows_add_title(
 	paint_begin(out, page->options->colour, PAINT_TITLE);
 	text_add(out, list->title);
 	paint_end(out, page->options->colour, PAINT_TITLE);
-	if (shown < list->rows->len) {
-		text_printf(out, " (%zu of ", shown);
-		text_add_count(out, list->rows->len);
-		text_add(out, " places)");
-	}
+	if (shown < list->rows->len)
+		text_printf(out, " (%zu of %s places)", shown, SAID_COUNT(list->rows->len));
 	text_add(out, list->rows->len ? "\n" : "\n  nothing\n");
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The view sizes: how often each size was asked for, in classes and one by one. */
 #include "analysis/size_classes.h"
+#include "views/report/figure_text.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
@@ -55,8 +56,7 @@ const struct table_type report_size_classes_type = {.name = "size_classes",
 static void show_size(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)context, (void)row;
-	text_add_count(out, cell->number);
-	text_add(out, " B");
+	text_printf(out, "%s B", FMT_COUNT(cell->number));
 }
 
 enum { SIZE, ALLOCATIONS, SHARE, BYTES };

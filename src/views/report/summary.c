@@ -8,8 +8,10 @@
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/text_parts.h"
 
 /* "  allocations        1,234  12.3 MiB" */
@@ -20,10 +22,8 @@ static void add_total(struct text *out, const char *name, uint64_t count, const 
 	text_init(&number);
 	text_add_count(&number, count);
 	text_printf(out, "  %-12s %15s", name, number.data ? number.data : "");
-	if (bytes) {
-		text_printf(out, "%s", joint);
-		text_add_bytes(out, *bytes);
-	}
+	if (bytes)
+		text_printf(out, "%s%s", joint, SAID_BYTES(*bytes));
 	text_add(out, "\n");
 }
 
@@ -37,15 +37,10 @@ static void summary_add_range(
 	if (!interval_of_totals(recording, count, totals, &blocks) ||
 		!interval_of_totals(recording, bytes, totals, &size))
 		return;
-	text_add(out, "    95% ");
-	text_add_count(out, blocks.low);
-	text_add(out, " to ");
-	text_add_count(out, blocks.high);
-	text_add(out, blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES "), " : ", ");
-	text_add_bytes(out, size.low);
-	text_add(out, " to ");
-	text_add_bytes(out, size.high);
-	text_add(out, "\n");
+	text_printf(out, "    95%% %s to %s%s%s to %s\n", SAID_COUNT(blocks.low),
+		SAID_COUNT(blocks.high),
+		blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES "), " : ", ",
+		SAID_BYTES(size.low), SAID_BYTES(size.high));
 }
 
 /* "    95% 3 to 9", of a count alone. */
@@ -55,11 +50,8 @@ static void add_range_of(const struct page *page, enum metric metric, struct tex
 	if (!interval_of_totals(
 		    model_recording(page->model), metric, model_totals(page->model), &range))
 		return;
-	text_add(out, "    95% ");
-	text_add_count(out, range.low);
-	text_add(out, " to ");
-	text_add_count(out, range.high);
-	text_add(out, range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")\n" : "\n");
+	text_printf(out, "    95%% %s to %s%s", SAID_COUNT(range.low), SAID_COUNT(range.high),
+		range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")\n" : "\n");
 }
 
 /* Blocks and bytes, or that of both which is known, with what they may be if they are estimates. */
@@ -73,9 +65,7 @@ static void add_pair(const struct page *page, const char *name, enum metric coun
 		add_total(out, name, metric_of_totals(count, model_totals(page->model)), joint,
 			sized ? &size : NULL);
 	} else if (metric_is_known(bytes, recording)) {
-		text_printf(out, "  %-12s ", name);
-		text_add_bytes(out, size);
-		text_add(out, "\n");
+		text_printf(out, "  %-12s %s\n", name, SAID_BYTES(size));
 	} else {
 		return;
 	}
@@ -146,8 +136,7 @@ static void add_left_out_at_peak(const struct page *page, struct text *out)
 	const struct site *own = &page->summary.libraries;
 	if (!own->peak_bytes)
 		return;
-	text_add(out, "  Libraries kept another ");
-	text_add_bytes(out, own->peak_bytes);
+	text_printf(out, "  Libraries kept another %s", SAID_BYTES(own->peak_bytes));
 	uint64_t whole = model_totals(page->model)->peak_bytes;
 	if (whole)
 		text_printf(out, " (%.1f%%)", 100.0 * (double)own->peak_bytes / (double)whole);
@@ -164,20 +153,14 @@ static void put_known(
 
 enum { FROM, BLOCKS, BYTES, GENERATIONS, AT_MOST, FREED_BLOCKS, LEFT_BLOCKS };
 static const struct column inherited_columns[] = {
-	[FROM] = {"from", COLUMN_TEXT, .says = "the parent's recording",
-		COLUMN_OF(inherited, from)},
-	[BLOCKS] = {"blocks", COLUMN_INTEGER, UNIT_COUNT, .says = "that it began with",
-		COLUMN_OF(inherited, blocks)},
-	[BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these",
-		COLUMN_OF(inherited, bytes)},
-	[GENERATIONS] = {"generations", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "of forebears whose blocks these are", COLUMN_OF(inherited, generations)},
-	[AT_MOST] = {"at_most", COLUMN_BOOLEAN,
-		.says = "some of them had been freed before, and are in the list and in `blocks`",
-		COLUMN_OF(inherited, at_most)},
-	[FREED_BLOCKS] = {"freed_blocks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many that were; which ones is not known",
-		COLUMN_OF(inherited, freed_blocks)},
+	[FROM] = WORD_OF(inherited, from, "the parent's recording"),
+	[BLOCKS] = COUNT_OF(inherited, blocks, "that it began with"),
+	[BYTES] = BYTES_OF(inherited, bytes, "of these"),
+	[GENERATIONS] = COUNT_OF(inherited, generations, "of forebears whose blocks these are"),
+	[AT_MOST] = FLAG_OF(inherited, at_most,
+		"some of them had been freed before, and are in the list and in `blocks`"),
+	[FREED_BLOCKS] =
+		COUNT_OF(inherited, freed_blocks, "how many that were; which ones is not known"),
 	[LEFT_BLOCKS] = {"left_blocks", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "how many were left at the fork; null: not known, a forebear's recording "
 			"is "
@@ -318,9 +301,7 @@ void report_sites(const struct page *page, struct answer *answer)
 		library_own_sum(page->rows, &own);
 	if (!own.live_blocks)
 		return;
-	text_add(prose, "\nLibraries keep ");
-	text_add_bytes(prose, own.live_bytes);
-	text_add(prose, " in ");
+	text_printf(prose, "\nLibraries keep %s in ", SAID_BYTES(own.live_bytes));
 	text_add_counted(prose, own.live_blocks, "block", "blocks");
 	text_add(prose, " for themselves, left out here: --view libraries shows them, "
 			"--count-libraries counts them.\n");
@@ -337,9 +318,8 @@ static void add_inherited(const struct inherited *inherited, struct text *out)
 		return;
 	text_add(out, "  Of the ");
 	text_add_counted(out, inherited->blocks, "block", "blocks");
-	text_add(out, " below, processes in between had freed ");
-	text_add_count(out, inherited->freed_blocks);
-	text_add(out, "; which ones is not known.\n");
+	text_printf(out, " below, processes in between had freed %s; which ones is not known.\n",
+		SAID_COUNT(inherited->freed_blocks));
 }
 
 void report_inherited(const struct page *page, struct answer *answer)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "table/answer.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report_documents.h"
 
@@ -96,8 +97,7 @@ static void symbol_files_view_row_text(const void *context, size_t row, struct t
 
 enum { TRIED_PATH, TRIED_RESULT };
 static const struct column tried_columns[] = {
-	[TRIED_PATH] = {"path", COLUMN_TEXT, .says = "of the file",
-		COLUMN_OF(symbols_lookups, path)},
+	[TRIED_PATH] = WORD_OF(symbols_lookups, path, "of the file"),
 	[TRIED_RESULT] = {"result", COLUMN_TEXT,
 		.says = "`used`, `absent`, `unreadable` (or no ELF file), `cut-short`, "
 			"`other-build`, `unsure` (neither a build-id nor a checksum tells whether "
@@ -132,8 +132,7 @@ static const struct table_type lack_type = {.columns = lack_columns, .cell = lac
 
 enum { PATH, BUILD_ID, QUALITY, NAMES_FROM, ADDRESSES, NAMED, WITH_LINES, CACHED, MISSING, TRIED };
 static const struct column columns[] = {
-	[PATH] = {"path", COLUMN_TEXT, .says = "as the recorded process saw it",
-		COLUMN_OF(symbol_file, path)},
+	[PATH] = WORD_OF(symbol_file, path, "as the recorded process saw it"),
 	[BUILD_ID] = {"build_id", COLUMN_TEXT,
 		.says = "in hex; null: none was recorded, and whether the file at the path is the "
 			"one that was recorded can't be known"},
@@ -142,19 +141,14 @@ static const struct column columns[] = {
 			"functions), `dynsym` (of exported ones), `none` (no file with any was "
 			"found) or `changed` (the file at the path is another build, and no other "
 			"was found)"},
-	[NAMES_FROM] = {"file", COLUMN_TEXT, .says = "that names come from; or null",
-		COLUMN_OF(symbol_file, names_from)},
-	[ADDRESSES] = {"addresses", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "in it, that stacks go through", COLUMN_OF(symbol_file, addresses)},
-	[NAMED] = {"named", COLUMN_INTEGER, UNIT_COUNT, .says = "of these, with a function",
-		COLUMN_OF(symbol_file, named)},
-	[WITH_LINES] = {"with_lines", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "of these, with a source line", COLUMN_OF(symbol_file, placed)},
-	[CACHED] = {"cached", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "of `addresses`, those whose answer an earlier command had kept ([names "
-			"are "
-			"kept](../symbols.md#names-are-kept-by-build-id))",
-		COLUMN_OF(symbol_file, kept)},
+	[NAMES_FROM] = WORD_AS("file", symbol_file, names_from, "that names come from; or null"),
+	[ADDRESSES] = COUNT_OF(symbol_file, addresses, "in it, that stacks go through"),
+	[NAMED] = COUNT_OF(symbol_file, named, "of these, with a function"),
+	[WITH_LINES] = COUNT_AS("with_lines", symbol_file, placed, "of these, with a source line"),
+	[CACHED] = COUNT_AS("cached", symbol_file, kept,
+		"of `addresses`, those whose answer an earlier command had kept ([names "
+		"are "
+		"kept](../symbols.md#names-are-kept-by-build-id))"),
 	[MISSING] = {"missing", COLUMN_LIST, .says = "of its debug information",
 		.nested = &lack_type},
 	[TRIED] = {"tried", COLUMN_TABLE, .says = "files that were looked at, in that order",
@@ -204,8 +198,7 @@ static const struct table_type module_type = {.name = "modules",
 	.row_text = symbol_files_view_row_text};
 
 static const struct column recording_columns[] = {
-	{"recording", COLUMN_TEXT, .says = "the file that was read", COLUMN_OF(recording, path)},
-	COLUMNS_END};
+	WORD_AS("recording", recording, path, "the file that was read"), COLUMNS_END};
 static const struct table_type recording_type = {.columns = recording_columns};
 
 const struct answer_type symbol_files_type = {.schema = "heapwise.symbols/1",

@@ -7,6 +7,7 @@
 #include "analysis/folding.h"
 #include "analysis/summary.h"
 #include "base/util.h"
+#include "views/report/figure_text.h"
 
 void text_frame(const struct shown_frame *frame, struct text *out)
 {
@@ -37,9 +38,7 @@ void text_more(uint64_t count, const char *one, const char *many, struct text *o
 {
 	if (!count)
 		return;
-	text_add(out, "  … ");
-	text_add_count(out, count);
-	text_printf(out, " more %s\n", count == 1 ? one : many);
+	text_printf(out, "  … %s more %s\n", FMT_COUNT(count), count == 1 ? one : many);
 }
 
 /* Frames up to `shown`; a run that is folded is a line. */
@@ -86,11 +85,10 @@ void text_row_stack(const struct row *row, bool all_frames, struct text *out)
 			row->depth - shown);
 	if (row->depth == 0)
 		text_add(out, TEXT_FRAME_INDENT "(no stack was recorded)\n");
-	if (row->partial) {
-		text_add(out, TEXT_FRAME_INDENT "… called along different ways: ");
-		text_add_count(out, row->stacks);
-		text_add(out, " stacks merged\n");
-	}
+	if (row->partial)
+		text_printf(out, "%s%s stacks merged\n",
+			TEXT_FRAME_INDENT "… called along different ways: ",
+			FMT_COUNT(row->stacks));
 }
 
 void text_add_argument(const char *argument, struct text *out)
@@ -118,9 +116,7 @@ void text_add_argument(const char *argument, struct text *out)
 static void add_moment(const char *name, uint64_t ns, struct text *out)
 {
 	text_add_shown(out, name, 80);
-	text_add(out, " (after ");
-	text_add_duration_ns(out, ns);
-	text_add(out, ")");
+	text_printf(out, " (after %s)", FMT_DURATION(ns));
 }
 
 static void text_parts_add_range(const struct range *range, struct text *out)
@@ -139,10 +135,8 @@ static void add_foreign(const struct recording *recording, struct text *out)
 {
 	text_add_shown(out, recording->path, 400);
 	text_printf(out, ": read as %s", recording->source);
-	if (!(recording->unknown & UNKNOWN_TIMES)) {
-		text_add(out, ", of ");
-		text_add_duration_ns(out, recording->duration_ns);
-	}
+	if (!(recording->unknown & UNKNOWN_TIMES))
+		text_printf(out, ", of %s", FMT_DURATION(recording->duration_ns));
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 	if (recording->range.part)
 		text_parts_add_range(&recording->range, out);
@@ -184,10 +178,8 @@ void text_heading(const struct model *model, struct text *out)
 		text_add(out, "is about to end");
 	else
 		summary_add_ending(out, target);
-	if (!running) {
-		text_add(out, ", recorded for ");
-		text_add_duration_ns(out, recording->duration_ns);
-	}
+	if (!running)
+		text_printf(out, ", recorded for %s", FMT_DURATION(recording->duration_ns));
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 	if (recording->range.part)
 		text_parts_add_range(&recording->range, out);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The view threads: what each thread allocated and freed. */
+#include "views/report/figure_text.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
 #include "views/report/site_columns.h"
@@ -10,8 +12,7 @@ void text_thread_name(const struct thread *thread, struct text *out)
 	text_add_shown(out, thread->name, SIZE_MAX);
 	if (!thread->others)
 		return;
-	text_printf(out, "%s+ ", *thread->name ? " " : "");
-	text_add_count(out, thread->others);
+	text_printf(out, "%s+ %s", *thread->name ? " " : "", FMT_COUNT(thread->others));
 }
 
 struct thread_rows {
@@ -46,12 +47,9 @@ static const struct column columns[] = {
 		.says = "allocations that it freed at once; null: not known, as of samples",
 		.title = "temporary", .gap = 1, .width = 15, .unknown = "not known",
 		COLUMN_OF(thread, temporary)},
-	[FIRST] = {"first_ns", COLUMN_INTEGER, UNIT_NS, .says = "its first event",
-		COLUMN_OF(thread, first_ns)},
-	[LAST] = {"last_ns", COLUMN_INTEGER, UNIT_NS, .says = "its last event",
-		COLUMN_OF(thread, last_ns)},
-	[ENDED] = {"ended", COLUMN_BOOLEAN, .says = "it ended before the program",
-		COLUMN_OF(thread, ended)},
+	[FIRST] = TIME_OF(thread, first_ns, "its first event"),
+	[LAST] = TIME_OF(thread, last_ns, "its last event"),
+	[ENDED] = FLAG_OF(thread, ended, "it ended before the program"),
 	COLUMNS_END};
 
 static void threads_cell_of(const void *context, size_t number, unsigned column, struct cell *ret)

@@ -23,10 +23,12 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
+#include "views/report/said.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
@@ -343,10 +345,8 @@ struct lines {
 static void timeline_add_figures(const struct lines *lines, const struct timeline_node *node)
 {
 	text_add_n(lines->out, lines->prefix.data ? lines->prefix.data : "", lines->prefix.len);
-	text_printf(lines->out, "%s%05.2f%% (", node->depth ? "->" : "",
-		percent_of(node->bytes, lines->whole));
-	text_add_count(lines->out, node->bytes);
-	text_add(lines->out, "B) ");
+	text_printf(lines->out, "%s%05.2f%% (%sB) ", node->depth ? "->" : "",
+		percent_of(node->bytes, lines->whole), SAID_COUNT(node->bytes));
 }
 
 static void timeline_add_words(const struct lines *lines, const struct timeline_node *node)
@@ -437,8 +437,7 @@ static bool tree_fill(struct tree_rows *tree, const struct timeline_snapshot *sn
 
 enum { NODE_BYTES, NODE_PLACES, NODE_FRAME, NODE_CHILDREN };
 static const struct column node_columns[] = {
-	[NODE_BYTES] = {"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "live then",
-		COLUMN_OF(timeline_node, bytes)},
+	[NODE_BYTES] = BYTES_OF(timeline_node, bytes, "live then"),
 	[NODE_PLACES] = {"places", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
 		.says = "it stands for so many below the threshold, and comes last",
 		COLUMN_OF(timeline_node, places)},
@@ -512,8 +511,7 @@ static const struct column snapshot_columns[] = {
 	[OLDER_TOTAL] = {"older_total_bytes", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
 		.says = "with `--base`: `total_bytes` of the latest of the older snapshots up to "
 			"where the same part of that run had passed, by `time_unit`"},
-	[IS_PEAK] = {"peak", COLUMN_BOOLEAN, .says = "it is the moment of most `useful_bytes`",
-		COLUMN_OF(timeline_snapshot, peak)},
+	[IS_PEAK] = FLAG_OF(timeline_snapshot, peak, "it is the moment of most `useful_bytes`"),
 	[TREE] = {"tree", COLUMN_RECORD,
 		.says = "who had allocated what was live; null: it is not one of the detailed ones",
 		.nested = &report_node_type},
@@ -555,11 +553,9 @@ enum { TIME_UNIT };
 static const struct column option_columns[] = {
 	[TIME_UNIT] = {"time_unit", COLUMN_TEXT,
 		.says = "`ms`, `B` or `i`: along which snapshots are about as far from each other"},
-	{"heap_admin", COLUMN_INTEGER, UNIT_BYTES, .says = "that `extra_bytes` has for each block",
-		COLUMN_OF(timeline_options, heap_admin)},
-	{"alignment", COLUMN_INTEGER, UNIT_BYTES,
-		.says = "16: `extra_bytes` has what sizes lack to multiples of 16; 1: it has not",
-		COLUMN_OF(timeline_options, alignment)},
+	BYTES_OF(timeline_options, heap_admin, "that `extra_bytes` has for each block"),
+	BYTES_OF(timeline_options, alignment,
+		"16: `extra_bytes` has what sizes lack to multiples of 16; 1: it has not"),
 	{"threshold", COLUMN_REAL, UNIT_PERCENT,
 		.says = "of a snapshot's `total_bytes`: what has less is summed up in its tree",
 		COLUMN_OF(timeline_options, threshold)},
