@@ -254,7 +254,7 @@ def bounds(_):
         need({"least": held["least_bytes"]}, {"least": shown["totals"]["used_bytes"] // 1000})
         for words in ((), ("--where", "kind=block"), ("--where", "kind=block", "--count")):
             said = hw.heapwise("heap", pid, "dominators", "--limit", "10000", *words).text
-            if "What holds less than 1.25 KiB is no row." not in said:
+            if "What retains less than 1.25 KiB is not listed." not in said:
                 raise hw.Failure(said[-300:])
 
 

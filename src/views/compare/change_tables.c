@@ -206,7 +206,7 @@ enum {
 		CHANGE_STATUS_COLUMN, CHANGE_BASE_COLUMN(life), CHANGE_CHANGE_COLUMN(life),        \
 		COLUMNS_END
 static const struct column time_columns[] = {LIFE_COLUMNS("up_to_ns", UNIT_NS,
-	"the longest life of the bucket; 0: shorter than the recording can tell; null: any",
+	"the longest lifetime in the bucket; 0: shorter than the recording can measure; null: any",
 	"lived")};
 static const struct column other_columns[] = {LIFE_COLUMNS("up_to", UNIT_COUNT,
 	"the most allocations of the process in between; null: any", "allocations")};

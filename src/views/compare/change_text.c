@@ -4,11 +4,11 @@
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -87,10 +87,10 @@ const char *change_status(uint64_t base, uint64_t value)
 
 static void change_text_add_rest(size_t count, const char *one, const char *many, struct text *out)
 {
-	text_printf(out, "%s %s", SAID_COUNT(count), count == 1 ? one : many);
+	text_printf(out, "%s %s", FMT_COUNT(count), count == 1 ? one : many);
 }
 
-/* "  3 places are the same"; nothing if there are none. `shown` of `changed` were. */
+/* "  3 allocation sites are the same"; nothing if there are none. `shown` of `changed` were. */
 static void text_change_rest(size_t shown, size_t changed, size_t all, const char *one,
 	const char *many, struct text *out)
 {
@@ -161,7 +161,7 @@ void change_sites(const struct page *page, struct answer *answer)
 
 void change_site_rows(struct answer *answer, const struct table *sites)
 {
-	change_rows(answer, sites, change_text_differs, "place", "places");
+	change_rows(answer, sites, change_text_differs, "allocation site", "allocation sites");
 }
 
 /* The rest is what diff shows, if it can be asked for it: it knows no ranges and no sums. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A comparison as tables: which two, the verdict, then the places, by status:
+ * A comparison as tables: which two, the verdict, then the allocation sites, by status:
  *
- *   Grown (2 places, +4.5 KiB)
+ *   Grown (2 allocation sites, +4.5 KiB)
  *     +4 KiB  from 1.5 KiB to 5.5 KiB  +15 blocks, from 5 to 20  281 B each  from malloc at
  *         read_line  input.c:41  [app]
  *         main  app.c:12  [app]
@@ -13,10 +13,10 @@
 #include "base/util.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -187,7 +187,7 @@ static void diff_view_stack_cell(const void *context, size_t row, unsigned colum
 /* "from 8 KiB to 4 MiB, +4 MiB"; of a side that is not known it says so. */
 static void add_sizes(uint64_t older, uint64_t newer, struct text *out)
 {
-	text_printf(out, "from %s to %s, ", SAID_BYTES(older), SAID_BYTES(newer));
+	text_printf(out, "from %s to %s, ", FMT_BYTES(older), FMT_BYTES(newer));
 	diff_add_change(out, METRIC_LIVE_BYTES, (int64_t)(newer - older));
 }
 
@@ -232,7 +232,7 @@ static void stacks_text(const void *context, size_t row, struct text *out)
 	text_add(out, " (");
 	if (count > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_printf(out, "%s threads)\n", SAID_COUNT(count));
+	text_printf(out, "%s threads)\n", FMT_COUNT(count));
 	for (size_t i = 0; i < count && i < page->limit; i++)
 		diff_view_add_stack(&stacks->rows.data[i], out);
 }
@@ -244,7 +244,7 @@ static const struct table_type stack_type = {.name = "stacks",
 	.row_text = stacks_text};
 
 static const struct column sum_columns[] = {
-	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "how many places"},
+	{"count", COLUMN_INTEGER, UNIT_COUNT, .says = "how many allocation sites"},
 	{"change", COLUMN_SIGNED, .says = "by how much they differ together"}, COLUMNS_END};
 
 static void diff_view_sum_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -274,7 +274,7 @@ static void place_cell(const void *context, size_t row, unsigned column, struct 
 }
 
 static const struct table_type place_type = {.name = "places",
-	.says = "by status; of live figures without the libraries'",
+	.says = "allocation sites by status; of live memory without those of libraries",
 	.columns = place_columns,
 	.cell = place_cell};
 
@@ -317,10 +317,11 @@ static void diff_view_row_text(const void *context, size_t number, struct text *
 }
 
 static const struct table_type row_type = {.name = "rows",
-	.says = "places that differ: first `new`, then `grown`, `shrunk`, `gone`; in each the "
-		"largest change first, those within the error last; of live figures what "
-		"libraries keep comes behind all these. Complete unless `--limit` is given, which "
-		"is for each status",
+	.says = "allocation sites that differ: first `new`, then `grown`, `shrunk`, `gone`; in "
+		"each the "
+		"largest change first, those within the error last; of live memory what "
+		"libraries keep comes after all these. Complete unless `--limit` is given, which "
+		"counts for each status",
 	.columns = row_columns,
 	.cell = diff_view_row_cell,
 	.row_text = diff_view_row_text};
@@ -353,7 +354,8 @@ static void diff_view_add_title(
 	text_printf(out, "%s (", titles[status]);
 	if (list->len > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_printf(out, "%s%s", SAID_COUNT(list->len), list->len == 1 ? " place, " : " places, ");
+	text_printf(out, "%s%s", FMT_COUNT(list->len),
+		list->len == 1 ? " allocation site, " : " allocation sites, ");
 	diff_add_change(out, page->diff->options.metric, page->diff->sums[status]);
 	text_add(out, ")");
 	paint_end(out, colour, PAINT_TITLE);

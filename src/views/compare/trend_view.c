@@ -8,9 +8,9 @@
 #include "analysis/profile.h"
 #include "analysis/trend.h"
 #include "base/cleanup.h"
+#include "views/report/figure_text.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -177,8 +177,9 @@ static void trend_view_row_text(const void *context, size_t number, struct text 
 
 static const struct table_type row_type = {.name = "rows",
 	.total = "rows_total",
-	.says = "places that grow steadily, the largest growth first, complete unless `--limit` is "
-		"given; the stack is of the newest recording that has the place",
+	.says = "allocation sites that grow steadily, the largest growth first, complete unless "
+		"`--limit` "
+		"is given; the stack is of the newest recording that has the site",
 	.columns = row_columns,
 	.cell = trend_view_row_cell,
 	.row_text = trend_view_row_text};
@@ -201,7 +202,8 @@ static void trend_view_add_title(const struct trend_page *page, struct text *out
 	text_add(out, "Growing steadily (");
 	if (count > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_printf(out, "%s%s", SAID_COUNT(count), count == 1 ? " place)" : " places)");
+	text_printf(out, "%s%s", FMT_COUNT(count),
+		count == 1 ? " allocation site)" : " allocation sites)");
 	paint_end(out, page->options->colour, PAINT_TITLE);
 	text_add(out, "\n");
 }

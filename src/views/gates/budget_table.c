@@ -24,7 +24,8 @@ enum { TARGET, RECORDING, BASELINE, PASSED, VERDICT };
 static const struct column head_columns[] = {RECORDED_COLUMNS,
 	[BASELINE] = {"baseline", COLUMN_RECORD, .says = "what `max-growth` compares with, or null",
 		.nested = &recorded_type},
-	[PASSED] = {"passed", COLUMN_BOOLEAN, .says = "all limits are kept, and could be judged"},
+	[PASSED] = {"passed", COLUMN_BOOLEAN,
+		.says = "all limits are met, and all could be decided"},
 	VERDICT_COLUMN, NOTES_COLUMN, COLUMNS_END};
 
 static void head_cell(const void *context, size_t row, unsigned column, struct cell *ret)

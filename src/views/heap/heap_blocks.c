@@ -63,7 +63,7 @@ static void show_type(const void *context, size_t number, const struct cell *cel
 	}
 	enum search_heuristic heuristic = search_heuristic_of(s->search, row->number);
 	if (heuristic)
-		text_printf(out, " (held by %s)", heuristic_name(heuristic));
+		text_printf(out, " (by heuristic %s)", heuristic_name(heuristic));
 }
 
 enum { ADDRESS, SIZE, STATE, LEAK, TYPE, BY, TEXT, HEURISTIC, REQUESTED, SITE };
@@ -85,7 +85,8 @@ static const struct column columns[] = {
 	[TEXT] = {"text", COLUMN_TEXT, .fixed = true, .optional = true,
 		.says = "of a `text` its first 48 bytes"},
 	[HEURISTIC] = {"heuristic", COLUMN_TEXT, .fixed = true, .optional = true,
-		.says = "of what a heuristic alone holds (docs/heap.md): `stdstring`, `length64`, "
+		.says = "of blocks that only a heuristic finds referenced (docs/heap.md): "
+			"`stdstring`, `length64`, "
 			"`newarray` or `multipleinheritance`"},
 	[REQUESTED] = {"requested", COLUMN_INTEGER, UNIT_BYTES, .fixed = true, .optional = true,
 		.says = "what was asked for; of blocks that a recording knows"},

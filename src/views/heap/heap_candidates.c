@@ -112,7 +112,8 @@ static void heap_candidates_put_text(
 	put_reasons(types, c, "     against: ", reasons + REASONS_FOR, REASONS - REASONS_FOR, out);
 	if (c->declared_by)
 		text_printf(out,
-			"     for: %u pointer%s that lead%s there %s declared to lead to such, or "
+			"     for: %u pointer%s that point%s there %s declared to point to such, "
+			"or "
 			"to "
 			"what it begins with\n",
 			c->declared_by, c->declared_by == 1 ? "" : "s",
@@ -168,7 +169,7 @@ static const struct column candidate_columns[] = {
 	{"header", COLUMN_INTEGER, UNIT_BYTES, .says = "before the first element"},
 	{"score", COLUMN_SIGNED, .says = "what speaks for it, less what speaks against it"},
 	{"declared_by", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "words that lead to these blocks and are declared to lead to such, or to "
+		.says = "words that point to these blocks and are declared to point to such, or to "
 			"what it begins with"},
 	{"known", COLUMN_INTEGER, UNIT_COUNT,
 		.says = "blocks that are known to be that, as large and with pointers at the same "

@@ -318,7 +318,8 @@ static const struct column columns[] = {
 	[ELEMENTS] = {"elements", COLUMN_LIST, .optional = true, .says = "of other containers",
 		.nested = &element_type},
 	[UNREAD] = {"unread", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
-		.says = "elements that are lacking: links end, or lead to what can't be read"},
+		.says = "elements that are missing: a link ends, or points to memory that can't be "
+			"read"},
 	[MORE] = {"more", COLUMN_INTEGER, UNIT_COUNT, .optional = true,
 		.says = "elements that the limit left out"},
 	COLUMNS_END};

@@ -210,7 +210,7 @@ static const struct table_type folded_type = {.columns = folded_columns, .cell =
 enum { RETAINED, KIND, ADDRESS, SYMBOL, THREAD, TYPE, MODULE, BELOW, HOLDER, FOLDED, FOLDED_TYPES };
 static const struct column columns[] = {
 	[RETAINED] = {"retained_bytes", COLUMN_INTEGER, UNIT_BYTES, .key = "retained",
-		.says = "that nothing else holds"},
+		.says = "that nothing else references"},
 	[KIND] = {"kind", COLUMN_TEXT, .says = KIND_SAYS},
 	[ADDRESS] = {"address", COLUMN_ADDRESS, .says = "of the block, the variable, the mapping"},
 	[SYMBOL] = {"symbol", COLUMN_TEXT, .optional = true, .says = SYMBOL_SAYS},
@@ -317,7 +317,7 @@ struct dominator_sums {
 
 static const struct column sum_columns[] = {
 	BYTES_AS("shared_bytes", dominator_sums, shared,
-		"of blocks that only several holders together hold"),
+		"of blocks that only several rows together retain"),
 	BYTES_AS("least_bytes", dominator_sums, least, "what retains less is no row"),
 	FLAG_OF(dominator_sums, upper_bounds, "false: figures are exact"), COLUMNS_END};
 
@@ -373,12 +373,12 @@ static void heap_dominators_add_rest(
 	if (may_be_more) {
 		text_add(out, "There may be more (--limit).\n");
 	} else if (retained->least >= 2) {
-		text_printf(
-			out, "What holds less than %s is no row.\n", SAID_BYTES(retained->least));
+		text_printf(out, "What retains less than %s is not listed.\n",
+			SAID_BYTES(retained->least));
 	}
 	if (!retained->shared_bytes || rows->is_chosen)
 		return;
-	text_printf(out, "Held only by several of these together: %s.\n",
+	text_printf(out, "Retained only by several of these together: %s.\n",
 		SAID_BYTES(retained->shared_bytes));
 }
 

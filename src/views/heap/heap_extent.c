@@ -4,7 +4,8 @@
 
 #include "heap/inferred.h"
 
-void heap_block_cell(const struct scan *scan, uint32_t block, unsigned column, struct cell *ret)
+void heap_block_cell(
+	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret)
 {
 	ret->number = column ? search_block_size(scan->search, block)
 			     : search_block_address(scan->search, block);
@@ -55,7 +56,7 @@ static void pool_cell(const void *context, size_t row, unsigned column, struct c
 }
 
 const struct table_type heap_pool_kind_type = {.name = "pool",
-	.says = "of pools alone: the types of what lies in it",
+	.says = "of pools only: the types of the objects in it",
 	.columns = pool_columns,
 	.cell = pool_cell};
 

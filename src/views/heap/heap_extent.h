@@ -21,7 +21,8 @@
 			.says = "of inferred types: `declared` or `look-alike`, as of `blocks`"    \
 	}
 /* One of these columns, by its number among them, from 0 on. */
-void heap_block_cell(const struct scan *scan, uint32_t block, unsigned column, struct cell *ret);
+void heap_block_cell(
+	const struct heap_scan *scan, uint32_t block, unsigned column, struct cell *ret);
 
 /* The first columns of a table, or further ones of another. */
 #define HEAP_EXTENTS 3u
@@ -34,7 +35,7 @@ void heap_block_cell(const struct scan *scan, uint32_t block, unsigned column, s
 	{                                                                                          \
 		"behind", COLUMN_INTEGER, UNIT_BYTES,                                              \
 			.optional = true,                                                          \
-			.says = "bytes after the object, of which the type says nothing"           \
+			.says = "bytes after the object, which its type does not describe"         \
 	}
 /* One of these columns, by its number among them. */
 void heap_extent_cell(const struct heap_layout *layout, unsigned column, struct cell *ret);

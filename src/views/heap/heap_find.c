@@ -131,7 +131,7 @@ static void heap_find_cell_of(const void *context, size_t row, unsigned column, 
 }
 
 static const struct table_type found_type = {.name = "found",
-	.says = "a row a place, in the order of addresses",
+	.says = "a row for each match, in the order of addresses",
 	.columns = columns,
 	.cell = heap_find_cell_of,
 	.row_text = heap_find_row_text};
@@ -151,7 +151,7 @@ static void heap_find_sum_cell(const void *context, size_t row, unsigned column,
 }
 
 static const struct table_type sum_type = {.name = "matched",
-	.says = "how many places there are",
+	.says = "how many matches there are",
 	.columns = sum_columns,
 	.cell = heap_find_sum_cell};
 
@@ -194,7 +194,7 @@ static struct error *heap_find_take(void *context, const struct heap_found *foun
 static void heap_find_add_sums(
 	const struct find_listing *l, const struct heap_find *find, struct text *out)
 {
-	text_add_counted(out, l->used + l->free + l->rest, "place", "places");
+	text_add_counted(out, l->used + l->free + l->rest, "match", "matches");
 	text_printf(out, ": %s in blocks in use, %s in free ones, %s elsewhere",
 		SAID_COUNT(l->used), SAID_COUNT(l->free), SAID_COUNT(l->rest));
 	if (!find->in_rest)

@@ -35,9 +35,8 @@ static void heap_follow_add_sums(
 		text_add_counted(out, f->nulls, "pointer on the way leads nowhere\n",
 			"pointers on the way lead nowhere\n");
 	if (f->outside)
-		text_add_counted(out, f->outside,
-			"pointer on the way leads to what is no block in use\n",
-			"pointers on the way lead to what is no block in use\n");
+		text_add_counted(out, f->outside, "pointer on the way points to no block in use\n",
+			"pointers on the way point to no block in use\n");
 	if (f->memberless)
 		text_add_counted(out, f->memberless,
 			"object on the way has no such member, or is of no known type\n",
@@ -119,7 +118,7 @@ static const struct table_type block_type = {.name = "blocks",
 const struct answer_type heap_follow_type = {.schema = "heapwise.heap-follow/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE follow TYPE.MEMBER",
-	.says = "what blocks lead to along members",
+	.says = "what blocks reference through members",
 	.tables = FOLLOW_TABLES,
 	.main = &heap_types_table};
 /* With --list. */

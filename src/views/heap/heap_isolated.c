@@ -68,7 +68,7 @@ static void heap_isolated_row_text(const void *context, size_t row, struct text 
 			out, isprint(content[i]) && content[i] < 128 ? (char)content[i] : '.');
 	text_add(out, "|\n");
 	if (block)
-		text_neighbour(scan, "behind ", block - 1, out);
+		text_neighbour(scan, "after  ", block - 1, out);
 	if (block + 1 < search_block_count(scan->search))
 		text_neighbour(scan, "before ", block + 1, out);
 }

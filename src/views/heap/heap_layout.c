@@ -372,7 +372,7 @@ struct error *heap_layout_answer(struct types *types, uint32_t type,
 	heap_memory_head_answer(answer, space, l.closed ? "layout-rows" : NULL);
 	if (prose && l.closed)
 		text_printf(prose,
-			"Partial: behind 20,000 rows a structure is one row without its members, "
+			"Partial: after 20,000 rows a structure is one row without its members, "
 			"as %u here are (layout of their types shows these).\n",
 			l.closed);
 	layout_rows_deinit(&l.rows);

@@ -22,7 +22,7 @@ struct partial {
 };
 
 const struct table_type heap_partial_type = {.name = "partial",
-	.says = "why figures may be too small: what the core lacks, bounds that were reached",
+	.says = "why figures may be too small: what the core is missing, bounds that were reached",
 	.columns = partial_columns,
 	.row_bytes = sizeof(const char *)};
 
@@ -48,7 +48,7 @@ static void put_partial(struct answer *answer, const struct partial *partial)
 }
 
 static const struct column damage_columns[] = {{"address", COLUMN_ADDRESS, .says = "where"},
-	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "how many are concerned; 0: not known"},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "how many are affected; 0: not known"},
 	{"how", COLUMN_TEXT, .says = "`passed-over`, `missing` or `too-many`"},
 	{"what", COLUMN_TEXT, .says = "what is wrong, as a sentence without its end"},
 	{"amid_change", COLUMN_BOOLEAN,
@@ -105,7 +105,7 @@ void heap_damage_describe(const struct heap_damage *damage, struct text *out)
 }
 
 const struct table_type heap_damage_type = {.name = "damage",
-	.says = "places where the allocator's books are damaged or missing",
+	.says = "where the allocator's data is damaged or missing",
 	.columns = damage_columns,
 	.cell = damage_cell};
 

@@ -382,7 +382,7 @@ static struct error *put_groups(struct answer *answer, const struct heap_scan *s
 }
 
 static const struct table_type sum_isolated_type = {.name = "alone",
-	.says = "of what is definitely lost: blocks that hold no pointer to a block",
+	.says = "of what is definitely lost: blocks without a pointer to a block",
 	.columns = heap_matched_columns};
 static const struct table_type not_judged_type = {.name = "not_judged",
 	.says = "only where a garbage collector (Go's) owns blocks: those of which nobody judges "

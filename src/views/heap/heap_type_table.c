@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred.h"
-#include "views/report/said.h"
+#include "views/report/figure_text.h"
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -26,7 +26,7 @@ static void heap_type_table_show_name(
 	text_add_shown(out, cell->text, 200);
 	if (!type->alike)
 		return;
-	text_printf(out, " (%s by look alone)", SAID_COUNT(type->alike));
+	text_printf(out, " (%s look-alikes)", FMT_COUNT(type->alike));
 }
 
 enum { BYTES, BLOCKS, KIND, NAME, ALIKE };

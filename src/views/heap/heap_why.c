@@ -209,7 +209,7 @@ static void heap_why_row_text(const void *context, size_t number, struct text *o
 	}
 	add_owner(page, row, out);
 	if (row->repeats)
-		text_add(out, ", some held by others of them");
+		text_add(out, ", some referenced by others of them");
 	text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example, row->offset,
 		row->target);
 	text_into(page, row->target, row->into, out);
@@ -228,7 +228,7 @@ static const struct column row_columns[] = {
 	[ROW_TYPE] = {"type", COLUMN_TEXT, .says = "of these blocks"},
 	[ROW_TARGET_TYPE] = {"target_type", COLUMN_TEXT, .says = "of what they point at"},
 	COUNT_OF(why_row, blocks, "how many"),
-	FLAG_OF(why_row, repeats, "some hold others of the row, as nodes of a list do"),
+	FLAG_OF(why_row, repeats, "some reference others of the row, as nodes of a list do"),
 	ADDRESS_OF(why_row, example, "one of them"),
 	BYTES_OF(why_row, offset, "of a pointer in the example"),
 	[ROW_MEMBER] = {"member", COLUMN_TEXT, .says = "that stands there, or null"},
@@ -485,8 +485,8 @@ static void text_layers(const struct why_shown *shown, struct text *out)
 			continue;
 		}
 		text_printf(out,
-			layer ? "  step %u: who points at those\n"
-			      : "  held from outside of blocks\n",
+			layer ? "  step %u: what references those\n"
+			      : "  referenced from outside of blocks\n",
 			layer);
 		if (layer)
 			text_rows(shown, layer);
@@ -570,7 +570,7 @@ static const struct table_type subtypes_type = {.name = "types",
 const struct answer_type heap_why_type = {.schema = "heapwise.heap-why/1",
 	.before = HEAP_SCHEMA_BEFORE,
 	.from = "heapwise core CORE why ADDR|TYPE",
-	.says = "who points at a block or the blocks of a type, step by step. What a recording "
+	.says = "what references a block or the blocks of a type, step by step. What a recording "
 		"knows is only there of a single block",
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type, &subtypes_type,
 		HEAP_EXTENT_TYPES, &heap_allocation_type, &row_type, &root_type, NULL},

@@ -80,7 +80,7 @@ static void heap_words_row_text(const void *context, size_t row, struct text *ou
 		text_add(out, "  ");
 		heap_where_describe(&w->where, out);
 	}
-	text_add(out, w->offset >= w->end ? "  (behind its end)\n" : "\n");
+	text_add(out, w->offset >= w->end ? "  (after its end)\n" : "\n");
 }
 
 enum { OFFSET, VALUE, MEMBER, WHERE_FIRST, AFTER = WHERE_FIRST + WHERE_COLUMNS };
@@ -91,7 +91,7 @@ static const struct column columns[] = {
 		.says = "where the block's type is described: the member that it is, or null"},
 	WHERE_COLUMN_ROWS,
 	{"behind_end", COLUMN_BOOLEAN, .optional = true,
-		.says = "true of words after what was asked for, which hold nothing"},
+		.says = "true of words after what was asked for, which reference nothing"},
 	COLUMNS_END};
 
 static void heap_words_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -184,7 +184,7 @@ static const struct column block_columns[] = {HEAP_BLOCK_COLUMNS, HEAP_BLOCK_BAS
 	[BLOCK_LEAK] = {"leak", COLUMN_TEXT,
 		.says = "`definite`, `indirect`, `possible` or `reachable`"},
 	[BLOCK_HEURISTIC] = {"heuristic", COLUMN_TEXT, .optional = true,
-		.says = "that alone holds it (docs/heap.md)"},
+		.says = "that alone finds it referenced (docs/heap.md)"},
 	COLUMNS_END};
 
 static void heap_words_block_cell(

@@ -32,7 +32,7 @@ enum where_column {
 		{"block_text", COLUMN_TEXT, .optional = true,                                      \
 			.says = "of blocks that are texts: the first characters"},                 \
 		{"into_member", COLUMN_TEXT, .optional = true,                                     \
-			.says = "of blocks: the member that it leads to, where that is known"},    \
+			.says = "of blocks: the member that it points to, where that is known"},   \
 		{"thread", COLUMN_INTEGER, .optional = true,                                       \
 			.says = "of stacks, thread-local storage and blocks of it"},               \
 		{"module", COLUMN_TEXT, .optional = true,                                          \

@@ -146,13 +146,14 @@ static const struct column search_columns[] = {
 			"`demand`: while the program ran; `death`: at a fatal signal; `program`: "
 			"when the program asked for it"},
 	[WAY] = {"way", COLUMN_TEXT,
-		.says = "`held`: the process was held meanwhile; `snapshot`: a copy of its memory "
+		.says = "`held`: the process was stopped meanwhile; `snapshot`: a copy of its "
+			"memory "
 			"was searched; `unstopped`: other threads could not be stopped; `none`: "
 			"there was no search, `problem` says why"},
 	[TIME_NS] = SEARCH_COLUMN(
 		time_ns, COLUMN_INTEGER, UNIT_NS, "of the moment, since the recording began"),
-	[PAUSE_NS] =
-		SEARCH_COLUMN(pause_ns, COLUMN_INTEGER, UNIT_NS, "how long the process was held"),
+	[PAUSE_NS] = SEARCH_COLUMN(
+		pause_ns, COLUMN_INTEGER, UNIT_NS, "how long the process was stopped"),
 	[SEARCH_NS] = SEARCH_COLUMN(
 		search_ns, COLUMN_INTEGER, UNIT_NS, "how long the search took, with that"),
 	[THREADS] = SEARCH_COLUMN(threads, COLUMN_INTEGER, UNIT_COUNT, "how many there were"),
@@ -179,17 +180,18 @@ static const struct column search_columns[] = {
 		"not all blocks are known: leaks may be missed"),
 	[PARTIAL_HOLDERS] = {"partial_holders", COLUMN_BOOLEAN,
 		.says = "more than 32,768 ways lead to blocks: further words of one page (4 KiB) "
-			"are told together, so a few blocks \"held by\" one variable may be held "
-			"by its neighbour ([limits](../limits.md))"},
+			"are one way, so a few blocks \"referenced by\" one variable may be "
+			"referenced by its neighbour ([limits](../limits.md))"},
 	[UNCLEARED] = SEARCH_COLUMN(uncleared, COLUMN_BOOLEAN, UNIT_NONE,
 		"memory was not cleared as it was given out (no `--leak-check`, or "
-		"`--leak-check-clear=no`): words of earlier uses may hold blocks, leaks may be "
+		"`--leak-check-clear=no`): words of earlier uses may reference blocks, leaks may "
+		"be "
 		"missed"),
 	[UNCOPIED] = {"uncopied", COLUMN_TEXT,
 		.says = "why no copy of the process was searched, as is usual while a program "
-			"runs; it was held instead; or null"},
+			"runs; it was stopped instead; or null"},
 	[PROBLEM] = SEARCH_COLUMN(problem, COLUMN_TEXT, UNIT_NONE,
-		"why there was no search, or what it lacks; or null"),
+		"why there was no search, or what it is missing; or null"),
 	COLUMNS_END};
 
 static void search_cell(const void *context, size_t row, unsigned column, struct cell *ret)

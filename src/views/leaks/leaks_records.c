@@ -71,14 +71,14 @@ struct records {
 #define STEP_PLACE 6u
 static const struct column step_columns[] = {
 	BYTES_OF(leak_path, offset,
-		"where the pointer is in what holds: for the first one in the variable or "
+		"where the pointer is in what references it: for the first one in the variable or "
 		"mapping"),
 	BYTES_OF(leak_path, into, "how far into the block it leads"),
 	COUNT_OF(leak_path, words,
 		"such pointers that lead the same way, and more where `partial_holders` is "
 		"true"),
 	COUNT_OF(leak_path, blocks, "how many are here"), BYTES_OF(leak_path, bytes, "in these"),
-	FLAG_AS("chain", leak_path, repeats, "they hold one another"),
+	FLAG_AS("chain", leak_path, repeats, "they reference one another"),
 	WORD_OF(shown_frame, function, "where they were allocated, or null"),
 	WORD_OF(shown_frame, file, "likewise"),
 	{"line", COLUMN_INTEGER, .says = "likewise", .zero_unknown = true,
@@ -102,15 +102,15 @@ static const struct table_type step_type = {.columns = step_columns, .cell = ste
 
 enum { HOLD_TEXT = 2, HOLD_ROOT, HOLD_PATH, HOLD_HIDDEN_FRAMES };
 static const struct column hold_columns[] = {
-	COUNT_OF(leak_hold, blocks, "how many of the record are held so"),
+	COUNT_OF(leak_hold, blocks, "how many of the record are referenced so"),
 	BYTES_OF(leak_hold, bytes, "in these"),
 	[HOLD_TEXT] = {"text", COLUMN_TEXT, .says = "a line for people"},
-	[HOLD_ROOT] = {"root", COLUMN_RECORD, .says = "what holds the first block",
+	[HOLD_ROOT] = {"root", COLUMN_RECORD, .says = "what references the first block",
 		.nested = &root_type},
 	[HOLD_PATH] = {"path", COLUMN_TABLE,
 		.says = "the blocks on the way, with the record's at last", .nested = &step_type},
 	[HOLD_HIDDEN_FRAMES] = {"left_out", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "blocks on the way that are left out behind the first"},
+		.says = "blocks on the way that are left out after the first"},
 	COLUMNS_END};
 
 static void find_steps(struct records *records, uint32_t path)
@@ -350,11 +350,11 @@ struct error *leaks_put_records(const struct leaks_page *page, struct answer *an
 		}
 		records.first = order[0];
 		if (prose && table_shown(&table) && !page->options->quiet)
-			leaks_add_title(page, "Places", prose);
+			leaks_add_title(page, "Allocation sites", prose);
 		answer_table(answer, &table);
 		if (prose)
-			text_more(table.count - table_shown(&table), "place (--limit)",
-				"places (--limit)", prose);
+			text_more(table.count - table_shown(&table), "allocation site (--limit)",
+				"allocation sites (--limit)", prose);
 	}
 	frame_rows_deinit(&records.frames);
 	return NULL;

@@ -14,8 +14,8 @@
 #include "base/util.h"
 #include "views/leaks/leaks_page.h"
 #include "views/leaks/leaks_text.h"
+#include "views/report/figure_text.h"
 #include "views/report/paint.h"
-#include "views/report/said.h"
 #include "views/report/text_parts.h"
 
 #define INDENT "    "
@@ -48,7 +48,7 @@ void leaks_summary_text(const void *context, size_t row, struct text *out)
 		text_add_count(&count, sum->blocks);
 		text_printf(out, "  %-17s  %12s %-6s  %s\n", leaks_kind_words(&any),
 			count.data ? count.data : "", sum->blocks == 1 ? "block" : "blocks",
-			SAID_BYTES(sum->bytes));
+			FMT_BYTES(sum->bytes));
 	}
 }
 
@@ -89,7 +89,7 @@ static void add_example(const struct leaks *leaks, const struct leak_row *row, s
 			text_printf(out, " (%s)", thread->name);
 	}
 	if (leaks_example_age(leaks, row, &age_ns)) {
-		text_printf(out, ", allocated %s before", SAID_DURATION(age_ns));
+		text_printf(out, ", allocated %s before", FMT_DURATION(age_ns));
 	}
 	text_add(out, "\n");
 }
@@ -106,13 +106,13 @@ static void add_holds(const struct leaks_page *page, const struct leak_row *row,
 			leaks_add_quantity(out, hold->bytes, hold->blocks);
 			text_add(out, " ");
 		}
-		text_add(out, "held by ");
+		text_add(out, "referenced by ");
 		leaks_add_path(&page->leaks, hold->path, out);
 		text_add(out, "\n");
 	}
 	if (shown < row->hold_count)
 		text_printf(out, "%s%s others (-v shows them)\n", INDENT "… and by ",
-			SAID_COUNT(row->hold_count - shown));
+			FMT_COUNT(row->hold_count - shown));
 }
 
 void leaks_record_text(const struct leaks_page *page, const struct leak_row *row, struct text *out)
@@ -133,7 +133,7 @@ void leaks_hidden_text(const struct leaks_page *page, struct text *out)
 			hidden |= 1u << i;
 	if (!hidden || page->options->detail != LEAKS_FULL || !page->leaks.searched)
 		return;
-	text_add(out, "\n  Places of what is ");
+	text_add(out, "\n  Allocation sites of what is ");
 	const char *before = "";
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
 		struct leak_row any = {.class = (enum leak_class)i};

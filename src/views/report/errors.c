@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "model/errors.h"
 #include "views/report/errors.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
@@ -69,7 +69,7 @@ static void errors_row_text(const void *context, size_t row, struct text *out)
 	text_add(out, "\n  ");
 	text_add_shown(out, *error->kind ? error->kind : "error", WHAT_MOST);
 	if (error->count > 1)
-		text_printf(out, ", %s times", SAID_COUNT(error->count));
+		text_printf(out, ", %s times", FMT_COUNT(error->count));
 	if (error->tid > 1 || *error->thread) {
 		text_printf(out, ", thread %" PRIu32, error->tid);
 		text_add(out, *error->thread ? " " : "");
@@ -91,7 +91,7 @@ struct error_stack_rows {
 enum { STACK_WHAT, STACK };
 static const struct column stack_columns[] = {
 	[STACK_WHAT] = {"what", COLUMN_TEXT,
-		.says = "what is told of it; null of the first: where the error was made"},
+		.says = "a sentence about it; null of the first: where the error was made"},
 	[STACK] = {"stack", COLUMN_TABLE, .says = "none if there is only the sentence",
 		.nested = &plain_frame_type},
 	COLUMNS_END};
@@ -140,7 +140,8 @@ static const struct column columns[] = {
 	[TID] = NUMBER_OF(program_error, tid, "of the thread"),
 	[THREAD] = WORD_OF(program_error, thread, "its name; may be empty"),
 	[STACKS] = {"stacks", COLUMN_TABLE,
-		.says = "where it was made first, then what else is told", .nested = &stack_type},
+		.says = "where it was made first, then what else the checker knows",
+		.nested = &stack_type},
 	COLUMNS_END};
 
 /* The context of errors is what comes first in this. */
@@ -207,7 +208,7 @@ static void add_more(const struct errors_shown *shown, struct text *out)
 	model_errors(shown->model, &count);
 	if (count <= shown->limit)
 		return;
-	text_printf(out, "\n  … %s more errors\n", SAID_COUNT(count - shown->limit));
+	text_printf(out, "\n  … %s more errors\n", FMT_COUNT(count - shown->limit));
 }
 
 void errors_add(const struct errors_shown *shown, struct text *out)
@@ -223,16 +224,16 @@ static void suppression_text(const void *context, size_t row, struct text *out)
 {
 	const struct error_suppression *one = &((const struct error_suppression *)context)[row];
 	text_printf(
-		out, "  %s%s", SAID_COUNT(one->count), one->count == 1 ? " time   " : " times  ");
+		out, "  %s%s", FMT_COUNT(one->count), one->count == 1 ? " time   " : " times  ");
 	text_add_shown(out, one->name, WHAT_MOST);
 	text_add(out, "\n");
 }
 
 static const struct column suppression_columns[] = {
 	WORD_OF(error_suppression, name, "of the checker's suppression"),
-	COUNT_OF(error_suppression, count, "what it held back"), COLUMNS_END};
+	COUNT_OF(error_suppression, count, "how many errors it suppressed"), COLUMNS_END};
 const struct table_type report_suppressions_type = {.name = "suppressions",
-	.says = "view `errors`: what the checker was told to keep quiet about",
+	.says = "view `errors`: suppressions of the checker that matched",
 	.title = "Suppressed",
 	.columns = suppression_columns,
 	.row_bytes = sizeof(struct error_suppression),

@@ -13,11 +13,11 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -35,9 +35,9 @@ static void add_graph(const struct growth_row *row, struct text *out)
 /* "+1.19 MiB, 39.7 KiB/s" */
 static void add_growth(const struct growth_row *row, struct text *out)
 {
-	text_printf(out, "+%s", SAID_BYTES((uint64_t)row->grown_bytes));
+	text_printf(out, "+%s", FMT_BYTES((uint64_t)row->grown_bytes));
 	if (row->bytes_per_s >= 1)
-		text_printf(out, ", %s/s", SAID_BYTES((uint64_t)row->bytes_per_s));
+		text_printf(out, ", %s/s", FMT_BYTES((uint64_t)row->bytes_per_s));
 }
 
 /* What it comes to, behind its verdict. */
@@ -49,9 +49,9 @@ static void growth_add_figures(const struct growth_row *row, struct text *out)
 		add_growth(row, out);
 		text_add(out, "; ");
 	} else if (row->verdict == GROWTH_BURST || row->verdict == GROWTH_STEADY) {
-		text_printf(out, "up to %s; ", SAID_BYTES(row->highest));
+		text_printf(out, "up to %s; ", FMT_BYTES(row->highest));
 	}
-	text_printf(out, "%s in %s %s", SAID_BYTES(row->live_bytes), SAID_COUNT(row->live_blocks),
+	text_printf(out, "%s in %s %s", FMT_BYTES(row->live_bytes), FMT_COUNT(row->live_blocks),
 		row->live_blocks == 1 ? "block" : "blocks");
 }
 
@@ -66,7 +66,7 @@ static void growth_add_head(const struct growth_row *row, struct text *out)
 static void growth_add_title(const struct page *page, const struct growth *growth, struct text *out)
 {
 	text_printf(out, "\n%s up to %s, without the last %u%% of the time", page->view->title,
-		SAID_DURATION(growth->until_ns), page->options->tail_percent);
+		FMT_DURATION(growth->until_ns), page->options->tail_percent);
 }
 
 /* What is not judged. */
@@ -205,7 +205,7 @@ static const struct table_type left_type = {.columns = left_columns};
 
 enum { STACKS_VERDICT };
 static const struct column stack_columns[] = {
-	[STACKS_VERDICT] = {"verdict", COLUMN_TEXT, .says = "as of a place"},
+	[STACKS_VERDICT] = {"verdict", COLUMN_TEXT, .says = "as of a site"},
 	BYTES_AS("highest_bytes", growth, stacks.highest, "likewise"),
 	BYTES_AS("bytes", growth, stacks.live_bytes, "likewise"),
 	COLUMNS_END};
@@ -226,7 +226,7 @@ enum { HIDDEN_FRAMES = 3, STACKS };
 static const struct column span_columns[] = {TIME_OF(growth, from_ns, "the time that was judged"),
 	TIME_OF(growth, until_ns, "its end"), COUNT_OF(growth, moments, "that it was judged by"),
 	[HIDDEN_FRAMES] = {"left_out", COLUMN_RECORD,
-		.says = "places that began after it, which are not judged", .nested = &left_type},
+		.says = "sites that began after it, which are not judged", .nested = &left_type},
 	[STACKS] = {"stacks", COLUMN_RECORD, .says = "the stacks of all threads together",
 		.nested = &stack_type},
 	COLUMNS_END};
@@ -251,7 +251,8 @@ static void add_places_title(const struct page *page, size_t shown, struct text 
 	const struct growth *growth = &page->growth;
 	growth_add_title(page, growth, out);
 	if (shown < growth->rows.len)
-		text_printf(out, " (%zu of %s places)", shown, SAID_COUNT(growth->rows.len));
+		text_printf(
+			out, " (%zu of %s allocation sites)", shown, FMT_COUNT(growth->rows.len));
 	text_add(out, "\n");
 	add_later(page, growth, "", out);
 }
@@ -361,7 +362,7 @@ static void add_change_head(const struct page *page, struct text *out)
 	text_verdict(&change->verdict, out);
 	text_notes(&page->notes, out);
 	growth_add_title(page, &change->judged[1], out);
-	text_printf(out, "; before up to %s\n", SAID_DURATION(change->judged[0].until_ns));
+	text_printf(out, "; before up to %s\n", FMT_DURATION(change->judged[0].until_ns));
 	add_later(page, &change->judged[1], "Now: ", out);
 	add_later(page, &change->judged[0], "Before: ", out);
 }
@@ -371,17 +372,18 @@ static void add_fate(
 	const struct growth_change *change, enum growth_fate fate, size_t shown, struct text *out)
 {
 	static const char *const titles[GROWTH_FATES] = {
-		[GROWTH_NEW] = "New places that keep growing",
-		[GROWTH_STAYS] = "Places that keep growing, as before",
-		[GROWTH_GONE] = "Gone: places that kept growing before",
-		[GROWTH_OTHER] = "Other places",
+		[GROWTH_NEW] = "New allocation sites that keep growing",
+		[GROWTH_STAYS] = "Allocation sites that keep growing, as before",
+		[GROWTH_GONE] = "Gone: allocation sites that kept growing before",
+		[GROWTH_OTHER] = "Other allocation sites",
 	};
 	size_t count = change->counts[fate];
 	bool unsure = fate == GROWTH_NEW && !change->older_known;
-	text_printf(out, "\n%s (", unsure ? "Places that keep growing" : titles[fate]);
+	text_printf(out, "\n%s (", unsure ? "Allocation sites that keep growing" : titles[fate]);
 	if (shown < count)
 		text_printf(out, "%zu of ", shown);
-	text_printf(out, "%s%s", SAID_COUNT(count), count == 1 ? " place)\n" : " places)\n");
+	text_printf(out, "%s%s", FMT_COUNT(count),
+		count == 1 ? " allocation site)\n" : " allocation sites)\n");
 }
 
 /* The list is by fate. */

@@ -66,7 +66,8 @@ const struct table_type report_exit_type = {
 
 enum { COMMAND, EXE, CWD, HOST, PID, PPID, OUTER_PID, OUTER_PPID, WALL_START, EXIT };
 static const struct column target_columns[] = {
-	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector", .nested = &word_type},
+	[COMMAND] = {"command", COLUMN_LIST, .says = "the argument vector",
+		.nested = &report_word_type},
 	[EXE] = WORD_OF(target, exe, "path of the executable; empty: unknown"),
 	[CWD] = WORD_OF(target, cwd, "working folder; empty: unknown"),
 	[HOST] = WORD_OF(target, host, "name of the machine; empty: unknown"),
@@ -128,7 +129,7 @@ static const struct column lost_columns[] = {
 	LOST("held", LOST_HELD, "another thread stopped in the middle of an event"),
 	LOST("realloc_failed", LOST_REALLOC_FAILED, "a sampled block lives on unseen"),
 	LOST("sampler", LOST_SAMPLER, "the table of sampled blocks was full or in use"),
-	LOST("ownerless", LOST_OWNERLESS, "of a thread that could not be told or numbered"),
+	LOST("ownerless", LOST_OWNERLESS, "of a thread that could not be identified or numbered"),
 	LOST("damaged", LOST_DAMAGED, "the program wrote over the recorder's memory"),
 	LOST("no_memory", LOST_NO_MEMORY, "the recorder had none for more blocks or stacks"),
 	COLUMNS_END};
@@ -186,7 +187,8 @@ static const struct column group_columns[] = {
 	[ITSELF] = FLAG_OF(unrecorded_group, itself,
 		"the process went on as that program; else it started it"),
 	[GROUP_COUNT] = COUNT_OF(unrecorded_group, count, "of processes"),
-	[PROCESSES] = {"processes", COLUMN_TABLE, .says = "each of them", .nested = &process_type},
+	[PROCESSES] = {"processes", COLUMN_TABLE, .optional = true, .says = "each of them",
+		.nested = &process_type},
 	COLUMNS_END};
 
 static void group_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -252,7 +254,7 @@ static const struct column recording_columns[] = {
 	[FIRST_COUNT] = COUNT(events, "recorded calls; null, as of the others: a file of another "
 				      "tool does not say it"),
 	COUNT(lost_events, "that are not in it"), TIME(duration_ns, "how long it was recorded"),
-	COUNT(repairs, "places where allocations and frees of an address did not alternate"),
+	COUNT(repairs, "how often allocations and frees of an address did not alternate"),
 	[STRAY_FREES] = COUNT(unknown_frees,
 		"of blocks whose allocation was not recorded; those of `--view errors` are not "
 		"counted again here"),
@@ -266,9 +268,9 @@ static const struct column recording_columns[] = {
 	TIME(longest_wait_ns, "the longest time that one thread waited for the recorder: for room, "
 			      "for others that wait for room, or for its answer at the start"),
 	TIME(wait_ns, "that all threads together waited for room"),
-	COUNT(dropped_steps,
-		"allocations and frees that the file does not hold one by one; figures are of all"),
-	COUNT(kept_steps, "and those that it holds"),
+	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
+			     "figures are of all"),
+	COUNT(kept_steps, "and those that it contains"),
 	TIME(kept_from_ns, "the first moment of those"),
 	[LAST_COUNT] = TIME(kept_until_ns, "and the last"),
 	[RANGE] = {"range", COLUMN_RECORD,

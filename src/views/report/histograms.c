@@ -116,7 +116,7 @@ enum { BOUND, SHOWN_BOUND, FREED_BLOCKS, FREED_BYTES, BAR, LIVE_BLOCKS, LIVE_BYT
 		.title = "bytes", .width = 13, COLUMN_OF(life_count, live_bytes)},                 \
 	COLUMNS_END
 static const struct column time_columns[] = {COLUMNS("up_to_ns", UNIT_NS,
-	"the longest life of the bucket; 0: shorter than the recording can tell; null: any",
+	"the longest lifetime in the bucket; 0: shorter than the recording can measure; null: any",
 	"lived")};
 static const struct column other_columns[] = {COLUMNS("up_to", UNIT_COUNT,
 	"the most allocations of the process in between; null: any", "allocations")};

@@ -11,29 +11,30 @@
 #include "base/util.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/head.h"
 #include "views/report/member_columns.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
 static void reallocs_add_figures(const struct realloc_row *row, struct text *out)
 {
 	const struct realloc_site *sums = &row->sums;
-	text_printf(out, "  %s%s%s grew, %s shrank  up to %s copied", SAID_COUNT(sums->calls),
-		sums->calls == 1 ? " realloc, " : " reallocs, ", SAID_COUNT(sums->grown),
-		SAID_COUNT(sums->shrunk), SAID_BYTES(sums->copied_bytes));
+	text_printf(out, "  %s%s%s grew, %s shrank  up to %s copied", FMT_COUNT(sums->calls),
+		sums->calls == 1 ? " realloc, " : " reallocs, ", FMT_COUNT(sums->grown),
+		FMT_COUNT(sums->shrunk), FMT_BYTES(sums->copied_bytes));
 	if (sums->grown) {
 		bool usual = sums->step_count * 2 >= sums->grown;
-		text_printf(out, "%s%s%s, × %.2f in the mean", usual ? "  usually by " : "  by ",
-			SAID_BYTES(usual ? sums->step_bytes : sums->grown_bytes / sums->grown),
+		text_printf(out, "%s%s%s, factor %.2f (geometric mean)",
+			usual ? "  usually by " : "  by ",
+			FMT_BYTES(usual ? sums->step_bytes : sums->grown_bytes / sums->grown),
 			usual ? "" : " on average", row->factor);
 	}
-	text_printf(out, "\n    %s%s, the longest of %s from %s to %s%s", SAID_COUNT(sums->chains),
-		sums->chains == 1 ? " chain" : " chains", SAID_COUNT(sums->longest),
-		SAID_BYTES(sums->longest_from), SAID_BYTES(sums->longest_to),
+	text_printf(out, "\n    %s%s, the longest of %s from %s to %s%s", FMT_COUNT(sums->chains),
+		sums->chains == 1 ? " chain" : " chains", FMT_COUNT(sums->longest),
+		FMT_BYTES(sums->longest_from), FMT_BYTES(sums->longest_to),
 		row->stepwise ? "  step by step  at\n" : "  at\n");
 }
 
@@ -110,7 +111,8 @@ void report_reallocs(const struct page *page, struct answer *answer)
 	if (prose)
 		text_printf(prose, "\n%s", page->view->title);
 	if (prose && table_shown(&rows) < rows.count)
-		text_printf(prose, " (%zu of %zu places)", table_shown(&rows), rows.count);
+		text_printf(
+			prose, " (%zu of %zu allocation sites)", table_shown(&rows), rows.count);
 	if (prose)
 		text_add_char(prose, '\n');
 	answer_table(answer, &rows);
@@ -121,7 +123,7 @@ static void add_chains(const struct realloc_change *row, struct text *out)
 {
 	const struct realloc_site *base = &row->base.sums, *value = &row->value.sums;
 	text_printf(out, "\n    the longest chain of %s reallocs, before of %s; ",
-		SAID_COUNT(value->longest), SAID_COUNT(base->longest));
+		FMT_COUNT(value->longest), FMT_COUNT(base->longest));
 	diff_add_change(out, METRIC_ALLOCATIONS, (int64_t)(value->chains - base->chains));
 	text_add(out, " chains");
 	if (row->value.stepwise)
@@ -138,11 +140,11 @@ static void add_change(const struct page *page, const struct realloc_change *row
 	text_add(out, "  ");
 	diff_add_change(
 		out, METRIC_ALLOCATED_BYTES, (int64_t)(value->copied_bytes - base->copied_bytes));
-	text_printf(out, " copied at most, from %s to %s  ", SAID_BYTES(base->copied_bytes),
-		SAID_BYTES(value->copied_bytes));
+	text_printf(out, " copied at most, from %s to %s  ", FMT_BYTES(base->copied_bytes),
+		FMT_BYTES(value->copied_bytes));
 	diff_add_change(out, METRIC_ALLOCATIONS, (int64_t)(value->calls - base->calls));
 	text_printf(
-		out, " reallocs, from %s to %s", SAID_COUNT(base->calls), SAID_COUNT(value->calls));
+		out, " reallocs, from %s to %s", FMT_COUNT(base->calls), FMT_COUNT(value->calls));
 	add_chains(row, out);
 	text_row_stack(row->row, page->options->all_frames, out);
 }
@@ -244,7 +246,7 @@ static void compared_text(const void *context, size_t number, struct text *out)
 
 const struct table_type change_reallocs_type = {.name = "reallocs",
 	.total = "reallocs_total",
-	.says = "places, those first of which what may have been copied changed most",
+	.says = "sites, those first of which what may have been copied changed most",
 	.columns = compared_columns,
 	.cell = compared_cell,
 	.row_text = compared_text};
@@ -274,6 +276,6 @@ void change_reallocs(const struct page *page, struct answer *answer)
 		text_printf(answer_prose(answer),
 			"\n%s, by the change of what may have been copied\n", page->view->title);
 	answer_table(answer, &verdict);
-	change_rows(answer, &rows, reallocs_differs, "place", "places");
+	change_rows(answer, &rows, reallocs_differs, "allocation site", "allocation sites");
 	frame_rows_deinit(&frames);
 }

@@ -20,10 +20,10 @@
 #include "views/compare/change_columns.h"
 #include "views/compare/change_parts.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 #include "views/report/text_parts.h"
 
@@ -55,7 +55,7 @@ static void add_quantity(struct text *out, uint64_t value, const char *one, cons
 		text_add_bytes(out, value);
 		return;
 	}
-	text_printf(out, "%s %s", SAID_COUNT(value), value == 1 ? one : many);
+	text_printf(out, "%s %s", FMT_COUNT(value), value == 1 ? one : many);
 }
 
 static const char *site_rows_singular(const char *unit)
@@ -169,7 +169,7 @@ static void add_failed_size(const struct page *page, const struct row *row, stru
 	text_printf(out, "%s%s",
 		row->sums.failed == 1 ? INDENT "it asked for "
 				      : INDENT "the largest one asked for ",
-		SAID_BYTES(size));
+		FMT_BYTES(size));
 	if (size == UINT64_MAX) /* calloc() of more than there are addresses */
 		text_add(out, " or more");
 	else if (size >= 1024)
@@ -218,7 +218,7 @@ const struct table_type report_sites_type = SITES("sites", .total = "sites_total
 	.says = "a row a site: in `summary` and `sites` all, in `never-freed` those with live "
 		"blocks, in `peak` those with blocks live at the peak, in `libraries` those that "
 		"libraries keep, in `kept` those that were allocated in the range, in `temporary` "
-		"merged ones, in `inherited` those of the process's forebears, with `live_blocks` "
+		"merged ones, in `inherited` those of the process's ancestors, with `live_blocks` "
 		"and `live_bytes` as at the "
 		"fork, else 0");
 const struct table_type change_sites_type = {.name = "sites",
@@ -233,9 +233,9 @@ const struct table_type report_top_types[SUMMARY_LISTS] = {
 	[SUMMARY_PEAK] = SITES(
 		"peak", .within = "top", .says = "view `summary`: sites with most at the peak"),
 	[SUMMARY_CALLS] = SITES(
-		"calls", .within = "top", .says = "view `summary`: places with most calls, merged"),
+		"calls", .within = "top", .says = "view `summary`: sites with most calls, merged"),
 	[SUMMARY_TEMPORARY] = SITES("temporary", .within = "top",
-		.says = "view `summary`: places with most temporary allocations, merged"),
+		.says = "view `summary`: sites with most temporary allocations, merged"),
 };
 
 /* What stands above the rows in text; false: there is nothing to be said of the metric. */
@@ -252,7 +252,8 @@ static bool site_rows_add_title(
 	text_add(out, list->title);
 	paint_end(out, page->options->colour, PAINT_TITLE);
 	if (shown < list->rows->len)
-		text_printf(out, " (%zu of %s places)", shown, SAID_COUNT(list->rows->len));
+		text_printf(
+			out, " (%zu of %s allocation sites)", shown, FMT_COUNT(list->rows->len));
 	text_add(out, list->rows->len ? "\n" : "\n  nothing\n");
 	return true;
 }

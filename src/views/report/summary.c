@@ -8,10 +8,10 @@
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/text_parts.h"
 
 /* "  allocations        1,234  12.3 MiB" */
@@ -23,7 +23,7 @@ static void add_total(struct text *out, const char *name, uint64_t count, const 
 	text_add_count(&number, count);
 	text_printf(out, "  %-12s %15s", name, number.data ? number.data : "");
 	if (bytes)
-		text_printf(out, "%s%s", joint, SAID_BYTES(*bytes));
+		text_printf(out, "%s%s", joint, FMT_BYTES(*bytes));
 	text_add(out, "\n");
 }
 
@@ -37,10 +37,10 @@ static void summary_add_range(
 	if (!interval_of_totals(recording, count, totals, &blocks) ||
 		!interval_of_totals(recording, bytes, totals, &size))
 		return;
-	text_printf(out, "    95%% %s to %s%s%s to %s\n", SAID_COUNT(blocks.low),
-		SAID_COUNT(blocks.high),
+	text_printf(out, "    95%% %s to %s%s%s to %s\n", FMT_COUNT(blocks.low),
+		FMT_COUNT(blocks.high),
 		blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES "), " : ", ",
-		SAID_BYTES(size.low), SAID_BYTES(size.high));
+		FMT_BYTES(size.low), FMT_BYTES(size.high));
 }
 
 /* "    95% 3 to 9", of a count alone. */
@@ -50,7 +50,7 @@ static void add_range_of(const struct page *page, enum metric metric, struct tex
 	if (!interval_of_totals(
 		    model_recording(page->model), metric, model_totals(page->model), &range))
 		return;
-	text_printf(out, "    95%% %s to %s%s", SAID_COUNT(range.low), SAID_COUNT(range.high),
+	text_printf(out, "    95%% %s to %s%s", FMT_COUNT(range.low), FMT_COUNT(range.high),
 		range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")\n" : "\n");
 }
 
@@ -65,7 +65,7 @@ static void add_pair(const struct page *page, const char *name, enum metric coun
 		add_total(out, name, metric_of_totals(count, model_totals(page->model)), joint,
 			sized ? &size : NULL);
 	} else if (metric_is_known(bytes, recording)) {
-		text_printf(out, "  %-12s %s\n", name, SAID_BYTES(size));
+		text_printf(out, "  %-12s %s\n", name, FMT_BYTES(size));
 	} else {
 		return;
 	}
@@ -136,7 +136,7 @@ static void add_left_out_at_peak(const struct page *page, struct text *out)
 	const struct site *own = &page->summary.libraries;
 	if (!own->peak_bytes)
 		return;
-	text_printf(out, "  Libraries kept another %s", SAID_BYTES(own->peak_bytes));
+	text_printf(out, "  Libraries kept another %s", FMT_BYTES(own->peak_bytes));
 	uint64_t whole = model_totals(page->model)->peak_bytes;
 	if (whole)
 		text_printf(out, " (%.1f%%)", 100.0 * (double)own->peak_bytes / (double)whole);
@@ -156,13 +156,14 @@ static const struct column inherited_columns[] = {
 	[FROM] = WORD_OF(inherited, from, "the parent's recording"),
 	[BLOCKS] = COUNT_OF(inherited, blocks, "that it began with"),
 	[BYTES] = BYTES_OF(inherited, bytes, "of these"),
-	[GENERATIONS] = COUNT_OF(inherited, generations, "of forebears whose blocks these are"),
+	[GENERATIONS] = COUNT_OF(inherited, generations, "of ancestors whose blocks these are"),
 	[AT_MOST] = FLAG_OF(inherited, at_most,
 		"some of them had been freed before, and are in the list and in `blocks`"),
 	[FREED_BLOCKS] =
 		COUNT_OF(inherited, freed_blocks, "how many that were; which ones is not known"),
 	[LEFT_BLOCKS] = {"left_blocks", COLUMN_INTEGER, UNIT_COUNT,
-		.says = "how many were left at the fork; null: not known, a forebear's recording "
+		.says = "how many were still live at the fork; null: not known, an ancestor's "
+			"recording "
 			"is "
 			"missing"},
 	COLUMNS_END};
@@ -301,7 +302,7 @@ void report_sites(const struct page *page, struct answer *answer)
 		library_own_sum(page->rows, &own);
 	if (!own.live_blocks)
 		return;
-	text_printf(prose, "\nLibraries keep %s in ", SAID_BYTES(own.live_bytes));
+	text_printf(prose, "\nLibraries keep %s in ", FMT_BYTES(own.live_bytes));
 	text_add_counted(prose, own.live_blocks, "block", "blocks");
 	text_add(prose, " for themselves, left out here: --view libraries shows them, "
 			"--count-libraries counts them.\n");
@@ -319,7 +320,7 @@ static void add_inherited(const struct inherited *inherited, struct text *out)
 	text_add(out, "  Of the ");
 	text_add_counted(out, inherited->blocks, "block", "blocks");
 	text_printf(out, " below, processes in between had freed %s; which ones is not known.\n",
-		SAID_COUNT(inherited->freed_blocks));
+		FMT_COUNT(inherited->freed_blocks));
 }
 
 void report_inherited(const struct page *page, struct answer *answer)

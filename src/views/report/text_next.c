@@ -63,11 +63,12 @@ static const struct next {
 	const char *command; /* before the file */
 	const char *what;
 } nexts[] = {
-	{leaks_were_found, "leaks", "what is lost, and where it was allocated"},
+	{leaks_were_found, "leaks", "what leaked, and where it was allocated"},
 	{something_grows, "report --view growth", "what keeps growing, over time"},
-	{something_was_left, "report --view never-freed", "all that was left, with whole stacks"},
+	{something_was_left, "report --view never-freed",
+		"all that was never freed, with whole stacks"},
 	{blocks_grow_stepwise, "report --view realloc", "blocks that grow step by step"},
-	{much_is_temporary, "report --view temporary", "work that could be saved"},
+	{much_is_temporary, "report --view temporary", "allocations that were freed at once"},
 	{there_was_a_peak, "report --view peak", "what was live at the peak, with whole stacks"},
 	{there_was_a_peak, "tree", "who called whom, with their memory"},
 	{only_libraries, "report --view libraries", "what libraries keep for themselves"},

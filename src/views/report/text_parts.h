@@ -19,7 +19,7 @@ void text_stack(
 	const struct shown_frame *const *frames, size_t depth, bool all_frames, struct text *out);
 /* As above, for a row; of deep ones, unless all frames are wanted, the innermost. */
 void text_row_stack(const struct row *row, bool all_frames, struct text *out);
-/* "  … 1,204 more places", of a list that was cut; nothing if count is 0. */
+/* "  … 1,204 more sizes", of a list that was cut; nothing if count is 0. */
 void text_more(uint64_t count, const char *one, const char *many, struct text *out);
 /* Which program, how it ended, how long it ran. */
 void text_heading(const struct model *model, struct text *out);

@@ -23,12 +23,12 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
 
@@ -346,7 +346,7 @@ static void timeline_add_figures(const struct lines *lines, const struct timelin
 {
 	text_add_n(lines->out, lines->prefix.data ? lines->prefix.data : "", lines->prefix.len);
 	text_printf(lines->out, "%s%05.2f%% (%sB) ", node->depth ? "->" : "",
-		percent_of(node->bytes, lines->whole), SAID_COUNT(node->bytes));
+		percent_of(node->bytes, lines->whole), FMT_COUNT(node->bytes));
 }
 
 static void timeline_add_words(const struct lines *lines, const struct timeline_node *node)
@@ -555,7 +555,7 @@ static const struct column option_columns[] = {
 		.says = "`ms`, `B` or `i`: along which snapshots are about as far from each other"},
 	BYTES_OF(timeline_options, heap_admin, "that `extra_bytes` has for each block"),
 	BYTES_OF(timeline_options, alignment,
-		"16: `extra_bytes` has what sizes lack to multiples of 16; 1: it has not"),
+		"16: `extra_bytes` has what rounds sizes up to multiples of 16; 1: it has not"),
 	{"threshold", COLUMN_REAL, UNIT_PERCENT,
 		.says = "of a snapshot's `total_bytes`: what has less is summed up in its tree",
 		COLUMN_OF(timeline_options, threshold)},

@@ -59,7 +59,8 @@ static const struct view views[] = {
 		.of_program = true,
 		SHOWS_SITES},
 	{.name = "libraries",
-		.no_base = "what libraries keep is compared with all else: --view sites --base OLD",
+		.no_base = "--view sites --base OLD compares what libraries keep together with all "
+			   "other memory",
 		.title = "Kept by libraries for themselves",
 		.filter = METRIC_LIVE_BLOCKS,
 		.sort = METRIC_LIVE_BYTES,
@@ -67,9 +68,8 @@ static const struct view views[] = {
 		.of_libraries = true,
 		SHOWS_SITES},
 	{.name = "kept",
-		.no_base = "what is kept is of a range of one recording, and the older one has "
-			   "none: compare what is live at two moments, --view never-freed --base "
-			   "OLD@MOMENT NEW@MOMENT",
+		.no_base = "it shows a range of one recording; to compare what is live at two "
+			   "moments, use --view never-freed --base OLD@MOMENT NEW@MOMENT",
 		.title = "Allocated in the range and live at its end",
 		.filter = METRIC_KEPT_BLOCKS,
 		.sort = METRIC_KEPT_BYTES,
@@ -191,8 +191,9 @@ static const struct view views[] = {
 		.answer_change = change_threads,
 		.change_table = &change_threads_type},
 	{.name = "marks",
-		.no_base = "marks are moments of one recording. What was live at them can be "
-			   "compared: --view never-freed --base OLD@mark:NAME NEW@mark:NAME",
+		.no_base =
+			"marks are moments of one recording; to compare what was live at them, use "
+			"--view never-freed --base OLD@mark:NAME NEW@mark:NAME",
 		.title = "Marks",
 		.filter = METRICS,
 		.sort = METRICS,
@@ -209,7 +210,7 @@ static const struct view views[] = {
 		.fill = view_fill_errors,
 		.answer = report_errors,
 		.table = &report_errors_type,
-		.no_base = "errors are not compared: 'heapwise diff' compares what was allocated",
+		.no_base = "errors can't be compared; 'heapwise diff' compares allocations",
 		.needs_errors = true},
 };
 

@@ -40,7 +40,7 @@ def add(name):
         for kind in ask("core", "--json", core, "types")["types"]:
             if kind.get("look_alike", 0) != alike[kind["name"]] or (kind["kind"] == "inferred") != ("look_alike" in kind):
                 raise hw.Failure(f"of types: {kind}, not {alike[kind['name']]}")
-        if "tree (4 by look alone)" not in hw.run([hw.HEAPWISE, "core", core, "types"]).text:
+        if "tree (4 look-alikes)" not in hw.run([hw.HEAPWISE, "core", core, "types"]).text:
             raise hw.Failure("the table does not say so")
         for address, said in ((min(a for a, r in account.items() if r[2:] == ("definite", "tree")), "look-alike"),
                               (min(a for a, r in account.items() if r[2:] == ("reachable", "tree")), "declared")):

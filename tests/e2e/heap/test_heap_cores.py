@@ -177,7 +177,7 @@ def cut_off_before_the_heap_is_told(folder):
     if budget.status != 3 or "unknown   leaked: it contains no heap" not in budget.text:
         raise hw.Failure(f"budget: {budget} {budget.text}")
     everything = hw.run([hw.HEAPWISE, "leaks", "--show-leak-kinds=all", whole]).text
-    if "held by" not in everything or "allocated at" in everything:
+    if "referenced by" not in everything or "allocated at" in everything:
         raise hw.Failure("a type is called a place")
 
 

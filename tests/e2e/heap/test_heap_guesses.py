@@ -48,7 +48,7 @@ def add_bases(name):
         if best != {"struct shape": 1, "struct circle": 1} or any(c["declared_by"] for c in candidates[2:]):
             raise hw.Failure(f"type: {[(c['type'], c['score'], c['declared_by']) for c in candidates]}")
         text = hw.run([hw.HEAPWISE, "core", core, "type", hex(block)]).text
-        if text.count("1 pointer that leads there is declared to lead to such, or to what it begins with") != 2:
+        if text.count("1 pointer that points there is declared to point to such, or to what it begins with") != 2:
             raise hw.Failure(text)
 
     tests.add(f"{name}: a pointer to a structure that others begin with says nothing where these fit, too", beginnings)

@@ -325,7 +325,7 @@ CASE(limits, "what a limit cuts is said, and what did not change")
 	pair_init(&pair);
 	_cleanup_free_ char *sites =
 		render(&pair, "sites", (struct view_options){.sort = METRICS, .limit = 2}, false);
-	CHECK_CONTAINS(sites, "  … 5 more places\n  1 place is the same\n");
+	CHECK_CONTAINS(sites, "  … 5 more allocation sites\n  1 allocation site is the same\n");
 	CHECK_CONTAINS(sites, "Total allocated memory grew by");
 	_cleanup_free_ char *sizes =
 		render(&pair, "sizes", (struct view_options){.sort = METRICS, .limit = 1}, false);

@@ -256,7 +256,7 @@ CASE(few_before, "an older recording of a few moments cannot tell, and that is s
 	_cleanup_free_ char *text = render(&story, TEXT, true);
 	CHECK_CONTAINS(text, "The older recording has too few data points");
 	CHECK_CONTAINS(text, "app.c:130) keeps growing: by ");
-	CHECK_CONTAINS(text, "\nPlaces that keep growing (");
+	CHECK_CONTAINS(text, "\nAllocation sites that keep growing (");
 	CHECK_CONTAINS(text, "  before  not known  from malloc at\n");
 	_cleanup_free_ char *json = render(&story, JSON, true);
 	CHECK_CONTAINS(json, "\"suspect\": \"unknown\"");

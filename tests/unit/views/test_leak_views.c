@@ -143,8 +143,9 @@ CASE(errors, "errors are of the kinds that are errors, shown or not")
 	_cleanup_free_ char *text = render(options, &errors);
 	CHECK_U64(errors, 6);
 	CHECK(!strstr(text, "from malloc at"));
-	CHECK_CONTAINS(text, "Places of what is definitely lost, indirectly lost, possibly lost, "
-			     "still reachable: --show-leak-kinds=all\n");
+	CHECK_CONTAINS(text,
+		"Allocation sites of what is definitely lost, indirectly lost, possibly lost, "
+		"still reachable: --show-leak-kinds=all\n");
 	options.error_kinds = 0;
 	_cleanup_free_ char *none = render(options, &errors);
 	CHECK_U64(errors, 0);
@@ -173,7 +174,7 @@ CASE(limit, "a limit leaves places out and says so")
 	options.show_kinds = 15;
 	options.limit = 2;
 	_cleanup_free_ char *text = render(options, &errors);
-	CHECK_CONTAINS(text, "  … 4 more places (--limit)\n");
+	CHECK_CONTAINS(text, "  … 4 more allocation sites (--limit)\n");
 	CHECK(!strstr(text, "possibly lost  3.91"));
 }
 

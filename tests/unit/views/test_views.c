@@ -238,7 +238,7 @@ CASE(view_sort, "rows follow the metric that was asked for")
 		"      … 1 allocator frame (xmalloc)\n");
 	_cleanup_free_ char *calls = render(fixture.model, "summary",
 		(struct view_options){.sort = METRIC_ALLOCATIONS, .limit = 1});
-	CHECK_CONTAINS(calls, "Sites by allocations (1 of 37 places)\n  5,000 calls");
+	CHECK_CONTAINS(calls, "Sites by allocations (1 of 37 allocation sites)\n  5,000 calls");
 	_cleanup_free_ char *bytes = render(fixture.model, "sizes",
 		(struct view_options){.sort = METRIC_ALLOCATED_BYTES, .limit = 1, .json = true});
 	CHECK_CONTAINS(bytes, "\"size\": 4096,");
