@@ -3,10 +3,10 @@
 #include "base/util.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/histogram_axis.h"
 #include "views/report/member_columns.h"
 #include "views/report/report_answers.h"
-#include "views/report/said.h"
 #include "views/report/site_columns.h"
 
 /* Columns for people: what there was, by how much there is more, whether the row is new. */
@@ -44,7 +44,7 @@ struct size_rows {
 static void show_size(const void *context, size_t row, const struct cell *cell, struct text *out)
 {
 	(void)context, (void)row;
-	text_printf(out, "%s B", SAID_COUNT(cell->number));
+	text_printf(out, "%s B", FMT_COUNT(cell->number));
 }
 
 static void show_most(const void *context, size_t row, const struct cell *cell, struct text *out)
@@ -276,15 +276,10 @@ static void put_histogram(const struct page *page, bool by_time, struct answer *
 		by_time ? value->by_time : value->by_others,
 		by_time ? &life_by_time : &life_by_others, &pair};
 	size_t order[LIFE_BUCKETS];
-	struct text *prose = answer_prose(answer);
 	const struct table table = {by_time ? &change_lives_type : &change_other_lives_type, &rows,
-		order_buckets(&rows, prose != NULL, order), order, .limit = TABLE_NO_LIMIT};
-	if (prose)
-		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
-			by_time ? "time" : "allocations of the process in between");
-	answer_table(answer, &table);
-	if (prose && !table.count)
-		text_add(prose, "  no blocks\n");
+		order_buckets(&rows, answer_is_brief(answer), order), order,
+		.limit = TABLE_NO_LIMIT};
+	report_put_histogram(page, by_time, &table, answer);
 }
 
 void change_lifetimes(const struct page *page, struct answer *answer)

@@ -292,10 +292,8 @@ static struct error *heap_blocks_put_sites(struct listing *l)
 	return error;
 }
 
-const struct answer_type heap_blocks_type = {.schema = "heapwise.heap-blocks/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE blocks",
-	.says = "every block of the heap, or those that were chosen",
+const struct answer_type heap_blocks_type = {
+	HEAP_ANSWER("blocks", " blocks", "every block of the heap, or those that were chosen"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type,
 		&heap_matched_type, &heap_joined_type, &site_type, NULL},
 	.main = &block_type};

@@ -237,10 +237,8 @@ static const struct column sampled_columns[] = {
 	COUNT_OF(asked_type, sampled, "blocks that were looked at"), COLUMNS_END};
 static const struct table_type sampled_type = {.columns = sampled_columns};
 
-const struct answer_type heap_candidates_type = {.schema = "heapwise.heap-candidates/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE type TYPE",
-	.says = "what unknown blocks may be",
+const struct answer_type heap_candidates_type = {
+	HEAP_ANSWER("candidates", " type TYPE", "what unknown blocks may be"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sampled_type,
 		&candidate_type, NULL},
 	.main = &candidate_type};
@@ -335,10 +333,9 @@ static const struct column asked_columns[] = {WORD_AS("of", asked_type, what, "w
 	WORD_OF(asked_type, type, "what it is"), COLUMNS_END};
 static const struct table_type asked_type_type = {.columns = asked_columns};
 
-const struct answer_type heap_holders_type = {.schema = "heapwise.heap-holders/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE type TYPE",
-	.says = "what may point to blocks of a known type, by its declaration",
+const struct answer_type heap_holders_type = {
+	HEAP_ANSWER("holders", " type TYPE",
+		"what may point to blocks of a known type, by its declaration"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type,
 		&holder_type, NULL},
 	.main = &holder_type};
@@ -382,10 +379,7 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 	return error;
 }
 
-const struct answer_type heap_pool_type = {.schema = "heapwise.heap-pool/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE type ADDR",
-	.says = "what lies in a pool",
+const struct answer_type heap_pool_type = {HEAP_ANSWER("pool", " type ADDR", "what lies in a pool"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type_type,
 		&heap_pool_kind_type, NULL},
 	.main = &heap_pool_kind_type};

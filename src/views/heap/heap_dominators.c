@@ -9,17 +9,10 @@
 #include "heap/thread_locals.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
-#include "views/report/said.h"
 
 #define ROWS 40u
-
-static const char *const kinds[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
-	[HEAP_ROOT_STACK] = "stack",
-	[HEAP_ROOT_TLS] = "thread-local storage",
-	[HEAP_ROOT_REGISTERS] = "registers",
-	[HEAP_ROOT_MAPPING] = "mapping",
-	[HEAP_ROOT_COLLECTOR] = "collector"};
 
 /* " cache in app" */
 static void text_variable(const struct retained_holder *holder, struct text *out)
@@ -38,7 +31,7 @@ static void text_variable(const struct retained_holder *holder, struct text *out
 static void text_holder(const struct retained_holder *holder, struct text *out)
 {
 	bool is_thread_local = holder->kind == HEAP_ROOT_TLS && holder->place.name;
-	text_add(out, is_thread_local ? "thread-local" : kinds[holder->kind]);
+	text_add(out, is_thread_local ? "thread-local" : heap_root_names[holder->kind]);
 	if (holder->kind == HEAP_ROOT_DATA || is_thread_local)
 		text_variable(holder, out);
 	if (holder->tid)
@@ -68,7 +61,7 @@ static uint32_t folded_block(
 static void text_folded(const struct heap_scan *s, const struct retained *retained,
 	const struct retained_row *row, unsigned depth, struct text *out)
 {
-	text_printf(out, "%12s%*s… %s more", "", (int)(2 * depth), "", SAID_COUNT(row->folded));
+	text_printf(out, "%12s%*s… %s more", "", (int)(2 * depth), "", FMT_COUNT(row->folded));
 	for (uint32_t i = 0; i < row->period; i++) {
 		text_add(out, i ? " → " : ": ");
 		text_add_shown(out, heap_dominators_type_of(s, folded_block(retained, row, i)), 60);
@@ -170,7 +163,7 @@ static void fill_holder(const struct retained_holder *holder, unsigned column, s
 {
 	switch (column) {
 	case HOLDER_KIND:
-		ret->text = kinds[holder->kind];
+		ret->text = heap_root_names[holder->kind];
 		break;
 	case HOLDER_ADDRESS:
 		ret->number = holder->start;
@@ -323,10 +316,9 @@ static const struct column sum_columns[] = {
 
 static const struct table_type sum_type = {.columns = sum_columns};
 
-const struct answer_type heap_dominators_type = {.schema = "heapwise.heap-dominators/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE dominators",
-	.says = "how much memory globals, stacks and blocks retain",
+const struct answer_type heap_dominators_type = {
+	HEAP_ANSWER(
+		"dominators", " dominators", "how much memory globals, stacks and blocks retain"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type,
 		&heap_matched_rows_type, &dominator_type, NULL},
 	.main = &dominator_type};
@@ -374,12 +366,12 @@ static void heap_dominators_add_rest(
 		text_add(out, "There may be more (--limit).\n");
 	} else if (retained->least >= 2) {
 		text_printf(out, "What retains less than %s is not listed.\n",
-			SAID_BYTES(retained->least));
+			FMT_BYTES(retained->least));
 	}
 	if (!retained->shared_bytes || rows->is_chosen)
 		return;
 	text_printf(out, "Retained only by several of these together: %s.\n",
-		SAID_BYTES(retained->shared_bytes));
+		FMT_BYTES(retained->shared_bytes));
 }
 
 static struct error *heap_dominators_lay_out(const struct heap_page *page,

@@ -15,8 +15,8 @@
 #include "views/heap/where_columns.h"
 #include "views/heap_answers.h"
 #include "views/heap_find_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
-#include "views/report/said.h"
 
 #define TEXT_SHOWN 60u
 
@@ -160,10 +160,8 @@ static const struct column unread_columns[] = {
 	COLUMNS_END};
 static const struct table_type unread_type = {.columns = unread_columns};
 
-const struct answer_type heap_find_type = {.schema = "heapwise.heap-find/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE find VALUE",
-	.says = "where a value or a text stands in memory",
+const struct answer_type heap_find_type = {
+	HEAP_ANSWER("find", " find VALUE", "where a value or a text stands in memory"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &found_type, &sum_type,
 		&unread_type, NULL},
 	.main = &found_type};
@@ -195,8 +193,8 @@ static void heap_find_add_sums(
 	const struct find_listing *l, const struct heap_find *find, struct text *out)
 {
 	text_add_counted(out, l->used + l->free + l->rest, "match", "matches");
-	text_printf(out, ": %s in blocks in use, %s in free ones, %s elsewhere",
-		SAID_COUNT(l->used), SAID_COUNT(l->free), SAID_COUNT(l->rest));
+	text_printf(out, ": %s in blocks in use, %s in free ones, %s elsewhere", FMT_COUNT(l->used),
+		FMT_COUNT(l->free), FMT_COUNT(l->rest));
 	if (!find->in_rest)
 		text_add(out, find->in_used ? " (only blocks in use were searched)"
 					    : " (only free blocks were searched)");

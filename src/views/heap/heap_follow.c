@@ -11,7 +11,7 @@
 #include "views/heap/heap_type_table.h"
 #include "views/heap_answers.h"
 #include "views/heap_follow_view.h"
-#include "views/report/said.h"
+#include "views/report/figure_text.h"
 
 #define ROWS 40u
 
@@ -30,7 +30,7 @@ static void heap_follow_add_sums(
 	text_add_counted(out, f->at.len, "object is", "objects are");
 	text_add(out, " reached, in ");
 	text_add_counted(out, table->blocks, "block, ", "blocks, ");
-	text_printf(out, "%s\n", SAID_BYTES(table->bytes));
+	text_printf(out, "%s\n", FMT_BYTES(table->bytes));
 	if (f->nulls)
 		text_add_counted(out, f->nulls, "pointer on the way leads nowhere\n",
 			"pointers on the way lead nowhere\n");
@@ -115,12 +115,9 @@ static const struct table_type block_type = {.name = "blocks",
 	{                                                                                          \
 		HEAP_HEAD_TYPES, &sum_type, &matched_type, &heap_types_table, &block_type, NULL    \
 	}
-const struct answer_type heap_follow_type = {.schema = "heapwise.heap-follow/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE follow TYPE.MEMBER",
-	.says = "what blocks reference through members",
-	.tables = FOLLOW_TABLES,
-	.main = &heap_types_table};
+const struct answer_type heap_follow_type = {
+	HEAP_ANSWER("follow", " follow TYPE.MEMBER", "what blocks reference through members"),
+	.tables = FOLLOW_TABLES, .main = &heap_types_table};
 /* With --list. */
 static const struct answer_type list_type = {.schema = "heapwise.heap-follow/1",
 	.before = HEAP_SCHEMA_BEFORE,

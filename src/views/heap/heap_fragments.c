@@ -76,10 +76,9 @@ static const struct table_type pin_type = {.name = "pins",
 	.one = "type",
 	.many = "types"};
 
-const struct answer_type heap_fragments_type = {.schema = "heapwise.heap-fragmentation/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE fragmentation",
-	.says = "free memory of each arena, and what pins its pages",
+const struct answer_type heap_fragments_type = {
+	HEAP_ANSWER("fragmentation", " fragmentation",
+		"free memory of each arena, and what pins its pages"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &arena_type,
 		&heap_matched_rows_type, &pin_type, NULL},
 	.main = &arena_type};

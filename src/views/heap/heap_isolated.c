@@ -10,7 +10,7 @@
 #include "views/heap/heap_extent.h"
 #include "views/heap/heap_parts.h"
 #include "views/heap_answers.h"
-#include "views/report/said.h"
+#include "views/report/figure_text.h"
 
 #define TEXT_ROWS 40u
 #define CONTENT_BYTES 32u
@@ -122,15 +122,13 @@ static void sums_text(const void *context, size_t row, struct text *out)
 	(void)row;
 	text_add_counted(out, sums->blocks, "block", "blocks");
 	text_printf(out, ", %s: without pointers, and nothing points at them\n",
-		SAID_BYTES(sums->bytes));
+		FMT_BYTES(sums->bytes));
 }
 
 static const struct table_type sum_type = {.columns = heap_matched_columns, .row_text = sums_text};
 
-const struct answer_type heap_isolated_type = {.schema = "heapwise.heap-alone/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE alone",
-	.says = "blocks in use without pointers that nothing points at",
+const struct answer_type heap_isolated_type = {
+	HEAP_ANSWER("alone", " alone", "blocks in use without pointers that nothing points at"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &sum_type, &isolated_type,
 		NULL},
 	.main = &isolated_type};

@@ -343,10 +343,8 @@ static void type_cell(const void *context, size_t row, unsigned column, struct c
 static const struct table_type type_type = {
 	.columns = type_columns, .cell = type_cell, .row_text = type_text};
 
-const struct answer_type heap_layout_type = {.schema = "heapwise.heap-layout/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE layout TYPE",
-	.says = "the members of a type, with offsets and sizes",
+const struct answer_type heap_layout_type = {
+	HEAP_ANSWER("layout", " layout TYPE", "the members of a type, with offsets and sizes"),
 	.tables = (const struct table_type *const[]){&type_type, &member_type, &value_type,
 		&heap_partial_type, NULL},
 	.main = &member_type};

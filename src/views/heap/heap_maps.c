@@ -268,10 +268,8 @@ static void map_cell(const void *context, size_t number, unsigned column, struct
 static const struct table_type map_type = {
 	.name = "maps", .says = "a row a mapping", .columns = map_columns, .cell = map_cell};
 
-const struct answer_type heap_maps_type = {.schema = "heapwise.heap-maps/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE maps",
-	.says = "what memory there is and what it is for",
+const struct answer_type heap_maps_type = {
+	HEAP_ANSWER("maps", " maps", "what memory there is and what it is for"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &kind_type,
 		&heap_matched_rows_type, &map_type, NULL},
 	.main = &map_type};

@@ -5,8 +5,15 @@
 
 #include "heap/limits.h"
 #include "views/heap_answers.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
-#include "views/report/said.h"
+
+const char *const heap_root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
+	[HEAP_ROOT_STACK] = "stack",
+	[HEAP_ROOT_TLS] = "thread-local storage",
+	[HEAP_ROOT_REGISTERS] = "registers",
+	[HEAP_ROOT_MAPPING] = "mapping",
+	[HEAP_ROOT_COLLECTOR] = "collector"};
 
 static const char *const damage_ways[] = {[HEAP_PASSED_OVER] = "passed-over",
 	[HEAP_MISSING] = "missing",
@@ -160,7 +167,7 @@ static void matched_text(const void *context, size_t row, struct text *out)
 	const struct heap_matched *matched = context;
 	(void)row;
 	text_add_counted(out, matched->blocks, "block", "blocks");
-	text_printf(out, ", %s%s", SAID_BYTES(matched->bytes),
+	text_printf(out, ", %s%s", FMT_BYTES(matched->bytes),
 		matched->blocks == 1 ? " matches\n" : " match\n");
 }
 

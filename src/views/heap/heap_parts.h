@@ -30,6 +30,15 @@ void heap_head_answer(struct answer *answer, const struct heap_scan *scan);
 void heap_memory_head_answer(
 	struct answer *answer, const struct address_space *space, const char *reached);
 
+/* The first members of a struct answer_type: its name, " VERB" as it is written, what it is about.
+ */
+#define HEAP_ANSWER(name, verb, ...)                                                               \
+	.schema = "heapwise.heap-" name "/1", .before = HEAP_SCHEMA_BEFORE,                        \
+	.from = "heapwise core CORE" verb, .says = __VA_ARGS__
+
+/* "global", "stack"… */
+extern const char *const heap_root_names[HEAP_ROOT_KINDS];
+
 void heap_matched_rows_answer(struct answer *answer, uint64_t rows);
 void heap_matched_answer(struct answer *answer, uint64_t blocks, uint64_t bytes);
 

@@ -40,10 +40,8 @@ static const struct table_type python_object_type = {.name = "python",
 	.columns = columns,
 	.row_text = heap_python_row_text};
 
-const struct answer_type heap_python_type = {.schema = "heapwise.heap-python/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE python ADDR",
-	.says = "the contents of a Python object",
+const struct answer_type heap_python_type = {
+	HEAP_ANSWER("python", " python ADDR", "the contents of a Python object"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &python_object_type, NULL},
 	.main = &python_object_type};
 

@@ -110,10 +110,8 @@ static const struct table_type line_type = {.name = "lines",
 	.cell = line_cell,
 	.row_text = line_text};
 
-const struct answer_type heap_hexdump_type = {.schema = "heapwise.heap-hexdump/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE hexdump ADDR",
-	.says = "memory as it lies there",
+const struct answer_type heap_hexdump_type = {
+	HEAP_ANSWER("hexdump", " hexdump ADDR", "memory as it lies there"),
 	.tables = (const struct table_type *const[]){&heap_partial_type, &line_type, NULL},
 	.main = &line_type};
 
@@ -205,10 +203,8 @@ static const struct table_type string_type = {.name = "strings",
 	.cell = string_cell,
 	.row_text = string_text};
 
-const struct answer_type heap_strings_type = {.schema = "heapwise.heap-strings/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE strings",
-	.says = "printable text in memory that the program wrote",
+const struct answer_type heap_strings_type = {
+	HEAP_ANSWER("strings", " strings", "printable text in memory that the program wrote"),
 	.tables = (const struct table_type *const[]){&heap_partial_type, &string_type, NULL},
 	.main = &string_type};
 

@@ -252,11 +252,10 @@ static const struct table_type block_type = {.name = "blocks",
 	.cell = heap_show_block_cell,
 	.row_text = block_text};
 
-const struct answer_type heap_show_type = {.schema = "heapwise.heap-show/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE show ADDR|TYPE",
-	.says = "blocks as values of their types, those of derived classes, too. CSV has a row a "
-		"block, with a column a member, or, of one block, a row a member",
+const struct answer_type heap_show_type = {
+	HEAP_ANSWER("show", " show ADDR|TYPE",
+		"blocks as values of their types, those of derived classes, too. CSV has a row a "
+		"block, with a column a member, or, of one block, a row a member"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type, NULL},
 	.main = &block_type};
 

@@ -15,8 +15,8 @@
 #include "views/heap/heap_type_table.h"
 #include "views/heap/heuristics.h"
 #include "views/leaks_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
-#include "views/report/said.h"
 
 #define SUMMARY_ROWS 15u
 #define TABLE_ROWS 40u
@@ -24,7 +24,7 @@
 
 static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 {
-	text_printf(out, "%s in %s%s", SAID_BYTES(bytes), SAID_COUNT(blocks),
+	text_printf(out, "%s in %s%s", FMT_BYTES(bytes), FMT_COUNT(blocks),
 		blocks == 1 ? " block" : " blocks");
 }
 
@@ -155,8 +155,7 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 		text_add(out, "The core is cut off: what only missing memory points to counts as "
 			      "lost.\n");
 	if (page->pause_ns)
-		text_printf(
-			out, "The process stood still for %s.\n", SAID_DURATION(page->pause_ns));
+		text_printf(out, "The process stood still for %s.\n", FMT_DURATION(page->pause_ns));
 }
 
 static void text_sums(const struct heap_scan *s, struct text *out)
@@ -399,11 +398,10 @@ static void put_sum(
 
 #define HEAD_TYPES &source_type, &heap_joined_type, &total_type, &unread_type
 
-const struct answer_type heap_summary_type = {.schema = "heapwise.heap-summary/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE",
-	.says = "what is in use, free and leaked, and the largest types. `leaks` and what belongs "
-		"to it are as in [heapwise.leaks/1](leaks-1.md)",
+const struct answer_type heap_summary_type = {
+	HEAP_ANSWER("summary", "",
+		"what is in use, free and leaked, and the largest types. `leaks` and what belongs "
+		"to it are as in [heapwise.leaks/1](leaks-1.md)"),
 	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &heap_types_table,
 		&group_type, &sum_isolated_type, &not_judged_type, NULL},
 	.main = &heap_types_table};
@@ -425,10 +423,8 @@ static void type_count_text(const void *context, size_t row, struct text *out)
 static const struct table_type type_count_type = {
 	.columns = type_count_columns, .row_text = type_count_text};
 
-const struct answer_type heap_types_type = {.schema = "heapwise.heap-types/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE types",
-	.says = "what there is, by type",
+const struct answer_type heap_types_type = {
+	HEAP_ANSWER("types", " types", "what there is, by type"),
 	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &heap_types_table,
 		&type_count_type, &heap_matched_type, &group_type, NULL},
 	.main = &heap_types_table};

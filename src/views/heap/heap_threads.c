@@ -122,10 +122,8 @@ static const struct table_type thread_type = {.name = "threads",
 	.cell = heap_threads_cell_of,
 	.row_text = heap_threads_row_text};
 
-const struct answer_type heap_threads_type = {.schema = "heapwise.heap-threads/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE threads",
-	.says = "the call stack of each thread",
+const struct answer_type heap_threads_type = {
+	HEAP_ANSWER("threads", " threads", "the call stack of each thread"),
 	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
 	.main = &thread_type};
 

@@ -13,20 +13,13 @@
 #include "views/heap/heuristics.h"
 #include "views/heap_answers.h"
 #include "views/heap_where_view.h"
+#include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
-#include "views/report/said.h"
 
 #define TEXT_ROWS 12u /* of each layer */
 /* Of a long chain the first and the last layers are shown, and those that globals hold. */
 #define FIRST_LAYERS 10u
 #define LAST_LAYERS 4u
-
-static const char *const root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
-	[HEAP_ROOT_STACK] = "stack",
-	[HEAP_ROOT_TLS] = "thread-local storage",
-	[HEAP_ROOT_REGISTERS] = "registers",
-	[HEAP_ROOT_MAPPING] = "mapping",
-	[HEAP_ROOT_COLLECTOR] = "collector"};
 
 /* What is shown; rows are those of `why`. */
 struct why_shown {
@@ -115,7 +108,7 @@ static void root_text(const void *context, size_t number, struct text *out)
 	bool says_itself = root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS;
 	text_add(out, "    ");
 	if (!says_itself)
-		text_add(out, root_names[root->kind]);
+		text_add(out, heap_root_names[root->kind]);
 	if (root->kind == HEAP_ROOT_REGISTERS)
 		text_printf(
 			out, " of thread %d", (int)s->heap.space->threads.data[root->thread].tid);
@@ -197,7 +190,7 @@ static void heap_why_row_text(const void *context, size_t number, struct text *o
 	const struct why_shown *shown = context;
 	const struct heap_page *page = shown->page;
 	const struct why_row *row = &shown->why->rows.data[number];
-	text_printf(out, "    %s%s", SAID_COUNT(row->blocks),
+	text_printf(out, "    %s%s", FMT_COUNT(row->blocks),
 		row->blocks == 1 ? " block of " : " blocks of ");
 	text_add_shown(out, type_name(page, row->type), 120);
 	_cleanup_(text_deinit) struct text member;
@@ -337,7 +330,7 @@ static void root_cell(const void *context, size_t number, unsigned column, struc
 	if (root_columns[column].bytes) {
 		table_member(&root_columns[column], row, ret);
 	} else if (column == ROOT_KIND) {
-		ret->text = root_names[root->kind];
+		ret->text = heap_root_names[root->kind];
 	} else if (column == ROOT_ADDRESS) {
 		ret->number = row->address;
 		ret->state = has_address(root) ? CELL_KNOWN : CELL_UNKNOWN;
@@ -465,7 +458,7 @@ static void text_folded(const struct heap_page *page, const struct why *why, uns
 	unsigned last, struct text *out)
 {
 	unsigned period = period_of(why, first, last);
-	text_printf(out, "  … %s more steps", SAID_COUNT(last - first + 1));
+	text_printf(out, "  … %s more steps", FMT_COUNT(last - first + 1));
 	/* What holds comes first. */
 	for (unsigned i = period; i > 0; i--) {
 		text_add(out, i == period ? ": " : " → ");
@@ -567,11 +560,10 @@ static const struct table_type subtypes_type = {.name = "types",
 	.columns = subtypes_columns,
 	.cell = subtypes_cell};
 
-const struct answer_type heap_why_type = {.schema = "heapwise.heap-why/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE why ADDR|TYPE",
-	.says = "what references a block or the blocks of a type, step by step. What a recording "
-		"knows is only there of a single block",
+const struct answer_type heap_why_type = {
+	HEAP_ANSWER("why", " why ADDR|TYPE",
+		"what references a block or the blocks of a type, step by step. What a recording "
+		"knows is only there of a single block"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &asked_type, &subtypes_type,
 		HEAP_EXTENT_TYPES, &heap_allocation_type, &row_type, &root_type, NULL},
 	.main = &row_type};

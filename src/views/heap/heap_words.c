@@ -191,7 +191,7 @@ static void heap_words_block_cell(
 	const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct words *w = context;
-	const struct scan *s = w->page->scan;
+	const struct heap_scan *s = w->page->scan;
 	(void)row;
 	if (column < BLOCK_TEXT) {
 		heap_block_cell(s, w->block, column, ret);
@@ -218,22 +218,15 @@ static const struct table_type block_type = {.says = "The block",
 		HEAP_HEAD_TYPES, &block_type, HEAP_EXTENT_TYPES, &heap_allocation_type,            \
 			&word_type, NULL                                                           \
 	}
-const struct answer_type heap_words_type = {.schema = "heapwise.heap-words/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE words ADDR",
-	.says = "every word of a block, and what it is",
-	.tables = WORDS_TABLES,
+const struct answer_type heap_words_type = {
+	HEAP_ANSWER("words", " words ADDR", "every word of a block, and what it is"),
+	.tables = WORDS_TABLES, .main = &word_type};
+const struct answer_type heap_refs_type = {
+	HEAP_ANSWER("refs", " refs ADDR", "what a block points at"), .tables = WORDS_TABLES,
 	.main = &word_type};
-const struct answer_type heap_refs_type = {.schema = "heapwise.heap-refs/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE refs ADDR",
-	.says = "what a block points at",
-	.tables = WORDS_TABLES,
-	.main = &word_type};
-const struct answer_type heap_block_type = {.schema = "heapwise.heap-block/1",
-	.before = HEAP_SCHEMA_BEFORE,
-	.from = "heapwise core CORE block ADDR",
-	.says = "what a block is, and where a recording has it allocated",
+const struct answer_type heap_block_type = {
+	HEAP_ANSWER(
+		"block", " block ADDR", "what a block is, and where a recording has it allocated"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &block_type,
 		HEAP_EXTENT_TYPES, &heap_allocation_type, NULL},
 	.main = &block_type};

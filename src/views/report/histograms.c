@@ -162,6 +162,18 @@ static size_t order_buckets(const struct life_count *counts, bool brief, size_t 
 	return count;
 }
 
+void report_put_histogram(
+	const struct page *page, bool by_time, const struct table *table, struct answer *answer)
+{
+	struct text *prose = answer_prose(answer);
+	if (prose)
+		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
+			by_time ? "time" : "allocations of the process in between");
+	answer_table(answer, table);
+	if (prose && !table->count)
+		text_add(prose, "  no blocks\n");
+}
+
 static void put_histogram(const struct page *page, bool by_time, struct answer *answer)
 {
 	const struct lifetimes *lifetimes = model_lifetimes(page->model);
@@ -175,12 +187,7 @@ static void put_histogram(const struct page *page, bool by_time, struct answer *
 		rows.most = max(rows.most, rows.counts[order[i]].freed_blocks);
 		rows.most = max(rows.most, rows.counts[order[i]].live_blocks);
 	}
-	if (prose)
-		text_printf(prose, "\n%s, by %s\n\n", page->view->title,
-			by_time ? "time" : "allocations of the process in between");
-	answer_table(answer, &table);
-	if (prose && !table.count)
-		text_add(prose, "  no blocks\n");
+	report_put_histogram(page, by_time, &table, answer);
 }
 
 void report_lifetimes(const struct page *page, struct answer *answer)

@@ -40,6 +40,10 @@ struct site_list {
 };
 void report_site_list(const struct page *page, const struct site_list *list, struct answer *answer);
 
+/* A histogram of lifetimes, with its title. */
+void report_put_histogram(
+	const struct page *page, bool by_time, const struct table *table, struct answer *answer);
+
 /* A bar of TEXT_BAR_WIDTH characters, as long as value is of the most. */
 #define TEXT_BAR_WIDTH 24u
 void text_add_bar(struct text *out, uint64_t value, uint64_t most);
