@@ -246,8 +246,9 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 	bad_frees_clear(&r->bad_frees);
 }
 
-/* Everything that happened since the last flush, with what it refers to first. */
-void recorder_flush(struct recorder *r)
+/* Everything that happened since the last flush, with what it refers to first. Never inlined:
+ * on_alloc() and on_free() are flat, and each would contain the whole writer. */
+__attribute__((noinline)) void recorder_flush(struct recorder *r)
 {
 	struct clock_pair now = recorder_now(r);
 	r->flushed_ns = now.ns;
