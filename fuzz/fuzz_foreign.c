@@ -16,7 +16,7 @@
 static const struct asked asked = {
 	.open = JOIN(READER, _open),
 #ifdef READER_TELLS
-	.tell = JOIN(READER, _tell),
+	.tell = JOIN(READER, _events),
 	.exact = true,
 #endif
 };

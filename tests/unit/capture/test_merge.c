@@ -11,7 +11,7 @@ CASE(forks, "a fork is told at its stamp, is no event, and what follows is no ea
 	image_put(shm, 0, HW_R_FORK | STAMPED, 2000);
 	image_put(shm, 0, W_ALLOC(0xb0), W_SIZED(8, 1));
 	check_pass("T0:100 0+a0:24 0<2000 0+b0:1");
-	CHECK_U64(told.stamp, 2000);
+	CHECK_U64(report.stamp, 2000);
 	CHECK_U64(merge.events, 2);
 	check_drained(0);
 	image_put(shm, 0, HW_R_FORK); /* without a stamp it is nonsense */
@@ -22,15 +22,15 @@ CASE(forks, "a fork is told at its stamp, is no event, and what follows is no ea
 
 static void on_stack(void *context, uint32_t thread, uint64_t bytes)
 {
-	CHECK(context == &told);
+	CHECK(context == &report);
 	tell("%u/%" PRIu64, thread, bytes);
 }
 
 static void check_stacks(const char *expected)
 {
-	told.line[0] = 0;
-	merge_each_stack(&merge, on_stack, &told);
-	CHECK_STR(told.line, expected);
+	report.line[0] = 0;
+	merge_each_stack(&merge, on_stack, &report);
+	CHECK_STR(report.line, expected);
 }
 
 CASE(stacks, "a stack is as deep as the events that were told, not as those that are still to come")
@@ -86,7 +86,7 @@ CASE(marks, "marks of all lengths stand where they were set, are no events, and 
 		snprintf(expected, sizeof(expected), "%s0+%zx:%zu 0@%s",
 			bytes == 1 ? "T0:100 " : "", 0xa0 + bytes, bytes, name);
 		check_pass(expected);
-		CHECK_U64(told.stamp, stamp);
+		CHECK_U64(report.stamp, stamp);
 		check_drained(0);
 	}
 	CHECK_U64(merge.events, HW_MARK_NAME_MAX);
@@ -133,15 +133,15 @@ CASE(one_thread, "one thread without stamps: the order of its ring")
 	image_put(shm, 0, W_ALLOC(0xb0), W_SIZED(8, 1));
 	image_put(shm, 0, HW_R_FREE_SAME_FRAME + HW_DELETE_ARRAY + (0xa0 << 8));
 	check_pass("T0:100 0+a0:24 0+b0:1 0-a0");
-	CHECK(told.same_frame);
-	CHECK_U64(told.free_kind, HW_DELETE_ARRAY);
-	CHECK_U64(told.stamp, 1000);
-	CHECK_U64(told.stack, 8);
+	CHECK(report.same_frame);
+	CHECK_U64(report.free_kind, HW_DELETE_ARRAY);
+	CHECK_U64(report.stamp, 1000);
+	CHECK_U64(report.stack, 8);
 	check_drained(0);
 	image_put(shm, 0, HW_R_FAILED | HW_NEW << 8, 9, 1ull << 40);
 	check_pass("0!1099511627776");
-	CHECK_U64(told.kind, HW_NEW);
-	CHECK_U64(told.stack, 9);
+	CHECK_U64(report.kind, HW_NEW);
+	CHECK_U64(report.stack, 9);
 	check_pass("");
 	CHECK_U64(merge.events, 4);
 	CHECK_U64(merge.damaged, 0);
@@ -211,10 +211,10 @@ CASE(busy_bound, "what a busy ring brings is later than when it was last seen id
 	image_put(shm, 0, W_FREE(0xa0) | STAMPED, stamp);
 	check_pass("");
 	image_ring(shm, 1)->busy = 0;
-	told.line[0] = '\0';
-	while (!told.line[0])
+	report.line[0] = '\0';
+	while (!report.line[0])
 		merge_pass(&merge, false); /* until the stamp is a margin ago */
-	CHECK_STR(told.line, "1-a0");
+	CHECK_STR(report.line, "1-a0");
 	story_end();
 }
 
@@ -247,8 +247,8 @@ CASE(realloc_halves, "a realloc is two steps, and other threads' may lie between
 	CHECK_U64(merge.events, 5);
 	image_put(shm, 0, W_REALLOC(0xc0), W_SIZED(5, HW_R_SIZE_BIG), 1ull << 33, 0xa0);
 	check_pass("0-a0 0+c0:8589934592");
-	CHECK_U64(told.kind, HW_REALLOC);
-	CHECK_U64(told.stack, 5);
+	CHECK_U64(report.kind, HW_REALLOC);
+	CHECK_U64(report.stack, 5);
 	CHECK_U64(merge.events, 6);
 	check_drained(0);
 	story_end();
@@ -282,8 +282,8 @@ CASE(sizes, "sizes of all sizes")
 	image_put(
 		shm, 0, W_ALLOC(0xd0) | STAMPED, W_SIZED(UINT32_MAX, HW_R_SIZE_BIG), UINT64_MAX, 9);
 	check_pass("T0:100 0+a0:0 0+b0:4294967294 0+c0:4294967295 0+d0:18446744073709551615");
-	CHECK_U64(told.stack, UINT32_MAX);
-	CHECK_U64(told.stamp, 9);
+	CHECK_U64(report.stack, UINT32_MAX);
+	CHECK_U64(report.stamp, 9);
 	story_end();
 }
 
@@ -365,10 +365,10 @@ CASE(future, "what is later than the pass waits, even for nobody: a new ring may
 	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), UINT64_MAX);
 	image_put(shm, 0, W_FREE(0xa0) | STAMPED, 7);
 	check_pass("");
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	image_ring(shm, 0)->busy = 1;
 	merge_pass(&merge, true);
-	CHECK_STR(told.line, "T0:100 0+a0:1 0-a0");
+	CHECK_STR(report.line, "T0:100 0+a0:1 0-a0");
 	check_drained(0);
 	story_end();
 }

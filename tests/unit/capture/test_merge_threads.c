@@ -37,14 +37,14 @@ CASE(shared_nameless, "a record in the shared ring that is nobody's is dropped a
 CASE(no_more_threads, "threads beyond the limit are dropped and counted, in any ring")
 {
 	story_begin(HZ);
-	told.no_threads = true;
+	report.no_threads = true;
 	image_claim(shm, 0, 100);
 	image_put(shm, 0, W_ALLOC(0xa0), W_SIZED(1, 1));
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_FREE(0xa0) | STAMPED, 20);
 	check_pass("");
 	CHECK_U64(merge.dropped, 2);
 	merge_reclaim(&merge, nobody_lives, NULL);
-	CHECK_STR(told.line, "");
+	CHECK_STR(report.line, "");
 	CHECK_U64(merge.threads.len, 0);
 	story_end();
 }
@@ -60,9 +60,9 @@ CASE(ended_unread,
 	image_put(shm, 0, W_FREE(0xb0) | STAMPED, 40);
 	merge_reclaim(&merge, all_but_one_live, &dead);
 	check_pass("0-b0");
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, all_but_one_live, &dead);
-	CHECK_STR(told.line, "0.");
+	CHECK_STR(report.line, "0.");
 	CHECK_U64(merge.threads.len, 0);
 	story_end();
 }
@@ -78,9 +78,9 @@ CASE(same_id, "a thread id that is used again is another thread, though the firs
 	image_put(shm, 1, W_FREE(0xa0) | STAMPED, 20);
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(100), W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 30);
 	check_pass("T1:100 1-a0 1+b0:2");
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, nobody_lives, NULL);
-	CHECK_STR(told.line, "0. 1.");
+	CHECK_STR(report.line, "0. 1.");
 	story_end();
 }
 
@@ -91,10 +91,10 @@ CASE(many_ringless, "hundreds of threads without a ring end together")
 		image_put(shm, HW_RING_SHARED, W_FOREIGN(100 + i), W_FREE(0x10) | STAMPED, 1 + i);
 	merge_pass(&merge, false);
 	CHECK_U64(merge.threads.len, 300);
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, nobody_lives, NULL);
 	CHECK_U64(merge.threads.len, 0);
-	CHECK(strlen(told.line) > 300 * strlen("0. "));
+	CHECK(strlen(report.line) > 300 * strlen("0. "));
 	story_end();
 }
 
@@ -186,9 +186,9 @@ CASE(reuse, "a ring of an ended thread goes to a new one")
 	merge_reclaim(&merge, all_but_one_live, &dead);
 	CHECK_U64(image_ring(shm, 0)->state, HW_RING_ACTIVE); /* not all of it was told */
 	check_pass("0-a0");
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, all_but_one_live, &dead);
-	CHECK_STR(told.line, "0.");
+	CHECK_STR(report.line, "0.");
 	CHECK_U64(image_ring(shm, 0)->state, HW_RING_FREE);
 	CHECK_U64(image_ring(shm, 1)->state, HW_RING_ACTIVE);
 
@@ -211,14 +211,14 @@ CASE(reuse_shared, "an ended thread's ring is free before its words in the share
 	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
 	check_pass("T0:100 0+a0:1");
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(100), W_FREE(0xa0) | STAMPED, 20);
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, all_but_one_live, &dead);
-	CHECK_STR(told.line, "");
+	CHECK_STR(report.line, "");
 	CHECK_U64(image_ring(shm, 0)->state, HW_RING_FREE);
 	check_pass("0-a0");
-	told.line[0] = '\0';
+	report.line[0] = '\0';
 	merge_reclaim(&merge, all_but_one_live, &dead);
-	CHECK_STR(told.line, "0.");
+	CHECK_STR(report.line, "0.");
 	story_end();
 }
 

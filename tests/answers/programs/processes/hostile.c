@@ -193,7 +193,7 @@ static void counts(void)
 	for (int i = 0; i < HW_LOST_REASONS; i++)
 		head->lost[i] = 0x1234567890abcdull << i;
 	head->stacks_full = head->longest_wait_ns = UINT64_MAX;
-	head->untold = UINT32_MAX;
+	head->unsent_notices = UINT32_MAX;
 	struct hw_ring *ring = (struct hw_ring *)((char *)head + HW_SHM_RINGS);
 	uint64_t *words = (uint64_t *)((char *)head + HW_SHM_DATA);
 	words[0] = HW_R_STAMPED | HW_R_LOST | 0x123456789abcull << 8;
