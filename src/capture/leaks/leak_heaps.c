@@ -368,7 +368,7 @@ bool leak_allocator_local(
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
 static struct error *add_metadata(const struct leak_target *place, bool *is_separate,
-	const struct address_ranges *heaps, struct address_ranges *ret)
+	const struct address_ranges *heaps, struct address_ranges *ret_metadata)
 {
 	const struct process_map *code = allocator_code(place);
 	struct address_ranges data = {NULL, 0, 0};
@@ -378,9 +378,10 @@ static struct error *add_metadata(const struct leak_target *place, bool *is_sepa
 		add_library_data(place, code, is_separate, &data) ? NULL : error_no_memory();
 	for (size_t i = 0; !error && i < data.len; i++) {
 		if (is_separate)
-			error = add_other_metadata(place, is_separate, data.data[i], heaps, ret);
+			error = add_other_metadata(
+				place, is_separate, data.data[i], heaps, ret_metadata);
 		else
-			error = add_libc_metadata(place, data.data[i], heaps, ret);
+			error = add_libc_metadata(place, data.data[i], heaps, ret_metadata);
 	}
 	address_ranges_deinit(&data);
 	return error;

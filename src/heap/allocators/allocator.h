@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the heap inspector asks of an allocator. Each one in HEAP_ALLOCATOR_ROWS (areas.h) defines its
- * row, X_allocator; its state is the member X of struct heap.
+ * What the heap inspector asks of an allocator. Each one in HEAP_ALLOCATOR_ROWS (areas.h) defines
+ * its row, X_allocator; its state is the member X of struct heap.
  */
 #ifndef HEAP_ALLOCATOR_H
 #define HEAP_ALLOCATOR_H

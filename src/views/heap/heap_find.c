@@ -3,7 +3,7 @@
  *	ADDRESS         WHERE
  *	0x55d4c8a012b0  block 0x55d4c8a012a0 + 16, node, number
  *	0x55d4c8a01ff8  free block 0x55d4c8a01fe0 + 24 of 120 bytes  "GET /index.html"
- *	3 places: 1 in blocks in use, 1 in free ones, 1 elsewhere
+ *	3 matches: 1 in blocks in use, 1 in free ones, 1 elsewhere
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -403,7 +403,7 @@ def hostile(folder):
     yield "many folders", gzip.compress(tar(good, *[member(f"sysroot/{n}/" + "a/" * 30 + "f") for n in range(300)]), 1), "too many"
     yield "no manifest", tar(recording), "no manifest.json"
     yield "no recording", tar(good), "should be its recording"
-    yield "recording elsewhere", tar(member("manifest.json", MANIFEST.replace(b"recording/a.hpw", b"../a.hpw")), recording), "where its recording is"
+    yield "recording elsewhere", tar(member("manifest.json", MANIFEST.replace(b"recording/a.hpw", b"../a.hpw")), recording), "the path of its recording"
     yield "recording a folder", tar(good, member("recording/a.hpw/b", b"x")), "should be its recording"
     yield "newer", tar(member("manifest.json", MANIFEST.replace(b"bundle/1", b"bundle/2")), recording), "newer heapwise"
     yield "another manifest", tar(member("manifest.json", b'{"schema": 3}'), recording), "not of a bundle"

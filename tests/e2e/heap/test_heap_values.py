@@ -174,7 +174,7 @@ def found_bytes(folder):
         hw.need(find(hex(shifted), "--anywhere", "--in", "used")["found"], "--anywhere")
         hw.need(find("n00012", "--count")["found"] == [] and find("n00012", "--count")["matched"]["used"] == 10, "--count")
         text = hw.run([hw.HEAPWISE, "heap", str(pid), "find", "n000123"]).text
-        hw.need('"n000123"' in text and "1 place: 1 in blocks in use, 0 in free ones, 0 elsewhere" in text, text)
+        hw.need('"n000123"' in text and "1 match: 1 in blocks in use, 0 in free ones, 0 elsewhere" in text, text)
         # Numbers below 0 are values, wherever options stand.
         for words in (("-4711",), ("--", "-4711"), ("--in", "all", "-4711"), ("-4711", "--in", "all"), ("-0x1267",)):
             below = find(*words)
