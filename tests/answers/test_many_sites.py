@@ -62,7 +62,7 @@ def figures(folder):
     hw.need("Growth was not checked" in text and "--view growth" in text, text)
     # What the verdict is, is a matter of pace, which a run of milliseconds has not.
     text = hw.ask("report", path, "--view", "growth")
-    hw.need(re.search(r"Growth up to .* places\)", text), f"growth is not judged: {text}")
+    hw.need(re.search(r"Growth up to .* allocation sites\)", text), f"growth is not judged: {text}")
 
 
 @tests.test
