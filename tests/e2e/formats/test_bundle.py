@@ -407,7 +407,7 @@ def hostile(folder):
     yield "recording a folder", tar(good, member("recording/a.hpw/b", b"x")), "should be its recording"
     yield "newer", tar(member("manifest.json", MANIFEST.replace(b"bundle/1", b"bundle/2")), recording), "newer heapwise"
     yield "another manifest", tar(member("manifest.json", b'{"schema": 3}'), recording), "not of a bundle"
-    yield "no JSON", tar(member("manifest.json", b"[" * 100000), recording), "no JSON"
+    yield "no JSON", tar(member("manifest.json", b"[" * 100000), recording), "is not JSON"
     yield "no recording in it", tar(good, member("recording/a.hpw", b"\x7fELF....")), "ELF"
     yield "a bundle in it", tar(good, member("recording/a.hpw", tar(good, recording))), "unrecognised file format"
     yield "cut off", tar(good, recording)[:2048], "damaged"

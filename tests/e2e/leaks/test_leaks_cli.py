@@ -457,13 +457,13 @@ def main():
             ("trees", "--show-leak-kinds=all", "--num-callers=3"),
             ("cycles_joined", "--show-leak-kinds=all"),
             ("interior_only", "--leak-check=summary"),
-            # Of wide strings it knows nothing: leaks_differences.py
-            ("heuristic_stdstring", "--show-leak-kinds=all", "--leak-check-heuristics=length64,newarray"),
             ("heuristic_length64", "--show-leak-kinds=all"),
             ("heuristic_newarray", "--show-leak-kinds=all"),
             ("heuristic_inheritance", "--leak-check=summary"),
             ("size_zero", "--leak-check=no", "--show-leak-kinds=all")):
         TESTS.add(f"as memcheck: {name} {' '.join(options)}", beside_valgrind(LEAKS / f"{name}-O2", *options))
+    TESTS.add("as memcheck: heuristic_stdstring, narrow", beside_valgrind(
+        LEAKS / "heuristic_stdstring-O2", "--show-leak-kinds=all", arguments=("narrow",)))
     TESTS.add("as memcheck: nothing left", beside_valgrind(hw.TARGETS / "no_allocation-O2"))
     TESTS.main(width=2)
 
