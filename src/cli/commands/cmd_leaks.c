@@ -70,6 +70,26 @@ static bool is_process(const char *word, pid_t *ret)
 	return true;
 }
 
+/* NULL: options about the search have a search to be about. Without words the newest recording is
+ * shown. */
+static struct error *cmd_leaks_check_search(
+	const struct request *request, char *const *words, int count)
+{
+	const char *option = request->search.leak_heuristics  ? "--leak-check-heuristics"
+			     : request->search.leak_alignment ? "--leak-check-alignment"
+							      : NULL;
+	pid_t pid;
+	int i = 0;
+	while (i < count && is_process(words[i], &pid))
+		i++;
+	if (!option || (count && i == count))
+		return NULL;
+	return error_create(ERROR_USAGE,
+		"%s is for a search of a running process (PID); %s was searched when it was "
+		"recorded: use 'heapwise run %s=…'",
+		option, count ? words[i] : "a recording", option);
+}
+
 static int cmd_leaks_show(struct request *request, const char *word)
 {
 	pid_t pid;
@@ -120,6 +140,9 @@ static int cmd_leaks_run(const struct command *command, int argc, char **argv)
 		return options.exit_code;
 	if (!error)
 		error = cmd_leaks_check(&request);
+	if (!error)
+		error = cmd_leaks_check_search(
+			&request, argv + options.operand, argc - options.operand);
 	if (error && error->code == ERROR_USAGE) {
 		options_wrong(command, "%s", error->message);
 		error_destroy(error);

@@ -112,6 +112,10 @@ def wrong_options(folder):
         usage_error(heapwise("leaks", option, missing), word)
         usage_error(heapwise("run", option, "--leak-check=full" if "leak-check=" not in option else "-q",
                              "--", "/bin/true"), word, status=125)
+    # Recordings have been searched already.
+    for option in ("--leak-check-heuristics=none", "--leak-check-alignment=8"):
+        usage_error(heapwise("leaks", option, missing), "missing.hpw", f"heapwise run {option.split('=')[0]}=")
+        usage_error(heapwise("leaks", option), "a recording")
     ended = heapwise("leaks", missing)
     hw.need(ended.status == 3 and "missing.hpw" in ended.errors, str(ended))
 
