@@ -20,8 +20,8 @@
 struct error *autostart_record(const struct launch_options *options, int connection,
 	void (*on_first)(const char *message)) must_check_;
 
-/* Tells the process at the other end of `connection` that it is not recorded and that its user has
- * been informed. Without an answer the process says itself that it has none. heard:
+/* Answers the process at the other end of `connection` that it is not recorded, and that its user
+ * knows. A process without an answer prints that it is not recorded. heard:
  * autostart_record() has received its hello. */
 void autostart_decline(int connection, bool heard);
 

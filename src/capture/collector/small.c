@@ -113,7 +113,7 @@ static bool add_parts(const uint8_t *file, size_t bytes, struct buf *ret)
 	return part == 2;
 }
 
-/* Adds what tells of a recording. False: a row can't describe it, and nothing was added. */
+/* Adds the row of a recording. False: a row can't describe it, and nothing was added. */
 static bool add_small_row(const char *path, struct buf *ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

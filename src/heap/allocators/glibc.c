@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "heap/allocators/allocator.h"
 
-/* Chunks are of multiples of 16 bytes, those of their own of pages, with a word behind the header
- * that is not used (malloc.c, request2size(), sysmalloc_mmap()). Now and then one has 16 bytes
+/* Chunks are of multiples of 16 bytes, those of their own of pages, with an unused word after
+ * the header (malloc.c, request2size(), sysmalloc_mmap()). Now and then one has 16 bytes
  * more, since what was left of a larger one was too small for a chunk. */
 #define GLIBC_SPARE (CHUNK_ALIGN - 1)
 #define GLIBC_LEFT_OVER (CHUNK_MIN - CHUNK_ALIGN)

@@ -22,7 +22,7 @@
 #define CHUNK_MMAPPED 2ull
 #define CHUNK_NOT_MAIN 4ull
 #define CHUNK_FLAGS 7ull
-/* This many chunks that follow each other are no accident; nor are so many that lead to a place. */
+/* This many chunks in a row, or this many that lead to one address, are taken for real ones. */
 #define GLIBC_CHAIN 24u
 
 /* heap_area.kind */

@@ -237,8 +237,8 @@ static uint64_t resume_from(struct walk *w, uint64_t from)
 	return first;
 }
 
-/* The same behind the two or three fences of an end mark. malloc only sets one in the main arena
- * where somebody else's memory comes next: what looks like chunks at once is his, or some of it. */
+/* Likewise after the two or three fences of an end mark. In the main arena malloc sets one only
+ * before memory of other code: what looks like chunks at once belongs to that, or some of it. */
 static uint64_t resume_after(struct walk *w, uint64_t from)
 {
 	uint64_t head;

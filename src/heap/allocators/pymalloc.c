@@ -15,7 +15,7 @@
 #define POOL_BYTES 16384u
 #define HEADER_BYTES 48u
 #define LARGEST 512u
-/* Blocks have so many bytes more than was requested at most (ALIGNMENT). */
+/* Blocks have at most this many bytes more than was requested (ALIGNMENT). */
 #define SPARE 15u
 /* Sizes are multiples of 16; of 8 before 3.8. */
 #define STEP_MIN 8u

@@ -14,7 +14,7 @@
 
 /* Which glibc may give more than was asked for. */
 #define SPARE_WORDS 2u
-/* As above, where an alignment was requested: what is left behind a block is cut off only if it is
+/* As above, where an alignment was requested: what is left after a block is cut off only if it is
  * more than a chunk of the smallest size (malloc.c, _int_memalign()). */
 #define ALIGNED_SPARE 47u
 /* Numbers that are no bytes. */

@@ -304,8 +304,8 @@ static uint64_t reads_most(const struct inferring *f)
 	return READS_MOST + search_block_count(f->search) / READS_PART;
 }
 
-/* Each round tells what whole classes are that were unknown, or follows blocks that nobody
- * followed: they end. */
+/* Each round finds the types of whole classes, or follows blocks that were not followed before, so
+ * the rounds end. */
 static void infer_classes(struct inferring *f, struct in_order *in_order)
 {
 	bool is_last = false;

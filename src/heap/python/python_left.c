@@ -9,7 +9,7 @@
 /* Places of a list of free objects (PyList_MAXFREELIST, PyDict_MAXFREELIST); after them it says
  * how many are in use. */
 #define PLACES 80u
-/* The next list of the same kind begins behind that, or behind two words more. */
+/* The next list of the same kind begins after that, or after two words more. */
 #define BETWEEN 2u
 /* This many pointers that NULL follows up to a count of 0 are no accident beside another list. */
 #define FILLED_LEAST 4u

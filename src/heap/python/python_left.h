@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words of the interpreter's own that are left from before, of CPython 3.11 to 3.13: places
- * behind the count of a list of free objects, and what is above the top of a thread's stack of
- * frames. In frames so are values above a frame's top; and of one that runs all values may be,
- * since only a register has its top. (Tested on 3.11, and by hand on 3.13.)
+ * Stale words of the interpreter itself, of CPython 3.11 to 3.13: slots after the last entry of a
+ * list of free objects, and words above the top of a thread's stack of frames. In frames so are
+ * values above a frame's top; and of one that runs all values may be, since only a register has its
+ * top. (Tested on 3.11, and by hand on 3.13.)
  *
  *     list, dict, dict's keys:  | free | free | left | left | 0 … 0 | count: 2 |   80 places each
  *     stack of frames:          | previous, size, top | frame | frame | left …      |

@@ -82,7 +82,8 @@ struct error *heap_shapes_add(struct heap_shapes *classes, const struct heap_blo
 struct error *heap_shapes_append(
 	struct heap_shapes *classes, const struct heap_shapes *after, uint32_t *ret) must_check_;
 
-/* Returns whether there are so many that of further blocks only the size tells classes apart. */
+/* Returns whether there are as many classes as may be: further blocks are distinguished by size
+ * alone. */
 static inline bool heap_shapes_are_full(const struct heap_shapes *classes)
 {
 	return classes->classes.len >= classes->most;

@@ -25,7 +25,7 @@ struct rt_thread {
 	uint64_t *data;        /* where the ring's words begin */
 	uint64_t head;         /* next word to write */
 	uint64_t limit;        /* first word that may not be written without a look at tail */
-	uint64_t lap_end;      /* first word that does not are at words[] any more */
+	uint64_t lap_end;      /* first word that is no longer at words[] */
 	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
 				*/
 	struct hw_shm *shm;

@@ -469,7 +469,7 @@ uint32_t rt_unwind(
 	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
 			walk->generation != generation))
 		walk_adjust(walk, sp, generation);
-	struct rt_frame *m = walk->top; /* frames inward of it are after the walk */
+	struct rt_frame *m = walk->top; /* frames inward of it have been left */
 	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
 	uint64_t all = 0;
 	for (;;) {

@@ -194,7 +194,7 @@ static void asking_end(struct hw_shm *shm)
 /*
  * What the fields of the shared memory say is what is asked. False:
  * the answer has been read already. No handler runs meanwhile: a process whose only thread waits
- * here stands still, and can be looked at as it is. It is quiet before it asks, so that the
+ * here is stopped, and can be inspected as it is. It is quiet before it asks, so that the
  * collector finds it so at once.
  */
 static bool ask_and_wait(struct hw_shm *shm)
