@@ -52,6 +52,15 @@ def every_view(folder):
         hw.need(found[part] or view == "never-freed", f"{view}: {part} is empty")
 
 
+def first_of(value):
+    """What stands for a row of a list in one cell: of a frame its function, else where it is in its module; the first text."""
+    if not isinstance(value, dict):
+        return str(value)
+    if value.get("module") and value.get("function", "") is None and value.get("offset") is not None:
+        return f"{value['module']}+{int(str(value['offset']), 0):#x}"
+    return next((text for text in value.values() if isinstance(text, str)), "")
+
+
 def flattened(row):
     """A row of JSON as CSV has it: members of objects as outer.inner, of arrays what stands first in each row."""
     found = {}
@@ -59,8 +68,7 @@ def flattened(row):
         if isinstance(value, dict):
             found.update({f"{name}.{inner}": cell for inner, cell in flattened(value).items()})
         elif isinstance(value, list):
-            found[name] = ";".join(str(next((one[key] for key in one if isinstance(one[key], str)), ""))
-                                   if isinstance(one, dict) else str(one) for one in value)
+            found[name] = ";".join(first_of(one) for one in value)
         else:
             found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return found
@@ -68,7 +76,7 @@ def flattened(row):
 
 @TESTS.test
 def every_table(folder):
-    """--csv writes the rows of JSON, column by column; a table of processes is none of its"""
+    """--csv writes the rows of JSON, column by column, also of frames without names"""
     path = recording(folder)
     parts = {"summary": "sites", "sites": "sites", "never-freed": "sites", "peak": "sites", "temporary": "sites", "functions": "spots",
              "modules": "spots", "sizes": "sizes", "threads": "threads", "realloc": "reallocs", "timeline": "snapshots",
