@@ -542,6 +542,22 @@ bool roots_map_is_of_recorder(const struct address_space *space, const struct pr
 	return is_of_recorder(map->path) || (module && is_of_recorder(module->path));
 }
 
+/*
+ * Where a mapping's own words begin. A module's data need not begin with a page: what the page has
+ * before it is what the file has there, often unwind tables, in which two numbers side by side may
+ * look like an address.
+ */
+static uint64_t data_start(const struct finding *f, const struct process_map *map)
+{
+	const struct address_module *module = address_space_module(f->space, map->start);
+	for (unsigned i = 0; module && i < ADDRESS_DATA_MAX; i++) {
+		uint64_t start = module->data[i] & ~7ull;
+		if (start > map->start && start - map->start < PAGE_BYTES && start < map->end)
+			return start;
+	}
+	return map->start;
+}
+
 static bool add_mappings(struct finding *f)
 {
 	const struct address_ranges *const sets[] = {f->place->excluded, &f->taken};
@@ -559,7 +575,7 @@ static bool add_mappings(struct finding *f)
 			end = put_away_end(f, map);
 		ok = add_remains(f, sets, 2,
 			(struct memory_root){.kind = data ? MEMORY_ROOT_DATA : MEMORY_ROOT_MAPPING,
-				.start = map->start,
+				.start = end > map->start ? data_start(f, map) : map->start,
 				.end = end,
 				.map = map});
 	}

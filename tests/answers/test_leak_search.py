@@ -226,6 +226,12 @@ def keys_of_jemalloc(folder):
         hw.need(lost(folder, "spans_keys", allocator=allocator) == 1, allocator + hw.ask("leaks", folder / "x.hpw"))
 
 
+@TESTS.test
+def before_data(folder):
+    """What a page has before the program's data is the file's, and holds nothing"""
+    hw.need(lost(folder, "before_data") == 1, hw.ask("leaks", folder / "x.hpw"))
+
+
 def entries(text):
     return re.findall(r"^\s*\{\n.*?^\s*\}\n", text, re.MULTILINE | re.DOTALL)
 

@@ -120,6 +120,7 @@ static bool guess_place(const struct address_space *space, const struct process_
 		ret->end = map->end;
 	}
 	ret->written = ret->end;
+	memset(ret->data, 0, sizeof(ret->data));
 	return code;
 }
 

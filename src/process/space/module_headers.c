@@ -43,6 +43,19 @@ bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd
 	return read_elf_headers(ret, machine);
 }
 
+static void take_data(const struct module_headers *h, struct address_module *module)
+{
+	unsigned count = 0;
+	memset(module->data, 0, sizeof(module->data));
+	for (unsigned i = 0; i < h->count && count < ADDRESS_DATA_MAX; i++) {
+		const Elf64_Phdr *part = &h->parts[i];
+		uint64_t start = module->bias + part->p_vaddr;
+		if (part->p_type == PT_LOAD && part->p_flags & PF_W && start >= module->start &&
+			start < module->end)
+			module->data[count++] = start;
+	}
+}
+
 /* Its parts say where it ends; the first one, where it begins. */
 bool module_headers_place(const struct module_headers *h, struct address_module *module)
 {
@@ -70,6 +83,7 @@ bool module_headers_place(const struct module_headers *h, struct address_module 
 	module->end = (module->bias + high + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	module->written =
 		written == UINT64_MAX ? module->end : (module->bias + written) & ~(PAGE_BYTES - 1);
+	take_data(h, module);
 	return module->end > h->start;
 }
 

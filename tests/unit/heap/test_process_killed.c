@@ -267,14 +267,28 @@ static pid_t start_copy(pid_t pid)
 	return tool;
 }
 
+/* Whether it is in a call by which it waits for threads to stop: how many of those there are
+ * depends on how busy the machine is. */
+static void update_waiting(pid_t tool, bool *waiting)
+{
+	struct __ptrace_syscall_info info;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tool, (void *)sizeof(info), &info) > 0 &&
+		info.op == PTRACE_SYSCALL_INFO_ENTRY)
+		*waiting = info.entry.nr == SYS_waitid || info.entry.nr == SYS_clock_nanosleep;
+}
+
 /* Lets it do so many steps, then kills it. True: it was done before. */
 static bool kill_after(pid_t tool, unsigned steps, int *ret_status)
 {
+	bool waiting = false;
 	for (unsigned i = 0; i < steps;) {
 		CHECK(waitpid(tool, ret_status, __WALL) == tool);
 		if (!WIFSTOPPED(*ret_status))
 			return true;
-		i += WSTOPSIG(*ret_status) == (SIGTRAP | 0x80);
+		if (WSTOPSIG(*ret_status) == (SIGTRAP | 0x80)) {
+			update_waiting(tool, &waiting);
+			i += !waiting;
+		}
 		if (i < steps)
 			ptrace(PTRACE_SYSCALL, tool, NULL, NULL);
 	}
