@@ -29,7 +29,8 @@ enum address_file {
 };
 
 #define ADDRESS_BUILD_ID_MAX 64u
-/* Linkers make one or two writable segments: what is protected once it is relocated, and the rest. */
+/* Linkers make one or two writable segments: what is protected once it is relocated, and the rest.
+ */
 #define ADDRESS_DATA_MAX 4u
 
 /* An executable or shared object. */
@@ -38,8 +39,8 @@ struct address_module {
 	uint64_t start, end; /* of all its mappings, including .bss */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t written; /* from here on memory is other than the file: data, relocated or not */
-	/* Where its writable segments begin (the first ADDRESS_DATA_MAX), in order; 0: no more. What
-	 * their first page has before that is of the file, not the program's. */
+	/* Where its writable segments begin (the first ADDRESS_DATA_MAX), in order; 0: no more.
+	 * What their first page has before that is of the file, not the program's. */
 	uint64_t data[ADDRESS_DATA_MAX];
 	/* Of its thread-local memory (PT_TLS): bytes, where and how long that begins with is, as
 	 * the ELF file has it, and how it is aligned. */

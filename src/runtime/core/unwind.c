@@ -397,7 +397,7 @@ static __attribute__((noinline)) void walk_adjust(
 	else if (sp < walk->readable_low || sp >= walk->readable_high)
 		readable_reset(walk, sp);
 	if (walk->generation != generation) {
-		walk->top = walk->memo;
+		rt_walk_forget(walk);
 		walk->generation = generation;
 		for (unsigned i = 0; i < RT_CHILD_CACHE; i++)
 			walk->children[i].key = 0; /* numbers of rules may mean others now */
@@ -425,7 +425,7 @@ void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer)
 		walk->readable_high = (pointer & ~4095ull) + 4096;
 }
 
-void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_cached_stack *cache)
 {
 	frames[0] = (struct rt_frame){.sp = UINT64_MAX};
 	frames[1] = (struct rt_frame){.sp = (uint64_t)(&walk->never + 1), .pc = 1};
@@ -435,6 +435,9 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 	walk->top = walk->memo;
 	walk->compare_top = 0;
 	walk->readable_low = walk->readable_high = 0;
+	walk->cache = cache;
+	walk->hit = NULL;
+	walk->epoch++; /* the memory may be that of a thread that has ended */
 }
 
 /* Whether the memo's frame is the one being entered. */
@@ -462,13 +465,14 @@ static inline const struct rt_frame *memo_verify(
 	return f;
 }
 
-uint32_t rt_unwind(
+/* So few frames of a memo are rather walked again than kept: wrappers of malloc that another
+ * function has called than last time. */
+#define STEPS_ANEW 2
+
+/* The walk itself, from a stack pointer in the stack in use. */
+static inline uint32_t walk_stack(
 	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
-	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
-			walk->generation != generation))
-		walk_adjust(walk, sp, generation);
 	struct rt_frame *m = walk->top; /* frames inward of it have been left */
 	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
 	uint64_t all = 0;
@@ -493,10 +497,14 @@ uint32_t rt_unwind(
 			}
 			if (m - f >= fresh_end - fresh)
 				break;
-			struct entered e = {sp, pc, rbp};
-			fresh = memo_keep_inner(u, walk, f, m, &e, fresh, &all);
-			sp = e.sp, pc = e.pc, rbp = e.rbp;
-			m = walk->memo + (f - walk->memo);
+			if (m - f > STEPS_ANEW) {
+				struct entered e = {sp, pc, rbp};
+				fresh = memo_keep_inner(u, walk, f, m, &e, fresh, &all);
+				sp = e.sp, pc = e.pc, rbp = e.rbp;
+				m = walk->memo + (f - walk->memo);
+			} else {
+				m--;
+			}
 		}
 		if (rt_unlikely(fresh == fresh_end))
 			break;
@@ -540,18 +548,82 @@ uint32_t rt_unwind(
 	return memo_append(u, walk, walk->memo, cut, fresh, all, false);
 }
 
-bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
-	uint64_t sp, uint64_t rbp)
+/* Keeps the memo's stack, if return addresses are all that it is made of. */
+static inline void cache_keep(struct rt_walk *walk, struct rt_cached_stack *to, uint32_t stack)
 {
+	const struct rt_frame *top = walk->top;
+	size_t count = (size_t)(top - walk->memo) - 1; /* the outermost frame's own is not read */
+	if (walk->compare_top || top < walk->memo + 2 || count > RT_CACHED_WORDS ||
+		top->meta & FLAG(RT_FRAME_RBP_NEEDED) || walk->memo[1].sp - top->sp >= READABLE_MAX)
+		return;
+	to->epoch = 0; /* until all of it is there: control may leave for good */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	to->sp = top->sp;
+	to->pc = top->pc;
+	to->stack = stack;
+	to->count = count > RT_CACHED_FEW ? (uint32_t)count : RT_CACHED_FEW;
+	const struct rt_frame *f = top;
+	for (uint32_t i = 0; i < to->count; i++) {
+		f -= i < count;
+		to->at[i] = (uint32_t)(f->sp - 8 - top->sp);
+		to->word[i] = f->pc;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	to->epoch = walk->epoch;
+}
+
+uint32_t rt_unwind(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
+	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
+			walk->generation != generation))
+		walk_adjust(walk, sp, generation);
+	struct rt_cached_stack *pair = NULL;
+	if (rt_likely(walk->cache))
+		pair = rt_stack_cache_pair(walk->cache, u->rules, pc, sp, walk->readable_high);
+	const struct rt_cached_stack *hit = pair;
+	if (rt_likely(hit && (rt_stack_cache_holds(hit, walk->epoch, pc, sp) ||
+				     rt_stack_cache_holds(++hit, walk->epoch, pc, sp)))) {
+		walk->hit = hit;
+		return hit->stack;
+	}
+	uint32_t stack = walk_stack(u, walk, pc, sp, rbp);
+	walk->hit = NULL;
+	if (pair) /* in turns, so that the other one mostly stays */
+		cache_keep(walk, pair + (walk->kept++ & 1), stack);
+	return stack;
+}
+
+/* The function that the call came from, and its caller's frame. */
+struct last_call {
+	uint64_t sp, pc, caller_sp, caller_pc;
+};
+
+/* False: the last walk left no frame with a caller. */
+static bool last_call_of(const struct rt_walk *walk, struct last_call *ret)
+{
+	const struct rt_cached_stack *hit = walk->hit;
+	if (hit) {
+		*ret = (struct last_call){hit->sp, hit->pc, hit->sp + hit->at[0] + 8, hit->word[0]};
+		return true;
+	}
 	const struct rt_frame *f = walk->top;
 	if (f < walk->memo + 2)
 		return false;
-	const struct rt_frame *caller = f - 1;
-	if (f->sp != sp)
+	*ret = (struct last_call){f->sp, f->pc, f[-1].sp, f[-1].pc};
+	return true;
+}
+
+bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
+	uint64_t sp, uint64_t rbp)
+{
+	struct last_call last;
+	if (!last_call_of(walk, &last) || last.sp != sp)
 		return false;
-	if (pc != f->pc) {
+	if (pc != last.pc) {
 		uint64_t function = rt_rules_function(u->rules, pc);
-		if (!function || function != rt_rules_function(u->rules, f->pc))
+		if (!function || function != rt_rules_function(u->rules, last.pc))
 			return false;
 	}
 	struct rt_rule_entry other;
@@ -563,5 +635,5 @@ bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint
 		cfa += rbp;
 	else
 		return false;
-	return cfa == caller->sp && load_word(cfa - 8) == caller->pc;
+	return cfa == last.caller_sp && load_word(cfa - 8) == last.caller_pc;
 }

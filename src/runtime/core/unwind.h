@@ -18,16 +18,21 @@
  * next one outward restores its own before it is used (`needed` below). Code without frame pointers
  * keeps arbitrary values in rbp; without this rule they would spoil every match.
  *
- * Dropped: a cache of whole stacks keyed by (pc, sp) (misses cost more than the memo saves),
- * return-address trampolines (they write the stack: shadow stacks, exceptions, longjmp), trusting
- * the memo without comparing (wrong stacks).
+ * *Stacks that come again.* Where calls from several places take turns the last walk is of little
+ * use; for them a thread keeps some whole stacks (stack_cache.h), by their innermost three
+ * addresses. (By pc and sp alone most of them were another stack's.)
+ *
+ * Dropped: return-address trampolines (they write the stack: shadow stacks, exceptions, longjmp),
+ * trusting the memo without comparing (wrong stacks).
  */
 #ifndef RUNTIME_UNWIND_H
 #define RUNTIME_UNWIND_H
 
 #include "runtime/core/rules.h"
+#include "runtime/core/stack_cache.h"
 #include "runtime/core/stacks.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* More frames than this are cut, and marked so. */
@@ -103,7 +108,11 @@ struct rt_walk {
 	struct rt_frame *memo, *top;
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
 	uint64_t never;
-	struct rt_rule_entry other; /* of a frame that has none in the table */
+	struct rt_rule_entry other;        /* of a frame that has none in the table */
+	struct rt_cached_stack *cache;     /* RT_CACHED_STACKS; NULL: none */
+	const struct rt_cached_stack *hit; /* what the last walk came from; NULL: the memo */
+	uint32_t epoch;                    /* of the cache: what is kept of another one is void */
+	uint32_t kept;                     /* how many stacks it was given */
 	struct rt_child children[RT_CHILD_CACHE];
 };
 
@@ -117,10 +126,13 @@ struct rt_unwinder {
 static inline void rt_walk_forget(struct rt_walk *walk)
 {
 	walk->top = walk->memo;
+	walk->hit = NULL;
+	walk->epoch++;
 }
 
-/* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames. */
-void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);
+/* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames, and RT_CACHED_STACKS of a cache, or
+ * NULL for a walk whose thread changes. */
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_cached_stack *cache);
 
 /* Makes sure that the whole stack above sp can be read, as far as it can, while the kernel can
  * still be asked. */

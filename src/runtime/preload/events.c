@@ -171,6 +171,7 @@ static inline __attribute__((always_inline)) struct rt_thread *usual_begin(
 static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t head)
 {
 	t->head = head;
+	rt_ring_claim(t, head);
 	__atomic_store_n(&t->ring->head, head, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	here->busy = 0;

@@ -226,7 +226,7 @@ static void process_fill(struct rt_process *p)
 	rt_solo_prepare(p);
 	if (rt_mode == RT_MODE_SAMPLE)
 		p->solo_forbidden = true;
-	rt_walk_init(&p->shared.walk, p->shared_frames);
+	rt_walk_init(&p->shared.walk, p->shared_frames, NULL);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);
 }
 

@@ -96,8 +96,8 @@ PROGRAMS = {
 
 # Where the truth of a target is hard to unwind.
 TARGETS = (
-    "cold_part containers coroutines deep deep_cut exceptions frame_large frames_variable libc_callers "
-    "siglongjmp signal_at_start signal_handler single_step stack_overflow static_objects std_thread "
+    "called_in_turn cold_part containers coroutines deep deep_cut exceptions frame_large frames_variable "
+    "libc_callers siglongjmp signal_at_start signal_handler single_step stack_overflow static_objects std_thread "
     "tail_calls threads_200 threads_small"
 ).split()
 VARIANTS = "O0 O2 clang Os cet hardened gold gaps stripped".split()
