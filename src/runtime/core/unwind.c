@@ -548,26 +548,55 @@ static inline uint32_t walk_stack(
 	return memo_append(u, walk, walk->memo, cut, fresh, all, false);
 }
 
-/* Keeps the memo's stack, if return addresses are all that it is made of. */
+/* Adds a word to what is compared; false: there is no room, or it is too far away. */
+static inline bool cache_word(struct rt_cached_stack *to, uint64_t address, uint64_t word)
+{
+	uint64_t at = (address - to->sp) / 8;
+	if (to->count >= RT_CACHED_WORDS || at > UINT16_MAX)
+		return false;
+	to->at[to->count] = (uint16_t)at;
+	to->word[to->count++] = word;
+	return true;
+}
+
+/* As is_frame_unchanged() has it: in the order in which a walk reads them. */
+static inline bool cache_frame(struct rt_cached_stack *to, const struct rt_frame *f)
+{
+	if (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE | RT_FRAME_GUESSED))))
+		return cache_word(to, f->sp - 8, f->pc);
+	if (f->meta & FLAG(RT_FRAME_GUESSED))
+		return false;
+	int64_t cfa_slot = rt_frame_cfa_slot(f + 1), rbp_slot = rt_frame_rbp_slot(f + 1);
+	if (cfa_slot && !cache_word(to, f->sp + (uint64_t)(cfa_slot * 8), f->sp))
+		return false;
+	bool rbp = f->meta & FLAG(RT_FRAME_RBP_NEEDED) && rbp_slot;
+	return cache_word(to, f->sp - 8, f->pc) &&
+	       (!rbp || cache_word(to, f->sp + (uint64_t)(rbp_slot * 8), f->rbp));
+}
+
+/* Keeps the stack that the memo has now. */
 static inline void cache_keep(struct rt_walk *walk, struct rt_cached_stack *to, uint32_t stack)
 {
 	const struct rt_frame *top = walk->top;
-	size_t count = (size_t)(top - walk->memo) - 1; /* the outermost frame's own is not read */
-	if (walk->compare_top || top < walk->memo + 2 || count > RT_CACHED_WORDS ||
-		top->meta & FLAG(RT_FRAME_RBP_NEEDED) || walk->memo[1].sp - top->sp >= READABLE_MAX)
+	if (top < walk->memo + 2 || top > walk->memo + 1 + RT_CACHED_WORDS ||
+		top->meta & FLAG(RT_FRAME_GUESSED))
 		return;
 	to->epoch = 0; /* until all of it is there: control may leave for good */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	to->sp = top->sp;
 	to->pc = top->pc;
+	to->rbp = top->rbp;
+	to->needs_rbp = top->meta & FLAG(RT_FRAME_RBP_NEEDED);
 	to->stack = stack;
-	to->count = count > RT_CACHED_FEW ? (uint32_t)count : RT_CACHED_FEW;
-	const struct rt_frame *f = top;
-	for (uint32_t i = 0; i < to->count; i++) {
-		f -= i < count;
-		to->at[i] = (uint32_t)(f->sp - 8 - top->sp);
-		to->word[i] = f->pc;
+	to->count = 0;
+	to->caller = rt_frame_cfa_slot(top) && top[-1].meta & FLAG(RT_FRAME_COMPARE);
+	for (const struct rt_frame *f = top - 1; f > walk->memo; f--) {
+		if (!cache_frame(to, f))
+			return;
 	}
+	uint64_t last = to->sp + 8ull * to->at[to->count - 1], word = to->word[to->count - 1];
+	while (to->count < RT_CACHED_FEW)
+		cache_word(to, last, word);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	to->epoch = walk->epoch;
 }
@@ -581,10 +610,10 @@ uint32_t rt_unwind(
 		walk_adjust(walk, sp, generation);
 	struct rt_cached_stack *pair = NULL;
 	if (rt_likely(walk->cache))
-		pair = rt_stack_cache_pair(walk->cache, u->rules, pc, sp, walk->readable_high);
+		pair = rt_stack_cache_pair(walk->cache, u->rules, pc, sp, rbp, walk->readable_high);
 	const struct rt_cached_stack *hit = pair;
-	if (rt_likely(hit && (rt_stack_cache_holds(hit, walk->epoch, pc, sp) ||
-				     rt_stack_cache_holds(++hit, walk->epoch, pc, sp)))) {
+	if (rt_likely(hit && (rt_stack_cache_holds(hit, walk->epoch, pc, sp, rbp) ||
+				     rt_stack_cache_holds(++hit, walk->epoch, pc, sp, rbp)))) {
 		walk->hit = hit;
 		return hit->stack;
 	}
@@ -605,7 +634,8 @@ static bool last_call_of(const struct rt_walk *walk, struct last_call *ret)
 {
 	const struct rt_cached_stack *hit = walk->hit;
 	if (hit) {
-		*ret = (struct last_call){hit->sp, hit->pc, hit->sp + hit->at[0] + 8, hit->word[0]};
+		uint64_t at = hit->sp + 8ull * hit->at[hit->caller];
+		*ret = (struct last_call){hit->sp, hit->pc, at + 8, hit->word[hit->caller]};
 		return true;
 	}
 	const struct rt_frame *f = walk->top;
