@@ -139,13 +139,11 @@ static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_
 		return false;
 	uint32_t site = tally->site_of_stack[stack] - 1;
 	struct tally_site *s = &tally->sites[site];
-	struct live_page *page = live_page_of(&r->live, address);
-	if (__builtin_expect(!page || page->used >= page->limit, 0))
-		page = live_table_room(&r->live, address);
-	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC || !page)
+	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC)
 		return false;
-	struct live_place *place = live_probe(page, address);
-	if (place->owner)
+	struct live_page *page;
+	struct live_place *place = live_place_for(&r->live, address, &page);
+	if (!place || place->owner)
 		return false;
 	live_put(&r->live, page, place,
 		&(struct live_entry){.address = address,
@@ -166,10 +164,10 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	struct live_page *page = live_page_of(&r->live, address);
 	if (!page || !page->used)
 		return false;
-	struct live_place *place = live_probe(page, address);
-	uint32_t size = live_size(place);
-	if (!place->owner || size == LIVE_SIZE_LARGE)
+	struct live_place *place = live_place_of(page, address);
+	if (!place || live_size(place) == LIVE_SIZE_LARGE)
 		return false;
+	uint32_t size = live_size(place);
 	struct tally_site *s = &tally->sites[live_site(place)];
 	if ((w0 & 7) != hw_matching_free(s->kind) || r->bad_frees.all)
 		return false;

@@ -5,15 +5,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How many places a page can have, and how many of them it uses at most: one stays empty. */
-static const uint16_t capacities[LIVE_RANKS] = {2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144};
-
-#define RANKS (LIVE_RANKS - 1)
-
-static uint32_t limit_of(unsigned rank)
+static uint32_t capacity_of(unsigned rank)
 {
-	return capacities[rank] - 1u - capacities[rank] / 9u;
+	return 2u << rank;
+}
+
+static unsigned rank_of(const struct live_page *page)
+{
+	return LIVE_PAGE_BITS - 1u - page->shift;
+}
+
+/* The most blocks of a page that has displaced ones: their look-ups need empty places. */
+static uint32_t limit_of(uint32_t capacity)
+{
+	return capacity - 1u - capacity / 9u;
 }
 
 /* What a table without leaves points at. */
@@ -108,10 +113,10 @@ static struct live_place *pool_pop(struct live_pool *pool, unsigned rank)
 /* All capacities are even, so the smallest fits whatever is left. */
 static void pool_give_rest(struct live_pool *pool, struct live_place *places, size_t count)
 {
-	for (unsigned rank = RANKS; rank--;) {
-		for (; count >= capacities[rank]; count -= capacities[rank]) {
+	for (unsigned rank = LIVE_RANKS; rank--;) {
+		for (; count >= capacity_of(rank); count -= capacity_of(rank)) {
 			pool_give(pool, places, rank);
-			places += capacities[rank];
+			places += capacity_of(rank);
 		}
 	}
 }
@@ -135,10 +140,10 @@ static struct live_place *pool_take(struct live_pool *pool, unsigned rank)
 {
 	uint32_t fitting = pool->free_ranks >> rank << rank;
 	if (!fitting)
-		return pool_bytes(pool, capacities[rank] * sizeof(struct live_place));
+		return pool_bytes(pool, capacity_of(rank) * sizeof(struct live_place));
 	unsigned found = (unsigned)__builtin_ctz(fitting);
 	struct live_place *places = pool_pop(pool, found);
-	pool_give_rest(pool, places + capacities[rank], capacities[found] - capacities[rank]);
+	pool_give_rest(pool, places + capacity_of(rank), capacity_of(found) - capacity_of(rank));
 	return places;
 }
 
@@ -181,7 +186,7 @@ static struct live_leaf_head *leaf_take(struct live_table *live)
 	return head;
 }
 
-/* Takes a leaf out of the table: what comes after it moves up, as in live_close(). */
+/* Takes a leaf out of the table: what comes after it moves up, as in live_close_displaced(). */
 static void leaf_remove(struct live_table *live, uint64_t key)
 {
 	uint64_t mask = (1ull << (64 - live->leaf_shift)) - 1;
@@ -216,56 +221,137 @@ static struct live_page *leaf_new(struct live_table *live, uint64_t address)
 }
 
 /*
- * A page without places starts with half of what the others hold: then a heap of many small blocks
- * grows each of its tables two or three times, and one of few large blocks wastes nothing.
+ * A page without places starts as large as the one before it if that is well used: neighbours are
+ * mostly alike, and then it need not grow. Else it starts with half of what the others hold: then a
+ * heap of many small blocks grows each of its tables two or three times, and one of few large
+ * blocks wastes nothing.
  */
-static unsigned first_rank(const struct live_table *live)
+static unsigned first_rank(const struct live_table *live, const struct live_page *page)
 {
+	const struct live_page *before = page->number ? page - 1 : NULL;
+	if (before && before->capacity && 8u * before->used >= 5u * before->capacity)
+		return rank_of(before);
 	uint64_t usual = live->pages ? live->blocks / live->pages / 2 : 0;
 	unsigned rank = 0;
-	while (rank < RANKS - 1 && limit_of(rank) < usual)
+	while (rank < LIVE_RANKS - 1 && capacity_of(rank) < usual)
 		rank++;
 	return rank;
 }
 
+/* So many pages may have 128 places each, however few blocks they have: 2 MiB. */
+#define SMALL_HEAP_PAGES 1024u
+#define SMALL_HEAP_RANK 6u /* 128 places, as blocks 32 bytes apart need */
+
+static unsigned next_rank(const struct live_table *live, const struct live_page *page)
+{
+	if (!page->capacity)
+		return first_rank(live, page);
+	unsigned rank = rank_of(page) + 1u;
+	return live->pages < SMALL_HEAP_PAGES && rank < SMALL_HEAP_RANK ? SMALL_HEAP_RANK : rank;
+}
+
+/* Whether a page grows so that one more block has its own place: 40 bytes a block at most. */
+static bool pays_to_grow(const struct live_table *live, const struct live_page *page)
+{
+	uint32_t larger = 2u * page->capacity;
+	return larger <= LIVE_OWN_CAPACITY &&
+	       (live->pages < SMALL_HEAP_PAGES || 2 * larger <= 5 * (page->used + 1u));
+}
+
+/* Returns the place of the block at that offset, or the empty one where it would be, of which there
+ * is one. */
+static struct live_place *probe_page(const struct live_page *page, uint32_t offset)
+{
+	struct live_place *at = live_own_place(page, offset), *end = page->places + page->capacity;
+	while (at->owner && live_offset(at->owner) != offset)
+		at = at + 1 == end ? page->places : at + 1;
+	return at;
+}
+
 static bool page_grow(struct live_table *live, struct live_page *page)
 {
-	unsigned rank = page->capacity ? page->rank + 1u : first_rank(live);
+	unsigned rank = next_rank(live, page);
 	struct live_place *places = pool_take(&live->pool, rank);
 	if (!places)
 		return false;
 	struct live_page larger = {.places = places,
 		.used = page->used,
-		.capacity = capacities[rank],
-		.limit = (uint16_t)limit_of(rank),
-		.rank = (uint8_t)rank};
+		.capacity = (uint16_t)capacity_of(rank),
+		.shift = (uint8_t)(LIVE_PAGE_BITS - 1u - rank),
+		.number = page->number};
 	for (uint32_t i = 0; i < page->capacity; i++) {
-		if (page->places[i].owner)
-			*live_probe(&larger, page->places[i].owner) = page->places[i];
+		const struct live_place *from = &page->places[i];
+		if (!from->owner)
+			continue;
+		struct live_place *to = probe_page(&larger, live_offset(from->owner));
+		larger.displaced += to != live_own_place(&larger, live_offset(from->owner));
+		*to = *from;
 	}
 	if (page->capacity) {
 		memset(page->places, 0, page->capacity * sizeof(*page->places));
-		pool_give(&live->pool, page->places, page->rank);
+		pool_give(&live->pool, page->places, rank_of(page));
 	}
-	larger.number = page->number;
+	/* Empty until live_put(). */
+	live->tables_kept += !page->capacity && larger.capacity > LIVE_KEPT_CAPACITY;
 	*page = larger;
 	return true;
 }
 
-struct live_page *live_table_room(struct live_table *live, uint64_t address)
+/* Returns the place of the block at that offset, or an empty one for it; NULL if the page has to
+ * grow first. */
+static struct live_place *place_in(
+	const struct live_table *live, const struct live_page *page, uint32_t offset)
 {
-	struct live_page *page = live_page_of(live, address);
+	bool full = page->used >= limit_of(page->capacity);
+	struct live_place *own = live_own_place(page, offset);
+	if (!page->displaced) {
+		if (!own->owner || live_offset(own->owner) == offset)
+			return own;
+		if (full)
+			return NULL;
+	}
+	struct live_place *place = probe_page(page, offset);
+	if (place->owner)
+		return place;
+	return full || (place != own && pays_to_grow(live, page)) ? NULL : place;
+}
+
+struct live_place *live_table_make_place(
+	struct live_table *live, struct live_page *page, uint64_t address, struct live_page **ret)
+{
 	if (!page)
 		page = leaf_new(live, address);
-	if (page && page->used >= page->limit && !page_grow(live, page))
+	*ret = page;
+	if (!page)
 		return NULL;
-	return page;
+	struct live_place *place = NULL;
+	while (!page->capacity || !(place = place_in(live, page, live_offset(address)))) {
+		if (!page_grow(live, page))
+			return NULL;
+	}
+	return place;
+}
+
+void live_close_displaced(struct live_page *page, struct live_place *place)
+{
+	struct live_place *places = page->places;
+	uint32_t mask = page->capacity - 1u, hole = (uint32_t)(place - places);
+	page->displaced -= place != live_own_place(page, live_offset(place->owner));
+	for (uint32_t i = (hole + 1) & mask; places[i].owner; i = (i + 1) & mask) {
+		uint32_t own = live_offset(places[i].owner) >> page->shift;
+		if (((i - own) & mask) < ((i - hole) & mask))
+			continue;
+		places[hole] = places[i];
+		page->displaced -= hole == own;
+		hole = i;
+	}
+	places[hole] = (struct live_place){0, 0};
 }
 
 static void page_release(struct live_table *live, struct live_page *page)
 {
 	if (page->capacity)
-		pool_give(&live->pool, page->places, page->rank);
+		pool_give(&live->pool, page->places, rank_of(page));
 	*page = (struct live_page){.number = page->number};
 }
 
@@ -273,8 +359,10 @@ static void page_release(struct live_table *live, struct live_page *page)
 static void leaf_release(struct live_table *live, struct live_leaf_head *head)
 {
 	struct live_page *pages = (struct live_page *)(head + 1);
-	for (unsigned i = 0; i < LIVE_LEAF_PAGES; i++)
+	for (unsigned i = 0; i < LIVE_LEAF_PAGES; i++) {
+		live->tables_kept -= pages[i].capacity > LIVE_KEPT_CAPACITY;
 		page_release(live, &pages[i]);
+	}
 	leaf_remove(live, head->key);
 	memset(head, 0, LEAF_BYTES);
 	head->key = (uintptr_t)live->leaves_free;
@@ -286,8 +374,12 @@ void live_page_empty(struct live_table *live, struct live_page *page)
 {
 	struct live_leaf_head *head = live_leaf_of(page);
 	live->pages--;
-	if (page->capacity > LIVE_KEPT_CAPACITY)
-		page_release(live, page);
+	if (page->capacity > LIVE_KEPT_CAPACITY) {
+		if (live->tables_kept < LIVE_TABLES_KEPT && page->capacity <= LIVE_OWN_CAPACITY)
+			live->tables_kept++;
+		else
+			page_release(live, page);
+	}
 	if (--head->used)
 		return;
 	live->leaves_empty++;
@@ -305,11 +397,11 @@ static bool large_add(struct live_table *live, const struct live_entry *block)
 
 enum live_added live_table_add(struct live_table *live, const struct live_entry *block)
 {
-	struct live_page *page =
-		block->site < LIVE_SITES_MAX ? live_table_room(live, block->address) : NULL;
-	if (!page)
+	struct live_page *page;
+	struct live_place *place =
+		block->site < LIVE_SITES_MAX ? live_place_for(live, block->address, &page) : NULL;
+	if (!place)
 		return LIVE_NO_MEMORY;
-	struct live_place *place = live_probe(page, block->address);
 	if (place->owner)
 		return LIVE_OCCUPIED;
 	struct live_entry kept = *block;
@@ -346,14 +438,13 @@ static struct live_place *find_place(
 	struct live_page *page = live_page_of(live, address);
 	if (!page || !page->used)
 		return NULL;
-	struct live_place *place = live_probe(page, address);
 	*ret_page = page;
-	return place->owner ? place : NULL;
+	return live_place_of(page, address);
 }
 
 bool live_table_find(const struct live_table *live, uint64_t address, struct live_entry *ret)
 {
-	struct live_page *page;
+	struct live_page *page = NULL;
 	const struct live_place *place = find_place(live, address, &page);
 	if (place)
 		block_of(live, address, place, ret);

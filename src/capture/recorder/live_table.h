@@ -5,14 +5,18 @@
  *
  * Blocks that are neighbours in the heap mostly come and go together, so they are together here:
  * each page of the heap (4 KiB) has a small table of its own, in the order of the addresses (a
- * block's place is its offset's share of the table, or soon after it). A hash over all blocks,
- * which this replaces, waited for main memory at nearly every event. Pages are found through leaves
- * of 256 KiB of address space each, and those through a hash that stays in the nearest cache.
+ * block's own place is its offset's share of the table; where another block has that, it is in the
+ * next empty one). A hash over all blocks, which this replaces, waited for main memory at nearly
+ * every event. Pages are found through leaves of 256 KiB of address space each, and those through a
+ * hash that stays in the nearest cache.
  *
- * A block takes 16 bytes, 20 to 28 with the empty places of a page that holds more than a few; a
- * page whose leaf holds any takes 16 more. Where the blocks of a heap are born in no order at all,
- * so that all its pages grow at the same time, what they grew out of comes to 50 bytes a block; no
- * usual allocator does that to fresh memory.
+ * A page grows until all its blocks are at their own places, if that costs at most 40 bytes a
+ * block: blocks that are 32 bytes apart need 128 places, and then fill them wholly. A page says how
+ * many of its blocks are elsewhere (`displaced`). For 0, as nearly always, a block is at one place
+ * or not there: no search, and removing it is one store.
+ *
+ * A block takes 16 bytes, and up to twice as much with the empty places of its page; a page whose
+ * leaf holds any takes 16 more.
  */
 #ifndef CAPTURE_LIVE_TABLE_H
 #define CAPTURE_LIVE_TABLE_H
@@ -49,13 +53,14 @@ struct live_place {
 #define LIVE_LEAF_BITS 18
 #define LIVE_LEAF_PAGES (1u << (LIVE_LEAF_BITS - LIVE_PAGE_BITS))
 
-/* Open addressing: `capacity` places, of which some are always empty; none at all at first. */
+/* Open addressing: `capacity` places, a power of two; none at all at first. Some are empty, unless
+ * no block is displaced. */
 struct live_page {
 	struct live_place *places;
 	uint16_t used, capacity;
-	uint16_t limit; /* grows before it holds more */
-	uint8_t rank;   /* of the capacity among those there are */
-	uint8_t number; /* of the page in its leaf */
+	uint16_t displaced; /* blocks that are not at their own place */
+	uint8_t shift;      /* capacity << shift: the bytes of a page */
+	uint8_t number;     /* of the page in its leaf */
 };
 
 struct live_leaf {
@@ -83,7 +88,8 @@ static inline bool live_same_address(uint64_t a, uint64_t b)
 }
 DEFINE_MAP(live_large_map, uint64_t, struct live_large, hash_u64, live_same_address)
 
-#define LIVE_RANKS 24
+/* Capacities: 2, 4, 8 and so on, up to a place for each byte of a page. */
+#define LIVE_RANKS LIVE_PAGE_BITS
 
 /* Where tables of pages come from: portions of large mappings, handed on when given back. What is
  * free is all zero but for the links. */
@@ -101,6 +107,7 @@ struct live_table {
 	uint32_t leaf_count, leaves_empty;
 	struct live_leaf_head *leaves_free; /* linked through `key`, else all zero */
 	uint64_t blocks, pages;             /* pages: those that hold blocks */
+	uint32_t tables_kept;               /* of empty pages, with more than LIVE_KEPT_CAPACITY */
 	struct live_pool pool;
 	struct live_large_map large;
 };
@@ -158,30 +165,57 @@ static inline uint32_t live_offset(uint64_t address)
 	return address & ((1u << LIVE_PAGE_BITS) - 1);
 }
 
-static inline uint32_t live_own_place(const struct live_page *page, uint32_t offset)
+/* The page has places. */
+static inline struct live_place *live_own_place(const struct live_page *page, uint32_t offset)
 {
-	return offset * page->capacity >> LIVE_PAGE_BITS;
+	return page->places + (offset >> page->shift);
 }
 
-/* Returns the place of the block at address, or the empty one where it would be. The page has
- * places. */
-static inline struct live_place *live_probe(const struct live_page *page, uint64_t address)
+/* Returns the place of the block at address; NULL if there is none. The page has places. */
+static inline struct live_place *live_place_of(const struct live_page *page, uint64_t address)
 {
 	uint32_t offset = live_offset(address);
-	struct live_place *at = page->places + live_own_place(page, offset),
-			  *end = page->places + page->capacity;
+	struct live_place *at = live_own_place(page, offset), *end = page->places + page->capacity;
+	if (__builtin_expect(!page->displaced, 1))
+		return at->owner && live_offset(at->owner) == offset ? at : NULL;
 	while (at->owner && live_offset(at->owner) != offset)
 		at = at + 1 == end ? page->places : at + 1;
-	return at;
+	return at->owner ? at : NULL;
 }
 
-/* Returns the page of an address with room for one more block; NULL if there is no memory. */
-struct live_page *live_table_room(struct live_table *live, uint64_t address);
+/* As live_place_for(), whatever the page is like. `page` is that of the address, or NULL. */
+struct live_place *live_table_make_place(
+	struct live_table *live, struct live_page *page, uint64_t address, struct live_page **ret);
+
+/* Returns an empty place for a new block at address, which live_put() may fill next, and its page;
+ * or, if there is a block already, its place; NULL if there is no memory. */
+static inline struct live_place *live_place_for(
+	struct live_table *live, uint64_t address, struct live_page **ret)
+{
+	struct live_page *page = live_page_of(live, address);
+	*ret = page;
+	if (__builtin_expect(page && page->capacity && !page->displaced, 1)) {
+		struct live_place *own = live_own_place(page, live_offset(address));
+		if (__builtin_expect(!own->owner, 1))
+			return own;
+	}
+	return live_table_make_place(live, page, address, ret);
+}
 
 static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
 {
 	return (struct live_leaf_head *)(page - page->number) - 1;
 }
+
+/* The places that an empty page keeps in any case. */
+#define LIVE_KEPT_CAPACITY 8
+
+/* How many empty pages keep more, LIVE_OWN_CAPACITY at most: programs that have few live blocks
+ * empty and fill the same pages all the time. */
+#define LIVE_TABLES_KEPT 512u
+
+/* So many places give each block of an allocator its own, since they are 16 bytes apart or more. */
+#define LIVE_OWN_CAPACITY 256
 
 static inline void live_put(struct live_table *live, struct live_page *page,
 	struct live_place *place, const struct live_entry *block)
@@ -190,8 +224,10 @@ static inline void live_put(struct live_table *live, struct live_page *page,
 		       (uint64_t)block->thread << 40 | block->number >> 32 << 56;
 	place->what = (block->number & UINT32_MAX) | block->size << 32;
 	live->blocks++;
+	page->displaced += place != live_own_place(page, live_offset(block->address));
 	if (!page->used++) {
 		live->pages++;
+		live->tables_kept -= page->capacity > LIVE_KEPT_CAPACITY;
 		live->leaves_empty -= !live_leaf_of(page)->used++;
 	}
 }
@@ -216,31 +252,24 @@ static inline uint64_t live_number(const struct live_place *place)
 	return place->owner >> 56 << 32 | (place->what & UINT32_MAX);
 }
 
-/* The places that an empty page keeps. */
-#define LIVE_KEPT_CAPACITY 8
-
 /* Called when a page has lost its last block. */
 void live_page_empty(struct live_table *live, struct live_page *page);
 
-/* Takes a block out. Moves each later block of the run back if the hole lies between its own place
- * and where it is: no tombstones, so a table that churns for hours stays as fast as new. */
+/*
+ * Takes the block out of a page that has displaced ones. Moves each later block of the run back if
+ * the hole is between its own place and where it is: no tombstones, so a table that churns for
+ * hours stays as fast as new.
+ */
+void live_close_displaced(struct live_page *page, struct live_place *place);
+
+/* Takes a block out. */
 static inline void live_close(
 	struct live_table *live, struct live_page *page, struct live_place *place)
 {
-	struct live_place *places = page->places;
-	uint32_t capacity = page->capacity, hole = (uint32_t)(place - places), i = hole;
-	for (;;) {
-		i = i + 1 == capacity ? 0 : i + 1;
-		if (!places[i].owner)
-			break;
-		uint32_t own = live_own_place(page, live_offset(places[i].owner));
-		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
-		if (between) {
-			places[hole] = places[i];
-			hole = i;
-		}
-	}
-	places[hole] = (struct live_place){0, 0};
+	if (__builtin_expect(!page->displaced, 1))
+		*place = (struct live_place){0, 0};
+	else
+		live_close_displaced(page, place);
 	live->blocks--;
 	if (!--page->used)
 		live_page_empty(live, page);
@@ -251,7 +280,7 @@ static inline void live_table_prefetch(const struct live_table *live, uint64_t a
 {
 	const struct live_page *page = live_page_of(live, address);
 	if (page)
-		__builtin_prefetch(page->places + live_own_place(page, live_offset(address)), 1);
+		__builtin_prefetch(live_own_place(page, live_offset(address)), 1);
 }
 
 #endif

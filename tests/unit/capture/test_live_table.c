@@ -72,9 +72,35 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
+/* Each page knows how many of its blocks are not at their own place, and has an empty one if there
+ * are any; empty tables are counted. */
+static void check_pages(const struct live_table *live)
+{
+	uint32_t kept = 0;
+	for (uint64_t i = 0; i < 1ull << (64 - live->leaf_shift); i++) {
+		for (unsigned k = 0; live->leaves[i].pages && k < LIVE_LEAF_PAGES; k++) {
+			const struct live_page *page = &live->leaves[i].pages[k];
+			uint32_t used = 0, displaced = 0;
+			for (uint32_t n = 0; n < page->capacity; n++) {
+				uint64_t owner = page->places[n].owner;
+				used += owner != 0;
+				displaced += owner && live_own_place(page, live_offset(owner)) !=
+							      &page->places[n];
+			}
+			CHECK_U64(page->used, used);
+			CHECK_U64(page->displaced, displaced);
+			CHECK(!displaced || used < page->capacity);
+			kept += !used && page->capacity > LIVE_KEPT_CAPACITY;
+		}
+	}
+	CHECK_U64(live->tables_kept, kept);
+	CHECK(kept <= LIVE_TABLES_KEPT);
+}
+
 static void check_all(struct live_table *live)
 {
 	CHECK_U64(live->blocks, model_count);
+	check_pages(live);
 	for (size_t i = 0; i < model_count; i++) {
 		struct live_entry block;
 		CHECK(live_table_find(live, model[i].address, &block));
@@ -211,6 +237,95 @@ CASE(around, "removals from a run around the end of a page's places")
 	}
 	check_all(&live);
 	check_walk(&live);
+	live_table_deinit(&live);
+}
+
+/* A heap of more than a small one's pages, filled with blocks `step` apart in order of address. */
+static void fill(struct live_table *live, uint64_t count, uint64_t step, uint64_t first)
+{
+	for (uint64_t i = 0; i < count; i++)
+		CHECK(live_table_add(live, &(struct live_entry){.address = first + i * step}) ==
+			LIVE_ADDED);
+}
+
+static uint64_t displaced_of(const struct live_table *live)
+{
+	uint64_t displaced = 0;
+	for (uint64_t i = 0; i < 1ull << (64 - live->leaf_shift); i++) {
+		for (unsigned k = 0; live->leaves[i].pages && k < LIVE_LEAF_PAGES; k++)
+			displaced += live->leaves[i].pages[k].displaced;
+	}
+	return displaced;
+}
+
+/* For glibc's chunks of requests of 16, 24, 32, 48, 64, 112 and 256 bytes. */
+CASE(own, "blocks of one size have each their own place, for at most 40 bytes a block")
+{
+	static const struct {
+		uint64_t size, chunk, most; /* bytes a block, rounded up */
+	} sizes[] = {{16, 32, 17}, {24, 32, 17}, {32, 48, 25}, {48, 64, 17}, {64, 80, 21},
+		{112, 128, 17}, {256, 272, 19}};
+	const uint64_t count = 1000000;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct live_table live;
+		live_table_init(&live);
+		fill(&live, count, sizes[i].chunk, 0x10010);
+		uint64_t displaced = displaced_of(&live);
+		uint64_t bytes = live.pool.mapped - (size_t)(live.pool.end - live.pool.next);
+		printf("# %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
+		       " displaced, %.1f B a block\n",
+			sizes[i].size, displaced, count, (double)bytes / (double)count);
+		CHECK(displaced <= count / 1000);
+		CHECK(bytes <= count * sizes[i].most + (2u << 20));
+		live_table_deinit(&live);
+	}
+}
+
+CASE(full, "a page whose places are all taken grows for a block between them")
+{
+	struct live_table live;
+	live_table_init(&live);
+	struct live_entry block;
+	fill(&live, 128, 32, 0x4000);
+	const struct live_page *page = live_page_of(&live, 0x4000);
+	CHECK_U64(page->used, 128);
+	CHECK_U64(page->capacity, 128);
+	CHECK_U64(page->displaced, 0);
+	CHECK(!live_table_find(&live, 0x4010, &block));
+	CHECK(!live_table_take(&live, 0x4018, &block));
+	fill(&live, 1, 0, 0x4010);
+	CHECK_U64(page->capacity, 256);
+	CHECK_U64(page->displaced, 0);
+	/* 8 bytes apart: in a heap that could not be told apart by twice the places. */
+	fill(&live, 1, 0, 0x4018);
+	CHECK_U64(page->displaced, 1);
+	CHECK(live_table_find(&live, 0x4018, &block) && block.address == 0x4018);
+	CHECK(live_table_take(&live, 0x4010, &block));
+	CHECK_U64(page->displaced, 0);
+	CHECK(live_table_find(&live, 0x4018, &block));
+	for (unsigned i = 0; i < 128; i++)
+		CHECK(live_table_take(&live, 0x4000 + 32 * i, &block));
+	CHECK(live_table_take(&live, 0x4018, &block));
+	CHECK_U64(live.blocks, 0);
+	live_table_deinit(&live);
+}
+
+CASE(kept, "few pages keep their places when they are empty")
+{
+	struct live_table live;
+	live_table_init(&live);
+	struct live_entry block;
+	const uint64_t pages = 4 * LIVE_TABLES_KEPT;
+	fill(&live, 128 * pages, 32, 0x100000);
+	for (uint64_t i = 0; i < 128 * pages; i++)
+		CHECK(live_table_take(&live, 0x100000 + i * 32, &block));
+	CHECK_U64(live.tables_kept, LIVE_TABLES_KEPT);
+	model_count = 0;
+	check_all(&live);
+	size_t mapped = live.pool.mapped;
+	fill(&live, 128 * pages, 32, 0x100000);
+	CHECK_U64(live.tables_kept, 0);
+	CHECK_U64(live.pool.mapped, mapped);
 	live_table_deinit(&live);
 }
 
