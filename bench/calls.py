@@ -20,9 +20,9 @@ def calls(bench, tools):
         collector = {}
         for _ in range(bench.options.runs):
             for tool in tools:
-                figures, rss_kb = bench.printed(tool, target)
+                figures, cost = bench.printed(tool, target)
                 found[tool.name].append(json.loads(figures))
-                collector[tool.name] = max(collector.get(tool.name) or 0, rss_kb or 0) or None
+                collector[tool.name] = max(collector.get(tool.name) or 0, cost.peak_rss_kb if cost else 0) or None
         for tool in tools:
             row = {"threads": threads, "tool": tool.name}
             for key in FIGURES:

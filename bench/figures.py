@@ -7,11 +7,21 @@ from statistics import median
 
 TRUE_BUDGET_MS = 20
 CLEARING_BUDGET = 1.05
+EXACT = ("", "exact")  # modes
+COLLECTOR_EVENTS = 10_000_000  # with fewer, the start and the end of the collector count
 REPORT_BUDGET_S, REPORT_BUDGET_MB = 0.5, 200
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+@dataclass
+class CollectorCost:
+    """Of the process beside the target, in the run before the measured ones."""
+
+    peak_rss_kb: int
+    cpu_ns: int
 
 
 @dataclass
@@ -21,7 +31,7 @@ class Results:
     runs: list = field(default_factory=list)  # what timed wrote, in the order of the rounds
     file_bytes: int | None = None
     events: int | None = None
-    collector_rss_kb: int | None = None
+    collector: CollectorCost | None = None
     peak_blocks: int | None = None
     failure: str | None = None
     size: str = "full"
@@ -60,8 +70,11 @@ def summary(workload, tool, results, native):
     row["events"] = results.events
     if results.events:
         row["bytes_per_event"] = results.file_bytes / results.events
-    if results.collector_rss_kb:
-        row["collector_rss_bytes"] = results.collector_rss_kb * 1024
+    if results.collector:
+        row["collector_rss_bytes"] = results.collector.peak_rss_kb * 1024
+        row["collector_cpu_s"] = results.collector.cpu_ns / 1e9
+        if results.events:
+            row["collector_ns_per_event"] = results.collector.cpu_ns / results.events
     if tool.collector == "heapwise":
         row["over_budget"] = _over_budget(workload, tool, row, results)
     return row
@@ -78,8 +91,11 @@ def _over_budget(workload, tool, row, results):
     if workload.name == "true":
         if row.get("extra_s", 0) * 1e3 > TRUE_BUDGET_MS:
             over.append(f"{row['extra_s'] * 1e3:.1f} ms of {TRUE_BUDGET_MS} ms")
-    elif tool.mode == "exact" and row.get("bytes_per_event", 0) > workload.file_budget:
+    elif tool.mode in EXACT and row.get("bytes_per_event", 0) > workload.file_budget:
         over.append(f"file {row['bytes_per_event']:.2f} B of {workload.file_budget} B an event")
+    needed = row.get("collector_ns_per_event", 0) if (results.events or 0) >= COLLECTOR_EVENTS else 0
+    if tool.mode in EXACT and needed > workload.collector_budget:
+        over.append(f"collector {needed:.1f} ns of {workload.collector_budget} ns an event")
     allowed = 100e6 + 40 * (results.peak_blocks or 0)
     if row.get("collector_rss_bytes", 0) > allowed:
         over.append(f"collector {_megabytes(row['collector_rss_bytes'])} of {_megabytes(allowed)} MB")
@@ -105,6 +121,7 @@ COLUMNS = [
     ("+ms", lambda r: _plain(r.get("extra_s") and r["extra_s"] * 1e3, "{:.1f}")),
     ("RSS MB", lambda r: _megabytes(r.get("peak_rss_bytes"))),
     ("coll MB", lambda r: _megabytes(r.get("collector_rss_bytes"))),
+    ("coll ns", lambda r: _plain(r.get("collector_ns_per_event"), "{:.1f}")),
     ("file MB", lambda r: _megabytes(r.get("file_bytes"))),
     ("M events", lambda r: _plain(r.get("events") and r["events"] / 1e6, "{:.2f}")),
     ("B/event", lambda r: _plain(r.get("bytes_per_event"), "{:.3f}")),
