@@ -196,15 +196,23 @@ static void add_surroundings(const struct model *model, struct text *text)
 
 /* Waiting that a person would notice. */
 #define NOTICEABLE_WAIT_NS 100000000u
+/* Of many short waits: that, and this share of the time that was recorded. */
+#define NOTICEABLE_WAIT_SHARE 10u
 
 static void add_waiting(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
-	if (recording->longest_wait_ns < NOTICEABLE_WAIT_NS)
+	if (recording->longest_wait_ns >= NOTICEABLE_WAIT_NS) {
+		text_add(text, "A thread of the program waited up to ");
+		text_add_duration_ns(text, recording->longest_wait_ns);
+		text_add(text, " for the recorder.\n");
+	}
+	if (recording->wait_ns < NOTICEABLE_WAIT_NS ||
+		recording->wait_ns < recording->duration_ns / NOTICEABLE_WAIT_SHARE)
 		return;
-	text_add(text, "A thread of the program waited up to ");
-	text_add_duration_ns(text, recording->longest_wait_ns);
-	text_add(text, " for the recorder.\n");
+	text_add(text, "The program's threads waited ");
+	text_add_duration_ns(text, recording->wait_ns);
+	text_add(text, " in total for room in their buffers, because the recorder was slower.\n");
 }
 
 static void (*const notes[])(const struct model *, struct text *) = {

@@ -221,6 +221,28 @@ static void check_lost(const uint64_t lost[LOST_REASONS], const char *expected)
 
 #define THEN ": counts are too low, and blocks whose free was lost look never freed.\n"
 
+CASE(verdict_waits, "many short waits are reported from a tenth of the time on")
+{
+	static const struct {
+		uint64_t wait_ns, duration_ns;
+		bool shown;
+	} waits[] = {{300000000, 3000000000, true}, {299999999, 3000000000, false},
+		{99999999, 100000000, false}, {0, 0, false}};
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		struct fixture fixture;
+		fixture_init(&fixture);
+		add(&fixture, 0x10, (struct site){.allocations = 2, .allocated_bytes = 20});
+		struct recording *recording = build_recording(fixture.model);
+		recording->duration_ns = waits[i].duration_ns;
+		recording->longest_wait_ns = 5000000;
+		recording->wait_ns = waits[i].wait_ns;
+		check_verdict(&fixture, "No leaks: every block was freed.\n",
+			waits[i].shown ? "The program's threads waited 300 ms in total for room in "
+					 "their buffers, because the recorder was slower.\n"
+				       : "");
+	}
+}
+
 CASE(lost_words, "what was lost is said with its cause, or its causes one by one")
 {
 	check_lost((uint64_t[LOST_REASONS]){[LOST_STALLED] = 1},
