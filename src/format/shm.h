@@ -3,9 +3,10 @@
  * The memory that a recorded process and its collector share: one sparse memfd for each process
  * image, made by the collector, mapped by both, its descriptor closed in the target at once.
  *
- *     +--------+-------------+---------+---------+----------+-------------------+-----------+
- *     | header | ring heads  | modules | strings | buckets  | nodes (call tree) | ring data |
- *     +--------+-------------+---------+---------+----------+-------------------+-----------+
+ *     +--------+------------+---------+---------+-------+-------------------+------------+-----------+
+ *     | header | ring heads | modules | strings | lines | nodes (call tree) | more lines | ring
+ * data |
+ *     +--------+------------+---------+---------+-------+-------------------+------------+-----------+
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for
@@ -23,7 +24,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 11u
+#define HW_SHM_VERSION 12u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -40,13 +41,31 @@
 
 #define HW_MODULES_MAX 8192u
 #define HW_STRINGS_BYTES (2u << 20)
-#define HW_NODES_MAX (8u << 20)
-/* Three tables of bucket heads; a full bucket sends the search on to the next, larger table. */
-#define HW_BUCKET_LEVELS 3
-#define HW_BUCKETS_LEVEL0 (1u << 12)
-#define HW_BUCKETS_LEVEL1 (1u << 16)
-#define HW_BUCKETS_LEVEL2 (1u << 21)
-#define HW_BUCKETS (HW_BUCKETS_LEVEL0 + HW_BUCKETS_LEVEL1 + HW_BUCKETS_LEVEL2)
+#define HW_NODES_MAX (14u << 20)
+
+/*
+ * Where children of a node are looked up, but for the first one: tables of lines, each a cache line
+ * of entries, eight times as many in each table. A node is in the table for its parent's number, or
+ * in a later one if its line there is full: runtime/core/stacks.c. The last tables stand apart,
+ * since few programs need them.
+ */
+#define HW_LINE_WIDTH 8
+struct hw_line {
+	/* Tag of (parent, frame) << 32 | number of the node; 0: none, nor any after it. Release:
+	 * the node is complete. Never changes again. */
+	_Alignas(64) uint64_t entries[HW_LINE_WIDTH];
+};
+static_assert(sizeof(struct hw_line) == 64, "a cache line");
+#define HW_TABLES 4      /* of 2^8, 2^11, 2^14 and 2^17 lines */
+#define HW_TABLES_MORE 2 /* of 2^19 and 2^21 lines */
+#define HW_LINES ((1u << 8) + (1u << 11) + (1u << 14) + (1u << 17))
+#define HW_LINES_MORE ((1u << 19) + (1u << 21))
+
+enum hw_lines_more {
+	HW_LINES_UNUSED = 0, /* they may come into use, or be closed */
+	HW_LINES_USED = 1,   /* for ever */
+	HW_LINES_CLOSED = 2, /* for ever: the target does not have them mapped */
+};
 
 enum hw_ring_state {
 	HW_RING_FREE = 0,   /* collector: drained, its thread is gone */
@@ -100,9 +119,13 @@ static_assert(sizeof(struct hw_module) == 72, "shared");
 struct hw_node {
 	uint64_t frame;  /* module << 48 | address; written before the node is linked */
 	uint32_t parent; /* always smaller than the node's own number */
-	uint32_t next;   /* in its bucket */
+	/* The child that came first, as a number, and in the upper bits a tag of its frame; 0: it
+	 * has none. Release: that node is complete. Never changes again. */
+	uint32_t child;
 };
 static_assert(sizeof(struct hw_node) == 16, "shared");
+#define HW_NODE_BITS 24
+static_assert(HW_NODES_MAX <= 1u << HW_NODE_BITS, "there are eight bits for the tag");
 
 #define HW_FRAME_ADDRESS_BITS 48
 #define HW_FRAME_ADDRESS_MASK ((1ull << HW_FRAME_ADDRESS_BITS) - 1)
@@ -177,6 +200,7 @@ struct hw_shm {
 	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_ANNOTATE_FREED_FROM) */
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
+	uint32_t lines_more;         /* enum hw_lines_more */
 	/* Both under the lock of the target's module table (runtime/core/modules.h): one thread
 	 * adds. */
 	uint32_t modules; /* release: modules before it, and their strings, are complete; module 0
@@ -274,9 +298,12 @@ enum hw_note {
 #define HW_SHM_RINGS ((uint64_t)4096)
 #define HW_SHM_MODULES (HW_SHM_RINGS + HW_SHM_PAGES(HW_RINGS * sizeof(struct hw_ring)))
 #define HW_SHM_STRINGS (HW_SHM_MODULES + HW_SHM_PAGES(HW_MODULES_MAX * sizeof(struct hw_module)))
-#define HW_SHM_BUCKETS (HW_SHM_STRINGS + HW_STRINGS_BYTES)
-#define HW_SHM_NODES (HW_SHM_BUCKETS + HW_SHM_PAGES(HW_BUCKETS * sizeof(uint32_t)))
-#define HW_SHM_DATA (HW_SHM_NODES + HW_SHM_PAGES((uint64_t)HW_NODES_MAX * sizeof(struct hw_node)))
+#define HW_SHM_LINES (HW_SHM_STRINGS + HW_STRINGS_BYTES)
+#define HW_SHM_NODES (HW_SHM_LINES + HW_SHM_PAGES(HW_LINES * sizeof(struct hw_line)))
+#define HW_SHM_LINES_MORE                                                                          \
+	(HW_SHM_NODES + HW_SHM_PAGES((uint64_t)HW_NODES_MAX * sizeof(struct hw_node)))
+#define HW_SHM_DATA                                                                                \
+	(HW_SHM_LINES_MORE + HW_SHM_PAGES((uint64_t)HW_LINES_MORE * sizeof(struct hw_line)))
 #define HW_SHM_DATA_WORDS                                                                          \
 	((uint64_t)HW_RINGS_LARGE * HW_RING_WORDS_LARGE +                                          \
 		(uint64_t)HW_RINGS_MEDIUM * HW_RING_WORDS_MEDIUM +                                 \

@@ -10,21 +10,30 @@
 
 #include "format/shm.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rt_stacks {
 	struct hw_shm *shm; /* node count, overflow count */
 	struct hw_node *nodes;
 	uint32_t nodes_max;
-	uint32_t *buckets; /* the three tables, one after another */
+	struct hw_line *lines;      /* HW_TABLES tables, one after another */
+	struct hw_line *lines_more; /* HW_TABLES_MORE; not read if shm->lines_more is closed */
 };
 
 /*
  * The child of `parent` for `frame` (module << 48 | address), made when it is new. Lock-free: nodes
- * are only added, each published by one compare-and-swap on its bucket. When the table is full: the
- * mark HW_MARK_TABLE_FULL if that one fits, else parent; counted in shm->stacks_full.
+ * are only added, each published by one compare-and-swap on its entry. When the table is full: the
+ * mark HW_MARK_TABLE_FULL if that one fits, else parent, counted in shm->stacks_full; the mark
+ * itself if parent is one.
  */
 uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame);
+
+/*
+ * Gives up the tables that only large trees need, before they are unmapped. Returns false if they
+ * are in use already, or may be at any moment: then they have to stay. Any thread, any moment.
+ */
+bool rt_stacks_close_more(const struct rt_stacks *stacks);
 
 /*
  * A thread's own answers of rt_stacks_child(), which never change: one place for each hash value.

@@ -116,14 +116,14 @@ void rt_memory_advise(int advice)
 
 /*
  * How much of the shared memory is mapped: all of it in one piece, or its first part up to this
- * many call stacks, and the rings from `first_ring` on. With the private part that is 212, 68 or 40
+ * many call stacks, and the rings from `first_ring` on. With the private part that is 468, 69 or 41
  * MiB.
  */
 static const struct extent {
 	uint64_t limit; /* of address space, from which on it is fair to take so much */
 	uint32_t nodes, first_ring;
 } extents[] = {
-	{2ull << 30, HW_NODES_MAX, 0},
+	{4ull << 30, HW_NODES_MAX, 0},
 	{256u << 20, 1u << 20, HW_RINGS_LARGE},
 	{HW_ADDRESS_SPACE_LEAST, 1u << 17, HW_RINGS_LARGE + HW_RINGS_MEDIUM},
 };
@@ -180,7 +180,8 @@ static bool map_extent(struct rt_process *p, int memory, const struct extent *ex
 	p->unwinder.stacks = (struct rt_stacks){.shm = p->shm,
 		.nodes = (struct hw_node *)(at + HW_SHM_NODES),
 		.nodes_max = extent->nodes,
-		.buckets = (uint32_t *)(at + HW_SHM_BUCKETS)};
+		.lines = (struct hw_line *)(at + HW_SHM_LINES),
+		.lines_more = (struct hw_line *)(at + HW_SHM_LINES_MORE)};
 	return true;
 }
 
@@ -192,8 +193,11 @@ bool rt_memory_share(struct rt_process *p, int memory)
 		mapped = limit >= extents[i].limit && map_extent(p, memory, &extents[i]);
 	const struct hw_shm *shm = p->shm;
 	if (mapped && shm->magic == HW_SHM_MAGIC && shm->version == HW_SHM_VERSION &&
-		shm->total_bytes == HW_SHM_BYTES)
+		shm->total_bytes == HW_SHM_BYTES) {
+		if (p->shared_ranges[0].bytes != HW_SHM_BYTES)
+			rt_stacks_close_more(&p->unwinder.stacks);
 		return true;
+	}
 	if (mapped)
 		rt_memory_unshare(p);
 	return false;
@@ -214,7 +218,7 @@ static uint64_t shrink_nodes(struct rt_process *p, uint32_t nodes)
 	used = __atomic_load_n(&p->shm->nodes, __ATOMIC_SEQ_CST);
 	kept = used > stacks->nodes_max ? used : stacks->nodes_max;
 	uint64_t end = HW_SHM_NODES + PAGES((uint64_t)kept * sizeof(struct hw_node));
-	return end < HW_SHM_DATA ? end : HW_SHM_DATA;
+	return end < HW_SHM_LINES_MORE ? end : HW_SHM_LINES_MORE;
 }
 
 /* Takes the free rings before `end` for ever, from the last one on; returns where they begin. */
@@ -256,9 +260,12 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 	if (whole) {
 		uint32_t last = extents[i].first_ring, first = shrink_rings(p, last);
 		uint64_t hole = data_offset(first), end = data_offset(last);
-		r[1] = (struct rt_range){base + HW_SHM_DATA, hole - HW_SHM_DATA};
+		/* More than 2^17 call stacks are in use, or about to be: their tables stay. */
+		uint64_t next =
+			rt_stacks_close_more(&p->unwinder.stacks) ? HW_SHM_DATA : HW_SHM_LINES_MORE;
+		r[1] = (struct rt_range){base + next, hole - next};
 		r[2] = (struct rt_range){base + end, HW_SHM_BYTES - end};
-		unmap_range(base, nodes_end, HW_SHM_DATA);
+		unmap_range(base, nodes_end, next);
 		unmap_range(base, hole, end);
 	} else {
 		unmap_range(base, nodes_end, range_end);

@@ -298,8 +298,11 @@ static void read_all(struct merge *merge)
 static void start(struct writer *writers)
 {
 	shm = image_create();
-	stacks = (struct rt_stacks){
-		shm, image_nodes(shm), HW_NODES_MAX, (uint32_t *)((char *)shm + HW_SHM_BUCKETS)};
+	stacks = (struct rt_stacks){.shm = shm,
+		.nodes = image_nodes(shm),
+		.nodes_max = HW_NODES_MAX,
+		.lines = (struct hw_line *)((char *)shm + HW_SHM_LINES),
+		.lines_more = (struct hw_line *)((char *)shm + HW_SHM_LINES_MORE)};
 	rt_ring_attach(&threads[HW_RING_SHARED], shm, HW_RING_SHARED,
 		image_word(shm, HW_RING_SHARED, 0), 0);
 	for (uint32_t i = 0; i < WRITERS; i++) {
