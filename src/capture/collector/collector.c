@@ -312,7 +312,8 @@ int collector_run(struct collector_start *start)
 		if (c->root_gone_ns)
 			collector_root_finish(c);
 	}
-	while (ok && collector_has_work(c)) {
+	/* If nothing was left, nobody can connect any more, and the launcher waits for our end. */
+	while (ok && c->summary.end.stays && collector_has_work(c)) {
 		wait_for_events(c);
 		drain_all(c);
 	}

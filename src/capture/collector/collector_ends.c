@@ -83,6 +83,14 @@ static void on_survivor(void *context, pid_t pid)
 		collector_add(c, pid);
 }
 
+/* All but the first process began after the collector, if a launcher held that one back. */
+static void find_survivors(struct collector *c)
+{
+	bool held_back = c->start->control >= 0;
+	uint64_t age_ns = held_back ? clock_pair_now().ns - c->start->began.ns : UINT64_MAX;
+	unseen_children_each(c->start->session.path, age_ns, on_survivor, c);
+}
+
 void collector_finish_exiting(
 	struct collector *c, struct tracked_process *s, struct recorder_end end)
 {
@@ -100,7 +108,7 @@ void collector_finish_exiting(
 	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
 		on_recording_closed(c, one);
 	if (!first)
-		unseen_children_each(c->start->session.path, on_survivor, c);
+		find_survivors(c);
 	if (first || c->process_count == 1) /* there may be no time for it later */
 		session_remove(&c->start->session);
 	recorder_release(s->recorder);
@@ -238,6 +246,6 @@ bool collector_has_work(struct collector *c)
 	if (c->closings.count)
 		return true;
 	if (!c->process_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
-		unseen_children_each(c->start->session.path, on_survivor, c);
+		find_survivors(c);
 	return c->process_count;
 }

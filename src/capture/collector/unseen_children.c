@@ -2,6 +2,7 @@
 #include "capture/collector/unseen_children.h"
 
 #include "base/cleanup.h"
+#include "capture/collector/newer_pids.h"
 #include "capture/session.h"
 #include "format/shm.h"
 
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #define WINDOW (64u << 10)
+/* Numbers; each that no process has takes about a microsecond. */
+#define TRIED_MAX 128
 
 /* What a process of the session is known by. */
 struct marks {
@@ -73,9 +76,27 @@ static bool is_survivor(int proc, const char *pid, const struct marks *m, char *
 	       file_has_text(proc, pid, "maps", m->mapping, strlen(m->mapping), window);
 }
 
-void unseen_children_each(
-	const char *session_path, void (*found)(void *context, pid_t pid), void *context)
+/* The process to look at after `pid`; 0: there is none. A few numbers are tried one by one, which
+ * does not depend on how many processes the machine has. */
+static pid_t next_pid(DIR *proc, const struct newer_pids *newer, pid_t pid)
 {
+	if (newer->known && newer->last >= newer->first && newer->last - newer->first <= TRIED_MAX)
+		return pid < newer->last ? pid + 1 : 0;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		char *end;
+		long found = strtol(entry->d_name, &end, 10);
+		if (found > 0 && !*end && newer_pids_has(newer, (pid_t)found))
+			return (pid_t)found;
+	}
+	return 0;
+}
+
+void unseen_children_each(const char *session_path, uint64_t age_ns,
+	void (*found)(void *context, pid_t pid), void *context)
+{
+	const struct newer_pids newer = newer_pids_of_self(age_ns);
+	if (newer_pids_is_empty(&newer))
+		return;
 	struct marks marks;
 	char mapping[HW_SESSION_BYTES];
 	session_mapping(session_path, mapping);
@@ -89,11 +110,12 @@ void unseen_children_each(
 	unsigned long long own = process_start_ticks(dirfd(proc), "self"),
 			   slack = (unsigned long long)sysconf(_SC_CLK_TCK);
 	marks.began = own > slack ? own - slack : 0;
-	for (struct dirent *entry; (entry = readdir(proc));) {
-		char *end;
-		long pid = strtol(entry->d_name, &end, 10);
-		if (pid > 0 && !*end && is_survivor(dirfd(proc), entry->d_name, &marks, window))
-			found(context, (pid_t)pid);
+	pid_t pid = newer.first;
+	while ((pid = next_pid(proc, &newer, pid)) > 0) {
+		char name[16];
+		snprintf(name, sizeof(name), "%d", (int)pid);
+		if (is_survivor(dirfd(proc), name, &marks, window))
+			found(context, pid);
 	}
 	closedir(proc);
 }

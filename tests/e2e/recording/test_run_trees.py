@@ -411,6 +411,22 @@ def orphan(folder):
 
 
 @TESTS.test
+def living_static_daemon(folder):
+    """A static program that has become a daemon is said, though nothing was heard of it and its parents are gone"""
+    reading, writing = os.pipe()
+    try:
+        ended = subprocess.run([hw.HEAPWISE, "run", "-o", folder / "x.hpw", "--", "/bin/sh", "-c", '"$0"; exit 5', hw.TARGETS / "daemon_static"],
+                               stdin=reading, stderr=subprocess.PIPE, env=environment(folder), timeout=hw.TIMEOUT / 2)
+        hw.need(ended.returncode == 5, f"{ended}")
+        hw.need(b"1 other process is still running and allocated nothing so far" in ended.stderr, ended.stderr.decode())
+        hw.need(list((folder / "sessions").iterdir()), "its session is gone")
+    finally:
+        os.close(reading)
+        os.close(writing)
+    wait_sessions(folder)
+
+
+@TESTS.test
 def living_child(folder):
     """A child that is recorded and lives on is said; its recording will be complete when it ends"""
     reading, writing = os.pipe()
