@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command starts where the programs that it records start; libraries that few commands need are loaded by those."""
 
+import os
+import pty
+import re
 import resource
 import subprocess
 import sys
@@ -41,15 +44,43 @@ def libraries_missing(folder):
     bundle = folder / "x.tar"
     hw.ask("bundle", "-o", bundle, path)
     packed.write_bytes(subprocess.run(["gzip", "-c"], input=b"\x7fELF" + bytes(5000), stdout=subprocess.PIPE, check=True).stdout)
-    for name in ("libarchive.so.13", "libcurl.so.4"):
+    xml = folder / "x.xml"
+    xml.write_text('<?xml version="1.0"?>\n<valgrindoutput>\n</valgrindoutput>\n')
+    for name in ("libarchive.so.13", "libcurl.so.4", "libpcre2-8.so.0", "libexpat.so.1", "libedit.so.2"):
         (folder / name).write_bytes(b"no library")
     without = hw.clean_environment(LD_LIBRARY_PATH=folder)
     for package, *command in (("libarchive13", "bundle", "-o", folder / "y.tar", path), ("libarchive13", "report", bundle),
-                              ("libarchive13", "core", packed), ("libcurl4", "report", "http://127.0.0.1:9/heap")):
+                              ("libarchive13", "core", packed), ("libcurl4", "report", "http://127.0.0.1:9/heap"),
+                              ("libpcre2-8-0", "report", "--focus", "a.b", path), ("libexpat1", "report", xml)):
         ended = hw.heapwise(*command, env=without)
-        hw.need(ended.status == 4 and f"(package {package})" in ended.errors, f"{command}: {ended}")
+        expected = 2 if "--focus" in command else 4  # an option that can't be taken
+        hw.need(ended.status == expected and f"(package {package})" in ended.errors, f"{command}: {ended}")
     hw.need(not (folder / "y.tar").exists(), "half a bundle is left")
     hw.need(hw.heapwise("report", path, env=without).text == hw.ask("report", path), "a report needs none of them")
+
+
+@tests.test
+def libraries_of_the_start(folder):
+    """What is loaded before main() is what recording, the recordings' files and names need; the rest comes when it is used"""
+    listed = hw.run(["readelf", "-dW", hw.HEAPWISE])
+    needed = set(re.findall(r"NEEDED.*\[(\S+?)\.so", listed.text))
+    allowed = {"libzstd", "libz", "libxxhash", "libjansson", "libelf", "libdw", "libm", "libc", "ld-linux-x86-64"}
+    hw.need("libzstd" in needed and (needed <= allowed or hw.SANITIZERS != "none"), f"{needed - allowed}")
+
+
+@tests.test
+def prompt_without_editor(folder):
+    """On a terminal a prompt without libedit says which package has it"""
+    hw.need_no_sanitizer("their libraries are searched for in other places")
+    path = folder / "x.hpw"
+    hw.record([hw.ANSWERS / "two_tables"], path)
+    (folder / "libedit.so.2").write_bytes(b"no library")
+    ours, theirs = pty.openpty()
+    ended = subprocess.run([hw.HEAPWISE, "prompt", path], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
+                           env=hw.clean_environment(LD_LIBRARY_PATH=folder, TERM="dumb"), timeout=hw.TIMEOUT / 2)
+    os.close(theirs)
+    os.close(ours)
+    hw.need(ended.returncode == 4 and b"(package libedit2)" in ended.stderr, f"{ended}")
 
 
 tests.main()

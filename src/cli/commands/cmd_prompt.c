@@ -265,9 +265,10 @@ static int cmd_prompt_run(const struct command *command, int argc, char **argv)
 	signal(SIGINT, SIG_IGN);
 	struct prompt_complete complete = {.state = &state};
 	const struct line_completion completion = prompt_completion(&complete);
-	struct line_editor *editor = line_editor_create(&completion);
-	if (!editor)
-		return message_error(error_no_memory());
+	struct line_editor *editor = NULL;
+	error = line_editor_create(&completion, &editor);
+	if (error)
+		return message_error(error);
 	for (char *line; (line = line_editor_read(editor)) != NULL;) {
 		bool stays = cmd_prompt_obey(&state, line);
 		free(line);

@@ -299,9 +299,10 @@ int heap_prompt_run(struct heap_look *look)
 	const struct line_completion completion = {look, heap_prompt_candidate};
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
-	struct line_editor *editor = line_editor_create(&completion);
-	if (!editor)
-		return message_error(error_no_memory());
+	struct line_editor *editor = NULL;
+	error = line_editor_create(&completion, &editor);
+	if (error)
+		return message_error(error);
 	for (char *line; !heap_interrupted && (line = line_editor_read(editor)) != NULL;) {
 		bool stays = heap_prompt_obey(look, line);
 		free(line);

@@ -34,18 +34,20 @@ static const struct asked_version {
 	{"libzstd", "ZSTD_versionString"},
 	{"zlib", "zlibVersion"},
 	{"jansson", "jansson_version_str"},
-	{"expat", "XML_ExpatVersion"},
 };
 
 /* Loaded when something needs them (base/library.h). */
 static const struct optional_library {
 	const char *library;
 	const char *file;
-	const char *function; /* gives its version */
+	const char *function; /* gives its version; NULL: none does */
 	const char *use;
 } optional_libraries[] = {
 	{"libarchive", "libarchive.so.13", "archive_version_string", "bundles, packed cores"},
 	{"libcurl", "libcurl.so.4", "curl_version", "files by URL, debuginfod"},
+	{"libpcre2-8", "libpcre2-8.so.0", NULL, "regular expressions"},
+	{"libexpat", "libexpat.so.1", "XML_ExpatVersion", "XML of Valgrind"},
+	{"libedit", "libedit.so.2", NULL, "prompt on a terminal"},
 };
 
 static void add_fact(struct text *text, const char *name, const char *value)
@@ -81,8 +83,6 @@ static void add_libraries(struct text *text)
 		int version_len = (int)(len - name - 1);
 		const char *version = one + name + 1, *now = loaded_version(one, name);
 		text_printf(text, "%s%.*s ", one == built_with ? "" : ", ", (int)name, one);
-		const char *other = now && *now == 'e' ? strrchr(now, '_') : NULL; /* expat_2.5.0 */
-		now = other ? other + 1 : now;
 		if (!now)
 			text_printf(text, "%.*s", version_len, version);
 		else if (strlen(now) == (size_t)version_len && !strncmp(now, version, strlen(now)))
@@ -99,7 +99,8 @@ static void add_optional_libraries(struct text *text)
 	for (size_t i = 0; i < ARRAY_SIZE(optional_libraries); i++) {
 		const struct optional_library *one = &optional_libraries[i];
 		void *handle = dlopen(one->file, RTLD_LAZY | RTLD_LOCAL);
-		const char *version = handle ? ask_version(handle, one->function) : NULL;
+		const char *version =
+			handle && one->function ? ask_version(handle, one->function) : NULL;
 		text_printf(text, "%-14s ", one->library);
 		if (!handle)
 			text_printf(text, "not there (%s): no %s\n", one->file, one->use);

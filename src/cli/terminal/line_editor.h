@@ -3,6 +3,7 @@
 #ifndef CLI_LINE_EDITOR_H
 #define CLI_LINE_EDITOR_H
 
+#include "base/error.h"
 #include <stddef.h>
 
 struct line_editor;
@@ -14,8 +15,10 @@ struct line_completion {
 	const char *(*candidate)(void *context, const char *line, size_t start, size_t n);
 };
 
-/* `completion` must outlive it. NULL: no memory. There is one at a time. */
-struct line_editor *line_editor_create(const struct line_completion *completion);
+/* `completion` must outlive it. There is one at a time. ERROR_ENVIRONMENT: on a terminal it needs
+ * libedit, which can't be loaded. */
+struct error *line_editor_create(
+	const struct line_completion *completion, struct line_editor **ret) must_check_;
 /* Keeps the history. */
 void line_editor_destroy(struct line_editor *editor);
 

@@ -12,12 +12,14 @@
  */
 #include "sources/foreign/valgrind_xml.h"
 
+#include <assert.h>
 #include <expat.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "sources/foreign/foreign_query.h"
@@ -30,6 +32,28 @@
 #define FRAMES_MAX 4096u
 #define PARTS_MAX 4096u
 #define PROTOCOL_LEAST 4u
+
+#define XML_FUNCTIONS(X)                                                                           \
+	X(XML_ErrorString)                                                                         \
+	X(XML_GetCurrentLineNumber)                                                                \
+	X(XML_GetErrorCode)                                                                        \
+	X(XML_Parse)                                                                               \
+	X(XML_ParserCreate)                                                                        \
+	X(XML_ParserFree)                                                                          \
+	X(XML_SetCharacterDataHandler)                                                             \
+	X(XML_SetElementHandler)                                                                   \
+	X(XML_SetStartDoctypeDeclHandler)                                                          \
+	X(XML_SetUserData)                                                                         \
+	X(XML_StopParser)
+
+/* libexpat: recording needs none. */
+struct xml_library {
+	XML_FUNCTIONS(LIBRARY_MEMBER)
+};
+
+static const char *const xml_names[] = {XML_FUNCTIONS(LIBRARY_NAME)};
+
+static_assert(sizeof(struct xml_library) == sizeof(xml_names), "one pointer a name");
 
 enum element {
 	OTHER, /* passed over with all that is in it */
@@ -164,6 +188,7 @@ static const struct {
 
 struct reading {
 	struct stream stream;
+	struct xml_library library;
 	XML_Parser parser;
 	struct error *error; /* that stopped the parser */
 	struct xml_build build;
@@ -181,7 +206,7 @@ static void valgrind_xml_reading_deinit(struct reading *reading)
 {
 	stream_close(&reading->stream);
 	if (reading->parser)
-		XML_ParserFree(reading->parser);
+		reading->library.XML_ParserFree(reading->parser);
 	foreign_deinit(&reading->build.foreign);
 	xml_numbers_deinit(&reading->build.numbers);
 	xml_leaks_deinit(&reading->build.leaks);
@@ -209,13 +234,13 @@ static void valgrind_xml_stop(struct reading *reading, struct error *error)
 		return;
 	}
 	reading->error = error;
-	XML_StopParser(reading->parser, XML_FALSE);
+	reading->library.XML_StopParser(reading->parser, XML_FALSE);
 }
 
 static struct error *valgrind_xml_wrong(const struct reading *reading, const char *what)
 {
 	return error_create(ERROR_INPUT, "%s: line %lu: %s", reading->stream.input->name,
-		(unsigned long)XML_GetCurrentLineNumber(reading->parser), what);
+		(unsigned long)reading->library.XML_GetCurrentLineNumber(reading->parser), what);
 }
 
 static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char **attributes)
@@ -408,7 +433,7 @@ static struct error *end_error(struct reading *reading)
 {
 	struct error *error = xml_build_error(&reading->build, &reading->found);
 	return error_prefix(error, "%s: line %lu", reading->stream.input->name,
-		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
+		(unsigned long)reading->library.XML_GetCurrentLineNumber(reading->parser));
 }
 
 static struct error *end_amount(struct reading *reading, enum element element)
@@ -547,8 +572,9 @@ static struct error *not_parsed(struct reading *reading)
 		return steal_ptr(reading->error);
 	return error_create(ERROR_INPUT, "%s: line %lu: invalid Valgrind XML: %s",
 		reading->stream.input->name,
-		(unsigned long)XML_GetCurrentLineNumber(reading->parser),
-		XML_ErrorString(XML_GetErrorCode(reading->parser)));
+		(unsigned long)reading->library.XML_GetCurrentLineNumber(reading->parser),
+		reading->library.XML_ErrorString(
+			reading->library.XML_GetErrorCode(reading->parser)));
 }
 
 static struct error *note_cut(struct reading *reading)
@@ -557,7 +583,7 @@ static struct error *note_cut(struct reading *reading)
 	snprintf(sentence, sizeof(sentence),
 		"the file is cut off at line %lu: the program, or Valgrind, was killed, or is "
 		"still running",
-		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
+		(unsigned long)reading->library.XML_GetCurrentLineNumber(reading->parser));
 	return build_damage(reading->build.foreign.model, sentence);
 }
 
@@ -565,11 +591,12 @@ static struct error *note_cut(struct reading *reading)
 static struct error *end_early(struct reading *reading)
 {
 	char sentence[120];
-	if (reading->error || XML_GetErrorCode(reading->parser) != XML_ERROR_JUNK_AFTER_DOC_ELEMENT)
+	if (reading->error || reading->library.XML_GetErrorCode(reading->parser) !=
+				      XML_ERROR_JUNK_AFTER_DOC_ELEMENT)
 		return not_parsed(reading);
 	snprintf(sentence, sizeof(sentence),
 		"it has data after its end, at line %lu, which is ignored",
-		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
+		(unsigned long)reading->library.XML_GetCurrentLineNumber(reading->parser));
 	return build_damage(reading->build.foreign.model, sentence);
 }
 
@@ -583,16 +610,27 @@ static struct error *valgrind_xml_parse(struct reading *reading)
 		error = stream_line(&reading->stream, STREAM_LINE_MAX, &line, &len);
 		if (error || !line)
 			break;
-		if (XML_Parse(reading->parser, "\n", ends, 0) != XML_STATUS_OK ||
-			XML_Parse(reading->parser, line, (int)len, 0) != XML_STATUS_OK)
+		if (reading->library.XML_Parse(reading->parser, "\n", ends, 0) != XML_STATUS_OK ||
+			reading->library.XML_Parse(reading->parser, line, (int)len, 0) !=
+				XML_STATUS_OK)
 			return end_early(reading);
 	}
 	if (error)
 		return error;
-	reading->build.whole = XML_Parse(reading->parser, "", 0, 1) == XML_STATUS_OK;
+	reading->build.whole =
+		reading->library.XML_Parse(reading->parser, "", 0, 1) == XML_STATUS_OK;
 	if (reading->build.whole)
 		return NULL;
 	return reading->error ? not_parsed(reading) : note_cut(reading);
+}
+
+static struct error *xml_library_load(struct xml_library *ret)
+{
+	const struct library library = {.file = "libexpat.so.1",
+		.package = "libexpat1",
+		.names = xml_names,
+		.len = ARRAY_SIZE(xml_names)};
+	return library_load(&library, ret);
 }
 
 static struct error *valgrind_xml_prepare(struct reading *reading, const struct input *input)
@@ -600,14 +638,17 @@ static struct error *valgrind_xml_prepare(struct reading *reading, const struct 
 	xml_error_clear(&reading->found);
 	text_init(&reading->text);
 	reading->path[0] = TOP;
-	reading->parser = XML_ParserCreate(NULL);
+	struct error *error = xml_library_load(&reading->library);
+	if (error)
+		return error;
+	reading->parser = reading->library.XML_ParserCreate(NULL);
 	if (!reading->parser)
 		return error_no_memory();
-	XML_SetUserData(reading->parser, reading);
-	XML_SetElementHandler(reading->parser, on_start, on_end);
-	XML_SetCharacterDataHandler(reading->parser, on_text);
-	XML_SetStartDoctypeDeclHandler(reading->parser, on_doctype);
-	struct error *error = foreign_create(&reading->build.foreign, "valgrind", input);
+	reading->library.XML_SetUserData(reading->parser, reading);
+	reading->library.XML_SetElementHandler(reading->parser, on_start, on_end);
+	reading->library.XML_SetCharacterDataHandler(reading->parser, on_text);
+	reading->library.XML_SetStartDoctypeDeclHandler(reading->parser, on_doctype);
+	error = foreign_create(&reading->build.foreign, "valgrind", input);
 	if (error)
 		return error;
 	build_recording(reading->build.foreign.model)->mode = "exact";

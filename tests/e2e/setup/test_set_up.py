@@ -188,13 +188,13 @@ def version(folder):
     said = hw.ask("version", "--verbose")
     hw.need(said.startswith(short) and short.count("\n") == 1, said)
     facts = dict(re.findall(r"(?m)^(\S[^ ]*(?: \S+)?) +(.+)$", said))
-    for name in ("commit", "build", "compiler", "glibc", "libraries", "libarchive", "libcurl", "graphviz", "command",
-                 "runtime", "lsan", "debug files", "debuginfod", "names kept", "kernel"):
+    for name in ("commit", "build", "compiler", "glibc", "libraries", "libarchive", "libcurl", "libpcre2-8", "libexpat", "libedit",
+                 "graphviz", "command", "runtime", "lsan", "debug files", "debuginfod", "names kept", "kernel"):
         hw.need(facts.get(name), f"no {name}: {said}")
     hw.need(facts["command"] == str(hw.HEAPWISE), facts["command"])
     hw.need(facts["runtime"] == str(hw.BUILD / "src/runtime/libheapwise-rt.so"), facts["runtime"])
     hw.need(os.uname().release in facts["kernel"] and "pidfd_open: yes" in said, said)
-    for library in ("libzstd", "zlib", "libxxhash", "libelf", "libdw", "libpcre2-8", "jansson", "expat"):
+    for library in ("libzstd", "zlib", "libxxhash", "libelf", "libdw", "jansson"):
         hw.need(re.search(rf"\b{library} \d+\.\d", facts["libraries"]), f"{library}: {facts['libraries']}")
     hw.need("built with" not in said, f"the libraries are those of the build: {said}")
     served = hw.heapwise("version", "-v", env=hw.clean_environment(DEBUGINFOD_URLS="http://127.0.0.1:1/")).text
