@@ -76,12 +76,15 @@ static struct mapping *map_memory(size_t *bytes)
 	return (struct mapping *)(at + before);
 }
 
-/* Mappings grow with what there is, so that they stay few; untouched they cost nothing. */
-static bool pool_more(struct live_pool *pool)
+/* Makes room for `least` bytes. Mappings grow with what there is, so that they stay few; untouched
+ * they cost nothing. */
+static bool pool_more(struct live_pool *pool, size_t least)
 {
 	size_t bytes = pool->mapped < (64u << 10) ? 64u << 10 : pool->mapped;
 	if (bytes > 16 * HUGE_PAGE)
 		bytes = 16 * HUGE_PAGE;
+	while (bytes < least + MAPPING_HEADER)
+		bytes *= 2;
 	struct mapping *m = map_memory(&bytes);
 	if (!m)
 		return false;
@@ -126,7 +129,7 @@ static void *pool_bytes(struct live_pool *pool, size_t bytes)
 	if ((size_t)(pool->end - pool->next) < bytes) {
 		struct live_place *rest = (struct live_place *)pool->next;
 		size_t count = (size_t)(pool->end - pool->next) / sizeof(*rest);
-		if (!pool_more(pool))
+		if (!pool_more(pool, bytes))
 			return NULL;
 		pool_give_rest(pool, rest, count & ~(size_t)1);
 	}

@@ -93,6 +93,7 @@ static void check_pages(const struct live_table *live)
 			kept += !used && page->capacity > LIVE_KEPT_CAPACITY;
 		}
 	}
+	CHECK(live->pool.next <= live->pool.end);
 	CHECK_U64(live->tables_kept, kept);
 	CHECK(kept <= LIVE_TABLES_KEPT);
 }
