@@ -185,9 +185,8 @@ static inline bool take_free(struct run *run, uint64_t w0)
 		run->refs = put_varint(run->refs, number);
 	}
 	run->encode->frees++;
-	bool older = own ? number < run->encode->first_allocation
-			 : encode_is_death(&r->encoder, owner, number);
-	if (older && r->encoder.with_deaths)
+	if (r->encoder.with_deaths && (own ? number < run->encode->first_allocation
+					   : encode_is_death(&r->encoder, owner, number)))
 		encode_death(&r->encoder, run->encode,
 			&(struct encode_block){owner, live_site(place), number, size});
 	tally_count_free(tally, s, &run->calls,
