@@ -478,29 +478,6 @@ static void enter_lanes(struct merge *merge, uint64_t now, bool last, uint64_t *
 		heap_sift_down(merge, i);
 }
 
-static void lane_pass_time(struct merge_lane *lane, uint64_t stamp)
-{
-	if (lane->active && lane->stamp < stamp)
-		lane->stamp = stamp;
-}
-
-/*
- * What a lane without data brings later took place after what was delivered, also if its first
- * record there has no stamp: a record needs none if what it has to come after is in its own lane
- * (runtime/core/owners.h). After the last pass of a process that is stopped: after all there was.
- */
-static void pass_time(struct merge *merge, bool last, uint64_t safe)
-{
-	for (uint32_t i = 0; i < merge->lane_count && last; i++) {
-		const struct merge_lane *lane = &merge->lanes[i];
-		safe = i && lane->stamp <= safe ? safe : lane->stamp;
-	}
-	for (uint32_t i = 0; i < merge->lane_count; i++) {
-		if (merge->lanes[i].tail == merge->lanes[i].head)
-			lane_pass_time(&merge->lanes[i], safe);
-	}
-}
-
 uint64_t merge_pass(struct merge *merge, bool last)
 {
 	struct event_source *source = merge->source;
@@ -529,10 +506,15 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, shared_lane(merge));
-	pass_time(merge, last, safe);
 	merge->delivered_until = safe;
 	merge->idle_since = merge->heap_count || last ? 0 : safe;
 	return merge->moved;
+}
+
+static void lane_pass_time(struct merge_lane *lane, uint64_t stamp)
+{
+	if (lane->active && lane->stamp < stamp)
+		lane->stamp = stamp;
 }
 
 uint64_t merge_idle_since(struct merge *merge)

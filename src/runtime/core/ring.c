@@ -156,7 +156,6 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	uint32_t wanted = count + words_before(t, time);
 	if (!update_limit(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
-		t->stamp_due = 0;   /* it may have gone with this event */
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		rt_ring_count_lost(t->shm, t->impatient);
 		return false;
@@ -178,7 +177,6 @@ void rt_ring_recover(struct rt_thread *t)
 	t->last_address = 0;
 	t->lost = 0;
 	t->time_due = t->stack_due = t->head;
-	t->stamp_due = 0;
 	t->stack_pending = 0;
 }
 
@@ -205,7 +203,6 @@ void rt_ring_attach(
 	t->size = hw_ring_words(index);
 	t->data = data;
 	t->ring = ring;
-	t->number = index;
 	rt_ring_recover(t);
 	t->stamped = t->solo = false;
 	t->solo_words = 0;

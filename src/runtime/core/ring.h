@@ -49,9 +49,6 @@ struct rt_thread {
 	uint64_t stack_pending; /* the lowest address that an HW_R_STACK has yet to record, or 0 */
 	uint64_t stack_due,
 		stack_asked; /* word from which on it is recorded anew; the ring's, seen */
-	uint32_t number;     /* of the ring */
-	uint32_t turn;       /* rt_process.turn when the latest event got a stamp */
-	uint64_t stamp_due; /* while events carry stamps: word from which on one does in any case */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };
@@ -62,27 +59,11 @@ struct rt_thread {
 #define RT_CALL_PART 4
 /* Words between two stamps while events carry none. */
 #define RT_TIME_EVERY 128
-/* The same while other threads record, too: how far what is not ordered otherwise may be apart. */
-#define RT_STAMP_EVERY 24
 
 /* Returns whether an event that begins now has a stamp. */
 static inline bool rt_stamps(const struct rt_thread *t)
 {
 	return t->stamped && !__atomic_load_n(&t->solo, __ATOMIC_RELAXED);
-}
-
-/*
- * Returns whether an event of a block has to carry a stamp, while events do. own: the ring has the
- * event before it of the same address (rt_owner_take()). turn: grows whenever all threads have to
- * give a stamp next.
- */
-static inline bool rt_stamps_block(struct rt_thread *t, bool own, uint32_t turn)
-{
-	if (rt_likely(own && t->head < t->stamp_due && turn == t->turn))
-		return false;
-	t->turn = turn;
-	t->stamp_due = t->head + RT_STAMP_EVERY;
-	return true;
 }
 
 /*

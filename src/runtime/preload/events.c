@@ -11,9 +11,8 @@
  * the word in the ring tells the collector that a stamp may have been taken that it can't see yet.
  *
  * Stamps: alloc after the real call, free before it, so that for one address the order alloc < free
- * < next alloc holds across threads; left out where the ring's own order says that (owners.h).
- * While the program has one thread the order in the ring says all, and a stamp now and then tells
- * the time.
+ * < next alloc holds across threads. While the program has one thread the order in the ring says
+ * all, and a stamp now and then tells the time.
  */
 #include "runtime/preload/events.h"
 
@@ -100,35 +99,6 @@ static inline bool needs_stamp(struct rt_process *p, struct rt_thread *t)
 	if (rt_unlikely(rt_stamps(t) && t->head >= t->solo_due))
 		rt_solo_try(p, t);
 	return rt_stamps(t);
-}
-
-/* Blocks from this size on always have stamps: peaks of bytes depend on their order. */
-#define ALWAYS_STAMPED 1024
-
-/*
- * Whether the event that begins, of a block of this size (0: not known), carries a stamp: if the
- * ring's order does not say enough, see owners.h.
- */
-static inline bool needs_block_stamp(
-	struct rt_process *p, struct rt_thread *t, const void *block, size_t size)
-{
-	bool stamps = needs_stamp(p, t), own = false;
-	if (!t->stamped)
-		return false;
-	/* Also while this thread is solo: others must see that. */
-	if (rt_likely(size < ALWAYS_STAMPED))
-		own = rt_owner_take(rt_owners, (uint64_t)block, t->number);
-	else
-		rt_owner_forget(rt_owners, (uint64_t)block);
-	/* Samples are too few for others to tell when they were. */
-	return stamps && rt_stamps_block(t, own && rt_mode == RT_MODE_EXACT,
-				 __atomic_load_n(&p->turn, __ATOMIC_RELAXED));
-}
-
-/* What any thread does from now on has a stamp later than the one that follows. */
-static inline void begin_turn(struct rt_process *p)
-{
-	__atomic_fetch_add(&p->turn, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The end of an event that went elsewhere than to a ring of its own. */
@@ -221,7 +191,7 @@ static __attribute__((noinline)) void *put_alloc(
 		return block;
 	}
 	look_at_stack(t, sp);
-	bool with_stamp = block ? needs_block_stamp(p, t, block, size) : needs_stamp(p, t);
+	bool with_stamp = needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
@@ -296,7 +266,7 @@ static __attribute__((noinline)) void put_free(
 		end_elsewhere(sp);
 		return;
 	}
-	bool with_stamp = needs_block_stamp(p, t, block, 0);
+	bool with_stamp = needs_stamp(p, t);
 	uint64_t op = HW_R_FREE + kind;
 	if (t->last_address == (uint64_t)block) {
 		t->last_address = 0;
@@ -398,7 +368,6 @@ static __attribute__((noinline)) void *half_realloc(
 	}
 	bool with_stamp = needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
-	rt_owner_forget(rt_owners, (uint64_t)block);
 	void *moved = rt_real.realloc(block, size);
 	/* As in rt_event_realloc(). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -476,9 +445,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	bool with_stamp = needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
-	rt_owner_forget(rt_owners, (uint64_t)block);
 	void *moved = seen_realloc(t->ring, block, size, stack);
-	rt_owner_forget(rt_owners, (uint64_t)moved);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	/* A handler, or since we are not solo any more another thread, may have been given the old
 	 * block's place, or have given back the new one's. */
@@ -530,7 +497,6 @@ uint64_t rt_event_fork(uint64_t sp)
 		ring_end(t);
 		return 0;
 	}
-	begin_turn(p);
 	needs_stamp(p, t);
 	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);
 	if (!w) {
@@ -599,7 +565,6 @@ void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 		end_elsewhere(sp);
 		return;
 	}
-	begin_turn(p);
 	needs_stamp(p, t);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_LONGEST);
 	if (!w) {

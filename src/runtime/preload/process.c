@@ -40,7 +40,6 @@ static struct rt_thread no_thread; /* all zero, for ever */
 __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.thread = &no_thread};
 
 struct rt_process *rt_process;
-uint32_t rt_owners[RT_OWNER_PLACES];
 
 struct rt_origin rt_origin;
 

@@ -19,7 +19,6 @@
 #ifndef RUNTIME_PROCESS_H
 #define RUNTIME_PROCESS_H
 
-#include "runtime/core/owners.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
@@ -59,7 +58,6 @@ struct rt_process {
 	struct rt_thread *solo;    /* see solo.h; its `solo` says whether it still is */
 	struct rt_lock solo_trial; /* of the thread that just tries to go solo */
 	bool solo_forbidden;
-	uint32_t turn;       /* grows at marks and forks: each thread's next event is stamped */
 	uint32_t rings_used; /* one more than the largest number of a ring ever taken */
 	uint32_t rings_full; /* shm->rings_freed when no ring was free, + 1: no use looking before
 				it has grown */
@@ -78,11 +76,6 @@ struct rt_process {
 
 /* NULL before the first event of the first process. */
 extern struct rt_process *rt_process;
-
-/* Which ring has the latest event of an address, see owners.h. A forked child goes on with its
- * parent's: an entry that names one of its rings, and which no event of its own has replaced, says
- * that there was none. */
-extern uint32_t rt_owners[RT_OWNER_PLACES];
 
 struct rt_here {
 	/* The calling thread's state. Never NULL: a thread without a ring has one whose `ring` is

@@ -170,7 +170,6 @@ static bool take_shared_lock(struct rt_process *p, bool in_handler, uint32_t tid
  */
 static void stamp_interrupted_event(struct rt_thread *own)
 {
-	own->stamp_due = 0;
 	if (rt_stamps(own))
 		return;
 	own->untimed_since = sys_tsc_fenced();
@@ -223,7 +222,6 @@ void rt_shared_alloc(
 {
 	uint32_t tid;
 	struct rt_thread *t = shared_begin(p, c.sp, &tid);
-	rt_owner_forget(rt_owners, (uint64_t)block);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
@@ -247,7 +245,6 @@ static uint64_t shared_word(struct rt_process *p, uint64_t op, const void *block
 {
 	uint32_t tid;
 	struct rt_thread *t = shared_begin(p, sp, &tid);
-	rt_owner_forget(rt_owners, (uint64_t)block);
 	if (!t)
 		return 0;
 	uint64_t stamp = 0, *w = shared_reserve(t, 2, tid);
@@ -268,7 +265,6 @@ void rt_shared_free(struct rt_process *p, void *block, enum hw_free_kind kind, u
 
 uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp)
 {
-	__atomic_fetch_add(&p->turn, 1, __ATOMIC_SEQ_CST);
 	return shared_word(p, HW_R_FORK, NULL, sp);
 }
 
@@ -287,7 +283,6 @@ void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t 
 
 void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp)
 {
-	__atomic_fetch_add(&p->turn, 1, __ATOMIC_SEQ_CST);
 	uint32_t tid;
 	struct rt_thread *t = shared_begin(p, sp, &tid);
 	if (!t)
@@ -303,7 +298,6 @@ static void shared_moved(
 {
 	uint32_t tid;
 	struct rt_thread *t = shared_begin(p, c.sp, &tid);
-	rt_owner_forget(rt_owners, (uint64_t)moved);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);

@@ -65,7 +65,6 @@ static bool become_solo(struct rt_process *p, struct rt_thread *t)
 		   __atomic_load_n(&p->solo, __ATOMIC_ACQUIRE) == t) {
 		/* The next word is a stamp. */
 		t->time_due = t->limit = t->head;
-		t->stamp_due = 0;
 		return true;
 	}
 	leave_solo(p, t);

@@ -2,7 +2,7 @@
 /*
  * Small blocks of one size go from hand to hand: each thread keeps some to itself and exchanges
  * others through few slots, so that an address is soon one thread's and soon another's, allocated
- * or freed. The order of its events across threads must hold although most of them have no stamp.
+ * or freed. The order of its events across threads must hold.
  */
 #include "truth.h"
 #include <malloc.h>

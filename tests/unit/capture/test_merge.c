@@ -2,43 +2,6 @@
 /* The order in which the merge tells what is in rings, and what it makes of nonsense. */
 #include "unit/merge_story.h"
 
-CASE(unstamped, "a record without a stamp is told in its lane's order, and at no time that is over")
-{
-	story_begin(HZ);
-	image_claim(shm, 0, 100);
-	image_claim(shm, 1, 101);
-	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(7, 24), 1000);
-	image_put(shm, 0, W_FREE(0xa0), W_ALLOC(0xa0), W_SIZED(7, 1));
-	image_put(shm, 1, W_ALLOC(0xb0) | STAMPED, W_SIZED(7, 2), 1001);
-	image_put(shm, 0, W_FREE(0xa0) | STAMPED, 1002);
-	check_pass("T0:100 0+a0:24 0-a0 0+a0:1 T1:101 1+b0:2 0-a0");
-	uint64_t passed = merge.delivered_until;
-	CHECK(passed > 1002);
-	/* Both lanes were seen empty: this came after. */
-	image_put(shm, 0, W_ALLOC(0xa0), W_SIZED(7, 3));
-	check_pass("0+a0:3");
-	CHECK_U64(report.stamp, passed);
-	story_end();
-}
-
-CASE(unstamped_when_stopped, "after a stop, records without a stamp are later than all before it")
-{
-	uint64_t heads[EVENT_LANES_MAX];
-	story_begin(HZ);
-	image_claim(shm, 0, 100);
-	image_claim(shm, 1, 101);
-	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(7, 24), 1000);
-	image_put(shm, 1, W_ALLOC(0xb0) | STAMPED, W_SIZED(7, 2), 2000);
-	merge_read_heads(&merge, heads);
-	merge_pass_until(&merge, heads);
-	image_put(shm, 0, W_FREE(0xa0));
-	report.line[0] = 0;
-	merge_pass_until(&merge, (merge_read_heads(&merge, heads), heads));
-	CHECK_STR(report.line, "0-a0");
-	CHECK_U64(report.stamp, 2000);
-	story_end();
-}
-
 CASE(forks, "a fork is told at its stamp, is no event, and what follows is no earlier")
 {
 	story_begin(HZ);

@@ -12,7 +12,6 @@
 #include "capture/recorder/merge.h"
 #include "capture/recorder/ring_source.h"
 #include "ring_image.h"
-#include "runtime/core/owners.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/stacks.h"
 
@@ -34,7 +33,6 @@ static uint32_t writers_left = WRITERS;
 static uint32_t blocks[BLOCKS];
 static struct rt_thread threads[HW_RINGS];
 static struct rt_lock shared_lock;
-static uint32_t owners[RT_OWNER_PLACES];
 static uint64_t lost_silently; /* at the end of a life, where no record can say so */
 
 static uint64_t address_of(uint32_t block)
@@ -104,15 +102,6 @@ static void set_busy(struct rt_thread *t, uint64_t busy)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* As the runtime decides it. */
-static bool gets_stamp(struct rt_thread *t, uint32_t foreign_tid, uint64_t address)
-{
-	if (!foreign_tid)
-		return rt_stamps_block(t, rt_owner_take(owners, address, t->number), 0);
-	rt_owner_forget(owners, address);
-	return true;
-}
-
 /* [op | address], and for an allocation [stack | path]; both with the writer's serial number as a
  * big size or not at all. */
 static bool event(
@@ -120,19 +109,17 @@ static bool event(
 {
 	set_busy(t, 1);
 	t->stamped = true;
-	bool stamp = gets_stamp(t, foreign_tid, first >> 8);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX + (foreign_tid != 0));
 	if (w) {
 		uint32_t n = 0;
 		if (foreign_tid)
 			w[n++] = HW_R_FOREIGN | (uint64_t)foreign_tid << 8;
-		w[n++] = first | (stamp ? HW_R_STAMPED : 0);
+		w[n++] = first | HW_R_STAMPED;
 		if ((first & 0xff) >= HW_R_ALLOC) {
 			w[n++] = stack | (uint64_t)HW_R_SIZE_BIG << 32;
 			w[n++] = size;
 		}
-		if (stamp)
-			w[n++] = sys_tsc_fenced();
+		w[n++] = sys_tsc_fenced();
 		rt_ring_publish(t, n);
 	}
 	set_busy(t, 0);
@@ -149,7 +136,6 @@ static void tell(struct writer *w, struct rt_thread *own, uint32_t tid, uint64_t
 		return;
 	}
 	w->lost += !event(shared, tid, first, stack, size);
-	own->stamp_due = 0; /* what the thread tells next comes after it */
 	rt_unlock(&shared_lock);
 }
 
