@@ -3,10 +3,10 @@
  * The memory that a recorded process and its collector share: one sparse memfd for each process
  * image, made by the collector, mapped by both, its descriptor closed in the target at once.
  *
- *     +--------+------------+---------+---------+-------+-------------------+------------+-----------+
- *     | header | ring heads | modules | strings | lines | nodes (call tree) | more lines | ring
- * data |
- *     +--------+------------+---------+---------+-------+-------------------+------------+-----------+
+ *     +--------+------------+---------+---------+-------+-------------+------------+------+
+ *     | header | ring heads | modules | strings | lines | nodes       | more lines | ring |
+ *     |        |            |         |         |       | (call tree) |            | data |
+ *     +--------+------------+---------+---------+-------+-------------+------------+------+
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* heapwise doctor: why something can't be recorded, or has no line numbers, and what to do. */
+/* heapwise doctor: why something can't be recorded, or has no line numbers, and what to do; how a
+ * recording went. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,11 @@ static const struct option_spec option_specs[] = {
 	{0},
 };
 
-/* The machine; with a name or a PID also a program or a process. */
+/* The machine; with a name or a PID also a program or a process; or a recording alone. */
 struct request {
 	const char *subject; /* as given; NULL: the machine alone */
-	pid_t pid;           /* 0: subject is a program */
+	pid_t pid;           /* 0: subject is a program or a recording */
+	bool is_recording;
 	bool json;
 };
 
@@ -30,7 +32,7 @@ static const char *cmd_doctor_kind_of(const struct request *request)
 {
 	if (!request->subject)
 		return "machine";
-	return request->pid ? "process" : "program";
+	return request->is_recording ? "recording" : request->pid ? "process" : "program";
 }
 
 /* Digits alone are a PID; a program of such a name has a path: ./42. */
@@ -45,6 +47,9 @@ static pid_t pid_of(const char *text)
 static struct error *cmd_doctor_examine(
 	const struct request *request, struct findings *ret, size_t *ret_machine)
 {
+	*ret_machine = 0;
+	if (request->is_recording)
+		return doctor_recording(ret, request->subject);
 	doctor_machine(ret);
 	*ret_machine = ret->len;
 	if (!request->subject)
@@ -102,10 +107,11 @@ static int cmd_doctor_run(const struct command *command, int argc, char **argv)
 	if (id < 0)
 		return options.exit_code;
 	if (argc - options.operand > 1)
-		return options_wrong(command, "expected one program or PID");
+		return options_wrong(command, "expected one program, PID or recording");
 	if (options.operand < argc) {
 		request.subject = argv[options.operand];
 		request.pid = pid_of(request.subject);
+		request.is_recording = !request.pid && doctor_is_recording(request.subject);
 	}
 	_cleanup_(findings_deinit) struct findings findings = {.data = NULL};
 	size_t machine;
@@ -121,19 +127,22 @@ static int cmd_doctor_run(const struct command *command, int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.synopsis = "[PROGRAM|PID] [--json]",
+	.synopsis = "[PROGRAM|PID|RECORDING] [--json]",
 	.what = "Explains why a program can't be recorded or has no line numbers, and how to fix "
 		"it.",
 	.about = "Without an argument, checks this machine; with a program or the PID of a "
 		 "process, checks that as\n"
 		 "well. A program is searched for in $PATH, as a shell does; a library may be "
-		 "given by its path. The\n"
-		 "exit status is 0 if there are no problems, 1 if there are, and 3 if the program "
-		 "or process does\n"
-		 "not exist or may not be inspected.\n",
+		 "given by its path.\n"
+		 "Of a recording it shows whether it is complete, what was lost, and how long the "
+		 "program had to\n"
+		 "wait for the recorder. The exit status is 0 if there are no problems, 1 if there "
+		 "are, and 3 if the\n"
+		 "program, process or recording does not exist or may not be inspected.\n",
 	.examples = "  heapwise doctor\n"
 		    "  heapwise doctor ./app\n"
-		    "  heapwise doctor $(pidof -s app)\n",
+		    "  heapwise doctor $(pidof -s app)\n"
+		    "  heapwise doctor app.hpw\n",
 	.options = option_specs,
 	.no_files = true,
 	.run = cmd_doctor_run,

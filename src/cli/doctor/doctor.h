@@ -3,6 +3,7 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -19,6 +20,13 @@ struct error *doctor_program(struct findings *findings, const char *name) must_c
 
 /* The same for a process that runs. An error (ERROR_INPUT): it is not there, or not ours to see. */
 struct error *doctor_process(struct findings *findings, pid_t pid) must_check_;
+
+/* Whether a file is a recording of heapwise's, by its first bytes. */
+bool doctor_is_recording(const char *path);
+
+/* How a recording went: whether it is complete, what was lost, how long the program waited. An
+ * error: it can't be read. */
+struct error *doctor_recording(struct findings *findings, const char *path) must_check_;
 
 /* Whether LD_PRELOAD, as this command was given it, names a malloc before the recorder's library.
  */

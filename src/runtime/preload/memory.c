@@ -252,23 +252,23 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 		return;
 	char *base = (char *)p->shm;
 	struct rt_range *r = p->shared_ranges;
-	uint64_t nodes_end = shrink_nodes(p, extents[i].nodes), range_end = r[0].bytes;
+	uint64_t unused = shrink_nodes(p, extents[i].nodes), range_end = r[0].bytes;
 	bool whole = range_end == HW_SHM_BYTES;
 	/* The mapped ranges are set before the rest is unmapped. */
-	if (nodes_end < range_end)
-		r[0].bytes = nodes_end;
+	if (unused < range_end)
+		r[0].bytes = unused;
 	if (whole) {
 		uint32_t last = extents[i].first_ring, first = shrink_rings(p, last);
 		uint64_t hole = data_offset(first), end = data_offset(last);
 		/* More than 2^17 call stacks are in use, or about to be: their tables stay. */
-		uint64_t next =
+		uint64_t unused_end =
 			rt_stacks_close_more(&p->unwinder.stacks) ? HW_SHM_DATA : HW_SHM_LINES_MORE;
-		r[1] = (struct rt_range){base + next, hole - next};
+		r[1] = (struct rt_range){base + unused_end, hole - unused_end};
 		r[2] = (struct rt_range){base + end, HW_SHM_BYTES - end};
-		unmap_range(base, nodes_end, next);
+		unmap_range(base, unused, unused_end);
 		unmap_range(base, hole, end);
 	} else {
-		unmap_range(base, nodes_end, range_end);
+		unmap_range(base, unused, range_end);
 	}
 	__atomic_store_n(&p->shrinking, 0, __ATOMIC_RELEASE);
 }

@@ -3,6 +3,7 @@
 """Bad days: no descriptors, no memory, quotas, clocks that jump, stops, debuggers, core dumps. The program does what
 it would have done without us; its recording opens, and says what it lost."""
 
+import json
 import os
 import re
 import resource
@@ -391,6 +392,11 @@ def collector_stopped_busy(folder):
         # Perl's start differs by a few from run to run.
         more = events(report) - events(whole)
         hw.need(-100 < more <= 30000, f"{report['recording']} of {whole['recording']}")
+        doctor = hw.run([hw.HEAPWISE, "doctor", "--json", one.recording])
+        found = {f["id"]: (f["level"], f["what"]) for f in json.loads(doctor.text)["findings"]}
+        hw.need(doctor.status == 1, str(doctor))
+        hw.need(found["lost-events"] == ("problem", f"{report['recording']['lost_events']:,} events were lost"), f"{found}")
+        hw.need("the program's threads waited " in found["waits"][1], f"{found}")
 
 
 SLOW_END = """

@@ -77,6 +77,27 @@ def executable(path, content):
     return path
 
 
+# ---- recordings
+
+
+@TESTS.test
+def recordings(folder):
+    """A recording is whole, and nothing was lost; one that was cut off is not, and says what its figures cover"""
+    recording = folder / "x.hpw"
+    ended = hw.record([ONE_BLOCK], recording)
+    hw.need(ended.status == 0, str(ended))
+    found = Examined(recording)
+    hw.need(found.document["kind"] == "recording" and found.document["subject"] == str(recording), f"{found.document}")
+    hw.need([f["id"] for f in found.document["findings"]] == ["complete", "lost-events", "stacks", "repairs", "waits"],
+            f"{found.document}")
+    hw.need(found.document["problems"] == 0, f"{found.document}")
+    (folder / "cut.hpw").write_bytes(recording.read_bytes()[:-100])
+    Examined(folder / "cut.hpw").need("problem", "complete", "incomplete")
+    (folder / "begun.hpw").write_bytes(b"HEAPWISE")
+    ended = doctor(folder / "begun.hpw")
+    hw.need(ended.status == 3 and "begun.hpw" in ended.errors, str(ended))
+
+
 # ---- machine
 
 
