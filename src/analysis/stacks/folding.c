@@ -20,12 +20,14 @@
 static bool is_outermost(const struct shown_frame *frame)
 {
 	static const char *const names[] = {"libc.so.", "libc-2.", "libpthread"};
-	if (frame->mark != MARK_NONE)
+	if (frame->mark != MARK_NONE || frame->part == KNOWN_RUNTIME)
+		return frame->mark == MARK_NONE;
+	if (frame->function || !frame->module)
 		return false;
-	bool is_libc = false;
-	for (size_t i = 0; frame->module && i < ARRAY_SIZE(names); i++)
-		is_libc |= !strncmp(frame->module, names[i], strlen(names[i]));
-	return frame->part == KNOWN_RUNTIME || (!frame->function && is_libc);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(frame->module, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
 static enum known_part part_of(const struct folding *folding, size_t frame)
@@ -139,10 +141,7 @@ struct folder;
  * of a million rows what is read would be hundreds of megabytes. */
 struct read_key {
 	const struct folder *folder;
-	const struct shown_frame *const *frames;
-	size_t depth;
-	enum alloc_kind kind;
-	bool own_doing;
+	const struct row *row; /* as it was before */
 };
 
 static uint64_t read_key_hash(struct read_key key);
@@ -168,7 +167,7 @@ static void reading_begin(struct reading *reading, const struct read_key *key)
 {
 	reading->folder = key->folder;
 	reading->at = 0;
-	folding_init(&reading->folding, key->frames, key->depth, key->own_doing);
+	folding_of_row(&reading->folding, key->row);
 }
 
 /* The next frame, or a remark; NULL: there is no more. */
@@ -189,7 +188,7 @@ static const struct shown_frame *reading_next(struct reading *reading)
 static uint64_t read_key_hash(struct read_key key)
 {
 	struct reading reading;
-	uint64_t hash = key.kind, n = 0;
+	uint64_t hash = key.row->sums.kind, n = 0;
 	reading_begin(&reading, &key);
 	for (const struct shown_frame *frame; (frame = reading_next(&reading)); n++)
 		hash = hash_u64(hash ^ frame->place) + n;
@@ -200,7 +199,7 @@ static bool read_key_equal(struct read_key a, struct read_key b)
 {
 	struct reading left, right;
 	const struct shown_frame *x, *y;
-	if (a.kind != b.kind)
+	if (a.row->sums.kind != b.row->sums.kind)
 		return false;
 	reading_begin(&left, &a);
 	reading_begin(&right, &b);
@@ -215,7 +214,7 @@ static bool read_key_equal(struct read_key a, struct read_key b)
 static struct error *take_out(struct folder *folder, const struct read_key *key, struct row *row)
 {
 	const struct shown_frame **frames =
-		arena_alloc(&folder->ret->arena, (key->depth + 1) * sizeof(*frames));
+		arena_alloc(&folder->ret->arena, (key->row->depth + 1) * sizeof(*frames));
 	if (!frames)
 		return error_no_memory();
 	struct reading reading;
@@ -248,8 +247,7 @@ static void folding_join(struct folder *folder, uint32_t number, const struct ro
 static struct error *folding_add_row(
 	struct folder *folder, const struct row *row, uint32_t *ret_number)
 {
-	const struct read_key key = {
-		folder, row->frames, row->depth, row->sums.kind, row_is_own_doing(row)};
+	const struct read_key key = {folder, row};
 	bool is_new;
 	uint32_t *known = read_map_insert(&folder->map, key, &is_new);
 	if (!known)
@@ -275,7 +273,7 @@ struct error *folding_rows(const struct rows *from, enum folding_way way, struct
 	for (unsigned i = 0; i < PART_SETS; i++)
 		folder.remarks[i].place = UINT32_MAX - i;
 	ret->row_of = malloc((from->rows.len + 1) * sizeof(*ret->row_of));
-	if (!ret->row_of)
+	if (!ret->row_of || !row_vec_reserve(&ret->rows.rows, from->rows.len))
 		return error_no_memory();
 	read_map_init(&folder.map);
 	struct error *error = NULL;
