@@ -17,7 +17,7 @@
 struct main_program {
 	char *path;    /* of its recording; the caller frees it */
 	char *command; /* its program and arguments, for people; the caller frees it */
-	size_t count;  /* recordings of the run that could be read; 1: it is the only one */
+	size_t count;  /* recordings of the run that could be read; 0 or 1: it is the only one */
 	uint64_t peak_bytes;
 };
 

@@ -175,13 +175,15 @@ struct error *main_program_find(const char *path, struct main_program *ret)
 	_cleanup_free_ char *base = NULL;
 	if (!search.stem || asprintf(&base, "%.*s" SUFFIX, (int)search.stem, search.name) < 0)
 		base = NULL;
-	struct error *error = base ? main_program_weigh(&search, base) : NULL;
 	struct dirent **entries = NULL;
 	int count = scandir(*folder ? folder : ".", &entries, NULL, alphasort);
 	if (count < 0)
-		return error ? error
-			     : error_errno(
-				       ERROR_INPUT, errno, "can't list the directory of %s", path);
+		return error_errno(ERROR_INPUT, errno, "can't list the directory of %s", path);
+	/* A recording that is alone is not read to be compared with itself. */
+	size_t others = 0;
+	for (int i = 0; i < count; i++)
+		others += search.stem && is_named_so(&search, entries[i]->d_name);
+	struct error *error = base && others ? main_program_weigh(&search, base) : NULL;
 	for (int i = 0; i < count; i++) {
 		if (!error && search.stem && is_named_so(&search, entries[i]->d_name))
 			error = main_program_weigh(&search, entries[i]->d_name);
