@@ -40,7 +40,8 @@ struct address_module {
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t written; /* from here on memory is other than the file: data, relocated or not */
 	/* Where its writable segments begin (the first ADDRESS_DATA_MAX), in order; 0: no more.
-	 * What their first page has before that is of the file, not the program's. */
+	 * What their first page has before that is of the file, not the program's. Of further
+	 * segments that part counts as data. */
 	uint64_t data[ADDRESS_DATA_MAX];
 	/* Of its thread-local memory (PT_TLS): bytes, where and how long that begins with is, as
 	 * the ELF file has it, and how it is aligned. */

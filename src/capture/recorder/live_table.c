@@ -241,7 +241,7 @@ static unsigned first_rank(const struct live_table *live, const struct live_page
 	return rank;
 }
 
-/* So many pages may have 128 places each, however few blocks they have: 2 MiB. */
+/* Below this number of pages each may have 128 places, however few blocks it has: 2 MiB. */
 #define SMALL_HEAP_PAGES 1024u
 #define SMALL_HEAP_RANK 6u /* 128 places, as blocks 32 bytes apart need */
 

@@ -214,7 +214,7 @@ static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
  * empty and fill the same pages all the time. */
 #define LIVE_TABLES_KEPT 512u
 
-/* So many places give each block of an allocator its own, since they are 16 bytes apart or more. */
+/* With this many places each block of an allocator has its own: they are 16 bytes apart or more. */
 #define LIVE_OWN_CAPACITY 256
 
 static inline void live_put(struct live_table *live, struct live_page *page,

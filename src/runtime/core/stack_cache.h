@@ -26,7 +26,7 @@
 /* Words that are compared: one a frame, two where frame pointers are used. What needs more is not
  * kept. */
 #define RT_CACHED_WORDS 22
-/* At least so many: a stack of less repeats its last one. */
+/* At least so many are compared: of a shorter stack the last word again. */
 #define RT_CACHED_FEW 8
 
 /* A stack. All bytes 0: none. */

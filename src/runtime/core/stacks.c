@@ -26,8 +26,9 @@
 
 /* A few nodes stay for the mark that says "the table is full". */
 #define NODES_KEPT 64
-/* Further lines of the last table. Tables are never so full that lines have this many full ones
- * after them, but for those of a process that has made its tables smaller. */
+/* Further lines of the last table; after them the table counts as full, which reports say. Tables
+ * are never so full that lines have this many full ones after them, but for those of a process that
+ * has made its tables smaller. */
 #define LINES_AFTER_MOST 256u
 
 static const struct lines_table {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment. May touch: the shared nodes and buckets only.
+ * Runs when: any thread, any moment. May touch: the shared nodes and lines only.
  *
  * Call stacks as a tree in shared memory: a node is (parent, frame), so a stack is one number,
  * equal stacks are the same number in every thread, and the collector reads them without asking.

@@ -37,7 +37,7 @@ CALLER(second)
 CALLER(third)
 CALLER(fourth)
 
-/* Whose callers are told apart only by the third return address and those after it. */
+/* Their stacks differ only in the third return address and those after it. */
 #define OUTER(name, more)                                                                          \
 	TRUTH_FRAME static void name(size_t turn)                                                  \
 	{                                                                                          \

@@ -297,7 +297,7 @@ CASE(full, "a page whose places are all taken grows for a block between them")
 	fill(&live, 1, 0, 0x4010);
 	CHECK_U64(page->capacity, 256);
 	CHECK_U64(page->displaced, 0);
-	/* 8 bytes apart: in a heap that could not be told apart by twice the places. */
+	/* 8 bytes from another block: a table of twice the size would have one place for both. */
 	fill(&live, 1, 0, 0x4018);
 	CHECK_U64(page->displaced, 1);
 	CHECK(live_table_find(&live, 0x4018, &block) && block.address == 0x4018);
