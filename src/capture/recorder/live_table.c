@@ -158,6 +158,11 @@ static struct live_leaf *leaf_slot(struct live_leaf *leaves, unsigned shift, uin
 	return &leaves[i];
 }
 
+struct live_page *live_leaf_elsewhere(const struct live_table *live, uint64_t key)
+{
+	return leaf_slot(live->leaves, live->leaf_shift, key)->pages;
+}
+
 /* Less than half full. */
 static bool leaves_grow(struct live_table *live)
 {

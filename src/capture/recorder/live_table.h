@@ -149,14 +149,18 @@ void live_table_walk_end(struct live_walk *walk);
 
 /* The parts of the functions above, for a loop that has thousands of blocks to go through. */
 
+/* Returns the pages of a leaf that is not at its own place in the table; NULL if there is none. */
+struct live_page *live_leaf_elsewhere(const struct live_table *live, uint64_t key);
+
 /* Returns the page of an address; NULL if its leaf has no blocks. */
 static inline struct live_page *live_page_of(const struct live_table *live, uint64_t address)
 {
-	uint64_t key = address >> LIVE_LEAF_BITS, mask = (1ull << (64 - live->leaf_shift)) - 1;
-	uint64_t i = key * 0x9e3779b97f4a7c15ull >> live->leaf_shift;
-	while (live->leaves[i].key != key && live->leaves[i].pages)
-		i = (i + 1) & mask;
-	struct live_page *pages = live->leaves[i].pages;
+	uint64_t key = address >> LIVE_LEAF_BITS;
+	const struct live_leaf *own =
+		&live->leaves[key * 0x9e3779b97f4a7c15ull >> live->leaf_shift];
+	struct live_page *pages = own->pages;
+	if (__builtin_expect(own->key != key, 0))
+		pages = live_leaf_elsewhere(live, key);
 	return pages ? &pages[address >> LIVE_PAGE_BITS & (LIVE_LEAF_PAGES - 1)] : NULL;
 }
 
@@ -187,6 +191,16 @@ static inline struct live_place *live_place_of(const struct live_page *page, uin
 struct live_place *live_table_make_place(
 	struct live_table *live, struct live_page *page, uint64_t address, struct live_page **ret);
 
+/* Returns the block's own place if it is empty and no block of the page is displaced, else NULL.
+ * `page`: that of the address, or NULL. */
+static inline struct live_place *live_own_empty(const struct live_page *page, uint64_t address)
+{
+	if (__builtin_expect(!page || !page->places || page->displaced, 0))
+		return NULL;
+	struct live_place *own = live_own_place(page, live_offset(address));
+	return __builtin_expect(!own->owner, 1) ? own : NULL;
+}
+
 /* Returns an empty place for a new block at address, which live_put() may fill next, and its page;
  * or, if there is a block already, its place; NULL if there is no memory. */
 static inline struct live_place *live_place_for(
@@ -194,12 +208,8 @@ static inline struct live_place *live_place_for(
 {
 	struct live_page *page = live_page_of(live, address);
 	*ret = page;
-	if (__builtin_expect(page && page->capacity && !page->displaced, 1)) {
-		struct live_place *own = live_own_place(page, live_offset(address));
-		if (__builtin_expect(!own->owner, 1))
-			return own;
-	}
-	return live_table_make_place(live, page, address, ret);
+	struct live_place *own = live_own_empty(page, address);
+	return own ? own : live_table_make_place(live, page, address, ret);
 }
 
 static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
@@ -217,19 +227,42 @@ static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
 /* With this many places each block of an allocator has its own: they are 16 bytes apart or more. */
 #define LIVE_OWN_CAPACITY 256
 
+/* Called when a page has got its first block. */
+static inline void live_page_begin(struct live_table *live, struct live_page *page)
+{
+	live->pages++;
+	live->tables_kept -= page->capacity > LIVE_KEPT_CAPACITY;
+	live->leaves_empty -= !live_leaf_of(page)->used++;
+}
+
+/* A part of struct live_place.owner that blocks have in common: those of a thread, with numbers
+ * that are the same from bit 32 on. */
+static inline uint64_t live_owner(uint32_t thread, uint64_t number)
+{
+	return (uint64_t)thread << 40 | number >> 32 << 56;
+}
+
+/* A new block at its own place, which is empty. `site` + 1, the offset in its page and live_owner()
+ * are in `owner`. */
+static inline void live_put_own(struct live_table *live, struct live_page *page,
+	struct live_place *place, uint64_t owner, uint64_t what)
+{
+	place->owner = owner;
+	place->what = what;
+	live->blocks++;
+	if (!page->used++)
+		live_page_begin(live, page);
+}
+
 static inline void live_put(struct live_table *live, struct live_page *page,
 	struct live_place *place, const struct live_entry *block)
 {
-	place->owner = live_offset(block->address) | (uint64_t)(block->site + 1) << 12 |
-		       (uint64_t)block->thread << 40 | block->number >> 32 << 56;
-	place->what = (block->number & UINT32_MAX) | block->size << 32;
-	live->blocks++;
-	page->displaced += place != live_own_place(page, live_offset(block->address));
-	if (!page->used++) {
-		live->pages++;
-		live->tables_kept -= page->capacity > LIVE_KEPT_CAPACITY;
-		live->leaves_empty -= !live_leaf_of(page)->used++;
-	}
+	uint32_t offset = live_offset(block->address);
+	page->displaced += place != live_own_place(page, offset);
+	live_put_own(live, page, place,
+		offset | (uint64_t)(block->site + 1) << 12 |
+			live_owner(block->thread, block->number),
+		(block->number & UINT32_MAX) | block->size << 32);
 }
 
 static inline uint32_t live_size(const struct live_place *place)

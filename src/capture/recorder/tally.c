@@ -69,8 +69,11 @@ uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind 
 			sizeof(struct tally_site)))
 		return UINT32_MAX;
 	uint32_t site = tally->site_count++;
-	tally->sites[site] = (struct tally_site){
-		.stack = stack, .kind = (uint8_t)kind, .next = *link, .min_size = UINT64_MAX};
+	tally->sites[site] = (struct tally_site){.stack = stack,
+		.kind = (uint8_t)kind,
+		.free_kind = (uint8_t)hw_matching_free(kind),
+		.next = *link,
+		.min_size = UINT64_MAX};
 	*link = site + 1;
 	return site;
 }

@@ -23,6 +23,7 @@ struct tally_site {
 	uint32_t next;         /* another site of the same stack, + 1; 0: none */
 	uint32_t last_count;   /* allocations of last_size that are not in `sizes` yet */
 	uint8_t kind;          /* enum hw_alloc_kind */
+	uint8_t free_kind;     /* enum hw_free_kind that matches it */
 	SITE_COUNTERS_MEMBERS; /* extremes: of this part, if it changed in it */
 	uint64_t seen;         /* epoch of the last change */
 	uint64_t last_size;
@@ -136,8 +137,8 @@ static inline void tally_catch_up(struct tally *tally, struct tally_site *s)
 void tally_count_sizes(struct tally *tally, struct tally_site *site);
 
 /* Counts an allocation at a site. `thread` are its thread's counters, which may be kept elsewhere.
- */
-static inline __attribute__((always_inline)) void tally_count_alloc(struct tally *tally,
+ * Returns whether more is live now than ever before. */
+static inline __attribute__((always_inline)) bool tally_count_alloc(struct tally *tally,
 	struct tally_site *s, struct call_counters *thread, uint64_t size, uint64_t stamp)
 {
 	tally_catch_up(tally, s);
@@ -148,8 +149,10 @@ static inline __attribute__((always_inline)) void tally_count_alloc(struct tally
 		s->last_size = size;
 	}
 	s->last_count++;
-	if (account_alloc(&tally->heap, &s->counters, thread, size, same_size))
+	bool peak = account_alloc(&tally->heap, &s->counters, thread, size, same_size);
+	if (peak)
 		tally->peak_stamp = stamp;
+	return peak;
 }
 
 /* Counts a free of a block of a site. */

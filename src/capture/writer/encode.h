@@ -26,8 +26,7 @@
 
 /* What is remembered of a site. */
 struct encode_memory {
-	uint32_t site;     /* + 1 */
-	uint32_t chunk;    /* the entry is of this chunk, or stale */
+	uint64_t key;      /* site + 1 | chunk << 32; another chunk: the entry is stale */
 	uint32_t follower; /* site + 1; 0: unknown */
 	uint32_t size;     /* UINT32_MAX: unknown */
 };
@@ -165,8 +164,9 @@ static inline struct encode_memory *encode_remembered(
 	const struct encoder *encoder, struct encode_thread *t, uint32_t site)
 {
 	struct encode_memory *m = &t->memory[site & t->memory_mask];
-	if (m->site != site + 1 || m->chunk != encoder->chunk)
-		*m = (struct encode_memory){site + 1, encoder->chunk, 0, UINT32_MAX};
+	uint64_t key = (site + 1) | (uint64_t)encoder->chunk << 32;
+	if (__builtin_expect(m->key != key, 0))
+		*m = (struct encode_memory){key, 0, UINT32_MAX};
 	return m;
 }
 
