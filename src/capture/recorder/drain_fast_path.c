@@ -260,11 +260,15 @@ static inline __attribute__((always_inline)) uint64_t take_records(
 			uint64_t w1 = __atomic_load_n(&words[at + n++], __ATOMIC_RELAXED);
 			if (w0 & HW_R_STAMPED)
 				now = __atomic_load_n(&words[at + n++], __ATOMIC_RELAXED);
+			if (now > until && w0 >> 8 && w1 >> 32 != HW_R_SIZE_BIG)
+				given->later = now;
 			if (now > until || !take_alloc(&run, w0, w1, now, steps, folds))
 				break;
 		} else if ((w0 & 0x70) == HW_R_FREE) {
 			if (w0 & HW_R_STAMPED)
 				now = __atomic_load_n(&words[at + n++], __ATOMIC_RELAXED);
+			if (now > until)
+				given->later = now;
 			if (now > until || !take_free(&run, w0, folds))
 				break;
 		} else {

@@ -55,6 +55,7 @@ static inline uint64_t lane_word(const struct merge_lane *lane, uint64_t at)
 static void lane_break(struct merge *merge, struct merge_lane *lane)
 {
 	lane->broken = true;
+	lane->usual = false;
 	lane->tail = lane->head;
 	merge->damaged++;
 }
@@ -277,12 +278,20 @@ static inline void moved_on(struct merge *merge, struct merge_lane *lane, uint64
 	publish_tail(merge, lane);
 }
 
-/* Hands the sink runs of records for as long as it takes them. */
-static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_t until)
+static inline bool lane_has_runs(const struct merge *merge, const struct merge_lane *lane)
+{
+	return merge->sink.on_run && !lane->shared && !lane->half &&
+	       lane->thread != MERGE_NO_THREAD;
+}
+
+/* Hands the sink runs of records for as long as it takes them. Returns whether it took any; notes
+ * whether it stopped at one that is later. */
+static bool lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
 	const struct merge_sink *s = &merge->sink;
-	uint64_t taken = 1;
-	while (taken && lane->tail != lane->head) {
+	uint64_t began = lane->tail, taken = 1;
+	lane->usual = false;
+	while (taken && !lane->usual && lane->tail != lane->head) {
 		uint32_t at = (uint32_t)lane->tail & (lane->words - 1);
 		uint64_t left = lane->head - lane->tail, lap = lane->words - at;
 		struct merge_run run = {.words = &lane->data[at],
@@ -292,12 +301,14 @@ static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_
 			.look_ahead = merge->look_ahead,
 			.looked = lane->looked > lane->tail ? lane->looked - lane->tail : 0};
 		taken = s->on_run(s->context, lane->thread, &run);
-		lane->stamp = run.stamp;
+		lane->usual = run.later;
+		lane->stamp = run.later ? run.later : run.stamp;
 		lane->looked = lane->tail + run.looked;
 		lane->tail += taken;
 		merge->events += run.events;
 		moved_on(merge, lane, taken);
 	}
+	return lane->tail != began;
 }
 
 /* The record at tail is about to be delivered: the depth that HW_R_STACK gave for it counts now. */
@@ -310,33 +321,45 @@ static inline void lane_deepen(struct merge_lane *lane)
 	lane->stack_next = 0;
 }
 
-/* Tells records of the lane as long as they are not later than `until`. False: no data left. */
+/* Emits the record at tail. */
+static void lane_emit(struct merge *merge, struct merge_lane *lane, struct record *r)
+{
+	/* A realloc counts with its first half: the second may never be seen. */
+	merge->events += is_call(r->op) && !lane->half;
+	if (__builtin_expect(r->op == HW_R_REALLOC, 0)) {
+		uint64_t address = r->number;
+		r->op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
+		r->number = lane->half ? address : r->old;
+		r->stamp = lane->stamp;
+		emit_record(merge, lane, r);
+		lane->half = !lane->half;
+		if (lane->half)
+			return;
+	} else {
+		emit_record(merge, lane, r);
+	}
+	lane->tail += r->words;
+	moved_on(merge, lane, r->words);
+}
+
+/* Tells records of the lane as long as they are not later than `until`, which the one at tail is
+ * not. False: no data left. */
 static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
 	struct record r;
+	if (lane->usual) {
+		lane_run_whole(merge, lane, until);
+		if (lane->usual)
+			return true;
+	}
 	while (lane_peek(merge, lane, &r)) {
 		if (lane->stamp > until)
 			return true;
-		/* A realloc counts with its first half: the second may never be seen. */
-		merge->events += is_call(r.op) && !lane->half;
 		lane_deepen(lane);
-		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
-			uint64_t address = r.number;
-			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
-			r.number = lane->half ? address : r.old;
-			r.stamp = lane->stamp;
-			emit_record(merge, lane, &r);
-			lane->half = !lane->half;
-			if (lane->half)
-				continue;
-		} else {
-			emit_record(merge, lane, &r);
-		}
-		lane->tail += r.words;
-		moved_on(merge, lane, r.words);
-		if (!lane->shared && !lane->half && lane->thread != MERGE_NO_THREAD &&
-			merge->sink.on_run)
-			lane_run_whole(merge, lane, until);
+		if (!lane_has_runs(merge, lane) || !lane_run_whole(merge, lane, until))
+			lane_emit(merge, lane, &r);
+		if (lane->usual)
+			return true;
 	}
 	return false;
 }
@@ -350,7 +373,7 @@ static void lane_renew(struct merge_lane *lane, const struct event_look *look)
 	lane->thread = MERGE_NO_THREAD;
 	lane->idle_at = lane->stamp = 0;
 	lane->stack_next = lane->stack_low = 0;
-	lane->half = lane->broken = false;
+	lane->half = lane->broken = lane->usual = false;
 }
 
 /* What is not to be seen at `now` has a later stamp than this. */

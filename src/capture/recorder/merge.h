@@ -36,6 +36,7 @@ struct merge_run {
 	uint64_t until;  /* stamp */
 	uint64_t stamp;  /* of what came before; then of the last record taken */
 	uint64_t events; /* how many were taken */
+	uint64_t later;  /* stamp of the record after them if that is later than `until`; else 0 */
 	bool look_ahead; /* what is looked up is far away: fetch it in good time */
 	uint64_t looked; /* this many words have been looked at for that, before and now */
 };
@@ -80,7 +81,7 @@ struct merge_sink {
 	/*
 	 * Or NULL. Takes as many whole records as it likes off the front of a thread's records,
 	 * none later than run->until, and answers how many words that were; with 0 the next record
-	 * is delivered in the usual way.
+	 * is delivered in the usual way. It may say in run->later why it stopped.
 	 */
 	uint64_t (*on_run)(void *context, uint32_t thread, struct merge_run *run);
 };
@@ -112,6 +113,7 @@ struct merge_lane {
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
+	bool usual; /* the record at tail is one for on_run(), and has the lane's stamp */
 };
 
 /* A thread of which something was delivered, and of which something may still come. */
