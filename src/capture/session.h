@@ -56,6 +56,7 @@ struct session_caller {
 	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
 	bool is_other;       /* of another user than root and ours */
+	bool has_ended;      /* its number may be another process's by now; of hellos alone */
 	union {
 		struct hw_hello hello;
 		struct hw_notice notice;    /* its path ends with a NUL; reason: any number */
@@ -65,7 +66,7 @@ struct session_caller {
 
 enum session_call {
 	SESSION_UNKNOWN, /* for now */
-	SESSION_REFUSED, /* none of ours, and gone already */
+	SESSION_REFUSED, /* none of ours */
 	SESSION_SILENT,  /* has said nothing yet */
 	SESSION_HELLO,
 	SESSION_NOTICE,
@@ -85,9 +86,18 @@ enum session_call session_take(int connection, struct session_caller *ret);
 enum session_call session_accept(const struct session *session, struct callers *callers,
 	const struct session_gate *gate, uint64_t now_ns, struct session_caller *ret);
 
+/* Returns whether a caller that says hello still waits for the answer, as far as that can be told
+ * before it is given. */
+bool session_is_awaited(const struct session_caller *caller);
+
+/* Tells a caller that says hello that its answer is still to come. It is not told twice before it
+ * has read that. Does not wait; that one has stopped waiting shows when it is answered. */
+void session_ask_to_wait(const struct session_caller *caller);
+
 /*
  * Answers a caller and closes the connection. `memory` is the descriptor of the rings; -1 declines.
- * Returns false if the caller has ended or has not waited. Further calls do nothing.
+ * Returns false if the caller has ended or has not waited: then it never has the answer. Further
+ * calls do nothing.
  */
 bool session_answer(struct session_caller *caller, int memory);
 

@@ -50,7 +50,9 @@ enum hw_unrecorded {
 	HW_UNRECORDED_UNWANTED = 7, /* --children leaves it out */
 	HW_UNRECORDED_MANY = 8,     /* more processes at a time than the collector takes */
 	HW_UNRECORDED_FAILED = 9,   /* its recording could not be begun */
-	HW_UNRECORDED_REASONS = 10
+	HW_UNRECORDED_LATE =
+		10, /* it did not wait for the collector's answer as long as that took */
+	HW_UNRECORDED_REASONS = 11
 };
 
 /* Both kinds that realloc makes: as good as free(), but never the end of a temporary block. */

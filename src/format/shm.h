@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 12u
+#define HW_SHM_VERSION 13u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -428,10 +428,18 @@ struct hw_hello {
 };
 static_assert(sizeof(struct hw_hello) == 40, "on a socket");
 
+/* A collector that has many callers tells those that it has heard, a few times a second, to wait
+ * on: the answer is still to come. */
+enum hw_answer {
+	HW_ANSWER_DECLINED = 0, /* the process goes unrecorded */
+	HW_ANSWER_RECORD = 1,   /* into the memory that comes with it */
+	HW_ANSWER_WAIT = 2,
+};
+
 struct hw_welcome {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t record;                /* 0: declined; the process goes unrecorded */
+	uint32_t record;                /* enum hw_answer */
 	char session[HW_SESSION_BYTES]; /* what HEAPWISE_SESSION is for the process's children */
 };
 static_assert(sizeof(struct hw_welcome) == 120, "on a socket");

@@ -16,6 +16,7 @@ static const struct {
 	[UNRECORDED_UNWANTED] = {"unwanted", "left out by --children"},
 	[UNRECORDED_MANY] = {"many", "too many processes at a time"},
 	[UNRECORDED_FAILED] = {"failed", "recording could not be started"},
+	[UNRECORDED_LATE] = {"late", "the collector's answer came too late"},
 };
 static_assert(sizeof(reasons) / sizeof(reasons[0]) == UNRECORDED_REASONS, "each has its words");
 

@@ -16,6 +16,7 @@ enum unrecorded_reason {
 	UNRECORDED_UNWANTED, /* left out as the user wished */
 	UNRECORDED_MANY,     /* too many processes at a time */
 	UNRECORDED_FAILED,   /* recording could not be started */
+	UNRECORDED_LATE,     /* it did not wait any longer for that */
 	UNRECORDED_REASONS
 };
 

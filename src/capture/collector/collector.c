@@ -41,7 +41,10 @@
 #define SUBJECTS_MAX 1024u
 #define DESCRIPTORS_OWN 32u
 #define EVENTS_MAX 64
+#define HEARD_MAX 256      /* callers at a time */
 #define CALLERS_NS 5000000 /* for callers, between two looks at the rings */
+/* The pause between two times that work is interrupted for callers. */
+#define LISTENED_NS 50000000
 /* As many callers can wait. */
 #define ENDS_PUT_OFF_MAX (SOMAXCONN / EVENTS_MAX)
 
@@ -123,33 +126,61 @@ uint32_t collector_living(const struct collector *c)
 	return count;
 }
 
+/* Queues those who have said something. Returns false if there may be more of them. */
+static bool listen_to_callers(struct collector *c, uint64_t began)
+{
+	const struct session_gate gate = {collector_knows, c};
+	uint64_t now = began;
+	if (c->start->session.socket < 0)
+		return true;
+	for (int i = 0;
+		i < HEARD_MAX && now - began < CALLERS_NS && !caller_queue_is_full(&c->queue);
+		i++, now = clock_pair_now().ns) {
+		struct session_caller caller;
+		enum session_call call =
+			session_accept(&c->start->session, &c->callers, &gate, now, &caller);
+		if (call == SESSION_UNKNOWN)
+			return true;
+		if (call != SESSION_REFUSED && call != SESSION_SILENT)
+			caller_queue_add(&c->queue, &caller, call);
+	}
+	return false;
+}
+
+static void ask_callers(struct collector *c)
+{
+	c->listened_ns = clock_pair_now().ns;
+	caller_queue_ask(&c->queue, c->listened_ns);
+}
+
+void collector_listen_meanwhile(struct collector *c)
+{
+	uint64_t now = clock_pair_now().ns;
+	if (now - c->listened_ns < LISTENED_NS)
+		return;
+	listen_to_callers(c, now);
+	ask_callers(c);
+}
+
 /* Some of them take long (those that say that they are others'
  * children, or have a large map of memory), and meanwhile no ring is looked at. */
 bool collector_answer_callers(struct collector *c)
 {
 	struct session_caller caller;
-	const struct session_gate gate = {collector_knows, c};
-	uint64_t began = clock_pair_now().ns, now = began;
-	for (int i = 0; i < EVENTS_MAX && now - began < CALLERS_NS;
-		i++, now = clock_pair_now().ns) {
-		switch (session_accept(&c->start->session, &c->callers, &gate, now, &caller)) {
-		case SESSION_HELLO:
+	enum session_call call = SESSION_SILENT;
+	bool all = listen_to_callers(c, clock_pair_now().ns);
+	uint64_t began = clock_pair_now().ns;
+	while (call != SESSION_UNKNOWN && clock_pair_now().ns - began < CALLERS_NS) {
+		call = caller_queue_take(&c->queue, &caller);
+		if (call == SESSION_HELLO)
 			collector_on_hello(c, &caller);
-			break;
-		case SESSION_NOTICE:
+		else if (call == SESSION_NOTICE)
 			collector_on_notice(c, &caller);
-			break;
-		case SESSION_REQUEST:
+		else if (call == SESSION_REQUEST)
 			collector_on_request(c, &caller);
-			break;
-		case SESSION_UNKNOWN:
-			return true;
-		case SESSION_REFUSED:
-		case SESSION_SILENT:
-			break;
-		}
 	}
-	return false;
+	ask_callers(c);
+	return all && !c->queue.count;
 }
 
 /* What the tag of an event is of may have gone with an event before it. */
@@ -172,7 +203,9 @@ static void wait_for_events(struct collector *c)
 	struct timespec timeout = {0, (long)c->sleep_ns};
 	if (!collector_living(c))
 		timeout = (struct timespec){0, IDLE_NS};
-	if (ppoll(&any, 1, &timeout, NULL) <= 0)
+	if (c->queue.count)
+		timeout = (struct timespec){0, 0};
+	if (ppoll(&any, 1, &timeout, NULL) <= 0 && !c->queue.count)
 		return;
 	bool all = collector_answer_callers(c);
 	c->ends_put_off = all || c->ends_put_off == ENDS_PUT_OFF_MAX ? 0 : c->ends_put_off + 1;
@@ -249,15 +282,17 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 {
 	struct rlimit files = {256, 256};
 	getrlimit(RLIMIT_NOFILE, &files);
-	uint64_t silent = min(files.rlim_cur / 8, (uint64_t)CALLERS_MAX);
-	uint64_t own = DESCRIPTORS_OWN + silent;
+	uint64_t callers = min(files.rlim_cur / 8, (uint64_t)CALLERS_MAX + CALLER_QUEUE_MAX);
+	uint64_t silent = min(callers / 2, (uint64_t)CALLERS_MAX);
+	uint64_t own = DESCRIPTORS_OWN + callers;
 	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
 	c->sleep_ns = SLEEP_MIN_NS;
 	c->process_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->processes = calloc(c->process_max, sizeof(struct tracked_process *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!callers_init(&c->callers, (uint32_t)silent) || !closings_init(&c->closings) ||
+	if (!callers_init(&c->callers, (uint32_t)silent) ||
+		!caller_queue_init(&c->queue, callers - silent) || !closings_init(&c->closings) ||
 		!c->processes || c->epoll < 0)
 		return false;
 	shared_memory_survive();
@@ -279,6 +314,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 static void collector_deinit(struct collector *c)
 {
 	callers_deinit(&c->callers);
+	caller_queue_deinit(&c->queue);
 	closings_deinit(&c->closings);
 	while (c->process_count)
 		collector_drop(c, c->processes[0]);

@@ -68,6 +68,7 @@ void collector_finish(
 	leak_verdict_cancel(steal_ptr(s->verdict_child));
 	if (!s->recorder)
 		return;
+	collector_listen_meanwhile(c);
 	struct recorder_end end = {.kind = kind, .value = value};
 	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
 		conclude_recording(c, s, &end);
@@ -212,6 +213,17 @@ bool collector_make_room(struct collector *c)
 	return c->process_count < before;
 }
 
+/* Those that go on and may still be recorded. */
+static uint32_t count_silent(const struct collector *c)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		const struct tracked_process *s = c->processes[i];
+		count += !s->recorder && !session_summary_has_turned_away(&c->summary, s->pid);
+	}
+	return count;
+}
+
 void collector_root_finish(struct collector *c)
 {
 	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
@@ -233,7 +245,7 @@ void collector_root_finish(struct collector *c)
 		return;
 	c->summary.end.stays = collector_has_work(c);
 	c->summary.end.living = collector_living(c);
-	c->summary.end.silent = c->process_count - c->summary.end.living;
+	c->summary.end.silent = count_silent(c);
 	if (!c->summary.end.stays)
 		session_remove(&c->start->session);
 	if (c->start->control >= 0)
@@ -243,7 +255,7 @@ void collector_root_finish(struct collector *c)
 
 bool collector_has_work(struct collector *c)
 {
-	if (c->closings.count)
+	if (c->closings.count || c->queue.count)
 		return true;
 	if (!c->process_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
 		find_survivors(c);

@@ -123,6 +123,52 @@ static bool is_wanted(const struct collector *c, pid_t pid)
 	return pid == c->start->root || is_wanted_by_name(c, command);
 }
 
+/* The image that a caller was forked by, if that is recorded and known; else NULL. */
+static struct lineage_image *forked_by(
+	const struct collector *c, const struct session_caller *caller)
+{
+	const struct hw_hello *hello = &caller->hello;
+	return hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, caller->ppid,
+					  hello->forked_at)
+				: NULL;
+}
+
+/* What a forked child is, too, as long as its parent is what it was: a path, or the last part of it
+ * if the parent has ended; "" if that is not known. */
+static void program_of_parent(
+	const struct collector *c, const struct lineage_image *image, char *ret, size_t bytes)
+{
+	const struct tracked_process *parent = image ? collector_find(c, image->outer_pid) : NULL;
+	*ret = 0;
+	if (!parent || !parent->recorder || lineage_at(&c->lineage, parent->image_number) != image)
+		return;
+	tracked_process_program(parent->pid, ret, bytes);
+	if (!*ret)
+		snprintf(ret, bytes, "%s", parent->command);
+}
+
+/* A caller that has stopped waiting, or has ended. Its number may be another process's by now. */
+static void count_late(struct collector *c, struct session_caller *caller)
+{
+	const struct hw_hello *hello = &caller->hello;
+	struct unrecorded one = {
+		.stamp = hello->tsc, .pid = hello->pid, .reason = HW_UNRECORDED_LATE};
+	const struct lineage_image *parent = forked_by(c, caller);
+	program_of_parent(c, parent, one.path, sizeof(one.path));
+	bool is_root = caller->pid == c->start->root;
+	if (!is_root && !strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+		one.reason = HW_UNRECORDED_UNWANTED;
+	else if (!is_root && *one.path && !is_wanted_by_name(c, path_last_part(one.path)))
+		one.reason = HW_UNRECORDED_UNWANTED;
+	if (is_root && !c->recorded)
+		session_summary_complain(&c->summary,
+			error_create(ERROR_ENVIRONMENT,
+				"the program did not wait for the collector's answer"));
+	session_answer(caller, -1);
+	bool again = !session_summary_turn_away(&c->summary, caller->pid);
+	note_unrecorded(c, &one, parent ? parent->outer_pid : caller->ppid, 0, again);
+}
+
 /* A program that will say nothing itself. */
 void collector_on_notice(struct collector *c, const struct session_caller *caller)
 {
@@ -183,10 +229,7 @@ static void record_image(
 	collector_watch_for_death(c, s);
 	const struct recording_settings settings = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
-	struct lineage_image *parent = NULL;
-	if (hello->forked_at)
-		parent = lineage_find(
-			&c->lineage, hello->forked_from, caller->ppid, hello->forked_at);
+	struct lineage_image *parent = forked_by(c, caller);
 	if (parent) { /* it may have ended, and the child be another's by now */
 		caller->ppid = parent->outer_pid;
 		caller->hello.ppid = parent->pid;
@@ -198,19 +241,26 @@ static void record_image(
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
 			 : tracked_process_record(
 				   s, caller, &settings, parent ? parent->file : NULL, file);
+	bool failed = error;
 	if (error)
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
 		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
 			s->recorder->began.tsc, path_last_part(s->file));
-	} else {
+	} else if (failed) {
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
+	} else {
+		count_late(c, caller);
 	}
 }
 
 void collector_on_hello(struct collector *c, struct session_caller *caller)
 {
+	if (caller != c->start->first && !session_is_awaited(caller)) {
+		count_late(c, caller);
+		return;
+	}
 	struct tracked_process *s = collector_find(c, caller->pid);
 	if (s && !s->is_root && tracked_process_has_ended(s)) {
 		collector_end_now(c, s); /* and this is another with its number */

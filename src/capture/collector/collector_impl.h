@@ -3,6 +3,7 @@
 #ifndef CAPTURE_COLLECTOR_IMPL_H
 #define CAPTURE_COLLECTOR_IMPL_H
 
+#include "capture/collector/caller_queue.h"
 #include "capture/collector/closing.h"
 #include "capture/collector/collector.h"
 #include "capture/collector/lineage.h"
@@ -13,11 +14,12 @@ struct collector {
 	struct collector_start *start;
 	int epoll;
 	struct callers callers;
+	struct caller_queue queue;
 	struct tracked_process **processes;
 	uint32_t process_count, process_max;
 	uint64_t tsc_hz;
 	uint64_t images; /* recorded so far */
-	uint64_t serviced_ns, sleep_ns;
+	uint64_t serviced_ns, sleep_ns, listened_ns;
 	uint32_t ends_put_off; /* times in a row */
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
@@ -78,6 +80,9 @@ void collector_look_at_ended(struct collector *c);
 /* Completes processes that have ended ahead of time, to make room for another one; if need be one
  * whose exit status is not known yet. Returns false if none has ended. */
 bool collector_make_room(struct collector *c);
+/* Hears those who call, without handling what they say, and tells them that it may take a while. To
+ * be called in the middle of long work; does nothing if that was done only just now. */
+void collector_listen_meanwhile(struct collector *c);
 /* Answers callers, for some milliseconds at most. Returns false if there may be more of them. */
 bool collector_answer_callers(struct collector *c);
 /* Handles recordings that threads have completed. */

@@ -10,12 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -291,8 +293,7 @@ static enum session_call listen_to(
 		return SESSION_REFUSED;
 	enum session_call call = message_kind(message, (size_t)n, peer->pid, ret);
 	ret->is_other = is_other_user(peer);
-	if (call == SESSION_HELLO && is_gone(connection))
-		return SESSION_REFUSED;
+	ret->has_ended = call == SESSION_HELLO && is_gone(connection);
 	if (call == SESSION_HELLO || call == SESSION_REQUEST)
 		ret->connection = connection;
 	return call;
@@ -309,9 +310,9 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	if (poll(&wait, 1, HELLO_MS) != 1)
 		return SESSION_REFUSED;
 	enum session_call call = listen_to(connection, &peer, ret);
-	if (ret->connection >= 0)
+	if (ret->connection >= 0 && !ret->has_ended)
 		connection = -1;
-	return call == SESSION_UNKNOWN ? SESSION_REFUSED : call;
+	return call == SESSION_UNKNOWN || ret->has_ended ? SESSION_REFUSED : call;
 }
 
 /* The next connection, which the caller closes: one that was silent and is no more, or a new one.
@@ -351,11 +352,27 @@ enum session_call session_accept(const struct session *session, struct callers *
 	return call == SESSION_UNKNOWN ? SESSION_SILENT : call;
 }
 
+bool session_is_awaited(const struct session_caller *caller)
+{
+	struct pollfd closed = {.fd = caller->connection};
+	return !caller->has_ended && (poll(&closed, 1, 0) != 1 || !(closed.revents & POLLHUP));
+}
+
+void session_ask_to_wait(const struct session_caller *caller)
+{
+	int unread = 0;
+	if (ioctl(caller->connection, SIOCOUTQ, &unread) || unread)
+		return;
+	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, HW_ANSWER_WAIT, ""};
+	descriptor_send(caller->connection, &welcome, sizeof(welcome), -1);
+}
+
 bool session_answer(struct session_caller *caller, int memory)
 {
 	if (caller->connection < 0)
 		return false;
-	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, ""};
+	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION,
+		memory >= 0 ? HW_ANSWER_RECORD : HW_ANSWER_DECLINED, ""};
 	if (caller->session)
 		snprintf(welcome.session, sizeof(welcome.session), "%s", caller->session);
 	bool sent = descriptor_send(caller->connection, &welcome, sizeof(welcome), memory);

@@ -267,11 +267,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 	if (!session_answer(caller, process->recorder->memory)) {
 		recorder_destroy(steal_ptr(process->recorder));
 		unlink(process->file);
-		return tracked_process_has_ended(process)
-			       ? NULL
-			       : error_create(ERROR_ENVIRONMENT,
-					 "process %d did not wait for the collector's answer",
-					 (int)process->pid);
+		return NULL;
 	}
 	struct stat st;
 	process->rings_inode = fstat(process->recorder->memory, &st) ? 0 : st.st_ino;

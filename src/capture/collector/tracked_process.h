@@ -84,7 +84,7 @@ struct recording_settings {
 /*
  * Begins to record the image that has just said hello, into `file`, which is taken over, and
  * answers the caller, if there was no error. parent_file: as in recorder_start. A process that has
- * gone meanwhile is no error, but there is no recorder then, and no file.
+ * not waited for that, or has gone, is no error, but there is no recorder then, and no file.
  */
 struct error *tracked_process_record(struct tracked_process *process, struct session_caller *caller,
 	const struct recording_settings *settings, const char *parent_file, int file) must_check_;

@@ -26,6 +26,8 @@
 #define ANSWER_S 1
 #define ANSWER_START_S 3
 #define ANSWER_AUTOSTART_S 20
+/* One that goes on telling the program to wait is alive, but has much to do. */
+#define ANSWER_MOST_NS 20000000000u
 
 #define ENVIRONMENT_MAX (1u << 20)
 
@@ -100,29 +102,67 @@ static void forget_variables(const struct variables *v)
 		sys_call(__NR_munmap, v->block, ENVIRONMENT_MAX + 4096, 0);
 }
 
-/* Receives the welcome and the memfd that comes with it; -1: declined or broken. *ret_cut: the
- * connection has ended without an answer. */
-static int receive_welcome(int fd, bool from_own_collector, bool *ret_cut)
+/* Receives an answer, and the descriptor that comes with it or -1. Returns its bytes, 0 at the end
+ * of the connection, or an error's number below 0. */
+static long receive_message(int fd, int flags, struct hw_welcome *ret, int *ret_memory)
 {
-	struct hw_welcome welcome = {0, 0, 0, ""};
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
 	memset(&control, 0, sizeof(control));
-	struct iovec part = {&welcome, sizeof(welcome)};
+	struct iovec part = {ret, sizeof(*ret)};
 	struct msghdr message = {.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
-	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
-	*ret_cut = got <= 0 && got != -EAGAIN;
-	int memory = -1;
+	*ret = (struct hw_welcome){0, 0, 0, ""};
+	*ret_memory = -1;
+	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC | flags);
 	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&memory, CMSG_DATA(c), sizeof(int));
-	if (got == (long)sizeof(welcome) && welcome.magic == HW_HELLO_MAGIC &&
-		welcome.version == HW_SHM_VERSION && welcome.record) {
+		memcpy(ret_memory, CMSG_DATA(c), sizeof(int));
+	return got;
+}
+
+static bool is_answer(long got, const struct hw_welcome *welcome, enum hw_answer which)
+{
+	return got == (long)sizeof(*welcome) && welcome->magic == HW_HELLO_MAGIC &&
+	       welcome->version == HW_SHM_VERSION && welcome->record == which;
+}
+
+/*
+ * Waits for the answer, as long as the collector says that it is to come. Nothing can be sent here
+ * after this has given up: either the answer is there by then, or the collector knows that it came
+ * too late, and counts the process. Returns as receive_message(), -EAGAIN: too late.
+ */
+static long wait_for_answer(int fd, struct hw_welcome *ret, int *ret_memory)
+{
+	uint64_t began = sys_now_ns();
+	long got;
+	bool waits;
+	do {
+		got = receive_message(fd, 0, ret, ret_memory);
+		waits = is_answer(got, ret, HW_ANSWER_WAIT) || got == -EINTR;
+	} while (waits && sys_now_ns() - began < ANSWER_MOST_NS);
+	if (got != -EAGAIN && !waits)
+		return got;
+	sys_call(__NR_shutdown, fd, SHUT_RD, 0);
+	do
+		got = receive_message(fd, MSG_DONTWAIT, ret, ret_memory);
+	while (is_answer(got, ret, HW_ANSWER_WAIT));
+	return got > 0 ? got : -EAGAIN;
+}
+
+/* Receives the welcome and the memfd that comes with it; -1: declined, late or broken. *ret_cut:
+ * the connection has ended without an answer. */
+static int receive_welcome(int fd, bool from_own_collector, bool *ret_cut)
+{
+	struct hw_welcome welcome;
+	int memory;
+	long got = wait_for_answer(fd, &welcome, &memory);
+	*ret_cut = got <= 0 && got != -EAGAIN;
+	if (is_answer(got, &welcome, HW_ANSWER_RECORD)) {
 		welcome.session[sizeof(welcome.session) - 1] = 0;
 		memcpy(session_path, welcome.session, sizeof(session_path));
 		return memory;

@@ -183,7 +183,8 @@ static const struct column group_columns[] = {
 			"(for "
 			"another one), `sanitizer`, `musl`, `unwanted` (left out by `--children`), "
 			"`many` (too many processes at a time), `failed` (recording could not be "
-			"started) or `unknown`"},
+			"started), `late` (the process did not wait as long as the collector "
+			"needed to answer) or `unknown`"},
 	[ITSELF] = FLAG_OF(unrecorded_group, itself,
 		"the process went on as that program; else it started it"),
 	[GROUP_COUNT] = COUNT_OF(unrecorded_group, count, "of processes"),

@@ -293,6 +293,28 @@ def collector_asleep(folder):
             hw.need(not report["recording"]["not_attached"], f"{path.name} is empty")
 
 
+BURST = 40
+FORKS_MANY = f"""
+$| = 1; print "$$\\n"; <STDIN>;
+for (1 .. {BURST}) {{ fork or do {{ my @blocks = map {{ "x" x 5000 }} 1 .. 20; require POSIX; POSIX::_exit(0) }} }}
+1 while wait > 0; print "started\\n"; <STDIN>; exit 9
+"""
+
+
+@TESTS.test
+def collector_asleep_burst(folder):
+    """Children that are forked while the collector is stopped, and end before it goes on: each of them is counted"""
+    with recorded(folder, FORKS_MANY) as one:
+        errors = start_another_asleep(one).decode()
+        hw.need(f"{BURST} other processes that it started were not recorded: {BURST} × perl (" in errors, errors)
+        hw.need("came too late" in errors, errors)
+        hw.need([path.name for path in folder.glob("*.hpw")] == ["x.hpw"], "a child has a recording")
+        report = hw.report(one.recording)["recording"]
+        hw.need(report["children_unrecorded"] == BURST, f"{report['children_unrecorded']} in the report")
+        groups = [(g["reason"], g["itself"], g["count"]) for g in report["unrecorded"]]
+        hw.need(groups == [("late", False, BURST)], f"{groups}")
+
+
 @TESTS.test
 def collector_asleep_static(folder):
     """A static program started while the collector is stopped is listed when that goes on, once"""
