@@ -21,33 +21,17 @@ static bool stack_table_grow(struct stack_table *table, size_t want)
 	size_t cap = table->cap ? table->cap : 1024;
 	while (cap < want)
 		cap *= 2;
-	/* Each column keeps its old size's worth of meaning if a later one fails to grow. */
+	/* A column keeps its old size's worth of meaning if the other one fails to grow. */
 	uint32_t *parent = realloc(table->parent, cap * sizeof(*parent));
 	if (!parent)
 		return false;
 	table->parent = parent;
-	uint16_t *module = realloc(table->module, cap * sizeof(*module));
-	if (!module)
+	uint32_t *frame = realloc(table->frame, cap * sizeof(*frame));
+	if (!frame)
 		return false;
-	table->module = module;
-	uint64_t *address = realloc(table->address, cap * sizeof(*address));
-	if (!address)
-		return false;
-	table->address = address;
-	uint32_t *code = table->code ? realloc(table->code, cap * sizeof(*code)) : NULL;
-	if (table->code && !code)
-		return false;
-	table->code = code;
+	table->frame = frame;
 	table->cap = cap;
 	return true;
-}
-
-/* From now on nodes may be of code in no loaded file. */
-static bool stack_table_add_code(struct stack_table *table)
-{
-	if (!table->code)
-		table->code = calloc(table->cap + 1, sizeof(*table->code));
-	return table->code;
 }
 
 /* Makes rows up to `len` exist, new ones unused. */
@@ -59,12 +43,60 @@ static bool stack_table_extend(struct stack_table *table, size_t len)
 		return false;
 	size_t more = len - table->len;
 	memset(table->parent + table->len, 0, more * sizeof(*table->parent));
-	memset(table->module + table->len, 0, more * sizeof(*table->module));
-	memset(table->address + table->len, 0, more * sizeof(*table->address));
-	if (table->code)
-		memset(table->code + table->len, 0, more * sizeof(*table->code));
+	memset(table->frame + table->len, 0, more * sizeof(*table->frame));
 	table->len = len;
 	return true;
+}
+
+static inline size_t frame_home(const struct stack_table *table, const struct stack_frame *frame)
+{
+	uint64_t other = (uint64_t)frame->code << 32 | frame->module;
+	return hash_u64(frame->address ^ other * 0x9e3779b97f4a7c15u) & (table->slots_cap - 1);
+}
+
+static inline bool frame_is(const struct stack_frame *a, const struct stack_frame *b)
+{
+	return a->address == b->address && a->module == b->module && a->code == b->code;
+}
+
+/* Makes the hash table anew, of twice the size that all frames need. */
+static bool stack_table_hash(struct stack_table *table)
+{
+	size_t cap = 1024;
+	while (cap < 2 * (table->frames.len + 1))
+		cap *= 2;
+	uint32_t *slots = calloc(cap, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(table->slots);
+	table->slots = slots;
+	table->slots_cap = cap;
+	for (uint32_t i = 1; i < table->frames.len; i++) {
+		size_t at = frame_home(table, &table->frames.data[i]);
+		while (slots[at])
+			at = (at + 1) & (cap - 1);
+		slots[at] = i;
+	}
+	return true;
+}
+
+/* Sets *ret to the number of a frame, which it gets if it is new. */
+static bool stack_table_number(
+	struct stack_table *table, const struct stack_frame *frame, uint32_t *ret)
+{
+	*ret = 0;
+	if (!frame->address && !frame->code && !frame->module)
+		return true;
+	if (2 * (table->frames.len + 1) > table->slots_cap && !stack_table_hash(table))
+		return false;
+	size_t at = frame_home(table, frame);
+	for (; table->slots[at]; at = (at + 1) & (table->slots_cap - 1)) {
+		*ret = table->slots[at];
+		if (frame_is(&table->frames.data[*ret], frame))
+			return true;
+	}
+	*ret = table->slots[at] = (uint32_t)table->frames.len;
+	return stack_frame_vec_push(&table->frames, *frame);
 }
 
 struct error *build_create(struct model **ret)
@@ -87,6 +119,7 @@ struct error *build_create(struct model **ret)
 	model->recording.source = "recording";
 	if (!string_vec_push(&model->argv, NULL) ||
 		!module_vec_push(&model->modules, (struct module){.path = ""}) ||
+		!stack_frame_vec_push(&model->stacks.frames, (struct stack_frame){0}) ||
 		!stack_table_extend(&model->stacks, 1))
 		return error_no_memory();
 	model->target.command = model->argv.data;
@@ -197,15 +230,6 @@ static struct error *check_stacks(const struct model *model, struct stack_id fir
 	return NULL;
 }
 
-/* Whether a table without other frames has to distinguish them from now on. */
-static bool has_code(const struct stack_columns *rows, size_t count)
-{
-	for (size_t i = 0; rows->code && i < count; i++)
-		if (rows->code[i])
-			return true;
-	return false;
-}
-
 struct error *build_stacks(
 	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count)
 {
@@ -213,18 +237,18 @@ struct error *build_stacks(
 	if (error)
 		return error;
 	struct stack_table *table = &model->stacks;
-	if (!stack_table_extend(table, first.value + count) ||
-		(has_code(rows, count) && !stack_table_add_code(table)))
+	if (!stack_table_extend(table, first.value + count))
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = first.value + (uint32_t)i;
 		if (rows->parent[i] == id)
 			continue;
-		if (table->code)
-			table->code[id] = rows->code ? rows->code[i] : 0;
+		const struct stack_frame frame = {.address = rows->address[i],
+			.code = rows->code ? rows->code[i] : 0,
+			.module = rows->module[i]};
 		table->parent[id] = rows->parent[i];
-		table->module[id] = rows->module[i];
-		table->address[id] = rows->address[i];
+		if (!stack_table_number(table, &frame, &table->frame[id]))
+			return error_no_memory();
 	}
 	table->rows += count;
 	return NULL;
@@ -347,9 +371,7 @@ struct error *build_code_name(
 		error = build_code(model, &row, &at.code);
 	if (error)
 		return error;
-	return stack_table_add_code(&model->stacks) && named_vec_push(&model->named, at)
-		       ? NULL
-		       : error_no_memory();
+	return named_vec_push(&model->named, at) ? NULL : error_no_memory();
 }
 
 static int compare_named(const void *key, const void *row)
@@ -363,14 +385,14 @@ static int compare_named(const void *key, const void *row)
 static void name_frames(struct model *model)
 {
 	struct stack_table *table = &model->stacks;
-	for (size_t i = 0; model->named.len && i < table->len; i++) {
-		uint64_t address = table->address[i];
-		if (table->module[i] || table->code[i] || address < STACK_MARKS)
+	for (size_t i = 0; model->named.len && i < table->frames.len; i++) {
+		struct stack_frame *frame = &table->frames.data[i];
+		if (frame->module || frame->code || frame->address < STACK_MARKS)
 			continue;
-		const struct named_address *named = bsearch(&address, model->named.data,
+		const struct named_address *named = bsearch(&frame->address, model->named.data,
 			model->named.len, sizeof(*named), compare_named);
 		if (named)
-			table->code[i] = named->code.value;
+			frame->code = named->code.value;
 	}
 	named_vec_deinit(&model->named);
 }
@@ -526,10 +548,10 @@ void build_finish(struct model *model)
 {
 	struct stack_table *table = &model->stacks;
 	table->parent = build_trimmed(table->parent, table->len * sizeof(*table->parent));
-	table->module = build_trimmed(table->module, table->len * sizeof(*table->module));
-	table->address = build_trimmed(table->address, table->len * sizeof(*table->address));
-	if (table->code)
-		table->code = build_trimmed(table->code, table->len * sizeof(*table->code));
+	table->frame = build_trimmed(table->frame, table->len * sizeof(*table->frame));
+	free(table->slots);
+	table->slots = NULL;
+	table->slots_cap = 0;
 	name_frames(model);
 	table->cap = table->len;
 }

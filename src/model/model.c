@@ -15,9 +15,9 @@ void model_destroy(struct model *model)
 	string_vec_deinit(&model->damage);
 	module_vec_deinit(&model->modules);
 	free(model->stacks.parent);
-	free(model->stacks.module);
-	free(model->stacks.address);
-	free(model->stacks.code);
+	free(model->stacks.frame);
+	free(model->stacks.slots);
+	stack_frame_vec_deinit(&model->stacks.frames);
 	site_vec_deinit(&model->sites);
 	thread_vec_deinit(&model->threads);
 	size_vec_deinit(&model->sizes);
@@ -108,14 +108,29 @@ struct stack_node model_stack(const struct model *model, struct stack_id id)
 {
 	const struct stack_table *stacks = &model->stacks;
 	assert(id.value < stacks->len);
+	struct stack_node node = model_frame(model, stacks->frame[id.value]);
+	node.parent.value = stacks->parent[id.value];
+	return node;
+}
+
+size_t model_frame_limit(const struct model *model)
+{
+	return model->stacks.frames.len;
+}
+
+struct stack_node model_frame(const struct model *model, uint32_t number)
+{
+	assert(number < model->stacks.frames.len);
+	const struct stack_frame *frame = &model->stacks.frames.data[number];
 	struct stack_node node = {
-		.parent = {stacks->parent[id.value]},
-		.module = {stacks->module[id.value]},
-		.code = {stacks->code ? stacks->code[id.value] : 0},
-		.address = stacks->address[id.value],
-	};
+		.module = {frame->module}, .code = {frame->code}, .address = frame->address};
 	node.kind = model_kind_of(model, node);
 	return node;
+}
+
+struct stack_links model_stack_links(const struct model *model)
+{
+	return (struct stack_links){model->stacks.parent, model->stacks.frame, model->stacks.len};
 }
 
 struct stack_id model_stack_parent(const struct model *model, struct stack_id id)

@@ -55,17 +55,29 @@ static inline bool code_place_equal(struct code_place a, struct code_place b)
 
 DEFINE_MAP(given_map, struct code_place, uint32_t, code_place_hash, code_place_equal)
 
+/* What a node of a stack is, beside where it hangs: as of struct stack_node. */
+struct stack_frame {
+	uint64_t address;
+	uint32_t code;
+	uint32_t module;
+};
+
+DEFINE_VEC(stack_frame_vec, struct stack_frame)
+
 /*
- * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
- * touch one column most of the time. Unused rows are all zero.
+ * Stack nodes as columns: walks outward touch one column most of the time. A program has few
+ * different frames and many stacks of them, so a node has the number of its frame. Unused rows are
+ * all zero, and so is frame 0.
  */
 struct stack_table {
 	uint32_t *parent;
-	uint16_t *module;
-	uint64_t *address;
-	uint32_t *code; /* NULL as long as all frames are native, or marks */
+	uint32_t *frame;
 	size_t len, cap;
 	size_t rows; /* given so far; bounds the gaps */
+	struct stack_frame_vec frames;
+	/* Hash table of numbers of frames; 0: free. NULL: to be made when it is needed. */
+	uint32_t *slots;
+	size_t slots_cap; /* a power of two */
 };
 
 /*

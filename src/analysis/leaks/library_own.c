@@ -28,17 +28,6 @@ static size_t first_frame(const struct row *row)
 	return innermost && innermost->function && !innermost->module && !innermost->address;
 }
 
-/* A library that is part of the system's C and C++, and keeps what the table says. */
-static bool is_of_system(const struct shown_frame *frame)
-{
-	static const char *const names[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libstdc++.so",
-		"libpthread", "libdl.so", "libdl-2", "libresolv", "libnss_"};
-	for (size_t i = 0; frame->module && i < ARRAY_SIZE(names); i++)
-		if (!strncmp(frame->module, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
 /* Of libstdc++ in a program (-static-libstdc++): what sets its reserve for exceptions up. */
 static bool is_reserve(const struct shown_frame *frame)
 {
@@ -50,8 +39,7 @@ static bool is_reserve(const struct shown_frame *frame)
 static struct row_key without_allocator(const struct row_key *stack)
 {
 	struct row_key ret = *stack;
-	while (ret.depth && ret.frames[0]->module &&
-		known_allocator_module(ret.frames[0]->module)) {
+	while (ret.depth && ret.frames[0]->of_malloc) {
 		ret.frames++;
 		ret.depth--;
 	}
@@ -76,9 +64,9 @@ static bool is_of_allocator(const struct row_key *stack)
 			return false;
 		if (!strncmp(frame->module, "ld-", 3))
 			return any;
-		if (known_allocator_module(frame->module))
+		if (frame->of_malloc)
 			any = true;
-		else if (!is_of_system(frame))
+		else if (!frame->is_system)
 			return false;
 	}
 	return false;
@@ -89,7 +77,7 @@ static size_t own_frames(const struct row_key *stack)
 {
 	size_t count = 0;
 	while (count < stack->depth &&
-		(stack->frames[count]->mark == MARK_GUESSED || is_of_system(stack->frames[count])))
+		(stack->frames[count]->mark == MARK_GUESSED || stack->frames[count]->is_system))
 		count++;
 	return count;
 }

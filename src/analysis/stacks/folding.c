@@ -15,21 +15,6 @@
 /* One for each set of parts that a run may be of: what a run is where stacks are compared. */
 #define PART_SETS (1u << KNOWN_PARTS)
 
-/* What calls main, or the function of a thread; without libc's debug file only some of that has a
- * name. */
-static bool is_outermost(const struct shown_frame *frame)
-{
-	static const char *const names[] = {"libc.so.", "libc-2.", "libpthread"};
-	if (frame->mark != MARK_NONE || frame->part == KNOWN_RUNTIME)
-		return frame->mark == MARK_NONE;
-	if (frame->function || !frame->module)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(frame->module, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
 static enum known_part part_of(const struct folding *folding, size_t frame)
 {
 	return frame >= folding->outermost ? KNOWN_RUNTIME : folding->frames[frame]->part;
@@ -46,7 +31,7 @@ void folding_init(struct folding *folding, const struct shown_frame *const *fram
 {
 	*folding = (struct folding){
 		.frames = frames, .depth = depth, .outermost = depth, .kept = depth};
-	while (folding->outermost && is_outermost(frames[folding->outermost - 1]))
+	while (folding->outermost && frames[folding->outermost - 1]->is_outermost)
 		folding->outermost--;
 	while (!own_doing && folding->wrappers < depth && is_foldable(folding, folding->wrappers))
 		folding->wrappers++;

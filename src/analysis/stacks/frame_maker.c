@@ -61,11 +61,10 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 	if (name)
 		frame.part = known_part_of(
 			&(struct known_code){name, frame.raw_name, frame.file, frame.module});
-	frame.is_program = shown_frame_is_program(&frame);
+	shown_frame_conclude(&frame);
 	error = shown_frame_is_managed(&frame) ? NULL : name_briefly(maker, &frame);
 	if (error)
 		return error;
-	frame.is_wrapper = name && known_wrapper(name);
 	struct shown_frame *copy = arena_alloc(&maker->arena, sizeof(*copy));
 	if (!copy)
 		return error_no_memory();

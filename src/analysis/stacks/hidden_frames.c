@@ -97,11 +97,9 @@ static void drop_frames(const struct hidden_frames *hidden_frames, struct frame_
 /* Where the end of main is reported, the runtime calls main: that frame is not the program's. */
 static void drop_wrapper(struct frame_vec *frames)
 {
-	static const char runtime[] = "libheapwise-rt.so";
 	size_t kept = shown_frames_hidden(frames->data, frames->len);
 	for (size_t i = kept; i < frames->len; i++)
-		if (!frames->data[i]->module ||
-			strncmp(frames->data[i]->module, runtime, strlen(runtime)) != 0)
+		if (!frames->data[i]->of_recorder)
 			frames->data[kept++] = frames->data[i];
 	frames->len = kept;
 }

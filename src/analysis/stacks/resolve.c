@@ -2,10 +2,13 @@
 /*
  * See resolve.h. Two tables, each filled on first use:
  *
- *   stack node ──by_node──▶ entry (a run of shown frames) ◀──frames── (symbol module, ELF address)
+ *   frame of the model ──known──▶ entry (a run of shown frames) ◀──frames── (symbol module, ELF
+ *                                                                           address)
  *
- * by_node makes the common case, a frame seen before in another stack, one array read; the map
- * after it makes modules that were loaded again at another address share their frames.
+ * `known` makes the common case, a frame seen before in another stack, one array read; the map
+ * after it makes modules that were loaded again at another address share their frames. Only what a
+ * signal interrupted, and what a handler returns to, is by the nodes outward of it, and is always
+ * looked for in the map.
  */
 #include "analysis/resolve.h"
 
@@ -44,13 +47,21 @@ struct entry {
 
 DEFINE_VEC(entry_vec, struct entry)
 
+/* What is shown of a frame of the model. */
+struct known_frame {
+	const struct shown_frame *only; /* all that is shown; NULL: it is another number of frames,
+					   a mark, or not yet known */
+	uint32_t entry;                 /* 0: not yet known */
+};
+
 struct resolver {
 	const struct model *model;
 	struct frame_maker maker;
 	struct hidden_frames hidden_frames;
 	struct entry_vec entries; /* 0 is unused, NOTHING_SHOWN empty */
 	struct frame_map frames;
-	uint32_t *by_node; /* entry of each stack node; 0: not yet */
+	struct known_frame *known; /* by number of the frame */
+	bool has_signals;          /* some stack goes through a handler */
 	const struct shown_frame *kinds[ALLOC_KINDS];
 	bool all_frames;
 };
@@ -144,6 +155,70 @@ static struct error *kind_frame(
 	return NULL;
 }
 
+static bool is_signal(const struct resolver *resolver, uint32_t id)
+{
+	return stack_node_mark(model_stack(resolver->model, (struct stack_id){id})) == MARK_SIGNAL;
+}
+
+/* Whether a node is shown by what is outward of it. */
+static bool is_by_signal(
+	const struct resolver *resolver, const struct stack_links *links, uint32_t id)
+{
+	uint32_t outer = links->parent[id];
+	return is_signal(resolver, outer) || is_signal(resolver, links->parent[outer]);
+}
+
+/* Finds the entry of a node by what is known of its frame. */
+static struct error *find_known(
+	struct resolver *resolver, const struct stack_links *links, uint32_t id, struct entry *ret)
+{
+	struct known_frame *known = &resolver->known[links->frame[id]], apart = {.entry = 0};
+	if (resolver->has_signals && is_by_signal(resolver, links, id))
+		known = &apart;
+	if (!known->entry) {
+		struct error *error = find_entry(resolver, (struct stack_id){id}, &known->entry);
+		if (error)
+			return error;
+	}
+	*ret = resolver->entries.data[known->entry];
+	const struct shown_frame *first =
+		ret->count == 1 ? resolver->maker.made.data[ret->first] : NULL;
+	if (first && first->mark == MARK_NONE && !resolver->has_signals)
+		known->only = first;
+	return NULL;
+}
+
+/* Adds the frames of a stack's nodes. */
+static struct error *resolver_add_nodes(
+	struct resolver *resolver, struct stack_id stack, struct frame_vec *ret)
+{
+	const struct stack_links links = model_stack_links(resolver->model);
+	bool guessed = false;
+	for (uint32_t id = stack.value; id != 0; id = links.parent[id]) {
+		const struct shown_frame *only = resolver->known[links.frame[id]].only;
+		if (only) {
+			if (!frame_vec_push(ret, only))
+				return error_no_memory();
+			continue;
+		}
+		struct entry entry;
+		struct error *error = find_known(resolver, &links, id, &entry);
+		if (error)
+			return error;
+		const struct shown_frame *const *frames = resolver->maker.made.data + entry.first;
+		/* Each guessed step has a mark; "from here on" appears once. */
+		if (entry.count == 1 && frames[0]->mark == MARK_GUESSED) {
+			if (guessed)
+				continue;
+			guessed = true;
+		}
+		for (uint32_t i = 0; i < entry.count; i++)
+			if (!frame_vec_push(ret, frames[i]))
+				return error_no_memory();
+	}
+	return NULL;
+}
+
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret)
 {
@@ -156,29 +231,10 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 		if (!frame_vec_push(ret, frame))
 			return error_no_memory();
 	}
-	bool guessed = false;
-	for (struct stack_id id = stack; id.value != 0;
-		id = model_stack_parent(resolver->model, id)) {
-		uint32_t *known = &resolver->by_node[id.value];
-		if (*known == 0) {
-			struct error *error = find_entry(resolver, id, known);
-			if (error)
-				return error;
-		}
-		struct entry entry = resolver->entries.data[*known];
-		/* Each guessed step has a mark; "from here on" appears once. */
-		if (entry.count == 1 &&
-			resolver->maker.made.data[entry.first]->mark == MARK_GUESSED) {
-			if (guessed)
-				continue;
-			guessed = true;
-		}
-		for (uint32_t i = 0; i < entry.count; i++)
-			if (!frame_vec_push(ret, resolver->maker.made.data[entry.first + i]))
-				return error_no_memory();
-	}
-	hidden_frames_apply(&resolver->hidden_frames, ret);
-	return NULL;
+	struct error *error = resolver_add_nodes(resolver, stack, ret);
+	if (!error)
+		hidden_frames_apply(&resolver->hidden_frames, ret);
+	return error;
 }
 
 struct error *resolver_data(
@@ -236,8 +292,10 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 			&resolver->hidden_frames, model_recording(model), all_frames);
 	if (error)
 		return error;
-	resolver->by_node = calloc(model_stack_limit(model), sizeof(*resolver->by_node));
-	if (!resolver->by_node || !entry_vec_push(&resolver->entries, (struct entry){0}) ||
+	resolver->known = calloc(model_frame_limit(model), sizeof(*resolver->known));
+	for (uint32_t i = 0; i < model_frame_limit(model); i++)
+		resolver->has_signals |= stack_node_mark(model_frame(model, i)) == MARK_SIGNAL;
+	if (!resolver->known || !entry_vec_push(&resolver->entries, (struct entry){0}) ||
 		!entry_vec_push(&resolver->entries, (struct entry){0}))
 		return error_no_memory();
 	*ret = steal_ptr(resolver);
@@ -250,7 +308,7 @@ void resolver_destroy(struct resolver *resolver)
 		return;
 	frame_maker_deinit(&resolver->maker);
 	hidden_frames_deinit(&resolver->hidden_frames);
-	free(resolver->by_node);
+	free(resolver->known);
 	frame_map_deinit(&resolver->frames);
 	entry_vec_deinit(&resolver->entries);
 	free(resolver);

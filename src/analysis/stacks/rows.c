@@ -87,7 +87,7 @@ static const struct shown_frame *find_place(const struct row *row)
 	struct folding folding;
 	folding_of_row(&folding, row);
 	for (size_t i = 0; i < row->depth; i++) {
-		if (shown_frame_is_unknown(row->frames[i]))
+		if (row->frames[i]->is_unknown)
 			continue;
 		if (frame_counts(row, row->frames[i]))
 			return row->frames[i];

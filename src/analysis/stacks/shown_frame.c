@@ -136,19 +136,52 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
 		text_printf(text, ":%" PRIu32, frame->line);
 }
 
-static bool is_allocator(const struct shown_frame *frame)
+/* Whether its file is named like one of these. */
+static bool shown_frame_is_of(
+	const struct shown_frame *frame, const char *const *names, size_t count)
 {
-	if (shown_frame_is_managed(frame))
-		return false;
-	const char *name = shown_frame_plain(frame);
-	return (frame->module && known_allocator_module(frame->module)) ||
-	       (name && known_allocator(name));
+	for (size_t i = 0; frame->module && i < count; i++)
+		if (!strncmp(frame->module, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool is_allocator(const struct shown_frame *frame, const char *name)
+{
+	return frame->of_malloc || (name && known_allocator(name));
+}
+
+/* What calls main, or the function of a thread; without libc's debug file only some of that has a
+ * name. */
+static bool is_outermost(const struct shown_frame *frame)
+{
+	static const char *const names[] = {"libc.so.", "libc-2.", "libpthread"};
+	if (frame->mark != MARK_NONE || frame->part == KNOWN_RUNTIME)
+		return frame->mark == MARK_NONE;
+	return !frame->function && shown_frame_is_of(frame, names, ARRAY_SIZE(names));
+}
+
+void shown_frame_conclude(struct shown_frame *frame)
+{
+	static const char *const system[] = {"libc.so", "libc-2", "ld-linux", "ld-2",
+		"libstdc++.so", "libpthread", "libdl.so", "libdl-2", "libresolv", "libnss_"};
+	static const char *const recorder[] = {"libheapwise-rt.so"};
+	bool managed = shown_frame_is_managed(frame);
+	const char *name = managed ? NULL : shown_frame_plain(frame);
+	frame->is_program = shown_frame_is_program(frame);
+	frame->is_wrapper = name && known_wrapper(name);
+	frame->of_malloc = frame->module && known_allocator_module(frame->module);
+	frame->is_allocator = !managed && is_allocator(frame, name);
+	frame->is_unknown = shown_frame_is_unknown(frame);
+	frame->is_outermost = is_outermost(frame);
+	frame->is_system = shown_frame_is_of(frame, system, ARRAY_SIZE(system));
+	frame->of_recorder = shown_frame_is_of(frame, recorder, ARRAY_SIZE(recorder));
 }
 
 size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count)
 {
 	size_t hidden = 0;
-	while (hidden < count && is_allocator(frames[hidden]))
+	while (hidden < count && frames[hidden]->is_allocator)
 		hidden++;
 	return hidden == count ? 0 : hidden;
 }

@@ -40,13 +40,19 @@ struct shown_frame {
 	 * stands for the frame between a signal handler and what it interrupted. */
 	enum stack_mark mark;
 	enum known_part part; /* by its name and file alone */
-	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
-	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
-	bool inlined;    /* into the next frame outward */
-	bool given;      /* the source itself names it, with a file or without */
-	bool names_call; /* in the source the address is one less */
-	bool by_name;    /* of a profile in which functions are distinguished by name alone */
-	bool unplaced;   /* where the module was is not known: its offset is 0, and says nothing */
+	bool is_program;   /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool is_wrapper;   /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
+	bool is_allocator; /* of an allocator, by its name or file: shown_frames_hidden() */
+	bool is_unknown;   /* shown_frame_is_unknown() */
+	bool is_outermost; /* may be what calls main, or the function of a thread: folding.h */
+	bool is_system;    /* of a library that is part of the system's C and C++ */
+	bool of_malloc;    /* of a library that is a malloc: known_allocator_module() */
+	bool of_recorder;  /* of heapwise's own library in the program */
+	bool inlined;      /* into the next frame outward */
+	bool given;        /* the source itself names it, with a file or without */
+	bool names_call;   /* in the source the address is one less */
+	bool by_name;      /* of a profile in which functions are distinguished by name alone */
+	bool unplaced; /* where the module was is not known: its offset is 0, and says nothing */
 	enum frame_kind kind;
 	const struct code *code; /* of the model; NULL if the kind is FRAME_NATIVE or FRAME_MARK */
 	uint32_t instruction;    /* of a code object or method, + 1; 0: not known */
@@ -91,6 +97,10 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
 /* Returns whether the frame is neither a mark nor of a language runtime: is_program, by the names
  * and files above it. */
 bool shown_frame_is_program(const struct shown_frame *frame);
+
+/* Sets all of the above that follows from a frame's names, file and module: stacks have the frame
+ * many times over. `place` and names must be set. */
+void shown_frame_conclude(struct shown_frame *frame);
 
 /*
  * Returns how many innermost frames of a stack are an allocator's, which a resolver leaves out that
