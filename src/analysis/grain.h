@@ -48,6 +48,9 @@ enum grain spots_grain(const struct spots *spots);
 struct error *spots_find(
 	struct spots *spots, const struct shown_frame *frame, const struct spot **ret) must_check_;
 
+/* Memory that lives as long as the spots. */
+struct arena *spots_arena(struct spots *spots);
+
 size_t spots_count(const struct spots *spots);
 const struct spot *spots_at(const struct spots *spots, size_t id);
 

@@ -49,7 +49,7 @@ void listing_deinit(struct listing *listing);
 /*
  * Fills an empty listing with the frames whose spot is chosen: of functions a part for each
  * function and file, of files one for each file. `spots` know all frames of the rows
- * and must outlive the listing.
+ * and must outlive the listing, whose figures they own.
  */
 struct error *listing_build(const struct rows *rows, struct spots *spots, const bool *is_chosen,
 	struct listing *ret) must_check_;

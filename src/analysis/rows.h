@@ -14,9 +14,12 @@
 
 struct row {
 	const struct shown_frame *const *frames; /* innermost first */
-	size_t depth;
-	struct site sums; /* stack: the smallest of those merged; min and max over all */
-	struct site base; /* figures of the base of a comparison; all 0: none */
+	/*
+	 * Figures; of its stack: the smallest of those merged; min and max over all. A row of one
+	 * site has those of the model, others have their own: row_add(). Never NULL.
+	 */
+	const struct site *sums;
+	const struct site *base; /* of the base of a comparison; row_no_site: none. Never NULL */
 	/*
 	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
 	 * the wrapper freed the blocks itself), else the innermost that is code, known, and not
@@ -25,9 +28,12 @@ struct row {
 	const struct shown_frame *place;
 	/* Blocks that a library keeps for itself: which, as "stdio-buffer"; NULL: the program's. */
 	const char *library;
+	uint32_t depth;
+	uint32_t stacks;         /* recorded sites in this row */
+	enum stack_mark cut : 8; /* why the stack is not whole; MARK_NONE if it is */
+	uint8_t leak_kinds; /* that a search found live blocks to be: bits 1 << enum leak_kind */
+	bool owns_sums, owns_base;
 	bool beyond_library; /* it would be one's, but has more of it than one keeps */
-	unsigned leak_kinds; /* that a search found live blocks to be: bits 1 << enum leak_kind */
-	uint32_t stacks;     /* recorded sites in this row */
 	bool varies;         /* folding_rows(): of the other stacks other frames are folded */
 	bool partial;        /* frames are only the innermost part that all of them share */
 	/*
@@ -35,9 +41,11 @@ struct row {
 	 * that allocated it: a local variable would do.
 	 */
 	bool fits_on_stack;
-	bool guessed;        /* some frames were found by frame pointers alone */
-	enum stack_mark cut; /* why the stack is not whole; MARK_NONE if it is */
+	bool guessed; /* some frames were found by frame pointers alone */
 };
+
+/* Figures of nothing: all 0. */
+extern const struct site row_no_site;
 
 #define FITS_ON_STACK_BYTES 1024u
 
@@ -81,8 +89,25 @@ void row_list_leave(struct row_list *list, bool libraries);
 /* Returns the figure of a row, minus that of its base. */
 int64_t row_value(const struct row *row, enum metric metric);
 
-/* Adds one site's counters to those of a row. */
+/* Adds one site's counters to others. */
 void site_add(struct site *sums, const struct site *more);
+
+/* Returns a row without frames and figures, to be added to. */
+static inline struct row row_empty(void)
+{
+	return (struct row){.sums = &row_no_site, .base = &row_no_site};
+}
+
+/* Returns a copy that can be added to without changing the original, which must outlive it. */
+struct row row_copy(const struct row *row);
+/* Give a row figures of its own, which the caller may change; they are as long-lived as the arena.
+ * NULL: no memory. */
+struct site *row_own_sums(struct row *row, struct arena *arena);
+struct site *row_own_base(struct row *row, struct arena *arena);
+/* Adds another row's figures, and its number of stacks. Figures that the row gets of its own are
+ * as long-lived as the arena. */
+bool row_add(struct row *row, const struct row *more, struct arena *arena) must_check_;
+
 /* Sets what follows from the sums and frames: place, fits_on_stack, guessed, cut. */
 void row_conclude(struct row *row);
 

@@ -18,7 +18,7 @@ struct spot_total {
 DEFINE_VEC(spot_total_vec, struct spot_total)
 
 /* Fills an empty list, by the metric: flat (or cum) of the largest amount first, equals by the
- * other one, then by name. */
+ * other one, then by name. Figures belong to `spots`. */
 struct error *spot_totals_build(const struct rows *rows, struct spots *spots, enum metric sort,
 	bool by_cum, struct spot_total_vec *ret) must_check_;
 

@@ -49,8 +49,8 @@ static struct error *print_sites(
 	if (!error)
 		error = stacks_select(&stacks, METRIC_LIVE_BYTES, &rows);
 	for (size_t i = 0; !error && i < rows.len; i++)
-		printf("%" PRIu64 " %" PRIu64 " %s\n", rows.data[i]->sums.live_blocks,
-			rows.data[i]->sums.live_bytes, place_name(rows.data[i]->place));
+		printf("%" PRIu64 " %" PRIu64 " %s\n", rows.data[i]->sums->live_blocks,
+			rows.data[i]->sums->live_bytes, place_name(rows.data[i]->place));
 	row_list_deinit(&rows);
 	stacks_deinit(&stacks);
 	model_destroy(model);

@@ -46,8 +46,12 @@ static inline void plant(
 /* Compares with a heap where each place had allocated so much. */
 static inline void compare_with(struct setting *s, uint64_t bytes)
 {
-	for (size_t i = 0; i < s->profile.all.rows.len; i++)
-		s->profile.all.rows.data[i].base.allocated_bytes = bytes;
+	struct rows *all = &s->profile.all;
+	for (size_t i = 0; i < all->rows.len; i++) {
+		struct site *base = row_own_base(&all->rows.data[i], &all->arena);
+		CHECK(base);
+		base->allocated_bytes = bytes;
+	}
 	s->profile.base = s->fixture.model;
 }
 

@@ -62,8 +62,8 @@ const char *diff_status_name(enum diff_status status)
 
 enum diff_status diff_status(const struct diff *diff, const struct row *row)
 {
-	uint64_t base = metric_of_site(diff->options.metric, &row->base);
-	uint64_t value = metric_of_site(diff->options.metric, &row->sums);
+	uint64_t base = metric_of_site(diff->options.metric, row->base);
+	uint64_t value = metric_of_site(diff->options.metric, row->sums);
 	if (base == value)
 		return DIFF_SAME;
 	if (base == 0)
@@ -147,12 +147,12 @@ static void begin_figure(struct diff_figure *figure, uint64_t base, uint64_t val
 void diff_of_row(
 	const struct diff *diff, const struct row *row, enum metric metric, struct diff_figure *ret)
 {
-	begin_figure(ret, metric_of_site(metric, &row->base), metric_of_site(metric, &row->sums));
+	begin_figure(ret, metric_of_site(metric, row->base), metric_of_site(metric, row->sums));
 	struct change_ranges ranges;
 	begin_ranges(&ranges, ret);
 	for (int i = 0; i < 2; i++) {
 		const struct recording *recording = model_recording(diff->sides[i].model);
-		const struct site *site = i ? &row->sums : &row->base;
+		const struct site *site = i ? row->sums : row->base;
 		ranges.estimated |= interval_of_site(recording, metric, site, &ranges.pair[i]);
 		interval_of_site_any_sizes(recording, metric, site, &ranges.sure[i]);
 	}
@@ -255,8 +255,8 @@ static struct error *take_ranked(struct ranked *ranked, size_t count, struct row
 static bool has_any(const struct row *row, enum metric filter)
 {
 	if (filter == METRICS)
-		return has_counts(&row->sums) || has_counts(&row->base);
-	return metric_of_site(filter, &row->sums) || metric_of_site(filter, &row->base);
+		return has_counts(row->sums) || has_counts(row->base);
+	return metric_of_site(filter, row->sums) || metric_of_site(filter, row->base);
 }
 
 struct error *diff_select(
@@ -281,7 +281,7 @@ static struct error *make_list(struct diff *diff, enum diff_status status, struc
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {
 		const struct row *row = &diff->rows.rows.data[i];
 		if (diff_status(diff, row) != status ||
-			(!has_counts(&row->sums) && !has_counts(&row->base)))
+			(!has_counts(row->sums) && !has_counts(row->base)))
 			continue;
 		if (row->library && metric_is_of_live(diff->options.metric))
 			continue;
@@ -332,8 +332,12 @@ static void scale_spread(double *value, bool squared, uint64_t to, uint64_t from
  * Each figure by the ratio of its own totals. Live figures are only the program's: what libraries
  * keep is no share of it, and stays what it is.
  */
-static void diff_normalize(struct diff *diff)
+static struct error *diff_normalize(struct diff *diff)
 {
+	struct row *rows = diff->rows.rows.data;
+	for (size_t i = 0; i < diff->rows.rows.len; i++)
+		if (!row_own_base(&rows[i], &diff->rows.arena))
+			return error_no_memory();
 	struct totals was = diff->base;
 	const struct totals *is = &diff->value;
 	const struct site none = {.allocations = 0};
@@ -344,17 +348,18 @@ static void diff_normalize(struct diff *diff)
 			    min(was.member, (kept_was).member);                                    \
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
 		struct row *row = &diff->rows.rows.data[i];                                        \
+		struct site *base = row_own_base(row, &diff->rows.arena);                          \
 		if ((of_libraries) || !row->library)                                               \
-			row->base.member =                                                         \
-				diff_scaled(row->base.member, to_##member, from_##member);         \
+			base->member = diff_scaled(base->member, to_##member, from_##member);      \
 	}
 #define SCALE_SPREAD(member, spread_member, squared, of_libraries)                                 \
 	scale_spread(&diff->base.spread.spread_member, squared, to_##member, from_##member);       \
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
 		struct row *row = &diff->rows.rows.data[i];                                        \
+		struct site *base = row_own_base(row, &diff->rows.arena);                          \
 		if ((of_libraries) || !row->library)                                               \
-			scale_spread(&row->base.spread.spread_member, squared, to_##member,        \
-				from_##member);                                                    \
+			scale_spread(                                                              \
+				&base->spread.spread_member, squared, to_##member, from_##member); \
 	}
 #define SCALE_ALL(member)                                                                          \
 	SCALE(member, none, none, true)                                                            \
@@ -380,6 +385,7 @@ static void diff_normalize(struct diff *diff)
 #undef SCALE_ALL
 #undef SCALE_SPREAD
 #undef SCALE
+	return NULL;
 }
 
 static struct totals totals_of(const struct model *model, enum diff_scope scope)
@@ -397,8 +403,8 @@ static void add_libraries(struct diff *diff, const struct rows *rows)
 		const struct row *row = &rows->rows.data[i];
 		if (!row->library)
 			continue;
-		site_add(&diff->kept_older, &row->base);
-		site_add(&diff->kept_newer, &row->sums);
+		site_add(&diff->kept_older, row->base);
+		site_add(&diff->kept_newer, row->sums);
 	}
 }
 
@@ -464,7 +470,7 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 	if (!error)
 		error = sum_libraries(ret);
 	if (!error && options->normalize)
-		diff_normalize(ret);
+		error = diff_normalize(ret);
 	if (!error)
 		error = make_lists(ret);
 	if (!error)

@@ -89,7 +89,7 @@ static bool is_better_example(const struct match_member *a, const struct match_m
 {
 	if (a->side != b->side)
 		return a->side > b->side;
-	return a->row->sums.allocated_bytes > b->row->sums.allocated_bytes;
+	return a->row->sums->allocated_bytes > b->row->sums->allocated_bytes;
 }
 
 /* Operators of all forms (nothrow, aligned) have one name, by which alone other tools know them. */
@@ -106,7 +106,7 @@ static struct error *put_into_group(struct match *match, struct group_map *map, 
 {
 	struct match_member *member = &match->members.data[index];
 	struct group_key key = {member->names, match->same_as.data, member->len,
-		match->kinds ? kind_by_name(member->row->sums.kind) : KIND_UNKNOWN};
+		match->kinds ? kind_by_name(member->row->sums->kind) : KIND_UNKNOWN};
 	bool is_new;
 	uint32_t *group = group_map_insert(map, key, &is_new);
 	if (!group)
@@ -302,12 +302,12 @@ static struct error *begin_row(
 		if (!frames[i])
 			return error_no_memory();
 	}
-	struct site none = {.stack = from->sums.stack, .kind = from->sums.kind};
+	struct site none = {.stack = from->sums->stack, .kind = from->sums->kind};
 	struct row row = {
 		.frames = frames,
 		.depth = from->depth,
-		.sums = none,
-		.base = none,
+		.sums = &none,
+		.base = &none,
 		.partial = from->partial,
 		.guessed = from->guessed,
 		.cut = from->cut,
@@ -317,6 +317,8 @@ static struct error *begin_row(
 	for (size_t i = 0; i < from->depth; i++)
 		if (from->frames[i] == from->place)
 			row.place = frames[i];
+	if (!row_own_sums(&row, &rows->arena) || !row_own_base(&row, &rows->arena))
+		return error_no_memory();
 	return row_vec_push(&rows->rows, row) ? NULL : error_no_memory();
 }
 
@@ -335,10 +337,15 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 		struct row *row = &ret->rows.data[member->group];
 		const struct match_member *example =
 			&match->members.data[match->examples.data[member->group]];
-		struct stack_id stack = row->sums.stack;
-		site_add(member->side >= from ? &row->sums : &row->base, &member->row->sums);
-		row->sums.stack = row->base.stack = stack;
-		row->leak_kinds |= member->side >= from ? member->row->leak_kinds : 0;
+		struct site *sums = row_own_sums(row, &ret->arena);
+		struct site *base = row_own_base(row, &ret->arena);
+		if (!sums || !base)
+			return error_no_memory();
+		struct stack_id stack = sums->stack;
+		site_add(member->side >= from ? sums : base, member->row->sums);
+		sums->stack = base->stack = stack;
+		if (member->side >= from)
+			row->leak_kinds |= member->row->leak_kinds;
 		/* One model's figures may be beyond what a library keeps, another's not. */
 		row->library = member->row->library ? row->library : NULL;
 		if (member->side == example->side)

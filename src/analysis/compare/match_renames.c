@@ -143,7 +143,7 @@ static struct error *make_pattern(
 		names[i] = is_one_sided(search, name) ? 0 : name;
 	}
 	*ret = (struct pattern_key){
-		.names = names, .len = member->len, .kind = member->row->sums.kind};
+		.names = names, .len = member->len, .kind = member->row->sums->kind};
 	return NULL;
 }
 
@@ -192,7 +192,7 @@ static struct error *fill_holes(struct search *search, struct hole_map *holes)
 				return error_no_memory();
 			uint32_t *known = &hole->name[member->side];
 			*known = *known && *known != name ? MANY : name;
-			hole->allocations[member->side] += calls_of(&member->row->sums);
+			hole->allocations[member->side] += calls_of(member->row->sums);
 		}
 	}
 	return NULL;
@@ -302,7 +302,7 @@ static struct error *propose_by_figures(struct search *search, const struct patt
 		const char *file = frame_keys_get(search->match->names, a)->file;
 		bool same_file =
 			file[0] && same_string(file, frame_keys_get(search->match->names, b)->file);
-		if (!same_file && calls_of(&old->row->sums) < 2)
+		if (!same_file && calls_of(old->row->sums) < 2)
 			continue;
 		struct error *error = match_renames_propose(search, a, b);
 		if (error)
@@ -318,7 +318,7 @@ static struct error *find_by_figures(struct search *search)
 	for (size_t i = 0; i < search->loose.len; i++) {
 		uint32_t index = search->loose.data[i];
 		const struct match_member *member = &search->match->members.data[index];
-		const struct site *sums = &member->row->sums;
+		const struct site *sums = member->row->sums;
 		struct pattern_key key;
 		struct error *error = make_pattern(search, member, &key);
 		if (error)

@@ -64,8 +64,7 @@ static struct error *grouping_init(struct grouping *grouping, size_t rows)
 /* Of both, where two models are compared. */
 static uint64_t merge_weight_of(const struct merge *merge, const struct row *row)
 {
-	return metric_of_site(merge->weight, &row->sums) +
-	       metric_of_site(merge->weight, &row->base);
+	return metric_of_site(merge->weight, row->sums) + metric_of_site(merge->weight, row->base);
 }
 
 /* Puts a row into its group by this many frames. */
@@ -73,7 +72,7 @@ static struct error *grouping_add(
 	struct grouping *grouping, const struct merge *merge, size_t index, unsigned frames)
 {
 	const struct row *row = &merge->from->rows.data[index];
-	struct row_key key = {row->frames, row_depth_of(row, frames), row->sums.kind};
+	struct row_key key = {row->frames, row_depth_of(row, frames), row->sums->kind};
 	bool is_new;
 	uint32_t next = (uint32_t)grouping->groups.len;
 	uint32_t *group = group_map_insert(&grouping->map, key, &is_new);
@@ -90,20 +89,18 @@ static struct error *grouping_add(
 }
 
 /* Adds a member: its counters, and cuts the shown stack to what is common. */
-static void merge_member(struct row *group, const struct row *member)
+static bool merge_member(struct row *group, const struct row *member, struct arena *arena)
 {
-	size_t common = 0;
+	uint32_t common = 0;
 	while (common < group->depth && common < member->depth &&
 		group->frames[common]->place == member->frames[common]->place)
 		common++;
 	if (common < group->depth || common < member->depth)
 		group->partial = true;
 	group->depth = common;
-	group->stacks += member->stacks;
 	group->library = member->library ? group->library : NULL;
 	group->varies |= member->varies;
-	site_add(&group->sums, &member->sums);
-	site_add(&group->base, &member->base);
+	return row_add(group, member, arena);
 }
 
 /* Moves the rows of groups that weigh enough to the result. */
@@ -119,11 +116,12 @@ static struct error *merge_take(struct merge *merge, struct grouping *grouping, 
 		merge->taken[i] = true;
 		const struct row *row = &merge->from->rows.data[i];
 		if (group->row != NO_GROUP) {
-			merge_member(&ret->data[group->row], row);
+			if (!merge_member(&ret->data[group->row], row, &merge->ret->arena))
+				return error_no_memory();
 			continue;
 		}
 		group->row = (uint32_t)ret->len;
-		if (!row_vec_push(ret, *row))
+		if (!row_vec_push(ret, row_copy(row)))
 			return error_no_memory();
 	}
 	return NULL;
@@ -195,9 +193,9 @@ static inline bool place_equal(uint32_t a, uint32_t b)
 DEFINE_MAP(place_map, uint32_t, uint32_t, place_hash, place_equal)
 
 /* How many frames are inside of the place. */
-static size_t frames_inside(const struct row *row)
+static uint32_t frames_inside(const struct row *row)
 {
-	size_t inside = 0;
+	uint32_t inside = 0;
 	while (inside < row->depth && row->frames[inside] != row->place)
 		inside++;
 	return inside;
@@ -214,21 +212,24 @@ static bool same_inside(const struct row *a, const struct row *b, size_t inside)
 	return true;
 }
 
-static void merge_at_place(struct row *group, const struct row *row)
+static bool merge_at_place(struct row *group, const struct row *row, struct arena *arena)
 {
-	struct row member = *row;
-	size_t inside = frames_inside(group);
+	struct row member = row_copy(row);
+	uint32_t inside = frames_inside(group);
 	if (!same_inside(group, &member, inside)) {
-		size_t other = frames_inside(&member);
+		uint32_t other = frames_inside(&member);
 		group->frames += inside;
 		group->depth -= inside;
 		member.frames += other;
 		member.depth -= other;
 		group->partial = true;
 	}
-	if (group->sums.kind != member.sums.kind)
-		group->sums.kind = group->base.kind = KIND_UNKNOWN;
-	merge_member(group, &member);
+	struct site *sums = row_own_sums(group, arena);
+	if (!sums)
+		return false;
+	if (sums->kind != member.sums->kind)
+		sums->kind = KIND_UNKNOWN;
+	return merge_member(group, &member, arena);
 }
 
 struct error *rows_merge_places(const struct rows *from, enum metric filter, struct rows *ret)
@@ -244,12 +245,13 @@ struct error *rows_merge_places(const struct rows *from, enum metric filter, str
 		if (row->place && !(group = place_map_insert(&map, row->place->place, &is_new)))
 			return error_no_memory();
 		if (!is_new) {
-			merge_at_place(&ret->rows.data[*group], row);
+			if (!merge_at_place(&ret->rows.data[*group], row, &ret->arena))
+				return error_no_memory();
 			continue;
 		}
 		if (group)
 			*group = (uint32_t)ret->rows.len;
-		if (!row_vec_push(&ret->rows, *row))
+		if (!row_vec_push(&ret->rows, row_copy(row)))
 			return error_no_memory();
 	}
 	for (size_t i = 0; i < ret->rows.len; i++) {

@@ -43,7 +43,7 @@ static struct error *fill_values(struct trend *trend)
 	for (size_t i = 0; i < match->members.len; i++) {
 		const struct match_member *member = &match->members.data[i];
 		trend->values[member->group * trend->count + member->side] +=
-			metric_of_site(trend->metric, &member->row->sums);
+			metric_of_site(trend->metric, member->row->sums);
 	}
 	return NULL;
 }

@@ -137,7 +137,11 @@ static struct error *leaks_add_stack(
 	stack.all = copy;
 	stack.frames = copy + hidden;
 	/* Blocks that stay were not freed by the frame that allocated them. */
-	struct row row = {.frames = stack.frames, .depth = stack.depth, .sums = {.allocations = 1}};
+	const struct site one = {.allocations = 1};
+	struct row row = {.frames = stack.frames,
+		.depth = (uint32_t)stack.depth,
+		.sums = &one,
+		.base = &row_no_site};
 	row_conclude(&row);
 	stack.place = row.place;
 	stack.guessed = row.guessed;

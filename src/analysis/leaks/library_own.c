@@ -154,7 +154,7 @@ static struct error *mark_row(struct rows *rows, struct suppressions *table,
 	struct resolver *resolver, uint64_t recordings, struct row *row)
 {
 	size_t first = first_frame(row);
-	const struct row_key stack = {row->frames + first, row->depth - first, row->sums.kind};
+	const struct row_key stack = {row->frames + first, row->depth - first, row->sums->kind};
 	const char *name = NULL;
 	struct error *error = library_own_name(table, resolver, &stack, row->leak_kinds, &name);
 	if (error || !name)
@@ -163,7 +163,7 @@ static struct error *mark_row(struct rows *rows, struct suppressions *table,
 	if (!copy)
 		return error_no_memory();
 	row->beyond_library = !suppress_built_in_is_bounded(
-		name, row->sums.live_blocks, row->sums.live_bytes, recordings);
+		name, row->sums->live_blocks, row->sums->live_bytes, recordings);
 	row->library = row->beyond_library ? NULL : copy;
 	return NULL;
 }
@@ -236,7 +236,7 @@ void library_own_note(const struct rows *rows, struct text *out)
 	struct site more = {0};
 	for (size_t i = 0; i < rows->rows.len; i++)
 		if (rows->rows.data[i].beyond_library)
-			site_add(&more, &rows->rows.data[i].sums);
+			site_add(&more, rows->rows.data[i].sums);
 	if (!more.live_blocks)
 		return;
 	text_add_bytes(out, more.live_bytes);
@@ -266,7 +266,7 @@ void library_own_sum(const struct rows *rows, struct site *ret)
 {
 	for (size_t i = 0; i < rows->rows.len; i++)
 		if (rows->rows.data[i].library)
-			site_add(ret, &rows->rows.data[i].sums);
+			site_add(ret, rows->rows.data[i].sums);
 }
 
 struct totals library_own_left(const struct totals *totals, const struct rows *rows)

@@ -135,8 +135,8 @@ static struct error *add_rows(struct graphing *at)
 	for (size_t i = 0; i < at->rows->rows.len; i++) {
 		const struct row *row = &at->rows->rows.data[i];
 		struct walk walk = {.row = (uint32_t)i + 1, .parent = NO_NODE};
-		if (!metric_of_site(at->metric, &row->sums) &&
-			!metric_of_site(at->metric, &row->base))
+		if (!metric_of_site(at->metric, row->sums) &&
+			!metric_of_site(at->metric, row->base))
 			continue;
 		for (size_t k = row->depth; k > 0; k--) {
 			struct error *error =

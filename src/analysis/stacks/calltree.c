@@ -47,8 +47,8 @@ const char *calltree_way_name(enum calltree_way way)
 
 void figure_add(struct figure *figure, enum metric metric, const struct row *row)
 {
-	figure->now += metric_of_site(metric, &row->sums);
-	figure->base += metric_of_site(metric, &row->base);
+	figure->now += metric_of_site(metric, row->sums);
+	figure->base += metric_of_site(metric, row->base);
 }
 
 static inline void figure_sum(struct figure *figure, struct figure more)

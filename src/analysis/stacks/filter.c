@@ -224,13 +224,12 @@ static struct error *cut_stack(struct filtering *at, const struct row *row, bool
 static struct error *filter_add_row(
 	struct filtering *at, const struct row *row, uint32_t *ret_number)
 {
-	struct row_key key = {at->left.data, at->left.len, row->sums.kind};
+	struct row_key key = {at->left.data, at->left.len, row->sums->kind};
 	uint32_t *known = row_map_find(&at->map, key);
 	if (known) {
 		struct row *group = &at->ret->rows.data[*known];
-		site_add(&group->sums, &row->sums);
-		site_add(&group->base, &row->base);
-		group->stacks += row->stacks;
+		if (!row_add(group, row, &at->ret->arena))
+			return error_no_memory();
 		group->partial |= row->partial;
 		group->library = row->library ? group->library : NULL;
 		*ret_number = *known;
@@ -242,9 +241,9 @@ static struct error *filter_add_row(
 		return error_no_memory();
 	if (key.depth)
 		memcpy(frames, key.frames, key.depth * sizeof(*frames));
-	struct row copy = *row;
+	struct row copy = row_copy(row);
 	copy.frames = key.frames = frames;
-	copy.depth = key.depth;
+	copy.depth = (uint32_t)key.depth;
 	bool is_new;
 	known = row_map_insert(&at->map, key, &is_new);
 	if (!known || !row_vec_push(&at->ret->rows, copy))
@@ -258,7 +257,7 @@ static struct error *filter_rows(struct filtering *at, const struct rows *from, 
 	for (size_t i = 0; i < from->rows.len; i++) {
 		const struct row *row = &from->rows.data[i];
 		row_of[i] = ROWS_NONE;
-		if (at->filter->by_kind && !at->filter->kinds[row->sums.kind])
+		if (at->filter->by_kind && !at->filter->kinds[row->sums->kind])
 			continue;
 		bool kept = false;
 		struct error *error = cut_stack(at, row, &kept);

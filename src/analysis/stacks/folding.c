@@ -173,7 +173,7 @@ static const struct shown_frame *reading_next(struct reading *reading)
 static uint64_t read_key_hash(struct read_key key)
 {
 	struct reading reading;
-	uint64_t hash = key.row->sums.kind, n = 0;
+	uint64_t hash = key.row->sums->kind, n = 0;
 	reading_begin(&reading, &key);
 	for (const struct shown_frame *frame; (frame = reading_next(&reading)); n++)
 		hash = hash_u64(hash ^ frame->place) + n;
@@ -184,7 +184,7 @@ static bool read_key_equal(struct read_key a, struct read_key b)
 {
 	struct reading left, right;
 	const struct shown_frame *x, *y;
-	if (a.row->sums.kind != b.row->sums.kind)
+	if (a.row->sums->kind != b.row->sums->kind)
 		return false;
 	reading_begin(&left, &a);
 	reading_begin(&right, &b);
@@ -213,20 +213,20 @@ static struct error *take_out(struct folder *folder, const struct read_key *key,
 
 static bool same_stack(const struct row *a, const struct row *b)
 {
-	return row_key_equal((struct row_key){a->frames, a->depth, a->sums.kind},
-		(struct row_key){b->frames, b->depth, b->sums.kind});
+	return row_key_equal((struct row_key){a->frames, a->depth, a->sums->kind},
+		(struct row_key){b->frames, b->depth, b->sums->kind});
 }
 
-static void folding_join(struct folder *folder, uint32_t number, const struct row *row)
+static struct error *folding_join(struct folder *folder, uint32_t number, const struct row *row)
 {
 	struct row *group = &folder->ret->rows.data[number];
 	group->varies |= !same_stack(group, row);
-	site_add(&group->sums, &row->sums);
-	site_add(&group->base, &row->base);
-	group->stacks += row->stacks;
+	if (!row_add(group, row, &folder->ret->arena))
+		return error_no_memory();
 	group->partial |= row->partial;
 	group->leak_kinds |= row->leak_kinds;
 	group->library = row->library ? group->library : NULL;
+	return NULL;
 }
 
 static struct error *folding_add_row(
@@ -239,11 +239,10 @@ static struct error *folding_add_row(
 		return error_no_memory();
 	if (!is_new) {
 		*ret_number = *known;
-		folding_join(folder, *known, row);
-		return NULL;
+		return folding_join(folder, *known, row);
 	}
 	*ret_number = *known = (uint32_t)folder->ret->rows.len;
-	struct row copy = *row;
+	struct row copy = row_copy(row);
 	struct error *error = NULL;
 	if (folder->way == FOLDING_TAKES_OUT)
 		error = take_out(folder, &key, &copy);

@@ -93,6 +93,11 @@ enum grain spots_grain(const struct spots *spots)
 	return spots->grain;
 }
 
+struct arena *spots_arena(struct spots *spots)
+{
+	return &spots->arena;
+}
+
 size_t spots_count(const struct spots *spots)
 {
 	return spots->all.len;

@@ -63,13 +63,6 @@ void listing_deinit(struct listing *listing)
 	listing_parts_deinit(&listing->parts);
 }
 
-static void listing_add(struct row *sums, const struct row *row)
-{
-	site_add(&sums->sums, &row->sums);
-	site_add(&sums->base, &row->base);
-	sums->stacks += row->stacks;
-}
-
 static struct error *listing_find_part(
 	struct listing_building *at, const struct spot *spot, const char *file, uint32_t *ret)
 {
@@ -83,6 +76,8 @@ static struct error *listing_find_part(
 			.function = of_file ? NULL : spot->name,
 			.file = file,
 			.module_path = spot->frame->module_path,
+			.flat = row_empty(),
+			.cum = row_empty(),
 		};
 		*known = (uint32_t)at->ret->parts.len;
 		if (!listing_parts_push(&at->ret->parts, part) ||
@@ -104,7 +99,9 @@ static struct error *find_line(
 	if (is_new) {
 		struct listing_lines *lines = &at->ret->parts.data[part].lines;
 		*known = (struct line_place){.index = (uint32_t)lines->len};
-		if (!listing_lines_push(lines, (struct listing_line){.line = line}))
+		const struct listing_line new = {
+			.line = line, .flat = row_empty(), .cum = row_empty()};
+		if (!listing_lines_push(lines, new))
 			return error_no_memory();
 	}
 	*ret = known;
@@ -124,14 +121,16 @@ static struct error *listing_add_frame(struct listing_building *at, const struct
 		return error;
 	struct listing_part *part = &at->ret->parts.data[index];
 	struct listing_line *line = &part->lines.data[place->index];
-	if (depth == 0) {
-		listing_add(&line->flat, row);
-		listing_add(&part->flat, row);
-	}
-	if (place->last_row != number)
-		listing_add(&line->cum, row);
-	if (at->last_rows.data[index] != number)
-		listing_add(&part->cum, row);
+	struct arena *arena = spots_arena(at->spots);
+	bool added = true;
+	if (depth == 0)
+		added = row_add(&line->flat, row, arena) && row_add(&part->flat, row, arena);
+	if (added && place->last_row != number)
+		added = row_add(&line->cum, row, arena);
+	if (added && at->last_rows.data[index] != number)
+		added = row_add(&part->cum, row, arena);
+	if (!added)
+		return error_no_memory();
 	place->last_row = at->last_rows.data[index] = number;
 	return NULL;
 }
@@ -163,7 +162,7 @@ static int compare_lines(const void *left, const void *right)
 static int compare_parts(const void *left, const void *right)
 {
 	const struct listing_part *a = left, *b = right;
-	uint64_t x = a->cum.sums.allocated_bytes, y = b->cum.sums.allocated_bytes;
+	uint64_t x = a->cum.sums->allocated_bytes, y = b->cum.sums->allocated_bytes;
 	if (x != y)
 		return x > y ? -1 : 1;
 	int order = strcmp(a->file, b->file);

@@ -16,8 +16,8 @@ uint64_t row_key_hash(struct row_key key)
 {
 	uint64_t hash = key.kind;
 	for (size_t i = 0; i < key.depth; i++)
-		hash = hash_u64(hash ^ key.frames[i]->place) + i;
-	return hash;
+		hash = (hash + key.frames[i]->place + 1) * 0x9e3779b97f4a7c15u;
+	return hash_u64(hash);
 }
 
 bool row_key_equal(struct row_key a, struct row_key b)
@@ -50,7 +50,7 @@ void rows_deinit(struct rows *rows)
 
 int64_t row_value(const struct row *row, enum metric metric)
 {
-	return (int64_t)(metric_of_site(metric, &row->sums) - metric_of_site(metric, &row->base));
+	return (int64_t)(metric_of_site(metric, row->sums) - metric_of_site(metric, row->base));
 }
 
 void site_add(struct site *sums, const struct site *more)
@@ -63,9 +63,56 @@ void site_add(struct site *sums, const struct site *more)
 	spread_add(&sums->spread, &more->spread);
 }
 
+const struct site row_no_site;
+
+struct row row_copy(const struct row *row)
+{
+	struct row copy = *row;
+	copy.owns_sums = copy.owns_base = false;
+	return copy;
+}
+
+static struct site *own_site(const struct site **site, bool *owns, struct arena *arena)
+{
+	if (*owns)
+		return (struct site *)*site;
+	struct site *copy = arena_alloc(arena, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = **site;
+	*site = copy;
+	*owns = true;
+	return copy;
+}
+
+struct site *row_own_sums(struct row *row, struct arena *arena)
+{
+	return own_site(&row->sums, &row->owns_sums, arena);
+}
+
+struct site *row_own_base(struct row *row, struct arena *arena)
+{
+	return own_site(&row->base, &row->owns_base, arena);
+}
+
+bool row_add(struct row *row, const struct row *more, struct arena *arena)
+{
+	struct site *sums = row_own_sums(row, arena), *base = NULL;
+	bool has_base = more->base != &row_no_site;
+	if (has_base)
+		base = row_own_base(row, arena);
+	if (!sums || (has_base && !base))
+		return false;
+	site_add(sums, more->sums);
+	if (base)
+		site_add(base, more->base);
+	row->stacks += more->stacks;
+	return true;
+}
+
 bool row_is_own_doing(const struct row *row)
 {
-	return row->sums.allocations && row->sums.same_frame == row->sums.allocations;
+	return row->sums->allocations && row->sums->same_frame == row->sums->allocations;
 }
 
 static bool frame_counts(const struct row *row, const struct shown_frame *frame)
@@ -99,7 +146,7 @@ static const struct shown_frame *find_place(const struct row *row)
 
 void row_conclude(struct row *row)
 {
-	const struct site *sums = &row->sums;
+	const struct site *sums = row->sums;
 	row->fits_on_stack = sums->allocations > 0 && sums->same_frame == sums->allocations &&
 			     sums->min_size == sums->max_size &&
 			     sums->max_size <= FITS_ON_STACK_BYTES;
@@ -139,8 +186,9 @@ static struct error *find_row(struct rows *rows, struct row_map *map, const stru
 		memcpy(copy, frames->data, frames->len * sizeof(*copy));
 	struct row row = {
 		.frames = copy,
-		.depth = frames->len,
-		.sums = {.stack = site->stack, .kind = site->kind},
+		.depth = (uint32_t)frames->len,
+		.sums = site,
+		.base = &row_no_site,
 	};
 	key.frames = copy;
 	bool is_new;
@@ -160,6 +208,18 @@ struct site_range {
 	uint32_t *ret_rows;        /* of each: its row; NULL: not wanted */
 };
 
+/* A new row's figures are those of the model's site. */
+static bool row_add_site(struct row *row, const struct site *site, struct arena *arena)
+{
+	struct site *sums = NULL;
+	if (row->stacks++ == 0)
+		return true;
+	sums = row_own_sums(row, arena);
+	if (sums)
+		site_add(sums, site);
+	return sums;
+}
+
 static struct error *rows_add_sites(struct site_range range, struct resolver *resolver,
 	struct rows *rows, struct row_map *map, struct frame_vec *frames)
 {
@@ -178,11 +238,12 @@ static struct error *rows_add_sites(struct site_range range, struct resolver *re
 		error = find_row(rows, map, &sites[i], frames, &row);
 		if (error)
 			return error;
-		site_add(&row->sums, &sites[i]);
-		row->stacks++;
+		if (!row_add_site(row, &sites[i], &rows->arena))
+			return error_no_memory();
 		if (range.ret_rows)
 			range.ret_rows[i] = (uint32_t)(row - rows->rows.data);
-		row->leak_kinds |= range.leak_kinds ? range.leak_kinds[i] : 0;
+		if (range.leak_kinds)
+			row->leak_kinds |= range.leak_kinds[i];
 	}
 	for (size_t i = 0; i < rows->rows.len; i++)
 		row_conclude(&rows->rows.data[i]);
@@ -253,7 +314,7 @@ static int compare_ranked(const void *left, const void *right)
 	const struct ranked *a = left, *b = right;
 	if (a->value != b->value)
 		return a->value > b->value ? -1 : 1;
-	const struct site *x = &a->row->sums, *y = &b->row->sums;
+	const struct site *x = a->row->sums, *y = b->row->sums;
 	if (x->stack.value != y->stack.value)
 		return x->stack.value < y->stack.value ? -1 : 1;
 	return (int)x->kind - (int)y->kind;
@@ -265,7 +326,7 @@ bool row_has_some(const struct row *row, enum metric metric)
 			    : metric == METRIC_KEPT_BLOCKS ? METRIC_KEPT_BYTES
 			    : metric == METRIC_PEAK_BLOCKS ? METRIC_PEAK_BYTES
 							   : metric;
-	return metric_of_site(metric, &row->sums) || metric_of_site(bytes, &row->sums);
+	return metric_of_site(metric, row->sums) || metric_of_site(bytes, row->sums);
 }
 
 struct error *rows_select(
@@ -279,7 +340,7 @@ struct error *rows_select(
 		const struct row *row = &rows->rows.data[i];
 		if (filter != METRICS && !row_has_some(row, filter))
 			continue;
-		ranked[count++] = (struct ranked){metric_of_site(sort, &row->sums), row};
+		ranked[count++] = (struct ranked){metric_of_site(sort, row->sums), row};
 	}
 	qsort(ranked, count, sizeof(*ranked), compare_ranked);
 	for (size_t i = 0; i < count; i++)
@@ -302,7 +363,7 @@ static struct error *number_rows(const struct rows *rows, struct row_map *ret)
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		const struct row *row = &rows->rows.data[i];
 		uint32_t *number = row_map_insert(
-			ret, (struct row_key){row->frames, row->depth, row->sums.kind}, NULL);
+			ret, (struct row_key){row->frames, row->depth, row->sums->kind}, NULL);
 		if (!number)
 			return error_no_memory();
 		*number = (uint32_t)i;

@@ -15,18 +15,13 @@ struct summing {
 	struct spot_vec stack;
 };
 
-static void spot_totals_add(struct row *sums, const struct row *row)
-{
-	site_add(&sums->sums, &row->sums);
-	site_add(&sums->base, &row->base);
-	sums->stacks += row->stacks;
-}
-
 /* Room for all spots that are there by now. */
 static struct error *spot_totals_grow(struct summing *at)
 {
 	while (at->totals->len < spots_count(at->spots)) {
-		struct spot_total total = {.spot = spots_at(at->spots, at->totals->len)};
+		struct spot_total total = {.spot = spots_at(at->spots, at->totals->len),
+			.flat = row_empty(),
+			.cum = row_empty()};
 		if (!spot_total_vec_push(at->totals, total) || !row_numbers_push(&at->last, 0))
 			return error_no_memory();
 	}
@@ -40,14 +35,16 @@ static struct error *spot_totals_add_row(struct summing *at, const struct row *r
 		error = spot_totals_grow(at);
 	if (error)
 		return error;
+	struct arena *arena = spots_arena(at->spots);
 	for (size_t i = 0; i < at->stack.len; i++) {
 		uint32_t id = at->stack.data[i]->id;
-		if (i == 0)
-			spot_totals_add(&at->totals->data[id].flat, row);
+		if (i == 0 && !row_add(&at->totals->data[id].flat, row, arena))
+			return error_no_memory();
 		if (at->last.data[id] == number)
 			continue;
 		at->last.data[id] = number;
-		spot_totals_add(&at->totals->data[id].cum, row);
+		if (!row_add(&at->totals->data[id].cum, row, arena))
+			return error_no_memory();
 	}
 	return NULL;
 }

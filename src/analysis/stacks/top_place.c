@@ -29,7 +29,7 @@ const struct row *top_place_find(const struct row_list *list, enum metric metric
 	const struct row *top = NULL;
 	uint64_t most = 0;
 	for (size_t i = 0; i < list->len; i++) {
-		uint64_t value = metric_of_site(metric, &list->data[i]->sums);
+		uint64_t value = metric_of_site(metric, list->data[i]->sums);
 		if (value <= most || !list->data[i]->place)
 			continue;
 		most = value;
@@ -83,7 +83,7 @@ static bool spread_places_fill(
 	uint64_t most = 0;
 	for (size_t i = 0; i < list->len; i++) {
 		const struct shown_frame *frame = list->data[i]->place;
-		uint64_t value = metric_of_site(metric, &list->data[i]->sums);
+		uint64_t value = metric_of_site(metric, list->data[i]->sums);
 		if (!frame || !value)
 			continue;
 		if (!sum_add(&ret->places, frame->place, frame, value, &ret->most))
@@ -158,10 +158,10 @@ void top_place_add(const struct row_list *list, enum metric metric, uint64_t tot
 	const char *exe, struct text *text)
 {
 	const struct row *top = top_place_find(list, metric);
-	uint64_t most = top ? metric_of_site(metric, &top->sums) : 0, unknown = 0;
+	uint64_t most = top ? metric_of_site(metric, top->sums) : 0, unknown = 0;
 	for (size_t i = 0; i < list->len; i++)
 		if (!list->data[i]->place)
-			unknown += metric_of_site(metric, &list->data[i]->sums);
+			unknown += metric_of_site(metric, list->data[i]->sums);
 	if (unknown > most) {
 		text_add(text, ", ");
 		top_place_add_part(text, unknown, total, it);

@@ -80,9 +80,9 @@ static struct error *budget_add_row(
 		.frames = row->frames,
 		.depth = row->depth,
 		.place = row->place,
-		.kind = row->sums.kind,
+		.kind = row->sums->kind,
 		.value = value,
-		.blocks = count_of(evaluation->check.rule, &row->sums),
+		.blocks = count_of(evaluation->check.rule, row->sums),
 	};
 	evaluation->check.count++;
 	return budget_finding_vec_push(&evaluation->ret->findings, finding) ? NULL
@@ -104,7 +104,7 @@ static struct error *blame_rows(struct evaluation *evaluation, enum metric metri
 	if (metric_is_of_live(metric))
 		row_list_leave(&list, false);
 	for (size_t i = 0; i < list.len && sum < excess && !error; i++) {
-		uint64_t value = metric_of_site(metric, &list.data[i]->sums);
+		uint64_t value = metric_of_site(metric, list.data[i]->sums);
 		sum += value;
 		error = budget_add_row(evaluation, list.data[i], value);
 	}
@@ -195,13 +195,13 @@ static struct error *evaluate_per_stack(struct evaluation *evaluation)
 	bool estimated = interval_of_site(recording, METRIC_LIVE_BYTES, &unsampled, &range);
 	take_range(check, 0, estimated, &range);
 	for (size_t i = 0; i < list.len; i++) {
-		const struct site *sums = &list.data[i]->sums;
+		const struct site *sums = list.data[i]->sums;
 		estimated = interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
 		take_range(check, sums->live_bytes, estimated, &range);
 	}
 	decide_plain(evaluation);
 	for (size_t i = 0; i < list.len && check->exceeded && !error; i++) {
-		const struct site *sums = &list.data[i]->sums;
+		const struct site *sums = list.data[i]->sums;
 		range.low = sums->live_bytes;
 		interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
 		if (range.low > check->limit)

@@ -59,7 +59,7 @@ static void add_libraries_share(const struct facts *facts, struct text *text)
 	const struct row *top =
 		top_place_find(&facts->summary->lists[SUMMARY_PEAK], METRIC_PEAK_BYTES);
 	uint64_t own = facts->own.peak_bytes;
-	if (own <= (top ? metric_of_site(METRIC_PEAK_BYTES, &top->sums) : 0))
+	if (own <= (top ? metric_of_site(METRIC_PEAK_BYTES, top->sums) : 0))
 		return;
 	text_add(text, "; libraries keep ");
 	top_place_add_share(text, own, facts->totals->peak_bytes);

@@ -65,7 +65,7 @@ static struct error *find_figure(
 	*ret = false;
 	for (size_t i = 0; i < rows->rows.len && !*ret && !error; i++) {
 		const struct row *row = &rows->rows.data[i];
-		for (size_t k = 0; k < row->depth && metric_of_site(metric, &row->sums) && !error;
+		for (size_t k = 0; k < row->depth && metric_of_site(metric, row->sums) && !error;
 			k++) {
 			const struct spot *spot;
 			error = spots_find(request->spots, row->frames[k], &spot);

@@ -160,7 +160,7 @@ const struct table_type change_row_change_type = {.name = "differences",
 
 static struct change_pair pair_of(const struct diff *diff, const struct row *row)
 {
-	struct change_pair pair = {base_columns, &row->base, &row->sums, 0};
+	struct change_pair pair = {base_columns, row->base, row->sums, 0};
 	for (int i = 0; i < METRICS; i++)
 		pair.unknown |= (uint64_t)!diff_knows(diff, (enum metric)i) << i;
 	return pair;

@@ -99,7 +99,7 @@ static void add_figure(const struct change_look *look, const struct row *row, en
 static void add_average(const struct row *row, enum metric metric, struct text *out)
 {
 	const struct pair *pair = &pairs[metric];
-	const struct site *site = metric_of_site(pair->count, &row->sums) ? &row->sums : &row->base;
+	const struct site *site = metric_of_site(pair->count, row->sums) ? row->sums : row->base;
 	uint64_t count = metric_of_site(pair->count, site);
 	if (!count)
 		return;
@@ -113,8 +113,8 @@ static bool is_counted(const struct row *row, enum metric metric)
 	enum metric other = pairs[metric].other;
 	if (!metric_is_bytes(metric) || metric_is_bytes(other))
 		return true;
-	return metric_of_site(other, &row->sums) || metric_of_site(other, &row->base) ||
-	       (!metric_of_site(metric, &row->sums) && !metric_of_site(metric, &row->base));
+	return metric_of_site(other, row->sums) || metric_of_site(other, row->base) ||
+	       (!metric_of_site(metric, row->sums) && !metric_of_site(metric, row->base));
 }
 
 void text_change_row(
@@ -126,7 +126,7 @@ void text_change_row(
 	if (is_counted(row, metric))
 		add_figure(look, row, pairs[metric].other, ", ", out);
 	add_average(row, metric, out);
-	row_add_kind(row->sums.kind, out);
+	row_add_kind(row->sums->kind, out);
 	text_row_stack(row, look->all_frames, out);
 }
 

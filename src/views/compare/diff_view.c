@@ -297,7 +297,7 @@ static void diff_view_row_cell(
 	if (column == STATUS)
 		ret->text = diff_status_name(diff_status(page->diff, row));
 	else if (column == KIND)
-		ret->text = alloc_kind_name(row->sums.kind);
+		ret->text = alloc_kind_name(row->sums->kind);
 	else if (column == LIBRARY)
 		ret->text = row->library;
 	else if (column == STACK)

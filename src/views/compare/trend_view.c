@@ -141,7 +141,7 @@ static void trend_view_row_cell(
 	const struct trend_page *page = context;
 	const struct trend_row *row = &page->trend->growing.data[number];
 	if (column == KIND)
-		ret->text = alloc_kind_name(row->row->sums.kind);
+		ret->text = alloc_kind_name(row->row->sums->kind);
 	else if (column < STACK)
 		take_values(page->trend, row->values, column - VALUES, ret);
 	else
@@ -171,7 +171,7 @@ static void trend_view_row_text(const void *context, size_t number, struct text 
 	diff_add_change(
 		out, trend->metric, (int64_t)(row->values[trend->count - 1] - row->values[0]));
 	add_steps(trend, row->values, out);
-	row_add_kind(row->row->sums.kind, out);
+	row_add_kind(row->row->sums->kind, out);
 	text_row_stack(row->row, page->options->all_frames, out);
 }
 

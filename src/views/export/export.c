@@ -98,7 +98,7 @@ void export_add_names(struct text *text, bool differences)
 static bool has_kinds(const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->rows.len; i++)
-		if (rows->rows.data[i].sums.kind != KIND_UNKNOWN)
+		if (rows->rows.data[i].sums->kind != KIND_UNKNOWN)
 			return true;
 	return false;
 }

@@ -202,14 +202,14 @@ static struct error *export_callgrind_add_row(struct callgrind *at, const struct
 		if (!error)
 			error = function_number(at, spot, level, &key.callee);
 		if (!error)
-			error = add_cost(at, key, &row->sums);
+			error = add_cost(at, key, row->sums);
 		key = (struct cost_key){
 			.function = key.callee, .callee = NO_CALLEE, .line = frame->line};
 	}
 	if (!error)
-		error = add_cost(at, key, &row->sums);
+		error = add_cost(at, key, row->sums);
 	for (size_t i = 0; i < at->metric_count; i++)
-		at->sums[i] += metric_of_site(at->metrics[i], &row->sums);
+		at->sums[i] += metric_of_site(at->metrics[i], row->sums);
 	return error ? error : forget_levels(at, row);
 }
 

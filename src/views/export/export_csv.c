@@ -120,7 +120,7 @@ struct error *export_csv(const struct exported *from, const struct sink *sink)
 	text_init(&at.name);
 	export_csv_add_head(&at);
 	for (size_t i = 0; !error && !at.out.stopped && i < rows->len; i++) {
-		export_csv_add_figures(&at, &rows->data[i].sums);
+		export_csv_add_figures(&at, rows->data[i].sums);
 		export_csv_add_place(&at, rows->data[i].place);
 		export_csv_add_stack(&at, &rows->data[i]);
 		error = export_out_flush(&at.out);

@@ -77,7 +77,7 @@ static struct error *put_frames(struct dhat *at, const struct row *row)
 {
 	json_key(at->json, "fs");
 	json_array_begin(at->json);
-	json_u64(at->json, 1u + row->sums.kind);
+	json_u64(at->json, 1u + row->sums->kind);
 	for (size_t i = 0; i < row->depth; i++) {
 		uint32_t number;
 		if (export_is_called(row, row->frames[i]))
@@ -110,7 +110,7 @@ static void put_highest(struct json *json, const struct site *sums)
 static struct error *put_point(struct dhat *at, const struct row *row)
 {
 	struct json *json = at->json;
-	const struct site *sums = &row->sums;
+	const struct site *sums = row->sums;
 	json_object_begin(json);
 	json_put_u64(json, "tb", metric_of_site(at->bytes, sums));
 	json_put_u64(json, "tbk", metric_of_site(at->blocks, sums));
@@ -202,7 +202,7 @@ struct error *export_dhat(const struct exported *from, const struct sink *sink)
 	json_array_begin(at.json);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < rows->rows.len; i++)
-		if (has_figures(&at, &rows->rows.data[i].sums))
+		if (has_figures(&at, rows->rows.data[i].sums))
 			error = put_point(&at, &rows->rows.data[i]);
 	json_array_end(at.json);
 	if (!error)

@@ -167,7 +167,7 @@ static struct figures sum_up(struct dump *at)
 {
 	struct figures sum = {.live_blocks = 0};
 	for (size_t i = 0; i < at->rows->rows.len; i++) {
-		struct figures one = figures_of(at, &at->rows->rows.data[i].sums);
+		struct figures one = figures_of(at, at->rows->rows.data[i].sums);
 		sum.live_blocks += one.live_blocks;
 		sum.live_bytes += one.live_bytes;
 		sum.allocations += one.allocations;
@@ -265,7 +265,7 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 	text_add_char(out, '\n');
 	for (size_t i = 0; !error && !at->out.stopped && i < at->rows->rows.len; i++) {
 		const struct row *row = &at->rows->rows.data[i];
-		struct figures figures = figures_of(at, &row->sums);
+		struct figures figures = figures_of(at, row->sums);
 		if (!figures.allocations && !figures.live_blocks)
 			continue;
 		if (!jemalloc)

@@ -213,7 +213,7 @@ static void put_allocations(struct firefox *at, enum metric metric)
 	json_key(json, "weight");
 	json_array_begin(json);
 	for (size_t i = 0; i < rows->len; i++) {
-		uint64_t value = metric_of_site(metric, &rows->data[i].sums);
+		uint64_t value = metric_of_site(metric, rows->data[i].sums);
 		if (value)
 			json_u64(json, value);
 		count += value != 0;
@@ -224,7 +224,7 @@ static void put_allocations(struct firefox *at, enum metric metric)
 	json_key(json, "stack");
 	json_array_begin(json);
 	for (size_t i = 0; i < rows->len; i++)
-		if (metric_of_site(metric, &rows->data[i].sums))
+		if (metric_of_site(metric, rows->data[i].sums))
 			put_optional(json, at->of_row.data[i]);
 	if (!count)
 		put_optional(json, NO_PREFIX);

@@ -29,7 +29,7 @@ bool export_is_called(const struct row *row, const struct shown_frame *frame)
 {
 	return frame == row->frames[0] && !frame->address && frame->function &&
 	       frame->mark == MARK_NONE && !shown_frame_is_managed(frame) &&
-	       strcmp(frame->function, alloc_kind_name(row->sums.kind)) == 0;
+	       strcmp(frame->function, alloc_kind_name(row->sums->kind)) == 0;
 }
 
 void export_add_name(struct text *text, const struct shown_frame *frame)

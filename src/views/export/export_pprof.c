@@ -432,9 +432,9 @@ static struct error *export_pprof_put_row(struct writing *at, const struct row *
 			buf_varint(&values, (uint64_t)row_value(row, sample_values[i].metric));
 	put_bytes(&at->message, 1, locations.data, locations.len);
 	put_bytes(&at->message, 2, values.data, values.len);
-	struct error *error = put_size(at, &row->sums);
+	struct error *error = put_size(at, row->sums);
 	if (!error)
-		error = put_kind(at, row->sums.kind);
+		error = put_kind(at, row->sums->kind);
 	if (!error && (locations.failed || values.failed))
 		error = error_no_memory();
 	return error ? error : end_message(at, PROFILE_SAMPLE);

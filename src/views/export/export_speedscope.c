@@ -50,7 +50,7 @@ static uint64_t sum_of(const struct rows *rows, enum metric metric)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < rows->rows.len; i++)
-		sum += metric_of_site(metric, &rows->rows.data[i].sums);
+		sum += metric_of_site(metric, rows->rows.data[i].sums);
 	return sum;
 }
 
@@ -68,7 +68,7 @@ static struct error *put_profile(struct speedscope *at, enum metric metric, uint
 	json_key(json, "samples");
 	json_array_begin(json);
 	for (size_t i = 0; !error && i < rows->len; i++)
-		if (metric_of_site(metric, &rows->data[i].sums))
+		if (metric_of_site(metric, rows->data[i].sums))
 			error = put_stack(at, &rows->data[i]);
 	if (error)
 		return error;
@@ -76,8 +76,8 @@ static struct error *put_profile(struct speedscope *at, enum metric metric, uint
 	json_key(json, "weights");
 	json_array_begin(json);
 	for (size_t i = 0; i < rows->len; i++)
-		if (metric_of_site(metric, &rows->data[i].sums))
-			json_u64(json, metric_of_site(metric, &rows->data[i].sums));
+		if (metric_of_site(metric, rows->data[i].sums))
+			json_u64(json, metric_of_site(metric, rows->data[i].sums));
 	json_array_end(json);
 	json_object_end(json);
 	return NULL;

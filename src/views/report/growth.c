@@ -59,7 +59,7 @@ static void growth_add_head(const struct growth_row *row, struct text *out)
 {
 	text_printf(out, "  %s  ", growth_row_text(row));
 	growth_add_figures(row, out);
-	row_add_kind(row->row->sums.kind, out);
+	row_add_kind(row->row->sums->kind, out);
 }
 
 /* The time that was judged: "… up to 27 s, without the last 10% of the time". */
@@ -95,7 +95,7 @@ static void add_compared_row(
 			growth_add_figures(sides[i], out);
 		}
 		if (i)
-			row_add_kind(row->newer.row->sums.kind, out);
+			row_add_kind(row->newer.row->sums->kind, out);
 		else
 			text_add_char(out, '\n');
 	}

@@ -23,7 +23,7 @@ static bool find_range(
 {
 	return rows->totals ? interval_of_totals(rows->recording, ranged[number], rows->totals, ret)
 			    : interval_of_site(
-				      rows->recording, ranged[number], &rows->rows[row]->sums, ret);
+				      rows->recording, ranged[number], rows->rows[row]->sums, ret);
 }
 
 /* Two rows a range, all ranges of a row behind each other. */
@@ -203,7 +203,7 @@ static void site_columns_cell_of(
 	const struct recording *recording = rows->ranges.recording;
 	switch (column) {
 	case KIND:
-		ret->text = alloc_kind_name(row->sums.kind);
+		ret->text = alloc_kind_name(row->sums->kind);
 		break;
 	case RANGES:
 		ranges_cell(&rows->ranges, number, &ranges_type, ret);
@@ -224,7 +224,7 @@ static void site_columns_cell_of(
 		ret->row = number;
 		break;
 	default:
-		table_member(&columns[column], &row->sums, ret);
+		table_member(&columns[column], row->sums, ret);
 		if (recording->unknown && !figure_is_known(recording, columns[column].name))
 			ret->state = CELL_UNKNOWN;
 	}

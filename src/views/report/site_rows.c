@@ -81,7 +81,7 @@ static void site_rows_add_range(
 	const struct page *page, enum metric metric, const struct row *row, struct text *out)
 {
 	struct interval range;
-	if (!interval_of_site(model_recording(page->model), metric, &row->sums, &range))
+	if (!interval_of_site(model_recording(page->model), metric, row->sums, &range))
 		return;
 	text_add(out, "  95% ");
 	add_quantity(out, range.low, site_rows_singular(heads[metric].unit), heads[metric].unit);
@@ -106,7 +106,7 @@ static uint64_t whole_of(const struct page *page, enum metric metric)
 static void site_rows_add_head(const struct page *page, enum metric metric, uint64_t whole,
 	const struct row *row, struct text *out)
 {
-	uint64_t value = metric_of_site(metric, &row->sums);
+	uint64_t value = metric_of_site(metric, row->sums);
 	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
 	text_add(out, "  ");
 	paint_begin(out, page->options->colour, paint);
@@ -118,10 +118,10 @@ static void site_rows_add_head(const struct page *page, enum metric metric, uint
 	const struct head *head = &heads[metric];
 	if (metric_is_known(head->scale, model_recording(page->model))) {
 		text_printf(out, "  %s", head->joint);
-		add_quantity(out, metric_of_site(head->scale, &row->sums), head->scale_one,
+		add_quantity(out, metric_of_site(head->scale, row->sums), head->scale_one,
 			head->scale_many);
 	}
-	row_add_kind(row->sums.kind, out);
+	row_add_kind(row->sums->kind, out);
 }
 
 /* From the frame to blame on, so many. */
@@ -138,7 +138,7 @@ static void add_brief_stack(const struct row *row, struct text *out)
 		first++;
 	if (first == row->depth)
 		first = 0;
-	size_t end = min(row->depth, first + BRIEF_FRAMES);
+	size_t end = min((size_t)row->depth, first + BRIEF_FRAMES);
 	for (size_t i = first; i < end && (i == first || i < folding.outermost); i++)
 		text_frame(row->frames[i], out);
 	if (row->depth == 0)
@@ -152,7 +152,7 @@ static void site_rows_add_stack(const struct page *page, const struct row *row, 
 		text_printf(out,
 			INDENT "fits on the stack: always %" PRIu64
 			       " B, freed by the frame that allocated it\n",
-			row->sums.max_size);
+			row->sums->max_size);
 	if (row->library)
 		text_printf(out, INDENT "kept by a library for itself: %s (%s)\n", row->library,
 			library_own_reason(row->library));
@@ -162,13 +162,13 @@ static void site_rows_add_stack(const struct page *page, const struct row *row, 
  * wrongly. */
 static void add_failed_size(const struct page *page, const struct row *row, struct text *out)
 {
-	uint64_t size = row->sums.max_failed_size;
+	uint64_t size = row->sums->max_failed_size;
 	uint32_t unknown = model_recording(page->model)->unknown;
-	if (!row->sums.failed || unknown & (UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE))
+	if (!row->sums->failed || unknown & (UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE))
 		return;
 	text_printf(out, "%s%s",
-		row->sums.failed == 1 ? INDENT "it asked for "
-				      : INDENT "the largest one asked for ",
+		row->sums->failed == 1 ? INDENT "it asked for "
+				       : INDENT "the largest one asked for ",
 		FMT_BYTES(size));
 	if (size == UINT64_MAX) /* calloc() of more than there are addresses */
 		text_add(out, " or more");

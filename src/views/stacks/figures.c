@@ -123,7 +123,7 @@ static void figures_sum_cell(const void *context, size_t row, unsigned column, s
 	const struct sums_rows *rows = context;
 	enum metric metric = (enum metric)column;
 	(void)row;
-	ret->signed_number = rows->whole ? (int64_t)metric_of_site(metric, &rows->sums->sums)
+	ret->signed_number = rows->whole ? (int64_t)metric_of_site(metric, rows->sums->sums)
 					 : row_value(rows->sums, metric);
 	if (!metric_is_known(metric, rows->recording))
 		ret->state = CELL_UNKNOWN;

@@ -134,8 +134,8 @@ static void spot_views_cell_of(const void *context, size_t row, unsigned column,
 		cell_take_record(ret, &change_spot_type, table->change);
 		break;
 	case LINE:
-		ret->text = change_remark(metric_of_site(page->sort, &total->cum.base) != 0,
-			metric_of_site(page->sort, &total->cum.sums) != 0);
+		ret->text = change_remark(metric_of_site(page->sort, total->cum.base) != 0,
+			metric_of_site(page->sort, total->cum.sums) != 0);
 		break;
 	default:
 		spot_figure_cell(page, total, column - FIRST_FIGURE, ret);

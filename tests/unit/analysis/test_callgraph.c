@@ -90,7 +90,7 @@ CASE(graph_sums, "without limits flat adds up to what has a stack, for each metr
 			for (size_t i = 0; i < s.profile.all.rows.len; i++) {
 				const struct row *row = &s.profile.all.rows.data[i];
 				stacks += row->depth
-						  ? metric_of_site((enum metric)metric, &row->sums)
+						  ? metric_of_site((enum metric)metric, row->sums)
 						  : 0;
 			}
 			CHECK_U64(sum, stacks);

@@ -235,7 +235,7 @@ CASE(two_lines, "call sites of one function are one place between builds")
 	TELL_BOTH(&setting, 1, 32, MAIN + 1);
 	compare(&setting);
 	CHECK_U64(setting.diff.rows.rows.len, 1);
-	CHECK_U64(setting.diff.rows.rows.data[0].base.live_bytes, 96);
+	CHECK_U64(setting.diff.rows.rows.data[0].base->live_bytes, 96);
 	check_outcome(&setting, "");
 	setting_deinit(&setting);
 }

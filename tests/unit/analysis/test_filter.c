@@ -37,7 +37,7 @@ static uint64_t sum(const struct setting *s)
 	const struct rows *rows = profile_rows(&s->profile);
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < rows->rows.len; i++)
-		bytes += rows->rows.data[i].sums.allocated_bytes;
+		bytes += rows->rows.data[i].sums->allocated_bytes;
 	return bytes;
 }
 
@@ -107,7 +107,7 @@ CASE(filter_hide, "hide takes frames out, and what reads the same then is one ro
 	CHECK(row);
 	CHECK_U64(row->depth, 2);
 	CHECK_U64(row->stacks, 30);
-	CHECK_U64(row->sums.allocated_bytes, CHURN_BYTES);
+	CHECK_U64(row->sums->allocated_bytes, CHURN_BYTES);
 	CHECK_U64(sum(&s), ALL_BYTES);
 	tear_down(&s);
 	CHECK_U64(sum_with(FILTER_HIDE, "."), 24); /* what never had a stack */

@@ -55,7 +55,7 @@ static void add_frame(struct text *text, const struct shown_frame *frame)
 static const struct row *row_of(const struct rows *rows, uint64_t bytes)
 {
 	for (size_t i = 0; i < rows->rows.len; i++)
-		if (rows->rows.data[i].sums.live_bytes == bytes)
+		if (rows->rows.data[i].sums->live_bytes == bytes)
 			return &rows->rows.data[i];
 	return NULL;
 }

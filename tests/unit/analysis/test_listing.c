@@ -141,13 +141,13 @@ CASE(list_sums, "flat of lines adds up to that of their part; a stack counts onc
 	CHECK_U64(part->lines.len, 30);
 	uint64_t cum = 0;
 	for (size_t i = 0; i < part->lines.len; i++) {
-		cum += part->lines.data[i].cum.sums.allocations;
-		CHECK_U64(part->lines.data[i].flat.sums.allocations, 0);
+		cum += part->lines.data[i].cum.sums->allocations;
+		CHECK_U64(part->lines.data[i].flat.sums->allocations, 0);
 		CHECK(i == 0 || part->lines.data[i - 1].line < part->lines.data[i].line);
 	}
 	CHECK_U64(cum, 30435);
-	CHECK_U64(part->cum.sums.allocations, 30435);
-	CHECK_U64(part->flat.sums.allocations, 0);
+	CHECK_U64(part->cum.sums->allocations, 30435);
+	CHECK_U64(part->flat.sums->allocations, 0);
 	listing_deinit(&listing);
 	tear_down(&s);
 }

@@ -64,11 +64,11 @@ CASE(rows_merge_same_lines, "two call instructions of one line are one row")
 	setting_init(&setting, false);
 	const struct row *row = find(&setting.rows, "xmalloc<load_config<main");
 	CHECK_U64(row->stacks, 2);
-	CHECK_U64(row->sums.allocations, 1304);
-	CHECK_U64(row->sums.live_bytes, 318000);
-	CHECK_U64(row->sums.min_size, 200);
-	CHECK_U64(row->sums.max_size, 280);
-	CHECK_U64(row->sums.failed, 2);
+	CHECK_U64(row->sums->allocations, 1304);
+	CHECK_U64(row->sums->live_bytes, 318000);
+	CHECK_U64(row->sums->min_size, 200);
+	CHECK_U64(row->sums->max_size, 280);
+	CHECK_U64(row->sums->failed, 2);
 	CHECK(!row->partial);
 	setting_deinit(&setting);
 }
@@ -81,7 +81,7 @@ CASE(rows_add_up, "rows add up to the totals, by every metric")
 	for (int metric = 0; metric < METRICS; metric++) {
 		uint64_t sum = 0;
 		for (size_t i = 0; i < setting.rows.rows.len; i++)
-			sum += metric_of_site((enum metric)metric, &setting.rows.rows.data[i].sums);
+			sum += metric_of_site((enum metric)metric, setting.rows.rows.data[i].sums);
 		CHECK_U64(sum,
 			metric_of_totals((enum metric)metric, model_totals(setting.fixture.model)));
 	}
@@ -100,7 +100,7 @@ CASE(rows_kinds, "the same stack with another kind is another row")
 	setting_init(&setting, false);
 	size_t found = 0;
 	for (size_t i = 0; i < setting.rows.rows.len; i++)
-		found += setting.rows.rows.data[i].sums.stack.value == stack;
+		found += setting.rows.rows.data[i].sums->stack.value == stack;
 	CHECK_U64(found, 2);
 	setting_deinit(&setting);
 }
@@ -157,8 +157,8 @@ CASE(rows_marks,
 	find(&setting.rows, "?<(mark)<?");
 	for (size_t i = 0; i < setting.rows.rows.len; i++) {
 		const struct row *row = &setting.rows.rows.data[i];
-		CHECK(row->guessed == (row->sums.kind == KIND_PVALLOC));
-		CHECK((row->cut == MARK_DEPTH_LIMIT) == (row->sums.kind == KIND_CALLOC));
+		CHECK(row->guessed == (row->sums->kind == KIND_PVALLOC));
+		CHECK((row->cut == MARK_DEPTH_LIMIT) == (row->sums->kind == KIND_CALLOC));
 	}
 	setting_deinit(&setting);
 }
@@ -187,12 +187,36 @@ CASE(rows_fits_on_stack, "only one small size, freed where it was allocated, fit
 	size_t seen = 0;
 	for (size_t i = 0; i < setting.rows.rows.len; i++) {
 		const struct row *row = &setting.rows.rows.data[i];
-		if (row->sums.stack.value < first)
+		if (row->sums->stack.value < first)
 			continue;
-		CHECK(row->fits_on_stack == table[row->sums.stack.value - first].fits);
+		CHECK(row->fits_on_stack == table[row->sums->stack.value - first].fits);
 		seen++;
 	}
 	CHECK_U64(seen, sizeof(table) / sizeof(table[0]));
+	setting_deinit(&setting);
+}
+
+CASE(rows_share_figures, "a row of one site has the model's figures until it is added to")
+{
+	struct setting setting;
+	size_t count;
+	fixture_demo(&setting.fixture);
+	setting_init(&setting, false);
+	const struct site *sites = model_sites(setting.fixture.model, &count);
+	struct row *row = NULL;
+	for (size_t i = 0; i < setting.rows.rows.len; i++)
+		if (setting.rows.rows.data[i].stacks == 1 && !row)
+			row = &setting.rows.rows.data[i];
+	CHECK(row && row->sums >= sites && row->sums < sites + count);
+	const struct site before = *row->sums;
+	struct row copy = row_copy(row), again;
+	CHECK(row_add(&copy, row, &setting.rows.arena));
+	again = row_copy(&copy);
+	CHECK(row_add(&again, row, &setting.rows.arena));
+	CHECK(!memcmp(row->sums, &before, sizeof(before)));
+	CHECK_U64(copy.sums->allocations, 2 * before.allocations);
+	CHECK_U64(again.sums->allocations, 3 * before.allocations);
+	CHECK(copy.stacks == 2 && again.stacks == 3 && again.base == &row_no_site);
 	setting_deinit(&setting);
 }
 
@@ -206,7 +230,7 @@ CASE(rows_select_order, "rows come largest first, equals by stack")
 	CHECK_OK(rows_select(&setting.rows, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, &list));
 	CHECK_U64(list.len, 5);
 	for (size_t i = 1; i < list.len; i++) {
-		const struct site *a = &list.data[i - 1]->sums, *b = &list.data[i]->sums;
+		const struct site *a = list.data[i - 1]->sums, *b = list.data[i]->sums;
 		CHECK(a->live_bytes > b->live_bytes ||
 			(a->live_bytes == b->live_bytes && a->stack.value < b->stack.value));
 	}
@@ -224,7 +248,7 @@ CASE(merge_churn, "a helper that frees what it allocates is one row, whoever cal
 	CHECK_U64(merged.rows.len, 2);
 	const struct row *row = find(&merged, "temp_name");
 	CHECK_U64(row->stacks, 30);
-	CHECK_U64(row->sums.temporary, 30435);
+	CHECK_U64(row->sums->temporary, 30435);
 	CHECK(row->partial && row->fits_on_stack);
 	rows_deinit(&merged);
 	setting_deinit(&setting);
@@ -263,17 +287,17 @@ CASE(merge_wrapper, "heavy callers of a wrapper are rows of their own, light one
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
 	CHECK_OK(rows_select(&merged, METRICS, METRIC_ALLOCATIONS, &list));
-	CHECK_U64(list.data[0]->sums.allocations, 40);
+	CHECK_U64(list.data[0]->sums->allocations, 40);
 	CHECK_U64(list.data[0]->depth, 3);
 	CHECK(!list.data[0]->partial);
-	CHECK_U64(list.data[2]->sums.allocations, 30);
-	CHECK_U64(list.data[1]->sums.allocations + list.data[2]->sums.allocations, 60);
+	CHECK_U64(list.data[2]->sums->allocations, 30);
+	CHECK_U64(list.data[1]->sums->allocations + list.data[2]->sums->allocations, 60);
 	const struct row *light = list.data[1]->stacks == 30 ? list.data[1] : list.data[2];
 	CHECK_U64(light->stacks, 30);
 	CHECK_U64(light->depth, 1);
 	CHECK(light->partial);
-	CHECK_U64(light->sums.min_size, 2);
-	CHECK_U64(light->sums.max_size, 31);
+	CHECK_U64(light->sums->min_size, 2);
+	CHECK_U64(light->sums->max_size, 31);
 	rows_deinit(&merged);
 	setting_deinit(&setting);
 }
