@@ -37,6 +37,7 @@ struct sums {
 	struct realloc_site *sites; /* by site id */
 	size_t sites_len;
 	struct growth_steps steps;
+	bool any; /* a block was reallocated */
 	bool no_memory;
 };
 
@@ -105,6 +106,8 @@ static void on_grew(void *context, const struct hpw_life *from, const struct hpw
 	if (to->step < sums->from_step || to->site >= sums->sites_len)
 		return;
 	struct realloc_site *row = &sums->sites[to->site];
+	row->site = to->site;
+	sums->any = true;
 	row->calls++;
 	row->shrunk += to->size < from->size;
 	row->copied_bytes += min(from->size, to->size);
@@ -137,6 +140,8 @@ static void choose_steps(struct sums *sums)
 static struct error *put_reallocs(struct sums *sums, struct model *model)
 {
 	struct error *error = NULL;
+	if (!sums->any)
+		return NULL; /* nor need what is of each site be touched */
 	choose_steps(sums);
 	for (size_t i = 0; !error && i < sums->sites_len; i++)
 		if (sums->sites[i].calls)
@@ -154,8 +159,6 @@ struct error *hpw_life_sums_put(const struct event_replay *story, const struct h
 	sums.sites = calloc(sums.sites_len + 1, sizeof(*sums.sites));
 	if (!sums.sites)
 		return error_no_memory();
-	for (size_t i = 0; i < sums.sites_len; i++)
-		sums.sites[i].site = (uint32_t)i;
 	const struct hpw_lives_sink sink = {
 		.context = &sums, .died = on_died, .grew = on_grew, .stayed = on_stayed};
 	sums.lifetimes->known = true;

@@ -55,7 +55,9 @@ struct error *view_fill_summary(struct page *page)
 			"events; use --view growth and --view realloc.\n");
 	else if (!error && page->summary.has_reallocs && !page->summary.has_growth)
 		note_many_sites(page);
-	return error ? error : view_fill_sites(page);
+	/* Text has all sites only where they are asked for by --sort. */
+	bool shows_sites = page->for_programs || page->options->sort != METRICS;
+	return error || !shows_sites ? error : view_fill_sites(page);
 }
 
 struct error *view_fill_spots(struct page *page)
