@@ -425,7 +425,7 @@ void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer)
 		walk->readable_high = (pointer & ~4095ull) + 4096;
 }
 
-void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_cached_stack *cache)
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_stack_cache *cache)
 {
 	frames[0] = (struct rt_frame){.sp = UINT64_MAX};
 	frames[1] = (struct rt_frame){.sp = (uint64_t)(&walk->never + 1), .pc = 1};
@@ -436,6 +436,9 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_cache
 	walk->compare_top = 0;
 	walk->readable_low = walk->readable_high = 0;
 	walk->cache = cache;
+	walk->uses_cache = cache;
+	walk->walked = walk->without = walk->without_left = 0;
+	walk->found = 0;
 	walk->hit = NULL;
 	walk->epoch++; /* the memory may be that of a thread that has ended */
 }
@@ -548,80 +551,49 @@ static inline uint32_t walk_stack(
 	return memo_append(u, walk, walk->memo, cut, fresh, all, false);
 }
 
-/* Adds a word to what is compared; false: there is no room, or it is too far away. */
-static inline bool cache_word(struct rt_cached_stack *to, uint64_t address, uint64_t word)
-{
-	uint64_t at = (address - to->sp) / 8;
-	if (to->count >= RT_CACHED_WORDS || at > UINT16_MAX)
-		return false;
-	to->at[to->count] = (uint16_t)at;
-	to->word[to->count++] = word;
-	return true;
-}
-
-/* As is_frame_unchanged() has it: in the order in which a walk reads them. */
-static inline bool cache_frame(struct rt_cached_stack *to, const struct rt_frame *f)
-{
-	if (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE | RT_FRAME_GUESSED))))
-		return cache_word(to, f->sp - 8, f->pc);
-	if (f->meta & FLAG(RT_FRAME_GUESSED))
-		return false;
-	int64_t cfa_slot = rt_frame_cfa_slot(f + 1), rbp_slot = rt_frame_rbp_slot(f + 1);
-	if (cfa_slot && !cache_word(to, f->sp + (uint64_t)(cfa_slot * 8), f->sp))
-		return false;
-	bool rbp = f->meta & FLAG(RT_FRAME_RBP_NEEDED) && rbp_slot;
-	return cache_word(to, f->sp - 8, f->pc) &&
-	       (!rbp || cache_word(to, f->sp + (uint64_t)(rbp_slot * 8), f->rbp));
-}
-
-/* Keeps the stack that the memo has now. */
-static inline void cache_keep(struct rt_walk *walk, struct rt_cached_stack *to, uint32_t stack)
-{
-	const struct rt_frame *top = walk->top;
-	if (top < walk->memo + 2 || top > walk->memo + 1 + RT_CACHED_WORDS ||
-		top->meta & FLAG(RT_FRAME_GUESSED))
-		return;
-	to->epoch = 0; /* until all of it is there: control may leave for good */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	to->sp = top->sp;
-	to->pc = top->pc;
-	to->rbp = top->rbp;
-	to->needs_rbp = top->meta & FLAG(RT_FRAME_RBP_NEEDED);
-	to->stack = stack;
-	to->count = 0;
-	to->caller = rt_frame_cfa_slot(top) && top[-1].meta & FLAG(RT_FRAME_COMPARE);
-	for (const struct rt_frame *f = top - 1; f > walk->memo; f--) {
-		if (!cache_frame(to, f))
-			return;
-	}
-	uint64_t last = to->sp + 8ull * to->at[to->count - 1], word = to->word[to->count - 1];
-	while (to->count < RT_CACHED_FEW)
-		cache_word(to, last, word);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	to->epoch = walk->epoch;
-}
-
-uint32_t rt_unwind(
+/* Another stack than those that followed the latest one before: by its key, or walked. */
+static __attribute__((noinline)) uint32_t find_or_walk(
 	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
 	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
 			walk->generation != generation))
 		walk_adjust(walk, sp, generation);
-	struct rt_cached_stack *pair = NULL;
-	if (rt_likely(walk->cache))
-		pair = rt_stack_cache_pair(walk->cache, u->rules, pc, sp, rbp, walk->readable_high);
-	const struct rt_cached_stack *hit = pair;
-	if (rt_likely(hit && (rt_stack_cache_holds(hit, walk->epoch, pc, sp, rbp) ||
-				     rt_stack_cache_holds(++hit, walk->epoch, pc, sp, rbp)))) {
+	walk->hit = NULL;
+	if (!walk->uses_cache) {
+		uint32_t stack = walk_stack(u, walk, pc, sp, rbp);
+		rt_stack_cache_without(walk);
+		return stack;
+	}
+	struct rt_cache_place place;
+	const struct rt_cache_state from = {pc, sp, rbp};
+	const struct rt_cached_stack *hit = rt_stack_cache_find(
+		walk->cache, u->rules, walk->epoch, &from, walk->readable_high, &place);
+	if (rt_likely(hit)) {
 		walk->hit = hit;
+		walk->found++;
 		return hit->stack;
 	}
 	uint32_t stack = walk_stack(u, walk, pc, sp, rbp);
-	walk->hit = NULL;
-	if (pair) /* in turns, so that the other one mostly stays */
-		cache_keep(walk, pair + (walk->kept++ & 1), stack);
+	rt_stack_cache_keep(walk, &place, stack);
 	return stack;
+}
+
+uint32_t rt_unwind(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	if (rt_likely(walk->uses_cache &&
+		      walk->generation ==
+			      __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE))) {
+		const struct rt_cached_stack *hit =
+			rt_stack_cache_follow(walk->cache, walk->epoch, pc, sp, rbp);
+		if (rt_likely(hit)) {
+			walk->hit = hit;
+			walk->found++;
+			return hit->stack;
+		}
+	}
+	return find_or_walk(u, walk, pc, sp, rbp);
 }
 
 /* The function that the call came from, and its caller's frame. */
@@ -634,8 +606,9 @@ static bool last_call_of(const struct rt_walk *walk, struct last_call *ret)
 {
 	const struct rt_cached_stack *hit = walk->hit;
 	if (hit) {
-		uint64_t at = hit->sp + 8ull * hit->at[hit->caller];
-		*ret = (struct last_call){hit->sp, hit->pc, at + 8, hit->word[hit->caller]};
+		const struct rt_cached_words *w = hit->words; /* the caller's is one of the first */
+		uint64_t at = hit->sp + 8ull * w->at[hit->caller];
+		*ret = (struct last_call){hit->sp, hit->pc, at + 8, w->word[hit->caller]};
 		return true;
 	}
 	const struct rt_frame *f = walk->top;

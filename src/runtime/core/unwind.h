@@ -19,8 +19,7 @@
  * keeps arbitrary values in rbp; without this rule they would spoil every match.
  *
  * *Stacks that come again.* Where calls from several places take turns the last walk is of little
- * use; for them a thread keeps some whole stacks (stack_cache.h), by their innermost three
- * addresses. (By pc and sp alone most of them were another stack's.)
+ * use; for them a thread keeps some whole stacks (stack_cache.h).
  *
  * Dropped: return-address trampolines (they write the stack: shadow stacks, exceptions, longjmp),
  * trusting the memo without comparing (wrong stacks).
@@ -109,10 +108,15 @@ struct rt_walk {
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
 	uint64_t never;
 	struct rt_rule_entry other;        /* of a frame that has none in the table */
-	struct rt_cached_stack *cache;     /* RT_CACHED_STACKS; NULL: none */
+	struct rt_stack_cache *cache;      /* NULL: none */
 	const struct rt_cached_stack *hit; /* what the last walk came from; NULL: the memo */
 	uint32_t epoch;                    /* of the cache: what is kept of another one is void */
 	uint32_t kept;                     /* how many stacks it was given */
+	bool uses_cache;                   /* or walks all stacks for a while */
+	uint32_t walked;       /* stacks that the cache did not have, since that was decided */
+	uint64_t found;        /* and that it had */
+	uint32_t without;      /* walks of the latest while without the cache; 0: it paid */
+	uint32_t without_left; /* of them to come */
 	struct rt_child children[RT_CHILD_CACHE];
 };
 
@@ -132,7 +136,14 @@ static inline void rt_walk_forget(struct rt_walk *walk)
 
 /* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames, and RT_CACHED_STACKS of a cache, or
  * NULL for a walk whose thread changes. */
-void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_cached_stack *cache);
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames, struct rt_stack_cache *cache);
+
+/* Keeps the stack that the memo has now, which the last walk came to, at `place`, or close to it.
+ */
+void rt_stack_cache_keep(struct rt_walk *walk, const struct rt_cache_place *place, uint32_t stack);
+
+/* Counts a walk while the cache is not used, which may be used from the next one on. */
+void rt_stack_cache_without(struct rt_walk *walk);
 
 /* Makes sure that the whole stack above sp can be read, as far as it can, while the kernel can
  * still be asked. */

@@ -12,7 +12,7 @@
 struct ring_memory {
 	struct rt_thread thread; /* first: where it is the rest is */
 	struct rt_frame frames[2 * RT_DEPTH_MAX];
-	struct rt_cached_stack cache[RT_CACHED_STACKS];
+	struct rt_stack_cache cache;
 };
 #define RING_BYTES PAGES(sizeof(struct ring_memory))
 
@@ -48,7 +48,7 @@ bool rt_memory_process(void)
 
 static struct rt_thread *thread_of(struct ring_memory *memory)
 {
-	rt_walk_init(&memory->thread.walk, memory->frames, memory->cache);
+	rt_walk_init(&memory->thread.walk, memory->frames, &memory->cache);
 	return &memory->thread;
 }
 
