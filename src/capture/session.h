@@ -90,6 +90,9 @@ enum session_call session_accept(const struct session *session, struct callers *
  * before it is given. */
 bool session_is_awaited(const struct session_caller *caller);
 
+/* Returns whether a caller that says hello has ended: its number may be another process's then. */
+bool session_has_ended(const struct session_caller *caller);
+
 /* Tells a caller that says hello that its answer is still to come. It is not told twice before it
  * has read that. Does not wait; that one has stopped waiting shows when it is answered. */
 void session_ask_to_wait(const struct session_caller *caller);

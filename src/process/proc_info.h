@@ -45,6 +45,11 @@ struct error *process_read(
 /* Returns the parent of a process, which may be the one that adopted it; 0 if unknown. */
 pid_t process_parent(pid_t pid);
 
+/* Returns when a process started, in clock ticks since the machine did (proc(5), starttime): with
+ * its number this tells processes apart. 0 if it has ended, waited for or not, or that is unknown.
+ */
+uint64_t process_start_ticks(pid_t pid);
+
 /* Returns the number of a process in its own PID namespace; `pid` itself if unknown. */
 pid_t process_inner_pid(pid_t pid);
 

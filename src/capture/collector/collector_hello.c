@@ -133,40 +133,46 @@ static struct lineage_image *forked_by(
 				: NULL;
 }
 
-/* What a forked child is, too, as long as its parent is what it was: a path, or the last part of it
- * if the parent has ended; "" if that is not known. */
+/* What a forked child is, too, as long as its parent is what it was: a path; "" if that is not
+ * known. */
 static void program_of_parent(
 	const struct collector *c, const struct lineage_image *image, char *ret, size_t bytes)
 {
 	const struct tracked_process *parent = image ? collector_find(c, image->outer_pid) : NULL;
 	*ret = 0;
-	if (!parent || !parent->recorder || lineage_at(&c->lineage, parent->image_number) != image)
-		return;
-	tracked_process_program(parent->pid, ret, bytes);
-	if (!*ret)
-		snprintf(ret, bytes, "%s", parent->command);
+	if (parent && parent->recorder && lineage_at(&c->lineage, parent->image_number) == image)
+		snprintf(ret, bytes, "%s", parent->program);
 }
 
-/* A caller that has stopped waiting, or has ended. Its number may be another process's by now. */
-static void count_late(struct collector *c, struct session_caller *caller)
+/* A caller that has ended, and was told nothing. Its number may be another process's by now. */
+static void count_ended(struct collector *c, struct session_caller *caller)
 {
 	const struct hw_hello *hello = &caller->hello;
 	struct unrecorded one = {
 		.stamp = hello->tsc, .pid = hello->pid, .reason = HW_UNRECORDED_LATE};
 	const struct lineage_image *parent = forked_by(c, caller);
 	program_of_parent(c, parent, one.path, sizeof(one.path));
-	bool is_root = caller->pid == c->start->root;
-	if (!is_root && !strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+	const char *children = c->start->children;
+	if (caller->pid != c->start->root &&
+		(!strcmp(children, COLLECTOR_CHILDREN_NO) ||
+			(*one.path && !is_wanted_by_name(c, path_last_part(one.path)))))
 		one.reason = HW_UNRECORDED_UNWANTED;
-	else if (!is_root && *one.path && !is_wanted_by_name(c, path_last_part(one.path)))
-		one.reason = HW_UNRECORDED_UNWANTED;
-	if (is_root && !c->recorded)
+	session_answer(caller, -1);
+	session_summary_turn_away_ended(&c->summary, caller->pid);
+	note_unrecorded(c, &one, parent ? parent->outer_pid : caller->ppid, 0, false);
+}
+
+/* A caller that has stopped waiting. `is_first`: it is root's first image. */
+static void count_late(struct collector *c, struct session_caller *caller, bool is_first)
+{
+	if (is_first)
 		session_summary_complain(&c->summary,
 			error_create(ERROR_ENVIRONMENT,
 				"the program did not wait for the collector's answer"));
-	session_answer(caller, -1);
-	bool again = !session_summary_turn_away(&c->summary, caller->pid);
-	note_unrecorded(c, &one, parent ? parent->outer_pid : caller->ppid, 0, again);
+	if (session_has_ended(caller))
+		count_ended(c, caller);
+	else
+		turn_away(c, caller, HW_UNRECORDED_LATE);
 }
 
 /* A program that will say nothing itself. */
@@ -224,8 +230,8 @@ static void record_image(
 {
 	if (!c->tsc_hz)
 		c->tsc_hz = estimate_hz(c->start->began);
-	int file = s->is_root && !c->recorded ? root_file(c, s)
-					      : tracked_process_file_create(s, c->start->file_name);
+	bool is_first = s->is_root && !c->recorded;
+	int file = is_first ? root_file(c, s) : tracked_process_file_create(s, c->start->file_name);
 	collector_watch_for_death(c, s);
 	const struct recording_settings settings = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
@@ -251,14 +257,17 @@ static void record_image(
 	} else if (failed) {
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
 	} else {
-		count_late(c, caller);
+		count_late(c, caller, is_first);
 	}
 }
 
 void collector_on_hello(struct collector *c, struct session_caller *caller)
 {
-	if (caller != c->start->first && !session_is_awaited(caller)) {
-		count_late(c, caller);
+	/* While it lives its number is its own, whether it waits or not. */
+	bool is_late = caller != c->start->first && !session_is_awaited(caller);
+	bool is_first = caller->pid == c->start->root && !c->recorded;
+	if (is_late && session_has_ended(caller)) {
+		count_late(c, caller, is_first);
 		return;
 	}
 	struct tracked_process *s = collector_find(c, caller->pid);
@@ -277,6 +286,10 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 			session_answer(caller, -1); /* it has recordings, of what it was before */
 		else
 			turn_away(c, caller, HW_UNRECORDED_UNWANTED);
+		return;
+	}
+	if (is_late) {
+		count_late(c, caller, is_first);
 		return;
 	}
 	if (!s)

@@ -358,6 +358,11 @@ bool session_is_awaited(const struct session_caller *caller)
 	return !caller->has_ended && (poll(&closed, 1, 0) != 1 || !(closed.revents & POLLHUP));
 }
 
+bool session_has_ended(const struct session_caller *caller)
+{
+	return caller->has_ended || (caller->connection >= 0 && is_gone(caller->connection));
+}
+
 void session_ask_to_wait(const struct session_caller *caller)
 {
 	int unread = 0;

@@ -8,12 +8,11 @@
 #include <sys/time.h>
 
 #include "base/path.h"
+#include "process/proc_info.h"
 
 void session_summary_deinit(struct session_summary *summary)
 {
-	free(summary->turned_away);
-	summary->turned_away = NULL;
-	summary->turned_away_bytes = 0;
+	turned_away_map_deinit(&summary->turned_away);
 }
 
 static bool ranks_below(const struct recorder_totals *a, enum recording_rank rank_a,
@@ -110,27 +109,27 @@ void session_summary_forget_file(struct session_summary *summary, const char *fi
 
 bool session_summary_turn_away(struct session_summary *summary, pid_t pid)
 {
-	size_t at = (size_t)pid / 8;
-	uint8_t bit = (uint8_t)(1 << pid % 8);
-	if (at >= summary->turned_away_bytes) {
-		uint8_t *moved = realloc(summary->turned_away, at + 4096);
-		if (!moved)
-			return true;
-		memset(moved + summary->turned_away_bytes, 0,
-			at + 4096 - summary->turned_away_bytes);
-		summary->turned_away = moved;
-		summary->turned_away_bytes = at + 4096;
-	}
-	if (summary->turned_away[at] & bit)
+	uint64_t start = process_start_ticks(pid);
+	bool is_new = false;
+	uint64_t *known = turned_away_map_insert(&summary->turned_away, (uint64_t)pid, &is_new);
+	if (known && !is_new && (!start || *known == start))
 		return false;
-	summary->turned_away[at] |= bit;
+	if (known)
+		*known = start; /* if it is not new, the number is another process's now */
 	return true;
+}
+
+void session_summary_turn_away_ended(struct session_summary *summary, pid_t pid)
+{
+	/* Without memory it may count once more. */
+	(void)!turned_away_map_insert(&summary->turned_away, (uint64_t)pid, NULL);
 }
 
 bool session_summary_has_turned_away(const struct session_summary *summary, pid_t pid)
 {
-	size_t at = (size_t)pid / 8;
-	return at < summary->turned_away_bytes && summary->turned_away[at] >> pid % 8 & 1;
+	const uint64_t *known = turned_away_map_find(&summary->turned_away, (uint64_t)pid);
+	uint64_t start = process_start_ticks(pid);
+	return known && (!start || *known == start);
 }
 
 /* Where programs of that name and reason are counted; NULL: nowhere. `add`: if there is room. */

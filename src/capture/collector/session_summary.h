@@ -6,6 +6,7 @@
 #ifndef CAPTURE_SESSION_SUMMARY_H
 #define CAPTURE_SESSION_SUMMARY_H
 
+#include "base/map.h"
 #include "capture/collector/collector.h"
 #include "capture/collector/tracked_process.h"
 
@@ -24,12 +25,19 @@ struct ranked_recording {
 	enum recording_rank rank;
 };
 
+static inline bool pids_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(turned_away_map, uint64_t, uint64_t, hash_u64, pids_equal)
+
 struct session_summary {
 	struct ranked_recording named[COLLECTOR_NAMED_MAX]; /* as they ended */
 	uint32_t named_count;
-	uint8_t *turned_away; /* bit set of PIDs, each counted once however many programs it became
-			       */
-	size_t turned_away_bytes;
+	/* Processes, each counted once however many programs it became: when it started, 0 if it
+	 * had ended, by PID. */
+	struct turned_away_map turned_away;
 	struct collector_end end;
 };
 
@@ -43,11 +51,14 @@ void session_summary_add(struct session_summary *summary, const struct tracked_p
 /* Removes a recording that has become a row of another one. */
 void session_summary_forget_file(struct session_summary *summary, const char *file);
 
-/* True: this process is turned away for the first time. Count it by
+/* True: this process, which still lives, is turned away for the first time. Count it by
  * session_summary_count_unrecorded(). Without memory to remember it each time is the first: rather
  * twice in the count than missing. */
 bool session_summary_turn_away(struct session_summary *summary, pid_t pid);
+/* Whether this process was turned away before; if it has ended, whether one with its number was. */
 bool session_summary_has_turned_away(const struct session_summary *summary, pid_t pid);
+/* A process that had ended when it was heard was turned away: a later notice is of the same one. */
+void session_summary_turn_away_ended(struct session_summary *summary, pid_t pid);
 
 /* Counts a program that runs unrecorded; the first ones are named. */
 void session_summary_count_unrecorded(

@@ -260,6 +260,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 		.file_name = process->file};
 	struct error *error = recorder_create(&start, &process->recorder);
 	tracked_process_command(process->pid, process->command);
+	tracked_process_program(process->pid, process->program, sizeof(process->program));
 	if (error) {
 		unlink(process->file); /* there is nothing in it */
 		return error;

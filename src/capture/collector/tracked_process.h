@@ -40,6 +40,7 @@ struct tracked_process {
 	struct death_watch watch;             /* for a fatal signal, if it is to be searched then */
 	struct leak_verdict_child *verdict_child; /* of one that the program asked for, or NULL */
 	char command[TRACKED_COMMAND_MAX];        /* base name of the present image's program */
+	char program[HW_NOTICE_PATH];             /* its path, cut; "" if it may not be read */
 	char file[TRACKED_FILE_MAX];              /* of the present image */
 };
 

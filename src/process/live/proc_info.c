@@ -160,6 +160,22 @@ pid_t process_parent(pid_t pid)
 	return state && *state ? atoi(state + 1) : 0;
 }
 
+/* Fields from state (3) to starttime (22). */
+#define FIELDS_TO_START 19
+
+uint64_t process_start_ticks(pid_t pid)
+{
+	char text[512];
+	const char *at = stat_read(pid, text, sizeof(text));
+	if (at && (*at == 'Z' || *at == 'X'))
+		return 0;
+	for (int i = 0; at && i < FIELDS_TO_START; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 pid_t process_first_live_thread(pid_t pid)
 {
 	char path[64], text[512];

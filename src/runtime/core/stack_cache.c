@@ -125,7 +125,8 @@ void rt_stack_cache_keep(struct rt_walk *walk, const struct rt_cache_place *plac
 	uint32_t way = choose_way(walk, place);
 	if (way > 1)
 		return;
+	size_t index = (size_t)(place->set - walk->cache->sets);
 	place->set->tag[way] = 0;
-	write_stack(walk, &walk->cache->stacks[2 * (place->set - walk->cache->sets) + way], stack);
+	write_stack(walk, &walk->cache->stacks[2 * index + way], stack);
 	place->set->tag[way] = place->tag;
 }

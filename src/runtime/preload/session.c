@@ -131,21 +131,31 @@ static bool is_answer(long got, const struct hw_welcome *welcome, enum hw_answer
 	       welcome->version == HW_SHM_VERSION && welcome->record == which;
 }
 
+static int answer_seconds(enum hw_hello_reason reason)
+{
+	return reason == HW_HELLO_START ? ANSWER_START_S : ANSWER_S;
+}
+
 /*
  * Waits for the answer, as long as the collector says that it is to come. Nothing can be sent here
  * after this has given up: either the answer is there by then, or the collector knows that it came
  * too late, and counts the process. Returns as receive_message(), -EAGAIN: too late.
  */
-static long wait_for_answer(int fd, struct hw_welcome *ret, int *ret_memory)
+static long wait_for_answer(int fd, int seconds, struct hw_welcome *ret, int *ret_memory)
 {
-	uint64_t began = sys_now_ns();
+	uint64_t began = sys_now_ns(), heard = began, now;
 	long got;
 	bool waits;
 	do {
 		got = receive_message(fd, 0, ret, ret_memory);
-		waits = is_answer(got, ret, HW_ANSWER_WAIT) || got == -EINTR;
-	} while (waits && sys_now_ns() - began < ANSWER_MOST_NS);
-	if (got != -EAGAIN && !waits)
+		now = sys_now_ns();
+		waits = is_answer(got, ret, HW_ANSWER_WAIT);
+		if (waits)
+			heard = now;
+		else if (got == -EINTR) /* each call waits anew */
+			waits = now - heard < (uint64_t)seconds * 1000000000;
+	} while (waits && now - began < ANSWER_MOST_NS);
+	if (got != -EAGAIN && got != -EINTR && !waits)
 		return got;
 	sys_call(__NR_shutdown, fd, SHUT_RD, 0);
 	do
@@ -156,11 +166,12 @@ static long wait_for_answer(int fd, struct hw_welcome *ret, int *ret_memory)
 
 /* Receives the welcome and the memfd that comes with it; -1: declined, late or broken. *ret_cut:
  * the connection has ended without an answer. */
-static int receive_welcome(int fd, bool from_own_collector, bool *ret_cut)
+static int receive_welcome(int fd, enum hw_hello_reason reason, bool *ret_cut)
 {
+	bool from_own_collector = autostarted && reason == HW_HELLO_START;
 	struct hw_welcome welcome;
-	int memory;
-	long got = wait_for_answer(fd, &welcome, &memory);
+	int memory, seconds = from_own_collector ? ANSWER_AUTOSTART_S : answer_seconds(reason);
+	long got = wait_for_answer(fd, seconds, &welcome, &memory);
 	*ret_cut = got <= 0 && got != -EAGAIN;
 	if (is_answer(got, &welcome, HW_ANSWER_RECORD)) {
 		welcome.session[sizeof(welcome.session) - 1] = 0;
@@ -193,7 +204,7 @@ static int exchange_hello(int fd, enum hw_hello_reason reason, bool *ret_cut)
 	*ret_cut = true;
 	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
 		(long)sizeof(hello))
-		memory = receive_welcome(fd, autostarted && reason == HW_HELLO_START, ret_cut);
+		memory = receive_welcome(fd, reason, ret_cut);
 	sys_call(__NR_close, fd, 0, 0);
 	return memory;
 }
@@ -235,7 +246,7 @@ static int connect_to(const struct sockaddr_un *address, uint64_t bytes, int sec
 static int connect_session(enum hw_hello_reason reason)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int seconds = reason == HW_HELLO_START ? ANSWER_START_S : ANSWER_S;
+	int seconds = answer_seconds(reason);
 	memcpy(address.sun_path, session_path, sizeof(session_path));
 	int fd = connect_to(&address, sizeof(address), seconds);
 	if (fd >= 0) {

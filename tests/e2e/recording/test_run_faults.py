@@ -315,6 +315,30 @@ def collector_asleep_burst(folder):
         hw.need(groups == [("late", False, BURST)], f"{groups}")
 
 
+BECOMES_ANOTHER = f"""
+$| = 1; print "$$\\n"; <STDIN>;
+exec "{PERL}", "-e", '$| = 1; print "started\\n"; <STDIN>; exit 9'
+"""
+
+
+@TESTS.test
+def collector_asleep_exec(folder):
+    """A program that becomes another one while the collector is stopped: what it was is complete, what it is is counted"""
+    with recorded(folder, BECOMES_ANOTHER) as one:
+        stop_collector(one)
+        one.run.stdin.write(b"\n")
+        one.run.stdin.flush()
+        line = one.run.stdout.readline()
+        hw.need(line == b"started\n", f"the program says {line}")
+        os.kill(one.collector, signal.SIGCONT)
+        hw.wait_until(lambda: hw.report(one.recording)["recording"]["complete"], "the first image's recording is open")
+        _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
+        hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
+        hw.need(b"perl (the collector's answer came too late)" in errors, errors.decode())
+        text = hw.run([hw.HEAPWISE, "report", one.recording]).text
+        hw.need("executed another program (exec)" in text, text)
+
+
 @TESTS.test
 def collector_asleep_static(folder):
     """A static program started while the collector is stopped is listed when that goes on, once"""
