@@ -310,8 +310,10 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	if (poll(&wait, 1, HELLO_MS) != 1)
 		return SESSION_REFUSED;
 	enum session_call call = listen_to(connection, &peer, ret);
-	if (ret->connection >= 0 && !ret->has_ended)
+	if (!ret->has_ended && ret->connection >= 0)
 		connection = -1;
+	else
+		ret->connection = -1;
 	return call == SESSION_UNKNOWN || ret->has_ended ? SESSION_REFUSED : call;
 }
 
