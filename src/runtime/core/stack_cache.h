@@ -28,16 +28,17 @@
 #include "runtime/core/rules.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RT_CACHE_SETS_BITS 8
 #define RT_CACHE_SETS (1u << RT_CACHE_SETS_BITS)
 /* Words that are compared: one a frame, two where frame pointers are used. What needs more is not
  * kept. */
-#define RT_CACHED_GROUPS 5
-#define RT_CACHED_WORDS (4 * RT_CACHED_GROUPS)
+#define RT_CACHED_GROUPS 5u
+#define RT_CACHED_WORDS ((size_t)4 * RT_CACHED_GROUPS)
 /* So many groups are always compared: of a shorter stack the last word again. */
-#define RT_CACHED_GROUPS_FEW 2
+#define RT_CACHED_GROUPS_FEW 2u
 /* A key has at most so many addresses outward of the first one. */
 #define RT_CACHE_OUTWARD_MAX 6
 
