@@ -86,15 +86,15 @@ enum session_call session_take(int connection, struct session_caller *ret);
 enum session_call session_accept(const struct session *session, struct callers *callers,
 	const struct session_gate *gate, uint64_t now_ns, struct session_caller *ret);
 
-/* Returns whether a caller that says hello still waits for the answer, as far as that can be told
+/* Returns whether a caller that says hello still waits for the answer, as far as that can be known
  * before it is given. */
 bool session_is_awaited(const struct session_caller *caller);
 
 /* Returns whether a caller that says hello has ended: its number may be another process's then. */
 bool session_has_ended(const struct session_caller *caller);
 
-/* Tells a caller that says hello that its answer is still to come. It is not told twice before it
- * has read that. Does not wait; that one has stopped waiting shows when it is answered. */
+/* Sends a caller that says hello the interim answer that it has to wait on; nothing if it has not
+ * read the one before. Does not wait; that one has stopped waiting shows when it is answered. */
 void session_ask_to_wait(const struct session_caller *caller);
 
 /*

@@ -428,8 +428,8 @@ struct hw_hello {
 };
 static_assert(sizeof(struct hw_hello) == 40, "on a socket");
 
-/* A collector that has many callers tells those that it has heard, a few times a second, to wait
- * on: the answer is still to come. */
+/* A collector that has many callers sends those that it has heard an interim answer, a few times a
+ * second: they are to wait on. */
 enum hw_answer {
 	HW_ANSWER_DECLINED = 0, /* the process goes unrecorded */
 	HW_ANSWER_RECORD = 1,   /* into the memory that comes with it */

@@ -2,7 +2,7 @@
 /*
  * Callers whose message has been read and not been handled yet, in the order in which they came.
  * Hearing one takes some microseconds, beginning its recording a millisecond, and on a loaded
- * machine a hundred times that: those that wait are told so meanwhile, a few times a second, and
+ * machine a hundred times that: those that wait get an interim answer, a few times a second, and
  * do not give up (runtime/preload/session.c). The queue owns their connections.
  */
 #ifndef CAPTURE_CALLER_QUEUE_H
@@ -21,7 +21,7 @@
 struct queued_caller {
 	struct session_caller caller;
 	enum session_call call;
-	uint64_t asked_ns; /* when it was last told to wait, CLOCK_MONOTONIC; 0: never */
+	uint64_t asked_ns; /* when it last got an interim answer, CLOCK_MONOTONIC; 0: never */
 };
 
 struct caller_queue {
@@ -46,7 +46,7 @@ void caller_queue_add(
  * SESSION_UNKNOWN if there is none. */
 enum session_call caller_queue_take(struct caller_queue *queue, struct session_caller *ret);
 
-/* Tells those that say hello to wait on, but none more than once in CALLER_QUEUE_PAUSE_NS.
+/* Asks those that say hello to wait on, but none more than once in CALLER_QUEUE_PAUSE_NS.
  * `now_ns`: CLOCK_MONOTONIC. */
 void caller_queue_ask(struct caller_queue *queue, uint64_t now_ns);
 

@@ -144,7 +144,7 @@ static void program_of_parent(
 		snprintf(ret, bytes, "%s", parent->program);
 }
 
-/* A caller that has ended, and was told nothing. Its number may be another process's by now. */
+/* A caller that has ended without an answer. Its number may be another process's by now. */
 static void count_ended(struct collector *c, struct session_caller *caller)
 {
 	const struct hw_hello *hello = &caller->hello;

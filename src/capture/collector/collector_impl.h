@@ -80,7 +80,7 @@ void collector_look_at_ended(struct collector *c);
 /* Completes processes that have ended ahead of time, to make room for another one; if need be one
  * whose exit status is not known yet. Returns false if none has ended. */
 bool collector_make_room(struct collector *c);
-/* Hears those who call, without handling what they say, and tells them that it may take a while. To
+/* Hears those who call, without handling what they say, and sends them interim answers. To
  * be called in the middle of long work; does nothing if that was done only just now. */
 void collector_listen_meanwhile(struct collector *c);
 /* Answers callers, for some milliseconds at most. Returns false if there may be more of them. */

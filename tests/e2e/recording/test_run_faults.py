@@ -266,14 +266,19 @@ open my $child, '-|', "PROGRAM" and close $child; print "started\\n"; <STDIN>; e
 """
 
 
-def start_another_asleep(one):
-    """Lets it start the other while the collector is stopped, and end; what `run` says of that."""
+def start_asleep(one):
+    """Lets it start another program while the collector is stopped, which then goes on."""
     stop_collector(one)
     one.run.stdin.write(b"\n")
     one.run.stdin.flush()
     line = one.run.stdout.readline()
     hw.need(line == b"started\n", f"the program says {line}")
     os.kill(one.collector, signal.SIGCONT)
+
+
+def start_another_asleep(one):
+    """As start_asleep(), and lets it end; what `run` says of that."""
+    start_asleep(one)
     _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
     hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
     one.wait(one.collector_end, "the collector")
@@ -325,12 +330,7 @@ exec "{PERL}", "-e", '$| = 1; print "started\\n"; <STDIN>; exit 9'
 def collector_asleep_exec(folder):
     """A program that becomes another one while the collector is stopped: what it was is complete, what it is is counted"""
     with recorded(folder, BECOMES_ANOTHER) as one:
-        stop_collector(one)
-        one.run.stdin.write(b"\n")
-        one.run.stdin.flush()
-        line = one.run.stdout.readline()
-        hw.need(line == b"started\n", f"the program says {line}")
-        os.kill(one.collector, signal.SIGCONT)
+        start_asleep(one)
         hw.wait_until(lambda: hw.report(one.recording)["recording"]["complete"], "the first image's recording is open")
         _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
         hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
