@@ -222,6 +222,7 @@ enum hpw_summary_key {
 	HPW_SUM_INSTRUCTIONS = 65, /* executed by all threads; see HPW_TARGET_INSTRUCTIONS */
 	/* Largest resident size of the process, without shared memory; 0: unknown. */
 	HPW_SUM_RESIDENT = 66,
+	HPW_SUM_WAITS = 67, /* how often threads slept for room in their rings */
 };
 
 /* Why an event is not in the recording. */

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 13u
+#define HW_SHM_VERSION 14u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -93,7 +93,7 @@ struct hw_ring {
 	 * realloc of what is no block often does not come back. */
 	uint64_t moving;
 	uint32_t moving_from;
-	uint32_t reserved;
+	uint32_t waits; /* producer: how often it waited for room */
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");

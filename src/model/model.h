@@ -171,6 +171,8 @@ struct recording {
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
+	uint64_t waits;               /* how many these were */
+	bool waits_unknown;           /* the file does not say how many */
 	/* Largest resident size of the process, without shared memory; 0: not known. */
 	uint64_t resident_peak_bytes;
 	bool own_malloc;      /* the executable defines malloc: its calls were not seen */

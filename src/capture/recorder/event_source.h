@@ -86,6 +86,7 @@ struct event_report {
 	uint64_t stacks_full;           /* events whose stack did not fit the table of nodes */
 	uint64_t lost_notices;          /* programs that were started and could not be reported */
 	uint64_t longest_wait_ns, wait_ns; /* of threads for the recorder */
+	uint64_t waits;                    /* how often they waited for room */
 	uint64_t resident_bytes;           /* of the process at its end; 0: not known */
 	uint64_t damaged;                  /* parts that can't be believed */
 };

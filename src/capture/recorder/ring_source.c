@@ -173,6 +173,9 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 		uint64_t waited = __atomic_load_n(&ring->wait_ns, __ATOMIC_RELAXED);
 		uint64_t one = __atomic_load_n(&ring->longest_wait_ns, __ATOMIC_RELAXED);
 		ret->wait_ns += min(waited, duration_ns);
+		/* Each is at least one system call. */
+		uint64_t waits = __atomic_load_n(&ring->waits, __ATOMIC_RELAXED);
+		ret->waits += min(waits, duration_ns / 100);
 		longest = max(longest, one);
 	}
 	ret->longest_wait_ns = max(ret->longest_wait_ns, longest);

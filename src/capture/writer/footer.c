@@ -296,7 +296,8 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_KEPT_STEPS, s->kept.steps}, {HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
 		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
-		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes}};
+		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes},
+		{HPW_SUM_WAITS, s->waits}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);
@@ -414,5 +415,6 @@ void footer_report(const struct event_report *report, struct footer_summary *sum
 		s->lost[why] += footer_believed(report->lost[why], most, s);
 	s->stacks_full += footer_believed(report->stacks_full, most, s);
 	s->wait_ns += report->wait_ns;
+	s->waits += report->waits;
 	s->longest_wait_ns = min(report->longest_wait_ns, s->duration_ns);
 }

@@ -18,7 +18,7 @@
 struct footer_summary {
 	struct recorder_end end;
 	uint64_t events, stacks_full, end_tsc, duration_ns;
-	uint64_t longest_wait_ns, wait_ns;
+	uint64_t longest_wait_ns, wait_ns, waits;
 	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
 	uint64_t marks, instructions;

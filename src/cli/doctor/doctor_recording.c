@@ -96,13 +96,21 @@ static void look_at_waits(struct findings *findings, const struct model *model)
 	if (recording->wait_ns) {
 		text_add(&text, "the program's threads waited ");
 		text_add_duration_ns(&text, recording->wait_ns);
-		text_add(&text, " in total for room in their buffers, at most ");
+		text_add(&text, " in total for room in their buffers, ");
+		if (!recording->waits_unknown) {
+			text_add(&text, "in ");
+			text_add_counted(&text, recording->waits, "wait", "waits");
+			text_add(&text, ", ");
+		}
+		text_add(&text, "at most ");
 		text_add_duration_ns(&text, recording->longest_wait_ns);
 		text_add(&text, " at once, in ");
 		text_add_duration_ns(&text, recording->duration_ns);
 		text_add(&text, " of recording");
-	} else {
+	} else if (recording->complete) {
 		text_add(&text, "the program never waited for the recorder");
+	} else {
+		text_add(&text, "unknown whether the program waited for the recorder");
 	}
 	add_text(findings, much ? FINDING_NOTE : FINDING_OK, "waits", &text);
 	if (much)

@@ -119,6 +119,7 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	}
 	uint64_t waited = now - began;
 	t->ring->wait_ns += waited;
+	t->ring->waits++;
 	if (waited > t->ring->longest_wait_ns)
 		t->ring->longest_wait_ns = waited;
 	return room;

@@ -35,6 +35,7 @@ static struct error *decode_summary(struct hpw_footer *footer, const struct hpw_
 {
 	struct cursor c = hpw_payload_cursor(payload);
 	memset(footer->summary, 0, sizeof(footer->summary));
+	footer->has_waits = false;
 	while (cursor_left(&c)) {
 		uint64_t key, value;
 		struct error *error = cursor_varint(&c, &key);
@@ -44,6 +45,7 @@ static struct error *decode_summary(struct hpw_footer *footer, const struct hpw_
 			return error;
 		if (key < HPW_SUM_LIMIT)
 			footer->summary[key] = value;
+		footer->has_waits |= key == HPW_SUM_WAITS;
 	}
 	return NULL;
 }

@@ -14,7 +14,7 @@
 #include "sources/recording/hpw_file.h"
 
 /* One more than the largest key known. */
-#define HPW_SUM_LIMIT (HPW_SUM_RESIDENT + 1)
+#define HPW_SUM_LIMIT (HPW_SUM_WAITS + 1)
 
 /* A thread as stored: stamps, not nanoseconds. */
 struct hpw_thread_row {
@@ -28,6 +28,7 @@ DEFINE_VEC(hpw_site_vec, struct site)
 
 struct hpw_footer {
 	bool has_summary, has_sites, has_threads, has_sizes;
+	bool has_waits; /* the summary says how many; older ones do not */
 	uint64_t summary[HPW_SUM_LIMIT];
 	uint32_t unknown;          /* figures that the sites have not: of enum unknown_figure */
 	struct hpw_site_vec sites; /* counters only; may be more rows than sites are known */

@@ -147,6 +147,8 @@ static void put_summary(struct reader *reader)
 	recording->children_unrecorded = sum[HPW_SUM_CHILDREN];
 	recording->longest_wait_ns = sum[HPW_SUM_LONGEST_WAIT_NS];
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
+	recording->waits = sum[HPW_SUM_WAITS];
+	recording->waits_unknown = !reader->footer.has_waits;
 	recording->resident_peak_bytes = sum[HPW_SUM_RESIDENT];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;

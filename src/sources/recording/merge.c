@@ -262,6 +262,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->stacks_full += more->stacks_full;
 	sums->children_unrecorded += more->children_unrecorded;
 	sums->wait_ns += more->wait_ns;
+	sums->waits += more->waits;
+	sums->waits_unknown |= more->waits_unknown;
 	sums->own_malloc |= more->own_malloc;
 	sums->malloc_in_front |= more->malloc_in_front;
 	sums->sandboxed |= more->sandboxed;

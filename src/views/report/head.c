@@ -223,10 +223,11 @@ enum {
 	READ = 9,
 	FIRST_COUNT,
 	STRAY_FREES = 14,
-	LAST_COUNT = 25,
+	WAITS = 22,
+	LAST_COUNT = 26,
 	RANGE,
-	LOST = 28,
-	UNRECORDED = 33,
+	LOST = 29,
+	UNRECORDED = 34,
 	DAMAGE
 };
 static const struct column recording_columns[] = {
@@ -269,6 +270,7 @@ static const struct column recording_columns[] = {
 	TIME(longest_wait_ns, "the longest time that one thread waited for the recorder: for room, "
 			      "for others that wait for room, or for its answer at the start"),
 	TIME(wait_ns, "that all threads together waited for room"),
+	[WAITS] = COUNT(waits, "how often they did; null: the file does not say it"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
 	COUNT(kept_steps, "and those that it contains"),
@@ -314,6 +316,8 @@ static void count_cell(const struct recording *recording, unsigned column, struc
 	bool is_count = column >= FIRST_COUNT && column <= LAST_COUNT;
 	table_member(&recording_columns[column], recording, ret);
 	if (!ret->number && (column == RESIDENT_PEAK || (is_count && !own && !counted)))
+		ret->state = CELL_UNKNOWN;
+	if (column == WAITS && recording->waits_unknown)
 		ret->state = CELL_UNKNOWN;
 }
 

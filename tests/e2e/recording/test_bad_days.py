@@ -396,7 +396,9 @@ def collector_stopped_busy(folder):
         found = {f["id"]: (f["level"], f["what"]) for f in json.loads(doctor.text)["findings"]}
         hw.need(doctor.status == 1, str(doctor))
         hw.need(found["lost-events"] == ("problem", f"{report['recording']['lost_events']:,} events were lost"), f"{found}")
-        hw.need("the program's threads waited " in found["waits"][1], f"{found}")
+        waits = report["recording"]["waits"]
+        hw.need(waits >= 1 and report["recording"]["wait_ns"] >= report["recording"]["longest_wait_ns"] > 0, f"{report['recording']}")
+        hw.need("the program's threads waited " in found["waits"][1] and f" in {waits:,} wait" in found["waits"][1], f"{found}")
 
 
 SLOW_END = """

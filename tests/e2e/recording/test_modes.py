@@ -31,7 +31,7 @@ VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threa
 # Of one run, not of the program.
 OF_THE_RUN = {
     "target": {"pid", "ppid", "outer_pid", "outer_ppid", "wall_start_ns"},
-    "recording": {"file", "mode", "duration_ns", "resident_peak_bytes", "longest_wait_ns", "wait_ns", "dropped_steps", "kept_steps",
+    "recording": {"file", "mode", "duration_ns", "resident_peak_bytes", "longest_wait_ns", "wait_ns", "waits", "dropped_steps", "kept_steps",
                   "kept_from_ns", "kept_until_ns"},
     "totals": {"peak_time_ns"},
     "threads": {"tid", "name", "ended", "first_ns", "last_ns"},
