@@ -39,6 +39,8 @@ struct timeline_options {
 	uint64_t heap_admin;          /* bytes for each block */
 	unsigned alignment;           /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
 	unsigned width, height;       /* of the graph, in characters */
+	bool chart;                   /* for people at a terminal, not as ms_print has it */
+	bool utf8;                    /* … drawn with such characters */
 	const char *const *alloc_fns; /* functions that stand for allocation functions */
 	size_t alloc_fn_count;
 };

@@ -5,10 +5,12 @@
 
 #include "analysis/timeline.h"
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "cli/options/stack_view.h"
 #include "cli/options/timeline_options.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
+#include "cli/terminal/terminal.h"
 #include "query/bundles.h"
 #include "query/main_program.h"
 
@@ -16,13 +18,19 @@ enum {
 	OPT_IGNORE_FN = 256,
 	OPT_WIDTH,
 	OPT_HEIGHT,
+	OPT_FORMAT,
 };
 
 static const struct option_spec option_specs[] = {
 	TIMELINE_SPECS{OPT_IGNORE_FN, "ignore-fn", "FUNC",
 		"leave out what this function allocates; may be repeated"},
-	{OPT_WIDTH, "width", "N", "width of the graph, from 4 to 1000 (default: 72)"},
-	{OPT_HEIGHT, "height", "N", "height of the graph, from 4 to 1000 (default: 20)"},
+	{OPT_FORMAT, "format", "chart|ms_print",
+		"a chart, or a graph with snapshots and trees as ms_print has them (default: chart "
+		"on a terminal, ms_print elsewhere)"},
+	{OPT_WIDTH, "width", "N",
+		"width of the graph, from 4 to 1000 (default: 72; of the chart, the terminal's)"},
+	{OPT_HEIGHT, "height", "N",
+		"height of the graph, from 4 to 1000 (default: 20; of the chart, 14)"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.timeline/1"},
 	{VIEW_OPT_BASE, "base", "OLD",
 		"also show the curve and totals of this recording (FILE or FILE@MOMENT), at the "
@@ -30,10 +38,17 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_ALL_FRAMES{0},
 };
 
+/* Of the chart, in characters: beside it stand the labels of its axis. */
+#define CHART_MARGIN 13u
+#define CHART_WIDTH_LEAST 40u
+#define CHART_HEIGHT 14u
+
 struct request {
 	struct view_request shown;
 	struct timeline_given given;
 	struct name_vec ignore_fns;
+	const char *format; /* as given; NULL: it was not */
+	bool has_width, has_height;
 	const char *path; /* NULL: the newest recording here */
 	char *newest;
 };
@@ -56,23 +71,54 @@ static bool cmd_timeline_take(const struct options *options, int id, void *ctx)
 	switch (id) {
 	case OPT_IGNORE_FN:
 		return timeline_option_name(options, &request->ignore_fns);
+	case OPT_FORMAT:
+		request->format = options->argument;
+		return true;
 	case OPT_WIDTH:
+		request->has_width = true;
 		return take_side(options, "width", &timeline->width);
 	case OPT_HEIGHT:
+		request->has_height = true;
 		return take_side(options, "height", &timeline->height);
 	default:
 		return view_options_take(options, id, &request->shown);
 	}
 }
 
+/* Chooses the form; false, after saying so: it can't be had. */
+static bool choose_format(const struct command *command, struct request *request)
+{
+	struct timeline_options *timeline = &request->shown.options.timeline;
+	const char *format = request->format;
+	bool other = request->shown.options.json || request->shown.query.base;
+	if (format && strcmp(format, "chart") != 0 && strcmp(format, "ms_print") != 0) {
+		options_wrong(command, "invalid --format '%s': expected chart or ms_print", format);
+		return false;
+	}
+	timeline->chart = format ? !strcmp(format, "chart") : terminal_is_output() && !other;
+	if (timeline->chart && other) {
+		options_wrong(command, "--format=chart doesn't work with --json or --base");
+		return false;
+	}
+	if (!timeline->chart)
+		return true;
+	timeline->utf8 = terminal_is_utf8();
+	if (!request->has_width)
+		timeline->width = (unsigned)min(
+			max(terminal_width(), (size_t)CHART_WIDTH_LEAST) - CHART_MARGIN,
+			(size_t)TIMELINE_SIDE_MOST);
+	if (!request->has_height)
+		timeline->height = CHART_HEIGHT;
+	return true;
+}
+
 static bool cmd_timeline_check(const struct command *command, void *ctx)
 {
 	struct request *request = ctx;
-	(void)command;
 	request->shown.query.series.axis = request->shown.options.timeline.unit == TIMELINE_BYTES
 						   ? SOURCE_BY_BYTES
 						   : SOURCE_BY_TIME;
-	return true;
+	return choose_format(command, request);
 }
 
 static const struct stack_view timeline_view = {.what = "a timeline",
@@ -127,7 +173,8 @@ static int open_newer(struct request *request, struct model **ret)
 	struct error *error = leave_out(request, request->path, &hidden_frames);
 	if (error)
 		return message_error(error);
-	int code = view_request_open(&request->shown, request->path, 0, ret);
+	unsigned flags = request->shown.options.timeline.chart ? SOURCE_WITH_MARKS : 0;
+	int code = view_request_open(&request->shown, request->path, flags, ret);
 	request->shown.query.blocks.hidden_frames = NULL;
 	return !code && !timeline_has_unit(&request->shown.options.timeline, &request->given,
 				request->path, *ret)
@@ -198,8 +245,12 @@ const struct command command_timeline = {
 	.name = "timeline",
 	.synopsis = "[FILE] [--time-unit UNIT] [--max-snapshots N] [--threshold PERCENT] [OPTION…]",
 	.what = "Shows how the heap grew and shrank over time, like Massif and ms_print.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current directory. Shows a "
-		 "graph, then snapshots\n"
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. On a "
+		 "terminal "
+		 "a chart with the peak,\n"
+		 "marks, and what was live at the peak. As ms_print has it, elsewhere: a graph, "
+		 "then "
+		 "snapshots\n"
 		 "from the whole recording: useful-heap is what the program requested, extra-heap "
 		 "is the allocator's\n"
 		 "overhead. Some snapshots (@ in the graph) have a tree of who allocated what was "

@@ -34,6 +34,11 @@ bool terminal_has_colour(enum colour_when when)
 	       strcmp(term, "dumb") != 0;
 }
 
+bool terminal_is_output(void)
+{
+	return isatty(STDOUT_FILENO);
+}
+
 size_t terminal_width(void)
 {
 	struct winsize size;

@@ -14,6 +14,9 @@ bool colour_when_parse(const char *text, enum colour_when *ret);
 /* AUTO: on a terminal that is not dumb, unless NO_COLOR is set (https://no-color.org). */
 bool terminal_has_colour(enum colour_when when);
 
+/* Whether stdout is one. */
+bool terminal_is_output(void);
+
 /* Columns of the terminal, else COLUMNS, else 100. */
 size_t terminal_width(void);
 

@@ -30,6 +30,7 @@
 #include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
+#include "views/report/timeline_chart.h"
 #include "views/stacks/frames.h"
 
 #define PEAK '#'
@@ -595,6 +596,10 @@ void report_timeline(const struct page *page, struct answer *answer)
 	const struct table snapshots = {
 		&report_snapshots_type, &rows, own->len, .limit = TABLE_NO_LIMIT};
 	struct text *prose = answer_prose(answer);
+	if (prose && page->options->timeline.chart) {
+		timeline_chart_add(page, prose);
+		return;
+	}
 	answer_record_of(answer, &report_timeline_type, &page->options->timeline);
 	if (prose) {
 		add_graph(page, prose);

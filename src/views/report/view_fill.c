@@ -231,7 +231,9 @@ struct error *view_fill_timeline(struct page *page)
 	if (page->timeline.peak_is_highest)
 		text_add(&page->notes,
 			"The peak is the highest snapshot: the true peak is unknown.\n");
-	if (!page->options->timeline.stacks)
+	if (page->options->timeline.chart)
+		; /* it has no such columns */
+	else if (!page->options->timeline.stacks)
 		text_add(&page->notes, "stacks(B) is omitted: --stacks=no is the default.\n");
 	else if (!has_stacks(&page->timeline))
 		text_add(&page->notes,

@@ -50,7 +50,7 @@ def colours(folder):
     searched = folder / "searched.hpw"
     hw.record([hw.TARGETS / "phases"], searched, options=("-q", "--leak-check=full"))
     of_calls = ("--metric", "allocations", f"{path}@start", path)
-    for command in (("diff", *of_calls), ("diff", "--trend", *of_calls), ("leaks", searched), ("timeline", path)):
+    for command in (("diff", *of_calls), ("diff", "--trend", *of_calls), ("leaks", searched), ("timeline", "--format=ms_print", path)):
         plain = hw.run([hw.HEAPWISE, *command]).text
         hw.need(plain and "\033" not in plain, f"{command}: colours in a pipe: {plain}")
         status, text = on_terminal(*command, **DIRECT)

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from hw import heapwise
+from terminal import Terminal
 
 TESTS = hw.Tests()
 PROGRAM = "peak_middle-O2"
@@ -145,6 +146,45 @@ def parts(folder):
     peaks = [snapshot["useful_bytes"] for snapshot in snapshots if snapshot["peak"]]
     hw.need(peaks == ([totals["peak_bytes"]] if totals["peak_bytes"] else []), f"{peaks}, {totals['peak_bytes']}")
     hw.need(snapshots[-1]["useful_bytes"] == totals["live_bytes_at_end"], "the end of the part")
+
+
+def dots_of(line):
+    """A row of the chart behind its axis: how many dots there are in each column of characters."""
+    return [bin(ord(c) - 0x2800).count("1") if 0x2800 <= ord(c) < 0x2900 else 0 for c in line.split("\u2502")[-1].split("\u2524")[-1]]
+
+
+@TESTS.test
+def chart(folder):
+    """On a terminal a chart: as high as the figures, with the peak's arrow at its place; elsewhere as ms_print has it"""
+    path = recording(folder)
+    text = timeline(path, "--format=chart", "--width=80", "--height=10")
+    rows = [line for line in text.splitlines() if "\u2502" in line or "\u2524" in line]
+    hw.need(len(rows) == 10, text)
+    snapshots = read_json(path)["snapshots"]
+    end, highest = snapshots[-1]["time_ns"], max(one["useful_bytes"] for one in snapshots)
+    dots = [dots_of(row) + [0] * 80 for row in rows]
+    for i, one in enumerate(snapshots[:-1]):
+        # A column shows the highest that was live in its time, so at least what a snapshot there says.
+        column = min(int(one["time_ns"] / end * 80), 79)
+        height = sum(row[column] > 0 for row in dots)
+        least = one["useful_bytes"] / highest * 10
+        hw.need(height >= int(least), f"snapshot {i}: {height} rows, expected {least}:\n{text}")
+    area = sum(sum(row) for row in dots)
+    exact = sum(one["useful_bytes"] * (after["time_ns"] - one["time_ns"]) for one, after in zip(snapshots, snapshots[1:]))
+    hw.need(abs(area / (80 * 10 * 8) - exact / highest / end) < 0.15, f"{area} dots of 6400, exactly {exact / highest / end:.3f} of all:\n{text}")
+    peak = next(one for one in snapshots if one["peak"])
+    arrow = next(line for line in text.splitlines() if "\u25b2" in line)
+    hw.need(arrow.index("\u25b2") - 11 == min(int(peak["time_ns"] / end * 160), 159) // 2, f"{peak}:\n{text}")
+    hw.need("Live at the peak" in text and "Number of snapshots" not in text, text)
+    plain = hw.run([hw.HEAPWISE, "timeline", "--format=chart", path], env=hw.clean_environment(LC_ALL="C")).text
+    hw.need(plain.isascii() and "###" in plain and "peak" in plain and "^" in plain, plain)
+    with Terminal([hw.HEAPWISE, "timeline", "--no-pager", path], hw.clean_environment(TERM="dumb")) as terminal:
+        shown = terminal.wait("ms_print")
+    hw.need("\u2524" in shown and "Number of snapshots" not in shown, shown)
+    hw.need(timeline(path) == timeline(path, "--format=ms_print"), "a pipe does not get what ms_print has")
+    for options in (("--format=x",), ("--format=chart", "--json"), ("--format=chart", "--base", path)):
+        ended = heapwise("timeline", path, *options)
+        hw.need(ended.status == 2 and "--format" in ended.errors and ended.text == "", f"{options}: {ended}")
 
 
 @TESTS.test
