@@ -337,9 +337,6 @@ enum hpw_lsan_string {
 };
 #define HPW_LSAN_STRING_MAX (1u << 20) /* bytes of each; a longer one is left out */
 
-/* Of each table. */
-#define HPW_LEAK_ROWS_MAX (1u << 22)
-
 enum hpw_exit_kind {
 	HPW_EXIT_UNKNOWN = 0, /* ended, exit status unknown */
 	HPW_EXIT_STATUS = 1,
