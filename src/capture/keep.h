@@ -47,14 +47,15 @@ void keep_deinit(struct keep *keep);
 /* Returns the number of steps after which a chunk is closed. */
 uint64_t keep_chunk_steps(const struct keep *keep);
 
-/* Returns whether no more events are kept once the file has `file_bytes` bytes. */
-bool keep_is_full(const struct keep *keep, uint64_t file_bytes);
+/* Returns whether no more events are kept, since the file is as large as it may be. */
+bool keep_is_full(const struct keep *keep, struct writer *writer);
 
 /* Returns whether the next chunk or a later one will replace older ones. */
 bool keep_drops(const struct keep *keep);
 
-/* Writes a chunk of events to the file, or to a segment of it. */
-struct error *keep_events(struct keep *keep, struct writer *writer, const struct buf *payload,
+/* Writes a chunk of events to the file, or to a segment of it. The payload is empty afterwards;
+ * errors as in writer_hand_over(). */
+struct error *keep_events(struct keep *keep, struct writer *writer, struct buf *payload,
 	const struct keep_span *span) must_check_;
 
 /* Returns what is kept by now: a range of steps without a gap. */

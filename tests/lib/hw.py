@@ -41,12 +41,15 @@ TIMEOUT = float(os.environ.get("HW_TEST_TIMEOUT", "120"))
 
 
 def clean_environment(**more):
-    """The environment of a test's programs: the caller's without what changes allocators or output."""
+    """The environment of a test's programs: the caller's without what changes allocators or output. With
+    HW_TEST_PROCESSORS they see that number of processors (processors.c), unless they preload something else."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("HEAPWISE_", "LD_", "MALLOC_", "GLIBC_", "GIT_", "PYTHON"))
     }
+    if "HW_TEST_PROCESSORS" in os.environ:
+        kept.update({"LD_PRELOAD": str(LIBRARIES / "libprocessors.so"), "TEST_PROCESSORS": os.environ["HW_TEST_PROCESSORS"]})
     kept.update({"LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CACHE_HOME": CACHE.name, "XDG_STATE_HOME": STATE.name})
     kept.update({name: str(value) for name, value in more.items()})
     return kept

@@ -53,6 +53,7 @@ bool closings_start(
 	c->recorder = process->recorder;
 	c->end = *end;
 	c->about = *process;
+	recorder_write_alone(c->recorder);
 	if (pthread_create(&c->thread, NULL, complete_recording, c)) {
 		free(c);
 		return false;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "capture/shared_memory.h"
+#include "capture/writer/write_queue.h"
 #include "process/proc_info.h"
 
 #include <errno.h>
@@ -295,6 +296,8 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 		!caller_queue_init(&c->queue, callers - silent) || !closings_init(&c->closings) ||
 		!c->processes || c->epoll < 0)
 		return false;
+	if (write_queue_is_useful())
+		c->write_queue = write_queue_create(WRITE_QUEUE_CHUNK_BYTES);
 	shared_memory_survive();
 	session_take_over(&start->session);
 	collector_watch(c, c->callers.epoll, &c->callers);
@@ -318,6 +321,7 @@ static void collector_deinit(struct collector *c)
 	closings_deinit(&c->closings);
 	while (c->process_count)
 		collector_drop(c, c->processes[0]);
+	write_queue_destroy(c->write_queue);
 	free(c->processes);
 	session_summary_deinit(&c->summary);
 	lineage_deinit(&c->lineage);

@@ -27,6 +27,7 @@ struct collector {
 	bool recorded; /* the file of root's first image is in use */
 	struct session_summary summary;
 	struct closings closings;
+	struct write_queue *write_queue; /* NULL: this thread writes */
 	struct lineage lineage;
 	struct small_vec small; /* recordings that may become rows */
 	/* The program that was looked at last, and whether it has an allocator of its own: most

@@ -256,6 +256,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 					  ? leaks->program.functions
 					  : NULL,
 		.began = clock_pair_now(),
+		.write_queue = settings->write_queue,
 		.file = file,
 		.file_name = process->file};
 	struct error *error = recorder_create(&start, &process->recorder);

@@ -80,6 +80,7 @@ struct recording_settings {
 	struct mode mode;
 	struct leak_check leak_check;
 	uint64_t tsc_hz;
+	struct write_queue *write_queue; /* as in recorder_start */
 };
 
 /*

@@ -51,6 +51,9 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
 		return error;
+	/* The others ask for the file's size, or write in its middle, all the time. */
+	if (r->mode.kind == MODE_EXACT && !r->mode.ring_bytes && !r->mode.file_bytes)
+		r->writer.queue = start->write_queue;
 	r->source = start->source;
 	error = r->source ? NULL : recorder_create_rings(r, start);
 	if (error)
@@ -304,6 +307,12 @@ void recorder_add_chunk(
 {
 	recorder_flush(recorder);
 	recorder_write_chunk(recorder, type, buf_bytes(&recorder->payload, payload, bytes), true);
+	recorder_settle(recorder);
+}
+
+void recorder_write_alone(struct recorder *recorder)
+{
+	recorder_keep_error(recorder, writer_leave_queue(&recorder->writer));
 }
 
 void recorder_finish(

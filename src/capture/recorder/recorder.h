@@ -47,8 +47,9 @@ struct recorder_start {
 	bool clears;              /* it clears memory as it gives it out */
 	/* Of the executable, HW_LSAN_FUNCTIONS of them; NULL: not known. */
 	const uint64_t *lsan_functions;
-	int file;              /* taken over */
-	const char *file_name; /* borrowed during the call */
+	struct write_queue *write_queue; /* borrowed; NULL: the caller's thread writes */
+	int file;                        /* taken over */
+	const char *file_name;           /* borrowed during the call */
 };
 
 struct recorder {
@@ -181,13 +182,17 @@ void recorder_send_verdict(struct recorder *recorder, enum hw_found found, uint3
 /* Tells a process that waits for an answer that the work on it goes on. */
 void recorder_heartbeat(struct recorder *recorder);
 
-/* Writes a chunk with a given payload, after everything that it may refer to. */
+/* Writes a chunk with a given payload, after everything that it may refer to; it is in the file
+ * then. */
 void recorder_add_chunk(
 	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes);
 
 /* Writes a chunk that refers to nothing, and empties `payload`. Returns false if it was not
  * written. */
 bool recorder_add_plain(struct recorder *recorder, enum hpw_chunk_type type, struct buf *payload);
+
+/* Prepares the recorder for another thread, which goes on with it: without the queue. */
+void recorder_write_alone(struct recorder *recorder);
 
 /* Lets a process go on that waits for its recording to be complete; after recorder_finish(). */
 void recorder_release(struct recorder *recorder);

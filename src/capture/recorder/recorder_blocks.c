@@ -63,6 +63,7 @@ const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_
 	int ends[2];
 	recorder_catch_up(recorder);
 	recorder_write_new_threads(recorder);
+	recorder_settle(recorder);
 	if (recorder->blocks_dropped)
 		return "it has run out of memory, and does not know all blocks";
 	if (pipe2(ends, O_CLOEXEC))

@@ -17,13 +17,18 @@ void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok,
 	else if (r->payload.len <= HPW_CHUNK_RAW_MAX && r->aside)
 		error = writer_seal(&r->writer, type, &r->payload, r->aside);
 	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
-		error = writer_chunk(&r->writer, type, &r->payload, compress);
+		error = writer_hand_over(&r->writer, type, &r->payload, compress);
 	else if (type == HPW_STACKS || type == HPW_SITES || recorder_needs_checkpoints(r))
 		error = error_create(ERROR_INTERNAL,
 			"a chunk of %zu bytes is too large to be written", r->payload.len);
 	/* Else it is a sum of the events, which a reader makes itself. */
 	recorder_keep_error(r, error);
 	buf_clear(&r->payload);
+}
+
+void recorder_settle(struct recorder *r)
+{
+	recorder_keep_error(r, writer_settle(&r->writer));
 }
 
 static void note_stack(void *context, uint32_t thread, uint64_t bytes)
@@ -84,6 +89,7 @@ bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf
 	if (ok)
 		recorder_write_chunk(r, type, true, true);
 	buf_clear(payload);
+	recorder_settle(r); /* the caller gives up what it has */
 	return ok && !r->error;
 }
 
@@ -268,7 +274,7 @@ __attribute__((noinline)) void recorder_flush(struct recorder *r)
 	if (!recorder_needs_checkpoints(r) && seen != r->threads_written &&
 		seen >= r->threads_written + r->threads_written / 8)
 		write_threads(r);
-	if (keep_is_full(&r->keep, r->writer.offset)) {
+	if (keep_is_full(&r->keep, &r->writer)) {
 		r->folds = true;
 		sums_end(&r->sums, &r->tally, &r->encoder);
 	}

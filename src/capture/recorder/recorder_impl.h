@@ -38,13 +38,15 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t);
 
 /* Writes the payload as a chunk and empties it. ok: the payload is complete. */
 void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress);
+/* Waits until all chunks are in the file: somebody is about to read it. */
+void recorder_settle(struct recorder *r);
 /* Writes all steps since the last flush, after what they refer to. */
 void recorder_flush(struct recorder *r);
 /* Writes programs without a recording; those that may still become other ones only at the end. */
 void recorder_write_unrecorded(struct recorder *r, bool end);
 /* Writes wrong frees; at the end also those whose stack has not come yet. */
 void recorder_write_bad_frees(struct recorder *r, bool end);
-/* Drains the rings of a stopped process and writes all steps to the file. */
+/* Drains the rings of a stopped process, and puts all steps into chunks. */
 void recorder_catch_up(struct recorder *r);
 /* Writes the counters as they are, without the list of live blocks. */
 struct footer_summary recorder_write_counters(struct recorder *r, const struct recorder_end *end);

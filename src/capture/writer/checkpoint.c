@@ -106,7 +106,7 @@ struct error *checkpoints_end(
 	return error;
 }
 
-void checkpoints_finish(const struct checkpoints *checkpoints, const struct writer *writer)
+void checkpoints_finish(const struct checkpoints *checkpoints, struct writer *writer)
 {
 	for (size_t i = 0; i < checkpoints->count; i++)
 		writer_give_back(writer, checkpoints->places[i].at, checkpoints->places[i].bytes);

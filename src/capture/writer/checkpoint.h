@@ -67,6 +67,6 @@ struct error *checkpoints_end(struct checkpoints *checkpoints, struct writer *wr
 	uint64_t steps, uint64_t now_ns) must_check_;
 
 /* The recording is complete: gives back what they take on the disk. */
-void checkpoints_finish(const struct checkpoints *checkpoints, const struct writer *writer);
+void checkpoints_finish(const struct checkpoints *checkpoints, struct writer *writer);
 
 #endif

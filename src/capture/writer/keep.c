@@ -32,9 +32,9 @@ uint64_t keep_chunk_steps(const struct keep *keep)
 	return steps && steps < ENCODE_STEPS_MAX ? steps : ENCODE_STEPS_MAX;
 }
 
-bool keep_is_full(const struct keep *keep, uint64_t file_bytes)
+bool keep_is_full(const struct keep *keep, struct writer *writer)
 {
-	return keep->file_bytes && file_bytes >= keep->file_bytes;
+	return keep->file_bytes && writer_size(writer) >= keep->file_bytes;
 }
 
 bool keep_drops(const struct keep *keep)
@@ -117,14 +117,15 @@ static struct error *put_in_segment(
 	return NULL;
 }
 
-struct error *keep_events(struct keep *keep, struct writer *writer, const struct buf *payload,
-	const struct keep_span *span)
+struct error *keep_events(
+	struct keep *keep, struct writer *writer, struct buf *payload, const struct keep_span *span)
 {
 	if (!keep->ring_bytes) {
 		span_add(&keep->span, span);
-		return writer_chunk(writer, HPW_EVENTS, payload, true);
+		return writer_hand_over(writer, HPW_EVENTS, payload, true);
 	}
 	buf_clear(&keep->sealed);
 	struct error *error = writer_seal(writer, HPW_EVENTS, payload, &keep->sealed);
+	buf_clear(payload);
 	return error || writer->stopped ? error : put_in_segment(keep, writer, span);
 }

@@ -3,6 +3,7 @@
 
 #include "base/checksum.h"
 #include "base/cleanup.h"
+#include "capture/writer/write_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,8 +88,48 @@ struct error *writer_open(struct writer *writer, int fd, const char *name, uint3
 	return error;
 }
 
+static void writer_wait(struct writer *writer)
+{
+	if (writer->queue)
+		write_queue_wait(writer->queue, writer);
+}
+
+static struct error *take_late(struct writer *writer)
+{
+	return writer->queue ? write_queue_take_error(writer->queue, writer) : NULL;
+}
+
+struct error *writer_settle(struct writer *writer)
+{
+	writer_wait(writer);
+	return take_late(writer);
+}
+
+struct error *writer_leave_queue(struct writer *writer)
+{
+	struct error *late = writer_settle(writer);
+	writer->queue = NULL;
+	return late;
+}
+
+uint64_t writer_size(struct writer *writer)
+{
+	writer_wait(writer);
+	return writer->offset;
+}
+
+/* Takes both over. */
+static struct error *first_error(struct error *first, struct error *second)
+{
+	if (!first)
+		return second;
+	error_destroy(second);
+	return first;
+}
+
 void writer_close(struct writer *writer)
 {
+	error_destroy(writer_settle(writer));
 	if (writer->fd >= 0)
 		close(writer->fd);
 	writer->fd = -1;
@@ -142,7 +183,7 @@ static struct error *writer_pack(struct writer *writer, enum hpw_chunk_type type
 	return NULL;
 }
 
-struct error *writer_chunk(
+struct error *writer_append_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress)
 {
 	if (writer->stopped)
@@ -157,6 +198,23 @@ struct error *writer_chunk(
 	return writer_append(writer, &h, sizeof(h), stored->data, stored->len);
 }
 
+struct error *writer_chunk(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress)
+{
+	struct error *late = writer_settle(writer);
+	return first_error(late, writer_append_chunk(writer, type, payload, compress));
+}
+
+struct error *writer_hand_over(
+	struct writer *writer, enum hpw_chunk_type type, struct buf *payload, bool compress)
+{
+	struct error *error = NULL;
+	if (!writer->queue || !write_queue_add(writer->queue, writer, type, payload, compress))
+		error = writer_append_chunk(writer, type, payload, compress);
+	buf_clear(payload);
+	return first_error(take_late(writer), error);
+}
+
 bool writer_is_gone(const struct writer *writer)
 {
 	struct stat st;
@@ -168,6 +226,7 @@ struct error *writer_seal(
 {
 	struct hpw_chunk_header h;
 	const struct buf *stored;
+	writer_wait(writer);
 	struct error *error = writer_pack(writer, type, payload, true, &h, &stored);
 	if (error)
 		return error;
@@ -179,6 +238,7 @@ struct error *writer_seal(
 struct error *writer_sealed(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed)
 {
+	writer_wait(writer);
 	if (writer->stopped)
 		return NULL;
 	if (!writer_remember(writer, (uint16_t)type))
@@ -190,6 +250,7 @@ struct error *writer_place(
 	struct writer *writer, enum hpw_chunk_type type, uint32_t bytes, uint64_t *ret)
 {
 	*ret = 0;
+	writer_wait(writer);
 	if (writer->stopped)
 		return NULL;
 	struct hpw_chunk_header h = {.magic = HPW_CHUNK_MAGIC,
@@ -215,6 +276,7 @@ struct error *writer_place(
 
 int writer_put(struct writer *writer, uint64_t at, const void *data, size_t bytes)
 {
+	writer_wait(writer);
 	while (bytes) {
 		ssize_t n = pwrite(writer->fd, data, bytes, (off_t)at);
 		if (n < 0 && errno == EINTR)
@@ -228,8 +290,9 @@ int writer_put(struct writer *writer, uint64_t at, const void *data, size_t byte
 	return 0;
 }
 
-void writer_give_back(const struct writer *writer, uint64_t at, uint64_t bytes)
+void writer_give_back(struct writer *writer, uint64_t at, uint64_t bytes)
 {
+	writer_wait(writer);
 	if (!writer->stopped)
 		(void)!fallocate(writer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 			(off_t)bytes);
@@ -237,8 +300,9 @@ void writer_give_back(const struct writer *writer, uint64_t at, uint64_t bytes)
 
 struct error *writer_finish(struct writer *writer)
 {
+	struct error *late = writer_settle(writer);
 	if (writer->stopped)
-		return NULL;
+		return late;
 	struct buf offsets, types, index;
 	buf_init(&offsets);
 	buf_init(&types);
@@ -264,5 +328,5 @@ struct error *writer_finish(struct writer *writer)
 	buf_deinit(&offsets);
 	buf_deinit(&types);
 	buf_deinit(&index);
-	return error;
+	return first_error(late, error);
 }
