@@ -86,25 +86,53 @@ static bool begin_run(struct run *run, struct recorder *r, uint32_t thread, uint
 	return true;
 }
 
-static void end_run(const struct run *run, uint64_t steps, uint64_t stamp)
+/* Of a recording without events a run needs nothing of the encoder: its length is only bounded so
+ * that a chunk of what they refer to is written now and then. */
+#define FOLDED_STEPS 1024u
+
+static uint64_t steps_free_folding(const struct recorder *r, uint32_t thread)
 {
-	struct recorder *r = run->r;
+	if (thread >= r->tally.thread_count || r->encoder.steps >= ENCODE_STEPS_MAX ||
+		r->bad_frees.all || r->tally.threads[thread].fresh)
+		return 0;
+	uint64_t number = r->tally.threads[thread].allocations, last = number + FOLDED_STEPS;
+	return number >> 32 != last >> 32 || last >> LIVE_NUMBER_BITS ? 0 : FOLDED_STEPS;
+}
+
+static void begin_run_folding(struct run *run, struct recorder *r, uint32_t thread)
+{
+	uint64_t allocations = r->tally.threads[thread].allocations;
+	*run = (struct run){.r = r,
+		.thread = thread,
+		.calls.allocations = allocations,
+		.owner = live_owner(thread, allocations)};
+}
+
+static void end_run_columns(const struct run *run, uint64_t steps)
+{
 	struct encode_thread *t = run->encode;
+	t->tokens += run->calls.allocations - run->r->tally.threads[run->thread].allocations;
 	t->runs.len = (size_t)(run->runs - t->runs.data);
 	t->token.len = (size_t)(run->token - t->token.data);
 	t->sizes.len = (size_t)(run->sizes - t->sizes.data);
 	t->refs.len = (size_t)(run->refs - t->refs.data);
 	t->frees = run->frees;
 	t->last_site = run->last_site;
+	run->r->encoder.run_length += (uint32_t)steps;
+}
+
+static void end_run(const struct run *run, uint64_t steps, uint64_t stamp)
+{
+	struct recorder *r = run->r;
+	if (run->encode)
+		end_run_columns(run, steps);
 	if (run->peak_step)
 		r->tally.peak_stamp = encoder_peak(
 			&r->encoder, r->encoder.steps + run->peak_step - 1, r->tally.peak_stamp);
 	r->encoder.steps += steps;
-	r->encoder.run_length += (uint32_t)steps;
 	r->tally.steps += steps;
 	struct tally_thread *totals = &r->tally.threads[run->thread];
 	uint64_t allocations = run->calls.allocations - totals->allocations;
-	t->tokens += allocations;
 	struct call_counters more = run->calls;
 	more.allocations = allocations;
 	call_counters_add(&totals->calls, &more);
@@ -245,7 +273,9 @@ static inline __attribute__((always_inline)) uint64_t take_records(
 	struct recorder *r, uint32_t thread, struct merge_run *given, uint64_t limit, bool folds)
 {
 	struct run run;
-	if (!begin_run(&run, r, thread, limit))
+	if (folds)
+		begin_run_folding(&run, r, thread);
+	else if (!begin_run(&run, r, thread, limit))
 		return 0;
 	const uint64_t *words = given->words;
 	uint64_t steps = 0, at = 0, stamp = given->stamp, until = given->until;
@@ -286,7 +316,8 @@ static inline __attribute__((always_inline)) uint64_t take_records(
 
 uint64_t recorder_drain_fast(struct recorder *recorder, uint32_t thread, struct merge_run *given)
 {
-	uint64_t limit = steps_free(recorder, thread);
+	uint64_t limit = recorder->folds ? steps_free_folding(recorder, thread)
+					 : steps_free(recorder, thread);
 	if (limit > given->count)
 		limit = given->count;
 	if (!limit || given->count < USUAL_WORDS)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * drain_cost [SHAPE [EVENTS]]: what the recorder needs for an event, in nanoseconds of its own
- * processor time, from the words in a lane to the chunk in the file. Nothing else runs meanwhile:
- * lanes are filled before a pass and emptied by it. Not a test: no figure is right or wrong.
+ * drain_cost [SHAPE [EVENTS [MODE]]]: what the recorder needs for an event, in nanoseconds of its
+ * own processor time, from the words in a lane to the chunk in the file; MODE is exact or
+ * aggregate. Nothing else runs meanwhile: lanes are filled before a pass and emptied by it. Not a
+ * test: no figure is right or wrong.
  *
- *	pairs    one thread; blocks are freed right after they were allocated, from 50 stacks
- *	churn    one thread; a few thousand blocks of which any may be the next to go, from 50
- *stacks stacks   the same from 200,000 stacks list     one thread; a million blocks, then they go
- *in the order in which they came threads  16 threads with stamps in turns of a few events, each as
- *in `pairs` lists    four threads with stamps, each as in `list`
+ * pairs: one thread; blocks are freed right after they were allocated, from 50 stacks.
+ * churn: one thread; a few thousand blocks of which any may be the next to go, from 50 stacks.
+ * stacks: the same from 200,000 stacks.
+ * list: one thread; a million blocks, then they go in the order in which they came.
+ * threads: 16 threads with stamps in turns of a few events, each as in `pairs`.
+ * lists: four threads with stamps, each as in `list`.
  */
 #include "capture/recorder/recorder.h"
 #include "unit/record_feed.h"
@@ -276,8 +278,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		if (argc > 1 && strcmp(argv[1], shapes[i].name) != 0 && strcmp(argv[1], "all") != 0)
 			continue;
-		measure(&shapes[i], events, MODE_EXACT);
-		measure(&shapes[i], events, MODE_AGGREGATE);
+		if (argc < 4 || !strcmp(argv[3], "exact"))
+			measure(&shapes[i], events, MODE_EXACT);
+		if (argc < 4 || !strcmp(argv[3], "aggregate"))
+			measure(&shapes[i], events, MODE_AGGREGATE);
 	}
 	return 0;
 }
