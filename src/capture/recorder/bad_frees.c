@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LATELY_BYTES (FREED_PLACES * sizeof(struct freed_place))
 
 void bad_frees_init(struct bad_frees *frees, bool all, bool forked)
 {
@@ -11,8 +14,12 @@ void bad_frees_init(struct bad_frees *frees, bool all, bool forked)
 	bad_free_rows_init(&frees->places);
 	open_free_vec_init(&frees->open);
 	freed_map_init(&frees->freed);
-	if (!all)
-		frees->lately = calloc(FREED_PLACES, sizeof(*frees->lately));
+	if (all)
+		return;
+	/* Not calloc: that would touch all of it once such a piece was freed before. */
+	void *lately = mmap(NULL, LATELY_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	frees->lately = lately == MAP_FAILED ? NULL : lately;
 }
 
 void bad_frees_deinit(struct bad_frees *frees)
@@ -21,7 +28,8 @@ void bad_frees_deinit(struct bad_frees *frees)
 	bad_free_rows_deinit(&frees->places);
 	open_free_vec_deinit(&frees->open);
 	freed_map_deinit(&frees->freed);
-	free(frees->lately);
+	if (frees->lately)
+		munmap(frees->lately, LATELY_BYTES);
 }
 
 /* Equal rows differ only in their stamps, addresses and counts. */

@@ -272,12 +272,18 @@ void merge_each_stack(struct merge *merge,
 
 uint32_t merge_in_flight(const struct merge *merge)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, unused = 0;
 	struct event_source *source = merge->source;
-	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
-		struct event_look look;
-		count += source->ops->look(source, i, &look) && look.busy;
+	struct event_look look;
+	for (uint32_t i = 0; i < source->lanes; i++) {
+		if (unused > source->unused_most && i > merge->lane_count)
+			break;
+		bool active = source->ops->look(source, i, &look);
+		unused = active ? 0 : unused + 1;
+		count += active && look.busy;
 	}
+	if (source->has_shared)
+		count += source->ops->look(source, source->lanes, &look) && look.busy;
 	return count;
 }
 

@@ -168,8 +168,12 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 	ret->resident_bytes = __atomic_load_n(&shm->resident_bytes, __ATOMIC_RELAXED);
 	ret->damaged += shared_memory_is_torn(shm);
 	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	uint32_t unused = 0; /* rings in a row that have never had a thread */
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		if (unused > UNUSED_MOST)
+			i = HW_RING_SHARED;
 		const struct hw_ring *ring = ring_of(source, i);
+		unused = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED) ? 0 : unused + 1;
 		uint64_t waited = __atomic_load_n(&ring->wait_ns, __ATOMIC_RELAXED);
 		uint64_t one = __atomic_load_n(&ring->longest_wait_ns, __ATOMIC_RELAXED);
 		ret->wait_ns += min(waited, duration_ns);

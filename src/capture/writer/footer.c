@@ -407,7 +407,11 @@ static uint64_t footer_believed(uint64_t count, uint64_t most, struct footer_sum
 void footer_report(const struct event_report *report, struct footer_summary *summary)
 {
 	struct footer_summary *s = summary;
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t any = report->stacks_full;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		any |= report->lost[why];
+	/* The number comes from a file of the kernel. */
+	long processors = any ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
 	/* A process takes longer than that to start. */
 	s->unrecorded += footer_believed(report->lost_notices, s->duration_ns / 1000, s);
