@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #define ZSTD_LEVEL 1
+/* A frame has some 15 bytes of its own: shorter payloads seldom get smaller, and small recordings
+ * consist of them. */
+#define PACK_LEAST 64u
 
 /* Writes both parts whole, in one call if the system allows. */
 static int write_parts(int fd, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
@@ -164,7 +167,7 @@ static struct error *writer_pack(struct writer *writer, enum hpw_chunk_type type
 	struct hpw_chunk_header h = {.magic = HPW_CHUNK_MAGIC,
 		.type = (uint16_t)type,
 		.raw_bytes = (uint32_t)payload->len};
-	if (compress) {
+	if (compress && payload->len >= PACK_LEAST) {
 		writer->packed.len = 0;
 		struct error *error = compressor_pack(&writer->compressor, ZSTD_LEVEL,
 			payload->data, payload->len, &writer->packed);

@@ -209,7 +209,8 @@ static void process_fill(struct rt_process *p)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	rt_memory_report(shm);
-	rt_real_resolve();
+	if (!rt_real.exit) /* else this is a child, and its parent has resolved all of them */
+		rt_real_resolve();
 	shm->allocator = (uint64_t)rt_clear_allocator();
 	if (local_of != shm->allocator) {
 		local_of = shm->allocator;
