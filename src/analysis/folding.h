@@ -50,8 +50,12 @@ enum folding_way {
 	FOLDING_TAKES_OUT /* rows have no folded frames any more */
 };
 
-/* Fills an empty one with rows as people read them; `from` must outlive it. */
-struct error *folding_rows(
-	const struct rows *from, enum folding_way way, struct filtered *ret) must_check_;
+/*
+ * Fills an empty one with rows as people read them; `from` must outlive it. Where FOLDING_REMARKS
+ * finds no two that are read alike, these are the rows of `from`, and there may be a million of
+ * them: *ret_same is true, and none is filled in.
+ */
+struct error *folding_rows(const struct rows *from, enum folding_way way, struct filtered *ret,
+	bool *ret_same) must_check_;
 
 #endif

@@ -40,6 +40,22 @@ void resolver_add_aliases(struct resolver *resolver);
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
 
+/* A stack and what is found out about it on the way. */
+struct resolved_stack {
+	struct frame_vec frames; /* to be initialised, and deinitialised */
+	uint64_t hash;           /* of the kind, then of the frames: shown_frame_hash_add() */
+	bool unmarked;           /* no frame is a mark */
+};
+
+/* As resolver_stack(). */
+struct error *resolver_stack_hashed(struct resolver *resolver, struct stack_id stack,
+	enum alloc_kind kind, struct resolved_stack *ret) must_check_;
+
+#define RESOLVER_BATCH 64u
+/* Brings the nodes of some stacks (at most RESOLVER_BATCH) into the cache, of all at the same
+ * time: to be called before resolver_stack() of each where there are many stacks. */
+void resolver_fetch(const struct resolver *resolver, const struct stack_id *stacks, size_t count);
+
 /* Returns the name of a frame's function in libc that only debug files give it, found without them
  * (symbols_inner_name()); NULL: unknown. */
 const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame);

@@ -41,7 +41,8 @@ struct row {
 	 * that allocated it: a local variable would do.
 	 */
 	bool fits_on_stack;
-	bool guessed; /* some frames were found by frame pointers alone */
+	bool guessed;  /* some frames were found by frame pointers alone */
+	bool unmarked; /* no frame is a mark; false also where that is not known */
 };
 
 /* Figures of nothing: all 0. */

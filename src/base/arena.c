@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/util.h"
 
 #define ARENA_ALIGN 16u
 #define ARENA_BLOCK_MIN ((size_t)4 << 10)
-#define ARENA_BLOCK_MAX ((size_t)1 << 20)
+#define ARENA_BLOCK_MAX ((size_t)16 << 20)
 
 struct arena_block {
 	struct arena_block *next;
@@ -34,6 +35,7 @@ static char *add_block(struct arena *arena, size_t bytes)
 	struct arena_block *block = malloc(sizeof(*block) + bytes);
 	if (!block)
 		return NULL;
+	pages_ask_huge(block, sizeof(*block) + bytes);
 	block->next = arena->blocks;
 	arena->blocks = block;
 	return block->data;

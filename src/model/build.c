@@ -16,22 +16,12 @@
 
 static bool stack_table_grow(struct stack_table *table, size_t want)
 {
+	void *links = table->links;
 	if (want <= table->cap)
 		return true;
-	size_t cap = table->cap ? table->cap : 1024;
-	while (cap < want)
-		cap *= 2;
-	/* A column keeps its old size's worth of meaning if the other one fails to grow. */
-	uint32_t *parent = realloc(table->parent, cap * sizeof(*parent));
-	if (!parent)
-		return false;
-	table->parent = parent;
-	uint32_t *frame = realloc(table->frame, cap * sizeof(*frame));
-	if (!frame)
-		return false;
-	table->frame = frame;
-	table->cap = cap;
-	return true;
+	bool grown = vec_grow(&links, &table->cap, want, sizeof(*table->links));
+	table->links = links;
+	return grown;
 }
 
 /* Makes rows up to `len` exist, new ones unused. */
@@ -41,9 +31,7 @@ static bool stack_table_extend(struct stack_table *table, size_t len)
 		return true;
 	if (!stack_table_grow(table, len))
 		return false;
-	size_t more = len - table->len;
-	memset(table->parent + table->len, 0, more * sizeof(*table->parent));
-	memset(table->frame + table->len, 0, more * sizeof(*table->frame));
+	memset(table->links + table->len, 0, (len - table->len) * sizeof(*table->links));
 	table->len = len;
 	return true;
 }
@@ -203,8 +191,8 @@ struct error *build_module(struct model *model, struct module_id id, const struc
 	return NULL;
 }
 
-static struct error *check_stacks(const struct model *model, struct stack_id first,
-	const struct stack_columns *rows, size_t count)
+/* Whether the ids may be given at all. */
+static struct error *check_stack_ids(const struct model *model, struct stack_id first, size_t count)
 {
 	if (first.value >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - first.value)
 		return error_create(ERROR_INPUT, "stack number %" PRIu32 " and %zu more: too many",
@@ -213,6 +201,12 @@ static struct error *check_stacks(const struct model *model, struct stack_id fir
 		return error_create(ERROR_INPUT,
 			"stack numbers jump to %" PRIu32 " after %zu stacks", first.value,
 			model->stacks.rows);
+	return NULL;
+}
+
+static struct error *check_stack_rows(const struct model *model, struct stack_id first,
+	const struct stack_columns *rows, size_t count)
+{
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = first.value + (uint32_t)i;
 		if (rows->parent[i] > id || (id == 0 && rows->parent[i] != 0))
@@ -230,15 +224,10 @@ static struct error *check_stacks(const struct model *model, struct stack_id fir
 	return NULL;
 }
 
-struct error *build_stacks(
-	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count)
+/* Sets rows that exist and were checked. */
+static struct error *set_stack_rows(struct stack_table *table, struct stack_id first,
+	const struct stack_columns *rows, size_t count)
 {
-	struct error *error = check_stacks(model, first, rows, count);
-	if (error)
-		return error;
-	struct stack_table *table = &model->stacks;
-	if (!stack_table_extend(table, first.value + count))
-		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = first.value + (uint32_t)i;
 		if (rows->parent[i] == id)
@@ -246,12 +235,71 @@ struct error *build_stacks(
 		const struct stack_frame frame = {.address = rows->address[i],
 			.code = rows->code ? rows->code[i] : 0,
 			.module = rows->module[i]};
-		table->parent[id] = rows->parent[i];
-		if (!stack_table_number(table, &frame, &table->frame[id]))
+		table->links[id].parent = rows->parent[i];
+		if (!stack_table_number(table, &frame, &table->links[id].frame))
 			return error_no_memory();
 	}
-	table->rows += count;
 	return NULL;
+}
+
+struct error *build_stacks(
+	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count)
+{
+	struct error *error = check_stack_ids(model, first, count);
+	if (!error)
+		error = check_stack_rows(model, first, rows, count);
+	if (error)
+		return error;
+	struct stack_table *table = &model->stacks;
+	if (!stack_table_extend(table, first.value + count))
+		return error_no_memory();
+	error = set_stack_rows(table, first, rows, count);
+	if (!error)
+		table->rows += count;
+	return error;
+}
+
+void build_expect_stacks(struct model *model, uint64_t count)
+{
+	/* Where there is no room for a guess, there may be for what comes. */
+	if (!model->stacks.rows &&
+		!stack_table_grow(&model->stacks, (size_t)min(count, (uint64_t)BUILD_STACKS_MAX)))
+		return;
+}
+
+static struct error *take_fed(
+	struct model *model, struct stack_id first, size_t count, const struct stack_feed *feed)
+{
+	struct error *error = NULL;
+	for (size_t done = 0, some; !error && done < count; done += some) {
+		struct stack_columns rows;
+		struct stack_id id = {first.value + (uint32_t)done};
+		some = min(count - done, (size_t)BUILD_STACK_BATCH);
+		error = feed->next(feed->context, some, &rows);
+		if (!error)
+			error = check_stack_rows(model, id, &rows, some);
+		if (!error)
+			error = set_stack_rows(&model->stacks, id, &rows, some);
+	}
+	return error;
+}
+
+struct error *build_stacks_fed(
+	struct model *model, struct stack_id first, size_t count, const struct stack_feed *feed)
+{
+	struct stack_table *table = &model->stacks;
+	size_t before = table->len;
+	struct error *error = check_stack_ids(model, first, count);
+	if (error)
+		return error;
+	if (!stack_table_extend(table, first.value + count))
+		return error_no_memory();
+	error = take_fed(model, first, count, feed);
+	if (!error)
+		table->rows += count;
+	else if (first.value >= before)
+		table->len = before;
+	return error;
 }
 
 struct error *build_site(
@@ -547,8 +595,7 @@ void build_subtracted(struct model *model, struct model *subtracted)
 void build_finish(struct model *model)
 {
 	struct stack_table *table = &model->stacks;
-	table->parent = build_trimmed(table->parent, table->len * sizeof(*table->parent));
-	table->frame = build_trimmed(table->frame, table->len * sizeof(*table->frame));
+	table->links = build_trimmed(table->links, table->len * sizeof(*table->links));
 	free(table->slots);
 	table->slots = NULL;
 	table->slots_cap = 0;

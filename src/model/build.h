@@ -65,6 +65,22 @@ struct stack_columns {
 struct error *build_stacks(
 	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count);
 
+/* Makes room for a number of stacks that is only a guess, if there is memory and none yet. */
+void build_expect_stacks(struct model *model, uint64_t count);
+
+/* Rows of the table of stacks as they are read, so that nobody needs all of them twice. */
+#define BUILD_STACK_BATCH 512u
+struct stack_feed {
+	void *context;
+	/* Returns the next `count` rows, at most BUILD_STACK_BATCH, valid until the next call. */
+	struct error *(*next)(void *context, size_t count, struct stack_columns *ret);
+};
+
+/* As build_stacks(), of rows that are fed. If it fails and all ids were larger than those before,
+ * none is set. */
+struct error *build_stacks_fed(struct model *model, struct stack_id first, size_t count,
+	const struct stack_feed *feed) must_check_;
+
 /* Adds a site with no counts under the given id; gaps are filled with KIND_UNKNOWN sites. */
 struct error *build_site(
 	struct model *model, struct site_id id, struct stack_id stack, enum alloc_kind kind);

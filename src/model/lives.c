@@ -3,25 +3,47 @@
 
 #include "model/model_impl.h"
 
+#define DECADE(ten) (ten), 2 * (ten), 5 * (ten)
+/* The largest value of each bucket. */
+static const uint64_t bucket_most[LIFE_BUCKETS] = {
+	0,
+	DECADE(UINT64_C(1)),
+	DECADE(UINT64_C(10)),
+	DECADE(UINT64_C(100)),
+	DECADE(UINT64_C(1000)),
+	DECADE(UINT64_C(10000)),
+	DECADE(UINT64_C(100000)),
+	DECADE(UINT64_C(1000000)),
+	DECADE(UINT64_C(10000000)),
+	DECADE(UINT64_C(100000000)),
+	DECADE(UINT64_C(1000000000)),
+	DECADE(UINT64_C(10000000000)),
+	DECADE(UINT64_C(100000000000)),
+	DECADE(UINT64_C(1000000000000)),
+	DECADE(UINT64_C(10000000000000)),
+	DECADE(UINT64_C(100000000000000)),
+	UINT64_MAX,
+};
+_Static_assert(LIFE_BUCKETS == 1 + 3 * 15 + 1, "zero, three of each power of ten, the rest");
+
 unsigned life_bucket_of(uint64_t value)
 {
-	unsigned bucket = 0;
-	while (bucket + 1 < LIFE_BUCKETS && value > life_bucket_most(bucket))
+	if (value == 0)
+		return 0;
+	/* The largest power of ten that is at most the value's leading bit: log10(2) is 1233 / 4096
+	 * nearly. Few buckets are left between it and the value. */
+	unsigned leading = 63 - (unsigned)__builtin_clzll(value);
+	unsigned bucket = 1 + 3 * (leading * 1233 >> 12);
+	if (bucket >= LIFE_BUCKETS)
+		return LIFE_BUCKETS - 1;
+	while (value > bucket_most[bucket])
 		bucket++;
 	return bucket;
 }
 
 uint64_t life_bucket_most(unsigned bucket)
 {
-	static const unsigned firsts[] = {1, 2, 5};
-	if (bucket == 0)
-		return 0;
-	if (bucket + 1 >= LIFE_BUCKETS)
-		return UINT64_MAX;
-	uint64_t ten = 1;
-	for (unsigned i = 0; i < (bucket - 1) / 3; i++)
-		ten *= 10;
-	return ten * firsts[(bucket - 1) % 3];
+	return bucket_most[bucket < LIFE_BUCKETS ? bucket : LIFE_BUCKETS - 1];
 }
 
 const struct lifetimes *model_lifetimes(const struct model *model)

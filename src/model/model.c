@@ -14,8 +14,7 @@ void model_destroy(struct model *model)
 	string_vec_deinit(&model->argv);
 	string_vec_deinit(&model->damage);
 	module_vec_deinit(&model->modules);
-	free(model->stacks.parent);
-	free(model->stacks.frame);
+	free(model->stacks.links);
 	free(model->stacks.slots);
 	stack_frame_vec_deinit(&model->stacks.frames);
 	site_vec_deinit(&model->sites);
@@ -108,8 +107,8 @@ struct stack_node model_stack(const struct model *model, struct stack_id id)
 {
 	const struct stack_table *stacks = &model->stacks;
 	assert(id.value < stacks->len);
-	struct stack_node node = model_frame(model, stacks->frame[id.value]);
-	node.parent.value = stacks->parent[id.value];
+	struct stack_node node = model_frame(model, stacks->links[id.value].frame);
+	node.parent.value = stacks->links[id.value].parent;
 	return node;
 }
 
@@ -128,15 +127,15 @@ struct stack_node model_frame(const struct model *model, uint32_t number)
 	return node;
 }
 
-struct stack_links model_stack_links(const struct model *model)
+const struct stack_link *model_stack_links(const struct model *model)
 {
-	return (struct stack_links){model->stacks.parent, model->stacks.frame, model->stacks.len};
+	return model->stacks.links;
 }
 
 struct stack_id model_stack_parent(const struct model *model, struct stack_id id)
 {
 	assert(id.value < model->stacks.len);
-	return (struct stack_id){model->stacks.parent[id.value]};
+	return (struct stack_id){model->stacks.links[id.value].parent};
 }
 
 size_t model_code_limit(const struct model *model)

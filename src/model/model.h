@@ -508,14 +508,14 @@ size_t model_frame_limit(const struct model *model);
 /* Returns what the nodes of a frame have in common: all but the parent, which is the root here. */
 struct stack_node model_frame(const struct model *model, uint32_t number);
 
-/* Parent and frame of each stack by id, for walks through many of them. They belong to the model,
- * and are valid until it changes. */
-struct stack_links {
-	const uint32_t *parent, *frame;
-	size_t len;
+/* Where a stack hangs, and the number of its frame. */
+struct stack_link {
+	uint32_t parent, frame;
 };
 
-struct stack_links model_stack_links(const struct model *model);
+/* Returns the link of each stack by id, for walks through many of them: model_stack_limit() of
+ * them, which belong to the model and are valid until it changes. */
+const struct stack_link *model_stack_links(const struct model *model);
 
 /* Code in no loaded file, by id; 0 is none. One more than the largest id. */
 size_t model_code_limit(const struct model *model);

@@ -65,13 +65,12 @@ struct stack_frame {
 DEFINE_VEC(stack_frame_vec, struct stack_frame)
 
 /*
- * Stack nodes as columns: walks outward touch one column most of the time. A program has few
- * different frames and many stacks of them, so a node has the number of its frame. Unused rows are
- * all zero, and so is frame 0.
+ * Stack nodes. A program has few different frames and many stacks of them, so a node has the number
+ * of its frame. A walk outward needs both at once, and each step may be a cache miss. Unused rows
+ * are all zero, and so is frame 0.
  */
 struct stack_table {
-	uint32_t *parent;
-	uint32_t *frame;
+	struct stack_link *links;
 	size_t len, cap;
 	size_t rows; /* given so far; bounds the gaps */
 	struct stack_frame_vec frames;

@@ -32,6 +32,9 @@ struct grouping {
 	struct group_map map;
 	struct group_vec groups;
 	uint32_t *of_row; /* group of each row; NO_GROUP: takes no part */
+	/* The last row's: often the next one's, too. */
+	struct row_key last_key;
+	uint32_t last;
 };
 
 struct merge {
@@ -53,6 +56,7 @@ static struct error *grouping_init(struct grouping *grouping, size_t rows)
 {
 	group_map_init(&grouping->map);
 	group_vec_init(&grouping->groups);
+	grouping->last = NO_GROUP;
 	grouping->of_row = malloc((rows + 1) * sizeof(*grouping->of_row));
 	if (!grouping->of_row)
 		return error_no_memory();
@@ -73,18 +77,21 @@ static struct error *grouping_add(
 {
 	const struct row *row = &merge->from->rows.data[index];
 	struct row_key key = {row->frames, row_depth_of(row, frames), row->sums->kind};
-	bool is_new;
-	uint32_t next = (uint32_t)grouping->groups.len;
-	uint32_t *group = group_map_insert(&grouping->map, key, &is_new);
-	if (!group)
-		return error_no_memory();
-	if (is_new) {
-		*group = next;
-		if (!group_vec_push(&grouping->groups, (struct group){.row = NO_GROUP}))
+	if (grouping->last == NO_GROUP || !row_key_equal(key, grouping->last_key)) {
+		bool is_new;
+		uint32_t next = (uint32_t)grouping->groups.len;
+		uint32_t *group = group_map_insert(&grouping->map, key, &is_new);
+		if (!group)
 			return error_no_memory();
+		if (is_new)
+			*group = next;
+		if (is_new && !group_vec_push(&grouping->groups, (struct group){.row = NO_GROUP}))
+			return error_no_memory();
+		grouping->last_key = key;
+		grouping->last = *group;
 	}
-	grouping->groups.data[*group].weight += merge_weight_of(merge, row);
-	grouping->of_row[index] = *group;
+	grouping->groups.data[grouping->last].weight += merge_weight_of(merge, row);
+	grouping->of_row[index] = grouping->last;
 	return NULL;
 }
 
@@ -134,10 +141,10 @@ static struct error *merge_round(
 	_cleanup_(grouping_deinit) struct grouping fine;
 	struct error *error = grouping_init(&fine, merge->from->rows.len);
 	for (size_t i = 0; !error && i < merge->from->rows.len; i++) {
-		bool own_doing = row_is_own_doing(&merge->from->rows.data[i]);
 		uint32_t group = coarse->of_row[i];
-		if (merge->taken[i] || own_doing || group == NO_GROUP ||
-			coarse->groups.data[group].weight < merge->enough)
+		if (merge->taken[i] || group == NO_GROUP ||
+			coarse->groups.data[group].weight < merge->enough ||
+			row_is_own_doing(&merge->from->rows.data[i]))
 			continue;
 		error = grouping_add(&fine, merge, i, frames);
 	}
@@ -156,6 +163,8 @@ static struct error *merge_rounds(struct merge *merge, struct grouping *coarse)
 		if (error)
 			return error;
 	}
+	if (!coarse->groups.len)
+		return NULL;
 	merge->enough = total / HEAVY + (total % HEAVY != 0);
 	for (unsigned frames = MERGE_FRAMES_MAX; frames > 1; frames--) {
 		struct error *error = merge_round(merge, coarse, frames);

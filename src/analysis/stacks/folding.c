@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/util.h"
 #include "symbols/known.h"
 
@@ -50,18 +51,28 @@ void folding_of_row(struct folding *folding, const struct row *row)
 	folding_init(folding, row->frames, row->depth, row_is_own_doing(row));
 }
 
-bool folding_hides(const struct folding *folding, size_t frame)
+static inline bool is_hidden(const struct folding *folding, size_t frame)
 {
 	return frame < folding->kept && is_foldable(folding, frame) &&
 	       (part_of(folding, frame) != KNOWN_ALLOCATOR || frame < folding->wrappers);
 }
 
-size_t folding_run(const struct folding *folding, size_t frame)
+static inline size_t run_of(const struct folding *folding, size_t frame)
 {
 	size_t count = 0;
-	while (frame + count < folding->depth && folding_hides(folding, frame + count))
+	while (frame + count < folding->depth && is_hidden(folding, frame + count))
 		count++;
 	return count;
+}
+
+bool folding_hides(const struct folding *folding, size_t frame)
+{
+	return is_hidden(folding, frame);
+}
+
+size_t folding_run(const struct folding *folding, size_t frame)
+{
+	return run_of(folding, frame);
 }
 
 /* Of a run, a bit for each part. */
@@ -120,23 +131,16 @@ void folding_add_note(const struct rows *rows, struct text *notes)
 	text_add(notes, " frames count for their callers (--all-frames shows them).\n");
 }
 
-struct folder;
-
-/* A stack as it is read. Rows that are read alike are found by going through their stacks again:
- * of a million rows what is read would be hundreds of megabytes. */
-struct read_key {
-	const struct folder *folder;
-	const struct row *row; /* as it was before */
-};
-
-static uint64_t read_key_hash(struct read_key key);
-static bool read_key_equal(struct read_key a, struct read_key b);
-
-DEFINE_MAP(read_map, struct read_key, uint32_t, read_key_hash, read_key_equal)
-
+/*
+ * Rows that are read alike are found by going through their stacks again: of a million rows what is
+ * read would be hundreds of megabytes.
+ */
 struct folder {
 	enum folding_way way;
-	struct read_map map;
+	const struct rows *from;
+	struct hash_index index; /* of the first row of each group; by number of the group */
+	uint32_t *firsts;        /* of each group: number of that row */
+	uint32_t groups;
 	struct rows *ret;
 	struct shown_frame remarks[PART_SETS]; /* what runs are */
 };
@@ -148,11 +152,12 @@ struct reading {
 	size_t at;
 };
 
-static void reading_begin(struct reading *reading, const struct read_key *key)
+static void reading_begin(
+	struct reading *reading, const struct folder *folder, const struct row *row)
 {
-	reading->folder = key->folder;
+	reading->folder = folder;
 	reading->at = 0;
-	folding_of_row(&reading->folding, key->row);
+	folding_of_row(&reading->folding, row);
 }
 
 /* The next frame, or a remark; NULL: there is no more. */
@@ -160,7 +165,10 @@ static const struct shown_frame *reading_next(struct reading *reading)
 {
 	const struct folding *folding = &reading->folding;
 	while (reading->at < folding->depth) {
-		size_t at = reading->at, run = folding_run(folding, at);
+		size_t at = reading->at;
+		if (at < folding->outermost && folding->frames[at]->part == KNOWN_PROGRAM)
+			return folding->frames[reading->at++];
+		size_t run = run_of(folding, at);
 		reading->at += run ? run : 1;
 		if (!run)
 			return folding->frames[at];
@@ -170,24 +178,24 @@ static const struct shown_frame *reading_next(struct reading *reading)
 	return NULL;
 }
 
-static uint64_t read_key_hash(struct read_key key)
+static uint64_t read_hash(const struct folder *folder, const struct row *row)
 {
 	struct reading reading;
-	uint64_t hash = key.row->sums->kind, n = 0;
-	reading_begin(&reading, &key);
-	for (const struct shown_frame *frame; (frame = reading_next(&reading)); n++)
-		hash = hash_u64(hash ^ frame->place) + n;
-	return hash;
+	uint64_t hash = row->sums->kind;
+	reading_begin(&reading, folder, row);
+	for (const struct shown_frame *frame; (frame = reading_next(&reading));)
+		hash = shown_frame_hash_add(hash, frame->place);
+	return hash_u64(hash);
 }
 
-static bool read_key_equal(struct read_key a, struct read_key b)
+static bool read_equal(const struct folder *folder, const struct row *a, const struct row *b)
 {
 	struct reading left, right;
 	const struct shown_frame *x, *y;
-	if (a.row->sums->kind != b.row->sums->kind)
+	if (a->sums->kind != b->sums->kind)
 		return false;
-	reading_begin(&left, &a);
-	reading_begin(&right, &b);
+	reading_begin(&left, folder, a);
+	reading_begin(&right, folder, b);
 	do {
 		x = reading_next(&left);
 		y = reading_next(&right);
@@ -196,14 +204,14 @@ static bool read_key_equal(struct read_key a, struct read_key b)
 }
 
 /* Gives a row what is read of its stack alone. */
-static struct error *take_out(struct folder *folder, const struct read_key *key, struct row *row)
+static struct error *take_out(struct folder *folder, const struct row *whole, struct row *row)
 {
 	const struct shown_frame **frames =
-		arena_alloc(&folder->ret->arena, (key->row->depth + 1) * sizeof(*frames));
+		arena_alloc(&folder->ret->arena, (whole->depth + 1) * sizeof(*frames));
 	if (!frames)
 		return error_no_memory();
 	struct reading reading;
-	reading_begin(&reading, key);
+	reading_begin(&reading, folder, whole);
 	row->frames = frames;
 	row->depth = 0;
 	for (const struct shown_frame *frame; (frame = reading_next(&reading));)
@@ -217,9 +225,8 @@ static bool same_stack(const struct row *a, const struct row *b)
 		(struct row_key){b->frames, b->depth, b->sums->kind});
 }
 
-static struct error *folding_join(struct folder *folder, uint32_t number, const struct row *row)
+static struct error *folding_join(struct folder *folder, struct row *group, const struct row *row)
 {
-	struct row *group = &folder->ret->rows.data[number];
 	group->varies |= !same_stack(group, row);
 	if (!row_add(group, row, &folder->ret->arena))
 		return error_no_memory();
@@ -229,43 +236,98 @@ static struct error *folding_join(struct folder *folder, uint32_t number, const 
 	return NULL;
 }
 
-static struct error *folding_add_row(
-	struct folder *folder, const struct row *row, uint32_t *ret_number)
+static struct error *add_group(struct folder *folder, const struct row *first)
 {
-	const struct read_key key = {folder, row};
-	bool is_new;
-	uint32_t *known = read_map_insert(&folder->map, key, &is_new);
-	if (!known)
-		return error_no_memory();
-	if (!is_new) {
-		*ret_number = *known;
-		return folding_join(folder, *known, row);
-	}
-	*ret_number = *known = (uint32_t)folder->ret->rows.len;
-	struct row copy = row_copy(row);
+	struct row copy = row_copy(first);
 	struct error *error = NULL;
 	if (folder->way == FOLDING_TAKES_OUT)
-		error = take_out(folder, &key, &copy);
+		error = take_out(folder, first, &copy);
 	if (error)
 		return error;
 	return row_vec_push(&folder->ret->rows, copy) ? NULL : error_no_memory();
 }
 
-struct error *folding_rows(const struct rows *from, enum folding_way way, struct filtered *ret)
+/* Makes the rows of groups: row_of[] says which group each row is of, new groups in order. */
+static struct error *make_groups(struct folder *folder, const uint32_t *row_of)
 {
-	struct folder folder = {.way = way, .ret = &ret->rows};
-	for (unsigned i = 0; i < PART_SETS; i++)
-		folder.remarks[i].place = UINT32_MAX - i;
-	ret->row_of = malloc((from->rows.len + 1) * sizeof(*ret->row_of));
-	if (!ret->row_of || !row_vec_reserve(&ret->rows.rows, from->rows.len))
-		return error_no_memory();
-	read_map_init(&folder.map);
+	struct row_vec *rows = &folder->ret->rows;
 	struct error *error = NULL;
-	for (size_t i = 0; !error && i < from->rows.len; i++) {
-		error = folding_add_row(&folder, &from->rows.data[i], &ret->row_of[i]);
+	if (!row_vec_reserve(rows, folder->groups))
+		return error_no_memory();
+	for (size_t i = 0; !error && i < folder->from->rows.len; i++) {
+		const struct row *row = &folder->from->rows.data[i];
+		error = row_of[i] == rows->len ? add_group(folder, row)
+					       : folding_join(folder, &rows->data[row_of[i]], row);
 	}
-	for (size_t i = 0; !error && i < ret->rows.rows.len; i++)
-		row_conclude(&ret->rows.rows.data[i]);
-	read_map_deinit(&folder.map);
+	for (size_t i = 0; !error && i < rows->len; i++)
+		row_conclude(&rows->data[i]);
 	return error;
+}
+
+/* Sets *ret to the group of a row. */
+static struct error *find_group(struct folder *folder, size_t number, uint64_t hash, uint32_t *ret)
+{
+	const struct row *rows = folder->from->rows.data;
+	struct hash_index_place place;
+	uint32_t known;
+	if (!hash_index_seek(&folder->index, hash, &place))
+		return error_no_memory();
+	while ((known = hash_index_next(&folder->index, &place)))
+		if (read_equal(folder, &rows[folder->firsts[known - 1]], &rows[number])) {
+			*ret = known - 1;
+			return NULL;
+		}
+	*ret = folder->groups++;
+	folder->firsts[*ret] = (uint32_t)number;
+	hash_index_put(&folder->index, &place, *ret);
+	return NULL;
+}
+
+/* Rows are taken some at a time: what the index has of them is fetched meanwhile. */
+#define BATCH 16u
+
+static struct error *find_groups(struct folder *folder, size_t first, size_t count, uint32_t *ret)
+{
+	uint64_t hashes[BATCH];
+	struct error *error = NULL;
+	for (size_t i = 0; i < count; i++) {
+		hashes[i] = read_hash(folder, &folder->from->rows.data[first + i]);
+		hash_index_fetch(&folder->index, hashes[i]);
+	}
+	for (size_t i = 0; !error && i < count; i++)
+		error = find_group(folder, first + i, hashes[i], &ret[first + i]);
+	return error;
+}
+
+static struct error *folder_init(
+	struct folder *folder, const struct rows *from, enum folding_way way, struct rows *ret)
+{
+	*folder = (struct folder){.way = way, .from = from, .ret = ret};
+	for (unsigned i = 0; i < PART_SETS; i++)
+		folder->remarks[i].place = UINT32_MAX - i;
+	folder->firsts = malloc((from->rows.len + 1) * sizeof(*folder->firsts));
+	bool made = hash_index_init(&folder->index, from->rows.len);
+	return made && folder->firsts ? NULL : error_no_memory();
+}
+
+static void folder_deinit(struct folder *folder)
+{
+	hash_index_deinit(&folder->index);
+	free(folder->firsts);
+}
+
+struct error *folding_rows(
+	const struct rows *from, enum folding_way way, struct filtered *ret, bool *ret_same)
+{
+	_cleanup_(folder_deinit) struct folder folder;
+	size_t count = from->rows.len;
+	*ret_same = false;
+	struct error *error = folder_init(&folder, from, way, &ret->rows);
+	ret->row_of = malloc((count + 1) * sizeof(*ret->row_of));
+	if (!error && !ret->row_of)
+		error = error_no_memory();
+	for (size_t i = 0; !error && i < count; i += BATCH)
+		error = find_groups(&folder, i, min(count - i, (size_t)BATCH), ret->row_of);
+	*ret_same = !error && way == FOLDING_REMARKS && folder.groups == count;
+	return error || *ret_same ? error : make_groups(&folder, ret->row_of);
 }

@@ -62,6 +62,7 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 		frame.part = known_part_of(
 			&(struct known_code){name, frame.raw_name, frame.file, frame.module});
 	shown_frame_conclude(&frame);
+	maker->any_of_recorder |= frame.of_recorder;
 	error = shown_frame_is_managed(&frame) ? NULL : name_briefly(maker, &frame);
 	if (error)
 		return error;

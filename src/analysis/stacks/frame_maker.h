@@ -20,6 +20,7 @@ struct frame_maker {
 	struct arena arena;    /* frames */
 	struct frame_vec made; /* in the order in which they were */
 	bool with_aliases;     /* frames get them */
+	bool any_of_recorder;  /* some frame that was made is */
 };
 
 /* Where code is. */

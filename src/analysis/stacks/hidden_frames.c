@@ -104,9 +104,11 @@ static void drop_wrapper(struct frame_vec *frames)
 	frames->len = kept;
 }
 
-void hidden_frames_apply(const struct hidden_frames *hidden_frames, struct frame_vec *frames)
+void hidden_frames_apply(
+	const struct hidden_frames *hidden_frames, bool any_of_recorder, struct frame_vec *frames)
 {
-	drop_wrapper(frames);
+	if (any_of_recorder)
+		drop_wrapper(frames);
 	if (hidden_frames->drop)
 		drop_frames(hidden_frames, frames);
 	if (hidden_frames->allocators)

@@ -22,7 +22,9 @@ struct error *hidden_frames_init(struct hidden_frames *hidden_frames,
 	const struct recording *recording, bool all_frames) must_check_;
 void hidden_frames_deinit(struct hidden_frames *hidden_frames);
 
-/* Takes them out of a stack, innermost frame first. */
-void hidden_frames_apply(const struct hidden_frames *hidden_frames, struct frame_vec *frames);
+/* Takes them out of a stack, innermost frame first. Unless any_of_recorder no frame is the
+ * runtime's own. */
+void hidden_frames_apply(
+	const struct hidden_frames *hidden_frames, bool any_of_recorder, struct frame_vec *frames);
 
 #endif

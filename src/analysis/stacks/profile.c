@@ -51,7 +51,8 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 struct error *profile_fold(struct profile *profile)
 {
 	const struct rows *rows = profile_rows(profile);
-	struct error *error = folding_rows(rows, FOLDING_TAKES_OUT, &profile->folded);
+	bool same;
+	struct error *error = folding_rows(rows, FOLDING_TAKES_OUT, &profile->folded, &same);
 	if (error)
 		return error;
 	profile->folds = true;

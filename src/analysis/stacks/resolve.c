@@ -52,6 +52,7 @@ struct known_frame {
 	const struct shown_frame *only; /* all that is shown; NULL: it is another number of frames,
 					   a mark, or not yet known */
 	uint32_t entry;                 /* 0: not yet known */
+	uint32_t place;                 /* that one's */
 };
 
 struct resolver {
@@ -162,17 +163,17 @@ static bool is_signal(const struct resolver *resolver, uint32_t id)
 
 /* Whether a node is shown by what is outward of it. */
 static bool is_by_signal(
-	const struct resolver *resolver, const struct stack_links *links, uint32_t id)
+	const struct resolver *resolver, const struct stack_link *links, uint32_t id)
 {
-	uint32_t outer = links->parent[id];
-	return is_signal(resolver, outer) || is_signal(resolver, links->parent[outer]);
+	uint32_t outer = links[id].parent;
+	return is_signal(resolver, outer) || is_signal(resolver, links[outer].parent);
 }
 
 /* Finds the entry of a node by what is known of its frame. */
 static struct error *find_known(
-	struct resolver *resolver, const struct stack_links *links, uint32_t id, struct entry *ret)
+	struct resolver *resolver, const struct stack_link *links, uint32_t id, struct entry *ret)
 {
-	struct known_frame *known = &resolver->known[links->frame[id]], apart = {.entry = 0};
+	struct known_frame *known = &resolver->known[links[id].frame], apart = {.entry = 0};
 	if (resolver->has_signals && is_by_signal(resolver, links, id))
 		known = &apart;
 	if (!known->entry) {
@@ -183,57 +184,151 @@ static struct error *find_known(
 	*ret = resolver->entries.data[known->entry];
 	const struct shown_frame *first =
 		ret->count == 1 ? resolver->maker.made.data[ret->first] : NULL;
-	if (first && first->mark == MARK_NONE && !resolver->has_signals)
+	if (first && first->mark == MARK_NONE && !resolver->has_signals) {
 		known->only = first;
+		known->place = first->place;
+	}
 	return NULL;
+}
+
+static bool add_frame(struct resolved_stack *ret, const struct shown_frame *frame)
+{
+	ret->hash = shown_frame_hash_add(ret->hash, frame->place);
+	ret->unmarked &= frame->mark == MARK_NONE;
+	return frame_vec_push(&ret->frames, frame);
+}
+
+/* Adds what is shown of a node, if that is not one frame alone. */
+static struct error *add_node(struct resolver *resolver, const struct stack_link *links,
+	uint32_t id, bool *guessed, struct resolved_stack *ret)
+{
+	struct entry entry;
+	struct error *error = find_known(resolver, links, id, &entry);
+	if (error)
+		return error;
+	const struct shown_frame *const *frames = resolver->maker.made.data + entry.first;
+	/* Each guessed step has a mark; "from here on" appears once. */
+	if (entry.count == 1 && frames[0]->mark == MARK_GUESSED) {
+		if (*guessed)
+			return NULL;
+		*guessed = true;
+	}
+	for (uint32_t i = 0; i < entry.count; i++)
+		if (!add_frame(ret, frames[i]))
+			return error_no_memory();
+	return NULL;
+}
+
+/* Adds the frames of nodes that show one frame each, and are known, while there is room. Returns
+ * the first other node, or 0. */
+static uint32_t add_known(const struct resolver *resolver, const struct stack_link *links,
+	uint32_t id, struct resolved_stack *ret)
+{
+	const struct known_frame *all = resolver->known;
+	size_t len = ret->frames.len, cap = ret->frames.cap;
+	const struct shown_frame **frames = ret->frames.data;
+	uint64_t hash = ret->hash;
+	while (id != 0 && len < cap) {
+		const struct known_frame *known = &all[links[id].frame];
+		if (!known->only)
+			break;
+		frames[len++] = known->only;
+		hash = shown_frame_hash_add(hash, known->place);
+		id = links[id].parent;
+	}
+	ret->frames.len = len;
+	ret->hash = hash;
+	return id;
 }
 
 /* Adds the frames of a stack's nodes. */
 static struct error *resolver_add_nodes(
-	struct resolver *resolver, struct stack_id stack, struct frame_vec *ret)
+	struct resolver *resolver, struct stack_id stack, struct resolved_stack *ret)
 {
-	const struct stack_links links = model_stack_links(resolver->model);
+	const struct stack_link *links = model_stack_links(resolver->model);
 	bool guessed = false;
-	for (uint32_t id = stack.value; id != 0; id = links.parent[id]) {
-		const struct shown_frame *only = resolver->known[links.frame[id]].only;
-		if (only) {
-			if (!frame_vec_push(ret, only))
-				return error_no_memory();
-			continue;
+	uint32_t id = stack.value;
+	while ((id = add_known(resolver, links, id, ret))) {
+		struct error *error = NULL;
+		if (!resolver->known[links[id].frame].only) {
+			error = add_node(resolver, links, id, &guessed, ret);
+			id = links[id].parent;
+		} else if (!frame_vec_reserve(&ret->frames, ret->frames.len + 1)) {
+			error = error_no_memory();
 		}
-		struct entry entry;
-		struct error *error = find_known(resolver, &links, id, &entry);
 		if (error)
 			return error;
-		const struct shown_frame *const *frames = resolver->maker.made.data + entry.first;
-		/* Each guessed step has a mark; "from here on" appears once. */
-		if (entry.count == 1 && frames[0]->mark == MARK_GUESSED) {
-			if (guessed)
-				continue;
-			guessed = true;
-		}
-		for (uint32_t i = 0; i < entry.count; i++)
-			if (!frame_vec_push(ret, frames[i]))
-				return error_no_memory();
 	}
+	return NULL;
+}
+
+/* Outward from here stacks are so much alike that their nodes are in the cache. */
+#define FETCH_DEPTH 64u
+
+void resolver_fetch(const struct resolver *resolver, const struct stack_id *stacks, size_t count)
+{
+	const struct stack_link *links = model_stack_links(resolver->model);
+	uint32_t at[RESOLVER_BATCH];
+	size_t left = 0;
+	for (size_t i = 0; i < count; i++)
+		if (stacks[i].value)
+			at[left++] = stacks[i].value;
+	for (unsigned depth = 0; left && depth < FETCH_DEPTH; depth++) {
+		size_t kept = 0;
+		for (size_t i = 0; i < left; i++) {
+			uint32_t outer = links[at[i]].parent;
+			at[kept] = outer;
+			kept += outer != 0;
+		}
+		left = kept;
+	}
+	/* Nothing of it is used, but it must not be left out. */
+	__asm__ volatile("" : : "r"(left) : "memory");
+}
+
+/* What is said of the frames, after some of them were taken out. */
+static void say_again(enum alloc_kind kind, struct resolved_stack *ret)
+{
+	ret->hash = kind;
+	ret->unmarked = true;
+	for (size_t i = 0; i < ret->frames.len; i++) {
+		const struct shown_frame *frame = ret->frames.data[i];
+		ret->hash = shown_frame_hash_add(ret->hash, frame->place);
+		ret->unmarked &= frame->mark == MARK_NONE;
+	}
+}
+
+struct error *resolver_stack_hashed(struct resolver *resolver, struct stack_id stack,
+	enum alloc_kind kind, struct resolved_stack *ret)
+{
+	ret->frames.len = 0;
+	ret->hash = kind;
+	ret->unmarked = true;
+	if (resolver->all_frames && kind != KIND_UNKNOWN) {
+		const struct shown_frame *frame;
+		struct error *error = kind_frame(resolver, kind, &frame);
+		if (error)
+			return error;
+		if (!add_frame(ret, frame))
+			return error_no_memory();
+	}
+	struct error *error = resolver_add_nodes(resolver, stack, ret);
+	if (error)
+		return error;
+	size_t whole = ret->frames.len;
+	hidden_frames_apply(
+		&resolver->hidden_frames, resolver->maker.any_of_recorder, &ret->frames);
+	if (ret->frames.len != whole)
+		say_again(kind, ret);
 	return NULL;
 }
 
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret)
 {
-	ret->len = 0;
-	if (resolver->all_frames && kind != KIND_UNKNOWN) {
-		const struct shown_frame *frame;
-		struct error *error = kind_frame(resolver, kind, &frame);
-		if (error)
-			return error;
-		if (!frame_vec_push(ret, frame))
-			return error_no_memory();
-	}
-	struct error *error = resolver_add_nodes(resolver, stack, ret);
-	if (!error)
-		hidden_frames_apply(&resolver->hidden_frames, ret);
+	struct resolved_stack resolved = {.frames = *ret};
+	struct error *error = resolver_stack_hashed(resolver, stack, kind, &resolved);
+	*ret = resolved.frames;
 	return error;
 }
 

@@ -9,14 +9,15 @@
 #include "analysis/folding.h"
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
-#include "base/map.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/util.h"
 
 uint64_t row_key_hash(struct row_key key)
 {
 	uint64_t hash = key.kind;
 	for (size_t i = 0; i < key.depth; i++)
-		hash = (hash + key.frames[i]->place + 1) * 0x9e3779b97f4a7c15u;
+		hash = shown_frame_hash_add(hash, key.frames[i]->place);
 	return hash_u64(hash);
 }
 
@@ -29,8 +30,6 @@ bool row_key_equal(struct row_key a, struct row_key b)
 			return false;
 	return true;
 }
-
-DEFINE_MAP(row_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
 
 void rows_init(struct rows *rows)
 {
@@ -115,15 +114,16 @@ bool row_is_own_doing(const struct row *row)
 	return row->sums->allocations && row->sums->same_frame == row->sums->allocations;
 }
 
-static bool frame_counts(const struct row *row, const struct shown_frame *frame)
+static inline bool frame_counts(const struct shown_frame *frame, bool own_doing)
 {
-	return frame->is_program && (!frame->is_wrapper || row_is_own_doing(row));
+	return frame->is_program && (!frame->is_wrapper || own_doing);
 }
 
 size_t row_depth_of(const struct row *row, unsigned n)
 {
+	bool own_doing = row_is_own_doing(row);
 	for (size_t i = 0; i < row->depth; i++)
-		if (frame_counts(row, row->frames[i]) && --n == 0)
+		if (frame_counts(row->frames[i], own_doing) && --n == 0)
 			return i + 1;
 	return row->depth;
 }
@@ -131,14 +131,19 @@ size_t row_depth_of(const struct row *row, unsigned n)
 static const struct shown_frame *find_place(const struct row *row)
 {
 	const struct shown_frame *innermost = NULL;
-	struct folding folding;
-	folding_of_row(&folding, row);
+	struct folding folding = {.frames = NULL};
+	bool own_doing = row_is_own_doing(row);
+	/* Nearly always it is the innermost frame. */
 	for (size_t i = 0; i < row->depth; i++) {
 		if (row->frames[i]->is_unknown)
 			continue;
-		if (frame_counts(row, row->frames[i]))
+		if (frame_counts(row->frames[i], own_doing))
 			return row->frames[i];
-		if (!innermost && !folding_hides(&folding, i))
+		if (innermost)
+			continue;
+		if (!folding.frames)
+			folding_init(&folding, row->frames, row->depth, own_doing);
+		if (!folding_hides(&folding, i))
 			innermost = row->frames[i];
 	}
 	return innermost;
@@ -153,6 +158,8 @@ void row_conclude(struct row *row)
 	row->place = find_place(row);
 	row->guessed = false;
 	row->cut = MARK_NONE;
+	if (row->unmarked)
+		return;
 	for (size_t i = 0; i < row->depth; i++) {
 		enum stack_mark mark = row->frames[i]->mark;
 		if (mark == MARK_GUESSED)
@@ -168,35 +175,23 @@ static bool has_counts(const struct site *site)
 	       site->allocated_bytes || site->live_bytes || site->peak_bytes || site->temporary;
 }
 
-/* The row for a stack, added if there is none; `frames` is copied then. */
-static struct error *find_row(struct rows *rows, struct row_map *map, const struct site *site,
-	const struct frame_vec *frames, struct row **ret)
+static struct row_key key_of_row(const struct row *row)
 {
-	struct row_key key = {frames->data, frames->len, site->kind};
-	uint32_t *known = row_map_find(map, key);
-	if (known) {
-		*ret = &rows->rows.data[*known];
-		return NULL;
-	}
-	const struct shown_frame **copy =
-		arena_alloc(&rows->arena, (frames->len + 1) * sizeof(*copy));
-	if (!copy)
+	return (struct row_key){row->frames, row->depth, row->sums->kind};
+}
+
+/* Finds the row that reads like a stack; *ret is ROWS_NONE if there is none, and `place` is where
+ * it belongs. */
+static struct error *find_number(const struct rows *rows, struct hash_index *index,
+	struct row_key key, uint64_t hash, struct hash_index_place *place, uint32_t *ret)
+{
+	uint32_t number;
+	if (!hash_index_seek(index, hash, place))
 		return error_no_memory();
-	if (frames->len)
-		memcpy(copy, frames->data, frames->len * sizeof(*copy));
-	struct row row = {
-		.frames = copy,
-		.depth = (uint32_t)frames->len,
-		.sums = site,
-		.base = &row_no_site,
-	};
-	key.frames = copy;
-	bool is_new;
-	known = row_map_insert(map, key, &is_new);
-	if (!known || !row_vec_push(&rows->rows, row))
-		return error_no_memory();
-	*known = (uint32_t)rows->rows.len - 1;
-	*ret = &rows->rows.data[*known];
+	do {
+		number = hash_index_next(index, place);
+	} while (number && !row_key_equal(key_of_row(&rows->rows.data[number - 1]), key));
+	*ret = number - 1;
 	return NULL;
 }
 
@@ -207,6 +202,57 @@ struct site_range {
 	const uint8_t *leak_kinds; /* of each, as of struct row; NULL: no search */
 	uint32_t *ret_rows;        /* of each: its row; NULL: not wanted */
 };
+
+/* Sites are taken some at a time, so that the memory that one of them needs comes while the others
+ * are seen to. */
+#define BATCH RESOLVER_BATCH
+
+struct row_maker {
+	const struct site_range *range;
+	struct resolver *resolver;
+	struct rows *rows;
+	struct hash_index index;
+	/* Of a batch: */
+	size_t count;
+	size_t sites[BATCH]; /* their numbers */
+	struct resolved_stack stacks[BATCH];
+};
+
+static struct error *row_maker_init(struct row_maker *maker, const struct site_range *range,
+	struct resolver *resolver, struct rows *rows)
+{
+	*maker = (struct row_maker){.range = range, .resolver = resolver, .rows = rows};
+	return hash_index_init(&maker->index, range->count) ? NULL : error_no_memory();
+}
+
+static void row_maker_deinit(struct row_maker *maker)
+{
+	hash_index_deinit(&maker->index);
+	for (size_t i = 0; i < BATCH; i++)
+		frame_vec_deinit(&maker->stacks[i].frames);
+}
+
+/* Adds a row for the stack of a site, whose frames are copied. */
+static struct error *add_row(struct row_maker *maker, const struct site *site,
+	const struct resolved_stack *stack, const struct hash_index_place *place)
+{
+	struct rows *rows = maker->rows;
+	const struct frame_vec *frames = &stack->frames;
+	const struct shown_frame **copy = arena_alloc(&rows->arena, frames->len * sizeof(*copy));
+	if (!copy)
+		return error_no_memory();
+	if (frames->len)
+		memcpy(copy, frames->data, frames->len * sizeof(*copy));
+	struct row row = {
+		.frames = copy,
+		.depth = (uint32_t)frames->len,
+		.sums = site,
+		.base = &row_no_site,
+		.unmarked = stack->unmarked,
+	};
+	hash_index_put(&maker->index, place, (uint32_t)rows->rows.len);
+	return row_vec_push(&rows->rows, row) ? NULL : error_no_memory();
+}
 
 /* A new row's figures are those of the model's site. */
 static bool row_add_site(struct row *row, const struct site *site, struct arena *arena)
@@ -220,44 +266,70 @@ static bool row_add_site(struct row *row, const struct site *site, struct arena 
 	return sums;
 }
 
-static struct error *rows_add_sites(struct site_range range, struct resolver *resolver,
-	struct rows *rows, struct row_map *map, struct frame_vec *frames)
+/* Puts the i-th site of a batch into its row. */
+static struct error *add_site(struct row_maker *maker, size_t i)
 {
-	const struct site *sites = range.sites;
-	size_t count = range.count;
-	for (size_t i = 0; i < count; i++) {
-		if (range.ret_rows)
-			range.ret_rows[i] = ROWS_NONE;
-		if (!has_counts(&sites[i]))
-			continue;
-		struct error *error =
-			resolver_stack(resolver, sites[i].stack, sites[i].kind, frames);
-		if (error)
-			return error;
-		struct row *row = NULL;
-		error = find_row(rows, map, &sites[i], frames, &row);
-		if (error)
-			return error;
-		if (!row_add_site(row, &sites[i], &rows->arena))
-			return error_no_memory();
-		if (range.ret_rows)
-			range.ret_rows[i] = (uint32_t)(row - rows->rows.data);
-		if (range.leak_kinds)
-			row->leak_kinds |= range.leak_kinds[i];
+	const struct site_range *range = maker->range;
+	struct rows *rows = maker->rows;
+	const struct site *site = &range->sites[maker->sites[i]];
+	const struct resolved_stack *stack = &maker->stacks[i];
+	struct row_key key = {stack->frames.data, stack->frames.len, site->kind};
+	struct hash_index_place place;
+	uint32_t number;
+	struct error *error =
+		find_number(rows, &maker->index, key, hash_u64(stack->hash), &place, &number);
+	if (!error && number == ROWS_NONE) {
+		number = (uint32_t)rows->rows.len;
+		error = add_row(maker, site, stack, &place);
 	}
-	for (size_t i = 0; i < rows->rows.len; i++)
-		row_conclude(&rows->rows.data[i]);
+	if (error)
+		return error;
+	struct row *row = &rows->rows.data[number];
+	if (!row_add_site(row, site, &rows->arena))
+		return error_no_memory();
+	if (range->ret_rows)
+		range->ret_rows[maker->sites[i]] = number;
+	if (range->leak_kinds)
+		row->leak_kinds |= range->leak_kinds[maker->sites[i]];
+	row_conclude(row);
 	return NULL;
+}
+
+static struct error *add_batch(struct row_maker *maker)
+{
+	const struct site *sites = maker->range->sites;
+	struct stack_id stacks[BATCH];
+	struct error *error = NULL;
+	for (size_t i = 0; i < maker->count; i++)
+		stacks[i] = sites[maker->sites[i]].stack;
+	resolver_fetch(maker->resolver, stacks, maker->count);
+	for (size_t i = 0; !error && i < maker->count; i++) {
+		struct resolved_stack *stack = &maker->stacks[i];
+		error = resolver_stack_hashed(
+			maker->resolver, stacks[i], sites[maker->sites[i]].kind, stack);
+		hash_index_fetch(&maker->index, hash_u64(stack->hash));
+	}
+	for (size_t i = 0; !error && i < maker->count; i++)
+		error = add_site(maker, i);
+	maker->count = 0;
+	return error;
 }
 
 static struct error *rows_build_build(
 	struct site_range range, struct resolver *resolver, struct rows *ret)
 {
-	_cleanup_(row_map_deinit) struct row_map map;
-	row_map_init(&map);
-	_cleanup_(frame_vec_deinit) struct frame_vec frames;
-	frame_vec_init(&frames);
-	return rows_add_sites(range, resolver, ret, &map, &frames);
+	_cleanup_(row_maker_deinit) struct row_maker maker;
+	struct error *error = row_maker_init(&maker, &range, resolver, ret);
+	for (size_t i = 0; !error && i < range.count; i++) {
+		if (range.ret_rows)
+			range.ret_rows[i] = ROWS_NONE;
+		if (!has_counts(&range.sites[i]))
+			continue;
+		maker.sites[maker.count++] = i;
+		if (maker.count == BATCH)
+			error = add_batch(&maker);
+	}
+	return error ? error : add_batch(&maker);
 }
 
 /* What a search found the blocks of each site to be. */
@@ -303,10 +375,11 @@ struct error *rows_build_inherited(
 	return rows_build_build(range, resolver, ret);
 }
 
-/* A row with its sort value, so that comparing needs no context. */
+/* A row with what it is sorted by, so that comparing needs no context, and no other memory. */
 struct ranked {
 	uint64_t value;
 	const struct row *row;
+	uint32_t stack, kind;
 };
 
 static int compare_ranked(const void *left, const void *right)
@@ -314,10 +387,9 @@ static int compare_ranked(const void *left, const void *right)
 	const struct ranked *a = left, *b = right;
 	if (a->value != b->value)
 		return a->value > b->value ? -1 : 1;
-	const struct site *x = a->row->sums, *y = b->row->sums;
-	if (x->stack.value != y->stack.value)
-		return x->stack.value < y->stack.value ? -1 : 1;
-	return (int)x->kind - (int)y->kind;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (int)a->kind - (int)b->kind;
 }
 
 bool row_has_some(const struct row *row, enum metric metric)
@@ -340,7 +412,8 @@ struct error *rows_select(
 		const struct row *row = &rows->rows.data[i];
 		if (filter != METRICS && !row_has_some(row, filter))
 			continue;
-		ranked[count++] = (struct ranked){metric_of_site(sort, row->sums), row};
+		ranked[count++] = (struct ranked){metric_of_site(sort, row->sums), row,
+			row->sums->stack.value, (uint32_t)row->sums->kind};
 	}
 	qsort(ranked, count, sizeof(*ranked), compare_ranked);
 	for (size_t i = 0; i < count; i++)
@@ -358,15 +431,18 @@ void row_list_leave(struct row_list *list, bool libraries)
 	list->len = kept;
 }
 
-static struct error *number_rows(const struct rows *rows, struct row_map *ret)
+static struct error *number_rows(const struct rows *rows, struct hash_index *ret)
 {
 	for (size_t i = 0; i < rows->rows.len; i++) {
-		const struct row *row = &rows->rows.data[i];
-		uint32_t *number = row_map_insert(
-			ret, (struct row_key){row->frames, row->depth, row->sums->kind}, NULL);
-		if (!number)
-			return error_no_memory();
-		*number = (uint32_t)i;
+		struct row_key key = key_of_row(&rows->rows.data[i]);
+		struct hash_index_place place;
+		uint32_t known;
+		struct error *error =
+			find_number(rows, ret, key, row_key_hash(key), &place, &known);
+		if (error)
+			return error;
+		if (known == ROWS_NONE)
+			hash_index_put(ret, &place, (uint32_t)i);
 	}
 	return NULL;
 }
@@ -383,8 +459,7 @@ static bool all_have_rows(const uint32_t *row_of_site, size_t count)
 struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
 	const struct rows *rows, uint32_t **ret)
 {
-	_cleanup_(row_map_deinit) struct row_map map;
-	row_map_init(&map);
+	_cleanup_(hash_index_deinit) struct hash_index index = {.cap = 0};
 	_cleanup_(frame_vec_deinit) struct frame_vec frames;
 	frame_vec_init(&frames);
 	size_t count;
@@ -395,14 +470,14 @@ struct error *rows_of_sites(const struct model *model, struct resolver *resolver
 		*ret = steal_ptr(numbers);
 		return NULL;
 	}
-	struct error *error = numbers ? number_rows(rows, &map) : error_no_memory();
+	struct error *error = numbers ? number_rows(rows, &index) : error_no_memory();
 	for (size_t i = 0; !error && i < count; i++) {
 		error = resolver_stack(resolver, sites[i].stack, sites[i].kind, &frames);
 		if (error)
 			break;
-		uint32_t *number = row_map_find(
-			&map, (struct row_key){frames.data, frames.len, sites[i].kind});
-		numbers[i] = number ? *number : ROWS_NONE;
+		struct row_key key = {frames.data, frames.len, sites[i].kind};
+		struct hash_index_place place;
+		error = find_number(rows, &index, key, row_key_hash(key), &place, &numbers[i]);
 	}
 	if (!error)
 		*ret = steal_ptr(numbers);

@@ -16,6 +16,26 @@
 #include "symbols/known.h"
 
 struct shown_frame {
+	/* What stacks are compared and folded by comes first: one line of the cache. */
+	uint32_t place; /* equal: reads the same */
+	/* Not MARK_NONE: a remark instead of code, and all others but `place` are unset.
+	 * MARK_SIGNAL stands for the frame between a signal handler and what it interrupted. */
+	enum stack_mark mark : 8;
+	enum known_part part : 8; /* by its name and file alone */
+	enum frame_kind kind : 8;
+	bool is_program;   /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool is_wrapper;   /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
+	bool is_allocator; /* of an allocator, by its name or file: shown_frames_hidden() */
+	bool is_unknown;   /* shown_frame_is_unknown() */
+	bool is_outermost; /* may be what calls main, or the function of a thread: folding.h */
+	bool is_system;    /* of a library that is part of the system's C and C++ */
+	bool of_malloc;    /* of a library that is a malloc: known_allocator_module() */
+	bool of_recorder;  /* of heapwise's own library in the program */
+	bool inlined;      /* into the next frame outward */
+	bool given;        /* the source itself names it, with a file or without */
+	bool names_call;   /* in the source the address is one less */
+	bool by_name;      /* of a profile in which functions are distinguished by name alone */
+	bool unplaced; /* where the module was is not known: its offset is 0, and says nothing */
 	const char *function; /* in the form that the reader wants; NULL: unknown */
 	const char *brief;    /* as a line of text has room for it; NULL: as function */
 	const char *plain;    /* without parameters, whatever is shown; NULL: as function */
@@ -35,30 +55,18 @@ struct shown_frame {
 			    takes it. Equal in all runs; 0 without a module */
 	uint32_t code_module; /* of symbols, from 1; 0: unknown */
 	uint32_t line;
-	uint32_t place; /* equal: reads the same */
-	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL
-	 * stands for the frame between a signal handler and what it interrupted. */
-	enum stack_mark mark;
-	enum known_part part; /* by its name and file alone */
-	bool is_program;   /* not of a language runtime (libc, libstdc++, std::…), and no mark */
-	bool is_wrapper;   /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
-	bool is_allocator; /* of an allocator, by its name or file: shown_frames_hidden() */
-	bool is_unknown;   /* shown_frame_is_unknown() */
-	bool is_outermost; /* may be what calls main, or the function of a thread: folding.h */
-	bool is_system;    /* of a library that is part of the system's C and C++ */
-	bool of_malloc;    /* of a library that is a malloc: known_allocator_module() */
-	bool of_recorder;  /* of heapwise's own library in the program */
-	bool inlined;      /* into the next frame outward */
-	bool given;        /* the source itself names it, with a file or without */
-	bool names_call;   /* in the source the address is one less */
-	bool by_name;      /* of a profile in which functions are distinguished by name alone */
-	bool unplaced; /* where the module was is not known: its offset is 0, and says nothing */
-	enum frame_kind kind;
 	const struct code *code; /* of the model; NULL if the kind is FRAME_NATIVE or FRAME_MARK */
 	uint32_t instruction;    /* of a code object or method, + 1; 0: not known */
 };
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)
+
+/* Hashes of stacks are those of their places, in this way from the innermost frame on; what is
+ * added first is up to the caller. */
+static inline uint64_t shown_frame_hash_add(uint64_t hash, uint32_t place)
+{
+	return (hash + place + 1) * 0x9e3779b97f4a7c15u;
+}
 
 /* Returns the function's name to compare with known ones: demangled, without parameters; NULL:
  * unknown. */

@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "sources/events/hpw_hash.h"
 
 #define CAP_FIRST 1024u
+/* What a file says wrongly costs no more than that. */
+#define EXPECTED_CAP ((size_t)1 << 22)
 
 void hpw_blocks_init(struct hpw_blocks *blocks)
 {
@@ -33,13 +36,14 @@ static inline size_t hpw_blocks_find(const struct hpw_blocks *blocks, uint64_t k
 	return at;
 }
 
-static bool hpw_blocks_grow(struct hpw_blocks *blocks)
+static bool hpw_blocks_grow(struct hpw_blocks *blocks, size_t cap)
 {
 	struct hpw_blocks bigger = *blocks;
-	bigger.cap = blocks->cap ? blocks->cap * 2 : CAP_FIRST;
+	bigger.cap = cap;
 	bigger.places = calloc(bigger.cap, sizeof(*bigger.places));
 	if (!bigger.places)
 		return false;
+	pages_ask_huge(bigger.places, bigger.cap * sizeof(*bigger.places));
 	for (size_t i = 0; i < blocks->cap; i++)
 		if (blocks->places[i].key)
 			bigger.places[hpw_blocks_find(&bigger, blocks->places[i].key)] =
@@ -49,9 +53,20 @@ static bool hpw_blocks_grow(struct hpw_blocks *blocks)
 	return true;
 }
 
+void hpw_blocks_expect(struct hpw_blocks *blocks, uint64_t count)
+{
+	size_t cap = CAP_FIRST;
+	while (cap < EXPECTED_CAP && cap / 8 * 5 <= count)
+		cap *= 2;
+	/* Without memory for a guess, there may be some for what comes. */
+	if (cap > blocks->cap && !hpw_blocks_grow(blocks, cap))
+		return;
+}
+
 bool hpw_blocks_add(struct hpw_blocks *blocks, uint64_t key, uint64_t size, uint32_t site)
 {
-	if (blocks->len + 1 > blocks->cap / 8 * 5 && !hpw_blocks_grow(blocks))
+	if (blocks->len + 1 > blocks->cap / 8 * 5 &&
+		!hpw_blocks_grow(blocks, blocks->cap ? blocks->cap * 2 : CAP_FIRST))
 		return false;
 	struct hpw_block *place = &blocks->places[hpw_blocks_find(blocks, key)];
 	blocks->len += !place->key;

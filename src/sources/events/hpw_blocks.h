@@ -38,6 +38,9 @@ static inline uint64_t hpw_block_key(uint32_t thread, uint64_t number)
 void hpw_blocks_init(struct hpw_blocks *blocks);
 void hpw_blocks_deinit(struct hpw_blocks *blocks);
 
+/* Makes room for a number of blocks that is only a guess, up to a bound and if there is memory. */
+void hpw_blocks_expect(struct hpw_blocks *blocks, uint64_t count);
+
 /* Adds a block; an existing key gets the new size and site. Returns false if out of memory. */
 bool hpw_blocks_add(struct hpw_blocks *blocks, uint64_t key, uint64_t size, uint32_t site);
 /* Takes a block out; false if it is not there. */

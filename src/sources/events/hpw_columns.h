@@ -32,6 +32,12 @@ struct error *hpw_columns_find(
 struct error *hpw_columns_rows(
 	const struct hpw_column *columns, size_t limit, uint32_t mask, size_t *ret);
 
+/*
+ * Reads the next `count` numbers into ret; all 0 if the column is missing. For loops over millions
+ * of rows: it decodes runs of small numbers eight at a time.
+ */
+struct error *hpw_column_read(struct hpw_column *column, uint64_t *ret, size_t count) must_check_;
+
 /* Returns what is not known where site_columns[i] has no column: of enum unknown_figure. */
 uint32_t hpw_columns_unknown(size_t i);
 

@@ -159,8 +159,11 @@ struct error *hpw_life_sums_put(const struct event_replay *story, const struct h
 	sums.sites = calloc(sums.sites_len + 1, sizeof(*sums.sites));
 	if (!sums.sites)
 		return error_no_memory();
-	const struct hpw_lives_sink sink = {
-		.context = &sums, .died = on_died, .grew = on_grew, .stayed = on_stayed};
+	const struct hpw_lives_sink sink = {.context = &sums,
+		.expected = model_totals(model)->peak_blocks,
+		.died = on_died,
+		.grew = on_grew,
+		.stayed = on_stayed};
 	sums.lifetimes->known = true;
 	struct error *error = hpw_lives_read(story, span, &sink);
 	if (!error && sums.no_memory)

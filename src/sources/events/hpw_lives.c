@@ -6,10 +6,14 @@
 #include "sources/events/hpw_lives.h"
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "base/vec.h"
 #include "sources/events/hpw_blocks.h"
 #include "sources/events/hpw_events.h"
 #include "sources/events/hpw_replay.h"
+
+/* Instead of the site of a life that has ended: sites are below HPW_SITES_MAX. */
+#define DEAD UINT32_MAX
 
 DEFINE_VEC(life_vec, struct hpw_life)
 DEFINE_VEC(place_vec, uint64_t)
@@ -85,6 +89,7 @@ static struct error *hpw_lives_end(
 		!hpw_blocks_take(&lives->blocks, hpw_block_key(step->owner, step->number), &block))
 		return NULL;
 	struct hpw_life life = lives->lives.data[block.size];
+	lives->lives.data[block.size].site = DEAD;
 	if (!place_vec_push(&lives->free, block.size))
 		return error_no_memory();
 	const struct hpw_life_end last = {lives->step, lives->stamp, lives->allocations};
@@ -125,17 +130,14 @@ static struct error *hpw_lives_on_head(void *context, const struct hpw_events_he
 	return NULL;
 }
 
-/* Those that have died are in the table no longer. */
+/* In the order of their places, not in that of the table: there may be millions. */
 static struct error *emit_stayed(struct lives *lives, uint64_t to_stamp)
 {
 	uint64_t stamp = to_stamp > lives->stamp ? to_stamp : lives->stamp;
 	const struct hpw_life_end last = {lives->step, stamp, lives->allocations};
-	for (size_t i = 0; lives->sink->stayed && i < lives->blocks.cap; i++) {
-		const struct hpw_block *block = &lives->blocks.places[i];
-		if (block->key)
-			lives->sink->stayed(
-				lives->sink->context, &lives->lives.data[block->size], &last);
-	}
+	for (size_t i = 0; lives->sink->stayed && i < lives->lives.len; i++)
+		if (lives->lives.data[i].site != DEAD)
+			lives->sink->stayed(lives->sink->context, &lives->lives.data[i], &last);
 	return NULL;
 }
 
@@ -149,6 +151,7 @@ struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_
 		.time = hpw_lives_on_time,
 		.step = hpw_lives_on_step};
 	hpw_blocks_init(&lives.blocks);
+	hpw_blocks_expect(&lives.blocks, min(sink->expected, story->blocks_max));
 	struct error *error = story->each(story->context, &visitor, &lives.enough);
 	return error ? error : emit_stayed(&lives, span->to_stamp);
 }

@@ -32,6 +32,7 @@ struct hpw_life_end {
 /* Each may be NULL. Stamps are those of the last entry of TIME, or of GAPS. */
 struct hpw_lives_sink {
 	void *context;
+	uint64_t expected; /* how many blocks may live at once; a guess, 0: none */
 	void (*died)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 	/* A realloc made the second of the first, which has died just now. */
 	void (*grew)(void *context, const struct hpw_life *from, const struct hpw_life *to);

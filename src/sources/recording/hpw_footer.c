@@ -100,15 +100,58 @@ static struct error *read_row(
 	return NULL;
 }
 
-static struct error *read_counters(struct hpw_column *columns, struct site_counters *ret)
+#define SITES_BATCH 256u
+
+/* Reads rows column by column. */
+static struct error *read_counters(
+	struct hpw_column *columns, struct site_counters *ret, size_t count)
 {
+	uint64_t values[SITES_BATCH];
+	memset(ret, 0, count * sizeof(*ret));
 	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
-		uint64_t value;
-		struct error *error = hpw_column_next(&columns[site_columns[i].stored], &value);
+		struct hpw_column *column = &columns[site_columns[i].stored];
+		if (!column->present)
+			continue;
+		struct error *error = hpw_column_read(column, values, count);
 		if (error)
 			return error;
-		site_column_take_stored(&site_columns[i], value, ret);
+		for (size_t k = 0; k < count; k++)
+			site_column_take_stored(&site_columns[i], values[k], &ret[k]);
 	}
+	for (size_t k = 0; k < count; k++)
+		if (!ret[k].allocations)
+			ret[k].min_size = ret[k].max_size = 0;
+	return NULL;
+}
+
+void hpw_footer_drop_sites(struct hpw_footer *footer)
+{
+	for (size_t i = 0; i < footer->sites_known; i++) {
+		struct site *site = build_site_at(footer->into, (struct site_id){(uint32_t)i});
+		site->counters = (struct site_counters){.allocations = 0};
+		site->kept_blocks = site->kept_bytes = 0;
+	}
+	hpw_site_vec_clear(&footer->sites);
+	footer->sites_known = footer->sites_len = 0;
+}
+
+static struct error *put_counters(
+	struct hpw_footer *footer, const struct site_counters *rows, size_t count)
+{
+	size_t known = 0, i = 0;
+	if (footer->into)
+		model_sites(footer->into, &known);
+	for (; i < count && footer->sites_len < known; i++) {
+		struct site *site =
+			build_site_at(footer->into, (struct site_id){(uint32_t)footer->sites_len});
+		site->counters = rows[i];
+		site->kept_blocks = rows[i].live_blocks;
+		site->kept_bytes = rows[i].live_bytes;
+		footer->sites_known = ++footer->sites_len;
+	}
+	for (; i < count; i++, footer->sites_len++)
+		if (!hpw_site_vec_push(&footer->sites, rows[i]))
+			return error_no_memory();
 	return NULL;
 }
 
@@ -126,31 +169,26 @@ static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_pa
 	if (error)
 		return error;
 	if (!first) {
-		hpw_site_vec_clear(&footer->sites);
+		hpw_footer_drop_sites(footer);
 		footer->unknown = 0;
-	} else if (first != footer->sites.len || !footer->has_sites) {
+	} else if (first != footer->sites_len || !footer->has_sites) {
 		return error_create(ERROR_INPUT,
 			"figures of sites go on at %" PRIu64 ", where %zu came before", first,
-			footer->sites.len);
+			footer->sites_len);
 	}
 	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++)
 		if (!columns[site_columns[i].stored].present)
 			footer->unknown |= hpw_columns_unknown(i);
 	if (rows > BUILD_SITES_MAX - first)
 		return error_create(ERROR_INPUT, "%zu sites are too many", rows);
-	if (!hpw_site_vec_reserve(&footer->sites, footer->sites.len + rows))
-		return error_no_memory();
-	for (size_t i = 0; i < rows; i++) {
-		struct site site = {.allocations = 0};
-		error = read_counters(columns, &site.counters);
-		if (error)
-			return error;
-		if (!site.allocations)
-			site.min_size = site.max_size = 0;
-		if (!hpw_site_vec_push(&footer->sites, site))
-			return error_no_memory();
+	for (size_t done = 0, some; !error && done < rows; done += some) {
+		struct site_counters batch[SITES_BATCH];
+		some = min(rows - done, (size_t)SITES_BATCH);
+		error = read_counters(columns, batch, some);
+		if (!error)
+			error = put_counters(footer, batch, some);
 	}
-	return NULL;
+	return error;
 }
 
 enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 11 };

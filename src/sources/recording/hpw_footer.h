@@ -24,14 +24,21 @@ struct hpw_thread_row {
 };
 DEFINE_VEC(hpw_thread_vec, struct hpw_thread_row)
 DEFINE_VEC(hpw_size_vec, struct size_count)
-DEFINE_VEC(hpw_site_vec, struct site)
+DEFINE_VEC(hpw_site_vec, struct site_counters)
 
 struct hpw_footer {
 	bool has_summary, has_sites, has_threads, has_sizes;
 	bool has_waits; /* the summary says how many; older ones do not */
 	uint64_t summary[HPW_SUM_LIMIT];
-	uint32_t unknown;          /* figures that the sites have not: of enum unknown_figure */
-	struct hpw_site_vec sites; /* counters only; may be more rows than sites are known */
+	uint32_t unknown; /* figures that the sites have not: of enum unknown_figure */
+	/*
+	 * Figures of sites go where they are to be in the end: a copy of a million would be 100 MB
+	 * more. That is the model, of sites that it knows; NULL: nowhere. Of others they are here,
+	 * and there may be more of these than sites are known.
+	 */
+	struct model *into;
+	struct hpw_site_vec sites;
+	size_t sites_known, sites_len; /* those in the model; all */
 	struct hpw_thread_vec threads;
 	char *names;
 	struct hpw_size_vec sizes;
@@ -44,6 +51,8 @@ void hpw_footer_deinit(struct hpw_footer *footer);
 struct error *hpw_footer_decode(
 	struct hpw_footer *footer, uint16_t type, const struct hpw_payload *payload);
 bool hpw_footer_takes(uint16_t type);
+/* Takes the figures of sites out of the model again. */
+void hpw_footer_drop_sites(struct hpw_footer *footer);
 
 /* Totals of a SUMMARY, but for the time of the peak. */
 struct totals hpw_summary_totals(const uint64_t summary[static HPW_SUM_LIMIT]);

@@ -443,6 +443,8 @@ static struct error *make_model(struct reader *reader)
 	struct error *error = build_create(&reader->model);
 	reader->damage.model = reader->model;
 	reader->tables.model = reader->model;
+	reader->tables.file_bytes = reader->input->bytes;
+	reader->footer.into = reader->model;
 	reader->leaks.model = reader->model;
 	reader->leaks.clock = &reader->tables.clock;
 	return error;

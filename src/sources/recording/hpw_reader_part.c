@@ -42,7 +42,10 @@ static struct error *read_clock(struct reader *reader)
 static struct error *open_parts(struct reader *reader)
 {
 	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS];
-	if (reader->flags & SOURCE_REPLAY || reader->choice.wanted)
+	/* How long blocks live is not in the sums. */
+	bool wanted = reader->query || reader->wanted_series ||
+		      reader->flags & (SOURCE_WITH_MARKS | SOURCE_WITH_STACKS);
+	if (!wanted || reader->flags & SOURCE_REPLAY || reader->choice.wanted)
 		return NULL;
 	struct error *error = hpw_ranges_open(&reader->file, reader->model, &reader->parts);
 	reader->has_parts = !error && (!reader->footer.has_summary || reader->parts.steps == steps);

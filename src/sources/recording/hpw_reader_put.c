@@ -51,7 +51,7 @@ static struct error *into_leaks(
  */
 struct error *hpw_reader_check_sites(struct reader *reader)
 {
-	size_t known, there = reader->footer.sites.len;
+	size_t known, there = reader->footer.sites_len;
 	model_sites(reader->model, &known);
 	if (!reader->footer.has_sites || reader->file.checkpoint || there >= known)
 		return NULL;
@@ -169,43 +169,36 @@ static void put_summary(struct reader *reader)
 }
 
 /* Counters of rows that name no known site, all in one. */
-static struct error *put_unknown_stack(struct reader *reader, size_t known)
+static struct error *put_unknown_stack(struct reader *reader)
 {
 	const struct hpw_site_vec *rows = &reader->footer.sites;
-	if (rows->len <= known)
+	size_t known;
+	model_sites(reader->model, &known);
+	if (!rows->len)
 		return NULL;
 	struct site_id id = {(uint32_t)known};
 	struct error *error = build_site(reader->model, id, (struct stack_id){0}, KIND_UNKNOWN);
 	if (error)
 		return error;
 	struct site *all = build_site_at(reader->model, id);
-	for (size_t i = known; i < rows->len; i++) {
-		const struct site *row = &rows->data[i];
-		site_counters_add(&all->counters, &row->counters);
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct site_counters *row = &rows->data[i];
+		site_counters_add(&all->counters, row);
 		all->kept_blocks += row->live_blocks;
 		all->kept_bytes += row->live_bytes;
 	}
 	return NULL;
 }
 
+/* Those of the footer are there already. */
 static struct error *hpw_reader_put_sites(struct reader *reader)
 {
-	if (from_replay(reader, reader->footer.has_sites))
+	if (from_replay(reader, reader->footer.has_sites)) {
+		hpw_footer_drop_sites(&reader->footer);
 		return hpw_replay_put_sites(&reader->replay, reader->model);
-	size_t known;
-	model_sites(reader->model, &known);
-	build_recording(reader->model)->unknown |= reader->footer.unknown;
-	struct error *error = put_unknown_stack(reader, known);
-	for (size_t i = 0; !error && i < known && i < reader->footer.sites.len; i++) {
-		struct site *site = build_site_at(reader->model, (struct site_id){(uint32_t)i});
-		struct site row = reader->footer.sites.data[i];
-		row.kept_blocks = row.live_blocks;
-		row.kept_bytes = row.live_bytes;
-		row.stack = site->stack;
-		row.kind = site->kind;
-		*site = row;
 	}
-	return error;
+	build_recording(reader->model)->unknown |= reader->footer.unknown;
+	return put_unknown_stack(reader);
 }
 
 static struct error *put_sizes(struct reader *reader)

@@ -12,7 +12,6 @@
 #include "format/kinds.h"
 #include "sources/events/hpw_columns.h"
 #include "sources/events/hpw_estimate.h"
-#include "sources/foreign/stack_rows.h"
 #include "sources/recording/hpw_names.h"
 #include "sources/recording/hpw_target.h"
 
@@ -173,71 +172,109 @@ static uint64_t instruction_of(const struct model *model, uint32_t code, uint64_
 	return has_any && stored <= UINT32_MAX ? stored : 0;
 }
 
-/* A node's frame: an address as a difference from the one before, or an instruction of code. */
-static struct error *read_frame(struct hpw_tables *tables, struct hpw_column *columns, size_t i,
-	uint64_t *address, struct stack_rows *rows)
-{
-	uint64_t module, step, code;
-	struct error *error = hpw_column_next(&columns[2], &module);
-	if (!error)
-		error = hpw_column_next(&columns[3], &step);
-	if (!error)
-		error = hpw_column_next(&columns[4], &code);
-	if (!error && !code)
-		error = stand_in_module(tables->model, module);
-	if (!error && code)
-		error = hpw_code_find(&tables->code, tables->model, code, &rows->code[i]);
-	if (error)
-		return error;
-	rows->module[i] = code ? 0 : (uint16_t)module;
-	if (!code)
-		rows->address[i] = *address += (uint64_t)zigzag_decode(step);
-	else
-		rows->address[i] = instruction_of(tables->model, rows->code[i], step);
-	return NULL;
-}
+/* Rows of a chunk of stacks on their way into the model. */
+struct stack_batch {
+	struct hpw_tables *tables;
+	struct hpw_column columns[5];
+	uint64_t next, address; /* of the next row; of the last one */
+	uint64_t up[BUILD_STACK_BATCH], module_of[BUILD_STACK_BATCH];
+	uint64_t steps[BUILD_STACK_BATCH], code_of[BUILD_STACK_BATCH];
+	uint32_t parent[BUILD_STACK_BATCH], code[BUILD_STACK_BATCH];
+	uint16_t module[BUILD_STACK_BATCH];
+	uint64_t addresses[BUILD_STACK_BATCH];
+};
 
-static struct error *read_stack_rows(struct hpw_tables *tables, struct hpw_column *columns,
-	uint64_t first, size_t count, struct stack_rows *rows)
+static struct error *read_parents(struct stack_batch *batch, size_t count)
 {
-	uint64_t address = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t up;
-		struct error *error = hpw_column_next(&columns[1], &up);
-		if (!error && up > first + i)
-			error = error_create(ERROR_INPUT,
-				"stack %" PRIu64 " has an impossible parent", first + i);
-		if (!error)
-			error = read_frame(tables, columns, i, &address, rows);
-		if (error)
-			return error;
-		rows->parent[i] = (uint32_t)(first + i - up);
+		uint64_t id = batch->next + i;
+		if (batch->up[i] > id)
+			return error_create(
+				ERROR_INPUT, "stack %" PRIu64 " has an impossible parent", id);
+		batch->parent[i] = (uint32_t)(id - batch->up[i]);
 	}
 	return NULL;
 }
 
+/* Frames in loaded files alone: an address is a difference from the one before. */
+static struct error *read_native(struct stack_batch *batch, size_t count)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < count; i++) {
+		most |= batch->module_of[i];
+		batch->module[i] = (uint16_t)batch->module_of[i];
+		batch->addresses[i] = batch->address += (uint64_t)zigzag_decode(batch->steps[i]);
+	}
+	/* None is larger than all of their bits together. */
+	struct error *error = NULL;
+	if (most >= model_module_limit(batch->tables->model))
+		for (size_t i = 0; !error && i < count; i++)
+			error = stand_in_module(batch->tables->model, batch->module_of[i]);
+	return error;
+}
+
+/* A node's frame: as above, or an instruction of code. */
+static struct error *read_frame(struct stack_batch *batch, size_t i)
+{
+	struct hpw_tables *tables = batch->tables;
+	uint64_t code = batch->code_of[i];
+	struct error *error =
+		code ? hpw_code_find(&tables->code, tables->model, code, &batch->code[i])
+		     : stand_in_module(tables->model, batch->module_of[i]);
+	if (error)
+		return error;
+	batch->module[i] = code ? 0 : (uint16_t)batch->module_of[i];
+	if (code) {
+		batch->addresses[i] =
+			instruction_of(tables->model, batch->code[i], batch->steps[i]);
+	} else {
+		batch->code[i] = 0;
+		batch->addresses[i] = batch->address += (uint64_t)zigzag_decode(batch->steps[i]);
+	}
+	return NULL;
+}
+
+static struct error *next_stacks(void *context, size_t count, struct stack_columns *ret)
+{
+	struct stack_batch *batch = context;
+	uint64_t *const into[] = {batch->up, batch->module_of, batch->steps, batch->code_of};
+	bool code = batch->columns[4].present;
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < ARRAY_SIZE(into) - !code; i++)
+		error = hpw_column_read(&batch->columns[1 + i], into[i], count);
+	if (!error)
+		error = read_parents(batch, count);
+	if (!error && !code)
+		error = read_native(batch, count);
+	for (size_t i = 0; !error && code && i < count; i++)
+		error = read_frame(batch, i);
+	batch->next += count;
+	*ret = (struct stack_columns){
+		batch->parent, batch->module, batch->addresses, code ? batch->code : NULL};
+	return error;
+}
+
 static struct error *decode_stacks(struct hpw_tables *tables, const struct hpw_payload *payload)
 {
-	struct hpw_column columns[5];
+	struct stack_batch batch;
 	size_t count;
-	uint64_t first;
-	struct error *error = hpw_columns_open(payload, columns, 5);
+	batch.tables = tables;
+	batch.address = 0;
+	struct error *error = hpw_columns_open(payload, batch.columns, ARRAY_SIZE(batch.columns));
 	if (!error)
-		error = hpw_columns_rows(columns, 5, 0x1e, &count);
+		error = hpw_columns_rows(batch.columns, ARRAY_SIZE(batch.columns), 0x1e, &count);
 	if (!error)
-		error = hpw_column_next(&columns[0], &first);
+		error = hpw_column_next(&batch.columns[0], &batch.next);
 	if (error)
 		return error;
-	if (first >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - first)
-		return error_create(ERROR_INPUT, "stacks from %" PRIu64 " on are too many", first);
-	_cleanup_(stack_rows_deinit) struct stack_rows rows;
-	if (!stack_rows_init(&rows, count))
-		return error_no_memory();
-	error = read_stack_rows(tables, columns, first, count, &rows);
-	if (error)
-		return error;
-	struct stack_columns in = stack_rows_columns(&rows);
-	return build_stacks(tables->model, (struct stack_id){(uint32_t)first}, &in, count);
+	if (batch.next >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - batch.next)
+		return error_create(
+			ERROR_INPUT, "stacks from %" PRIu64 " on are too many", batch.next);
+	/* Most stacks take a byte or two of a file: their table need not move as it grows. */
+	build_expect_stacks(tables->model, tables->file_bytes);
+	const struct stack_feed feed = {&batch, next_stacks};
+	return build_stacks_fed(
+		tables->model, (struct stack_id){(uint32_t)batch.next}, count, &feed);
 }
 
 static struct error *decode_code(struct hpw_tables *tables, const struct hpw_payload *payload)
@@ -269,24 +306,33 @@ static enum alloc_kind hpw_tables_kind_of(uint8_t stored)
 	return stored < HW_ALLOC_KINDS ? kinds[stored] : KIND_UNKNOWN;
 }
 
-static struct error *decode_site(
-	struct hpw_tables *tables, uint64_t site, struct hpw_column *columns)
+static struct error *put_site(
+	struct hpw_tables *tables, uint64_t site, uint64_t stack, enum alloc_kind kind)
 {
-	uint64_t stack;
-	uint8_t kind = 0;
-	struct error *error = hpw_column_next(&columns[1], &stack);
-	if (!error && columns[2].present)
-		error = cursor_u8(&columns[2].cursor, &kind);
-	if (error)
-		return error;
 	if (stack >= model_stack_limit(tables->model)) {
 		stack = 0;
 		tables->sites_unknown_stack++;
 	}
-	error = build_site(tables->model, (struct site_id){(uint32_t)site},
-		(struct stack_id){(uint32_t)stack}, hpw_tables_kind_of(kind));
+	struct error *error = build_site(tables->model, (struct site_id){(uint32_t)site},
+		(struct stack_id){(uint32_t)stack}, kind);
 	if (!error && site >= tables->sites)
 		tables->sites = site + 1;
+	return error;
+}
+
+#define SITES_BATCH 512u
+
+static struct error *read_sites(
+	struct hpw_tables *tables, struct hpw_column *columns, uint64_t first, size_t count)
+{
+	uint64_t stacks[SITES_BATCH];
+	const uint8_t *kinds = NULL;
+	struct error *error = hpw_column_read(&columns[1], stacks, count);
+	if (!error && columns[2].present)
+		error = cursor_bytes(&columns[2].cursor, count, &kinds);
+	for (size_t i = 0; !error && i < count; i++)
+		error = put_site(
+			tables, first + i, stacks[i], hpw_tables_kind_of(kinds ? kinds[i] : 0));
 	return error;
 }
 
@@ -306,8 +352,10 @@ static struct error *decode_sites(struct hpw_tables *tables, const struct hpw_pa
 		count > BUILD_SITES_MAX - first)
 		return error_create(
 			ERROR_INPUT, "site numbers jump to %" PRIu64 " and %zu more", first, count);
-	for (size_t i = 0; !error && i < count; i++)
-		error = decode_site(tables, first + i, columns);
+	for (size_t done = 0, some; !error && done < count; done += some) {
+		some = min(count - done, (size_t)SITES_BATCH);
+		error = read_sites(tables, columns, first + done, some);
+	}
 	return error;
 }
 

@@ -16,6 +16,7 @@
 
 struct hpw_tables {
 	struct model *model;    /* borrowed */
+	uint64_t file_bytes;    /* a guess at how many stacks there are; 0: none */
 	struct hpw_clock clock; /* tsc_start and hz, from TARGET */
 	struct hpw_code code;
 	bool has_target, has_code_names;

@@ -108,10 +108,13 @@ static struct error *fold_rows(struct page *page)
 	if (page->for_programs || page->options->all_frames || !(spots || lists))
 		return NULL;
 	const struct rows *from = page->rows;
-	page->rows = &page->folded.rows;
+	bool same;
 	if (spots)
 		folding_add_note(from, &page->notes);
-	return folding_rows(from, spots ? FOLDING_TAKES_OUT : FOLDING_REMARKS, &page->folded);
+	struct error *error = folding_rows(
+		from, spots ? FOLDING_TAKES_OUT : FOLDING_REMARKS, &page->folded, &same);
+	page->rows = same ? from : &page->folded.rows;
+	return error;
 }
 
 static struct error *fill_change(struct page *page)

@@ -80,6 +80,49 @@ CASE(model_stacks, "stack nodes keep gaps, and a row that is wrong keeps all row
 	model_destroy(model);
 }
 
+/* Rows of one chain, from id `first` on; that of `wrong` names a module that is not there. */
+struct chain {
+	uint32_t next, wrong;
+	uint32_t parent[BUILD_STACK_BATCH];
+	uint16_t module[BUILD_STACK_BATCH];
+	uint64_t address[BUILD_STACK_BATCH];
+};
+
+static struct error *next_of_chain(void *context, size_t count, struct stack_columns *ret)
+{
+	struct chain *chain = context;
+	for (size_t i = 0; i < count; i++, chain->next++) {
+		chain->parent[i] = chain->next - 1;
+		chain->module[i] = chain->next == chain->wrong;
+		chain->address[i] = 1000 + chain->next % 7;
+	}
+	*ret = (struct stack_columns){chain->parent, chain->module, chain->address, NULL};
+	return NULL;
+}
+
+CASE(model_fed, "stacks that are fed are set as a whole, or not at all")
+{
+	enum { ROWS = 3 * BUILD_STACK_BATCH + 5 };
+	struct model *model;
+	struct chain chain = {.next = 1};
+	const struct stack_feed feed = {&chain, next_of_chain};
+	CHECK_OK(build_create(&model));
+	build_expect_stacks(model, 10);
+	CHECK_OK(build_stacks_fed(model, (struct stack_id){1}, ROWS, &feed));
+	CHECK_U64(model_stack_limit(model), ROWS + 1);
+	for (uint32_t id = 1; id <= ROWS; id++) {
+		struct stack_node node = model_stack(model, (struct stack_id){id});
+		CHECK_U64(node.parent.value, id - 1);
+		CHECK_U64(node.address, 1000 + id % 7);
+	}
+	CHECK_U64(model_frame_limit(model), 1 + 7);
+	chain.wrong = 2 * ROWS;
+	CHECK_ERROR(build_stacks_fed(model, (struct stack_id){ROWS + 1}, ROWS, &feed), ERROR_INPUT,
+		"module 1, which is not known");
+	CHECK_U64(model_stack_limit(model), ROWS + 1);
+	model_destroy(model);
+}
+
 CASE(model_absurd, "numbers that would ask for absurd memory are refused")
 {
 	struct model *model;

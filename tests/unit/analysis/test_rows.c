@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Resolving, merging what reads the same, and merging by the innermost part. */
+#include "analysis/folding.h"
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "lib/tap.h"
@@ -70,6 +71,101 @@ CASE(rows_merge_same_lines, "two call instructions of one line are one row")
 	CHECK_U64(row->sums->max_size, 280);
 	CHECK_U64(row->sums->failed, 2);
 	CHECK(!row->partial);
+	setting_deinit(&setting);
+}
+
+CASE(rows_many, "more stacks than are taken at a time, of any depth, are found again each")
+{
+	enum { STACKS = 5 * RESOLVER_BATCH + 3 };
+	static const struct fake_symbol none[] = {{0}};
+	struct setting setting;
+	fixture_init(&setting.fixture);
+	fake_symbols = none;
+	for (uint32_t i = 0; i < 2 * STACKS; i++) {
+		uint32_t stack = 0;
+		for (uint32_t depth = 0; depth < 1 + i % STACKS % 90; depth++)
+			stack = fixture_stack(&setting.fixture, stack, MODULE_GONE, 0x10 + depth);
+		/* All of one depth differ in their innermost frame. */
+		stack = fixture_stack(
+			&setting.fixture, stack, MODULE_GONE, 0x1000 + i % STACKS / 90 * 16);
+		fixture_site(&setting.fixture, stack,
+			&(struct site){.kind = KIND_MALLOC, .allocations = 1 + i % STACKS});
+	}
+	setting_init(&setting, false);
+	CHECK_U64(setting.rows.rows.len, STACKS);
+	for (uint32_t i = 0; i < STACKS; i++) {
+		const struct row *row = &setting.rows.rows.data[i];
+		CHECK_U64(row->stacks, 2);
+		CHECK_U64(row->sums->allocations, 2 * (1 + i));
+		CHECK_U64(row->depth, 2 + i % 90);
+		CHECK_U64(setting.rows.row_of_site[STACKS + i], i);
+	}
+	setting_deinit(&setting);
+}
+
+CASE(rows_marked, "what a mark says of a stack is found, however its frames were")
+{
+	struct setting setting;
+	fixture_demo(&setting.fixture);
+	setting_init(&setting, false);
+	for (size_t i = 0; i < setting.rows.rows.len; i++) {
+		const struct row *row = &setting.rows.rows.data[i];
+		bool any = false;
+		for (size_t k = 0; k < row->depth; k++)
+			any |= row->frames[k]->mark != MARK_NONE;
+		CHECK(row->unmarked == !any);
+	}
+	setting_deinit(&setting);
+}
+
+CASE(folding_same, "where no two stacks fold alike, the rows are what they were; else they join")
+{
+	static const struct fake_symbol symbols[] = {
+		{"/opt/demo/app", 0x10, {"work", "work", "/a.c", 3, false}},
+		{"/opt/demo/app", 0x20, {"other", "other", "/a.c", 9, false}},
+		{"/opt/demo/app", 0x30,
+			{"std::sort", "std::sort", "/usr/include/c++/12/algo", 1, false}},
+		{"/opt/demo/app", 0x40,
+			{"std::find", "std::find", "/usr/include/c++/12/algo", 2, false}},
+		{0}};
+	struct setting setting;
+	struct filtered folded;
+	bool same;
+	fixture_init(&setting.fixture);
+	fake_symbols = symbols;
+	const struct site site = {.kind = KIND_MALLOC, .allocations = 1};
+	uint32_t work = fixture_stack(&setting.fixture, 0, MODULE_APP, 0x10);
+	uint32_t other = fixture_stack(&setting.fixture, 0, MODULE_APP, 0x20);
+	fixture_site(
+		&setting.fixture, fixture_stack(&setting.fixture, work, MODULE_APP, 0x30), &site);
+	fixture_site(
+		&setting.fixture, fixture_stack(&setting.fixture, other, MODULE_APP, 0x30), &site);
+	setting_init(&setting, false);
+	filtered_init(&folded);
+	CHECK_OK(folding_rows(&setting.rows, FOLDING_REMARKS, &folded, &same));
+	CHECK(same);
+	CHECK_U64(folded.rows.rows.len, 0);
+	filtered_deinit(&folded);
+	filtered_init(&folded);
+	CHECK_OK(folding_rows(&setting.rows, FOLDING_TAKES_OUT, &folded, &same));
+	CHECK(!same);
+	CHECK_U64(folded.rows.rows.len, 2);
+	CHECK_U64(folded.rows.rows.data[0].depth, 1);
+	filtered_deinit(&folded);
+	rows_deinit(&setting.rows);
+	resolver_destroy(setting.resolver);
+
+	fixture_site(
+		&setting.fixture, fixture_stack(&setting.fixture, work, MODULE_APP, 0x40), &site);
+	setting_init(&setting, false);
+	filtered_init(&folded);
+	CHECK_OK(folding_rows(&setting.rows, FOLDING_REMARKS, &folded, &same));
+	CHECK(!same);
+	CHECK_U64(folded.rows.rows.len, 2);
+	CHECK_U64(folded.rows.rows.data[0].sums->allocations, 2);
+	CHECK(folded.rows.rows.data[0].varies);
+	CHECK_U64(folded.row_of[2], 0);
+	filtered_deinit(&folded);
 	setting_deinit(&setting);
 }
 

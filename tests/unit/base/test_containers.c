@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
+#include "base/hash_index.h"
 #include "base/map.h"
+#include "base/util.h"
 #include "base/vec.h"
 #include "lib/tap.h"
 
@@ -145,6 +147,57 @@ CASE(map_strings, "keys are compared by the given function")
 	CHECK(name_map_remove(&map, spelled));
 	CHECK(!name_map_find(&map, "malloc"));
 	CHECK_U64(*name_map_find(&map, "calloc"), 2);
+}
+
+/* Finds a key among those that were put so far; UINT32_MAX: it is not there, and is put. */
+static uint32_t find_or_put(struct hash_index *index, const uint64_t *keys, uint32_t next,
+	uint64_t (*hash)(uint64_t key))
+{
+	struct hash_index_place place;
+	uint32_t number;
+	CHECK(hash_index_seek(index, hash(keys[next]), &place));
+	while ((number = hash_index_next(index, &place)))
+		if (keys[number - 1] == keys[next])
+			return number - 1;
+	hash_index_put(index, &place, next);
+	return UINT32_MAX;
+}
+
+CASE(hash_index, "numbers are found by their keys, also where hashes agree, as it grows")
+{
+	enum { NUMBERS = 3000 };
+	static uint64_t keys[NUMBERS + 1];
+	uint64_t (*const hashes[])(uint64_t) = {hash_u64, hash_badly};
+	for (size_t way = 0; way < ARRAY_SIZE(hashes); way++) {
+		_cleanup_(hash_index_deinit) struct hash_index index = {.cap = 0};
+		if (way)
+			CHECK(hash_index_init(&index, 10));
+		for (uint32_t i = 0; i < NUMBERS; i++) {
+			keys[i] = 7919u * i;
+			hash_index_fetch(&index, hashes[way](keys[i]));
+			CHECK_U64(find_or_put(&index, keys, i, hashes[way]), UINT32_MAX);
+		}
+		CHECK_U64(index.len, NUMBERS);
+		for (uint32_t i = 0; i < NUMBERS; i++) {
+			keys[NUMBERS] = keys[i];
+			CHECK_U64(find_or_put(&index, keys, NUMBERS, hashes[way]), i);
+		}
+	}
+}
+
+CASE(hash_index_room, "what was made for a number does not grow before it")
+{
+	_cleanup_(hash_index_deinit) struct hash_index index;
+	CHECK(hash_index_init(&index, 1000));
+	const uint64_t *slots = index.slots;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct hash_index_place place;
+		CHECK(hash_index_seek(&index, hash_u64(i), &place));
+		while (hash_index_next(&index, &place))
+			;
+		hash_index_put(&index, &place, i);
+	}
+	CHECK(index.slots == slots);
 }
 
 TAP_MAIN

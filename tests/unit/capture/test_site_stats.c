@@ -3,6 +3,7 @@
  */
 #include "capture/recorder/site_stats.h"
 #include "lib/tap.h"
+#include "model/build.h"
 #include "sources/recording/hpw_footer.h"
 
 #define SITES 10u
@@ -59,6 +60,38 @@ CASE(one_and_several,
 	CHECK_OK(read_chunk(&footer, 0, SITES));
 	check_sites(&footer);
 	hpw_footer_deinit(&footer);
+}
+
+CASE(into_model, "figures of known sites are in the model, as long as they count")
+{
+	struct hpw_footer footer;
+	struct model *model;
+	hpw_footer_init(&footer);
+	CHECK_OK(build_create(&model));
+	for (uint32_t i = 0; i < SITES - 3; i++)
+		CHECK_OK(build_site(model, (struct site_id){i}, (struct stack_id){0}, KIND_CALLOC));
+	footer.into = model;
+	fill();
+	sites[2].live_blocks = 5;
+	CHECK_OK(read_chunk(&footer, 0, 4));
+	CHECK_OK(read_chunk(&footer, 4, SITES - 4));
+	CHECK_U64(footer.sites_len, SITES);
+	CHECK_U64(footer.sites.len, 3);
+	CHECK_U64(footer.sites.data[0].allocations, SITES - 2);
+	for (uint32_t i = 0; i < SITES - 3; i++) {
+		const struct site *site = build_site_at(model, (struct site_id){i});
+		CHECK(site->kind == KIND_CALLOC);
+		CHECK_U64(site->allocations, i + 1);
+		CHECK_U64(site->kept_blocks, i == 2 ? 5 : 0);
+	}
+	CHECK_OK(read_chunk(&footer, 0, 2)); /* begins again */
+	CHECK_U64(footer.sites_len, 2);
+	CHECK_U64(build_site_at(model, (struct site_id){1})->allocations, 2);
+	CHECK_U64(build_site_at(model, (struct site_id){2})->allocations, 0);
+	CHECK_U64(build_site_at(model, (struct site_id){2})->kept_blocks, 0);
+	sites[2].live_blocks = 0;
+	hpw_footer_deinit(&footer);
+	model_destroy(model);
 }
 
 CASE(gap, "where one of several chunks is missing the figures are not known")
