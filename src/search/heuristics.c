@@ -23,9 +23,9 @@ static enum search_map_kind map_kind(const struct heuristics *h, uint64_t addres
 								   : SEARCH_MAP_OTHER;
 }
 
-/* A table in a file's readable part, whose first entries are empty or code of files. */
-static bool is_vtable(const struct heuristics *h, uint64_t address)
+bool heuristics_is_vtable(const struct heuristics *heuristics, uint64_t address)
 {
+	const struct heuristics *h = heuristics;
 	if (address % 8 || map_kind(h, address) == SEARCH_MAP_OTHER)
 		return false;
 	unsigned entries = 0;
@@ -117,7 +117,8 @@ enum search_heuristic heuristics_explain(
 			return by;
 	}
 	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->asked.most &&
-		       word_at(h, block->address + into, &first) && is_vtable(h, first) &&
-		       word_at(h, block->address, &second) && is_vtable(h, second);
+		       word_at(h, block->address + into, &first) &&
+		       heuristics_is_vtable(h, first) && word_at(h, block->address, &second) &&
+		       heuristics_is_vtable(h, second);
 	return is_base ? SEARCH_MULTIPLEINHERITANCE : 0;
 }

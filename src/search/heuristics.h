@@ -32,6 +32,11 @@ bool heuristics_fit_number(const struct search_requested *asked, uint64_t number
 bool heuristics_fit_string(
 	const struct search_requested *asked, uint64_t length, uint64_t capacity);
 
+/* Returns whether a word is the address of a table in a file's readable part, whose first entries
+ * are empty or code of files. SEARCH_MULTIPLEINHERITANCE explains a pointer to such a word of a
+ * block that begins with another one. */
+bool heuristics_is_vtable(const struct heuristics *heuristics, uint64_t address);
+
 /* Returns the heuristic by which a pointer `into` bytes into a block is as good as one to its
  * start; 0 if there is none. */
 enum search_heuristic heuristics_explain(

@@ -27,10 +27,13 @@ static enum search_heuristic explain_link(const struct search *s, const struct l
 	uint64_t size = space_size(&s->space, block);
 	struct search_requested asked = {size, size, size};
 	const struct search_options *options = &s->options;
-	if (options->may_explain &&
-		!options->may_explain(options->may_explain_context, block, link->offset, &asked))
-		return 0;
-	return search_explain(s, block, link->offset, &asked);
+	enum search_chance chance = SEARCH_CHANCE;
+	if (options->may_explain)
+		chance = options->may_explain(
+			options->may_explain_context, block, link->offset, &asked);
+	if (chance == SEARCH_SURE_BASE)
+		return SEARCH_MULTIPLEINHERITANCE;
+	return chance ? search_explain(s, block, link->offset, &asked) : 0;
 }
 
 /* Returns whether the search's user says that an interior pointer counts as one to the start. */

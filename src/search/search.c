@@ -149,6 +149,7 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 	struct search *s = search;
 	s->heuristics = (struct heuristics){
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
+	space_index(&s->space);
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
 	s->graph.is_array = s->options.is_array ? is_array_block : NULL;

@@ -64,6 +64,13 @@ struct search_requested {
 	uint64_t mostly; /* the least but for a few blocks: for what fits too easily */
 };
 
+/* What is known of a pointer into a block before heuristics read the block. */
+enum search_chance {
+	SEARCH_NO_CHANCE = 0, /* none explains it */
+	SEARCH_CHANCE,        /* one may */
+	SEARCH_SURE_BASE,     /* SEARCH_MULTIPLEINHERITANCE does */
+};
+
 struct search_options {
 	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
 	unsigned heuristics;           /* enum search_heuristic */
@@ -74,7 +81,7 @@ struct search_options {
 	 * pointer `into` bytes into the block, and may lower *asked to how many bytes the program
 	 * requested; at the call that is the whole block. NULL: any heuristic can explain a
 	 * pointer, and all of a block was requested. */
-	bool (*may_explain)(
+	enum search_chance (*may_explain)(
 		void *context, uint32_t block, uint64_t into, struct search_requested *asked);
 	void *may_explain_context;
 	/* Returns a number that grows with the time at which the block at `address` was allocated.

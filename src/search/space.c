@@ -14,6 +14,7 @@ void space_deinit(struct space *space)
 	for (size_t i = 0; i < sizeof(space->top) / sizeof(space->top[0]); i++)
 		free(space->top[i]);
 	space_regions_deinit(&space->regions);
+	space_starts_vec_deinit(&space->starts);
 	space_larges_deinit(&space->larges);
 	space_u32_deinit(&space->marks);
 	space_u16_deinit(&space->offsets);
@@ -255,13 +256,68 @@ static uint32_t count_begun(
 	return low + (length && offsets[low] <= offset);
 }
 
+/* Without a call, as processors without an instruction for it need (Hacker's Delight, 5-1). */
+static inline uint32_t count_bits(uint64_t bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555ull;
+	bits = (bits & 0x3333333333333333ull) + (bits >> 2 & 0x3333333333333333ull);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (uint32_t)(bits * 0x0101010101010101ull >> 56);
+}
+
+static void index_region(
+	const struct space *space, const struct space_region *region, struct space_starts *ret)
+{
+	const uint16_t *offsets = space->offsets.data + region->first;
+	uint8_t uneven = 0;
+	memset(ret, 0, SPACE_PAGES * sizeof(*ret));
+	for (uint32_t i = 0; i < region->count; i++) {
+		uint32_t page = offsets[i] >> SPACE_PAGE_BITS,
+			 grain = offsets[i] >> SPACE_GRAIN_BITS;
+		uint64_t *word = &ret[page].bits[grain / 64 % SPACE_STARTS_WORDS];
+		uneven |= offsets[i] % (1u << SPACE_GRAIN_BITS) ? SPACE_UNEVEN : 0;
+		*word |= 1ull << grain % 64;
+	}
+	for (unsigned page = 0; page < SPACE_PAGES; page++) {
+		ret[page].first = region->first + region->pages[page];
+		for (unsigned word = 1; word < SPACE_STARTS_WORDS; word++)
+			ret[page].before[word] = (uint8_t)(ret[page].before[word - 1] +
+							   count_bits(ret[page].bits[word - 1]));
+		ret[page].before[0] = uneven;
+	}
+}
+
+void space_index(struct space *space)
+{
+	size_t count = space->regions.len * SPACE_PAGES;
+	if (!space_starts_vec_reserve(&space->starts, count))
+		return;
+	for (size_t i = 0; i < space->regions.len; i++)
+		index_region(space, &space->regions.data[i], space->starts.data + i * SPACE_PAGES);
+	space->starts.len = count;
+}
+
 uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_offset)
 {
-	const struct space_region *region = space_region(space, address);
-	if (!region)
+	uint32_t number = space_region_number(space, address), before;
+	if (!number)
 		return space->larges.len ? find_large(space, address, ret_offset) : SPACE_NONE;
 	uint32_t offset = (uint32_t)(address & ((1u << SPACE_REGION_BITS) - 1));
-	uint32_t before = count_begun(space, region, offset);
+	const struct space_starts *starts =
+		space->starts.len ? space_starts_at(space, number, address) : NULL;
+	const struct space_region *region = &space->regions.data[number - 1];
+	if (starts && !starts->before[0]) {
+		uint32_t grain = offset >> SPACE_GRAIN_BITS, word = grain / 64 % SPACE_STARTS_WORDS;
+		uint64_t bits = starts->bits[word] << (63 - grain % 64);
+		uint32_t begun = starts->first + starts->before[word] + count_bits(bits);
+		if (bits >> 63 && !(offset % (1u << SPACE_GRAIN_BITS))) {
+			*ret_offset = 0;
+			return begun - 1;
+		}
+		before = begun - region->first;
+	} else {
+		before = count_begun(space, region, offset);
+	}
 	uint32_t block = region->first + before - 1;
 	if (!before) {
 		if (address >= region->before_end)

@@ -371,13 +371,17 @@ static void inferred_learn(struct inferring *f, uint32_t class, uint32_t type)
 	f->has_settled = true;
 }
 
-/* inferred_can_be_part(), asked for many parts one after another. */
+/* inferred_is_larger() or inferred_can_be_part(), asked for many parts one after another. Most are
+ * of types that are neither, and must not displace what was found for the last one. */
 static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct fact *fact)
 {
+	const struct heap_type *part = &f->scan->types.types.data[known];
+	if (part->kind != HEAP_TYPE_CXX &&
+		(part->kind != HEAP_TYPE_CONTAINER || part->layout != TYPE_VOID))
+		return false;
 	if (fact->last_part != known) {
 		fact->last_part = known;
-		fact->last_part_is_node =
-			strstr(f->scan->types.types.data[known].name, " node") != NULL;
+		fact->last_part_is_node = strstr(part->name, " node") != NULL;
 		fact->last_is_larger = inferred_is_larger(f, known, type);
 		fact->last_part_can = fact->last_is_larger || inferred_can_be_part(f, known, type);
 		fact->part_is_known[0] = fact->part_is_known[1] = false;

@@ -94,6 +94,21 @@ static const struct slot *slot_at(struct fact *fact, uint64_t offset)
 	return fact->words[word];
 }
 
+/* Of so many blocks that a block points to what is asked of them is fetched at once: they may lie
+ * anywhere. */
+#define AHEAD_POINTERS 8u
+
+/* What claims read of the blocks that edges lead to. */
+static void fetch_targets(const struct inferring *f, uint32_t from, uint32_t end)
+{
+	for (uint32_t i = from; i < end && i < from + AHEAD_POINTERS; i++) {
+		uint32_t target = GRAPH_BLOCK(f->graph->edges.data[i]);
+		search_prefetch_block(f->search, target);
+		prefetch(&f->graph->space->sizes.data[target]);
+		graph_prefetch(f->graph, target);
+	}
+}
+
 /* The edges of a block as the pointers of its class, which is `count` elements from `header` on;
  * false: they are not the same ones. */
 static bool follow_edges(
@@ -106,6 +121,7 @@ static bool follow_edges(
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||
 		!are_pointers(f->graph, from, end))
 		return false;
+	fetch_targets(f, from, end);
 	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
 		uint64_t at = 8 * (uint64_t)__builtin_ctzll(pointers) - header;
 		/* Most are single objects. */

@@ -130,6 +130,8 @@ struct error *scan_blocks_read(struct heap_scan *scan)
 		error = interior_init(s->heap.space, &after);
 	if (!error)
 		error = read_by_two(s, &first, &second);
+	if (!error && own && !interior_finish(own))
+		error = error_no_memory();
 	search_destroy(second.search);
 	heap_shapes_close(&classes);
 	interior_deinit(&after);

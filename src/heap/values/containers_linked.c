@@ -274,11 +274,15 @@ bool find_tree_of_libcxx(struct container_search *f, const struct container_plac
 static bool walk_chain(struct container_search *f, uint32_t first, uint64_t count)
 {
 	uint32_t node = first;
-	while (node != SPACE_NONE && find_is_free(f, node) && find_alike(f, node, first) &&
-		containers_linked_add_node(f, node, SPACE_NONE)) {
+	while (node != SPACE_NONE) {
+		uint32_t next = first_link(f, node);
+		if (next != SPACE_NONE)
+			fetch_node(f, next);
+		if (!find_is_free(f, node) || !find_alike(f, node, first) ||
+			!containers_linked_add_node(f, node, SPACE_NONE))
+			return false;
 		if (f->nodes.len == count)
 			return true;
-		uint32_t next = first_link(f, node);
 		node = next == node ? SPACE_NONE : next;
 	}
 	return false;

@@ -170,13 +170,14 @@ CASE(explained, "what a heuristic alone explains is counted, until a pointer to 
 }
 
 /* Blocks as an allocator rounds them up; the third is not to be explained. */
-static bool rounded(void *context, uint32_t block, uint64_t into, struct search_requested *asked)
+static enum search_chance rounded(
+	void *context, uint32_t block, uint64_t into, struct search_requested *asked)
 {
 	CHECK_U64(into, 8);
 	CHECK_U64(asked->most, 104);
 	CHECK_U64(asked->least, 104);
 	*asked = *(const struct search_requested *)context;
-	return block != 2;
+	return block == 2 ? SEARCH_NO_CHANCE : SEARCH_CHANCE;
 }
 
 /* Whether a number at the beginning of a block explains a pointer behind it. */
@@ -223,6 +224,41 @@ CASE(rounded_up, "where sizes were rounded up, a heuristic fits if one that was 
 		CHECK(explains(SEARCH_NEWARRAY, count, true, 0) == (words >= 81));
 	}
 	CHECK(!explains(SEARCH_NEWARRAY, UINT64_MAX, false, 0));
+}
+
+/* The second block is one that was seen to have two vtables. */
+static enum search_chance seen_before(
+	void *context, uint32_t block, uint64_t into, struct search_requested *asked)
+{
+	(void)context;
+	(void)asked;
+	CHECK_U64(into, 16);
+	return block == 1 ? SEARCH_SURE_BASE : SEARCH_NO_CHANCE;
+}
+
+static size_t read_roots_only(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	return address < ROOTS ? 0 : read_picture(context, address, ret, bytes);
+}
+
+CASE(sure_base, "what is known of a block's bases is believed, and the block is not read for it")
+{
+	uint64_t words[2] = {HEAP + 16, HEAP + 64 + 16};
+	struct picture picture = {NULL, words, 0, 2};
+	const struct search_memory memory = {&picture, read_roots_only, NULL};
+	const struct search_root root = {.start = ROOTS, .end = ROOTS + sizeof(words)};
+	const struct search_options options = {
+		.alignment = 8, .heuristics = SEARCH_HEURISTICS_ALL, .may_explain = seen_before};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	CHECK_OK(search_add_block(search, HEAP, 48, 1));
+	CHECK_OK(search_add_block(search, HEAP + 64, 40, 2));
+	CHECK_OK(search_run(search, &memory, &root, 1));
+	CHECK(search_kind(search, 0) == SEARCH_POSSIBLE);
+	CHECK(search_kind(search, 1) == SEARCH_REACHABLE);
+	CHECK(search_heuristic_of(search, 1) == SEARCH_MULTIPLEINHERITANCE);
+	CHECK_U64(search_totals(search)->heuristic_bytes[3], 40);
+	search_destroy(search);
 }
 
 CASE(backwards, "a list that was lost from its last block in memory on has one leader")
