@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "page/parts/lost.h"
 #include "page/parts/stacks.h"
 
 struct ranked_row {
@@ -34,18 +35,32 @@ static void raise_shares(const struct rows *rows, enum metric metric, struct ran
 			fmax(ret[i].share, metric_amount(&rows->rows.data[i], metric) / whole);
 }
 
+static void raise_lost_shares(const struct page_lost *lost, size_t count, struct ranked_row *ret)
+{
+	double whole = 0;
+	for (size_t i = 0; i < count; i++)
+		whole += (double)lost[i].bytes;
+	for (size_t i = 0; whole > 0 && i < count; i++)
+		ret[i].share = fmax(ret[i].share, (double)lost[i].bytes / whole);
+}
+
 struct error *page_ranks_build(const struct profile *profile, struct page_ranks *ret)
 {
 	const struct rows *rows = profile_rows(profile);
 	size_t count = rows->rows.len;
 	_cleanup_free_ struct ranked_row *ranked = calloc(count + 1, sizeof(*ranked));
 	ret->rows = calloc(count + 1, sizeof(*ret->rows));
-	if (!ranked || !ret->rows)
-		return error_no_memory();
+	_cleanup_free_ struct page_lost *lost = NULL;
+	struct error *error =
+		ranked && ret->rows ? page_lost_build(profile, &lost) : error_no_memory();
+	if (error)
+		return error;
 	for (size_t i = 0; i < count; i++)
 		ranked[i].row = (uint32_t)i;
 	for (int metric = 0; metric < METRICS; metric++)
 		raise_shares(rows, (enum metric)metric, ranked);
+	if (lost)
+		raise_lost_shares(lost, count, ranked);
 	qsort(ranked, count, sizeof(*ranked), compare_ranked);
 	for (size_t i = 0; i < count && ranked[i].share > 0; i++)
 		ret->rows[ret->count++] = ranked[i].row;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "page/parts/lost.h"
 
 static inline bool number_equal(uint64_t a, uint64_t b)
 {
@@ -20,8 +21,10 @@ struct stack_columns {
 	struct page_column *parent, *frame;
 	struct page_column *node, *kind, *leak;
 	struct page_column *figures[METRICS]; /* NULL: unknown */
-	struct page_numbers frames;           /* by place */
-	struct page_numbers nodes;            /* by parent and frame */
+	struct page_column *lost_blocks, *lost_bytes;
+	struct page_lost *lost;     /* of each row; NULL: unknown, and no columns */
+	struct page_numbers frames; /* by place */
+	struct page_numbers nodes;  /* by parent and frame */
 };
 
 void page_stacks_init(struct page_stacks *stacks)
@@ -78,6 +81,10 @@ static void begin_columns(const struct profile *profile, struct stack_columns *a
 	for (int i = 0; i < METRICS; i++)
 		if (metric_is_known((enum metric)i, model_recording(profile->model)))
 			at->figures[i] = page_columns_add(columns, figure_names[i], PAGE_F64);
+	if (at->lost) {
+		at->lost_blocks = page_columns_add(columns, "row.lost_blocks", PAGE_F64);
+		at->lost_bytes = page_columns_add(columns, "row.lost_bytes", PAGE_F64);
+	}
 	/* The root has no frame, and says frame 0. */
 	page_column_u32(at->parent, 0);
 	page_column_u32(at->frame, 0);
@@ -176,52 +183,64 @@ static bool find_node(struct stack_columns *at, const struct row *row, uint32_t 
 	return true;
 }
 
-static bool put_row(struct stack_columns *at, const struct row *row)
+/* The figures of a row, or of the sum of several. */
+struct row_sums {
+	size_t count; /* rows */
+	unsigned leak_kinds;
+	double figures[METRICS];
+	struct page_lost lost;
+};
+
+static void row_sums_add(
+	struct stack_columns *at, const struct rows *rows, size_t number, struct row_sums *ret)
 {
-	uint32_t node;
-	const struct site *site = row->sums == &row_no_site ? row->base : row->sums;
-	if (!find_node(at, row, &node) ||
-		!add_string(at, at->kind,
-			site->kind == KIND_UNKNOWN ? "" : alloc_kind_name(site->kind)))
-		return false;
+	const struct row *row = &rows->rows.data[number];
+	ret->count++;
+	ret->leak_kinds |= row->leak_kinds;
+	for (int i = 0; i < METRICS; i++)
+		ret->figures[i] += (double)row_value(row, (enum metric)i);
+	if (at->lost) {
+		ret->lost.blocks += at->lost[number].blocks;
+		ret->lost.bytes += at->lost[number].bytes;
+	}
+}
+
+static bool put_sums(
+	struct stack_columns *at, uint32_t node, const char *kind, const struct row_sums *sums)
+{
 	page_column_u32(at->node, node);
-	page_column_u8(at->leak, row->leak_kinds);
+	page_column_u8(at->leak, (uint8_t)sums->leak_kinds);
 	for (int i = 0; i < METRICS; i++)
 		if (at->figures[i])
-			page_column_f64(at->figures[i], (double)row_value(row, (enum metric)i));
-	return true;
+			page_column_f64(at->figures[i], sums->figures[i]);
+	if (at->lost) {
+		page_column_f64(at->lost_blocks, (double)sums->lost.blocks);
+		page_column_f64(at->lost_bytes, (double)sums->lost.bytes);
+	}
+	return add_string(at, at->kind, kind);
+}
+
+static bool put_row(struct stack_columns *at, const struct rows *rows, size_t number)
+{
+	uint32_t node;
+	struct row_sums sums = {.count = 0};
+	const struct row *row = &rows->rows.data[number];
+	const struct site *site = row->sums == &row_no_site ? row->base : row->sums;
+	row_sums_add(at, rows, number, &sums);
+	return find_node(at, row, &node) &&
+	       put_sums(at, node, site->kind == KIND_UNKNOWN ? "" : alloc_kind_name(site->kind),
+		       &sums);
 }
 
 /* The sum of rows that are left out. */
-struct left_out {
-	size_t count;
-	unsigned leak_kinds;
-	double figures[METRICS];
-};
-
-static void left_out_add(struct left_out *sum, const struct row *row)
-{
-	sum->count++;
-	sum->leak_kinds |= row->leak_kinds;
-	for (int i = 0; i < METRICS; i++)
-		sum->figures[i] += (double)row_value(row, (enum metric)i);
-}
-
-static bool put_left_out(struct stack_columns *at, const struct left_out *sum)
+static bool put_left_out(struct stack_columns *at, const struct row_sums *sums)
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	uint32_t node = 0, frame = (uint32_t)at->line->count;
-	text_printf(&name, "(%zu smaller stacks)", sum->count);
-	if (name.failed || !put_remark(at, name.data) || !go_down(at, frame, &node) ||
-		!add_string(at, at->kind, ""))
-		return false;
-	page_column_u32(at->node, node);
-	page_column_u8(at->leak, (uint8_t)sum->leak_kinds);
-	for (int i = 0; i < METRICS; i++)
-		if (at->figures[i])
-			page_column_f64(at->figures[i], sum->figures[i]);
-	return true;
+	text_printf(&name, "(%zu smaller stacks)", sums->count);
+	return !name.failed && put_remark(at, name.data) && go_down(at, frame, &node) &&
+	       put_sums(at, node, "", sums);
 }
 
 /* What becomes of a row; unused are those without any figure. */
@@ -229,15 +248,15 @@ enum row_use { ROW_UNUSED, ROW_SHOWN, ROW_LEFT_OUT };
 
 static bool put_rows(struct stack_columns *at, const struct rows *rows, const uint8_t *uses)
 {
-	struct left_out sum = {.count = 0};
+	struct row_sums left_out = {.count = 0};
 	for (size_t i = 0; i < rows->rows.len; i++) {
-		if (uses[i] == ROW_SHOWN && !put_row(at, &rows->rows.data[i]))
+		if (uses[i] == ROW_SHOWN && !put_row(at, rows, i))
 			return false;
 		if (uses[i] == ROW_LEFT_OUT)
-			left_out_add(&sum, &rows->rows.data[i]);
+			row_sums_add(at, rows, i, &left_out);
 	}
-	at->stacks->summed_up = sum.count;
-	return !sum.count || put_left_out(at, &sum);
+	at->stacks->summed_up = left_out.count;
+	return !left_out.count || put_left_out(at, &left_out);
 }
 
 struct error *page_stacks_build(const struct profile *profile, const struct page_ranks *ranks,
@@ -250,9 +269,13 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	page_numbers_init(&at.nodes);
 	for (size_t i = 0; uses && i < ranks->count; i++)
 		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
-	begin_columns(profile, &at);
-	bool done = uses && put_rows(&at, rows, uses);
+	struct error *error = uses ? page_lost_build(profile, &at.lost) : error_no_memory();
+	if (!error)
+		begin_columns(profile, &at);
+	if (!error && !put_rows(&at, rows, uses))
+		error = error_no_memory();
 	page_numbers_deinit(&at.frames);
 	page_numbers_deinit(&at.nodes);
-	return done ? NULL : error_no_memory();
+	free(at.lost);
+	return error;
 }

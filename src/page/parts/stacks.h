@@ -17,7 +17,7 @@ enum page_frame_flag {
 	PAGE_FRAME_REMARK = 8,  /* no code: says why a stack is not whole, or sums up others */
 };
 
-/* Rows by their importance: the largest share that they have of any metric. */
+/* Rows by their importance: the largest share that they have of any metric, or of what is lost. */
 struct page_ranks {
 	uint32_t *rows; /* numbers of rows, the most important first */
 	size_t count;

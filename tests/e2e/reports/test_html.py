@@ -146,6 +146,32 @@ def leaves(node, path=()):
 
 
 @TESTS.test
+def lost(folder):
+    """What a search found to be lost is in the rows, and adds up to the leaks"""
+    path = recording(folder, program="leaks/trees-O2", options=("--leak-check=full",))
+    page = page_of(path)
+    leaks = document("leaks", path)["leaks"]["summary"]
+    for unit in ("bytes", "blocks"):
+        wanted = leaks["definite"][unit] + leaks["indirect"][unit]
+        hw.need(wanted and sum(page.columns[f"row.lost_{unit}"]) == wanted, f"{unit}: {wanted}")
+    for value, bits, live in zip(page.columns["row.lost_bytes"], page.columns["row.leak"], page.columns["row.live_bytes"]):
+        hw.need(bool(value) == bool(bits & 3) and value <= live, f"{value} of {live}, {bits}")
+    hw.need("row.lost_bytes" not in page_of(recording(folder, "b.hpw")).columns, "nothing was searched")
+    hw.need("row.lost_bytes" not in page_of(path, "--kind", "malloc").columns, "rows are filtered")
+
+
+@TESTS.test
+def sampled(folder):
+    """Of a sample: the estimates of the report; what is unknown has no column"""
+    path = recording(folder, options=("--mode", "sample"))
+    page = page_of(path)
+    totals = hw.report(path)["totals"]
+    check_sums(page, totals)
+    hw.need("row.temporary" not in page.columns and totals["temporary"] is None, "temporary is unknown")
+    check_documents(page, path)
+
+
+@TESTS.test
 def trees(folder):
     """The page's stacks make the tree of the command, with short names beside whole ones"""
     path = recording(folder)
