@@ -22,7 +22,7 @@
 #define PAGE_SCHEMA "heapwise.page/1"
 /* The most bytes of HTML, if nobody asks for fewer: browsers and mail open that without trouble. */
 #define PAGE_BYTES_MAX ((uint64_t)16 << 20)
-/* Rows of a table in a document. */
+/* Rows of a table in a document, unless that needs too much of the page. */
 #define PAGE_DOCUMENT_ROWS 1000u
 
 /* A document of the page: what a command writes with --json. */

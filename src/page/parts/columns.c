@@ -21,7 +21,7 @@ void page_columns_deinit(struct page_columns *columns)
 struct page_column *page_columns_add(
 	struct page_columns *columns, const char *name, enum page_type type)
 {
-	assert(columns->count < PAGE_COLUMNS_MAX);
+	assert(columns->count < PAGE_COLUMNS_ROOM);
 	struct page_column *column = &columns->data[columns->count++];
 	*column = (struct page_column){.name = name, .type = type};
 	buf_init(&column->data);

@@ -12,7 +12,7 @@
 
 /* Where a column, and the first of them, begins: at multiples of this. */
 #define PAGE_ALIGNMENT 8u
-#define PAGE_COLUMNS_MAX 24u
+#define PAGE_COLUMNS_ROOM 24u
 
 enum page_type { PAGE_U8, PAGE_U32, PAGE_F64 };
 
@@ -24,14 +24,14 @@ struct page_column {
 };
 
 struct page_columns {
-	struct page_column data[PAGE_COLUMNS_MAX];
+	struct page_column data[PAGE_COLUMNS_ROOM];
 	size_t count;
 };
 
 void page_columns_init(struct page_columns *columns);
 void page_columns_deinit(struct page_columns *columns);
 
-/* Returns a new column, which is valid as long as all of them. At most PAGE_COLUMNS_MAX. */
+/* Returns a new column, which is valid as long as all of them. At most PAGE_COLUMNS_ROOM. */
 struct page_column *page_columns_add(
 	struct page_columns *columns, const char *name, enum page_type type);
 
