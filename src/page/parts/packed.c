@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "page/parts/packed.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/packing.h"
 
@@ -24,10 +26,9 @@ static void encode_three(const uint8_t *data, size_t len, char *ret)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	unsigned bits = (unsigned)data[0] << 16 | (len > 1 ? (unsigned)data[1] << 8 : 0u) |
 			(len > 2 ? data[2] : 0u);
-	ret[0] = digits[bits >> 18];
-	ret[1] = digits[bits >> 12 & 63];
-	ret[2] = len > 1 ? digits[bits >> 6 & 63] : '=';
-	ret[3] = len > 2 ? digits[bits & 63] : '=';
+	memset(ret, '=', 4);
+	for (unsigned i = 0; i < 4 && i <= len; i++)
+		ret[i] = digits[bits >> (18 - 6 * i) & 63];
 }
 
 bool page_put_base64(const uint8_t *data, size_t len, const struct sink *sink)
