@@ -15,6 +15,7 @@
 
 enum {
 	OPT_PAGE_LIMIT = 256,
+	OPT_LIFETIMES,
 	OPT_OUTPUT = 'o',
 	OPT_FORCE = 'f',
 };
@@ -30,6 +31,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_FORCE, "force", NULL, "replace FILE even if it is not a page of heapwise"},
 	{OPT_PAGE_LIMIT, "page-limit", "SIZE",
 		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M)"},
+	{OPT_LIFETIMES, "lifetimes", "yes|no",
+		"whether the page has lifetimes (default: of at most 10 million events)"},
 	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
@@ -39,7 +42,19 @@ struct request {
 	const char *output;
 	bool force;
 	uint64_t most_bytes;
+	enum page_lifetimes lifetimes;
 };
+
+static bool take_lifetimes(const struct options *options, enum page_lifetimes *ret)
+{
+	bool yes = strcmp(options->argument, "yes") == 0;
+	*ret = yes ? PAGE_LIFETIMES_YES : PAGE_LIFETIMES_NO;
+	if (yes || strcmp(options->argument, "no") == 0)
+		return true;
+	options_wrong(options->command, "invalid --lifetimes '%s': expected yes or no",
+		options->argument);
+	return false;
+}
 
 static bool cmd_html_take(const struct options *options, int id, void *ctx)
 {
@@ -58,6 +73,8 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 			"invalid --page-limit '%s': expected a size like 512K, 2M or 1G",
 			options->argument);
 		return false;
+	case OPT_LIFETIMES:
+		return take_lifetimes(options, &request->lifetimes);
 	default:
 		return view_options_take(options, id, &request->shown);
 	}
@@ -124,7 +141,7 @@ static int write_to(struct request *request, const char *output, const struct pa
 
 static int cmd_html_show(struct request *request)
 {
-	_cleanup_(page_parts_deinit) struct page_parts parts = {.model = NULL};
+	_cleanup_(page_parts_deinit) struct page_parts parts = {.lifetimes = request->lifetimes};
 	int code = page_parts_open(&request->shown, request->path, &parts);
 	if (code)
 		return code;

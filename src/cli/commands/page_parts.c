@@ -92,6 +92,20 @@ static int open_figures(struct view_request *request, const char *path, struct p
 	return view_request_open(request, path, flags, &ret->model);
 }
 
+/* Why lifetimes are left out; NULL: they are not. */
+static const char *refuse_lives(const struct query *query, const struct page_parts *parts)
+{
+	if (query_blocks(query))
+		return "lifetimes are those of all blocks";
+	if (parts->lifetimes == PAGE_LIFETIMES_NO)
+		return "lifetimes were not wanted (--lifetimes no)";
+	return parts->lifetimes == PAGE_LIFETIMES_AUTO &&
+			       model_recording(parts->model)->events > PAGE_LIVES_EVENTS
+		       ? "lifetimes take a pass over many events; use --lifetimes yes, or "
+			 "'heapwise report --view lifetimes'"
+		       : NULL;
+}
+
 /* What timelines, lifetimes and marks need. */
 static struct error *open_times(struct view_request *request, struct page_parts *ret)
 {
@@ -101,10 +115,8 @@ static struct error *open_times(struct view_request *request, struct page_parts 
 	unsigned flags = model_recording(ret->model)->marks ? SOURCE_WITH_MARKS : 0;
 	if (!path)
 		return error_no_memory();
-	if (query_blocks(query))
-		ret->no_lives = "lifetimes are those of all blocks";
-	else
-		flags |= SOURCE_WITH_LIVES;
+	ret->no_lives = refuse_lives(query, ret);
+	flags |= ret->no_lives ? 0 : SOURCE_WITH_LIVES;
 	query->series.rows = view_needs_moments(timeline, &request->options);
 	query->series.sites_every = view_moments_every(timeline, &request->options);
 	query->series_if_known = false;

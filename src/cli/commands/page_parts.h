@@ -9,6 +9,11 @@
 
 #define PAGE_PARTS_MAX 12u
 
+/* Lifetimes take a pass over all events, some 3 s for so many: beyond it they are for who asks. */
+#define PAGE_LIVES_EVENTS 10000000u
+
+enum page_lifetimes { PAGE_LIFETIMES_AUTO, PAGE_LIFETIMES_NO, PAGE_LIFETIMES_YES };
+
 /* One view of a model; or the leaks. */
 struct page_part {
 	const struct view *view;   /* NULL: of leaks */
@@ -18,9 +23,11 @@ struct page_part {
 	const char *problem;             /* why it can't be shown; NULL: it can */
 };
 
-/* Must not move once it is open. All 0 before; page_parts_deinit() in either case. */
+/* Must not move once it is open. All 0 before, but `lifetimes`; page_parts_deinit() in either case.
+ */
 struct page_parts {
-	struct model *model;     /* what the report is of, and the stacks */
+	enum page_lifetimes lifetimes; /* whether they are wanted */
+	struct model *model;           /* what the report is of, and the stacks */
 	struct model *over_time; /* the same with a series of moments and lives; NULL: without */
 	struct error *no_times;  /* why there is none; NULL: there is */
 	const char *no_leaks, *no_lives;

@@ -230,6 +230,18 @@ def moments_and_filters(folder):
     hw.need(ended.status == 3 and not ended.text, str(ended))
 
 
+@TESTS.test
+def lifetimes(folder):
+    """--lifetimes: without them the page says why, and all else is as it was"""
+    path = recording(folder)
+    whole, without = page_of(path, "--lifetimes", "yes"), page_of(path, "--lifetimes", "no")
+    hw.need("--lifetimes no" in without.header["cut"]["missing"]["lifetimes"], str(without.header["cut"]))
+    hw.need(whole.documents.pop("lifetimes") and whole.documents == without.documents, "other documents changed")
+    hw.need(whole.columns == without.columns, "columns changed")
+    ended = heapwise("html", path, "--lifetimes", "maybe", "-o", "-")
+    hw.need(ended.status == 2 and "yes or no" in ended.errors, str(ended))
+
+
 HOSTILE = '''#include <stdlib.h>
 void *kept;
 __attribute__((noinline)) void evil(void) __asm__("\\"</script><img src=x onerror=alert(1)>\\"");
