@@ -356,6 +356,12 @@ void json_null(struct json *json)
 	put_value(json, "null");
 }
 
+void json_raw(struct json *json, const char *document, size_t len)
+{
+	value_begin(json, false);
+	put_bytes(json, document, len);
+}
+
 bool json_finish(struct json *json)
 {
 	assert(json->depth == 0);

@@ -74,5 +74,8 @@ void json_i64(struct json *json, int64_t value);
 void json_double(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
+/* A value that is JSON already: `len` bytes of one document, which is not checked. White space at
+ * its end may be there. */
+void json_raw(struct json *json, const char *document, size_t len);
 
 #endif

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_tree,
 	&command_timeline,
 	&command_flame,
+	&command_html,
 	&command_list,
 	&command_symbols,
 	&command_peek,

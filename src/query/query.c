@@ -59,7 +59,7 @@ static struct error *open_one(
 		wanted.series = NULL;
 		error = recording_open(query->context, path, flags, &wanted, ret);
 	}
-	if (!error)
+	if (!error && !query->again)
 		recording_warn(query->context, *ret, path);
 	return error;
 }
@@ -139,7 +139,7 @@ static void point_to_main_program(const struct query *query, const char *path)
 /* The file that is meant, in `newest` if it had to be found. */
 static struct error *query_find_file(const struct query *query, const char **path, char **newest)
 {
-	if (*path && !query->more_count && main_program_is_first(*path))
+	if (*path && !query->again && !query->more_count && main_program_is_first(*path))
 		point_to_main_program(query, *path);
 	if (*path)
 		return NULL;

@@ -41,6 +41,7 @@ struct query {
 	char *const *more;    /* files that are added up with the one that is opened */
 	size_t more_count;
 	bool anonymize; /* names are replaced by tokens */
+	bool again;     /* it was opened before: what is noted then is not noted anew */
 
 	/* Set by query_open(). */
 	struct anonymizer *anonymizer; /* of `anonymize`; knows all tokens */

@@ -28,6 +28,8 @@ void answer_table(struct answer *answer, const struct table *table)
 	answer_table_begin(answer, table);
 	for (size_t i = 0; i < table_shown(table) && !answer->stopped; i++)
 		answer_row(answer, table, table_row(table, i));
+	if (answer->asked_limit && table->limit == answer->asked_limit)
+		answer->left_out += table->count - table_shown(table);
 	answer_table_end(answer, table);
 }
 

@@ -58,6 +58,8 @@ struct answer {
 	const struct answer_form *form;
 	const struct answer_type *type;
 	bool stopped; /* the sink wants no more: rows may be left out */
+	/* Rows of tables of answer_table() beyond this limit, so far; 0: none are counted. */
+	size_t asked_limit, left_out;
 };
 
 /* Begins a document. Nothing is written before, so that who fails first writes nothing. */

@@ -64,6 +64,7 @@ struct leaks_outcome {
 	const char *wrong_doubt; /* why these are not certain; NULL: they are */
 	const char *doubt; /* why it is undecided whether there are some, as the model has it; NULL:
 			      it is decided */
+	size_t left_out;   /* rows that the limit left out of LEAKS_JSON */
 };
 
 /* Writes it. NULL also when the sink stopped it: the sink knows. */

@@ -44,6 +44,8 @@ struct view_options {
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
 	struct timeline_options timeline;
 	const struct view_base *base; /* NULL: none */
+	/* Increased by how many rows of tables the limit left out; NULL: nobody asks. */
+	size_t *left_out;
 };
 
 /* Whether it is laid out for programs: all rows, all frames, no colours. */

@@ -48,6 +48,7 @@ WRITERS = {
     "export json": command("export", "--format", "json", "-o", "OUT", "IN"),
     "export pprof": command("export", "--format", "pprof", "-o", "OUT", "IN"),
     "flame --svg": command("flame", "--svg", "OUT", "IN"),
+    "html": command("html", "-f", "-o", "OUT", "IN"),
     "bundle": command("bundle", "-o", "OUT", "IN"),
     "bundle --anonymize": command("bundle", "--anonymize", "-o", "OUT", "IN"),
     "leaks --log-file": command("leaks", "--log-file", "OUT", "IN"),

@@ -394,6 +394,24 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 		       : 0;
 }
 
+struct error *leak_report_write(const struct leak_report *report, const struct model *model,
+	size_t limit, const struct sink *sink, size_t *ret_left_out)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
+	const struct lsan_wishes nobodys = {.counts = false};
+	struct leaks_view_options view = report->view;
+	struct leaks_outcome outcome = {.errors = 0};
+	struct error *error = gather_suppressions(report, model, &nobodys, &suppressions);
+	if (error)
+		return error;
+	view.form = LEAKS_JSON;
+	view.limit = limit;
+	view.suppressions = suppressions;
+	error = leaks_view_write(model, &view, sink, &outcome);
+	*ret_left_out += outcome.left_out;
+	return error;
+}
+
 uint64_t leak_report_errors(const struct leak_report *report)
 {
 	return report->errors;

@@ -4,6 +4,7 @@
 #define CLI_LEAK_REPORT_H
 
 #include "analysis/suppress.h"
+#include "base/sink.h"
 #include "cli/options/leak_options.h"
 
 struct leak_report;
@@ -34,6 +35,14 @@ struct error *leak_report_suppressions(const struct leak_options *options,
  * of course. Returns 0, or the exit code of our own failure, after saying so.
  */
 int leak_report_show(struct leak_report *report, const char *path, int fd, bool living);
+
+/*
+ * Writes the JSON of a model that is open, with at most `limit` rows, as leak_report_show() would
+ * with that format; adds how many rows the limit left out to *ret_left_out. ERROR_INPUT: it knows
+ * nothing of leaks. Nothing is counted and no wishes of LeakSanitizer count.
+ */
+struct error *leak_report_write(const struct leak_report *report, const struct model *model,
+	size_t limit, const struct sink *sink, size_t *ret_left_out) must_check_;
 
 /* How many errors there were in what was shown so far. */
 uint64_t leak_report_errors(const struct leak_report *report);

@@ -23,6 +23,7 @@ struct leaks_page {
 			      */
 	const char *doubt;   /* why it is undecided whether there are errors; NULL: it is decided */
 	size_t limit;
+	size_t left_out; /* rows, by the limit: set when an answer was written */
 	/* Of leaks_answer.c. */
 	struct leak_sum left, by_heuristic[LEAK_HEURISTICS];
 	size_t heuristics[LEAK_HEURISTICS], heuristic_count;

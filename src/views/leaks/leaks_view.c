@@ -236,7 +236,10 @@ static struct answer *leaks_view_create(const struct leaks_page *page, const str
 static struct error *write_answer(struct leaks_page *page, const struct sink *sink)
 {
 	struct answer *answer = leaks_view_create(page, sink);
+	if (answer)
+		answer->asked_limit = page->options->limit;
 	struct error *error = answer ? leaks_answer(page, answer) : error_no_memory();
+	page->left_out = answer ? answer->left_out : 0;
 	answer_destroy(answer);
 	return error;
 }
@@ -290,7 +293,8 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 		.errors = counts ? leaks_count(&page.leaks, page.sure_kinds) : 0,
 		.wrong = page.error_count,
 		.wrong_doubt = page.error_doubt,
-		.doubt = page.doubt};
+		.doubt = page.doubt,
+		.left_out = page.left_out};
 	return error;
 }
 

@@ -173,7 +173,10 @@ static struct error *write_answer(const struct page *page, const struct sink *si
 	if (!answer)
 		return error_no_memory();
 	answer_begin(answer, &type);
+	answer->asked_limit = page->options->limit;
 	put_view(page, answer);
+	if (page->options->left_out)
+		*page->options->left_out += answer->left_out;
 	struct error *error = answer_end(answer);
 	answer_destroy(answer);
 	return error;

@@ -29,6 +29,22 @@ static void check_document(const char *expected)
 	text_deinit(&out);
 }
 
+CASE(json_raw_documents, "a document in another one is as it was, between commas")
+{
+	static const char inner[] = "{\n \"a\": [1, 2]\n}\n";
+	begin();
+	json_object_begin(&json);
+	json_key(&json, "inner");
+	json_raw(&json, inner, sizeof(inner) - 1);
+	json_key(&json, "list");
+	json_array_begin(&json);
+	json_raw(&json, "1", 1);
+	json_raw(&json, "{}", 2);
+	json_array_end(&json);
+	json_object_end(&json);
+	check_document("{\n \"inner\": {\n \"a\": [1, 2]\n}\n,\n \"list\": [1, {}]\n}\n");
+}
+
 CASE(json_shape, "a document has its commas, lines and nesting")
 {
 	begin();

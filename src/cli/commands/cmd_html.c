@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise html: a recording as one HTML file, to look at in a browser and to send. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/commands/page_parts.h"
+#include "cli/options/view_options.h"
+#include "cli/terminal/message.h"
+#include "page/page.h"
+#include "query/stacks.h"
+
+enum {
+	OPT_PAGE_LIMIT = 256,
+	OPT_OUTPUT = 'o',
+	OPT_FORCE = 'f',
+};
+
+#define NAME_END ".html"
+/* What is larger is no page of this command. */
+#define OTHER_BYTES_MAX ((size_t)64 << 20)
+
+static const struct option_spec option_specs[] = {
+	{OPT_OUTPUT, "output", "FILE",
+		"write to FILE (default: named after the recording, in the current directory; -: "
+		"stdout)"},
+	{OPT_FORCE, "force", NULL, "replace FILE even if it is not a page of heapwise"},
+	{OPT_PAGE_LIMIT, "page-limit", "SIZE",
+		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M)"},
+	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+};
+
+struct request {
+	struct view_request shown;
+	const char *path; /* NULL: the newest recording here */
+	const char *output;
+	bool force;
+	uint64_t most_bytes;
+};
+
+static bool cmd_html_take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	switch (id) {
+	case OPT_OUTPUT:
+		request->output = options->argument;
+		return true;
+	case OPT_FORCE:
+		request->force = true;
+		return true;
+	case OPT_PAGE_LIMIT:
+		if (options_size(options->argument, &request->most_bytes))
+			return true;
+		options_wrong(options->command,
+			"invalid --page-limit '%s': expected a size like 512K, 2M or 1G",
+			options->argument);
+		return false;
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* "app.html" of "/tmp/app.hpw". NULL: no memory. */
+static char *default_output(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+	size_t len = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+	char *made;
+	return asprintf(&made, "%.*s" NAME_END, (int)len, name) < 0 ? NULL : made;
+}
+
+/* Whether a file may be replaced: there is none, it is empty, or a page. */
+static bool may_replace(const char *path)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t len;
+	struct stat st;
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return true;
+	struct error *error = read_stored_file(path, OTHER_BYTES_MAX, &data, &len);
+	bool is_page = !error && page_is_one(data, len);
+	error_destroy(error);
+	return is_page;
+}
+
+struct page_request {
+	const struct request *request;
+	const struct page_parts *parts;
+	const struct stacks *stacks;
+};
+
+static struct error *write_page(void *ctx, const struct sink *sink)
+{
+	const struct page_request *page = ctx;
+	const struct recording *recording = model_recording(page->parts->model);
+	const char *slash = strrchr(recording->path, '/');
+	const struct page_wanted wanted = {
+		.writer = "heapwise " HW_VERSION,
+		.kind = strcmp(recording->source, "recording") == 0 ? "recording" : "profile",
+		.title = slash ? slash + 1 : recording->path,
+		.documents = page->parts->documents,
+		.document_count = page->parts->count,
+		.profile = &page->stacks->profile,
+		.most_bytes = page->request->most_bytes,
+	};
+	return page_write(&wanted, sink);
+}
+
+static int write_to(struct request *request, const char *output, const struct page_parts *parts)
+{
+	_cleanup_(stacks_deinit) struct stacks stacks = {.model = NULL};
+	const struct stacks_wanted wanted = {
+		.metric = METRICS, .all_frames = request->shown.options.all_frames};
+	struct page_request page = {request, parts, &stacks};
+	struct error *error =
+		stacks_build(&request->shown.query, parts->model, NULL, &wanted, &stacks);
+	return error ? message_error(error)
+		     : view_request_write(&request->shown, output, write_page, &page);
+}
+
+static int cmd_html_show(struct request *request)
+{
+	_cleanup_(page_parts_deinit) struct page_parts parts = {.model = NULL};
+	int code = page_parts_open(&request->shown, request->path, &parts);
+	if (code)
+		return code;
+	_cleanup_free_ char *made = default_output(model_recording(parts.model)->path);
+	const char *output = request->output ? request->output : made;
+	if (!output)
+		return message_error(error_no_memory());
+	if (!request->force && strcmp(output, OUTPUT_STDOUT) != 0 && !may_replace(output)) {
+		message("%s already exists and is not a page of heapwise; use -f to replace it, or "
+			"-o FILE for another name",
+			output);
+		return ERROR_ENVIRONMENT;
+	}
+	code = write_to(request, output, &parts);
+	if (!code && !request->output)
+		message("wrote %s", output);
+	return code;
+}
+
+static int cmd_html_run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .most_bytes = PAGE_BYTES_MAX};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int code;
+	if (options_each(&options, cmd_html_take, &request, &code) &&
+		view_request_files(command, &request.shown, "a page", argv + options.operand,
+			(size_t)(argc - options.operand), &request.path))
+		code = cmd_html_show(&request);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_html = {
+	.name = "html",
+	.synopsis = "[FILE] [-o OUT.html] [OPTION…]",
+	.what = "Writes a recording or profile as one HTML page for a browser.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current directory. FILE may "
+		 "also be another\n"
+		 "tool's. The page needs no network and no other files: the verdict, figures, "
+		 "leaks, timeline and all\n"
+		 "stacks are in it, with names of functions, files and the command line "
+		 "(--anonymize leaves them out).\n",
+	.examples = "  heapwise html app.hpw                         app.html\n"
+		    "  heapwise html -o peak.html app.hpw@peak       as of the peak\n"
+		    "  heapwise html --anonymize -o report.html      to attach to a bug report\n",
+	.options = option_specs,
+	.run = cmd_html_run,
+};

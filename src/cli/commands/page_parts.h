@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The documents of a page of one recording: what report, timeline and leaks write as JSON. */
+#ifndef CLI_PAGE_PARTS_H
+#define CLI_PAGE_PARTS_H
+
+#include "cli/commands/leak_report.h"
+#include "cli/options/view_options.h"
+#include "page/page.h"
+
+#define PAGE_PARTS_MAX 12u
+
+/* One view of a model; or the leaks. */
+struct page_part {
+	const struct view *view;   /* NULL: of leaks */
+	const struct model *model; /* NULL: it can't be shown */
+	const struct view_options *options;
+	const struct leak_report *leaks; /* NULL: of a view */
+	const char *problem;             /* why it can't be shown; NULL: it can */
+};
+
+/* Must not move once it is open. All 0 before; page_parts_deinit() in either case. */
+struct page_parts {
+	struct model *model;     /* what the report is of, and the stacks */
+	struct model *over_time; /* the same with a series of moments and lives; NULL: without */
+	struct error *no_times;  /* why there is none; NULL: there is */
+	const char *no_leaks, *no_lives;
+	struct view_base subtracted; /* of a file that is a difference */
+	struct view_options options; /* of all of them */
+	struct leak_options leak_options;
+	struct leak_report *leaks;
+	struct page_part parts[PAGE_PARTS_MAX];
+	struct page_document documents[PAGE_PARTS_MAX]; /* for struct page_wanted */
+	size_t count;
+};
+
+/*
+ * Opens the recording that is asked for (`path` NULL: the newest one here) and prepares its
+ * documents; `request` must outlive them. Times come from a second look at the file, as report and
+ * timeline want other moments. Returns 0, or the exit code after saying why.
+ */
+int page_parts_open(struct view_request *request, const char *path, struct page_parts *ret);
+void page_parts_deinit(struct page_parts *parts);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A page from its documents and stacks to HTML: container, compressed, in the shell; with fewer
+ * rows until it fits. */
+#include "page/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/util.h"
+#include "page/parts/packed.h"
+#include "page/parts/shell.h"
+#include "page/parts/stacks.h"
+
+#define CONTAINER_MAGIC "HWPG"
+#define CONTAINER_VERSION 1u
+#define DATA_BEGIN "<script type=\"text/plain\" id=\"heapwise-data\">"
+#define DATA_END "</script>"
+
+/* A document as it was written. */
+struct written_document {
+	struct text json;    /* empty: there is none */
+	struct text problem; /* why; empty: there is one */
+	size_t left_out;
+};
+
+/* A page on its way. */
+struct page_draft {
+	const struct page_wanted *wanted;
+	struct page_shell shell;
+	struct written_document *documents;
+	size_t document_rows; /* limit that they were written with */
+	struct page_ranks ranks;
+	struct buf packed;
+	uint64_t fixed_bytes; /* of HTML without any stacks */
+};
+
+static void drop_documents(struct page_draft *draft)
+{
+	for (size_t i = 0; draft->documents && i < draft->wanted->document_count; i++) {
+		text_deinit(&draft->documents[i].json);
+		text_deinit(&draft->documents[i].problem);
+	}
+	free(draft->documents);
+	draft->documents = NULL;
+}
+
+static void draft_deinit(struct page_draft *draft)
+{
+	drop_documents(draft);
+	page_ranks_deinit(&draft->ranks);
+	buf_deinit(&draft->packed);
+}
+
+static bool add_to_text(void *ctx, const char *data, size_t len)
+{
+	struct text *text = ctx;
+	text_add_n(text, data, len);
+	return !text->failed;
+}
+
+static struct error *write_document(
+	const struct page_document *document, size_t limit, struct written_document *ret)
+{
+	const struct sink sink = {add_to_text, &ret->json};
+	struct error *error = document->write(document->ctx, limit, &sink, &ret->left_out);
+	if (error && error->code == ERROR_INPUT) {
+		text_add(&ret->problem, error->message);
+		text_clear(&ret->json);
+		error_destroy(error);
+		error = NULL;
+	}
+	return error || !(ret->json.failed || ret->problem.failed) ? error : error_no_memory();
+}
+
+/* Writes all of them anew, with at most so many rows in a table. */
+static struct error *write_documents(struct page_draft *draft, size_t limit)
+{
+	const struct page_wanted *wanted = draft->wanted;
+	drop_documents(draft);
+	draft->documents = calloc(wanted->document_count + 1, sizeof(*draft->documents));
+	draft->document_rows = limit;
+	struct error *error = draft->documents ? NULL : error_no_memory();
+	for (size_t i = 0; !error && i < wanted->document_count; i++) {
+		text_init(&draft->documents[i].json);
+		text_init(&draft->documents[i].problem);
+		error = write_document(&wanted->documents[i], limit, &draft->documents[i]);
+	}
+	return error;
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_string(json, text);
+}
+
+static void put_documents(const struct page_draft *draft, struct json *json)
+{
+	json_key(json, "documents");
+	json_object_begin(json);
+	for (size_t i = 0; i < draft->wanted->document_count; i++) {
+		const struct text *text = &draft->documents[i].json;
+		if (!text->len)
+			continue;
+		json_key(json, draft->wanted->documents[i].name);
+		json_raw(json, text->data, text->len);
+	}
+	json_object_end(json);
+}
+
+/* What is not in the page, and why. */
+static void put_cut(const struct page_draft *draft, size_t summed_up, struct json *json)
+{
+	const struct page_wanted *wanted = draft->wanted;
+	json_key(json, "cut");
+	json_object_begin(json);
+	json_key(json, "rows");
+	if (summed_up)
+		json_u64(json, summed_up);
+	else
+		json_null(json);
+	json_key(json, "limit");
+	json_u64(json, draft->document_rows);
+	json_key(json, "documents");
+	json_object_begin(json);
+	for (size_t i = 0; i < wanted->document_count; i++)
+		if (draft->documents[i].left_out && draft->documents[i].json.len) {
+			json_key(json, wanted->documents[i].name);
+			json_u64(json, draft->documents[i].left_out);
+		}
+	json_object_end(json);
+	json_key(json, "missing");
+	json_object_begin(json);
+	for (size_t i = 0; i < wanted->document_count; i++)
+		if (draft->documents[i].problem.len)
+			put_text(json, wanted->documents[i].name, draft->documents[i].problem.data);
+	json_object_end(json);
+	json_object_end(json);
+}
+
+static void put_header(
+	const struct page_draft *draft, const struct page_stacks *stacks, struct json *json)
+{
+	json_object_begin(json);
+	put_text(json, "schema", PAGE_SCHEMA);
+	put_text(json, "writer", draft->wanted->writer);
+	put_text(json, "kind", draft->wanted->kind);
+	put_text(json, "title", draft->wanted->title);
+	put_documents(draft, json);
+	put_cut(draft, stacks->summed_up, json);
+	json_key(json, "strings");
+	json_array_begin(json);
+	for (size_t i = 0; i < stacks->strings.list.len; i++)
+		json_string(json, stacks->strings.list.data[i]);
+	json_array_end(json);
+	json_key(json, "columns");
+	page_columns_describe(&stacks->columns, json);
+	json_object_end(json);
+	json_finish(json);
+}
+
+/* Adds the container (docs/schema/page-1.md) to `ret`. */
+static struct error *put_container(
+	const struct page_draft *draft, const struct page_stacks *stacks, struct buf *ret)
+{
+	_cleanup_(text_deinit) struct text header;
+	_cleanup_free_ struct json *json = malloc(sizeof(*json));
+	text_init(&header);
+	if (!json)
+		return error_no_memory();
+	json_init(json, add_to_text, &header);
+	put_header(draft, stacks, json);
+	if (header.failed)
+		return error_no_memory();
+	if (header.len > UINT32_MAX)
+		return error_create(ERROR_ENVIRONMENT, "the page's documents are too large");
+	buf_bytes(ret, CONTAINER_MAGIC, strlen(CONTAINER_MAGIC));
+	buf_u32(ret, CONTAINER_VERSION);
+	buf_u32(ret, (uint32_t)header.len);
+	buf_bytes(ret, header.data, header.len);
+	return page_align(ret) && page_columns_put(&stacks->columns, ret) ? NULL
+									  : error_no_memory();
+}
+
+/* Packs the page with that many rows of stacks. */
+static struct error *pack_rows(struct page_draft *draft, size_t rows)
+{
+	_cleanup_(page_stacks_deinit) struct page_stacks stacks;
+	_cleanup_(buf_deinit) struct buf container;
+	page_stacks_init(&stacks);
+	buf_init(&container);
+	buf_clear(&draft->packed);
+	struct error *error =
+		page_stacks_build(draft->wanted->profile, &draft->ranks, rows, &stacks);
+	if (!error)
+		error = put_container(draft, &stacks, &container);
+	if (!error)
+		error = page_pack(container.data, container.len, &draft->packed);
+	return error;
+}
+
+static uint64_t html_bytes(const struct page_draft *draft)
+{
+	return draft->shell.before_len + strlen(DATA_BEGIN) + page_base64_len(draft->packed.len) +
+	       strlen(DATA_END) + draft->shell.after_len;
+}
+
+static bool page_fits(const struct page_draft *draft)
+{
+	return html_bytes(draft) <= draft->wanted->most_bytes;
+}
+
+/* Packs as many rows as fit, about: the size of each try suggests the next. */
+static struct error *pack_fitting(struct page_draft *draft)
+{
+	size_t rows = draft->ranks.count;
+	struct error *error = pack_rows(draft, rows);
+	while (!error && !page_fits(draft) && rows) {
+		double room = (double)(draft->wanted->most_bytes - draft->fixed_bytes);
+		double part = room / (double)(html_bytes(draft) - draft->fixed_bytes);
+		rows = min((size_t)((double)rows * part * 0.95), rows - 1);
+		error = pack_rows(draft, rows);
+	}
+	return error;
+}
+
+/* Documents get shorter tables while they leave stacks less than half of the page. */
+static struct error *choose_documents(struct page_draft *draft)
+{
+	uint64_t half = draft->wanted->most_bytes / 2;
+	size_t limit = PAGE_DOCUMENT_ROWS;
+	struct error *error = write_documents(draft, limit);
+	if (!error)
+		error = pack_rows(draft, 0);
+	while (!error && html_bytes(draft) > half && limit > 1) {
+		limit /= 10;
+		error = write_documents(draft, limit);
+		if (!error)
+			error = pack_rows(draft, 0);
+	}
+	draft->fixed_bytes = html_bytes(draft);
+	if (error || page_fits(draft))
+		return error;
+	return error_create(ERROR_ENVIRONMENT,
+		"the page doesn't fit into %" PRIu64 " bytes: even without stacks it has %" PRIu64,
+		draft->wanted->most_bytes, draft->fixed_bytes);
+}
+
+static void put_html(const struct page_draft *draft, const struct sink *sink)
+{
+	const struct page_shell *shell = &draft->shell;
+	if (sink->write(sink->ctx, shell->before, shell->before_len) &&
+		sink->write(sink->ctx, DATA_BEGIN, strlen(DATA_BEGIN)) &&
+		page_put_base64(draft->packed.data, draft->packed.len, sink) &&
+		sink->write(sink->ctx, DATA_END, strlen(DATA_END)))
+		sink->write(sink->ctx, shell->after, shell->after_len);
+}
+
+struct error *page_write(const struct page_wanted *wanted, const struct sink *sink)
+{
+	_cleanup_(draft_deinit) struct page_draft draft = {.wanted = wanted, .shell = page_shell()};
+	buf_init(&draft.packed);
+	struct error *error = page_ranks_build(wanted->profile, &draft.ranks);
+	if (!error)
+		error = choose_documents(&draft);
+	if (!error)
+		error = pack_fitting(&draft);
+	if (!error)
+		put_html(&draft, sink);
+	return error;
+}
+
+bool page_is_one(const void *data, size_t len)
+{
+	return len && memmem(data, len, DATA_BEGIN, strlen(DATA_BEGIN)) != NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One HTML file that shows a heap by itself: a shell (web/dist/page.html) and in it the data,
+ * documents that commands write as JSON and columns of all stacks (docs/schema/page-1.md). The data
+ * is compressed and in base64, so that no name of a program can become a part of the page.
+ *
+ *	const struct page_document documents[] = {{"report", write_report, &report}, …};
+ *	struct page_wanted wanted = {.title = "app.hpw", .documents = documents, …};
+ *	error = page_write(&wanted, &sink);
+ */
+#ifndef PAGE_PAGE_H
+#define PAGE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/profile.h"
+#include "base/error.h"
+#include "base/sink.h"
+
+#define PAGE_SCHEMA "heapwise.page/1"
+/* The most bytes of HTML, if nobody asks for fewer: browsers and mail open that without trouble. */
+#define PAGE_BYTES_MAX ((uint64_t)16 << 20)
+/* Rows of a table in a document. */
+#define PAGE_DOCUMENT_ROWS 1000u
+
+/* A document of the page: what a command writes with --json. */
+struct page_document {
+	const char *name; /* of its member: "report" */
+	/* Writes it, tables with at most `limit` rows each, and adds how many that left out to
+	 * *ret_left_out. ERROR_INPUT: what the page is of has no such document; the page says why.
+	 * May be called again, with a lower limit. */
+	struct error *(*write)(
+		void *ctx, size_t limit, const struct sink *sink, size_t *ret_left_out);
+	void *ctx;
+};
+
+/* What a page is to contain. All is borrowed. */
+struct page_wanted {
+	const char *writer; /* "heapwise 0.1.0" */
+	const char *kind;   /* of what it is of: "recording" */
+	const char *title;  /* as the page calls it: the name of the file */
+	const struct page_document *documents;
+	size_t document_count;
+	const struct profile *profile; /* stacks and their figures */
+	uint64_t most_bytes;           /* of HTML: the smallest stacks are summed up beyond it */
+};
+
+/*
+ * Writes the page. Nothing is written before all of it is known to fit. ERROR_ENVIRONMENT: not
+ * even the documents fit into most_bytes. NULL also when the sink stopped it: the sink knows.
+ */
+struct error *page_write(const struct page_wanted *wanted, const struct sink *sink) must_check_;
+
+/* Returns whether a file's bytes are a page that page_write() wrote. */
+bool page_is_one(const void *data, size_t len);
+
+#endif

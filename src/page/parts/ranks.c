@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "page/parts/stacks.h"
+
+struct ranked_row {
+	double share;
+	uint32_t row;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked_row *x = a, *y = b;
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* What there is of a metric, whichever sign it has. */
+static double metric_amount(const struct row *row, enum metric metric)
+{
+	return fabs((double)row_value(row, metric));
+}
+
+static void raise_shares(const struct rows *rows, enum metric metric, struct ranked_row *ret)
+{
+	double whole = 0;
+	for (size_t i = 0; i < rows->rows.len; i++)
+		whole += metric_amount(&rows->rows.data[i], metric);
+	for (size_t i = 0; whole > 0 && i < rows->rows.len; i++)
+		ret[i].share =
+			fmax(ret[i].share, metric_amount(&rows->rows.data[i], metric) / whole);
+}
+
+struct error *page_ranks_build(const struct profile *profile, struct page_ranks *ret)
+{
+	const struct rows *rows = profile_rows(profile);
+	size_t count = rows->rows.len;
+	_cleanup_free_ struct ranked_row *ranked = calloc(count + 1, sizeof(*ranked));
+	ret->rows = calloc(count + 1, sizeof(*ret->rows));
+	if (!ranked || !ret->rows)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		ranked[i].row = (uint32_t)i;
+	for (int metric = 0; metric < METRICS; metric++)
+		raise_shares(rows, (enum metric)metric, ranked);
+	qsort(ranked, count, sizeof(*ranked), compare_ranked);
+	for (size_t i = 0; i < count && ranked[i].share > 0; i++)
+		ret->rows[ret->count++] = ranked[i].row;
+	return NULL;
+}
+
+void page_ranks_deinit(struct page_ranks *ranks)
+{
+	free(ranks->rows);
+	*ranks = (struct page_ranks){.rows = NULL};
+}

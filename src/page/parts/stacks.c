@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "page/parts/stacks.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static inline bool number_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(page_numbers, uint64_t, uint32_t, hash_u64, number_equal)
+
+/* What is filled. */
+struct stack_columns {
+	struct page_stacks *stacks;
+	bool has_whole_names;
+	struct page_column *function, *module, *file, *line, *flags, *whole;
+	struct page_column *parent, *frame;
+	struct page_column *node, *kind, *leak;
+	struct page_column *figures[METRICS]; /* NULL: unknown */
+	struct page_numbers frames;           /* by place */
+	struct page_numbers nodes;            /* by parent and frame */
+};
+
+void page_stacks_init(struct page_stacks *stacks)
+{
+	page_strings_init(&stacks->strings);
+	page_columns_init(&stacks->columns);
+	stacks->summed_up = 0;
+}
+
+void page_stacks_deinit(struct page_stacks *stacks)
+{
+	page_strings_deinit(&stacks->strings);
+	page_columns_deinit(&stacks->columns);
+}
+
+static const char *const figure_names[METRICS] = {
+	[METRIC_ALLOCATIONS] = "row.allocations",
+	[METRIC_ALLOCATED_BYTES] = "row.allocated_bytes",
+	[METRIC_LIVE_BYTES] = "row.live_bytes",
+	[METRIC_LIVE_BLOCKS] = "row.live_blocks",
+	[METRIC_KEPT_BYTES] = "row.kept_bytes",
+	[METRIC_KEPT_BLOCKS] = "row.kept_blocks",
+	[METRIC_PEAK_BYTES] = "row.peak_bytes",
+	[METRIC_PEAK_BLOCKS] = "row.peak_blocks",
+	[METRIC_TEMPORARY] = "row.temporary",
+	[METRIC_FAILED] = "row.failed",
+};
+
+static bool has_whole_names(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->rows.len; i++)
+		for (size_t k = 0; k < rows->rows.data[i].depth; k++)
+			if (rows->rows.data[i].frames[k]->brief)
+				return true;
+	return false;
+}
+
+static void begin_columns(const struct profile *profile, struct stack_columns *at)
+{
+	struct page_columns *columns = &at->stacks->columns;
+	at->has_whole_names = has_whole_names(profile_rows(profile));
+	at->function = page_columns_add(columns, "frame.function", PAGE_U32);
+	if (at->has_whole_names)
+		at->whole = page_columns_add(columns, "frame.whole", PAGE_U32);
+	at->module = page_columns_add(columns, "frame.module", PAGE_U32);
+	at->file = page_columns_add(columns, "frame.file", PAGE_U32);
+	at->line = page_columns_add(columns, "frame.line", PAGE_U32);
+	at->flags = page_columns_add(columns, "frame.flags", PAGE_U8);
+	at->parent = page_columns_add(columns, "node.parent", PAGE_U32);
+	at->frame = page_columns_add(columns, "node.frame", PAGE_U32);
+	at->node = page_columns_add(columns, "row.node", PAGE_U32);
+	at->kind = page_columns_add(columns, "row.kind", PAGE_U32);
+	at->leak = page_columns_add(columns, "row.leak", PAGE_U8);
+	for (int i = 0; i < METRICS; i++)
+		if (metric_is_known((enum metric)i, model_recording(profile->model)))
+			at->figures[i] = page_columns_add(columns, figure_names[i], PAGE_F64);
+	/* The root has no frame, and says frame 0. */
+	page_column_u32(at->parent, 0);
+	page_column_u32(at->frame, 0);
+}
+
+static bool add_string(struct stack_columns *at, struct page_column *column, const char *string)
+{
+	uint32_t number;
+	if (!page_strings_add(&at->stacks->strings, string, &number))
+		return false;
+	page_column_u32(column, number);
+	return true;
+}
+
+/* A frame of that name, with nothing else known of it. */
+static bool put_remark(struct stack_columns *at, const char *name)
+{
+	page_column_u32(at->line, 0);
+	page_column_u8(at->flags, PAGE_FRAME_REMARK);
+	return add_string(at, at->function, name) &&
+	       (!at->whole || add_string(at, at->whole, name)) && add_string(at, at->module, "") &&
+	       add_string(at, at->file, "");
+}
+
+static uint8_t flags_of(const struct shown_frame *frame)
+{
+	unsigned flags = frame->inlined ? PAGE_FRAME_INLINED : 0;
+	if (frame->mark != MARK_SIGNAL && (!frame->function || frame->is_unknown))
+		flags |= PAGE_FRAME_UNKNOWN;
+	if (!frame->is_program)
+		flags |= PAGE_FRAME_RUNTIME;
+	return (uint8_t)flags;
+}
+
+static bool put_frame(struct stack_columns *at, const struct shown_frame *frame)
+{
+	_cleanup_(text_deinit) struct text made;
+	text_init(&made);
+	const char *name = frame->mark == MARK_SIGNAL ? SIGNAL_FRAME_NAME : frame->function;
+	bool is_remark = frame->mark != MARK_NONE && frame->mark != MARK_SIGNAL;
+	if (is_remark)
+		text_printf(&made, "(%s)", stack_mark_text(frame->mark));
+	else if (!name)
+		shown_frame_add_code(&made, frame);
+	if (made.failed)
+		return false;
+	if (is_remark)
+		return put_remark(at, made.data);
+	name = name ? name : made.data;
+	page_column_u32(at->line, frame->line);
+	page_column_u8(at->flags, flags_of(frame));
+	return add_string(at, at->function, frame->brief ? frame->brief : name) &&
+	       (!at->whole || add_string(at, at->whole, name)) &&
+	       add_string(at, at->module, frame->module_path) &&
+	       add_string(at, at->file, frame->file);
+}
+
+/* Sets *ret to the frame's number. */
+static bool find_frame(struct stack_columns *at, const struct shown_frame *frame, uint32_t *ret)
+{
+	bool is_new;
+	uint32_t *number = page_numbers_insert(&at->frames, frame->place, &is_new);
+	if (!number)
+		return false;
+	if (is_new)
+		*number = (uint32_t)at->line->count;
+	*ret = *number;
+	return !is_new || put_frame(at, frame);
+}
+
+/* Sets *node to the node of that frame below it. */
+static bool go_down(struct stack_columns *at, uint32_t frame, uint32_t *node)
+{
+	bool is_new;
+	uint32_t *number = page_numbers_insert(&at->nodes, (uint64_t)*node << 32 | frame, &is_new);
+	if (!number)
+		return false;
+	if (is_new) {
+		*number = (uint32_t)at->parent->count;
+		page_column_u32(at->parent, *node);
+		page_column_u32(at->frame, frame);
+	}
+	*node = *number;
+	return true;
+}
+
+/* The row's node; 0: it has no frames. */
+static bool find_node(struct stack_columns *at, const struct row *row, uint32_t *ret)
+{
+	*ret = 0;
+	for (size_t i = row->depth; i-- > 0;) {
+		uint32_t frame;
+		if (!find_frame(at, row->frames[i], &frame) || !go_down(at, frame, ret))
+			return false;
+	}
+	return true;
+}
+
+static bool put_row(struct stack_columns *at, const struct row *row)
+{
+	uint32_t node;
+	const struct site *site = row->sums == &row_no_site ? row->base : row->sums;
+	if (!find_node(at, row, &node) ||
+		!add_string(at, at->kind,
+			site->kind == KIND_UNKNOWN ? "" : alloc_kind_name(site->kind)))
+		return false;
+	page_column_u32(at->node, node);
+	page_column_u8(at->leak, row->leak_kinds);
+	for (int i = 0; i < METRICS; i++)
+		if (at->figures[i])
+			page_column_f64(at->figures[i], (double)row_value(row, (enum metric)i));
+	return true;
+}
+
+/* The sum of rows that are left out. */
+struct left_out {
+	size_t count;
+	unsigned leak_kinds;
+	double figures[METRICS];
+};
+
+static void left_out_add(struct left_out *sum, const struct row *row)
+{
+	sum->count++;
+	sum->leak_kinds |= row->leak_kinds;
+	for (int i = 0; i < METRICS; i++)
+		sum->figures[i] += (double)row_value(row, (enum metric)i);
+}
+
+static bool put_left_out(struct stack_columns *at, const struct left_out *sum)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	uint32_t node = 0, frame = (uint32_t)at->line->count;
+	text_printf(&name, "(%zu smaller stacks)", sum->count);
+	if (name.failed || !put_remark(at, name.data) || !go_down(at, frame, &node) ||
+		!add_string(at, at->kind, ""))
+		return false;
+	page_column_u32(at->node, node);
+	page_column_u8(at->leak, (uint8_t)sum->leak_kinds);
+	for (int i = 0; i < METRICS; i++)
+		if (at->figures[i])
+			page_column_f64(at->figures[i], sum->figures[i]);
+	return true;
+}
+
+/* What becomes of a row; unused are those without any figure. */
+enum row_use { ROW_UNUSED, ROW_SHOWN, ROW_LEFT_OUT };
+
+static bool put_rows(struct stack_columns *at, const struct rows *rows, const uint8_t *uses)
+{
+	struct left_out sum = {.count = 0};
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		if (uses[i] == ROW_SHOWN && !put_row(at, &rows->rows.data[i]))
+			return false;
+		if (uses[i] == ROW_LEFT_OUT)
+			left_out_add(&sum, &rows->rows.data[i]);
+	}
+	at->stacks->summed_up = sum.count;
+	return !sum.count || put_left_out(at, &sum);
+}
+
+struct error *page_stacks_build(const struct profile *profile, const struct page_ranks *ranks,
+	size_t count, struct page_stacks *ret)
+{
+	const struct rows *rows = profile_rows(profile);
+	_cleanup_free_ uint8_t *uses = calloc(rows->rows.len + 1, sizeof(*uses));
+	struct stack_columns at = {.stacks = ret};
+	page_numbers_init(&at.frames);
+	page_numbers_init(&at.nodes);
+	for (size_t i = 0; uses && i < ranks->count; i++)
+		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
+	begin_columns(profile, &at);
+	bool done = uses && put_rows(&at, rows, uses);
+	page_numbers_deinit(&at.frames);
+	page_numbers_deinit(&at.nodes);
+	return done ? NULL : error_no_memory();
+}

@@ -1,0 +1,337 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""heapwise html: the page has the documents of the commands, all stacks with their figures, and no word of the
+program outside of its data; what doesn't fit is summed up and said."""
+
+import base64
+import gzip
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from hw import heapwise
+
+TESTS = hw.Tests()
+DATA = re.compile(r'<script type="text/plain" id="heapwise-data">([^<]*)</script>')
+TYPES = {"u8": "B", "u32": "I", "f64": "d"}
+INLINED, UNKNOWN, RUNTIME, REMARK = 1, 2, 4, 8
+METRICS = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "failed": "failed",
+           "live_bytes": "live_bytes_at_end", "live_blocks": "live_blocks_at_end", "kept_bytes": "kept_bytes",
+           "kept_blocks": "kept_blocks", "peak_bytes": "peak_bytes", "peak_blocks": "peak_blocks",
+           "temporary": "temporary"}
+COMMANDS = {"report": ("report",), "timeline": ("timeline",), "leaks": ("leaks",)}
+ALL = {"report", "functions", "files", "modules", "threads", "sizes", "lifetimes", "timeline", "leaks"}
+
+
+class Page:
+    """A page, unpacked as docs/schema/page-1.md says."""
+
+    def __init__(self, html):
+        found = DATA.findall(html)
+        hw.need(len(found) == 1, f"the data is in the page {len(found)} times")
+        self.html = html
+        data = gzip.decompress(base64.b64decode(found[0], validate=True))
+        magic, version, length = struct.unpack_from("<4sII", data)
+        hw.need(magic == b"HWPG" and version == 1, f"{magic} {version}")
+        self.header = json.loads(data[12:12 + length])
+        begin = (12 + length + 7) // 8 * 8
+        hw.need(not any(data[12 + length:begin]), "the header's padding isn't zero")
+        self.columns, end = {}, begin
+        for name, column in self.header["columns"].items():
+            hw.need(column["offset"] % 8 == 0 and begin + column["offset"] >= end, f"{name} overlaps: {column}")
+            form = f"<{column['count']}{TYPES[column['type']]}"
+            self.columns[name] = struct.unpack_from(form, data, begin + column["offset"])
+            end = begin + column["offset"] + struct.calcsize(form)
+        hw.need(len(data) == (end + 7) // 8 * 8, f"{len(data)} bytes, columns end at {end}")
+
+    @property
+    def documents(self):
+        return self.header["documents"]
+
+    def words(self, column):
+        return [self.header["strings"][number] for number in self.columns[column]]
+
+    def sums(self):
+        return {name[4:]: sum(values) for name, values in self.columns.items() if name[4:] in METRICS}
+
+    def stacks(self, names="frame.whole"):
+        """Of each row the functions, outermost first."""
+        functions = self.words(names if names in self.columns else "frame.function")
+        parents, frames = self.columns["node.parent"], self.columns["node.frame"]
+        paths = [()]
+        for node in range(1, len(parents)):
+            hw.need(parents[node] < node, f"node {node} comes before its parent {parents[node]}")
+            paths.append((*paths[parents[node]], functions[frames[node]]))
+        return [paths[node] for node in self.columns["row.node"]]
+
+
+def recording(folder, name="a.hpw", program="containers-O2", options=()):
+    path = folder / name
+    ended = hw.record([hw.TARGETS / program], path, options=("-q", *options))
+    hw.need(path.exists(), f"nothing was recorded: {ended}")
+    return path
+
+
+def page_of(path, *options, **more):
+    ended = heapwise("html", path, "-o", "-", *options, **more)
+    hw.need(ended.status == 0, f"{path} {options}: {ended}")
+    return Page(ended.text)
+
+
+def document(name, path, *options):
+    command = COMMANDS.get(name, ("report", "--view", name))
+    ended = heapwise(*command, path, "--json", *options)
+    hw.need(ended.status == 0, f"{name}: {ended}")
+    return json.loads(ended.text)
+
+
+def check_documents(page, path, *options):
+    for name, found in page.documents.items():
+        hw.need(found == document(name, path, *([] if name == "leaks" else options)), f"{name} is another one")
+
+
+def check_sums(page, totals):
+    for name, value in page.sums().items():
+        hw.need(value == totals[METRICS[name]], f"{name}: rows {value}, report {totals[METRICS[name]]}")
+
+
+@TESTS.test
+def documents(folder):
+    """Documents are those of the commands, byte by byte but for spaces"""
+    path = recording(folder, options=("--leak-check=full",))
+    page = page_of(path)
+    hw.need(page.header["schema"] == "heapwise.page/1" and page.header["kind"] == "recording", str(page.header.keys()))
+    hw.need(page.header["title"] == "a.hpw", page.header["title"])
+    hw.need(ALL <= set(page.documents), f"missing: {ALL - set(page.documents)}")
+    hw.need(page.header["cut"] == {"rows": None, "limit": 1000, "documents": {}, "missing": {}}, str(page.header["cut"]))
+    check_documents(page, path)
+
+
+@TESTS.test
+def figures(folder):
+    """Rows are those of the view sites, and add up to the totals"""
+    path = recording(folder)
+    page = page_of(path)
+    check_sums(page, hw.report(path)["totals"])
+    hw.need(set(page.sums()) == set(METRICS), f"missing: {set(METRICS) - set(page.sums())}")
+    kinds, stacks = page.words("row.kind"), page.stacks()
+    remarks = {name for name, flags in zip(page.words("frame.whole"), page.columns["frame.flags"]) if flags & REMARK}
+    found = sorted((kinds[i], tuple(name for name in stacks[i] if name not in remarks), *(page.columns[f"row.{name}"][i] for name in sorted(METRICS)))
+                   for i in range(len(stacks)))
+    sites = hw.report(path, "--view", "sites")["sites"]
+    wanted = sorted((site["kind"],
+                     tuple(frame["function"] or name_of(frame) for frame in reversed(site["stack"])),
+                     *(site[name] for name in sorted(METRICS))) for site in sites)
+    hw.need(found == wanted, f"{found[:2]} … {wanted[:2]}")
+
+
+def name_of(frame):
+    return f"{os.path.basename(frame['module'])}+{frame['offset']}"
+
+
+def leaves(node, path=()):
+    for child in node["children"]:
+        below = (*path, child["name"])
+        if child["self"]:
+            yield below, child["self"]
+        yield from leaves(child, below)
+
+
+@TESTS.test
+def trees(folder):
+    """The page's stacks make the tree of the command, with short names beside whole ones"""
+    path = recording(folder)
+    page = page_of(path)
+    tree = json.loads(hw.ask("tree", path, "--metric", "allocated_bytes", "--json"))["tree"]
+    found = {}
+    for stack, value in zip(page.stacks(), page.columns["row.allocated_bytes"]):
+        if value:
+            found[stack] = found.get(stack, 0) + value
+    hw.need(found == dict(leaves(tree)), f"{sorted(found.items())[:1]} … {sorted(leaves(tree))[:1]}")
+    spots = {spot["function"]: spot for spot in hw.report(path, "--view", "functions")["spots"]}
+    for whole, short in zip(page.words("frame.whole"), page.words("frame.function")):
+        if whole in spots:
+            hw.need(short == (spots[whole]["short"] or whole), f"{whole}: {short}")
+
+
+@TESTS.test
+def frames(folder):
+    """Files, lines, modules and flags of frames are those of the report"""
+    path = recording(folder, program="inlined-O2")
+    page = page_of(path)
+    known = {(frame["function"], frame["file"] or "", frame["line"] or 0): frame
+             for site in hw.report(path, "--view", "sites")["sites"] for frame in site["stack"] if frame["function"]}
+    names = page.words("frame.whole" if "frame.whole" in page.columns else "frame.function")
+    inlined = 0
+    for name, file, line, module, flags in zip(names, page.words("frame.file"), page.columns["frame.line"],
+                                               page.words("frame.module"), page.columns["frame.flags"]):
+        if flags & (UNKNOWN | REMARK):
+            continue
+        frame = known[name, file, line]
+        hw.need(module == frame["module"] and bool(flags & INLINED) == frame["inlined"], f"{name}: {module} {flags}")
+        hw.need(name != "main" or not flags & RUNTIME, "main is the program's own")
+        inlined += flags & INLINED
+    hw.need(inlined, "nothing is inlined")
+
+
+@TESTS.test
+def moments_and_filters(folder):
+    """--at, --focus and sizes of blocks are as of the report"""
+    path = recording(folder)
+    page = page_of(path, "--at", "peak")
+    check_sums(page, hw.report(path, "--at", "peak")["totals"])
+    check_documents(page, path, "--at", "peak")
+    hw.need("leaks" not in page.documents and "whole recording" in page.header["cut"]["missing"]["leaks"],
+            str(page.header["cut"]))
+    page = page_of(f"{path}@peak")
+    check_sums(page, hw.report(path, "--at", "peak")["totals"])
+    page = page_of(path, "--min-size", "64")
+    check_sums(page, hw.report(path, "--min-size", "64", "--view", "sites")["totals"])
+    hw.need("lifetimes" not in page.documents, "lifetimes are those of all blocks")
+    page = page_of(path, "--focus", "vector")
+    sites = hw.report(path, "--focus", "vector", "--view", "sites")["sites"]
+    hw.need(sites and page.sums()["allocations"] == sum(site["allocations"] for site in sites), str(page.sums()))
+    hw.need(page.documents["functions"] == document("functions", path, "--focus", "vector"), "functions")
+    ended = heapwise("html", path, "--focus", "nothing_is_called_so", "-o", "-")
+    hw.need(ended.status == 3 and not ended.text, str(ended))
+
+
+HOSTILE = '''#include <stdlib.h>
+void *kept;
+__attribute__((noinline)) void evil(void) __asm__("\\"</script><img src=x onerror=alert(1)>\\"");
+void evil(void) { kept = malloc(100); }
+int main(void) { evil(); return 0; }
+'''
+
+
+@TESTS.test
+def hostile_names(folder):
+    """Nothing of a program's names, arguments or files gets out of the data"""
+    source, program = folder / "evil.c", folder / "a'\"><b>.bin"
+    source.write_text(HOSTILE, encoding="utf-8")
+    compiler = shutil.which("cc")
+    if not compiler:
+        raise hw.Skip("no compiler")
+    subprocess.run([compiler, "-O0", "-o", program, source], check=True)
+    path = folder / "</title><script>alert(2)<script>.hpw".replace("/", "")
+    hw.record([program, "</script><script>alert(3)</script>", "\u2028<!--"], path)
+    page = page_of(path)
+    shell = DATA.sub("", page.html)
+    for word in ("alert(", "onerror", "<b>", "evil"):
+        hw.need(word not in shell, f"{word!r} is in the page itself")
+    hw.need(shell == DATA.sub("", page_of(recording(folder)).html), "the shell depends on the program")
+    hw.need(page.header["title"] == path.name, page.header["title"])
+    hw.need(page.documents["report"]["target"]["command"][1] == "</script><script>alert(3)</script>", "the command")
+    hw.need(any("onerror" in name for name in page.words("frame.function")), str(set(page.words("frame.function"))))
+
+
+@TESTS.test
+def foreign_files(folder):
+    """Of files of other tools: what they know; the page says why the rest is missing"""
+    path = recording(folder)
+    for form, end in (("pprof", "pb.gz"), ("heaptrack", "gz"), ("massif", "out"), ("dhat", "json"), ("jemalloc", "heap")):
+        file = folder / f"profile.{end}"
+        hw.ask("export", path, "--format", form, "-o", file)
+        page = page_of(file)
+        totals = hw.report(file)["totals"]
+        for name, value in page.sums().items():
+            hw.need(value == totals[METRICS[name]], f"{form}: {name} {value}, report {totals[METRICS[name]]}")
+        for name in set(METRICS) - set(page.sums()):
+            hw.need(totals[METRICS[name]] is None, f"{form}: no column {name}, but the report has it")
+        check_documents(page, file)
+        hw.need(page.header["kind"] == "profile", page.header["kind"])
+        for name in ALL - set(page.documents):
+            hw.need(page.header["cut"]["missing"][name], f"{form}: {name} is missing, and nobody says why")
+
+
+@TESTS.test
+def incomplete(folder):
+    """A recording that ends early: the report in the page says so; one without anything has no rows"""
+    path = recording(folder)
+    cut = folder / "cut.hpw"
+    cut.write_bytes(path.read_bytes()[:path.stat().st_size * 2 // 3])
+    ended = heapwise("html", cut, "-o", "-")
+    page = Page(ended.text)
+    hw.need(page.documents["report"]["recording"]["complete"] is False, "complete")
+    hw.need(ended.errors.count("is incomplete") == 1, f"said once: {ended}")
+    check_sums(page, hw.report(cut)["totals"])
+    none = folder / "none.hpw"
+    hw.record(["/bin/true"], none)
+    if none.exists() and not hw.report(none)["totals"]["allocations"]:
+        hw.need(not page_of(none).columns["row.node"], "rows of nothing")
+    ended = heapwise("html", folder / "nowhere.hpw")
+    hw.need(ended.status == 3 and "nowhere.hpw" in ended.errors, str(ended))
+
+
+@TESTS.test
+def cut(folder):
+    """Under a limit of bytes the smallest stacks are one row, tables are shorter, and the sums stay"""
+    path = recording(folder)
+    rows = len(page_of(path).columns["row.node"])
+    ended = heapwise("html", path, "-o", "-", "--page-limit", "100")
+    hw.need(ended.status == 4 and "doesn't fit" in ended.errors and not ended.text, str(ended))
+    least, totals, counts = int(ended.errors.split()[-1]), hw.report(path)["totals"], set()
+    for limit in (least, least + 400, least + 800, least * 4 // 3, least * 2):
+        page = page_of(path, "--page-limit", str(limit))
+        hw.need(len(page.html.encode()) <= limit, f"{len(page.html.encode())} bytes, not {limit}")
+        check_sums(page, totals)
+        said = page.header["cut"]
+        shown = len(page.columns["row.node"])
+        hw.need(shown == (rows - said["rows"] + 1 if said["rows"] else rows), f"{said}: {shown} of {rows}")
+        if said["rows"]:
+            hw.need(page.stacks()[-1] == (f"({said['rows']} smaller stacks)",), str(page.stacks()[-1]))
+            hw.need(page.columns["frame.flags"][-1] == REMARK, "the sum is no remark")
+        if said["rows"] and shown > 1:
+            best = max(site["allocated_bytes"] for site in hw.report(path, "--view", "sites")["sites"])
+            hw.need(best in page.columns["row.allocated_bytes"], "the largest is not there")
+        spots, left_out = page.documents["functions"], said["documents"].get("functions", 0)
+        hw.need(len(spots["spots"]) + left_out == spots["spots_total"], str(said))
+        hw.need(not left_out or len(spots["spots"]) == said["limit"], str(said))
+        counts.add(shown)
+    hw.need(len(counts) > 2 and 1 in counts, f"rows of all pages: {counts} of {rows}")
+
+
+@TESTS.test
+def outputs(folder):
+    """The page is named after the recording; a file that is no page stays; equal input gives equal bytes"""
+    path = recording(folder)
+    ended = heapwise("html", path, cwd=folder)
+    hw.need(ended.status == 0 and "a.html" in ended.errors and not ended.text, str(ended))
+    made = folder / "a.html"
+    text = made.read_text(encoding="utf-8")
+    hw.need(text == page_of(path).html, "stdout has another page")
+    hw.need(heapwise("html", path, cwd=folder).status == 0 and made.read_text(encoding="utf-8") == text, "again")
+    other = folder / "notes.html"
+    other.write_text("<html>mine</html>", encoding="utf-8")
+    ended = heapwise("html", path, "-o", other)
+    hw.need(ended.status == 4 and "-f" in ended.errors and "mine" in other.read_text(encoding="utf-8"), str(ended))
+    ended = heapwise("html", path, "-o", other, "-f")
+    hw.need(ended.status == 0 and other.read_text(encoding="utf-8") == text, str(ended))
+    before = path.read_bytes()
+    ended = heapwise("html", path, "-f", "-o", path)
+    hw.need(ended.status and path.read_bytes() == before, f"the recording itself: {ended}")
+    hw.need(heapwise("html", path, "-o", "/dev/null").status == 0, "/dev/null")
+    ended = heapwise("html", path, path)
+    hw.need(ended.status == 2 and "one recording" in ended.errors, str(ended))
+
+
+@TESTS.test
+def anonymous(folder):
+    """--anonymize: no names in the data either"""
+    path = recording(folder)
+    page = page_of(path, "--anonymize")
+    check_sums(page, hw.report(path)["totals"])
+    text = json.dumps(page.header)
+    for word in ("containers-O2", "containers.cc", str(hw.TARGETS), os.uname().nodename + '"'):
+        hw.need(word not in text, f"{word} is in it")
+
+
+TESTS.main()
