@@ -36,7 +36,7 @@ export const plural = (number, one, many) => `${count(number)} ${number === 1 ? 
 export const METRICS = {
   peak_bytes: ["Live at the peak", "bytes"], peak_blocks: ["Live at the peak", "blocks"],
   live_bytes: ["Live at the end", "bytes"], live_blocks: ["Live at the end", "blocks"],
-  kept_bytes: ["Kept by libraries", "bytes"], kept_blocks: ["Kept by libraries", "blocks"],
+  kept_bytes: ["Allocated in the range and live at its end", "bytes"], kept_blocks: ["Allocated in the range and live at its end", "blocks"],
   allocated_bytes: ["Allocated", "bytes"], allocations: ["Allocated", "blocks"],
   temporary: ["Temporary", "blocks"], failed: ["Failed", "calls"],
 };

@@ -14,15 +14,15 @@ export function peakOf({ totals }) {
 
 function cards({ totals, recording }) {
   const sampled = recording.mode === "sample", note = sampled ? "estimate, from samples" : "exact";
-  const all = [["Peak", totals.peak_bytes, bytes, totals.peak_blocks === null ? "" : plural(totals.peak_blocks, "block", "blocks")],
-    ["Live at the end", totals.live_bytes_at_end, bytes, totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks")],
-    ["Allocated in all", totals.allocated_bytes, bytes, totals.allocations === null ? "" : plural(totals.allocations, "call", "calls")],
-    ["Temporary", totals.temporary, count, totals.allocations ? `${((100 * totals.temporary) / totals.allocations).toFixed(1)}% of all calls` : ""],
+  const all = [["Peak", totals.peak_bytes, bytes, totals.peak_blocks === null ? "" : plural(totals.peak_blocks, "block", "blocks"), note],
+    ["Live at the end", totals.live_bytes_at_end, bytes, totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks"), note],
+    ["Allocated in all", totals.allocated_bytes, bytes, totals.allocations === null ? "" : plural(totals.allocations, "call", "calls"), note],
+    ["Temporary", totals.temporary, count, totals.allocations ? `${((100 * totals.temporary) / totals.allocations).toFixed(1)}% of all calls` : "", note],
     ["Resident at most", recording.resident_peak_bytes, bytes, "of the process, by the kernel"],
     ["Recorded for", recording.duration_ns, duration, recording.complete ? "" : "incomplete"]];
-  return el("ul", { class: "cards" }, all.filter(([, value]) => value !== null && value !== undefined).map(([name, value, form, more], i) =>
+  return el("ul", { class: "cards" }, all.filter(([, value]) => value !== null && value !== undefined).map(([name, value, form, more, rests]) =>
     el("li", {}, el("span", { class: "name" }, name), el("span", { class: "figure", title: count(value) }, form(value)),
-      el("span", { class: "note" }, [more, i < 4 ? note : ""].filter(Boolean).join("; ")))));
+      el("span", { class: "note" }, [more, rests].filter(Boolean).join("; ")))));
 }
 
 export function overview(data) {
@@ -30,7 +30,7 @@ export function overview(data) {
   const verdict = [...(report.verdict ?? [])], found = leaks?.leaks;
   // Good is only what was found to be good: no search, no word.
   const bad = found?.errors > 0 || recording.lost_events > 0 || !recording.complete;
-  const good = !bad && (found?.decided || (totals.live_bytes_at_end !== null && totals.live_bytes_at_end === totals.kept_bytes));
+  const good = !bad && recording.mode !== "sample" && (found?.decided || (totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0)));
   const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
   const link = (view, text) => el("a", { href: state.href({ view }) }, text);
   return [el("div", { class: `verdict ${bad ? "bad" : good ? "good" : ""}` }, verdict.length ? verdict.map((line) => el("p", {}, line)) : el("p", {}, "The file has no verdict.")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Rows of stacks as trees of calls, for one metric, after filters. A tree is columns by node: node 0
 // is the root, parents come before their children.
+import { METRICS } from "./format.js";
 
 /** Names that frames are compared and shown by. */
 export class Stacks {
@@ -13,7 +14,9 @@ export class Stacks {
     this.nodeFrame = c["node.frame"];
     this.rowNode = c["row.node"];
     this.rowKind = c["row.kind"];
-    this.metrics = Object.keys(c).filter((name) => name.startsWith("row.") && c[name] instanceof Float64Array).map((name) => name.slice(4));
+    // Without a range what is kept is what is live.
+    const ranged = data.documents.report.recording.range;
+    this.metrics = Object.keys(METRICS).filter((name) => c["row." + name] && (ranged || !name.startsWith("kept_")));
     this.values = Object.fromEntries(this.metrics.map((name) => [name, c["row." + name]]));
     this.totals = Object.fromEntries(this.metrics.map((name) => [name, this.values[name].reduce((sum, value) => sum + value, 0)]));
     this.nameFunctions();
