@@ -1,0 +1,302 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of heapwise html in Chromium: its figures are the report's, it loads nothing, hands and eyes work."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from browser import Browser
+from hw import heapwise
+
+TESTS = hw.Tests()
+VIEWS = ("overview", "flame", "leaks", "timeline", "tables", "calls", "sizes", "about")
+TEXT = "document.getElementById('main').innerText"
+HOSTILE = "</script><img src=x onerror=alert(1)>'\""
+
+KEPT = 30 * 104
+# What is lost, what is kept, what is freed: known exactly.
+PROGRAM = """
+#include <stdlib.h>
+#include <string.h>
+struct node { struct node *next; char data[96]; };
+static struct node *volatile lost, *volatile kept;
+__attribute__((noinline)) static void lose(void) { for (int i = 0; i < 7; i++) lost = malloc(1000); lost = NULL; }
+__attribute__((noinline)) static void keep(void)
+{
+	for (int i = 0; i < 30; i++) {
+		struct node *node = malloc(sizeof(*node));
+		node->next = kept;
+		kept = node;
+	}
+}
+__attribute__((noinline)) static void work(void)
+{
+	char *block = malloc(50000);
+	memset(block, 1, 50000);
+	free(block);
+}
+int main(void)
+{
+	lose();
+	keep();
+	for (int i = 0; i < 5; i++)
+		work();
+	char *end = malloc(10);
+	memset(end, 0, 10);
+	free(end);
+	return 0;
+}
+"""
+
+
+def recording(folder, *arguments):
+    (folder / "p.c").write_text(PROGRAM)
+    made = hw.run([hw.need_program("gcc"), "-g", "-O1", "-fno-builtin-malloc", folder / "p.c", "-o", folder / "p"])
+    hw.need(made.status == 0, str(made))
+    path = folder / "p.hpw"
+    hw.record([folder / "p", *arguments], path, options=("-q", "--leak-check=full"))
+    hw.need(path.exists(), "nothing was recorded")
+    return path
+
+
+def page_of(path, *options):
+    page = path.with_suffix(".html")
+    ended = heapwise("html", path, "-o", page, *options)
+    hw.need(ended.status == 0 and page.exists(), f"heapwise html: {ended}")
+    return page
+
+
+class Page(Browser):
+    """The page in a browser that notes what it asks the network for."""
+
+    def __init__(self, folder, page, fragment="", width=1280, dark=False):
+        super().__init__(folder)
+        self.page, self.fragment, self.width, self.dark = page, fragment, width, dark
+        self.requests = []
+
+    def __enter__(self):
+        super().__enter__()
+        self.call("Network.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=self.width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"},
+                            {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.go(self.fragment)
+        return self
+
+    def message(self):
+        one = super().message()
+        if one.get("method") == "Network.requestWillBeSent":
+            self.requests.append(one["params"]["request"]["url"])
+        return one
+
+    def go(self, fragment):
+        self.open("about:blank")
+        self.open(self.page.as_uri() + fragment)
+        ready = self.when("document.documentElement.dataset.ready", "document.documentElement.dataset.ready")
+        hw.need(ready == "1", f"the page is not shown: {self.evaluate('document.body.innerText')}")
+
+    def key(self, key):
+        self.evaluate(f"(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', {{ key: {json.dumps(key)}, bubbles: true, cancelable: true }})), 0")
+
+    def text(self):
+        return self.evaluate(TEXT)
+
+    def done(self):
+        hw.need(not self.exceptions, f"{self.exceptions}")
+        outside = [url for url in self.requests if not url.startswith(("file:", "about:", "data:", "blob:"))]
+        hw.need(not outside, f"the page asked for {outside}")
+
+
+def amount(value):
+    """As the page and the reports write bytes."""
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024 or unit == "MiB":
+            break
+        value /= 1024
+    digits = 0 if unit == "B" or value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{digits}f} {unit}"
+
+
+@TESTS.test
+def every_view(folder):
+    """Each view of a recording opens, without an error and without the network"""
+    with Page(folder, page_of(recording(folder))) as page:
+        for view in VIEWS:
+            page.go(f"#view={view}")
+            shown = page.evaluate("document.getElementById('main').dataset.view")
+            hw.need(shown == view and len(page.text()) > 30, f"{view}: {shown}: {page.text()!r}")
+            hw.need(not any(word in page.text() for word in ("undefined", "[object", "NaN", "null")), f"{view}: {page.text()}")
+        page.done()
+
+
+@TESTS.test
+def figures(folder):
+    """Headline figures, leaks, tree and flame graph have what report and leaks have"""
+    path = recording(folder)
+    totals = hw.report(path)["totals"]
+    leaks = json.loads(heapwise("leaks", "--json", path).text)["leaks"]["summary"]
+    with Page(folder, page_of(path)) as page:
+        text = page.text()
+        for name in ("peak_bytes", "live_bytes_at_end", "allocated_bytes"):
+            hw.need(amount(totals[name]) in text, f"{name} {amount(totals[name])} is not in {text!r}")
+        page.go("#view=leaks")
+        text = page.text()
+        hw.need("7 blocks" in text and amount(leaks["definite"]["bytes"]) in text, text)
+        hw.need("30 blocks" in text and amount(leaks["reachable"]["bytes"]) in text, text)
+        hw.need("lose" in text and "keep" in text, f"the allocation sites are not there: {text}")
+        for metric, total in (("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes_at_end"), ("allocated_bytes", "allocated_bytes"),
+                              ("allocations", "allocations"), ("temporary", "temporary")):
+            for inverted in ("", "&inverted=1"):
+                page.go(f"#view=flame&metric={metric}{inverted}")
+                found = page.when("window.heapwiseFlame?.tree", "[heapwiseFlame.tree.total[0], heapwiseFlame.tree.self.reduce((a, b) => a + b, 0)]")
+                hw.need(found == [totals[total], totals[total]], f"{metric}{inverted}: {found}, report: {totals[total]}")
+        page.done()
+
+
+@TESTS.test
+def tree_of_calls(folder):
+    """The tree of calls has each function with its figure, and goes by arrow keys"""
+    with Page(folder, page_of(recording(folder)), "#view=calls&metric=live_bytes") as page:
+        page.evaluate("document.querySelector('[role=treeitem]').focus(), 0")
+        for _ in range(12):
+            page.key("ArrowRight")
+        text = page.text()
+        hw.need("main" in text and "keep" in text and "lose" in text, text)
+        hw.need(amount(7 * 1000) in text and amount(KEPT) in text, text)
+        hw.need(page.evaluate("document.activeElement.getAttribute('role')") == "treeitem", "the focus is lost")
+        labels = page.evaluate("[...document.querySelectorAll('[role=treeitem]')].map((one) => one.getAttribute('aria-label'))")
+        hw.need(any(label and label.startswith("lose, 6.84 KiB") for label in labels), f"{labels}")
+        page.done()
+
+
+@TESTS.test
+def search_and_filters(folder):
+    """Search says how much it matched; filters are a trail, with a command line that finds the same"""
+    path = recording(folder)
+    with Page(folder, page_of(path), "#view=flame&metric=live_bytes&q=^lose$") as page:
+        live = hw.report(path)["totals"]["live_bytes_at_end"]
+        page.when("document.querySelector('[role=status]').textContent", "0")
+        hw.need(f"matched {amount(7000)}" in page.text(), page.text())
+        page.go("#view=flame&metric=live_bytes&focus=^keep$")
+        total = page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]")
+        hw.need(total == KEPT, f"{total} B in stacks with keep")
+        command = page.evaluate("document.querySelector('code').textContent")
+        hw.need(command.startswith("heapwise flame --metric live_bytes --focus '^keep$'"), command)
+        same = heapwise(*command.replace("'", "").split()[1:], "--json", cwd=path.parent)
+        hw.need(json.loads(same.text)["tree"]["total"] == KEPT, f"{command}: {same}")
+        page.go("#view=flame&metric=live_bytes&ignore=^keep$")
+        total = page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]")
+        hw.need(total == live - KEPT, f"{total} B in stacks without keep")
+        page.evaluate("document.querySelector('.trail button').click(), 0")
+        total = page.when(f"window.heapwiseFlame?.tree.total[0] > {KEPT}", "heapwiseFlame.tree.total[0]")
+        hw.need(total == live and "ignore" not in page.evaluate("location.hash"), f"the filter is still there: {total}")
+        page.done()
+
+
+@TESTS.test
+def keyboard_and_history(folder):
+    """Keys choose views, zoom and theme; the state is in the URL, and back leads back"""
+    with Page(folder, page_of(recording(folder))) as page:
+        page.key("2")
+        hw.need(page.evaluate("location.hash") == "#view=flame", page.evaluate("location.hash"))
+        page.when("window.heapwiseFlame?.tree", "0")
+        page.evaluate("document.querySelector('main canvas').focus(), 0")
+        page.key("ArrowDown")
+        page.key("ArrowDown")
+        page.key("Enter")
+        zoomed = page.evaluate("location.hash")
+        hw.need("at=" in zoomed, zoomed)
+        hw.need(page.when("heapwiseFlame.tree && heapwiseFlame.root > 0", "heapwiseFlame.root > 0"), "nothing is zoomed")
+        page.go(zoomed)
+        hw.need(page.when("window.heapwiseFlame?.tree && heapwiseFlame.root > 0", "true"), "the URL does not lead to the zoom")
+        page.key("Escape")
+        hw.need(page.evaluate("location.hash") != zoomed, "Escape does not zoom out")
+        page.evaluate("history.back(), 0")
+        page.when(f"location.hash === {json.dumps(zoomed)}", "0")
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        page.key("d")
+        hw.need(page.evaluate("document.documentElement.dataset.theme") != theme, "the theme stays")
+        page.key("?")
+        hw.need("dark or light" in page.evaluate("document.querySelector('dialog[open]')?.innerText ?? ''"), "no help")
+        page.done()
+
+
+@TESTS.test
+def tables_sorted(folder):
+    """Tables are sorted and filtered, and CSV has what is shown"""
+    path = recording(folder)
+    with Page(folder, page_of(path), "#view=tables&table=functions&metric=live_bytes") as page:
+        names = "[...document.querySelectorAll('.rows [role=row]')].map((row) => row.querySelector('.name').textContent)"
+        hw.need(page.evaluate(names)[:2] == ["lose", "keep"], f"{page.evaluate(names)[:5]}")
+        page.evaluate("document.querySelector('.head button').click(), 0")
+        hw.need(page.evaluate(names)[0] not in ("lose", "keep"), "sorted the other way round it begins alike")
+        page.evaluate("const f = document.querySelector('main input[type=search]'); f.value = 'KEEP'; f.dispatchEvent(new Event('input')), 0")
+        hw.need(page.evaluate(names) == ["keep"], f"{page.evaluate(names)}")
+        hw.need("functions.find=KEEP" in page.evaluate("location.hash"), page.evaluate("location.hash"))
+        page.done()
+
+
+@TESTS.test
+def hostile_names(folder):
+    """A command line, a file name and a function that look like markup do nothing"""
+    path = recording(folder, HOSTILE, "\u202e\x1b[31m")
+    folded = folder / "hostile.folded"
+    folded.write_text(f"main;{HOSTILE.replace(' ', '_')};</style>{{{{7*7}}}} 1234\n")
+    for file, names in ((path, ("</script>",)), (folded, ("</script>", "</style>"))):
+        made = page_of(file)
+        hw.need(HOSTILE not in made.read_text(), "the file has it as it is")
+        with Page(folder, made, "#view=calls") as page:
+            for view in VIEWS:
+                page.go(f"#view={view}")
+                hw.need(page.evaluate("document.images.length + document.querySelectorAll('main script, main style').length") == 0, f"{view}: it became markup")
+            page.go("#view=calls" if file == folded else "#view=about")
+            for name in names:
+                hw.need(name in page.evaluate("document.body.innerText"), f"{name} is not shown: {page.text()}")
+            page.done()
+        shutil.rmtree(folder / "browser")
+
+
+@TESTS.test
+def narrow_and_dark(folder):
+    """At 400 pixels, dark, nothing is wider than the window but what scrolls in itself"""
+    with Page(folder, page_of(recording(folder)), width=400, dark=True) as page:
+        for view in VIEWS:
+            page.go(f"#view={view}")
+            hw.need(page.evaluate("document.documentElement.dataset.theme") == "dark", "it is light")
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            hw.need(wide <= 400, f"{view} is {wide} pixels wide")
+        page.done()
+
+
+@TESTS.test
+def foreign(folder):
+    """A file of another tool, which knows less, has a page as well"""
+    path = folder / "stacks.folded"
+    path.write_text("main;read_all;grow 4096\nmain;parse 1024\n")
+    with Page(folder, page_of(path)) as page:
+        for view in VIEWS:
+            page.go(f"#view={view}")
+            hw.need(not any(word in page.text() for word in ("undefined", "[object", "NaN")), f"{view}: {page.text()}")
+        page.go("#view=flame")
+        hw.need(page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]") == 5120, "not all of it is there")
+        page.done()
+
+
+@TESTS.test
+def bundle(_):
+    """The committed page is what web/build makes of its sources, and is below 150 KB"""
+    page = hw.SOURCE / "web/dist/page.html"
+    hw.need(page.stat().st_size <= 150_000, f"{page.stat().st_size} bytes")
+    hw.need_program("esbuild")
+    checked = subprocess.run([hw.SOURCE / "web/build", "--check"], capture_output=True, text=True, check=False)
+    hw.need(checked.returncode == 0, checked.stderr)
+
+
+TESTS.main()

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The heap over time, by uPlot.
+import uPlot from "../vendor/uplot/uPlot.esm.js";
+import { el } from "./dom.js";
+import { bytes, duration } from "./format.js";
+
+// Ticks of the axis of bytes.
+const STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
+const short = (form) => (value) => (value ? form(value).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 ") : "0");
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** snapshots of a heapwise.timeline/1; marks: [{ time_ns, name }]. */
+export function chart(snapshots, { peak, marks = [], height = 220 }) {
+  const box = el("div", { class: "canvas" });
+  const times = snapshots.map((one) => one.time_ns / 1e9), used = snapshots.map((one) => one.useful_bytes);
+  const told = el("p", { class: "said" }, `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`);
+  const axis = { stroke: () => style("--dim"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") }, font: "12px system-ui, sans-serif" };
+  let plot = null;
+  const draw = () => {
+    const width = box.clientWidth;
+    if (!width) return;
+    plot?.destroy();
+    plot = new uPlot({
+      width, height, cursor: { drag: { x: true, y: false } }, scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
+      axes: [{ ...axis, values: (_, ticks) => ticks.map((s) => short(duration)(Math.round(s * 1e9))) }, { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) }],
+      series: [{ label: "Time", value: (_, s) => (s === null ? "–" : duration(Math.round(s * 1e9))) },
+        { label: "Live", stroke: style("--heap"), fill: style("--heap") + "33", width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), value: (_, v) => (v === null ? "–" : bytes(v)) }],
+      hooks: { draw: [(u) => lines(u, peak, marks)] },
+    }, [times, used], box);
+  };
+  new ResizeObserver(draw).observe(box);
+  addEventListener("themechange", draw);
+  return el("div", {}, box, told);
+}
+
+function lines(u, peak, marks) {
+  const c = u.ctx, ratio = devicePixelRatio || 1;
+  const line = (seconds, colour, text, top) => {
+    const x = Math.round(u.valToPos(seconds, "x", true));
+    if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
+    c.save();
+    c.strokeStyle = c.fillStyle = colour;
+    c.setLineDash([4 * ratio, 3 * ratio]);
+    c.beginPath();
+    c.moveTo(x, u.bbox.top);
+    c.lineTo(x, u.bbox.top + u.bbox.height);
+    c.stroke();
+    c.font = `${12 * ratio}px system-ui, sans-serif`;
+    const right = x > u.bbox.left + u.bbox.width * 0.7;
+    c.textAlign = right ? "right" : "left";
+    c.fillText(text, x + (right ? -4 : 4) * ratio, u.bbox.top + top * ratio);
+    c.restore();
+  };
+  if (peak) line(peak.time_ns / 1e9, style("--bad"), `peak ${bytes(peak.bytes)}`, 12);
+  marks.slice(0, 40).forEach((mark, i) => line(mark.time_ns / 1e9, style("--mark"), mark.name, 26 + (i % 4) * 13));
+}
