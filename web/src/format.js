@@ -37,6 +37,7 @@ export const METRICS = {
   peak_bytes: ["Live at the peak", "bytes"], peak_blocks: ["Live at the peak", "blocks"],
   live_bytes: ["Live at the end", "bytes"], live_blocks: ["Live at the end", "blocks"],
   kept_bytes: ["Allocated in the range and live at its end", "bytes"], kept_blocks: ["Allocated in the range and live at its end", "blocks"],
+  lost_bytes: ["Lost", "bytes"], lost_blocks: ["Lost", "blocks"],
   allocated_bytes: ["Allocated", "bytes"], allocations: ["Allocated", "blocks"],
   temporary: ["Temporary", "blocks"], failed: ["Failed", "calls"],
 };

@@ -19,7 +19,7 @@ function record(one) {
 
 export function leaks(data) {
   const { leaks: answer, errors } = data.documents, found = answer?.leaks;
-  if (!found) return [el("p", { class: "empty" }, "This file does not say what was leaked.")];
+  if (!found) return [el("p", { class: "empty" }, data.cut?.missing?.leaks ?? "This file does not say what was leaked.")];
   const searched = found.summary.definite, sums = KINDS.filter(([key]) => found.summary[key] && !(searched && key === "never_freed"));
   return [el("div", { class: `verdict ${found.errors ? "bad" : found.decided ? "good" : ""}` }, (answer.verdict ?? []).map((line) => el("p", {}, line))),
     el("ul", { class: "cards" }, sums.map(([key, name]) => el("li", {}, el("span", { class: "name" }, name), el("span", { class: "figure" }, blocksAndBytes(found.summary[key].blocks, found.summary[key].bytes))))),

@@ -25,9 +25,9 @@ const VIEWS = {
   about: ["About", (data) => about(data)],
 };
 
-function timelineView({ documents }) {
+function timelineView({ documents, cut }) {
   const { timeline, report } = documents;
-  if (!(timeline?.snapshots?.length > 1)) return [el("p", { class: "empty" }, "This file does not say when anything happened.")];
+  if (!(timeline?.snapshots?.length > 1)) return [el("p", { class: "empty" }, documents.timeline ? "There is one moment alone." : cut?.missing?.timeline ?? "This file does not say when anything happened.")];
   return [el("p", { class: "note" }, `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all.`),
     chart(timeline.snapshots, { peak: peakOf(report), marks: marksOf(documents), height: 420 })];
 }

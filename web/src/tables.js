@@ -16,7 +16,7 @@ export function tables(data, stacks) {
   const pick = el("div", { class: "bar" }, choice("Table", views, chosen, (value) => state.set({ table: value })),
     chosen === "threads" ? null : choice("Figures", stacks.metrics.map((name) => [name, METRICS[name].join(", ")]), metric, (value) => state.set({ metric: value })));
   const cut = data.cut?.documents?.[chosen];
-  return [pick, cut ? el("p", { class: "note" }, `The page has the first rows of ${count(cut)}; heapwise report --view ${chosen} has all.`) : null,
+  return [pick, cut ? el("p", { class: "note" }, `${count(cut)} more rows are not in the page: heapwise report --view ${chosen} has all.`) : null,
     chosen === "threads" ? threads(data.documents.threads.threads) : spots(chosen, data.documents[chosen], metric)];
 }
 
@@ -46,5 +46,6 @@ export function distributions(data) {
     parts.push(el("h2", {}, "How long blocks lived"), bars(byTime.slice(Math.max(0, first), last + 1).map((one) => ({ label: one.up_to_ns === null ? "longer" : `up to ${duration(one.up_to_ns)}`,
       value: one.freed_blocks + one.live_blocks, text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}` })), "Lifetimes"));
   }
+  for (const name of ["sizes", "lifetimes"]) if (!data.documents[name] && data.cut?.missing?.[name]) parts.push(el("p", { class: "empty" }, data.cut.missing[name]));
   return parts.length ? parts : [el("p", { class: "empty" }, "This file has neither sizes nor lifetimes.")];
 }

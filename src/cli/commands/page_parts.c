@@ -140,6 +140,8 @@ static struct error *look_at_times(struct view_request *request, struct page_par
 int page_parts_open(struct view_request *request, const char *path, struct page_parts *ret)
 {
 	leak_options_init(&ret->leak_options);
+	/* As with --show-leak-kinds=all: the page shows what is reachable and by what, too. */
+	ret->leak_options.show_kinds = (1u << LEAK_KINDS) - 1;
 	int code = open_figures(request, path, ret);
 	if (code)
 		return code;
