@@ -295,7 +295,8 @@ void timeline_chart_add(const struct page *page, struct text *out)
 		.options = options,
 		.columns = options->width,
 		.rows = options->height};
-	_cleanup_free_ uint64_t *levels = calloc(chart.columns * DOTS_ACROSS, sizeof(*levels));
+	_cleanup_free_ uint64_t *levels =
+		calloc((size_t)chart.columns * DOTS_ACROSS, sizeof(*levels));
 	if (!levels) {
 		out->failed = true;
 		return;

@@ -213,11 +213,13 @@ def readme(folder):
     shutil.copy2(hw.EXAMPLES / "two_leaks", folder / "app")
     env = hw.clean_environment(PATH=f"{hw.BUILD}:{os.environ['PATH']}")
     lines = [line for line in typed("README.md") if not line.startswith("./dev ")]
-    hw.need(len(lines) == 3, f"the README has {lines}")
+    hw.need(len(lines) == 4, f"the README has {lines}")
     for line in lines:
         ended = hw.run(["sh", "-ec", line], env=env, cwd=folder)
         hw.need(ended.status == 0, f"{line}: {ended}")
     hw.need("<svg" in (folder / "peak.svg").read_text(), "no picture")
+    pages = list(folder.glob("heapwise.app.*.html"))
+    hw.need(len(pages) == 1 and 'id="heapwise-data"' in pages[0].read_text(), f"{pages}")
     usage = hw.run([hw.SOURCE / "dev"]).text
     for line in typed("README.md"):
         name = line.split()[1]
