@@ -149,6 +149,11 @@ static void put_header(
 	put_text(json, "writer", draft->wanted->writer);
 	put_text(json, "kind", draft->wanted->kind);
 	put_text(json, "title", draft->wanted->title);
+	json_key(json, "asked");
+	json_array_begin(json);
+	for (size_t i = 0; i < draft->wanted->asked_count; i++)
+		json_string(json, draft->wanted->asked[i]);
+	json_array_end(json);
 	put_documents(draft, json);
 	put_cut(draft, stacks->summed_up, json);
 	json_key(json, "strings");

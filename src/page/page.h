@@ -41,6 +41,9 @@ struct page_wanted {
 	const char *writer; /* "heapwise 0.1.0" */
 	const char *kind;   /* of what it is of: "recording" */
 	const char *title;  /* as the page calls it: the name of the file */
+	/* Options that choose what it is of, as on the command line. */
+	const char *const *asked;
+	size_t asked_count;
 	const struct page_document *documents;
 	size_t document_count;
 	const struct profile *profile; /* stacks and their figures */

@@ -5,6 +5,7 @@ import { amount, exact, percent } from "./format.js";
 import { childrenOf } from "./stacks.js";
 
 const FIRST = 50; // children that are shown at once
+const RUN_MOST = 40; // levels that one click opens
 
 export function calltree(tree, { metric, label, where, onChoose }) {
   const whole = tree.total[0];
@@ -20,14 +21,14 @@ export function calltree(tree, { metric, label, where, onChoose }) {
     const made = el("li", { role: "treeitem", "aria-level": level, "aria-expanded": kids.length ? "false" : null, tabIndex: -1,
       "aria-label": `${name}, ${amount(metric, value)}, ${percent(value, whole)}` }, line);
     made.node = node;
-    made.toggle = (open) => {
+    made.toggle = (open, run = 0) => {
       if (!kids.length) return;
       if (!made.group) made.append((made.group = group(node, level + 1)));
       made.setAttribute("aria-expanded", String(open));
       made.group.hidden = !open;
       mark.textContent = open ? "▾" : "▸";
       // Runs that don't branch are opened at once.
-      if (open && kids.length === 1 && tree.self[node] === 0) made.group.firstElementChild.toggle(true);
+      if (open && kids.length === 1 && tree.self[node] === 0 && run < RUN_MOST) made.group.firstElementChild.toggle(true, run + 1);
     };
     line.addEventListener("click", () => {
       focus(made);

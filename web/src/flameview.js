@@ -4,7 +4,7 @@ import { calltree } from "./calltree.js";
 import { announce, button, choice, copy, download, el } from "./dom.js";
 import { Flame } from "./flame.js";
 import { amount, baseName, exact, METRICS, percent } from "./format.js";
-import { pattern } from "./stacks.js";
+import { NONE, pattern } from "./stacks.js";
 import * as state from "./state.js";
 
 const COLOURS = { module: "Module", name: "Function", one: "One colour" };
@@ -15,6 +15,7 @@ function treeOf(stacks, metric, filter) {
   if (made?.key === key && made.stacks === stacks) return made;
   const left = stacks.rowsLeft({ focus: pattern(filter.focus), ignore: pattern(filter.ignore) });
   const of = filter.of ? stacks.functions.findIndex((f) => f.whole === filter.of) : -1;
+  if (filter.of && of < 0) left.fill(0);
   made = { key, stacks, left, tree: stacks.tree(metric, left, { inverted: filter.inverted, of }) };
   return made;
 }
@@ -36,7 +37,13 @@ function pathOf(tree, node) {
   return path.reverse().join(".");
 }
 
-export function commandOf(data, view, metric, filter) {
+/** Functions without a name are told by addresses, which the command line does not match. */
+const isNamed = (stacks, text) => !stacks.functions.some((f) => f.flags & 10 && exactName(f.whole) === text);
+const exactName = (name) => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
+
+/** The command that finds the same; null: there is none. */
+export function commandOf(data, stacks, view, metric, filter) {
+  if (data.asked?.length || filter.of || metric.startsWith("lost_") || !isNamed(stacks, filter.focus) || !isNamed(stacks, filter.ignore)) return null;
   const word = (text) => `'${text.replace(/'/g, "'\\''")}'`;
   const file = data.documents.report.recording.file;
   return ["heapwise", view === "calls" ? "tree" : "flame", "--metric", metric, ...(filter.inverted ? ["--bottom-up"] : []),
@@ -59,10 +66,10 @@ export function flameView(data, stacks, view) {
     view === "flame" ? choice("Colour", Object.entries(COLOURS), state.get("colour", "module"), (value) => state.set({ colour: value })) : null, find, matched);
   const trail = trailOf(data, view, metric, filter, whole, stacks);
   const search = (draw) => {
-    const wanted = pattern(find.value), sum = { value: 0 };
+    const wanted = pattern(find.value, true), sum = { value: 0 };
     if (wanted) {
       const rows = stacks.rowsWith(wanted), values = stacks.values[metric];
-      for (let row = 0; row < rows.length; row++) if (rows[row] && left[row]) sum.value += values[row];
+      for (let row = 0; row < rows.length; row++) if (rows[row] && left[row] && tree.rowEnd[row] !== NONE) sum.value += values[row];
     }
     matched.textContent = wanted ? `matched ${amount(metric, sum.value)}, ${percent(sum.value, whole) || "0%"}` : "";
     draw(wanted ? stacks.functions.map((f) => wanted.test(f.whole) || wanted.test(f.name)) : null);
@@ -76,7 +83,7 @@ export function flameView(data, stacks, view) {
   return [bar, trail, ...picture({ data, stacks, tree, metric, whole, label, where, find, search })];
 }
 
-const exactly = (stacks, tree, node) => `^${stacks.functions[tree.functions[node]].whole.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
+const exactly = (stacks, tree, node) => exactName(stacks.functions[tree.functions[node]].whole);
 
 function picture({ data, stacks, tree, metric, whole, label, where, find, search }) {
   const canvas = el("canvas", { tabIndex: 0, role: "img", "aria-label": `Flame graph: ${METRICS[metric].join(", ")}. The view Call tree has the same as a list.` });
@@ -142,7 +149,7 @@ function trailOf(data, view, metric, filter, whole, stacks) {
   const one = (name, text, value) => value && el("li", {}, `${text} ${value} `, button("×", () => state.set({ [name]: "", at: "" }), { "aria-label": `Remove the filter ${text} ${value}` }));
   const items = [one("focus", "only stacks with", filter.focus), one("ignore", "without", filter.ignore), one("of", filter.inverted ? "callers of" : "callees of", filter.of)].filter(Boolean);
   if (!items.length) return null;
-  const command = commandOf(data, view, metric, filter);
+  const command = commandOf(data, stacks, view, metric, filter);
   return el("div", {}, el("ul", { class: "trail", "aria-label": "Filters" }, items, el("li", {}, `${amount(metric, whole)}, ${percent(whole, stacks.totals[metric])} of all`)),
-    filter.of ? null : el("div", { class: "bar" }, el("code", {}, command), button("Copy", () => copy(command, "Command"))));
+    command === null ? null : el("div", { class: "bar" }, el("code", {}, command), button("Copy", () => copy(command, "Command"))));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Leaks by kind, with who holds them; other errors.
 import { button, copy, el } from "./dom.js";
-import { blocksAndBytes, stackList } from "./parts.js";
+import { blocksAndBytes, judged, stackList } from "./parts.js";
 
 const KINDS = [["definite", "Definitely lost"], ["indirect", "Indirectly lost"], ["possible", "Possibly lost"], ["reachable", "Still reachable"],
   ["library", "Kept by libraries"], ["suppressed", "Suppressed"], ["never_freed", "Never freed"]];
@@ -21,9 +21,9 @@ export function leaks(data) {
   const { leaks: answer, errors } = data.documents, found = answer?.leaks;
   if (!found) return [el("p", { class: "empty" }, data.cut?.missing?.leaks ?? "This file does not say what was leaked.")];
   const searched = found.summary.definite, sums = KINDS.filter(([key]) => found.summary[key] && !(searched && key === "never_freed"));
-  return [el("div", { class: `verdict ${found.errors ? "bad" : found.decided ? "good" : ""}` }, (answer.verdict ?? []).map((line) => el("p", {}, line))),
+  return [el("div", { class: `verdict ${judged(data)}` }, (answer.verdict ?? []).map((line) => el("p", {}, line))),
     el("ul", { class: "cards" }, sums.map(([key, name]) => el("li", {}, el("span", { class: "name" }, name), el("span", { class: "figure" }, blocksAndBytes(found.summary[key].blocks, found.summary[key].bytes))))),
-    el("h2", {}, "Allocation sites"), found.records.length ? el("ol", { class: "sites" }, found.records.map(record)) : el("p", { class: "empty" }, "None."),
+    el("h2", {}, "Allocation sites"), data.cut?.documents?.leaks ? el("p", { class: "warn" }, `${data.cut.documents.leaks.toLocaleString("en-US")} more are not in the page: heapwise leaks --show-leak-kinds=all has all.`) : null, found.records.length ? el("ol", { class: "sites" }, found.records.map(record)) : el("p", { class: "empty" }, "None."),
     errors?.errors?.length ? [el("h2", {}, "Other errors"), el("ol", { class: "sites" }, errors.errors.map(errorOf))] : null];
 }
 

@@ -29,7 +29,7 @@ function timelineView({ documents, cut }) {
   const { timeline, report } = documents;
   if (!(timeline?.snapshots?.length > 1)) return [el("p", { class: "empty" }, documents.timeline ? "There is one moment alone." : cut?.missing?.timeline ?? "This file does not say when anything happened.")];
   return [el("p", { class: "note" }, `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all.`),
-    chart(timeline.snapshots, { peak: peakOf(report), marks: marksOf(documents), height: 420 })];
+    chart(timeline, { peak: peakOf(report), marks: marksOf(documents), height: 420 })];
 }
 
 function setTheme(theme, keep) {
@@ -78,7 +78,8 @@ function start(data) {
   document.getElementById("page").replaceChildren(
     el("header", {}, el("h1", {}, title), el("span", { class: "of" }, `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}`),
       el("span", { class: "tools" }, button("Theme", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true), { title: "Dark or light (d)" }), button("Keys", help, { title: "Keys (?)" }))),
-    nav, ...(data.cut?.rows ? [el("p", { class: "warn cut" }, `${data.cut.rows.toLocaleString("en-US")} small stacks were added up to keep the page small.`)] : []), main);
+    nav, ...(data.asked?.length ? [el("p", { class: "warn cut" }, "Made with ", el("code", {}, `heapwise html ${commandLine(data.asked)}`), ": trees, tables and search are of what these options leave; the verdict says what it is of.")] : []),
+    ...(data.cut?.rows ? [el("p", { class: "warn cut" }, `${data.cut.rows.toLocaleString("en-US")} small stacks were added up to keep the page small.`)] : []), main);
   const draw = () => {
     const chosen = Object.hasOwn(VIEWS, state.get("view")) ? state.get("view") : "overview";
     nav.replaceChildren(...Object.entries(VIEWS).map(([name, [text]]) => el("a", { href: state.href({ view: name }), "aria-current": name === chosen ? "page" : null,

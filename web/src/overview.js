@@ -2,9 +2,11 @@
 // The first screen: how bad, where, is it a leak?
 import { el } from "./dom.js";
 import { bytes, count, duration, plural } from "./format.js";
-import { blocksAndBytes, siteList } from "./parts.js";
+import { blocksAndBytes, judged, siteList } from "./parts.js";
 import * as state from "./state.js";
 import { chart } from "./timeline.js";
+
+const UNKNOWN = "This file does not say it.";
 
 export const marksOf = (documents) => documents.marks?.marks ?? [];
 
@@ -13,9 +15,9 @@ export function peakOf({ totals }) {
 }
 
 function cards({ totals, recording }) {
-  const sampled = recording.mode === "sample", note = sampled ? "estimate, from samples" : "exact";
+  const sampled = recording.mode === "sample", note = sampled ? "estimate, from samples" : recording.source !== "recording" ? "" : recording.complete ? "exact" : "as far as it was recorded";
   const all = [["Peak", totals.peak_bytes, bytes, totals.peak_blocks === null ? "" : plural(totals.peak_blocks, "block", "blocks"), note],
-    ["Live at the end", totals.live_bytes_at_end, bytes, totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks"), note],
+    [recording.snapshot ? "Live at this moment" : recording.range ? "Live at the end of the range" : "Live at the end", totals.live_bytes_at_end, bytes, totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks"), note],
     ["Allocated in all", totals.allocated_bytes, bytes, totals.allocations === null ? "" : plural(totals.allocations, "call", "calls"), note],
     ["Temporary", totals.temporary, count, totals.allocations ? `${((100 * totals.temporary) / totals.allocations).toFixed(1)}% of all calls` : "", note],
     ["Resident at most", recording.resident_peak_bytes, bytes, "of the process, by the kernel"],
@@ -26,18 +28,15 @@ function cards({ totals, recording }) {
 }
 
 export function overview(data) {
-  const { report, timeline, leaks } = data.documents, { totals, recording } = report;
-  const verdict = [...(report.verdict ?? [])], found = leaks?.leaks;
-  // Good is only what was found to be good: no search, no word.
-  const bad = found?.errors > 0 || recording.lost_events > 0 || !recording.complete;
-  const good = !bad && recording.mode !== "sample" && (found?.decided || (totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0)));
+  const { report, timeline } = data.documents, { totals, recording } = report;
+  const verdict = [...(report.verdict ?? [])];
   const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
   const link = (view, text) => el("a", { href: state.href({ view }) }, text);
-  return [el("div", { class: `verdict ${bad ? "bad" : good ? "good" : ""}` }, verdict.length ? verdict.map((line) => el("p", {}, line)) : el("p", {}, "The file has no verdict.")),
+  return [el("div", { class: `verdict ${judged(data)}` }, verdict.length ? verdict.map((line) => el("p", {}, line)) : el("p", {}, "The file has no verdict.")),
     cards(report),
-    timeline?.snapshots?.length > 1 ? el("section", {}, el("h2", {}, "The heap over time"), chart(timeline.snapshots, { peak: peakOf(report), marks: marksOf(data.documents) })) : null,
+    timeline?.snapshots?.length > 1 ? el("section", {}, el("h2", {}, "The heap over time"), chart(timeline, { peak: peakOf(report), marks: marksOf(data.documents) })) : null,
     el("div", { class: "two" },
-      el("section", {}, el("h2", {}, "Never freed"), siteList(report.top?.never_freed, few.bytes, totals.live_bytes_at_end ? "Only what libraries keep for themselves." : "Nothing."), el("p", {}, link("leaks", "All leaks"))),
-      el("section", {}, el("h2", {}, "Live at the peak"), siteList(report.top?.peak, (site) => blocksAndBytes(site.peak_blocks, site.peak_bytes), "Nothing was allocated."), el("p", {}, link("flame", "Flame graph")))),
+      el("section", {}, el("h2", {}, recording.snapshot ? "Live at this moment" : "Never freed"), siteList(report.top?.never_freed, few.bytes, totals.live_bytes_at_end === null ? UNKNOWN : totals.live_bytes_at_end ? "Only what libraries keep for themselves." : "Nothing."), el("p", {}, link("leaks", "All leaks"))),
+      el("section", {}, el("h2", {}, "Live at the peak"), siteList(report.top?.peak, (site) => blocksAndBytes(site.peak_blocks, site.peak_bytes), totals.peak_bytes === null || !data.columns["row.peak_bytes"] ? UNKNOWN : totals.peak_bytes ? "Only what libraries keep for themselves." : "Nothing was allocated."), el("p", {}, link("flame", "Flame graph")))),
     report.notes?.length ? el("section", {}, el("h2", {}, "Notes"), el("ul", { class: "notes" }, report.notes.map((note) => el("li", {}, note)))) : null];
 }

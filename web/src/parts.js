@@ -42,5 +42,16 @@ export function bars(rows, title) {
   }));
 }
 
-export const blocksAndBytes = (blocks, size) => `${bytes(size)} in ${plural(blocks, "block", "blocks")}`;
+/** Files of some tools know bytes and no blocks. */
+export const blocksAndBytes = (blocks, size) => (blocks === null || blocks === undefined ? bytes(size ?? 0) : `${bytes(size ?? 0)} in ${plural(blocks, "block", "blocks")}`);
+
+/** "good", "bad" or "": good is only what was searched or counted and found to be so, of all of it. */
+export function judged({ documents, asked }) {
+  const { report, leaks, errors } = documents, { recording, totals, target } = report, found = leaks?.leaks;
+  const wrong = (errors?.errors_total ?? 0) + (leaks?.other_errors?.errors_total ?? 0) + (found?.errors ?? 0);
+  if (wrong > 0 || recording.lost_events > 0 || !recording.complete) return "bad";
+  const partial = recording.range || recording.blocks || recording.mode === "sample" || recording.source !== "recording" || asked?.length || target.exit?.code === undefined;
+  const nothing = totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0);
+  return !partial && (nothing || (found?.decided && leaks.other_errors?.decided !== false)) ? "good" : "";
+}
 export { baseName, bytes, count };

@@ -107,6 +107,44 @@ export class Stacks {
     }));
   }
 
+  /** Functions, files or modules with what each allocated itself and with callees, over all rows. */
+  spots(kind, metric) {
+    const { parent, total, self } = this.nodesTotal(metric), key = (node) => this.keyOf(kind, this.nodeFrame[node]);
+    const found = new Map();
+    const spot = (number, node) => {
+      let one = found.get(number);
+      if (!one) found.set(number, (one = { number, node, flat: 0, cum: 0 }));
+      return one;
+    };
+    for (let node = 1; node < parent.length; node++) {
+      if (!total[node]) continue;
+      const number = key(node), one = spot(number, node);
+      one.flat += self[node];
+      let above = parent[node];
+      while (above && key(above) !== number) above = parent[above];
+      if (!above) one.cum += total[node];
+    }
+    return [...found.values()].map((one) => ({ ...one, ...this.spotNames(kind, one.node) }));
+  }
+
+  keyOf(kind, frame) {
+    return kind === "functions" ? this.functionOf[frame] : kind === "files" ? this.frames.file[frame] : this.frames.module[frame];
+  }
+
+  spotNames(kind, node) {
+    const frame = this.nodeFrame[node], file = this.strings[this.frames.file[frame]], module = this.strings[this.frames.module[frame]];
+    if (kind === "functions") return { name: this.functions[this.functionOf[frame]].name, whole: this.functions[this.functionOf[frame]].whole, file: file || module };
+    return { name: (kind === "files" ? file : module) || "(unknown)", whole: (kind === "files" ? file : module) || "(unknown)", file: "" };
+  }
+
+  nodesTotal(metric) {
+    const parent = this.nodeParent, self = new Float64Array(parent.length), values = this.values[metric];
+    for (let row = 0; row < values.length; row++) self[this.rowNode[row]] += values[row];
+    const total = self.slice();
+    for (let node = parent.length; --node > 0;) total[parent[node]] += total[node];
+    return { parent, self, total };
+  }
+
   /** The tree of calls. inverted: begins with the functions that allocate. of: only what is below
    *  (callees) or above (inverted: callers) the function of that number. */
   tree(metric, left, { inverted = false, of = -1 } = {}) {
@@ -123,7 +161,8 @@ export class Stacks {
   }
 }
 
-const NONE = 0xffffffff;
+/** What a row of shape.rowEnd is that the tree has no part of. */
+export const NONE = 0xffffffff;
 
 /** Makes a tree: children by parent and function, in an open hash table. */
 class Builder {
@@ -186,10 +225,10 @@ export function childrenOf(tree, node) {
   return tree.order.subarray(from, to);
 }
 
-/** A pattern as users write it: a regular expression; as plain text if it is none. Case matters only with capitals. */
-export function pattern(text) {
+/** A pattern as users write it: a regular expression; as plain text if it is none. Case matters, in a search only if it has capitals. */
+export function pattern(text, searched = false) {
   if (!text) return null;
-  const flags = text === text.toLowerCase() ? "i" : "";
+  const flags = searched && text === text.toLowerCase() ? "i" : "";
   try {
     return new RegExp(text, flags);
   } catch {

@@ -7,12 +7,18 @@ import { bytes, duration } from "./format.js";
 // Ticks of the axis of bytes.
 const STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 const short = (form) => (value) => (value ? form(value).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 ") : "0");
+// By the unit of the file's time: where a snapshot is on the axis, and what its labels say.
+const AXES = {
+  ms: [(one) => one.time_ns / 1e9, (seconds) => duration(Math.round(seconds * 1e9))],
+  B: [(one) => one.allocated_bytes + one.freed_bytes, bytes],
+  n: [(_, i) => i, (number) => String(Math.round(number))],
+};
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** snapshots of a heapwise.timeline/1; marks: [{ time_ns, name }]. */
-export function chart(snapshots, { peak, marks = [], height = 220 }) {
+/** a heapwise.timeline/1; marks: [{ time_ns, name }]. */
+export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220 }) {
   const box = el("div", { class: "canvas" });
-  const times = snapshots.map((one) => one.time_ns / 1e9), used = snapshots.map((one) => one.useful_bytes);
+  const [place, form] = AXES[unit] ?? AXES.n, times = snapshots.map(place), used = snapshots.map((one) => one.useful_bytes);
   const told = el("p", { class: "said" }, `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`);
   const axis = { stroke: () => style("--dim"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") }, font: "12px system-ui, sans-serif" };
   let plot = null;
@@ -22,10 +28,10 @@ export function chart(snapshots, { peak, marks = [], height = 220 }) {
     plot?.destroy();
     plot = new uPlot({
       width, height, cursor: { drag: { x: true, y: false } }, scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map((s) => short(duration)(Math.round(s * 1e9))) }, { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) }],
-      series: [{ label: "Time", value: (_, s) => (s === null ? "–" : duration(Math.round(s * 1e9))) },
+      axes: [{ ...axis, values: (_, ticks) => ticks.map(short(form)) }, { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) }],
+      series: [{ label: unit === "ms" ? "Time" : unit === "B" ? "Allocated and freed" : "Snapshot", value: (_, x) => (x === null ? "–" : form(x)) },
         { label: "Live", stroke: style("--heap"), fill: style("--heap") + "33", width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), value: (_, v) => (v === null ? "–" : bytes(v)) }],
-      hooks: { draw: [(u) => lines(u, peak, marks)] },
+      hooks: { draw: [(u) => unit === "ms" && lines(u, peak, marks)] },
     }, [times, used], box);
   };
   new ResizeObserver(draw).observe(box);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/vec.h"
 #include "cli/commands/page_parts.h"
 #include "cli/options/view_options.h"
 #include "cli/terminal/message.h"
@@ -36,9 +37,12 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
+DEFINE_VEC(asked_vec, const char *)
+
 struct request {
 	struct view_request shown;
-	const char *path; /* NULL: the newest recording here */
+	struct asked_vec asked; /* options that choose what the page is of; owned */
+	const char *path;       /* NULL: the newest recording here */
 	const char *output;
 	bool force;
 	uint64_t most_bytes;
@@ -54,6 +58,30 @@ static bool take_lifetimes(const struct options *options, enum page_lifetimes *r
 	options_wrong(options->command, "invalid --lifetimes '%s': expected yes or no",
 		options->argument);
 	return false;
+}
+
+/* Notes an option that chooses what the page is of, as "--focus=^parse_". False: no memory, which
+ * is said. */
+static bool note_asked(const struct options *options, int id, struct request *request)
+{
+	const struct option_spec *spec = option_specs;
+	while (spec->id && spec->id != id)
+		spec++;
+	char *word = NULL;
+	bool ok =
+		!spec->id || (asprintf(&word, "--%s%s%s", spec->name, options->argument ? "=" : "",
+				      options->argument ? options->argument : "") >= 0 &&
+				     asked_vec_push(&request->asked, word));
+	if (!ok)
+		message_error(error_no_memory());
+	return ok;
+}
+
+static void asked_free(struct asked_vec *asked)
+{
+	for (size_t i = 0; i < asked->len; i++)
+		free((char *)asked->data[i]);
+	asked_vec_deinit(asked);
 }
 
 static bool cmd_html_take(const struct options *options, int id, void *ctx)
@@ -76,7 +104,8 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 	case OPT_LIFETIMES:
 		return take_lifetimes(options, &request->lifetimes);
 	default:
-		return view_options_take(options, id, &request->shown);
+		return note_asked(options, id, request) &&
+		       view_options_take(options, id, &request->shown);
 	}
 }
 
@@ -119,6 +148,8 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 		.writer = "heapwise " HW_VERSION,
 		.kind = strcmp(recording->source, "recording") == 0 ? "recording" : "profile",
 		.title = slash ? slash + 1 : recording->path,
+		.asked = page->request->asked.data,
+		.asked_count = page->request->asked.len,
 		.documents = page->parts->documents,
 		.document_count = page->parts->count,
 		.profile = &page->stacks->profile,
@@ -170,6 +201,7 @@ static int cmd_html_run(const struct command *command, int argc, char **argv)
 		view_request_files(command, &request.shown, "a page", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))
 		code = cmd_html_show(&request);
+	asked_free(&request.asked);
 	view_request_deinit(&request.shown);
 	return code;
 }

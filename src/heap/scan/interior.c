@@ -31,6 +31,7 @@ void interior_deinit(struct interior *interior)
 	process_maps_deinit(&interior->files);
 	mapped_close(&interior->tables);
 	interior_bits_deinit(&interior->fitting);
+	interior_bits_deinit(&interior->noted);
 	interior_words_deinit(&interior->notes);
 	interior_words_deinit(&interior->before);
 	page_cache_close(&interior->pages);

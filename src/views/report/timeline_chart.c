@@ -108,7 +108,8 @@ static void chart_add_row(const struct chart *chart, unsigned row, struct text *
 {
 	bool top = row + 1 == chart->rows,
 	     middle = row + 1 == (chart->rows + 1) / 2 && chart->rows > 4;
-	uint64_t level = top ? chart->highest : chart->highest / chart->rows * (row + 1);
+	uint64_t level =
+		top ? chart->highest : (uint64_t)((double)chart->highest / chart->rows * (row + 1));
 	bool ticked = chart->highest && (top || middle);
 	text_printf(out, "%*s %s", LABEL_WIDTH, ticked ? FMT_BYTES(level) : "",
 		!chart->options->utf8 ? (ticked ? "+" : "|")
@@ -180,9 +181,9 @@ static void chart_add_peak(const struct chart *chart, struct text *out)
 {
 	const struct timeline_snapshot *peak = chart_peak(chart);
 	_cleanup_(text_deinit) struct text words;
+	text_init(&words);
 	if (!peak)
 		return;
-	text_init(&words);
 	text_printf(&words, "peak %s after ", FMT_BYTES(peak->useful));
 	add_time(chart, peak->time, &words);
 	unsigned x = dot_column(chart, peak->time) / DOTS_ACROSS, length = (unsigned)words.len + 1;

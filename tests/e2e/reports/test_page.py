@@ -244,6 +244,51 @@ def tables_sorted(folder):
 
 
 @TESTS.test
+def table_figures(folder):
+    """Tables have the figures of report's views, of all stacks, and shares of the whole"""
+    path = recording(folder)
+    whole = hw.report(path)["totals"]["peak_bytes"]
+    with Page(folder, page_of(path)) as page:
+        for kind in ("functions", "files", "modules"):
+            spots = {spot["short"] or spot["name"]: spot for spot in hw.report(path, "--view", kind)["spots"]}
+            page.go(f"#view=tables&table={kind}&metric=peak_bytes")
+            rows = page.evaluate("[...document.querySelectorAll('.rows [role=row]')].map((row) => [...row.children].map((cell) => [cell.title, cell.textContent]))")
+            hw.need(len(rows) >= 2, f"{kind}: {rows}")
+            for flat, cum, share, name, *_ in rows:
+                spot = spots.get(name[1]) or spots.get(name[1].rsplit("/", 1)[-1])
+                if not spot:
+                    continue
+                hw.need(flat[0] == f"{spot['flat']['peak_bytes']:,} bytes", f"{kind} {name}: {flat}, report: {spot['flat']['peak_bytes']}")
+                hw.need(cum[0] == f"{spot['cum']['peak_bytes']:,} bytes", f"{kind} {name}: {cum}, report: {spot['cum']['peak_bytes']}")
+                exact = 100 * spot["cum"]["peak_bytes"] / whole
+                hw.need(abs(float(share[1].rstrip("%")) - exact) <= 0.5, f"{kind} {name}: {share}, exactly {exact}")
+        page.go("#view=tables&table=functions&metric=lost_bytes")
+        first = page.evaluate("document.querySelector('.rows [role=row]').innerText")
+        hw.need("lose" in first and amount(7000) in first, first)
+        page.done()
+
+
+@TESTS.test
+def verdicts(folder):
+    """Green is only what was searched and found to be good: no part, no sample, no filter, no error, no killed program"""
+    path = recording(folder)
+    clean, killed, sampled = folder / "clean.hpw", folder / "killed.hpw", folder / "sampled.hpw"
+    hw.record([hw.need_program("true")], clean, options=("-q", "--leak-check=full"))
+    hw.record(["sh", "-c", "kill -9 $$"], killed)
+    hw.record([folder / "p"], sampled, options=("-q", "--mode", "sample:64"))
+    for file, options, wanted in ((clean, (), "good"), (path, (), "bad"), (path, ("--at", "start"), ""), (path, ("--focus", "^work$"), "bad"),
+                                  (path, ("--min-size", "100000"), ""), (killed, (), ""), (sampled, (), "")):
+        made = page_of(file, *options)
+        with Page(folder, made) as page:
+            found = page.evaluate("document.querySelector('.verdict').className").removeprefix("verdict").strip()
+            hw.need(found == wanted, f"{file.name} {options}: {found!r}: {page.text()[:300]}")
+            told = page.evaluate("document.getElementById('page').innerText")
+            hw.need(not options or f"{options[0]}={options[1]}" in told, f"{options} is not said: {told[:300]}")
+            page.done()
+        shutil.rmtree(folder / "browser")
+
+
+@TESTS.test
 def hostile_names(folder):
     """A command line, a file name and a function that look like markup do nothing"""
     path = recording(folder, HOSTILE, "\u202e\x1b[31m")

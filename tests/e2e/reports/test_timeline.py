@@ -182,6 +182,8 @@ def chart(folder):
         shown = terminal.wait("ms_print")
     hw.need("\u2524" in shown and "Number of snapshots" not in shown, shown)
     hw.need(timeline(path) == timeline(path, "--format=ms_print"), "a pipe does not get what ms_print has")
+    empty = timeline(path, "--format=chart", "--at=start")
+    hw.need("\u25b2" not in empty and "\u253c" in empty, f"nothing was live, so there is no peak: {empty}")
     for options in (("--format=x",), ("--format=chart", "--json"), ("--format=chart", "--base", path)):
         ended = heapwise("timeline", path, *options)
         hw.need(ended.status == 2 and "--format" in ended.errors and ended.text == "", f"{options}: {ended}")
