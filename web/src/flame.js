@@ -151,7 +151,7 @@ export class Flame {
     c.fillRect(x, y, Math.max(1, width - 0.6), HEIGHT - 1);
     if (matched) {
       c.fillStyle = dark ? "#ffd98a" : "#5b3a00";
-      c.fillRect(x, y + HEIGHT - 4, Math.max(1, width - 0.6), 3);
+      c.fillRect(x, y, Math.max(1, width - 0.6), 2);
     }
     if (width < TEXT_LEAST) return;
     const room = Math.floor((width - 8) / this.letter), label = this.options.label(node);

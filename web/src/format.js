@@ -28,6 +28,9 @@ export function duration(ns) {
 export function percent(part, whole) {
   if (!whole) return "";
   const share = (100 * part) / whole;
+  // Nearly nothing is not nothing, nearly all is not all.
+  if (share > 0 && share < 0.005) return "<0.01%";
+  if (share >= 99.5 && part < whole) return ">99%";
   return `${share >= 10 || share === 0 ? share.toFixed(0) : share >= 1 ? share.toFixed(1) : share.toFixed(2)}%`;
 }
 
