@@ -3,12 +3,14 @@
 import { calltree } from "./calltree.js";
 import { announce, button, choice, copy, download, el } from "./dom.js";
 import { Flame } from "./flame.js";
-import { amount, baseName, exact, METRICS, percent } from "./format.js";
+import { amount, exact, METRICS, percent } from "./format.js";
 import { NONE, pattern } from "./stacks.js";
 import * as state from "./state.js";
 
 const COLOURS = { module: "Module", name: "Function", one: "One colour" };
 let made = null; // the latest tree, and of what
+let shown = null; // the flame graph that is shown
+addEventListener("themechange", () => shown?.draw());
 
 function treeOf(stacks, metric, filter) {
   const key = JSON.stringify([metric, filter]);
@@ -43,7 +45,7 @@ const exactName = (name) => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
 
 /** The command that finds the same; null: there is none. */
 export function commandOf(data, stacks, view, metric, filter) {
-  if (data.asked?.length || filter.of || metric.startsWith("lost_") || !isNamed(stacks, filter.focus) || !isNamed(stacks, filter.ignore)) return null;
+  if (data.asked?.length || data.documents.report.recording.range || filter.of || metric.startsWith("lost_") || !isNamed(stacks, filter.focus) || !isNamed(stacks, filter.ignore)) return null;
   const word = (text) => `'${text.replace(/'/g, "'\\''")}'`;
   const file = data.documents.report.recording.file;
   return ["heapwise", view === "calls" ? "tree" : "flame", "--metric", metric, ...(filter.inverted ? ["--bottom-up"] : []),
@@ -122,7 +124,7 @@ function picture({ data, stacks, tree, metric, whole, label, where, find, search
   });
   canvas.addEventListener("focus", () => flame.draw());
   canvas.addEventListener("blur", () => flame.draw());
-  addEventListener("themechange", () => flame.draw());
+  shown = flame;
   find.addEventListener("input", () => {
     state.set({ q: find.value }, true);
     search(paint);

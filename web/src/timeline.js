@@ -35,7 +35,8 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
     }, [times, used], box);
   };
   new ResizeObserver(draw).observe(box);
-  addEventListener("themechange", draw);
+  const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
+  addEventListener("themechange", onTheme);
   return el("div", {}, box, told);
 }
 

@@ -104,8 +104,8 @@ static uint32_t foreign_thread(struct merge *merge, const struct merge_lane *lan
 	return thread_begin(merge, lane->foreign, MERGE_NO_LANE, stamp);
 }
 
-/* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared lane
- * first. */
+/* The thread of a lane of which nothing was delivered yet: a new one, or one that had to use the
+ * shared lane first. */
 static uint32_t own_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
 {
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
@@ -144,7 +144,7 @@ static void put_mark(const struct merge *merge, const struct merge_lane *lane, u
 			merge->sink.context, thread, (const char *)name, bytes, r->stamp);
 }
 
-/* Tells one record. */
+/* Delivers one record. */
 static inline void emit_record(struct merge *merge, struct merge_lane *lane, const struct record *r)
 {
 	const struct merge_sink *s = &merge->sink;

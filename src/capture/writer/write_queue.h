@@ -2,7 +2,7 @@
 /*
  * A thread that compresses and writes chunks, for all recordings of a collector, so that the
  * collector goes on reading rings meanwhile. What is written, and in which order, does not depend
- *on it. Made where a processor is likely to be free for it; decisions/0018-writer-thread.md.
+ * on it. Made where a processor is likely to be free for it; decisions/0018-writer-thread.md.
  *
  * A writer with chunks in the queue belongs to the thread, and is the caller's again once none of
  * them is left: writer.c waits for that before it does anything else with the file. The number of a

@@ -37,7 +37,7 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
-DEFINE_VEC(asked_vec, const char *)
+DEFINE_VEC(asked_vec, char *)
 
 struct request {
 	struct view_request shown;
@@ -77,10 +77,20 @@ static bool note_asked(const struct options *options, int id, struct request *re
 	return ok;
 }
 
+/* What was asked for can name what the page must not. */
+static void asked_hide_arguments(struct asked_vec *asked)
+{
+	for (size_t i = 0; i < asked->len; i++) {
+		char *argument = strchr(asked->data[i], '=');
+		if (argument)
+			*argument = '\0';
+	}
+}
+
 static void asked_free(struct asked_vec *asked)
 {
 	for (size_t i = 0; i < asked->len; i++)
-		free((char *)asked->data[i]);
+		free(asked->data[i]);
 	asked_vec_deinit(asked);
 }
 
@@ -148,7 +158,7 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 		.writer = "heapwise " HW_VERSION,
 		.kind = strcmp(recording->source, "recording") == 0 ? "recording" : "profile",
 		.title = slash ? slash + 1 : recording->path,
-		.asked = page->request->asked.data,
+		.asked = (const char *const *)page->request->asked.data,
 		.asked_count = page->request->asked.len,
 		.documents = page->parts->documents,
 		.document_count = page->parts->count,
@@ -186,6 +196,8 @@ static int cmd_html_show(struct request *request)
 			output);
 		return ERROR_ENVIRONMENT;
 	}
+	if (request->shown.query.anonymize)
+		asked_hide_arguments(&request->asked);
 	code = write_to(request, output, &parts);
 	if (!code && !request->output)
 		message("wrote %s", output);

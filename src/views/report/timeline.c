@@ -319,20 +319,7 @@ static void add_code(const struct shown_frame *frame, struct text *out)
 	/* Of the call, as Massif has it. */
 	if (frame->address || !frame->given)
 		text_printf(out, "0x%" PRIX64 ": ", frame->address ? frame->address - 1 : 0);
-	if (frame->function)
-		shown_frame_add_shown(out, frame);
-	else
-		text_add(out, "???");
-	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-	if (frame->file) {
-		text_add(out, " (");
-		text_add_shown(out, slash ? slash + 1 : frame->file, SIZE_MAX);
-		text_printf(out, ":%" PRIu32 ")", frame->line);
-	} else if (frame->module_path) {
-		text_add(out, " (in ");
-		text_add_shown(out, frame->module_path, SIZE_MAX);
-		text_add_char(out, ')');
-	}
+	timeline_add_frame(frame, out);
 }
 
 /* A tree that is being written. */

@@ -229,24 +229,6 @@ static void chart_add_marks(const struct chart *chart, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void chart_add_frame(const struct shown_frame *frame, struct text *out)
-{
-	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-	if (frame->function)
-		shown_frame_add_shown(out, frame);
-	else
-		text_add(out, "???");
-	if (frame->file) {
-		text_add(out, " (");
-		text_add_shown(out, slash ? slash + 1 : frame->file, SIZE_MAX);
-		text_printf(out, ":%" PRIu32 ")", frame->line);
-	} else if (frame->module_path) {
-		text_add(out, " (in ");
-		text_add_shown(out, frame->module_path, SIZE_MAX);
-		text_add_char(out, ')');
-	}
-}
-
 /* The node whose callers say most: not a wrapper that nearly all of it came through. */
 static size_t chart_first_branch(const struct timeline_nodes *tree)
 {
@@ -283,8 +265,26 @@ static void chart_add_top(const struct chart *chart, struct text *out)
 			text_add(out, "\nLive at the peak\n");
 		text_printf(out, "  %10s  %3.0f%%  ", FMT_BYTES(node->bytes),
 			100.0 * (double)node->bytes / (double)max(peak->useful, (uint64_t)1));
-		chart_add_frame(node->frame, out);
+		timeline_add_frame(node->frame, out);
 		text_add_char(out, '\n');
+	}
+}
+
+void timeline_add_frame(const struct shown_frame *frame, struct text *out)
+{
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+	if (frame->function)
+		shown_frame_add_shown(out, frame);
+	else
+		text_add(out, "???");
+	if (frame->file) {
+		text_add(out, " (");
+		text_add_shown(out, slash ? slash + 1 : frame->file, SIZE_MAX);
+		text_printf(out, ":%" PRIu32 ")", frame->line);
+	} else if (frame->module_path) {
+		text_add(out, " (in ");
+		text_add_shown(out, frame->module_path, SIZE_MAX);
+		text_add_char(out, ')');
 	}
 }
 

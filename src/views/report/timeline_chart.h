@@ -8,4 +8,7 @@
 /* Adds the curve of requested bytes, its peak, marks, and what was live at the peak. */
 void timeline_chart_add(const struct page *page, struct text *out);
 
+/* Adds a frame as Massif names it: "parse (app.c:12)", "??? (in /usr/lib/libx.so)". */
+void timeline_add_frame(const struct shown_frame *frame, struct text *out);
+
 #endif

@@ -328,8 +328,14 @@ def cut(folder):
             hw.need(page.stacks()[-1] == (f"({said['rows']} smaller stacks)",), str(page.stacks()[-1]))
             hw.need(page.columns["frame.flags"][-1] == REMARK, "the sum is no remark")
         if said["rows"] and shown > 1:
-            best = max(site["allocated_bytes"] for site in hw.report(path, "--view", "sites")["sites"])
-            hw.need(best in page.columns["row.allocated_bytes"], "the largest is not there")
+            sites = hw.report(path, "--view", "sites")["sites"]
+            names = [name.removeprefix("row.") for name in page.columns if name.removeprefix("row.") in sites[0] and name != "row.kind"]
+            wholes = {name: sum(site[name] or 0 for site in sites) for name in names}
+            shares = [max((site[name] or 0) / wholes[name] for name in names if wholes[name]) for site in sites]
+            least_shown = sorted(shares, reverse=True)[shown - 2]
+            for site, share in zip(sites, shares):
+                hw.need(share <= least_shown or site["allocated_bytes"] in page.columns["row.allocated_bytes"],
+                        f"{site['allocated_bytes']} B with {share:.3f} of all are not there, {least_shown:.3f} are")
         spots, left_out = page.documents["functions"], said["documents"].get("functions", 0)
         hw.need(len(spots["spots"]) + left_out == spots["spots_total"], str(said))
         hw.need(not left_out or len(spots["spots"]) == said["limit"], str(said))
@@ -370,6 +376,9 @@ def anonymous(folder):
     text = json.dumps(page.header)
     for word in ("containers-O2", "containers.cc", str(hw.TARGETS), os.uname().nodename + '"'):
         hw.need(word not in text, f"{word} is in it")
+    asked = page_of(path, "--anonymize", "--at=peak").header["asked"]
+    hw.need(asked == ["--anonymize", "--at"], f"an argument may be a name: {asked}")
+    hw.need(page_of(path, "--at=peak").header["asked"] == ["--at=peak"], "the page does not say what it is of")
 
 
 TESTS.main()
