@@ -7,29 +7,89 @@ const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replac
 export const commandLine = (words) => words.map(quoted).join(" ");
 
 export function about(data) {
-  const { target, recording } = data.documents.report, facts = [], add = (name, value) => value !== null && value !== undefined && value !== "" && facts.push(el("dt", {}, name), el("dd", {}, value));
-  add("Command", target.command?.length ? el("code", {}, commandLine(target.command)) : null);
-  add("Executable", target.exe);
-  add("Directory", target.cwd);
-  add("Machine", target.host);
-  add("Process", target.pid && `${target.pid}`);
-  add("Started", target.wall_start_ns && new Date(target.wall_start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC"));
-  add("End", target.exit && Object.entries(target.exit).map(([key, value]) => `${key} ${value}`).join(", "));
-  add("File", recording.file);
-  add("Format", recording.source);
-  add("Written by", recording.writer);
-  add("Mode", recording.mode && (recording.mode === "sample" ? `sample, one block in about ${count(recording.sample_bytes)} bytes: figures are estimates` : recording.mode));
-  add("Recorded", recording.duration_ns && duration(recording.duration_ns));
-  add("Events", recording.events !== null && count(recording.events));
-  add("Lost", recording.lost_events === null ? "unknown" : recording.lost_events ? count(recording.lost_events) : "nothing");
-  add("Complete", recording.complete ? "yes" : "no");
-  add("Waited", recording.wait_ns ? `${duration(recording.wait_ns)} in all threads for room in their buffers` : null);
-  add("Programs not recorded", recording.children_unrecorded ? count(recording.children_unrecorded) : null);
-  const file = quoted(recording.file ?? "FILE");
-  return [el("h2", {}, "Recording"), el("dl", { class: "facts" }, facts),
-    recording.damage?.length ? [el("h2", {}, "Damage"), el("ul", { class: "notes" }, recording.damage.map((line) => el("li", {}, line)))] : null,
-    el("h2", {}, "The same on the command line"), el("ul", { class: "notes" }, [
-      target.command?.length && recording.source === "recording" ? `heapwise run ${commandLine(target.command)}` : null, `heapwise report ${file}`, `heapwise leaks ${file}`, `heapwise html ${file}`]
-      .filter(Boolean).map((line) => el("li", {}, el("code", {}, line)))),
-    el("p", { class: "note" }, `This page was made by ${data.writer}. It is one file, loads nothing and sends nothing.`)];
+    const { target, recording } = data.documents.report,
+        facts = [],
+        add = (name, value) =>
+            value !== null &&
+            value !== undefined &&
+            value !== "" &&
+            facts.push(el("dt", {}, name), el("dd", {}, value));
+    add("Command", target.command?.length ? el("code", {}, commandLine(target.command)) : null);
+    add("Executable", target.exe);
+    add("Directory", target.cwd);
+    add("Machine", target.host);
+    add("Process", target.pid && `${target.pid}`);
+    add(
+        "Started",
+        target.wall_start_ns &&
+            new Date(target.wall_start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC"),
+    );
+    add(
+        "End",
+        target.exit &&
+            Object.entries(target.exit)
+                .map(([key, value]) => `${key} ${value}`)
+                .join(", "),
+    );
+    add("File", recording.file);
+    add("Format", recording.source);
+    add("Written by", recording.writer);
+    add(
+        "Mode",
+        recording.mode &&
+            (recording.mode === "sample"
+                ? `sample, one block in about ${count(recording.sample_bytes)} bytes: figures are estimates`
+                : recording.mode),
+    );
+    add("Recorded", recording.duration_ns && duration(recording.duration_ns));
+    add("Events", recording.events !== null && count(recording.events));
+    add(
+        "Lost",
+        recording.lost_events === null
+            ? "unknown"
+            : recording.lost_events
+              ? count(recording.lost_events)
+              : "nothing",
+    );
+    add("Complete", recording.complete ? "yes" : "no");
+    add(
+        "Waited",
+        recording.wait_ns ? `${duration(recording.wait_ns)} in all threads for room in their buffers` : null,
+    );
+    add("Programs not recorded", recording.children_unrecorded ? count(recording.children_unrecorded) : null);
+    const file = quoted(recording.file ?? "FILE");
+    return [
+        el("h2", {}, "Recording"),
+        el("dl", { class: "facts" }, facts),
+        recording.damage?.length
+            ? [
+                  el("h2", {}, "Damage"),
+                  el(
+                      "ul",
+                      { class: "notes" },
+                      recording.damage.map((line) => el("li", {}, line)),
+                  ),
+              ]
+            : null,
+        el("h2", {}, "The same on the command line"),
+        el(
+            "ul",
+            { class: "notes" },
+            [
+                target.command?.length && recording.source === "recording"
+                    ? `heapwise run ${commandLine(target.command)}`
+                    : null,
+                `heapwise report ${file}`,
+                `heapwise leaks ${file}`,
+                `heapwise html ${file}`,
+            ]
+                .filter(Boolean)
+                .map((line) => el("li", {}, el("code", {}, line))),
+        ),
+        el(
+            "p",
+            { class: "note" },
+            `This page was made by ${data.writer}. It is one file, loads nothing and sends nothing.`,
+        ),
+    ];
 }

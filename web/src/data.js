@@ -4,28 +4,32 @@
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f64: Float64Array };
 
 async function inflate(base64) {
-  const text = atob(base64.trim()), packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+    const text = atob(base64.trim()),
+        packed = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer();
 }
 
 export function parse(buffer) {
-  const view = new DataView(buffer);
-  if (buffer.byteLength < 12 || view.getUint32(0, false) !== 0x48575047) throw new Error("the data is not a heapwise page");
-  if (view.getUint32(4, true) !== 1) throw new Error(`the data is of version ${view.getUint32(4, true)}, this page shows version 1`);
-  const bytes = view.getUint32(8, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 12, bytes)));
-  const start = Math.ceil((12 + bytes) / 8) * 8, columns = {};
-  for (const [name, { type, offset, count }] of Object.entries(header.columns))
-    columns[name] = new TYPES[type](buffer, start + offset, count);
-  return { ...header, columns };
+    const view = new DataView(buffer);
+    if (buffer.byteLength < 12 || view.getUint32(0, false) !== 0x48575047)
+        throw new Error("the data is not a heapwise page");
+    if (view.getUint32(4, true) !== 1)
+        throw new Error(`the data is of version ${view.getUint32(4, true)}, this page shows version 1`);
+    const bytes = view.getUint32(8, true);
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 12, bytes)));
+    const start = Math.ceil((12 + bytes) / 8) * 8,
+        columns = {};
+    for (const [name, { type, offset, count }] of Object.entries(header.columns))
+        columns[name] = new TYPES[type](buffer, start + offset, count);
+    return { ...header, columns };
 }
 
 export async function load() {
-  const place = document.getElementById("heapwise-data");
-  if (!place) throw new Error("this page has no data: it is the form that heapwise fills");
-  const data = parse(await inflate(place.textContent));
-  place.remove();
-  return data;
+    const place = document.getElementById("heapwise-data");
+    if (!place) throw new Error("this page has no data: it is the form that heapwise fills");
+    const data = parse(await inflate(place.textContent));
+    place.remove();
+    return data;
 }

@@ -4,45 +4,54 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 export function bytes(value) {
-  let unit = 0, amount = Math.abs(value);
-  while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
-  const text = unit ? digits(amount) : String(Math.round(amount));
-  return `${value < 0 ? "-" : ""}${text} ${UNITS[unit]}`;
+    let unit = 0,
+        amount = Math.abs(value);
+    while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
+    const text = unit ? digits(amount) : String(Math.round(amount));
+    return `${value < 0 ? "-" : ""}${text} ${UNITS[unit]}`;
 }
 
 function digits(amount) {
-  return amount >= 100 ? amount.toFixed(0) : amount >= 10 ? amount.toFixed(1) : amount.toFixed(2);
+    return amount >= 100 ? amount.toFixed(0) : amount >= 10 ? amount.toFixed(1) : amount.toFixed(2);
 }
 
 export const count = (value) => Math.round(value).toLocaleString("en-US");
 
 export function duration(ns) {
-  if (ns < 1e3) return `${ns} ns`;
-  if (ns < 1e6) return `${digits(ns / 1e3)} µs`;
-  if (ns < 1e9) return `${digits(ns / 1e6)} ms`;
-  if (ns < 120e9) return `${digits(ns / 1e9)} s`;
-  const minutes = Math.floor(ns / 60e9);
-  return minutes < 120 ? `${minutes} min ${Math.round(ns / 1e9) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    if (ns < 1e3) return `${ns} ns`;
+    if (ns < 1e6) return `${digits(ns / 1e3)} µs`;
+    if (ns < 1e9) return `${digits(ns / 1e6)} ms`;
+    if (ns < 120e9) return `${digits(ns / 1e9)} s`;
+    const minutes = Math.floor(ns / 60e9);
+    return minutes < 120
+        ? `${minutes} min ${Math.round(ns / 1e9) % 60} s`
+        : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function percent(part, whole) {
-  if (!whole) return "";
-  const share = (100 * part) / whole;
-  // Nearly nothing is not nothing, nearly all is not all.
-  if (share > 0 && share < 0.005) return "<0.01%";
-  if (share >= 99.5 && part < whole) return ">99%";
-  return `${share >= 10 || share === 0 ? share.toFixed(0) : share >= 1 ? share.toFixed(1) : share.toFixed(2)}%`;
+    if (!whole) return "";
+    const share = (100 * part) / whole;
+    // Nearly nothing is not nothing, nearly all is not all.
+    if (share > 0 && share < 0.005) return "<0.01%";
+    if (share >= 99.5 && part < whole) return ">99%";
+    return `${share >= 10 || share === 0 ? share.toFixed(0) : share >= 1 ? share.toFixed(1) : share.toFixed(2)}%`;
 }
 
 export const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
 export const METRICS = {
-  peak_bytes: ["Live at the peak", "bytes"], peak_blocks: ["Live at the peak", "blocks"],
-  live_bytes: ["Live at the end", "bytes"], live_blocks: ["Live at the end", "blocks"],
-  kept_bytes: ["Allocated in the range and live at its end", "bytes"], kept_blocks: ["Allocated in the range and live at its end", "blocks"],
-  lost_bytes: ["Lost", "bytes"], lost_blocks: ["Lost", "blocks"],
-  allocated_bytes: ["Allocated", "bytes"], allocations: ["Allocated", "blocks"],
-  temporary: ["Temporary", "blocks"], failed: ["Failed", "calls"],
+    peak_bytes: ["Live at the peak", "bytes"],
+    peak_blocks: ["Live at the peak", "blocks"],
+    live_bytes: ["Live at the end", "bytes"],
+    live_blocks: ["Live at the end", "blocks"],
+    kept_bytes: ["Allocated in the range and live at its end", "bytes"],
+    kept_blocks: ["Allocated in the range and live at its end", "blocks"],
+    lost_bytes: ["Lost", "bytes"],
+    lost_blocks: ["Lost", "blocks"],
+    allocated_bytes: ["Allocated", "bytes"],
+    allocations: ["Allocated", "blocks"],
+    temporary: ["Temporary", "blocks"],
+    failed: ["Failed", "calls"],
 };
 export const metricTitle = (metric) => `${METRICS[metric][0]}, ${METRICS[metric][1]}`;
 export const amount = (metric, value) => (METRICS[metric][1] === "bytes" ? bytes(value) : count(value));

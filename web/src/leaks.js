@@ -3,32 +3,111 @@
 import { button, copy, el } from "./dom.js";
 import { blocksAndBytes, judged, stackList } from "./parts.js";
 
-const KINDS = [["definite", "Definitely lost"], ["indirect", "Indirectly lost"], ["possible", "Possibly lost"], ["reachable", "Still reachable"],
-  ["library", "Kept by libraries"], ["suppressed", "Suppressed"], ["never_freed", "Never freed"]];
+const KINDS = [
+    ["definite", "Definitely lost"],
+    ["indirect", "Indirectly lost"],
+    ["possible", "Possibly lost"],
+    ["reachable", "Still reachable"],
+    ["library", "Kept by libraries"],
+    ["suppressed", "Suppressed"],
+    ["never_freed", "Never freed"],
+];
 const named = (kind) => KINDS.find(([key]) => key === kind)?.[1] ?? kind;
 
-const holder = (one) => el("li", {}, typeof one === "string" ? one : one.text ?? one.name ?? one.path ?? JSON.stringify(one));
+const holder = (one) =>
+    el("li", {}, typeof one === "string" ? one : (one.text ?? one.name ?? one.path ?? JSON.stringify(one)));
 
 function record(one) {
-  return el("li", {}, el("span", { class: `tag ${one.kind}` }, named(one.kind)), " ", el("span", { class: "amount" }, blocksAndBytes(one.blocks, one.bytes)),
-    one.indirect_blocks ? el("span", { class: "note" }, ` and indirectly ${blocksAndBytes(one.indirect_blocks, one.indirect_bytes)}`) : null,
-    " ", el("span", { class: "where" }, `by ${one.function}`), stackList(one.stack),
-    one.held_by?.length ? el("div", {}, el("span", { class: "note" }, "Referenced by"), el("ul", { class: "stack" }, one.held_by.slice(0, 10).map(holder))) : null,
-    one.suppression ? button("Copy a suppression", () => copy(one.suppression, "Suppression")) : null);
+    return el(
+        "li",
+        {},
+        el("span", { class: `tag ${one.kind}` }, named(one.kind)),
+        " ",
+        el("span", { class: "amount" }, blocksAndBytes(one.blocks, one.bytes)),
+        one.indirect_blocks
+            ? el(
+                  "span",
+                  { class: "note" },
+                  ` and indirectly ${blocksAndBytes(one.indirect_blocks, one.indirect_bytes)}`,
+              )
+            : null,
+        " ",
+        el("span", { class: "where" }, `by ${one.function}`),
+        stackList(one.stack),
+        one.held_by?.length
+            ? el(
+                  "div",
+                  {},
+                  el("span", { class: "note" }, "Referenced by"),
+                  el("ul", { class: "stack" }, one.held_by.slice(0, 10).map(holder)),
+              )
+            : null,
+        one.suppression ? button("Copy a suppression", () => copy(one.suppression, "Suppression")) : null,
+    );
 }
 
 export function leaks(data) {
-  const { leaks: answer, errors } = data.documents, found = answer?.leaks;
-  if (!found) return [el("p", { class: "empty" }, data.cut?.missing?.leaks ?? "This file does not say what was leaked.")];
-  const searched = found.summary.definite, sums = KINDS.filter(([key]) => found.summary[key] && !(searched && key === "never_freed"));
-  return [el("div", { class: `verdict ${judged(data)}` }, (answer.verdict ?? []).map((line) => el("p", {}, line))),
-    el("ul", { class: "cards" }, sums.map(([key, name]) => el("li", {}, el("span", { class: "name" }, name), el("span", { class: "figure" }, blocksAndBytes(found.summary[key].blocks, found.summary[key].bytes))))),
-    el("h2", {}, "Allocation sites"), data.cut?.documents?.leaks ? el("p", { class: "warn" }, `${data.cut.documents.leaks.toLocaleString("en-US")} more are not in the page: heapwise leaks --show-leak-kinds=all has all.`) : null, found.records.length ? el("ol", { class: "sites" }, found.records.map(record)) : el("p", { class: "empty" }, "None."),
-    errors?.errors?.length ? [el("h2", {}, "Other errors"), el("ol", { class: "sites" }, errors.errors.map(errorOf))] : null];
+    const { leaks: answer, errors } = data.documents,
+        found = answer?.leaks;
+    if (!found)
+        return [
+            el(
+                "p",
+                { class: "empty" },
+                data.cut?.missing?.leaks ?? "This file does not say what was leaked.",
+            ),
+        ];
+    const searched = found.summary.definite,
+        sums = KINDS.filter(([key]) => found.summary[key] && !(searched && key === "never_freed"));
+    return [
+        el(
+            "div",
+            { class: `verdict ${judged(data)}` },
+            (answer.verdict ?? []).map((line) => el("p", {}, line)),
+        ),
+        el(
+            "ul",
+            { class: "cards" },
+            sums.map(([key, name]) =>
+                el(
+                    "li",
+                    {},
+                    el("span", { class: "name" }, name),
+                    el(
+                        "span",
+                        { class: "figure" },
+                        blocksAndBytes(found.summary[key].blocks, found.summary[key].bytes),
+                    ),
+                ),
+            ),
+        ),
+        el("h2", {}, "Allocation sites"),
+        data.cut?.documents?.leaks
+            ? el(
+                  "p",
+                  { class: "warn" },
+                  `${data.cut.documents.leaks.toLocaleString("en-US")} more are not in the page: heapwise leaks --show-leak-kinds=all has all.`,
+              )
+            : null,
+        found.records.length
+            ? el("ol", { class: "sites" }, found.records.map(record))
+            : el("p", { class: "empty" }, "None."),
+        errors?.errors?.length
+            ? [el("h2", {}, "Other errors"), el("ol", { class: "sites" }, errors.errors.map(errorOf))]
+            : null,
+    ];
 }
 
 function errorOf(error) {
-  const stacks = Object.values(error).flatMap((value) => (Array.isArray(value) && value[0]?.stack ? value : []));
-  return el("li", {}, el("span", { class: "tag definite" }, String(error.kind ?? "error")), " ", error.what ?? error.text ?? "",
-    stacks.map((one) => [el("div", { class: "note" }, one.what ?? one.text ?? ""), stackList(one.stack)]));
+    const stacks = Object.values(error).flatMap((value) =>
+        Array.isArray(value) && value[0]?.stack ? value : [],
+    );
+    return el(
+        "li",
+        {},
+        el("span", { class: "tag definite" }, String(error.kind ?? "error")),
+        " ",
+        error.what ?? error.text ?? "",
+        stacks.map((one) => [el("div", { class: "note" }, one.what ?? one.text ?? ""), stackList(one.stack)]),
+    );
 }

@@ -11,96 +11,216 @@ import * as state from "./state.js";
 import { distributions, tables } from "./tables.js";
 import { chart } from "./timeline.js";
 
-const KEYS = [["1 … 8", "the views, from left to right"], ["/", "search"], ["Enter", "zoom to the chosen box"], ["arrows", "go from box to box, or through the tree"],
-  ["Escape", "up one level; leaves a field"], ["0", "show all"], ["i", "inverted: begin with the functions that allocate"], ["f", "flames upward"], ["d", "dark or light"], ["?", "this list"]];
+const KEYS = [
+    ["1 … 8", "the views, from left to right"],
+    ["/", "search"],
+    ["Enter", "zoom to the chosen box"],
+    ["arrows", "go from box to box, or through the tree"],
+    ["Escape", "up one level; leaves a field"],
+    ["0", "show all"],
+    ["i", "inverted: begin with the functions that allocate"],
+    ["f", "flames upward"],
+    ["d", "dark or light"],
+    ["?", "this list"],
+];
 
 const VIEWS = {
-  overview: ["Overview", (data) => overview(data)],
-  flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame")],
-  leaks: ["Leaks", (data) => leaks(data)],
-  timeline: ["Timeline", (data) => timelineView(data)],
-  tables: ["Tables", (data, stacks) => tables(data, stacks)],
-  calls: ["Call tree", (data, stacks) => flameView(data, stacks, "calls")],
-  sizes: ["Sizes and lifetimes", (data) => distributions(data)],
-  about: ["About", (data) => about(data)],
+    overview: ["Overview", (data) => overview(data)],
+    flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame")],
+    leaks: ["Leaks", (data) => leaks(data)],
+    timeline: ["Timeline", (data) => timelineView(data)],
+    tables: ["Tables", (data, stacks) => tables(data, stacks)],
+    calls: ["Call tree", (data, stacks) => flameView(data, stacks, "calls")],
+    sizes: ["Sizes and lifetimes", (data) => distributions(data)],
+    about: ["About", (data) => about(data)],
 };
 
 function timelineView({ documents, cut }) {
-  const { timeline, report } = documents;
-  if (!(timeline?.snapshots?.length > 1)) return [el("p", { class: "empty" }, documents.timeline ? "There is one moment alone." : cut?.missing?.timeline ?? "This file does not say when anything happened.")];
-  return [el("p", { class: "note" }, `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all.`),
-    chart(timeline, { peak: peakOf(report), marks: marksOf(documents), height: 420 })];
+    const { timeline, report } = documents;
+    if (!(timeline?.snapshots?.length > 1))
+        return [
+            el(
+                "p",
+                { class: "empty" },
+                documents.timeline
+                    ? "There is one moment alone."
+                    : (cut?.missing?.timeline ?? "This file does not say when anything happened."),
+            ),
+        ];
+    return [
+        el(
+            "p",
+            { class: "note" },
+            `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all.`,
+        ),
+        chart(timeline, { peak: peakOf(report), marks: marksOf(documents), height: 420 }),
+    ];
 }
 
 function setTheme(theme, keep) {
-  document.documentElement.dataset.theme = theme;
-  try { if (keep) localStorage.setItem("heapwise.theme", theme); } catch { /* not from file:// everywhere */ }
-  dispatchEvent(new Event("themechange"));
+    document.documentElement.dataset.theme = theme;
+    try {
+        if (keep) localStorage.setItem("heapwise.theme", theme);
+    } catch {
+        /* not from file:// everywhere */
+    }
+    dispatchEvent(new Event("themechange"));
 }
 
 function firstTheme() {
-  let kept = null;
-  try { kept = localStorage.getItem("heapwise.theme"); } catch { /* as above */ }
-  setTheme(kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"), false);
+    let kept = null;
+    try {
+        kept = localStorage.getItem("heapwise.theme");
+    } catch {
+        /* as above */
+    }
+    setTheme(kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"), false);
 }
 
 const help = () => {
-  const box = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"), el("table", {}, el("tbody", {}, KEYS.map(([key, what]) => el("tr", {}, el("td", {}, el("kbd", {}, key)), el("td", {}, what))))),
-    el("form", { method: "dialog" }, el("button", {}, "Close")));
-  box.addEventListener("close", () => box.remove());
-  box.querySelector("button").addEventListener("click", (event) => { event.preventDefault(); box.close(); });
-  document.body.append(box);
-  box.showModal();
+    const box = el(
+        "dialog",
+        { "aria-label": "Keys" },
+        el("h2", {}, "Keys"),
+        el(
+            "table",
+            {},
+            el(
+                "tbody",
+                {},
+                KEYS.map(([key, what]) => el("tr", {}, el("td", {}, el("kbd", {}, key)), el("td", {}, what))),
+            ),
+        ),
+        el("form", { method: "dialog" }, el("button", {}, "Close")),
+    );
+    box.addEventListener("close", () => box.remove());
+    box.querySelector("button").addEventListener("click", (event) => {
+        event.preventDefault();
+        box.close();
+    });
+    document.body.append(box);
+    box.showModal();
 };
 
 function onKey(event) {
-  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName), names = Object.keys(VIEWS);
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (typing) {
-    if (event.key === "Escape") event.target.blur();
-    return;
-  }
-  const flip = (name) => state.set({ [name]: state.get(name) ? "" : "1", at: "" });
-  const keys = { "/": () => (document.getElementById("find") ?? document.querySelector('input[type="search"]'))?.focus(), "?": help, i: () => flip("inverted"), f: () => flip("flip"),
-    d: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true), 0: () => state.set({ at: "" }),
-    Escape: () => state.set({ at: state.get("at").split(".").slice(0, -1).join(".") }) };
-  const number = Number(event.key);
-  if (number >= 1 && number <= names.length) state.set({ view: names[number - 1] });
-  else if (Object.hasOwn(keys, event.key)) keys[event.key]();
-  else return;
-  event.preventDefault();
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName),
+        names = Object.keys(VIEWS);
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (typing) {
+        if (event.key === "Escape") event.target.blur();
+        return;
+    }
+    const flip = (name) => state.set({ [name]: state.get(name) ? "" : "1", at: "" });
+    const keys = {
+        "/": () =>
+            (document.getElementById("find") ?? document.querySelector('input[type="search"]'))?.focus(),
+        "?": help,
+        i: () => flip("inverted"),
+        f: () => flip("flip"),
+        d: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true),
+        0: () => state.set({ at: "" }),
+        Escape: () => state.set({ at: state.get("at").split(".").slice(0, -1).join(".") }),
+    };
+    const number = Number(event.key);
+    if (number >= 1 && number <= names.length) state.set({ view: names[number - 1] });
+    else if (Object.hasOwn(keys, event.key)) keys[event.key]();
+    else return;
+    event.preventDefault();
 }
 
 function start(data) {
-  const stacks = new Stacks(data), main = el("main", { id: "main" }), nav = el("nav", { "aria-label": "Views" }), { target, recording } = data.documents.report;
-  const title = target.command?.length ? commandLine(target.command) : data.title;
-  document.title = `${data.title} – heapwise`;
-  document.getElementById("page").replaceChildren(
-    el("header", {}, el("h1", {}, title), el("span", { class: "of" }, `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}`),
-      el("span", { class: "tools" }, button("Theme", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true), { title: "Dark or light (d)" }), button("Keys", help, { title: "Keys (?)" }))),
-    nav, ...(data.asked?.length ? [el("p", { class: "warn cut" }, "Made with ", el("code", {}, `heapwise html ${commandLine(data.asked)}`), ": trees, tables and search are of what these options leave; the verdict says what it is of.")] : []),
-    ...(data.cut?.rows ? [el("p", { class: "warn cut" }, `${data.cut.rows.toLocaleString("en-US")} small stacks were added up to keep the page small.`)] : []), main);
-  const draw = () => {
-    const chosen = Object.hasOwn(VIEWS, state.get("view")) ? state.get("view") : "overview";
-    nav.replaceChildren(...Object.entries(VIEWS).map(([name, [text]]) => el("a", { href: state.href({ view: name }), "aria-current": name === chosen ? "page" : null,
-      onclick: (event) => { event.preventDefault(); state.set({ view: name }); } }, text)));
-    main.replaceChildren(...[VIEWS[chosen][1](data, stacks)].flat(3).filter(Boolean));
-    main.dataset.view = chosen;
-  };
-  state.onChange(draw);
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.('a[href^="#"]');
-    if (!link || event.defaultPrevented) return;
-    event.preventDefault();
-    state.set(Object.fromEntries(new URLSearchParams(link.getAttribute("href").slice(1))));
-  });
-  document.addEventListener("keydown", onKey);
-  draw();
-  document.documentElement.dataset.ready = "1";
+    const stacks = new Stacks(data),
+        main = el("main", { id: "main" }),
+        nav = el("nav", { "aria-label": "Views" }),
+        { target, recording } = data.documents.report;
+    const title = target.command?.length ? commandLine(target.command) : data.title;
+    document.title = `${data.title} – heapwise`;
+    document.getElementById("page").replaceChildren(
+        el(
+            "header",
+            {},
+            el("h1", {}, title),
+            el(
+                "span",
+                { class: "of" },
+                `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}`,
+            ),
+            el(
+                "span",
+                { class: "tools" },
+                button(
+                    "Theme",
+                    () =>
+                        setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true),
+                    { title: "Dark or light (d)" },
+                ),
+                button("Keys", help, { title: "Keys (?)" }),
+            ),
+        ),
+        nav,
+        ...(data.asked?.length
+            ? [
+                  el(
+                      "p",
+                      { class: "warn cut" },
+                      "Made with ",
+                      el("code", {}, `heapwise html ${commandLine(data.asked)}`),
+                      ": trees, tables and search are of what these options leave; the verdict says what it is of.",
+                  ),
+              ]
+            : []),
+        ...(data.cut?.rows
+            ? [
+                  el(
+                      "p",
+                      { class: "warn cut" },
+                      `${data.cut.rows.toLocaleString("en-US")} small stacks were added up to keep the page small.`,
+                  ),
+              ]
+            : []),
+        main,
+    );
+    const draw = () => {
+        const chosen = Object.hasOwn(VIEWS, state.get("view")) ? state.get("view") : "overview";
+        nav.replaceChildren(
+            ...Object.entries(VIEWS).map(([name, [text]]) =>
+                el(
+                    "a",
+                    {
+                        href: state.href({ view: name }),
+                        "aria-current": name === chosen ? "page" : null,
+                        onclick: (event) => {
+                            event.preventDefault();
+                            state.set({ view: name });
+                        },
+                    },
+                    text,
+                ),
+            ),
+        );
+        main.replaceChildren(...[VIEWS[chosen][1](data, stacks)].flat(3).filter(Boolean));
+        main.dataset.view = chosen;
+    };
+    state.onChange(draw);
+    document.addEventListener("click", (event) => {
+        const link = event.target.closest?.('a[href^="#"]');
+        if (!link || event.defaultPrevented) return;
+        event.preventDefault();
+        state.set(Object.fromEntries(new URLSearchParams(link.getAttribute("href").slice(1))));
+    });
+    document.addEventListener("keydown", onKey);
+    draw();
+    document.documentElement.dataset.ready = "1";
 }
 
 firstTheme();
-load().then(start).catch((error) => {
-  document.getElementById("page").replaceChildren(el("main", {}, el("p", { class: "warn" }, `This page can't be shown: ${error.message}`)));
-  document.documentElement.dataset.ready = "failed";
-});
+load()
+    .then(start)
+    .catch((error) => {
+        document
+            .getElementById("page")
+            .replaceChildren(
+                el("main", {}, el("p", { class: "warn" }, `This page can't be shown: ${error.message}`)),
+            );
+        document.documentElement.dataset.ready = "failed";
+    });

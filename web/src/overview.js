@@ -11,32 +11,143 @@ const UNKNOWN = "This file does not say it.";
 export const marksOf = (documents) => documents.marks?.marks ?? [];
 
 export function peakOf({ totals }) {
-  return totals.peak_time_ns === null || totals.peak_time_ns === undefined ? null : { time_ns: totals.peak_time_ns, bytes: totals.peak_bytes };
+    return totals.peak_time_ns === null || totals.peak_time_ns === undefined
+        ? null
+        : { time_ns: totals.peak_time_ns, bytes: totals.peak_bytes };
 }
 
 function cards({ totals, recording }) {
-  const sampled = recording.mode === "sample", note = sampled ? "estimate, from samples" : recording.source !== "recording" ? "" : recording.complete ? "exact" : "as far as it was recorded";
-  const all = [["Peak", totals.peak_bytes, bytes, totals.peak_blocks === null ? "" : plural(totals.peak_blocks, "block", "blocks"), note],
-    [recording.snapshot ? "Live at this moment" : recording.range ? "Live at the end of the range" : "Live at the end", totals.live_bytes_at_end, bytes, totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks"), note],
-    ["Allocated in all", totals.allocated_bytes, bytes, totals.allocations === null ? "" : plural(totals.allocations, "call", "calls"), note],
-    ["Temporary", totals.temporary, count, totals.allocations ? `${((100 * totals.temporary) / totals.allocations).toFixed(1)}% of all calls` : "", note],
-    ["Resident at most", recording.resident_peak_bytes, bytes, "of the process, by the kernel"],
-    ["Recorded for", recording.duration_ns, duration, recording.complete ? "" : "incomplete"]];
-  return el("ul", { class: "cards" }, all.filter(([, value]) => value !== null && value !== undefined).map(([name, value, form, more, rests]) =>
-    el("li", {}, el("span", { class: "name" }, name), el("span", { class: "figure", title: count(value) }, form(value)),
-      el("span", { class: "note" }, [more, rests].filter(Boolean).join("; ")))));
+    const sampled = recording.mode === "sample",
+        note = sampled
+            ? "estimate, from samples"
+            : recording.source !== "recording"
+              ? ""
+              : recording.complete
+                ? "exact"
+                : "as far as it was recorded";
+    const all = [
+        [
+            "Peak",
+            totals.peak_bytes,
+            bytes,
+            totals.peak_blocks === null ? "" : plural(totals.peak_blocks, "block", "blocks"),
+            note,
+        ],
+        [
+            recording.snapshot
+                ? "Live at this moment"
+                : recording.range
+                  ? "Live at the end of the range"
+                  : "Live at the end",
+            totals.live_bytes_at_end,
+            bytes,
+            totals.live_blocks_at_end === null ? "" : plural(totals.live_blocks_at_end, "block", "blocks"),
+            note,
+        ],
+        [
+            "Allocated in all",
+            totals.allocated_bytes,
+            bytes,
+            totals.allocations === null ? "" : plural(totals.allocations, "call", "calls"),
+            note,
+        ],
+        [
+            "Temporary",
+            totals.temporary,
+            count,
+            totals.allocations
+                ? `${((100 * totals.temporary) / totals.allocations).toFixed(1)}% of all calls`
+                : "",
+            note,
+        ],
+        ["Resident at most", recording.resident_peak_bytes, bytes, "of the process, by the kernel"],
+        ["Recorded for", recording.duration_ns, duration, recording.complete ? "" : "incomplete"],
+    ];
+    return el(
+        "ul",
+        { class: "cards" },
+        all
+            .filter(([, value]) => value !== null && value !== undefined)
+            .map(([name, value, form, more, rests]) =>
+                el(
+                    "li",
+                    {},
+                    el("span", { class: "name" }, name),
+                    el("span", { class: "figure", title: count(value) }, form(value)),
+                    el("span", { class: "note" }, [more, rests].filter(Boolean).join("; ")),
+                ),
+            ),
+    );
 }
 
 export function overview(data) {
-  const { report, timeline } = data.documents, { totals, recording } = report;
-  const verdict = [...(report.verdict ?? [])];
-  const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
-  const link = (view, text) => el("a", { href: state.href({ view }) }, text);
-  return [el("div", { class: `verdict ${judged(data)}` }, verdict.length ? verdict.map((line) => el("p", {}, line)) : el("p", {}, "The file has no verdict.")),
-    cards(report),
-    timeline?.snapshots?.length > 1 ? el("section", {}, el("h2", {}, "The heap over time"), chart(timeline, { peak: peakOf(report), marks: marksOf(data.documents) })) : null,
-    el("div", { class: "two" },
-      el("section", {}, el("h2", {}, recording.snapshot ? "Live at this moment" : "Never freed"), siteList(report.top?.never_freed, few.bytes, totals.live_bytes_at_end === null ? UNKNOWN : totals.live_bytes_at_end ? "Only what libraries keep for themselves." : "Nothing."), el("p", {}, link("leaks", "All leaks"))),
-      el("section", {}, el("h2", {}, "Live at the peak"), siteList(report.top?.peak, (site) => blocksAndBytes(site.peak_blocks, site.peak_bytes), totals.peak_bytes === null || !data.columns["row.peak_bytes"] ? UNKNOWN : totals.peak_bytes ? "Only what libraries keep for themselves." : "Nothing was allocated."), el("p", {}, link("flame", "Flame graph")))),
-    report.notes?.length ? el("section", {}, el("h2", {}, "Notes"), el("ul", { class: "notes" }, report.notes.map((note) => el("li", {}, note)))) : null];
+    const { report, timeline } = data.documents,
+        { totals, recording } = report;
+    const verdict = [...(report.verdict ?? [])];
+    const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
+    const link = (view, text) => el("a", { href: state.href({ view }) }, text);
+    return [
+        el(
+            "div",
+            { class: `verdict ${judged(data)}` },
+            verdict.length
+                ? verdict.map((line) => el("p", {}, line))
+                : el("p", {}, "The file has no verdict."),
+        ),
+        cards(report),
+        timeline?.snapshots?.length > 1
+            ? el(
+                  "section",
+                  {},
+                  el("h2", {}, "The heap over time"),
+                  chart(timeline, { peak: peakOf(report), marks: marksOf(data.documents) }),
+              )
+            : null,
+        el(
+            "div",
+            { class: "two" },
+            el(
+                "section",
+                {},
+                el("h2", {}, recording.snapshot ? "Live at this moment" : "Never freed"),
+                siteList(
+                    report.top?.never_freed,
+                    few.bytes,
+                    totals.live_bytes_at_end === null
+                        ? UNKNOWN
+                        : totals.live_bytes_at_end
+                          ? "Only what libraries keep for themselves."
+                          : "Nothing.",
+                ),
+                el("p", {}, link("leaks", "All leaks")),
+            ),
+            el(
+                "section",
+                {},
+                el("h2", {}, "Live at the peak"),
+                siteList(
+                    report.top?.peak,
+                    (site) => blocksAndBytes(site.peak_blocks, site.peak_bytes),
+                    totals.peak_bytes === null || !data.columns["row.peak_bytes"]
+                        ? UNKNOWN
+                        : totals.peak_bytes
+                          ? "Only what libraries keep for themselves."
+                          : "Nothing was allocated.",
+                ),
+                el("p", {}, link("flame", "Flame graph")),
+            ),
+        ),
+        report.notes?.length
+            ? el(
+                  "section",
+                  {},
+                  el("h2", {}, "Notes"),
+                  el(
+                      "ul",
+                      { class: "notes" },
+                      report.notes.map((note) => el("li", {}, note)),
+                  ),
+              )
+            : null,
+    ];
 }

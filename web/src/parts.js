@@ -5,53 +5,121 @@ import { baseName, bytes, count, plural } from "./format.js";
 
 const FRAMES = 6;
 
-const frameName = (frame, whole) => (whole ? frame.function : frame.short ?? frame.function) ?? `${baseName(frame.module)}+${frame.offset ?? frame.address ?? "?"}`;
-const frameWhere = (frame) => (frame.file ? `${baseName(frame.file)}${frame.line ? `:${frame.line}` : ""}` : frame.function ? baseName(frame.module) : "");
+const frameName = (frame, whole) =>
+    (whole ? frame.function : (frame.short ?? frame.function)) ??
+    `${baseName(frame.module)}+${frame.offset ?? frame.address ?? "?"}`;
+const frameWhere = (frame) =>
+    frame.file
+        ? `${baseName(frame.file)}${frame.line ? `:${frame.line}` : ""}`
+        : frame.function
+          ? baseName(frame.module)
+          : "";
 
-export const stackText = (stack) => stack.map((frame) => `${frameName(frame, true)}${frame.file ? ` (${frame.file}${frame.line ? `:${frame.line}` : ""})` : ` (in ${frame.module})`}`).join("\n") + "\n";
+export const stackText = (stack) =>
+    stack
+        .map(
+            (frame) =>
+                `${frameName(frame, true)}${frame.file ? ` (${frame.file}${frame.line ? `:${frame.line}` : ""})` : ` (in ${frame.module})`}`,
+        )
+        .join("\n") + "\n";
 
 /** A stack of a document, innermost first: the frames that say something, all of them on demand. */
 export function stackList(stack) {
-  const list = el("ol", { class: "stack" });
-  let all = false;
-  const draw = () => {
-    const told = all ? stack : stack.filter((frame) => !frame.folded), some = all ? told : (told.length ? told : stack).slice(0, FRAMES);
-    const blamed = stack.find((frame) => !frame.folded);
-    list.replaceChildren(...some.map((frame) => el("li", { class: frame === blamed ? "blamed" : "", title: frame.file ?? frame.module },
-      frameName(frame, all), " ", el("span", { class: "where" }, frameWhere(frame)), frame.inlined ? el("span", { class: "where" }, " inlined") : null)));
-    if (stack.length > some.length || all)
-      list.append(el("li", {}, button(all ? "Fewer frames" : `All ${stack.length} frames`, () => { all = !all; draw(); }),
-        " ", button("Copy the stack", () => copy(stackText(stack), "Stack"))));
-  };
-  draw();
-  return list;
+    const list = el("ol", { class: "stack" });
+    let all = false;
+    const draw = () => {
+        const told = all ? stack : stack.filter((frame) => !frame.folded),
+            some = all ? told : (told.length ? told : stack).slice(0, FRAMES);
+        const blamed = stack.find((frame) => !frame.folded);
+        list.replaceChildren(
+            ...some.map((frame) =>
+                el(
+                    "li",
+                    { class: frame === blamed ? "blamed" : "", title: frame.file ?? frame.module },
+                    frameName(frame, all),
+                    " ",
+                    el("span", { class: "where" }, frameWhere(frame)),
+                    frame.inlined ? el("span", { class: "where" }, " inlined") : null,
+                ),
+            ),
+        );
+        if (stack.length > some.length || all)
+            list.append(
+                el(
+                    "li",
+                    {},
+                    button(all ? "Fewer frames" : `All ${stack.length} frames`, () => {
+                        all = !all;
+                        draw();
+                    }),
+                    " ",
+                    button("Copy the stack", () => copy(stackText(stack), "Stack")),
+                ),
+            );
+    };
+    draw();
+    return list;
 }
 
 export function siteList(sites, figure, none) {
-  if (!sites?.length) return el("p", { class: "empty" }, none);
-  return el("ol", { class: "sites" }, sites.map((site) => el("li", {}, el("span", { class: "amount" }, figure(site)), " ", el("span", { class: "where" }, `by ${site.kind}`), stackList(site.stack))));
+    if (!sites?.length) return el("p", { class: "empty" }, none);
+    return el(
+        "ol",
+        { class: "sites" },
+        sites.map((site) =>
+            el(
+                "li",
+                {},
+                el("span", { class: "amount" }, figure(site)),
+                " ",
+                el("span", { class: "where" }, `by ${site.kind}`),
+                stackList(site.stack),
+            ),
+        ),
+    );
 }
 
 /** rows: [{ label, value, text }] */
 export function bars(rows, title) {
-  const most = Math.max(1, ...rows.map((row) => row.value));
-  return el("div", { class: "bars", role: "img", "aria-label": `${title}: ${rows.map((row) => `${row.label}: ${row.text}`).join("; ")}` }, rows.map((row) => {
-    const bar = el("span", { class: "bar-of" });
-    bar.style.width = `${(100 * row.value) / most}%`;
-    return [el("span", {}, row.label), el("span", {}, bar), el("span", {}, row.text)];
-  }));
+    const most = Math.max(1, ...rows.map((row) => row.value));
+    return el(
+        "div",
+        {
+            class: "bars",
+            role: "img",
+            "aria-label": `${title}: ${rows.map((row) => `${row.label}: ${row.text}`).join("; ")}`,
+        },
+        rows.map((row) => {
+            const bar = el("span", { class: "bar-of" });
+            bar.style.width = `${(100 * row.value) / most}%`;
+            return [el("span", {}, row.label), el("span", {}, bar), el("span", {}, row.text)];
+        }),
+    );
 }
 
 /** Files of some tools know bytes and no blocks. */
-export const blocksAndBytes = (blocks, size) => (blocks === null || blocks === undefined ? bytes(size ?? 0) : `${bytes(size ?? 0)} in ${plural(blocks, "block", "blocks")}`);
+export const blocksAndBytes = (blocks, size) =>
+    blocks === null || blocks === undefined
+        ? bytes(size ?? 0)
+        : `${bytes(size ?? 0)} in ${plural(blocks, "block", "blocks")}`;
 
 /** "good", "bad" or "": good is only what was searched or counted and found to be so, of all of it. */
 export function judged({ documents, asked }) {
-  const { report, leaks, errors } = documents, { recording, totals, target } = report, found = leaks?.leaks;
-  const wrong = (errors?.errors_total ?? 0) + (leaks?.other_errors?.errors_total ?? 0) + (found?.errors ?? 0);
-  if (wrong > 0 || recording.lost_events > 0 || !recording.complete) return "bad";
-  const partial = recording.range || recording.blocks || recording.mode === "sample" || recording.source !== "recording" || asked?.length || target.exit?.code === undefined;
-  const nothing = totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0);
-  return !partial && (nothing || (found?.decided && leaks.other_errors?.decided !== false)) ? "good" : "";
+    const { report, leaks, errors } = documents,
+        { recording, totals, target } = report,
+        found = leaks?.leaks;
+    const wrong =
+        (errors?.errors_total ?? 0) + (leaks?.other_errors?.errors_total ?? 0) + (found?.errors ?? 0);
+    if (wrong > 0 || recording.lost_events > 0 || !recording.complete) return "bad";
+    const partial =
+        recording.range ||
+        recording.blocks ||
+        recording.mode === "sample" ||
+        recording.source !== "recording" ||
+        asked?.length ||
+        target.exit?.code === undefined;
+    const nothing =
+        totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0);
+    return !partial && (nothing || (found?.decided && leaks.other_errors?.decided !== false)) ? "good" : "";
 }
 export { baseName, bytes, count };

@@ -5,160 +5,227 @@ import { METRICS } from "./format.js";
 
 /** Names that frames are compared and shown by. */
 export class Stacks {
-  constructor(data) {
-    const c = data.columns;
-    this.strings = data.strings;
-    this.frames = { name: c["frame.function"], module: c["frame.module"], file: c["frame.file"], line: c["frame.line"],
-      flags: c["frame.flags"], whole: c["frame.whole"] ?? c["frame.function"] };
-    this.nodeParent = c["node.parent"];
-    this.nodeFrame = c["node.frame"];
-    this.rowNode = c["row.node"];
-    this.rowKind = c["row.kind"];
-    // Without a range what is kept is what is live.
-    const ranged = data.documents.report.recording.range;
-    this.metrics = Object.keys(METRICS).filter((name) => c["row." + name] && (ranged || !name.startsWith("kept_")));
-    this.values = Object.fromEntries(this.metrics.map((name) => [name, c["row." + name]]));
-    this.totals = Object.fromEntries(this.metrics.map((name) => [name, this.values[name].reduce((sum, value) => sum + value, 0)]));
-    this.nameFunctions();
-  }
-
-  /** Frames of one function are one, whatever line they are at: functions by number, and each frame's. */
-  nameFunctions() {
-    const { name, module, flags } = this.frames, known = new Map();
-    this.functionOf = new Uint32Array(name.length);
-    this.functions = [];
-    for (let i = 0; i < name.length; i++) {
-      const key = `${name[i]},${module[i]}`;
-      let number = known.get(key);
-      if (number === undefined) {
-        known.set(key, (number = this.functions.length));
-        this.functions.push({ name: this.strings[name[i]] || "(unknown)", whole: this.strings[this.frames.whole[i]] || "(unknown)",
-          module: this.strings[module[i]], flags: flags[i], frame: i });
-      }
-      this.functionOf[i] = number;
+    constructor(data) {
+        const c = data.columns;
+        this.strings = data.strings;
+        this.frames = {
+            name: c["frame.function"],
+            module: c["frame.module"],
+            file: c["frame.file"],
+            line: c["frame.line"],
+            flags: c["frame.flags"],
+            whole: c["frame.whole"] ?? c["frame.function"],
+        };
+        this.nodeParent = c["node.parent"];
+        this.nodeFrame = c["node.frame"];
+        this.rowNode = c["row.node"];
+        this.rowKind = c["row.kind"];
+        // Without a range what is kept is what is live.
+        const ranged = data.documents.report.recording.range;
+        this.metrics = Object.keys(METRICS).filter(
+            (name) => c["row." + name] && (ranged || !name.startsWith("kept_")),
+        );
+        this.values = Object.fromEntries(this.metrics.map((name) => [name, c["row." + name]]));
+        this.totals = Object.fromEntries(
+            this.metrics.map((name) => [name, this.values[name].reduce((sum, value) => sum + value, 0)]),
+        );
+        this.nameFunctions();
     }
-  }
 
-  /** A metric that the file knows: the one that is asked for, or the peak. */
-  metric(wanted) {
-    return this.metrics.includes(wanted) ? wanted : this.metrics.includes("peak_bytes") ? "peak_bytes" : this.metrics[0];
-  }
-
-  where(frame) {
-    const file = this.strings[this.frames.file[frame]], line = this.frames.line[frame];
-    return file ? (line ? `${file}:${line}` : file) : "";
-  }
-
-  /** Which rows stay: focus: has such a frame; ignore: has none; a RegExp or null each. */
-  rowsLeft({ focus, ignore }) {
-    const left = new Uint8Array(this.rowNode.length).fill(1);
-    for (const [pattern, wanted] of [[focus, 1], [ignore, 0]]) {
-      if (!pattern) continue;
-      const has = this.rowsWith(pattern);
-      for (let row = 0; row < left.length; row++) left[row] &= has[row] === wanted ? 1 : 0;
+    /** Frames of one function are one, whatever line they are at: functions by number, and each frame's. */
+    nameFunctions() {
+        const { name, module, flags } = this.frames,
+            known = new Map();
+        this.functionOf = new Uint32Array(name.length);
+        this.functions = [];
+        for (let i = 0; i < name.length; i++) {
+            const key = `${name[i]},${module[i]}`;
+            let number = known.get(key);
+            if (number === undefined) {
+                known.set(key, (number = this.functions.length));
+                this.functions.push({
+                    name: this.strings[name[i]] || "(unknown)",
+                    whole: this.strings[this.frames.whole[i]] || "(unknown)",
+                    module: this.strings[module[i]],
+                    flags: flags[i],
+                    frame: i,
+                });
+            }
+            this.functionOf[i] = number;
+        }
     }
-    return left;
-  }
 
-  /** 1 for rows a function of which matches. */
-  rowsWith(pattern) {
-    const match = this.functions.map((f) => (pattern.test(f.whole) || pattern.test(f.name) ? 1 : 0));
-    const nodes = new Uint8Array(this.nodeParent.length), rows = new Uint8Array(this.rowNode.length);
-    for (let node = 1; node < nodes.length; node++) nodes[node] = nodes[this.nodeParent[node]] | match[this.functionOf[this.nodeFrame[node]]];
-    for (let row = 0; row < rows.length; row++) rows[row] = nodes[this.rowNode[row]];
-    return rows;
-  }
-
-  /** The shape of the tree of all rows: nodes by function, and which of them each row ends at. */
-  shape(inverted, of) {
-    const key = `${inverted},${of}`;
-    if (this.shapeKey !== key) [this.shapeKey, this.known] = [key, inverted || of >= 0 ? this.shapeByPaths(inverted, of) : this.shapeDown()];
-    return this.known;
-  }
-
-  shapeDown() {
-    const build = new Builder(this.nodeParent.length), at = new Uint32Array(this.nodeParent.length);
-    for (let node = 1; node < at.length; node++) at[node] = build.child(at[this.nodeParent[node]], this.functionOf[this.nodeFrame[node]], this.nodeFrame[node]);
-    return build.finish(this.rowNode.map((node) => at[node]));
-  }
-
-  /** Stacks from the inside to the outside, or the part of them below or above a function. */
-  shapeByPaths(inverted, of) {
-    const build = new Builder(this.nodeParent.length), ends = new Map(), path = [];
-    const end = (node) => {
-      path.length = 0;
-      for (let at = node; at; at = this.nodeParent[at]) path.push(at);
-      const is = (at) => this.functionOf[this.nodeFrame[at]] === of;
-      if (of >= 0) { // callers: from the innermost of it outward; callees: from the outermost of it inward
-        const found = inverted ? path.findIndex(is) : path.findLastIndex(is);
-        if (found < 0) return NONE;
-        if (inverted) path.splice(0, found);
-        else path.length = found + 1;
-      }
-      if (!inverted) path.reverse();
-      let at = 0;
-      for (const one of path) at = build.child(at, this.functionOf[this.nodeFrame[one]], this.nodeFrame[one]);
-      return at;
-    };
-    return build.finish(this.rowNode.map((node) => {
-      let known = ends.get(node);
-      if (known === undefined) ends.set(node, (known = end(node)));
-      return known;
-    }));
-  }
-
-  /** Functions, files or modules with what each allocated itself and with callees, over all rows. */
-  spots(kind, metric) {
-    const { parent, total, self } = this.nodesTotal(metric), key = (node) => this.keyOf(kind, this.nodeFrame[node]);
-    const found = new Map();
-    const spot = (number, node) => {
-      let one = found.get(number);
-      if (!one) found.set(number, (one = { number, node, flat: 0, cum: 0 }));
-      return one;
-    };
-    for (let node = 1; node < parent.length; node++) {
-      if (!total[node]) continue;
-      const number = key(node), one = spot(number, node);
-      one.flat += self[node];
-      let above = parent[node];
-      while (above && key(above) !== number) above = parent[above];
-      if (!above) one.cum += total[node];
+    /** A metric that the file knows: the one that is asked for, or the peak. */
+    metric(wanted) {
+        return this.metrics.includes(wanted)
+            ? wanted
+            : this.metrics.includes("peak_bytes")
+              ? "peak_bytes"
+              : this.metrics[0];
     }
-    return [...found.values()].map((one) => ({ ...one, ...this.spotNames(kind, one.node) }));
-  }
 
-  keyOf(kind, frame) {
-    return kind === "functions" ? this.functionOf[frame] : kind === "files" ? this.frames.file[frame] : this.frames.module[frame];
-  }
+    where(frame) {
+        const file = this.strings[this.frames.file[frame]],
+            line = this.frames.line[frame];
+        return file ? (line ? `${file}:${line}` : file) : "";
+    }
 
-  spotNames(kind, node) {
-    const frame = this.nodeFrame[node], file = this.strings[this.frames.file[frame]], module = this.strings[this.frames.module[frame]];
-    if (kind === "functions") return { name: this.functions[this.functionOf[frame]].name, whole: this.functions[this.functionOf[frame]].whole, file: file || module };
-    return { name: (kind === "files" ? file : module) || "(unknown)", whole: (kind === "files" ? file : module) || "(unknown)", file: "" };
-  }
+    /** Which rows stay: focus: has such a frame; ignore: has none; a RegExp or null each. */
+    rowsLeft({ focus, ignore }) {
+        const left = new Uint8Array(this.rowNode.length).fill(1);
+        for (const [pattern, wanted] of [
+            [focus, 1],
+            [ignore, 0],
+        ]) {
+            if (!pattern) continue;
+            const has = this.rowsWith(pattern);
+            for (let row = 0; row < left.length; row++) left[row] &= has[row] === wanted ? 1 : 0;
+        }
+        return left;
+    }
 
-  nodesTotal(metric) {
-    const parent = this.nodeParent, self = new Float64Array(parent.length), values = this.values[metric];
-    for (let row = 0; row < values.length; row++) self[this.rowNode[row]] += values[row];
-    const total = self.slice();
-    for (let node = parent.length; --node > 0;) total[parent[node]] += total[node];
-    return { parent, self, total };
-  }
+    /** 1 for rows a function of which matches. */
+    rowsWith(pattern) {
+        const match = this.functions.map((f) => (pattern.test(f.whole) || pattern.test(f.name) ? 1 : 0));
+        const nodes = new Uint8Array(this.nodeParent.length),
+            rows = new Uint8Array(this.rowNode.length);
+        for (let node = 1; node < nodes.length; node++)
+            nodes[node] = nodes[this.nodeParent[node]] | match[this.functionOf[this.nodeFrame[node]]];
+        for (let row = 0; row < rows.length; row++) rows[row] = nodes[this.rowNode[row]];
+        return rows;
+    }
 
-  /** The tree of calls. inverted: begins with the functions that allocate. of: only what is below
-   *  (callees) or above (inverted: callers) the function of that number. */
-  tree(metric, left, { inverted = false, of = -1 } = {}) {
-    const shape = this.shape(inverted, of), { count, parent, firstChild } = shape, values = this.values[metric];
-    const self = new Float64Array(count);
-    for (let row = 0; row < left.length; row++) if (left[row] && shape.rowEnd[row] !== NONE) self[shape.rowEnd[row]] += values[row];
-    const total = self.slice(), order = shape.order.slice();
-    for (let node = count; --node > 0;) total[parent[node]] += total[node];
-    for (let node = 0; node < count; node++)
-      if (firstChild[node + 1] - firstChild[node] > 1) order.subarray(firstChild[node], firstChild[node + 1]).sort((a, b) => total[b] - total[a]);
-    let deepest = 0;
-    for (let node = 0; node < count; node++) if (total[node] > 0 && shape.depth[node] > deepest) deepest = shape.depth[node];
-    return { ...shape, self, total, order, deepest };
-  }
+    /** The shape of the tree of all rows: nodes by function, and which of them each row ends at. */
+    shape(inverted, of) {
+        const key = `${inverted},${of}`;
+        if (this.shapeKey !== key)
+            [this.shapeKey, this.known] = [
+                key,
+                inverted || of >= 0 ? this.shapeByPaths(inverted, of) : this.shapeDown(),
+            ];
+        return this.known;
+    }
+
+    shapeDown() {
+        const build = new Builder(this.nodeParent.length),
+            at = new Uint32Array(this.nodeParent.length);
+        for (let node = 1; node < at.length; node++)
+            at[node] = build.child(
+                at[this.nodeParent[node]],
+                this.functionOf[this.nodeFrame[node]],
+                this.nodeFrame[node],
+            );
+        return build.finish(this.rowNode.map((node) => at[node]));
+    }
+
+    /** Stacks from the inside to the outside, or the part of them below or above a function. */
+    shapeByPaths(inverted, of) {
+        const build = new Builder(this.nodeParent.length),
+            ends = new Map(),
+            path = [];
+        const end = (node) => {
+            path.length = 0;
+            for (let at = node; at; at = this.nodeParent[at]) path.push(at);
+            const is = (at) => this.functionOf[this.nodeFrame[at]] === of;
+            if (of >= 0) {
+                // callers: from the innermost of it outward; callees: from the outermost of it inward
+                const found = inverted ? path.findIndex(is) : path.findLastIndex(is);
+                if (found < 0) return NONE;
+                if (inverted) path.splice(0, found);
+                else path.length = found + 1;
+            }
+            if (!inverted) path.reverse();
+            let at = 0;
+            for (const one of path)
+                at = build.child(at, this.functionOf[this.nodeFrame[one]], this.nodeFrame[one]);
+            return at;
+        };
+        return build.finish(
+            this.rowNode.map((node) => {
+                let known = ends.get(node);
+                if (known === undefined) ends.set(node, (known = end(node)));
+                return known;
+            }),
+        );
+    }
+
+    /** Functions, files or modules with what each allocated itself and with callees, over all rows. */
+    spots(kind, metric) {
+        const { parent, total, self } = this.nodesTotal(metric),
+            key = (node) => this.keyOf(kind, this.nodeFrame[node]);
+        const found = new Map();
+        const spot = (number, node) => {
+            let one = found.get(number);
+            if (!one) found.set(number, (one = { number, node, flat: 0, cum: 0 }));
+            return one;
+        };
+        for (let node = 1; node < parent.length; node++) {
+            if (!total[node]) continue;
+            const number = key(node),
+                one = spot(number, node);
+            one.flat += self[node];
+            let above = parent[node];
+            while (above && key(above) !== number) above = parent[above];
+            if (!above) one.cum += total[node];
+        }
+        return [...found.values()].map((one) => ({ ...one, ...this.spotNames(kind, one.node) }));
+    }
+
+    keyOf(kind, frame) {
+        return kind === "functions"
+            ? this.functionOf[frame]
+            : kind === "files"
+              ? this.frames.file[frame]
+              : this.frames.module[frame];
+    }
+
+    spotNames(kind, node) {
+        const frame = this.nodeFrame[node],
+            file = this.strings[this.frames.file[frame]],
+            module = this.strings[this.frames.module[frame]];
+        if (kind === "functions")
+            return {
+                name: this.functions[this.functionOf[frame]].name,
+                whole: this.functions[this.functionOf[frame]].whole,
+                file: file || module,
+            };
+        return {
+            name: (kind === "files" ? file : module) || "(unknown)",
+            whole: (kind === "files" ? file : module) || "(unknown)",
+            file: "",
+        };
+    }
+
+    nodesTotal(metric) {
+        const parent = this.nodeParent,
+            self = new Float64Array(parent.length),
+            values = this.values[metric];
+        for (let row = 0; row < values.length; row++) self[this.rowNode[row]] += values[row];
+        const total = self.slice();
+        for (let node = parent.length; --node > 0;) total[parent[node]] += total[node];
+        return { parent, self, total };
+    }
+
+    /** The tree of calls. inverted: begins with the functions that allocate. of: only what is below
+     *  (callees) or above (inverted: callers) the function of that number. */
+    tree(metric, left, { inverted = false, of = -1 } = {}) {
+        const shape = this.shape(inverted, of),
+            { count, parent, firstChild } = shape,
+            values = this.values[metric];
+        const self = new Float64Array(count);
+        for (let row = 0; row < left.length; row++)
+            if (left[row] && shape.rowEnd[row] !== NONE) self[shape.rowEnd[row]] += values[row];
+        const total = self.slice(),
+            order = shape.order.slice();
+        for (let node = count; --node > 0;) total[parent[node]] += total[node];
+        for (let node = 0; node < count; node++)
+            if (firstChild[node + 1] - firstChild[node] > 1)
+                order.subarray(firstChild[node], firstChild[node + 1]).sort((a, b) => total[b] - total[a]);
+        let deepest = 0;
+        for (let node = 0; node < count; node++)
+            if (total[node] > 0 && shape.depth[node] > deepest) deepest = shape.depth[node];
+        return { ...shape, self, total, order, deepest };
+    }
 }
 
 /** What a row of shape.rowEnd is that the tree has no part of. */
@@ -166,72 +233,90 @@ export const NONE = 0xffffffff;
 
 /** Makes a tree: children by parent and function, in an open hash table. */
 class Builder {
-  constructor(expected) {
-    this.count = 1;
-    this.grow(Math.max(16, expected));
-    this.functions[0] = this.frame[0] = -1;
-  }
-
-  grow(room) {
-    const larger = (Type, old) => { const made = new Type(room); if (old) made.set(old); return made; };
-    this.parent = larger(Uint32Array, this.parent);
-    this.functions = larger(Int32Array, this.functions);
-    this.frame = larger(Int32Array, this.frame);
-    this.depth = larger(Uint16Array, this.depth);
-    this.mask = 2 ** Math.ceil(Math.log2(room * 2)) - 1;
-    this.slots = new Uint32Array(this.mask + 1);
-    for (let node = 1; node < this.count; node++) this.slots[this.slot(this.parent[node], this.functions[node])] = node;
-  }
-
-  slot(parent, number) {
-    let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b)) >>> 0;
-    at = (at ^ (at >>> 15)) & this.mask;
-    for (let node; (node = this.slots[at]); at = (at + 1) & this.mask) if (this.parent[node] === parent && this.functions[node] === number) break;
-    return at;
-  }
-
-  child(parent, number, frame) {
-    let at = this.slot(parent, number);
-    if (this.slots[at]) return this.slots[at];
-    if (this.count === this.parent.length) {
-      this.grow(this.count * 2);
-      at = this.slot(parent, number);
+    constructor(expected) {
+        this.count = 1;
+        this.grow(Math.max(16, expected));
+        this.functions[0] = this.frame[0] = -1;
     }
-    const node = this.count++;
-    this.slots[at] = node;
-    this.parent[node] = parent;
-    this.functions[node] = number;
-    this.frame[node] = frame;
-    this.depth[node] = this.depth[parent] + 1;
-    return node;
-  }
 
-  finish(rowEnd) {
-    const { count } = this, part = (column) => column.subarray(0, count), firstChild = new Uint32Array(count + 1);
-    for (let node = 1; node < count; node++) firstChild[this.parent[node] + 1]++;
-    for (let node = 0; node < count; node++) firstChild[node + 1] += firstChild[node];
-    const order = new Uint32Array(count - 1), next = firstChild.slice();
-    for (let node = 1; node < count; node++) order[next[this.parent[node]]++] = node;
-    this.slots = null;
-    return { count, rowEnd, firstChild, order, parent: part(this.parent), functions: part(this.functions), frame: part(this.frame), depth: part(this.depth) };
-  }
+    grow(room) {
+        const larger = (Type, old) => {
+            const made = new Type(room);
+            if (old) made.set(old);
+            return made;
+        };
+        this.parent = larger(Uint32Array, this.parent);
+        this.functions = larger(Int32Array, this.functions);
+        this.frame = larger(Int32Array, this.frame);
+        this.depth = larger(Uint16Array, this.depth);
+        this.mask = 2 ** Math.ceil(Math.log2(room * 2)) - 1;
+        this.slots = new Uint32Array(this.mask + 1);
+        for (let node = 1; node < this.count; node++)
+            this.slots[this.slot(this.parent[node], this.functions[node])] = node;
+    }
+
+    slot(parent, number) {
+        let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b)) >>> 0;
+        at = (at ^ (at >>> 15)) & this.mask;
+        for (let node; (node = this.slots[at]); at = (at + 1) & this.mask)
+            if (this.parent[node] === parent && this.functions[node] === number) break;
+        return at;
+    }
+
+    child(parent, number, frame) {
+        let at = this.slot(parent, number);
+        if (this.slots[at]) return this.slots[at];
+        if (this.count === this.parent.length) {
+            this.grow(this.count * 2);
+            at = this.slot(parent, number);
+        }
+        const node = this.count++;
+        this.slots[at] = node;
+        this.parent[node] = parent;
+        this.functions[node] = number;
+        this.frame[node] = frame;
+        this.depth[node] = this.depth[parent] + 1;
+        return node;
+    }
+
+    finish(rowEnd) {
+        const { count } = this,
+            part = (column) => column.subarray(0, count),
+            firstChild = new Uint32Array(count + 1);
+        for (let node = 1; node < count; node++) firstChild[this.parent[node] + 1]++;
+        for (let node = 0; node < count; node++) firstChild[node + 1] += firstChild[node];
+        const order = new Uint32Array(count - 1),
+            next = firstChild.slice();
+        for (let node = 1; node < count; node++) order[next[this.parent[node]]++] = node;
+        this.slots = null;
+        return {
+            count,
+            rowEnd,
+            firstChild,
+            order,
+            parent: part(this.parent),
+            functions: part(this.functions),
+            frame: part(this.frame),
+            depth: part(this.depth),
+        };
+    }
 }
 
 /** The children that have something, the largest first. */
 export function childrenOf(tree, node) {
-  const from = tree.firstChild[node];
-  let to = tree.firstChild[node + 1];
-  while (to > from && tree.total[tree.order[to - 1]] <= 0) to--;
-  return tree.order.subarray(from, to);
+    const from = tree.firstChild[node];
+    let to = tree.firstChild[node + 1];
+    while (to > from && tree.total[tree.order[to - 1]] <= 0) to--;
+    return tree.order.subarray(from, to);
 }
 
 /** A pattern as users write it: a regular expression; as plain text if it is none. Case matters, in a search only if it has capitals. */
 export function pattern(text, searched = false) {
-  if (!text) return null;
-  const flags = searched && text === text.toLowerCase() ? "i" : "";
-  try {
-    return new RegExp(text, flags);
-  } catch {
-    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
-  }
+    if (!text) return null;
+    const flags = searched && text === text.toLowerCase() ? "i" : "";
+    try {
+        return new RegExp(text, flags);
+    } catch {
+        return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
+    }
 }

@@ -9,41 +9,151 @@ import { table } from "./table.js";
 const OF_SPOTS = { functions: "Functions", files: "Files", modules: "Modules" };
 
 export function tables(data, stacks) {
-  const views = [...Object.entries(OF_SPOTS), ...(data.documents.threads ? [["threads", "Threads"]] : [])];
-  const chosen = views.some(([name]) => name === state.get("table")) ? state.get("table") : "functions";
-  const metric = stacks.metric(state.get("metric")), cut = chosen === "threads" && data.cut?.documents?.threads;
-  const pick = el("div", { class: "bar" }, choice("Table", views, chosen, (value) => state.set({ table: value })),
-    chosen === "threads" ? null : choice("Figures", stacks.metrics.map((name) => [name, METRICS[name].join(", ")]), metric, (value) => state.set({ metric: value })));
-  return [pick, cut ? el("p", { class: "note" }, `${count(cut)} more rows are not in the page: heapwise report --view threads has all.`) : null,
-    chosen === "threads" ? threads(data.documents.threads.threads) : spots(chosen, stacks, metric)];
+    const views = [...Object.entries(OF_SPOTS), ...(data.documents.threads ? [["threads", "Threads"]] : [])];
+    const chosen = views.some(([name]) => name === state.get("table")) ? state.get("table") : "functions";
+    const metric = stacks.metric(state.get("metric")),
+        cut = chosen === "threads" && data.cut?.documents?.threads;
+    const pick = el(
+        "div",
+        { class: "bar" },
+        choice("Table", views, chosen, (value) => state.set({ table: value })),
+        chosen === "threads"
+            ? null
+            : choice(
+                  "Figures",
+                  stacks.metrics.map((name) => [name, METRICS[name].join(", ")]),
+                  metric,
+                  (value) => state.set({ metric: value }),
+              ),
+    );
+    return [
+        pick,
+        cut
+            ? el(
+                  "p",
+                  { class: "note" },
+                  `${count(cut)} more rows are not in the page: heapwise report --view threads has all.`,
+              )
+            : null,
+        chosen === "threads" ? threads(data.documents.threads.threads) : spots(chosen, stacks, metric),
+    ];
 }
 
 function spots(name, stacks, metric) {
-  const total = stacks.totals[metric];
-  const figure = (which, title, says) => ({ key: which, title, says, number: true, value: (spot) => spot[which],
-    text: (spot) => amount(metric, spot[which]), exact: (spot) => exact(metric, spot[which]) });
-  return table({ name, label: OF_SPOTS[name], sorted: "flat down", rows: stacks.spots(name, metric), columns: [
-    figure("flat", "Self", "what it allocated itself"), figure("cum", "With callees", "what it and what it called allocated"),
-    { key: "share", title: "Share", says: "of all, with callees", number: true, width: "5rem", value: (spot) => spot.cum, text: (spot) => percent(spot.cum, total) },
-    { key: "name", title: name === "functions" ? "Function" : name === "files" ? "File" : "Module", text: (spot) => spot.name, exact: (spot) => spot.whole },
-    ...(name === "functions" ? [{ key: "where", title: "File", width: "minmax(8rem, .5fr)", text: (spot) => baseName(spot.file), exact: (spot) => spot.file }] : [])] });
+    const total = stacks.totals[metric];
+    const figure = (which, title, says) => ({
+        key: which,
+        title,
+        says,
+        number: true,
+        value: (spot) => spot[which],
+        text: (spot) => amount(metric, spot[which]),
+        exact: (spot) => exact(metric, spot[which]),
+    });
+    return table({
+        name,
+        label: OF_SPOTS[name],
+        sorted: "flat down",
+        rows: stacks.spots(name, metric),
+        columns: [
+            figure("flat", "Self", "what it allocated itself"),
+            figure("cum", "With callees", "what it and what it called allocated"),
+            {
+                key: "share",
+                title: "Share",
+                says: "of all, with callees",
+                number: true,
+                width: "5rem",
+                value: (spot) => spot.cum,
+                text: (spot) => percent(spot.cum, total),
+            },
+            {
+                key: "name",
+                title: name === "functions" ? "Function" : name === "files" ? "File" : "Module",
+                text: (spot) => spot.name,
+                exact: (spot) => spot.whole,
+            },
+            ...(name === "functions"
+                ? [
+                      {
+                          key: "where",
+                          title: "File",
+                          width: "minmax(8rem, .5fr)",
+                          text: (spot) => baseName(spot.file),
+                          exact: (spot) => spot.file,
+                      },
+                  ]
+                : []),
+        ],
+    });
 }
 
 function threads(rows) {
-  const number = (key, title, form = count) => ({ key, title, number: true, value: (row) => row[key] ?? -1, text: (row) => (row[key] === null || row[key] === undefined ? "?" : form(row[key])), exact: (row) => (row[key] === null || row[key] === undefined ? "not known" : count(row[key])) });
-  return table({ name: "threads", label: "Threads", sorted: "allocated_bytes down", rows, columns: [number("allocated_bytes", "Allocated", bytes), number("allocations", "Calls"), number("frees", "Frees"), number("temporary", "Temporary"),
-    number("first_ns", "First", duration), number("last_ns", "Last", duration), { key: "name", title: "Thread", text: (row) => `${row.name || "(no name)"} ${row.tid ?? ""}` }] });
+    const number = (key, title, form = count) => ({
+        key,
+        title,
+        number: true,
+        value: (row) => row[key] ?? -1,
+        text: (row) => (row[key] === null || row[key] === undefined ? "?" : form(row[key])),
+        exact: (row) => (row[key] === null || row[key] === undefined ? "not known" : count(row[key])),
+    });
+    return table({
+        name: "threads",
+        label: "Threads",
+        sorted: "allocated_bytes down",
+        rows,
+        columns: [
+            number("allocated_bytes", "Allocated", bytes),
+            number("allocations", "Calls"),
+            number("frees", "Frees"),
+            number("temporary", "Temporary"),
+            number("first_ns", "First", duration),
+            number("last_ns", "Last", duration),
+            { key: "name", title: "Thread", text: (row) => `${row.name || "(no name)"} ${row.tid ?? ""}` },
+        ],
+    });
 }
 
 export function distributions(data) {
-  const { sizes, lifetimes } = data.documents, parts = [];
-  if (sizes?.size_classes) parts.push(el("h2", {}, "Sizes of all allocations"), bars(sizes.size_classes.map((one) => ({ label: one.up_to === null ? "larger" : `up to ${bytes(one.up_to)}`, value: one.allocations, text: `${count(one.allocations)} calls, ${bytes(one.bytes)}` })), "Sizes"));
-  const byTime = lifetimes?.lifetimes?.by_time;
-  if (byTime) {
-    const first = byTime.findIndex((one) => one.freed_blocks || one.live_blocks), last = byTime.findLastIndex((one) => one.freed_blocks || one.live_blocks);
-    parts.push(el("h2", {}, "How long blocks lived"), bars(byTime.slice(Math.max(0, first), last + 1).map((one) => ({ label: one.up_to_ns === 0 ? "too short to tell" : one.up_to_ns === null ? "longer" : `up to ${duration(one.up_to_ns)}`,
-      value: one.freed_blocks + one.live_blocks, text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}` })), "Lifetimes"));
-  }
-  for (const name of ["sizes", "lifetimes"]) if (!data.documents[name] && data.cut?.missing?.[name]) parts.push(el("p", { class: "empty" }, data.cut.missing[name]));
-  return parts.length ? parts : [el("p", { class: "empty" }, "This file has neither sizes nor lifetimes.")];
+    const { sizes, lifetimes } = data.documents,
+        parts = [];
+    if (sizes?.size_classes)
+        parts.push(
+            el("h2", {}, "Sizes of all allocations"),
+            bars(
+                sizes.size_classes.map((one) => ({
+                    label: one.up_to === null ? "larger" : `up to ${bytes(one.up_to)}`,
+                    value: one.allocations,
+                    text: `${count(one.allocations)} calls, ${bytes(one.bytes)}`,
+                })),
+                "Sizes",
+            ),
+        );
+    const byTime = lifetimes?.lifetimes?.by_time;
+    if (byTime) {
+        const first = byTime.findIndex((one) => one.freed_blocks || one.live_blocks),
+            last = byTime.findLastIndex((one) => one.freed_blocks || one.live_blocks);
+        parts.push(
+            el("h2", {}, "How long blocks lived"),
+            bars(
+                byTime
+                    .slice(Math.max(0, first), last + 1)
+                    .map((one) => ({
+                        label:
+                            one.up_to_ns === 0
+                                ? "too short to tell"
+                                : one.up_to_ns === null
+                                  ? "longer"
+                                  : `up to ${duration(one.up_to_ns)}`,
+                        value: one.freed_blocks + one.live_blocks,
+                        text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}`,
+                    })),
+                "Lifetimes",
+            ),
+        );
+    }
+    for (const name of ["sizes", "lifetimes"])
+        if (!data.documents[name] && data.cut?.missing?.[name])
+            parts.push(el("p", { class: "empty" }, data.cut.missing[name]));
+    return parts.length ? parts : [el("p", { class: "empty" }, "This file has neither sizes nor lifetimes.")];
 }

@@ -6,58 +6,99 @@ import { bytes, duration } from "./format.js";
 
 // Ticks of the axis of bytes.
 const STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
-const short = (form) => (value) => (value ? form(value).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 ") : "0");
+const short = (form) => (value) =>
+    value
+        ? form(value)
+              .replace(/\.0+ /, " ")
+              .replace(/(\.\d)0 /, "$1 ")
+        : "0";
 // By the unit of the file's time: where a snapshot is on the axis, and what its labels say.
 const AXES = {
-  ms: [(one) => one.time_ns / 1e9, (seconds) => duration(Math.round(seconds * 1e9))],
-  B: [(one) => one.allocated_bytes + one.freed_bytes, bytes],
-  n: [(_, i) => i, (number) => String(Math.round(number))],
+    ms: [(one) => one.time_ns / 1e9, (seconds) => duration(Math.round(seconds * 1e9))],
+    B: [(one) => one.allocated_bytes + one.freed_bytes, bytes],
+    n: [(_, i) => i, (number) => String(Math.round(number))],
 };
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** a heapwise.timeline/1; marks: [{ time_ns, name }]. */
 export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220 }) {
-  const box = el("div", { class: "canvas" });
-  const [place, form] = AXES[unit] ?? AXES.n, times = snapshots.map(place), used = snapshots.map((one) => one.useful_bytes);
-  const told = el("p", { class: "said" }, `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`);
-  const axis = { stroke: () => style("--dim"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") }, font: "12px system-ui, sans-serif" };
-  let plot = null;
-  const draw = () => {
-    const width = box.clientWidth;
-    if (!width) return;
-    plot?.destroy();
-    plot = new uPlot({
-      width, height, cursor: { drag: { x: true, y: false } }, scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map(short(form)) }, { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) }],
-      series: [{ label: unit === "ms" ? "Time" : unit === "B" ? "Allocated and freed" : "Snapshot", value: (_, x) => (x === null ? "–" : form(x)) },
-        { label: "Live", stroke: style("--heap"), fill: style("--heap") + "33", width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), value: (_, v) => (v === null ? "–" : bytes(v)) }],
-      hooks: { draw: [(u) => unit === "ms" && lines(u, peak, marks)] },
-    }, [times, used], box);
-  };
-  new ResizeObserver(draw).observe(box);
-  const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
-  addEventListener("themechange", onTheme);
-  return el("div", {}, box, told);
+    const box = el("div", { class: "canvas" });
+    const [place, form] = AXES[unit] ?? AXES.n,
+        times = snapshots.map(place),
+        used = snapshots.map((one) => one.useful_bytes);
+    const told = el(
+        "p",
+        { class: "said" },
+        `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`,
+    );
+    const axis = {
+        stroke: () => style("--dim"),
+        grid: { stroke: () => style("--line"), width: 1 },
+        ticks: { stroke: () => style("--line") },
+        font: "12px system-ui, sans-serif",
+    };
+    let plot = null;
+    const draw = () => {
+        const width = box.clientWidth;
+        if (!width) return;
+        plot?.destroy();
+        plot = new uPlot(
+            {
+                width,
+                height,
+                cursor: { drag: { x: true, y: false } },
+                scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
+                axes: [
+                    { ...axis, values: (_, ticks) => ticks.map(short(form)) },
+                    { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) },
+                ],
+                series: [
+                    {
+                        label: unit === "ms" ? "Time" : unit === "B" ? "Allocated and freed" : "Snapshot",
+                        value: (_, x) => (x === null ? "–" : form(x)),
+                    },
+                    {
+                        label: "Live",
+                        stroke: style("--heap"),
+                        fill: style("--heap") + "33",
+                        width: 1.5,
+                        paths: uPlot.paths.stepped({ align: 1 }),
+                        value: (_, v) => (v === null ? "–" : bytes(v)),
+                    },
+                ],
+                hooks: { draw: [(u) => unit === "ms" && lines(u, peak, marks)] },
+            },
+            [times, used],
+            box,
+        );
+    };
+    new ResizeObserver(draw).observe(box);
+    const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
+    addEventListener("themechange", onTheme);
+    return el("div", {}, box, told);
 }
 
 function lines(u, peak, marks) {
-  const c = u.ctx, ratio = devicePixelRatio || 1;
-  const line = (seconds, colour, text, top) => {
-    const x = Math.round(u.valToPos(seconds, "x", true));
-    if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
-    c.save();
-    c.strokeStyle = c.fillStyle = colour;
-    c.setLineDash([4 * ratio, 3 * ratio]);
-    c.beginPath();
-    c.moveTo(x, u.bbox.top);
-    c.lineTo(x, u.bbox.top + u.bbox.height);
-    c.stroke();
-    c.font = `${12 * ratio}px system-ui, sans-serif`;
-    const right = x > u.bbox.left + u.bbox.width * 0.7;
-    c.textAlign = right ? "right" : "left";
-    c.fillText(text, x + (right ? -4 : 4) * ratio, u.bbox.top + top * ratio);
-    c.restore();
-  };
-  if (peak) line(peak.time_ns / 1e9, style("--bad"), `peak ${bytes(peak.bytes)}`, 12);
-  marks.slice(0, 40).forEach((mark, i) => line(mark.time_ns / 1e9, style("--mark"), mark.name, 26 + (i % 4) * 13));
+    const c = u.ctx,
+        ratio = devicePixelRatio || 1;
+    const line = (seconds, colour, text, top) => {
+        const x = Math.round(u.valToPos(seconds, "x", true));
+        if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
+        c.save();
+        c.strokeStyle = c.fillStyle = colour;
+        c.setLineDash([4 * ratio, 3 * ratio]);
+        c.beginPath();
+        c.moveTo(x, u.bbox.top);
+        c.lineTo(x, u.bbox.top + u.bbox.height);
+        c.stroke();
+        c.font = `${12 * ratio}px system-ui, sans-serif`;
+        const right = x > u.bbox.left + u.bbox.width * 0.7;
+        c.textAlign = right ? "right" : "left";
+        c.fillText(text, x + (right ? -4 : 4) * ratio, u.bbox.top + top * ratio);
+        c.restore();
+    };
+    if (peak) line(peak.time_ns / 1e9, style("--bad"), `peak ${bytes(peak.bytes)}`, 12);
+    marks
+        .slice(0, 40)
+        .forEach((mark, i) => line(mark.time_ns / 1e9, style("--mark"), mark.name, 26 + (i % 4) * 13));
 }
