@@ -51,7 +51,7 @@ static bool take_pattern(struct options *options, void *ctx)
 	_cleanup_error_ struct error *error =
 		pattern_create(options->argv[options->operand++], &request->wanted);
 	if (error)
-		options_wrong(options->command, "%s", error->message);
+		options_refuse(options, error);
 	return !error;
 }
 

@@ -49,6 +49,7 @@ static const struct option_spec option_specs[] = {
 
 struct request {
 	const struct view *view;
+	const char *view_name; /* as given; NULL: not */
 	struct view_request shown;
 	bool normalize;
 	char *const *paths; /* none: the newest recording here */
@@ -115,9 +116,9 @@ static int check_csv(const struct command *command, const struct request *reques
 }
 
 /* What cannot be asked of the view; 0: all can. */
-static int cmd_report_check(
-	const struct command *command, struct request *request, const char *view)
+static int cmd_report_check(const struct command *command, struct request *request)
 {
+	const char *view = request->view_name;
 	struct view_request *shown = &request->shown;
 	bool filtered = filter_is_given(&shown->query.filter);
 	request->view = view_find(view ? view : filtered ? "sites" : "summary");
@@ -150,33 +151,37 @@ static int cmd_report_check(
 	return code ? code : check_csv(command, request);
 }
 
+static bool cmd_report_take(const struct options *options, int id, void *ctx)
+{
+	struct request *request = ctx;
+	switch (id) {
+	case OPT_VIEW:
+		request->view_name = options->argument;
+		return true;
+	case OPT_NORMALIZE:
+		request->normalize = true;
+		return true;
+	case OPT_COUNT_LIBRARIES:
+		request->shown.options.count_libraries = true;
+		return true;
+	case OPT_CUM:
+		request->shown.options.by_cum = true;
+		return true;
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
 /* False: leave with *ret_code, all is said. */
 static bool cmd_report_parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	const char *view = NULL;
-	int id;
-	while ((id = options_next(&options)) > 0) {
-		if (id == OPT_VIEW) {
-			view = options.argument;
-		} else if (id == OPT_NORMALIZE) {
-			ret->normalize = true;
-		} else if (id == OPT_COUNT_LIBRARIES) {
-			ret->shown.options.count_libraries = true;
-		} else if (id == OPT_CUM) {
-			ret->shown.options.by_cum = true;
-		} else if (!view_options_take(&options, id, &ret->shown)) {
-			*ret_code = ERROR_USAGE;
-			return false;
-		}
-	}
-	*ret_code = options.exit_code;
-	if (id < 0)
+	if (!options_each(&options, cmd_report_take, ret, ret_code))
 		return false;
 	ret->paths = argv + options.operand;
 	ret->path_count = (size_t)(argc - options.operand);
-	*ret_code = cmd_report_check(command, ret, view);
+	*ret_code = cmd_report_check(command, ret);
 	return *ret_code == 0;
 }
 

@@ -21,11 +21,12 @@ struct error *doctor_program(struct findings *findings, const char *name) must_c
 /* The same for a process that runs. An error (ERROR_INPUT): it is not there, or not ours to see. */
 struct error *doctor_process(struct findings *findings, pid_t pid) must_check_;
 
-/* Whether a file is a recording of heapwise's, by its first bytes. */
+/* Whether a file is to be read rather than run: a recording, by its first bytes, or one that is
+ * neither executable nor ELF nor a script, such as a bundle or another tool's file. */
 bool doctor_is_recording(const char *path);
 
-/* How a recording went: whether it is complete, what was lost, how long the program waited. An
- * error: it can't be read. */
+/* How a recording went: whether it is complete, what was lost, how long the program waited. Of
+ * another tool's file only that it can be read. An error: it can't be read. */
 struct error *doctor_recording(struct findings *findings, const char *path) must_check_;
 
 /* Whether LD_PRELOAD, as this command was given it, names a malloc before the recorder's library.

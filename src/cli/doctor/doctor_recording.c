@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,10 +17,15 @@ static const char first_bytes[8] = "HEAPWISE";
 
 bool doctor_is_recording(const char *path)
 {
-	char magic[sizeof(first_bytes)];
+	char magic[sizeof(first_bytes)] = "";
+	struct stat st;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
-	       !memcmp(magic, first_bytes, sizeof(magic));
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || read(fd, magic, sizeof(magic)) < 0)
+		return false;
+	if (!memcmp(magic, first_bytes, sizeof(magic)))
+		return true;
+	/* Bundles and files of other tools; programs that may not be started are programs. */
+	return !(st.st_mode & 0111) && memcmp(magic, "\177ELF", 4) && memcmp(magic, "#!", 2);
 }
 
 /* Adds what `text` says, which is freed. */
@@ -118,15 +124,27 @@ static void look_at_waits(struct findings *findings, const struct model *model)
 				       "aggregate or --mode sample");
 }
 
+/* Other tools don't write down what they lost. */
+static void look_at_foreign(struct findings *findings, const struct model *model)
+{
+	findings_add(findings, FINDING_NOTE, "foreign",
+		"the file can be read (format: %s); whether it is complete is not known",
+		model_recording(model)->source);
+}
+
 struct error *doctor_recording(struct findings *findings, const char *path)
 {
 	struct model *model;
 	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
 	if (error)
 		return error;
-	look_at_end(findings, model);
-	look_at_faults(findings, model);
-	look_at_waits(findings, model);
+	if (strcmp(model_recording(model)->source, "recording") != 0) {
+		look_at_foreign(findings, model);
+	} else {
+		look_at_end(findings, model);
+		look_at_faults(findings, model);
+		look_at_waits(findings, model);
+	}
 	model_destroy(model);
 	return NULL;
 }

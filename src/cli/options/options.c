@@ -123,12 +123,24 @@ bool options_each(struct options *options,
 {
 	int id;
 	*ret_code = ERROR_USAGE;
+	options->refused = ret_code;
 	while ((id = options_next(options)) > 0)
 		if (!take(options, id, ctx))
 			return false;
+	options->refused = NULL;
 	if (id < 0)
 		*ret_code = options->exit_code;
 	return id == 0;
+}
+
+void options_refuse(const struct options *options, const struct error *error)
+{
+	if (error->code == ERROR_USAGE)
+		options_wrong(options->command, "%s", error->message);
+	else
+		message("%s", error->message);
+	if (options->refused)
+		*options->refused = error->code;
 }
 
 bool options_size(const char *text, uint64_t *ret)

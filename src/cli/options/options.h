@@ -17,6 +17,7 @@
 
 #include <stdint.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 
 struct options {
@@ -26,6 +27,7 @@ struct options {
 	const char *argument; /* of the option just given; NULL if it takes none */
 	int operand;          /* index of the first operand, once all options are read */
 	int exit_code;        /* set when options_next gives -1 */
+	int *refused;         /* options_each(): its exit code, for options_refuse(); else NULL */
 	const char *origin;   /* where the words are from if not from the command line, else NULL */
 	bool started;
 };
@@ -56,6 +58,9 @@ int options_wrong(const struct command *command, const char *format, ...)
 
 /* --help, which every command has after its own options. */
 extern const struct option_spec option_help;
+
+/* Says why the argument of an option can't be used. options_each() leaves with the error's code. */
+void options_refuse(const struct options *options, const struct error *error);
 
 /* For an option that stands in the command's table and that nobody takes, a mistake in the command:
  * says so. Returns false. */

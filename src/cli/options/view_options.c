@@ -23,7 +23,7 @@ static bool take_pattern(
 	_cleanup_error_ struct error *error =
 		filter_set(&request->query.filter, part, options->argument);
 	if (error)
-		options_wrong(options->command, "%s", error->message);
+		options_refuse(options, error);
 	return !error;
 }
 

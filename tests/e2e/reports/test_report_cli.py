@@ -342,6 +342,18 @@ def full_disk(folder):
 
 
 @TESTS.test
+def no_library(folder):
+    """Without the library for regular expressions: its package is named, and it is no wrong usage"""
+    path = recording(folder)
+    (folder / "libpcre2-8.so.0").touch()
+    environment = hw.clean_environment(LD_LIBRARY_PATH=folder)
+    for words in (("report", path), ("html", path), ("tree", path)):
+        ended = hw.run([hw.HEAPWISE, *words, "--focus", "main"], env=environment)
+        hw.need(ended.status == 4 and "--focus: cannot load libpcre2-8.so.0 (package libpcre2-8-0)" in ended.errors and
+                "--help" not in ended.errors, f"{words}: {ended}")
+
+
+@TESTS.test
 def reader_leaves(folder):
     """A reader that leaves early is no error"""
     path = recording(folder)

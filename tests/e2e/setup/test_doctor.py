@@ -98,6 +98,25 @@ def recordings(folder):
     hw.need(ended.status == 3 and "begun.hpw" in ended.errors, str(ended))
 
 
+@TESTS.test
+def other_files(folder):
+    """Bundles are recordings; of files of other tools it says what is unknown; what is neither is no program either"""
+    recording = folder / "x.hpw"
+    hw.record([ONE_BLOCK], recording)
+    ended = hw.run([hw.HEAPWISE, "bundle", recording, "-o", folder / "x.tar.zst"])
+    hw.need(ended.status == 0, str(ended))
+    found = Examined(folder / "x.tar.zst")
+    hw.need(found.document["kind"] == "recording", f"{found.document}")
+    found.need("ok", "complete", "complete")
+    (folder / "x.folded").write_text("main;work 5\n")
+    found = Examined(folder / "x.folded")
+    found.need("note", "foreign", "format: folded")
+    hw.need(found.status == 0 and len(found.document["findings"]) == 1, f"{found.document}")
+    (folder / "x.txt").write_text("hello\n")
+    ended = doctor(folder / "x.txt")
+    hw.need(ended.status == 3 and "unrecognised" in ended.errors, str(ended))
+
+
 # ---- machine
 
 
