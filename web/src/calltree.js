@@ -7,7 +7,7 @@ import { childrenOf } from "./stacks.js";
 const FIRST = 50; // children that are shown at once
 const RUN_MOST = 40; // levels that one click opens
 
-export function calltree(tree, { metric, label, where, onChoose }) {
+export function calltree(tree, { metric, label, where, onChoose, onCopy }) {
     const whole = tree.total[0];
     const root = el("ul", { role: "tree", "aria-label": "Tree of calls", tabIndex: -1 });
 
@@ -111,6 +111,7 @@ export function calltree(tree, { metric, label, where, onChoose }) {
                       focus(at.parentElement.closest('[role="treeitem"]')),
             Enter: () => at.toggle(open !== "true"),
             " ": () => at.toggle(open !== "true"),
+            c: () => at.node && !event.ctrlKey && !event.metaKey && onCopy?.(at.node),
         };
         if (!keys[event.key]) return;
         event.preventDefault();

@@ -5,7 +5,6 @@ import { childrenOf } from "./stacks.js";
 const HEIGHT = 18,
     TEXT_LEAST = 24,
     MOVE_MS = 160;
-const HUES = [205, 28, 265, 95, 340, 170, 48, 230, 15, 130, 300, 75];
 
 /** Where each node is, from 0 to the root's figure, and the nodes of each level from left to right. */
 function layOut(tree) {
@@ -31,27 +30,22 @@ function layOut(tree) {
     return { start, levels };
 }
 
-export function hash(text) {
-    let value = 2166136261;
-    for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
-    return (value ^ (value >>> 15)) >>> 0;
-}
-
 export class Flame {
-    /** options: label(node), colourKey(function number), onHover(node, event), onChoose(node) */
+    /** options: label(node), fill(node, dark, faded), onHover(node, event), onChoose(node), onRemove(node) */
     constructor(canvas, options) {
         this.canvas = canvas;
         this.options = options;
         this.context = canvas.getContext("2d");
         this.flipped = false;
         this.matches = null;
-        this.colours = [];
         this.at = 0;
         canvas.addEventListener("mousemove", (event) => this.hover(event));
         canvas.addEventListener("mouseleave", () => options.onHover(-1));
         canvas.addEventListener("click", (event) => {
             const node = this.find(event);
-            if (node >= 0) options.onChoose(node);
+            if (node < 0) return;
+            if ((event.ctrlKey || event.metaKey) && node && options.onRemove) options.onRemove(node);
+            else options.onChoose(node);
         });
         canvas.addEventListener(
             "wheel",
@@ -184,22 +178,12 @@ export class Flame {
             label.length > room ? label.slice(0, Math.max(1, room - 1)) + "…" : label,
             x + 4,
             y + HEIGHT / 2,
+            width - 6,
         );
     }
 
     colour(node, dark, faded) {
-        if (node === 0) return dark ? "#3a404b" : "#d3d7de";
-        const number = this.tree.functions[node],
-            known = (this.colours[(dark ? 2 : 0) + (faded ? 1 : 0)] ??= []);
-        return (known[number] ??= this.mix(hash(String(this.options.colourKey(number))), dark, faded));
-    }
-
-    mix(number, dark, faded) {
-        const hue = HUES[number % HUES.length],
-            shade = (number >>> 8) % 7;
-        return faded
-            ? `hsl(${hue} 12% ${dark ? 26 + shade : 88 - shade}%)`
-            : `hsl(${hue} ${dark ? 38 : 62}% ${dark ? 30 + shade : 76 - shade}%)`;
+        return node === 0 ? (dark ? "#3a404b" : "#d3d7de") : this.options.fill(node, dark, faded);
     }
 
     outline(c, width) {
@@ -245,6 +229,44 @@ export class Flame {
         this.at = next;
         this.draw();
         return next;
+    }
+
+    /** Nodes that match the search, level by level, of what is zoomed to. */
+    hits() {
+        const { start, levels } = this.places,
+            { functions, total } = this.tree,
+            hits = [];
+        for (const level of levels)
+            for (const node of level)
+                if (
+                    node &&
+                    this.matches?.[functions[node]] &&
+                    start[node] < this.from + this.width &&
+                    start[node] + total[node] > this.from
+                )
+                    hits.push(node);
+        return hits;
+    }
+
+    /** To the next box that matches (by: 1) or the one before (-1). Returns { which, of }, from 1; of 0: none matches. */
+    step(by) {
+        const hits = this.hits(),
+            i = hits.indexOf(this.at);
+        const which = i < 0 ? (by > 0 ? 0 : hits.length - 1) : (i + by + hits.length) % hits.length;
+        if (hits.length) this.at = hits[which];
+        this.draw();
+        return { which: which + 1, of: hits.length };
+    }
+
+    /** Where a box is in the window. */
+    seen(node) {
+        const box = this.canvas.getBoundingClientRect(),
+            x = ((this.places.start[node] - this.from) * box.width) / this.width;
+        return {
+            left: box.left + Math.max(0, x),
+            top: box.top + this.top(this.tree.depth[node]),
+            height: HEIGHT,
+        };
     }
 
     /** The picture as it is seen, as SVG. */

@@ -1,29 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flame graph and the tree of calls, with what chooses them: metric, direction, filters, search.
 import { calltree } from "./calltree.js";
-import { announce, button, choice, copy, download, el } from "./dom.js";
-import { Flame } from "./flame.js";
-import { amount, exact, METRICS, percent } from "./format.js";
-import { NONE, pattern } from "./stacks.js";
+import { COLOURS, painter } from "./colours.js";
+import { button, choice, copy, download, el } from "./dom.js";
+import { change, exactName, add, filterBar, filterOf, trailOf } from "./filters.js";
+import { flameBox, pathText } from "./flamebox.js";
+import { amount, METRICS, percent } from "./format.js";
+import { pattern, sift } from "./sift.js";
+import { NONE } from "./stacks.js";
 import * as state from "./state.js";
 
-const COLOURS = { module: "Module", name: "Function", one: "One colour" };
-let made = null; // the latest tree, and of what
-let shown = null; // the flame graph that is shown
-addEventListener("themechange", () => shown?.draw());
+let made = null; // the latest trees, and of what
+let shown = []; // the flame graphs that are shown
+const isDark = () => document.documentElement.dataset.theme === "dark";
+addEventListener("themechange", () => {
+    for (const one of shown) one.draw();
+    document.querySelector(".legend")?.retint();
+});
 
-function treeOf(stacks, metric, filter) {
-    const key = JSON.stringify([metric, filter]);
+/** For keys: goes to the next (1) or previous (-1) box that matches the search. */
+export function stepMatch(by) {
+    const flame = shown.findLast((one) => one.canvas.isConnected);
+    if (!flame?.matches) return;
+    const { which, of } = flame.step(by);
+    if (of) flame.canvas.focus({ preventScroll: true });
+    if (of) flame.tell(`, match ${which} of ${of}`);
+    const told = document.getElementById("step");
+    if (told) told.textContent = of ? `${which} of ${of} boxes` : "no box";
+}
+
+/** Functions of that name, and of that module if one is given: 1 for each; null: none is asked for. */
+function functionsOf(stacks, { of, ofin }) {
+    return of
+        ? Uint8Array.from(stacks.functions, (f) => (f.whole === of && (!ofin || f.module === ofin) ? 1 : 0))
+        : null;
+}
+
+/** { left, tree, gone }, for the callers of a function also `callers`. */
+function treesOf(stacks, metric, filter, both) {
+    const key = JSON.stringify([metric, filter, both]);
     if (made?.key === key && made.stacks === stacks) return made;
-    const left = stacks.rowsLeft({ focus: pattern(filter.focus), ignore: pattern(filter.ignore) });
-    const of = filter.of ? stacks.functions.findIndex((f) => f.whole === filter.of) : -1;
-    if (filter.of && of < 0) left.fill(0);
-    made = { key, stacks, left, tree: stacks.tree(metric, left, { inverted: filter.inverted, of }) };
+    const left = sift(stacks, filter),
+        of = functionsOf(stacks, filter),
+        gone = [];
+    left.key = JSON.stringify({ ...filter, focus: 0, ignore: 0, of: 0, ofin: 0, inverted: 0, drop: 0 });
+    if (of && !of.includes(1)) left.rows.fill(0);
+    const ofKey = filter.of + " " + filter.ofin,
+        drop = filter.drop ? (shape, rows) => dropStacks(stacks, filter.drop, shape, rows, gone) : null;
+    const tree = (inverted) => stacks.tree(metric, left, { inverted, of, ofKey, drop });
+    const callers = both && of ? tree(true) : null;
+    made = { key, stacks, left, gone, callers, tree: tree(filter.inverted && !callers) };
     return made;
 }
 
+/** Takes rows out that end in a removed node or what it called. Tells what that was: [path, name or null: nothing]. */
+function dropStacks(stacks, paths, shape, rows, gone) {
+    const dead = new Uint8Array(shape.count);
+    for (const path of paths.split(",")) {
+        const node = nodeOf(shape, path);
+        dead[node] = node ? 1 : 0;
+        gone.push([path, node ? stacks.functions[shape.functions[node]].name : null]);
+    }
+    for (let node = 1; node < shape.count; node++) dead[node] |= dead[shape.parent[node]];
+    for (let row = 0; row < rows.length; row++)
+        if (shape.rowEnd[row] !== NONE && dead[shape.rowEnd[row]]) rows[row] = 0;
+}
+
 /** The node at the end of the path of functions in the URL; 0 if there is none. */
-function nodeOf(stacks, tree, path) {
+function nodeOf(tree, path) {
     let node = 0;
     for (const number of path ? path.split(".").map(Number) : []) {
         const next = [...tree.order.subarray(tree.firstChild[node], tree.firstChild[node + 1])].find(
@@ -41,63 +85,22 @@ function pathOf(tree, node) {
     return path.reverse().join(".");
 }
 
-/** Functions without a name are told by addresses, which the command line does not match. */
-const isNamed = (stacks, text) => !stacks.functions.some((f) => f.flags & 10 && exactName(f.whole) === text);
-const exactName = (name) => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
-
-/** The command that finds the same; null: there is none. */
-export function commandOf(data, stacks, view, metric, filter) {
-    if (
-        data.asked?.length ||
-        data.documents.report.recording.range ||
-        filter.of ||
-        metric.startsWith("lost_") ||
-        !isNamed(stacks, filter.focus) ||
-        !isNamed(stacks, filter.ignore)
-    )
-        return null;
-    const word = (text) => `'${text.replace(/'/g, "'\\''")}'`;
-    const file = data.documents.report.recording.file;
-    return [
-        "heapwise",
-        view === "calls" ? "tree" : "flame",
-        "--metric",
-        metric,
-        ...(filter.inverted ? ["--bottom-up"] : []),
-        ...(filter.focus ? ["--focus", word(filter.focus)] : []),
-        ...(filter.ignore ? ["--ignore", word(filter.ignore)] : []),
-        /^[\w@%+=:,./-]+$/.test(file) ? file : word(file),
-    ].join(" ");
+/** What a click on a box of a function asks for: its name, and its module if there is a namesake. */
+function ofFunction(stacks, number) {
+    const { whole, module } = stacks.functions[number];
+    const alone = stacks.functions.every((f) => f.whole !== whole || f.module === module);
+    return { of: whole, ofin: alone ? "" : module };
 }
 
-export function flameView(data, stacks, view) {
-    const metric = stacks.metric(state.get("metric"));
-    const filter = {
-        inverted: state.get("inverted") === "1",
-        focus: state.get("focus"),
-        ignore: state.get("ignore"),
-        of: state.get("of"),
-    };
-    const { tree, left } = treeOf(stacks, metric, filter),
-        whole = tree.total[0];
-    const label = (node) =>
-        node ? stacks.functions[tree.functions[node]].name : `all: ${amount(metric, whole)}`;
-    const where = (node) =>
-        node ? stacks.where(tree.frame[node]) || stacks.functions[tree.functions[node]].module : "";
-    const find = el("input", {
-        id: "find",
-        type: "search",
-        placeholder: "Search functions (regex)",
-        "aria-label": "Search functions by a regular expression",
-        value: state.get("q"),
-    });
-    const matched = el("span", { role: "status", class: "note" });
+function topBar(stacks, view, metric, filter, find, told) {
     const toggle = (name, text, title) =>
-        button(text, () => state.set({ [name]: state.get(name) ? "" : "1", at: "" }), {
+        button(text, () => change({ [name]: state.get(name) ? "" : "1" }), {
             "aria-pressed": String(state.get(name) === "1"),
             title,
         });
-    const bar = el(
+    const flame = view === "flame",
+        shares = stacks.metrics.includes("temporary") && stacks.metrics.includes("allocations");
+    return el(
         "div",
         { class: "bar" },
         choice(
@@ -106,97 +109,173 @@ export function flameView(data, stacks, view) {
             metric,
             (value) => state.set({ metric: value }),
         ),
-        toggle("inverted", "Inverted", "Begin with the functions that allocate (i)"),
-        view === "flame" ? toggle("flip", "Flames upward", "The outermost function at the bottom (f)") : null,
-        view === "flame"
-            ? choice("Colour", Object.entries(COLOURS), state.get("colour", "module"), (value) =>
-                  state.set({ colour: value }),
+        flame && filter.of
+            ? null
+            : toggle("inverted", "Inverted", "Begin with the functions that allocate (i)"),
+        flame && !filter.of
+            ? toggle("flip", "Flames upward", "The outermost function at the bottom (f)")
+            : null,
+        stacks.hasShort
+            ? toggle("names", "Whole names", "Names with all arguments of templates and functions")
+            : null,
+        flame
+            ? choice(
+                  "Colour",
+                  Object.entries(COLOURS).filter(([name]) => name !== "temporary" || shares),
+                  state.get("colour", "module"),
+                  (value) => state.set({ colour: value }),
               )
             : null,
         find,
-        matched,
+        told,
     );
-    const trail = trailOf(data, view, metric, filter, whole, stacks);
+}
+
+export function flameView(data, stacks, view) {
+    const metric = stacks.metric(state.get("metric")),
+        filter = filterOf();
+    const { tree, callers, left, gone } = treesOf(stacks, metric, filter, view === "flame"),
+        whole = tree.total[0];
+    const spell = (number) => stacks.functions[number][state.get("names") ? "whole" : "name"];
+    const labelOf = (tree) => (node) =>
+        node ? spell(tree.functions[node]) : `all: ${amount(metric, whole)}`;
+    const whereOf = (tree) => (node) =>
+        node ? stacks.where(tree.frame[node]) || stacks.functions[tree.functions[node]].module : "";
+    const find = el("input", {
+        id: "find",
+        type: "search",
+        placeholder: "Search functions (regex)",
+        "aria-label": "Search functions by a regular expression",
+        value: state.get("q"),
+    });
+    const matched = el("span", { role: "status", class: "note" }),
+        step = el("span", { id: "step", class: "note" });
+    const bar = topBar(stacks, view, metric, filter, find, [matched, step]);
+    const trail = trailOf({ data, stacks, view, metric, filter, whole, byLabel: left.byLabel, gone });
     const search = (draw) => {
-        const wanted = pattern(find.value, true),
-            sum = { value: 0 };
+        const wanted = pattern(find.value, true);
+        const matches =
+            wanted && stacks.functions.map((f) => (wanted.test(f.whole) || wanted.test(f.name) ? 1 : 0));
+        let sum = 0;
         if (wanted) {
-            const rows = stacks.rowsWith(wanted),
+            const rows = stacks.rowsWith(matches, left.keep),
                 values = stacks.values[metric];
             for (let row = 0; row < rows.length; row++)
-                if (rows[row] && left[row] && tree.rowEnd[row] !== NONE) sum.value += values[row];
+                if (rows[row] && left.rows[row] && tree.rowEnd[row] !== NONE) sum += values[row];
         }
-        matched.textContent = wanted
-            ? `matched ${amount(metric, sum.value)}, ${percent(sum.value, whole) || "0%"}`
-            : "";
-        draw(wanted ? stacks.functions.map((f) => wanted.test(f.whole) || wanted.test(f.name)) : null);
+        step.textContent = "";
+        matched.textContent = wanted ? `matched ${amount(metric, sum)}, ${percent(sum, whole) || "0%"}` : "";
+        draw(matches);
     };
-    if (!whole) return [bar, trail, el("p", { class: "empty" }, "Nothing is left with these filters.")];
-    if (view === "calls") {
+    const onFind = (draw) => {
         find.addEventListener("input", () => {
             state.set({ q: find.value }, true);
-            search(() => {});
+            search(draw);
         });
+        find.addEventListener(
+            "keydown",
+            (event) => event.key === "Enter" && stepMatch(event.shiftKey ? -1 : 1),
+        );
+    };
+    const above = [bar, filterBar(), trail];
+    if (!whole) return [...above, el("p", { class: "empty" }, "Nothing is left with these filters.")];
+    const common = { stacks, metric, whole, filter, left };
+    if (view === "calls") {
+        onFind(() => {});
         search(() => {});
+        const onChoose = (node) => add("focus", exactly(stacks, tree, node)),
+            onCopy = (node) => copy(pathText(stacks, tree, node), "Stack");
         return [
-            bar,
-            trail,
-            calltree(tree, {
-                metric,
-                label,
-                where,
-                onChoose: (node) => state.set({ focus: exactly(stacks, tree, node) }),
-            }),
+            ...above,
+            calltree(tree, { metric, label: labelOf(tree), where: whereOf(tree), onChoose, onCopy }),
         ];
     }
-    return [bar, trail, ...picture({ data, stacks, tree, metric, whole, label, where, find, search })];
+    const one = (tree, options) => ({
+        ...common,
+        ...options,
+        tree,
+        label: labelOf(tree),
+        where: whereOf(tree),
+    });
+    const pictures = callers
+        ? bothWays(one(callers, { title: "Callers", inverted: true }), one(tree, { title: "Callees" }))
+        : picture(one(tree, { title: "Flame graph", inverted: filter.inverted }));
+    const paint = (matches) => {
+        for (const flame of shown) {
+            flame.matches = matches;
+            flame.draw();
+        }
+    };
+    onFind(paint);
+    requestAnimationFrame(() => {
+        for (const flame of shown) flame.show(flame.shows, flame.zoomed);
+        search(paint);
+    });
+    window.heapwiseFlame = shown.at(-1); // for tests and for those who look
+    return [...above, ...pictures];
 }
 
 const exactly = (stacks, tree, node) => exactName(stacks.functions[tree.functions[node]].whole);
 
-function picture({ data, stacks, tree, metric, whole, label, where, find, search }) {
-    const canvas = el("canvas", {
-        tabIndex: 0,
-        role: "img",
-        "aria-label": `Flame graph: ${METRICS[metric].join(", ")}. The view Call tree has the same as a list.`,
-    });
-    const tip = el("div", { class: "tip", hidden: true }),
-        crumbs = el("div", { class: "bar" });
-    const about = (node) => [
-        el("strong", {}, node ? stacks.functions[tree.functions[node]].name : "all"),
-        el(
-            "div",
-            {},
-            `${amount(metric, tree.total[node])}, ${percent(tree.total[node], whole)}`,
-            el(
-                "span",
-                { class: "note" },
-                ` (${exact(metric, tree.total[node])}; itself ${amount(metric, tree.self[node])})`,
-            ),
-        ),
-        el("div", { class: "where" }, where(node)),
+/** A flame graph of a tree with its legend; it is drawn as soon as it is in the page. */
+function boxOf(at, onChoose, onRemove) {
+    const { stacks, tree, left } = at,
+        mode = state.get("colour", "module");
+    const sums = (metric) => stacks.sumsOf(metric, left.rows, tree).total;
+    const temporary =
+        mode === "temporary" && stacks.values.temporary && stacks.values.allocations
+            ? { total: sums("temporary"), calls: sums("allocations") }
+            : null;
+    const paint = painter(stacks, tree, mode, temporary),
+        made = flameBox({ ...at, paint, onChoose, onRemove });
+    const legend = el("ul", { class: "legend", "aria-label": "Colours" });
+    legend.retint = () => legend.replaceChildren(...paint.legend(isDark()));
+    legend.retint();
+    made.flame.shows = tree;
+    made.flame.zoomed = 0;
+    shown.push(made.flame);
+    return { ...made, legend };
+}
+
+const saving = ({ flame, canvas }, metric) => [
+    button("Save as SVG", () =>
+        download("flame.svg", "image/svg+xml", flame.svg(METRICS[metric].join(", "))),
+    ),
+    button("Save as PNG", () => canvas.toBlob((blob) => download("flame.png", "image/png", blob))),
+];
+
+/** Callers of a function above it, its callees below; a click makes another function the middle. */
+function bothWays(up, down) {
+    shown = [];
+    const pivot = (tree) => (node) => node && change(ofFunction(down.stacks, tree.functions[node]));
+    const boxes = [up, down].map((at) => boxOf(at, pivot(at.tree), null));
+    boxes[0].flame.flipped = true;
+    const caption = (at) => `${at.title}, ${amount(at.metric, at.tree.total[0])} in all`;
+    return [
+        el("p", { class: "note" }, `${caption(up)}; a click on a box makes it the one in the middle.`),
+        boxes[1].legend,
+        boxes[0].elements,
+        el("p", { class: "note" }, caption(down)),
+        boxes[1].elements,
+        el("div", { class: "bar" }, saving(boxes[1], down.metric)),
     ];
-    const flame = new Flame(canvas, {
-        label,
-        colourKey: (number) =>
-            ({ module: stacks.functions[number].module, name: stacks.functions[number].name })[
-                state.get("colour", "module")
-            ] ?? "",
-        onHover: (node, event) => {
-            tip.hidden = node < 0;
-            if (node < 0) return;
-            tip.replaceChildren(...about(node));
-            tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
-            tip.style.top = `${event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 8 : event.clientY + 18}px`;
-        },
-        onChoose: (node) => go(node),
-    });
+}
+
+function picture(at) {
+    const { stacks, tree, metric, whole } = at;
+    shown = [];
     const go = (node) => state.set({ at: pathOf(tree, node) });
-    const zoomed = nodeOf(stacks, tree, state.get("at"));
-    flame.flipped = state.get("flip") === "1";
-    const chosen = stacks.functions[tree.functions[zoomed]];
-    crumbs.replaceChildren(
-        ...(zoomed
+    const remove = (node) =>
+        state.set({ at: "", drop: [state.get("drop"), pathOf(tree, node)].filter(Boolean).join(",") });
+    const box = boxOf(at, go, remove),
+        zoomed = nodeOf(tree, state.get("at")),
+        chosen = stacks.functions[tree.functions[zoomed]];
+    box.flame.zoomed = zoomed;
+    box.flame.flipped = state.get("flip") === "1";
+    const crumbs = el(
+        "div",
+        { class: "bar" },
+        zoomed
             ? [
                   button("Zoom out", () => go(0), { title: "Show all (0)" }),
                   button("Up one level", () => go(tree.parent[zoomed]), { title: "To the caller (Escape)" }),
@@ -206,89 +285,23 @@ function picture({ data, stacks, tree, metric, whole, label, where, find, search
                       el("strong", {}, chosen.name),
                       ` ${amount(metric, tree.total[zoomed])}, ${percent(tree.total[zoomed], whole)}`,
                   ),
-                  button("Only stacks with it", () =>
-                      state.set({ focus: exactly(stacks, tree, zoomed), at: "" }),
-                  ),
-                  button("Without it", () => state.set({ ignore: exactly(stacks, tree, zoomed), at: "" })),
-                  button("Its callees", () => state.set({ of: chosen.whole, inverted: "", at: "" })),
-                  button("Its callers", () => state.set({ of: chosen.whole, inverted: "1", at: "" })),
-                  button("Copy the path", () => copy(pathText(stacks, tree, zoomed), "Path")),
+                  button("Only stacks with it", () => add("focus", exactly(stacks, tree, zoomed))),
+                  button("Without it", () => add("ignore", exactly(stacks, tree, zoomed))),
+                  button("Hide it", () => add("hide", exactly(stacks, tree, zoomed))),
+                  button("Remove this stack", () => remove(zoomed), {
+                      title: "Also: Ctrl and click, or Delete",
+                  }),
+                  button("Callers and callees", () => change(ofFunction(stacks, tree.functions[zoomed]))),
+                  button("Copy the stack", () => copy(pathText(stacks, tree, zoomed), "Stack"), {
+                      title: "c",
+                  }),
               ]
-            : [el("span", { class: "note" }, "Click a box to zoom, press ? for keys.")]),
-        button("Save as SVG", () =>
-            download("flame.svg", "image/svg+xml", flame.svg(METRICS[metric].join(", "))),
-        ),
-        button("Save as PNG", () => canvas.toBlob((blob) => download("flame.png", "image/png", blob))),
-    );
-    canvas.addEventListener("keydown", (event) => {
-        if (event.key.startsWith("Arrow")) {
-            const node = flame.move(event.key);
-            announce(
-                `${label(node)}, ${amount(metric, tree.total[node])}, ${percent(tree.total[node], whole)}`,
-            );
-        } else if (event.key === "Enter") go(flame.at);
-        else return;
-        event.preventDefault();
-    });
-    canvas.addEventListener("focus", () => flame.draw());
-    canvas.addEventListener("blur", () => flame.draw());
-    shown = flame;
-    find.addEventListener("input", () => {
-        state.set({ q: find.value }, true);
-        search(paint);
-    });
-    const paint = (matches) => {
-        flame.matches = matches;
-        flame.draw();
-    };
-    requestAnimationFrame(() => {
-        flame.show(tree, zoomed);
-        search(paint);
-    });
-    window.heapwiseFlame = flame; // for tests and for those who look
-    return [crumbs, el("div", { class: "canvas" }, canvas), tip];
-}
-
-const pathText = (stacks, tree, node) => {
-    const lines = [];
-    for (let at = node; at; at = tree.parent[at]) lines.push(stacks.functions[tree.functions[at]].whole);
-    return lines.join("\n") + "\n";
-};
-
-function trailOf(data, view, metric, filter, whole, stacks) {
-    const one = (name, text, value) =>
-        value &&
-        el(
-            "li",
-            {},
-            `${text} ${value} `,
-            button("×", () => state.set({ [name]: "", at: "" }), {
-                "aria-label": `Remove the filter ${text} ${value}`,
-            }),
-        );
-    const items = [
-        one("focus", "only stacks with", filter.focus),
-        one("ignore", "without", filter.ignore),
-        one("of", filter.inverted ? "callers of" : "callees of", filter.of),
-    ].filter(Boolean);
-    if (!items.length) return null;
-    const command = commandOf(data, stacks, view, metric, filter);
-    return el(
-        "div",
-        {},
-        el(
-            "ul",
-            { class: "trail", "aria-label": "Filters" },
-            items,
-            el("li", {}, `${amount(metric, whole)}, ${percent(whole, stacks.totals[metric])} of all`),
-        ),
-        command === null
-            ? null
             : el(
-                  "div",
-                  { class: "bar" },
-                  el("code", {}, command),
-                  button("Copy", () => copy(command, "Command")),
+                  "span",
+                  { class: "note" },
+                  "Click a box to zoom, with Ctrl to remove it; Ctrl and wheel scale; press ? for keys.",
               ),
+        saving(box, metric),
     );
+    return [crumbs, box.legend, box.elements];
 }

@@ -3,7 +3,7 @@
 import { about, commandLine } from "./about.js";
 import { load } from "./data.js";
 import { button, el } from "./dom.js";
-import { flameView } from "./flameview.js";
+import { flameView, stepMatch } from "./flameview.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overview, peakOf } from "./overview.js";
 import { Stacks } from "./stacks.js";
@@ -14,8 +14,11 @@ import { chart } from "./timeline.js";
 const KEYS = [
     ["1 … 8", "the views, from left to right"],
     ["/", "search"],
-    ["Enter", "zoom to the chosen box"],
-    ["arrows", "go from box to box, or through the tree"],
+    ["n, N", "the next box that matches, the one before"],
+    ["Enter", "zoom to the chosen box; sort, open or choose what has the focus"],
+    ["Ctrl and click, Delete", "remove a box and what is below it"],
+    ["c", "copy the stack of the chosen box or row"],
+    ["arrows", "go from box to box, or through a tree or table"],
     ["Escape", "up one level; leaves a field"],
     ["0", "show all"],
     ["i", "inverted: begin with the functions that allocate"],
@@ -110,13 +113,15 @@ function onKey(event) {
         if (event.key === "Escape") event.target.blur();
         return;
     }
-    const flip = (name) => state.set({ [name]: state.get(name) ? "" : "1", at: "" });
+    const flip = (name) => state.set({ [name]: state.get(name) ? "" : "1", at: "", drop: "" });
     const keys = {
         "/": () =>
             (document.getElementById("find") ?? document.querySelector('input[type="search"]'))?.focus(),
         "?": help,
         i: () => flip("inverted"),
         f: () => flip("flip"),
+        n: () => stepMatch(1),
+        N: () => stepMatch(-1),
         d: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark", true),
         0: () => state.set({ at: "" }),
         Escape: () => state.set({ at: state.get("at").split(".").slice(0, -1).join(".") }),
@@ -139,7 +144,7 @@ function start(data) {
         el(
             "header",
             {},
-            el("h1", {}, title),
+            el("h1", { title }, title),
             el(
                 "span",
                 { class: "of" },

@@ -16,6 +16,7 @@ export class Stacks {
             flags: c["frame.flags"],
             whole: c["frame.whole"] ?? c["frame.function"],
         };
+        this.hasShort = Boolean(c["frame.whole"]);
         this.nodeParent = c["node.parent"];
         this.nodeFrame = c["node.frame"];
         this.rowNode = c["row.node"];
@@ -29,23 +30,24 @@ export class Stacks {
         this.totals = Object.fromEntries(
             this.metrics.map((name) => [name, this.values[name].reduce((sum, value) => sum + value, 0)]),
         );
+        this.shapes = new Map();
         this.nameFunctions();
     }
 
     /** Frames of one function are one, whatever line they are at: functions by number, and each frame's. */
     nameFunctions() {
-        const { name, module, flags } = this.frames,
+        const { name, whole, module, flags } = this.frames,
             known = new Map();
         this.functionOf = new Uint32Array(name.length);
         this.functions = [];
         for (let i = 0; i < name.length; i++) {
-            const key = `${name[i]},${module[i]}`;
+            const key = `${whole[i]},${module[i]}`; // short names may be those of several
             let number = known.get(key);
             if (number === undefined) {
                 known.set(key, (number = this.functions.length));
                 this.functions.push({
                     name: this.strings[name[i]] || "(unknown)",
-                    whole: this.strings[this.frames.whole[i]] || "(unknown)",
+                    whole: this.strings[whole[i]] || "(unknown)",
                     module: this.strings[module[i]],
                     flags: flags[i],
                     frame: i,
@@ -70,64 +72,51 @@ export class Stacks {
         return file ? (line ? `${file}:${line}` : file) : "";
     }
 
-    /** Which rows stay: focus: has such a frame; ignore: has none; a RegExp or null each. */
-    rowsLeft({ focus, ignore }) {
-        const left = new Uint8Array(this.rowNode.length).fill(1);
-        for (const [pattern, wanted] of [
-            [focus, 1],
-            [ignore, 0],
-        ]) {
-            if (!pattern) continue;
-            const has = this.rowsWith(pattern);
-            for (let row = 0; row < left.length; row++) left[row] &= has[row] === wanted ? 1 : 0;
-        }
-        return left;
-    }
-
-    /** 1 for rows a function of which matches. */
-    rowsWith(pattern) {
-        const match = this.functions.map((f) => (pattern.test(f.whole) || pattern.test(f.name) ? 1 : 0));
+    /** 1 for rows a function of which matches, of the frames that are kept. */
+    rowsWith(match, keep) {
         const nodes = new Uint8Array(this.nodeParent.length),
             rows = new Uint8Array(this.rowNode.length);
         for (let node = 1; node < nodes.length; node++)
-            nodes[node] = nodes[this.nodeParent[node]] | match[this.functionOf[this.nodeFrame[node]]];
+            nodes[node] =
+                nodes[this.nodeParent[node]] |
+                (!keep || keep[node] ? match[this.functionOf[this.nodeFrame[node]]] : 0);
         for (let row = 0; row < rows.length; row++) rows[row] = nodes[this.rowNode[row]];
         return rows;
     }
 
-    /** The shape of the tree of all rows: nodes by function, and which of them each row ends at. */
-    shape(inverted, of) {
-        const key = `${inverted},${of}`;
-        if (this.shapeKey !== key)
-            [this.shapeKey, this.known] = [
-                key,
-                inverted || of >= 0 ? this.shapeByPaths(inverted, of) : this.shapeDown(),
-            ];
-        return this.known;
+    /** The shape of the tree of all rows: nodes by function, and which of them each row ends at. The
+     *  latest ones are kept. keep: 1 for nodes whose frame is in it, null: all; of: 1 for functions. */
+    shape(key, inverted, of, keep) {
+        let known = this.shapes.get(key);
+        if (!known) {
+            known = inverted || of ? this.shapeByPaths(inverted, of, keep) : this.shapeDown(keep);
+            if (this.shapes.size > 1) this.shapes.delete(this.shapes.keys().next().value);
+            this.shapes.set(key, known);
+        }
+        return known;
     }
 
-    shapeDown() {
+    shapeDown(keep) {
         const build = new Builder(this.nodeParent.length),
             at = new Uint32Array(this.nodeParent.length);
-        for (let node = 1; node < at.length; node++)
-            at[node] = build.child(
-                at[this.nodeParent[node]],
-                this.functionOf[this.nodeFrame[node]],
-                this.nodeFrame[node],
-            );
+        for (let node = 1; node < at.length; node++) {
+            const above = at[this.nodeParent[node]],
+                frame = this.nodeFrame[node];
+            at[node] = !keep || keep[node] ? build.child(above, this.functionOf[frame], frame) : above;
+        }
         return build.finish(this.rowNode.map((node) => at[node]));
     }
 
     /** Stacks from the inside to the outside, or the part of them below or above a function. */
-    shapeByPaths(inverted, of) {
+    shapeByPaths(inverted, of, keep) {
         const build = new Builder(this.nodeParent.length),
             ends = new Map(),
             path = [];
+        const is = (at) => of[this.functionOf[this.nodeFrame[at]]];
         const end = (node) => {
             path.length = 0;
-            for (let at = node; at; at = this.nodeParent[at]) path.push(at);
-            const is = (at) => this.functionOf[this.nodeFrame[at]] === of;
-            if (of >= 0) {
+            for (let at = node; at; at = this.nodeParent[at]) if (!keep || keep[at]) path.push(at);
+            if (of) {
                 // callers: from the innermost of it outward; callees: from the outermost of it inward
                 const found = inverted ? path.findIndex(is) : path.findLastIndex(is);
                 if (found < 0) return NONE;
@@ -206,18 +195,27 @@ export class Stacks {
         return { parent, self, total };
     }
 
-    /** The tree of calls. inverted: begins with the functions that allocate. of: only what is below
-     *  (callees) or above (inverted: callers) the function of that number. */
-    tree(metric, left, { inverted = false, of = -1 } = {}) {
-        const shape = this.shape(inverted, of),
-            { count, parent, firstChild } = shape,
-            values = this.values[metric];
-        const self = new Float64Array(count);
-        for (let row = 0; row < left.length; row++)
-            if (left[row] && shape.rowEnd[row] !== NONE) self[shape.rowEnd[row]] += values[row];
-        const total = self.slice(),
-            order = shape.order.slice();
+    /** A metric of each node and its callees, in a shape. */
+    sumsOf(metric, rows, shape) {
+        const { count, parent, rowEnd } = shape,
+            values = this.values[metric],
+            self = new Float64Array(count);
+        for (let row = 0; row < rows.length; row++)
+            if (rows[row] && rowEnd[row] !== NONE) self[rowEnd[row]] += values[row];
+        const total = self.slice();
         for (let node = count; --node > 0;) total[parent[node]] += total[node];
+        return { self, total };
+    }
+
+    /** The tree of calls. inverted: begins with the functions that allocate. of: 1 for functions: only
+     *  what is below (callees) or above (inverted: callers) them. left: what sift() left, and its key.
+     *  drop(shape, rows): takes rows out. */
+    tree(metric, left, { inverted = false, of = null, ofKey = "", drop = null } = {}) {
+        const shape = this.shape(`${inverted} ${ofKey} ${left.key}`, inverted, of, left.keep),
+            { count, firstChild } = shape;
+        drop?.(shape, left.rows);
+        const { self, total } = this.sumsOf(metric, left.rows, shape),
+            order = shape.order.slice();
         for (let node = 0; node < count; node++)
             if (firstChild[node + 1] - firstChild[node] > 1)
                 order.subarray(firstChild[node], firstChild[node + 1]).sort((a, b) => total[b] - total[a]);
@@ -308,15 +306,4 @@ export function childrenOf(tree, node) {
     let to = tree.firstChild[node + 1];
     while (to > from && tree.total[tree.order[to - 1]] <= 0) to--;
     return tree.order.subarray(from, to);
-}
-
-/** A pattern as users write it: a regular expression; as plain text if it is none. Case matters, in a search only if it has capitals. */
-export function pattern(text, searched = false) {
-    if (!text) return null;
-    const flags = searched && text === text.toLowerCase() ? "i" : "";
-    try {
-        return new RegExp(text, flags);
-    } catch {
-        return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
-    }
 }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What chooses stacks and frames, as a trail, with the command line that does the same.
+import { commandLine } from "./about.js";
+import { button, copy, el } from "./dom.js";
+import { amount, percent } from "./format.js";
+import { PARTS, quote } from "./sift.js";
+import * as state from "./state.js";
+
+const SHORT = { focus: "Only with", ignore: "Without", hide: "Hide", show: "Show only", "show-from": "From" };
+// Of libc, C++'s library and other languages' runtimes, by where they are and how they are called.
+export const RUNTIME =
+    "^(std|__gnu_cxx|__cxxabiv1|core|alloc|runtime)::|^operator (new|delete)|^(__libc_|_start$|_dl_)|/(libc|libstdc\\+\\+|libc\\+\\+|libm|libgcc_s|ld-linux[^/]*)(-[0-9.]+)?\\.so[^/]*$";
+
+/** Filters in the URL. */
+export function filterOf() {
+    const filter = { inverted: state.get("inverted") === "1", collapse: state.get("collapse") === "1" };
+    for (const part of [...Object.keys(PARTS), "of", "ofin", "drop"]) filter[part] = state.get(part);
+    return filter;
+}
+
+/** Changes filters: what is zoomed to or was removed is of the tree before. */
+export const change = (changes) => state.set({ at: "", drop: "", ...changes });
+
+/** One more pattern of a part: hide, ignore and show take either, others the new one. */
+export function add(part, text) {
+    const before = state.get(part);
+    if (!text || `|${before}|`.includes(`|${text}|`)) return;
+    change({ [part]: before && /^(ignore|hide|show)$/.test(part) ? `${before}|${text}` : text });
+}
+
+export const exactName = (name) => `^${quote(name)}$`;
+
+const isRegular = (text) => {
+    try {
+        return Boolean(new RegExp(text));
+    } catch {
+        return false;
+    }
+};
+
+/** The command that finds the same, or why there is none: { command } or { none }. */
+export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
+    const { recording } = data.documents.report;
+    const none = data.asked?.length
+        ? "the page itself is of a part"
+        : recording.range
+          ? "the page is of a range"
+          : metric.startsWith("lost_")
+            ? "heapwise leaks shows what is lost"
+            : filter.drop
+              ? "single stacks were removed"
+              : filter.collapse
+                ? "recursion is collapsed"
+                : byLabel
+                  ? "a function has no name"
+                  : filter.ofin
+                    ? "the function has a namesake in another module"
+                    : "";
+    if (none) return { none };
+    const of = filter.of && (filter.inverted ? "--callers" : "--callees");
+    return {
+        command: commandLine([
+            "heapwise",
+            view === "calls" || of ? "tree" : "flame",
+            "--metric",
+            metric,
+            ...(of ? [of, exactName(filter.of)] : filter.inverted ? ["--bottom-up"] : []),
+            ...Object.keys(PARTS).flatMap((part) =>
+                filter[part]
+                    ? [`--${part}`, isRegular(filter[part]) ? filter[part] : quote(filter[part])]
+                    : [],
+            ),
+            recording.file,
+        ]),
+    };
+}
+
+/** A field for a pattern of each part, and what is often wanted. */
+export function filterBar() {
+    const text = el("input", {
+        type: "search",
+        placeholder: "Function, file or module (regex)",
+        "aria-label": "Pattern of a filter: function, file or module, as a regular expression",
+    });
+    const buttons = Object.entries(SHORT).map(([part, name]) =>
+        button(name, () => add(part, text.value), { title: `--${part}: ${PARTS[part]} …` }),
+    );
+    text.addEventListener("keydown", (event) => event.key === "Enter" && add("focus", text.value));
+    const bar = el(
+        "div",
+        { class: "bar" },
+        text,
+        buttons,
+        button("Hide runtimes", () => add("hide", RUNTIME), {
+            title: "Frames of libc, of C++'s library and of other languages' runtimes",
+        }),
+        button("Collapse recursion", () => change({ collapse: state.get("collapse") ? "" : "1" }), {
+            title: "A function that calls itself is one box",
+            "aria-pressed": String(state.get("collapse") === "1"),
+        }),
+    );
+    return el("details", { open: innerWidth > 600 }, el("summary", {}, "Filters of stacks and frames"), bar);
+}
+
+const short = (text) => (text === RUNTIME ? "runtimes" : text.replaceAll(RUNTIME, "runtimes"));
+
+export function trailOf({ data, stacks, view, metric, filter, whole, byLabel, gone }) {
+    const one = (text, value, changes, title) =>
+        el(
+            "li",
+            { title },
+            `${text} ${value} `,
+            button("×", () => change(changes), { "aria-label": `Remove the filter ${text} ${value}` }),
+        );
+    const of = filter.of && `${filter.of}${filter.ofin ? ` in ${filter.ofin}` : ""}`;
+    const items = Object.entries(PARTS).flatMap(([part, text]) =>
+        filter[part]
+            ? [one(text, short(filter[part]), { [part]: "" }, commandLine([`--${part}`, filter[part]]))]
+            : [],
+    );
+    if (filter.collapse) items.push(one("recursion", "collapsed", { collapse: "" }));
+    if (of)
+        items.push(
+            one(
+                view === "flame" ? "callers and callees of" : filter.inverted ? "callers of" : "callees of",
+                of,
+                { of: "", ofin: "" },
+            ),
+        );
+    gone.forEach(([path, name], i) =>
+        items.push(
+            one(name === null ? "not in this tree:" : "removed:", name ?? path, {
+                drop: gone
+                    .filter((_, other) => other !== i)
+                    .map(([other]) => other)
+                    .join(","),
+            }),
+        ),
+    );
+    if (!items.length) return null;
+    const { command, none } = commandOf(data, stacks, view, metric, filter, byLabel);
+    return el(
+        "div",
+        {},
+        el(
+            "ul",
+            { class: "trail", "aria-label": "Filters" },
+            items,
+            el("li", {}, `${amount(metric, whole)}, ${percent(whole, stacks.totals[metric])} of all`),
+        ),
+        el(
+            "div",
+            { class: "bar" },
+            command
+                ? [el("code", {}, command), button("Copy", () => copy(command, "Command"))]
+                : el("span", { class: "note" }, `No command shows the same: ${none}.`),
+        ),
+    );
+}
