@@ -88,8 +88,7 @@ function pathOf(tree, node) {
 /** What a click on a box of a function asks for: its name, and its module if there is a namesake. */
 function ofFunction(stacks, number) {
     const { whole, module } = stacks.functions[number];
-    const alone = stacks.functions.every((f) => f.whole !== whole || f.module === module);
-    return { of: whole, ofin: alone ? "" : module };
+    return { of: whole, ofin: stacks.namesakes(number) ? module : "" };
 }
 
 function topBar(stacks, view, metric, filter, find, told) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Leaks by kind, with who holds them; other errors.
-import { button, copy, el } from "./dom.js";
+import { el } from "./dom.js";
 import { blocksAndBytes, judged, stackList } from "./parts.js";
 
 const KINDS = [
@@ -33,7 +33,7 @@ function record(one) {
             : null,
         " ",
         el("span", { class: "where" }, `by ${one.function}`),
-        stackList(one.stack),
+        stackList(one.stack, one.written_suppression),
         one.held_by?.length
             ? el(
                   "div",
@@ -42,7 +42,7 @@ function record(one) {
                   el("ul", { class: "stack" }, one.held_by.slice(0, 10).map(holder)),
               )
             : null,
-        one.suppression ? button("Copy a suppression", () => copy(one.suppression, "Suppression")) : null,
+        one.suppression ? el("p", { class: "note" }, `Suppressed by ${one.suppression}`) : null,
     );
 }
 

@@ -111,6 +111,7 @@ export function overview(data) {
                 {},
                 el("h2", {}, recording.snapshot ? "Live at this moment" : "Never freed"),
                 siteList(
+                    data,
                     report.top?.never_freed,
                     few.bytes,
                     totals.live_bytes_at_end === null
@@ -126,6 +127,7 @@ export function overview(data) {
                 {},
                 el("h2", {}, "Live at the peak"),
                 siteList(
+                    data,
                     report.top?.peak,
                     (site) => blocksAndBytes(site.peak_blocks, site.peak_bytes),
                     totals.peak_bytes === null || !data.columns["row.peak_bytes"]

@@ -23,8 +23,17 @@ export const stackText = (stack) =>
         )
         .join("\n") + "\n";
 
+/** Entries that suppress the leaks of a stack, as heapwise leaks --gen-suppressions writes them; "": it has none. */
+export function suppressionOf({ documents }, stack) {
+    const like = JSON.stringify(stack),
+        fitting = (documents.leaks?.leaks?.records ?? []).filter(
+            (one) => one.written_suppression && JSON.stringify(one.stack) === like,
+        );
+    return fitting.map((one) => one.written_suppression).join("");
+}
+
 /** A stack of a document, innermost first: the frames that say something, all of them on demand. */
-export function stackList(stack) {
+export function stackList(stack, suppression) {
     const list = el("ol", { class: "stack" });
     let all = false;
     const draw = () => {
@@ -43,25 +52,38 @@ export function stackList(stack) {
                 ),
             ),
         );
-        if (stack.length > some.length || all)
-            list.append(
-                el(
-                    "li",
-                    {},
-                    button(all ? "Fewer frames" : `All ${stack.length} frames`, () => {
-                        all = !all;
-                        draw();
-                    }),
-                    " ",
-                    button("Copy the stack", () => copy(stackText(stack), "Stack")),
-                ),
-            );
+        const isBrief = stack.some((frame) => frame.short && frame.short !== frame.function),
+            isWhole = !all && !isBrief && stack.length === some.length;
+        list.append(
+            el(
+                "li",
+                { class: "hands" },
+                isWhole
+                    ? null
+                    : button(
+                          all
+                              ? isBrief
+                                  ? "Fewer frames, short names"
+                                  : "Fewer frames"
+                              : `All ${stack.length} frames${isBrief ? ", whole names" : ""}`,
+                          () => {
+                              all = !all;
+                              draw();
+                              list.querySelector("button").focus();
+                          },
+                      ),
+                " ",
+                button("Copy the stack", () => copy(stackText(stack), "Stack")),
+                " ",
+                suppression ? button("Copy a suppression", () => copy(suppression, "Suppression")) : null,
+            ),
+        );
     };
     draw();
     return list;
 }
 
-export function siteList(sites, figure, none) {
+export function siteList(data, sites, figure, none) {
     if (!sites?.length) return el("p", { class: "empty" }, none);
     return el(
         "ol",
@@ -73,7 +95,7 @@ export function siteList(sites, figure, none) {
                 el("span", { class: "amount" }, figure(site)),
                 " ",
                 el("span", { class: "where" }, `by ${site.kind}`),
-                stackList(site.stack),
+                stackList(site.stack, suppressionOf(data, site.stack)),
             ),
         ),
     );

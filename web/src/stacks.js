@@ -57,6 +57,15 @@ export class Stacks {
         }
     }
 
+    /** Whether another module has a function of that name. */
+    namesakes(number) {
+        this.modulesOf ??= this.functions.reduce(
+            (map, { whole }) => map.set(whole, (map.get(whole) ?? 0) + 1),
+            new Map(),
+        );
+        return this.modulesOf.get(this.functions[number].whole) > 1;
+    }
+
     /** A metric that the file knows: the one that is asked for, or the peak. */
     metric(wanted) {
         return this.metrics.includes(wanted)
@@ -176,6 +185,7 @@ export class Stacks {
             return {
                 name: this.functions[this.functionOf[frame]].name,
                 whole: this.functions[this.functionOf[frame]].whole,
+                module: this.namesakes(this.functionOf[frame]) ? module : "",
                 file: file || module,
             };
         return {

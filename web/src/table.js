@@ -4,10 +4,12 @@ import { button, copy, download, el } from "./dom.js";
 import * as state from "./state.js";
 
 const HEIGHT = 27,
-    AHEAD = 12;
+    AHEAD = 12,
+    MARKDOWN = 100; // rows that are copied
 
-/** columns: { key, title, number, width, value(row), text(row), exact(row), element(row) }. name: in the URL and in files. */
-export function table({ name, columns, rows, sorted, label, onRow }) {
+/** columns: { key, title, number, width, value(row): null is not known, text(row), exact(row), element(row) }.
+ *  name: in the URL and in files. onRow(row): by Enter or a double click; rowText(row): for the key c. */
+export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     const find = el("input", {
         type: "search",
         placeholder: "Filter rows",
@@ -19,7 +21,14 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
     const head = el("div", { role: "row", class: "head" });
     const box = el(
         "div",
-        { class: "table", role: "table", "aria-label": label, "aria-rowcount": rows.length + 1, tabIndex: 0 },
+        {
+            class: "table",
+            role: "grid",
+            "aria-label": label,
+            "aria-rowcount": rows.length + 1,
+            "aria-colcount": columns.length,
+            tabIndex: 0,
+        },
         el("div", { role: "rowgroup" }, head),
         body,
     );
@@ -27,7 +36,8 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
         .map((column) => column.width ?? (column.number ? "9rem" : "minmax(14rem, 1fr)"))
         .join(" ");
     let [key, down] = (state.get(`${name}.sort`) || sorted).split(" "),
-        shown = rows;
+        shown = rows,
+        at = -1; // the row that keys have come to
 
     function arrange() {
         const column = columns.find((one) => one.key === key) ?? columns[0],
@@ -42,12 +52,13 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
             (a, b) =>
                 sign *
                 (column.number
-                    ? column.value(a) - column.value(b)
+                    ? (column.value(a) ?? -Infinity) - (column.value(b) ?? -Infinity) || 0
                     : column.text(a).localeCompare(column.text(b))),
         );
         told.textContent = words
             ? `${shown.length.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} rows`
             : `${rows.length.toLocaleString("en-US")} rows`;
+        at = -1;
         body.style.height = `${shown.length * HEIGHT}px`;
         heads();
         draw(true);
@@ -55,6 +66,7 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
 
     function heads() {
         head.style.gridTemplateColumns = widths;
+        const had = [...head.children].findIndex((one) => one.contains(document.activeElement));
         head.replaceChildren(
             ...columns.map((column) => {
                 const by = column.key === key;
@@ -78,6 +90,7 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
                 );
             }),
         );
+        if (had >= 0) head.children[had].firstElementChild.focus();
     }
 
     let first = -1,
@@ -94,10 +107,15 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
             ...shown.slice(top, bottom).map((row, i) => {
                 const line = el(
                     "div",
-                    { role: "row", "aria-rowindex": top + i + 2 },
+                    {
+                        role: "row",
+                        id: `${name}-${top + i}`,
+                        "aria-rowindex": top + i + 2,
+                        "aria-selected": top + i === at ? "true" : null,
+                    },
                     columns.map((column) => {
                         const cell = el("span", {
-                            role: "cell",
+                            role: "gridcell",
                             class: column.number ? "number" : "name",
                             title: column.exact ? column.exact(row) : column.text(row),
                         });
@@ -113,7 +131,39 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
         );
     }
 
-    const plain = (column, row) => (column.number ? String(column.value(row)) : column.text(row));
+    function go(to) {
+        if (!shown.length) return;
+        at = Math.max(0, Math.min(shown.length - 1, to));
+        const top = at * HEIGHT,
+            room = box.clientHeight - head.offsetHeight - HEIGHT;
+        if (top < box.scrollTop) box.scrollTop = top;
+        else if (top > box.scrollTop + room) box.scrollTop = top - Math.max(0, room);
+        draw(true);
+        box.setAttribute("aria-activedescendant", `${name}-${at}`);
+    }
+
+    box.addEventListener("keydown", (event) => {
+        if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
+        const page = Math.max(1, Math.floor(box.clientHeight / HEIGHT) - 2);
+        const keys = {
+            ArrowDown: () => go(at + 1),
+            ArrowUp: () => go(at - 1),
+            PageDown: () => go(at + page),
+            PageUp: () => go(at - page),
+            Home: () => go(0),
+            End: () => go(shown.length - 1),
+            Enter: () => shown[at] && onRow?.(shown[at]),
+            c: () => shown[at] && copy(rowText?.(shown[at]) ?? plainRow(shown[at]), "Row"),
+        };
+        if (!Object.hasOwn(keys, event.key)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        keys[event.key]();
+    });
+
+    const plain = (column, row) =>
+        column.number ? String(column.value(row) ?? "") : (column.whole?.(row) ?? column.text(row));
+    const plainRow = (row) => columns.map((one) => plain(one, row)).join("\t") + "\n";
     const csv = () =>
         [columns.map((one) => one.key), ...shown.map((row) => columns.map((one) => plain(one, row)))]
             .map((line) =>
@@ -127,8 +177,11 @@ export function table({ name, columns, rows, sorted, label, onRow }) {
             `| ${columns.map((one) => one.title).join(" | ")} |`,
             `|${columns.map((one) => (one.number ? "---:" : "---")).join("|")}|`,
             ...shown
-                .slice(0, 100)
+                .slice(0, MARKDOWN)
                 .map((row) => `| ${columns.map((one) => one.text(row).replace(/\|/g, "\\|")).join(" | ")} |`),
+            ...(shown.length > MARKDOWN
+                ? [`\n${(shown.length - MARKDOWN).toLocaleString("en-US")} more rows are left out.`]
+                : []),
         ].join("\n") + "\n";
     box.addEventListener("scroll", () => draw());
     find.addEventListener("input", () => {

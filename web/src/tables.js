@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, files, modules, threads, sizes: as tables.
-import { choice, el } from "./dom.js";
+import { button, choice, el } from "./dom.js";
+import { exactName } from "./filters.js";
 import { amount, baseName, bytes, count, duration, exact, METRICS, percent } from "./format.js";
 import { bars } from "./parts.js";
 import * as state from "./state.js";
@@ -25,6 +26,14 @@ export function tables(data, stacks) {
                   metric,
                   (value) => state.set({ metric: value }),
               ),
+        chosen === "functions" && stacks.hasShort
+            ? button("Whole names", () => state.set({ names: state.get("names") ? "" : "1" }), {
+                  "aria-pressed": String(state.get("names") === "1"),
+              })
+            : null,
+        chosen === "threads"
+            ? null
+            : el("span", { class: "note" }, "Enter or a double click shows a row's stacks as a flame graph."),
     );
     return [
         pick,
@@ -55,6 +64,10 @@ function spots(name, stacks, metric) {
         label: OF_SPOTS[name],
         sorted: "flat down",
         rows: stacks.spots(name, metric),
+        onRow:
+            name === "functions"
+                ? (spot) => state.set({ view: "flame", of: spot.whole, ofin: spot.module, at: "", drop: "" })
+                : (spot) => state.set({ view: "flame", focus: exactName(spot.whole), at: "", drop: "" }),
         columns: [
             figure("flat", "Self", "what it allocated itself"),
             figure("cum", "With callees", "what it and what it called allocated"),
@@ -70,7 +83,8 @@ function spots(name, stacks, metric) {
             {
                 key: "name",
                 title: name === "functions" ? "Function" : name === "files" ? "File" : "Module",
-                text: (spot) => spot.name,
+                text: (spot) => (state.get("names") ? spot.whole : spot.name),
+                whole: (spot) => spot.whole,
                 exact: (spot) => spot.whole,
             },
             ...(name === "functions"
@@ -80,6 +94,7 @@ function spots(name, stacks, metric) {
                           title: "File",
                           width: "minmax(8rem, .5fr)",
                           text: (spot) => baseName(spot.file),
+                          whole: (spot) => spot.file,
                           exact: (spot) => spot.file,
                       },
                   ]
@@ -93,7 +108,7 @@ function threads(rows) {
         key,
         title,
         number: true,
-        value: (row) => row[key] ?? -1,
+        value: (row) => row[key] ?? null,
         text: (row) => (row[key] === null || row[key] === undefined ? "?" : form(row[key])),
         exact: (row) => (row[key] === null || row[key] === undefined ? "not known" : count(row[key])),
     });
@@ -136,18 +151,16 @@ export function distributions(data) {
         parts.push(
             el("h2", {}, "How long blocks lived"),
             bars(
-                byTime
-                    .slice(Math.max(0, first), last + 1)
-                    .map((one) => ({
-                        label:
-                            one.up_to_ns === 0
-                                ? "too short to tell"
-                                : one.up_to_ns === null
-                                  ? "longer"
-                                  : `up to ${duration(one.up_to_ns)}`,
-                        value: one.freed_blocks + one.live_blocks,
-                        text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}`,
-                    })),
+                byTime.slice(Math.max(0, first), last + 1).map((one) => ({
+                    label:
+                        one.up_to_ns === 0
+                            ? "too short to tell"
+                            : one.up_to_ns === null
+                              ? "longer"
+                              : `up to ${duration(one.up_to_ns)}`,
+                    value: one.freed_blocks + one.live_blocks,
+                    text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}`,
+                })),
                 "Lifetimes",
             ),
         );

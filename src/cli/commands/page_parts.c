@@ -142,6 +142,8 @@ int page_parts_open(struct view_request *request, const char *path, struct page_
 	leak_options_init(&ret->leak_options);
 	/* As with --show-leak-kinds=all: the page shows what is reachable and by what, too. */
 	ret->leak_options.show_kinds = (1u << LEAK_KINDS) - 1;
+	/* For those who want to copy one. */
+	ret->leak_options.gen_suppressions = true;
 	int code = open_figures(request, path, ret);
 	if (code)
 		return code;

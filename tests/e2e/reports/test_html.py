@@ -27,7 +27,7 @@ METRICS = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "
            "live_bytes": "live_bytes_at_end", "live_blocks": "live_blocks_at_end", "kept_bytes": "kept_bytes",
            "kept_blocks": "kept_blocks", "peak_bytes": "peak_bytes", "peak_blocks": "peak_blocks",
            "temporary": "temporary"}
-COMMANDS = {"report": ("report",), "timeline": ("timeline",), "leaks": ("leaks", "--show-leak-kinds=all")}
+COMMANDS = {"report": ("report",), "timeline": ("timeline",), "leaks": ("leaks", "--show-leak-kinds=all", "--gen-suppressions=yes")}
 ALL = {"report", "functions", "files", "modules", "threads", "sizes", "lifetimes", "timeline", "leaks"}
 
 

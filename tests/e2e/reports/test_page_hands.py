@@ -258,4 +258,65 @@ def colours(folder):
         page.done()
 
 
+CATCH = "Object.defineProperty(navigator, 'clipboard', {configurable: true, value: {writeText: (text) => (window.copied = text, Promise.resolve())}}), 0"
+
+
+def copied(page, button):
+    """What a button of that text copies; each time it is there."""
+    page.evaluate(CATCH)
+    return page.evaluate(f"""[...document.querySelectorAll('main button')].filter((one) => one.textContent === {json.dumps(button)})
+        .map((one) => (window.copied = null, one.click(), window.copied))""")
+
+
+@TESTS.test
+def suppressions(folder):
+    """Suppressions are those of heapwise leaks --gen-suppressions, from leaks and from the first screen; stacks are whole"""
+    path = recording(folder)
+    records = json.loads(heapwise("leaks", "--show-leak-kinds=all", "--gen-suppressions=yes", "--json", path).text)["leaks"]["records"]
+    with Page(folder, page_of(path), "#view=leaks") as page:
+        wanted = [one["written_suppression"] for one in records]
+        hw.need(len(wanted) >= 2 and all(text.startswith("{") and "fun:lose" in text for text in wanted[:1]), f"{wanted}")
+        hw.need(copied(page, "Copy a suppression") == wanted, f"{copied(page, 'Copy a suppression')}, leaks: {wanted}")
+        stacks = copied(page, "Copy the stack")
+        hw.need(len(stacks) == len(records) and all(len(text.splitlines()) == len(one["stack"]) for text, one in zip(stacks, records)), f"{stacks}")
+        known = folder / "known.supp"
+        known.write_text("".join(wanted))
+        rest = json.loads(heapwise("leaks", "--json", "--suppressions", known, path).text)["leaks"]["summary"]
+        hw.need(rest["definite"]["blocks"] == 0 and rest["suppressed"]["blocks"] >= 7, f"{rest}")
+        page.go("#view=overview")
+        found = set(copied(page, "Copy a suppression"))
+        hw.need(found and found <= set(wanted), f"{found}")
+        page.done()
+
+
+@TESTS.test
+def tables_by_keys(folder):
+    """Arrow keys go through rows, c copies one, Enter shows its stacks, headers sort and keep the focus; CSV and Markdown are whole"""
+    path = recording(folder)
+    with Page(folder, page_of(path), "#view=tables&metric=allocated_bytes") as page:
+        page.evaluate(CATCH)
+        page.evaluate("document.querySelector('.table').focus(), 0")
+        page.key("ArrowDown")
+        page.key("ArrowDown")
+        chosen = page.evaluate("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).innerText")
+        hw.need(page.evaluate("document.querySelectorAll('[aria-selected=true]').length") == 1, "no row is chosen")
+        page.key("c")
+        row = page.evaluate("window.copied").rstrip("\n").split("\t")
+        hw.need(row[3] in chosen and row[0].isdigit(), f"{row}: {chosen}")
+        page.key("Enter")
+        hw.need(page.when("window.heapwiseFlame?.tree", "new URLSearchParams(location.hash.slice(1)).get('of')") == row[3], page.evaluate("location.hash"))
+        page.go("#view=tables&metric=allocated_bytes")
+        page.evaluate("document.querySelector('.head button').focus(), document.activeElement.click(), 0")
+        hw.need(page.evaluate("document.activeElement.closest('[role=columnheader]')?.getAttribute('aria-sort')") == "ascending", "the focus is lost")
+        for kind in ("functions", "files", "modules", "threads"):
+            page.go(f"#view=tables&table={kind}&metric=allocated_bytes")
+            rows = page.evaluate("document.querySelectorAll('.rows [role=row]').length")
+            text = copied(page, "Copy as Markdown")[0].splitlines()
+            hw.need(len(text) == rows + 2 and all(line.startswith("|") for line in text), f"{kind}: {text}")
+            csv = page.evaluate("""(() => { let saved; const create = URL.createObjectURL; URL.createObjectURL = (blob) => (saved = blob, create(blob));
+                [...document.querySelectorAll('main button')].find((one) => one.textContent === 'Save as CSV').click(); return saved.text(); })()""")
+            hw.need(len(csv.splitlines()) == rows + 1 and "-1" not in csv, f"{kind}: {csv}")
+        page.done()
+
+
 TESTS.main()
