@@ -31,4 +31,8 @@ struct error *callgraph_write(const struct profile *profile, const struct callgr
 	struct spots *spots, const struct callgraph_options *options,
 	const struct sink *sink) must_check_;
 
+/* Adds a graph that Graphviz drew as SVG, with a script that pans, zooms and searches it in a
+ * browser. What has no </svg> is added as it is. */
+void callgraph_add_script(const char *svg, size_t len, struct text *ret);
+
 #endif

@@ -11,11 +11,20 @@
 #include "analysis/profile.h"
 #include "views/views.h"
 
+/* What colours of an SVG mean; in a comparison they always say which of both has more. */
+enum flame_colours {
+	FLAME_BY_MODULE,
+	FLAME_BY_FUNCTION,
+	FLAME_BY_SELF, /* how much of its box a function allocated itself */
+};
+
 struct flame_options {
 	enum metric metric;
-	size_t width;     /* of text: columns */
-	bool colour;      /* … for terminals with 256 colours */
-	bool utf8;        /* … else ASCII, in what the graph is drawn with */
+	size_t width;    /* of text: columns */
+	bool colour;     /* … for terminals with 256 colours */
+	bool utf8;       /* … else ASCII, in what the graph is drawn with */
+	bool all_frames; /* … with all of a long chain of calls, not only its ends */
+	enum flame_colours colour_by;
 	double threshold; /* of SVG: percent of the width; what is narrower is left out */
 };
 

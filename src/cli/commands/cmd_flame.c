@@ -2,6 +2,8 @@
 /* heapwise flame: a tree of calls as a flame graph, on the terminal or as SVG. */
 #include "views/flame.h"
 
+#include <string.h>
+
 #include "base/util.h"
 #include "cli/options/stack_view.h"
 #include "cli/terminal/output.h"
@@ -10,6 +12,7 @@
 
 enum {
 	OPT_SVG = 256,
+	OPT_COLOUR_BY,
 	OPT_FOLDED,
 	OPT_WIDTH,
 	OPT_BOTTOM_UP,
@@ -17,6 +20,8 @@ enum {
 };
 
 static const struct option_spec option_specs[] = {
+	{'o', "output", "FILE",
+		"NAME.svg or NAME.folded: the same as --svg, or --folded into FILE"},
 	{OPT_SVG, "svg", "FILE",
 		"write a self-contained picture for browsers, with zoom and search (-: to stdout)"},
 	{OPT_FOLDED, "folded", NULL, "write lines like 'main;read;malloc 1234', for other tools"},
@@ -24,6 +29,9 @@ static const struct option_spec option_specs[] = {
 		"bottom-up", NULL,
 		"show the functions that allocate at the top, their callers below"},
 	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
+	{OPT_COLOUR_BY, "color-by", "WHAT",
+		"colours of the SVG: module (default), function, or self: how much of it the "
+		"function allocated itself"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"leave narrower frames out of the SVG (default: 0.01)"},
 	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_GRAIN
@@ -39,7 +47,7 @@ struct request {
 	struct flame_options flame;
 	enum calltree_way way;
 	enum form form;
-	const char *svg; /* where to */
+	const char *file; /* where an SVG or folded stacks go to; NULL: to stdout */
 };
 
 static bool take_form(const struct options *options, enum form form, struct request *request)
@@ -68,12 +76,45 @@ static bool take_width(const struct options *options, struct request *request)
 	return true;
 }
 
+static bool take_output(const struct options *options, struct request *request)
+{
+	const char *end = strrchr(options->argument, '.');
+	bool svg = end && strcmp(end, ".svg") == 0;
+	if (!svg && !(end && strcmp(end, ".folded") == 0)) {
+		options_wrong(options->command,
+			"invalid -o '%s': expected a name that ends in .svg or .folded",
+			options->argument);
+		return false;
+	}
+	request->file = options->argument;
+	return take_form(options, svg ? FORM_SVG : FORM_FOLDED, request);
+}
+
+static bool take_colours(const struct options *options, struct request *request)
+{
+	static const char *const names[] = {[FLAME_BY_MODULE] = "module",
+		[FLAME_BY_FUNCTION] = "function",
+		[FLAME_BY_SELF] = "self"};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], options->argument) == 0) {
+			request->flame.colour_by = (enum flame_colours)i;
+			return true;
+		}
+	options_wrong(options->command,
+		"invalid --color-by '%s': expected module, function or self", options->argument);
+	return false;
+}
+
 static bool cmd_flame_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	switch (id) {
+	case 'o':
+		return take_output(options, request);
+	case OPT_COLOUR_BY:
+		return take_colours(options, request);
 	case OPT_SVG:
-		request->svg = options->argument;
+		request->file = options->argument;
 		return take_form(options, FORM_SVG, request);
 	case OPT_FOLDED:
 		return take_form(options, FORM_FOLDED, request);
@@ -114,6 +155,7 @@ static struct error *write_form(struct request *request, const struct profile *p
 		flame->width = max(terminal_width(), (size_t)FLAME_WIDTH_MIN);
 	flame->colour = request->shown.options.colour;
 	flame->utf8 = terminal_is_utf8();
+	flame->all_frames = request->shown.options.all_frames;
 	return flame_write_text(profile, tree, flame, sink);
 }
 
@@ -140,7 +182,7 @@ static const char *flame_file(const void *ctx)
 	const struct request *request = ctx;
 	if (request->form == FORM_TEXT)
 		return NULL;
-	return request->svg ? request->svg : OUTPUT_STDOUT;
+	return request->file ? request->file : OUTPUT_STDOUT;
 }
 
 static const struct stack_view flame_view = {
@@ -158,14 +200,14 @@ static int cmd_flame_run(const struct command *command, int argc, char **argv)
 
 const struct command command_flame = {
 	.name = "flame",
-	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json|--csv] [--metric METRIC] [OPTION…]",
+	.synopsis = "[FILE] [-o OUT.svg|--folded|--json|--csv] [--metric METRIC] [OPTION…]",
 	.what = "Draws how much memory each call path allocates, as a flame graph.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current directory. The wider a "
 		 "function, the more\n"
 		 "was allocated in it and its callees; main is at the top.\n",
 	.examples =
 		"  heapwise flame                                  at the peak, on the terminal\n"
-		"  heapwise flame --svg out.svg app.hpw            for a browser\n"
+		"  heapwise flame -o out.svg app.hpw               for a browser\n"
 		"  heapwise flame --metric allocations --folded | flamegraph.pl > calls.svg\n",
 	.options = option_specs,
 	.run = cmd_flame_run,

@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "cli/terminal/pager.h"
 #include "cli/terminal/progress.h"
 #include "query/inputs.h"
+#include "views/callgraph.h"
 
 extern char **environ;
 
@@ -83,6 +85,35 @@ static struct error *graphviz_draw_draw(
 	return error;
 }
 
+/* Writes the picture in `drawn` to `out`, for browsers. */
+static struct error *graphviz_add_script(int drawn, int out, const char *path)
+{
+	_cleanup_(text_deinit) struct text svg, whole;
+	text_init(&svg);
+	text_init(&whole);
+	char piece[1 << 16];
+	off_t at = 0;
+	for (ssize_t got; (got = pread(drawn, piece, sizeof(piece), at)) != 0; at += got) {
+		if (got < 0)
+			return error_errno(ERROR_ENVIRONMENT, errno, "cannot read what dot drew");
+		text_add_n(&svg, piece, (size_t)got);
+	}
+	callgraph_add_script(svg.data ? svg.data : "", svg.len, &whole);
+	if (svg.failed || whole.failed)
+		return error_no_memory();
+	return write_all(out, path, whole.data, whole.len);
+}
+
+/* As SVG it is drawn into memory first. */
+static struct error *graphviz_draw_svg(const char *path, int out, const struct text *graph)
+{
+	_cleanup_close_ int drawn = memfd_create("graph", MFD_CLOEXEC);
+	if (drawn < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot make a file in memory");
+	struct error *error = graphviz_draw_draw("svg", path, drawn, graph);
+	return error ? error : graphviz_add_script(drawn, out, path);
+}
+
 struct error *graphviz_draw(const char *format, const char *path, const struct text *graph)
 {
 	if (!program_in_path("dot"))
@@ -96,6 +127,8 @@ struct error *graphviz_draw(const char *format, const char *path, const struct t
 	if (!error)
 		error = inputs_check(cli_context(), &file);
 	if (!error)
-		error = graphviz_draw_draw(format, path, file.fd, graph);
+		error = strcmp(format, "svg") == 0
+				? graphviz_draw_svg(path, file.fd, graph)
+				: graphviz_draw_draw(format, path, file.fd, graph);
 	return error ? error : output_file_commit(&file);
 }

@@ -7,6 +7,8 @@
  *	  10.0 MiB  66.7%  10.0 MiB  66.7%  ├ read_line  [app]
  *	   2.3 MiB  15.3%       0 B   0.0%  └ parse  [app]
  *	   2.3 MiB  15.3%   2.3 MiB  15.3%    xmalloc  [app]
+ *
+ * Of a long chain that has the same figures all along, text shows the ends: "… 5 more".
  */
 #include "views/calltree.h"
 
@@ -15,6 +17,8 @@
 #include "views/stacks/figures.h"
 
 #define FIGURE_WIDTH 12
+/* As many nodes of a chain are worth a line of their own. */
+#define FOLDED_LEAST 3u
 
 /* Children come in the order of their weight: the first `shown` of them are shown, the others are
  * summed up. */
@@ -44,6 +48,8 @@ struct calltree_walk {
 	struct text prefix;
 	const char *joint; /* between the prefix and the name; NULL: the row is of what is cut */
 	size_t prefix_len; /* of the row */
+	uint32_t hidden;   /* so many nodes that come next are left out of text */
+	uint32_t folded;   /* the row says that so many are; 0: it is another one */
 	struct spot_rows *spot;
 };
 
@@ -116,13 +122,23 @@ static const char *calltree_joint(uint32_t siblings, bool last)
 	return last ? "└ " : "├ ";
 }
 
+static void calltree_add_folded(const struct calltree_walk *at, struct text *out)
+{
+	unsigned columns = at->tree->way == CALLTREE_UP ? 1 : 2;
+	text_printf(out, "%*s", (int)(columns * (FIGURE_WIDTH + 8) + 2), "");
+	text_add_n(out, at->prefix.data, at->prefix_len);
+	text_printf(out, "… %u more\n", at->folded);
+}
+
 static void calltree_row_text(const void *context, size_t row, struct text *out)
 {
 	const struct calltree_walk *at = context;
 	const struct level *level = last_level(at);
 	const struct calltree_node *node = level->node;
 	(void)row;
-	if (!at->joint) {
+	if (at->folded) {
+		calltree_add_folded(at, out);
+	} else if (!at->joint) {
 		calltree_add_figures(at, &level->cut.rest, NULL, out);
 		text_printf(out, "%s… %u %s\n", calltree_joint(level->cut.shown + 1, true),
 			level->cut.count, node->depth >= at->depth ? "deeper" : "smaller");
@@ -232,6 +248,48 @@ static bool calltree_descend(struct calltree_walk *at)
 	return !at->prefix.failed && push_level(at, child);
 }
 
+/* Returns the only child that has what the node has, itself nothing; NULL: there is none. */
+static const struct calltree_node *next_in_chain(
+	const struct calltree_walk *at, const struct calltree_node *node)
+{
+	struct cut cut = cut_children(at, node);
+	if (cut.shown != 1 || cut.count)
+		return NULL;
+	const struct calltree_node *child = calltree_child(at->tree, node, 0);
+	bool same = child->total.now == node->total.now && child->total.base == node->total.base;
+	return same ? child : NULL;
+}
+
+/* Returns how many nodes below the last level are left out: those of a long chain but its last. */
+static uint32_t count_folded(const struct calltree_walk *at)
+{
+	const struct calltree_node *node = last_level(at)->node, *next;
+	uint32_t count = 0;
+	/* Of callers the chain is the answer. */
+	bool down = at->tree->way == CALLTREE_DOWN || at->tree->way == CALLTREE_CALLEES;
+	if (at->options->view.all_frames || node->depth == 0 || !down)
+		return 0;
+	for (; (next = next_in_chain(at, node)) != NULL; node = next)
+		count++;
+	return count > FOLDED_LEAST ? count - 1 : 0;
+}
+
+/* Writes the row of the last level, unless it is one of those that are left out. */
+static void put_row(struct calltree_walk *at, const struct table *table, struct answer *answer)
+{
+	if (at->hidden) {
+		at->hidden--;
+		return;
+	}
+	answer_row(answer, table, 0);
+	at->hidden = at->folded = answer_is_brief(answer) ? count_folded(at) : 0;
+	if (at->folded) {
+		at->prefix_len = at->prefix.len;
+		answer_row(answer, table, 0);
+		at->folded = 0;
+	}
+}
+
 static struct error *put_nodes(struct calltree_walk *at, struct answer *answer)
 {
 	const struct table table = {&node_type, at, at->tree->nodes.len, .limit = TABLE_NO_LIMIT};
@@ -246,7 +304,7 @@ static struct error *put_nodes(struct calltree_walk *at, struct answer *answer)
 		if (level->next < level->cut.shown) {
 			ok = calltree_descend(at);
 			if (ok)
-				answer_row(answer, &table, 0);
+				put_row(at, &table, answer);
 			continue;
 		}
 		at->joint = NULL;

@@ -58,6 +58,19 @@ unsigned flame_colour(const struct spot *spot, unsigned count)
 	return (unsigned)((package ? hash ^ hash_bytes(name, package) : hash) % count);
 }
 
+unsigned flame_function_colour(const struct spot *spot, unsigned count)
+{
+	const char *name = spot ? spot->name : "";
+	return (unsigned)(hash_bytes(name, strlen(name)) / 16 % count);
+}
+
+double flame_self_share(const struct calltree *tree, const struct calltree_node *node)
+{
+	if (tree->way == CALLTREE_UP)
+		return node->depth == 1;
+	return node->total.now ? (double)node->self.now / (double)node->total.now : 0;
+}
+
 int flame_shade(const struct spot *spot, int most)
 {
 	const char *name = spot ? spot->name : "";

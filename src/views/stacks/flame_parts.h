@@ -17,6 +17,11 @@ struct error *flame_layout(const struct profile *profile, const struct calltree 
 /* A number below `count` for a frame, the same for all frames of a module and a package or
  * outermost namespace. */
 unsigned flame_colour(const struct spot *spot, unsigned count);
+/* A number below `count` for a frame, another one for most functions. */
+unsigned flame_function_colour(const struct spot *spot, unsigned count);
+/* How much of a node its function allocated itself, from 0 to 1; bottom-up that is all of the node
+ * where a branch begins, and nothing of its callers. */
+double flame_self_share(const struct calltree *tree, const struct calltree_node *node);
 /* A number from -most to most, which tells functions of one colour apart. */
 int flame_shade(const struct spot *spot, int most);
 /* From -1 (all of it is gone) to 1 (all of it is new). */

@@ -38,9 +38,13 @@ static const unsigned module_colours[] = {0xf6c98f, 0xe8b4a0, 0xf0d878, 0xd9c2a0
 #define SHADES 4
 #define SHADE_STEP 6
 
-static void add_shade(struct text *out, const struct spot *spot)
+static void add_shade(struct picture *at, const struct spot *spot)
 {
-	unsigned colour = module_colours[flame_colour(spot, ARRAY_SIZE(module_colours))];
+	struct text *out = &at->out;
+	unsigned number = at->options->colour_by == FLAME_BY_FUNCTION
+				  ? flame_function_colour(spot, ARRAY_SIZE(module_colours))
+				  : flame_colour(spot, ARRAY_SIZE(module_colours));
+	unsigned colour = module_colours[number];
 	int shade = flame_shade(spot, SHADES) * SHADE_STEP;
 	text_add_char(out, '#');
 	for (int shift = 16; shift >= 0; shift -= 8) {
@@ -48,6 +52,10 @@ static void add_shade(struct text *out, const struct spot *spot)
 		text_printf(out, "%02x", (unsigned)(part > 0xff ? 0xff : part));
 	}
 }
+
+static const char *const colour_words[] = {[FLAME_BY_MODULE] = "",
+	[FLAME_BY_FUNCTION] = "; a colour for each function",
+	[FLAME_BY_SELF] = "; the darker, the more of it the function allocated itself"};
 
 static void flame_svg_flush(struct picture *at, size_t more_than)
 {
@@ -62,20 +70,27 @@ static double left_of(const struct picture *at, uint64_t place)
 	return at->cells[0].width ? (double)place / (double)at->cells[0].width * WIDTH : 0;
 }
 
-/* From grey to orange, or to blue. */
+/* Of the share of a scale, from one colour to the other. */
+static void add_mixed(struct text *out, const int from[3], const int to[3], double part)
+{
+	text_add_char(out, '#');
+	for (int i = 0; i < 3; i++)
+		text_printf(out, "%02x", (unsigned)(from[i] + part * (to[i] - from[i]) + 0.5));
+}
+
+/* In a comparison from grey to orange, or to blue. */
 static void add_colour(struct picture *at, const struct calltree_node *node)
 {
-	if (!at->profile->base) {
-		add_shade(&at->out, node->spot);
-		return;
+	static const int grey[] = {0xe8, 0xe8, 0xe8}, more[] = {0xfd, 0x8d, 0x3c},
+			 less[] = {0x6b, 0xae, 0xf0}, pale[] = {0xf7, 0xf3, 0xe8};
+	if (at->profile->base) {
+		double change = flame_change(node->total);
+		add_mixed(&at->out, grey, change < 0 ? less : more, change < 0 ? -change : change);
+	} else if (at->options->colour_by == FLAME_BY_SELF) {
+		add_mixed(&at->out, pale, more, flame_self_share(at->tree, node));
+	} else {
+		add_shade(at, node->spot);
 	}
-	static const int grey = 0xe8, more[] = {0xfd, 0x8d, 0x3c}, less[] = {0x6b, 0xae, 0xf0};
-	double change = flame_change(node->total);
-	const int *to = change < 0 ? less : more;
-	double part = change < 0 ? -change : change;
-	text_add_char(&at->out, '#');
-	for (int i = 0; i < 3; i++)
-		text_printf(&at->out, "%02x", (unsigned)(grey + part * (to[i] - grey) + 0.5));
 }
 
 static void flame_svg_add_title(
@@ -194,31 +209,41 @@ static uint64_t height_of(const struct picture *at)
 	return HEAD_HEIGHT + (uint64_t)(deepest + 1) * ROW_HEIGHT + FOOT_HEIGHT;
 }
 
-static void flame_svg_add_head(struct picture *at, uint64_t height)
+static void flame_svg_begin(struct picture *at, uint64_t height)
 {
-	_cleanup_(text_deinit) struct text command, caption;
-	text_init(&command);
-	text_init(&caption);
-	const struct target *target = model_target(at->profile->model);
-	for (size_t i = 0; i < target->command_len; i++)
-		text_printf(&command, "%s%s", i ? " " : "", target->command[i]);
-	flame_add_caption(&caption, at->profile, at->tree, at->options->metric);
 	text_printf(&at->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu64
 		"\" width=\"%d\" height=\"%" PRIu64 "\" preserveAspectRatio=\"xMidYMin meet\" "
-		"data-width=\"%d\" data-letter=\"%.2f\">\n"
+		"data-width=\"%d\" data-letter=\"%.2f\" data-row=\"%d\">\n"
 		"<style>text{font:11px 'DejaVu Sans Mono',monospace;fill:#000}"
 		"#flame g{cursor:pointer}#flame text{pointer-events:none}"
 		"#flame rect{stroke:#fff;stroke-width:.5}#flame g:hover "
-		"rect{stroke:#000;stroke-width:1}"
+		"rect,#flame .current rect{stroke:#000;stroke-width:1}#flame .current "
+		"rect{stroke-width:2}"
 		".outer{opacity:.5}.button{cursor:pointer;text-decoration:underline}"
-		"#title{font-size:14px;font-weight:bold}</style>\n"
-		"<rect width=\"%d\" height=\"%" PRIu64
-		"\" fill=\"#fff\"/>\n<text id=\"title\" x=\"3\" y=\"18\">",
-		WIDTH, height, WIDTH, height, WIDTH, LETTER_WIDTH, WIDTH, height);
-	_cleanup_(text_deinit) struct text shown;
+		"#title{font-size:14px;font-weight:bold}#flame "
+		"g{scroll-margin-top:70px}</style>\n"
+		"<rect width=\"%d\" height=\"%" PRIu64 "\" fill=\"#fff\"/>\n<g id=\"flame\">\n",
+		WIDTH, height, WIDTH, height, WIDTH, LETTER_WIDTH, ROW_HEIGHT, WIDTH, height);
+}
+
+/* Comes last, so that it stays above frames that are scrolled below it. */
+static void flame_svg_add_head(struct picture *at)
+{
+	_cleanup_(text_deinit) struct text command, caption, shown;
+	text_init(&command);
+	text_init(&caption);
 	text_init(&shown);
+	const struct target *target = model_target(at->profile->model);
+	for (size_t i = 0; i < target->command_len; i++)
+		text_printf(&command, "%s%s", i ? " " : "", target->command[i]);
+	flame_add_caption(&caption, at->profile, at->tree, at->options->metric);
+	text_add(&caption, colour_words[at->options->colour_by]);
+	text_printf(&at->out,
+		"<g id=\"head\"><rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+		"<text id=\"title\" x=\"3\" y=\"18\">",
+		WIDTH, HEAD_HEIGHT - 2);
 	text_add_shown(&shown, command.data ? command.data : "(unknown program)", 100);
 	text_add_xml(&at->out, shown.data ? shown.data : "");
 	text_add(&at->out, "</text>\n<text x=\"3\" y=\"36\">");
@@ -229,7 +254,7 @@ static void flame_svg_add_head(struct picture *at, uint64_t height)
 		"style=\"display:none\">Whole graph</text>\n"
 		"<text id=\"found\" class=\"button\" x=\"%d\" y=\"36\" text-anchor=\"end\" "
 		"style=\"display:none\">Search</text>\n"
-		"<text id=\"details\" x=\"3\" y=\"54\"></text>\n<g id=\"flame\">\n",
+		"<text id=\"details\" role=\"status\" x=\"3\" y=\"54\"></text></g>\n",
 		WIDTH - 3, WIDTH - 3);
 }
 
@@ -249,9 +274,11 @@ struct error *flame_write_svg(const struct profile *profile, const struct calltr
 		.least = options->threshold / 100 * WIDTH,
 	};
 	text_init(&at.out);
-	flame_svg_add_head(&at, height_of(&at));
+	flame_svg_begin(&at, height_of(&at));
 	error = add_frames(&at);
-	text_printf(&at.out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
+	text_add(&at.out, "</g>\n");
+	flame_svg_add_head(&at);
+	text_printf(&at.out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_script);
 	flame_svg_flush(&at, 0);
 	if (!error && at.out.failed)
 		error = error_no_memory();

@@ -6,7 +6,8 @@
  *	[main 82.9%────────────────────────────────────]
  *	[read_line 60.1%────────────────][parse 22.8%──]
  *
- * With colours, cells are blocks of their module's colour instead of brackets.
+ * With colours, cells are blocks of their module's colour instead of brackets. Of a long chain of
+ * calls that are equally wide the ends are shown: "… 5 more".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,15 @@
 #include "views/stacks/figures.h"
 #include "views/stacks/flame_parts.h"
 
-DEFINE_VEC(number_vec, uint32_t)
+/* As many nodes of a chain are worth a cell of their own. */
+#define FOLDED_LEAST 3u
+
+struct place {
+	uint32_t node;
+	uint32_t folded; /* so many are left out before it: the cell says so, its node is below; 0:
+			    it is the node's */
+};
+DEFINE_VEC(place_vec, struct place)
 
 struct drawing {
 	const struct profile *profile;
@@ -32,6 +41,8 @@ struct drawing {
 static const unsigned char module_colours[] = {222, 180, 216, 186, 223, 187, 217, 229, 150, 181};
 static const unsigned char more_colours[] = {252, 230, 223, 222, 215, 214, 208};
 static const unsigned char less_colours[] = {252, 195, 159, 153, 117, 111, 75};
+
+#define FOLDED_COLOUR 253u
 
 static unsigned colour_of(const struct drawing *at, const struct calltree_node *node)
 {
@@ -116,41 +127,97 @@ static void add_inside(struct drawing *at, const struct calltree_node *node, siz
 	add_fill(at, columns - count);
 }
 
-static void flame_text_add_cell(
-	struct drawing *at, const struct calltree_node *node, size_t columns)
+/* A place's cell; its node's name, or how many are left out. */
+static void add_content(struct drawing *at, const struct place *place, size_t columns)
 {
+	const struct calltree_node *node = &at->tree->nodes.data[place->node];
+	if (!place->folded) {
+		add_inside(at, node, columns);
+		return;
+	}
+	char left_out[32];
+	int len = snprintf(left_out, sizeof(left_out), "%s %u more",
+		at->options->utf8 ? "…" : "...", place->folded);
+	size_t count, bytes = first_characters(left_out, columns, &count);
+	text_add_n(at->out, left_out, min(bytes, (size_t)len));
+	add_fill(at, columns - count);
+}
+
+static void flame_text_add_cell(struct drawing *at, const struct place *place, size_t columns)
+{
+	const struct calltree_node *node = &at->tree->nodes.data[place->node];
 	if (at->options->colour) {
-		text_printf(at->out, "\033[30;48;5;%um", colour_of(at, node));
+		text_printf(at->out, "\033[30;48;5;%um",
+			place->folded ? FOLDED_COLOUR : colour_of(at, node));
 		text_add(at->out, at->options->utf8 ? "▏" : "|");
-		add_inside(at, node, columns - 1);
+		add_content(at, place, columns - 1);
 		text_add(at->out, "\033[0m");
 	} else if (columns == 1) {
 		text_add_char(at->out, '|');
 	} else {
 		text_add_char(at->out, '[');
-		add_inside(at, node, columns - 2);
+		add_content(at, place, columns - 2);
 		text_add_char(at->out, ']');
 	}
 }
 
+static bool same_columns(const struct drawing *at, uint32_t a, uint32_t b)
+{
+	struct flame_cell one = at->cells[a], other = at->cells[b];
+	return flame_text_column(at, one.start) == flame_text_column(at, other.start) &&
+	       flame_text_column(at, one.start + one.width) ==
+		       flame_text_column(at, other.start + other.width);
+}
+
+/* The node at the end of the chain of only children that are as wide as a node, and its length. */
+static uint32_t chain_end(const struct drawing *at, uint32_t number, uint32_t *ret_length)
+{
+	*ret_length = 0;
+	for (;;) {
+		const struct calltree_node *node = &at->tree->nodes.data[number];
+		if (node->children != 1)
+			return number;
+		uint32_t child = at->tree->order[node->first_child];
+		if (!same_columns(at, number, child))
+			return number;
+		number = child;
+		++*ret_length;
+	}
+}
+
+/* Adds what is below a place. */
+static bool add_below(const struct drawing *at, const struct place *place, struct place_vec *next)
+{
+	const struct calltree_node *node = &at->tree->nodes.data[place->node];
+	if (place->folded)
+		return place_vec_push(next, (struct place){.node = place->node});
+	uint32_t length, end = chain_end(at, place->node, &length);
+	if (!at->options->all_frames && node->depth && length > FOLDED_LEAST)
+		return place_vec_push(next, (struct place){end, length - 1});
+	for (uint32_t k = 0; k < node->children; k++)
+		if (!place_vec_push(
+			    next, (struct place){.node = at->tree->order[node->first_child + k]}))
+			return false;
+	return true;
+}
+
 /* Draws a level, and fills `next` with the one below it. */
-static bool add_level(struct drawing *at, const struct number_vec *level, struct number_vec *next)
+static bool add_level(struct drawing *at, const struct place_vec *level, struct place_vec *next)
 {
 	size_t pen = 0;
 	next->len = 0;
 	for (size_t i = 0; i < level->len; i++) {
-		const struct calltree_node *node = &at->tree->nodes.data[level->data[i]];
-		struct flame_cell cell = at->cells[level->data[i]];
+		const struct place *place = &level->data[i];
+		struct flame_cell cell = at->cells[place->node];
 		size_t from = flame_text_column(at, cell.start),
 		       to = flame_text_column(at, cell.start + cell.width);
 		if (to <= from)
 			continue;
 		text_printf(at->out, "%*s", (int)(from - pen), "");
-		flame_text_add_cell(at, node, to - from);
+		flame_text_add_cell(at, place, to - from);
 		pen = to;
-		for (uint32_t k = 0; k < node->children; k++)
-			if (!number_vec_push(next, at->tree->order[node->first_child + k]))
-				return false;
+		if (!add_below(at, place, next))
+			return false;
 	}
 	if (pen)
 		text_add_char(at->out, '\n');
@@ -159,14 +226,14 @@ static bool add_level(struct drawing *at, const struct number_vec *level, struct
 
 static bool add_levels(struct drawing *at)
 {
-	struct number_vec levels[2];
-	number_vec_init(&levels[0]);
-	number_vec_init(&levels[1]);
-	bool ok = number_vec_push(&levels[0], 0);
+	struct place_vec levels[2];
+	place_vec_init(&levels[0]);
+	place_vec_init(&levels[1]);
+	bool ok = place_vec_push(&levels[0], (struct place){.node = 0});
 	for (unsigned turn = 0; ok && levels[turn].len; turn = !turn)
 		ok = add_level(at, &levels[turn], &levels[!turn]);
-	number_vec_deinit(&levels[0]);
-	number_vec_deinit(&levels[1]);
+	place_vec_deinit(&levels[0]);
+	place_vec_deinit(&levels[1]);
 	return ok;
 }
 
