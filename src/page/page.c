@@ -19,6 +19,9 @@
 #define DATA_BEGIN "<script type=\"text/plain\" id=\"heapwise-data\">"
 #define DATA_END "</script>"
 
+/* Of what documents leave of the page, the part that moments may need. */
+#define PAGE_MOMENTS_PART 4u
+
 /* A document as it was written. */
 struct written_document {
 	struct text json;    /* empty: there is none */
@@ -33,6 +36,8 @@ struct page_draft {
 	struct written_document *documents;
 	size_t document_rows; /* limit that they were written with */
 	struct page_ranks ranks;
+	struct page_moments moments;
+	size_t moment_step; /* every so many of them is in the page; 0: none */
 	struct buf packed;
 	uint64_t fixed_bytes; /* of HTML without any stacks */
 };
@@ -51,6 +56,7 @@ static void draft_deinit(struct page_draft *draft)
 {
 	drop_documents(draft);
 	page_ranks_deinit(&draft->ranks);
+	page_moments_deinit(&draft->moments);
 	buf_deinit(&draft->packed);
 }
 
@@ -111,6 +117,14 @@ static void put_documents(const struct page_draft *draft, struct json *json)
 	json_object_end(json);
 }
 
+/* How many moments are in the page. */
+static size_t moments_left(const struct page_draft *draft)
+{
+	return draft->moments.problem || !draft->moment_step
+		       ? 0
+		       : page_moments_left(&draft->moments, draft->moment_step);
+}
+
 /* What is not in the page, and why. */
 static void put_cut(const struct page_draft *draft, size_t summed_up, struct json *json)
 {
@@ -120,6 +134,12 @@ static void put_cut(const struct page_draft *draft, size_t summed_up, struct jso
 	json_key(json, "rows");
 	if (summed_up)
 		json_u64(json, summed_up);
+	else
+		json_null(json);
+	json_key(json, "moments");
+	size_t left = moments_left(draft), all = draft->moments.moments.len;
+	if (left && left < all)
+		json_u64(json, all - left);
 	else
 		json_null(json);
 	json_key(json, "limit");
@@ -137,6 +157,10 @@ static void put_cut(const struct page_draft *draft, size_t summed_up, struct jso
 	for (size_t i = 0; i < wanted->document_count; i++)
 		if (draft->documents[i].problem.len)
 			put_text(json, wanted->documents[i].name, draft->documents[i].problem.data);
+	if (!left)
+		put_text(json, "moments",
+			draft->moments.problem ? draft->moments.problem
+					       : "the page has no room for them");
 	json_object_end(json);
 	json_object_end(json);
 }
@@ -200,6 +224,10 @@ static struct error *pack_rows(struct page_draft *draft, size_t rows)
 	buf_clear(&draft->packed);
 	struct error *error =
 		page_stacks_build(draft->wanted->profile, &draft->ranks, rows, &stacks);
+	if (!error && moments_left(draft) &&
+		!page_moments_put(&draft->moments, draft->moment_step, stacks.row_numbers,
+			stacks.row_count, &stacks.columns))
+		error = error_no_memory();
 	if (!error)
 		error = put_container(draft, &stacks, &container);
 	if (!error)
@@ -218,6 +246,43 @@ static bool page_fits(const struct page_draft *draft)
 	return html_bytes(draft) <= draft->wanted->most_bytes;
 }
 
+/* Sets *ret to the bytes of HTML that the moments of that step need, with all rows. */
+static struct error *measure_moments(const struct page_draft *draft, size_t step, uint64_t *ret)
+{
+	_cleanup_(page_stacks_deinit) struct page_stacks stacks;
+	_cleanup_(buf_deinit) struct buf raw, packed;
+	page_stacks_init(&stacks);
+	buf_init(&raw);
+	buf_init(&packed);
+	if (!page_moments_put(&draft->moments, step, NULL, draft->moments.rows, &stacks.columns) ||
+		!page_columns_put(&stacks.columns, &raw))
+		return error_no_memory();
+	struct error *error = page_pack(raw.data, raw.len, &packed);
+	*ret = page_base64_len(packed.len);
+	return error;
+}
+
+/* Leaves moments out until they need a part of the page's room at most, all of them if even the
+ * peak and the end need more. */
+static struct error *choose_moments(struct page_draft *draft)
+{
+	const struct page_moments *moments = &draft->moments;
+	uint64_t bytes = 0,
+		 room = (draft->wanted->most_bytes - draft->fixed_bytes) / PAGE_MOMENTS_PART;
+	if (moments->problem)
+		return NULL;
+	for (size_t step = 1; step < moments->moments.len; step *= 2) {
+		struct error *error = measure_moments(draft, step, &bytes);
+		if (error)
+			return error;
+		if (bytes <= room) {
+			draft->moment_step = step;
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
 /* Packs as many rows as fit, about: the size of each try suggests the next. */
 static struct error *pack_fitting(struct page_draft *draft)
 {
@@ -229,7 +294,10 @@ static struct error *pack_fitting(struct page_draft *draft)
 		rows = min((size_t)((double)rows * part * 0.95), rows - 1);
 		error = pack_rows(draft, rows);
 	}
-	return error;
+	if (error || page_fits(draft))
+		return error;
+	draft->moment_step = 0;
+	return pack_rows(draft, rows);
 }
 
 /* Documents get shorter tables while they leave stacks less than half of the page. */
@@ -268,9 +336,15 @@ struct error *page_write(const struct page_wanted *wanted, const struct sink *si
 {
 	_cleanup_(draft_deinit) struct page_draft draft = {.wanted = wanted, .shell = page_shell()};
 	buf_init(&draft.packed);
-	struct error *error = page_ranks_build(wanted->profile, &draft.ranks);
+	page_moments_init(&draft.moments);
+	struct error *error =
+		page_moments_build(wanted->profile, wanted->over_time, &draft.moments);
+	if (!error)
+		error = page_ranks_build(wanted->profile, &draft.moments, &draft.ranks);
 	if (!error)
 		error = choose_documents(&draft);
+	if (!error)
+		error = choose_moments(&draft);
 	if (!error)
 		error = pack_fitting(&draft);
 	if (!error)

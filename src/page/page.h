@@ -47,7 +47,9 @@ struct page_wanted {
 	const struct page_document *documents;
 	size_t document_count;
 	const struct profile *profile; /* stacks and their figures */
-	uint64_t most_bytes;           /* of HTML: the smallest stacks are summed up beyond it */
+	/* The same file with a series of moments and their sites; NULL: not known. */
+	const struct model *over_time;
+	uint64_t most_bytes; /* of HTML: the smallest stacks are summed up beyond it */
 };
 
 /*

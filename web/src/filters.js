@@ -3,6 +3,7 @@
 import { commandLine } from "./about.js";
 import { button, copy, el } from "./dom.js";
 import { amount, percent } from "./format.js";
+import { rangeChip, rangeCommand } from "./range.js";
 import { PARTS, quote } from "./sift.js";
 import * as state from "./state.js";
 
@@ -55,23 +56,24 @@ export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
                   ? "a function has no name"
                   : filter.ofin
                     ? "the function has a namesake in another module"
-                    : "";
+                    : filter.of && /^range_(grown|shrunk)/.test(metric)
+                      ? "heapwise diff has no callers and callees"
+                      : "";
     if (none) return { none };
     const of = filter.of && (filter.inverted ? "--callers" : "--callees");
+    const words = [
+        view === "calls" || of ? "tree" : "flame",
+        ...(of ? [of, exactName(filter.of)] : filter.inverted ? ["--bottom-up"] : []),
+    ];
+    const filters = Object.keys(PARTS).flatMap((part) =>
+        filter[part] ? [`--${part}`, isRegular(filter[part]) ? filter[part] : quote(filter[part])] : [],
+    );
     return {
-        command: commandLine([
-            "heapwise",
-            view === "calls" || of ? "tree" : "flame",
-            "--metric",
-            metric,
-            ...(of ? [of, exactName(filter.of)] : filter.inverted ? ["--bottom-up"] : []),
-            ...Object.keys(PARTS).flatMap((part) =>
-                filter[part]
-                    ? [`--${part}`, isRegular(filter[part]) ? filter[part] : quote(filter[part])]
-                    : [],
-            ),
-            recording.file,
-        ]),
+        command: commandLine(
+            metric.startsWith("range_")
+                ? rangeCommand(stacks, metric, recording.file, words, filters)
+                : ["heapwise", ...words, "--metric", metric, ...filters, recording.file],
+        ),
     };
 }
 
@@ -113,11 +115,13 @@ export function trailOf({ data, stacks, view, metric, filter, whole, byLabel, go
             button("×", () => change(changes), { "aria-label": `Remove the filter ${text} ${value}` }),
         );
     const of = filter.of && `${filter.of}${filter.ofin ? ` in ${filter.ofin}` : ""}`;
-    const items = Object.entries(PARTS).flatMap(([part, text]) =>
-        filter[part]
-            ? [one(text, short(filter[part]), { [part]: "" }, commandLine([`--${part}`, filter[part]]))]
-            : [],
-    );
+    const chip = rangeChip(stacks, metric),
+        items = chip ? [chip] : [];
+    for (const [part, text] of Object.entries(PARTS))
+        if (filter[part])
+            items.push(
+                one(text, short(filter[part]), { [part]: "" }, commandLine([`--${part}`, filter[part]])),
+            );
     if (filter.collapse) items.push(one("recursion", "collapsed", { collapse: "" }));
     if (of)
         items.push(

@@ -6,6 +6,7 @@ import { button, choice, copy, download, el } from "./dom.js";
 import { change, exactName, add, filterBar, filterOf, trailOf } from "./filters.js";
 import { flameBox, pathText } from "./flamebox.js";
 import { amount, METRICS, percent } from "./format.js";
+import { rangeKey } from "./range.js";
 import { pattern, sift } from "./sift.js";
 import { NONE } from "./stacks.js";
 import * as state from "./state.js";
@@ -38,7 +39,7 @@ function functionsOf(stacks, { of, ofin }) {
 
 /** { left, tree, gone }, for the callers of a function also `callers`. */
 function treesOf(stacks, metric, filter, both) {
-    const key = JSON.stringify([metric, filter, both]);
+    const key = JSON.stringify([metric, filter, both, rangeKey(stacks, metric)]);
     if (made?.key === key && made.stacks === stacks) return made;
     const left = sift(stacks, filter),
         of = functionsOf(stacks, filter),

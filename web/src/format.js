@@ -52,6 +52,14 @@ export const METRICS = {
     allocations: ["Allocated", "blocks"],
     temporary: ["Temporary", "blocks"],
     failed: ["Failed", "calls"],
+    range_live_bytes: ["Live at the end of the range", "bytes"],
+    range_live_blocks: ["Live at the end of the range", "blocks"],
+    range_grown_bytes: ["Grown in the range, net", "bytes"],
+    range_grown_blocks: ["Grown in the range, net", "blocks"],
+    range_shrunk_bytes: ["Shrunk in the range, net", "bytes"],
+    range_shrunk_blocks: ["Shrunk in the range, net", "blocks"],
+    range_peak_bytes: ["Peak of the range", "bytes"],
+    range_peak_blocks: ["Peak of the range", "blocks"],
 };
 export const metricTitle = (metric) => `${METRICS[metric][0]}, ${METRICS[metric][1]}`;
 export const amount = (metric, value) => (METRICS[metric][1] === "bytes" ? bytes(value) : count(value));

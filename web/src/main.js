@@ -6,10 +6,10 @@ import { button, el } from "./dom.js";
 import { flameView, stepMatch } from "./flameview.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overview, peakOf } from "./overview.js";
+import { timelineView, useRange } from "./range.js";
 import { Stacks } from "./stacks.js";
 import * as state from "./state.js";
 import { distributions, tables } from "./tables.js";
-import { chart } from "./timeline.js";
 
 const KEYS = [
     ["1 … 8", "the views, from left to right"],
@@ -31,34 +31,19 @@ const VIEWS = {
     overview: ["Overview", (data) => overview(data)],
     flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame")],
     leaks: ["Leaks", (data) => leaks(data)],
-    timeline: ["Timeline", (data) => timelineView(data)],
+    timeline: [
+        "Timeline",
+        (data, stacks) =>
+            timelineView(data, stacks, {
+                peak: peakOf(data.documents.report),
+                marks: marksOf(data.documents),
+            }),
+    ],
     tables: ["Tables", (data, stacks) => tables(data, stacks)],
     calls: ["Call tree", (data, stacks) => flameView(data, stacks, "calls")],
     sizes: ["Sizes and lifetimes", (data) => distributions(data)],
     about: ["About", (data) => about(data)],
 };
-
-function timelineView({ documents, cut }) {
-    const { timeline, report } = documents;
-    if (!(timeline?.snapshots?.length > 1))
-        return [
-            el(
-                "p",
-                { class: "empty" },
-                documents.timeline
-                    ? "There is one moment alone."
-                    : (cut?.missing?.timeline ?? "This file does not say when anything happened."),
-            ),
-        ];
-    return [
-        el(
-            "p",
-            { class: "note" },
-            `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all.`,
-        ),
-        chart(timeline, { peak: peakOf(report), marks: marksOf(documents), height: 420 }),
-    ];
-}
 
 function setTheme(theme, keep) {
     document.documentElement.dataset.theme = theme;
@@ -187,6 +172,7 @@ function start(data) {
     );
     const draw = () => {
         const chosen = Object.hasOwn(VIEWS, state.get("view")) ? state.get("view") : "overview";
+        useRange(data, stacks);
         nav.replaceChildren(
             ...Object.entries(VIEWS).map(([name, [text]]) =>
                 el(

@@ -100,7 +100,17 @@ export function overview(data) {
                   "section",
                   {},
                   el("h2", {}, "The heap over time"),
-                  chart(timeline, { peak: peakOf(report), marks: marksOf(data.documents) }),
+                  chart(timeline, {
+                      peak: peakOf(report),
+                      marks: marksOf(data.documents),
+                      onRange:
+                          data.columns["moment.time_ns"] &&
+                          ((seconds) =>
+                              state.set({
+                                  view: "timeline",
+                                  range: seconds.map((one) => `${Math.round(one * 1e9)}ns`).join(".."),
+                              })),
+                  }),
               )
             : null,
         el(

@@ -4,6 +4,7 @@ import { button, choice, el } from "./dom.js";
 import { exactName } from "./filters.js";
 import { amount, baseName, bytes, count, duration, exact, METRICS, percent } from "./format.js";
 import { bars } from "./parts.js";
+import { rangeChip } from "./range.js";
 import * as state from "./state.js";
 import { table } from "./table.js";
 
@@ -35,8 +36,10 @@ export function tables(data, stacks) {
             ? null
             : el("span", { class: "note" }, "Enter or a double click shows a row's stacks as a flame graph."),
     );
+    const chip = chosen === "threads" ? null : rangeChip(stacks, metric);
     return [
         pick,
+        chip ? el("ul", { class: "trail", "aria-label": "Filters" }, chip) : null,
         cut
             ? el(
                   "p",

@@ -20,8 +20,9 @@ const AXES = {
 };
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** a heapwise.timeline/1; marks: [{ time_ns, name }]. */
-export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220 }) {
+/** a heapwise.timeline/1; marks: [{ time_ns, name }]. range: gives the chosen one, in seconds, or nothing;
+ *  onRange: takes one that was drawn, instead of a zoom; drawRange() of what is returned shows it anew. */
+export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220, range, onRange }) {
     const box = el("div", { class: "canvas" });
     const [place, form] = AXES[unit] ?? AXES.n,
         times = snapshots.map(place),
@@ -38,6 +39,12 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
         font: "12px system-ui, sans-serif",
     };
     let plot = null;
+    const select = (u) => {
+        const chosen = range?.();
+        if (!chosen) return;
+        const [left, right] = chosen.map((seconds) => u.valToPos(seconds, "x"));
+        u.setSelect({ left, width: Math.max(2, right - left), top: 0, height: u.over.clientHeight }, false);
+    };
     const draw = () => {
         const width = box.clientWidth;
         if (!width) return;
@@ -46,7 +53,7 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
             {
                 width,
                 height,
-                cursor: { drag: { x: true, y: false } },
+                cursor: { drag: { x: true, y: false, setScale: !onRange } },
                 scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
                 axes: [
                     { ...axis, values: (_, ticks) => ticks.map(short(form)) },
@@ -66,7 +73,14 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
                         value: (_, v) => (v === null ? "–" : bytes(v)),
                     },
                 ],
-                hooks: { draw: [(u) => unit === "ms" && lines(u, peak, marks)] },
+                hooks: {
+                    draw: [(u) => unit === "ms" && lines(u, peak, marks)],
+                    ready: [select],
+                    setSelect: [
+                        ({ select: { left, width } }) =>
+                            width > 1 && onRange?.([left, left + width].map((x) => plot.posToVal(x, "x"))),
+                    ],
+                },
             },
             [times, used],
             box,
@@ -75,7 +89,7 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
     new ResizeObserver(draw).observe(box);
     const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
     addEventListener("themechange", onTheme);
-    return el("div", {}, box, told);
+    return Object.assign(el("div", {}, box, told), { drawRange: () => plot && select(plot) });
 }
 
 function lines(u, peak, marks) {

@@ -163,6 +163,7 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 		.documents = page->parts->documents,
 		.document_count = page->parts->count,
 		.profile = &page->stacks->profile,
+		.over_time = page->parts->over_time,
 		.most_bytes = page->request->most_bytes,
 	};
 	return page_write(&wanted, sink);

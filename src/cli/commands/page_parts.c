@@ -118,7 +118,11 @@ static struct error *open_times(struct view_request *request, struct page_parts 
 	ret->no_lives = refuse_lives(query, ret);
 	flags |= ret->no_lives ? 0 : SOURCE_WITH_LIVES;
 	query->series.rows = view_needs_moments(timeline, &request->options);
-	query->series.sites_every = view_moments_every(timeline, &request->options);
+	size_t sites;
+	model_sites(ret->model, &sites);
+	/* With the sites of all moments a page can show any range. */
+	query->series.sites_every =
+		sites <= LIVES_FEW_SITES ? 0 : view_moments_every(timeline, &request->options);
 	query->series_if_known = false;
 	query->again = true;
 	return query_open(query, path, flags, &ret->over_time);

@@ -44,7 +44,18 @@ static void raise_lost_shares(const struct page_lost *lost, size_t count, struct
 		ret[i].share = fmax(ret[i].share, (double)lost[i].bytes / whole);
 }
 
-struct error *page_ranks_build(const struct profile *profile, struct page_ranks *ret)
+static void raise_moment_shares(
+	const struct page_moments *moments, size_t count, struct ranked_row *ret)
+{
+	double whole = 0;
+	for (size_t i = 0; i < count; i++)
+		whole += (double)moments->most[i];
+	for (size_t i = 0; whole > 0 && i < count; i++)
+		ret[i].share = fmax(ret[i].share, (double)moments->most[i] / whole);
+}
+
+struct error *page_ranks_build(
+	const struct profile *profile, const struct page_moments *moments, struct page_ranks *ret)
 {
 	const struct rows *rows = profile_rows(profile);
 	size_t count = rows->rows.len;
@@ -61,6 +72,8 @@ struct error *page_ranks_build(const struct profile *profile, struct page_ranks 
 		raise_shares(rows, (enum metric)metric, ranked);
 	if (lost)
 		raise_lost_shares(lost, count, ranked);
+	if (moments->most)
+		raise_moment_shares(moments, count, ranked);
 	qsort(ranked, count, sizeof(*ranked), compare_ranked);
 	for (size_t i = 0; i < count && ranked[i].share > 0; i++)
 		ret->rows[ret->count++] = ranked[i].row;

@@ -32,12 +32,15 @@ void page_stacks_init(struct page_stacks *stacks)
 	page_strings_init(&stacks->strings);
 	page_columns_init(&stacks->columns);
 	stacks->summed_up = 0;
+	stacks->row_numbers = NULL;
+	stacks->row_count = 0;
 }
 
 void page_stacks_deinit(struct page_stacks *stacks)
 {
 	page_strings_deinit(&stacks->strings);
 	page_columns_deinit(&stacks->columns);
+	free(stacks->row_numbers);
 }
 
 static const char *const figure_names[METRICS] = {
@@ -249,12 +252,18 @@ enum row_use { ROW_UNUSED, ROW_SHOWN, ROW_LEFT_OUT };
 static bool put_rows(struct stack_columns *at, const struct rows *rows, const uint8_t *uses)
 {
 	struct row_sums left_out = {.count = 0};
+	uint32_t *numbers = at->stacks->row_numbers;
 	for (size_t i = 0; i < rows->rows.len; i++) {
+		numbers[i] = uses[i] == ROW_SHOWN ? (uint32_t)at->node->count : ROWS_NONE;
 		if (uses[i] == ROW_SHOWN && !put_row(at, rows, i))
 			return false;
 		if (uses[i] == ROW_LEFT_OUT)
 			row_sums_add(at, rows, i, &left_out);
 	}
+	for (size_t i = 0; i < rows->rows.len; i++)
+		if (uses[i] == ROW_LEFT_OUT)
+			numbers[i] = (uint32_t)at->node->count;
+	at->stacks->row_count = at->node->count + (left_out.count > 0);
 	at->stacks->summed_up = left_out.count;
 	return !left_out.count || put_left_out(at, &left_out);
 }
@@ -269,7 +278,9 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	page_numbers_init(&at.nodes);
 	for (size_t i = 0; uses && i < ranks->count; i++)
 		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
-	struct error *error = uses ? page_lost_build(profile, &at.lost) : error_no_memory();
+	ret->row_numbers = calloc(rows->rows.len + 1, sizeof(*ret->row_numbers));
+	struct error *error =
+		uses && ret->row_numbers ? page_lost_build(profile, &at.lost) : error_no_memory();
 	if (!error)
 		begin_columns(profile, &at);
 	if (!error && !put_rows(&at, rows, uses))

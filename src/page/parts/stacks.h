@@ -6,6 +6,7 @@
 #include "analysis/profile.h"
 #include "base/error.h"
 #include "page/parts/columns.h"
+#include "page/parts/moments.h"
 #include "page/parts/strings.h"
 
 /* Bits of frame.flags. */
@@ -17,20 +18,26 @@ enum page_frame_flag {
 	PAGE_FRAME_REMARK = 8,  /* no code: says why a stack is not whole, or sums up others */
 };
 
-/* Rows by their importance: the largest share that they have of any metric, or of what is lost. */
+/* Rows by their importance: the largest share that they have of any metric, of what is lost, or of
+ * the highest of moments. */
 struct page_ranks {
 	uint32_t *rows; /* numbers of rows, the most important first */
 	size_t count;
 };
 
-/* Ranks rows that have some of a metric; equals as they are. `ret` is all 0 before. */
-struct error *page_ranks_build(const struct profile *profile, struct page_ranks *ret) must_check_;
+/* Ranks rows that have some of a metric or at a moment; equals as they are. `ret` is all 0 before.
+ */
+struct error *page_ranks_build(const struct profile *profile, const struct page_moments *moments,
+	struct page_ranks *ret) must_check_;
 void page_ranks_deinit(struct page_ranks *ranks);
 
 struct page_stacks {
 	struct page_strings strings;
 	struct page_columns columns;
 	size_t summed_up; /* rows that are one now, "(12 smaller stacks)" */
+	/* By number of the profile's row: of the row that it is in, or ROWS_NONE. */
+	uint32_t *row_numbers;
+	size_t row_count;
 };
 
 void page_stacks_init(struct page_stacks *stacks);

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A range of moments: what each stack had live at its end, what it grew by, what it had at its highest.
+import { commandLine } from "./about.js";
+import { button, choice, copy, el } from "./dom.js";
+import { amount, bytes, count, duration, METRICS } from "./format.js";
+import { siteList } from "./parts.js";
+import * as state from "./state.js";
+import { chart } from "./timeline.js";
+
+const TOP = 10;
+const MEANINGS = {
+    live: "Live at its end",
+    grown: "Grown in it",
+    shrunk: "Shrunk in it",
+    peak: "Peak in it",
+};
+const isRange = (metric) => metric.startsWith("range_");
+const UNIT_NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+/** A time as the command line takes it, exactly. */
+function timeWord(ns) {
+    const unit = ["s", "ms", "us"].find((name) => ns % UNIT_NS[name] === 0) ?? "ns";
+    return `${ns / UNIT_NS[unit]}${unit}`;
+}
+
+/** What rows had live at moments; cells are changes since the moment before, rows distances. */
+export class Moments {
+    constructor({ columns: c }) {
+        this.times = c["moment.time_ns"];
+        this.peak = c["moment.flags"].findIndex((flags) => flags & 1);
+        this.first = new Uint32Array(this.times.length + 1);
+        this.rows = c["cell.row"].slice();
+        this.values = { bytes: c["cell.bytes"], blocks: c["cell.blocks"] };
+        this.count = c["row.node"].length;
+        this.totals = new Float64Array(this.times.length);
+        for (let i = 0, sum = 0; i < this.times.length; i++) {
+            const from = this.first[i],
+                to = (this.first[i + 1] = from + c["moment.cells"][i]);
+            for (let k = from; k < to; k++) {
+                if (k > from) this.rows[k] += this.rows[k - 1];
+                sum += this.values.bytes[k];
+            }
+            this.totals[i] = sum;
+        }
+        const last = this.times.length - 1;
+        this.names = Array.from(this.times, (ns, i) =>
+            i === this.peak ? "peak" : i === last ? "end" : timeWord(ns),
+        );
+    }
+
+    /** What each row had at the moment. */
+    at(moment, unit) {
+        const now = new Float64Array(this.count),
+            values = this.values[unit];
+        for (let k = 0; k < this.first[moment + 1]; k++) now[this.rows[k]] += values[k];
+        return now;
+    }
+
+    nearest(ns) {
+        let best = 0;
+        this.times.forEach((time, i) => {
+            if (Math.abs(time - ns) < Math.abs(this.times[best] - ns)) best = i;
+        });
+        return best;
+    }
+
+    /** The number of "peak", "end" or "12.5ms"; undefined: it is none. */
+    parse(word) {
+        const known = this.names.indexOf(word),
+            time = /^(\d+(?:\.\d+)?)(ns|us|ms|s)$/.exec(word);
+        return known >= 0 ? known : time ? this.nearest(time[1] * UNIT_NS[time[2]]) : undefined;
+    }
+
+    highest(from, to) {
+        let best = from;
+        for (let i = from; i <= to; i++) if (this.totals[i] > this.totals[best]) best = i;
+        return from <= this.peak && this.peak <= to ? this.peak : best;
+    }
+
+    said(moment) {
+        return `${duration(this.times[moment])}${moment === this.peak ? " (the peak)" : ""}: ${bytes(this.totals[moment])}`;
+    }
+}
+
+/** Makes the range that the URL names one of what the stacks can show. */
+export function useRange(data, stacks) {
+    if (stacks.moments === undefined)
+        stacks.moments = data.columns["moment.time_ns"] ? new Moments(data) : null;
+    const { moments } = stacks,
+        [from, to] = state
+            .get("range")
+            .split("..")
+            .map((word) => moments?.parse(word));
+    setRange(
+        stacks,
+        from !== undefined && to !== undefined ? [Math.min(from, to), Math.max(from, to)] : null,
+    );
+}
+
+function setRange(stacks, range) {
+    if (String(stacks.range) === String(range)) return;
+    stacks.range = range;
+    stacks.metrics = stacks.metrics.filter((name) => !isRange(name));
+    if (!range) return;
+    const { moments } = stacks,
+        [from, to] = range;
+    for (const unit of ["bytes", "blocks"]) {
+        if (!moments.values[unit]) continue;
+        const start = moments.at(from, unit),
+            live = moments.at(to, unit),
+            made = {
+                live,
+                grown: live.map((value, row) => Math.max(0, value - start[row])),
+                shrunk: live.map((value, row) => Math.max(0, start[row] - value)),
+                peak: moments.at(moments.highest(from, to), unit),
+            };
+        for (const meaning of Object.keys(MEANINGS)) {
+            const metric = `range_${meaning}_${unit}`;
+            stacks.metrics.push(metric);
+            stacks.values[metric] = made[meaning];
+            stacks.totals[metric] = made[meaning].reduce((sum, value) => sum + value, 0);
+        }
+    }
+}
+
+const rangeWord = ({ moments, range }) => range.map((moment) => moments.names[moment]).join("..");
+const rangeText = ({ moments, range: [from, to] }) =>
+    `${duration(moments.times[from])} to ${duration(moments.times[to])}`;
+
+/** What changes in the key of a tree when the range does. */
+export const rangeKey = (stacks, metric) => (isRange(metric) ? String(stacks.range) : "");
+
+/** The filter that a range is; null: the figures are not of one. */
+export function rangeChip(stacks, metric) {
+    if (!isRange(metric)) return null;
+    const text = `${METRICS[metric][0]}: ${rangeText(stacks)}`;
+    return el(
+        "li",
+        {},
+        `${text} `,
+        button("×", () => state.set({ range: "", metric: "", at: "" }), {
+            "aria-label": `Remove the range ${text}`,
+        }),
+    );
+}
+
+/** How a command shows it: its words, with the file last. `filters`: options of filters. */
+export function rangeCommand(stacks, metric, file, words, filters) {
+    const { moments, range } = stacks,
+        [, meaning, unit] = metric.split("_"),
+        [from, to] = range.map((moment) => moments.names[moment]);
+    if (meaning === "grown" || meaning === "shrunk")
+        return ["heapwise", "diff", ...filters, `${file}@${from}`, `${file}@${to}`];
+    const at = meaning === "live" ? to : moments.names[moments.highest(...range)];
+    return ["heapwise", ...words, "--metric", `live_${unit}`, "--at", at, ...filters, file];
+}
+
+const NOTES = {
+    live: (sampled) =>
+        `What was live at the end of the range, whenever it was allocated${sampled ? "; an estimate" : ""}.`,
+    grown: () =>
+        "Net growth of each stack: live at the end of the range minus live at its start, of stacks that have more then. What replaced freed memory of the same stack does not count.",
+    shrunk: () =>
+        "Of each stack live at the start of the range minus live at its end, of stacks that have less then.",
+    peak: (_, { moments, range: [from, to] }) =>
+        moments.peak >= from && moments.peak <= to
+            ? "The highest point of the range is the recording's peak."
+            : `The highest of the ${to - from + 1} moments in the range: it may have been higher between them.`,
+};
+
+function exactly(data, stacks, meaning, unit) {
+    const { recording } = data.documents.report,
+        [from, to] = stacks.range.map((moment) => stacks.moments.names[moment]),
+        metric = `range_${meaning}_${unit}`,
+        range = ["--from", from, "--to", to, recording.file];
+    if (data.asked?.length || recording.source !== "recording") return [];
+    const lines = [["These figures", rangeCommand(stacks, metric, recording.file, ["flame"], [])]];
+    if (meaning === "grown")
+        lines.push([
+            "What was allocated in the range and is live at its end",
+            ["heapwise", "html", ...range],
+        ]);
+    if (
+        meaning === "peak" &&
+        !(stacks.moments.peak >= stacks.range[0] && stacks.moments.peak <= stacks.range[1])
+    )
+        lines.push(["The true highest point", ["heapwise", "flame", "--metric", `peak_${unit}`, ...range]]);
+    return lines.map(([text, words]) => {
+        const line = commandLine(words);
+        return el(
+            "div",
+            { class: "bar" },
+            `${text}: `,
+            el("code", {}, line),
+            button("Copy", () => copy(line, "Command")),
+        );
+    });
+}
+
+function topStacks(data, stacks, metric) {
+    const values = stacks.values[metric],
+        { frames } = stacks,
+        word = (column, frame) => stacks.strings[column[frame]];
+    const rows = [...values.keys()].filter((row) => values[row] > 0).sort((a, b) => values[b] - values[a]);
+    const sites = rows.slice(0, TOP).map((row) => {
+        const stack = [];
+        for (let node = stacks.rowNode[row]; node; node = stacks.nodeParent[node]) {
+            const frame = stacks.nodeFrame[node];
+            stack.push({
+                function: word(frames.whole, frame),
+                short: word(frames.name, frame),
+                file: word(frames.file, frame),
+                line: frames.line[frame],
+                module: word(frames.module, frame),
+                inlined: frames.flags[frame] & 1,
+                folded: frames.flags[frame] & 4,
+            });
+        }
+        return { kind: stacks.strings[stacks.rowKind[row]] || "several", stack, value: values[row] };
+    });
+    return [
+        el("h2", {}, rows.length > TOP ? `The top ${TOP} of ${count(rows.length)} stacks` : "Stacks"),
+        siteList(data, sites, (site) => amount(metric, site.value), "None."),
+    ];
+}
+
+/** The view of the timeline: the chart, a range in it, and what the range means. */
+export function timelineView(data, stacks, { peak, marks }) {
+    const { documents, cut } = data,
+        { timeline } = documents,
+        { moments } = stacks;
+    if (!(timeline?.snapshots?.length > 1))
+        return el(
+            "p",
+            { class: "empty" },
+            documents.timeline
+                ? "There is one moment alone."
+                : (cut?.missing?.timeline ?? "This file does not say when anything happened."),
+        );
+    if (!moments)
+        return [
+            el(
+                "p",
+                { class: "note" },
+                `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all. No range can be chosen: ${cut?.missing?.moments ?? "the file does not know which stacks had what"}.`,
+            ),
+            chart(timeline, { peak, marks, height: 420 }),
+        ];
+    const last = moments.times.length - 1,
+        result = el("div"),
+        told = el("p", { class: "note", role: "status" });
+    let [unit] = (/_(blocks)$/.exec(state.get("metric")) ?? [, "bytes"]).slice(1),
+        meaning = /^range_(\w+)_/.exec(state.get("metric"))?.[1];
+    if (!MEANINGS[meaning]) meaning = "grown";
+    if (!moments.values[unit]) unit = "bytes";
+    const end = (text, number) => {
+        const said = el("span", { class: "note" }),
+            input = el("input", {
+                type: "range",
+                min: 0,
+                max: last,
+                step: 1,
+                value: (stacks.range ?? [0, last])[number],
+                "aria-label": `${text} of the range`,
+                oninput: () =>
+                    choose(
+                        ends.map((one) => Number(one.input.value)),
+                        number,
+                    ),
+            });
+        return { input, said, label: el("label", {}, text, input, said) };
+    };
+    const ends = [end("Start", 0), end("End", 1)];
+    const picture = chart(timeline, {
+        peak,
+        marks,
+        height: 320,
+        range: () => stacks.range?.map((moment) => moments.times[moment] / 1e9),
+        onRange: (seconds) => choose(seconds.map((one) => moments.nearest(one * 1e9))),
+    });
+    const buttons = Object.entries(MEANINGS).map(([name]) =>
+        button("", () => {
+            meaning = name;
+            show();
+        }),
+    );
+    const choose = ([from, to], moved = 1) => {
+        // An end that is moved beyond the other one takes it along.
+        if (from > to) moved ? (from = to) : (to = from);
+        setRange(stacks, [from, to]);
+        ends.forEach(({ input }, i) => (input.value = stacks.range[i]));
+        picture.drawRange();
+        show();
+    };
+    const show = () => {
+        ends.forEach(({ input, said }) => {
+            said.textContent = moments.said(Number(input.value));
+            input.setAttribute("aria-valuetext", said.textContent);
+        });
+        if (!stacks.range) {
+            told.textContent = `${moments.times.length} moments. Drag over the chart, or move the two ends, to choose a range.`;
+            return;
+        }
+        const metric = `range_${meaning}_${unit}`,
+            totals = (name) => stacks.totals[`range_${name}_${unit}`],
+            net = totals("grown") - totals("shrunk");
+        state.set({ range: rangeWord(stacks), metric }, true);
+        told.textContent = `${rangeText(stacks)}: ${net < 0 ? "" : "+"}${amount(metric, net)} in the heap. ${NOTES[meaning](documents.report.recording.mode === "sample", stacks)}`;
+        Object.entries(MEANINGS).forEach(([name, text], i) => {
+            buttons[i].textContent = `${text}: ${amount(metric, totals(name))}`;
+            buttons[i].setAttribute("aria-pressed", String(name === meaning));
+        });
+        const link = (view, text) => el("a", { href: state.href({ view, at: "" }) }, text);
+        result.replaceChildren(
+            el(
+                "div",
+                { class: "bar", role: "group", "aria-label": "What of the range" },
+                buttons,
+                moments.values.blocks
+                    ? choice(
+                          "in",
+                          [
+                              ["bytes", "bytes"],
+                              ["blocks", "blocks"],
+                          ],
+                          unit,
+                          (value) => {
+                              unit = value;
+                              show();
+                          },
+                      )
+                    : "",
+            ),
+            told,
+            el(
+                "div",
+                { class: "bar" },
+                link("flame", "Flame graph"),
+                link("calls", "Call tree"),
+                link("tables", "Tables"),
+                button("No range", () => state.set({ range: "", metric: "" })),
+            ),
+            ...exactly(data, stacks, meaning, unit),
+            ...topStacks(data, stacks, metric),
+        );
+    };
+    result.append(told);
+    show();
+    return [
+        picture,
+        el(
+            "div",
+            { class: "bar range" },
+            ends.map((one) => one.label),
+        ),
+        cut?.moments
+            ? el(
+                  "p",
+                  { class: "note" },
+                  `${count(cut.moments)} moments were left out to keep the page small.`,
+              )
+            : null,
+        result,
+    ];
+}
