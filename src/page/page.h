@@ -54,7 +54,8 @@ struct page_wanted {
 
 /*
  * Writes the page. Nothing is written before all of it is known to fit. ERROR_ENVIRONMENT: not
- * even the documents fit into most_bytes. NULL also when the sink stopped it: the sink knows.
+ * even the documents fit into most_bytes, or this build has no page (-Dui=disabled). NULL also when
+ * the sink stopped it: the sink knows.
  */
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink) must_check_;
 

@@ -4,6 +4,15 @@
 #include <assert.h>
 #include <string.h>
 
+#ifdef HW_NO_PAGE
+
+struct page_shell page_shell(void)
+{
+	return (struct page_shell){.before = NULL};
+}
+
+#else
+
 /* Of the assembler file that tools/embed-file makes. */
 extern const char page_shell_data[], page_shell_end[];
 
@@ -21,3 +30,5 @@ struct page_shell page_shell(void)
 		.after_len = len - (size_t)(at - page_shell_data) - strlen(place),
 	};
 }
+
+#endif

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* What stands before and after the place of the data. */
+/* What stands before and after the place of the data; all 0 in a build without the page. */
 struct page_shell {
 	const char *before, *after;
 	size_t before_len, after_len;
