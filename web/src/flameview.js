@@ -8,6 +8,7 @@ import { flameBox, pathText } from "./flamebox.js";
 import { amount, METRICS, percent } from "./format.js";
 import { rangeKey } from "./range.js";
 import { pattern, sift } from "./sift.js";
+import { sourceLink } from "./source.js";
 import { NONE } from "./stacks.js";
 import * as state from "./state.js";
 
@@ -295,6 +296,7 @@ function picture(at) {
                   button("Copy the stack", () => copy(pathText(stacks, tree, zoomed), "Stack"), {
                       title: "c",
                   }),
+                  sourceLink(stacks, tree.frame[zoomed]) ?? "",
               ]
             : el(
                   "span",

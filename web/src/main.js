@@ -7,6 +7,7 @@ import { flameView, stepMatch } from "./flameview.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overview, peakOf } from "./overview.js";
 import { timelineView, useRange } from "./range.js";
+import { setSources, sourceView } from "./source.js";
 import { Stacks } from "./stacks.js";
 import * as state from "./state.js";
 import { distributions, tables } from "./tables.js";
@@ -124,6 +125,7 @@ function start(data) {
         nav = el("nav", { "aria-label": "Views" }),
         { target, recording } = data.documents.report;
     const title = target.command?.length ? commandLine(target.command) : data.title;
+    if (setSources(data)) VIEWS.source = ["Source", sourceView];
     document.title = `${data.title} – heapwise`;
     document.getElementById("page").replaceChildren(
         el(

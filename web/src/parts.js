@@ -2,6 +2,7 @@
 // What several views show: stacks, sites, histograms.
 import { button, copy, el } from "./dom.js";
 import { baseName, bytes, count, plural } from "./format.js";
+import { sourceHref } from "./source.js";
 
 const FRAMES = 6;
 
@@ -14,6 +15,12 @@ const frameWhere = (frame) =>
         : frame.function
           ? baseName(frame.module)
           : "";
+
+/** Where it is; a link if the page has its source. */
+function linked(frame) {
+    const href = frame.file && sourceHref(frame.file, frame.line);
+    return el(href ? "a" : "span", { class: "where", href }, frameWhere(frame));
+}
 
 export const stackText = (stack) =>
     stack
@@ -47,7 +54,7 @@ export function stackList(stack, suppression) {
                     { class: frame === blamed ? "blamed" : "", title: frame.file ?? frame.module },
                     frameName(frame, all),
                     " ",
-                    el("span", { class: "where" }, frameWhere(frame)),
+                    linked(frame),
                     frame.inlined ? el("span", { class: "where" }, " inlined") : null,
                 ),
             ),

@@ -9,14 +9,19 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "cli/commands/page_parts.h"
+#include "cli/commands/page_sources.h"
 #include "cli/options/view_options.h"
+#include "cli/setup/context.h"
 #include "cli/terminal/message.h"
 #include "page/page.h"
+#include "query/bundles.h"
 #include "query/stacks.h"
 
 enum {
 	OPT_PAGE_LIMIT = 256,
 	OPT_LIFETIMES,
+	OPT_SOURCE,
+	OPT_SOURCE_PATH,
 	OPT_OUTPUT = 'o',
 	OPT_FORCE = 'f',
 };
@@ -34,6 +39,12 @@ static const struct option_spec option_specs[] = {
 		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M)"},
 	{OPT_LIFETIMES, "lifetimes", "yes|no",
 		"whether the page has lifetimes (default: of at most 10 million events)"},
+	{OPT_SOURCE, "source", NULL,
+		"put the lines of source code that stacks go through into the page, for everybody "
+		"who gets it to read"},
+	{OPT_SOURCE_PATH, "source-path", "FOLDER",
+		"with --source: where sources are, if they moved after they were compiled; may be "
+		"repeated"},
 	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
@@ -47,6 +58,7 @@ struct request {
 	bool force;
 	uint64_t most_bytes;
 	enum page_lifetimes lifetimes;
+	struct page_sources sources;
 };
 
 static bool take_lifetimes(const struct options *options, enum page_lifetimes *ret)
@@ -113,6 +125,14 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 		return false;
 	case OPT_LIFETIMES:
 		return take_lifetimes(options, &request->lifetimes);
+	case OPT_SOURCE:
+		request->sources.wanted = true;
+		return true;
+	case OPT_SOURCE_PATH:
+		if (source_folders_push(&request->sources.folders, (char *)options->argument))
+			return true;
+		message_error(error_no_memory());
+		return false;
 	default:
 		return note_asked(options, id, request) &&
 		       view_options_take(options, id, &request->shown);
@@ -169,7 +189,16 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 	return page_write(&wanted, sink);
 }
 
-static int write_to(struct request *request, const char *output, const struct page_parts *parts)
+/* Adds the document of source lines, which are of the stacks. */
+static struct error *add_sources(
+	struct page_sources *sources, const struct stacks *stacks, struct page_parts *parts)
+{
+	const char *bundle = bundle_folder(cli_context(), model_recording(stacks->model)->path);
+	page_parts_add(parts, "sources", page_sources_write, sources);
+	return page_sources_build(stacks, bundle, sources);
+}
+
+static int write_to(struct request *request, const char *output, struct page_parts *parts)
 {
 	_cleanup_(stacks_deinit) struct stacks stacks = {.model = NULL};
 	const struct stacks_wanted wanted = {
@@ -177,6 +206,8 @@ static int write_to(struct request *request, const char *output, const struct pa
 	struct page_request page = {request, parts, &stacks};
 	struct error *error =
 		stacks_build(&request->shown.query, parts->model, NULL, &wanted, &stacks);
+	if (!error && request->sources.wanted)
+		error = add_sources(&request->sources, &stacks, parts);
 	return error ? message_error(error)
 		     : view_request_write(&request->shown, output, write_page, &page);
 }
@@ -205,15 +236,29 @@ static int cmd_html_show(struct request *request)
 	return code;
 }
 
+static bool is_consistent(const struct command *command, const struct request *request)
+{
+	const struct page_sources *sources = &request->sources;
+	if (sources->wanted && request->shown.query.anonymize)
+		options_wrong(command, "--source and --anonymize exclude each other");
+	else if (!sources->wanted && sources->folders.len)
+		options_wrong(command, "--source-path needs --source");
+	else
+		return true;
+	return false;
+}
+
 static int cmd_html_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .most_bytes = PAGE_BYTES_MAX};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
 	if (options_each(&options, cmd_html_take, &request, &code) &&
+		is_consistent(command, &request) &&
 		view_request_files(command, &request.shown, "a page", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))
 		code = cmd_html_show(&request);
+	page_sources_deinit(&request.sources);
 	asked_free(&request.asked);
 	view_request_deinit(&request.shown);
 	return code;

@@ -41,6 +41,16 @@ static void add_part(struct page_parts *parts, const char *name, const struct pa
 		(struct page_document){.name = name, .write = write_part, .ctx = kept};
 }
 
+void page_parts_add(struct page_parts *parts, const char *name,
+	struct error *(*write)(
+		void *ctx, size_t limit, const struct sink *sink, size_t *ret_left_out),
+	void *ctx)
+{
+	assert(parts->count < PAGE_PARTS_MAX);
+	parts->documents[parts->count++] =
+		(struct page_document){.name = name, .write = write, .ctx = ctx};
+}
+
 static void add_view(struct page_parts *parts, const char *name, const char *view_name,
 	const struct model *model, const char *problem)
 {

@@ -7,7 +7,7 @@
 #include "cli/options/view_options.h"
 #include "page/page.h"
 
-#define PAGE_PARTS_MAX 12u
+#define PAGE_PARTS_MAX 16u
 
 /* Lifetimes take a pass over all events, some 3 s for so many: beyond it they are for who asks. */
 #define PAGE_LIVES_EVENTS 10000000u
@@ -46,6 +46,13 @@ struct page_parts {
  * timeline want other moments. Returns 0, or the exit code after saying why.
  */
 int page_parts_open(struct view_request *request, const char *path, struct page_parts *ret);
+
+/* Adds another document to those that are opened. `ctx` must outlive them. */
+void page_parts_add(struct page_parts *parts, const char *name,
+	struct error *(*write)(
+		void *ctx, size_t limit, const struct sink *sink, size_t *ret_left_out),
+	void *ctx);
+
 void page_parts_deinit(struct page_parts *parts);
 
 #endif
