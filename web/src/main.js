@@ -6,6 +6,7 @@ import { button, el } from "./dom.js";
 import { flameView, stepMatch } from "./flameview.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overview, peakOf } from "./overview.js";
+import { ofProcesses, processesView } from "./processes.js";
 import { timelineView, useRange } from "./range.js";
 import { setSources, sourceView } from "./source.js";
 import { Stacks } from "./stacks.js";
@@ -125,6 +126,7 @@ function start(data) {
         nav = el("nav", { "aria-label": "Views" }),
         { target, recording } = data.documents.report;
     const title = target.command?.length ? commandLine(target.command) : data.title;
+    if (data.documents.processes) VIEWS.processes = ["Processes", processesView];
     if (setSources(data)) VIEWS.source = ["Source", sourceView];
     document.title = `${data.title} – heapwise`;
     document.getElementById("page").replaceChildren(
@@ -135,7 +137,7 @@ function start(data) {
             el(
                 "span",
                 { class: "of" },
-                `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}`,
+                `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}${ofProcesses(data)}`,
             ),
             el(
                 "span",

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "cli/commands/page_parts.h"
 #include "cli/commands/page_sources.h"
+#include "cli/commands/report_tree.h"
 #include "cli/options/view_options.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
@@ -59,6 +60,7 @@ struct request {
 	uint64_t most_bytes;
 	enum page_lifetimes lifetimes;
 	struct page_sources sources;
+	struct process_rows processes; /* of a folder of recordings; else none */
 };
 
 static bool take_lifetimes(const struct options *options, enum page_lifetimes *ret)
@@ -189,6 +191,27 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 	return page_write(&wanted, sink);
 }
 
+static struct error *write_processes(
+	void *ctx, size_t limit, const struct sink *sink, size_t *ret_left_out)
+{
+	const struct process_rows *rows = ctx;
+	const struct view_options options = {.json = true, .limit = limit};
+	*ret_left_out = rows->unread;
+	return tree_write(rows->data, rows->len, &options, sink);
+}
+
+/* Adds the document of processes, if the page is of a folder. */
+static struct error *add_processes(struct request *request, struct page_parts *parts)
+{
+	struct process_rows *rows = &request->processes;
+	struct anonymizer *anonymizer = request->shown.query.anonymizer;
+	if (!rows->len)
+		return NULL;
+	page_parts_add(parts, "processes", write_processes, rows);
+	struct error *error = anonymizer ? process_rows_hide(rows, anonymizer) : NULL;
+	return error ? error : tree_arrange(rows->data, rows->len);
+}
+
 /* Adds the document of source lines, which are of the stacks. */
 static struct error *add_sources(
 	struct page_sources *sources, const struct stacks *stacks, struct page_parts *parts)
@@ -206,6 +229,8 @@ static int write_to(struct request *request, const char *output, struct page_par
 	struct page_request page = {request, parts, &stacks};
 	struct error *error =
 		stacks_build(&request->shown.query, parts->model, NULL, &wanted, &stacks);
+	if (!error)
+		error = add_processes(request, parts);
 	if (!error && request->sources.wanted)
 		error = add_sources(&request->sources, &stacks, parts);
 	return error ? message_error(error)
@@ -236,6 +261,37 @@ static int cmd_html_show(struct request *request)
 	return code;
 }
 
+/* Of a folder, the page is of the process with the largest peak, beside the table of all. Sets
+ * *ret to its recording, to be freed; NULL: what is asked for is no folder. Returns 0, or the exit
+ * code after saying why. */
+static int choose_process(struct request *request, char **ret)
+{
+	struct stat st;
+	*ret = NULL;
+	if (!request->path || stat(request->path, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	char *folder = (char *)request->path;
+	int code = process_rows_read(&request->processes, &folder, 1);
+	const struct tree_row *row = code ? NULL : process_rows_main(&request->processes);
+	if (!row)
+		return code;
+	*ret = strdup(row->file);
+	return *ret ? 0 : message_error(error_no_memory());
+}
+
+/* Returns 0, or the exit code; also of recordings of a folder that could not be read. */
+static int cmd_html_open(struct request *request)
+{
+	_cleanup_free_ char *chosen = NULL;
+	int code = choose_process(request, &chosen);
+	if (code)
+		return code;
+	if (chosen)
+		request->path = chosen;
+	code = cmd_html_show(request);
+	return code ? code : request->processes.code;
+}
+
 static bool is_consistent(const struct command *command, const struct request *request)
 {
 	const struct page_sources *sources = &request->sources;
@@ -257,7 +313,8 @@ static int cmd_html_run(const struct command *command, int argc, char **argv)
 		is_consistent(command, &request) &&
 		view_request_files(command, &request.shown, "a page", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))
-		code = cmd_html_show(&request);
+		code = cmd_html_open(&request);
+	process_rows_deinit(&request.processes);
 	page_sources_deinit(&request.sources);
 	asked_free(&request.asked);
 	view_request_deinit(&request.shown);
@@ -266,16 +323,19 @@ static int cmd_html_run(const struct command *command, int argc, char **argv)
 
 const struct command command_html = {
 	.name = "html",
-	.synopsis = "[FILE] [-o OUT.html] [OPTION…]",
+	.synopsis = "[FILE|FOLDER] [-o OUT.html] [OPTION…]",
 	.what = "Writes a recording or profile as one HTML page for a browser.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current directory. FILE may "
 		 "also be another\n"
 		 "tool's. The page needs no network and no other files: the verdict, figures, "
 		 "leaks, timeline and all\n"
 		 "stacks are in it, with names of functions, files and the command line "
-		 "(--anonymize leaves them out).\n",
+		 "(--anonymize leaves them out).\n"
+		 "Of a FOLDER of recordings: the table of its processes, and all else of the one "
+		 "with the largest peak.\n",
 	.examples = "  heapwise html app.hpw                         app.html\n"
 		    "  heapwise html -o peak.html app.hpw@peak       as of the peak\n"
+		    "  heapwise html -o run.html recordings/         a run of several processes\n"
 		    "  heapwise html --anonymize -o report.html      to attach to a bug report\n",
 	.options = option_specs,
 	.run = cmd_html_run,

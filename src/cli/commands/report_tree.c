@@ -16,13 +16,7 @@
 #include "sources/source.h"
 #include "views/tree.h"
 
-struct rows {
-	struct tree_row *data;
-	size_t len, cap;
-	int code; /* of the last recording that could not be read; 0: all could */
-};
-
-static void rows_deinit(struct rows *rows)
+void process_rows_deinit(struct process_rows *rows)
 {
 	for (size_t i = 0; i < rows->len; i++) {
 		free((char *)rows->data[i].file);
@@ -61,7 +55,7 @@ static struct error *groups_keep(const struct model *model, struct unrecorded_gr
 	return error;
 }
 
-static struct error *rows_push(struct rows *rows, const struct tree_row *row)
+static struct error *rows_push(struct process_rows *rows, const struct tree_row *row)
 {
 	if (rows->len == rows->cap) {
 		size_t cap = rows->cap ? rows->cap * 2 : 64;
@@ -76,7 +70,8 @@ static struct error *rows_push(struct rows *rows, const struct tree_row *row)
 }
 
 /* Processes that have no file of their own, but a row in this recording. */
-static struct error *rows_add_small(struct rows *rows, const struct model *model, const char *path)
+static struct error *rows_add_small(
+	struct process_rows *rows, const struct model *model, const char *path)
 {
 	size_t count;
 	const struct small_process *small = model_small(model, &count);
@@ -97,7 +92,7 @@ static struct error *rows_add_small(struct rows *rows, const struct model *model
 }
 
 /* Keeps what the table shows; the model goes, there may be thousands of them. */
-static struct error *rows_add(struct rows *rows, const char *path)
+static struct error *rows_add(struct process_rows *rows, const char *path)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct error *error = source_open(path, &model);
@@ -123,11 +118,13 @@ static struct error *rows_add(struct rows *rows, const char *path)
 	return rows_add_small(rows, model, path);
 }
 
-static void rows_read(struct rows *rows, const char *path)
+static void rows_read(struct process_rows *rows, const char *path)
 {
 	struct error *error = rows_add(rows, path);
-	if (error)
-		rows->code = message_error(error);
+	if (!error)
+		return;
+	rows->unread++;
+	rows->code = message_error(error);
 }
 
 static int is_recording_name(const struct dirent *entry)
@@ -136,7 +133,7 @@ static int is_recording_name(const struct dirent *entry)
 }
 
 /* By name, so that what is said of the broken ones has an order. */
-static void rows_read_folder(struct rows *rows, const char *folder)
+static void rows_read_folder(struct process_rows *rows, const char *folder)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(folder, &entries, is_recording_name, alphasort);
@@ -179,11 +176,9 @@ static struct error *hide_command(struct anonymizer *anonymizer, const char **co
 	return hide_program(anonymizer, command);
 }
 
-/* Replaces what has names: of programs, and of files, which users choose by them. */
-static struct error *hide_names(struct rows *rows)
+struct error *process_rows_hide(struct process_rows *rows, struct anonymizer *anonymizer)
 {
-	_cleanup_(anonymizer_cleanup) struct anonymizer *anonymizer = NULL;
-	struct error *error = anonymizer_create(&anonymizer);
+	struct error *error = NULL;
 	size_t files = 0;
 	for (size_t i = 0; !error && i < rows->len; i++) {
 		struct tree_row *row = &rows->data[i];
@@ -200,21 +195,50 @@ static struct error *hide_names(struct rows *rows)
 	return error;
 }
 
-int report_tree(char *const *paths, size_t count, const struct report_tree_options *options)
+int process_rows_read(struct process_rows *rows, char *const *paths, size_t count)
 {
-	_cleanup_(rows_deinit) struct rows rows = {NULL, 0, 0, 0};
 	for (size_t i = 0; i < count; i++) {
 		struct stat st;
 		if (!stat(paths[i], &st) && S_ISDIR(st.st_mode))
-			rows_read_folder(&rows, paths[i]);
+			rows_read_folder(rows, paths[i]);
 		else
-			rows_read(&rows, paths[i]);
+			rows_read(rows, paths[i]);
 	}
-	if (!rows.len) {
-		if (!rows.code)
-			message("no recording (*.hpw) in %s", paths[0]);
-		return rows.code ? rows.code : ERROR_INPUT;
+	if (rows->len)
+		return 0;
+	if (!rows->code)
+		message("no recording (*.hpw) in %s", paths[0]);
+	return rows->code ? rows->code : ERROR_INPUT;
+}
+
+const struct tree_row *process_rows_main(const struct process_rows *rows)
+{
+	const struct tree_row *best = NULL;
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct tree_row *row = &rows->data[i];
+		if (row->small)
+			continue;
+		uint64_t peak = row->totals.peak_bytes, most = best ? best->totals.peak_bytes : 0;
+		if (!best || peak > most ||
+			(peak == most && row->target.wall_start_ns >= best->target.wall_start_ns))
+			best = row;
 	}
+	return best;
+}
+
+static struct error *hide_names(struct process_rows *rows)
+{
+	_cleanup_(anonymizer_cleanup) struct anonymizer *anonymizer = NULL;
+	struct error *error = anonymizer_create(&anonymizer);
+	return error ? error : process_rows_hide(rows, anonymizer);
+}
+
+int report_tree(char *const *paths, size_t count, const struct report_tree_options *options)
+{
+	_cleanup_(process_rows_deinit) struct process_rows rows = {.len = 0};
+	int code = process_rows_read(&rows, paths, count);
+	if (code)
+		return code;
 	struct output output;
 	struct sink sink = output_sink_paged(&output, options->paged);
 	struct error *error = options->anonymize ? hide_names(&rows) : NULL;
@@ -224,6 +248,6 @@ int report_tree(char *const *paths, size_t count, const struct report_tree_optio
 		error = tree_write(rows.data, rows.len, options->view, &sink);
 	if (error)
 		return message_error(error);
-	int code = output_end(&output);
+	code = output_end(&output);
 	return code ? code : rows.code;
 }
