@@ -120,7 +120,7 @@ export class Flame {
         if (!this.tree) return;
         const ratio = devicePixelRatio || 1,
             width = this.canvas.clientWidth,
-            height = this.canvas.clientHeight;
+            height = (this.tree.deepest + 1) * HEIGHT + 1;
         if (this.canvas.width !== Math.round(width * ratio)) this.canvas.width = Math.round(width * ratio);
         if (this.canvas.height !== Math.round(height * ratio))
             this.canvas.height = Math.round(height * ratio);

@@ -27,7 +27,7 @@ export function flameBox({
     const canvas = el("canvas", {
         tabIndex: 0,
         role: "img",
-        "aria-label": `${title}: ${METRICS[metric].join(", ")}. The view Call tree has the same as a list.`,
+        "aria-label": `${title}: ${METRICS[metric].join(", ")}. A tree below has the same.`,
     });
     const tip = el("div", { class: "tip", hidden: true });
     const about = (node) => {

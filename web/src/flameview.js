@@ -6,6 +6,7 @@ import { button, choice, copy, download, el } from "./dom.js";
 import { change, exactName, add, filterBar, filterOf, trailOf } from "./filters.js";
 import { flameBox, pathText } from "./flamebox.js";
 import { amount, METRICS, percent } from "./format.js";
+import { besides } from "./print.js";
 import { rangeKey } from "./range.js";
 import { pattern, sift } from "./sift.js";
 import { sourceLink } from "./source.js";
@@ -245,6 +246,17 @@ const saving = ({ flame, canvas }, metric) => [
     button("Save as PNG", () => canvas.toBlob((blob) => download("flame.png", "image/png", blob))),
 ];
 
+/** The same as a picture, for those who don't see it. */
+const asTree = ({ stacks, tree, metric, label, where }, text) =>
+    besides(text, () =>
+        calltree(tree, {
+            metric,
+            label,
+            where,
+            onCopy: (node) => copy(pathText(stacks, tree, node), "Stack"),
+        }),
+    );
+
 /** Callers of a function above it, its callees below; a click makes another function the middle. */
 function bothWays(up, down) {
     shown = [];
@@ -258,6 +270,8 @@ function bothWays(up, down) {
         boxes[0].elements,
         el("p", { class: "note" }, caption(down)),
         boxes[1].elements,
+        asTree(up, "Callers as a tree"),
+        asTree(down, "Callees as a tree"),
         el("div", { class: "bar" }, saving(boxes[1], down.metric)),
     ];
 }
@@ -305,5 +319,5 @@ function picture(at) {
               ),
         saving(box, metric),
     );
-    return [crumbs, box.legend, box.elements];
+    return [crumbs, box.legend, box.elements, asTree(at, "The flame graph as a tree")];
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table of any length: only the rows in sight are elements.
 import { button, copy, download, el } from "./dom.js";
+import { printing } from "./print.js";
 import * as state from "./state.js";
 
 const HEIGHT = 27,
     AHEAD = 12,
-    MARKDOWN = 100; // rows that are copied
+    MARKDOWN = 100, // rows that are copied
+    PRINTED = 1000;
 
 /** columns: { key, title, number, width, value(row): null is not known, text(row), exact(row), element(row) }.
  *  name: in the URL and in files. onRow(row): by Enter or a double click; rowText(row): for the key c. */
@@ -59,7 +61,6 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
             ? `${shown.length.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} rows`
             : `${rows.length.toLocaleString("en-US")} rows`;
         at = -1;
-        body.style.height = `${shown.length * HEIGHT}px`;
         heads();
         draw(true);
     }
@@ -96,11 +97,16 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     let first = -1,
         last = -1;
     function draw(anew = false) {
-        const top = Math.max(0, Math.floor(box.scrollTop / HEIGHT) - AHEAD);
+        const top = printing ? 0 : Math.max(0, Math.floor(box.scrollTop / HEIGHT) - AHEAD);
         const bottom = Math.min(
             shown.length,
-            Math.ceil((box.scrollTop + (box.clientHeight || 600)) / HEIGHT) + AHEAD,
+            printing ? PRINTED : Math.ceil((box.scrollTop + (box.clientHeight || 600)) / HEIGHT) + AHEAD,
         );
+        body.style.height = `${(printing ? bottom : shown.length) * HEIGHT}px`;
+        body.dataset.cut =
+            printing && bottom < shown.length
+                ? `${(shown.length - bottom).toLocaleString("en-US")} more rows are not printed`
+                : "";
         if (!anew && top === first && bottom === last) return;
         [first, last] = [top, bottom];
         body.replaceChildren(
@@ -190,6 +196,8 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
         arrange();
     });
     new ResizeObserver(() => draw()).observe(box);
+    const onPrint = () => (box.isConnected ? draw(true) : removeEventListener("printchange", onPrint));
+    addEventListener("printchange", onPrint);
     arrange();
     return el(
         "div",

@@ -3,6 +3,7 @@
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { el } from "./dom.js";
 import { bytes, duration } from "./format.js";
+import { besides, PAPER, printing } from "./print.js";
 
 // Ticks of the axis of bytes.
 const STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
@@ -23,7 +24,7 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 /** a heapwise.timeline/1; marks: [{ time_ns, name }]. range: gives the chosen one, in seconds, or nothing;
  *  onRange: takes one that was drawn, instead of a zoom; drawRange() of what is returned shows it anew. */
 export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220, range, onRange }) {
-    const box = el("div", { class: "canvas" });
+    const box = el("div", { class: "canvas", role: "img" });
     const [place, form] = AXES[unit] ?? AXES.n,
         times = snapshots.map(place),
         used = snapshots.map((one) => one.useful_bytes);
@@ -32,6 +33,7 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
         { class: "said" },
         `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`,
     );
+    box.setAttribute("aria-label", told.textContent);
     const axis = {
         stroke: () => style("--dim"),
         grid: { stroke: () => style("--line"), width: 1 },
@@ -46,7 +48,7 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
         u.setSelect({ left, width: Math.max(2, right - left), top: 0, height: u.over.clientHeight }, false);
     };
     const draw = () => {
-        const width = box.clientWidth;
+        const width = printing ? Math.min(box.clientWidth, PAPER) : box.clientWidth;
         if (!width) return;
         plot?.destroy();
         plot = new uPlot(
@@ -89,7 +91,26 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
     new ResizeObserver(draw).observe(box);
     const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
     addEventListener("themechange", onTheme);
-    return Object.assign(el("div", {}, box, told), { drawRange: () => plot && select(plot) });
+    const moments = () =>
+        el(
+            "table",
+            { class: "moments" },
+            el(
+                "thead",
+                {},
+                el("tr", {}, el("th", { scope: "col" }, "At"), el("th", { scope: "col" }, "Live")),
+            ),
+            el(
+                "tbody",
+                {},
+                snapshots.map((_, i) =>
+                    el("tr", {}, el("td", {}, form(times[i])), el("td", {}, bytes(used[i]))),
+                ),
+            ),
+        );
+    return Object.assign(el("div", {}, box, told, besides("The chart as a table", moments)), {
+        drawRange: () => plot && select(plot),
+    });
 }
 
 function lines(u, peak, marks) {
