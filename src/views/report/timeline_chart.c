@@ -30,6 +30,8 @@
 #define DOTS_DOWN 4u
 #define LABEL_WIDTH 9
 #define MARKS_MOST 26u
+#define MARK_NAME_MOST 40
+#define MARK_LINE_LEAST 60u /* columns of the line that says what letters are */
 #define TOP_MOST 5u
 /* A caller of so much of all is a wrapper. */
 #define WRAPPER_SHARE 0.9
@@ -200,33 +202,62 @@ static void chart_add_peak(const struct chart *chart, struct text *out)
 	out->failed |= words.failed;
 }
 
-/* A letter under each mark, and what the letters are. */
+/* Marks of one column share a letter. Returns how many from the first on do, of `count`. */
+static unsigned marks_of_column(
+	const struct chart *chart, const struct mark *marks, size_t count, unsigned *ret_x)
+{
+	unsigned together = 1;
+	*ret_x = dot_column(chart, marks[0].time_ns) / DOTS_ACROSS;
+	while (together < count &&
+		dot_column(chart, marks[together].time_ns) / DOTS_ACROSS == *ret_x)
+		together++;
+	return together;
+}
+
+/* "a: loaded", "b: request … request (12 marks)". */
+static void chart_add_mark_words(
+	char letter, const struct mark *marks, unsigned together, struct text *out)
+{
+	text_printf(out, "%c: ", letter);
+	text_add_shown(out, marks[0].name, MARK_NAME_MOST);
+	if (together == 1)
+		return;
+	text_add(out, together == 2 ? ", " : " … ");
+	text_add_shown(out, marks[together - 1].name, MARK_NAME_MOST);
+	if (together > 2)
+		text_printf(out, " (%s marks)", FMT_COUNT(together));
+}
+
+/* A letter under each mark, and what the letters are, in lines as wide as the chart or so. */
 static void chart_add_marks(const struct chart *chart, struct text *out)
 {
-	size_t count;
+	size_t count, next = 0;
 	const struct mark *marks = model_marks(chart->page->model, &count);
+	_cleanup_(text_deinit) struct text words, one;
+	text_init(&words);
+	text_init(&one);
 	if (!count || chart->options->unit != TIMELINE_MS)
 		return;
-	unsigned at = 0, shown = (unsigned)min(count, (size_t)MARKS_MOST);
+	const size_t most = max(chart->columns + LABEL_WIDTH, MARK_LINE_LEAST);
+	size_t line = 0;
 	text_pad(out, LABEL_WIDTH + 2);
-	for (unsigned i = 0; i < shown; i++) {
-		unsigned x = dot_column(chart, marks[i].time_ns) / DOTS_ACROSS;
-		if (x > at) {
-			text_pad(out, x - at);
-			at = x;
-		}
+	for (unsigned at = 0, i = 0, x; next < count && i < MARKS_MOST; i++, at = x + 1) {
+		unsigned together = marks_of_column(chart, marks + next, count - next, &x);
+		text_pad(out, x > at ? x - at : 0);
 		text_add_char(out, (char)('a' + i));
-		at++;
+		text_clear(&one);
+		chart_add_mark_words((char)('a' + i), marks + next, together, &one);
+		bool wraps = line && line + one.len + 3 > most;
+		text_add(&words, wraps ? "\n  " : line ? "   " : "  ");
+		line = (wraps ? 0 : line) + one.len + 3;
+		text_add(&words, one.data ? one.data : "");
+		next += together;
 	}
-	text_add(out, "\n  ");
-	for (unsigned i = 0; i < shown; i++) {
-		text_printf(out, "%c: ", (int)('a' + i));
-		text_add_shown(out, marks[i].name, 40);
-		text_add(out, i + 1 < shown ? "   " : "");
-	}
-	if (count > shown)
-		text_printf(out, "   and %s more: report --view marks", FMT_COUNT(count - shown));
+	text_printf(out, "\n%s", words.data ? words.data : "");
+	if (next < count)
+		text_printf(out, "   and %s more: report --view marks", FMT_COUNT(count - next));
 	text_add_char(out, '\n');
+	out->failed |= words.failed || one.failed;
 }
 
 /* The node whose callers say most: not a wrapper that nearly all of it came through. */

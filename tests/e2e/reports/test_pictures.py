@@ -163,4 +163,44 @@ def graph_hands(folder):
         hw.need(not browser.exceptions, f"{browser.exceptions}")
 
 
+MARKS = """
+#include <heapwise/client.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	for (int i = 0; i < 40; i++) {
+		char name[20];
+		snprintf(name, sizeof(name), "mark-%d", i);
+		for (int k = 0; k < 2000; k++)
+			free(malloc(100));
+		heapwise_mark(name);
+	}
+	return 0;
+}
+"""
+
+
+@TESTS.test
+def narrow_chart(folder):
+    """However narrow the chart is, letters of marks are below it, marks of one column share one, and none is lost"""
+    (folder / "m.c").write_text(MARKS)
+    made = hw.run([hw.need_program("gcc"), "-O0", "-I", hw.SOURCE / "include", folder / "m.c", "-o", folder / "m"])
+    hw.need(made.status == 0, str(made))
+    hw.record([folder / "m"], folder / "m.hpw")
+    for width in (4, 12, 72):
+        text = heapwise("timeline", "--format", "chart", "--width", str(width), folder / "m.hpw", env=hw.clean_environment(LC_ALL="C.UTF-8")).text
+        lines = text.splitlines()
+        first = next(i for i, line in enumerate(lines) if re.fullmatch(" +a[a-z ]*", line))
+        letters = lines[first]
+        hw.need(len(letters) <= 11 + width, f"{width}: {text}")
+        told = " ".join(lines[first + 1:])
+        hw.need(re.findall(r"\b([a-z]): mark-", told) == list(letters.replace(" ", "")), text)
+        left = re.search(r"and (\d+) more", told)
+        alone = len(re.findall(r"\b[a-z]: mark-\d+", told)) + len(re.findall(r"mark-\d+, mark-", told))
+        many = sum(int(number) - 1 for number in re.findall(r"\((\d+) marks\)", told))
+        hw.need(alone + many + (int(left.group(1)) if left else 0) == 40, f"{width}: {alone}, {many}, {left}: {text}")
+        hw.need(all(len(line) <= max(width + 11, 66) for line in lines[first + 1:lines.index("Live at the peak")]) if "Live at the peak" in lines else True, text)
+
+
 TESTS.main()
