@@ -222,6 +222,7 @@ static struct error *pack_rows(struct page_draft *draft, size_t rows)
 	page_stacks_init(&stacks);
 	buf_init(&container);
 	buf_clear(&draft->packed);
+	bool bare = draft->wanted->container;
 	struct error *error =
 		page_stacks_build(draft->wanted->profile, &draft->ranks, rows, &stacks);
 	if (!error && moments_left(draft) &&
@@ -229,14 +230,16 @@ static struct error *pack_rows(struct page_draft *draft, size_t rows)
 			stacks.row_count, &stacks.columns))
 		error = error_no_memory();
 	if (!error)
-		error = put_container(draft, &stacks, &container);
-	if (!error)
+		error = put_container(draft, &stacks, bare ? &draft->packed : &container);
+	if (!error && !bare)
 		error = page_pack(container.data, container.len, &draft->packed);
 	return error;
 }
 
 static uint64_t html_bytes(const struct page_draft *draft)
 {
+	if (draft->wanted->container)
+		return draft->packed.len;
 	return draft->shell.before_len + strlen(DATA_BEGIN) + page_base64_len(draft->packed.len) +
 	       strlen(DATA_END) + draft->shell.after_len;
 }
@@ -325,10 +328,12 @@ static struct error *choose_documents(struct page_draft *draft)
 static void put_html(const struct page_draft *draft, const struct sink *sink)
 {
 	const struct page_shell *shell = &draft->shell;
-	if (sink->write(sink->ctx, shell->before, shell->before_len) &&
-		sink->write(sink->ctx, DATA_BEGIN, strlen(DATA_BEGIN)) &&
-		page_put_base64(draft->packed.data, draft->packed.len, sink) &&
-		sink->write(sink->ctx, DATA_END, strlen(DATA_END)))
+	if (draft->wanted->container)
+		sink->write(sink->ctx, (const char *)draft->packed.data, draft->packed.len);
+	else if (sink->write(sink->ctx, shell->before, shell->before_len) &&
+		 sink->write(sink->ctx, DATA_BEGIN, strlen(DATA_BEGIN)) &&
+		 page_put_base64(draft->packed.data, draft->packed.len, sink) &&
+		 sink->write(sink->ctx, DATA_END, strlen(DATA_END)))
 		sink->write(sink->ctx, shell->after, shell->after_len);
 }
 
@@ -357,5 +362,7 @@ struct error *page_write(const struct page_wanted *wanted, const struct sink *si
 
 bool page_is_one(const void *data, size_t len)
 {
-	return len && memmem(data, len, DATA_BEGIN, strlen(DATA_BEGIN)) != NULL;
+	bool container = len >= strlen(CONTAINER_MAGIC) &&
+			 !memcmp(data, CONTAINER_MAGIC, strlen(CONTAINER_MAGIC));
+	return container || (len && memmem(data, len, DATA_BEGIN, strlen(DATA_BEGIN)));
 }

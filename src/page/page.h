@@ -50,6 +50,7 @@ struct page_wanted {
 	/* The same file with a series of moments and their sites; NULL: not known. */
 	const struct model *over_time;
 	uint64_t most_bytes; /* of HTML: the smallest stacks are summed up beyond it */
+	bool container;      /* that alone is written: no HTML, not compressed */
 };
 
 /*
@@ -59,7 +60,7 @@ struct page_wanted {
  */
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink) must_check_;
 
-/* Returns whether a file's bytes are a page that page_write() wrote. */
+/* Returns whether a file's bytes are a page, or a container, that page_write() wrote. */
 bool page_is_one(const void *data, size_t len);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "cli/commands/page_options.h"
 #include "cli/commands/page_parts.h"
 #include "cli/commands/page_sources.h"
 #include "cli/commands/report_tree.h"
@@ -20,9 +21,9 @@
 
 enum {
 	OPT_PAGE_LIMIT = 256,
-	OPT_LIFETIMES,
 	OPT_SOURCE,
 	OPT_SOURCE_PATH,
+	OPT_CONTAINER,
 	OPT_OUTPUT = 'o',
 	OPT_FORCE = 'f',
 };
@@ -38,15 +39,16 @@ static const struct option_spec option_specs[] = {
 	{OPT_FORCE, "force", NULL, "replace FILE even if it is not a page of heapwise"},
 	{OPT_PAGE_LIMIT, "page-limit", "SIZE",
 		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M)"},
-	{OPT_LIFETIMES, "lifetimes", "yes|no",
-		"whether the page has lifetimes (default: of at most 10 million events)"},
 	{OPT_SOURCE, "source", NULL,
 		"put the lines of source code that stacks go through into the page, for everybody "
 		"who gets it to read"},
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"with --source: where sources are, if they moved after they were compiled; may be "
 		"repeated"},
-	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+	{OPT_CONTAINER, "container", NULL,
+		"write the page's data alone, for programs: schema heapwise.page/1 (default: to "
+		"stdout)"},
+	PAGE_SPECS_ASKED SYMBOL_SPECS VIEW_SPEC_ANONYMIZE{0},
 };
 
 DEFINE_VEC(asked_vec, char *)
@@ -61,17 +63,33 @@ struct request {
 	enum page_lifetimes lifetimes;
 	struct page_sources sources;
 	struct process_rows processes; /* of a folder of recordings; else none */
+	bool no_timeline, container;
 };
+
+static bool take_yes(const struct options *options, const char *name, bool *ret)
+{
+	*ret = strcmp(options->argument, "yes") == 0;
+	if (*ret || strcmp(options->argument, "no") == 0)
+		return true;
+	options_wrong(
+		options->command, "invalid --%s '%s': expected yes or no", name, options->argument);
+	return false;
+}
 
 static bool take_lifetimes(const struct options *options, enum page_lifetimes *ret)
 {
-	bool yes = strcmp(options->argument, "yes") == 0;
+	bool yes;
+	bool ok = take_yes(options, "lifetimes", &yes);
 	*ret = yes ? PAGE_LIFETIMES_YES : PAGE_LIFETIMES_NO;
-	if (yes || strcmp(options->argument, "no") == 0)
-		return true;
-	options_wrong(options->command, "invalid --lifetimes '%s': expected yes or no",
-		options->argument);
-	return false;
+	return ok;
+}
+
+static bool take_timeline(const struct options *options, bool *ret_none)
+{
+	bool yes;
+	bool ok = take_yes(options, "timeline", &yes);
+	*ret_none = !yes;
+	return ok;
 }
 
 /* Notes an option that chooses what the page is of, as "--focus=^parse_". False: no memory, which
@@ -125,7 +143,10 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 			"invalid --page-limit '%s': expected a size like 512K, 2M or 1G",
 			options->argument);
 		return false;
-	case OPT_LIFETIMES:
+	case OPT_CONTAINER:
+		request->container = true;
+		return true;
+	case PAGE_OPT_LIFETIMES:
 		return take_lifetimes(options, &request->lifetimes);
 	case OPT_SOURCE:
 		request->sources.wanted = true;
@@ -135,6 +156,8 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 			return true;
 		message_error(error_no_memory());
 		return false;
+	case PAGE_OPT_TIMELINE:
+		return take_timeline(options, &request->no_timeline);
 	default:
 		return note_asked(options, id, request) &&
 		       view_options_take(options, id, &request->shown);
@@ -187,6 +210,7 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 		.profile = &page->stacks->profile,
 		.over_time = page->parts->over_time,
 		.most_bytes = page->request->most_bytes,
+		.container = page->request->container,
 	};
 	return page_write(&wanted, sink);
 }
@@ -239,10 +263,13 @@ static int write_to(struct request *request, const char *output, struct page_par
 
 static int cmd_html_show(struct request *request)
 {
-	_cleanup_(page_parts_deinit) struct page_parts parts = {.lifetimes = request->lifetimes};
+	_cleanup_(page_parts_deinit) struct page_parts parts = {
+		.lifetimes = request->lifetimes, .no_timeline = request->no_timeline};
 	int code = page_parts_open(&request->shown, request->path, &parts);
 	if (code)
 		return code;
+	if (request->container && !request->output)
+		request->output = OUTPUT_STDOUT;
 	_cleanup_free_ char *made = default_output(model_recording(parts.model)->path);
 	const char *output = request->output ? request->output : made;
 	if (!output)

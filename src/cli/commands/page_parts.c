@@ -141,6 +141,11 @@ static struct error *open_times(struct view_request *request, struct page_parts 
 static struct error *look_at_times(struct view_request *request, struct page_parts *ret)
 {
 	const struct recording *recording = model_recording(ret->model);
+	if (ret->no_timeline) {
+		ret->no_times = error_create(
+			ERROR_INPUT, "what happened over time was not wanted (--timeline no)");
+		return ret->no_times ? NULL : error_no_memory();
+	}
 	/* The views of what a file doesn't know say so. */
 	if (recording->unknown & UNKNOWN_SERIES || model_subtracted(ret->model))
 		return NULL;

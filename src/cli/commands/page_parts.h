@@ -23,10 +23,12 @@ struct page_part {
 	const char *problem;             /* why it can't be shown; NULL: it can */
 };
 
-/* Must not move once it is open. All 0 before, but `lifetimes`; page_parts_deinit() in either case.
+/* Must not move once it is open. All 0 before, but the first two; page_parts_deinit() in either
+ * case.
  */
 struct page_parts {
 	enum page_lifetimes lifetimes; /* whether they are wanted */
+	bool no_timeline;              /* nothing over time is wanted: no second look at the file */
 	struct model *model;           /* what the report is of, and the stacks */
 	struct model *over_time; /* the same with a series of moments and lives; NULL: without */
 	struct error *no_times;  /* why there is none; NULL: there is */

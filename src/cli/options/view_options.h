@@ -82,11 +82,11 @@ enum view_option {
 	{VIEW_OPT_METRIC, "metric", "METRIC",                                                      \
 		"what to show: allocations, allocated_bytes, live_bytes, live_blocks, "            \
 		"kept_bytes, peak_bytes (default), …"},
-/* And what else is about frames. */
-#define VIEW_SPEC_ALL_FRAMES                                                                       \
+#define VIEW_SPEC_WHOLE_STACKS                                                                     \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
-		"show whole stacks: do not fold frames of std, runtimes and allocators"},          \
-		SYMBOL_SPECS
+		"show whole stacks: do not fold frames of std, runtimes and allocators"},
+/* And what else is about frames. */
+#define VIEW_SPEC_ALL_FRAMES VIEW_SPEC_WHOLE_STACKS SYMBOL_SPECS
 #define VIEW_SPECS_TERMINAL                                                                        \
 	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
 		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \

@@ -231,6 +231,23 @@ def moments_and_filters(folder):
 
 
 @TESTS.test
+def container(folder):
+    """--container writes what is in the page; --timeline no leaves out what happened over time, and says so"""
+    path = recording(folder)
+    ended = heapwise("html", path, "--container", "--timeline", "no")
+    html = page_of(path, "--timeline", "no")
+    hw.need(ended.status == 0 and ended.stdout == gzip.decompress(base64.b64decode(DATA.findall(html.html)[0])), "another container")
+    missing = html.header["cut"]["missing"]
+    hw.need({"timeline", "lifetimes"} <= set(missing) and "--timeline no" in missing["timeline"], str(missing))
+    hw.need(html.columns == page_of(path).columns, "columns changed")
+    ended = heapwise("html", path, "--timeline", "perhaps")
+    hw.need(ended.status == 2 and "--timeline" in ended.errors, str(ended))
+    out = folder / "data"
+    hw.need(heapwise("html", path, "--container", "-o", out).status == 0 and heapwise("html", path, "--container", "-o", out).status == 0, "again")
+    hw.need(out.read_bytes() == heapwise("html", path, "--container").stdout, "another file")
+
+
+@TESTS.test
 def lifetimes(folder):
     """--lifetimes: without them the page says why, and all else is as it was"""
     path = recording(folder)
