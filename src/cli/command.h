@@ -65,6 +65,7 @@ extern const struct command command_peek;
 extern const struct command command_prompt;
 extern const struct command command_report;
 extern const struct command command_run;
+extern const struct command command_serve;
 extern const struct command command_timeline;
 extern const struct command command_tree;
 extern const struct command command_version;

@@ -20,6 +20,7 @@ const struct command *const commands[] = {
 	&command_timeline,
 	&command_flame,
 	&command_html,
+	&command_serve,
 	&command_list,
 	&command_symbols,
 	&command_peek,

@@ -340,7 +340,7 @@ static void put_html(const struct page_draft *draft, const struct sink *sink)
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink)
 {
 	_cleanup_(draft_deinit) struct page_draft draft = {.wanted = wanted, .shell = page_shell()};
-	if (!draft.shell.before)
+	if (!draft.shell.before && !wanted->container)
 		return error_create(ERROR_ENVIRONMENT,
 			"this heapwise was built without its HTML page (-Dui=disabled)");
 	buf_init(&draft.packed);

@@ -60,6 +60,19 @@ struct page_wanted {
  */
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink) must_check_;
 
+/*
+ * The page without data, for a server: it fetches containers from the folder that it comes from,
+ * and nothing else from anywhere (docs/schema/serve-1.md).
+ */
+struct page_served {
+	char *html; /* of the page; page_served_deinit() frees it */
+	size_t len;
+	char *policy; /* its Content-Security-Policy, which is also in it; likewise */
+};
+
+struct error *page_served_make(struct page_served *ret) must_check_;
+void page_served_deinit(struct page_served *served);
+
 /* Returns whether a file's bytes are a page, or a container, that page_write() wrote. */
 bool page_is_one(const void *data, size_t len);
 

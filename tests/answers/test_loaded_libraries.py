@@ -46,12 +46,12 @@ def libraries_missing(folder):
     packed.write_bytes(subprocess.run(["gzip", "-c"], input=b"\x7fELF" + bytes(5000), stdout=subprocess.PIPE, check=True).stdout)
     xml = folder / "x.xml"
     xml.write_text('<?xml version="1.0"?>\n<valgrindoutput>\n</valgrindoutput>\n')
-    for name in ("libarchive.so.13", "libcurl.so.4", "libpcre2-8.so.0", "libexpat.so.1", "libedit.so.2"):
+    for name in ("libarchive.so.13", "libcurl.so.4", "libpcre2-8.so.0", "libexpat.so.1", "libedit.so.2", "libmicrohttpd.so.12"):
         (folder / name).write_bytes(b"no library")
     without = hw.clean_environment(LD_LIBRARY_PATH=folder)
     for package, *command in (("libarchive13", "bundle", "-o", folder / "y.tar", path), ("libarchive13", "report", bundle),
                               ("libarchive13", "core", packed), ("libcurl4", "report", "http://127.0.0.1:9/heap"),
-                              ("libpcre2-8-0", "report", "--focus", "a.b", path), ("libexpat1", "report", xml)):
+                              ("libmicrohttpd12", "serve", path), ("libpcre2-8-0", "report", "--focus", "a.b", path), ("libexpat1", "report", xml)):
         ended = hw.heapwise(*command, env=without)
         expected = 2 if "--focus" in command else 4  # an option that can't be taken
         hw.need(ended.status == expected and f"(package {package})" in ended.errors, f"{command}: {ended}")

@@ -11,7 +11,7 @@ import hw  # noqa: E402
 
 tests = hw.Tests()
 
-COMMANDS = ("report", "tree", "flame", "graph", "list", "peek", "timeline", "export", "diff", "bundle", "html", "symbols", "budget", "core", "heap")
+COMMANDS = ("report", "tree", "flame", "graph", "list", "peek", "timeline", "export", "diff", "bundle", "html", "serve", "symbols", "budget", "core", "heap")
 
 
 def options_of(command):

@@ -89,7 +89,9 @@ export function about(data) {
         el(
             "p",
             { class: "note" },
-            `This page was made by ${data.writer}. It is one file, loads nothing and sends nothing.`,
+            data.served
+                ? `This page is served by ${data.writer}, which computes what it shows.`
+                : `This page was made by ${data.writer}. It is one file, loads nothing and sends nothing.`,
         ),
     ];
 }

@@ -9,6 +9,7 @@ import { marksOf, overview, peakOf } from "./overview.js";
 import { ofProcesses, processesView } from "./processes.js";
 import { timelineView, useRange } from "./range.js";
 import { setSources, sourceView } from "./source.js";
+import { serve } from "./served.js";
 import { Stacks } from "./stacks.js";
 import * as state from "./state.js";
 import { distributions, tables } from "./tables.js";
@@ -120,8 +121,12 @@ function onKey(event) {
     event.preventDefault();
 }
 
-function start(data) {
-    const stacks = new Stacks(data),
+let redraw = null; // shows the view of the data that is there
+
+/** Shows data, and returns its stacks; `before` gets them first. */
+function start(data, before) {
+    const first = !redraw,
+        stacks = new Stacks(data),
         main = el("main", { id: "main" }),
         nav = el("nav", { "aria-label": "Views" }),
         { target, recording } = data.documents.report;
@@ -152,7 +157,7 @@ function start(data) {
             ),
         ),
         nav,
-        ...(data.asked?.length
+        ...(data.asked?.length && !data.served
             ? [
                   el(
                       "p",
@@ -196,7 +201,16 @@ function start(data) {
         main.replaceChildren(...[VIEWS[chosen][1](data, stacks)].flat(3).filter(Boolean));
         main.dataset.view = chosen;
     };
-    state.onChange(draw);
+    before?.(stacks);
+    redraw = draw;
+    draw();
+    document.documentElement.dataset.ready = "1";
+    if (first) listen();
+    return stacks;
+}
+
+function listen() {
+    state.onChange(() => redraw());
     document.addEventListener("click", (event) => {
         const link = event.target.closest?.('a[href^="#"]');
         if (!link || event.defaultPrevented) return;
@@ -204,18 +218,16 @@ function start(data) {
         state.set(Object.fromEntries(new URLSearchParams(link.getAttribute("href").slice(1))));
     });
     document.addEventListener("keydown", onKey);
-    draw();
-    document.documentElement.dataset.ready = "1";
 }
 
 firstTheme();
-load()
-    .then(start)
-    .catch((error) => {
+(document.getElementById("heapwise-served") ? serve(start) : load().then((data) => start(data))).catch(
+    (error) => {
         document
             .getElementById("page")
             .replaceChildren(
                 el("main", {}, el("p", { class: "warn" }, `This page can't be shown: ${error.message}`)),
             );
         document.documentElement.dataset.ready = "failed";
-    });
+    },
+);

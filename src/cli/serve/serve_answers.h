@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers by processes of their own: each runs the command that a user would, `heapwise html
+ * --container …`, and what it writes is the answer. So an answer is the command's, byte by byte; a
+ * damaged file or one that takes all memory ends a process, not the server; and what nobody waits
+ * for any more is ended by a signal.
+ *
+ *	asked ──▶ kept? ──yes──▶ answered
+ *	            │ no
+ *	            ▼
+ *	          queue ──▶ runs, one for each file ──▶ kept, answered
+ */
+#ifndef CLI_SERVE_ANSWERS_H
+#define CLI_SERVE_ANSWERS_H
+
+#include <poll.h>
+
+#include "base/error.h"
+#include "serve/serve.h"
+
+/* Processes at a time. */
+#define SERVE_RUNNING_MAX 2u
+/* Questions that wait for one; more are refused. */
+#define SERVE_WAITING_MAX 32u
+/* Of one answer. */
+#define SERVE_ANSWER_BYTES_MAX ((size_t)128 << 20)
+/* Of all answers that are kept to be given again; the oldest go first. */
+#define SERVE_KEPT_BYTES_MAX ((size_t)64 << 20)
+/* For one answer. */
+#define SERVE_COMPUTE_SECONDS_MAX 600u
+
+struct serve_answers;
+
+/* How an answer is made. */
+struct serve_work {
+	const char *key;  /* equal ones have equal answers; copied */
+	size_t file;      /* one runs at a time for each; SIZE_MAX: of none */
+	const char *type; /* of the answer; static */
+	/* The command line of this program, until NULL; copied. NULL: `run` is called instead, in a
+	 * process of its own, and returns its exit code. */
+	char *const *words;
+	int (*run)(void *ctx);
+	void *ctx;
+};
+
+struct error *serve_answers_create(struct serve_answers **ret) must_check_;
+/* Ends what runs; NULL: does nothing. */
+void serve_answers_destroy(struct serve_answers *answers);
+
+/* Answers the exchange now or later. Errors are answers as well: JSON with `error`, a text, and
+ * `exit_code`, a number or null. */
+void serve_answers_ask(struct serve_answers *answers, const struct serve_work *work,
+	struct serve_exchange *exchange);
+/* Answers with an error, which is destroyed. */
+void serve_answer_error(struct serve_exchange *exchange, struct error *error);
+
+/* As of struct serve_site. */
+void serve_answers_gone(struct serve_answers *answers, struct serve_exchange *exchange);
+size_t serve_answers_watch(
+	struct serve_answers *answers, struct pollfd *ret, size_t most, int *timeout_ms);
+void serve_answers_ready(struct serve_answers *answers);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "serve/impl/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Connections that wait to be accepted. */
+#define BACKLOG 128
+
+union place_address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
+
+static const void *bytes_of(const union place_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? (const void *)&address->six.sin6_addr
+						  : (const void *)&address->four.sin_addr;
+}
+
+static bool address_is_loopback(const union place_address *address)
+{
+	if (address->any.sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&address->six.sin6_addr);
+	return ntohl(address->four.sin_addr.s_addr) >> 24 == 127;
+}
+
+static struct error *refuse_text(const char *text)
+{
+	return error_create(ERROR_USAGE,
+		"invalid --listen '%s': expected ADDRESS:PORT with a numeric address, like "
+		"127.0.0.1:8080 or [::1]:8080",
+		text);
+}
+
+/* "[::1]:80" and "80" into their parts; the host is the caller's. */
+static struct error *split_text(const char *text, char **ret_host, const char **ret_port)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	*ret_port = colon ? colon + 1 : text;
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+		*ret_host = strndup(text + 1, len - 2);
+	else if (!colon || (len == strlen("localhost") && !strncmp(text, "localhost", len)))
+		*ret_host = strdup("127.0.0.1");
+	else if (memchr(text, ':', len))
+		return refuse_text(text);
+	else
+		*ret_host = strndup(text, len);
+	return *ret_host ? NULL : error_no_memory();
+}
+
+static struct error *parse_place(const char *text, union place_address *ret, socklen_t *ret_len)
+{
+	_cleanup_free_ char *host = NULL;
+	const char *port;
+	struct error *error = split_text(text, &host, &port);
+	if (error)
+		return error;
+	struct addrinfo *found,
+		wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+	char *end;
+	unsigned long number = strtoul(port, &end, 10);
+	if (!*host || *port < '0' || *port > '9' || *end || number > 65535 ||
+		getaddrinfo(host, port, &wanted, &found))
+		return refuse_text(text);
+	memcpy(ret, found->ai_addr, found->ai_addrlen);
+	*ret_len = found->ai_addrlen;
+	freeaddrinfo(found);
+	return NULL;
+}
+
+static struct error *open_socket(
+	const char *text, union place_address *address, socklen_t len, int *ret_fd)
+{
+	static const int yes = 1;
+	_cleanup_close_ int fd =
+		socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0) {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+		if (address->any.sa_family == AF_INET6)
+			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+	}
+	if (fd < 0 || bind(fd, &address->any, len) || listen(fd, BACKLOG) ||
+		getsockname(fd, &address->any, &len))
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot listen at %s", text);
+	*ret_fd = fd;
+	fd = -1;
+	return NULL;
+}
+
+struct error *listen_open(const char *text, bool allow_remote, struct listen_place *ret)
+{
+	union place_address address = {.any = {0}};
+	socklen_t len = sizeof(address);
+	text = text ? text : "127.0.0.1:0";
+	struct error *error = parse_place(text, &address, &len);
+	if (error)
+		return error;
+	ret->is_loopback = address_is_loopback(&address);
+	if (!ret->is_loopback && !allow_remote)
+		return error_create(ERROR_USAGE,
+			"--listen %s lets other machines connect, which can read all that is sent; "
+			"add --allow-remote if you want that",
+			text);
+	error = open_socket(text, &address, len, &ret->fd);
+	if (error)
+		return error;
+	ret->is_six = address.any.sa_family == AF_INET6;
+	ret->port = ntohs(ret->is_six ? address.six.sin6_port : address.four.sin_port);
+	inet_ntop(address.any.sa_family, bytes_of(&address), ret->address, sizeof(ret->address));
+	return NULL;
+}
+
+void socket_own_address(int fd, char ret[INET6_ADDRSTRLEN])
+{
+	union place_address address;
+	socklen_t len = sizeof(address);
+	ret[0] = '\0';
+	if (getsockname(fd, &address.any, &len) == 0)
+		inet_ntop(address.any.sa_family, bytes_of(&address), ret, INET6_ADDRSTRLEN);
+}
