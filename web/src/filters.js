@@ -46,19 +46,21 @@ export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
         ? "the page itself is of a part"
         : recording.range
           ? "the page is of a range"
-          : metric.startsWith("lost_")
-            ? "heapwise leaks shows what is lost"
-            : filter.drop
-              ? "single stacks were removed"
-              : filter.collapse
-                ? "recursion is collapsed"
-                : byLabel
-                  ? "a function has no name"
-                  : filter.ofin
-                    ? "the function has a namesake in another module"
-                    : filter.of && /^range_(grown|shrunk)/.test(metric)
-                      ? "heapwise diff has no callers and callees"
-                      : "";
+          : metric.startsWith("range_") && recording.source !== "recording"
+            ? "commands know no times of such a file"
+            : metric.startsWith("lost_")
+              ? "heapwise leaks shows what is lost"
+              : filter.drop
+                ? "single stacks were removed"
+                : filter.collapse
+                  ? "recursion is collapsed"
+                  : byLabel
+                    ? "a function has no name"
+                    : filter.ofin
+                      ? "the function has a namesake in another module"
+                      : filter.of && /^range_(grown|shrunk)/.test(metric)
+                        ? "heapwise diff has no callers and callees"
+                        : "";
     if (none) return { none };
     const of = filter.of && (filter.inverted ? "--callers" : "--callees");
     const words = [

@@ -42,9 +42,8 @@ export class Moments {
             }
             this.totals[i] = sum;
         }
-        const last = this.times.length - 1;
         this.names = Array.from(this.times, (ns, i) =>
-            i === this.peak ? "peak" : i === last ? "end" : timeWord(ns),
+            i === this.peak ? "peak" : c["moment.flags"][i] & 2 ? "end" : timeWord(ns),
         );
     }
 

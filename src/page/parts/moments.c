@@ -64,45 +64,82 @@ struct moment_maker {
 	struct page_moments *moments;
 };
 
-static bool add_cell(struct moment_maker *maker, const struct series_site *site)
+static bool add_cell(
+	struct moment_maker *maker, uint32_t row, uint64_t live_bytes, uint64_t live_blocks)
+{
+	maker->now[row] += live_bytes;
+	return page_cells_push(
+		&maker->moments->cells, (struct page_cell){row, live_bytes, live_blocks});
+}
+
+static bool add_site(struct moment_maker *maker, const struct series_site *site)
 {
 	uint32_t row = maker->row_of_site[site->site.value];
 	if (row != ROWS_NONE && maker->shown_of)
 		row = maker->shown_of[row];
-	if (row == ROWS_NONE)
-		return true;
-	maker->now[row] += site->live_bytes;
-	return page_cells_push(&maker->moments->cells,
-		(struct page_cell){row, site->live_bytes, site->live_blocks});
+	return row == ROWS_NONE || add_cell(maker, row, site->live_bytes, site->live_blocks);
 }
 
+/* Adds the moment whose cells are there from `first` on. */
 static bool add_moment(
-	struct moment_maker *maker, const struct series_row *at, const struct series_site *sites)
+	struct moment_maker *maker, const struct series_row *at, size_t first, bool is_end)
 {
 	struct page_moments *moments = maker->moments;
-	struct page_moment moment = {
-		.time_ns = at->time_ns, .is_peak = at->peak, .first = moments->cells.len};
-	memset(maker->now, 0, moments->rows * sizeof(*maker->now));
-	for (size_t i = 0; i < at->site_count; i++)
-		if (!add_cell(maker, &sites[at->first_site + i]))
-			return false;
-	moment.count = moments->cells.len - moment.first;
-	for (size_t i = 0; i < moments->rows; i++)
+	unsigned flags = (at->peak ? PAGE_MOMENT_PEAK : 0) | (is_end ? PAGE_MOMENT_END : 0);
+	for (size_t i = 0; i < moments->rows; i++) {
 		if (maker->now[i] > moments->most[i])
 			moments->most[i] = maker->now[i];
-	return page_moment_vec_push(&moments->moments, moment);
+		maker->now[i] = 0;
+	}
+	return page_moment_vec_push(
+		&moments->moments, (struct page_moment){.time_ns = at->time_ns,
+					   .flags = (uint8_t)flags,
+					   .first = first,
+					   .count = moments->cells.len - first});
 }
 
-/* Of moments of which the sites are known, or nothing was live. */
+/* Whether the last moment of the series is the end that rows have figures of. */
+static bool is_at_end(const struct moment_maker *maker, const struct series_row *last)
+{
+	const struct totals *totals = model_totals(maker->profile->model);
+	return !(model_recording(maker->profile->model)->unknown & UNKNOWN_LIVE_BYTES) &&
+	       totals->live_bytes == last->live_bytes;
+}
+
+/* Adds the end as rows have it, where the series has no sites of it. */
+static bool add_end(struct moment_maker *maker, const struct series_row *last)
+{
+	const struct rows *rows = profile_rows(maker->profile);
+	size_t first = maker->moments->cells.len;
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct site *sums = rows->rows.data[i].sums;
+		if ((sums->live_bytes || sums->live_blocks) &&
+			!add_cell(maker, (uint32_t)i, sums->live_bytes, sums->live_blocks))
+			return false;
+	}
+	return add_moment(maker, last, first, true);
+}
+
+/* Of moments of which the sites are known, or nothing was live; and the end. */
 static bool add_moments(struct moment_maker *maker, const struct model *over_time)
 {
 	size_t count, site_count;
 	const struct series_row *series = model_series(over_time, &count);
 	const struct series_site *sites = model_series_sites(over_time, &site_count);
-	for (size_t i = 0; i < count; i++)
-		if ((series[i].site_count || !series[i].live_bytes) &&
-			!add_moment(maker, &series[i], sites))
+	for (size_t i = 0; i < count; i++) {
+		const struct series_row *at = &series[i];
+		size_t first = maker->moments->cells.len;
+		bool is_end = i + 1 == count && is_at_end(maker, at), added = true;
+		if (!at->site_count && at->live_bytes) {
+			if (is_end && !add_end(maker, at))
+				return false;
+			continue;
+		}
+		for (size_t k = 0; added && k < at->site_count; k++)
+			added = add_site(maker, &sites[at->first_site + k]);
+		if (!added || !add_moment(maker, at, first, is_end))
 			return false;
+	}
 	return true;
 }
 
@@ -138,7 +175,7 @@ struct error *page_moments_build(
 static bool is_kept(const struct page_moments *moments, size_t step, size_t number)
 {
 	return number % step == 0 || number + 1 == moments->moments.len ||
-	       moments->moments.data[number].is_peak;
+	       moments->moments.data[number].flags & PAGE_MOMENT_PEAK;
 }
 
 size_t page_moments_left(const struct page_moments *moments, size_t step)
@@ -223,7 +260,7 @@ bool page_moments_put(const struct page_moments *moments, size_t step, const uin
 			continue;
 		fill_now(moments, moment, number_of, &at);
 		page_column_f64(at.time, (double)moment->time_ns);
-		page_column_u8(at.flags, moment->is_peak ? PAGE_MOMENT_PEAK : 0);
+		page_column_u8(at.flags, moment->flags);
 		put_cells(&at);
 		memcpy(at.before, at.now, count * sizeof(*at.before));
 	}

@@ -15,6 +15,7 @@
 /* Bits of moment.flags. */
 enum page_moment_flag {
 	PAGE_MOMENT_PEAK = 1, /* the recording's peak */
+	PAGE_MOMENT_END = 2,  /* what rows have at the end */
 };
 
 struct page_cell {
@@ -25,7 +26,7 @@ DEFINE_VEC(page_cells, struct page_cell)
 
 struct page_moment {
 	uint64_t time_ns;
-	bool is_peak;
+	uint8_t flags;       /* of enum page_moment_flag */
 	size_t first, count; /* of the cells; several may be of one row */
 };
 DEFINE_VEC(page_moment_vec, struct page_moment)

@@ -132,6 +132,15 @@ def without(folder):
         hw.need(total(page) > 0 and "range" not in page.evaluate("document.querySelector('main select').value"), page.text())
         page.done()
     shutil.rmtree(folder / "browser")
+    # Of another tool's file ranges can be chosen, but no command knows its moments.
+    hw.ask("export", path, "--format", "massif", "-o", folder / "massif.out")
+    with Page(folder, page_of(folder / "massif.out"), "#view=timeline") as page:
+        page.evaluate(f"const one = {SLIDERS}[0]; one.value = 1; one.dispatchEvent(new Event('input')), 0")
+        hw.need(page.evaluate(f"{BUTTONS}.length") == 4 and not page.evaluate(COMMANDS), page.text())
+        page.evaluate(f"{BUTTONS}[3].click(), 0")
+        page.evaluate("[...document.querySelectorAll('main a')].find((one) => one.textContent === 'Flame graph').click(), 0")
+        hw.need(total(page) > 0 and "No command shows the same" in page.text() and not page.evaluate(COMMANDS), page.text())
+        page.done()
 
 
 TESTS.main()
