@@ -39,6 +39,7 @@ struct page_draft {
 	struct page_moments moments;
 	size_t moment_step; /* every so many of them is in the page; 0: none */
 	struct buf packed;
+	size_t packed_len;    /* of it; an estimate if it would not fit, and is empty */
 	uint64_t fixed_bytes; /* of HTML without any stacks */
 };
 
@@ -214,6 +215,20 @@ static struct error *put_container(
 									  : error_no_memory();
 }
 
+/* Bytes of HTML around the data. */
+static uint64_t frame_bytes(const struct page_draft *draft)
+{
+	return draft->shell.before_len + strlen(DATA_BEGIN) + strlen(DATA_END) +
+	       draft->shell.after_len;
+}
+
+/* How large packed data may be; SIZE_MAX: less could not be shown. */
+static size_t packed_room(const struct page_draft *draft, bool is_least)
+{
+	uint64_t most = draft->wanted->most_bytes, around = frame_bytes(draft);
+	return is_least || around > most ? SIZE_MAX : (size_t)((most - around) / 4 * 3);
+}
+
 /* Packs the page with that many rows of stacks. */
 static struct error *pack_rows(struct page_draft *draft, size_t rows)
 {
@@ -231,17 +246,19 @@ static struct error *pack_rows(struct page_draft *draft, size_t rows)
 		error = error_no_memory();
 	if (!error)
 		error = put_container(draft, &stacks, bare ? &draft->packed : &container);
-	if (!error && !bare)
-		error = page_pack(container.data, container.len, &draft->packed);
+	if (!error && bare)
+		draft->packed_len = draft->packed.len;
+	else if (!error)
+		error = page_pack_within(container.data, container.len,
+			packed_room(draft, rows == 0), &draft->packed, &draft->packed_len);
 	return error;
 }
 
 static uint64_t html_bytes(const struct page_draft *draft)
 {
 	if (draft->wanted->container)
-		return draft->packed.len;
-	return draft->shell.before_len + strlen(DATA_BEGIN) + page_base64_len(draft->packed.len) +
-	       strlen(DATA_END) + draft->shell.after_len;
+		return draft->packed_len;
+	return frame_bytes(draft) + page_base64_len(draft->packed_len);
 }
 
 static bool page_fits(const struct page_draft *draft)

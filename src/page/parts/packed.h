@@ -10,6 +10,14 @@
 /* Appends a gzip file of `len` bytes to `ret`. */
 struct error *page_pack(const void *data, size_t len, struct buf *ret) must_check_;
 
+/*
+ * As page_pack(), unless the file would be larger than `most`: that is estimated first if there is
+ * much to pack. Then nothing is appended. Sets *ret_len to the bytes of the file, or to the
+ * estimate, which is more than `most`.
+ */
+struct error *page_pack_within(
+	const void *data, size_t len, size_t most, struct buf *ret, size_t *ret_len) must_check_;
+
 /* Returns how many characters base64 makes of `len` bytes. */
 static inline uint64_t page_base64_len(size_t len)
 {

@@ -13,6 +13,15 @@ static inline bool number_equal(uint64_t a, uint64_t b)
 
 DEFINE_MAP(page_numbers, uint64_t, uint32_t, hash_u64, number_equal)
 
+/*
+ * The child of a node that came first. Most nodes have no other one, and it comes right after them:
+ * so rows are mostly found by memory that follows, and few nodes need the table.
+ */
+struct first_child {
+	uint32_t frame, node; /* 0, 0: there is none */
+};
+DEFINE_VEC(first_children, struct first_child)
+
 /* What is filled. */
 struct stack_columns {
 	struct page_stacks *stacks;
@@ -22,9 +31,10 @@ struct stack_columns {
 	struct page_column *node, *kind, *leak;
 	struct page_column *figures[METRICS]; /* NULL: unknown */
 	struct page_column *lost_blocks, *lost_bytes;
-	struct page_lost *lost;     /* of each row; NULL: unknown, and no columns */
-	struct page_numbers frames; /* by place */
-	struct page_numbers nodes;  /* by parent and frame */
+	struct page_lost *lost;       /* of each row; NULL: unknown, and no columns */
+	struct page_numbers frames;   /* by place */
+	struct first_children firsts; /* of each node */
+	struct page_numbers nodes;    /* by parent and frame: all others */
 };
 
 void page_stacks_init(struct page_stacks *stacks)
@@ -158,19 +168,38 @@ static bool find_frame(struct stack_columns *at, const struct shown_frame *frame
 	return !is_new || put_frame(at, frame);
 }
 
-/* Sets *node to the node of that frame below it. */
-static bool go_down(struct stack_columns *at, uint32_t frame, uint32_t *node)
+static bool add_node(struct stack_columns *at, uint32_t parent, uint32_t frame, uint32_t *ret)
+{
+	*ret = (uint32_t)at->parent->count;
+	page_column_u32(at->parent, parent);
+	page_column_u32(at->frame, frame);
+	return first_children_push(&at->firsts, (struct first_child){0, 0});
+}
+
+/* Sets *node to the node of that frame below it, another one than its first child. */
+static bool find_further(struct stack_columns *at, uint32_t frame, uint32_t *node)
 {
 	bool is_new;
 	uint32_t *number = page_numbers_insert(&at->nodes, (uint64_t)*node << 32 | frame, &is_new);
-	if (!number)
+	if (!number || (is_new && !add_node(at, *node, frame, number)))
 		return false;
-	if (is_new) {
-		*number = (uint32_t)at->parent->count;
-		page_column_u32(at->parent, *node);
-		page_column_u32(at->frame, frame);
-	}
 	*node = *number;
+	return true;
+}
+
+/* Sets *node to the node of that frame below it. */
+static bool go_down(struct stack_columns *at, uint32_t frame, uint32_t *node)
+{
+	uint32_t parent = *node;
+	struct first_child first = at->firsts.data[parent];
+	if (first.node && first.frame != frame)
+		return find_further(at, frame, node);
+	if (!first.node) {
+		if (!add_node(at, parent, frame, &first.node))
+			return false;
+		at->firsts.data[parent] = (struct first_child){frame, first.node};
+	}
+	*node = first.node;
 	return true;
 }
 
@@ -276,17 +305,20 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	struct stack_columns at = {.stacks = ret};
 	page_numbers_init(&at.frames);
 	page_numbers_init(&at.nodes);
+	first_children_init(&at.firsts);
 	for (size_t i = 0; uses && i < ranks->count; i++)
 		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
 	ret->row_numbers = calloc(rows->rows.len + 1, sizeof(*ret->row_numbers));
-	struct error *error =
-		uses && ret->row_numbers ? page_lost_build(profile, &at.lost) : error_no_memory();
+	bool is_ready = uses && ret->row_numbers &&
+			first_children_push(&at.firsts, (struct first_child){0, 0});
+	struct error *error = is_ready ? page_lost_build(profile, &at.lost) : error_no_memory();
 	if (!error)
 		begin_columns(profile, &at);
 	if (!error && !put_rows(&at, rows, uses))
 		error = error_no_memory();
 	page_numbers_deinit(&at.frames);
 	page_numbers_deinit(&at.nodes);
+	first_children_deinit(&at.firsts);
 	free(at.lost);
 	return error;
 }

@@ -55,6 +55,38 @@ CASE(page_base64_long, "more than fits into one piece keeps its length")
 	text_deinit(&out);
 }
 
+/* Bytes of which nothing can be packed. */
+static uint8_t *make_noise(size_t len)
+{
+	uint8_t *noise = malloc(len);
+	uint64_t state = 1;
+	for (size_t i = 0; noise && i < len; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		noise[i] = (uint8_t)(state >> 56);
+	}
+	return noise;
+}
+
+CASE(page_pack_within, "what would be far too large is not packed, but measured")
+{
+	enum { LEN = 16 << 20 };
+	uint8_t *noise = make_noise(LEN);
+	CHECK(noise != NULL);
+	struct buf packed;
+	buf_init(&packed);
+	size_t len;
+	CHECK_OK(page_pack_within(noise, LEN, LEN / 2, &packed, &len));
+	CHECK_U64(packed.len, 0);
+	CHECK(len > LEN - LEN / 50 && len < LEN + LEN / 50);
+	CHECK_OK(page_pack_within(noise, 3, 1, &packed, &len));
+	CHECK(len > 3 && packed.len == len);
+	buf_clear(&packed);
+	CHECK_OK(page_pack_within(noise, LEN, SIZE_MAX, &packed, &len));
+	CHECK(len > LEN - LEN / 100 && packed.len == len);
+	buf_deinit(&packed);
+	free(noise);
+}
+
 static bool stop(void *ctx, const char *data, size_t len)
 {
 	(void)ctx, (void)data, (void)len;
