@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See hpw_lives.h. The table of blocks says where in an array a block's life stands; places of
- * blocks that have died are used again.
+ * See hpw_lives.h. Lives stand in an array; places of blocks that have died are used again. Where a
+ * block's life stands is known by its number: of the first some million blocks in an array of each
+ * thread, of all others in a table, which needs six times the memory and a cache miss.
  */
 #include "sources/events/hpw_lives.h"
 
@@ -15,22 +16,33 @@
 /* Instead of the site of a life that has ended: sites are below HPW_SITES_MAX. */
 #define DEAD UINT32_MAX
 
+/* So many blocks of all threads are in arrays by their numbers, 16 MiB. */
+#define NUMBERED_MAX ((size_t)1 << 22)
+
 DEFINE_VEC(life_vec, struct hpw_life)
 DEFINE_VEC(place_vec, uint64_t)
+DEFINE_VEC(numbered_vec, uint32_t)
 
 /* What a thread has of a realloc that is half done. */
 struct half {
 	bool is;
 	struct hpw_life from;
 };
-DEFINE_VEC(half_vec, struct half)
+
+struct lives_thread {
+	struct half half;
+	struct numbered_vec numbered; /* by number of the block: place + 1, or 0: not live */
+};
+DEFINE_VEC(lives_thread_vec, struct lives_thread)
 
 struct lives {
 	const struct hpw_lives_sink *sink;
 	struct hpw_blocks blocks; /* size: place in `lives` */
 	struct life_vec lives;
 	struct place_vec free;
-	struct half_vec halves; /* by thread */
+	struct lives_thread_vec threads;
+	size_t numbered;      /* entries of all threads' arrays */
+	size_t numbered_live; /* of these, live blocks */
 	uint64_t allocations, step, stamp, to_step;
 	uint64_t most;
 	bool enough; /* the rest is of no interest */
@@ -41,20 +53,67 @@ static void lives_deinit(struct lives *lives)
 	hpw_blocks_deinit(&lives->blocks);
 	life_vec_deinit(&lives->lives);
 	place_vec_deinit(&lives->free);
-	half_vec_deinit(&lives->halves);
+	for (size_t i = 0; i < lives->threads.len; i++)
+		numbered_vec_deinit(&lives->threads.data[i].numbered);
+	lives_thread_vec_deinit(&lives->threads);
 }
 
-static struct half *half_of(struct lives *lives, uint32_t thread)
+/* Returns NULL if there is no memory. The thread's place is valid until the next call. */
+static struct lives_thread *find_thread(struct lives *lives, uint32_t thread)
 {
-	while (lives->halves.len <= thread)
-		if (!half_vec_push(&lives->halves, (struct half){.is = false}))
+	while (lives->threads.len <= thread)
+		if (!lives_thread_vec_push(
+			    &lives->threads, (struct lives_thread){.half.is = false}))
 			return NULL;
-	return &lives->halves.data[thread];
+	return &lives->threads.data[thread];
+}
+
+/* Says where the block's life stands. Numbers come in order, from 0 unless the file begins later;
+ * only then are they in the thread's array. */
+static bool put_place(
+	struct lives *lives, struct lives_thread *thread, const struct hpw_step *step, size_t place)
+{
+	struct numbered_vec *numbered = &thread->numbered;
+	if (step->number > numbered->len || place >= UINT32_MAX ||
+		(step->number == numbered->len && lives->numbered >= NUMBERED_MAX))
+		return hpw_blocks_add(
+			&lives->blocks, hpw_block_key(step->thread, step->number), place, 0);
+	if (step->number == numbered->len) {
+		if (!numbered_vec_push(numbered, 0))
+			return false;
+		lives->numbered++;
+	}
+	uint32_t *entry = &numbered->data[step->number];
+	lives->numbered_live += !*entry;
+	*entry = (uint32_t)place + 1;
+	return true;
+}
+
+/* Forgets where the block's life stands; false: it is not live. */
+static bool take_place(struct lives *lives, const struct hpw_step *step, size_t *ret)
+{
+	struct hpw_block block;
+	struct lives_thread *owner =
+		step->owner < lives->threads.len ? &lives->threads.data[step->owner] : NULL;
+	uint32_t *entry = owner && step->number < owner->numbered.len
+				  ? &owner->numbered.data[step->number]
+				  : NULL;
+	if (entry && *entry) {
+		*ret = *entry - 1;
+		*entry = 0;
+		lives->numbered_live--;
+		return true;
+	}
+	if (!hpw_blocks_take(&lives->blocks, hpw_block_key(step->owner, step->number), &block))
+		return false;
+	*ret = block.size;
+	return true;
 }
 
 static struct error *hpw_lives_begin(
-	struct lives *lives, const struct hpw_step *step, struct half *half)
+	struct lives *lives, const struct hpw_step *step, struct lives_thread *thread)
 {
+	struct half *half = &thread->half;
 	struct hpw_life life = {.number = lives->allocations++,
 		.stamp = lives->stamp,
 		.step = lives->step,
@@ -74,23 +133,20 @@ static struct error *hpw_lives_begin(
 	} else if (!life_vec_push(&lives->lives, life)) {
 		return error_no_memory();
 	}
-	return hpw_blocks_add(&lives->blocks, hpw_block_key(step->thread, step->number), place, 0)
-		       ? NULL
-		       : error_no_memory();
+	return put_place(lives, thread, step, place) ? NULL : error_no_memory();
 }
 
 static struct error *hpw_lives_end(
 	struct lives *lives, const struct hpw_step *step, struct half *half)
 {
-	struct hpw_block block;
+	size_t place;
 	half->is = false;
 	if (!step->known || step->owner >= HPW_BLOCK_THREADS ||
-		step->number >= HPW_BLOCK_NUMBERS - 1 ||
-		!hpw_blocks_take(&lives->blocks, hpw_block_key(step->owner, step->number), &block))
+		step->number >= HPW_BLOCK_NUMBERS - 1 || !take_place(lives, step, &place))
 		return NULL;
-	struct hpw_life life = lives->lives.data[block.size];
-	lives->lives.data[block.size].site = DEAD;
-	if (!place_vec_push(&lives->free, block.size))
+	struct hpw_life life = lives->lives.data[place];
+	lives->lives.data[place].site = DEAD;
+	if (!place_vec_push(&lives->free, place))
 		return error_no_memory();
 	const struct hpw_life_end last = {lives->step, lives->stamp, lives->allocations};
 	if (lives->sink->died)
@@ -102,17 +158,18 @@ static struct error *hpw_lives_end(
 static struct error *hpw_lives_on_step(void *context, const struct hpw_step *step)
 {
 	struct lives *lives = context;
-	lives->enough = lives->step >= lives->to_step || lives->blocks.len >= lives->most;
+	lives->enough = lives->step >= lives->to_step ||
+			lives->blocks.len + lives->numbered_live >= lives->most;
 	if (lives->enough)
 		return NULL;
-	struct half *half = half_of(lives, step->thread);
-	if (!half)
+	struct lives_thread *thread = find_thread(lives, step->thread);
+	if (!thread)
 		return error_no_memory();
 	struct error *error = NULL;
 	if (step->kind == HPW_STEP_ALLOC)
-		error = hpw_lives_begin(lives, step, half);
+		error = hpw_lives_begin(lives, step, thread);
 	else if (step->kind == HPW_STEP_FREE)
-		error = hpw_lives_end(lives, step, half);
+		error = hpw_lives_end(lives, step, &thread->half);
 	lives->step++;
 	return error;
 }
@@ -151,7 +208,9 @@ struct error *hpw_lives_read(const struct event_replay *story, const struct hpw_
 		.time = hpw_lives_on_time,
 		.step = hpw_lives_on_step};
 	hpw_blocks_init(&lives.blocks);
-	hpw_blocks_expect(&lives.blocks, min(sink->expected, story->blocks_max));
+	uint64_t expected = min(sink->expected, story->blocks_max);
+	if (expected > NUMBERED_MAX)
+		hpw_blocks_expect(&lives.blocks, expected - NUMBERED_MAX);
 	struct error *error = story->each(story->context, &visitor, &lives.enough);
 	return error ? error : emit_stayed(&lives, span->to_stamp);
 }
