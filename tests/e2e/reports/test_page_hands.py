@@ -140,7 +140,7 @@ def filters(folder):
     path = names(folder)
     with Page(folder, page_of(path)) as page:
         for metric in ("allocated_bytes", "allocations"):
-            for chosen in FILTERS:
+            for chosen in FILTERS if metric == "allocated_bytes" else FILTERS[:2]:
                 flame_of(page, metric, **chosen)
                 words = [word for part, text in chosen.items() for word in ((f"--{part}", text) if part != "inverted" else ("--bottom-up",))]
                 wanted = told("tree", path, "--metric", metric, *words)
