@@ -38,6 +38,7 @@ struct retained {
 	struct retained_holders holders;
 	struct dominators dominators;
 	struct retained_rows rows; /* rows that retain at least `least` bytes, the largest first */
+	size_t left_out;           /* further such rows, beyond the limit */
 	uint64_t least;            /* bytes: a thousandth of what is in use */
 	uint64_t shared_bytes;     /* of blocks that only several roots together dominate */
 };

@@ -13,6 +13,7 @@
 #include "page/parts/packed.h"
 #include "page/parts/shell.h"
 #include "page/parts/stacks.h"
+#include "page/parts/tree.h"
 
 #define CONTAINER_MAGIC "HWPG"
 #define CONTAINER_VERSION 1u
@@ -38,9 +39,15 @@ struct page_draft {
 	struct page_ranks ranks;
 	struct page_moments moments;
 	size_t moment_step; /* every so many of them is in the page; 0: none */
+	struct page_tree_ranks owner_ranks;
 	struct buf packed;
 	size_t packed_len;    /* of it; an estimate if it would not fit, and is empty */
-	uint64_t fixed_bytes; /* of HTML without any stacks */
+	uint64_t fixed_bytes; /* of HTML without any stacks and owners */
+};
+
+/* How much of the columns is packed: so many rows of stacks, so many owners. */
+struct page_amount {
+	size_t rows, owners;
 };
 
 static void drop_documents(struct page_draft *draft)
@@ -58,6 +65,7 @@ static void draft_deinit(struct page_draft *draft)
 	drop_documents(draft);
 	page_ranks_deinit(&draft->ranks);
 	page_moments_deinit(&draft->moments);
+	page_tree_ranks_deinit(&draft->owner_ranks);
 	buf_deinit(&draft->packed);
 }
 
@@ -126,23 +134,31 @@ static size_t moments_left(const struct page_draft *draft)
 		       : page_moments_left(&draft->moments, draft->moment_step);
 }
 
+static void put_summed_up(struct json *json, const char *key, size_t count)
+{
+	json_key(json, key);
+	if (count)
+		json_u64(json, count);
+	else
+		json_null(json);
+}
+
 /* What is not in the page, and why. */
-static void put_cut(const struct page_draft *draft, size_t summed_up, struct json *json)
+static void put_cut(
+	const struct page_draft *draft, const struct page_stacks *stacks, struct json *json)
 {
 	const struct page_wanted *wanted = draft->wanted;
 	json_key(json, "cut");
 	json_object_begin(json);
-	json_key(json, "rows");
-	if (summed_up)
-		json_u64(json, summed_up);
-	else
-		json_null(json);
+	put_summed_up(json, "rows", stacks->summed_up);
 	json_key(json, "moments");
 	size_t left = moments_left(draft), all = draft->moments.moments.len;
 	if (left && left < all)
 		json_u64(json, all - left);
 	else
 		json_null(json);
+	if (wanted->owners)
+		put_summed_up(json, "owners", stacks->owners_summed_up);
 	json_key(json, "limit");
 	json_u64(json, draft->document_rows);
 	json_key(json, "documents");
@@ -180,7 +196,7 @@ static void put_header(
 		json_string(json, draft->wanted->asked[i]);
 	json_array_end(json);
 	put_documents(draft, json);
-	put_cut(draft, stacks->summed_up, json);
+	put_cut(draft, stacks, json);
 	json_key(json, "strings");
 	json_array_begin(json);
 	for (size_t i = 0; i < stacks->strings.list.len; i++)
@@ -229,28 +245,33 @@ static size_t packed_room(const struct page_draft *draft, bool is_least)
 	return is_least || around > most ? SIZE_MAX : (size_t)((most - around) / 4 * 3);
 }
 
-/* Packs the page with that many rows of stacks. */
-static struct error *pack_rows(struct page_draft *draft, size_t rows)
+/* Packs the page with that much of its columns. */
+static struct error *pack_amount(struct page_draft *draft, const struct page_amount *amount)
 {
+	const struct page_wanted *wanted = draft->wanted;
 	_cleanup_(page_stacks_deinit) struct page_stacks stacks;
 	_cleanup_(buf_deinit) struct buf container;
 	page_stacks_init(&stacks);
 	buf_init(&container);
 	buf_clear(&draft->packed);
 	bool bare = draft->wanted->container;
-	struct error *error =
-		page_stacks_build(draft->wanted->profile, &draft->ranks, rows, &stacks);
+	struct error *error = wanted->profile ? page_stacks_build(wanted->profile, &draft->ranks,
+							amount->rows, &stacks)
+					      : NULL;
 	if (!error && moments_left(draft) &&
 		!page_moments_put(&draft->moments, draft->moment_step, stacks.row_numbers,
 			stacks.row_count, &stacks.columns))
 		error = error_no_memory();
+	if (!error && wanted->owners)
+		error = page_tree_build(
+			wanted->owners, &draft->owner_ranks, amount->owners, &stacks);
 	if (!error)
 		error = put_container(draft, &stacks, bare ? &draft->packed : &container);
 	if (!error && bare)
 		draft->packed_len = draft->packed.len;
 	else if (!error)
 		error = page_pack_within(container.data, container.len,
-			packed_room(draft, rows == 0), &draft->packed, &draft->packed_len);
+			packed_room(draft, !amount->rows && !amount->owners), &draft->packed, &draft->packed_len);
 	return error;
 }
 
@@ -303,21 +324,29 @@ static struct error *choose_moments(struct page_draft *draft)
 	return NULL;
 }
 
-/* Packs as many rows as fit, about: the size of each try suggests the next. */
+/* A part of it, and less than it. */
+static size_t reduce_count(size_t count, double part)
+{
+	return count ? min((size_t)((double)count * part), count - 1) : 0;
+}
+
+/* Packs as much of the columns as fits, about: the size of each try suggests the next. */
 static struct error *pack_fitting(struct page_draft *draft)
 {
-	size_t rows = draft->ranks.count;
-	struct error *error = pack_rows(draft, rows);
-	while (!error && !page_fits(draft) && rows) {
+	struct page_amount amount = {
+		draft->ranks.count, min(draft->owner_ranks.count, (size_t)PAGE_OWNERS_MAX)};
+	struct error *error = pack_amount(draft, &amount);
+	while (!error && !page_fits(draft) && (amount.rows || amount.owners)) {
 		double room = (double)(draft->wanted->most_bytes - draft->fixed_bytes);
-		double part = room / (double)(html_bytes(draft) - draft->fixed_bytes);
-		rows = min((size_t)((double)rows * part * 0.95), rows - 1);
-		error = pack_rows(draft, rows);
+		double part = room / (double)(html_bytes(draft) - draft->fixed_bytes) * 0.95;
+		amount.rows = reduce_count(amount.rows, part);
+		amount.owners = reduce_count(amount.owners, part);
+		error = pack_amount(draft, &amount);
 	}
 	if (error || page_fits(draft))
 		return error;
 	draft->moment_step = 0;
-	return pack_rows(draft, rows);
+	return pack_amount(draft, &amount);
 }
 
 /* Documents get shorter tables while they leave stacks less than half of the page. */
@@ -325,14 +354,15 @@ static struct error *choose_documents(struct page_draft *draft)
 {
 	uint64_t half = draft->wanted->most_bytes / 2;
 	size_t limit = PAGE_DOCUMENT_ROWS;
+	const struct page_amount nothing = {0, 0};
 	struct error *error = write_documents(draft, limit);
 	if (!error)
-		error = pack_rows(draft, 0);
+		error = pack_amount(draft, &nothing);
 	while (!error && html_bytes(draft) > half && limit > 1) {
 		limit /= 10;
 		error = write_documents(draft, limit);
 		if (!error)
-			error = pack_rows(draft, 0);
+			error = pack_amount(draft, &nothing);
 	}
 	draft->fixed_bytes = html_bytes(draft);
 	if (error || page_fits(draft))
@@ -354,6 +384,15 @@ static void put_html(const struct page_draft *draft, const struct sink *sink)
 		sink->write(sink->ctx, shell->after, shell->after_len);
 }
 
+/* Moments and ranks of stacks. */
+static struct error *build_ranks(struct page_draft *draft)
+{
+	const struct page_wanted *wanted = draft->wanted;
+	struct error *error =
+		page_moments_build(wanted->profile, wanted->over_time, &draft->moments);
+	return error ? error : page_ranks_build(wanted->profile, &draft->moments, &draft->ranks);
+}
+
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink)
 {
 	_cleanup_(draft_deinit) struct page_draft draft = {.wanted = wanted, .shell = page_shell()};
@@ -362,10 +401,11 @@ struct error *page_write(const struct page_wanted *wanted, const struct sink *si
 			"this heapwise was built without its HTML page (-Dui=disabled)");
 	buf_init(&draft.packed);
 	page_moments_init(&draft.moments);
-	struct error *error =
-		page_moments_build(wanted->profile, wanted->over_time, &draft.moments);
-	if (!error)
-		error = page_ranks_build(wanted->profile, &draft.moments, &draft.ranks);
+	draft.moments.problem = "a heap is of one moment";
+	struct error *error = wanted->profile ? build_ranks(&draft) : NULL;
+	if (!error && wanted->owners)
+		error = page_tree_ranks_build(
+			wanted->owners, wanted->owner_count, &draft.owner_ranks);
 	if (!error)
 		error = choose_documents(&draft);
 	if (!error)

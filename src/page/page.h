@@ -24,6 +24,8 @@
 #define PAGE_BYTES_MAX ((uint64_t)16 << 20)
 /* Rows of a table in a document, unless that needs too much of the page. */
 #define PAGE_DOCUMENT_ROWS 1000u
+/* Nodes of the tree of retained memory; the smallest ones are summed up beyond it. */
+#define PAGE_OWNERS_MAX 200000u
 
 /* A document of the page: what a command writes with --json. */
 struct page_document {
@@ -36,6 +38,15 @@ struct page_document {
 	void *ctx;
 };
 
+/* A node of the tree of retained memory. Texts are borrowed. */
+struct page_owner {
+	uint32_t parent;        /* comes before it; of the root, number 0, itself */
+	const char *kind;       /* "global", "lost", or how a type is known: "inferred"… */
+	const char *label;      /* "global cache", or the name of a type */
+	const char *module;     /* path of the file that a variable is in; NULL: it is none */
+	uint64_t bytes, blocks; /* of the node itself, which those below are not among */
+};
+
 /* What a page is to contain. All is borrowed. */
 struct page_wanted {
 	const char *writer; /* "heapwise 0.1.0" */
@@ -46,11 +57,14 @@ struct page_wanted {
 	size_t asked_count;
 	const struct page_document *documents;
 	size_t document_count;
-	const struct profile *profile; /* stacks and their figures */
+	const struct profile *profile; /* stacks and their figures; NULL: there are none */
 	/* The same file with a series of moments and their sites; NULL: not known. */
 	const struct model *over_time;
-	uint64_t most_bytes; /* of HTML: the smallest stacks are summed up beyond it */
-	bool container;      /* that alone is written: no HTML, not compressed */
+	const struct page_owner *owners; /* of a heap; NULL: there are none */
+	size_t owner_count;
+	/* Of HTML: the smallest stacks and owners are summed up beyond it. */
+	uint64_t most_bytes;
+	bool container; /* that alone is written: no HTML, not compressed */
 };
 
 /*

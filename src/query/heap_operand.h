@@ -4,6 +4,7 @@
 #define QUERY_HEAP_OPERAND_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "model/model.h"
 #include "query/context.h"
@@ -21,6 +22,9 @@ bool heap_by_parse(const char *text, enum heap_by *ret);
 
 /* Whether an operand is one: "PID" (unless a file is called so), "process:PID", or a core. */
 bool heap_operand_is(struct query_context *context, const char *text);
+
+/* The process that an operand names; 0: it names none. */
+pid_t heap_operand_process(const char *text);
 
 /* Its model, which the caller destroys. */
 struct error *heap_operand_open(struct query_context *context, const char *text, enum heap_by by,

@@ -26,6 +26,8 @@ struct heap_page {
 	const struct table_asked *rows;         /* which rows of the table, in which order */
 	unsigned leak_kinds; /* bit set of enum search_kind, of leaks; 0: as usual */
 	bool raw;            /* what the library keeps is shown as its members */
+	/* Increased by how many rows of tables the limit left out; NULL: nobody asks. */
+	size_t *left_out;
 };
 
 /* Whether blocks or rows were asked for: then it is said how many match. */

@@ -6,7 +6,8 @@ import { count, duration } from "./format.js";
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 export const commandLine = (words) => words.map(quoted).join(" ");
 
-export function about(data) {
+/** commands: others than those of recordings. */
+export function about(data, commands) {
     const { target, recording } = data.documents.report,
         facts = [],
         add = (name, value) =>
@@ -59,7 +60,7 @@ export function about(data) {
     add("Programs not recorded", recording.children_unrecorded ? count(recording.children_unrecorded) : null);
     const file = quoted(recording.file ?? "FILE");
     return [
-        el("h2", {}, "Recording"),
+        el("h2", {}, commands ? "Heap" : "Recording"),
         el("dl", { class: "facts" }, facts),
         recording.damage?.length
             ? [
@@ -75,14 +76,16 @@ export function about(data) {
         el(
             "ul",
             { class: "notes" },
-            [
-                target.command?.length && recording.source === "recording"
-                    ? `heapwise run ${commandLine(target.command)}`
-                    : null,
-                `heapwise report ${file}`,
-                `heapwise leaks ${file}`,
-                `heapwise html ${file}`,
-            ]
+            (
+                commands ?? [
+                    target.command?.length && recording.source === "recording"
+                        ? `heapwise run ${commandLine(target.command)}`
+                        : null,
+                    `heapwise report ${file}`,
+                    `heapwise leaks ${file}`,
+                    `heapwise html ${file}`,
+                ]
+            )
                 .filter(Boolean)
                 .map((line) => el("li", {}, el("code", {}, line))),
         ),

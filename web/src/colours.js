@@ -26,7 +26,7 @@ export function hash(text) {
 }
 
 /** A fill of the scheme; shade: from -2 to 2. What doesn't match a search is nearly grey. */
-function fill(number, shade, dark, faded) {
+export function fill(number, shade, dark, faded) {
     let colour = parts(FILLS[number % FILLS.length]);
     if (faded) colour = mix(colour, GREY, 0.75);
     const light = dark ? 0.4 + 0.025 * shade : 1 + 0.035 * shade;

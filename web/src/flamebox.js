@@ -10,7 +10,7 @@ export const pathText = (stacks, tree, node) => {
     return lines.join("\n") + "\n";
 };
 
-/** title: of the picture; onChoose(node), onRemove(node): null if nothing can be removed. */
+/** title: of the picture; elsewhere: where a tree of the same is; Picture: Flame, or what has its interface; onChoose(node), onRemove(node): null if nothing can be removed. */
 export function flameBox({
     stacks,
     tree,
@@ -21,13 +21,15 @@ export function flameBox({
     paint,
     inverted,
     title,
+    elsewhere = "below",
+    Picture = Flame,
     onChoose,
     onRemove,
 }) {
     const canvas = el("canvas", {
         tabIndex: 0,
         role: "img",
-        "aria-label": `${title}: ${METRICS[metric].join(", ")}. A tree below has the same.`,
+        "aria-label": `${title}: ${METRICS[metric].join(", ")}. A tree ${elsewhere} has the same.`,
     });
     const tip = el("div", { class: "tip", hidden: true });
     const about = (node) => {
@@ -56,7 +58,7 @@ export function flameBox({
         tip.style.left = `${Math.max(4, Math.min(x + 12, innerWidth - tip.offsetWidth - 8))}px`;
         tip.style.top = `${y + 18 + tip.offsetHeight > innerHeight ? Math.max(4, y - tip.offsetHeight - 8) : y + 18}px`;
     };
-    const flame = new Flame(canvas, {
+    const flame = new Picture(canvas, {
         label,
         fill: paint.fill,
         onHover: (node, event) => point(node, event?.clientX, event?.clientY),

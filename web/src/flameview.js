@@ -15,6 +15,10 @@ import * as state from "./state.js";
 
 let made = null; // the latest trees, and of what
 let shown = []; // the flame graphs that are shown
+/** For other pictures: those that keys and the theme are for. */
+export function setShown(pictures) {
+    shown = pictures;
+}
 const isDark = () => document.documentElement.dataset.theme === "dark";
 addEventListener("themechange", () => {
     for (const one of shown) one.draw();

@@ -60,6 +60,8 @@ export const METRICS = {
     range_shrunk_blocks: ["Shrunk in the range, net", "blocks"],
     range_peak_bytes: ["Peak of the range", "bytes"],
     range_peak_blocks: ["Peak of the range", "blocks"],
+    owned_bytes: ["Retained", "bytes"],
+    owned_blocks: ["Retained", "blocks"],
 };
 export const metricTitle = (metric) => `${METRICS[metric][0]}, ${METRICS[metric][1]}`;
 export const amount = (metric, value) => (METRICS[metric][1] === "bytes" ? bytes(value) : count(value));

@@ -17,7 +17,7 @@ const named = (kind) => KINDS.find(([key]) => key === kind)?.[1] ?? kind;
 const holder = (one) =>
     el("li", {}, typeof one === "string" ? one : (one.text ?? one.name ?? one.path ?? JSON.stringify(one)));
 
-function record(one) {
+export function record(one) {
     return el(
         "li",
         {},
@@ -32,7 +32,11 @@ function record(one) {
               )
             : null,
         " ",
-        el("span", { class: "where" }, `by ${one.function}`),
+        el(
+            "span",
+            { class: "where" },
+            one.function && one.function !== "unknown" ? `by ${one.function}` : "",
+        ),
         stackList(one.stack, one.written_suppression),
         one.held_by?.length
             ? el(

@@ -4,6 +4,16 @@ import { about, commandLine } from "./about.js";
 import { load } from "./data.js";
 import { button, el } from "./dom.js";
 import { flameView, stepMatch } from "./flameview.js";
+import {
+    fragmentation,
+    heapAbout,
+    heapLeaks,
+    heapOverview,
+    heapOwners,
+    mappings,
+    threadStacks,
+    types,
+} from "./heap.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overview, peakOf } from "./overview.js";
 import { ofProcesses, processesView } from "./processes.js";
@@ -15,7 +25,7 @@ import * as state from "./state.js";
 import { distributions, tables } from "./tables.js";
 
 const KEYS = [
-    ["1 … 8", "the views, from left to right"],
+    ["1 … 9", "the views, from left to right"],
     ["/", "search"],
     ["n, N", "the next box that matches, the one before"],
     ["Enter", "zoom to the chosen box; sort, open or choose what has the focus"],
@@ -30,10 +40,16 @@ const KEYS = [
     ["?", "this list"],
 ];
 
-const VIEWS = {
-    overview: ["Overview", (data) => overview(data)],
-    flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame")],
-    leaks: ["Leaks", (data) => leaks(data)],
+// Of each its name, what shows it, and whether a page has it: pages of heaps have other ones.
+const ofHeap = (data) => data.kind === "heap",
+    ofRecording = (data) => !ofHeap(data),
+    hasStacks = (data) => Boolean(data.columns["row.node"]);
+const ALL_VIEWS = {
+    overview: ["Overview", (data) => (ofHeap(data) ? heapOverview : overview)(data), () => true],
+    types: ["Types", types, ofHeap],
+    owners: ["Owners", heapOwners, ofHeap],
+    flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame"), hasStacks],
+    leaks: ["Leaks", (data) => (ofHeap(data) ? heapLeaks : leaks)(data), () => true],
     timeline: [
         "Timeline",
         (data, stacks) =>
@@ -41,12 +57,17 @@ const VIEWS = {
                 peak: peakOf(data.documents.report),
                 marks: marksOf(data.documents),
             }),
+        ofRecording,
     ],
-    tables: ["Tables", (data, stacks) => tables(data, stacks)],
-    calls: ["Call tree", (data, stacks) => flameView(data, stacks, "calls")],
-    sizes: ["Sizes and lifetimes", (data) => distributions(data)],
-    about: ["About", (data) => about(data)],
+    tables: ["Tables", (data, stacks) => tables(data, stacks), hasStacks],
+    calls: ["Call tree", (data, stacks) => flameView(data, stacks, "calls"), hasStacks],
+    sizes: ["Sizes and lifetimes", (data) => distributions(data), ofRecording],
+    fragmentation: ["Fragmentation", fragmentation, ofHeap],
+    threads: ["Threads", threadStacks, ofHeap],
+    maps: ["Mappings", mappings, ofHeap],
+    about: ["About", (data) => (ofHeap(data) ? heapAbout(data) : about(data)), () => true],
 };
+let VIEWS = ALL_VIEWS;
 
 function setTheme(theme, keep) {
     document.documentElement.dataset.theme = theme;
@@ -125,8 +146,9 @@ let redraw = null; // shows the view of the data that is there
 
 /** Shows data, and returns its stacks; `before` gets them first. */
 function start(data, before) {
+    VIEWS = Object.fromEntries(Object.entries(ALL_VIEWS).filter(([, [, , has]]) => has(data)));
     const first = !redraw,
-        stacks = new Stacks(data),
+        stacks = hasStacks(data) ? new Stacks(data) : null,
         main = el("main", { id: "main" }),
         nav = el("nav", { "aria-label": "Views" }),
         { target, recording } = data.documents.report;
@@ -181,7 +203,7 @@ function start(data, before) {
     );
     const draw = () => {
         const chosen = Object.hasOwn(VIEWS, state.get("view")) ? state.get("view") : "overview";
-        useRange(data, stacks);
+        if (stacks) useRange(data, stacks);
         nav.replaceChildren(
             ...Object.entries(VIEWS).map(([name, [text]]) =>
                 el(

@@ -21,7 +21,7 @@ static int cmd_core_run(const struct command *command, int argc, char **argv)
 
 const struct command command_core = {
 	.name = "core",
-	.synopsis = "CORE [--exe FILE] [--sysroot DIR] [OPTION…] [VERB…]",
+	.synopsis = "CORE [--exe FILE] [--sysroot DIR] [--html[=FILE]] [OPTION…] [VERB…]",
 	.what = "Inspects the heap in a core dump; no recording needed.",
 	.about = "Shows each block's type, what references it, and what is leaked. Verbs (default: "
 		 "summary;\n"
@@ -29,6 +29,7 @@ const struct command command_core = {
 	.describe = heap_verbs_describe,
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"
+		    "  heapwise core --html core.1234      a page: core.1234.html\n"
 		    "  heapwise core --sysroot /srv/target core leaks\n",
 	.options = option_specs,
 	.run = cmd_core_run,

@@ -28,7 +28,7 @@ static int cmd_heap_run(const struct command *command, int argc, char **argv)
 
 const struct command command_heap = {
 	.name = "heap",
-	.synopsis = "PID [OPTION…] [VERB…]",
+	.synopsis = "PID [--html[=FILE]] [OPTION…] [VERB…]",
 	.what = "Inspects the heap of a running process; no recording needed.",
 	.about = "The process is stopped for some milliseconds while it is copied, and then runs "
 		 "on unharmed; the\n"
@@ -37,7 +37,8 @@ const struct command command_heap = {
 	.describe = heap_verbs_describe,
 	.examples = "  heapwise heap $(pidof -s app)\n"
 		    "  heapwise heap 1234 leaks\n"
-		    "  heapwise heap 1234 save app.core\n",
+		    "  heapwise heap 1234 save app.core\n"
+		    "  heapwise heap --html 1234           a page: heap-1234.html\n",
 	.options = option_specs,
 	.run = cmd_heap_run,
 };

@@ -6,17 +6,19 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/vec.h"
 #include "cli/commands/page_options.h"
 #include "cli/commands/page_parts.h"
 #include "cli/commands/page_sources.h"
 #include "cli/commands/report_tree.h"
+#include "cli/heap/heap_html.h"
 #include "cli/options/view_options.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
+#include "cli/terminal/page_output.h"
 #include "page/page.h"
 #include "query/bundles.h"
+#include "query/heap_operand.h"
 #include "query/stacks.h"
 
 enum {
@@ -28,9 +30,8 @@ enum {
 	OPT_FORCE = 'f',
 };
 
-#define NAME_END ".html"
-/* What is larger is no page of this command. */
-#define OTHER_BYTES_MAX ((size_t)64 << 20)
+/* What to do if a file must not be replaced. */
+#define OTHER_WAYS "use -f to replace it, or -o FILE for another name"
 
 static const struct option_spec option_specs[] = {
 	{OPT_OUTPUT, "output", "FILE",
@@ -164,30 +165,6 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 	}
 }
 
-/* "app.html" of "/tmp/app.hpw". NULL: no memory. */
-static char *default_output(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *dot = strrchr(name, '.');
-	size_t len = dot && dot != name ? (size_t)(dot - name) : strlen(name);
-	char *made;
-	return asprintf(&made, "%.*s" NAME_END, (int)len, name) < 0 ? NULL : made;
-}
-
-/* Whether a file may be replaced: there is none, it is empty, or a page. */
-static bool may_replace(const char *path)
-{
-	_cleanup_free_ uint8_t *data = NULL;
-	size_t len;
-	struct stat st;
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return true;
-	struct error *error = read_stored_file(path, OTHER_BYTES_MAX, &data, &len);
-	bool is_page = !error && page_is_one(data, len);
-	error_destroy(error);
-	return is_page;
-}
-
 struct page_request {
 	const struct request *request;
 	const struct page_parts *parts;
@@ -245,20 +222,23 @@ static struct error *add_sources(
 	return page_sources_build(stacks, bundle, sources);
 }
 
-static int write_to(struct request *request, const char *output, struct page_parts *parts)
+static int write_to(struct request *request, struct page_parts *parts)
 {
 	_cleanup_(stacks_deinit) struct stacks stacks = {.model = NULL};
 	const struct stacks_wanted wanted = {
 		.metric = METRICS, .all_frames = request->shown.options.all_frames};
 	struct page_request page = {request, parts, &stacks};
+	const struct page_output output = {.path = request->output,
+		.of = model_recording(parts->model)->path,
+		.force = request->force,
+		.ways = OTHER_WAYS};
 	struct error *error =
 		stacks_build(&request->shown.query, parts->model, NULL, &wanted, &stacks);
 	if (!error)
 		error = add_processes(request, parts);
 	if (!error && request->sources.wanted)
 		error = add_sources(&request->sources, &stacks, parts);
-	return error ? message_error(error)
-		     : view_request_write(&request->shown, output, write_page, &page);
+	return error ? message_error(error) : page_output_write(&output, write_page, &page);
 }
 
 static int cmd_html_show(struct request *request)
@@ -266,26 +246,53 @@ static int cmd_html_show(struct request *request)
 	_cleanup_(page_parts_deinit) struct page_parts parts = {
 		.lifetimes = request->lifetimes, .no_timeline = request->no_timeline};
 	int code = page_parts_open(&request->shown, request->path, &parts);
-	if (code)
-		return code;
-	if (request->container && !request->output)
+	if (!code && request->container && !request->output)
 		request->output = OUTPUT_STDOUT;
-	_cleanup_free_ char *made = default_output(model_recording(parts.model)->path);
-	const char *output = request->output ? request->output : made;
-	if (!output)
-		return message_error(error_no_memory());
-	if (!request->force && strcmp(output, OUTPUT_STDOUT) != 0 && !may_replace(output)) {
-		message("%s already exists and is not a page of heapwise; use -f to replace it, or "
-			"-o FILE for another name",
-			output);
-		return ERROR_ENVIRONMENT;
-	}
-	if (request->shown.query.anonymize)
+	if (!code && request->shown.query.anonymize)
 		asked_hide_arguments(&request->asked);
-	code = write_to(request, output, &parts);
-	if (!code && !request->output)
-		message("wrote %s", output);
-	return code;
+	return code ? code : write_to(request, &parts);
+}
+
+/* What a page of a heap has no use for; NULL: nothing of it was given. */
+static const char *beyond_heaps(const struct request *request)
+{
+	const struct query *query = &request->shown.query;
+	return filter_is_given(&query->filter)     ? "options that choose stacks"
+	       : query_blocks(query)               ? "options that choose blocks"
+	       : request->shown.options.all_frames ? "--all-frames"
+	       : request->lifetimes                ? "--lifetimes"
+	       : request->sources.wanted           ? "--source"
+						   : NULL;
+}
+
+/* The page of a core or process, as `core --html` and `heap --html` make it. */
+static int cmd_html_heap(struct request *request, const struct command *command)
+{
+	const char *beyond = beyond_heaps(request);
+	if (request->shown.query.anonymize)
+		return options_wrong(command,
+			"a page of a heap can't be anonymous: it is made of the names of types and "
+			"variables; anonymize a recording, or send no page");
+	if (beyond)
+		return options_wrong(command, "%s can't be used with a core or process", beyond);
+	_cleanup_(heap_look_close) struct heap_look look;
+	heap_look_init(&look);
+	look.heap.pid = heap_operand_process(request->path);
+	look.heap.core = look.heap.pid ? NULL : request->path;
+	look.heap.symbols = request->shown.query.names;
+	request->shown.query.names = (struct name_settings){.settings = NULL};
+	const struct heap_html page = {.output = request->output,
+		.force = request->force,
+		.ways = OTHER_WAYS,
+		.most_bytes = request->most_bytes};
+	struct error *error = heap_session_open(&look.heap);
+	return error ? message_error(error) : heap_html_write(&look, &page);
+}
+
+static bool is_heap(const struct request *request)
+{
+	return request->path && !request->shown.query.moments.given &&
+	       heap_operand_is(cli_context(), request->path);
 }
 
 /* Of a folder, the page is of the process with the largest peak, beside the table of all. Sets
@@ -340,7 +347,8 @@ static int cmd_html_run(const struct command *command, int argc, char **argv)
 		is_consistent(command, &request) &&
 		view_request_files(command, &request.shown, "a page", argv + options.operand,
 			(size_t)(argc - options.operand), &request.path))
-		code = cmd_html_open(&request);
+		code = is_heap(&request) ? cmd_html_heap(&request, command)
+					 : cmd_html_open(&request);
 	process_rows_deinit(&request.processes);
 	page_sources_deinit(&request.sources);
 	asked_free(&request.asked);
@@ -350,8 +358,8 @@ static int cmd_html_run(const struct command *command, int argc, char **argv)
 
 const struct command command_html = {
 	.name = "html",
-	.synopsis = "[FILE|FOLDER] [-o OUT.html] [OPTION…]",
-	.what = "Writes a recording or profile as one HTML page for a browser.",
+	.synopsis = "[FILE|FOLDER|PID] [-o OUT.html] [OPTION…]",
+	.what = "Writes a recording, profile or heap as one HTML page for a browser.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current directory. FILE may "
 		 "also be another\n"
 		 "tool's. The page needs no network and no other files: the verdict, figures, "
@@ -359,11 +367,15 @@ const struct command command_html = {
 		 "stacks are in it, with names of functions, files and the command line "
 		 "(--anonymize leaves them out).\n"
 		 "Of a FOLDER of recordings: the table of its processes, and all else of the one "
-		 "with the largest peak.\n",
+		 "with the largest peak.\n"
+		 "FILE may also be a core or a PID: then the page has types, sizes and owners of "
+		 "what is in the heap,\n"
+		 "and no contents of memory, as `core --html` and `heap --html` write it.\n",
 	.examples = "  heapwise html app.hpw                         app.html\n"
 		    "  heapwise html -o peak.html app.hpw@peak       as of the peak\n"
 		    "  heapwise html -o run.html recordings/         a run of several processes\n"
-		    "  heapwise html --anonymize -o report.html      to attach to a bug report\n",
+		    "  heapwise html --anonymize -o report.html      to attach to a bug report\n"
+		    "  heapwise html core.1234                       the heap of a core\n",
 	.options = option_specs,
 	.run = cmd_html_run,
 };

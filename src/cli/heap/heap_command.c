@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/heap/heap_html.h"
 #include "cli/heap/heap_prompt.h"
 #include "cli/heap/heap_verbs.h"
 #include "cli/options/heuristics.h"
 #include "cli/options/view_options.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/terminal.h"
+#include "page/page.h"
 
 static bool take_pointers(const struct options *options, enum pointer_rule *ret)
 {
@@ -122,6 +124,10 @@ static bool heap_command_take(
 		options_wrong(options->command, "invalid version of JSON '%s': expected 1",
 			options->argument);
 		return false;
+	case HEAP_OPT_HTML:
+		look->html = true;
+		look->html_path = options->argument;
+		return true;
 	case HEAP_OPT_CSV:
 		look->csv = true;
 		return true;
@@ -213,6 +219,32 @@ static const struct heap_verb *help_of(int argc, char **argv)
 	return asked ? verb : NULL;
 }
 
+/* --html: of the heap, not of a verb. */
+static int write_page(struct heap_look *look)
+{
+	const struct heap_html page = {.output = look->html_path,
+		.ways = "use --html=FILE for another name",
+		.most_bytes = PAGE_BYTES_MAX};
+	return heap_html_write(look, &page);
+}
+
+/* False, after saying so: what --html has no use for was given, too. */
+static bool page_is_possible(const struct command *command, const struct heap_look *look, int words)
+{
+	const char *other = look->json    ? "--json"
+			    : look->csv   ? "--csv"
+			    : look->limit ? "--limit"
+			    : look->as    ? "--as"
+			    : heap_selection_beyond(&look->selection, 0)
+				    ? "options that select blocks or rows"
+				    : NULL;
+	if (words)
+		options_wrong(command, "--html writes a page of the whole heap and takes no verb");
+	else if (other)
+		options_wrong(command, "--html can't be used with %s", other);
+	return !words && !other;
+}
+
 int heap_command_run(const struct command *command, int argc, char **argv,
 	bool (*take_operand)(struct heap_look *look, const char *word))
 {
@@ -242,12 +274,16 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 		return options_wrong(command, "expected %s", command->synopsis);
 	if (!take_operand(&look, argv[options.operand]))
 		return ERROR_USAGE;
+	int words = argc - options.operand - 1;
+	if (look.html && !page_is_possible(command, &look, words))
+		return ERROR_USAGE;
 	look.colour_when = colour;
 	look.colour = !look.json && !look.csv && terminal_has_colour(colour);
 	struct error *error = heap_session_open(&look.heap);
 	if (error)
 		return message_error(error);
-	int words = argc - options.operand - 1;
+	if (look.html)
+		return write_page(&look);
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	bool asks = words == 1 && !strcmp(argv[options.operand + 1], "prompt");
 	if (asks || (!words && on_terminal && !look.json && !look.csv))

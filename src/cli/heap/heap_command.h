@@ -16,13 +16,18 @@ enum heap_option {
 	HEAP_OPT_RECORDING,
 	HEAP_OPT_AS,
 	HEAP_OPT_NO_INFERENCE,
-	HEAP_OPT_HEURISTICS
+	HEAP_OPT_HEURISTICS,
+	HEAP_OPT_HTML
 };
 
 #define HEAP_SPECS                                                                                 \
 	{HEAP_OPT_JSON, "json", "[=1]",                                                            \
 		"write JSON (docs/schema); =1: with the schema name of the last release"},         \
 		{HEAP_OPT_CSV, "csv", NULL, "write the verb's table as CSV"},                      \
+		{HEAP_OPT_HTML, "html", "[=FILE]",                                                 \
+			"write a page for browsers: types, sizes, names and no contents of "       \
+			"memory (default: named after CORE or PID, in the "                        \
+			"current directory)"},                                                     \
 		{HEAP_OPT_LIMIT, "limit", "N", "show at most N rows of tables"},                   \
 		{HEAP_OPT_POINTERS, "pointers", "RULE",                                            \
 			"which words count as references: aligned (multiples of 8), tagged (with " \

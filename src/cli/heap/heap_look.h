@@ -15,6 +15,8 @@ struct heap_look {
 	struct heap_selection selection; /* of the verb */
 	bool json, csv, colour, no_pager;
 	bool json_before;             /* --json=1 */
+	bool html;                    /* --html, of the command line alone … */
+	const char *html_path;        /* … =FILE; NULL: not said */
 	enum colour_when colour_when; /* --color of the command line */
 	size_t limit;
 	bool has_shown_damage; /* to who asks one thing after the other it is said once */

@@ -39,8 +39,7 @@ static int show_any(struct heap_look *look, heap_answer_fn *ask)
 	return heap_look_shown(&output, heap_answer_write(&page, ask, &sink));
 }
 
-/* What is empty since nothing could be read fails. */
-static int check_found(struct heap_look *look, int status)
+int heap_verbs_check_found(struct heap_look *look, int status)
 {
 	const struct address_space *space = look->heap.scan.heap.space;
 	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
@@ -60,7 +59,7 @@ static int check_found(struct heap_look *look, int status)
 static int heap_verbs_show(struct heap_look *look, heap_answer_fn *ask)
 {
 	int status = show_any(look, ask);
-	return status ? status : check_found(look, status);
+	return status ? status : heap_verbs_check_found(look, status);
 }
 
 static int run_summary(struct heap_look *look, int count, char **words)
@@ -139,7 +138,7 @@ static int run_leaks(struct heap_look *look, int count, char **words)
 	struct output output;
 	struct sink sink = heap_look_sink(look, &output);
 	int status = heap_look_shown(&output, write_leaks(&page, &sink));
-	return status ? status : check_found(look, status);
+	return status ? status : heap_verbs_check_found(look, status);
 }
 
 static int run_blocks(struct heap_look *look, int count, char **words)

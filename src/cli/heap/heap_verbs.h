@@ -30,6 +30,10 @@ void heap_verbs_describe(struct text *text);
 /* Adds what a verb is for, its options and an example. */
 void heap_verb_describe(const struct heap_verb *verb, struct text *text);
 
+/* The exit code of an answer about blocks: `status`, or that of an empty answer since nothing could
+ * be read, after saying so. */
+int heap_verbs_check_found(struct heap_look *look, int status);
+
 /* Does what the words say; without any: the summary. Returns the exit code. */
 int heap_verbs_run(struct heap_look *look, int count, char **words);
 

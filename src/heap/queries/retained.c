@@ -312,7 +312,8 @@ static struct error *make_rows(const struct heap_scan *scan, size_t limit, struc
 	struct error *error = limit ? fold_chains(&l) : NULL;
 	if (!error)
 		error = retained_list(&l);
-	to->rows.len = to->rows.len < limit ? to->rows.len : limit;
+	to->left_out = to->rows.len < limit ? 0 : to->rows.len - limit;
+	to->rows.len -= to->left_out;
 	if (!error)
 		retained_connect(&l);
 	fold_map_deinit(&l.folds);

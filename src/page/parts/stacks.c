@@ -41,7 +41,7 @@ void page_stacks_init(struct page_stacks *stacks)
 {
 	page_strings_init(&stacks->strings);
 	page_columns_init(&stacks->columns);
-	stacks->summed_up = 0;
+	stacks->summed_up = stacks->owners_summed_up = 0;
 	stacks->row_numbers = NULL;
 	stacks->row_count = 0;
 }

@@ -34,7 +34,8 @@ void page_ranks_deinit(struct page_ranks *ranks);
 struct page_stacks {
 	struct page_strings strings;
 	struct page_columns columns;
-	size_t summed_up; /* rows that are one now, "(12 smaller stacks)" */
+	size_t summed_up;        /* rows that are one now, "(12 smaller stacks)" */
+	size_t owners_summed_up; /* nodes of the tree of owners that are others' now (tree.h) */
 	/* By number of the profile's row: of the row that it is in, or ROWS_NONE. */
 	uint32_t *row_numbers;
 	size_t row_count;

@@ -26,8 +26,7 @@ bool heap_by_parse(const char *text, enum heap_by *ret)
 	return false;
 }
 
-/* 0: it names no process. */
-static pid_t process_of(const char *text)
+pid_t heap_operand_process(const char *text)
 {
 	static const char prefix[] = "process:";
 	uint64_t number;
@@ -50,7 +49,7 @@ static bool is_core(struct query_context *context, const char *path)
 
 bool heap_operand_is(struct query_context *context, const char *text)
 {
-	return process_of(text) || is_core(context, text);
+	return heap_operand_process(text) || is_core(context, text);
 }
 
 static struct error *heap_operand_make(struct heap_session *s, enum heap_by by, struct model **ret)
@@ -80,7 +79,7 @@ struct error *heap_operand_open(
 {
 	_cleanup_(heap_session_close) struct heap_session session;
 	heap_session_init(&session, context);
-	session.pid = process_of(text);
+	session.pid = heap_operand_process(text);
 	session.core = session.pid ? NULL : text;
 	session.no_recording = by == HEAP_BY_TYPE || by == HEAP_BY_OWNER;
 	return heap_operand_make(&session, by, ret);

@@ -19,7 +19,11 @@ struct error *heap_answer_write(
 	const struct heap_page *page, heap_answer_fn *ask, const struct sink *sink)
 {
 	struct answer *answer = heap_answer_create(page, sink);
+	if (answer && page->left_out)
+		answer->asked_limit = page->limit;
 	struct error *error = answer ? ask(page, answer) : error_no_memory();
+	if (answer && page->left_out)
+		*page->left_out += answer->left_out;
 	answer_destroy(answer);
 	return error;
 }

@@ -387,6 +387,8 @@ static struct error *heap_dominators_lay_out(const struct heap_page *page,
 	if (prose && table->limit)
 		text_add(prose, "  RETAINED  BY\n");
 	answer_table(answer, table);
+	if (answer->asked_limit)
+		answer->left_out += retained->left_out;
 	if (rows->is_chosen)
 		heap_matched_rows_answer(answer, table->count);
 	if (prose)

@@ -86,6 +86,8 @@ const struct answer_type heap_fragments_type = {
 /* For programs all of them, unless only their number is asked for. */
 static size_t limit_of(const struct heap_page *page, const struct answer *answer)
 {
+	if (answer->asked_limit)
+		return answer->asked_limit;
 	return answer_is_brief(answer) || page->rows->count_only
 		       ? heap_page_limit(page, answer, TEXT_ROWS)
 		       : TABLE_NO_LIMIT;

@@ -28,22 +28,40 @@ static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 		blocks == 1 ? " block" : " blocks");
 }
 
-static void text_allocators(const struct heap_scan *s, struct text *out)
+/* Memory of an allocator that was found. */
+struct allocator_sum {
+	const char *name;
+	uint64_t bytes;
+};
+
+struct allocator_sums {
+	struct allocator_sum data[HEAP_ALLOCATORS];
+	size_t count;
+};
+
+static void sum_allocators(const struct heap_scan *s, struct allocator_sums *ret)
 {
 	uint64_t bytes[HEAP_ALLOCATORS] = {0};
-	const char *comma = "";
+	ret->count = 0;
 	for (size_t i = 0; i < s->heap.areas.len; i++)
 		bytes[s->heap.areas.data[i].allocator] +=
 			s->heap.areas.data[i].end - s->heap.areas.data[i].start;
+	for (unsigned i = 0; i < HEAP_ALLOCATORS; i++)
+		if (bytes[i])
+			ret->data[ret->count++] = (struct allocator_sum){
+				heap_allocator_name((enum heap_allocator)i), bytes[i]};
+}
+
+static void text_allocators(const struct heap_scan *s, struct text *out)
+{
+	struct allocator_sums sums;
+	sum_allocators(s, &sums);
 	text_add(out, "allocators  ");
-	for (unsigned i = 0; i < HEAP_ALLOCATORS; i++) {
-		if (!bytes[i])
-			continue;
-		text_printf(out, "%s%s ", comma, heap_allocator_name((enum heap_allocator)i));
-		text_add_bytes(out, bytes[i]);
-		comma = ", ";
+	for (size_t i = 0; i < sums.count; i++) {
+		text_printf(out, "%s%s ", i ? ", " : "", sums.data[i].name);
+		text_add_bytes(out, sums.data[i].bytes);
 	}
-	text_add(out, *comma ? "\n" : "none was found\n");
+	text_add(out, sums.count ? "\n" : "none was found\n");
 }
 
 /* Whether no block is another allocator's than Go's. */
@@ -380,6 +398,56 @@ static struct error *put_groups(struct answer *answer, const struct heap_scan *s
 	return NULL;
 }
 
+static const struct column allocator_columns[] = {
+	WORD_AS("allocator", allocator_sum, name, "whose blocks were found"),
+	BYTES_OF(allocator_sum, bytes, "of its memory that blocks lie in"), COLUMNS_END};
+
+static const struct table_type allocator_type = {.name = "allocators",
+	.says = "what manages the memory that was read",
+	.columns = allocator_columns,
+	.row_bytes = sizeof(struct allocator_sum)};
+
+static const struct column verdict_columns[] = {
+	{"", COLUMN_TEXT, .says = "what is in use and lost, of what; a sentence each"},
+	COLUMNS_END};
+
+static const struct table_type heap_verdict_type = {.name = "verdict",
+	.says = "the sentences that the text begins with",
+	.columns = verdict_columns,
+	.row_bytes = sizeof(const char *)};
+
+/* Sentences of what is in use, and of what may lack. */
+#define SENTENCES_MAX 32u
+
+static struct error *put_verdict(const struct heap_page *page, struct answer *answer)
+{
+	_cleanup_(text_deinit) struct text text;
+	const char *sentences[SENTENCES_MAX];
+	size_t count = 0;
+	char *rest = NULL;
+	text_init(&text);
+	text_verdict(page, &text);
+	heap_joined_text(page, &text);
+	text_limits(page->scan, &text);
+	if (text.failed)
+		return error_no_memory();
+	for (char *at = strtok_r(text.data, "\n", &rest); at && count < SENTENCES_MAX;
+		at = strtok_r(NULL, "\n", &rest))
+		sentences[count++] = at;
+	const struct table table = {&heap_verdict_type, sentences, count, .limit = TABLE_NO_LIMIT};
+	answer_table(answer, &table);
+	return NULL;
+}
+
+static void put_allocators(const struct heap_scan *s, struct answer *answer)
+{
+	struct allocator_sums sums;
+	sum_allocators(s, &sums);
+	const struct table table = {
+		&allocator_type, sums.data, sums.count, .limit = TABLE_NO_LIMIT};
+	answer_table(answer, &table);
+}
+
 static const struct table_type sum_isolated_type = {.name = "alone",
 	.says = "of what is definitely lost: blocks without a pointer to a block",
 	.columns = heap_matched_columns};
@@ -402,8 +470,9 @@ const struct answer_type heap_summary_type = {
 	HEAP_ANSWER("summary", "",
 		"what is in use, free and leaked, and the largest types. `leaks` and what belongs "
 		"to it are as in [heapwise.leaks/1](leaks-1.md)"),
-	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &heap_types_table,
-		&group_type, &sum_isolated_type, &not_judged_type, NULL},
+	.tables = (const struct table_type *const[]){HEAD_TYPES, HEAP_HEAD_TYPES, &allocator_type,
+		&heap_verdict_type, &heap_types_table, &group_type, &sum_isolated_type,
+		&not_judged_type, NULL},
 	.main = &heap_types_table};
 
 struct type_count {
@@ -495,7 +564,12 @@ struct error *heap_summary_answer(const struct heap_page *page, struct answer *a
 	if (prose)
 		add_sentences(page, &isolated, prose);
 	heap_summary_put_head(page, answer);
-	error = put_types(page, &table, SUMMARY_ROWS, answer);
+	if (page->json) {
+		put_allocators(page->scan, answer);
+		error = put_verdict(page, answer);
+	}
+	if (!error)
+		error = put_types(page, &table, SUMMARY_ROWS, answer);
 	if (!error)
 		error = put_leaks(page, &isolated, answer);
 	if (prose)

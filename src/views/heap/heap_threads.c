@@ -137,7 +137,12 @@ static struct error *heap_threads_put_threads(const struct address_space *space,
 	heap_stack_frames_init(&row.frames);
 	python_frames_init(&row.python);
 	answer_table_begin(answer, &table);
-	for (size_t i = 0; i < space->threads.len && !error; i++) {
+	size_t count = space->threads.len;
+	if (answer->asked_limit && count > answer->asked_limit) {
+		answer->left_out += count - answer->asked_limit;
+		count = answer->asked_limit;
+	}
+	for (size_t i = 0; i < count && !error; i++) {
 		row.thread = &space->threads.data[i];
 		error = heap_stack_make(unwinder, space, names, i, &row.frames);
 		if (!error)

@@ -308,8 +308,9 @@ struct error *leaks_view_put(const struct model *model, struct answer *answer)
 		.detail = LEAKS_FULL,
 		.show_kinds = (1u << LEAK_KINDS) - 1,
 		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE};
-	_cleanup_(page_deinit) struct leaks_page page = {
-		.model = model, .options = &options, .limit = VIEW_NO_LIMIT};
+	_cleanup_(page_deinit) struct leaks_page page = {.model = model,
+		.options = &options,
+		.limit = answer->asked_limit ? answer->asked_limit : VIEW_NO_LIMIT};
 	page_init(&page);
 	error = leaks_view_fill(&page, resolver);
 	return error ? error : leaks_put(&page, answer);
