@@ -10,11 +10,7 @@ export const commandLine = (words) => words.map(quoted).join(" ");
 export function about(data, commands) {
     const { target, recording } = data.documents.report,
         facts = [],
-        add = (name, value) =>
-            value !== null &&
-            value !== undefined &&
-            value !== "" &&
-            facts.push(el("dt", {}, name), el("dd", {}, value));
+        add = (name, value) => value && facts.push(el("dt", {}, name), el("dd", {}, value));
     add("Command", target.command?.length ? el("code", {}, commandLine(target.command)) : null);
     add("Executable", target.exe);
     add("Directory", target.cwd);
@@ -46,11 +42,13 @@ export function about(data, commands) {
     add("Events", recording.events !== null && count(recording.events));
     add(
         "Lost",
-        recording.lost_events === null
-            ? "unknown"
-            : recording.lost_events
-              ? count(recording.lost_events)
-              : "nothing",
+        commands
+            ? null
+            : recording.lost_events === null
+              ? "unknown"
+              : recording.lost_events
+                ? count(recording.lost_events)
+                : "nothing",
     );
     add("Complete", recording.complete ? "yes" : "no");
     add(
