@@ -143,6 +143,22 @@ static void put_summed_up(struct json *json, const char *key, size_t count)
 		json_null(json);
 }
 
+/* Of figures that only one of two files knows: which doesn't. */
+static void put_unknown_figures(const struct profile *profile, struct json *json)
+{
+	json_key(json, "figures");
+	json_object_begin(json);
+	for (int i = 0; i < METRICS && profile->base; i++) {
+		const struct model *ignorant = page_stacks_ignorant(profile, (enum metric)i);
+		const struct model *other =
+			ignorant == profile->model ? profile->base : profile->model;
+		if (ignorant && metric_is_known((enum metric)i, model_recording(other)))
+			put_text(
+				json, metric_name((enum metric)i), model_recording(ignorant)->path);
+	}
+	json_object_end(json);
+}
+
 /* What is not in the page, and why. */
 static void put_cut(
 	const struct page_draft *draft, const struct page_stacks *stacks, struct json *json)
@@ -179,6 +195,7 @@ static void put_cut(
 			draft->moments.problem ? draft->moments.problem
 					       : "the page has no room for them");
 	json_object_end(json);
+	put_unknown_figures(wanted->profile, json);
 	json_object_end(json);
 }
 
@@ -271,7 +288,8 @@ static struct error *pack_amount(struct page_draft *draft, const struct page_amo
 		draft->packed_len = draft->packed.len;
 	else if (!error)
 		error = page_pack_within(container.data, container.len,
-			packed_room(draft, !amount->rows && !amount->owners), &draft->packed, &draft->packed_len);
+			packed_room(draft, !amount->rows && !amount->owners), &draft->packed,
+			&draft->packed_len);
 	return error;
 }
 

@@ -50,15 +50,17 @@ struct page_owner {
 /* What a page is to contain. All is borrowed. */
 struct page_wanted {
 	const char *writer; /* "heapwise 0.1.0" */
-	const char *kind;   /* of what it is of: "recording" */
+	const char *kind;   /* of what it is of: "recording"; "diff" if the profile has a base */
 	const char *title;  /* as the page calls it: the name of the file */
 	/* Options that choose what it is of, as on the command line. */
 	const char *const *asked;
 	size_t asked_count;
 	const struct page_document *documents;
 	size_t document_count;
-	const struct profile *profile; /* stacks and their figures; NULL: there are none */
-	/* The same file with a series of moments and their sites; NULL: not known. */
+	/* Stacks and their figures, with those of its base; NULL: there are none. */
+	const struct profile *profile;
+	/* The same file with a series of moments and their sites; NULL: not known, or there is a
+	 * base. */
 	const struct model *over_time;
 	const struct page_owner *owners; /* of a heap; NULL: there are none */
 	size_t owner_count;

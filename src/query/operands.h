@@ -26,6 +26,7 @@ struct operand_wanted {
 	const struct source_blocks *blocks; /* as of struct source_query */
 	const struct source_series *series; /* likewise */
 	enum heap_by by;                    /* of cores and processes */
+	bool again; /* it was opened before: what is missing is not noted anew */
 };
 
 /* Takes FILE and MOMENT apart. ERROR_USAGE: there is no such moment. The text must outlive it;

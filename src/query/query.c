@@ -190,7 +190,12 @@ struct error *query_open_base(struct query *query, unsigned flags, struct operan
 {
 	struct source_series series;
 	const struct operand_wanted wanted = {
-		.flags = flags, .blocks = query_blocks(query), .series = series_of(query, &series)};
+		.flags = flags,
+		.blocks = query_blocks(query),
+		.series = series_of(query, &series),
+		.by = query->base_by,
+		.again = query->again,
+	};
 	struct error *error = ret->text ? NULL : operand_parse(query->base, ret);
 	if (error)
 		return error;

@@ -38,6 +38,7 @@ struct query {
 	struct source_series series;
 	bool series_if_known; /* a source without them is opened too, and has no series then */
 	const char *base;     /* FILE or FILE@MOMENT that it is compared with; NULL: nothing */
+	enum heap_by base_by; /* by what that is compared if it is a core or process */
 	char *const *more;    /* files that are added up with the one that is opened */
 	size_t more_count;
 	bool anonymize; /* names are replaced by tokens */

@@ -7,8 +7,8 @@
 #include "analysis/evidence.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "cli/commands/page_file.h"
 #include "cli/options/limits.h"
-#include "cli/options/view_options.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "query/operands.h"
@@ -23,6 +23,7 @@ enum {
 	OPT_VIEW,
 	OPT_BY,
 	OPT_DIFF_CSV,
+	OPT_DIFF_HTML,
 };
 
 static const struct option_spec option_specs[] = {
@@ -35,6 +36,9 @@ static const struct option_spec option_specs[] = {
 		"write JSON, schema heapwise.diff/1; all rows unless --limit is given"},
 	{OPT_DIFF_CSV, "csv", NULL,
 		"write the allocation sites that differ as CSV; all rows unless --limit is given"},
+	{OPT_DIFF_HTML, "html", "[=FILE]",
+		"write a page for browsers, as 'heapwise html --base OLDER NEWER' (default: "
+		"NEWER.diff.html in the current directory)"},
 	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that both totals are equal"},
 	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
 		"exit with 1 if the metric grew by more: a size (64K, 1M), a number or a "
@@ -53,9 +57,9 @@ static const struct option_spec option_specs[] = {
 };
 
 struct request {
-	struct view_request shown;
+	struct page_file page; /* its `shown` also of what is no page */
 	struct diff_options diff;
-	bool trend;
+	bool trend, html;
 	const struct command *view; /* that shows it; NULL: lists */
 	struct limit growth;
 	const char *growth_text; /* NULL: none */
@@ -79,6 +83,13 @@ static bool take_view(const struct options *options, struct request *request)
 	return request->view;
 }
 
+/* What chooses stacks and blocks is said on a page. */
+static bool note_asked(const struct options *options, int id, struct request *request)
+{
+	static const struct option_spec choosing[] = {VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0}};
+	return page_file_note_asked(&request->page, choosing, id, options->argument);
+}
+
 static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
@@ -88,10 +99,14 @@ static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_COUNT_LIBRARIES:
 		request->diff.count_libraries = true;
-		request->shown.options.count_libraries = true;
+		request->page.shown.options.count_libraries = true;
+		return true;
+	case OPT_DIFF_HTML:
+		request->html = true;
+		request->page.output = options->argument;
 		return true;
 	case OPT_DIFF_CSV:
-		request->shown.options.csv = true;
+		request->page.shown.options.csv = true;
 		return true;
 	case OPT_VIEW:
 		return take_view(options, request);
@@ -109,7 +124,8 @@ static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 		request->growth_text = options->argument;
 		return limit_take(options, "fail-on-growth", LIMIT_SHARE, &request->growth);
 	default:
-		return view_options_take(options, id, &request->shown);
+		return note_asked(options, id, request) &&
+		       view_options_take(options, id, &request->page.shown);
 	}
 }
 
@@ -191,13 +207,13 @@ static int cmd_diff_judge(const struct request *request, const struct operand op
 static int cmd_diff_compare(struct request *request, const struct operand operands[2])
 {
 	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
+	struct sink sink = view_request_sink(&request->page.shown, &output);
 	struct diff_view_options options = {
 		.diff = request->diff,
-		.view = request->shown.options,
+		.view = request->page.shown.options,
 		.labels = {operands[0].text, operands[1].text},
 	};
-	options.view.filter = &request->shown.query.filter;
+	options.view.filter = &request->page.shown.query.filter;
 	struct diff_outcome outcome = {.total = {0}};
 	struct error *error =
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
@@ -218,17 +234,34 @@ static int show_trend(struct request *request, const struct operand *operands, s
 		labels[i] = operands[i].text;
 		same &= operand_same_file(&operands[0], &operands[i]);
 	}
-	request->shown.options.filter = &request->shown.query.filter;
+	request->page.shown.options.filter = &request->page.shown.query.filter;
 	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
+	struct sink sink = view_request_sink(&request->page.shown, &output);
 	struct error *error =
-		trend_view_write(models, labels, count, same, &request->shown.options, &sink);
+		trend_view_write(models, labels, count, same, &request->page.shown.options, &sink);
 	return error ? message_error(error) : output_end(&output);
+}
+
+/* What a page can't be combined with; NULL: it can. */
+static const char *refuse_html(const struct request *request)
+{
+	const struct view_options *shown = &request->page.shown.options;
+	return shown->json                          ? "json"
+	       : shown->csv                         ? "csv"
+	       : request->view                      ? "view"
+	       : request->trend                     ? "trend"
+	       : request->diff.normalize            ? "normalize"
+	       : request->growth_text               ? "fail-on-growth"
+	       : shown->limit != VIEW_DEFAULT_LIMIT ? "limit"
+						    : NULL;
 }
 
 /* What cannot be asked for; 0: all can. */
 static int cmd_diff_check(const struct command *command, struct request *request, int count)
 {
+	if (request->html && refuse_html(request))
+		return options_wrong(
+			command, "--%s can't be used with --html", refuse_html(request));
 	if (request->trend && (request->diff.normalize || request->growth_text))
 		return options_wrong(command, "--%s can't be used with --trend",
 			request->growth_text ? "fail-on-growth" : "normalize");
@@ -238,9 +271,9 @@ static int cmd_diff_check(const struct command *command, struct request *request
 			: request->diff.normalize ? "normalize"
 						  : "fail-on-growth",
 			request->view->name);
-	if (request->shown.options.csv && request->shown.options.json)
+	if (request->page.shown.options.csv && request->page.shown.options.json)
 		return options_wrong(command, "--csv and --json exclude each other");
-	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
+	if (request->view && request->page.shown.options.limit != VIEW_DEFAULT_LIMIT)
 		return options_wrong(
 			command, "--limit can't be used with --view %s", request->view->name);
 	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
@@ -251,9 +284,9 @@ static int cmd_diff_check(const struct command *command, struct request *request
 		return options_wrong(command,
 			"expected two recordings (FILE or FILE@MOMENT); %d %s given%s", count,
 			count == 1 ? "is" : "are", count > 2 ? " (--trend takes more)" : "");
-	if (!view_request_metric(command, &request->shown, METRIC_LIVE_BYTES))
+	if (!view_request_metric(command, &request->page.shown, METRIC_LIVE_BYTES))
 		return ERROR_USAGE;
-	request->diff.metric = request->shown.options.sort;
+	request->diff.metric = request->page.shown.options.sort;
 	return 0;
 }
 
@@ -298,6 +331,24 @@ static int choose_by(
 		"--by works for cores and processes only; recordings have just call stacks");
 }
 
+/* The page of what `html --base` shows. */
+static int cmd_diff_page(struct request *request, const struct command *command, char **words)
+{
+	struct page_file *page = &request->page;
+	page->shown.query.base = words[0];
+	page->way_out = "use --html=FILE for another name";
+	page->change = (struct page_change){
+		.metric = request->diff.metric,
+		.count_libraries = request->diff.count_libraries,
+		.by_given = request->by_given,
+		.by = request->by,
+		.label = words[1],
+	};
+	return view_request_files(command, &page->shown, "a page", words + 1, 1, &page->path)
+		       ? page_file_write(page)
+		       : ERROR_USAGE;
+}
+
 static int name_model(struct query *query, struct model *model)
 {
 	struct error *error = query_names(query, model);
@@ -317,16 +368,18 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 	code = choose_by(command, request, words, count);
 	if (code)
 		return code;
+	if (request->html)
+		return cmd_diff_page(request, command, words);
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
 	const struct operand_wanted wanted = {
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
-		.blocks = query_blocks(&request->shown.query),
+		.blocks = query_blocks(&request->page.shown.query),
 		.by = request->by,
 	};
 	for (int i = 0; i < count && !code; i++) {
 		code = operand_take_open(command, words[i], &wanted, &operands[i]);
 		if (!code)
-			code = name_model(&request->shown.query, operands[i].model);
+			code = name_model(&request->page.shown.query, operands[i].model);
 	}
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)
@@ -339,19 +392,20 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 
 static int cmd_diff_run(const struct command *command, int argc, char **argv)
 {
-	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	struct request request = {.page = PAGE_FILE_DEFAULT};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
 	if (options_each(&options, cmd_diff_take, &request, &code))
 		code = cmd_diff_answer(&request, command, argv, &options);
-	view_request_deinit(&request.shown);
+	page_file_deinit(&request.page);
 	return code;
 }
 
 const struct command command_diff = {
 	.name = "diff",
-	.synopsis =
-		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
+	.synopsis = "OLDER NEWER [--metric METRIC] [--html[=FILE]] [--fail-on-growth LIMIT] "
+		    "[OPTION…] | "
+		    "--trend FILE…",
 	.what = "Shows what grew between two recordings, cores or points in time.",
 	.about = "OLDER and NEWER are FILE or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
 		 "without a moment, the\n"
@@ -369,6 +423,7 @@ const struct command command_diff = {
 		"  heapwise diff app.hpw@10s app.hpw@60s             what grew in between\n"
 		"  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
 		"  heapwise diff --view tree old.hpw new.hpw         by callers\n"
+		"  heapwise diff --html old.hpw new.hpw              as a page: new.diff.html\n"
 		"  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
 		"  heapwise diff before.core 1234                    since `heapwise heap 1234 "
 		"save before.core`\n"

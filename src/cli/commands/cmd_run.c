@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/commands/leak_report.h"
+#include "cli/commands/page_file.h"
 #include "cli/options/leak_judge.h"
 #include "cli/options/lsan_options.h"
 #include "cli/options/recording_options.h"
@@ -30,19 +31,29 @@ enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* What the functions are called that programs have for LeakSanitizer, and it for them. */
 #define LSAN_PREFIX "__lsan_"
 
-static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
+/* Beyond those of LEAK_OPTIONS. */
+enum { OPT_RUN_HTML = 1024 };
+
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS,
+	{OPT_RUN_HTML, "html", "[=FILE]",
+		"write a page for browsers at the end, as 'heapwise html' (default: named after "
+		"the recording, in the current directory)"},
+	{0}};
 
 struct request {
 	struct recording_options recording;
 	struct leak_options leaks;
 	struct leak_report *report; /* NULL: nobody wants a search for leaks */
 	struct leak_judge judge;
+	bool html; /* a page is wanted */
+	struct page_file page;
 };
 
 static void request_deinit(struct request *request)
 {
 	leak_report_destroy(request->report);
 	leak_options_deinit(&request->leaks);
+	page_file_deinit(&request->page);
 	recording_options_deinit(&request->recording);
 }
 
@@ -80,6 +91,16 @@ static struct error *cmd_run_check(struct request *request)
 	return leak_report_create(&request->leaks, &request->report);
 }
 
+/* Takes the options of `run` itself; false: it is none of these. */
+static bool take_html(struct request *request, int id, const char *argument)
+{
+	if (id != OPT_RUN_HTML)
+		return false;
+	request->html = true;
+	request->page.output = argument;
+	return true;
+}
+
 static int cmd_run_parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
 	if (!recording_options_from_environment(&ret->recording, &ret->leaks))
@@ -88,7 +109,8 @@ static int cmd_run_parse(const struct command *command, int argc, char **argv, s
 	struct error *error = NULL;
 	int id;
 	while (!error && (id = options_next(&options)) > 0) {
-		bool taken = recording_options_take(&ret->recording, id, options.argument);
+		bool taken = take_html(ret, id, options.argument) ||
+			     recording_options_take(&ret->recording, id, options.argument);
 		if (!taken)
 			error = leak_options_take(&ret->leaks, id, options.argument, &taken);
 	}
@@ -103,6 +125,10 @@ static int cmd_run_parse(const struct command *command, int argc, char **argv, s
 	error = cmd_run_check(ret);
 	if (error)
 		return cmd_run_wrong(command, error);
+	/* -f is about the recording: a page never replaces what is none. */
+	ret->page.way_out = "use --html=FILE for another name";
+	if (ret->html && ret->page.output && !page_file_may_write(&ret->page, ret->page.output))
+		return EXIT_OURS;
 	ret->recording.launch.argv = argv + options.operand;
 	return -1;
 }
@@ -299,12 +325,13 @@ static const struct collector_recording *describe_faults(const struct launch_res
 	return most;
 }
 
-static void describe_end(const struct launch_result *r, bool quiet)
+/* Returns the recording to look at first; NULL: there is none. */
+static const struct collector_recording *describe_end(const struct launch_result *r, bool quiet)
 {
 	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
 	const struct collector_recording *first = describe_faults(r);
 	if (!first || quiet)
-		return;
+		return first;
 	bool one = r->end.recordings == 1 && !r->end.small;
 	if (r->sampled)
 		message("sampled; the report shows estimates");
@@ -316,7 +343,7 @@ static void describe_end(const struct launch_result *r, bool quiet)
 	if (!one || r->end.living)
 		describe_all(r->file);
 	if (first->totals.file_gone)
-		return;
+		return first;
 	if (first->totals.write_error)
 		message("the figures above are complete, the file is not; to see what it contains: "
 			"heapwise report %s",
@@ -324,6 +351,7 @@ static void describe_end(const struct launch_result *r, bool quiet)
 	else
 		message("to see the report: heapwise report %s%s", short_name(first->file),
 			one ? "" : " (the one with the largest peak)");
+	return first;
 }
 
 /* Ends as the program did; a second core file would help nobody. */
@@ -432,14 +460,9 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 	return unsearched || unjudged || leak_report_undecided(report);
 }
 
-/* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */
-static int cmd_run_conclude(const struct request *request, const struct launch_result *result)
+/* The exit status for leaks, or -1: the program's own. */
+static int judge_leaks(const struct request *request, const struct launch_result *result)
 {
-	const struct recording_options *recording = &request->recording;
-	if (result->exec_errno)
-		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
-	describe_end(result, recording->quiet);
-	fflush(stderr);
 	if (!request->report)
 		return -1;
 	describe_leaks(result, request->report);
@@ -451,10 +474,40 @@ static int cmd_run_conclude(const struct request *request, const struct launch_r
 	return undecided && !WEXITSTATUS(result->status) ? EXIT_OURS : -1;
 }
 
+/* Writes the page of a recording (NULL: there is none). False, after saying why: there is none. */
+static bool write_page(struct request *request, const struct collector_recording *recording)
+{
+	struct page_file *page = &request->page;
+	if (!recording || recording->totals.file_gone) {
+		message("no page was written: there is no recording to show");
+		return false;
+	}
+	page->path = short_name(recording->file);
+	page->quiet = request->recording.quiet;
+	return page_file_write(page) == 0;
+}
+
+/* The exit status of a program that could not be executed, of leaks or of a missing page; -1: the
+ * program's own. */
+static int cmd_run_conclude(struct request *request, const struct launch_result *result)
+{
+	const struct recording_options *recording = &request->recording;
+	if (result->exec_errno)
+		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
+	const struct collector_recording *first = describe_end(result, recording->quiet);
+	fflush(stderr);
+	int code = judge_leaks(request, result);
+	bool missing = request->html && !write_page(request, first);
+	return missing && code < 0 && WIFEXITED(result->status) && !WEXITSTATUS(result->status)
+		       ? EXIT_OURS
+		       : code;
+}
+
 static int cmd_run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	_cleanup_(request_deinit) struct request request = {.recording = RECORDING_OPTIONS_DEFAULT};
+	_cleanup_(request_deinit) struct request request = {
+		.recording = RECORDING_OPTIONS_DEFAULT, .page = PAGE_FILE_DEFAULT};
 	leak_options_init(&request.leaks);
 	int code = cmd_run_parse(command, argc, argv, &request);
 	if (code >= 0)
@@ -493,7 +546,8 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 
 const struct command command_run = {
 	.name = "run",
-	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
+	.synopsis = "[-o FILE] [-f] [-q] [--html[=FILE]] [--children WHICH] [--] PROGRAM "
+		    "[ARGUMENT…]",
 	.what = "Runs a program and records its heap.",
 	.about = "The program keeps its own streams, directory and signals. heapwise exits with "
 		 "the program's exit\n"
@@ -523,12 +577,16 @@ const struct command command_run = {
 		 "others) gets the\n"
 		 "answers that LeakSanitizer would give; --as=lsan also searches it at its end, "
 		 "with exit status 23\n"
-		 "if there are leaks.\n",
+		 "if there are leaks.\n"
+		 "\nWith --html, the recording is also written as a page for a browser ('heapwise "
+		 "html'): of several\n"
+		 "processes the one with the largest peak.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n"
 		    "  heapwise run --children=cc1 -o build.hpw -- make\n"
 		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
-		    "  heapwise run -q --as=lsan ./app\n",
+		    "  heapwise run -q --as=lsan ./app\n"
+		    "  heapwise run --html=app.html --leak-check ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,
 	.no_files = true,

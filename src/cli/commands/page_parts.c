@@ -14,8 +14,30 @@ void page_parts_deinit(struct page_parts *parts)
 	leak_report_destroy(parts->leaks);
 	leak_options_deinit(&parts->leak_options);
 	error_destroy(parts->no_times);
+	operand_deinit(&parts->older_times);
 	model_destroy(parts->over_time);
+	operand_deinit(&parts->older);
 	model_destroy(parts->model);
+}
+
+static struct error *write_diff(
+	const struct page_diff *diff, size_t limit, const struct sink *sink, size_t *ret_left_out)
+{
+	const struct diff_view_options options = {
+		.diff = diff->options,
+		.view = {.sort = METRICS,
+			.limit = limit,
+			.json = true,
+			.all_frames = diff->all_frames,
+			.count_libraries = diff->options.count_libraries,
+			.filter = diff->filter,
+			.left_out = ret_left_out},
+		.labels = {diff->labels[0], diff->labels[1]},
+	};
+	struct diff_outcome outcome = {.total = {0}};
+	struct error *error = diff_view_write(diff->older, diff->newer, &options, sink, &outcome);
+	text_deinit(&outcome.top);
+	return error;
 }
 
 static struct error *write_part(
@@ -24,6 +46,8 @@ static struct error *write_part(
 	const struct page_part *part = ctx;
 	if (part->problem)
 		return error_create(ERROR_INPUT, "%s", part->problem);
+	if (part->diff)
+		return write_diff(part->diff, limit, sink, ret_left_out);
 	if (part->leaks)
 		return leak_report_write(part->leaks, part->model, limit, sink, ret_left_out);
 	struct view_options options = *part->options;
@@ -51,14 +75,27 @@ void page_parts_add(struct page_parts *parts, const char *name,
 		(struct page_document){.name = name, .write = write, .ctx = ctx};
 }
 
-static void add_view(struct page_parts *parts, const char *name, const char *view_name,
-	const struct model *model, const char *problem)
+/* Which view; over time or not; and why it can't be shown, if that is known. */
+static void add_view(struct page_parts *parts, const char *name, const char *view_name, bool timed,
+	const char *problem)
 {
 	const struct view *view = view_find(view_name);
-	if (!problem && parts->options.base)
+	const struct view_options *options = timed ? &parts->timed : &parts->options;
+	if (!problem && options->base)
 		problem = view_no_base(view);
 	const struct page_part part = {
-		.view = view, .model = model, .options = &parts->options, .problem = problem};
+		.view = view,
+		.model = timed && parts->over_time ? parts->over_time : parts->model,
+		.options = options,
+		.problem = problem,
+	};
+	add_part(parts, name, &part);
+}
+
+static void add_leaks(
+	struct page_parts *parts, const char *name, const struct model *model, const char *problem)
+{
+	const struct page_part part = {.leaks = parts->leaks, .model = model, .problem = problem};
 	add_part(parts, name, &part);
 }
 
@@ -66,25 +103,55 @@ static void add_parts(struct page_parts *parts)
 {
 	static const char *const tables[] = {
 		"functions", "files", "modules", "threads", "sizes", "errors"};
-	const struct model *timed = parts->over_time ? parts->over_time : parts->model;
 	const char *no_times = parts->no_times ? parts->no_times->message : NULL;
-	add_view(parts, "report", "summary", parts->model, NULL);
+	add_view(parts, "report", "summary", false, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		add_view(parts, tables[i], tables[i], parts->model, NULL);
-	add_view(parts, "lifetimes", "lifetimes", timed,
+		add_view(parts, tables[i], tables[i], false, NULL);
+	add_view(parts, "lifetimes", "lifetimes", true,
 		parts->no_lives ? parts->no_lives : no_times);
-	add_view(parts, "timeline", "timeline", timed, no_times);
+	add_view(parts, "timeline", "timeline", true, no_times);
 	if (model_recording(parts->model)->marks)
-		add_view(parts, "marks", "marks", timed, no_times);
-	const struct page_part leaks = {
-		.leaks = parts->leaks, .model = parts->model, .problem = parts->no_leaks};
-	add_part(parts, "leaks", &leaks);
+		add_view(parts, "marks", "marks", true, no_times);
+	add_leaks(parts, "leaks", parts->model, parts->no_leaks);
+	if (parts->older.model)
+		add_leaks(parts, "base_leaks", parts->older.model, parts->no_older_leaks);
+	const struct page_part diff = {.diff = &parts->diff};
+	if (parts->base.model)
+		add_part(parts, "diff", &diff);
 }
 
 /* Whether the figures are of everything that was recorded. */
-static bool is_whole(const struct query *query)
+static bool is_whole(const struct query *query, const struct moments *moments)
 {
-	return !moments_query(&query->moments) && !query_blocks(query);
+	return !moments_query(moments) && !query_blocks(query);
+}
+
+/* As the whole recording is searched, not a part of it. */
+#define NO_LEAKS "leaks are those of the whole recording"
+
+/* The newer of two, which may be a heap that nobody recorded. */
+static int open_newer(
+	struct view_request *request, const char *path, unsigned flags, struct model **ret)
+{
+	struct query *query = &request->query;
+	if (!query->base || !path || moments_query(&query->moments) ||
+		!heap_operand_is(query->context, path))
+		return view_request_open(request, path, flags, ret);
+	request->options.filter = &query->filter;
+	struct error *error = heap_operand_open(query->context, path, query->base_by, ret);
+	if (!error)
+		error = query_names(query, *ret);
+	return error ? message_error(error) : 0;
+}
+
+/* Cores and processes are compared by type; with a recording, which has none, by stack. */
+static void choose_by(
+	struct view_request *request, const char *path, const struct page_change *change)
+{
+	struct query *query = &request->query;
+	int heaps = heap_operand_is(query->context, query->base) +
+		    (path && heap_operand_is(query->context, path));
+	query->base_by = change->by_given ? change->by : heaps == 1 ? HEAP_BY_STACK : HEAP_BY_TYPE;
 }
 
 /* What the report, the tables of figures and leaks need, as those commands ask for it. */
@@ -92,14 +159,30 @@ static int open_figures(struct view_request *request, const char *path, struct p
 {
 	struct query *query = &request->query;
 	unsigned flags = SOURCE_WITH_INHERITED;
-	if (is_whole(query)) {
-		flags |= SOURCE_WITH_LIVES | SOURCE_IF_FEW | SOURCE_WITH_LEAK_TIMES;
+	if (!is_whole(query, &query->moments))
+		ret->no_leaks = NO_LEAKS;
+	else
+		flags |= SOURCE_WITH_LEAK_TIMES;
+	if (query->base) {
+		choose_by(request, path, &ret->change);
+		flags |= SOURCE_WITH_STACKS;
+	} else if (!ret->no_leaks) {
+		/* What the verdict on one recording says of sites over time. */
+		flags |= SOURCE_WITH_LIVES | SOURCE_IF_FEW;
 		query->series.rows = GROWTH_MOMENTS;
 		query->series_if_known = true;
-	} else {
-		ret->no_leaks = "leaks are those of the whole recording";
 	}
-	return view_request_open(request, path, flags, &ret->model);
+	int code = open_newer(request, path, flags, &ret->model);
+	if (!code && query->base)
+		code = view_request_open_base(request, flags, &ret->older);
+	if (!code && ret->older.model && !is_whole(query, &ret->older.moments))
+		ret->no_older_leaks = NO_LEAKS;
+	return code;
+}
+
+static bool has_many_events(const struct model *model)
+{
+	return model && model_recording(model)->events > PAGE_LIVES_EVENTS;
 }
 
 /* Why lifetimes are left out; NULL: they are not. */
@@ -107,10 +190,14 @@ static const char *refuse_lives(const struct query *query, const struct page_par
 {
 	if (query_blocks(query))
 		return "lifetimes are those of all blocks";
+	if (parts->older.model && model_recording(parts->older.model)->sample_bytes !=
+					  model_recording(parts->model)->sample_bytes)
+		return "lifetimes are those of sampled blocks, and the two sampling rates differ";
 	if (parts->lifetimes == PAGE_LIFETIMES_NO)
 		return "lifetimes were not wanted (--lifetimes no)";
 	return parts->lifetimes == PAGE_LIFETIMES_AUTO &&
-			       model_recording(parts->model)->events > PAGE_LIVES_EVENTS
+			       (has_many_events(parts->model) ||
+				       has_many_events(parts->older.model))
 		       ? "lifetimes take a pass over many events; use --lifetimes yes, or "
 			 "'heapwise report --view lifetimes'"
 		       : NULL;
@@ -130,30 +217,85 @@ static struct error *open_times(struct view_request *request, struct page_parts 
 	query->series.rows = view_needs_moments(timeline, &request->options);
 	size_t sites;
 	model_sites(ret->model, &sites);
-	/* With the sites of all moments a page can show any range. */
-	query->series.sites_every =
-		sites <= LIVES_FEW_SITES ? 0 : view_moments_every(timeline, &request->options);
+	/* With the sites of all moments a page of one file can show any range. */
+	query->series.sites_every = sites <= LIVES_FEW_SITES && !ret->older.model
+					    ? 0
+					    : view_moments_every(timeline, &request->options);
 	query->series_if_known = false;
 	query->again = true;
-	return query_open(query, path, flags, &ret->over_time);
+	struct error *error = query_open(query, path, flags, &ret->over_time);
+	if (!error && ret->older.model)
+		error = query_open_base(query, flags, &ret->older_times);
+	return error;
+}
+
+static bool has_series(const struct model *model)
+{
+	return !(model_recording(model)->unknown & UNKNOWN_SERIES);
+}
+
+/* Why the times of the two can't be shown together; NULL: they can. */
+static const char *refuse_times(const struct page_parts *parts)
+{
+	const struct model *older = parts->older.model;
+	if (!older || (has_series(older) && has_series(parts->model)))
+		return NULL;
+	return has_series(older) || has_series(parts->model)
+		       ? "only one of the two says when anything happened"
+		       : "neither of the two says when anything happened";
 }
 
 static struct error *look_at_times(struct view_request *request, struct page_parts *ret)
 {
-	const struct recording *recording = model_recording(ret->model);
-	if (ret->no_timeline) {
-		ret->no_times = error_create(
-			ERROR_INPUT, "what happened over time was not wanted (--timeline no)");
-		return ret->no_times ? NULL : error_no_memory();
-	}
+	const char *why = refuse_times(ret);
+	if (!why && ret->no_timeline)
+		why = "what happened over time was not wanted (--timeline no)";
 	/* The views of what a file doesn't know say so. */
-	if (recording->unknown & UNKNOWN_SERIES || model_subtracted(ret->model))
+	if (!why && (!has_series(ret->model) || model_subtracted(ret->model)))
 		return NULL;
-	struct error *error = open_times(request, ret);
+	struct error *error = why ? error_create(ERROR_INPUT, "%s", why) : open_times(request, ret);
 	if (!error || error->code != ERROR_INPUT)
 		return error;
 	ret->no_times = error;
 	return NULL;
+}
+
+/* What documents are compared with. */
+static void take_base(struct page_parts *parts)
+{
+	bool same = operand_is_of(&parts->older, parts->model);
+	parts->base = parts->base_times = (struct view_base){
+		.model = parts->older.model, .label = parts->older.text, .same_recording = same};
+	if (parts->older_times.model)
+		parts->base_times.model = parts->older_times.model;
+	if (!parts->older.model)
+		parts->base = parts->base_times =
+			(struct view_base){.model = model_subtracted(parts->model),
+				.label = "what it subtracts",
+				.same_recording = true};
+}
+
+static void set_options(const struct view_request *request, struct page_parts *parts)
+{
+	take_base(parts);
+	parts->options = request->options;
+	parts->options.json = true;
+	parts->options.sort = METRICS;
+	parts->options.count_libraries = parts->change.count_libraries;
+	parts->options.base = parts->base.model ? &parts->base : NULL;
+	parts->timed = parts->options;
+	parts->timed.base = parts->base.model ? &parts->base_times : NULL;
+	const char *label = parts->change.label;
+	parts->diff = (struct page_diff){
+		.older = parts->base.model,
+		.newer = parts->model,
+		.options = {.metric = parts->change.metric,
+			.same_recording = parts->base.same_recording,
+			.count_libraries = parts->change.count_libraries},
+		.labels = {parts->base.label, label ? label : model_recording(parts->model)->path},
+		.filter = parts->options.filter,
+		.all_frames = parts->options.all_frames,
+	};
 }
 
 int page_parts_open(struct view_request *request, const char *path, struct page_parts *ret)
@@ -171,14 +313,7 @@ int page_parts_open(struct view_request *request, const char *path, struct page_
 		error = look_at_times(request, ret);
 	if (error)
 		return message_error(error);
-	ret->options = request->options;
-	ret->options.json = true;
-	ret->options.sort = METRICS;
-	ret->subtracted = (struct view_base){.model = model_subtracted(ret->model),
-		.label = "what it subtracts",
-		.same_recording = true};
-	if (ret->subtracted.model)
-		ret->options.base = &ret->subtracted;
+	set_options(request, ret);
 	add_parts(ret);
 	return 0;
 }

@@ -1,40 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The documents of a page of one recording: what report, timeline and leaks write as JSON. */
+/* The documents of a page of one recording, or of the difference of two: what report, timeline,
+ * leaks and diff write as JSON. */
 #ifndef CLI_PAGE_PARTS_H
 #define CLI_PAGE_PARTS_H
 
 #include "cli/commands/leak_report.h"
 #include "cli/options/view_options.h"
 #include "page/page.h"
+#include "views/diff_view.h"
 
-#define PAGE_PARTS_MAX 16u
+#define PAGE_PARTS_MAX 18u
 
 /* Lifetimes take a pass over all events, some 3 s for so many: beyond it they are for who asks. */
 #define PAGE_LIVES_EVENTS 10000000u
 
 enum page_lifetimes { PAGE_LIFETIMES_AUTO, PAGE_LIFETIMES_NO, PAGE_LIFETIMES_YES };
 
-/* One view of a model; or the leaks. */
+/* How two are compared, as `diff` does. Texts are borrowed. */
+struct page_change {
+	enum metric metric; /* what the verdict is about */
+	bool count_libraries;
+	bool by_given;
+	enum heap_by by;   /* of cores and processes, if it is given */
+	const char *label; /* of what is compared, as it was given; NULL: its path */
+};
+
+/* One view of a model; or the leaks; or the comparison. */
 struct page_part {
-	const struct view *view;   /* NULL: of leaks */
-	const struct model *model; /* NULL: it can't be shown */
+	const struct view *view;      /* NULL: of leaks, or the comparison */
+	const struct page_diff *diff; /* NULL: of a view, or of leaks */
+	const struct model *model;    /* NULL: it can't be shown */
 	const struct view_options *options;
 	const struct leak_report *leaks; /* NULL: of a view */
 	const char *problem;             /* why it can't be shown; NULL: it can */
 };
 
-/* Must not move once it is open. All 0 before, but the first two; page_parts_deinit() in either
+/* What the comparison is made of. */
+struct page_diff {
+	const struct model *older, *newer;
+	struct diff_options options;
+	const char *labels[2];
+	const struct filter *filter;
+	bool all_frames;
+};
+
+/* Must not move once it is open. All 0 before, but the first three; page_parts_deinit() in either
  * case.
  */
 struct page_parts {
 	enum page_lifetimes lifetimes; /* whether they are wanted */
 	bool no_timeline;              /* nothing over time is wanted: no second look at the file */
-	struct model *model;           /* what the report is of, and the stacks */
-	struct model *over_time; /* the same with a series of moments and lives; NULL: without */
-	struct error *no_times;  /* why there is none; NULL: there is */
-	const char *no_leaks, *no_lives;
-	struct view_base subtracted; /* of a file that is a difference */
-	struct view_options options; /* of all of them */
+	struct page_change change;
+	struct model *model;        /* what the report is of, and the stacks */
+	struct model *over_time;    /* the same with a series of moments and lives; NULL: without */
+	struct operand older;       /* what it is compared with; model NULL: nothing */
+	struct operand older_times; /* the same over time */
+	struct error *no_times;     /* why there are no times; NULL: there are */
+	const char *no_leaks, *no_older_leaks, *no_lives;
+	struct view_base base, base_times;  /* in the options */
+	struct view_options options, timed; /* of documents; of those over time */
+	struct page_diff diff;
 	struct leak_options leak_options;
 	struct leak_report *leaks;
 	struct page_part parts[PAGE_PARTS_MAX];
@@ -43,9 +68,10 @@ struct page_parts {
 };
 
 /*
- * Opens the recording that is asked for (`path` NULL: the newest one here) and prepares its
- * documents; `request` must outlive them. Times come from a second look at the file, as report and
- * timeline want other moments. Returns 0, or the exit code after saying why.
+ * Opens the recording that is asked for (`path` NULL: the newest one here), and what it is
+ * compared with if request->query.base says so, and prepares the documents; `request` must outlive
+ * them. Times come from a second look at the files, as report and timeline want other moments.
+ * Returns 0, or the exit code after saying why.
  */
 int page_parts_open(struct view_request *request, const char *path, struct page_parts *ret);
 

@@ -15,6 +15,7 @@
 #include "page/page.h"
 
 #define NAME_END ".html"
+#define COMPARED_END ".diff" NAME_END
 /* What is larger is no page of this command. */
 #define OTHER_BYTES_MAX ((size_t)64 << 20)
 
@@ -24,11 +25,14 @@ static char *default_path(const struct page_output *file)
 	const char *name = path_last_part(file->of), *dot = strrchr(name, '.');
 	size_t len = dot && dot != name && !file->keeps_end ? (size_t)(dot - name) : strlen(name);
 	char *made;
-	return asprintf(&made, "%.*s" NAME_END, (int)len, name) < 0 ? NULL : made;
+	return asprintf(&made, "%.*s%s", (int)len, name, file->compared ? COMPARED_END : NAME_END) <
+			       0
+		       ? NULL
+		       : made;
 }
 
-/* Whether a file may be replaced: there is none, it is empty, or a page. */
-static bool may_replace(const char *path)
+/* Whether there is nothing, nothing in it, or a page. */
+static bool is_free(const char *path)
 {
 	_cleanup_free_ uint8_t *data = NULL;
 	size_t len;
@@ -39,6 +43,14 @@ static bool may_replace(const char *path)
 	bool is_page = !error && page_is_one(data, len);
 	error_destroy(error);
 	return is_page;
+}
+
+bool page_output_may_write(const struct page_output *file, const char *path)
+{
+	if (file->force || strcmp(path, OUTPUT_STDOUT) == 0 || is_free(path))
+		return true;
+	message("%s already exists and is not a page of heapwise; %s", path, file->ways);
+	return false;
 }
 
 static int write_output(
@@ -64,12 +76,10 @@ int page_output_write(const struct page_output *file,
 	const char *path = file->path ? file->path : made;
 	if (!path)
 		return message_error(error_no_memory());
-	if (!file->force && strcmp(path, OUTPUT_STDOUT) != 0 && !may_replace(path)) {
-		message("%s already exists and is not a page of heapwise; %s", path, file->ways);
+	if (!page_output_may_write(file, path))
 		return ERROR_ENVIRONMENT;
-	}
 	int code = write_output(path, write, ctx);
-	if (!code && !file->path)
+	if (!code && !file->path && !file->quiet)
 		message("wrote %s", path);
 	return code;
 }

@@ -12,7 +12,7 @@
 
 /* Where a column, and the first of them, begins: at multiples of this. */
 #define PAGE_ALIGNMENT 8u
-#define PAGE_COLUMNS_ROOM 48u
+#define PAGE_COLUMNS_ROOM 64u
 
 enum page_type { PAGE_U8, PAGE_U32, PAGE_F64 };
 

@@ -39,10 +39,10 @@ static bool has_same_sites(const struct model *a, const struct model *b)
 static const char *find_problem(const struct profile *profile, const struct model *over_time)
 {
 	const struct recording *recording = model_recording(profile->model);
-	if (!over_time)
-		return "this file does not say what was live when";
 	if (profile->base)
 		return "a difference has no moments";
+	if (!over_time)
+		return "this file does not say what was live when";
 	if (recording->range.from_step || recording->range.from_ns)
 		return "moments are counted from the beginning of the recording, and this page "
 		       "begins "

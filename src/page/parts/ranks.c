@@ -19,20 +19,28 @@ static int compare_ranked(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* What there is of a metric, whichever sign it has. */
-static double metric_amount(const struct row *row, enum metric metric)
+/* What there is of a metric: in a comparison by how much it changed, or in the larger of both. */
+typedef double amount_of(const struct row *row, enum metric metric);
+
+static double larger_amount(const struct row *row, enum metric metric)
+{
+	return fmax((double)metric_of_site(metric, row->sums),
+		(double)metric_of_site(metric, row->base));
+}
+
+static double change_amount(const struct row *row, enum metric metric)
 {
 	return fabs((double)row_value(row, metric));
 }
 
-static void raise_shares(const struct rows *rows, enum metric metric, struct ranked_row *ret)
+static void raise_shares(
+	const struct rows *rows, enum metric metric, amount_of *amount, struct ranked_row *ret)
 {
 	double whole = 0;
 	for (size_t i = 0; i < rows->rows.len; i++)
-		whole += metric_amount(&rows->rows.data[i], metric);
+		whole += amount(&rows->rows.data[i], metric);
 	for (size_t i = 0; whole > 0 && i < rows->rows.len; i++)
-		ret[i].share =
-			fmax(ret[i].share, metric_amount(&rows->rows.data[i], metric) / whole);
+		ret[i].share = fmax(ret[i].share, amount(&rows->rows.data[i], metric) / whole);
 }
 
 static void raise_lost_shares(const struct page_lost *lost, size_t count, struct ranked_row *ret)
@@ -68,8 +76,11 @@ struct error *page_ranks_build(
 		return error;
 	for (size_t i = 0; i < count; i++)
 		ranked[i].row = (uint32_t)i;
-	for (int metric = 0; metric < METRICS; metric++)
-		raise_shares(rows, (enum metric)metric, ranked);
+	for (int metric = 0; metric < METRICS; metric++) {
+		raise_shares(rows, (enum metric)metric, larger_amount, ranked);
+		if (profile->base)
+			raise_shares(rows, (enum metric)metric, change_amount, ranked);
+	}
 	if (lost)
 		raise_lost_shares(lost, count, ranked);
 	if (moments->most)

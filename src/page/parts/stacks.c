@@ -30,6 +30,7 @@ struct stack_columns {
 	struct page_column *parent, *frame;
 	struct page_column *node, *kind, *leak;
 	struct page_column *figures[METRICS]; /* NULL: unknown */
+	struct page_column *older[METRICS];   /* of the base; NULL: unknown, or there is none */
 	struct page_column *lost_blocks, *lost_bytes;
 	struct page_lost *lost;       /* of each row; NULL: unknown, and no columns */
 	struct page_numbers frames;   /* by place */
@@ -53,18 +54,26 @@ void page_stacks_deinit(struct page_stacks *stacks)
 	free(stacks->row_numbers);
 }
 
-static const char *const figure_names[METRICS] = {
-	[METRIC_ALLOCATIONS] = "row.allocations",
-	[METRIC_ALLOCATED_BYTES] = "row.allocated_bytes",
-	[METRIC_LIVE_BYTES] = "row.live_bytes",
-	[METRIC_LIVE_BLOCKS] = "row.live_blocks",
-	[METRIC_KEPT_BYTES] = "row.kept_bytes",
-	[METRIC_KEPT_BLOCKS] = "row.kept_blocks",
-	[METRIC_PEAK_BYTES] = "row.peak_bytes",
-	[METRIC_PEAK_BLOCKS] = "row.peak_blocks",
-	[METRIC_TEMPORARY] = "row.temporary",
-	[METRIC_FAILED] = "row.failed",
-};
+#define FIGURE_NAMES(of)                                                                           \
+	{                                                                                          \
+		[METRIC_ALLOCATIONS] = of "allocations",                                           \
+		[METRIC_ALLOCATED_BYTES] = of "allocated_bytes",                                   \
+		[METRIC_LIVE_BYTES] = of "live_bytes", [METRIC_LIVE_BLOCKS] = of "live_blocks",    \
+		[METRIC_KEPT_BYTES] = of "kept_bytes", [METRIC_KEPT_BLOCKS] = of "kept_blocks",    \
+		[METRIC_PEAK_BYTES] = of "peak_bytes", [METRIC_PEAK_BLOCKS] = of "peak_blocks",    \
+		[METRIC_TEMPORARY] = of "temporary", [METRIC_FAILED] = of "failed",                \
+	}
+static const char *const figure_names[METRICS] = FIGURE_NAMES("row.");
+static const char *const older_names[METRICS] = FIGURE_NAMES("base.");
+
+const struct model *page_stacks_ignorant(const struct profile *profile, enum metric metric)
+{
+	if (!metric_is_known(metric, model_recording(profile->model)))
+		return profile->model;
+	return profile->base && !metric_is_known(metric, model_recording(profile->base))
+		       ? profile->base
+		       : NULL;
+}
 
 static bool has_whole_names(const struct rows *rows)
 {
@@ -92,8 +101,11 @@ static void begin_columns(const struct profile *profile, struct stack_columns *a
 	at->kind = page_columns_add(columns, "row.kind", PAGE_U32);
 	at->leak = page_columns_add(columns, "row.leak", PAGE_U8);
 	for (int i = 0; i < METRICS; i++)
-		if (metric_is_known((enum metric)i, model_recording(profile->model)))
+		if (!page_stacks_ignorant(profile, (enum metric)i))
 			at->figures[i] = page_columns_add(columns, figure_names[i], PAGE_F64);
+	for (int i = 0; i < METRICS && profile->base; i++)
+		if (at->figures[i])
+			at->older[i] = page_columns_add(columns, older_names[i], PAGE_F64);
 	if (at->lost) {
 		at->lost_blocks = page_columns_add(columns, "row.lost_blocks", PAGE_F64);
 		at->lost_bytes = page_columns_add(columns, "row.lost_bytes", PAGE_F64);
@@ -219,7 +231,7 @@ static bool find_node(struct stack_columns *at, const struct row *row, uint32_t 
 struct row_sums {
 	size_t count; /* rows */
 	unsigned leak_kinds;
-	double figures[METRICS];
+	double figures[METRICS], older[METRICS];
 	struct page_lost lost;
 };
 
@@ -229,8 +241,10 @@ static void row_sums_add(
 	const struct row *row = &rows->rows.data[number];
 	ret->count++;
 	ret->leak_kinds |= row->leak_kinds;
-	for (int i = 0; i < METRICS; i++)
-		ret->figures[i] += (double)row_value(row, (enum metric)i);
+	for (int i = 0; i < METRICS; i++) {
+		ret->figures[i] += (double)metric_of_site((enum metric)i, row->sums);
+		ret->older[i] += (double)metric_of_site((enum metric)i, row->base);
+	}
 	if (at->lost) {
 		ret->lost.blocks += at->lost[number].blocks;
 		ret->lost.bytes += at->lost[number].bytes;
@@ -242,9 +256,12 @@ static bool put_sums(
 {
 	page_column_u32(at->node, node);
 	page_column_u8(at->leak, (uint8_t)sums->leak_kinds);
-	for (int i = 0; i < METRICS; i++)
+	for (int i = 0; i < METRICS; i++) {
 		if (at->figures[i])
 			page_column_f64(at->figures[i], sums->figures[i]);
+		if (at->older[i])
+			page_column_f64(at->older[i], sums->older[i]);
+	}
 	if (at->lost) {
 		page_column_f64(at->lost_blocks, (double)sums->lost.blocks);
 		page_column_f64(at->lost_bytes, (double)sums->lost.bytes);

@@ -41,6 +41,10 @@ struct page_stacks {
 	size_t row_count;
 };
 
+/* Returns the model because of which the stacks have no columns of the metric: it does not know it,
+ * be it what is shown or what that is compared with. NULL: there are columns. */
+const struct model *page_stacks_ignorant(const struct profile *profile, enum metric metric);
+
 void page_stacks_init(struct page_stacks *stacks);
 void page_stacks_deinit(struct page_stacks *stacks);
 

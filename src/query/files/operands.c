@@ -31,7 +31,8 @@ static struct error *open_recording(
 		recording_open(context, operand->path, wanted->flags, &query, &operand->model);
 	if (error)
 		return error;
-	recording_warn(context, operand->model, operand->path);
+	if (!wanted->again)
+		recording_warn(context, operand->model, operand->path);
 	return model_subtracted(operand->model)
 		       ? error_create(ERROR_INPUT,
 				 "%s is a difference of two states already: use 'heapwise report'",

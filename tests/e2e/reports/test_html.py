@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from hw import heapwise
-from page_data import DATA, METRICS, Page
+from pagefile import DATA, METRICS, Page
 
 TESTS = hw.Tests()
 INLINED, UNKNOWN, RUNTIME, REMARK = 1, 2, 4, 8
@@ -60,7 +60,7 @@ def documents(folder):
     hw.need(page.header["schema"] == "heapwise.page/1" and page.header["kind"] == "recording", str(page.header.keys()))
     hw.need(page.header["title"] == "a.hpw", page.header["title"])
     hw.need(ALL <= set(page.documents), f"missing: {ALL - set(page.documents)}")
-    hw.need(page.header["cut"] == {"rows": None, "moments": None, "limit": 1000, "documents": {}, "missing": {}}, str(page.header["cut"]))
+    hw.need(page.header["cut"] == {"rows": None, "moments": None, "limit": 1000, "documents": {}, "missing": {}, "figures": {}}, str(page.header["cut"]))
     check_documents(page, path)
 
 

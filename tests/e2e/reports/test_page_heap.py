@@ -16,7 +16,7 @@ import cores
 import hw
 from browser import Browser
 from hw import heapwise
-from page_data import Page
+from pagefile import Page
 
 TESTS = hw.Tests()
 HOSTILE = "</script><img src=x onerror=alert(1)>'"
