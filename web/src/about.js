@@ -6,11 +6,13 @@ import { count, duration } from "./format.js";
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 export const commandLine = (words) => words.map(quoted).join(" ");
 
-/** commands: others than those of recordings. */
-export function about(data, commands) {
-    const { target, recording } = data.documents.report,
-        facts = [],
-        add = (name, value) => value && facts.push(el("dt", {}, name), el("dd", {}, value));
+function factsOf({ target, recording }) {
+    const facts = [],
+        add = (name, value) =>
+            value !== null &&
+            value !== undefined &&
+            value !== "" &&
+            facts.push(el("dt", {}, name), el("dd", {}, value));
     add("Command", target.command?.length ? el("code", {}, commandLine(target.command)) : null);
     add("Executable", target.exe);
     add("Directory", target.cwd);
@@ -56,10 +58,18 @@ export function about(data, commands) {
         recording.wait_ns ? `${duration(recording.wait_ns)} in all threads for room in their buffers` : null,
     );
     add("Programs not recorded", recording.children_unrecorded ? count(recording.children_unrecorded) : null);
+    return el("dl", { class: "facts" }, facts);
+}
+
+/** commands: others than those of recordings. */
+export function about(data, commands) {
+    const { target, recording, base } = data.documents.report,
+        diff = data.documents.diff;
     const file = quoted(recording.file ?? "FILE");
     return [
         el("h2", {}, commands ? "Heap" : "Recording"),
-        el("dl", { class: "facts" }, facts),
+        factsOf({ target, recording }),
+        base ? [el("h2", {}, `Compared with ${base.label}`), factsOf(base)] : null,
         recording.damage?.length
             ? [
                   el("h2", {}, "Damage"),
@@ -81,7 +91,10 @@ export function about(data, commands) {
                         : null,
                     `heapwise report ${file}`,
                     `heapwise leaks ${file}`,
-                    `heapwise html ${file}`,
+                    diff ? null : `heapwise html ${file}`,
+                    ...(base && diff
+                        ? [`heapwise diff ${quoted(diff.older.label)} ${quoted(diff.newer.label)}`]
+                        : []),
                 ]
             )
                 .filter(Boolean)

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A tree of calls in elements (ARIA tree): what the flame graph shows, for keyboards and screen readers, too.
 import { el } from "./dom.js";
-import { amount, exact, percent } from "./format.js";
 import { childrenOf } from "./stacks.js";
 
 const FIRST = 50; // children that are shown at once
 const RUN_MOST = 40; // levels that one click opens
 
-export function calltree(tree, { metric, label, where, onChoose, onCopy }) {
-    const whole = tree.total[0];
+/** cells(node): what stands before its name; text(node): the same in words. */
+export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) {
     const root = el("ul", { role: "tree", "aria-label": "Tree of calls", tabIndex: -1 });
 
     function item(node, level) {
         const kids = childrenOf(tree, node),
-            name = label(node),
-            value = tree.total[node];
+            name = label(node);
         const mark = el("span", { class: "open", "aria-hidden": "true" }, kids.length ? "▸" : "");
         const line = el(
             "div",
-            { class: "line", title: `${exact(metric, value)}${where(node) ? `\n${where(node)}` : ""}` },
-            el("span", { class: "amount" }, amount(metric, value)),
-            el("span", { class: "share" }, percent(value, whole)),
+            { class: "line", title: `${text(node)}${where(node) ? `\n${where(node)}` : ""}` },
+            cells(node),
             mark,
             el("span", {}, name),
             el("span", { class: "where" }, where(node)),
@@ -33,7 +30,7 @@ export function calltree(tree, { metric, label, where, onChoose, onCopy }) {
                 "aria-level": level,
                 "aria-expanded": kids.length ? "false" : null,
                 tabIndex: -1,
-                "aria-label": `${name}, ${amount(metric, value)}, ${percent(value, whole)}`,
+                "aria-label": `${name}, ${text(node)}`,
             },
             line,
         );

@@ -44,7 +44,7 @@ function modulesOf(stacks, tree) {
     return [...drawn].sort((a, b) => b[1] - a[1]).map(([module]) => module);
 }
 
-const swatch = (colour, text, title) => {
+export const swatch = (colour, text, title) => {
     const box = el("span", { class: "swatch", "aria-hidden": "true" });
     box.style.background = colour;
     return el("li", { title }, box, text);

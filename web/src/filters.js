@@ -2,7 +2,6 @@
 // What chooses stacks and frames, as a trail, with the command line that does the same.
 import { commandLine } from "./about.js";
 import { button, copy, el } from "./dom.js";
-import { amount, percent } from "./format.js";
 import { rangeChip, rangeCommand } from "./range.js";
 import { PARTS, quote } from "./sift.js";
 import * as state from "./state.js";
@@ -15,7 +14,8 @@ export const RUNTIME =
 /** Filters in the URL. */
 export function filterOf() {
     const filter = { inverted: state.get("inverted") === "1", collapse: state.get("collapse") === "1" };
-    for (const part of [...Object.keys(PARTS), "of", "ofin", "drop"]) filter[part] = state.get(part);
+    for (const part of [...Object.keys(PARTS), "of", "ofin", "drop", "only", "by"])
+        filter[part] = state.get(part);
     return filter;
 }
 
@@ -52,18 +52,22 @@ export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
               ? "commands know no times of such a file"
               : metric.startsWith("lost_")
                 ? "heapwise leaks shows what is lost"
-                : filter.drop
-                  ? "single stacks were removed"
-                  : filter.collapse
-                    ? "recursion is collapsed"
-                    : byLabel
-                      ? "a function has no name"
-                      : filter.ofin
-                        ? "the function has a namesake in another module"
-                        : filter.of && /^range_(grown|shrunk)/.test(metric)
-                          ? "heapwise diff has no callers and callees"
-                          : "";
+                : filter.only
+                  ? "stacks are chosen by their change"
+                  : filter.drop
+                    ? "single stacks were removed"
+                    : filter.collapse
+                      ? "recursion is collapsed"
+                      : byLabel
+                        ? "a function has no name"
+                        : filter.ofin
+                          ? "the function has a namesake in another module"
+                          : filter.of && /^range_(grown|shrunk)/.test(metric)
+                            ? "heapwise diff has no callers and callees"
+                            : "";
     if (none) return { none };
+    // Of two files, not of one that is a difference by itself.
+    const two = data.documents.base_leaks ?? data.cut?.missing?.base_leaks;
     const of = filter.of && (filter.inverted ? "--callers" : "--callees");
     const words = [
         view === "calls" || of ? "tree" : "flame",
@@ -76,7 +80,15 @@ export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
         command: commandLine(
             metric.startsWith("range_")
                 ? rangeCommand(stacks, metric, recording.file, words, filters)
-                : ["heapwise", ...words, "--metric", metric, ...filters, recording.file],
+                : [
+                      "heapwise",
+                      ...words,
+                      ...(two ? ["--base", data.documents.diff.older.label] : []),
+                      "--metric",
+                      metric,
+                      ...filters,
+                      recording.file,
+                  ],
         ),
     };
 }
@@ -110,7 +122,7 @@ export function filterBar() {
 
 const short = (text) => (text === RUNTIME ? "runtimes" : text.replaceAll(RUNTIME, "runtimes"));
 
-export function trailOf({ data, stacks, view, metric, filter, whole, byLabel, gone }) {
+export function trailOf({ data, stacks, view, metric, filter, all, byLabel, gone }) {
     const one = (text, value, changes, title) =>
         el(
             "li",
@@ -126,6 +138,7 @@ export function trailOf({ data, stacks, view, metric, filter, whole, byLabel, go
             items.push(
                 one(text, short(filter[part]), { [part]: "" }, commandLine([`--${part}`, filter[part]])),
             );
+    if (filter.only) items.push(one("stacks that are", filter.only, { only: "" }));
     if (filter.collapse) items.push(one("recursion", "collapsed", { collapse: "" }));
     if (of)
         items.push(
@@ -150,12 +163,7 @@ export function trailOf({ data, stacks, view, metric, filter, whole, byLabel, go
     return el(
         "div",
         {},
-        el(
-            "ul",
-            { class: "trail", "aria-label": "Filters" },
-            items,
-            el("li", {}, `${amount(metric, whole)}, ${percent(whole, stacks.totals[metric])} of all`),
-        ),
+        el("ul", { class: "trail", "aria-label": "Filters" }, items, el("li", {}, all)),
         el(
             "div",
             { class: "bar" },

@@ -2,7 +2,7 @@
 // A flame graph with its tooltip and keys.
 import { announce, copy, el } from "./dom.js";
 import { Flame } from "./flame.js";
-import { amount, exact, METRICS, percent } from "./format.js";
+import { METRICS } from "./format.js";
 
 export const pathText = (stacks, tree, node) => {
     const lines = [];
@@ -15,7 +15,8 @@ export function flameBox({
     stacks,
     tree,
     metric,
-    whole,
+    tell,
+    name: nameOf,
     label,
     where,
     paint,
@@ -37,16 +38,7 @@ export function flameBox({
         return [
             el("strong", {}, name),
             full && full !== name ? el("div", { class: "where" }, full) : "",
-            el(
-                "div",
-                {},
-                `${amount(metric, tree.total[node])}, ${percent(tree.total[node], whole)}`,
-                el(
-                    "span",
-                    { class: "note" },
-                    ` (${exact(metric, tree.total[node])}${inverted ? "" : `; itself ${amount(metric, tree.self[node])}`})`,
-                ),
-            ),
+            tell.details(node, inverted),
             node && paint.says ? el("div", {}, paint.says(node)) : "",
             el("div", { class: "where" }, where(node)),
         ];
@@ -54,7 +46,7 @@ export function flameBox({
     const point = (node, x, y) => {
         tip.hidden = node < 0;
         if (node < 0) return;
-        tip.replaceChildren(...about(node));
+        tip.replaceChildren(...about(node).flat().filter(Boolean));
         tip.style.left = `${Math.max(4, Math.min(x + 12, innerWidth - tip.offsetWidth - 8))}px`;
         tip.style.top = `${y + 18 + tip.offsetHeight > innerHeight ? Math.max(4, y - tip.offsetHeight - 8) : y + 18}px`;
     };
@@ -71,9 +63,7 @@ export function flameBox({
             { left, top, height } = flame.seen(node);
         if (top < 60 || top + height > innerHeight) scrollBy(0, top - innerHeight / 2);
         point(node, left, flame.seen(node).top);
-        announce(
-            `${label(node)}, ${amount(metric, tree.total[node])}, ${percent(tree.total[node], whole)}${more}`,
-        );
+        announce(`${nameOf(node)}, ${tell.text(node)}${more}`);
     };
     canvas.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flame graph and the tree of calls, with what chooses them: metric, direction, filters, search.
 import { calltree } from "./calltree.js";
+import { changeTeller, changeTree, leaveOnly, ONLY, WIDTHS } from "./change.js";
 import { COLOURS, painter } from "./colours.js";
 import { button, choice, copy, download, el } from "./dom.js";
 import { change, exactName, add, filterBar, filterOf, trailOf } from "./filters.js";
 import { flameBox, pathText } from "./flamebox.js";
-import { amount, METRICS, percent } from "./format.js";
+import { amount, exact, METRICS, percent } from "./format.js";
 import { besides } from "./print.js";
 import { rangeKey } from "./range.js";
 import { pattern, sift } from "./sift.js";
@@ -50,14 +51,71 @@ function treesOf(stacks, metric, filter, both) {
     const left = sift(stacks, filter),
         of = functionsOf(stacks, filter),
         gone = [];
-    left.key = JSON.stringify({ ...filter, focus: 0, ignore: 0, of: 0, ofin: 0, inverted: 0, drop: 0 });
+    left.key = JSON.stringify({
+        ...filter,
+        only: 0,
+        by: 0,
+        focus: 0,
+        ignore: 0,
+        of: 0,
+        ofin: 0,
+        inverted: 0,
+        drop: 0,
+    });
     if (of && !of.includes(1)) left.rows.fill(0);
+    if (stacks.was) leaveOnly(stacks, metric, left.rows, filter.only);
     const ofKey = filter.of + " " + filter.ofin,
         drop = filter.drop ? (shape, rows) => dropStacks(stacks, filter.drop, shape, rows, gone) : null;
-    const tree = (inverted) => stacks.tree(metric, left, { inverted, of, ofKey, drop });
+    const tree = (inverted) => {
+        const how = { inverted, of, ofKey, drop },
+            made = stacks.was
+                ? changeTree(stacks, metric, left, how, filter.by)
+                : stacks.tree(metric, left, how);
+        made.tell = (stacks.was ? changeTeller : teller)(stacks, metric, made, left.rows);
+        return made;
+    };
     const callers = both && of ? tree(true) : null;
     made = { key, stacks, left, gone, callers, tree: tree(filter.inverted && !callers) };
     return made;
+}
+
+/** How the figures of a tree are told. */
+export function figuresOf(metric, tree) {
+    const whole = tree.total[0],
+        text = (node) => `${amount(metric, tree.total[node])}, ${percent(tree.total[node], whole) || "0%"}`;
+    return {
+        text,
+        label: (node, name) => (node ? name : `all: ${amount(metric, whole)}`),
+        details: (node, inverted) =>
+            el(
+                "div",
+                {},
+                text(node),
+                el(
+                    "span",
+                    { class: "note" },
+                    ` (${exact(metric, tree.total[node])}${inverted ? "" : `; itself ${amount(metric, tree.self[node])}`})`,
+                ),
+            ),
+        cells: (node) => [
+            el("span", { class: "amount" }, amount(metric, tree.total[node])),
+            el("span", { class: "share" }, percent(tree.total[node], whole)),
+        ],
+    };
+}
+
+function teller(stacks, metric, tree, rows) {
+    const whole = tree.total[0];
+    return {
+        ...figuresOf(metric, tree),
+        matched: (some) => {
+            let sum = 0;
+            for (let row = 0; row < some.length; row++)
+                if (some[row] && rows[row] && tree.rowEnd[row] !== NONE) sum += stacks.values[metric][row];
+            return `${amount(metric, sum)}, ${percent(sum, whole) || "0%"}`;
+        },
+        all: () => `${amount(metric, whole)}, ${percent(whole, stacks.totals[metric])} of all`,
+    };
 }
 
 /** Takes rows out that end in a removed node or what it called. Tells what that was: [path, name or null: nothing]. */
@@ -127,10 +185,18 @@ function topBar(stacks, view, metric, filter, find, told) {
         flame
             ? choice(
                   "Colour",
-                  Object.entries(COLOURS).filter(([name]) => name !== "temporary" || shares),
-                  state.get("colour", "module"),
+                  Object.entries(stacks.was ? { change: "Change", ...COLOURS } : COLOURS).filter(
+                      ([name]) => name !== "temporary" || (shares && !stacks.was),
+                  ),
+                  state.get("colour", stacks.was ? "change" : "module"),
                   (value) => state.set({ colour: value }),
               )
+            : null,
+        stacks.was
+            ? choice("Stacks", Object.entries(ONLY), filter.only, (value) => change({ only: value }))
+            : null,
+        stacks.was && flame
+            ? choice("Width", Object.entries(WIDTHS), filter.by, (value) => state.set({ by: value }))
             : null,
         find,
         told,
@@ -140,11 +206,14 @@ function topBar(stacks, view, metric, filter, find, told) {
 export function flameView(data, stacks, view) {
     const metric = stacks.metric(state.get("metric")),
         filter = filterOf();
+    // Trees of calls are of what changed, unless the user wants all.
+    filter.by = stacks.was ? filter.by || (view === "calls" ? "change" : "both") : "";
+    if (!stacks.was) filter.only = "";
     const { tree, callers, left, gone } = treesOf(stacks, metric, filter, view === "flame"),
         whole = tree.total[0];
     const spell = (number) => stacks.functions[number][state.get("names") ? "whole" : "name"];
-    const labelOf = (tree) => (node) =>
-        node ? spell(tree.functions[node]) : `all: ${amount(metric, whole)}`;
+    const nameOf = (tree) => (node) => (node ? spell(tree.functions[node]) : "all");
+    const labelOf = (tree) => (node) => tree.tell.label(node, nameOf(tree)(node));
     const whereOf = (tree) => (node) =>
         node ? stacks.where(tree.frame[node]) || stacks.functions[tree.functions[node]].module : "";
     const find = el("input", {
@@ -157,20 +226,16 @@ export function flameView(data, stacks, view) {
     const matched = el("span", { role: "status", class: "note" }),
         step = el("span", { id: "step", class: "note" });
     const bar = topBar(stacks, view, metric, filter, find, [matched, step]);
-    const trail = trailOf({ data, stacks, view, metric, filter, whole, byLabel: left.byLabel, gone });
+    const all = tree.tell.all();
+    const trail = trailOf({ data, stacks, view, metric, filter, all, byLabel: left.byLabel, gone });
     const search = (draw) => {
         const wanted = pattern(find.value, true);
         const matches =
             wanted && stacks.functions.map((f) => (wanted.test(f.whole) || wanted.test(f.name) ? 1 : 0));
-        let sum = 0;
-        if (wanted) {
-            const rows = stacks.rowsWith(matches, left.keep),
-                values = stacks.values[metric];
-            for (let row = 0; row < rows.length; row++)
-                if (rows[row] && left.rows[row] && tree.rowEnd[row] !== NONE) sum += values[row];
-        }
         step.textContent = "";
-        matched.textContent = wanted ? `matched ${amount(metric, sum)}, ${percent(sum, whole) || "0%"}` : "";
+        matched.textContent = wanted
+            ? `matched ${tree.tell.matched(stacks.rowsWith(matches, left.keep))}`
+            : "";
         draw(matches);
     };
     const onFind = (draw) => {
@@ -184,8 +249,8 @@ export function flameView(data, stacks, view) {
         );
     };
     const above = [bar, filterBar(), trail];
-    if (!whole) return [...above, el("p", { class: "empty" }, "Nothing is left with these filters.")];
-    const common = { stacks, metric, whole, filter, left };
+    if (!whole) return [...above, nothing(trail, filter)];
+    const common = { stacks, metric, filter, left };
     if (view === "calls") {
         onFind(() => {});
         search(() => {});
@@ -193,13 +258,23 @@ export function flameView(data, stacks, view) {
             onCopy = (node) => copy(pathText(stacks, tree, node), "Stack");
         return [
             ...above,
-            calltree(tree, { metric, label: labelOf(tree), where: whereOf(tree), onChoose, onCopy }),
+            stacks.was ? changeNote(filter) : null,
+            calltree(tree, {
+                label: nameOf(tree),
+                where: whereOf(tree),
+                cells: tree.tell.cells,
+                text: tree.tell.text,
+                onChoose,
+                onCopy,
+            }),
         ];
     }
     const one = (tree, options) => ({
         ...common,
         ...options,
         tree,
+        tell: tree.tell,
+        name: nameOf(tree),
         label: labelOf(tree),
         where: whereOf(tree),
     });
@@ -221,18 +296,42 @@ export function flameView(data, stacks, view) {
     return [...above, ...pictures];
 }
 
+/** That no stack is left, and what may be asked for instead. */
+const nothing = (trail, { by, only }) =>
+    el(
+        "p",
+        { class: "empty" },
+        by === "change" && !trail
+            ? [
+                  "No stack changed by this figure. ",
+                  button("Show all stacks", () => state.set({ by: "both" })),
+              ]
+            : `Nothing is left with these filters${only ? " and of that change" : ""}.`,
+    );
+
+/** What the columns of a tree of both are. */
+const changeNote = ({ by }) =>
+    el(
+        "p",
+        { class: "note" },
+        "Change, before, after; what changed most first. ",
+        button(by === "change" ? "Also what did not change" : "Only what changed", () =>
+            state.set({ by: by === "change" ? "both" : "change" }),
+        ),
+    );
+
 const exactly = (stacks, tree, node) => exactName(stacks.functions[tree.functions[node]].whole);
 
 /** A flame graph of a tree with its legend; it is drawn as soon as it is in the page. */
 function boxOf(at, onChoose, onRemove) {
     const { stacks, tree, left } = at,
-        mode = state.get("colour", "module");
+        mode = state.get("colour", at.tell.paint ? "change" : "module");
     const sums = (metric) => stacks.sumsOf(metric, left.rows, tree).total;
     const temporary =
         mode === "temporary" && stacks.values.temporary && stacks.values.allocations
             ? { total: sums("temporary"), calls: sums("allocations") }
             : null;
-    const paint = painter(stacks, tree, mode, temporary),
+    const paint = mode === "change" && at.tell.paint ? at.tell.paint : painter(stacks, tree, mode, temporary),
         made = flameBox({ ...at, paint, onChoose, onRemove });
     const legend = el("ul", { class: "legend", "aria-label": "Colours" });
     legend.retint = () => legend.replaceChildren(...paint.legend(isDark()));
@@ -251,12 +350,13 @@ const saving = ({ flame, canvas }, metric) => [
 ];
 
 /** The same as a picture, for those who don't see it. */
-const asTree = ({ stacks, tree, metric, label, where }, text) =>
+const asTree = ({ stacks, tree, name, where }, text) =>
     besides(text, () =>
         calltree(tree, {
-            metric,
-            label,
+            label: name,
             where,
+            cells: tree.tell.cells,
+            text: tree.tell.text,
             onCopy: (node) => copy(pathText(stacks, tree, node), "Stack"),
         }),
     );
@@ -267,7 +367,7 @@ function bothWays(up, down) {
     const pivot = (tree) => (node) => node && change(ofFunction(down.stacks, tree.functions[node]));
     const boxes = [up, down].map((at) => boxOf(at, pivot(at.tree), null));
     boxes[0].flame.flipped = true;
-    const caption = (at) => `${at.title}, ${amount(at.metric, at.tree.total[0])} in all`;
+    const caption = (at) => `${at.title}, in all ${at.tell.text(0)}`;
     return [
         el("p", { class: "note" }, `${caption(up)}; a click on a box makes it the one in the middle.`),
         boxes[1].legend,
@@ -281,7 +381,7 @@ function bothWays(up, down) {
 }
 
 function picture(at) {
-    const { stacks, tree, metric, whole } = at;
+    const { stacks, tree, metric, tell } = at;
     shown = [];
     const go = (node) => state.set({ at: pathOf(tree, node) });
     const remove = (node) =>
@@ -298,12 +398,7 @@ function picture(at) {
             ? [
                   button("Zoom out", () => go(0), { title: "Show all (0)" }),
                   button("Up one level", () => go(tree.parent[zoomed]), { title: "To the caller (Escape)" }),
-                  el(
-                      "span",
-                      {},
-                      el("strong", {}, chosen.name),
-                      ` ${amount(metric, tree.total[zoomed])}, ${percent(tree.total[zoomed], whole)}`,
-                  ),
+                  el("span", {}, el("strong", {}, chosen.name), ` ${tell.text(zoomed)}`),
                   button("Only stacks with it", () => add("focus", exactly(stacks, tree, zoomed))),
                   button("Without it", () => add("ignore", exactly(stacks, tree, zoomed))),
                   button("Hide it", () => add("hide", exactly(stacks, tree, zoomed))),

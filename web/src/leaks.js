@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Leaks by kind, with who holds them; other errors.
 import { el } from "./dom.js";
+import { leakSums } from "./diffview.js";
 import { blocksAndBytes, judged, stackList } from "./parts.js";
 
 const KINDS = [
@@ -52,9 +53,11 @@ export function record(one) {
 
 export function leaks(data) {
     const { leaks: answer, errors } = data.documents,
-        found = answer?.leaks;
+        found = answer?.leaks,
+        change = data.kind === "diff" ? leakSums(data, KINDS) : null;
     if (!found)
         return [
+            change,
             el(
                 "p",
                 { class: "empty" },
@@ -64,6 +67,7 @@ export function leaks(data) {
     const searched = found.summary.definite,
         sums = KINDS.filter(([key]) => found.summary[key] && !(searched && key === "never_freed"));
     return [
+        change && [change, el("h2", {}, "In the newer one")],
         el(
             "div",
             { class: `verdict ${judged(data)}` },

@@ -2,6 +2,7 @@
 // The page: loads its data, shows the view that the URL fragment names.
 import { about, commandLine } from "./about.js";
 import { load } from "./data.js";
+import { diffOverview, headOf } from "./diffview.js";
 import { button, el } from "./dom.js";
 import { flameView, stepMatch } from "./flameview.js";
 import {
@@ -15,7 +16,7 @@ import {
     types,
 } from "./heap.js";
 import { leaks } from "./leaks.js";
-import { marksOf, overview, peakOf } from "./overview.js";
+import { marksOf, overTime, overview, peakOf } from "./overview.js";
 import { ofProcesses, processesView } from "./processes.js";
 import { timelineView, useRange } from "./range.js";
 import { setSources, sourceView } from "./source.js";
@@ -45,7 +46,16 @@ const ofHeap = (data) => data.kind === "heap",
     ofRecording = (data) => !ofHeap(data),
     hasStacks = (data) => Boolean(data.columns["row.node"]);
 const ALL_VIEWS = {
-    overview: ["Overview", (data) => (ofHeap(data) ? heapOverview : overview)(data), () => true],
+    overview: [
+        "Overview",
+        (data) =>
+            ofHeap(data)
+                ? heapOverview(data)
+                : data.kind === "diff"
+                  ? diffOverview(data, overTime(data))
+                  : overview(data),
+        () => true,
+    ],
     types: ["Types", types, ofHeap],
     owners: ["Owners", heapOwners, ofHeap],
     flame: ["Flame graph", (data, stacks) => flameView(data, stacks, "flame"), hasStacks],
@@ -152,7 +162,8 @@ function start(data, before) {
         main = el("main", { id: "main" }),
         nav = el("nav", { "aria-label": "Views" }),
         { target, recording } = data.documents.report;
-    const title = target.command?.length ? commandLine(target.command) : data.title;
+    const two = data.kind === "diff",
+        title = target.command?.length && !two ? commandLine(target.command) : data.title;
     if (data.documents.processes) VIEWS.processes = ["Processes", processesView];
     if (setSources(data)) VIEWS.source = ["Source", sourceView];
     document.title = `${data.title} – heapwise`;
@@ -164,7 +175,9 @@ function start(data, before) {
             el(
                 "span",
                 { class: "of" },
-                `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}${ofProcesses(data)}`,
+                two
+                    ? headOf(data)
+                    : `${recording.file}${recording.mode === "sample" ? ", sampled: figures are estimates" : ""}${recording.complete ? "" : ", incomplete"}${ofProcesses(data)}`,
             ),
             el(
                 "span",
@@ -185,7 +198,7 @@ function start(data, before) {
                       "p",
                       { class: "warn cut" },
                       "Made with ",
-                      el("code", {}, `heapwise html ${commandLine(data.asked)}`),
+                      el("code", {}, `heapwise ${two ? "diff --html" : "html"} ${commandLine(data.asked)}`),
                       ": trees, tables and search are of what these options leave; the verdict says what it is of.",
                   ),
               ]

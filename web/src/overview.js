@@ -80,8 +80,29 @@ function cards({ totals, recording }) {
     );
 }
 
+/** The chart; null: there is none. */
+export const overTime = ({ documents, columns }) =>
+    documents.timeline?.snapshots?.length > 1
+        ? el(
+              "section",
+              {},
+              el("h2", {}, "The heap over time"),
+              chart(documents.timeline, {
+                  peak: peakOf(documents.report),
+                  marks: marksOf(documents),
+                  onRange:
+                      columns["moment.time_ns"] &&
+                      ((seconds) =>
+                          state.set({
+                              view: "timeline",
+                              range: seconds.map((one) => `${Math.round(one * 1e9)}ns`).join(".."),
+                          })),
+              }),
+          )
+        : null;
+
 export function overview(data) {
-    const { report, timeline } = data.documents,
+    const { report } = data.documents,
         { totals, recording } = report;
     const verdict = [...(report.verdict ?? [])];
     const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
@@ -95,24 +116,7 @@ export function overview(data) {
                 : el("p", {}, "The file has no verdict."),
         ),
         cards(report),
-        timeline?.snapshots?.length > 1
-            ? el(
-                  "section",
-                  {},
-                  el("h2", {}, "The heap over time"),
-                  chart(timeline, {
-                      peak: peakOf(report),
-                      marks: marksOf(data.documents),
-                      onRange:
-                          data.columns["moment.time_ns"] &&
-                          ((seconds) =>
-                              state.set({
-                                  view: "timeline",
-                                  range: seconds.map((one) => `${Math.round(one * 1e9)}ns`).join(".."),
-                              })),
-                  }),
-              )
-            : null,
+        overTime(data),
         el(
             "div",
             { class: "two" },

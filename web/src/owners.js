@@ -4,7 +4,7 @@ import { calltree } from "./calltree.js";
 import { button, choice, copy, download, el } from "./dom.js";
 import { Flame } from "./flame.js";
 import { flameBox } from "./flamebox.js";
-import { setShown } from "./flameview.js";
+import { figuresOf, setShown } from "./flameview.js";
 import { amount, baseName, count, percent } from "./format.js";
 import { ownerColour, ownerTree, pathTo } from "./ownertree.js";
 import { pattern } from "./sift.js";
@@ -41,11 +41,13 @@ export function owners(data) {
         const value = (own ? tree.self : tree.total)[node];
         return `${amount(metric, value)}, ${percent(value, whole)}`;
     };
+    const tell = figuresOf(metric, tree);
     const { flame, canvas, elements } = flameBox({
         stacks: { functions: data.strings.map((name) => ({ name, whole: name })) },
         tree,
         metric,
-        whole,
+        tell,
+        name: label,
         label,
         where: (node) =>
             [
@@ -120,7 +122,13 @@ export function owners(data) {
             "div",
             { class: shape === "icicle" ? "above" : "beside" },
             elements,
-            calltree(tree, { metric, label, where: (node) => baseName(tree.where(node)), onChoose: go }),
+            calltree(tree, {
+                label: (node) => tree.label(node),
+                where: (node) => baseName(tree.where(node)),
+                cells: tell.cells,
+                text: tell.text,
+                onChoose: go,
+            }),
         ),
     ];
 }

@@ -101,7 +101,7 @@ export function siteList(data, sites, figure, none) {
                 {},
                 el("span", { class: "amount" }, figure(site)),
                 " ",
-                el("span", { class: "where" }, `by ${site.kind}`),
+                site.kind === "unknown" ? null : el("span", { class: "where" }, `by ${site.kind}`),
                 stackList(site.stack, suppressionOf(data, site.stack)),
             ),
         ),

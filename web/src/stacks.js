@@ -27,9 +27,17 @@ export class Stacks {
             (name) => c["row." + name] && (ranged || !name.startsWith("kept_")),
         );
         this.values = Object.fromEntries(this.metrics.map((name) => [name, c["row." + name]]));
-        this.totals = Object.fromEntries(
-            this.metrics.map((name) => [name, this.values[name].reduce((sum, value) => sum + value, 0)]),
-        );
+        const totals = (of) =>
+            Object.fromEntries(
+                this.metrics.map((name) => [name, of[name].reduce((sum, value) => sum + value, 0)]),
+            );
+        this.totals = totals(this.values);
+        // Of a difference: the older figures of the same rows.
+        if (data.kind === "diff") {
+            this.was = Object.fromEntries(this.metrics.map((name) => [name, c["base." + name]]));
+            this.wasTotals = totals(this.was);
+            this.firstOf(data.documents.diff);
+        }
         this.shapes = new Map();
         this.nameFunctions();
     }
@@ -57,6 +65,13 @@ export class Stacks {
         }
     }
 
+    /** Of a difference: what is shown first is what was asked about, unless nothing of it changed. */
+    firstOf({ metric, older, newer }) {
+        const differs = (name) => this.values[name]?.some((value, row) => value !== this.was[name][row]);
+        this.first = [metric, "peak_bytes", "allocated_bytes", ...this.metrics].find(differs) ?? metric;
+        this.sampled = [older, newer].some((side) => side.recording.mode === "sample");
+    }
+
     /** Whether another module has a function of that name. */
     namesakes(number) {
         this.modulesOf ??= this.functions.reduce(
@@ -66,13 +81,11 @@ export class Stacks {
         return this.modulesOf.get(this.functions[number].whole) > 1;
     }
 
-    /** A metric that the file knows: the one that is asked for, or the peak. */
+    /** A metric that the file knows: the one that is asked for, that of a difference, or the peak. */
     metric(wanted) {
-        return this.metrics.includes(wanted)
-            ? wanted
-            : this.metrics.includes("peak_bytes")
-              ? "peak_bytes"
-              : this.metrics[0];
+        return (
+            [wanted, this.first, "peak_bytes"].find((name) => this.metrics.includes(name)) ?? this.metrics[0]
+        );
     }
 
     where(frame) {
@@ -148,8 +161,8 @@ export class Stacks {
     }
 
     /** Functions, files or modules with what each allocated itself and with callees, over all rows. */
-    spots(kind, metric) {
-        const { parent, total, self } = this.nodesTotal(metric),
+    spots(kind, metric, values = this.values[metric]) {
+        const { parent, total, self } = this.nodesTotal(values),
             key = (node) => this.keyOf(kind, this.nodeFrame[node]);
         const found = new Map();
         const spot = (number, node) => {
@@ -195,20 +208,19 @@ export class Stacks {
         };
     }
 
-    nodesTotal(metric) {
+    nodesTotal(values) {
         const parent = this.nodeParent,
-            self = new Float64Array(parent.length),
-            values = this.values[metric];
+            self = new Float64Array(parent.length);
         for (let row = 0; row < values.length; row++) self[this.rowNode[row]] += values[row];
         const total = self.slice();
         for (let node = parent.length; --node > 0;) total[parent[node]] += total[node];
         return { parent, self, total };
     }
 
-    /** A metric of each node and its callees, in a shape. */
+    /** A metric, or what there is by row, of each node and its callees, in a shape. */
     sumsOf(metric, rows, shape) {
         const { count, parent, rowEnd } = shape,
-            values = this.values[metric],
+            values = this.values[metric] ?? metric,
             self = new Float64Array(count);
         for (let row = 0; row < rows.length; row++)
             if (rows[row] && rowEnd[row] !== NONE) self[rowEnd[row]] += values[row];

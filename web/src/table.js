@@ -4,12 +4,13 @@ import { button, copy, download, el } from "./dom.js";
 import { printing } from "./print.js";
 import * as state from "./state.js";
 
+const by = (column, row) => (column.rank ?? column.value)(row);
 const HEIGHT = 27,
     AHEAD = 12,
     MARKDOWN = 100, // rows that are copied
     PRINTED = 1000;
 
-/** columns: { key, title, number, width, value(row): null is not known, text(row), exact(row), element(row) }.
+/** columns: { key, title, number, width, value(row): null is not known, rank(row): sorted by, text(row), exact(row), element(row) }.
  *  name: in the URL and in files. onRow(row): by Enter or a double click; rowText(row): for the key c. */
 export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     const find = el("input", {
@@ -24,7 +25,7 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     const box = el(
         "div",
         {
-            class: "table",
+            class: columns.length > 6 ? "table wide" : "table",
             role: "grid",
             "aria-label": label,
             "aria-rowcount": rows.length + 1,
@@ -54,7 +55,7 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
             (a, b) =>
                 sign *
                 (column.number
-                    ? (column.value(a) ?? -Infinity) - (column.value(b) ?? -Infinity) || 0
+                    ? (by(column, a) ?? -Infinity) - (by(column, b) ?? -Infinity) || 0
                     : column.text(a).localeCompare(column.text(b))),
         );
         told.textContent = words

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, files, modules, threads, sizes: as tables.
 import { button, choice, el } from "./dom.js";
+import { classes, onlyChoice, spotsTable, threadsTable } from "./diffview.js";
 import { exactName } from "./filters.js";
 import { amount, baseName, bytes, count, duration, exact, METRICS, percent } from "./format.js";
 import { bars } from "./parts.js";
@@ -27,6 +28,9 @@ export function tables(data, stacks) {
                   metric,
                   (value) => state.set({ metric: value }),
               ),
+        stacks.was && chosen !== "threads"
+            ? choice("Rows", onlyChoice, state.get("only"), (value) => state.set({ only: value }))
+            : null,
         chosen === "functions" && stacks.hasShort
             ? button("Whole names", () => state.set({ names: state.get("names") ? "" : "1" }), {
                   "aria-pressed": String(state.get("names") === "1"),
@@ -37,6 +41,14 @@ export function tables(data, stacks) {
             : el("span", { class: "note" }, "Enter or a double click shows a row's stacks as a flame graph."),
     );
     const chip = chosen === "threads" ? null : rangeChip(stacks, metric);
+    const shown = () =>
+        stacks.was
+            ? chosen === "threads"
+                ? threadsTable(data.documents.threads.threads)
+                : spotsTable(chosen, OF_SPOTS[chosen], stacks, metric, onRow(chosen))
+            : chosen === "threads"
+              ? threads(data.documents.threads.threads)
+              : spots(chosen, stacks, metric);
     return [
         pick,
         chip ? el("ul", { class: "trail", "aria-label": "Filters" }, chip) : null,
@@ -47,9 +59,14 @@ export function tables(data, stacks) {
                   `${count(cut)} more rows are not in the page: heapwise report --view threads has all.`,
               )
             : null,
-        chosen === "threads" ? threads(data.documents.threads.threads) : spots(chosen, stacks, metric),
+        shown(),
     ];
 }
+
+const onRow = (name) =>
+    name === "functions"
+        ? (spot) => state.set({ view: "flame", of: spot.whole, ofin: spot.module, at: "", drop: "" })
+        : (spot) => state.set({ view: "flame", focus: exactName(spot.whole), at: "", drop: "" });
 
 function spots(name, stacks, metric) {
     const total = stacks.totals[metric];
@@ -67,10 +84,7 @@ function spots(name, stacks, metric) {
         label: OF_SPOTS[name],
         sorted: "flat down",
         rows: stacks.spots(name, metric),
-        onRow:
-            name === "functions"
-                ? (spot) => state.set({ view: "flame", of: spot.whole, ofin: spot.module, at: "", drop: "" })
-                : (spot) => state.set({ view: "flame", focus: exactName(spot.whole), at: "", drop: "" }),
+        onRow: onRow(name),
         columns: [
             figure("flat", "Self", "what it allocated itself"),
             figure("cum", "With callees", "what it and what it called allocated"),
@@ -134,13 +148,23 @@ function threads(rows) {
 
 export function distributions(data) {
     const { sizes, lifetimes } = data.documents,
-        parts = [];
-    if (sizes?.size_classes)
+        parts = [],
+        two = data.kind === "diff";
+    const size = (one) => (one.up_to === null ? "larger" : `up to ${bytes(one.up_to)}`);
+    if (sizes?.size_classes && two)
+        parts.push(
+            el("h2", {}, "Sizes of all allocations"),
+            classes(
+                sizes.size_classes.map((one) => [size(one), one.base.allocations, one.allocations]),
+                "Size",
+            ),
+        );
+    else if (sizes?.size_classes)
         parts.push(
             el("h2", {}, "Sizes of all allocations"),
             bars(
                 sizes.size_classes.map((one) => ({
-                    label: one.up_to === null ? "larger" : `up to ${bytes(one.up_to)}`,
+                    label: size(one),
                     value: one.allocations,
                     text: `${count(one.allocations)} calls, ${bytes(one.bytes)}`,
                 })),
@@ -148,20 +172,32 @@ export function distributions(data) {
             ),
         );
     const byTime = lifetimes?.lifetimes?.by_time;
-    if (byTime) {
-        const first = byTime.findIndex((one) => one.freed_blocks || one.live_blocks),
-            last = byTime.findLastIndex((one) => one.freed_blocks || one.live_blocks);
+    const blocks = (one) => one.freed_blocks + one.live_blocks;
+    const life = (one) =>
+        one.up_to_ns === 0
+            ? "too short to tell"
+            : one.up_to_ns === null
+              ? "longer"
+              : `up to ${duration(one.up_to_ns)}`;
+    if (byTime && two)
+        parts.push(
+            el("h2", {}, "How long blocks lived"),
+            classes(
+                byTime
+                    .filter((one) => blocks(one) || blocks(one.base))
+                    .map((one) => [life(one), blocks(one.base), blocks(one)]),
+                "Lifetime",
+            ),
+        );
+    else if (byTime) {
+        const first = byTime.findIndex(blocks),
+            last = byTime.findLastIndex(blocks);
         parts.push(
             el("h2", {}, "How long blocks lived"),
             bars(
                 byTime.slice(Math.max(0, first), last + 1).map((one) => ({
-                    label:
-                        one.up_to_ns === 0
-                            ? "too short to tell"
-                            : one.up_to_ns === null
-                              ? "longer"
-                              : `up to ${duration(one.up_to_ns)}`,
-                    value: one.freed_blocks + one.live_blocks,
+                    label: life(one),
+                    value: blocks(one),
                     text: `${count(one.freed_blocks)} freed${one.live_blocks ? `, ${count(one.live_blocks)} live` : ""}`,
                 })),
                 "Lifetimes",

@@ -23,15 +23,24 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 
 /** a heapwise.timeline/1; marks: [{ time_ns, name }]. range: gives the chosen one, in seconds, or nothing;
  *  onRange: takes one that was drawn, instead of a zoom; drawRange() of what is returned shows it anew. */
-export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height = 220, range, onRange }) {
+export function chart(
+    { snapshots, time_unit: unit, older },
+    { peak, marks = [], height = 220, range, onRange },
+) {
     const box = el("div", { class: "canvas", role: "img" });
     const [place, form] = AXES[unit] ?? AXES.n,
-        times = snapshots.map(place),
-        used = snapshots.map((one) => one.useful_bytes);
+        before = older?.snapshots ?? [],
+        // On one axis: each moment of either, and what is known of the other then.
+        [times, used, was] = before.length
+            ? uPlot.join(
+                  [snapshots, before].map((all) => [all.map(place), all.map((one) => one.useful_bytes)]),
+              )
+            : [snapshots.map(place), snapshots.map((one) => one.useful_bytes)];
+    const most = (all) => bytes(Math.max(0, ...all.map((one) => one.useful_bytes)));
     const told = el(
         "p",
         { class: "said" },
-        `The heap over time: ${snapshots.length} moments, highest ${bytes(Math.max(0, ...used))}.`,
+        `The heap over time: ${snapshots.length} moments, highest ${most(snapshots)}${was ? `; before, highest ${most(before)}` : ""}.`,
     );
     box.setAttribute("aria-label", told.textContent);
     const axis = {
@@ -72,8 +81,22 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
                         fill: style("--heap") + "33",
                         width: 1.5,
                         paths: uPlot.paths.stepped({ align: 1 }),
-                        value: (_, v) => (v === null ? "–" : bytes(v)),
+                        value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),
+                        spanGaps: true,
                     },
+                    ...(was
+                        ? [
+                              {
+                                  label: "Before",
+                                  stroke: style("--dim"),
+                                  dash: [5, 4],
+                                  width: 1.5,
+                                  paths: uPlot.paths.stepped({ align: 1 }),
+                                  value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),
+                                  spanGaps: true,
+                              },
+                          ]
+                        : []),
                 ],
                 hooks: {
                     draw: [(u) => unit === "ms" && lines(u, peak, marks)],
@@ -84,7 +107,7 @@ export function chart({ snapshots, time_unit: unit }, { peak, marks = [], height
                     ],
                 },
             },
-            [times, used],
+            was ? [times, used, was] : [times, used],
             box,
         );
     };
