@@ -249,6 +249,10 @@ def outputs(folder):
     ended = heapwise("html", old, new)
     hw.need(ended.status == 2 and "--base" in ended.errors and "heapwise diff" in ended.errors
             and "--merge" not in ended.errors, str(ended))
+    ended = heapwise("html", "--source", "--base", old, new, "-o", "-")
+    hw.need(ended.status == 2 and "--source" in ended.errors and not ended.text, str(ended))
+    ended = heapwise("html", "--base", old, folder, "-o", "-")
+    hw.need(ended.status == 2 and "folder" in ended.errors and not ended.text, str(ended))
     ended = heapwise("html", "--anonymize", "--base", old, new, "-o", "-")
     hw.need(ended.status == 2 and "--anonymize" in ended.errors and not ended.text, str(ended))
 
