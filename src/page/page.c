@@ -143,12 +143,12 @@ static void put_summed_up(struct json *json, const char *key, size_t count)
 		json_null(json);
 }
 
-/* Of figures that only one of two files knows: which doesn't. */
+/* Of figures that only one of two files knows: which doesn't. profile may be NULL. */
 static void put_unknown_figures(const struct profile *profile, struct json *json)
 {
 	json_key(json, "figures");
 	json_object_begin(json);
-	for (int i = 0; i < METRICS && profile->base; i++) {
+	for (int i = 0; profile && profile->base && i < METRICS; i++) {
 		const struct model *ignorant = page_stacks_ignorant(profile, (enum metric)i);
 		const struct model *other =
 			ignorant == profile->model ? profile->base : profile->model;

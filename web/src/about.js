@@ -6,7 +6,8 @@ import { count, duration } from "./format.js";
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 export const commandLine = (words) => words.map(quoted).join(" ");
 
-function factsOf({ target, recording }) {
+/** heap: it is no recording, which could have lost something. */
+function factsOf({ target, recording }, heap) {
     const facts = [],
         add = (name, value) =>
             value !== null &&
@@ -44,7 +45,7 @@ function factsOf({ target, recording }) {
     add("Events", recording.events !== null && count(recording.events));
     add(
         "Lost",
-        commands
+        heap
             ? null
             : recording.lost_events === null
               ? "unknown"
@@ -68,7 +69,7 @@ export function about(data, commands) {
     const file = quoted(recording.file ?? "FILE");
     return [
         el("h2", {}, commands ? "Heap" : "Recording"),
-        factsOf({ target, recording }),
+        factsOf({ target, recording }, Boolean(commands)),
         base ? [el("h2", {}, `Compared with ${base.label}`), factsOf(base)] : null,
         recording.damage?.length
             ? [

@@ -3,6 +3,8 @@
 """heapwise html: the page has the documents of the commands, all stacks with their figures, and no word of the
 program outside of its data; what doesn't fit is summed up and said."""
 
+import base64
+import gzip
 import json
 import os
 import shutil
