@@ -141,9 +141,9 @@ static bool other_end_left(const struct serve_exchange *exchange)
 void exchanges_sweep(struct serve_server *server)
 {
 	static const int64_t most_ms[] = {
-		[EXCHANGE_WAITING] = SERVE_REQUEST_SECONDS_MAX * 1000,
+		[EXCHANGE_WAITING] = (int64_t)SERVE_REQUEST_SECONDS_MAX * 1000,
 		[EXCHANGE_ASKED] = INT64_MAX,
-		[EXCHANGE_SENDING] = SERVE_ANSWER_SECONDS_MAX * 1000,
+		[EXCHANGE_SENDING] = (int64_t)SERVE_ANSWER_SECONDS_MAX * 1000,
 	};
 	int64_t now = clock_ms();
 	for (struct serve_exchange *one = server->oldest; one; one = one->newer) {

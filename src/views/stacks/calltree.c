@@ -127,7 +127,9 @@ static void calltree_add_folded(const struct calltree_walk *at, struct text *out
 	unsigned columns = at->tree->way == CALLTREE_UP ? 1 : 2;
 	text_printf(out, "%*s", (int)(columns * (FIGURE_WIDTH + 8) + 2), "");
 	text_add_n(out, at->prefix.data, at->prefix_len);
-	text_printf(out, "… %u more\n", at->folded);
+	text_add(out, "… ");
+	text_add_count(out, at->folded);
+	text_add(out, " more\n");
 }
 
 static void calltree_row_text(const void *context, size_t row, struct text *out)

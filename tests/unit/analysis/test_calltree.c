@@ -194,9 +194,14 @@ CASE(tree_deep, "thousands of levels are drawn, JSON says what it leaves out")
 	CHECK_OK(profile_build(s.fixture.model, true, NULL, &s.profile));
 	build(&s, METRIC_ALLOCATED_BYTES, CALLTREE_DOWN, GRAIN_FUNCTIONS, NULL);
 	_cleanup_free_ char *text =
+		render(&s, (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES,
+				   .view.all_frames = true,
+				   .depth = VIEW_NO_LIMIT});
+	CHECK_CONTAINS(text, "  app+0x2386\n");
+	_cleanup_free_ char *folded =
 		render(&s, (struct calltree_options){
 				   .view.sort = METRIC_ALLOCATED_BYTES, .depth = VIEW_NO_LIMIT});
-	CHECK_CONTAINS(text, "  app+0x2386\n");
+	CHECK_CONTAINS(folded, "… 4,999 more\n");
 	_cleanup_free_ char *json =
 		render(&s, (struct calltree_options){.view.sort = METRIC_ALLOCATED_BYTES,
 				   .depth = VIEW_NO_LIMIT,
