@@ -107,7 +107,7 @@ async function take(more, signal) {
     next.served = true;
     const place = [scrollX, scrollY];
     const before = stacks;
-    data = next;
+    window.heapwiseShown = data = next; // for tests and for those who look
     stacks = show(next, (made) => {
         stacks = before;
         keepZoom(made);
@@ -146,8 +146,11 @@ async function refresh(anew) {
         tell(`Computed in ${time}; times follow… `, "", cancel);
         draw();
         document.documentElement.dataset.figures = key;
-        await take([], mine.signal);
-        if (!whole[chosen().number] && !base()) await takeWhole(mine.signal);
+        // A heap is of one moment.
+        if (data.kind !== "heap") {
+            await take([], mine.signal);
+            if (!whole[chosen().number] && !base()) await takeWhole(mine.signal);
+        }
         tell(`Computed in ${time}${growing ? "; the file still grows" : ""}.`, "");
         announce(`Computed in ${time}`);
     } catch (error) {

@@ -110,13 +110,12 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 static const char *beyond_heaps(const struct page_file *file)
 {
 	const struct query *query = &file->shown.query;
-	return filter_is_given(&query->filter)        ? "options that choose stacks"
-	       : query_blocks(query)                  ? "options that choose blocks"
-	       : file->shown.options.all_frames       ? "--all-frames"
-	       : file->lifetimes || file->no_timeline ? "--lifetimes or --timeline"
-	       : file->sources.wanted                 ? "--source"
-	       : file->container                      ? "--container"
-						      : NULL;
+	return filter_is_given(&query->filter)         ? "options that choose stacks"
+	       : query_blocks(query)                   ? "options that choose blocks"
+	       : file->shown.options.all_frames        ? "--all-frames"
+	       : file->lifetimes == PAGE_LIFETIMES_YES ? "--lifetimes yes"
+	       : file->sources.wanted                  ? "--source"
+						       : NULL;
 }
 
 /* The page of a core or process, as `core --html` and `heap --html` make it. */
@@ -138,7 +137,8 @@ static int cmd_html_heap(struct page_file *file, const struct command *command)
 	const struct heap_html page = {.output = file->output,
 		.force = file->force,
 		.ways = file->way_out,
-		.most_bytes = file->most_bytes};
+		.most_bytes = file->most_bytes,
+		.container = file->container};
 	struct error *error = heap_session_open(&look.heap);
 	return error ? message_error(error) : heap_html_write(&look, &page);
 }

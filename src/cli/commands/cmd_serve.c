@@ -327,12 +327,16 @@ const struct command command_serve = {
 		 "grow, and shows ranges\n"
 		 "and filters exactly. FOLDER: its recordings (*.hpw), also those that come "
 		 "later; without FILE: those\n"
-		 "of the current directory. Nothing is written; only this machine is listened to, "
-		 "unless --listen and\n"
-		 "--allow-remote say otherwise.\n",
+		 "of the current directory. Two of them can be compared. PID: the heap of a "
+		 "process, looked at anew when\n"
+		 "the page asks. Nothing is written; only this machine is listened to, unless "
+		 "--listen and --allow-remote\n"
+		 "say otherwise.\n",
 	.examples =
 		"  heapwise serve --open app.hpw                in the browser\n"
-		"  heapwise serve old.hpw new.hpw               two, to choose from\n"
+		"  heapwise serve old.hpw new.hpw               two, to choose from and to "
+		"compare\n"
+		"  heapwise serve 4711                          the heap of a process\n"
 		"  heapwise serve --listen 8080 recordings/     at a port that stays the same\n",
 	.options = option_specs,
 	.run = cmd_serve_run,

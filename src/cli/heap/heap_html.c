@@ -178,6 +178,7 @@ static struct error *write_heap_page(void *ctx, const struct sink *sink)
 		.owners = columns->owners,
 		.owner_count = columns->owner_count,
 		.most_bytes = writing->wanted->most_bytes,
+		.container = writing->wanted->container,
 	};
 	return page_write(&wanted, sink);
 }
@@ -204,7 +205,9 @@ int heap_html_write(struct heap_look *look, const struct heap_html *wanted)
 	if (error)
 		return message_error(error);
 	struct heap_page_writing writing = {look, wanted, &columns};
-	const struct page_output output = {.path = wanted->output,
+	const struct page_output output = {.path = wanted->output      ? wanted->output
+						   : wanted->container ? OUTPUT_STDOUT
+								       : NULL,
 		.of = name_output(&look->heap, name, sizeof(name)),
 		.keeps_end = true,
 		.force = wanted->force,

@@ -10,6 +10,7 @@ struct heap_html {
 	bool force;          /* it may replace what is no page */
 	const char *ways;    /* what to do if it may not, in words */
 	uint64_t most_bytes; /* of HTML */
+	bool container;      /* the data alone, to stdout unless `output` names a file */
 };
 
 /* Reads the heap and writes the page. Returns 0, or the exit code after saying why; that is

@@ -92,27 +92,26 @@ static struct error *take_base(const struct serve_questions *questions,
 	return add_word(ret, word);
 }
 
-/* What changes with the file. */
-static void add_stamp(const struct serve_file *file, struct text *key)
+/* What changes with the file; of a process with each question. */
+static void add_stamp(
+	struct serve_questions *questions, const struct serve_file *file, struct text *key)
 {
+	if (file->is_process)
+		text_printf(key, "look %" PRIu64 "\n", ++questions->looks);
 	text_printf(key, "%s %ju %" PRIu64 " %" PRId64 "\n", file->path, (uintmax_t)file->inode,
 		file->bytes, file->modified_ns);
 }
 
 static struct error *finish_question(
-	const struct serve_questions *questions, size_t base, struct serve_question *ret)
+	struct serve_questions *questions, size_t base, struct serve_question *ret)
 {
 	const struct serve_file *file = &questions->files->data[ret->file];
-	/* A process is shown by another command, and each time anew. */
-	if (file->is_process)
-		return error_create(ERROR_INPUT,
-			"process %s: its heap is no recording; 'heapwise heap %s' looks at it",
-			file->path, file->path);
 	if (!file->is_there)
-		return error_create(ERROR_INPUT, "%s is not there any more", file->path);
-	add_stamp(file, &ret->key);
+		return error_create(ERROR_INPUT, "%s%s is not there any more",
+			file->is_process ? "process " : "", file->path);
+	add_stamp(questions, file, &ret->key);
 	if (base < questions->files->len)
-		add_stamp(&questions->files->data[base], &ret->key);
+		add_stamp(questions, &questions->files->data[base], &ret->key);
 	for (size_t i = 0; i < ret->words.len; i++)
 		text_printf(&ret->key, "%s\n", ret->words.data[i]);
 	const char *const end[] = {"--", file->path};
@@ -120,7 +119,7 @@ static struct error *finish_question(
 	return error || !ret->key.failed ? error : error_no_memory();
 }
 
-struct error *serve_question_take(const struct serve_questions *questions,
+struct error *serve_question_take(struct serve_questions *questions,
 	const struct serve_argument *arguments, size_t count, struct serve_question *ret)
 {
 	static const char *const begin[] = {

@@ -31,7 +31,8 @@ struct serve_questions {
 	const struct option_spec *allowed; /* options that may be asked for */
 	char *const *common;               /* words of all answers, after the command's name */
 	size_t common_count;
-	bool compares; /* whether `base` may be asked for */
+	bool compares;  /* whether `base` may be asked for */
+	uint64_t looks; /* at processes, so far: an answer of theirs is never given twice */
 };
 
 void serve_question_init(struct serve_question *question);
@@ -39,7 +40,7 @@ void serve_question_deinit(struct serve_question *question);
 
 /* Takes the arguments; serve_question_deinit() in either case. ERROR_USAGE: one is wrong, or of no
  * file of the list. */
-struct error *serve_question_take(const struct serve_questions *questions,
+struct error *serve_question_take(struct serve_questions *questions,
 	const struct serve_argument *arguments, size_t count,
 	struct serve_question *ret) must_check_;
 

@@ -6,6 +6,7 @@ are said; what grows is read again; nothing but the server is asked."""
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -186,6 +187,36 @@ def growing(folder):
         page.when(f"{BAR}.includes(\"doesn't answer\")", "0")
         hw.need(page.evaluate("heapwiseFlame.tree.total[0]") > 0, "nothing is shown any more")
         page.done()
+
+
+@TESTS.test
+def heaps_and_changes(folder):
+    """A process is a page of its heap, which another look renews; of two recordings the change is shown, as diff has it"""
+    first, second = recording(folder, "a.hpw", "containers-O2"), recording(folder, "b.hpw", "exceptions-O2")
+    grow = "import sys; kept = []\nfor line in sys.stdin: kept.append(bytes(3000000)); print('grown', flush=True)"
+    with subprocess.Popen(["/usr/bin/python3", "-c", grow], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        def more():
+            process.stdin.write(b"more\n")
+            process.stdin.flush()
+            process.stdout.readline()
+
+        with Server(str(process.pid), first, second) as server, Page(folder, server) as page:
+            more()
+            page.show("#view=owners")
+            used = page.evaluate("heapwiseOwners.tree.total[0]")
+            more()
+            page.evaluate("[...document.querySelectorAll('.served button')].find((one) => one.textContent === 'Look again').click(), 0")
+            page.when(f"heapwiseOwners.tree.total[0] - {used} > 2900000", "0")
+            page.when(IDLE, "1")
+            hw.need(f"process {process.pid}" in page.evaluate("document.querySelector('header').innerText"), "another subject")
+            page.show("#view=overview&file=2&base=1")
+            change = json.loads(hw.run([hw.HEAPWISE, "diff", "--json", first, second]).stdout)
+            hw.need(page.evaluate("heapwiseShown.kind") == "diff", "no comparison")
+            totals = page.evaluate("JSON.stringify(heapwiseShown.documents.diff.totals)")
+            hw.need(json.loads(totals) == change["totals"], f"{totals} is not {change['totals']}")
+            hw.need(page.evaluate(f"{BAR}.includes('--base=')"), "the command line has no base")
+            page.done()
+        process.kill()
 
 
 TESTS.main()

@@ -158,8 +158,6 @@ def folders(folder):
         files = server.get("files").json
         hw.need(listed(server) == [str(os.getpid()), "b.hpw"] and files["schema"] == "heapwise.serve/1", str(files))
         hw.need(files["files"][1]["bytes"] == (folder / "b.hpw").stat().st_size, str(files))
-        process = server.data(file=0)
-        hw.need(process.json["exit_code"] == 3 and f"heapwise heap {os.getpid()}" in process.json["error"], f"{process}")
         wanted = server.data(file=1).body
         shutil.copy(folder / "b.hpw", folder / "a.hpw")
         hw.need(listed(server) == [str(os.getpid()), "b.hpw", "a.hpw"], f"{listed(server)}")
@@ -171,6 +169,38 @@ def folders(folder):
         hw.need(not server.get("files").json["files"][1]["there"] and server.data(file=1).status == 422, "it is still there")
     with Server(cwd=folder) as server:
         hw.need(listed(server) == ["a.hpw"], "the current folder")
+
+
+GROWING = "import sys; kept = []\nfor line in sys.stdin: kept.append(bytes(3000000)); print('grown', flush=True)"
+
+
+@TESTS.test
+def heaps(folder):
+    """A process is looked at anew by each question, with the figures of `heap`; a core is a heap, too; one that has ended is said"""
+    hw.need_no_sanitizer("it would find itself in the other process")
+    with subprocess.Popen(["/usr/bin/python3", "-c", GROWING], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        with Server(str(process.pid), folder) as server:
+            seen = []
+            for _ in range(2):
+                process.stdin.write(b"more\n")
+                process.stdin.flush()
+                hw.need(process.stdout.readline() == b"grown\n", "it does not go on")
+                header = header_of(server.data(("timeline", "no"), ("lifetimes", "no")).body)
+                hw.need(header["kind"] == "heap" and header["title"] == f"process {process.pid}", str(header)[:500])
+                seen.append(header["documents"]["summary"]["totals"]["used_bytes"])
+                alone = json.loads(hw.run([hw.HEAPWISE, "heap", "--json", str(process.pid)]).stdout)
+                hw.need(seen[-1] == alone["totals"]["used_bytes"], f"{seen} and {alone['totals']}")
+            hw.need(2_990_000 < seen[1] - seen[0] < 3_100_000, f"the growth of 3,000,000 is {seen}")
+            hw.need(hw.run([hw.HEAPWISE, "heap", str(process.pid), "save", folder / "x.core"]).status == 0, "no core")
+            refused = server.data(("focus", "main")).json
+            hw.need(refused["exit_code"] == 2 and "choose stacks" in refused["error"], str(refused))
+            process.kill()
+            process.wait()
+            ended = server.data(file=0)
+            hw.need(ended.status == 422 and f"process {process.pid} is not there any more" in ended.json["error"], f"{ended}")
+    with Server(folder / "x.core") as server:
+        header = header_of(server.data().body)
+        hw.need(header["kind"] == "heap" and header["documents"]["summary"]["totals"]["used_bytes"] == seen[1], str(header)[:500])
 
 
 @TESTS.test

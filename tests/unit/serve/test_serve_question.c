@@ -40,7 +40,7 @@ static struct serve_questions questions_of(bool compares)
 
 CASE(words, "arguments become words, in their order; empty ones are none")
 {
-	const struct serve_questions questions = questions_of(false);
+	struct serve_questions questions = questions_of(false);
 	const struct serve_argument arguments[] = {{"kind", "malloc"}, {"file", "1"},
 		{"focus", "--output=x y'\"\n"}, {"kind", "calloc"}, {"all-frames", "1"},
 		{"focus", ""}};
@@ -57,7 +57,7 @@ CASE(words, "arguments become words, in their order; empty ones are none")
 
 CASE(compared, "the other file is one of the list, where pages compare")
 {
-	const struct serve_questions questions = questions_of(true), without = questions_of(false);
+	struct serve_questions questions = questions_of(true), without = questions_of(false);
 	const struct serve_argument arguments[] = {{"file", "1"}, {"base", "0"}};
 	struct serve_question question;
 	serve_question_init(&question);
@@ -72,7 +72,7 @@ CASE(compared, "the other file is one of the list, where pages compare")
 static void check_refused(const struct serve_argument *arguments, size_t count,
 	enum error_code code, const char *expected)
 {
-	const struct serve_questions questions = questions_of(true);
+	struct serve_questions questions = questions_of(true);
 	struct serve_question question;
 	serve_question_init(&question);
 	CHECK_ERROR(serve_question_take(&questions, arguments, count, &question), code, expected);
@@ -98,12 +98,26 @@ CASE(refused, "nothing else is taken")
 		check_refused(&(struct serve_argument){no_options[i], "x"}, 1, ERROR_USAGE,
 			"nothing that a page can ask for");
 	check_refused(&(struct serve_argument){"focus", large}, 1, ERROR_USAGE, "longer than");
-	check_refused(&(struct serve_argument){"file", "2"}, 1, ERROR_INPUT, "heapwise heap 123");
+}
+
+CASE(looks, "a process is looked at by each question")
+{
+	struct serve_questions questions = questions_of(true);
+	struct serve_question first, second;
+	serve_question_init(&first);
+	serve_question_init(&second);
+	const struct serve_argument argument = {"file", "2"};
+	CHECK_OK(serve_question_take(&questions, &argument, 1, &first));
+	CHECK_OK(serve_question_take(&questions, &argument, 1, &second));
+	CHECK(strcmp(first.key.data, second.key.data) != 0);
+	CHECK_STR(first.words.data[first.words.len - 1], "123");
+	serve_question_deinit(&first);
+	serve_question_deinit(&second);
 }
 
 CASE(keys, "a key changes with each word and with the file, and with nothing else")
 {
-	const struct serve_questions questions = questions_of(false);
+	struct serve_questions questions = questions_of(false);
 	const struct serve_argument plain[] = {{"file", "0"}},
 				    focus[] = {{"focus", "a"}, {"file", "0"}},
 				    order[] = {{"file", "0"}, {"focus", "a"}};
@@ -137,7 +151,7 @@ CASE(hostile, "of any arguments only words of these forms are made")
 	static const char *const names[] = {"file", "base", "focus", "kind", "all-frames", "output",
 		"", "-", "file\x01", "focus\n"};
 	static const char bytes[] = "0123abc-=/.%&\n\x7f\xff\xc3 '\"$`;";
-	const struct serve_questions questions = questions_of(true);
+	struct serve_questions questions = questions_of(true);
 	uint32_t state = 7;
 	for (int round = 0; round < TAP_SOME(20000); round++) {
 		struct serve_argument arguments[8];
