@@ -51,7 +51,7 @@ def libraries_missing(folder):
     without = hw.clean_environment(LD_LIBRARY_PATH=folder)
     for package, *command in (("libarchive13", "bundle", "-o", folder / "y.tar", path), ("libarchive13", "report", bundle),
                               ("libarchive13", "core", packed), ("libcurl4", "report", "http://127.0.0.1:9/heap"),
-                              ("libmicrohttpd12", "serve", path), ("libpcre2-8-0", "report", "--focus", "a.b", path), ("libexpat1", "report", xml)):
+                              ("libmicrohttpd12", "serve", path), ("libpcre2-8-0", "report", "--focus", "a.b", path), ("libpcre2-8-0", "peek", "a.b", path), ("libexpat1", "report", xml)):
         ended = hw.heapwise(*command, env=without)
         hw.need(ended.status == 4 and f"(package {package})" in ended.errors, f"{command}: {ended}")
     hw.need(not (folder / "y.tar").exists(), "half a bundle is left")

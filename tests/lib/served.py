@@ -47,7 +47,7 @@ class Server:
         return self.process.returncode, said
 
     def connection(self):
-        return http.client.HTTPConnection("127.0.0.1" if self.host == "0.0.0.0" else self.host, self.port, timeout=hw.TIMEOUT)
+        return http.client.HTTPConnection(self.host, self.port, timeout=hw.TIMEOUT)
 
     def socket(self):
         made = socket.create_connection(("127.0.0.1", self.port), hw.TIMEOUT)
@@ -57,12 +57,17 @@ class Server:
     def get(self, path, *arguments, method="GET", token=None, headers=None, body=None):
         """The answer to a path below the token, with pairs of names and values."""
         query = "?" + urllib.parse.urlencode(arguments) if arguments else ""
-        connection = self.connection()
-        try:
-            connection.request(method, f"/{token or self.token}/{path}{query}", body, headers or {})
-            return Answer(connection.getresponse())
-        finally:
-            connection.close()
+        for again in range(5):
+            connection = self.connection()
+            try:
+                connection.request(method, f"/{token or self.token}/{path}{query}", body, headers or {})
+                return Answer(connection.getresponse())
+            except (http.client.RemoteDisconnected, ConnectionResetError):
+                # As browsers do: it was closed before it had asked, to make room for others.
+                if again == 4:
+                    raise
+            finally:
+                connection.close()
 
     def data(self, *arguments, file=0):
         return self.get("data", ("file", file), *arguments)

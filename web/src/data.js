@@ -23,7 +23,9 @@ export function parse(buffer) {
         columns = {};
     for (const [name, { type, offset, count }] of Object.entries(header.columns))
         columns[name] = new TYPES[type](buffer, start + offset, count);
-    return { ...header, columns };
+    // Names that are hidden choose nothing.
+    const asked = header.asked?.filter((one) => one !== "--anonymize") ?? [];
+    return { ...header, asked, anonymous: asked.length < (header.asked?.length ?? 0), columns };
 }
 
 export async function load() {

@@ -44,27 +44,29 @@ export function commandOf(data, stacks, view, metric, filter, byLabel = false) {
     const { recording } = data.documents.report;
     const none = data.asked?.length
         ? "the page itself is of a part"
-        : data.kind === "heap"
-          ? "these are stacks of a heap that was joined with its recording"
-          : recording.range
-            ? "the page is of a range"
-            : metric.startsWith("range_") && recording.source !== "recording"
-              ? "commands know no times of such a file"
-              : metric.startsWith("lost_")
-                ? "heapwise leaks shows what is lost"
-                : filter.only
-                  ? "stacks are chosen by their change"
-                  : filter.drop
-                    ? "single stacks were removed"
-                    : filter.collapse
-                      ? "recursion is collapsed"
-                      : byLabel
-                        ? "a function has no name"
-                        : filter.ofin
-                          ? "the function has a namesake in another module"
-                          : filter.of && /^range_(grown|shrunk)/.test(metric)
-                            ? "heapwise diff has no callers and callees"
-                            : "";
+        : data.anonymous
+          ? "the page has no names"
+          : data.kind === "heap"
+            ? "these are stacks of a heap that was joined with its recording"
+            : recording.range
+              ? "the page is of a range"
+              : metric.startsWith("range_") && recording.source !== "recording"
+                ? "commands know no times of such a file"
+                : metric.startsWith("lost_")
+                  ? "heapwise leaks shows what is lost"
+                  : filter.only
+                    ? "stacks are chosen by their change"
+                    : filter.drop
+                      ? "single stacks were removed"
+                      : filter.collapse
+                        ? "recursion is collapsed"
+                        : byLabel
+                          ? "a function has no name"
+                          : filter.ofin
+                            ? "the function has a namesake in another module"
+                            : filter.of && /^range_(grown|shrunk)/.test(metric)
+                              ? "heapwise diff has no callers and callees"
+                              : "";
     if (none) return { none };
     // Of two files, not of one that is a difference by itself.
     const two = data.documents.base_leaks ?? data.cut?.missing?.base_leaks;

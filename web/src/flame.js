@@ -3,6 +3,7 @@
 import { childrenOf } from "./stacks.js";
 
 const HEIGHT = 18,
+    CANVAS_MOST = 32000, // pixels that a canvas can be high in all browsers
     TEXT_LEAST = 24,
     MOVE_MS = 160;
 
@@ -118,9 +119,9 @@ export class Flame {
 
     draw() {
         if (!this.tree) return;
-        const ratio = devicePixelRatio || 1,
-            width = this.canvas.clientWidth,
-            height = (this.tree.deepest + 1) * HEIGHT + 1;
+        const width = this.canvas.clientWidth,
+            height = (this.tree.deepest + 1) * HEIGHT + 1,
+            ratio = Math.min(devicePixelRatio || 1, CANVAS_MOST / height);
         if (this.canvas.width !== Math.round(width * ratio)) this.canvas.width = Math.round(width * ratio);
         if (this.canvas.height !== Math.round(height * ratio))
             this.canvas.height = Math.round(height * ratio);

@@ -63,7 +63,6 @@ export const METRICS = {
     owned_bytes: ["Retained", "bytes"],
     owned_blocks: ["Retained", "blocks"],
 };
-export const metricTitle = (metric) => `${METRICS[metric][0]}, ${METRICS[metric][1]}`;
 export const amount = (metric, value) => (METRICS[metric][1] === "bytes" ? bytes(value) : count(value));
 export const exact = (metric, value) => `${count(value)} ${METRICS[metric][1]}`;
 

@@ -122,7 +122,7 @@ function cards(summary) {
                       "Free, not given back",
                       totals.free_bytes,
                       totals.free_blocks,
-                      totals.cached_blocks ? `${bytes(totals.cached_bytes)} kept at hand` : "",
+                      totals.cached_blocks ? `${bytes(totals.cached_bytes)} cached` : "",
                   ),
                   lossCards(summary),
               ]
@@ -141,7 +141,7 @@ function cards(summary) {
                   baseName(recording.file),
               )
             : null,
-        source.pause_ns ? card("Stood still", duration(source.pause_ns), "", "while it was copied") : null,
+        source.pause_ns ? card("Paused", duration(source.pause_ns), "", "while it was copied") : null,
     );
 }
 
@@ -293,7 +293,7 @@ export function types(data) {
                 ],
                 rows.some((row) => row.look_alike) && [
                     "look_alike",
-                    "By looks",
+                    "Look-alikes",
                     count,
                     "blocks that only look like it",
                     {

@@ -9,7 +9,8 @@
         script.textContent = await new Response(stream).text();
         place.replaceWith(script);
     } catch (error) {
-        document.getElementById("page").textContent = `This page can't be shown: ${error.message}. It needs a browser of 2023 or newer.`;
+        document.getElementById("page").textContent =
+            `This page can't be shown: ${error.message}. It needs a browser of 2023 or newer.`;
         document.documentElement.dataset.ready = "failed";
     }
 })();

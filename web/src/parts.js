@@ -151,4 +151,3 @@ export function judged({ documents, asked }) {
         totals.live_bytes_at_end !== null && totals.live_bytes_at_end === (report.libraries?.bytes ?? 0);
     return !partial && (nothing || (found?.decided && leaks.other_errors?.decided !== false)) ? "good" : "";
 }
-export { baseName, bytes, count };

@@ -220,7 +220,7 @@ function apply(event) {
         ...Object.fromEntries(
             Object.entries(inputs).map(([name, input]) => [option(name), input.value.trim()]),
         ),
-        [option("at")]: "",
+        at: "",
     });
 }
 
@@ -370,7 +370,9 @@ async function lookAtFiles() {
 async function lookAtRecordings() {
     try {
         const table = await (await fetchAnswer("recordings")).json();
-        rows = Object.fromEntries(table.recordings.filter((row) => !row.small).map((row) => [row.file, row]));
+        rows = Object.fromEntries(
+            table.recordings.filter((row) => row.own_file).map((row) => [row.file, row]),
+        );
     } catch {
         rows = {}; // the list has names and sizes
     }

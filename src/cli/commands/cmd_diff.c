@@ -86,7 +86,7 @@ static bool take_view(const struct options *options, struct request *request)
 /* What chooses stacks and blocks is said on a page. */
 static bool note_asked(const struct options *options, int id, struct request *request)
 {
-	static const struct option_spec choosing[] = {VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0}};
+	static const struct option_spec choosing[] = {VIEW_SPECS_FILTER VIEW_SPEC_WHOLE_STACKS{0}};
 	return page_file_note_asked(&request->page, choosing, id, options->argument);
 }
 

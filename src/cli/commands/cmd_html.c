@@ -40,6 +40,9 @@ static const struct option_spec option_specs[] = {
 	PAGE_SPECS_ASKED SYMBOL_SPECS VIEW_SPEC_ANONYMIZE{0},
 };
 
+/* What chooses what the page is of, and is said on it. */
+static const struct option_spec choosing[] = {PAGE_SPECS_ASKED VIEW_SPEC_ANONYMIZE{0}};
+
 static bool take_yes(const struct options *options, const char *name, bool *ret)
 {
 	*ret = strcmp(options->argument, "yes") == 0;
@@ -101,7 +104,7 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 	case VIEW_OPT_BASE:
 		return view_options_take(options, id, &file->shown);
 	default:
-		return page_file_note_asked(file, option_specs, id, options->argument) &&
+		return page_file_note_asked(file, choosing, id, options->argument) &&
 		       view_options_take(options, id, &file->shown);
 	}
 }

@@ -122,7 +122,9 @@ static int list_recordings(void *ctx)
 	const struct report_tree_options options = {.view = &view, .anonymize = state->anonymize};
 	_cleanup_free_ char **paths = calloc(state->files.len + 1, sizeof(*paths));
 	size_t count = 0;
-	for (size_t i = 0; paths && i < state->files.len; i++)
+	if (!paths)
+		return message_error(error_no_memory());
+	for (size_t i = 0; i < state->files.len; i++)
 		if (!state->files.data[i].is_process && state->files.data[i].is_there)
 			paths[count++] = state->files.data[i].path;
 	if (count)
@@ -155,6 +157,7 @@ static void ask_data(struct serve_state *state, const struct serve_request *requ
 	}
 	const struct serve_work work = {.key = question.key.data,
 		.file = question.file,
+		.is_kept = !state->files.data[question.file].is_process,
 		.type = "application/octet-stream",
 		.words = question.words.data};
 	serve_answers_ask(state->answers, &work, exchange);
@@ -259,14 +262,6 @@ static struct error *state_prepare(struct serve_state *state, struct page_served
 	return state->page ? NULL : error_no_memory();
 }
 
-static bool has_option(const struct command *command, const char *name)
-{
-	const struct option_spec *spec = command->options;
-	while (spec->name && strcmp(spec->name, name) != 0)
-		spec++;
-	return spec->name != NULL;
-}
-
 static int serve_all(const struct serve_request_line *line, struct serve_state *state)
 {
 	_cleanup_(page_served_deinit) struct page_served page = {.html = NULL};
@@ -274,7 +269,7 @@ static int serve_all(const struct serve_request_line *line, struct serve_state *
 		.allowed = asked_specs,
 		.common = line->common.data,
 		.common_count = line->common.len,
-		.compares = has_option(&command_html, "base")};
+		.compares = !line->checked.query.anonymize};
 	state->anonymize = line->checked.query.anonymize;
 	struct error *error = serve_files_look(&state->files);
 	if (!error)
@@ -304,12 +299,10 @@ static int cmd_serve_run(const struct command *command, int argc, char **argv)
 	_cleanup_(serve_state_deinit) struct serve_state state = {.answers = NULL};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
-	if (options_each(&options, cmd_serve_take, &line, &code))
+	if (options_each(&options, cmd_serve_take, &line, &code)) {
 		code = take_words(&state.files, argv + options.operand, argc - options.operand);
-	else if (!code)
-		return 0;
-	if (!code)
-		code = serve_all(&line, &state);
+		code = code ? code : serve_all(&line, &state);
+	}
 	for (size_t i = 0; i < line.common.len; i++)
 		free(line.common.data[i]);
 	word_vec_deinit(&line.common);

@@ -127,7 +127,6 @@ bool options_each(struct options *options,
 	while ((id = options_next(options)) > 0)
 		if (!take(options, id, ctx))
 			return false;
-	options->refused = NULL;
 	if (id < 0)
 		*ret_code = options->exit_code;
 	return id == 0;

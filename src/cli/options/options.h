@@ -27,8 +27,8 @@ struct options {
 	const char *argument; /* of the option just given; NULL if it takes none */
 	int operand;          /* index of the first operand, once all options are read */
 	int exit_code;        /* set when options_next gives -1 */
-	int *refused;         /* options_each(): its exit code, for options_refuse(); else NULL */
-	const char *origin;   /* where the words are from if not from the command line, else NULL */
+	int *refused; /* options_each(): its exit code, for options_refuse() also of operands */
+	const char *origin; /* where the words are from if not from the command line, else NULL */
 	bool started;
 };
 

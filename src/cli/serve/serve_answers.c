@@ -25,6 +25,7 @@ struct serve_job {
 	struct serve_job *next;
 	char *key;
 	size_t file;
+	bool is_kept;
 	const char *type;
 	char **words; /* NULL: `run` */
 	int (*run)(void *ctx);
@@ -243,7 +244,7 @@ static void job_succeed(struct serve_answers *answers, struct serve_job *job)
 							   .type = job->type,
 							   .bytes = serve_bytes_share(bytes)});
 	exchange_vec_clear(&job->waiting);
-	if (job->file != SIZE_MAX)
+	if (job->is_kept)
 		kept_add(answers, job->key, job->type, bytes);
 	serve_bytes_drop(bytes);
 }
@@ -405,6 +406,7 @@ static struct serve_job *job_add(struct serve_answers *answers, const struct ser
 		return NULL;
 	job->key = strdup(work->key);
 	job->file = work->file;
+	job->is_kept = work->is_kept;
 	job->type = work->type;
 	job->words = work->words ? words_copy(work->words) : NULL;
 	job->run = work->run;

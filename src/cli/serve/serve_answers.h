@@ -35,6 +35,7 @@ struct serve_answers;
 struct serve_work {
 	const char *key;  /* equal ones have equal answers; copied */
 	size_t file;      /* one runs at a time for each; SIZE_MAX: of none */
+	bool is_kept;     /* the answer is given again */
 	const char *type; /* of the answer; static */
 	/* The command line of this program, until NULL; copied. NULL: `run` is called instead, in a
 	 * process of its own, and returns its exit code. */

@@ -80,8 +80,10 @@ static void child_keep(struct serve_child *child, int which, const char *data, s
 {
 	struct buf *kept = &child->out[which];
 	size_t most = which ? SERVE_MESSAGE_BYTES_MAX : child->most;
-	bool fits = kept->len + len <= most && !kept->failed;
-	if (fits || which)
+	bool fits = kept->len + len <= most;
+	if (kept->failed)
+		serve_child_kill(child, true);
+	else if (fits || which)
 		buf_bytes(kept, data, fits ? len : most - kept->len);
 	else if (!child->is_large) {
 		child->is_large = true;

@@ -76,9 +76,10 @@ struct error *serve_files_add(struct serve_files *files, char *word)
 {
 	struct stat st;
 	if (stat(word, &st)) {
+		int why = errno;
 		if (is_running(word))
 			return add_entry(files, strdup(word), true);
-		return error_errno(ERROR_INPUT, errno, "%s", word);
+		return error_errno(ERROR_INPUT, why, "%s", word);
 	}
 	if (S_ISDIR(st.st_mode))
 		return add_folder(files, word);

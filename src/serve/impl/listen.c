@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,40 @@ static struct error *open_socket(
 	return NULL;
 }
 
+static bool is_any_address(const union place_address *address)
+{
+	return address->any.sa_family == AF_INET6
+		       ? IN6_IS_ADDR_UNSPECIFIED(&address->six.sin6_addr)
+		       : address->four.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* Instead of any address one of this machine that others know, or if there is none, loopback. */
+static void choose_address(union place_address *address)
+{
+	struct ifaddrs *all = NULL;
+	bool six = address->any.sa_family == AF_INET6;
+	if (six)
+		address->six.sin6_addr = in6addr_loopback;
+	else
+		address->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+		union place_address found;
+		if (!one->ifa_addr || one->ifa_addr->sa_family != address->any.sa_family)
+			continue;
+		memcpy(&found, one->ifa_addr, six ? sizeof(found.six) : sizeof(found.four));
+		if (address_is_loopback(&found) || (six && found.six.sin6_scope_id))
+			continue;
+		if (six)
+			address->six.sin6_addr = found.six.sin6_addr;
+		else
+			address->four.sin_addr = found.four.sin_addr;
+		break;
+	}
+	freeifaddrs(all);
+}
+
 struct error *listen_open(const char *text, bool allow_remote, struct listen_place *ret)
 {
 	union place_address address = {.any = {0}};
@@ -116,6 +151,8 @@ struct error *listen_open(const char *text, bool allow_remote, struct listen_pla
 		return error;
 	ret->is_six = address.any.sa_family == AF_INET6;
 	ret->port = ntohs(ret->is_six ? address.six.sin6_port : address.four.sin_port);
+	if (is_any_address(&address))
+		choose_address(&address);
 	inet_ntop(address.any.sa_family, bytes_of(&address), ret->address, sizeof(ret->address));
 	return NULL;
 }

@@ -10,9 +10,11 @@
 
 /* What a socket listens at. */
 struct listen_place {
-	int fd;                         /* the caller closes it */
-	unsigned port;                  /* that it got */
-	char address[INET6_ADDRSTRLEN]; /* as inet_ntop() writes it */
+	int fd;        /* the caller closes it */
+	unsigned port; /* that it got */
+	/* By which others find it, as inet_ntop() writes it: of "any address" one of this machine.
+	 */
+	char address[INET6_ADDRSTRLEN];
 	bool is_six, is_loopback;
 };
 

@@ -235,26 +235,6 @@ def children_of(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-@TESTS.test
-def who_leaves(folder):
-    """Who goes away ends what was computed for them alone; others get their answers"""
-    path = recording(folder)
-    pipe = folder / "pipe.hpw"
-    with Server(folder) as server:
-        shutil.copy(path, folder / "b.hpw")
-        hw.need(listed(server) == ["a.hpw", "b.hpw"], f"{listed(server)}")
-        # Opening a FIFO in its place waits until somebody writes.
-        (folder / "b.hpw").unlink()
-        os.mkfifo(pipe)
-        os.symlink(path, folder / "b.hpw")
-        hw.need(server.data(file=1).status == 200, "the second file")
-        gone = server.socket()
-        gone.sendall(f"GET /{server.token}/data?file=0&lifetimes=yes HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
-        gone.close()
-        hw.need(server.data(("lifetimes", "yes")).body == container_of(path, "--lifetimes", "yes"), "another client's answer")
-        hw.wait_until(lambda: not children_of(server.process.pid), "processes go on for nobody")
-
-
 def needs_slow_command(folder):
     """A recording whose page takes long: the target writes and frees all the time."""
     source = folder / "many.c"
@@ -264,6 +244,21 @@ def needs_slow_command(folder):
     hw.need(made.status == 0, str(made))
     hw.record([folder / "many"], folder / "many.hpw")
     return folder / "many.hpw"
+
+
+@TESTS.test
+def who_leaves(folder):
+    """Who goes away ends what was computed for them alone, even if it stands still; others get their answers"""
+    path = needs_slow_command(folder)
+    with Server(path) as server:
+        gone = server.socket()
+        gone.sendall(f"GET /{server.token}/data?file=0&lifetimes=yes HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        hw.wait_until(lambda: children_of(server.process.pid), "nothing is computed")
+        child = int(children_of(server.process.pid)[0])
+        os.kill(child, signal.SIGSTOP)
+        gone.close()
+        hw.wait_until(lambda: str(child) not in children_of(server.process.pid), "a process goes on for nobody")
+        hw.need(server.data(("timeline", "no")).body == container_of(path, "--timeline", "no"), "another client's answer")
 
 
 @TESTS.test
