@@ -50,7 +50,8 @@ struct page_owner {
 /* What a page is to contain. All is borrowed. */
 struct page_wanted {
 	const char *writer; /* "heapwise 0.1.0" */
-	const char *kind;   /* of what it is of: "recording", "profile", "diff" (the profile has a base), "heap" */
+	const char *kind;   /* of what it is of: "recording", "profile", "diff" (the profile has a
+			       base), "heap" */
 	const char *title;  /* as the page calls it: the name of the file */
 	/* Options that choose what it is of, as on the command line. */
 	const char *const *asked;

@@ -161,7 +161,12 @@ export function diffOverview(data, timeline) {
                   places(data, "shrunk", "▼ Shrunk", "none"),
                   places(data, "gone", "▼ Gone", "none"),
               )
-            : el("p", { class: "empty" }, "No allocation site differs by this figure."),
+            : el(
+                  "p",
+                  { class: "empty" },
+                  `No allocation site differs by “${METRICS[diff.metric].join(", ")}”. `,
+                  el("a", { href: state.href({ view: "flame" }) }, "Changes by other figures"),
+              ),
     ];
 }
 
