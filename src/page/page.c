@@ -367,10 +367,12 @@ static struct error *pack_fitting(struct page_draft *draft)
 	return pack_amount(draft, &amount);
 }
 
-/* Documents get shorter tables while they leave stacks less than half of the page. */
+/* Documents get shorter tables while they leave stacks less than half of the page's room. */
 static struct error *choose_documents(struct page_draft *draft)
 {
-	uint64_t half = draft->wanted->most_bytes / 2;
+	uint64_t most = draft->wanted->most_bytes,
+		 around = draft->wanted->container ? 0 : frame_bytes(draft);
+	uint64_t half = most > around ? around + (most - around) / 2 : most;
 	size_t limit = PAGE_DOCUMENT_ROWS;
 	const struct page_amount nothing = {0, 0};
 	struct error *error = write_documents(draft, limit);

@@ -34,11 +34,14 @@ static bool request_has_body(const struct serve_exchange *exchange)
 	return header_of(exchange, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
-static bool ticket_is_good(const struct serve_server *server, const char *path)
+/* All users can see the command line of a browser that is started, so a ticket is this user's. */
+static bool ticket_is_good(const struct serve_exchange *exchange, const char *path)
 {
+	const struct serve_server *server = exchange->server;
 	const char *below = server->ticket[0] ? path_after_token(path, server->ticket) : NULL;
 	return below && !*below &&
-	       clock_ms() - server->opened_ms < (int64_t)SERVE_TICKET_SECONDS_MAX * 1000;
+	       clock_ms() - server->opened_ms < (int64_t)SERVE_TICKET_SECONDS_MAX * 1000 &&
+	       socket_peer_is_user(exchange->fd, geteuid());
 }
 
 /* Leads to the page, and to it alone. */
@@ -65,7 +68,7 @@ static struct refusal request_check(
 	if (!host_is_own(host, address, server->port))
 		return (struct refusal){403, "This host is not served here.\n"};
 	const char *below = path_after_token(path, server->token);
-	if (!below && ticket_is_good(server, path))
+	if (!below && ticket_is_good(exchange, path))
 		return (struct refusal){302, "See the page.\n"};
 	if (!below)
 		return (struct refusal){

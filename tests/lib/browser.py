@@ -110,4 +110,5 @@ class Browser:
 
     def when(self, expression, value):
         """The value, as soon as the expression holds."""
-        return self.evaluate(f"new Promise((ret) => {{ const look = () => ({expression}) ? ret({value}) : setTimeout(look, 10); look(); }})")
+        return self.evaluate(f"new Promise((ret, fail) => {{ const until = Date.now() + {hw.TIMEOUT * 500}, look = () => ({expression}) ? ret({value}) : "
+                             f"Date.now() > until ? fail(new Error(`it never holds at ${{location.href}}: ${{document.body.innerText.slice(0, 300)}}`)) : setTimeout(look, 10); look(); }})")

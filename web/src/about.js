@@ -12,6 +12,7 @@ function factsOf({ target, recording }, heap) {
         add = (name, value) =>
             value !== null &&
             value !== undefined &&
+            value !== false &&
             value !== "" &&
             facts.push(el("dt", {}, name), el("dd", {}, value));
     add("Command", target.command?.length ? el("code", {}, commandLine(target.command)) : null);
@@ -21,7 +22,7 @@ function factsOf({ target, recording }, heap) {
     add("Process", target.pid && `${target.pid}`);
     add(
         "Started",
-        target.wall_start_ns &&
+        Boolean(target.wall_start_ns) &&
             new Date(target.wall_start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC"),
     );
     add(
@@ -42,7 +43,10 @@ function factsOf({ target, recording }, heap) {
                 : recording.mode),
     );
     add("Recorded", recording.duration_ns && duration(recording.duration_ns));
-    add("Events", recording.events !== null && count(recording.events));
+    add(
+        "Events",
+        recording.events === null || recording.events === undefined ? null : count(recording.events),
+    );
     add(
         "Lost",
         heap
@@ -62,10 +66,14 @@ function factsOf({ target, recording }, heap) {
     return el("dl", { class: "facts" }, facts);
 }
 
+const modeOf = ({ mode, sample_bytes: bytes }) =>
+    mode === "sample" ? `--mode sample:${bytes} ` : mode === "aggregate" ? "--mode aggregate " : "";
+
 /** commands: others than those of recordings. */
 export function about(data, commands) {
     const { target, recording, base } = data.documents.report,
-        diff = data.documents.diff;
+        diff = data.documents.diff,
+        chosen = data.asked ?? [];
     const file = quoted(recording.file ?? "FILE");
     return [
         el("h2", {}, commands ? "Heap" : "Recording"),
@@ -73,7 +81,7 @@ export function about(data, commands) {
         base ? [el("h2", {}, `Compared with ${base.label}`), factsOf(base)] : null,
         recording.damage?.length
             ? [
-                  el("h2", {}, "Damage"),
+                  el("h2", {}, recording.complete ? "Remarks on the file" : "Why it is incomplete"),
                   el(
                       "ul",
                       { class: "notes" },
@@ -88,12 +96,16 @@ export function about(data, commands) {
             (
                 commands ?? [
                     target.command?.length && recording.source === "recording"
-                        ? `heapwise run ${commandLine(target.command)}`
+                        ? `heapwise run ${modeOf(recording)}${commandLine(target.command)}`
                         : null,
-                    `heapwise report ${file}`,
-                    `heapwise leaks ${file}`,
-                    diff ? null : `heapwise html ${file}`,
-                    ...(base && diff
+                    ...(chosen.length || recording.range
+                        ? [!diff && chosen.length && `heapwise html ${commandLine(chosen)} ${file}`]
+                        : [
+                              `heapwise report ${file}`,
+                              `heapwise leaks ${file}`,
+                              diff ? null : `heapwise html ${file}`,
+                          ]),
+                    ...(base && diff && !chosen.length
                         ? [`heapwise diff ${quoted(diff.older.label)} ${quoted(diff.newer.label)}`]
                         : []),
                 ]

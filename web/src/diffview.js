@@ -94,15 +94,21 @@ function totals({ documents: { diff }, cut }) {
 function places(data, status, title, none) {
     const { diff } = data.documents,
         { metric } = diff,
-        { count: all, change } = diff.places[status],
-        rows = diff.rows.filter((row) => row.status === status && !row.library).slice(0, FEW);
+        of = diff.rows.filter((row) => row.status === status && !row.library),
+        sure = of.filter((row) => !row[metric].within_error),
+        unsure = of.length - sure.length,
+        rows = [...sure, ...of.filter((row) => row[metric].within_error)].slice(0, FEW),
+        // All rows are here unless the document is cut; then the sum of all stands.
+        whole = unsure && !data.cut?.documents?.diff,
+        all = whole ? sure.length : diff.places[status].count,
+        change = whole ? sure.reduce((sum, row) => sum + row[metric].change, 0) : diff.places[status].change;
     return el(
         "section",
         {},
         el(
             "h2",
             {},
-            `${title}: ${all ? `${plural(all, "allocation site", "allocation sites")}, ${signed(metric, change)}` : none}`,
+            `${title}: ${all ? `${plural(all, "allocation site", "allocation sites")}, ${signed(metric, change)}` : none}${whole ? `; within the error: ${count(unsure)}` : ""}`,
         ),
         rows.length
             ? siteList(data, rows, ({ [metric]: { older, newer, within_error: unsure } }) => [

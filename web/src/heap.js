@@ -355,6 +355,8 @@ export const heapLeaks = viewOf("leaks", (data) => {
             "sites",
             leaks.leaks.records.filter((one) => (one.kind === "reachable") === reachable).map(record),
         );
+    // Without a heap there is nothing to count.
+    if (!totalsOf(summary)) return [verdict(data, leaks.verdict ?? [], "")];
     return [
         verdict(data, leaks.verdict ?? [], ""),
         el("ul", { class: "cards" }, lossCards(summary)),

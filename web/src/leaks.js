@@ -2,7 +2,7 @@
 // Leaks by kind, with who holds them; other errors.
 import { el } from "./dom.js";
 import { leakSums } from "./diffview.js";
-import { blocksAndBytes, judged, stackList } from "./parts.js";
+import { blocksAndBytes, judged, leftWords, stackList } from "./parts.js";
 
 const KINDS = [
     ["definite", "Definitely lost"],
@@ -13,7 +13,8 @@ const KINDS = [
     ["suppressed", "Suppressed"],
     ["never_freed", "Never freed"],
 ];
-const named = (kind) => KINDS.find(([key]) => key === kind)?.[1] ?? kind;
+let left = "Never freed"; // what is said of blocks that were not searched
+const named = (kind) => (kind === "never_freed" ? left : (KINDS.find(([key]) => key === kind)?.[1] ?? kind));
 
 const holder = (one) =>
     el("li", {}, typeof one === "string" ? one : (one.text ?? one.name ?? one.path ?? JSON.stringify(one)));
@@ -52,9 +53,10 @@ export function record(one) {
 }
 
 export function leaks(data) {
-    const { leaks: answer, errors } = data.documents,
+    const { leaks: answer, errors, report } = data.documents,
         found = answer?.leaks,
         change = data.kind === "diff" ? leakSums(data, KINDS) : null;
+    left = leftWords(report);
     if (!found)
         return [
             change,
@@ -76,11 +78,11 @@ export function leaks(data) {
         el(
             "ul",
             { class: "cards" },
-            sums.map(([key, name]) =>
+            sums.map(([key]) =>
                 el(
                     "li",
                     {},
-                    el("span", { class: "name" }, name),
+                    el("span", { class: "name" }, named(key)),
                     el(
                         "span",
                         { class: "figure" },
@@ -89,6 +91,13 @@ export function leaks(data) {
                 ),
             ),
         ),
+        answer.notes?.length
+            ? el(
+                  "ul",
+                  { class: "notes" },
+                  answer.notes.map((note) => el("li", {}, note)),
+              )
+            : null,
         el("h2", {}, "Allocation sites"),
         data.cut?.documents?.leaks
             ? el(

@@ -192,6 +192,16 @@ function start(data, before) {
             ),
         ),
         nav,
+        ...(data.served &&
+        data.asked.some((one) => /^--(focus|ignore|hide|show|show-from|kind|tagfocus)\b/.test(one))
+            ? [
+                  el(
+                      "p",
+                      { class: "warn cut" },
+                      "Trees, tables and search are of what the filters leave; verdict and totals are of the whole process.",
+                  ),
+              ]
+            : []),
         ...(data.asked?.length && !data.served
             ? [
                   el(

@@ -2,7 +2,7 @@
 // The first screen: how bad, where, is it a leak?
 import { el } from "./dom.js";
 import { bytes, count, duration, plural } from "./format.js";
-import { blocksAndBytes, judged, siteList } from "./parts.js";
+import { blocksAndBytes, judged, siteList, leftWords } from "./parts.js";
 import * as state from "./state.js";
 import { chart } from "./timeline.js";
 
@@ -105,7 +105,12 @@ export function overview(data) {
     const { report } = data.documents,
         { totals, recording } = report;
     const verdict = [...(report.verdict ?? [])];
-    const few = { bytes: (site) => blocksAndBytes(site.live_blocks, site.live_bytes) };
+    const kept = recording.range?.from_ns > 0,
+        left = kept ? totals.kept_bytes : totals.live_bytes_at_end,
+        few = (site) =>
+            kept
+                ? blocksAndBytes(site.kept_blocks, site.kept_bytes)
+                : blocksAndBytes(site.live_blocks, site.live_bytes);
     const link = (view, text) => el("a", { href: state.href({ view }) }, text);
     return [
         el(
@@ -123,14 +128,14 @@ export function overview(data) {
             el(
                 "section",
                 {},
-                el("h2", {}, recording.snapshot ? "Live at this moment" : "Never freed"),
+                el("h2", {}, leftWords(report)),
                 siteList(
                     data,
                     report.top?.never_freed,
-                    few.bytes,
-                    totals.live_bytes_at_end === null
+                    few,
+                    left === null || left === undefined
                         ? UNKNOWN
-                        : totals.live_bytes_at_end
+                        : left
                           ? "Only what libraries keep for themselves."
                           : "Nothing.",
                 ),
@@ -153,6 +158,13 @@ export function overview(data) {
                 el("p", {}, link("flame", "Flame graph")),
             ),
         ),
+        data.cut?.documents?.report
+            ? el(
+                  "p",
+                  { class: "warn" },
+                  "Lists of this view are cut to keep the page small; the flame graph has all stacks.",
+              )
+            : null,
         report.notes?.length
             ? el(
                   "section",

@@ -72,7 +72,7 @@ export function stackList(stack, suppression) {
                               ? isBrief
                                   ? "Fewer frames, short names"
                                   : "Fewer frames"
-                              : `All ${stack.length} frames${isBrief ? ", whole names" : ""}`,
+                              : `${stack.length === 1 ? "The frame" : `All ${stack.length} frames`}${isBrief ? ", whole names" : ""}`,
                           () => {
                               all = !all;
                               draw();
@@ -124,6 +124,17 @@ export function bars(rows, title) {
             return [el("span", {}, row.label), el("span", {}, bar), el("span", {}, row.text)];
         }),
     );
+}
+
+/** What blocks are that were not freed: of a program that went on, or was killed, they need not be left over. */
+export function leftWords({ recording, target }) {
+    if (recording.range)
+        return recording.range.from_ns > 0
+            ? "Allocated in the range and live at its end"
+            : "Live at this moment";
+    if (recording.snapshot) return "Live at this moment";
+    if (!recording.complete) return "Live at the end of the recording";
+    return target.exit?.signal ? "Live when the program was killed" : "Never freed";
 }
 
 /** Files of some tools know bytes and no blocks. */

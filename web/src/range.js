@@ -149,7 +149,7 @@ export function rangeCommand(stacks, metric, file, words, filters) {
         [, meaning, unit] = metric.split("_"),
         [from, to] = range.map((moment) => moments.names[moment]);
     if (meaning === "grown" || meaning === "shrunk")
-        return ["heapwise", "diff", ...filters, `${file}@${from}`, `${file}@${to}`];
+        return ["heapwise", "diff", "--count-libraries", ...filters, `${file}@${from}`, `${file}@${to}`];
     const at = meaning === "live" ? to : moments.names[moments.highest(...range)];
     return ["heapwise", ...words, "--metric", `live_${unit}`, "--at", at, ...filters, file];
 }
@@ -162,9 +162,10 @@ const NOTES = {
     shrunk: () =>
         "Of each stack live at the start of the range minus live at its end, of stacks that have less then.",
     peak: (_, { moments, range: [from, to] }) =>
-        moments.peak >= from && moments.peak <= to
+        (moments.peak >= from && moments.peak <= to
             ? "The highest point of the range is the recording's peak."
-            : `The highest of the ${to - from + 1} moments in the range: it may have been higher between them.`,
+            : `The highest of the ${to - from + 1} moments in the range: it may have been higher between them.`) +
+        " Of bytes; blocks are those of that moment.",
 };
 
 function exactly(data, stacks, meaning, unit) {

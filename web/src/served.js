@@ -47,6 +47,7 @@ let show, // start() of main.js
 
 const option = (name) => `ask.${name}`;
 const fileOf = (number) => list.files.find((file) => String(file.number) === number);
+const noFile = () => new Error(`There is no file ${state.get("file")} in the list.`);
 const chosen = () => fileOf(state.get("file", "0"));
 const base = () => (list.compares ? fileOf(state.get("base")) : null);
 const asked = () =>
@@ -101,6 +102,7 @@ function keepZoom(next) {
 }
 
 async function take(more, signal) {
+    if (!chosen()) throw noFile();
     const answer = await fetchAnswer(question(more), signal),
         next = parse(await answer.arrayBuffer());
     signal.throwIfAborted();
@@ -271,22 +273,23 @@ function form() {
 
 function drawStrip() {
     const file = chosen(),
-        timeline = file && whole[file.number];
-    if (strip.timeline === timeline && strip.ask === state.get(option("from")) + state.get(option("to")))
-        return;
+        timeline = file && whole[file.number],
+        asks = state.get(option("from")) + state.get(option("to")),
+        range = asks && !running ? data?.documents.report.recording.range : null,
+        ask = range ? `${range.from_ns} ${range.to_ns}` : "";
+    if (strip.timeline === timeline && strip.ask === ask) return;
     strip.timeline = timeline;
-    strip.ask = state.get(option("from")) + state.get(option("to"));
+    strip.ask = ask;
     if (!(timeline?.snapshots?.length > 1) || timeline.time_unit !== "ms") return strip.replaceChildren();
-    const range = data?.documents.report.recording.range,
-        picture = chart(timeline, {
-            peak: null,
-            height: 110,
-            range: () => (range && strip.ask ? [range.from_ns, range.to_ns].map((ns) => ns / 1e9) : null),
-            onRange: (seconds) => {
-                const [from, to] = seconds.map((one) => `${Math.max(0, Math.round(one * 1e9))}ns`);
-                state.set({ [option("from")]: from, [option("to")]: to });
-            },
-        });
+    const picture = chart(timeline, {
+        peak: null,
+        height: 110,
+        range: () => (range ? [range.from_ns, range.to_ns].map((ns) => ns / 1e9) : null),
+        onRange: (seconds) => {
+            const [from, to] = seconds.map((one) => `${Math.max(0, Math.round(one * 1e9))}ns`);
+            state.set({ [option("from")]: from, [option("to")]: to });
+        },
+    });
     strip.replaceChildren(
         el(
             "details",

@@ -3,7 +3,7 @@
 import { button, choice, el } from "./dom.js";
 import { classes, onlyChoice, spotsTable, threadsTable } from "./diffview.js";
 import { exactName } from "./filters.js";
-import { amount, baseName, bytes, count, duration, exact, METRICS, percent } from "./format.js";
+import { amount, baseName, bytes, count, duration, exact, METRICS, percent, plural } from "./format.js";
 import { bars } from "./parts.js";
 import { rangeChip } from "./range.js";
 import * as state from "./state.js";
@@ -166,7 +166,7 @@ export function distributions(data) {
                 sizes.size_classes.map((one) => ({
                     label: size(one),
                     value: one.allocations,
-                    text: `${count(one.allocations)} calls, ${bytes(one.bytes)}`,
+                    text: `${plural(one.allocations, "call", "calls")}, ${bytes(one.bytes)}`,
                 })),
                 "Sizes",
             ),

@@ -96,6 +96,18 @@ static void add_clause(struct text *text, const char *clause)
 	text_add_n(text, clause, len && clause[len - 1] == '.' ? len - 1 : len);
 }
 
+/* What blocks are that were not freed: of a program that went on, or was killed, they need not be
+ * left over. */
+static const char *describe_left(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return recording->snapshot    ? "live then"
+	       : !recording->complete ? "live at the end of the recording"
+	       : model_target(model)->exit_kind == EXIT_KIND_SIGNAL
+		       ? "live when the program was killed"
+		       : "never freed";
+}
+
 static void describe_unsearched(const struct leaks *leaks, struct text *text)
 {
 	const struct leak_sum *left = &leaks->sums[LEAK_CLASS_NEVER_FREED];
@@ -119,7 +131,8 @@ static void describe_unsearched(const struct leaks *leaks, struct text *text)
 				       : "No allocation was recorded.\n");
 		return;
 	}
-	add_blocks(text, left, "was never freed", "were never freed");
+	add_blocks(text, left, "was", "were");
+	text_printf(text, " %s", describe_left(leaks->model));
 	add_places(text, left->rows);
 	text_add(text, ".\nAlso unknown: ");
 	if (leaks->search) {

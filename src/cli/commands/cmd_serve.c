@@ -157,7 +157,7 @@ static void ask_data(struct serve_state *state, const struct serve_request *requ
 	}
 	const struct serve_work work = {.key = question.key.data,
 		.file = question.file,
-		.is_kept = !state->files.data[question.file].is_process,
+		.is_kept = !question.is_of_process,
 		.type = "application/octet-stream",
 		.words = question.words.data};
 	serve_answers_ask(state->answers, &work, exchange);

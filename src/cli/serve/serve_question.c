@@ -92,28 +92,41 @@ static struct error *take_base(const struct serve_questions *questions,
 	return add_word(ret, word);
 }
 
+/* With its length, so that no word can look like two. */
+static void add_to_key(const char *word, struct text *key)
+{
+	text_printf(key, "%zu %s\n", strlen(word), word);
+}
+
 /* What changes with the file; of a process with each question. */
 static void add_stamp(
 	struct serve_questions *questions, const struct serve_file *file, struct text *key)
 {
 	if (file->is_process)
 		text_printf(key, "look %" PRIu64 "\n", ++questions->looks);
-	text_printf(key, "%s %ju %" PRIu64 " %" PRId64 "\n", file->path, (uintmax_t)file->inode,
-		file->bytes, file->modified_ns);
+	add_to_key(file->path, key);
+	text_printf(key, "%ju %" PRIu64 " %" PRId64 "\n", (uintmax_t)file->inode, file->bytes,
+		file->modified_ns);
 }
 
 static struct error *finish_question(
 	struct serve_questions *questions, size_t base, struct serve_question *ret)
 {
 	const struct serve_file *file = &questions->files->data[ret->file];
-	if (!file->is_there)
+	const struct serve_file *older =
+		base < questions->files->len ? &questions->files->data[base] : NULL;
+	const struct serve_file *gone = !file->is_there             ? file
+					: older && !older->is_there ? older
+								    : NULL;
+	if (gone)
 		return error_create(ERROR_INPUT, "%s%s is not there any more",
-			file->is_process ? "process " : "", file->path);
+			gone->is_process ? "process " : "", gone->path);
+	ret->is_of_process = file->is_process || (older && older->is_process);
 	add_stamp(questions, file, &ret->key);
-	if (base < questions->files->len)
-		add_stamp(questions, &questions->files->data[base], &ret->key);
+	if (older)
+		add_stamp(questions, older, &ret->key);
 	for (size_t i = 0; i < ret->words.len; i++)
-		text_printf(&ret->key, "%s\n", ret->words.data[i]);
+		add_to_key(ret->words.data[i], &ret->key);
 	const char *const end[] = {"--", file->path};
 	struct error *error = add_words(ret, end, ARRAY_SIZE(end));
 	return error || !ret->key.failed ? error : error_no_memory();

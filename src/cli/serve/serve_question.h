@@ -20,6 +20,7 @@
 DEFINE_VEC(word_vec, char *)
 
 struct serve_question {
+	bool is_of_process; /* an answer to it is never given again */
 	size_t file;
 	struct word_vec words; /* of a command line, without its end; owned */
 	struct text key;       /* equal questions to equal files have equal ones */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -164,4 +165,37 @@ void socket_own_address(int fd, char ret[INET6_ADDRSTRLEN])
 	ret[0] = '\0';
 	if (getsockname(fd, &address.any, &len) == 0)
 		inet_ntop(address.any.sa_family, bytes_of(&address), ret, INET6_ADDRSTRLEN);
+}
+
+static unsigned port_of(const union place_address *address)
+{
+	return ntohs(address->any.sa_family == AF_INET6 ? address->six.sin6_port
+							: address->four.sin_port);
+}
+
+/* Whether a line of /proc/net/tcp is the other end of a connection between two ports, and its user
+ * is that one. */
+static bool line_is_of_user(const char *line, unsigned from, unsigned to, uid_t user)
+{
+	unsigned local, remote, owner;
+	return sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%x %*x %*s %*s %*s %u", &local,
+		       &remote, &owner) == 3 &&
+	       local == from && remote == to && owner == user;
+}
+
+bool socket_peer_is_user(int fd, uid_t user)
+{
+	union place_address peer, own;
+	socklen_t peer_len = sizeof(peer), own_len = sizeof(own);
+	if (getpeername(fd, &peer.any, &peer_len) || getsockname(fd, &own.any, &own_len) ||
+		!address_is_loopback(&peer))
+		return false;
+	bool six = peer.any.sa_family == AF_INET6, found = false;
+	FILE *table = fopen(six ? "/proc/net/tcp6" : "/proc/net/tcp", "re");
+	char line[512];
+	while (table && !found && fgets(line, sizeof(line), table))
+		found = line_is_of_user(line, port_of(&peer), port_of(&own), user);
+	if (table)
+		fclose(table);
+	return found;
 }

@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -27,5 +28,11 @@ struct error *listen_open(
 
 /* The address at this end of a connection, in `ret`, as inet_ntop() writes it; "": unknown. */
 void socket_own_address(int fd, char ret[INET6_ADDRSTRLEN]);
+
+/*
+ * Whether the other end of a connection is on this machine, in the same network namespace, and of
+ * that user, by /proc/net/tcp and tcp6. False also if that can't be read.
+ */
+bool socket_peer_is_user(int fd, uid_t user);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who may ask a server: tokens, hosts, origins; where it listens. */
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/tap.h"
@@ -89,6 +91,25 @@ CASE(places, "it listens at numeric addresses, at others than those of loopback 
 		"example:80", "127.0.0.1:80 ", "0.0.0.0:0", "[::]:0", "192.0.2.1:1"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK_ERROR(listen_open(wrong[i], false, &place), ERROR_USAGE, "--listen");
+}
+
+CASE(peer, "a connection's other end is of the user who has it")
+{
+	struct listen_place place;
+	CHECK_OK(listen_open(NULL, false, &place));
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)place.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(connect(client, (const struct sockaddr *)&address, sizeof(address)) == 0);
+	int served = accept(place.fd, NULL, NULL);
+	CHECK(served >= 0);
+	CHECK(socket_peer_is_user(served, geteuid()));
+	CHECK(!socket_peer_is_user(served, geteuid() + 1));
+	CHECK(!socket_peer_is_user(place.fd, geteuid()));
+	close(served);
+	close(client);
+	close(place.fd);
 }
 
 TAP_MAIN

@@ -100,6 +100,21 @@ CASE(refused, "nothing else is taken")
 	check_refused(&(struct serve_argument){"focus", large}, 1, ERROR_USAGE, "longer than");
 }
 
+CASE(split, "a word with the end of a line in it is not two")
+{
+	struct serve_questions questions = questions_of(false);
+	struct serve_question one, two;
+	serve_question_init(&one);
+	serve_question_init(&two);
+	const struct serve_argument whole[] = {{"file", "0"}, {"focus", "x\n--kind=y"}},
+				    parts[] = {{"file", "0"}, {"focus", "x"}, {"kind", "y"}};
+	CHECK_OK(serve_question_take(&questions, whole, 2, &one));
+	CHECK_OK(serve_question_take(&questions, parts, 3, &two));
+	CHECK(strcmp(one.key.data, two.key.data) != 0);
+	serve_question_deinit(&one);
+	serve_question_deinit(&two);
+}
+
 CASE(looks, "a process is looked at by each question")
 {
 	struct serve_questions questions = questions_of(true);
