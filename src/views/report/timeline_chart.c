@@ -254,8 +254,12 @@ static void chart_add_marks(const struct chart *chart, struct text *out)
 		next += together;
 	}
 	text_printf(out, "\n%s", words.data ? words.data : "");
-	if (next < count)
-		text_printf(out, "   and %s more: report --view marks", FMT_COUNT(count - next));
+	if (next < count) {
+		text_clear(&one);
+		text_printf(&one, "and %s more: report --view marks", FMT_COUNT(count - next));
+		text_add(out, line + one.len + 3 > most ? "\n  " : "   ");
+		text_add(out, one.data ? one.data : "");
+	}
 	text_add_char(out, '\n');
 	out->failed |= words.failed || one.failed;
 }
