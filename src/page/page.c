@@ -38,14 +38,14 @@ struct page_draft {
 	size_t document_rows; /* limit that they were written with */
 	struct page_ranks ranks;
 	struct page_moments moments;
-	size_t moment_step; /* every so many of them is in the page; 0: none */
+	size_t moment_step; /* 3: every third of them is in the page; 0: none */
 	struct page_tree_ranks owner_ranks;
 	struct buf packed;
 	size_t packed_len;    /* of it; an estimate if it would not fit, and is empty */
 	uint64_t fixed_bytes; /* of HTML without any stacks and owners */
 };
 
-/* How much of the columns is packed: so many rows of stacks, so many owners. */
+/* How much of the columns is packed: the number of rows of stacks, and of owners. */
 struct page_amount {
 	size_t rows, owners;
 };

@@ -255,7 +255,9 @@ static void job_end(struct serve_answers *answers, struct serve_job *job)
 	char ended[64];
 	int status = serve_child_wait(&job->child);
 	text_init(&message);
-	if (job->child.is_large) {
+	if (job->child.out[0].failed) {
+		job_fail(job, 500, "out of memory", ERROR_ENVIRONMENT);
+	} else if (job->child.is_large) {
 		job_fail(job, 500, "the answer has more than 128 MiB", -1);
 	} else if (job->took_too_long) {
 		job_fail(job, 500, "the answer took more than 10 minutes", -1);

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from browser import Browser
+from pages import amount
 from served import Server
 
 TESTS = hw.Tests()
@@ -61,16 +62,6 @@ def recording(folder, name, program):
     hw.record([hw.TARGETS / program], folder / name)
     hw.need((folder / name).exists(), "nothing was recorded")
     return folder / name
-
-
-def amount(value):
-    """As the page and the reports write bytes."""
-    for unit in ("B", "KiB", "MiB"):
-        if value < 1024 or unit == "MiB":
-            break
-        value /= 1024
-    digits = 0 if unit == "B" or value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}"
 
 
 class Page(Browser):
@@ -203,10 +194,12 @@ def heaps_and_changes(folder):
         with Server(str(process.pid), first, second) as server, Page(folder, server) as page:
             more()
             page.show("#view=owners")
+            # Pictures get their tree when they are drawn.
+            page.when("window.heapwiseOwners?.tree", "0")
             used = page.evaluate("heapwiseOwners.tree.total[0]")
             more()
             page.evaluate("[...document.querySelectorAll('.served button')].find((one) => one.textContent === 'Look again').click(), 0")
-            page.when(f"heapwiseOwners.tree.total[0] - {used} > 2900000", "0")
+            page.when(f"heapwiseOwners.tree?.total[0] - {used} > 2900000", "0")
             page.when(IDLE, "1")
             hw.need(f"process {process.pid}" in page.evaluate("document.querySelector('header').innerText"), "another subject")
             page.show("#view=overview&file=2&base=1")

@@ -200,7 +200,8 @@ def narrow_chart(folder):
         alone = len(re.findall(r"\b[a-z]: mark-\d+", told)) + len(re.findall(r"mark-\d+, mark-", told))
         many = sum(int(number) - 1 for number in re.findall(r"\((\d+) marks\)", told))
         hw.need(alone + many + (int(left.group(1)) if left else 0) == 40, f"{width}: {alone}, {many}, {left}: {text}")
-        hw.need(all(len(line) <= max(width + 11, 66) for line in lines[first + 1:lines.index("Live at the peak")]) if "Live at the peak" in lines else True, text)
+        hw.need("Live at the peak" in lines, text)
+        hw.need(all(len(line) <= max(width + 11, 66) for line in lines[first + 1:lines.index("Live at the peak")]), text)
 
 
 TESTS.main()
