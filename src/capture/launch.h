@@ -21,6 +21,7 @@ struct launch_options {
 	bool all_processes;   /* see collector.h */
 	struct mode mode;
 	struct leak_check leak_check;
+	struct dump_plan dumps;
 	leak_verdict_function *verdict; /* see collector.h */
 	const void *verdict_context;
 	bool overwrite;

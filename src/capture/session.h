@@ -59,8 +59,8 @@ struct session_caller {
 	bool has_ended;      /* its number may be another process's by now; of hellos alone */
 	union {
 		struct hw_hello hello;
-		struct hw_notice notice;    /* its path ends with a NUL; reason: any number */
-		struct ask_request request; /* its name ends with a NUL */
+		struct hw_notice notice;   /* its path ends with a NUL; reason: any number */
+		struct hw_request request; /* its text ends with a NUL */
 	};
 };
 

@@ -60,6 +60,7 @@ extern const struct command command_html;
 extern const struct command command_leaks;
 extern const struct command command_list;
 extern const struct command command_symbols;
+extern const struct command command_dump;
 extern const struct command command_mark;
 extern const struct command command_peek;
 extern const struct command command_prompt;

@@ -33,6 +33,7 @@ const struct command *const commands[] = {
 	&command_core,
 	&command_heap,
 	&command_prompt,
+	&command_dump,
 	&command_mark,
 	&command_doctor,
 	&command_help,

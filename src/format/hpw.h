@@ -178,6 +178,7 @@ enum hpw_target_key {
 	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
 	/* HPW_COUNTED, or why instructions are not: the name of an errno. Missing: nobody tried. */
 	HPW_TARGET_INSTRUCTIONS = 18,
+	HPW_TARGET_DUMP = 19, /* of a dump: why it was made, a sentence's part in English */
 };
 
 #define HPW_COUNTED "counted"
@@ -341,7 +342,8 @@ enum hpw_exit_kind {
 	HPW_EXIT_UNKNOWN = 0, /* ended, exit status unknown */
 	HPW_EXIT_STATUS = 1,
 	HPW_EXIT_SIGNAL = 2,
-	HPW_EXIT_EXEC = 3, /* the process went on as another program */
+	HPW_EXIT_EXEC = 3,    /* the process went on as another program */
+	HPW_EXIT_RUNNING = 4, /* it had not ended: this is a dump */
 };
 
 /* Columns of an EVENTS chunk: number 0 to 2 once, then for slot s: 3 + 5 * s + one of these. */

@@ -175,33 +175,33 @@ static struct error *find_session(pid_t process, int *ret)
 
 /* Fills in the rest of the request. The descriptor is -1 unless there is one. */
 static struct error *ask_with(
-	pid_t pid, struct ask_request *request, struct ask_reply *ret, int *ret_fd)
+	pid_t pid, struct hw_request *request, struct hw_reply *ret, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
 	struct error *error = find_session(pid, &fd);
 	if (error)
 		return error;
-	request->magic = ASK_MAGIC;
+	request->magic = HW_REQUEST_MAGIC;
 	request->version = HW_SHM_VERSION;
 	request->pid = pid;
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
-	int patience = request->what == ASK_BLOCKS ? BLOCKS_ANSWER_MS : ANSWER_MS;
+	int patience = request->what == HW_ASK_BLOCKS ? BLOCKS_ANSWER_MS : ANSWER_MS;
 	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
 		poll(&answer, 1, patience) != 1 ||
 		!descriptor_receive(fd, ret, sizeof(*ret), ret_fd))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);
-	ret->file[ASK_FILE_MAX - 1] = ret->message[sizeof(ret->message) - 1] = 0;
+	ret->file[HW_REPLY_FILE - 1] = ret->message[sizeof(ret->message) - 1] = 0;
 	if (ret->ok || ret->busy)
 		return NULL;
-	return request->what == ASK_MARK
+	return request->what == HW_ASK_MARK
 		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
 				 (int)pid, ret->message)
 		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
 }
 
-static struct error *send_request(pid_t pid, struct ask_request *request, struct ask_reply *ret)
+static struct error *send_request(pid_t pid, struct hw_request *request, struct hw_reply *ret)
 {
 	int none = -1;
 	struct error *error = ask_with(pid, request, ret, &none);
@@ -210,23 +210,35 @@ static struct error *send_request(pid_t pid, struct ask_request *request, struct
 	return error;
 }
 
-struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct ask_reply *ret)
+struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct hw_reply *ret)
 {
-	struct ask_request request = {
-		.what = ASK_LEAKS, .alignment = check->alignment, .heuristics = check->heuristics};
+	struct hw_request request = {.what = HW_ASK_LEAKS,
+		.alignment = check->alignment,
+		.heuristics = check->heuristics};
 	return send_request(pid, &request, ret);
 }
 
-struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret)
+struct error *ask_for_mark(pid_t pid, const char *name, struct hw_reply *ret)
 {
-	struct ask_request request = {.what = ASK_MARK};
-	snprintf(request.name, sizeof(request.name), "%s", name);
+	struct hw_request request = {.what = HW_ASK_MARK};
+	snprintf(request.text, sizeof(request.text), "%s", name);
 	return send_request(pid, &request, ret);
 }
 
-struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int *ret_fd)
+struct error *ask_for_dump(pid_t pid, struct hw_reply *ret, int *ret_fd)
 {
-	struct ask_request request = {.what = ASK_BLOCKS, .anyhow = anyhow};
+	struct hw_request request = {.what = HW_ASK_DUMP};
+	struct error *error = ask_with(pid, &request, ret, ret_fd);
+	if (error || *ret_fd >= 0)
+		return error;
+	return error_create(ERROR_ENVIRONMENT,
+		"the collector of process %d has sent no dump (is it of another version?)",
+		(int)pid);
+}
+
+struct error *ask_for_blocks(pid_t pid, bool anyhow, struct hw_reply *ret, int *ret_fd)
+{
+	struct hw_request request = {.what = HW_ASK_BLOCKS, .anyhow = anyhow};
 	struct error *error = ask_with(pid, &request, ret, ret_fd);
 	if (error || ret->busy)
 		return error;
@@ -239,9 +251,9 @@ struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int 
 	return error_create(ERROR_ENVIRONMENT, "its collector can't list live blocks");
 }
 
-void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd)
+void ask_reply_send_with(int asker, const struct hw_reply *reply, const char *problem, int fd)
 {
-	struct ask_reply sent = *reply;
+	struct hw_reply sent = *reply;
 	if (asker < 0)
 		return;
 	sent.ok = !problem;
@@ -250,7 +262,7 @@ void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *p
 	close(asker);
 }
 
-void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem)
+void ask_reply_send(int asker, const struct hw_reply *reply, const char *problem)
 {
 	ask_reply_send_with(asker, reply, problem, -1);
 }

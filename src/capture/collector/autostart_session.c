@@ -92,6 +92,7 @@ struct error *autostart_record(
 		.all_processes = options->all_processes,
 		.mode = options->mode,
 		.leak_check = options->leak_check,
+		.dumps = options->dumps,
 		.verdict = options->verdict,
 		.verdict_context = options->verdict_context,
 		.began = began,

@@ -219,7 +219,8 @@ static void wait_for_events(struct collector *c)
 		else if (tag == &c->closings)
 			collector_on_closed(c);
 		else if (!collector_on_searched(c, tag) && !collector_on_dying(c, tag) &&
-			 is_subject(c, tag) && !c->ends_put_off && tracked_process_has_ended(tag))
+			 !collector_on_dumped(c, tag) && is_subject(c, tag) && !c->ends_put_off &&
+			 tracked_process_has_ended(tag))
 			collector_on_end(c, tag);
 	}
 }
@@ -243,12 +244,13 @@ static uint64_t drain_rings(const struct collector *c, struct tracked_process *s
 
 /* Drains a process if it is due. Does its housekeeping then, and as long as it has unwritten
  * records. */
-static uint64_t drain_one(const struct collector *c, struct tracked_process *s, uint64_t now)
+static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64_t now)
 {
 	if (!s->recorder)
 		return 0;
 	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
 	uint64_t moved = due ? drain_rings(c, s, now) : 0;
+	collector_dump_if_due(c, s, now);
 	if (now - s->serviced_ns > SERVICE_NS && (due || recorder_has_unwritten(s->recorder))) {
 		s->serviced_ns = now;
 		recorder_service(s->recorder);

@@ -8,6 +8,7 @@
 #define CAPTURE_COLLECTOR_H
 
 #include "capture/collector/tracked_process.h"
+#include "capture/dump_plan.h"
 #include "capture/recorder/recorder.h"
 #include "capture/session.h"
 
@@ -77,6 +78,7 @@ struct collector_start {
 	bool all_processes;     /* each keeps a file of its own: see small.h */
 	struct mode mode;       /* of all recordings */
 	struct leak_check leak_check;
+	struct dump_plan dumps; /* of all recorded processes */
 	/* Makes the verdict for a program that requests a search itself; NULL: none. The context
 	 * lives as long as this process. */
 	leak_verdict_function *verdict;

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 /* The recorded process that a command means; NULL: there is none. */
-static struct tracked_process *asked_for(const struct collector *c, pid_t pid)
+static struct tracked_process *asked_for(
+	const struct collector *c, const struct session_caller *caller)
 {
 	struct tracked_process *s = NULL;
+	pid_t pid = caller->request.pid ? caller->request.pid : caller->pid;
 	for (uint32_t i = 0; i < c->process_count; i++) {
 		struct tracked_process *one = c->processes[i];
 		if (one->recorder && (one->pid == pid || (!s && one->recorder->target_pid == pid)))
@@ -20,8 +22,8 @@ static struct tracked_process *asked_for(const struct collector *c, pid_t pid)
 
 static void mark_moment(struct tracked_process *s, const struct session_caller *caller)
 {
-	struct ask_reply reply = {.ok = 1};
-	const char *name = caller->request.name, *problem = ask_mark_problem(name);
+	struct hw_reply reply = {.ok = 1};
+	const char *name = caller->request.text, *problem = ask_mark_problem(name);
 	if (!problem)
 		problem = recorder_mark(s->recorder, name, &reply.time_ns);
 	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
@@ -30,7 +32,7 @@ static void mark_moment(struct tracked_process *s, const struct session_caller *
 
 static void send_blocks(struct tracked_process *s, const struct session_caller *caller)
 {
-	struct ask_reply reply = {.ok = 1};
+	struct hw_reply reply = {.ok = 1};
 	int fd = -1;
 	const char *problem = NULL;
 	reply.busy = !caller->request.anyhow && target_is_busy(s->recorder->shm);
@@ -46,20 +48,22 @@ static void send_blocks(struct tracked_process *s, const struct session_caller *
 
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
-	struct tracked_process *s = asked_for(c, caller->request.pid);
+	struct tracked_process *s = asked_for(c, caller);
 	const char *problem = NULL;
 	if (caller->is_other)
 		problem = "it is recorded by another user";
 	else if (!s)
 		problem = "that process is not recorded by this collector";
-	else if (caller->request.what == ASK_LEAKS)
+	else if (caller->request.what == HW_ASK_LEAKS)
 		collector_search(c, s, caller);
-	else if (caller->request.what == ASK_MARK)
+	else if (caller->request.what == HW_ASK_MARK)
 		mark_moment(s, caller);
-	else if (caller->request.what == ASK_BLOCKS)
+	else if (caller->request.what == HW_ASK_BLOCKS)
 		send_blocks(s, caller);
+	else if (caller->request.what == HW_ASK_DUMP)
+		collector_dump_for(c, s, caller);
 	else
 		problem = "what it asks for makes no sense";
 	if (problem)
-		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);
+		ask_reply_send(caller->connection, &(struct hw_reply){.ok = 0}, problem);
 }

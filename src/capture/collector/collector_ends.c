@@ -70,6 +70,7 @@ void collector_finish(
 		return;
 	collector_listen_meanwhile(c);
 	struct recorder_end end = {.kind = kind, .value = value};
+	collector_end_dumps(c, s, &end);
 	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
 		conclude_recording(c, s, &end);
 		recorder_destroy(steal_ptr(s->recorder));

@@ -108,6 +108,24 @@ bool collector_on_dying(struct collector *c, const void *tag);
 /* Searches a running process for a command, and answers it. */
 void collector_search(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
+/* The present image of a process begins: it has no dumps yet. */
+void collector_begin_dumps(const struct collector *c, struct tracked_process *s);
+/* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
+void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
+/* Starts a dump that a command or the program asks for, and answers it when that is written. */
+void collector_dump_for(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
+/* Starts the dump of a process's end if it is wanted and was not begun yet. Returns whether it was
+ * begun now. */
+bool collector_dump_at_exit(
+	struct collector *c, struct tracked_process *s, const struct recorder_end *end);
+/* Returns whether dumps of a process are being written. */
+bool collector_dumps_run(const struct tracked_process *s);
+/* The present image ends: waits until all its dumps are written, that of its end among them. */
+void collector_end_dumps(
+	struct collector *c, struct tracked_process *s, const struct recorder_end *end);
+/* Handles a dump that was written. Returns whether the tag belonged to one. */
+bool collector_on_dumped(struct collector *c, const void *tag);
 /* Handles a request of a command about a running process. */
 void collector_on_request(struct collector *c, const struct session_caller *caller);
 

@@ -111,20 +111,33 @@ static void release_process(struct collector *c, struct tracked_process *s)
 		recorder_go_on(s->recorder);
 }
 
+/* Returns whether the process is to wait on, for the dump of its end. */
+static bool wants_exit_dump(struct collector *c, struct tracked_process *s)
+{
+	struct recorder_end end;
+	if (recorder_leaving_what(s->recorder) != HW_LEAVES ||
+		!recorder_is_leaving(s->recorder, &end) || !collector_dump_at_exit(c, s, &end))
+		return false;
+	recorder_hold_on(s->recorder);
+	return true;
+}
+
 void collector_look_for_leaving(struct collector *c, struct tracked_process *s)
 {
 	struct recorder_end end;
 	enum hpw_leak_moment moment;
-	if (s->recorder && (s->verdict_child || s->leaks))
+	bool ending = s->dumps.exit_begun && collector_dumps_run(s);
+	if (s->recorder && (s->verdict_child || s->leaks || ending))
 		recorder_heartbeat(s->recorder);
-	if (!s->recorder || s->leaks || s->verdict_child || !recorder_is_leaving(s->recorder, &end))
+	if (!s->recorder || s->leaks || s->verdict_child || ending ||
+		!recorder_is_leaving(s->recorder, &end))
 		return;
 	if (is_to_be_searched(c, s, &moment) && !is_trivial(s, moment)) {
 		recorder_hold_on(s->recorder);
 		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
 		start_leak_job(c, s, &c->start->leak_check, moment);
 	}
-	if (!s->leaks)
+	if (!s->leaks && !wants_exit_dump(c, s))
 		release_process(c, s);
 }
 
@@ -187,7 +200,7 @@ bool collector_on_searched(struct collector *c, const void *tag)
 }
 
 /* It comes from outside. */
-static bool is_valid(const struct ask_request *request)
+static bool is_valid(const struct hw_request *request)
 {
 	uint32_t bytes = request->alignment;
 	return bytes <= 8 && !(bytes & (bytes - 1)) &&
@@ -197,7 +210,7 @@ static bool is_valid(const struct ask_request *request)
 void collector_search(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
 {
-	const struct ask_request *request = &caller->request;
+	const struct hw_request *request = &caller->request;
 	struct leak_check check = c->start->leak_check;
 	check.alignment = request->alignment;
 	check.heuristics = request->heuristics;
@@ -209,7 +222,7 @@ void collector_search(
 	else if (!start_leak_job(c, s, &check, HPW_LEAK_ON_DEMAND))
 		problem = "no memory, or no process to search with";
 	if (problem)
-		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);
+		ask_reply_send(caller->connection, &(struct hw_reply){.ok = 0}, problem);
 	else
 		s->leaks->asker = caller->connection;
 }

@@ -166,6 +166,7 @@ static int collector_main(struct launcher *l, int control)
 		.all_processes = l->options->all_processes,
 		.mode = l->options->mode,
 		.leak_check = l->options->leak_check,
+		.dumps = l->options->dumps,
 		.verdict = l->options->verdict,
 		.verdict_context = l->options->verdict_context,
 		.began = l->began};

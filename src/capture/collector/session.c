@@ -233,11 +233,11 @@ static enum session_call message_kind(
 		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
-	const struct ask_request *request = message;
-	if (bytes == sizeof(*request) && request->magic == ASK_MAGIC &&
+	const struct hw_request *request = message;
+	if (bytes == sizeof(*request) && request->magic == HW_REQUEST_MAGIC &&
 		request->version == HW_SHM_VERSION) {
 		ret->request = *request;
-		ret->request.name[HW_MARK_NAME_MAX] = 0;
+		ret->request.text[HW_REQUEST_TEXT - 1] = 0;
 		return SESSION_REQUEST;
 	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
@@ -285,7 +285,8 @@ static bool is_gone(int connection)
 static enum session_call listen_to(
 	int connection, const struct ucred *peer, struct session_caller *ret)
 {
-	_Alignas(uint64_t) char message[sizeof(struct hw_notice) + 1];
+	_Alignas(uint64_t) char message[sizeof(struct hw_request) + 1];
+	static_assert(sizeof(struct hw_request) > sizeof(struct hw_notice), "the longest message");
 	ssize_t n = recv(connection, message, sizeof(message), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return SESSION_UNKNOWN;

@@ -248,7 +248,8 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 		.parent_file = parent_file,
 		.tsc_hz = settings->tsc_hz,
 		.mode = settings->mode,
-		.awaited = process->takes_along || leaks->at_exit || leaks->at_main_end,
+		.awaited = process->takes_along || leaks->at_exit || leaks->at_main_end ||
+			   settings->dumps_at_exit,
 		.awaited_at_main_end = leaks->at_main_end,
 		.as_lsan = leaks->as_lsan,
 		.clears = leaks->clears,

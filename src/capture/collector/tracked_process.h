@@ -10,6 +10,7 @@
 #ifndef CAPTURE_TRACKED_PROCESS_H
 #define CAPTURE_TRACKED_PROCESS_H
 
+#include "capture/collector/process_dumps.h"
 #include "capture/leak_verdict.h"
 #include "capture/leaks/leak_job.h"
 #include "capture/recorder/recorder.h"
@@ -39,6 +40,7 @@ struct tracked_process {
 	struct leak_job *leaks;               /* a search in the present image, or NULL */
 	struct death_watch watch;             /* for a fatal signal, if it is to be searched then */
 	struct leak_verdict_child *verdict_child; /* of one that the program asked for, or NULL */
+	struct process_dumps dumps;               /* of the present image */
 	char command[TRACKED_COMMAND_MAX];        /* base name of the present image's program */
 	char program[HW_NOTICE_PATH];             /* its path, cut; "" if it may not be read */
 	char file[TRACKED_FILE_MAX];              /* of the present image */
@@ -79,6 +81,7 @@ int tracked_process_file_create(struct tracked_process *process, const char *roo
 struct recording_settings {
 	struct mode mode;
 	struct leak_check leak_check;
+	bool dumps_at_exit; /* the process waits for the dump of its end */
 	uint64_t tsc_hz;
 	struct write_queue *write_queue; /* as in recorder_start */
 };

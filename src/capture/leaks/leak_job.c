@@ -231,7 +231,7 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 
 static void answer_asker(const struct leak_job *job, const char *file, const char *problem)
 {
-	struct ask_reply reply = {.ok = 1};
+	struct hw_reply reply = {.ok = 1};
 	snprintf(reply.file, sizeof(reply.file), "%s", file);
 	ask_reply_send(job->asker, &reply, problem);
 }

@@ -17,7 +17,7 @@ struct leak_job {
 	pid_t searcher;
 	int pidfd;   /* readable when the search is over */
 	int results; /* memfd: the chunks */
-	int asker;   /* connection that waits for a struct ask_reply; -1: none */
+	int asker;   /* connection that waits for a struct hw_reply; -1: none */
 };
 
 /*

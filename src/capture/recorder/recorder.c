@@ -48,6 +48,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
 	if (start->source && start->source->ops->code_count)
 		features |= HPW_FEATURE_CODE;
+	r->features = features;
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
 		return error;
@@ -72,6 +73,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		(r->sums.on && !footer_target_instructions(
 				       &r->payload, r->instructions >= 0 ? HPW_COUNTED : why)))
 		return error_no_memory();
+	buf_bytes(&r->target, r->payload.data, r->payload.len);
 	error = writer_chunk(&r->writer, HPW_TARGET, &r->payload, false);
 	r->payload.len = 0;
 	return error;
@@ -113,6 +115,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	if (start->mode.kind == MODE_EXACT && !start->mode.ring_bytes)
 		sums_begin(&r->sums, &r->tally, &r->encoder);
 	buf_init(&r->payload);
+	buf_init(&r->target);
 	struct error *error = recorder_open(r, start);
 	if (error) {
 		recorder_destroy(r);
@@ -147,6 +150,7 @@ void recorder_destroy(struct recorder *recorder)
 	sums_deinit(&recorder->sums);
 	encoder_deinit(&recorder->encoder);
 	buf_deinit(&recorder->payload);
+	buf_deinit(&recorder->target);
 	if (recorder->stacks_known)
 		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
@@ -175,8 +179,7 @@ uint64_t recorder_drain(struct recorder *recorder)
 	return moved;
 }
 
-/* Takes all that happened before the stamp, or what can be had of it in a short while. */
-static void drain_until(struct recorder *r, uint64_t stamp)
+void recorder_drain_until(struct recorder *r, uint64_t stamp)
 {
 	uint64_t began = clock_pair_now().ns;
 	do
@@ -197,7 +200,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 {
 	struct recorder *r = recorder;
 	struct clock_pair now = recorder_now(recorder);
-	drain_until(r, now.tsc);
+	recorder_drain_until(r, now.tsc);
 	if (r->folds)
 		return "its recording has no events, so it can't contain the mark";
 	if (!r->tally.thread_count)

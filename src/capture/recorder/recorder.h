@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "capture/collector/clock_pair.h"
+#include "capture/dumps/dump_trigger.h"
 #include "capture/keep.h"
 #include "capture/leaks/leak_check.h"
 #include "capture/leaks/lsan_annotations.h"
@@ -77,6 +78,8 @@ struct recorder {
 	struct buf *aside;    /* where chunks go instead of the file; NULL: into the file */
 	uint64_t chunk_steps; /* steps after which a chunk of events is closed */
 	struct buf payload;   /* reused for each chunk */
+	struct buf target;    /* the payload of the chunk TARGET, for dumps */
+	uint32_t features;    /* enum hpw_feature of the file */
 	struct clock_pair began;
 	uint64_t flushed_ns, flush_pause_ns;
 	uint64_t resident_bytes; /* of the process, as hw_status_resident(), about a second ago */
@@ -158,6 +161,28 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
  * writes them. Returns NULL, or why it can't be done.
  */
 const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count);
+
+/* Takes all events so far, except one that a thread has not finished recording: a dump is about to
+ * be made. Returns the time since the recording began, in ns. */
+uint64_t recorder_prepare_dump(struct recorder *recorder);
+
+struct recorder_dump {
+	int fd;                  /* taken over */
+	const char *name;        /* for messages */
+	const char *why;         /* the reason, written into it */
+	struct recorder_end end; /* HPW_EXIT_RUNNING, or how the process is ending */
+};
+
+/*
+ * Writes what is live and all sums as a recording without events. For a copy of this process, which
+ * ends afterwards: the recorder is of no more use.
+ */
+struct error *recorder_dump(
+	struct recorder *recorder, const struct recorder_dump *dump) must_check_;
+
+/* Returns the bytes of blocks that were allocated, freed, are live and were live at most; of
+ * samples these are estimates. Cheap: to be called after each recorder_drain(). */
+struct dump_figures recorder_figures(const struct recorder *recorder);
 
 /* Returns whether the process has announced its end and waits for recorder_release(). ret->kind is
  * HPW_EXIT_UNKNOWN if its exit status is not known. */

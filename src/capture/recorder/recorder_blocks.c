@@ -13,11 +13,11 @@
 
 static bool write_rows(int fd, const struct live_entry *blocks, size_t count)
 {
-	_cleanup_free_ struct ask_block *rows = calloc(count, sizeof(*rows));
+	_cleanup_free_ struct hw_live_block *rows = calloc(count, sizeof(*rows));
 	if (!rows)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct ask_block){.address = blocks[i].address,
+		rows[i] = (struct hw_live_block){.address = blocks[i].address,
 			.size = blocks[i].size,
 			.number = blocks[i].number,
 			.site = blocks[i].site,

@@ -214,8 +214,7 @@ void recorder_write_new_threads(struct recorder *r)
 		recorder_checkpoint(r);
 }
 
-/* What others that are to be written refer to: modules, code, stacks, sites. */
-static void write_stacks(struct recorder *r)
+void recorder_write_stacks(struct recorder *r)
 {
 	while (footer_modules(&r->payload, r->source, &r->modules_written))
 		recorder_write_chunk(r, HPW_MODULES, true, true);
@@ -246,7 +245,7 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 		rows->data[i].stack = recorder_want_stack(r, rows->data[i].stack);
 		rows->data[i].first_stack = recorder_want_stack(r, rows->data[i].first_stack);
 	}
-	write_stacks(r);
+	recorder_write_stacks(r);
 	bool ok = footer_bad_frees(&r->payload, rows);
 	recorder_write_chunk(r, HPW_BAD_FREES, ok, true);
 	bad_frees_clear(&r->bad_frees);
@@ -261,7 +260,7 @@ __attribute__((noinline)) void recorder_flush(struct recorder *r)
 	recorder_write_unrecorded(r, false);
 	if (!r->encoder.steps)
 		return;
-	write_stacks(r);
+	recorder_write_stacks(r);
 	recorder_write_bad_frees(r, false);
 	if (r->folds) {
 		encoder_drop(&r->encoder);

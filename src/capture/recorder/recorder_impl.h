@@ -46,10 +46,14 @@ void recorder_flush(struct recorder *r);
 void recorder_write_unrecorded(struct recorder *r, bool end);
 /* Writes wrong frees; at the end also those whose stack has not come yet. */
 void recorder_write_bad_frees(struct recorder *r, bool end);
+/* Takes all that happened before the stamp, or what can be had of it in a short while. */
+void recorder_drain_until(struct recorder *r, uint64_t stamp);
 /* Drains the rings of a stopped process, and puts all steps into chunks. */
 void recorder_catch_up(struct recorder *r);
 /* Writes the counters as they are, without the list of live blocks. */
 struct footer_summary recorder_write_counters(struct recorder *r, const struct recorder_end *end);
+/* Writes what chunks that are to come refer to: modules, code, stacks, sites. */
+void recorder_write_stacks(struct recorder *r);
 /* Writes threads whose names are not in the file yet, for a reader of the unfinished file. */
 void recorder_write_new_threads(struct recorder *r);
 /* Writes the live blocks, in chunks. */

@@ -95,7 +95,7 @@ static int cmd_leaks_show(struct request *request, const char *word)
 	pid_t pid;
 	if (!is_process(word, &pid))
 		return leak_report_show(request->report, word, STDOUT_FILENO, false);
-	struct ask_reply reply;
+	struct hw_reply reply;
 	struct error *error = ask_for_leaks(pid, &request->check, &reply);
 	if (error)
 		return message_error(error);

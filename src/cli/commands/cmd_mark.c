@@ -13,7 +13,7 @@
 
 static const struct option_spec option_specs[] = {{0}};
 
-static int cmd_mark_show(const char *name, const struct ask_reply *reply)
+static int cmd_mark_show(const char *name, const struct hw_reply *reply)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -45,7 +45,7 @@ static int cmd_mark_run(const struct command *command, int argc, char **argv)
 	const char *problem = ask_mark_problem(words[1]);
 	if (problem)
 		return options_wrong(command, "%s", problem);
-	struct ask_reply reply;
+	struct hw_reply reply;
 	struct error *error = ask_for_mark((pid_t)pid, words[1], &reply);
 	return error ? message_error(error) : cmd_mark_show(words[1], &reply);
 }

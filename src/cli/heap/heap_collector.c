@@ -17,7 +17,7 @@
 
 static struct error *heap_collector_ask(pid_t pid, bool anyhow, struct query_live_blocks *ret)
 {
-	struct ask_reply reply;
+	struct hw_reply reply;
 	int pipe;
 	struct error *error = ask_for_blocks(pid, anyhow, &reply, &pipe);
 	if (error)
@@ -49,7 +49,7 @@ struct live_block_buffer {
 };
 
 /* Adds one: as many as were announced may never come. */
-static bool add_block(struct live_block_buffer *blocks, const struct ask_block *row)
+static bool add_block(struct live_block_buffer *blocks, const struct hw_live_block *row)
 {
 	if (blocks->len == blocks->cap) {
 		size_t cap = blocks->cap ? blocks->cap * 2 : 4096;
@@ -70,7 +70,7 @@ static bool add_block(struct live_block_buffer *blocks, const struct ask_block *
 /* False: no memory. */
 static bool read_all(const struct query_live_blocks *live_blocks, struct live_block_buffer *blocks)
 {
-	struct ask_block rows[ROWS_AT_ONCE];
+	struct hw_live_block rows[ROWS_AT_ONCE];
 	size_t held = 0, taken;
 	while (blocks->len < live_blocks->blocks &&
 		(taken = read_some(live_blocks->pipe, (char *)rows + held, sizeof(rows) - held))) {

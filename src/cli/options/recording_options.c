@@ -23,8 +23,30 @@ static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTION
 /* So that HEAPWISE_OPTIONS is read by the same parser. */
 static const struct command in_environment = {.name = "run", .options = option_specs};
 
+/* Takes an option about dumps. Returns false if it is none. */
+static bool take_dump_option(struct dump_options *dumps, int id, const char *argument)
+{
+	const struct {
+		int id;
+		const char **to;
+	} texts[] = {{OPT_DUMP_ALLOCATED, &dumps->allocated}, {OPT_DUMP_FREED, &dumps->freed},
+		{OPT_DUMP_GROWTH, &dumps->growth}, {OPT_DUMP_PEAK, &dumps->peak},
+		{OPT_DUMP_EVERY, &dumps->every}, {OPT_DUMP_FILE, &dumps->files},
+		{OPT_DUMP_FORMAT_OF, &dumps->format}, {OPT_DUMP_KEEP, &dumps->keep}};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (texts[i].id == id) {
+			*texts[i].to = argument;
+			return true;
+		}
+	}
+	dumps->at_exit |= id == OPT_DUMP_AT_EXIT;
+	return id == OPT_DUMP_AT_EXIT;
+}
+
 bool recording_options_take(struct recording_options *options, int id, const char *argument)
 {
+	if (take_dump_option(&options->dumps, id, argument))
+		return true;
 	switch (id) {
 	case 'o':
 		options->launch.file = argument;
@@ -191,6 +213,8 @@ struct error *recording_options_check(struct recording_options *options)
 	struct error *error = kept_parse(options, &options->launch.mode);
 	if (!error)
 		error = recording_options_leak_check(options, &options->launch.leak_check);
+	if (!error)
+		error = dump_options_check(&options->dumps, &options->launch.dumps);
 	if (error)
 		return error;
 	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))

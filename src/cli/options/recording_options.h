@@ -7,6 +7,7 @@
 #define CLI_RECORDING_OPTIONS_H
 
 #include "capture/launch.h"
+#include "cli/options/dump_options.h"
 #include "cli/options/options.h"
 
 enum recording_option {
@@ -24,6 +25,15 @@ enum recording_option {
 	OPT_LEAK_CHECK_ALIGNMENT,
 	OPT_LEAK_CHECK_CLEAR,
 	OPT_AS,
+	OPT_DUMP_ALLOCATED,
+	OPT_DUMP_FREED,
+	OPT_DUMP_GROWTH,
+	OPT_DUMP_PEAK,
+	OPT_DUMP_EVERY,
+	OPT_DUMP_AT_EXIT,
+	OPT_DUMP_FILE,
+	OPT_DUMP_FORMAT_OF,
+	OPT_DUMP_KEEP,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -71,6 +81,25 @@ enum recording_option {
 		{OPT_AS, "as", "TOOL",                                                             \
 			"lsan: search when LeakSanitizer would, with its exit status (23) and "    \
 			"LSAN_OPTIONS"},                                                           \
+		{OPT_DUMP_ALLOCATED, "dump-allocated", "SIZE",                                     \
+			"write a dump each time that SIZE more bytes were allocated"},             \
+		{OPT_DUMP_FREED, "dump-freed", "SIZE",                                             \
+			"write a dump each time that SIZE more bytes were freed"},                 \
+		{OPT_DUMP_GROWTH, "dump-growth", "SIZE",                                           \
+			"write a dump each time that SIZE more bytes are live than at the last"},  \
+		{OPT_DUMP_PEAK, "dump-peak", "SIZE",                                               \
+			"write a dump at each new peak that is SIZE above the last dumped one"},   \
+		{OPT_DUMP_EVERY, "dump-every", "TIME",                                             \
+			"write a dump after each TIME (500ms, 10s, 5min, 1h)"},                    \
+		{OPT_DUMP_AT_EXIT, "dump-at-exit", NULL, "write a dump when a process ends"},      \
+		{OPT_DUMP_FILE, "dump-file", "PATTERN",                                            \
+			"write dumps to PATTERN (default: the recording's name with .%i.dump): "   \
+			"%i number, %p PID, %n program, %h host, %r reason"},                      \
+		{OPT_DUMP_FORMAT_OF, "dump-format", "FORMAT",                                      \
+			"hpw (default), which all commands read, or a format of 'heapwise "        \
+			"export'"},                                                                \
+		{OPT_DUMP_KEEP, "keep", "N",                                                       \
+			"keep only the latest N dumps of each process (default: all)"},            \
 	{                                                                                          \
 		'q', "quiet", NULL, "do not print a summary at the end"                            \
 	}
@@ -83,6 +112,7 @@ struct recording_options {
 	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment,
 		*leak_clear; /* likewise */
 	const char *as;
+	struct dump_options dumps; /* likewise */
 	bool quiet, leak_on_death, free_stacks;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

@@ -474,9 +474,9 @@ def in_pid_namespace(folder):
 MAGIC, VERSION = 0x6B736177, int(re.search(r"HW_SHM_VERSION (\d+)u", (hw.SOURCE / "src/format/shm.h").read_text())[1])
 
 
-def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION, what=0, anyhow=0, name=b""):
-    """struct ask_request of src/capture/ask.h."""
-    return struct.pack("<IIiIIII256s", magic, version, pid, what, alignment, heuristics, anyhow, name)
+def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION, what=0, anyhow=0, text=b""):
+    """struct hw_request of src/format/request.h."""
+    return struct.pack("<IIiIIIII4096s", magic, version, pid, what, alignment, heuristics, anyhow, 0, text)
 
 
 def ask(path, message, wait):

@@ -29,14 +29,14 @@
 #include <unistd.h>
 
 #define ROUNDS 20000
-/* As src/capture/ask.h has them. */
-#define ASK_MAGIC 0x6b736177u
-#define ASK_BLOCKS 2
-struct ask_request {
+/* As src/format/request.h has them. */
+#define HW_REQUEST_MAGIC 0x6b736177u
+#define HW_ASK_BLOCKS 2
+struct hw_request {
 	uint32_t magic, version;
 	pid_t pid;
-	uint32_t what, alignment, heuristics, anyhow;
-	char name[HW_MARK_NAME_MAX + 1];
+	uint32_t what, alignment, heuristics, anyhow, reserved;
+	char text[4096];
 };
 #define KEPT 100
 #define KEPT_BYTES 1001
@@ -284,7 +284,7 @@ static void messages(void)
 		if (i % 4 == 1)
 			said->magic = HW_NOTICE_MAGIC;
 		if (i % 4 == 2)
-			said->magic = ASK_MAGIC;
+			said->magic = HW_REQUEST_MAGIC;
 		if (i % 7 == 0)
 			said->version = (uint32_t)rand();
 		size_t length = i % 5 == 0 ? (size_t)rand() % sizeof(bytes) : (size_t)i % 700;
@@ -310,9 +310,9 @@ static void lies(void)
 		int fd = session();
 		send(fd, &notice, sizeof(notice), MSG_NOSIGNAL);
 		close(fd);
-		struct ask_request request = {
-			ASK_MAGIC, HW_SHM_VERSION, innocent, 3 + (uint32_t)i, 0, 0, 0, ""};
-		memset(request.name, 'x', sizeof(request.name));
+		struct hw_request request = {
+			HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent, 3 + (uint32_t)i, 0, 0, 0, ""};
+		memset(request.text, 'x', sizeof(request.text));
 		fd = session();
 		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
 		close(fd);
@@ -323,8 +323,8 @@ static void lies(void)
 static void asks(void)
 {
 	for (int i = 0; i < 100; i++) {
-		struct ask_request request = {
-			ASK_MAGIC, HW_SHM_VERSION, innocent, ASK_BLOCKS, 0, 0, 1, ""};
+		struct hw_request request = {
+			HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent, HW_ASK_BLOCKS, 0, 0, 1, ""};
 		int fd = session();
 		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
 		close(fd);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dumps of recorded processes: when they are due, and when somebody asks for one. */
+#include "capture/collector/collector_impl.h"
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The pause between two looks at what a process has allocated. */
+#define LOOK_NS 1000000u
+#define TOO_MANY "too many dumps of that process are being written"
+
+static const struct dump_plan *plan_of(const struct collector *c)
+{
+	return &c->start->dumps;
+}
+
+void collector_begin_dumps(const struct collector *c, struct tracked_process *s)
+{
+	dump_files_deinit(&s->dumps.files);
+	s->dumps = (struct process_dumps){.looked_ns = 0};
+	dump_files_init(&s->dumps.files);
+	dump_trigger_init(&s->dumps.trigger, clock_pair_now().ns);
+	(void)c;
+}
+
+static struct dump_job *free_job(struct tracked_process *s)
+{
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (!s->dumps.jobs[i].writer)
+			return &s->dumps.jobs[i];
+	}
+	return NULL;
+}
+
+bool collector_dumps_run(const struct tracked_process *s)
+{
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (s->dumps.jobs[i].writer)
+			return true;
+	}
+	return false;
+}
+
+/* Where the program is now: relative names of dumps are relative to that. */
+static void folder_of(const struct tracked_process *s, char ret[static PATH_MAX])
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)s->pid);
+	ssize_t n = readlink(path, ret, PATH_MAX - 1);
+	if (n > 0)
+		ret[n] = 0;
+	else
+		snprintf(ret, PATH_MAX, "%.*s", (int)(path_last_part(s->file) - s->file), s->file);
+}
+
+static char *next_name(
+	const struct collector *c, struct tracked_process *s, enum dump_reason reason)
+{
+	char folder[PATH_MAX];
+	folder_of(s, folder);
+	const struct dump_naming naming = {.plan = plan_of(c),
+		.recording = s->file,
+		.program = s->command,
+		.folder = folder,
+		.pid = s->recorder->target_pid};
+	return dump_files_next(&s->dumps.files, &naming, reason);
+}
+
+static void add_amount(struct text *t, uint64_t bytes, const char *what)
+{
+	text_add_bytes(t, bytes);
+	text_printf(t, " %s", what);
+}
+
+/* "1.2 GB were allocated in all": what recorder_dump() writes into the file. */
+static char *describe_reason(const struct tracked_process *s, enum dump_reason reason)
+{
+	const struct dump_figures now = recorder_figures(s->recorder);
+	struct text t;
+	text_init(&t);
+	switch (reason) {
+	case DUMP_ALLOCATED:
+		add_amount(&t, now.allocated_bytes, "had been allocated");
+		break;
+	case DUMP_FREED:
+		add_amount(&t, now.freed_bytes, "had been freed");
+		break;
+	case DUMP_GROWTH:
+		add_amount(&t, now.live_bytes, "were live, more than at the dump before");
+		break;
+	case DUMP_PEAK:
+		add_amount(&t, now.peak_bytes, "had been live, more than ever before");
+		break;
+	case DUMP_TIME:
+		text_add(&t, "its time had come");
+		break;
+	case DUMP_RESIDENT:
+		text_add(&t, "the process's resident memory had reached the threshold");
+		break;
+	case DUMP_PRESSURE:
+		text_add(&t, "its cgroup was short of memory");
+		break;
+	case DUMP_SIGNAL:
+		text_add(&t, "the process got the signal for it");
+		break;
+	case DUMP_EXIT:
+		text_add(&t, "the process ended");
+		break;
+	case DUMP_ASKED:
+	case DUMP_REASONS:
+		text_add(&t, "it was requested");
+		break;
+	}
+	return text_steal(&t);
+}
+
+/* Starts a dump. Returns NULL, or why it can't be done; `asker` stays the caller's then. */
+static const char *start_dump(struct collector *c, struct tracked_process *s,
+	enum dump_reason reason, char *name, int asker, struct recorder_end end)
+{
+	struct dump_job *job = free_job(s);
+	_cleanup_free_ char *why = describe_reason(s, reason);
+	const struct dump_order order = {.plan = plan_of(c),
+		.reason = reason,
+		.why = why ? why : "",
+		.end = end,
+		.name = name,
+		.asker = asker};
+	const char *problem = job ? dump_job_start(job, s->recorder, &order) : TOO_MANY;
+	if (problem)
+		free(name);
+	else
+		collector_watch(c, job->pidfd, job);
+	return problem;
+}
+
+static void dump_failed(struct collector *c, struct tracked_process *s, const char *problem)
+{
+	if (!s->dumps.failed++)
+		session_summary_complain(&c->summary,
+			error_create(ERROR_ENVIRONMENT, "a dump was not written: %s", problem));
+}
+
+static void start_due(struct collector *c, struct tracked_process *s, enum dump_reason reason)
+{
+	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
+	char *name = next_name(c, s, reason);
+	const char *problem =
+		name ? start_dump(c, s, reason, name, -1, running) : "there is no memory";
+	if (problem)
+		dump_failed(c, s, problem);
+}
+
+void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns)
+{
+	const struct dump_plan *plan = plan_of(c);
+	struct process_dumps *d = &s->dumps;
+	if (!dump_plan_has_triggers(plan) || !s->recorder || now_ns - d->looked_ns < LOOK_NS)
+		return;
+	d->looked_ns = now_ns;
+	struct dump_figures now = recorder_figures(s->recorder);
+	now.now_ns = now_ns;
+	enum dump_reason reason;
+	while (dump_trigger_is_due(&d->trigger, plan, &now, &reason))
+		d->due |= 1u << reason;
+	/* One at a time: they would find the same. */
+	for (unsigned i = 0; d->due && i < DUMP_REASONS && !collector_dumps_run(s); i++) {
+		if (!(d->due >> i & 1))
+			continue;
+		d->due = 0;
+		start_due(c, s, (enum dump_reason)i);
+	}
+}
+
+static void finish_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
+{
+	char problem[HW_REPLY_MESSAGE];
+	bool named = job->name, was_asked = job->asker >= 0;
+	collector_unwatch(c, job->pidfd);
+	char *name = dump_job_finish(job, problem);
+	if (name)
+		dump_files_note(&s->dumps.files, name, plan_of(c)->keep);
+	else if (named && *problem && !was_asked)
+		dump_failed(c, s, problem);
+}
+
+bool collector_on_dumped(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		struct tracked_process *s = c->processes[i];
+		for (unsigned k = 0; k < DUMP_JOBS_MAX; k++) {
+			if (tag == &s->dumps.jobs[k] && s->dumps.jobs[k].writer) {
+				finish_job(c, s, &s->dumps.jobs[k]);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+void collector_dump_for(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
+{
+	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
+	char *name = *caller->request.text ? strdup(caller->request.text) : NULL;
+	const char *problem = start_dump(c, s, DUMP_ASKED, name, caller->connection, running);
+	if (problem)
+		ask_reply_send(caller->connection, &(struct hw_reply){.ok = 0}, problem);
+}
+
+bool collector_dump_at_exit(
+	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
+{
+	if (!plan_of(c)->at_exit || s->dumps.exit_begun || !s->recorder)
+		return false;
+	s->dumps.exit_begun = true;
+	char *name = next_name(c, s, DUMP_EXIT);
+	const char *problem =
+		name ? start_dump(c, s, DUMP_EXIT, name, -1, *end) : "there is no memory";
+	if (problem)
+		dump_failed(c, s, problem);
+	return !problem;
+}
+
+void collector_end_dumps(
+	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
+{
+	collector_dump_at_exit(c, s, end);
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (!s->dumps.jobs[i].writer)
+			continue;
+		dump_job_wait(&s->dumps.jobs[i]);
+		finish_job(c, s, &s->dumps.jobs[i]);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The dumps of one recorded process: what was written, what is being written, what is due. */
+#ifndef CAPTURE_PROCESS_DUMPS_H
+#define CAPTURE_PROCESS_DUMPS_H
+
+#include "capture/dumps/dump_job.h"
+
+struct process_dumps {
+	struct dump_files files;
+	struct dump_trigger trigger;
+	struct dump_job jobs[DUMP_JOBS_MAX];
+	uint64_t looked_ns; /* when the trigger was asked last */
+	uint32_t due;       /* 1 << enum dump_reason: to be made when there is a place for it */
+	bool exit_begun;    /* that of the process's end was begun */
+	uint64_t failed;    /* dumps that could not be written */
+};
+
+#endif

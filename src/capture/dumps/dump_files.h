@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files that dumps of one process are written to. In a pattern: %n program, %p PID, %h host, %i
+ * number of the dump from 1 with four digits, %s the same from 0, %r letter of the reason
+ * (dump_plan.h), %c number of the dump among those for that reason from 0 (nothing for the last
+ * one), %% percent. A relative name is relative to the process's working directory at its start.
+ */
+#ifndef CAPTURE_DUMP_FILES_H
+#define CAPTURE_DUMP_FILES_H
+
+#include "base/vec.h"
+#include "capture/dump_plan.h"
+
+#include <sys/types.h>
+
+DEFINE_VEC(dump_name_vec, char *)
+
+struct dump_files {
+	uint32_t count;                /* dumps that were given a name */
+	uint32_t counts[DUMP_REASONS]; /* of them, for each reason */
+	struct dump_name_vec written;  /* absolute names, the oldest first */
+};
+
+void dump_files_init(struct dump_files *files);
+void dump_files_deinit(struct dump_files *files);
+
+struct dump_naming {
+	const struct dump_plan *plan;
+	const char *recording; /* absolute name of the recording */
+	const char *program;   /* base name */
+	const char *folder;    /* what relative names are relative to */
+	pid_t pid;
+};
+
+/* Makes the name of the next dump. Returns NULL if there is no memory; the caller frees it. */
+char *dump_files_next(
+	struct dump_files *files, const struct dump_naming *naming, enum dump_reason reason);
+
+/* Notes a file that was written, and removes the oldest ones beyond `keep` (0: none). Takes `name`
+ * over. A file that was written again counts once. */
+void dump_files_note(struct dump_files *files, char *name, uint32_t keep);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decides when a process is dumped without being asked: compares what its recorder counts with a
+ * plan, each time that its rings were drained. A distance is passed by some events, since these
+ * come in batches; the next one is measured from what was found, not from what was wanted.
+ */
+#ifndef CAPTURE_DUMP_TRIGGER_H
+#define CAPTURE_DUMP_TRIGGER_H
+
+#include "capture/dump_plan.h"
+
+/* What is counted now: bytes of all blocks (estimates if they are sampled), and the clock. */
+struct dump_figures {
+	uint64_t allocated_bytes, freed_bytes, live_bytes, peak_bytes;
+	uint64_t resident_bytes; /* 0: not looked at */
+	uint64_t now_ns;
+};
+
+struct dump_trigger {
+	struct dump_figures last; /* where each distance begins; now_ns: for period_ns */
+	bool resident_passed;     /* it has been reported, and not fallen below since */
+};
+
+void dump_trigger_init(struct dump_trigger *trigger, uint64_t now_ns);
+
+/*
+ * Returns whether a dump is due, and why. The distance then begins anew; all of them do with
+ * plan->restart_all. If several are due, the others are reported by the next calls.
+ */
+bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *plan,
+	const struct dump_figures *now, enum dump_reason *ret);
+
+#endif

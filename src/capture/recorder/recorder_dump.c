@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A dump: what the recorder knows at a moment, as a recording of its own. It is written by a copy
+ * of the collector, so that the process that is recorded, and its rings, wait for nothing.
+ */
+#include "capture/recorder/recorder_impl.h"
+
+#include "base/cursor.h"
+#include "base/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTE_BITS 8
+
+uint64_t recorder_prepare_dump(struct recorder *recorder)
+{
+	struct clock_pair now = recorder_now(recorder);
+	recorder_drain_until(recorder, now.tsc);
+	return now.ns - recorder->began.ns;
+}
+
+/* The description of the process, with the mode of a recording without events. */
+static bool put_target(const struct recorder *r, const char *why, struct buf *ret)
+{
+	static const char mode[] = "aggregate";
+	struct cursor cursor;
+	uint64_t key, bytes;
+	const uint8_t *value;
+	cursor_init(&cursor, "a description", r->target.data, r->target.len, 0);
+	while (cursor_left(&cursor)) {
+		if (!cursor_try_varint(&cursor, &key) || !cursor_try_varint(&cursor, &bytes) ||
+			bytes > cursor_left(&cursor))
+			return false;
+		value = cursor.pos;
+		cursor.pos += bytes;
+		bool is_mode = key == HPW_TARGET_MODE && r->mode.kind == MODE_EXACT;
+		buf_varint(ret, key);
+		buf_varint(ret, is_mode ? sizeof(mode) - 1 : bytes);
+		buf_bytes(ret, is_mode ? (const void *)mode : value,
+			is_mode ? sizeof(mode) - 1 : bytes);
+	}
+	buf_varint(ret, HPW_TARGET_DUMP);
+	buf_varint(ret, strlen(why));
+	buf_bytes(ret, why, strlen(why));
+	return !ret->failed;
+}
+
+/* All stacks that sites and wrong frees refer to, which are those that are known. */
+static bool list_stacks(struct recorder *r)
+{
+	uint32_t end = max(r->stacks_end, 1u);
+	for (size_t i = 0; i < r->stacks_count; i++)
+		end = max(end, r->stacks[i] + 1);
+	uint32_t *all = malloc(sizeof(*all) * end);
+	if (!all)
+		return false;
+	r->stacks_count = 0;
+	for (uint32_t id = 1; id < end; id++) {
+		if (r->stacks_known[id / BYTE_BITS] >> (id % BYTE_BITS) & 1)
+			all[r->stacks_count++] = id;
+	}
+	free(r->stacks);
+	r->stacks = all;
+	r->stacks_capacity = end;
+	return true;
+}
+
+/* As if nothing had been written yet, and nothing but sums were wanted. */
+static void begin_anew(struct recorder *r)
+{
+	static const struct mode sums_only = {.kind = MODE_AGGREGATE};
+	r->error = NULL;
+	r->aside = NULL;
+	r->folds = true;
+	buf_init(&r->payload);
+	keep_init(&r->keep, &sums_only);
+	r->modules_written = r->code_written = 1;
+	r->stacks_end = 1;
+	r->sites_written = 0;
+	r->unrecorded.written = 0;
+}
+
+struct error *recorder_dump(struct recorder *recorder, const struct recorder_dump *dump)
+{
+	struct recorder *r = recorder;
+	struct error *error = writer_open(&r->writer, dump->fd, dump->name, r->features);
+	if (error)
+		return error;
+	bool listed = list_stacks(r);
+	begin_anew(r);
+	if (!listed || !put_target(r, dump->why, &r->payload))
+		return error_no_memory();
+	recorder_write_chunk(r, HPW_TARGET, true, false);
+	recorder_write_stacks(r);
+	recorder_write_unrecorded(r, true);
+	recorder_write_counters(r, &dump->end);
+	recorder_write_code_names(r);
+	recorder_write_live(r);
+	recorder_keep_error(r, writer_finish(&r->writer));
+	return r->error;
+}
+
+struct dump_figures recorder_figures(const struct recorder *recorder)
+{
+	const struct recorder *r = recorder;
+	const struct heap_counters *heap = &r->tally.heap;
+	uint64_t allocated = 0;
+	for (uint32_t i = 0; i < r->tally.thread_count; i++)
+		allocated += r->tally.threads[i].calls.allocated_bytes;
+	return (struct dump_figures){.allocated_bytes = allocated,
+		.freed_bytes = allocated - min(allocated, heap->live_bytes),
+		.live_bytes = heap->live_bytes,
+		.peak_bytes = heap->peak_bytes};
+}

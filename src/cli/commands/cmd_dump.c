@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise dump: what a recorded process has live now, and all its sums, while it runs on. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/number.h"
+#include "base/output_file.h"
+#include "base/text.h"
+#include "capture/ask.h"
+#include "cli/options/dump_options.h"
+#include "cli/options/options.h"
+#include "cli/terminal/message.h"
+
+enum { OPT_DUMP_FORMAT = 256 };
+
+#define DUMP_MODE 0600
+#define COPY_BYTES ((size_t)1 << 20)
+#define NUMBERS_MAX 10000
+
+static const struct option_spec option_specs[] = {
+	{'o', "output", "FILE",
+		"write to FILE; - is stdout (default: heapwise.PROGRAM.PID.NNNN.dump in the "
+		"current "
+		"directory)"},
+	{OPT_DUMP_FORMAT, "format", "FORMAT",
+		"hpw (default), which all commands read, or a format of 'heapwise export'"},
+	{'f', "force", NULL, "replace FILE if it exists"},
+	{'q', "quiet", NULL, "do not name the file that was written"}, {0}};
+
+struct request {
+	const char *output, *format;
+	bool force, quiet;
+	pid_t pid;
+};
+
+static struct error *copy_dump(int from, int to, const char *name)
+{
+	_cleanup_free_ char *part = malloc(COPY_BYTES);
+	if (!part)
+		return error_no_memory();
+	ssize_t n;
+	while ((n = read(from, part, COPY_BYTES)) > 0) {
+		struct error *error = write_all(to, name, part, (size_t)n);
+		if (error)
+			return error;
+	}
+	return n ? error_errno(ERROR_ENVIRONMENT, errno, "can't read the dump") : NULL;
+}
+
+/* The next name that no file has; NULL: no memory, or there are too many. */
+static char *free_name(pid_t pid)
+{
+	char command[64] = "", path[64];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	if (file && fgets(command, sizeof(command), file))
+		command[strcspn(command, "\n/")] = 0;
+	for (int i = 1; i < NUMBERS_MAX; i++) {
+		char *name = NULL;
+		if (asprintf(&name, "heapwise.%s.%d.%04d.dump", command, (int)pid, i) < 0)
+			return NULL;
+		if (access(name, F_OK))
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
+static struct error *write_dump(const struct request *request, int dump, const char *name)
+{
+	if (!strcmp(name, "-"))
+		return copy_dump(dump, STDOUT_FILENO, "stdout");
+	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
+	struct error *error = output_file_open(name, DUMP_MODE, &file);
+	if (!error && file.exists && S_ISREG(file.there.st_mode) && !request->force)
+		error = error_create(ERROR_ENVIRONMENT,
+			"%s already exists; use -f to replace it, or -o FILE for another name",
+			name);
+	if (!error)
+		error = copy_dump(dump, file.fd, name);
+	return error ? error : output_file_commit(&file);
+}
+
+/* By `heapwise export`, which becomes this process. */
+static struct error *convert_dump(const struct request *request, int dump, const char *name)
+{
+	char from[64];
+	int kept = fcntl(dump, F_DUPFD, 3);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", kept);
+	const char *const words[] = {
+		"heapwise", "export", "--format", request->format, "-o", name, from, NULL};
+	fflush(NULL);
+	execv("/proc/self/exe", (char *const *)words);
+	return error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise export'");
+}
+
+static int cmd_dump_show(const char *name, const struct hw_reply *reply)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_shown(&text, name, SIZE_MAX);
+	text_add(&text, ": after ");
+	text_add_duration_ns(&text, reply->time_ns);
+	if (text.failed)
+		return message_error(error_no_memory());
+	message("%s", text.data);
+	return 0;
+}
+
+static int cmd_dump_parse(
+	const struct command *command, int argc, char **argv, struct request *request)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	while ((id = options_next(&options)) > 0) {
+		if (id == 'o')
+			request->output = options.argument;
+		else if (id == OPT_DUMP_FORMAT)
+			request->format = options.argument;
+		request->force |= id == 'f';
+		request->quiet |= id == 'q';
+	}
+	if (id < 0)
+		return options.exit_code;
+	uint64_t pid;
+	if (argc - options.operand != 1)
+		return options_wrong(command, "expected a PID");
+	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX)
+		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
+	request->pid = (pid_t)pid;
+	struct dump_plan plan = {.keep = 0};
+	struct error *error =
+		dump_options_check(&(struct dump_options){.format = request->format}, &plan);
+	if (!error && !plan.convert)
+		request->format = NULL;
+	if (!error)
+		return -1;
+	int code = options_wrong(command,
+		"invalid --format '%s': expected hpw or a format of "
+		"'heapwise export'",
+		request->format);
+	error_destroy(error);
+	return code;
+}
+
+static int cmd_dump_run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.output = NULL};
+	int code = cmd_dump_parse(command, argc, argv, &request);
+	if (code >= 0)
+		return code;
+	struct hw_reply reply;
+	_cleanup_close_ int dump = -1;
+	struct error *error = ask_for_dump(request.pid, &reply, &dump);
+	if (error)
+		return message_error(error);
+	_cleanup_free_ char *name =
+		request.output ? strdup(request.output) : free_name(request.pid);
+	if (!name)
+		return message_error(error_no_memory());
+	error = request.format ? convert_dump(&request, dump, name)
+			       : write_dump(&request, dump, name);
+	if (error)
+		return message_error(error);
+	return request.quiet || !strcmp(name, "-") ? 0 : cmd_dump_show(name, &reply);
+}
+
+const struct command command_dump = {
+	.name = "dump",
+	.synopsis = "PID [-o FILE] [--format FORMAT]",
+	.what = "Writes what a recorded process has live now, and all its sums so far.",
+	.about = "The process runs on. A dump is a recording without single events: all commands "
+		 "read it, and 'heapwise\n"
+		 "diff' compares two of them. The process must have been started with 'heapwise "
+		 "run', or with the\n"
+		 "environment that 'heapwise env' prints. 'heapwise run --dump-growth' and its "
+		 "kin write dumps by\n"
+		 "themselves.\n",
+	.examples = "  heapwise dump 4711 -o now.dump\n"
+		    "  heapwise dump 4711 --format pprof -o now.pb.gz   then: go tool pprof "
+		    "now.pb.gz\n",
+	.options = option_specs,
+	.no_files = true,
+	.run = cmd_dump_run,
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/options/dump_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/util.h"
+#include "cli/options/options.h"
+#include "views/export.h"
+
+#define NS_A_SECOND 1e9
+#define SECONDS_MAX 31536000.0
+
+static struct error *take_size(const char *name, const char *text, uint64_t *ret)
+{
+	if (!text || (options_size(text, ret) && *ret))
+		return NULL;
+	return error_create(
+		ERROR_USAGE, "invalid --%s '%s': expected a size (K, M, G), 1 or more", name, text);
+}
+
+static struct error *take_period(const char *text, uint64_t *ret)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}};
+	char *end = NULL;
+	double value = text ? strtod(text, &end) : 0;
+	for (size_t i = 0; text && i < ARRAY_SIZE(units); i++) {
+		double seconds = value * units[i].seconds;
+		if (strcmp(end, units[i].unit) || end == text || !(seconds >= 1e-3) ||
+			seconds > SECONDS_MAX)
+			continue;
+		*ret = (uint64_t)(seconds * NS_A_SECOND);
+		return NULL;
+	}
+	return text ? error_create(ERROR_USAGE,
+			      "invalid --dump-every '%s': expected a time from 1ms on (500ms, 10s, "
+			      "5min, 1h)",
+			      text)
+		    : NULL;
+}
+
+static struct error *take_signal(const char *text, int *ret)
+{
+	if (!text)
+		return NULL;
+	uint64_t number = 0;
+	const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	for (int i = 1; i < SIGRTMIN && !number; i++) {
+		const char *one = sigabbrev_np(i);
+		if (one && !strcmp(one, name))
+			number = (uint64_t)i;
+	}
+	if (!number)
+		(void)!number_whole(text, &number);
+	static const int unfit[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+	for (size_t i = 0; i < ARRAY_SIZE(unfit); i++) {
+		if (number == (uint64_t)unfit[i])
+			number = 0;
+	}
+	*ret = number <= (uint64_t)SIGRTMAX ? (int)number : 0;
+	return *ret ? NULL
+		    : error_create(ERROR_USAGE,
+			      "invalid --dump-signal '%s': expected a signal that a program can "
+			      "be sent for it, such as USR2 or 12",
+			      text);
+}
+
+static void read_all(int fd, char *message, size_t bytes)
+{
+	size_t got = 0;
+	char rest[256];
+	ssize_t n;
+	while ((n = got + 1 < bytes ? read(fd, message + got, bytes - 1 - got)
+				    : read(fd, rest, sizeof(rest))) > 0)
+		got += got + 1 < bytes ? (size_t)n : 0;
+	message[got] = 0;
+	message[strcspn(message, "\n")] = 0;
+}
+
+/* A struct dump_plan's: by `heapwise export`. `context` is the format's name. */
+static int convert_dump(
+	const void *context, const char *from, const char *to, char *message, size_t bytes)
+{
+	int ends[2], status = 1;
+	if (pipe2(ends, O_CLOEXEC))
+		return 1;
+	pid_t child = fork();
+	if (!child) {
+		const char *const words[] = {
+			"heapwise", "export", "--format", context, "-o", to, from, NULL};
+		dup2(ends[1], STDERR_FILENO);
+		execv("/proc/self/exe", (char *const *)words);
+		_exit(ERROR_INTERNAL);
+	}
+	close(ends[1]);
+	if (child > 0)
+		read_all(ends[0], message, bytes);
+	close(ends[0]);
+	bool ended = child > 0 && child_wait(child, &status, 0) == child;
+	if (ended && !status)
+		*message = 0;
+	return !ended || status;
+}
+
+static struct error *take_files(const struct dump_options *options, struct dump_plan *ret)
+{
+	const char *problem = options->files ? dump_files_problem(options->files) : NULL;
+	if (problem)
+		return error_create(
+			ERROR_USAGE, "invalid --dump-file '%s': %s", options->files, problem);
+	ret->files = options->files;
+	if (options->format && strcmp(options->format, "hpw") != 0) {
+		if (!export_find(options->format))
+			return error_create(ERROR_USAGE,
+				"invalid --dump-format '%s': expected hpw or a format of 'heapwise "
+				"export'",
+				options->format);
+		ret->convert = convert_dump;
+		ret->convert_context = options->format;
+	}
+	uint64_t keep = 0;
+	if (options->keep && (!number_whole(options->keep, &keep) || keep > UINT32_MAX))
+		return error_create(ERROR_USAGE,
+			"invalid --keep '%s': expected a number of dumps, 1 or more",
+			options->keep);
+	ret->keep = (uint32_t)keep;
+	return NULL;
+}
+
+struct error *dump_options_check(const struct dump_options *options, struct dump_plan *ret)
+{
+	const struct {
+		const char *name, *text;
+		uint64_t *ret;
+	} sizes[] = {
+		{"dump-allocated", options->allocated, &ret->allocated_bytes},
+		{"dump-freed", options->freed, &ret->freed_bytes},
+		{"dump-growth", options->growth, &ret->growth_bytes},
+		{"dump-peak", options->peak, &ret->peak_bytes},
+		{"dump-rss", options->rss, &ret->resident_bytes},
+	};
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < ARRAY_SIZE(sizes); i++)
+		error = take_size(sizes[i].name, sizes[i].text, sizes[i].ret);
+	if (!error)
+		error = take_period(options->every, &ret->period_ns);
+	if (!error)
+		error = take_signal(options->signal, &ret->signal);
+	if (!error)
+		error = take_files(options, ret);
+	ret->pressure = options->pressure;
+	ret->at_exit = options->at_exit;
+	return error;
+}

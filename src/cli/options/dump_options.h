@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options that say when dumps of a recorded process are written, and where: see dump_plan.h. */
+#ifndef CLI_DUMP_OPTIONS_H
+#define CLI_DUMP_OPTIONS_H
+
+#include "base/error.h"
+#include "capture/dump_plan.h"
+
+/* As they were given; NULL: not. */
+struct dump_options {
+	const char *allocated, *freed, *growth, *peak, *every, *rss, *signal, *files, *keep,
+		*format;
+	bool pressure, at_exit;
+};
+
+/* Whether the values make sense; the error is one sentence. *ret borrows from `options`. */
+struct error *dump_options_check(
+	const struct dump_options *options, struct dump_plan *ret) must_check_;
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a command, or the recorded program itself, asks of the collector while a program is being
+ * recorded: one message on the session's socket (format/shm.h), and one in answer.
+ */
+#ifndef FORMAT_REQUEST_H
+#define FORMAT_REQUEST_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define HW_REQUEST_MAGIC 0x6b736177u
+#define HW_REQUEST_TEXT 4096 /* bytes, with the NUL */
+#define HW_REPLY_FILE 4200
+#define HW_REPLY_MESSAGE 512
+
+enum hw_request_what {
+	HW_ASK_LEAKS = 0,  /* a search for leaks */
+	HW_ASK_MARK = 1,   /* `text` is the mark's name */
+	HW_ASK_BLOCKS = 2, /* the blocks that are live now */
+	HW_ASK_DUMP = 3,   /* a dump: to the file `text`, or "": into a descriptor of the reply */
+};
+
+struct hw_request {
+	uint32_t magic, version; /* HW_REQUEST_MAGIC, HW_SHM_VERSION */
+	int32_t pid;             /* in the PID namespace of who asks; 0: the process that asks */
+	uint32_t what;           /* enum hw_request_what */
+	uint32_t alignment, heuristics; /* for HW_ASK_LEAKS: as in struct leak_check */
+	uint32_t anyhow;                /* for HW_ASK_BLOCKS: also if a thread is in an event */
+	uint32_t reserved;
+	char text[HW_REQUEST_TEXT];
+};
+static_assert(sizeof(struct hw_request) == 32 + HW_REQUEST_TEXT, "on a socket");
+
+struct hw_reply {
+	uint32_t ok;
+	uint32_t busy;    /* HW_ASK_BLOCKS, if not ok: a thread is in an event */
+	uint64_t time_ns; /* HW_ASK_MARK, HW_ASK_DUMP: since the recording began */
+	uint64_t blocks;  /* HW_ASK_BLOCKS: number of struct hw_live_block in the pipe */
+	/* The file that has the result, as the collector sees it. HW_ASK_LEAKS, HW_ASK_MARK,
+	 * HW_ASK_BLOCKS: the recording. HW_ASK_DUMP: the dump, "" if it is in the descriptor. */
+	char file[HW_REPLY_FILE];
+	char message[HW_REPLY_MESSAGE]; /* the reason, if not ok */
+};
+
+/* A live block as the collector writes it to a pipe, ascending by address. */
+struct hw_live_block {
+	uint64_t address, size, number;
+	uint32_t site, thread;
+};
+
+#endif
