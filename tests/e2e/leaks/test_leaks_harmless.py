@@ -501,7 +501,7 @@ def malformed_requests(folder):
         for message in (request(0), request(-1), request(1), request(0x7FFFFFFF), request(running.pid, alignment=3),
                         request(running.pid, alignment=16), request(running.pid, alignment=0x80000000),
                         request(running.pid, heuristics=16), request(running.pid, heuristics=0xFFFFFFFF),
-                        request(running.pid, what=3), request(running.pid, what=0xFFFFFFFF),
+                        request(running.pid, what=99), request(running.pid, what=0xFFFFFFFF),
                         request(running.pid, what=1)):
             answer = ask(path, message, wait=True)
             hw.need(answer[:4] == b"\0\0\0\0" and answer[-512:].strip(b"\0"), f"{message}: {answer[:4]}")
