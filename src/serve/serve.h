@@ -89,12 +89,26 @@ struct serve_site {
 	void (*ready)(void *ctx);
 };
 
+/* How long the server waits, and for how many; for tests. */
+struct serve_bounds {
+	unsigned connections_per_address; /* of other machines */
+	unsigned request_seconds, answer_seconds, ticket_seconds;
+};
+#define SERVE_BOUNDS                                                                               \
+	((struct serve_bounds){                                                                    \
+		.connections_per_address = SERVE_CONNECTIONS_PER_ADDRESS_MAX,                      \
+		.request_seconds = SERVE_REQUEST_SECONDS_MAX,                                      \
+		.answer_seconds = SERVE_ANSWER_SECONDS_MAX,                                        \
+		.ticket_seconds = SERVE_TICKET_SECONDS_MAX,                                        \
+	})
+
 struct serve_settings {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0", "8080"; NULL: 127.0.0.1, any port */
 	bool allow_remote;  /* other addresses than those of loopback */
 	const char *policy; /* Content-Security-Policy of all answers */
 	const volatile sig_atomic_t *stop; /* not 0: serve_run() ends */
 	const sigset_t *wait_mask;         /* blocked signals while it waits */
+	struct serve_bounds bounds;        /* SERVE_BOUNDS */
 };
 
 /*

@@ -40,7 +40,8 @@ static bool ticket_is_good(const struct serve_exchange *exchange, const char *pa
 	const struct serve_server *server = exchange->server;
 	const char *below = server->ticket[0] ? path_after_token(path, server->ticket) : NULL;
 	return below && !*below &&
-	       clock_ms() - server->opened_ms < (int64_t)SERVE_TICKET_SECONDS_MAX * 1000 &&
+	       clock_ms() - server->opened_ms <
+		       (int64_t)server->settings.bounds.ticket_seconds * 1000 &&
 	       socket_peer_is_user(exchange->fd, geteuid());
 }
 
@@ -158,13 +159,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct serve_exchange *exchange = exchange_of(ctx, connection);
-	(void)version;
 	(void)body;
 	(void)request;
 	if (!exchange || exchange->gone || *body_len)
 		return MHD_NO;
-	if (!exchange->seen)
+	if (!exchange->seen) {
+		exchange->no_interim = strcmp(version, "HTTP/1.1") != 0;
 		return on_headers(exchange, url, method);
+	}
 	if (exchange->phase == EXCHANGE_WAITING) {
 		exchange_enter(exchange, EXCHANGE_ASKED);
 		hand_to_site(exchange, url);
@@ -187,6 +189,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
 		return;
 	exchange->seen = false;
 	exchange_enter(exchange, EXCHANGE_WAITING);
+	exchange->answered = true;
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
@@ -213,15 +216,15 @@ static void drop_log(void *ctx, const char *format, va_list args)
 
 static struct error *start_daemon(struct serve_server *server, bool is_remote)
 {
-	unsigned per_address =
-		is_remote ? SERVE_CONNECTIONS_PER_ADDRESS_MAX : SERVE_CONNECTIONS_MAX;
+	const struct serve_bounds *bounds = &server->settings.bounds;
+	unsigned per_address = is_remote ? bounds->connections_per_address : SERVE_CONNECTIONS_MAX;
 	server->daemon = server->http.MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
 		on_request, server, MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, server->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
 		SERVE_CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_REQUEST_BYTES_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, SERVE_REQUEST_SECONDS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, bounds->request_seconds,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, server, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	const union MHD_DaemonInfo *info =
@@ -333,7 +336,8 @@ static size_t server_watch(struct serve_server *server, struct pollfd *ret, int 
 	count += server->site.watch(server->site.ctx, ret + count, SERVE_WATCHED_MAX, timeout);
 	for (struct serve_exchange *one = server->oldest; one; one = one->newer)
 		if (one->suspended)
-			ret[count++] = (struct pollfd){.fd = one->fd, .events = POLLRDHUP};
+			ret[count++] = (struct pollfd){
+				.fd = one->fd, .events = one->half_closed ? 0 : POLLRDHUP};
 	return count;
 }
 

@@ -47,7 +47,6 @@ struct serve_state {
 	struct serve_questions questions;
 	struct serve_answers *answers;
 	struct serve_bytes *page;
-	bool anonymize;
 };
 
 static volatile sig_atomic_t stopped;
@@ -108,7 +107,7 @@ static void answer_files(struct serve_state *state, struct serve_exchange *excha
 	text_init(&text);
 	serve_files_write(&state->files, state->questions.compares, &text);
 	if (text.failed)
-		serve_answer_error(exchange, error_no_memory());
+		serve_answer_error(state->answers, exchange, error_no_memory());
 	else
 		serve_answer_text(exchange, 200, "application/json", text.data);
 }
@@ -118,18 +117,22 @@ static void answer_files(struct serve_state *state, struct serve_exchange *excha
 static int list_recordings(void *ctx)
 {
 	const struct serve_state *state = ctx;
+	const struct serve_files *files = &state->files;
 	const struct view_options view = {.json = true, .limit = VIEW_DEFAULT_LIMIT};
-	const struct report_tree_options options = {.view = &view, .anonymize = state->anonymize};
-	_cleanup_free_ char **paths = calloc(state->files.len + 1, sizeof(*paths));
+	_cleanup_free_ char **paths = calloc(files->len + 1, sizeof(*paths));
+	_cleanup_free_ const char **names = calloc(files->len + 1, sizeof(*names));
+	const struct report_tree_options options = {
+		.view = &view, .names = names, .may_be_empty = true, .anonymize = files->anonymize};
 	size_t count = 0;
-	if (!paths)
+	if (!paths || !names)
 		return message_error(error_no_memory());
-	for (size_t i = 0; i < state->files.len; i++)
-		if (!state->files.data[i].is_process && state->files.data[i].is_there)
-			paths[count++] = state->files.data[i].path;
-	if (count)
-		report_tree(paths, count, &options);
-	return 0;
+	for (size_t i = 0; i < files->len; i++) {
+		if (files->data[i].is_process || !files->data[i].is_there)
+			continue;
+		paths[count] = files->data[i].path;
+		names[count++] = serve_file_name(&files->data[i]);
+	}
+	return report_tree(paths, count, &options);
 }
 
 static void ask_recordings(struct serve_state *state, struct serve_exchange *exchange)
@@ -152,7 +155,7 @@ static void ask_data(struct serve_state *state, const struct serve_request *requ
 	if (!error && !word_vec_push(&question.words, NULL))
 		error = error_no_memory();
 	if (error) {
-		serve_answer_error(exchange, error);
+		serve_answer_error(state->answers, exchange, error);
 		return;
 	}
 	const struct serve_work work = {.key = question.key.data,
@@ -169,7 +172,7 @@ static void cmd_serve_request(
 	struct serve_state *state = ctx;
 	struct error *error = *request->path ? serve_files_look(&state->files) : NULL;
 	if (error)
-		serve_answer_error(exchange, error);
+		serve_answer_error(state->answers, exchange, error);
 	else if (!*request->path)
 		answer_page(state, exchange);
 	else if (strcmp(request->path, "files") == 0)
@@ -236,7 +239,8 @@ static int run_server(const struct serve_request_line *line, struct serve_state 
 		.allow_remote = line->allow_remote,
 		.policy = page->policy,
 		.stop = &stopped,
-		.wait_mask = &wait_mask};
+		.wait_mask = &wait_mask,
+		.bounds = SERVE_BOUNDS};
 	const struct serve_site site = {.ctx = state,
 		.request = cmd_serve_request,
 		.gone = cmd_serve_gone,
@@ -251,9 +255,18 @@ static int run_server(const struct serve_request_line *line, struct serve_state 
 	return error ? message_error(error) : code;
 }
 
+/* Names of files are in what commands say of them. */
+static void show_message(void *ctx, const char *message, struct text *ret)
+{
+	serve_files_hide(ctx, message, ret);
+}
+
 static struct error *state_prepare(struct serve_state *state, struct page_served *page)
 {
-	struct error *error = serve_answers_create(&state->answers);
+	const struct serve_answers_settings settings = {.bounds = SERVE_ANSWER_BOUNDS,
+		.show_message = state->files.anonymize ? show_message : NULL,
+		.ctx = &state->files};
+	struct error *error = serve_answers_create(&settings, &state->answers);
 	if (!error)
 		error = page_served_make(page);
 	if (error)
@@ -270,7 +283,7 @@ static int serve_all(const struct serve_request_line *line, struct serve_state *
 		.common = line->common.data,
 		.common_count = line->common.len,
 		.compares = !line->checked.query.anonymize};
-	state->anonymize = line->checked.query.anonymize;
+	state->files.anonymize = line->checked.query.anonymize;
 	struct error *error = serve_files_look(&state->files);
 	if (!error)
 		error = state_prepare(state, &page);

@@ -91,6 +91,15 @@ static struct error *rows_add_small(
 	return error;
 }
 
+/* What a process had, not what it did: as a row it would be one of zeros. */
+static struct error *refuse_row(const char *path, const struct recording *recording)
+{
+	return error_create(ERROR_INPUT,
+		"%s: no recording (read as %s, which doesn't say what was allocated): it is not in "
+		"the table of processes; look at it alone",
+		path, recording->source);
+}
+
 /* Keeps what the table shows; the model goes, there may be thousands of them. */
 static struct error *rows_add(struct process_rows *rows, const char *path)
 {
@@ -99,6 +108,8 @@ static struct error *rows_add(struct process_rows *rows, const char *path)
 	if (error)
 		return error;
 	const struct recording *recording = model_recording(model);
+	if (recording->unknown & UNKNOWN_ALLOCATIONS)
+		return refuse_row(path, recording);
 	struct tree_row row = {.target = *model_target(model),
 		.totals = *model_totals(model),
 		.lost_events = recording->lost_events,
@@ -176,11 +187,11 @@ static struct error *hide_command(struct anonymizer *anonymizer, const char **co
 	return hide_program(anonymizer, command);
 }
 
-struct error *process_rows_hide(struct process_rows *rows, struct anonymizer *anonymizer)
+/* By their numbers. */
+static struct error *number_files(struct process_rows *rows)
 {
-	struct error *error = NULL;
 	size_t files = 0;
-	for (size_t i = 0; !error && i < rows->len; i++) {
+	for (size_t i = 0; i < rows->len; i++) {
 		struct tree_row *row = &rows->data[i];
 		files += !row->small;
 		char *file = NULL;
@@ -188,11 +199,26 @@ struct error *process_rows_hide(struct process_rows *rows, struct anonymizer *an
 			return error_no_memory();
 		free((char *)row->file);
 		row->file = file;
+	}
+	return NULL;
+}
+
+static struct error *hide_programs(struct process_rows *rows, struct anonymizer *anonymizer)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < rows->len; i++) {
+		struct tree_row *row = &rows->data[i];
 		error = hide_command(anonymizer, &row->command);
 		for (size_t k = 0; !error && k < row->unrecorded.len; k++)
 			error = hide_program(anonymizer, &row->unrecorded.data[k].path);
 	}
 	return error;
+}
+
+struct error *process_rows_hide(struct process_rows *rows, struct anonymizer *anonymizer)
+{
+	struct error *error = number_files(rows);
+	return error ? error : hide_programs(rows, anonymizer);
 }
 
 int process_rows_read(struct process_rows *rows, char *const *paths, size_t count)
@@ -226,22 +252,44 @@ const struct tree_row *process_rows_main(const struct process_rows *rows)
 	return best;
 }
 
-static struct error *hide_names(struct process_rows *rows)
+/* Rows are in the order of their files. */
+static struct error *name_files(
+	struct process_rows *rows, char *const *paths, const char *const *names)
+{
+	size_t file = 0;
+	for (size_t i = 0; i < rows->len; i++) {
+		struct tree_row *row = &rows->data[i];
+		while (strcmp(paths[file], row->file) != 0)
+			file++;
+		char *name = strdup(names[file]);
+		if (!name)
+			return error_no_memory();
+		free((char *)row->file);
+		row->file = name;
+	}
+	return NULL;
+}
+
+static struct error *hide_names(
+	struct process_rows *rows, char *const *paths, const struct report_tree_options *options)
 {
 	_cleanup_(anonymizer_cleanup) struct anonymizer *anonymizer = NULL;
 	struct error *error = anonymizer_create(&anonymizer);
-	return error ? error : process_rows_hide(rows, anonymizer);
+	if (!error)
+		error = options->names ? name_files(rows, paths, options->names)
+				       : number_files(rows);
+	return error ? error : hide_programs(rows, anonymizer);
 }
 
 int report_tree(char *const *paths, size_t count, const struct report_tree_options *options)
 {
 	_cleanup_(process_rows_deinit) struct process_rows rows = {.len = 0};
-	int code = process_rows_read(&rows, paths, count);
-	if (code)
+	int code = count ? process_rows_read(&rows, paths, count) : ERROR_INPUT;
+	if (code && !(options->may_be_empty && code == ERROR_INPUT))
 		return code;
 	struct output output;
 	struct sink sink = output_sink_paged(&output, options->paged);
-	struct error *error = options->anonymize ? hide_names(&rows) : NULL;
+	struct error *error = options->anonymize ? hide_names(&rows, paths, options) : NULL;
 	if (!error)
 		error = tree_arrange(rows.data, rows.len);
 	if (!error)
@@ -249,5 +297,5 @@ int report_tree(char *const *paths, size_t count, const struct report_tree_optio
 	if (error)
 		return message_error(error);
 	code = output_end(&output);
-	return code ? code : rows.code;
+	return code || options->may_be_empty ? code : rows.code;
 }

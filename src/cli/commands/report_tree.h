@@ -35,6 +35,10 @@ struct report_tree_options {
 	const struct view_options *view; /* the form */
 	bool paged;                      /* through a pager, if one is wanted */
 	bool anonymize;                  /* tokens instead of names of programs and files */
+	/* As anonymous files are called, in the order of their paths; NULL: by their numbers. */
+	const char *const *names;
+	bool may_be_empty; /* a table without rows is an answer, too; what can't be read is just
+			      left out */
 };
 
 /*

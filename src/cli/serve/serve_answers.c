@@ -46,6 +46,7 @@ struct kept_answer {
 };
 
 struct serve_answers {
+	struct serve_answers_settings settings;
 	struct serve_job *jobs;   /* in the order in which they were asked for */
 	struct kept_answer *kept; /* the one that was used last first */
 	size_t kept_bytes;
@@ -58,10 +59,14 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-struct error *serve_answers_create(struct serve_answers **ret)
+struct error *serve_answers_create(
+	const struct serve_answers_settings *settings, struct serve_answers **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? NULL : error_no_memory();
+	if (!*ret)
+		return error_no_memory();
+	(*ret)->settings = *settings;
+	return NULL;
 }
 
 static void words_free(char **words)
@@ -191,9 +196,24 @@ static void answer_failure(
 		json && !text.failed ? text.data : "{\"error\":\"out of memory\"}");
 }
 
-void serve_answer_error(struct serve_exchange *exchange, struct error *error)
+/* As pages may show it; NULL: no memory. */
+static const char *message_shown(
+	const struct serve_answers *answers, const char *message, struct text *text)
 {
-	answer_failure(exchange, status_of(error->code), error->message, error->code);
+	if (!answers->settings.show_message)
+		return message;
+	answers->settings.show_message(answers->settings.ctx, message, text);
+	return text->failed ? NULL : text->data ? text->data : "";
+}
+
+void serve_answer_error(
+	struct serve_answers *answers, struct serve_exchange *exchange, struct error *error)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	const char *message = message_shown(answers, error->message, &text);
+	answer_failure(
+		exchange, status_of(error->code), message ? message : "out of memory", error->code);
 	error_destroy(error);
 }
 
@@ -249,26 +269,47 @@ static void job_succeed(struct serve_answers *answers, struct serve_job *job)
 	serve_bytes_drop(bytes);
 }
 
+/* Fails with a bound that the answer went beyond. */
+static void job_exceed(const struct serve_answers *answers, struct serve_job *job)
+{
+	const struct serve_answer_bounds *bounds = &answers->settings.bounds;
+	_cleanup_(text_deinit) struct text why;
+	text_init(&why);
+	if (job->child.is_large) {
+		text_add(&why, "the answer has more than ");
+		text_add_bytes(&why, bounds->answer_bytes);
+	} else {
+		text_printf(&why, "the answer took more than %u s", bounds->compute_seconds);
+	}
+	job_fail(job, 500, why.failed ? "out of memory" : why.data, -1);
+}
+
+/* Fails with what the command said. */
+static void job_refuse(const struct serve_answers *answers, struct serve_job *job, int code)
+{
+	_cleanup_(text_deinit) struct text message, shown;
+	text_init(&message);
+	text_init(&shown);
+	add_message(&job->child.out[1], &message);
+	const char *text = message.data ? message.data : "the command failed";
+	text = message_shown(answers, text, &shown);
+	job_fail(job, status_of(code), text && !message.failed ? text : "out of memory", code);
+}
+
 static void job_end(struct serve_answers *answers, struct serve_job *job)
 {
-	_cleanup_(text_deinit) struct text message;
 	char ended[64];
 	int status = serve_child_wait(&job->child);
-	text_init(&message);
 	if (job->child.out[0].failed) {
 		job_fail(job, 500, "out of memory", ERROR_ENVIRONMENT);
-	} else if (job->child.is_large) {
-		job_fail(job, 500, "the answer has more than 128 MiB", -1);
-	} else if (job->took_too_long) {
-		job_fail(job, 500, "the answer took more than 10 minutes", -1);
+	} else if (job->child.is_large || job->took_too_long) {
+		job_exceed(answers, job);
 	} else if (WIFSIGNALED(status)) {
 		snprintf(ended, sizeof(ended), "the command was ended by signal %d",
 			WTERMSIG(status));
 		job_fail(job, 500, ended, -1);
 	} else if (WEXITSTATUS(status)) {
-		add_message(&job->child.out[1], &message);
-		job_fail(job, status_of(WEXITSTATUS(status)),
-			message.data ? message.data : "the command failed", WEXITSTATUS(status));
+		job_refuse(answers, job, WEXITSTATUS(status));
 	} else {
 		job_succeed(answers, job);
 	}
@@ -285,9 +326,10 @@ static bool job_may_start(const struct serve_answers *answers, const struct serv
 	return running < SERVE_RUNNING_MAX;
 }
 
-static void job_start(struct serve_job *job)
+static void job_start(const struct serve_answers *answers, struct serve_job *job)
 {
-	job->child.most = SERVE_ANSWER_BYTES_MAX;
+	job->child.most[0] = answers->settings.bounds.answer_bytes;
+	job->child.most[1] = answers->settings.bounds.message_bytes;
 	job->is_running = true;
 	job->began_ms = now_ms();
 	struct error *error = serve_child_start(&job->child, job->words, job->run, job->ctx);
@@ -304,8 +346,8 @@ static bool job_is_over(struct serve_answers *answers, struct serve_job *job)
 		return !job->waiting.len;
 	if (!job->child.pid)
 		return true;
-	int64_t now = now_ms();
-	if (!job->killed_ms && now - job->began_ms > (int64_t)SERVE_COMPUTE_SECONDS_MAX * 1000) {
+	int64_t now = now_ms(), most_ms = (int64_t)answers->settings.bounds.compute_seconds * 1000;
+	if (!job->killed_ms && now - job->began_ms > most_ms) {
 		job->took_too_long = true;
 		job->killed_ms = now;
 		serve_child_kill(&job->child, false);
@@ -331,7 +373,7 @@ void serve_answers_ready(struct serve_answers *answers)
 	}
 	for (struct serve_job *job = answers->jobs; job; job = job->next)
 		if (!job->is_running && job->waiting.len && job_may_start(answers, job))
-			job_start(job);
+			job_start(answers, job);
 }
 
 size_t serve_answers_watch(

@@ -16,6 +16,7 @@
 #include <poll.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "serve/serve.h"
 
 /* Processes at a time. */
@@ -26,6 +27,8 @@
 #define SERVE_ANSWER_BYTES_MAX ((size_t)128 << 20)
 /* Of all answers that are kept to be given again; the oldest go first. */
 #define SERVE_KEPT_BYTES_MAX ((size_t)64 << 20)
+/* Of what its process says of errors; the rest is dropped. */
+#define SERVE_MESSAGE_BYTES_MAX ((size_t)16 << 10)
 /* For one answer. */
 #define SERVE_COMPUTE_SECONDS_MAX 600u
 
@@ -44,7 +47,27 @@ struct serve_work {
 	void *ctx;
 };
 
-struct error *serve_answers_create(struct serve_answers **ret) must_check_;
+/* What an answer may come to; for tests. */
+struct serve_answer_bounds {
+	size_t answer_bytes, message_bytes;
+	unsigned compute_seconds;
+};
+#define SERVE_ANSWER_BOUNDS                                                                        \
+	((struct serve_answer_bounds){                                                             \
+		.answer_bytes = SERVE_ANSWER_BYTES_MAX,                                            \
+		.message_bytes = SERVE_MESSAGE_BYTES_MAX,                                          \
+		.compute_seconds = SERVE_COMPUTE_SECONDS_MAX,                                      \
+	})
+
+struct serve_answers_settings {
+	struct serve_answer_bounds bounds; /* SERVE_ANSWER_BOUNDS */
+	/* Adds what a process said of errors, as pages may show it. NULL: as it is. */
+	void (*show_message)(void *ctx, const char *message, struct text *ret);
+	void *ctx;
+};
+
+struct error *serve_answers_create(
+	const struct serve_answers_settings *settings, struct serve_answers **ret) must_check_;
 /* Ends what runs; NULL: does nothing. */
 void serve_answers_destroy(struct serve_answers *answers);
 
@@ -53,7 +76,8 @@ void serve_answers_destroy(struct serve_answers *answers);
 void serve_answers_ask(struct serve_answers *answers, const struct serve_work *work,
 	struct serve_exchange *exchange);
 /* Answers with an error, which is destroyed. */
-void serve_answer_error(struct serve_exchange *exchange, struct error *error);
+void serve_answer_error(
+	struct serve_answers *answers, struct serve_exchange *exchange, struct error *error);
 
 /* As of struct serve_site. */
 void serve_answers_gone(struct serve_answers *answers, struct serve_exchange *exchange);

@@ -79,7 +79,7 @@ struct error *serve_child_start(
 static void child_keep(struct serve_child *child, int which, const char *data, size_t len)
 {
 	struct buf *kept = &child->out[which];
-	size_t most = which ? SERVE_MESSAGE_BYTES_MAX : child->most;
+	size_t most = child->most[which];
 	bool fits = kept->len + len <= most;
 	if (kept->failed)
 		serve_child_kill(child, true);

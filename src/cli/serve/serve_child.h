@@ -9,14 +9,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* What it may say of errors; the rest is dropped. */
-#define SERVE_MESSAGE_BYTES_MAX ((size_t)16 << 10)
-
 struct serve_child {
 	pid_t pid;         /* 0: none was started */
 	int pipes[2];      /* its stdout and stderr, not blocking; -1: at its end */
 	struct buf out[2]; /* what has come through them */
-	size_t most;       /* bytes of stdout */
+	size_t most[2];    /* bytes of each; more of stderr are dropped */
 	bool is_large;     /* it wrote more, and was ended */
 };
 

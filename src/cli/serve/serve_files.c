@@ -9,45 +9,66 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "query/moments.h"
 
 void serve_files_deinit(struct serve_files *files)
 {
-	for (size_t i = 0; i < files->len; i++)
+	for (size_t i = 0; i < files->len; i++) {
 		free(files->data[i].path);
+		free(files->data[i].name);
+	}
 	free(files->data);
+	hash_index_deinit(&files->by_path);
 	free(files->folders);
 }
 
-static bool is_listed(const struct serve_files *files, const char *path)
+/* Whether there is such a file; if not, *ret is where its number belongs. */
+static bool is_listed(
+	const struct serve_files *files, const char *path, struct hash_index_place *ret)
 {
-	for (size_t i = 0; i < files->len; i++)
-		if (!files->data[i].is_process && strcmp(files->data[i].path, path) == 0)
+	uint32_t number;
+	while ((number = hash_index_next(&files->by_path, ret)))
+		if (strcmp(files->data[number - 1].path, path) == 0)
 			return true;
 	return false;
+}
+
+static bool make_room(struct serve_files *files)
+{
+	if (files->len < files->cap)
+		return true;
+	size_t cap = files->cap ? files->cap * 2 : 16;
+	struct serve_file *moved = realloc(files->data, cap * sizeof(*moved));
+	if (!moved)
+		return false;
+	files->data = moved;
+	files->cap = cap;
+	return true;
 }
 
 /* Takes over the path; NULL: no memory. */
 static struct error *add_entry(struct serve_files *files, char *path, bool is_process)
 {
-	if (!path)
+	_cleanup_free_ char *kept = path;
+	struct hash_index_place place;
+	if (!kept || !hash_index_seek(&files->by_path, hash_bytes(path, strlen(path)), &place))
 		return error_no_memory();
-	if ((!is_process && is_listed(files, path)) || files->len == SERVE_FILES_MAX) {
-		free(path);
+	if (!is_process && is_listed(files, path, &place))
+		return NULL;
+	if (files->len == SERVE_FILES_MAX) {
+		files->left_out++;
 		return NULL;
 	}
-	if (files->len == files->cap) {
-		size_t cap = files->cap ? files->cap * 2 : 16;
-		struct serve_file *moved = realloc(files->data, cap * sizeof(*moved));
-		if (!moved) {
-			free(path);
-			return error_no_memory();
-		}
-		files->data = moved;
-		files->cap = cap;
-	}
-	files->data[files->len++] = (struct serve_file){.path = path, .is_process = is_process};
+	char *name;
+	if (!make_room(files) || asprintf(&name, "recording-%zu", files->len + 1) < 0)
+		return error_no_memory();
+	if (!is_process)
+		hash_index_put(&files->by_path, &place, (uint32_t)files->len);
+	files->data[files->len++] = (struct serve_file){
+		.path = steal_ptr(kept), .name = name, .is_process = is_process};
 	return NULL;
 }
 
@@ -72,6 +93,20 @@ static bool is_running(const char *word)
 	return stat(path, &st) == 0;
 }
 
+/* A page shows any moment of a file, so it has none itself. NULL: it is no FILE@MOMENT. */
+static struct error *refuse_moment(const char *word)
+{
+	struct stat st;
+	const char *moment = moment_after(word);
+	_cleanup_free_ char *path = moment ? strndup(word, (size_t)(moment - word) - 1) : NULL;
+	if (!path || stat(path, &st))
+		return NULL;
+	return error_create(ERROR_USAGE,
+		"%s: serve takes whole files, and moments are chosen on the page; give it %s, or "
+		"use 'heapwise html %s' for a page of that moment alone",
+		word, path, word);
+}
+
 struct error *serve_files_add(struct serve_files *files, char *word)
 {
 	struct stat st;
@@ -79,6 +114,9 @@ struct error *serve_files_add(struct serve_files *files, char *word)
 		int why = errno;
 		if (is_running(word))
 			return add_entry(files, strdup(word), true);
+		struct error *error = refuse_moment(word);
+		if (error)
+			return error;
 		return error_errno(ERROR_INPUT, why, "%s", word);
 	}
 	if (S_ISDIR(st.st_mode))
@@ -105,15 +143,12 @@ static struct error *look_into_folder(struct serve_files *files, const char *fol
 	bool slash = folder[strlen(folder) - 1] == '/';
 	for (int i = 0; i < count; i++) {
 		char *path;
-		size_t before = files->len;
 		if (asprintf(&path, "%s%s%s", folder, slash ? "" : "/", entries[i]->d_name) < 0)
 			path = NULL;
-		bool known = path && is_listed(files, path);
 		if (!error)
 			error = add_entry(files, path, false);
 		else
 			free(path);
-		files->left_out += !known && files->len == before;
 		free(entries[i]);
 	}
 	free(entries);
@@ -132,6 +167,41 @@ static void look_at_file(struct serve_file *file)
 	file->inode = st.st_ino;
 }
 
+const char *serve_file_name(const struct serve_file *file)
+{
+	return file->is_process ? file->path : file->name;
+}
+
+/* The file with the longest path that the text begins with. NULL: with none. */
+static const struct serve_file *file_at(
+	const struct serve_files *files, const char *text, size_t *ret_len)
+{
+	const struct serve_file *found = NULL;
+	*ret_len = 0;
+	for (size_t i = 0; i < files->len; i++) {
+		const struct serve_file *file = &files->data[i];
+		size_t len = file->is_process ? 0 : strlen(file->path);
+		if (len > *ret_len && strncmp(text, file->path, len) == 0) {
+			found = file;
+			*ret_len = len;
+		}
+	}
+	return found;
+}
+
+void serve_files_hide(const struct serve_files *files, const char *message, struct text *ret)
+{
+	while (*message) {
+		size_t len;
+		const struct serve_file *file = file_at(files, message, &len);
+		if (file)
+			text_add(ret, file->name);
+		else
+			text_add_char(ret, *message);
+		message += file ? len : 1;
+	}
+}
+
 struct error *serve_files_look(struct serve_files *files)
 {
 	struct error *error = NULL;
@@ -143,15 +213,16 @@ struct error *serve_files_look(struct serve_files *files)
 	return error;
 }
 
-static void write_file_row(const struct serve_file *file, size_t number, struct json *json)
+static void write_file_row(const struct serve_files *files, size_t number, struct json *json)
 {
+	const struct serve_file *file = &files->data[number];
 	json_object_begin(json);
 	json_key(json, "number");
 	json_u64(json, number);
 	json_key(json, "kind");
 	json_string(json, file->is_process ? "process" : "file");
 	json_key(json, "file");
-	json_string(json, file->path);
+	json_string(json, files->anonymize ? serve_file_name(file) : file->path);
 	json_key(json, "there");
 	json_bool(json, file->is_there);
 	json_key(json, "bytes");
@@ -194,7 +265,7 @@ void serve_files_write(const struct serve_files *files, bool compares, struct te
 	json_key(json, "files");
 	json_array_begin(json);
 	for (size_t i = 0; i < files->len; i++)
-		write_file_row(&files->data[i], i, json);
+		write_file_row(files, i, json);
 	json_array_end(json);
 	json_object_end(json);
 	json_finish(json);

@@ -68,8 +68,11 @@ static struct error *take_option(const struct option_spec *allowed,
 	if (strlen(argument->value) > SERVE_VALUE_MAX)
 		return error_create(ERROR_USAGE, "the value of %s is longer than %u bytes",
 			spec->name, SERVE_VALUE_MAX);
-	if (!argument->value[0])
+	if (!argument->value[0] || (!spec->argument && strcmp(argument->value, "0") == 0))
 		return NULL;
+	if (!spec->argument && strcmp(argument->value, "1") != 0)
+		return error_create(ERROR_USAGE, "invalid %s '%s': expected 1 or 0", spec->name,
+			argument->value);
 	char *word = NULL;
 	if (asprintf(&word, "--%s%s%s", spec->name, spec->argument ? "=" : "",
 		    spec->argument ? argument->value : "") < 0)

@@ -132,24 +132,50 @@ void exchange_let_go(struct serve_exchange *exchange, bool quietly)
 	exchange_resume(exchange);
 }
 
-static bool other_end_left(const struct serve_exchange *exchange)
+/* Sends what every client of HTTP/1.1 skips: the kernel of one that is gone refuses it, and the
+ * connection has failed when it is looked at next. Returns whether that could be sent. */
+static bool ask_other_end(const struct serve_exchange *exchange)
+{
+	static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	size_t len = strlen(interim);
+	return exchange->no_interim ||
+	       send(exchange->fd, interim, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+static bool other_end_left(struct serve_exchange *exchange)
 {
 	struct pollfd look = {.fd = exchange->fd, .events = POLLRDHUP};
-	return poll(&look, 1, 0) > 0;
+	if (poll(&look, 1, 0) <= 0)
+		return false;
+	if (look.revents & (POLLERR | POLLHUP))
+		return true;
+	bool asks = !exchange->half_closed;
+	exchange->half_closed = true;
+	return asks && !ask_other_end(exchange);
+}
+
+/* Whether it has its answers and nothing can come any more: libmicrohttpd doesn't see the end of a
+ * connection of which it has read the last byte. */
+static bool exchange_has_ended(const struct serve_exchange *exchange)
+{
+	struct pollfd look = {.fd = exchange->fd, .events = POLLRDHUP};
+	return exchange->phase == EXCHANGE_WAITING && exchange->answered && !exchange->seen &&
+	       poll(&look, 1, 0) > 0;
 }
 
 void exchanges_sweep(struct serve_server *server)
 {
-	static const int64_t most_ms[] = {
-		[EXCHANGE_WAITING] = (int64_t)SERVE_REQUEST_SECONDS_MAX * 1000,
+	const int64_t most_ms[] = {
+		[EXCHANGE_WAITING] = (int64_t)server->settings.bounds.request_seconds * 1000,
 		[EXCHANGE_ASKED] = INT64_MAX,
-		[EXCHANGE_SENDING] = (int64_t)SERVE_ANSWER_SECONDS_MAX * 1000,
+		[EXCHANGE_SENDING] = (int64_t)server->settings.bounds.answer_seconds * 1000,
 	};
 	int64_t now = clock_ms();
 	for (struct serve_exchange *one = server->oldest; one; one = one->newer) {
 		if (one->suspended && other_end_left(one))
 			exchange_let_go(one, false);
-		else if (!one->closing && now - one->since_ms > most_ms[one->phase])
+		else if (!one->closing &&
+			 (now - one->since_ms > most_ms[one->phase] || exchange_has_ended(one)))
 			exchange_shut(one);
 	}
 }

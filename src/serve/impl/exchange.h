@@ -5,7 +5,8 @@
  *	WAITING ──headers──▶ ASKED ──answer──▶ SENDING ──sent──▶ WAITING
  *
  * It may stay long in ASKED alone, where the site computes: libmicrohttpd looks at a suspended
- * connection no more, so the server watches whether its other end is still there.
+ * connection no more, so the server watches whether its other end is still there. A client that
+ * has closed one direction looks like one that is gone, until something is sent to it.
  */
 #ifndef SERVE_IMPL_EXCHANGE_H
 #define SERVE_IMPL_EXCHANGE_H
@@ -27,8 +28,11 @@ struct serve_exchange {
 	enum exchange_phase phase;
 	int64_t since_ms; /* monotonic: when the phase began */
 	bool seen;        /* the headers of the request */
+	bool answered;    /* a request before */
 	bool suspended, gone;
 	bool closing;                  /* its socket was shut down */
+	bool no_interim;               /* the client speaks HTTP/1.0 */
+	bool half_closed;              /* the client sends no more, and may wait for its answer */
 	struct MHD_Response *response; /* to be queued; NULL: none yet */
 	unsigned status;
 };
@@ -60,7 +64,8 @@ void exchange_remove(struct serve_exchange *exchange);
 
 void exchange_enter(struct serve_exchange *exchange, enum exchange_phase phase);
 
-/* Closes what takes too long, and lets go of requests whose clients are no more. */
+/* Closes what takes too long or has its last answer, and lets go of requests whose clients are no
+ * more. */
 void exchanges_sweep(struct serve_server *server);
 /* Lets go of one request that has no answer: the site is told, unless `quietly`. */
 void exchange_let_go(struct serve_exchange *exchange, bool quietly);

@@ -38,8 +38,8 @@ static bool address_is_loopback(const union place_address *address)
 static struct error *refuse_text(const char *text)
 {
 	return error_create(ERROR_USAGE,
-		"invalid --listen '%s': expected ADDRESS:PORT with a numeric address, like "
-		"127.0.0.1:8080 or [::1]:8080",
+		"invalid --listen '%s': expected ADDRESS:PORT with a whole numeric address, "
+		"like 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080 (all, with --allow-remote)",
 		text);
 }
 
@@ -60,6 +60,13 @@ static struct error *split_text(const char *text, char **ret_host, const char **
 	return *ret_host ? NULL : error_no_memory();
 }
 
+/* getaddrinfo() takes more for an address: "*" and "" are loopback to it, 0 is any address. */
+static bool host_is_whole(const char *host)
+{
+	struct in_addr four;
+	return strchr(host, ':') || inet_pton(AF_INET, host, &four) == 1;
+}
+
 static struct error *parse_place(const char *text, union place_address *ret, socklen_t *ret_len)
 {
 	_cleanup_free_ char *host = NULL;
@@ -71,7 +78,7 @@ static struct error *parse_place(const char *text, union place_address *ret, soc
 		wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
 	char *end;
 	unsigned long number = strtoul(port, &end, 10);
-	if (!*host || *port < '0' || *port > '9' || *end || number > 65535 ||
+	if (!host_is_whole(host) || *port < '0' || *port > '9' || *end || number > 65535 ||
 		getaddrinfo(host, port, &wanted, &found))
 		return refuse_text(text);
 	memcpy(ret, found->ai_addr, found->ai_addrlen);

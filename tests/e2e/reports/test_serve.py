@@ -26,6 +26,8 @@ from served import Server
 TESTS = hw.Tests()
 DATA = re.compile(r'<script type="text/plain" id="heapwise-data">([^<]*)</script>')
 REQUEST_SECONDS, WAITING_MOST = 10, 32
+# Of 20 lists of 4,096 files.
+MANY_TICKS = 160
 
 
 def recording(folder, name="a.hpw", program="containers-O2", options=()):
@@ -61,6 +63,7 @@ def same_bytes(folder):
             answer = server.data(*question)
             hw.need(answer.status == 200 and answer.body == container_of(path, *options), f"{question}: {answer}")
             hw.need(server.data(*question).body == answer.body, f"{question}: another answer the second time")
+        hw.need(server.data(("all-frames", "0")).body == server.data().body != server.data(("all-frames", "1")).body, "0 counts as yes")
         found = header_of(server.data(*questions[1]).body)["documents"]["report"]
         wanted = hw.report(path, "--from", f"{end // 3}ns", "--to", f"{end // 2}ns")
         hw.need(found == wanted and found["recording"]["range"], "figures of a range")
@@ -74,11 +77,27 @@ def same_bytes(folder):
 def common_options(folder):
     """Options of the command are those of all answers"""
     path = recording(folder)
-    with Server(path, "--anonymize", "--names", "raw", "--all-frames") as server:
-        wanted = heapwise("html", "--container", "--anonymize", "--names=raw", "--all-frames", path).stdout
-        hw.need(server.data().body == wanted, "options are lost")
-        listed = server.get("recordings").json["recordings"]
-        hw.need(str(path) not in json.dumps(listed), f"{listed}")
+    with Server(path, "--names", "raw", "--all-frames") as server:
+        hw.need(server.data().body == heapwise("html", "--container", "--names=raw", "--all-frames", path).stdout, "options are lost")
+
+
+@TESTS.test
+def anonymous(folder):
+    """With --anonymize no answer names a file: lists, tables and errors number them alike"""
+    broken, path = folder / "secret-broken.hpw", recording(folder, "secret.hpw")
+    broken.write_bytes(path.read_bytes()[:20] + b"\xff" * 500)
+    with Server(broken, path, folder, "--anonymize") as server:
+        hw.need(server.data(file=1).body == heapwise("html", "--container", "--anonymize", path).stdout, "other data than that of html")
+        files, table = server.get("files"), server.get("recordings")
+        hw.need([one["file"] for one in files.json["files"]][:2] == ["recording-1", "recording-2"], f"{files}")
+        hw.need("recording-2" in [row["file"] for row in table.json["recordings"]], f"{table}")
+        refused = server.data(file=0)
+        hw.need(refused.status == 422 and "recording-1: " in refused.json["error"], f"{refused}")
+        path.unlink()
+        gone = server.data(file=1)
+        hw.need(gone.status == 422 and "recording-2 is not there any more" in gone.json["error"], f"{gone}")
+        for answer in (files, table, refused, gone):
+            hw.need(b"secret" not in answer.body and folder.name.encode() not in answer.body, f"{answer.body}")
 
 
 @TESTS.test
@@ -90,6 +109,7 @@ def errors(folder):
     with Server(path, broken) as server:
         for question, code, said in (((("focus", "nothing_is_called_so"),), 3, "leaves none"), ((("focus", "("),), 2, "regular expression"),
                                      ((("from", "yesterday"),), 2, "yesterday"), ((("min-size", "much"),), 2, "much"),
+                                     ((("all-frames", "yes"),), 2, "expected 1 or 0"),
                                      ((("output", "/tmp/x"),), 2, "output"), ((("sysroot", "/"),), 2, "sysroot"),
                                      ((("file", "7"),), 2, "7"), ((("base", "7"),), 2, "")):
             answer = server.data(*question)
@@ -204,6 +224,55 @@ def heaps(folder):
 
 
 @TESTS.test
+def no_rows(folder):
+    """The table of recordings has no rows of what can't be read and of cores, and may have none"""
+    hw.need_no_sanitizer("it would find itself in the other process")
+    (folder / "empty.hpw").touch()
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        hw.wait_until(lambda: b"sleep" in Path(f"/proc/{process.pid}/cmdline").read_bytes(), "sleep does not start")
+        saved = hw.run([hw.HEAPWISE, "heap", str(process.pid), "save", folder / "core.hpw"])
+        process.kill()
+    hw.need(saved.status == 0, str(saved))
+    with Server(folder, str(os.getpid())) as server:
+        answer = server.get("recordings")
+        hw.need(answer.status == 200 and answer.json["recordings"] == [] and answer.json["processes"] == 0, f"{answer}")
+        path = recording(folder)
+        hw.need([row["file"] for row in server.get("recordings").json["recordings"]] == [str(path)], "the one that can be read")
+    ended = heapwise("report", "--json", folder)
+    hw.need([row["file"] for row in json.loads(ended.stdout)["recordings"]] == [str(path)], f"{ended}")
+    hw.need(ended.status == 3 and "core.hpw: no recording (read as core" in ended.errors, f"{ended}")
+
+
+@TESTS.test
+def half_closed(folder):
+    """A client that has closed one direction gets all its answers, and then the end; it may have asked several times"""
+    path = needs_slow_command(folder)
+    with Server(path) as server:
+        def ask(version, *paths):
+            with server.socket() as made:
+                for place in paths:
+                    made.sendall(f"GET /{server.token}/{place} HTTP/{version}\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+                made.shutdown(socket.SHUT_WR)
+                parts = []
+                while parts[-1:] != [b""]:
+                    parts.append(made.recv(1 << 16))
+                return b"".join(parts)
+        for version in ("1.1", "1.0"):
+            begun = time.monotonic()
+            got = ask(version, "files")
+            hw.need(got.endswith(server.get("files").body), f"{version}: {got[:500]!r}")
+            hw.need(time.monotonic() - begun < REQUEST_SECONDS, "the end comes with the bound alone")
+            got = ask(version, f"data?file=0&lifetimes=yes&min-size={version[-1]}")
+            hw.need(got.endswith(server.data(("lifetimes", "yes"), ("min-size", version[-1])).body), f"{version}: {got[:500]!r}")
+        got = ask("1.1", "files", "data?file=0&timeline=no", "files", "files")
+        hw.need(got.count(b"HTTP/1.1 200 OK") == 4, f"{got.count(b'HTTP/1.1 200 OK')} answers")
+
+
+def cpu_ticks(pid):
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+
+@TESTS.test
 def many_files(folder):
     """Of a folder with more than 4,096 recordings the list says how many it leaves out"""
     for number in range(4100):
@@ -211,6 +280,11 @@ def many_files(folder):
     with Server(folder) as server:
         files = server.get("files").json
         hw.need(len(files["files"]) == 4096 and files["left_out"] == 4, f"{len(files['files'])}, {files['left_out']}")
+        before = cpu_ticks(server.process.pid)
+        for _ in range(20):
+            server.get("files")
+        ticks = cpu_ticks(server.process.pid) - before
+        hw.need(hw.SANITIZERS != "none" or ticks < MANY_TICKS, f"20 lists took {ticks} ticks of CPU time")
 
 
 @TESTS.test
@@ -369,7 +443,8 @@ def wrong(folder):
     path = recording(folder)
     os.mkfifo(folder / "fifo")
     for words, status, said in (((folder / "nowhere.hpw",), 3, "nowhere.hpw"), ((folder / "fifo",), 3, "fifo"),
-                                ((path, "--listen", "somewhere"), 2, "somewhere"), ((path, "--listen", "0.0.0.0:0"), 2, "--allow-remote"),
+                                ((path, "--listen", "somewhere"), 2, "somewhere"), ((path, "--listen", "*:0"), 2, "whole numeric address"),
+                                ((f"{path}@peak",), 2, f"give it {path}"), ((path, "--listen", "0.0.0.0:0"), 2, "--allow-remote"),
                                 ((path, "--listen", "192.0.2.1:1", "--allow-remote"), 4, "192.0.2.1:1"), ((path, "--focus", "x"), 2, "--focus"),
                                 (("999999999",), 3, "999999999")):
         ended = heapwise("serve", *words)

@@ -88,7 +88,8 @@ CASE(places, "it listens at numeric addresses, at others than those of loopback 
 	close(place.fd);
 	static const char *const wrong[] = {"", ":", ":80", "x", "80x", "127.0.0.1",
 		"127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "[::1]", "[::1", "[]:1",
-		"example:80", "127.0.0.1:80 ", "0.0.0.0:0", "[::]:0", "192.0.2.1:1"};
+		"example:80", "127.0.0.1:80 ", "0.0.0.0:0", "[::]:0", "192.0.2.1:1", "*:0", "0:0",
+		"127.1:0", "0x7f000001:0", "2130706433:0"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK_ERROR(listen_open(wrong[i], false, &place), ERROR_USAGE, "--listen");
 }
