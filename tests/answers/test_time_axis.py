@@ -143,7 +143,15 @@ def peak_after_mark(folder):
         hw.need([row["time_ns"] for row in peak] == [said], f"{name}: peak at {said}, timeline {peak}")
         # An estimate of the peak is another one than that of what is live.
         some = held // 5 if name == "sampled" else 0
-        live = hw.report(recording, "--at", "peak")["totals"]["live_bytes_at_end"]
+        of_peak = hw.report(recording, "--at", "peak")["totals"]
+        live = of_peak["live_bytes_at_end"]
+        for figure in ("peak_bytes", "peak_blocks", "peak_time_ns"):
+            hw.need(of_peak[figure] == totals[figure], f"{name}: {figure} {totals[figure]}, --at peak {of_peak[figure]}")
+        rows = [hw.report(recording, *moment, "--view", "peak")["sites"] for moment in ((), ("--at", "peak"))]
+        shares = [[row["peak_bytes"] for row in table] for table in rows]
+        hw.need(shares[0] == shares[1] and sum(shares[0]) == held, f"{name}: rows of the peak: {shares}")
+        marked = "without that choice" in hw.ask("report", recording, "--at", "peak")
+        hw.need(marked == (live != held), f"{name}: peak of {held}, --at peak has {live}, and that is {'' if marked else 'not '}explained")
         hw.need(abs(live - held) <= some, f"{name}: peak of {held}, --at peak has {live}")
         hw.need(abs(peak[0]["useful_bytes"] - held) <= some, f"{name}: peak of {held}, timeline {peak}")
         mark = as_of(recording, f"mark:before the peak#{rounds}")

@@ -127,6 +127,21 @@ static void add_ancestors(const struct model *model, struct text *text)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
 }
 
+/* Where the figures of that time stand beside the peak. */
+static void add_sampled_peak(const struct model *model, struct text *text)
+{
+	const struct range *range = &model_recording(model)->range;
+	const struct totals *totals = model_totals(model);
+	bool is_of_peak = range->part && strcmp(range->to, "peak") == 0;
+	size_t rows;
+	model_series(model, &rows);
+	if (is_of_peak ? totals->live_bytes != totals->peak_bytes : rows > 0)
+		text_add(text,
+			" What all samples show of the time of the peak is usually too much, "
+			"because the time was chosen by it; the peak is estimated without that "
+			"choice (docs/quantities.md, Peak of a sample).");
+}
+
 static void add_sampled(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
@@ -140,6 +155,7 @@ static void add_sampled(const struct model *model, struct text *text)
 		text_add(text, " The file does not contain the block sizes of each stack: numbers "
 			       "of blocks are estimated " INTERVAL_BY_MEAN_SIZES
 			       ", and these ranges are too narrow where sizes differ.");
+	add_sampled_peak(model, text);
 	text_add(text, strcmp(recording->source, "recording") == 0
 			       ? " Temporary allocations, and which of them would fit on the "
 				 "stack, are unknown.\n"

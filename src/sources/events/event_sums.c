@@ -60,7 +60,7 @@ static struct error *find_span(struct sums *sums, uint32_t unknown)
 	sums->part = query->from.kind != SOURCE_START || query->to.kind != SOURCE_END;
 	if (!sums->part)
 		return NULL;
-	const struct hpw_moments moments = {sums->story, sums->model, &sums->clock, NULL};
+	const struct hpw_moments moments = {sums->story, sums->model, &sums->clock, NULL, NULL};
 	return hpw_moments_find(&moments, query, &sums->span);
 }
 

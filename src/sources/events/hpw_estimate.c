@@ -186,13 +186,19 @@ static double hpw_estimate_positive(double value)
 	return value > 0 ? value : 0;
 }
 
-/* The mean of both readings, which are independent; at the end all samples say what is live. */
-static struct hpw_sum peak_of(
-	const struct hpw_estimate *estimate, const struct hpw_estimate_site *site)
+/* The mean of both readings, which are independent; at the end all samples say what is live. Of a
+ * site, or of all: `place` is their number then. */
+static struct hpw_sum peak_of(const struct hpw_estimate *estimate, size_t place)
 {
-	const struct hpw_sum *a = &site->read[0], *b = &site->read[1];
+	if (estimate->leads_to)
+		return peak_of(estimate->leads_to, place);
+	bool is_total = place == estimate->sites_len;
+	struct hpw_estimate_site site = is_total ? estimate->totals : estimate->sites[place];
+	if (!is_total)
+		catch_up(estimate, &site);
+	const struct hpw_sum *a = &site.read[0], *b = &site.read[1];
 	if (estimate->at_end)
-		return site->live;
+		return site.live;
 	return (struct hpw_sum){
 		.blocks = (a->blocks + b->blocks) / 2,
 		.bytes = (a->bytes + b->bytes) / 2,
@@ -238,9 +244,8 @@ uint32_t hpw_estimate_unknown(void)
 
 void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret)
 {
-	struct hpw_estimate_site site = estimate->sites[place];
-	catch_up(estimate, &site);
-	struct hpw_sum peak = peak_of(estimate, &site);
+	const struct hpw_estimate_site site = estimate->sites[place];
+	struct hpw_sum peak = peak_of(estimate, place);
 	ret->counters = (struct site_counters){
 		.allocations = hpw_estimate_whole(site.all.blocks),
 		.allocated_bytes = hpw_estimate_whole(site.all.bytes),
@@ -262,9 +267,7 @@ static struct hpw_whole whole_peak(const struct hpw_estimate *estimate)
 {
 	struct hpw_whole ret = {0};
 	for (size_t i = 0; i < estimate->sites_len; i++) {
-		struct hpw_estimate_site site = estimate->sites[i];
-		catch_up(estimate, &site);
-		struct hpw_sum peak = peak_of(estimate, &site);
+		struct hpw_sum peak = peak_of(estimate, i);
 		ret.blocks += hpw_estimate_whole(peak.blocks);
 		ret.bytes += hpw_estimate_whole(peak.bytes);
 	}
@@ -275,7 +278,7 @@ void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals 
 {
 	const struct hpw_estimate_site *all = &estimate->totals;
 	const struct hpw_whole_sums *whole = &estimate->whole;
-	struct hpw_sum peak = peak_of(estimate, all);
+	struct hpw_sum peak = peak_of(estimate, estimate->sites_len);
 	struct hpw_whole peak_whole = whole_peak(estimate);
 	ret->allocations = whole->all.blocks;
 	ret->allocated_bytes = whole->all.bytes;

@@ -75,6 +75,10 @@ struct hpw_estimate {
 	struct hpw_estimate_moment moment[HPW_HALVES]; /* at which each was highest, first */
 	struct hpw_estimate_moment again[HPW_HALVES];  /* the last such */
 	bool at_end;                                   /* the peak is the last moment */
+	/* Of a part from the beginning to the peak of all: what all samples say of the peak, after
+	 * hpw_estimate_settle(), for the same sites. Its peak is this one's. NULL: a part of its
+	 * own. Borrowed. */
+	const struct hpw_estimate *leads_to;
 };
 
 /* Initialises estimates for `sites` sites, and one more for blocks of no known site. */

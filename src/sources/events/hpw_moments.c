@@ -245,6 +245,10 @@ static struct error *find_peak(const struct hpw_moments *moments, struct wanted 
 	hpw_replay_settle(&replay);
 	wanted->step = replay.peak_step;
 	wanted->stamp = replay.peak_stamp;
+	if (moments->peak && !moments->peak->sites) {
+		*moments->peak = replay.estimate;
+		replay.estimate.sites = NULL;
+	}
 	return NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "sources/events/event_replay.h"
 #include "sources/events/hpw_clock.h"
+#include "sources/events/hpw_estimate.h"
 #include "sources/events/hpw_range.h"
 #include "sources/source.h"
 
@@ -19,6 +20,9 @@ struct hpw_moments {
 	const struct model *model;        /* borrowed; its sites are known */
 	const struct hpw_clock *clock;    /* borrowed */
 	const struct hpw_ranges *parts;   /* borrowed; NULL: all events have to be looked at */
+	/* What samples say of the peak, if it is searched by them; the caller's, all 0 before, and
+	 * hpw_estimate_deinit() after. NULL: not wanted. */
+	struct hpw_estimate *peak;
 };
 
 /* Finds the steps of a query's times. Returns ERROR_INPUT if there is no such time, or the later

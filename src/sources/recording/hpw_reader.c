@@ -28,6 +28,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_tables_deinit(&reader->tables);
 	hpw_footer_deinit(&reader->footer);
 	hpw_replay_deinit(&reader->replay);
+	hpw_estimate_deinit(&reader->peak);
 	hpw_ranges_deinit(&reader->parts);
 	hpw_series_deinit(&reader->series);
 	hpw_marks_deinit(&reader->marks);
@@ -208,6 +209,14 @@ static bool needs_replay(const struct reader *reader)
 	       !footer->has_threads || !footer->has_sizes;
 }
 
+/* From the beginning to the peak: it is that of all. */
+static bool leads_to_peak(const struct reader *reader)
+{
+	const struct source_query *query = reader->query;
+	return query && query->from.kind == SOURCE_START && query->to.kind == SOURCE_PEAK &&
+	       reader->peak.sites && !reader->choice.wanted;
+}
+
 static struct error *replay_begin(struct reader *reader)
 {
 	struct error *error = hpw_replay_init(
@@ -218,6 +227,8 @@ static struct error *replay_begin(struct reader *reader)
 	}
 	if (!error && reader->choice.wanted)
 		reader->replay.choice = &reader->choice;
+	if (!error && leads_to_peak(reader))
+		reader->replay.estimate.leads_to = &reader->peak;
 	return error;
 }
 

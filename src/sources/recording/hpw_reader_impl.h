@@ -40,6 +40,7 @@ struct reader {
 	struct hpw_tables tables;
 	struct hpw_footer footer;
 	struct hpw_replay replay;
+	struct hpw_estimate peak; /* as of struct hpw_moments */
 	struct hpw_leaks leaks;
 	struct hpw_bad_frees bad_frees;
 	struct hpw_ring ring; /* if it was not closed, or all of it is replayed */

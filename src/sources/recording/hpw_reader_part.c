@@ -75,7 +75,7 @@ struct error *hpw_reader_find_span(struct reader *reader)
 		return error;
 	const struct event_replay story = event_replay_of_file(&reader->file);
 	const struct hpw_moments moments = {&story, reader->model, &reader->tables.clock,
-		reader->has_parts ? &reader->parts : NULL};
+		reader->has_parts ? &reader->parts : NULL, &reader->peak};
 	build_recording(reader->model)->duration_ns =
 		reader->footer.has_summary
 			? reader->footer.summary[HPW_SUM_NS_DURATION]
