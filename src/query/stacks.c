@@ -61,7 +61,9 @@ static struct error *stacks_compare(const struct query *query, const struct oper
 		/* Views of all metrics sort by none. */
 		.metric = wanted->metric == METRICS ? METRIC_LIVE_BYTES : wanted->metric,
 		.same_recording = !older || operand_is_of(older, ret->model),
-		.count_libraries = true, /* all stacks are shown */
+		.normalize = wanted->normalize,
+		/* All stacks are shown. */
+		.count_libraries = wanted->count_libraries || !wanted->normalize,
 	};
 	struct error *error = comparison_build(
 		base, ret->model, &options, wanted->all_frames, &query->filter, ret->compared);

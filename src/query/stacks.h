@@ -21,6 +21,9 @@ struct stacks_wanted {
 	enum metric metric; /* that is shown or sorted by; METRICS: none in particular */
 	bool all_frames;    /* also those of std, runtimes and allocators */
 	bool folds;         /* of the others, frames that are folded are taken out */
+	bool normalize;     /* with a base: its figures are scaled so that totals agree */
+	/* Then those of blocks that libraries keep as well; else these are no share of anything. */
+	bool count_libraries;
 };
 
 /*

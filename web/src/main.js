@@ -213,6 +213,9 @@ function start(data, before) {
                   ),
               ]
             : []),
+        ...(data.documents.diff?.normalized
+            ? [el("p", { class: "warn cut" }, "Older figures are scaled so that totals agree (--normalize).")]
+            : []),
         ...(data.cut?.rows
             ? [
                   el(

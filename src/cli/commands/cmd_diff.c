@@ -204,10 +204,25 @@ static int cmd_diff_judge(const struct request *request, const struct operand op
 	}
 }
 
+static bool drop_text(void *ctx, const char *data, size_t len)
+{
+	(void)ctx;
+	(void)data;
+	(void)len;
+	return true;
+}
+
+/* Where the lists go: of a page that was written before only the limit is left to be judged. */
+static struct sink open_sink(struct request *request, struct output *output)
+{
+	return request->html ? (struct sink){.write = drop_text}
+			     : view_request_sink(&request->page.shown, output);
+}
+
 static int cmd_diff_compare(struct request *request, const struct operand operands[2])
 {
 	struct output output;
-	struct sink sink = view_request_sink(&request->page.shown, &output);
+	struct sink sink = open_sink(request, &output);
 	struct diff_view_options options = {
 		.diff = request->diff,
 		.view = request->page.shown.options,
@@ -217,7 +232,7 @@ static int cmd_diff_compare(struct request *request, const struct operand operan
 	struct diff_outcome outcome = {.total = {0}};
 	struct error *error =
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
-	int code = error ? message_error(error) : output_end(&output);
+	int code = error ? message_error(error) : request->html ? 0 : output_end(&output);
 	if (!code)
 		code = cmd_diff_judge(request, operands, &outcome);
 	text_deinit(&outcome.top);
@@ -250,8 +265,6 @@ static const char *refuse_html(const struct request *request)
 	       : shown->csv                         ? "csv"
 	       : request->view                      ? "view"
 	       : request->trend                     ? "trend"
-	       : request->diff.normalize            ? "normalize"
-	       : request->growth_text               ? "fail-on-growth"
 	       : shown->limit != VIEW_DEFAULT_LIMIT ? "limit"
 						    : NULL;
 }
@@ -340,6 +353,7 @@ static int cmd_diff_page(struct request *request, const struct command *command,
 	page->change = (struct page_change){
 		.metric = request->diff.metric,
 		.count_libraries = request->diff.count_libraries,
+		.normalize = request->diff.normalize,
 		.by_given = request->by_given,
 		.by = request->by,
 		.label = words[1],
@@ -369,12 +383,15 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 	if (code)
 		return code;
 	if (request->html)
-		return cmd_diff_page(request, command, words);
+		code = cmd_diff_page(request, command, words);
+	if (code || (request->html && !request->growth_text))
+		return code;
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
 	const struct operand_wanted wanted = {
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
 		.blocks = query_blocks(&request->page.shown.query),
 		.by = request->by,
+		.again = request->html,
 	};
 	for (int i = 0; i < count && !code; i++) {
 		code = operand_take_open(command, words[i], &wanted, &operands[i]);

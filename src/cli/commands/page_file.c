@@ -151,8 +151,10 @@ static int write_to(struct page_file *file, struct page_parts *parts)
 {
 	_cleanup_(stacks_deinit) struct stacks stacks = {.model = NULL};
 	_cleanup_free_ char *title = make_title(parts);
-	const struct stacks_wanted wanted = {
-		.metric = METRICS, .all_frames = file->shown.options.all_frames};
+	const struct stacks_wanted wanted = {.metric = METRICS,
+		.all_frames = file->shown.options.all_frames,
+		.normalize = file->change.normalize,
+		.count_libraries = file->change.count_libraries};
 	struct page_content content = {file, parts, &stacks, title};
 	struct page_output output = output_of(file);
 	output.of = model_recording(parts->model)->path;

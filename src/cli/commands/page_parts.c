@@ -99,19 +99,23 @@ static void add_leaks(
 	add_part(parts, name, &part);
 }
 
+/* A moment of one has no share of the totals of the other. */
+#define NOT_SCALED "figures over time can't be scaled (--normalize)"
+
 static void add_parts(struct page_parts *parts)
 {
 	static const char *const tables[] = {
 		"functions", "files", "modules", "threads", "sizes", "errors"};
 	const char *no_times = parts->no_times ? parts->no_times->message : NULL;
+	const char *no_moments = parts->change.normalize && !no_times ? NOT_SCALED : no_times;
 	add_view(parts, "report", "summary", false, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		add_view(parts, tables[i], tables[i], false, NULL);
 	add_view(parts, "lifetimes", "lifetimes", true,
 		parts->no_lives ? parts->no_lives : no_times);
-	add_view(parts, "timeline", "timeline", true, no_times);
+	add_view(parts, "timeline", "timeline", true, no_moments);
 	if (model_recording(parts->model)->marks)
-		add_view(parts, "marks", "marks", true, no_times);
+		add_view(parts, "marks", "marks", true, no_moments);
 	add_leaks(parts, "leaks", parts->model, parts->no_leaks);
 	if (parts->older.model)
 		add_leaks(parts, "base_leaks", parts->older.model, parts->no_older_leaks);
@@ -264,8 +268,10 @@ static struct error *look_at_times(struct view_request *request, struct page_par
 static void take_base(struct page_parts *parts)
 {
 	bool same = operand_is_of(&parts->older, parts->model);
-	parts->base = parts->base_times = (struct view_base){
-		.model = parts->older.model, .label = parts->older.text, .same_recording = same};
+	parts->base = parts->base_times = (struct view_base){.model = parts->older.model,
+		.label = parts->older.text,
+		.same_recording = same,
+		.normalize = parts->change.normalize};
 	if (parts->older_times.model)
 		parts->base_times.model = parts->older_times.model;
 	if (!parts->older.model)
@@ -291,6 +297,7 @@ static void set_options(const struct view_request *request, struct page_parts *p
 		.newer = parts->model,
 		.options = {.metric = parts->change.metric,
 			.same_recording = parts->base.same_recording,
+			.normalize = parts->change.normalize,
 			.count_libraries = parts->change.count_libraries},
 		.labels = {parts->base.label, label ? label : model_recording(parts->model)->path},
 		.filter = parts->options.filter,

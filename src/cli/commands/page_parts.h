@@ -20,6 +20,7 @@ enum page_lifetimes { PAGE_LIFETIMES_AUTO, PAGE_LIFETIMES_NO, PAGE_LIFETIMES_YES
 struct page_change {
 	enum metric metric; /* what the verdict is about */
 	bool count_libraries;
+	bool normalize; /* the older figures are scaled so that totals agree */
 	bool by_given;
 	enum heap_by by;   /* of cores and processes, if it is given */
 	const char *label; /* of what is compared, as it was given; NULL: its path */

@@ -73,6 +73,44 @@ def check(page, old, new, *options):
 
 
 @TESTS.test
+def normalized(folder):
+    """--normalize scales rows and tables as diff and report do; what happened over time is left out, and the page says why"""
+    old, new = pair(folder)
+    for more in ((), ("--count-libraries",)):
+        page = page_of(old, new, "--normalize", *more)
+        diff = answer("diff", old, new, "--normalize", *more)
+        hw.need(page.documents["diff"] == diff and diff["normalized"], "the document is not that of diff")
+        rows, unscaled = len(page.columns["base.live_bytes"]), base_sums(page_of(old, new, *more))
+        for metric, older in base_sums(page).items():
+            figure = diff["totals"][metric]
+            hw.need(figure["older"] - rows <= older <= figure["older"] + rows, f"{more} {metric}: rows {older}, diff {figure}")
+        hw.need(base_sums(page)["allocations"] != unscaled["allocations"], f"nothing is scaled: {unscaled}")
+    for name in ("functions", "sizes", "threads", "lifetimes"):
+        found, wanted = page.documents[name], answer("report", "--view", name, "--base", old, "--normalize", "--count-libraries", new)
+        found.pop("notes"), wanted.pop("notes")
+        hw.need(found == wanted, f"{name} is another one")
+    hw.need("timeline" not in page.documents and "--normalize" in page.header["cut"]["missing"]["timeline"], str(page.header["cut"]))
+
+
+@TESTS.test
+def gate(folder):
+    """With --fail-on-growth the exit status and what is said are those of the lists; the page is written all the same"""
+    old, new = pair(folder)
+    out = folder / "out.html"
+    seen = set()
+    for options in (("1K",), ("1G",), ("1%", "--normalize"), ("0", "--metric=peak_bytes"), ("1K", "--focus=^no_such$|main"), ("0", "--focus=^none$")):
+        for files in ((old, new), (new, old)):
+            words = ("--fail-on-growth", *options, *files)
+            plain, page = heapwise("diff", *words), heapwise("diff", f"--html={out}", *words)
+            seen.add(plain.status)
+            said = [line for line in page.errors.splitlines() if "out.html" not in line]
+            hw.need(page.status == plain.status and said == plain.errors.splitlines(), f"{words}: {plain}, {page}")
+            hw.need(out.exists() == (plain.status in (0, 1)), f"{words}: {page}")
+            out.unlink(missing_ok=True)
+    hw.need(seen == {0, 1, 3}, f"{seen}")
+
+
+@TESTS.test
 def two_builds(folder):
     """Builds with other names, files and lines: what was renamed is one row"""
     old, new = pair(folder, "--leak-check=full")
@@ -243,7 +281,7 @@ def outputs(folder):
     for words in (("diff", f"--html={other}", old, new), ("html", "-o", other, "--base", old, new)):
         ended = heapwise(*words)
         hw.need(ended.status == 4 and "not a page" in ended.errors and other.read_text() == "mine", str(ended))
-    for option in ("--json", "--csv", "--trend", "--normalize", "--fail-on-growth=1%", "--limit=3", "--view=tree"):
+    for option in ("--json", "--csv", "--trend", "--limit=3", "--view=tree"):
         ended = heapwise("diff", "--html", option, old, new, cwd=folder)
         hw.need(ended.status == 2 and "--html" in ended.errors, f"{option}: {ended}")
     ended = heapwise("html", old, new)
