@@ -117,6 +117,8 @@ bool diff_is_news(enum metric metric, const struct diff_figure *figure);
 /* Adds "3 MiB" or "1,234". */
 void diff_add_value(struct text *text, enum metric metric, uint64_t value);
 /* Adds "+3 MiB", "-12", "±0". */
+/* Returns what rows are, "allocation sites" or, of two heaps, "types"; of one if count is 1. */
+const char *diff_row_word(const struct diff *diff, size_t count);
 void diff_add_change(struct text *text, enum metric metric, int64_t change);
 
 /* Adds the sentences; used by diff_build(). */

@@ -5,6 +5,7 @@ import { childrenOf } from "./stacks.js";
 
 const FIRST = 50; // children that are shown at once
 const RUN_MOST = 40; // levels that one click opens
+const TRUNK = 0.9; // of a node, what its first child has
 
 /** cells(node): what stands before its name; text(node): the same in words. */
 export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) {
@@ -17,12 +18,12 @@ export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) 
         const line = el(
             "div",
             { class: "line", title: `${text(node)}${where(node) ? `\n${where(node)}` : ""}` },
-            cells(node),
             mark,
-            el("span", {}, name),
+            el("span", {}, name, " "),
             el("span", { class: "where" }, where(node)),
+            el("span", { class: "figures" }, cells(node)),
         );
-        mark.style.marginLeft = `${(level - 1) * 0.9}rem`;
+        line.style.setProperty("--in", `${(level - 1) * 0.9}rem`);
         const made = el(
             "li",
             {
@@ -82,6 +83,16 @@ export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) 
         made.focus();
     }
 
+    /** What nearly all goes through is open, up to where it branches. */
+    function openTrunk(at) {
+        for (let level = 0; at?.node && level < RUN_MOST; level++) {
+            at.toggle(true, RUN_MOST);
+            const next = at.group?.firstElementChild;
+            if (!next?.node || tree.total[next.node] < TRUNK * tree.total[at.node]) return;
+            at = next;
+        }
+    }
+
     root.addEventListener("keydown", (event) => {
         const at = event.target.closest('[role="treeitem"]'),
             open = at?.getAttribute("aria-expanded");
@@ -117,6 +128,6 @@ export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) 
     });
     group(0, 1, 0, root);
     root.firstElementChild?.setAttribute("tabindex", "0");
-    if (root.children.length === 1) root.firstElementChild.toggle(true);
+    openTrunk(root.firstElementChild);
     return root;
 }

@@ -134,13 +134,13 @@ export function shade(part, dark) {
 }
 
 /** Functions, files or modules with both figures of each. */
-export function changeSpots(stacks, kind, metric) {
+export function changeSpots(stacks, kind, metric, left) {
     const found = new Map();
     for (const [values, at] of [
         [stacks.was[metric], "was"],
         [stacks.values[metric], "now"],
     ])
-        for (const one of stacks.spots(kind, metric, values)) {
+        for (const one of stacks.spots(kind, metric, left, values)) {
             let spot = found.get(one.number);
             if (!spot) found.set(one.number, (spot = { ...one, was: [0, 0], now: [0, 0] }));
             spot[at] = [one.flat, one.cum];

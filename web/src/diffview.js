@@ -23,6 +23,10 @@ export function headOf({ documents: { diff } }) {
     return `${one(diff.older)} → ${one(diff.newer)}`;
 }
 
+/** Whether it is of two heaps that were not recorded: rows are types then. */
+export const ofTypes = ({ kind, documents: { diff } }) =>
+    kind === "diff" && [diff.older, diff.newer].every((side) => side.recording.source === "core");
+
 const heads = (title) =>
     el(
         "thead",
@@ -90,7 +94,7 @@ function totals({ documents: { diff }, cut }) {
     );
 }
 
-/** Allocation sites of a status, those that changed most. */
+/** Allocation sites, or types, of a status: those that changed most. */
 function places(data, status, title, none) {
     const { diff } = data.documents,
         { metric } = diff,
@@ -108,7 +112,7 @@ function places(data, status, title, none) {
         el(
             "h2",
             {},
-            `${title}: ${all ? `${plural(all, "allocation site", "allocation sites")}, ${signed(metric, change)}` : none}${whole ? `; within the error: ${count(unsure)}` : ""}`,
+            `${title}: ${all ? `${ofTypes(data) ? plural(all, "type", "types") : plural(all, "allocation site", "allocation sites")}, ${signed(metric, change)}` : none}${whole ? `; within the error: ${count(unsure)}` : ""}`,
         ),
         rows.length
             ? siteList(data, rows, ({ [metric]: { older, newer, within_error: unsure } }) => [
@@ -170,7 +174,7 @@ export function diffOverview(data, timeline) {
             : el(
                   "p",
                   { class: "empty" },
-                  `No allocation site differs by “${METRICS[diff.metric].join(", ")}”. `,
+                  `No ${ofTypes(data) ? "type" : "allocation site"} differs by “${METRICS[diff.metric].join(", ")}”. `,
                   el("a", { href: state.href({ view: "flame" }) }, "Changes by other figures"),
               ),
     ];
@@ -205,7 +209,7 @@ function three(key, title, form, was, now, says) {
     ];
 }
 
-export function spotsTable(kind, title, stacks, metric, onRow) {
+export function spotsTable(kind, title, stacks, metric, left, onRow) {
     const only = state.get("only"),
         form = (value) => amount(metric, value),
         pair = (key, name, i, says) =>
@@ -219,7 +223,7 @@ export function spotsTable(kind, title, stacks, metric, onRow) {
             ),
         self = pair("self", "Self", 0, "what it allocated itself"),
         cum = pair("cum", "Total", 1, "what it and what it called allocated");
-    const rows = changeSpots(stacks, kind, metric).filter((one) => {
+    const rows = changeSpots(stacks, kind, metric, left).filter((one) => {
         const status = statusOf(one.was[1], one.now[1]);
         return !only || (only === "changed" ? status !== "same" : status === only);
     });

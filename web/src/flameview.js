@@ -4,12 +4,12 @@ import { calltree } from "./calltree.js";
 import { changeTeller, changeTree, leaveOnly, ONLY, WIDTHS } from "./change.js";
 import { COLOURS, painter } from "./colours.js";
 import { button, choice, copy, download, el } from "./dom.js";
-import { change, exactName, add, filterBar, filterOf, trailOf } from "./filters.js";
+import { change, exactName, add, filterBar, filterOf, isServed, trailOf } from "./filters.js";
 import { flameBox, pathText } from "./flamebox.js";
 import { amount, exact, METRICS, percent } from "./format.js";
 import { besides } from "./print.js";
 import { rangeKey } from "./range.js";
-import { pattern, sift } from "./sift.js";
+import { pattern, sift, UNNAMED } from "./sift.js";
 import { sourceLink } from "./source.js";
 import { NONE } from "./stacks.js";
 import * as state from "./state.js";
@@ -220,6 +220,7 @@ export function flameView(data, stacks, view) {
         id: "find",
         type: "search",
         placeholder: "Search functions (regex)",
+        size: 26,
         "aria-label": "Search functions by a regular expression",
         value: state.get("q"),
     });
@@ -399,9 +400,14 @@ function picture(at) {
                   button("Zoom out", () => go(0), { title: "Show all (0)" }),
                   button("Up one level", () => go(tree.parent[zoomed]), { title: "To the caller (Escape)" }),
                   el("span", {}, el("strong", {}, chosen.name), ` ${tell.text(zoomed)}`),
-                  button("Only stacks with it", () => add("focus", exactly(stacks, tree, zoomed))),
-                  button("Without it", () => add("ignore", exactly(stacks, tree, zoomed))),
-                  button("Hide it", () => add("hide", exactly(stacks, tree, zoomed))),
+                  // The tool chooses by names alone.
+                  isServed() && chosen.flags & UNNAMED
+                      ? null
+                      : [
+                            button("Only stacks with it", () => add("focus", exactly(stacks, tree, zoomed))),
+                            button("Without it", () => add("ignore", exactly(stacks, tree, zoomed))),
+                            button("Hide it", () => add("hide", exactly(stacks, tree, zoomed))),
+                        ],
                   button("Remove this stack", () => remove(zoomed), {
                       title: "Also: Ctrl and click, or Delete",
                   }),

@@ -63,6 +63,11 @@ export const METRICS = {
     owned_bytes: ["Retained", "bytes"],
     owned_blocks: ["Retained", "blocks"],
 };
+/** What live blocks are called: what was looked at once has no end. `heap`: it is of a core or a process. */
+export function nameLive(heap, snapshot) {
+    const name = heap ? "In use" : snapshot ? "Live at this moment" : "Live at the end";
+    METRICS.live_bytes[0] = METRICS.live_blocks[0] = name;
+}
 export const amount = (metric, value) => (METRICS[metric][1] === "bytes" ? bytes(value) : count(value));
 export const exact = (metric, value) => `${count(value)} ${METRICS[metric][1]}`;
 

@@ -4,7 +4,7 @@ import { about, commandLine } from "./about.js";
 import { el } from "./dom.js";
 import { exactName } from "./filters.js";
 import { baseName, bytes, count, duration, percent, plural } from "./format.js";
-import { record } from "./leaks.js";
+import { FOUND, record } from "./leaks.js";
 import { ownerAt, owners } from "./owners.js";
 import { ownerTree } from "./ownertree.js";
 import { blocksAndBytes, judged, stackList } from "./parts.js";
@@ -12,12 +12,6 @@ import { childrenOf } from "./stacks.js";
 import * as state from "./state.js";
 import { table } from "./table.js";
 
-const KINDS = {
-    definite: "Definitely lost",
-    indirect: "Indirectly lost",
-    possible: "Possibly lost",
-    reachable: "Still reachable",
-};
 const link = (changes, text) => el("a", { href: "#" + new URLSearchParams(changes) }, text);
 const part = (title, ...parts) => el("section", { class: "part" }, el("h2", {}, title), parts);
 const note = (...parts) => el("p", { class: "note" }, parts);
@@ -91,7 +85,7 @@ const amountCard = (name, size, blocks, ...notes) =>
     card(name, bytes(size), `${count(size)} bytes`, plural(blocks, "block", "blocks"), ...notes);
 
 const lossCards = ({ leaks, alone, totals }) =>
-    Object.entries(KINDS).map(([kind, name]) => {
+    Object.entries(FOUND).map(([kind, name]) => {
         const one = leaks?.summary?.[kind];
         return one && (one.blocks || kind === "definite")
             ? amountCard(

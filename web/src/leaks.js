@@ -4,11 +4,15 @@ import { el } from "./dom.js";
 import { leakSums } from "./diffview.js";
 import { blocksAndBytes, judged, leftWords, stackList } from "./parts.js";
 
+/** What a search of a heap tells apart. */
+export const FOUND = {
+    definite: "Definitely lost",
+    indirect: "Indirectly lost",
+    possible: "Possibly lost",
+    reachable: "Still reachable",
+};
 const KINDS = [
-    ["definite", "Definitely lost"],
-    ["indirect", "Indirectly lost"],
-    ["possible", "Possibly lost"],
-    ["reachable", "Still reachable"],
+    ...Object.entries(FOUND),
     ["library", "Kept by libraries"],
     ["suppressed", "Suppressed"],
     ["never_freed", "Never freed"],

@@ -2,8 +2,9 @@
 // The page: loads its data, shows the view that the URL fragment names.
 import { about, commandLine } from "./about.js";
 import { load } from "./data.js";
-import { diffOverview, headOf } from "./diffview.js";
+import { diffOverview, headOf, ofTypes } from "./diffview.js";
 import { button, el } from "./dom.js";
+import { noTrail, ofAll } from "./filters.js";
 import { flameView, stepMatch } from "./flameview.js";
 import {
     fragmentation,
@@ -15,6 +16,7 @@ import {
     threadStacks,
     types,
 } from "./heap.js";
+import { nameLive } from "./format.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overTime, overview, peakOf } from "./overview.js";
 import { ofProcesses, processesView } from "./processes.js";
@@ -166,6 +168,7 @@ function start(data, before) {
         title = target.command?.length && !two ? commandLine(target.command) : data.title;
     if (data.documents.processes) VIEWS.processes = ["Processes", processesView];
     if (setSources(data)) VIEWS.source = ["Source", sourceView];
+    nameLive(ofHeap(data) || ofTypes(data), recording.snapshot);
     document.title = `${data.title} – heapwise`;
     document.getElementById("page").replaceChildren(
         el(
@@ -246,8 +249,11 @@ function start(data, before) {
                 ),
             ),
         );
-        main.replaceChildren(...[VIEWS[chosen][1](data, stacks)].flat(3).filter(Boolean));
+        noTrail();
+        main.replaceChildren(...[ofAll(chosen), VIEWS[chosen][1](data, stacks)].flat(3).filter(Boolean));
         main.dataset.view = chosen;
+        const here = nav.querySelector("[aria-current]");
+        nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
     };
     before?.(stacks);
     redraw = draw;

@@ -22,7 +22,7 @@ function linked(frame) {
     return el(href ? "a" : "span", { class: "where", href }, frameWhere(frame));
 }
 
-export const stackText = (stack) =>
+const stackText = (stack) =>
     stack
         .map(
             (frame) =>
@@ -31,7 +31,7 @@ export const stackText = (stack) =>
         .join("\n") + "\n";
 
 /** Entries that suppress the leaks of a stack, as heapwise leaks --gen-suppressions writes them; "": it has none. */
-export function suppressionOf({ documents }, stack) {
+function suppressionOf({ documents }, stack) {
     const like = JSON.stringify(stack),
         fitting = (documents.leaks?.leaks?.records ?? []).filter(
             (one) => one.written_suppression && JSON.stringify(one.stack) === like,

@@ -24,7 +24,7 @@ function timeWord(ns) {
 }
 
 /** What rows had live at moments; cells are changes since the moment before, rows distances. */
-export class Moments {
+class Moments {
     constructor({ columns: c }) {
         this.times = c["moment.time_ns"];
         this.peak = c["moment.flags"].findIndex((flags) => flags & 1);

@@ -4,7 +4,9 @@
 import { commandLine } from "./about.js";
 import { parse } from "./data.js";
 import { announce, button, choice, copy, el } from "./dom.js";
+import { change, quickFilters, short, useServer } from "./filters.js";
 import { baseName, bytes } from "./format.js";
+import { PARTS } from "./sift.js";
 import * as state from "./state.js";
 import { chart } from "./timeline.js";
 
@@ -43,6 +45,8 @@ let show, // start() of main.js
     shown = "", // what they answer
     growing = false,
     running = null, // AbortController
+    answered = null, // what of the fragment chose the data that is shown
+    inView = { items: [] }, // of the trail: what the page does itself
     whole = {}; // timelines of whole files
 
 const option = (name) => `ask.${name}`;
@@ -120,8 +124,52 @@ async function take(more, signal) {
     if (timeline && !asked().length && !base()) whole[chosen().number] = timeline;
 }
 
+const asksOf = () =>
+    Object.fromEntries(
+        ["file", "base", ...[...Object.keys(FIELDS), "all-frames", "lifetimes"].map(option)].map((name) => [
+            name,
+            state.get(name),
+        ]),
+    );
+
+/** Filters of a page that was a file become questions. */
+function takeOver() {
+    const parts = Object.keys(PARTS).filter((part) => state.get(part));
+    if (parts.length)
+        state.set(
+            Object.fromEntries(
+                parts.flatMap((part) => [
+                    [part, ""],
+                    [option(part), state.get(part)],
+                ]),
+            ),
+            true,
+        );
+}
+
+/** What was shown before is of another question: it is marked so while it waits, and goes if there is no answer. */
+function stale(on) {
+    const main = document.getElementById("main");
+    main?.classList.toggle("stale", on);
+    main?.setAttribute("aria-busy", String(on));
+}
+
+/** No data for what is asked for: nothing else is shown under its name. */
+function fail(text) {
+    const before = answered;
+    blank(
+        `Nothing is shown: ${text}`,
+        again(),
+        " ",
+        before ? button("Back to what was shown", () => state.set(before)) : "",
+    );
+    data = stacks = answered = null;
+    inView = { items: [] };
+}
+
 /** Asks for what the fragment says, unless it is shown; `anew`: also then. */
 async function refresh(anew) {
+    takeOver();
     const key = keyOf();
     if (key === shown && !anew) return draw();
     running?.abort();
@@ -129,8 +177,11 @@ async function refresh(anew) {
         began = performance.now(),
         passed = () => performance.now() - began,
         seconds = () => `${(passed() / 1000).toFixed(2)} s`;
+    const asks = asksOf();
+    let isThere = false; // the figures, though not the times
     shown = key;
     draw();
+    stale(true);
     const tell = (text, kind, ...more) => said.replaceChildren(el("span", { class: kind }, text), ...more);
     const cancel = button("Cancel", () => mine.abort());
     const clock = setInterval(() => passed() > 400 && tell(`Computing… ${seconds()} `, "", cancel), 200);
@@ -143,6 +194,8 @@ async function refresh(anew) {
             ],
             mine.signal,
         );
+        isThere = true;
+        answered = asks;
         const time = seconds();
         clearInterval(clock);
         tell(`Computed in ${time}; times follow… `, "", cancel);
@@ -157,9 +210,17 @@ async function refresh(anew) {
         announce(`Computed in ${time}`);
     } catch (error) {
         if (mine !== running) return;
-        if (mine.signal.aborted) tell("Cancelled: what is shown is what was there before. ", "warn", again());
-        else tell(`${error.message} `, "warn", again());
-        if (!data) blank(error.message);
+        if (isThere) {
+            tell(`Without times: ${mine.signal.aborted ? "cancelled" : error.message}. `, "warn", again());
+        } else if (mine.signal.aborted && answered) {
+            state.set(answered, true);
+            shown = keyOf();
+            stale(false);
+            tell("Cancelled: it is what was shown before. ", "warn");
+        } else {
+            tell("", "");
+            fail(mine.signal.aborted ? "cancelled. " : `${error.message} `);
+        }
     } finally {
         clearInterval(clock);
         if (mine === running) {
@@ -178,10 +239,10 @@ async function takeWhole(signal) {
 
 const again = () => button("Try again", () => refresh(true));
 
-function blank(text) {
+function blank(...said) {
     document
         .getElementById("page")
-        .replaceChildren(el("main", { id: "main" }, el("p", { class: "warn" }, `Nothing is shown: ${text}`)));
+        .replaceChildren(el("main", { id: "main" }, el("p", { class: "warn", role: "alert" }, said)));
     document.documentElement.dataset.ready = "1";
 }
 
@@ -191,8 +252,10 @@ const said = el("span", { class: "note", role: "status" }),
     top = el("div", { class: "bar" }),
     strip = el("div"),
     meaning = el("div", { class: "bar" }),
-    trail = el("ul", { class: "trail", "aria-label": "What is asked for" }),
+    trail = el("ul", { class: "trail", "aria-label": "Filters" }),
+    quick = el("span", { class: "bar quick" }),
     command = el("code"),
+    noCommand = el("span", { class: "note" }),
     inputs = {};
 
 function describe(file) {
@@ -255,7 +318,7 @@ function form() {
     return el(
         "form",
         { onsubmit: apply },
-        el("div", { class: "bar" }, all.slice(0, FIRST).map(field), el("button", {}, "Apply")),
+        el("div", { class: "bar" }, all.slice(0, FIRST).map(field), el("button", {}, "Apply"), quick),
         el(
             "details",
             {},
@@ -332,19 +395,27 @@ function draw() {
         if (document.activeElement !== input) input.value = state.get(option(name));
     for (const box of bar.querySelectorAll("[data-flag]"))
         box.checked = !!state.get(option(box.dataset.flag));
+    drawTrail();
+    drawStrip();
+    drawMeaning();
+}
+
+/** What is asked for, then what the page does itself; the command that shows the same. */
+function drawTrail() {
     trail.replaceChildren(
         ...asked().map(([name, value]) =>
             el(
                 "li",
-                {},
-                `--${name}${name === "all-frames" ? "" : ` ${value}`} `,
-                button("×", () => state.set({ [option(name)]: "" }), { "aria-label": `Remove --${name}` }),
+                { title: commandLine([`--${name}${name === "all-frames" ? "" : `=${value}`}`]) },
+                `--${name}${name === "all-frames" ? "" : ` ${short(value)}`} `,
+                button("×", () => change({ [option(name)]: "" }), { "aria-label": `Remove --${name}` }),
             ),
         ),
+        ...inView.items,
     );
-    command.textContent = commandLine(words());
-    drawStrip();
-    drawMeaning();
+    quick.replaceChildren(...(data?.columns["row.node"] ? quickFilters() : []));
+    command.textContent = inView.command ?? commandLine(words());
+    noCommand.textContent = inView.none ? `Not part of it: ${inView.none}.` : "";
 }
 
 const bar = el(
@@ -356,6 +427,7 @@ const bar = el(
         { class: "bar" },
         command,
         button("Copy", () => copy(command.textContent, "Command")),
+        noCommand,
         said,
     ),
     form(),
@@ -411,12 +483,16 @@ const lost = el(
 /** `start`: shows data, calls its second argument with the stacks before, and returns them. */
 export async function serve(start) {
     show = start;
+    useServer((items, command, none) => {
+        inView = { items, command, none };
+        drawTrail();
+    });
     document.body.prepend(bar);
     bar.append(lost);
     await lookAtFiles();
     state.onChange(() => refresh());
     lookAtRecordings();
     if (list.files.length) await refresh();
-    else blank("there is no recording (*.hpw) here yet.");
+    else blank("Nothing is shown: there is no recording (*.hpw) here yet.");
     setTimeout(poll, POLL_MS);
 }

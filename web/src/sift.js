@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which stacks are shown, and which of their frames: the words and rules of --focus, --ignore, --hide,
 // --show and --show-from (src/analysis/filter.h).
-const MARK = 8,
-    UNNAMED = 2;
+const MARK = 8;
+export const UNNAMED = 2; // the function isn't known
 
 /** Parts in the order in which they apply: name, as the trail says it. */
 export const PARTS = {

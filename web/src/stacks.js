@@ -160,9 +160,10 @@ export class Stacks {
         );
     }
 
-    /** Functions, files or modules with what each allocated itself and with callees, over all rows. */
-    spots(kind, metric, values = this.values[metric]) {
-        const { parent, total, self } = this.nodesTotal(values),
+    /** Functions, files or modules with what each allocated itself and with callees, of what sift() left. */
+    spots(kind, metric, left, values = this.values[metric]) {
+        const { parent, total, self } = this.nodesTotal(values, left),
+            { keep } = left,
             key = (node) => this.keyOf(kind, this.nodeFrame[node]);
         const found = new Map();
         const spot = (number, node) => {
@@ -171,12 +172,12 @@ export class Stacks {
             return one;
         };
         for (let node = 1; node < parent.length; node++) {
-            if (!total[node]) continue;
+            if (!total[node] || (keep && !keep[node])) continue;
             const number = key(node),
                 one = spot(number, node);
             one.flat += self[node];
             let above = parent[node];
-            while (above && key(above) !== number) above = parent[above];
+            while (above && ((keep && !keep[above]) || key(above) !== number)) above = parent[above];
             if (!above) one.cum += total[node];
         }
         return [...found.values()].map((one) => ({ ...one, ...this.spotNames(kind, one.node) }));
@@ -208,10 +209,15 @@ export class Stacks {
         };
     }
 
-    nodesTotal(values) {
+    /** What a frame that is taken out allocated is its caller's. */
+    nodesTotal(values, { rows, keep }) {
         const parent = this.nodeParent,
             self = new Float64Array(parent.length);
-        for (let row = 0; row < values.length; row++) self[this.rowNode[row]] += values[row];
+        for (let row = 0; row < values.length; row++) {
+            let node = this.rowNode[row];
+            while (keep && node && !keep[node]) node = parent[node];
+            if (rows[row]) self[node] += values[row];
+        }
         const total = self.slice();
         for (let node = parent.length; --node > 0;) total[parent[node]] += total[node];
         return { parent, self, total };

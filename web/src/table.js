@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table of any length: only the rows in sight are elements.
 import { button, copy, download, el } from "./dom.js";
+import { count, plural } from "./format.js";
+import { layOut, whenLaidAnew } from "./narrow.js";
 import { printing } from "./print.js";
 import * as state from "./state.js";
 
 const by = (column, row) => (column.rank ?? column.value)(row);
-const HEIGHT = 27,
-    AHEAD = 12,
+const AHEAD = 12,
     MARKDOWN = 100, // rows that are copied
     PRINTED = 1000;
 
@@ -35,9 +36,7 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
         el("div", { role: "rowgroup" }, head),
         body,
     );
-    const widths = columns
-        .map((column) => column.width ?? (column.number ? "9rem" : "minmax(14rem, 1fr)"))
-        .join(" ");
+    let form = layOut(columns);
     let [key, down] = (state.get(`${name}.sort`) || sorted).split(" "),
         shown = rows,
         at = -1; // the row that keys have come to
@@ -59,24 +58,31 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
                     : column.text(a).localeCompare(column.text(b))),
         );
         told.textContent = words
-            ? `${shown.length.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} rows`
-            : `${rows.length.toLocaleString("en-US")} rows`;
+            ? `${count(shown.length)} of ${plural(rows.length, "row", "rows")}`
+            : plural(rows.length, "row", "rows");
         at = -1;
         heads();
         draw(true);
     }
 
+    const lay = ({ style }) => {
+        style.gridTemplateColumns = form.widths;
+        style.minWidth = form.least;
+    };
+    const classOf = (column, style) => (column === form.name ? "main " : "") + style;
+
     function heads() {
-        head.style.gridTemplateColumns = widths;
+        box.classList.toggle("tall", Boolean(form.name));
+        lay(head);
         const had = [...head.children].findIndex((one) => one.contains(document.activeElement));
         head.replaceChildren(
-            ...columns.map((column) => {
+            ...form.columns.map((column) => {
                 const by = column.key === key;
                 return el(
                     "span",
                     {
                         role: "columnheader",
-                        class: column.number ? "number" : "",
+                        class: classOf(column, column.number ? "number" : ""),
                         "aria-sort": by ? (down === "up" ? "ascending" : "descending") : "none",
                     },
                     button(
@@ -98,12 +104,12 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     let first = -1,
         last = -1;
     function draw(anew = false) {
-        const top = printing ? 0 : Math.max(0, Math.floor(box.scrollTop / HEIGHT) - AHEAD);
+        const top = printing ? 0 : Math.max(0, Math.floor(box.scrollTop / form.height) - AHEAD);
         const bottom = Math.min(
             shown.length,
-            printing ? PRINTED : Math.ceil((box.scrollTop + (box.clientHeight || 600)) / HEIGHT) + AHEAD,
+            printing ? PRINTED : Math.ceil((box.scrollTop + (box.clientHeight || 600)) / form.height) + AHEAD,
         );
-        body.style.height = `${(printing ? bottom : shown.length) * HEIGHT}px`;
+        body.style.height = `${(printing ? bottom : shown.length) * form.height}px`;
         body.dataset.cut =
             printing && bottom < shown.length
                 ? `${(shown.length - bottom).toLocaleString("en-US")} more rows are not printed`
@@ -120,18 +126,18 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
                         "aria-rowindex": top + i + 2,
                         "aria-selected": top + i === at ? "true" : null,
                     },
-                    columns.map((column) => {
+                    form.columns.map((column) => {
                         const cell = el("span", {
                             role: "gridcell",
-                            class: column.number ? "number" : "name",
+                            class: classOf(column, column.number ? "number" : "name"),
                             title: column.exact ? column.exact(row) : column.text(row),
                         });
                         cell.append(column.element ? column.element(row) : column.text(row));
                         return cell;
                     }),
                 );
-                line.style.top = `${(top + i) * HEIGHT}px`;
-                line.style.gridTemplateColumns = widths;
+                line.style.top = `${(top + i) * form.height}px`;
+                lay(line);
                 if (onRow) line.addEventListener("dblclick", () => onRow(row));
                 return line;
             }),
@@ -141,8 +147,8 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     function go(to) {
         if (!shown.length) return;
         at = Math.max(0, Math.min(shown.length - 1, to));
-        const top = at * HEIGHT,
-            room = box.clientHeight - head.offsetHeight - HEIGHT;
+        const top = at * form.height,
+            room = box.clientHeight - head.offsetHeight - form.height;
         if (top < box.scrollTop) box.scrollTop = top;
         else if (top > box.scrollTop + room) box.scrollTop = top - Math.max(0, room);
         draw(true);
@@ -151,7 +157,7 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
 
     box.addEventListener("keydown", (event) => {
         if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
-        const page = Math.max(1, Math.floor(box.clientHeight / HEIGHT) - 2);
+        const page = Math.max(1, Math.floor(box.clientHeight / form.height) - 2);
         const keys = {
             ArrowDown: () => go(at + 1),
             ArrowUp: () => go(at - 1),
@@ -197,6 +203,12 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
         arrange();
     });
     new ResizeObserver(() => draw()).observe(box);
+    whenLaidAnew(() => {
+        form = layOut(columns);
+        heads();
+        draw(true);
+        return box.isConnected;
+    });
     const onPrint = () => (box.isConnected ? draw(true) : removeEventListener("printchange", onPrint));
     addEventListener("printchange", onPrint);
     arrange();

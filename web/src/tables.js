@@ -2,10 +2,10 @@
 // Functions, files, modules, threads, sizes: as tables.
 import { button, choice, el } from "./dom.js";
 import { classes, onlyChoice, spotsTable, threadsTable } from "./diffview.js";
-import { exactName } from "./filters.js";
+import { exactName, filterBar, filterOf, keyOf, ofAll, trailOf } from "./filters.js";
 import { amount, baseName, bytes, count, duration, exact, METRICS, percent, plural } from "./format.js";
 import { bars } from "./parts.js";
-import { rangeChip } from "./range.js";
+import { sift } from "./sift.js";
 import * as state from "./state.js";
 import { table } from "./table.js";
 
@@ -15,7 +15,7 @@ export function tables(data, stacks) {
     const views = [...Object.entries(OF_SPOTS), ...(data.documents.threads ? [["threads", "Threads"]] : [])];
     const chosen = views.some(([name]) => name === state.get("table")) ? state.get("table") : "functions";
     const metric = stacks.metric(state.get("metric")),
-        cut = chosen === "threads" && data.cut?.documents?.threads;
+        cut = data.cut?.documents?.threads;
     const pick = el(
         "div",
         { class: "bar" },
@@ -40,35 +40,63 @@ export function tables(data, stacks) {
             ? null
             : el("span", { class: "note" }, "Enter or a double click shows a row's stacks as a flame graph."),
     );
-    const chip = chosen === "threads" ? null : rangeChip(stacks, metric);
-    const shown = () =>
-        stacks.was
-            ? chosen === "threads"
-                ? threadsTable(data.documents.threads.threads)
-                : spotsTable(chosen, OF_SPOTS[chosen], stacks, metric, onRow(chosen))
-            : chosen === "threads"
-              ? threads(data.documents.threads.threads)
-              : spots(chosen, stacks, metric);
+    if (chosen === "threads") {
+        const rows = data.documents.threads.threads;
+        return [
+            pick,
+            ofAll("threads"),
+            cut
+                ? el(
+                      "p",
+                      { class: "note" },
+                      `${count(cut)} more rows are not in the page: heapwise report --view threads has all.`,
+                  )
+                : null,
+            stacks.was ? threadsTable(rows) : threads(rows),
+        ];
+    }
+    const filter = { ...filterOf(), only: "", of: "", drop: "", inverted: false },
+        left = sift(stacks, filter);
     return [
         pick,
-        chip ? el("ul", { class: "trail", "aria-label": "Filters" }, chip) : null,
-        cut
+        filterBar(),
+        trailOf({
+            data,
+            stacks,
+            view: chosen,
+            metric,
+            filter,
+            all: allOf(stacks, metric, left),
+            byLabel: left.byLabel,
+            gone: [],
+        }),
+        state.get("of") || state.get("drop")
             ? el(
                   "p",
                   { class: "note" },
-                  `${count(cut)} more rows are not in the page: heapwise report --view threads has all.`,
+                  "Tables have the stacks that were removed from a tree, or are not of its function, too.",
               )
             : null,
-        shown(),
+        stacks.was
+            ? spotsTable(chosen, OF_SPOTS[chosen], stacks, metric, left, onRow(chosen))
+            : spots(chosen, stacks, metric, left),
     ];
+}
+
+/** What the filters leave of all. */
+function allOf(stacks, metric, left) {
+    const values = stacks.values[metric];
+    let sum = 0;
+    for (let row = 0; row < values.length; row++) if (left.rows[row]) sum += values[row];
+    return `${amount(metric, sum)}, ${percent(sum, stacks.totals[metric]) || "0%"} of all`;
 }
 
 const onRow = (name) =>
     name === "functions"
         ? (spot) => state.set({ view: "flame", of: spot.whole, ofin: spot.module, at: "", drop: "" })
-        : (spot) => state.set({ view: "flame", focus: exactName(spot.whole), at: "", drop: "" });
+        : (spot) => state.set({ view: "flame", [keyOf("focus")]: exactName(spot.whole), at: "", drop: "" });
 
-function spots(name, stacks, metric) {
+function spots(name, stacks, metric, left) {
     const total = stacks.totals[metric];
     const figure = (which, title, says) => ({
         key: which,
@@ -83,7 +111,7 @@ function spots(name, stacks, metric) {
         name,
         label: OF_SPOTS[name],
         sorted: "flat down",
-        rows: stacks.spots(name, metric),
+        rows: stacks.spots(name, metric, left),
         onRow: onRow(name),
         columns: [
             figure("flat", "Self", "what it allocated itself"),

@@ -19,6 +19,9 @@ const AXES = {
     B: [(one) => one.allocated_bytes + one.freed_bytes, bytes],
     n: [(_, i) => i, (number) => String(Math.round(number))],
 };
+// Labels above the chart: the height of one, levels of them.
+const LABEL = 13,
+    LEVELS = 4;
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** a heapwise.timeline/1; marks: [{ time_ns, name }]. range: gives the chosen one, in seconds, or nothing;
@@ -49,6 +52,7 @@ export function chart(
         ticks: { stroke: () => style("--line") },
         font: "12px system-ui, sans-serif",
     };
+    const levels = unit === "ms" ? Math.min(LEVELS, marks.length + (peak ? 1 : 0)) : 0;
     let plot = null;
     const select = (u) => {
         const chosen = range?.();
@@ -64,6 +68,7 @@ export function chart(
             {
                 width,
                 height,
+                padding: [6 + LABEL * levels, 12, null, null],
                 cursor: { drag: { x: true, y: false, setScale: !onRange } },
                 scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
                 axes: [
@@ -99,7 +104,7 @@ export function chart(
                         : []),
                 ],
                 hooks: {
-                    draw: [(u) => unit === "ms" && lines(u, peak, marks)],
+                    draw: [(u) => unit === "ms" && lines(u, peak, marks, levels)],
                     ready: [select],
                     setSelect: [
                         ({ select: { left, width } }) =>
@@ -136,27 +141,36 @@ export function chart(
     });
 }
 
-function lines(u, peak, marks) {
+/** Lines at the peak and at marks, whose labels are above the chart; a label without room is left out. */
+function lines(u, peak, marks, levels) {
     const c = u.ctx,
-        ratio = devicePixelRatio || 1;
-    const line = (seconds, colour, text, top) => {
-        const x = Math.round(u.valToPos(seconds, "x", true));
-        if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
-        c.save();
-        c.strokeStyle = c.fillStyle = colour;
-        c.setLineDash([4 * ratio, 3 * ratio]);
-        c.beginPath();
-        c.moveTo(x, u.bbox.top);
-        c.lineTo(x, u.bbox.top + u.bbox.height);
-        c.stroke();
-        c.font = `${12 * ratio}px system-ui, sans-serif`;
-        const right = x > u.bbox.left + u.bbox.width * 0.7;
-        c.textAlign = right ? "right" : "left";
-        c.fillText(text, x + (right ? -4 : 4) * ratio, u.bbox.top + top * ratio);
-        c.restore();
+        { left, top, width, height } = u.bbox,
+        ratio = devicePixelRatio || 1,
+        taken = Array.from({ length: levels }, () => []);
+    const place = (from, to) => {
+        const level = taken.findIndex((all) => all.every(([a, b]) => to < a || from > b));
+        taken[level]?.push([from, to]);
+        return level;
     };
-    if (peak) line(peak.time_ns / 1e9, style("--bad"), `peak ${bytes(peak.bytes)}`, 12);
-    marks
-        .slice(0, 40)
-        .forEach((mark, i) => line(mark.time_ns / 1e9, style("--mark"), mark.name, 26 + (i % 4) * 13));
+    const line = (seconds, colour, text) => {
+        const x = Math.round(u.valToPos(seconds, "x", true));
+        if (x < left || x > left + width) return;
+        c.strokeStyle = c.fillStyle = colour;
+        const size = c.measureText(text).width + 6 * ratio,
+            from = Math.max(left, Math.min(x, left + width - size)),
+            level = place(from, from + size),
+            y = top - (4 + LABEL * level) * ratio;
+        c.beginPath();
+        c.moveTo(x, level < 0 ? top : y);
+        c.lineTo(x, top + height);
+        c.stroke();
+        if (level >= 0) c.fillText(text, from + (from === x ? 3 * ratio : 0), y - ratio);
+    };
+    c.save();
+    c.setLineDash([4 * ratio, 3 * ratio]);
+    c.font = `${12 * ratio}px system-ui, sans-serif`;
+    c.textAlign = "left";
+    if (peak) line(peak.time_ns / 1e9, style("--bad"), `peak ${bytes(peak.bytes)}`);
+    for (const mark of marks) line(mark.time_ns / 1e9, style("--mark"), mark.name);
+    c.restore();
 }

@@ -43,6 +43,15 @@ static bool is_sampled(const struct diff *diff, int side)
 	return model_recording(diff->sides[side].model)->sample_bytes;
 }
 
+const char *diff_row_word(const struct diff *diff, size_t count)
+{
+	bool types = model_recording(diff->sides[0].model)->types &&
+		     model_recording(diff->sides[1].model)->types;
+	if (types)
+		return count == 1 ? "type" : "types";
+	return count == 1 ? "allocation site" : "allocation sites";
+}
+
 /* Adds a side's value; of a sample "about". */
 static void add_side(
 	const struct diff *diff, int side, enum metric metric, uint64_t value, struct text *out)
@@ -192,15 +201,15 @@ static void pick_top(const struct place_map *places, struct growing_places *ret)
 }
 
 /* "What grew most", and of how many places where the first has a small part of the growth. */
-static void add_grew_most(
-	const struct growing_places *growing, enum metric metric, struct text *out)
+static void add_grew_most(const struct diff *diff, const struct growing_places *growing,
+	enum metric metric, struct text *out)
 {
 	text_add(
 		out, metric == METRIC_PEAK_BYTES ? "Largest growth at the peak" : "Largest growth");
 	if (growing->top->change < growing->change / (int64_t)TOP_PLACE_PARTS) {
 		text_add(out, " among ");
 		text_add_count(out, growing->all);
-		text_add(out, " growing allocation sites");
+		text_printf(out, " growing %s", diff_row_word(diff, growing->all));
 	}
 	text_add(out, ": ");
 }
@@ -236,7 +245,7 @@ static struct error *describe_top(const struct diff *diff, enum metric metric, s
 		if (i)
 			text_add(out, "; ");
 		else
-			add_grew_most(&growing, metric, out);
+			add_grew_most(diff, &growing, metric, out);
 		summary_add_place(out, growing.top[i].frame);
 		text_add(out, ", ");
 		text_add(out, is_sampled(diff, 0) || is_sampled(diff, 1) ? "about " : "");
@@ -258,11 +267,16 @@ static size_t count_certain(const struct diff *diff, enum diff_status status)
 	return count;
 }
 
-static void diff_words_add_sites(struct text *out, size_t count, const char *word, bool *any)
+static void diff_words_add_rows(
+	const struct diff *diff, struct text *out, size_t count, const char *word, bool *any)
 {
 	if (!count)
 		return;
-	text_add(out, *any ? ", " : "Allocation sites: ");
+	const char *rows = diff_row_word(diff, 0);
+	if (*any)
+		text_add(out, ", ");
+	else
+		text_printf(out, "%c%s: ", rows[0] - 'a' + 'A', rows + 1);
 	text_add_count(out, count);
 	text_printf(out, " %s", word);
 	*any = true;
@@ -287,13 +301,14 @@ static void describe_counts(const struct diff *diff, struct text *out)
 		(certain[DIFF_SHRUNK] || certain[DIFF_GONE] || unsure))
 		text_add(out, "Nothing grew.\n");
 	for (int i = 0; i < DIFF_SAME; i++)
-		diff_words_add_sites(out, certain[i], words[i], &any);
-	diff_words_add_sites(out, unsure, "within the error", &any);
+		diff_words_add_rows(diff, out, certain[i], words[i], &any);
+	diff_words_add_rows(diff, out, unsure, "within the error", &any);
 	if (any)
 		text_add(out, ".\n");
 	else
-		text_printf(out, "Nothing changed: %s is the same at each allocation site.\n",
-			metric_name(diff->options.metric));
+		text_printf(out, "Nothing changed: %s is the same %s each %s.\n",
+			metric_name(diff->options.metric),
+			diff_row_word(diff, 1)[0] == 't' ? "for" : "at", diff_row_word(diff, 1));
 }
 
 static void describe_renames(const struct diff *diff, struct text *out)

@@ -354,8 +354,7 @@ static void diff_view_add_title(
 	text_printf(out, "%s (", titles[status]);
 	if (list->len > page->limit)
 		text_printf(out, "%zu of ", page->limit);
-	text_printf(out, "%s%s", FMT_COUNT(list->len),
-		list->len == 1 ? " allocation site, " : " allocation sites, ");
+	text_printf(out, "%s %s, ", FMT_COUNT(list->len), diff_row_word(page->diff, list->len));
 	diff_add_change(out, page->diff->options.metric, page->diff->sums[status]);
 	text_add(out, ")");
 	paint_end(out, colour, PAINT_TITLE);

@@ -431,6 +431,23 @@ def in_a_browser(folder):
 
 
 @TESTS.test
+def changes(folder):
+    """The difference of two heaps is one of types and of what is in use: neither sites nor an end are spoken of"""
+    core = core_of(folder)
+    said = heapwise("diff", core, core).text
+    hw.need("the same for each type" in said and "allocation site" not in said, said)
+    html = folder / "d.html"
+    made = heapwise("diff", core, core, f"--html={html}")
+    hw.need(made.status == 0 and html.exists(), str(made))
+    with Opened(folder, html) as opened:
+        for view in ("overview", "flame", "calls", "tables"):
+            opened.go(f"#view={view}")
+            text = opened.text()
+            hw.need("In use" in text and "llocation site" not in text and "Live at the end" not in text, f"{view}: {text}")
+        opened.done()
+
+
+@TESTS.test
 def a_million(folder):
     """A heap of a million blocks is a page that opens"""
     core = core_of(folder, "1000000")

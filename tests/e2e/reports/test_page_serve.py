@@ -5,6 +5,7 @@ are said; what grows is read again; nothing but the server is asked."""
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -129,7 +130,7 @@ def choices(folder):
         ranged = hw.report(first, "--from", start, "--to", stop)["totals"]
         hw.need(0 < ranged["allocated_bytes"] < totals["allocated_bytes"] and ranged["kept_bytes"] == 10 * 2222, f"{ranged}")
         page.total(ranged["allocated_bytes"])
-        hw.need(f"heapwise html --from={start} --to={stop} {first}" in page.evaluate(BAR), page.evaluate(BAR))
+        hw.need(f"heapwise flame --metric allocated_bytes --from={start} --to={stop} {first}" in page.evaluate(BAR), page.evaluate(BAR))
         for metric, name in (("live_bytes", "live_bytes_at_end"), ("kept_bytes", "kept_bytes"), ("peak_bytes", "peak_bytes")):
             link = page.evaluate(f"[...document.querySelectorAll('.served a')].find((one) => one.href.includes('metric={metric}'))?.innerText")
             hw.need(link and amount(ranged[name]) in link, f"{metric}: {link}, {ranged[name]}")
@@ -147,13 +148,66 @@ def choices(folder):
         page.total(sum(site["peak_bytes"] for site in sites))
 
         page.ask(focus="nothing_is_called_so")
-        hw.need("leaves none of" in page.evaluate(BAR) and page.evaluate(MAIN), page.evaluate(BAR))
+        hw.need("leaves none of" in page.evaluate(MAIN), page.evaluate(MAIN))
         page.ask(focus="")
         page.evaluate("(() => { const list = document.querySelector('.served select'); list.value = '1'; list.dispatchEvent(new Event('change')); })(), 0")
         page.when(IDLE, "1")
         page.total(hw.report(second)["totals"]["peak_bytes"])
         page.show("#view=overview&file=1")
         hw.need("b.hpw" in page.evaluate("document.querySelector('header').innerText"), "another file is shown")
+        page.done()
+
+
+@TESTS.test
+def one_bar(folder):
+    """Filters of a served page are the tool's, wherever they are chosen: one bar, one trail, one command"""
+    path = two_parts(folder)
+    kept = hw.report(path, "--focus", "second_part", "--view", "sites")["sites"]
+    wanted = sum(site["allocated_bytes"] for site in kept)
+    chips = "[...document.querySelectorAll('.trail li')].map((one) => one.textContent.replace('×', '').trim()).join('; ')"
+    with Server(path) as server, Page(folder, server) as page:
+        page.show("#view=flame&metric=allocated_bytes")
+        page.total(hw.report(path)["totals"]["allocated_bytes"])
+        fields = page.evaluate("document.querySelectorAll('main input').length")
+        hw.need(fields == 1 and not page.evaluate("document.querySelector('main .trail')"), f"{fields} fields below the bar")
+        # As of a page in a file: a pasted link, and a button of the view.
+        page.evaluate("location.hash = '#view=flame&metric=allocated_bytes&focus=second_part', 0")
+        page.when("location.hash.includes('ask.focus=second_part') && !/[&#]focus=/.test(location.hash)", "0")
+        page.total(wanted)
+        hw.need(page.evaluate("heapwiseShown.asked.join()") == "--focus=second_part", "it is not the tool that filters")
+        page.evaluate("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Collapse recursion').click(), 0")
+        page.when("document.querySelectorAll('.trail li').length === 2", "0")
+        hw.need("--focus second_part; recursion collapsed" == page.evaluate(chips), page.evaluate(chips))
+        hw.need("Not part of it: recursion is collapsed" in page.evaluate(BAR), page.evaluate(BAR))
+        page.evaluate("document.querySelector('.trail li:nth-child(2) button').click(), 0")
+        page.when("document.querySelectorAll('.trail li').length === 1", "0")
+        command = page.evaluate("document.querySelector('.served code').textContent")
+        hw.need(command == f"heapwise flame --metric allocated_bytes --focus=second_part {path}", command)
+        ended = hw.run([hw.HEAPWISE, *shlex.split(command)[1:], "--folded"])
+        hw.need(ended.status == 0 and sum(int(line.rpartition(" ")[2]) for line in ended.text.splitlines()) == wanted, str(ended))
+        page.show("#view=tables&metric=allocated_bytes&ask.focus=second_part")
+        hw.need("first_part" not in page.evaluate(MAIN) and "second_part" in page.evaluate(MAIN), page.evaluate(MAIN))
+        page.done()
+
+
+@TESTS.test
+def refusals(folder):
+    """What can't be computed is said in place, with nothing of another file or question under its name"""
+    path = two_parts(folder)
+    (folder / "bad.hpw").write_text("no recording")
+    with Server(path, folder / "bad.hpw") as server, Page(folder, server) as page:
+        hw.need("Peak" in page.evaluate(MAIN), page.evaluate(MAIN))
+        page.show("#file=1")
+        text = page.evaluate("document.getElementById('page').innerText")
+        hw.need("Nothing is shown" in text and "bad.hpw" in text and "unrecognised file format" in text and "Peak" not in text and "a.hpw" not in text, text)
+        page.evaluate("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Back to what was shown').click(), 0")
+        page.when(f"{IDLE} && {MAIN}.includes('Peak')", "0")
+        hw.need("bad.hpw" not in page.evaluate("document.getElementById('page').innerText"), "the other file's name stays")
+        page.ask(focus="second_part(")
+        text = page.evaluate(MAIN)
+        hw.need("invalid regular expression" in text and "Peak" not in text, text)
+        page.ask(focus="second_part")
+        page.when(f"{MAIN}.includes('Peak')", "0")
         page.done()
 
 

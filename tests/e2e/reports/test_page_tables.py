@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables of a page: their figures are the report's, with filters too; on a narrow screen the names are in sight."""
+
+import json
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from pages import Page, page_of, recording
+
+TESTS = hw.Tests()
+
+SPOTS = ("functions", "files", "modules")
+# What cells say exactly: name, self, with callees.
+ROWS = """JSON.stringify([...document.querySelectorAll('.rows [role=row]')].map((row) => {
+    const cells = [...row.children].map((cell) => cell.title);
+    return [cells[3], ...cells.slice(0, 2).map((text) => Number(text.replace(/[^0-9]/g, '')))];
+}))"""
+# Of each row: the name's edges and the place of its figures below it, as the table is and scrolled aside.
+NAMES = """JSON.stringify([0, 1e6].map((aside) => {
+    const box = document.querySelector('.table');
+    box.scrollLeft = aside;
+    return [...document.querySelectorAll('.rows [role=row]')].map((row) => {
+        const [name, figure] = [...row.children].map((cell) => cell.getBoundingClientRect());
+        return [row.firstElementChild.textContent, name.left, name.right, figure.top >= name.bottom - 1];
+    });
+}))"""
+
+
+def table_of(page, kind, **fragment):
+    page.go("#" + urlencode({"view": "tables", "table": kind, "metric": "allocated_bytes", **fragment}))
+    return sorted(row for row in json.loads(page.evaluate(ROWS)) if row[2])
+
+
+def report_of(path, kind, *options):
+    spots = hw.report(path, "--view", kind, *options)["spots"]
+    name = {"functions": "function", "files": "file", "modules": "module"}[kind]
+    return sorted([spot[name] or "(unknown)", spot["flat"]["allocated_bytes"], spot["cum"]["allocated_bytes"]]
+                  for spot in spots if spot["cum"]["allocated_bytes"])
+
+
+@TESTS.test
+def filtered(folder):
+    """Tables have what filters leave, as report has it, and the command that shows it; other views say they have all"""
+    path = recording(folder)
+    with Page(folder, page_of(path)) as page:
+        before = table_of(page, "functions")
+        for filters in ({"focus": "^lose$"}, {"ignore": "keep|lose"}, {"hide": "^work$"}, {"show": "^main$|^keep$"},
+                        {"show-from": "^main$"}, {"focus": "keep", "hide": "^main$"}):
+            options = [f"--{part}={text}" for part, text in filters.items()]
+            for kind in SPOTS:
+                shown, wanted = table_of(page, kind, **filters), report_of(path, kind, *options)
+                # Frames without a source file are one row of the page.
+                hw.need([row for row in shown if row[0] != "(unknown)"] == [row for row in wanted if row[0] != "(unknown)"],
+                        f"{kind} of {filters}: {shown}, and not {wanted}")
+            table_of(page, "functions", **filters)
+            hw.need("heapwise report --view functions --sort allocated_bytes" in page.text(), page.text())
+        hw.need(table_of(page, "functions", focus="^lose$") != before, "the filter changes nothing")
+        for view, says in (("leaks", True), ("overview", True), ("flame", False)):
+            page.go(f"#view={view}&focus=lose")
+            hw.need(("of all stacks" in page.text()) == says, f"{view}: {page.text()}")
+        page.done()
+
+
+@TESTS.test
+def narrow(folder):
+    """At 400 pixels each row's name is in sight above its figures, however far the table is scrolled; heads stay"""
+    path = recording(folder)
+    with Page(folder, page_of(path), width=400) as page:
+        for kind in (*SPOTS, "threads"):
+            page.go(f"#view=tables&table={kind}")
+            for rows in json.loads(page.evaluate(NAMES)):
+                hw.need(rows, f"{kind}: no rows")
+                for name, left, right, is_above in rows:
+                    hw.need(name and left >= 0 and right <= 400 and is_above, f"{kind}: {name!r} is at {left} to {right}, above: {is_above}")
+            hw.need(page.evaluate("document.documentElement.scrollWidth") <= 400, f"{kind} is wider than 400 pixels")
+            tab = page.evaluate("(({left, right}) => [left, right])(document.querySelector('[aria-current]').getBoundingClientRect())")
+            hw.need(tab[0] >= 0 and tab[1] <= 400, f"the tab of the view is at {tab}")
+        page.go("#view=tables")
+        head = "document.querySelector('.table .head').getBoundingClientRect().top - document.querySelector('.table').getBoundingClientRect().top"
+        page.evaluate("(() => { const box = document.querySelector('.table'); box.style.maxHeight = '150px'; box.scrollTop = 60; })(), 0")
+        hw.need(page.evaluate(head) < 5, f"the head has gone with the rows: {page.evaluate(head)}")
+        page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        page.when("!document.querySelector('.table.tall') && document.querySelector('.rows [role=row]').children[3].classList.contains('name')", "0")
+        page.go("#view=tables&table=threads")
+        hw.need("1 row" in page.text() and "1 rows" not in page.text(), page.text())
+        page.done()
+
+
+@TESTS.test
+def first_sight(folder):
+    """The call tree is open up to where it branches; the peak's label is above the curve"""
+    path = recording(folder)
+    with Page(folder, page_of(path)) as page:
+        page.go("#view=calls&metric=allocated_bytes")
+        names = page.evaluate("[...document.querySelectorAll('[role=treeitem]')].filter((one) => !one.parentElement.closest('[hidden]')).map((one) => one.ariaLabel ?? one.getAttribute('aria-label')).join('\\n')")
+        hw.need("\nmain," in names and "\nwork," in names, names)
+        page.go("#view=timeline")
+        page.when("document.querySelector('.u-over')", "0")
+        room = page.evaluate("document.querySelector('.u-over').getBoundingClientRect().top - document.querySelector('.u-wrap').getBoundingClientRect().top")
+        hw.need(room >= 13, f"no room for a label above the chart: {room}")
+        page.done()
+
+
+TESTS.main()
