@@ -132,9 +132,9 @@ struct error *source_open_bytes_query(const char *name, const void *data, size_t
 	unsigned flags, const struct source_query *query, struct model **ret);
 
 /*
- * Tells the events of what is there, from the first one to the moment that the query (NULL:
- * all of it) ends with; its beginning and blocks are not looked at. Sites are those of the model
- * that is opened of the same file. ERROR_INPUT: it has sums, or a sample, and no events.
+ * Tells the events of the range that the query has (NULL: all); its blocks are not looked at. Frees
+ * of blocks that were allocated before the range are among them. Sites are those of the model that
+ * is opened of the same file. ERROR_INPUT: it has sums, or a sample, and no events.
  */
 struct error *source_events(const struct source_place *place, const struct source_query *query,
 	const struct event_sink *sink) must_check_;

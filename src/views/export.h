@@ -29,8 +29,9 @@ struct export_format {
 	bool moments;     /* needs a series with sites, if there is one; filters don't apply */
 	bool leaks;       /* contains the leaks of a search; filters don't apply */
 	bool events;      /* needs all events; filters don't apply */
-	bool samples;     /* can mark figures as those of a sample */
-	bool ends;        /* can represent the exit status, and whether data is missing */
+	bool ranges;  /* of events: may begin later, with frees of blocks that it does not have */
+	bool samples; /* can mark figures as those of a sample */
+	bool ends;    /* can represent the exit status, and whether data is missing */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 

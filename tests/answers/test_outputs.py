@@ -160,7 +160,7 @@ def test_refused_format(folder):
     output = folder / "out.massif"
     output.write_bytes(OLD)
     for options in (["--format", "valgrind", "--focus", "main"], ["--format", "nothing"],
-                    ["--format", "mtrace", "--from", "1s"]):
+                    ["--format", "heaptrack", "--from", "1s"]):
         ended = hw.heapwise("export", *options, "-o", output, recording)
         hw.need(ended.status != 0, f"{options}: {ended}")
         need_left(output, OLD, str(options))

@@ -108,7 +108,7 @@ static bool check_leaks(const struct command *command, struct request *request)
 	return false;
 }
 
-/* Events are those of a program from its beginning on, all of them. */
+/* Events are those of a program from its beginning on, all of them, or of a range. */
 static bool check_events(const struct command *command, const struct request *request)
 {
 	const struct view_request *shown = &request->shown;
@@ -116,8 +116,9 @@ static bool check_events(const struct command *command, const struct request *re
 	const char *wrong = shown->merge ? "--merge"
 			    : filter_is_given(&shown->query.filter) || query_blocks(&shown->query)
 				    ? "filters of stacks or blocks"
-			    : query && query->from.kind != SOURCE_START ? "--from"
-									: NULL;
+			    : query && query->from.kind != SOURCE_START && !request->format->ranges
+				    ? "--from"
+				    : NULL;
 	if (!request->format->events || !wrong)
 		return true;
 	options_wrong(command,

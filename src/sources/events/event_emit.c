@@ -20,7 +20,7 @@ struct emitter {
 	struct emitted_block_vec blocks;
 	struct emitted_number_vec spare;
 	struct emitted_flag_vec reallocs; /* by thread: it has freed the old block of a realloc */
-	uint64_t step, to_step, blocks_max, now_ns;
+	uint64_t step, from_step, to_step, blocks_max, now_ns; /* step: after the present one */
 	bool enough, too_many;
 };
 
@@ -43,6 +43,8 @@ static bool event_emit_turn(struct emitter *emitter, uint32_t thread, bool next)
 static struct error *event_emit_take(struct emitter *emitter, struct event *event)
 {
 	event->time_ns = emitter->now_ns;
+	if (emitter->step <= emitter->from_step)
+		return NULL;
 	return emitter->sink->take(emitter->sink->context, event);
 }
 
@@ -138,10 +140,13 @@ static struct error *event_emit_on_head(void *context, const struct hpw_events_h
 }
 
 struct error *event_emit(const struct event_replay *story, const struct hpw_clock *clock,
-	uint64_t to_step, const struct event_sink *sink)
+	uint64_t from_step, uint64_t to_step, const struct event_sink *sink)
 {
-	_cleanup_(emitter_deinit) struct emitter emitter = {
-		.sink = sink, .clock = clock, .to_step = to_step, .blocks_max = story->blocks_max};
+	_cleanup_(emitter_deinit) struct emitter emitter = {.sink = sink,
+		.clock = clock,
+		.from_step = from_step,
+		.to_step = to_step,
+		.blocks_max = story->blocks_max};
 	hpw_blocks_init(&emitter.places);
 	const struct hpw_visitor visitor = {.context = &emitter,
 		.head = event_emit_on_head,

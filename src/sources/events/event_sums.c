@@ -188,5 +188,6 @@ struct error *event_sums_events(const struct event_replay *story, uint32_t unkno
 {
 	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);
 	struct error *error = find_span(&sums, unknown);
-	return error ? error : event_emit(story, &sums.clock, sums.span.to_step, sink);
+	return error ? error
+		     : event_emit(story, &sums.clock, sums.span.from_step, sums.span.to_step, sink);
 }

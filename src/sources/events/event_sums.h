@@ -26,7 +26,7 @@ struct error *event_sums_finish(const struct event_replay *story, uint32_t unkno
 	const struct source_query *query, bool cut, struct model **model,
 	struct model **ret) must_check_;
 
-/* Tells the events up to the moment that the query has; the model needs no figures. */
+/* Tells the events of the range that the query has; the model needs no figures. */
 struct error *event_sums_events(const struct event_replay *story, uint32_t unknown,
 	const struct source_query *query, struct model *model,
 	const struct event_sink *sink) must_check_;

@@ -483,7 +483,7 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 	return NULL;
 }
 
-/* What is needed to go through the events up to a moment: tables, clock, and that moment. */
+/* What is needed to go through the events of a range: tables, clock, and where it ends. */
 static struct error *read_for_events(struct reader *reader)
 {
 	struct error *error = read_tables(reader);
@@ -507,5 +507,6 @@ struct error *hpw_events(
 	if (error)
 		return error;
 	const struct event_replay story = event_replay_of_file(&reader.file);
-	return event_emit(&story, &reader.tables.clock, reader.span.to_step, sink);
+	return event_emit(
+		&story, &reader.tables.clock, reader.span.from_step, reader.span.to_step, sink);
 }

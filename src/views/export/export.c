@@ -68,6 +68,7 @@ static const struct export_format formats[] = {
 	{.name = "mtrace",
 		.what = "a log as mtrace()'s: the script mtrace",
 		.events = true,
+		.ranges = true,
 		.write = export_mtrace},
 	{.name = "folded",
 		.what = "one line per stack: flamegraph.pl, speedscope",
