@@ -24,6 +24,8 @@ struct launch_options {
 	struct dump_plan dumps;
 	leak_verdict_function *verdict; /* see collector.h */
 	const void *verdict_context;
+	recording_end_function *on_recording; /* of autostart_record(): see collector.h */
+	void *on_recording_context;
 	bool overwrite;
 };
 

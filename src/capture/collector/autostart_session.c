@@ -97,7 +97,9 @@ struct error *autostart_record(
 		.verdict_context = options->verdict_context,
 		.began = began,
 		.first = &caller,
-		.on_first = on_first};
+		.on_first = on_first,
+		.on_recording = options->on_recording,
+		.on_recording_context = options->on_recording_context};
 	bool ok = !collector_run(&start);
 	recording_file_deinit(&file);
 	return ok ? NULL : error_no_memory();

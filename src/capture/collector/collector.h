@@ -39,6 +39,8 @@ struct collector_recording {
 	struct recorder_totals totals;
 };
 
+typedef void recording_end_function(void *context, const struct collector_recording *recording);
+
 /* How many programs that ran unrecorded are named, by name and reason: the first ones. */
 #define COLLECTOR_UNRECORDED_MAX 4
 
@@ -89,6 +91,10 @@ struct collector_start {
 	 * success). Else NULL. */
 	struct session_caller *first;
 	void (*on_first)(const char *message);
+	/* Called, without a launcher, for each recording that is complete when root has ended, of
+	 * very many those that are named; NULL: nobody wants to know. */
+	recording_end_function *on_recording;
+	void *on_recording_context;
 };
 
 #define COLLECTOR_CHILDREN_NO "no"

@@ -225,6 +225,12 @@ static uint32_t count_silent(const struct collector *c)
 	return count;
 }
 
+static void report_recordings(const struct collector *c)
+{
+	for (uint32_t i = 0; i < c->summary.named_count; i++)
+		c->start->on_recording(c->start->on_recording_context, &c->summary.named[i].about);
+}
+
 void collector_root_finish(struct collector *c)
 {
 	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
@@ -251,6 +257,8 @@ void collector_root_finish(struct collector *c)
 		session_remove(&c->start->session);
 	if (c->start->control >= 0)
 		session_summary_send(&c->summary, c->start->control);
+	else if (c->start->on_recording)
+		report_recordings(c);
 	c->has_reported = true;
 }
 

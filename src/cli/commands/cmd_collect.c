@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise collect: what the runtime starts in a program that was started without the command. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "capture/autostart_session.h"
 #include "capture/daemonize.h"
 #include "cli/options/leak_judge.h"
 #include "cli/options/recording_options.h"
+#include "cli/options/shims.h"
 #include "cli/terminal/message.h"
 
 /* The program goes on now; from here on its standard error is its own. */
@@ -16,6 +20,30 @@ static void on_first(const char *text)
 	if (*text)
 		message("%s", text);
 	daemonize_close_streams(3);
+}
+
+DEFINE_VEC(recording_ends, struct collector_recording)
+
+/* Without memory it is left out; there is nobody to be told. */
+static void keep_recording(void *context, const struct collector_recording *recording)
+{
+	(void)!recording_ends_push(context, *recording);
+}
+
+/* Records, and has the tool that the program is recorded as write its files at the end. */
+static struct error *cmd_collect_record(struct recording_options *options, int connection)
+{
+	char folder[PATH_MAX];
+	_cleanup_(recording_ends_deinit) struct recording_ends ends = {.data = NULL};
+	struct shim_run run = {.folder = getcwd(folder, sizeof(folder)), .quiet = true};
+	options->launch.on_recording = keep_recording;
+	options->launch.on_recording_context = &ends;
+	struct error *error = autostart_record(&options->launch, connection, on_first);
+	run.recordings = ends.data;
+	run.recording_count = ends.len;
+	if (!error)
+		shim_conclude(options->shim, &run);
+	return error;
 }
 
 static int cmd_collect(const struct command *command, int argc, char **argv)
@@ -39,7 +67,7 @@ static int cmd_collect(const struct command *command, int argc, char **argv)
 	leak_judge_init(&judge, &leaks);
 	options.launch.verdict = leak_judge;
 	options.launch.verdict_context = &judge;
-	struct error *error = autostart_record(&options.launch, connection, on_first);
+	struct error *error = cmd_collect_record(&options, connection);
 	if (!error)
 		return 0;
 	int code = message_error(error_prefix(error, "not recorded"));

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/options/recording_options.h"
+#include "cli/options/shims.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/message.h"
 
@@ -151,9 +152,10 @@ static int cmd_env_print(const struct command *command, const struct request *re
 	_cleanup_(text_deinit) struct text text, libraries;
 	text_init(&text);
 	text_init(&libraries);
-	_cleanup_free_ char *lsan =
-		request->recording.launch.leak_check.as_lsan ? runtime_find_lsan(library) : NULL;
-	text_printf(&libraries, "%s%s%s", library, lsan ? ":" : "", lsan ? lsan : "");
+	text_add(&libraries, library);
+	const struct shim *shim = request->recording.shim;
+	if (shim && !shim_add_library(shim, library, &libraries))
+		return message_error(shim_missing(shim));
 	if (libraries.failed)
 		return message_error(error_no_memory());
 	format->write(&text, libraries.data, request->words.data ? request->words.data : "");
@@ -206,7 +208,9 @@ const struct command command_env = {
 		 "existing LD_PRELOAD\n"
 		 "is kept, after heapwise's library; a systemd unit's own has to be appended by "
 		 "hand. A program that\n"
-		 "can't be recorded prints one line on stderr that says why, and runs on.\n",
+		 "can't be recorded prints one line on stderr that says why, and runs on. With "
+		 "--as=TOOL, the library\n"
+		 "with that tool's functions is in LD_PRELOAD, too.\n",
 	.examples =
 		"  eval \"$(heapwise env -o /var/tmp/%n.%p.hpw)\"; ./app\n"
 		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",

@@ -17,8 +17,8 @@
 #include "cli/commands/leak_report.h"
 #include "cli/commands/page_file.h"
 #include "cli/options/leak_judge.h"
-#include "cli/options/lsan_options.h"
 #include "cli/options/recording_options.h"
+#include "cli/options/shims.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/message.h"
 #include "process/elf_imports.h"
@@ -487,7 +487,21 @@ static bool write_page(struct request *request, const struct collector_recording
 	return page_file_write(page) == 0;
 }
 
-/* The exit status of a program that could not be executed, of leaks or of a missing page; -1: the
+/* Has the tool that the program is recorded as write its files. False, after saying why: one is
+ * missing. */
+static bool conclude_shim(
+	const struct recording_options *recording, const struct launch_result *result)
+{
+	char folder[PATH_MAX];
+	const struct shim_run run = {.folder = getcwd(folder, sizeof(folder)),
+		.recordings = result->recordings,
+		.recording_count = result->recording_count,
+		.quiet = recording->quiet};
+	return result->collector != LAUNCH_COLLECTOR_REPORTED ||
+	       shim_conclude(recording->shim, &run);
+}
+
+/* The exit status of a program that could not be executed, of leaks or of a missing file; -1: the
  * program's own. */
 static int cmd_run_conclude(struct request *request, const struct launch_result *result)
 {
@@ -498,9 +512,30 @@ static int cmd_run_conclude(struct request *request, const struct launch_result 
 	fflush(stderr);
 	int code = judge_leaks(request, result);
 	bool missing = request->html && !write_page(request, first);
+	missing |= !conclude_shim(recording, result);
 	return missing && code < 0 && WIFEXITED(result->status) && !WEXITSTATUS(result->status)
 		       ? EXIT_OURS
 		       : code;
+}
+
+/* Adds the libraries that are loaded after the runtime: that of --as, and LeakSanitizer's functions
+ * for programs that know them, without which these run as ever. */
+static struct error *cmd_run_add_shims(struct request *request, const char *image, struct text *ret)
+{
+	struct leak_check *leak_check = &request->recording.launch.leak_check;
+	const struct shim *wanted = request->recording.shim, *lsan = shim_find("lsan");
+	const char *runtime = request->recording.launch.runtime;
+	if (wanted && !shim_add_library(wanted, runtime, ret))
+		return shim_missing(wanted);
+	bool speaks = wanted == lsan || elf_mentions_name(image, LSAN_PREFIX);
+	if (speaks && wanted != lsan && !shim_add_library(lsan, runtime, ret))
+		message_error(shim_missing(lsan));
+	if (speaks)
+		lsan_program_find(image, &leak_check->program);
+	for (const struct shim *shim = shims; shim->name; shim++)
+		if (shim->warn && (shim == wanted || (speaks && shim == lsan)))
+			shim->warn();
+	return ret->failed ? error_no_memory() : NULL;
 }
 
 static int cmd_run(const struct command *command, int argc, char **argv)
@@ -513,7 +548,7 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	struct launch_options *options = &request.recording.launch;
-	_cleanup_free_ char *program = NULL, *image = NULL, *lsan = NULL;
+	_cleanup_free_ char *program = NULL, *image = NULL;
 	enum program_state state;
 	struct error *error = program_find(options->argv[0], &program, &image, &state);
 	if (error)
@@ -526,11 +561,14 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 	}
 	options->program = program;
 	options->runtime = runtime;
-	if (options->leak_check.as_lsan || elf_mentions_name(image, LSAN_PREFIX)) {
-		options->beside = lsan = runtime_find_lsan(runtime);
-		lsan_program_find(image, &options->leak_check.program);
-		lsan_options_warn();
+	_cleanup_(text_deinit) struct text beside;
+	text_init(&beside);
+	error = cmd_run_add_shims(&request, image, &beside);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
 	}
+	options->beside = beside.data;
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {
@@ -577,7 +615,10 @@ const struct command command_run = {
 		 "others) gets the\n"
 		 "answers that LeakSanitizer would give; --as=lsan also searches it at its end, "
 		 "with exit status 23\n"
-		 "if there are leaks.\n"
+		 "if there are leaks. --as=mtrace logs the calls between mtrace() and muntrace() "
+		 "to the "
+		 "file that\n"
+		 "MALLOC_TRACE names, as glibc does, when the program has ended.\n"
 		 "\nWith --html, the recording is also written as a page for a browser ('heapwise "
 		 "html'): of several\n"
 		 "processes the one with the largest peak.\n",
@@ -586,6 +627,7 @@ const struct command command_run = {
 		    "  heapwise run --children=cc1 -o build.hpw -- make\n"
 		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
 		    "  heapwise run -q --as=lsan ./app\n"
+		    "  MALLOC_TRACE=app.log heapwise run --as=mtrace ./app\n"
 		    "  heapwise run --html=app.html --leak-check ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,

@@ -15,6 +15,7 @@
 #include "cli/commands/leak_report.h"
 #include "cli/options/heuristics.h"
 #include "cli/options/leak_options.h"
+#include "cli/options/shims.h"
 #include "cli/terminal/message.h"
 
 #define NOTHING "; nothing is recorded"
@@ -177,10 +178,7 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 struct error *recording_options_leak_check(
 	const struct recording_options *options, struct leak_check *ret)
 {
-	if (options->as && strcmp(options->as, "lsan"))
-		return error_create(ERROR_USAGE, "invalid --as '%s': expected lsan", options->as);
-	ret->as_lsan = options->as;
-	const char *unasked = options->as || options->leak_on_death ? "full" : "no",
+	const char *unasked = ret->as_lsan || options->leak_on_death ? "full" : "no",
 		   *what = options->leak_check ? options->leak_check : unasked,
 		   *at = options->leak_check_at ? options->leak_check_at : "exit";
 	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
@@ -208,9 +206,31 @@ struct error *recording_options_leak_check(
 		options->leak_heuristics ? options->leak_heuristics : "all", &ret->heuristics);
 }
 
+static struct error *describe_unknown_shim(const char *name)
+{
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	shims_add_names(&names);
+	return names.failed ? error_no_memory()
+			    : error_create(ERROR_USAGE, "invalid --as '%s': expected %s", name,
+				      names.data);
+}
+
+static struct error *prepare_shim(struct recording_options *options)
+{
+	options->launch.leak_check.as_lsan = false; /* of an --as that was given before */
+	options->shim = options->as ? shim_find(options->as) : NULL;
+	if (options->as && !options->shim)
+		return describe_unknown_shim(options->as);
+	return options->shim && options->shim->prepare ? options->shim->prepare(&options->launch)
+						       : NULL;
+}
+
 struct error *recording_options_check(struct recording_options *options)
 {
 	struct error *error = kept_parse(options, &options->launch.mode);
+	if (!error)
+		error = prepare_shim(options);
 	if (!error)
 		error = recording_options_leak_check(options, &options->launch.leak_check);
 	if (!error)

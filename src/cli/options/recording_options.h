@@ -80,7 +80,8 @@ enum recording_option {
 			"it (default: yes)"},                                                      \
 		{OPT_AS, "as", "TOOL",                                                             \
 			"lsan: search when LeakSanitizer would, with its exit status (23) and "    \
-			"LSAN_OPTIONS"},                                                           \
+			"LSAN_OPTIONS; mtrace: log the calls from mtrace() to muntrace() to the "  \
+			"file that MALLOC_TRACE names"},                                           \
 		{OPT_DUMP_ALLOCATED, "dump-allocated", "SIZE",                                     \
 			"write a dump each time that SIZE more bytes were allocated"},             \
 		{OPT_DUMP_FREED, "dump-freed", "SIZE",                                             \
@@ -105,6 +106,7 @@ enum recording_option {
 	}
 
 struct leak_options;
+struct shim;
 
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
@@ -113,6 +115,7 @@ struct recording_options {
 		*leak_clear; /* likewise */
 	const char *as;
 	struct dump_options dumps; /* likewise */
+	const struct shim *shim; /* of `as`; NULL: none. Set by recording_options_check() */
 	bool quiet, leak_on_death, free_stacks;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

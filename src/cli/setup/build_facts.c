@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/build_commit.h"
+#include "cli/options/shims.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/pager.h"
 #include "query/state_folder.h"
@@ -110,6 +111,15 @@ static void add_optional_libraries(struct text *text)
 	}
 }
 
+static void add_shim(struct text *text, const struct shim *shim, const char *runtime)
+{
+	_cleanup_(text_deinit) struct text library;
+	text_init(&library);
+	if (!runtime || !shim_add_library(shim, runtime, &library))
+		text_printf(&library, "not there: no functions of %s", shim->what);
+	add_fact(text, shim->name, library.data ? library.data : "");
+}
+
 static void add_runtime(struct text *text)
 {
 	_cleanup_free_ char *path = NULL;
@@ -118,8 +128,8 @@ static void add_runtime(struct text *text)
 	_cleanup_free_ char *file = error ? NULL : realpath(path, NULL);
 	if (file && strcmp(file, path) != 0)
 		add_fact(text, "", file);
-	_cleanup_free_ char *lsan = error ? NULL : runtime_find_lsan(path);
-	add_fact(text, "lsan", lsan ? lsan : "not there: no functions of LeakSanitizer");
+	for (const struct shim *shim = shims; shim->name; shim++)
+		add_shim(text, shim, error ? NULL : path);
 }
 
 static void add_paths(struct text *text)

@@ -52,15 +52,3 @@ bool runtime_is_linked(const char *path)
 	_cleanup_free_ char *file = realpath(path, NULL);
 	return file && strcmp(file, path) != 0;
 }
-
-char *runtime_find_lsan(const char *runtime)
-{
-	char *path = NULL;
-	int folder = (int)(strrchr(runtime, '/') - runtime);
-	if (asprintf(&path, "%.*s/libheapwise-lsan.so", folder, runtime) < 0)
-		return NULL;
-	if (!access(path, R_OK))
-		return path;
-	free(path);
-	return NULL;
-}

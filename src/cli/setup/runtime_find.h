@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where libheapwise-rt.so and libheapwise-lsan.so are. */
+/* Where libheapwise-rt.so is. The libraries of --as stand beside it: cli/options/shims.h. */
 #ifndef CLI_RUNTIME_FIND_H
 #define CLI_RUNTIME_FIND_H
 
@@ -17,9 +17,5 @@ struct error *runtime_find(char **ret) must_check_;
 
 /* Whether the path is one through such a link. */
 bool runtime_is_linked(const char *path);
-
-/* The library with the functions of LeakSanitizer, which stands beside that one: the same rules.
- * NULL: it is not there. */
-char *runtime_find_lsan(const char *runtime);
 
 #endif

@@ -66,13 +66,14 @@ static bool is_entry(const char *entry, size_t bytes, const char *path)
 	return strlen(path) == bytes && !strncmp(entry, path, bytes);
 }
 
-#define BESIDE "libheapwise-lsan.so"
+/* What the names of all our libraries begin with. */
+#define BESIDE "libheapwise-"
 
-/* The library that is beside this one. */
+/* Another library of ours, in this one's folder. */
 static bool is_beside(const char *entry, size_t bytes, const char *library)
 {
 	size_t folder = (size_t)(strrchr(library, '/') + 1 - library), name = sizeof(BESIDE) - 1;
-	return bytes == folder + name && !strncmp(entry, library, folder) &&
+	return bytes > folder + name && !strncmp(entry, library, folder) &&
 	       !strncmp(entry + folder, BESIDE, name);
 }
 
@@ -113,8 +114,8 @@ static char *append_string(char *to, const char *string)
 	return to + bytes;
 }
 
-/* The libraries of a list but this one (without us also the one beside it, which would be in a real
- * LeakSanitizer's way), each with `*separator` before it, which becomes ":". */
+/* The libraries of a list but this one (without us also those beside it, which would be in the way
+ * of a real LeakSanitizer or jemalloc), each with `*separator` before it, which becomes ":". */
 static char *append_others(
 	char *to, const char *list, const char *library, const char *separator, bool with)
 {

@@ -42,9 +42,11 @@ static bool autostarted;              /* this process has started its collector 
 static uint32_t session_uid = NO_UID; /* whose the collector is that answered at that path */
 static bool unreachable;              /* no collector answered the last attempt to join */
 
-enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLES };
+/* The last ones are what a collector that this process starts has to know of it: also those that
+ * the tools of --as have (cli/options/shims.c). */
+enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLE_MALLOC_TRACE, VARIABLES };
 static const char *const names[VARIABLES] = {
-	HW_SESSION_ENV "=", HW_OPTIONS_ENV "=", "XDG_RUNTIME_DIR="};
+	HW_SESSION_ENV "=", HW_OPTIONS_ENV "=", "XDG_RUNTIME_DIR=", "MALLOC_TRACE="};
 
 /* Those of our variables that there are, in whole. */
 struct variables {
