@@ -6,6 +6,8 @@
 #ifndef CAPTURE_DUMP_PLAN_H
 #define CAPTURE_DUMP_PLAN_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,13 +34,23 @@ enum dump_reason {
 typedef int dump_convert_function(
 	const void *context, const char *from, const char *to, char *message, size_t bytes);
 
+struct dump_plan;
+
+/*
+ * Changes a plan as lines KEY=VALUE say: see HW_ASK_CONFIGURE. On failure *plan may have changed in
+ * part. plan->files then is in `lines`, which is changed.
+ */
+typedef struct error *dump_configure_function(struct dump_plan *plan, char *lines);
+
 /* Each distance is in bytes since the last dump for that reason, or since the start; 0: none. */
 struct dump_plan {
 	uint64_t allocated_bytes, freed_bytes, growth_bytes, peak_bytes;
 	uint64_t period_ns;      /* CLOCK_MONOTONIC; 0: none */
 	uint64_t resident_bytes; /* once it has so much, and again when that was left; 0: none */
-	bool pressure;           /* when memory.high is reached, or tasks stall for memory */
-	int signal;              /* number; 0: none */
+	/* The same for the memory of its cgroup, in percent of its limit; 0: none. */
+	uint32_t resident_percent;
+	bool pressure; /* when memory.high is reached, or tasks stall for memory */
+	int signal;    /* number; 0: none */
 	bool at_exit;
 	/* When a time or a growth is due, all distances begin anew, as gperftools has it. */
 	bool restart_all;
@@ -48,15 +60,16 @@ struct dump_plan {
 	const char *files;
 	/* Makes the files from the dumps; NULL: the dumps are the files. */
 	dump_convert_function *convert;
-	const void *convert_context;
+	const void *convert_context;        /* lives as long as this process */
+	dump_configure_function *configure; /* NULL: processes can't change their plans */
 };
 
 /* Returns whether a process may have to be dumped without being asked. */
 static inline bool dump_plan_has_triggers(const struct dump_plan *plan)
 {
 	return plan->allocated_bytes || plan->freed_bytes || plan->growth_bytes ||
-	       plan->peak_bytes || plan->period_ns || plan->resident_bytes || plan->pressure ||
-	       plan->signal || plan->at_exit;
+	       plan->peak_bytes || plan->period_ns || plan->resident_bytes ||
+	       plan->resident_percent || plan->pressure || plan->signal || plan->at_exit;
 }
 
 /* Returns what is wrong with a pattern of file names; NULL if nothing is. */

@@ -56,6 +56,8 @@ struct session_caller {
 	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
 	bool is_other;       /* of another user than root and ours */
+	uid_t uid;           /* its user and group */
+	gid_t gid;
 	bool has_ended;      /* its number may be another process's by now; of hellos alone */
 	union {
 		struct hw_hello hello;

@@ -12,13 +12,25 @@
 #define HW_REQUEST_MAGIC 0x6b736177u
 #define HW_REQUEST_TEXT 4096 /* bytes, with the NUL */
 #define HW_REPLY_FILE 4200
-#define HW_REPLY_MESSAGE 512
+#define HW_REPLY_MESSAGE 1024
 
 enum hw_request_what {
 	HW_ASK_LEAKS = 0,  /* a search for leaks */
 	HW_ASK_MARK = 1,   /* `text` is the mark's name */
 	HW_ASK_BLOCKS = 2, /* the blocks that are live now */
-	HW_ASK_DUMP = 3,   /* a dump: to the file `text`, or "": into a descriptor of the reply */
+	/* A dump: to the file `text`, or "": into a descriptor of the reply, or with by_plan to the
+	 * file that is next. */
+	HW_ASK_DUMP = 3,
+	/* When the process is dumped, and to which files: lines KEY=VALUE in `text`. Keys are the
+	 * names of the options of `heapwise run` without "dump-": allocated, freed, growth, peak,
+	 * every, rss, pressure, signal, at-exit, file, format, keep; and restart-all (see
+	 * capture/dump_plan.h). No value, or 0: not (any more). Other keys stay as they are. */
+	HW_ASK_CONFIGURE = 4,
+	HW_ASK_START = 5,  /* allocations are recorded again */
+	HW_ASK_STOP = 6,   /* allocations are no longer recorded; frees of known blocks are */
+	HW_ASK_RESET = 7,  /* the sums of dumps begin anew */
+	HW_ASK_STATUS = 8, /* lines KEY=VALUE in the reply's `message` */
+	HW_ASK_MODE = 9,   /* how much is recorded: `text` is exact, aggregate, sample[:BYTES] */
 };
 
 struct hw_request {
@@ -27,20 +39,22 @@ struct hw_request {
 	uint32_t what;           /* enum hw_request_what */
 	uint32_t alignment, heuristics; /* for HW_ASK_LEAKS: as in struct leak_check */
 	uint32_t anyhow;                /* for HW_ASK_BLOCKS: also if a thread is in an event */
-	uint32_t reserved;
+	uint32_t by_plan;               /* for HW_ASK_DUMP */
 	char text[HW_REQUEST_TEXT];
 };
 static_assert(sizeof(struct hw_request) == 32 + HW_REQUEST_TEXT, "on a socket");
 
 struct hw_reply {
 	uint32_t ok;
-	uint32_t busy;    /* HW_ASK_BLOCKS, if not ok: a thread is in an event */
+	uint32_t busy;  /* HW_ASK_BLOCKS, if not ok: a thread is in an event */
+	uint32_t error; /* if not ok: an errno for it */
+	uint32_t reserved;
 	uint64_t time_ns; /* HW_ASK_MARK, HW_ASK_DUMP: since the recording began */
 	uint64_t blocks;  /* HW_ASK_BLOCKS: number of struct hw_live_block in the pipe */
 	/* The file that has the result, as the collector sees it. HW_ASK_LEAKS, HW_ASK_MARK,
 	 * HW_ASK_BLOCKS: the recording. HW_ASK_DUMP: the dump, "" if it is in the descriptor. */
 	char file[HW_REPLY_FILE];
-	char message[HW_REPLY_MESSAGE]; /* the reason, if not ok */
+	char message[HW_REPLY_MESSAGE]; /* the reason, if not ok; HW_ASK_STATUS: the answer */
 };
 
 /* A live block as the collector writes it to a pipe, ascending by address. */

@@ -257,7 +257,10 @@ void ask_reply_send_with(int asker, const struct hw_reply *reply, const char *pr
 	if (asker < 0)
 		return;
 	sent.ok = !problem;
-	snprintf(sent.message, sizeof(sent.message), "%s", problem ? problem : "");
+	if (problem)
+		snprintf(sent.message, sizeof(sent.message), "%s", problem);
+	if (problem && !sent.error)
+		sent.error = EIO;
 	(void)descriptor_send(asker, &sent, sizeof(sent), fd);
 	close(asker);
 }

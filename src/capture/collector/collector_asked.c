@@ -3,6 +3,7 @@
 #include "capture/collector/collector_impl.h"
 #include "capture/leaks/paused_target.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -46,24 +47,46 @@ static void send_blocks(struct tracked_process *s, const struct session_caller *
 		close(fd);
 }
 
+/* What a process of another user may ask of a collector that is root's, of itself. */
+static bool is_allowed(const struct session_caller *caller, const struct tracked_process *s)
+{
+	uint32_t what = caller->request.what;
+	return !caller->is_other ||
+	       (s->pid == caller->pid && what != HW_ASK_LEAKS && what != HW_ASK_BLOCKS);
+}
+
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
 	struct tracked_process *s = asked_for(c, caller);
-	const char *problem = NULL;
-	if (caller->is_other)
-		problem = "it is recorded by another user";
-	else if (!s)
-		problem = "that process is not recorded by this collector";
-	else if (caller->request.what == HW_ASK_LEAKS)
+	struct hw_reply refused = {.error = ESRCH};
+	if (caller->is_other && (!s || !is_allowed(caller, s))) {
+		refused.error = EPERM;
+		ask_reply_send(caller->connection, &refused, "it is recorded by another user");
+		return;
+	}
+	if (!s) {
+		ask_reply_send(caller->connection, &refused,
+			"that process is not recorded by this collector");
+		return;
+	}
+	switch (caller->request.what) {
+	case HW_ASK_LEAKS:
 		collector_search(c, s, caller);
-	else if (caller->request.what == HW_ASK_MARK)
+		break;
+	case HW_ASK_MARK:
 		mark_moment(s, caller);
-	else if (caller->request.what == HW_ASK_BLOCKS)
+		break;
+	case HW_ASK_BLOCKS:
 		send_blocks(s, caller);
-	else if (caller->request.what == HW_ASK_DUMP)
+		break;
+	case HW_ASK_DUMP:
 		collector_dump_for(c, s, caller);
-	else
-		problem = "what it asks for makes no sense";
-	if (problem)
-		ask_reply_send(caller->connection, &(struct hw_reply){.ok = 0}, problem);
+		break;
+	case HW_ASK_CONFIGURE:
+		collector_configure(s, caller);
+		break;
+	default:
+		refused.error = EINVAL;
+		ask_reply_send(caller->connection, &refused, "what it asks for makes no sense");
+	}
 }

@@ -5,7 +5,9 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/util.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +16,38 @@
 
 /* The pause between two looks at what a process has allocated. */
 #define LOOK_NS 1000000u
+#define NO_MEMORY "there is no memory"
 #define TOO_MANY "too many dumps of that process are being written"
 
-static const struct dump_plan *plan_of(const struct collector *c)
+static void plan_set(struct process_dumps *d, const struct dump_plan *plan, char *own_files)
 {
-	return &c->start->dumps;
+	free(d->own_files);
+	d->plan = *plan;
+	d->own_files = own_files;
 }
 
-void collector_begin_dumps(const struct collector *c, struct tracked_process *s)
+/* A forked child goes on with what its parent has set. */
+static void inherit_plan(struct process_dumps *d, const struct process_dumps *parent)
+{
+	char *files = parent->own_files ? strdup(parent->own_files) : NULL;
+	plan_set(d, &parent->plan, files);
+	if (parent->own_files)
+		d->plan.files = files;
+	d->owner = parent->owner;
+}
+
+void collector_begin_dumps(
+	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent)
 {
 	dump_files_deinit(&s->dumps.files);
+	free(s->dumps.own_files);
 	s->dumps = (struct process_dumps){.looked_ns = 0};
 	dump_files_init(&s->dumps.files);
 	dump_trigger_init(&s->dumps.trigger, clock_pair_now().ns);
-	(void)c;
+	if (parent)
+		inherit_plan(&s->dumps, &parent->dumps);
+	else
+		s->dumps.plan = c->start->dumps;
 }
 
 static struct dump_job *free_job(struct tracked_process *s)
@@ -60,12 +80,11 @@ static void folder_of(const struct tracked_process *s, char ret[static PATH_MAX]
 		snprintf(ret, PATH_MAX, "%.*s", (int)(path_last_part(s->file) - s->file), s->file);
 }
 
-static char *next_name(
-	const struct collector *c, struct tracked_process *s, enum dump_reason reason)
+static char *next_name(struct tracked_process *s, enum dump_reason reason)
 {
 	char folder[PATH_MAX];
 	folder_of(s, folder);
-	const struct dump_naming naming = {.plan = plan_of(c),
+	const struct dump_naming naming = {.plan = &s->dumps.plan,
 		.recording = s->file,
 		.program = s->command,
 		.folder = folder,
@@ -123,14 +142,16 @@ static char *describe_reason(const struct tracked_process *s, enum dump_reason r
 
 /* Starts a dump. Returns NULL, or why it can't be done; `asker` stays the caller's then. */
 static const char *start_dump(struct collector *c, struct tracked_process *s,
-	enum dump_reason reason, char *name, int asker, struct recorder_end end)
+	enum dump_reason reason, char *name, int asker, const struct dump_owner *owner,
+	struct recorder_end end)
 {
 	struct dump_job *job = free_job(s);
 	_cleanup_free_ char *why = describe_reason(s, reason);
-	const struct dump_order order = {.plan = plan_of(c),
+	const struct dump_order order = {.plan = &s->dumps.plan,
 		.reason = reason,
 		.why = why ? why : "",
 		.end = end,
+		.owner = *owner,
 		.name = name,
 		.asker = asker};
 	const char *problem = job ? dump_job_start(job, s->recorder, &order) : TOO_MANY;
@@ -151,17 +172,17 @@ static void dump_failed(struct collector *c, struct tracked_process *s, const ch
 static void start_due(struct collector *c, struct tracked_process *s, enum dump_reason reason)
 {
 	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
-	char *name = next_name(c, s, reason);
+	char *name = next_name(s, reason);
 	const char *problem =
-		name ? start_dump(c, s, reason, name, -1, running) : "there is no memory";
+		name ? start_dump(c, s, reason, name, -1, &s->dumps.owner, running) : NO_MEMORY;
 	if (problem)
 		dump_failed(c, s, problem);
 }
 
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns)
 {
-	const struct dump_plan *plan = plan_of(c);
 	struct process_dumps *d = &s->dumps;
+	const struct dump_plan *plan = &d->plan;
 	if (!dump_plan_has_triggers(plan) || !s->recorder || now_ns - d->looked_ns < LOOK_NS)
 		return;
 	d->looked_ns = now_ns;
@@ -185,8 +206,9 @@ static void finish_job(struct collector *c, struct tracked_process *s, struct du
 	bool named = job->name, was_asked = job->asker >= 0;
 	collector_unwatch(c, job->pidfd);
 	char *name = dump_job_finish(job, problem);
+	s->dumps.done += !*problem;
 	if (name)
-		dump_files_note(&s->dumps.files, name, plan_of(c)->keep);
+		dump_files_note(&s->dumps.files, name, s->dumps.plan.keep);
 	else if (named && *problem && !was_asked)
 		dump_failed(c, s, problem);
 }
@@ -205,25 +227,83 @@ bool collector_on_dumped(struct collector *c, const void *tag)
 	return false;
 }
 
+/* The file that a request names; NULL: there is no memory. */
+static char *named_file(const struct tracked_process *s, const char *name)
+{
+	char folder[PATH_MAX];
+	char *ret = NULL;
+	if (*name == '/')
+		return strdup(name);
+	folder_of(s, folder);
+	return asprintf(&ret, "%s/%s", folder, name) < 0 ? NULL : ret;
+}
+
 void collector_dump_for(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
 {
 	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
-	char *name = *caller->request.text ? strdup(caller->request.text) : NULL;
-	const char *problem = start_dump(c, s, DUMP_ASKED, name, caller->connection, running);
+	const struct hw_request *request = &caller->request;
+	const struct dump_owner asker = {caller->is_other, caller->uid, caller->gid};
+	bool is_next = !*request->text && request->by_plan;
+	struct hw_reply refused = {.error = EIO};
+	char *name = NULL;
+	const char *problem = NULL;
+	if (is_next)
+		name = next_name(s, DUMP_ASKED);
+	else if (*request->text)
+		name = named_file(s, request->text);
+	if (!name && (is_next || *request->text)) {
+		problem = NO_MEMORY;
+		refused.error = ENOMEM;
+	}
+	if (!problem && !free_job(s))
+		refused.error = EAGAIN;
+	if (!problem)
+		problem = start_dump(c, s, DUMP_ASKED, name, caller->connection,
+			is_next ? &s->dumps.owner : &asker, running);
 	if (problem)
-		ask_reply_send(caller->connection, &(struct hw_reply){.ok = 0}, problem);
+		ask_reply_send(caller->connection, &refused, problem);
+}
+
+void collector_configure(struct tracked_process *s, const struct session_caller *caller)
+{
+	struct process_dumps *d = &s->dumps;
+	struct hw_reply reply = {.error = EINVAL};
+	struct dump_plan plan = d->plan;
+	_cleanup_free_ char *lines = strdup(caller->request.text);
+	struct error *error = !lines           ? error_no_memory()
+			      : plan.configure ? plan.configure(&plan, lines)
+					       : error_create(ERROR_INPUT, "plans are fixed here");
+	char *files = NULL;
+	if (!error && plan.files != d->plan.files && plan.files) {
+		plan.files = files = strdup(plan.files);
+		if (!files)
+			error = error_no_memory();
+	} else if (!error && plan.files) {
+		files = steal_ptr(d->own_files);
+	}
+	if (error) {
+		ask_reply_send(caller->connection, &reply, error->message);
+		error_destroy(error);
+		return;
+	}
+	if (files && caller->is_other)
+		d->owner = (struct dump_owner){true, caller->uid, caller->gid};
+	plan_set(d, &plan, files);
+	if (plan.at_exit)
+		recorder_await_end(s->recorder);
+	ask_reply_send(caller->connection, &reply, NULL);
 }
 
 bool collector_dump_at_exit(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
 {
-	if (!plan_of(c)->at_exit || s->dumps.exit_begun || !s->recorder)
+	if (!s->dumps.plan.at_exit || s->dumps.exit_begun || !s->recorder)
 		return false;
 	s->dumps.exit_begun = true;
-	char *name = next_name(c, s, DUMP_EXIT);
+	char *name = next_name(s, DUMP_EXIT);
 	const char *problem =
-		name ? start_dump(c, s, DUMP_EXIT, name, -1, *end) : "there is no memory";
+		name ? start_dump(c, s, DUMP_EXIT, name, -1, &s->dumps.owner, *end) : NO_MEMORY;
 	if (problem)
 		dump_failed(c, s, problem);
 	return !problem;

@@ -225,6 +225,15 @@ static bool has_own_malloc(struct collector *c, pid_t pid)
 	return c->program.own_malloc;
 }
 
+/* The process that a caller was forked by, if that is still recorded; else NULL. */
+static const struct tracked_process *forked_from(
+	const struct collector *c, const struct session_caller *caller)
+{
+	const struct tracked_process *parent =
+		caller->hello.reason == HW_HELLO_FORK ? collector_find(c, caller->ppid) : NULL;
+	return parent && parent->recorder ? parent : NULL;
+}
+
 static void record_image(
 	struct collector *c, struct tracked_process *s, struct session_caller *caller)
 {
@@ -252,7 +261,7 @@ static void record_image(
 	if (error)
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
-		collector_begin_dumps(c, s);
+		collector_begin_dumps(c, s, forked_from(c, caller));
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
 		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
 			s->recorder->began.tsc, path_last_part(s->file));

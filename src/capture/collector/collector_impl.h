@@ -108,8 +108,12 @@ bool collector_on_dying(struct collector *c, const void *tag);
 /* Searches a running process for a command, and answers it. */
 void collector_search(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
-/* The present image of a process begins: it has no dumps yet. */
-void collector_begin_dumps(const struct collector *c, struct tracked_process *s);
+/* The present image of a process begins: it has no dumps yet, and its parent's plan, if it was
+ * forked (else NULL), or the session's. */
+void collector_begin_dumps(
+	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent);
+/* Changes when a process is dumped, as it asks, and answers it. */
+void collector_configure(struct tracked_process *s, const struct session_caller *caller);
 /* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
 /* Starts a dump that a command or the program asks for, and answers it when that is written. */

@@ -6,6 +6,10 @@
 #include "capture/dumps/dump_job.h"
 
 struct process_dumps {
+	struct dump_plan plan; /* the session's, or as the process has changed it */
+	char *own_files;       /* plan.files if the process has set it; owned */
+	/* A process of another user has set that: its dumps are written with that one's rights. */
+	struct dump_owner owner;
 	struct dump_files files;
 	struct dump_trigger trigger;
 	struct dump_job jobs[DUMP_JOBS_MAX];
@@ -13,6 +17,7 @@ struct process_dumps {
 	uint32_t due;       /* 1 << enum dump_reason: to be made when there is a place for it */
 	bool exit_begun;    /* that of the process's end was begun */
 	uint64_t failed;    /* dumps that could not be written */
+	uint64_t done;      /* that were */
 };
 
 #endif

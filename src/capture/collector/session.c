@@ -294,6 +294,8 @@ static enum session_call listen_to(
 		return SESSION_REFUSED;
 	enum session_call call = message_kind(message, (size_t)n, peer->pid, ret);
 	ret->is_other = is_other_user(peer);
+	ret->uid = peer->uid;
+	ret->gid = peer->gid;
 	ret->has_ended = call == SESSION_HELLO && is_gone(connection);
 	if (call == SESSION_HELLO || call == SESSION_REQUEST)
 		ret->connection = connection;

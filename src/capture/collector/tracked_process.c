@@ -45,6 +45,10 @@ void tracked_process_destroy(struct tracked_process *process)
 	if (!process)
 		return;
 	leak_job_cancel(process->leaks);
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++)
+		dump_job_cancel(&process->dumps.jobs[i]);
+	dump_files_deinit(&process->dumps.files);
+	free(process->dumps.own_files);
 	death_watch_end(&process->watch);
 	leak_verdict_cancel(process->verdict_child);
 	recorder_destroy(process->recorder);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,12 +77,24 @@ static void write_named(
 		write_problem(ret_problem, error);
 }
 
+/* For good: this process ends with the file. */
+static bool become_owner(const struct dump_owner *owner)
+{
+	return !owner->is_other ||
+	       (!setgroups(0, NULL) && !setresgid(owner->gid, owner->gid, owner->gid) &&
+		       !setresuid(owner->uid, owner->uid, owner->uid));
+}
+
 /* The writer's life. */
 static void write_dump(
 	struct recorder *recorder, const struct dump_order *order, int file, char *ret_problem)
 {
 	struct error *error = NULL;
 	signal(SIGXFSZ, SIG_IGN);
+	if (!become_owner(&order->owner)) {
+		snprintf(ret_problem, HW_REPLY_MESSAGE, "can't become the user of the process");
+		return;
+	}
 	if (order->name && order->plan->convert) {
 		write_converted(recorder, order, ret_problem);
 	} else if (order->name) {

@@ -22,13 +22,21 @@ struct dump_job {
 	char *problem; /* shared with the writer, HW_REPLY_MESSAGE bytes; "": there is none */
 };
 
+/* Whose rights a file is written with, if not the collector's. */
+struct dump_owner {
+	bool is_other;
+	uid_t uid;
+	gid_t gid;
+};
+
 struct dump_order {
 	const struct dump_plan *plan;
 	enum dump_reason reason;
 	const char *why;         /* see struct recorder_dump */
 	struct recorder_end end; /* see there */
-	char *name;              /* taken over; NULL: for the asker alone */
-	int asker;               /* taken over; -1: none */
+	struct dump_owner owner;
+	char *name; /* taken over; NULL: for the asker alone */
+	int asker;  /* taken over; -1: none */
 };
 
 /* Starts to write a dump. Returns NULL after starting, or why it can't be done; `name` and `asker`

@@ -188,6 +188,9 @@ struct dump_figures recorder_figures(const struct recorder *recorder);
  * HPW_EXIT_UNKNOWN if its exit status is not known. */
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);
 
+/* From now on the process announces its end and waits for the answer. */
+void recorder_await_end(struct recorder *recorder);
+
 /* Lets a process that announced its end wait longer, for an answer that takes time. After
  * recorder_go_on() it may announce its end again. */
 void recorder_hold_on(struct recorder *recorder);

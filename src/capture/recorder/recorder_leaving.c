@@ -8,6 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+void recorder_await_end(struct recorder *recorder)
+{
+	if (recorder->shm)
+		__atomic_store_n(&recorder->shm->awaited, recorder->target_pid, __ATOMIC_RELAXED);
+}
+
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
 {
 	struct hw_shm *shm = recorder->shm;

@@ -20,12 +20,41 @@
 #define NS_A_SECOND 1e9
 #define SECONDS_MAX 31536000.0
 
+/* So that a process can turn off what it has. */
+static bool is_off(const char *text)
+{
+	return !*text || !strcmp(text, "0");
+}
+
 static struct error *take_size(const char *name, const char *text, uint64_t *ret)
 {
 	if (!text || (options_size(text, ret) && *ret))
 		return NULL;
 	return error_create(
 		ERROR_USAGE, "invalid --%s '%s': expected a size (K, M, G), 1 or more", name, text);
+}
+
+/* A size, or a part of what the process may have at most. */
+static struct error *take_resident(const char *text, struct dump_plan *ret)
+{
+	size_t length = text ? strlen(text) : 0;
+	char digits[8] = "";
+	uint64_t percent;
+	if (!length || text[length - 1] != '%') {
+		struct error *error = take_size("dump-rss", text, &ret->resident_bytes);
+		if (text)
+			ret->resident_percent = 0;
+		return error;
+	}
+	snprintf(digits, sizeof(digits), "%.*s", (int)min(length - 1, sizeof(digits)), text);
+	if (!number_whole(digits, &percent) || !percent || percent > 100)
+		return error_create(ERROR_USAGE,
+			"invalid --dump-rss '%s': expected a size (K, M, G), or a part from 1%% to "
+			"100%% of the limit of the process's memory",
+			text);
+	ret->resident_percent = (uint32_t)percent;
+	ret->resident_bytes = 0;
+	return NULL;
 }
 
 static struct error *take_period(const char *text, uint64_t *ret)
@@ -116,22 +145,38 @@ static int convert_dump(
 
 static struct error *take_files(const struct dump_options *options, struct dump_plan *ret)
 {
-	const char *problem = options->files ? dump_files_problem(options->files) : NULL;
+	const char *problem =
+		options->files && *options->files ? dump_files_problem(options->files) : NULL;
 	if (problem)
 		return error_create(
 			ERROR_USAGE, "invalid --dump-file '%s': %s", options->files, problem);
-	ret->files = options->files;
-	if (options->format && strcmp(options->format, "hpw") != 0) {
-		if (!export_find(options->format))
-			return error_create(ERROR_USAGE,
-				"invalid --dump-format '%s': expected hpw or a format of 'heapwise "
-				"export'",
-				options->format);
-		ret->convert = convert_dump;
-		ret->convert_context = options->format;
-	}
+	if (options->files)
+		ret->files = *options->files ? options->files : NULL;
+	return NULL;
+}
+
+static struct error *take_format(const struct dump_options *options, struct dump_plan *ret)
+{
+	const char *text = options->format;
+	if (!text)
+		return NULL;
+	bool is_own = !*text || !strcmp(text, "hpw");
+	const struct export_format *format = is_own ? NULL : export_find(text);
+	if (!is_own && !format)
+		return error_create(ERROR_USAGE,
+			"invalid --dump-format '%s': expected hpw or a format of 'heapwise export'",
+			text);
+	ret->convert = format ? convert_dump : NULL;
+	ret->convert_context = format ? format->name : NULL;
+	return NULL;
+}
+
+static struct error *take_keep(const struct dump_options *options, struct dump_plan *ret)
+{
 	uint64_t keep = 0;
-	if (options->keep && (!number_whole(options->keep, &keep) || keep > UINT32_MAX))
+	if (!options->keep)
+		return NULL;
+	if (!number_whole(options->keep, &keep) || keep > UINT32_MAX)
 		return error_create(ERROR_USAGE,
 			"invalid --keep '%s': expected a number of dumps, 1 or more",
 			options->keep);
@@ -149,7 +194,6 @@ struct error *dump_options_check(const struct dump_options *options, struct dump
 		{"dump-freed", options->freed, &ret->freed_bytes},
 		{"dump-growth", options->growth, &ret->growth_bytes},
 		{"dump-peak", options->peak, &ret->peak_bytes},
-		{"dump-rss", options->rss, &ret->resident_bytes},
 	};
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < ARRAY_SIZE(sizes); i++)
@@ -159,8 +203,91 @@ struct error *dump_options_check(const struct dump_options *options, struct dump
 	if (!error)
 		error = take_signal(options->signal, &ret->signal);
 	if (!error)
+		error = take_resident(options->rss, ret);
+	if (!error)
 		error = take_files(options, ret);
-	ret->pressure = options->pressure;
-	ret->at_exit = options->at_exit;
+	if (!error)
+		error = take_format(options, ret);
+	if (!error)
+		error = take_keep(options, ret);
+	ret->pressure |= options->pressure;
+	ret->at_exit |= options->at_exit;
+	ret->configure = dump_options_configure;
+	return error;
+}
+
+/* A line's key and value, and where the value goes. */
+struct line {
+	const char *key, *value;
+};
+
+/* Takes what is no text of an option. Returns false if it is none of these. */
+static bool take_flag(struct dump_plan *plan, const struct line *line)
+{
+	bool on = !is_off(line->value);
+	bool *flag = !strcmp(line->key, "pressure")      ? &plan->pressure
+		     : !strcmp(line->key, "at-exit")     ? &plan->at_exit
+		     : !strcmp(line->key, "restart-all") ? &plan->restart_all
+							 : NULL;
+	if (flag)
+		*flag = on;
+	return flag;
+}
+
+/* Turns off a trigger. Returns false if it has no such key. */
+static bool trigger_end(struct dump_plan *plan, const char *key)
+{
+	const struct {
+		const char *key;
+		uint64_t *at;
+	} distances[] = {{"allocated", &plan->allocated_bytes}, {"freed", &plan->freed_bytes},
+		{"growth", &plan->growth_bytes}, {"peak", &plan->peak_bytes},
+		{"every", &plan->period_ns}, {"rss", &plan->resident_bytes}};
+	if (!strcmp(key, "rss"))
+		plan->resident_percent = 0;
+	if (!strcmp(key, "signal"))
+		plan->signal = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(distances); i++) {
+		if (!strcmp(distances[i].key, key)) {
+			*distances[i].at = 0;
+			return true;
+		}
+	}
+	return !strcmp(key, "signal");
+}
+
+static struct error *take_line(struct dump_plan *plan, const struct line *line)
+{
+	struct dump_options options = {.allocated = NULL};
+	const struct {
+		const char *key;
+		const char **to;
+	} texts[] = {{"allocated", &options.allocated}, {"freed", &options.freed},
+		{"growth", &options.growth}, {"peak", &options.peak}, {"every", &options.every},
+		{"rss", &options.rss}, {"signal", &options.signal}, {"file", &options.files},
+		{"format", &options.format}, {"keep", &options.keep}};
+	if (take_flag(plan, line) || (is_off(line->value) && trigger_end(plan, line->key)))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!strcmp(texts[i].key, line->key)) {
+			*texts[i].to = line->value;
+			return dump_options_check(&options, plan);
+		}
+	}
+	return error_create(ERROR_USAGE, "unknown setting of dumps '%s'", line->key);
+}
+
+struct error *dump_options_configure(struct dump_plan *plan, char *lines)
+{
+	struct error *error = NULL;
+	char *rest = lines;
+	for (char *text; !error && (text = strsep(&rest, "\n"));) {
+		char *value = strchr(text, '=');
+		if (!*text)
+			continue;
+		if (value)
+			*value++ = 0;
+		error = take_line(plan, &(struct line){text, value ? value : ""});
+	}
 	return error;
 }

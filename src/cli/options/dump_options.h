@@ -13,8 +13,12 @@ struct dump_options {
 	bool pressure, at_exit;
 };
 
-/* Whether the values make sense; the error is one sentence. *ret borrows from `options`. */
+/* Whether the values make sense; the error is one sentence. Sets in *ret what they say, and leaves
+ * the rest; ret->files is borrowed from `options`. */
 struct error *dump_options_check(
 	const struct dump_options *options, struct dump_plan *ret) must_check_;
+
+/* The dump_configure_function of all plans. */
+struct error *dump_options_configure(struct dump_plan *plan, char *lines) must_check_;
 
 #endif

@@ -6,12 +6,16 @@
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/session.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* As heapwise/client.h declares them. */
 void heapwise_rt_mark(const char *name);
 int heapwise_rt_is_recording(void);
+int heapwise_rt_request(uint32_t what, const char *text, char *message, size_t bytes);
 
 HOOK void heapwise_rt_mark(const char *name)
 {
@@ -27,11 +31,73 @@ HOOK void heapwise_rt_mark(const char *name)
 	rt_event_mark((uint32_t)bytes, words, RT_CALLER().sp);
 }
 
-HOOK int heapwise_rt_is_recording(void)
+/* A forked child's recording begins with its first event: it is asked for now. */
+static bool is_recorded(void)
 {
-	/* A forked child's recording begins with its first event: it is asked for now. */
 	if (!rt_here.busy && !rt_here.thread->ring)
 		rt_thread_start();
 	const struct rt_process *p = rt_process;
-	return p && !rt_real.front && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+}
+
+HOOK int heapwise_rt_is_recording(void)
+{
+	return is_recorded() && !rt_real.front;
+}
+
+static void copy_answer(const struct hw_reply *reply, uint32_t what, char *message, size_t bytes)
+{
+	const char *from = reply->ok && what == HW_ASK_DUMP ? reply->file : reply->message;
+	size_t length = bytes ? strnlen(from, bytes - 1) : 0;
+	if (length)
+		memcpy(message, from, length);
+	if (bytes)
+		message[length] = 0;
+}
+
+/* Request and reply: too large for small stacks. */
+struct exchange {
+	struct hw_request request;
+	struct hw_reply reply;
+};
+
+static int ask_collector(struct exchange *x, uint32_t what, const char *text)
+{
+	size_t length = text ? strnlen(text, HW_REQUEST_TEXT) : 0;
+	if (length == HW_REQUEST_TEXT)
+		return ENAMETOOLONG;
+	if (length)
+		memcpy(x->request.text, text, length);
+	x->request.what = what;
+	x->request.by_plan = 1;
+	return rt_session_ask(&x->request, &x->reply);
+}
+
+/*
+ * For heapwise/client.h and the shims: asks the collector (enum hw_request_what) and waits for the
+ * answer, 30 s at most. Any thread, but not in a signal handler. Keeps errno. Returns 0 or an
+ * errno, as rt_session_ask(). `message` (NULL: not wanted; `bytes` with the NUL) becomes the reason
+ * for a failure as the collector says it, or "", or the answer: of HW_ASK_DUMP the file's name, of
+ * HW_ASK_STATUS its lines. A dump's file exists when this returns 0; without `text` it is the next
+ * of the process's plan.
+ */
+HOOK int heapwise_rt_request(uint32_t what, const char *text, char *message, size_t bytes)
+{
+	if (!message)
+		bytes = 0;
+	if (bytes)
+		*message = 0;
+	if (sys_no_calls())
+		return ENOSYS;
+	if (!is_recorded())
+		return ESRCH;
+	long at = sys_call6(__NR_mmap, 0, sizeof(struct exchange), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_failed(at))
+		return ENOMEM;
+	struct exchange *x = (struct exchange *)at;
+	int error = ask_collector(x, what, text);
+	copy_answer(&x->reply, what, message, bytes);
+	sys_call(__NR_munmap, at, sizeof(*x), 0);
+	return error;
 }

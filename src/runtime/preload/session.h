@@ -9,6 +9,7 @@
 #ifndef RUNTIME_SESSION_H
 #define RUNTIME_SESSION_H
 
+#include "format/request.h"
 #include "format/shm.h"
 
 #include <stdbool.h>
@@ -34,6 +35,15 @@ void rt_session_publish(void);
  * most, if the collector is very busy. Returns false if it was not reported.
  */
 bool rt_session_send(struct hw_notice *notice);
+
+/*
+ * Asks the collector of this process for something, and waits for its answer, RT_ASK_MOST_S seconds
+ * at most. The caller sets `what` and `text`; the other fields are set here. Not in an event.
+ * Returns 0, or an errno: ESRCH if the process is not recorded, ENOSYS if it has forbidden itself
+ * system calls, EHOSTDOWN if there is no collector any more, ETIMEDOUT, or the collector's own.
+ */
+int rt_session_ask(struct hw_request *request, struct hw_reply *ret);
+#define RT_ASK_MOST_S 30
 
 /* Returns the name of the session's socket; "" outside of a session. */
 const char *rt_session_path(void);
