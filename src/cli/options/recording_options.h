@@ -115,7 +115,7 @@ struct recording_options {
 		*leak_clear; /* likewise */
 	const char *as;
 	struct dump_options dumps; /* likewise */
-	const struct shim *shim; /* of `as`; NULL: none. Set by recording_options_check() */
+	const struct shim *shim;   /* of `as`; NULL: none. Set by recording_options_check() */
 	bool quiet, leak_on_death, free_stacks;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
