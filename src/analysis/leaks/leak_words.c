@@ -16,11 +16,16 @@ static void add_blocks(
 	text_printf(text, ") %s", sum->blocks == 1 ? one : many);
 }
 
-static void add_places(struct text *text, uint64_t rows)
+/* Blocks that nobody recorded have types instead of allocation sites. */
+static void add_places(const struct leaks *leaks, uint64_t rows, struct text *text)
 {
-	text_add(text, ", from ");
-	text_add_count(text, rows);
-	text_add(text, rows == 1 ? " allocation site" : " allocation sites");
+	if (model_recording(leaks->model)->types) {
+		text_add(text, ", of ");
+		text_add_counted(text, rows, "type", "types");
+	} else {
+		text_add(text, ", from ");
+		text_add_counted(text, rows, "allocation site", "allocation sites");
+	}
 }
 
 static void describe_lost(const struct leaks *leaks, struct text *text)
@@ -35,7 +40,7 @@ static void describe_lost(const struct leaks *leaks, struct text *text)
 			text_add(text, "No block is definitely lost.\n");
 	} else {
 		add_blocks(text, definite, "is definitely lost", "are definitely lost");
-		add_places(text, definite->rows);
+		add_places(leaks, definite->rows, text);
 	}
 	if (!indirect->blocks) {
 		text_add(text, definite->blocks ? ".\n" : "");
@@ -53,12 +58,12 @@ static void describe_others(const struct leaks *leaks, struct text *text)
 			      *reachable = &leaks->sums[LEAK_CLASS_REACHABLE];
 	if (possible->blocks) {
 		add_blocks(text, possible, "is possibly lost", "are possibly lost");
-		add_places(text, possible->rows);
+		add_places(leaks, possible->rows, text);
 		text_add(text, ": only interior pointers were found.\n");
 	}
 	if (reachable->blocks) {
 		add_blocks(text, reachable, "is still reachable", "are still reachable");
-		add_places(text, reachable->rows);
+		add_places(leaks, reachable->rows, text);
 		text_add(text, ".\n");
 	}
 	const struct leak_sum *suppressed = &leaks->sums[LEAK_CLASS_SUPPRESSED];
@@ -133,7 +138,7 @@ static void describe_unsearched(const struct leaks *leaks, struct text *text)
 	}
 	add_blocks(text, left, "was", "were");
 	text_printf(text, " %s", describe_left(leaks->model));
-	add_places(text, left->rows);
+	add_places(leaks, left->rows, text);
 	text_add(text, ".\nAlso unknown: ");
 	if (leaks->search) {
 		text_add(text, "no leak search was made");

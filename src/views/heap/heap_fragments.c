@@ -83,16 +83,6 @@ const struct answer_type heap_fragments_type = {
 		&heap_matched_rows_type, &pin_type, NULL},
 	.main = &arena_type};
 
-/* For programs all of them, unless only their number is asked for. */
-static size_t limit_of(const struct heap_page *page, const struct answer *answer)
-{
-	if (answer->asked_limit)
-		return answer->asked_limit;
-	return answer_is_brief(answer) || page->rows->count_only
-		       ? heap_page_limit(page, answer, TEXT_ROWS)
-		       : TABLE_NO_LIMIT;
-}
-
 struct error *heap_fragments_answer(const struct heap_page *page, struct answer *answer)
 {
 	_cleanup_(heap_fragments_deinit) struct fragments fragments = {.arenas = {.len = 0}};
@@ -103,7 +93,7 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 		return error;
 	error = heap_fragments(page->scan, &fragments);
 	struct table arenas = {&arena_type, fragments.arenas.data, fragments.arenas.len,
-		.limit = limit_of(page, answer)};
+		.limit = heap_page_limit(page, answer, TEXT_ROWS)};
 	if (!error)
 		error = table_select_order(&select, &arenas, &order);
 	table_select_close(&select);

@@ -248,7 +248,8 @@ static void total_cell(const void *context, size_t row, unsigned column, struct 
 }
 
 static const struct table_type total_type = {.name = "totals",
-	.says = "blocks of the heap; null where no heap was found though memory is there",
+	.says = "blocks of the heap; null where no heap was found though memory is there, and "
+		"of a core without private memory",
 	.columns = total_columns,
 	.cell = total_cell};
 
@@ -498,12 +499,20 @@ const struct answer_type heap_types_type = {
 		&type_count_type, &heap_matched_type, &group_type, NULL},
 	.main = &heap_types_table};
 
+/* Where the memory of a heap is missing, or was not understood, nothing is known of it. */
+static bool heap_is_unknown(const struct heap_scan *s)
+{
+	return !s->heap.areas.len &&
+	       (address_space_lacks_private(s->heap.space) || heap_unread_find(s).largest);
+}
+
 /* What both begin with; for programs alone. */
 static void heap_summary_put_head(const struct heap_page *page, struct answer *answer)
 {
 	const struct heap_scan *s = page->scan;
 	const struct heap_unread unread = heap_unread_find(s);
-	const struct table totals = {&total_type, &s->totals, unread.largest ? 0 : 1, .limit = 1};
+	const struct table totals = {
+		&total_type, &s->totals, heap_is_unknown(s) ? 0 : 1, .limit = 1};
 	answer_record_of(answer, &source_type, page);
 	heap_joined_answer(page, answer);
 	answer_record(answer, &totals);
@@ -530,7 +539,7 @@ static void add_sentences(
 {
 	text_verdict(page, out);
 	heap_joined_text(page, out);
-	if (page->scan->heap.areas.len || !heap_unread_find(page->scan).largest) {
+	if (!heap_is_unknown(page->scan)) {
 		text_sums(page->scan, out);
 		text_leaks(page->scan, isolated, out);
 	}

@@ -120,6 +120,8 @@ static const struct table_type thread_type = {.name = "threads",
 	.says = "a row a thread",
 	.columns = columns,
 	.cell = heap_threads_cell_of,
+	.one = "thread",
+	.many = "threads",
 	.row_text = heap_threads_row_text};
 
 const struct answer_type heap_threads_type = {
@@ -127,29 +129,28 @@ const struct answer_type heap_threads_type = {
 	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
 	.main = &thread_type};
 
-static struct error *heap_threads_put_threads(const struct address_space *space,
-	struct heap_names *names, struct unwinder *unwinder, struct answer *answer)
+static struct error *heap_threads_put_threads(
+	const struct heap_page *page, struct unwinder *unwinder, struct answer *answer)
 {
+	const struct address_space *space = page->space;
 	struct python_stacks stacks;
 	struct thread_row row;
-	const struct table table = {&thread_type, &row, 1, .limit = TABLE_NO_LIMIT};
+	const struct table table = {&thread_type, &row, space->threads.len,
+		.limit = heap_page_limit(page, answer, TABLE_NO_LIMIT)};
 	struct error *error = python_stacks_open(space, &stacks);
 	heap_stack_frames_init(&row.frames);
 	python_frames_init(&row.python);
 	answer_table_begin(answer, &table);
-	size_t count = space->threads.len;
-	if (answer->asked_limit && count > answer->asked_limit) {
-		answer->left_out += count - answer->asked_limit;
-		count = answer->asked_limit;
-	}
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < table_shown(&table) && !error; i++) {
 		row.thread = &space->threads.data[i];
-		error = heap_stack_make(unwinder, space, names, i, &row.frames);
+		error = heap_stack_make(unwinder, space, page->names, i, &row.frames);
 		if (!error)
 			error = python_stack_make(&stacks, i, &row.python);
 		if (!error)
 			answer_row(answer, &table, 0);
 	}
+	if (answer->asked_limit)
+		answer->left_out += table.count - table_shown(&table);
 	answer_table_end(answer, &table);
 	python_stacks_close(&stacks);
 	python_frames_deinit(&row.python);
@@ -165,7 +166,7 @@ struct error *heap_threads_answer(const struct heap_page *page, struct answer *a
 		return error;
 	answer_begin(answer, &heap_threads_type);
 	heap_memory_head_answer(answer, page->space, NULL);
-	error = heap_threads_put_threads(page->space, page->names, unwinder, answer);
+	error = heap_threads_put_threads(page, unwinder, answer);
 	unwinder_destroy(unwinder);
 	return error ? error : answer_end(answer);
 }

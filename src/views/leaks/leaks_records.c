@@ -333,6 +333,20 @@ static bool leaks_records_is_wanted(
 			   : row->class == LEAK_CLASS_LIBRARY;
 }
 
+/* Of a core or process whose blocks nobody recorded. */
+static bool is_by_type(const struct leaks_page *page)
+{
+	return model_recording(page->model)->types;
+}
+
+static void add_more(const struct leaks_page *page, size_t count, struct text *out)
+{
+	if (is_by_type(page))
+		text_more(count, "type (--limit)", "types (--limit)", out);
+	else
+		text_more(count, "allocation site (--limit)", "allocation sites (--limit)", out);
+}
+
 /* People get the first of the three alone. */
 struct error *leaks_put_records(const struct leaks_page *page, struct answer *answer)
 {
@@ -350,11 +364,11 @@ struct error *leaks_put_records(const struct leaks_page *page, struct answer *an
 		}
 		records.first = order[0];
 		if (prose && table_shown(&table) && !page->options->quiet)
-			leaks_add_title(page, "Allocation sites", prose);
+			leaks_add_title(
+				page, is_by_type(page) ? "Types" : "Allocation sites", prose);
 		answer_table(answer, &table);
 		if (prose)
-			text_more(table.count - table_shown(&table), "allocation site (--limit)",
-				"allocation sites (--limit)", prose);
+			add_more(page, table.count - table_shown(&table), prose);
 	}
 	frame_rows_deinit(&records.frames);
 	return NULL;

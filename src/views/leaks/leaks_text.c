@@ -133,7 +133,8 @@ void leaks_hidden_text(const struct leaks_page *page, struct text *out)
 			hidden |= 1u << i;
 	if (!hidden || page->options->detail != LEAKS_FULL || !page->leaks.searched)
 		return;
-	text_add(out, "\n  Allocation sites of what is ");
+	text_add(out, model_recording(page->model)->types ? "\n  Types of what is "
+							  : "\n  Allocation sites of what is ");
 	const char *before = "";
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
 		struct leak_row any = {.class = (enum leak_class)i};

@@ -434,7 +434,8 @@ static const struct table_type head_type = {.columns = head_columns, .cell = hea
 
 const struct answer_type tree_answer_type = {.schema = "heapwise.tree/1",
 	.from = "heapwise report --json FOLDER",
-	.says = "the processes of several recordings, or of a directory, and their sum",
+	.says = "the processes of several recordings, or of a directory, and their sum. "
+		"Files that don't say what was allocated (cores, heap profiles) are left out",
 	.tables = (const struct table_type *const[]){&head_type, &row_type, &totals_type, NULL},
 	.main = &row_type};
 

@@ -201,6 +201,8 @@ def forms_of_tables(folder):
         for row, found in zip(rows, document[member]):
             plain = {k: as_csv(v) for k, v in found.items() if not isinstance(v, (list, dict))}
             need({k: row[k] for k in plain if k in row}, {k: v for k, v in plain.items() if k in row}, f"{verb} as CSV")
+        some = ask("core", "--json", core, verb, "--limit", "1")[member]
+        need(len(some), min(1, len(document[member])), f"rows of {verb} with --limit 1")
     address = ask("core", "--json", core, "blocks", "--type", "node")["blocks"][0]["address"]
     for words, schema in ((("block", address), "block"), (("words", address), "words"), (("refs", address), "refs"),
                           (("why", address), "why"), (("show", address), "show"), (("find", address), "find"),

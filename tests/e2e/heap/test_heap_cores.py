@@ -4,6 +4,7 @@
 the kernel, with other files than those that ran. What is there is told right, what is not is said."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -90,10 +91,15 @@ def what_a_filter_leaves_out(folder):
             ended = hw.run([hw.HEAPWISE, "core", core])
             if ended.status or "no heap was found" not in ended.text or "coredump_filter" not in ended.errors:
                 raise hw.Failure(f"filter {number:#x}: {ended} {ended.text[:300]}")
+            if " 0 B" in ended.text or "in use" in ended.text or ask("core", "--json", core)["totals"] is not None:
+                raise hw.Failure(f"filter {number:#x}: figures of a heap that is not there: {ended.text}")
             if "no private memory" not in hw.run([hw.HEAPWISE, "leaks", core]).text:
                 raise hw.Failure(f"filter {number:#x}: heapwise leaks does not say what is missing")
             continue
         compare(read_account(inside / "account"), ask("core", "--json", core, "blocks")["blocks"], own_most=1)
+        leaks = hw.run([hw.HEAPWISE, "leaks", core]).text
+        if "allocation site" in leaks.lower() or not re.search(r"still reachable, of \d+ types?\.", leaks):
+            raise hw.Failure(f"filter {number:#x}: blocks that nobody recorded have no allocation sites: {leaks}")
         types = ask("core", "--json", core, "types")["types"]
         types = sorted((t["name"], t["blocks"], t["bytes"]) for t in types)
         wanted = wanted or types
