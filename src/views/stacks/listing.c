@@ -336,6 +336,13 @@ static const struct column listed_columns[] = {
 	SUMS_COLUMNS(LINE_FLAT, "; null if that is nothing"),
 	COLUMNS_END};
 
+/* A text of C ends at a NUL, which a line may contain. */
+static void add_whole_line(struct text *out, struct source_line line)
+{
+	for (size_t i = 0; i < line.len; i++)
+		text_add_char(out, line.text[i] ? line.text[i] : '?');
+}
+
 static void listing_line_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
 	const struct listing_page *at = context;
@@ -344,7 +351,7 @@ static void listing_line_cell(const void *context, size_t row, unsigned column, 
 	if (column == LINE) {
 		ret->number = line->line;
 	} else if (column == TEXT && line->text.text) {
-		text_add_n(&ret->built, line->text.text, line->text.len);
+		add_whole_line(&ret->built, line->text);
 		cell_take_built(ret);
 	} else if (column != TEXT) {
 		listing_sums_cell(at, figures ? &figures->flat : NULL,

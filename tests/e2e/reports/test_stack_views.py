@@ -226,6 +226,19 @@ def list_sources(folder):
 
 
 @TESTS.test
+def list_nul(folder):
+    """A line of source with a NUL in it is whole in JSON, as it is in text"""
+    source, program = folder / "nul.c", folder / "nul"
+    source.write_bytes(b"#include <stdlib.h>\nint main(void) { void *volatile p = malloc(10); return !p; /* before\0after */ }\n")
+    made = hw.run([hw.need_program("gcc"), "-g", "-w", source, "-o", program])
+    hw.need(made.status == 0, str(made))
+    hw.record([program], folder / "nul.hpw", options=("-q",))
+    hw.need("before?after */ }" in heapwise("list", "main", folder / "nul.hpw").text, "text")
+    lines = [line["text"] for part in read_json("list", "main", folder / "nul.hpw")["parts"] for line in part["lines"]]
+    hw.need(any(line and line.endswith("before?after */ }") for line in lines), f"{lines}")
+
+
+@TESTS.test
 def list_refuses(folder):
     """What is not there is not listed, and what is like it is named"""
     path = recording(folder)
