@@ -72,6 +72,13 @@ void text_add(struct text *text, const char *string)
 	text_add_n(text, string, strlen(string));
 }
 
+bool text_write(void *text, const char *bytes, size_t len)
+{
+	struct text *to = text;
+	text_add_n(to, bytes, len);
+	return !to->failed;
+}
+
 void text_add_char(struct text *text, char c)
 {
 	text_add_n(text, &c, 1);

@@ -28,6 +28,9 @@ char *text_steal(struct text *text);
 void text_add(struct text *text, const char *string);
 void text_add_n(struct text *text, const char *bytes, size_t len);
 void text_add_char(struct text *text, char c);
+/* Adds bytes to the text that `text` points to, as sinks and json_init() call it. Returns false if
+ * there is no memory. */
+bool text_write(void *text, const char *bytes, size_t len);
 /* Adds a foreign string for a terminal: control characters and invalid UTF-8 become "?". Of more
  * than `most` bytes it adds the first whole characters and "…". */
 void text_add_shown(struct text *text, const char *string, size_t most);

@@ -116,13 +116,6 @@ static struct error *add_file(
 	return error ? error : pack_file_bytes(to, fd, file);
 }
 
-static bool add_to_text(void *ctx, const char *data, size_t len)
-{
-	struct text *text = ctx;
-	text_add_n(text, data, len);
-	return !text->failed;
-}
-
 static struct error *add_manifest(const struct writing *to, const struct bundle_manifest *manifest)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -130,7 +123,7 @@ static struct error *add_manifest(const struct writing *to, const struct bundle_
 	_cleanup_free_ struct json *json = malloc(sizeof(*json));
 	if (!json)
 		return error_no_memory();
-	json_init(json, add_to_text, &text);
+	json_init(json, text_write, &text);
 	bundle_manifest_write(manifest, json);
 	if (!json_finish(json))
 		return error_no_memory();

@@ -69,17 +69,10 @@ static void draft_deinit(struct page_draft *draft)
 	buf_deinit(&draft->packed);
 }
 
-static bool add_to_text(void *ctx, const char *data, size_t len)
-{
-	struct text *text = ctx;
-	text_add_n(text, data, len);
-	return !text->failed;
-}
-
 static struct error *write_document(
 	const struct page_document *document, size_t limit, struct written_document *ret)
 {
-	const struct sink sink = {add_to_text, &ret->json};
+	const struct sink sink = {text_write, &ret->json};
 	struct error *error = document->write(document->ctx, limit, &sink, &ret->left_out);
 	if (error && error->code == ERROR_INPUT) {
 		text_add(&ret->problem, error->message);
@@ -234,7 +227,7 @@ static struct error *put_container(
 	text_init(&header);
 	if (!json)
 		return error_no_memory();
-	json_init(json, add_to_text, &header);
+	json_init(json, text_write, &header);
 	put_header(draft, stacks, json);
 	if (header.failed)
 		return error_no_memory();

@@ -87,7 +87,7 @@ static bool take_view(const struct options *options, struct request *request)
 static bool note_asked(const struct options *options, int id, struct request *request)
 {
 	static const struct option_spec choosing[] = {VIEW_SPECS_FILTER VIEW_SPEC_WHOLE_STACKS{0}};
-	return page_file_note_asked(&request->page, choosing, id, options->argument);
+	return option_words_note(&request->page.asked, choosing, id, options->argument);
 }
 
 static bool cmd_diff_take(const struct options *options, int id, void *ctx)

@@ -84,18 +84,12 @@ static bool cmd_graph_check(const struct command *command, void *ctx)
 	return false;
 }
 
-static bool cmd_graph_keep(void *ctx, const char *data, size_t len)
-{
-	text_add_n(ctx, data, len);
-	return true;
-}
-
 static struct error *cmd_graph_draw(const struct request *request, const struct stacks *view,
 	const struct callgraph *graph, struct spots *spots)
 {
 	_cleanup_(text_deinit) struct text dot;
 	text_init(&dot);
-	struct sink sink = {cmd_graph_keep, &dot};
+	struct sink sink = {text_write, &dot};
 	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
 	if (!error && dot.failed)
 		error = error_no_memory();

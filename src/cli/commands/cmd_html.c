@@ -104,7 +104,7 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 	case VIEW_OPT_BASE:
 		return view_options_take(options, id, &file->shown);
 	default:
-		return page_file_note_asked(file, choosing, id, options->argument) &&
+		return option_words_note(&file->asked, choosing, id, options->argument) &&
 		       view_options_take(options, id, &file->shown);
 	}
 }

@@ -37,7 +37,7 @@ static const struct option_spec asked_specs[] = {PAGE_SPECS_ASKED{0}};
 
 struct serve_request_line {
 	struct view_request checked; /* options for all answers, which are looked at once */
-	struct word_vec common;      /* these options as words */
+	struct option_words common;  /* these options as words */
 	const char *listen;
 	bool allow_remote, open;
 };
@@ -58,23 +58,6 @@ static void on_signal(int number)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* Keeps an option for the command lines of answers. */
-static bool keep_common(const struct options *options, int id, struct word_vec *ret)
-{
-	const struct option_spec *spec = option_specs;
-	while (spec->id && spec->id != id)
-		spec++;
-	char *word = NULL;
-	const char *argument = options->argument;
-	bool ok = spec->name &&
-		  asprintf(&word, "--%s%s%s", spec->name, argument ? "=" : "",
-			  argument ? argument : "") >= 0 &&
-		  word_vec_push(ret, word);
-	if (!ok)
-		message_error(error_no_memory());
-	return ok;
-}
-
 static bool cmd_serve_take(const struct options *options, int id, void *ctx)
 {
 	struct serve_request_line *line = ctx;
@@ -88,7 +71,7 @@ static bool cmd_serve_take(const struct options *options, int id, void *ctx)
 		return line->open = true;
 	default:
 		return view_options_take(options, id, &line->checked) &&
-		       keep_common(options, id, &line->common);
+		       option_words_note(&line->common, option_specs, id, options->argument);
 	}
 }
 
@@ -316,9 +299,7 @@ static int cmd_serve_run(const struct command *command, int argc, char **argv)
 		code = take_words(&state.files, argv + options.operand, argc - options.operand);
 		code = code ? code : serve_all(&line, &state);
 	}
-	for (size_t i = 0; i < line.common.len; i++)
-		free(line.common.data[i]);
-	word_vec_deinit(&line.common);
+	option_words_free(&line.common);
 	view_request_deinit(&line.checked);
 	return code;
 }

@@ -264,12 +264,6 @@ static void lsan_wishes_deinit(struct lsan_wishes *wishes)
 	lsan_options_deinit(&wishes->options);
 }
 
-static bool add_to_text(void *context, const char *data, size_t len)
-{
-	text_add_n(context, data, len);
-	return true;
-}
-
 /* Where only leaks are to be shown, whether there are any is known at the end. */
 static struct error *write_view(const struct leak_report *report, const struct model *model,
 	const struct leaks_view_options *view, const struct sink *sink, struct leaks_outcome *ret)
@@ -278,7 +272,7 @@ static struct error *write_view(const struct leak_report *report, const struct m
 		return leaks_view_write(model, view, sink, ret);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	const struct sink held = {add_to_text, &text};
+	const struct sink held = {text_write, &text};
 	struct error *error = leaks_view_write(model, view, &held, ret);
 	if (!error && text.failed)
 		error = error_no_memory();

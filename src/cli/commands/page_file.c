@@ -13,32 +13,14 @@
 
 void page_file_deinit(struct page_file *file)
 {
-	for (size_t i = 0; i < file->asked.len; i++)
-		free(file->asked.data[i]);
-	asked_vec_deinit(&file->asked);
+	option_words_free(&file->asked);
 	process_rows_deinit(&file->processes);
 	page_sources_deinit(&file->sources);
 	view_request_deinit(&file->shown);
 }
 
-bool page_file_note_asked(
-	struct page_file *file, const struct option_spec *specs, int id, const char *argument)
-{
-	while (specs->id && specs->id != id)
-		specs++;
-	if (!specs->id)
-		return true;
-	char *word = NULL;
-	bool ok = asprintf(&word, "--%s%s%s", specs->name, argument ? "=" : "",
-			  argument ? argument : "") >= 0 &&
-		  asked_vec_push(&file->asked, word);
-	if (!ok)
-		message_error(error_no_memory());
-	return ok;
-}
-
 /* What was asked for can name what the page must not. */
-static void asked_hide_arguments(struct asked_vec *asked)
+static void asked_hide_arguments(struct option_words *asked)
 {
 	for (size_t i = 0; i < asked->len; i++) {
 		char *argument = strchr(asked->data[i], '=');

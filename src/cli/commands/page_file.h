@@ -3,7 +3,7 @@
  * A page (docs/schema/page-1.md) as a file: what `html`, `diff --html` and `run --html` write.
  *
  *	struct page_file file = PAGE_FILE_DEFAULT;
- *	…page_file_note_asked(&file, …)…
+ *	…option_words_note(&file.asked, …)…
  *	if (view_request_files(command, &file.shown, "a page", words, count, &file.path))
  *		code = page_file_write(&file);
  *	page_file_deinit(&file);
@@ -11,19 +11,16 @@
 #ifndef CLI_PAGE_FILE_H
 #define CLI_PAGE_FILE_H
 
-#include "base/vec.h"
 #include "cli/commands/page_parts.h"
 #include "cli/commands/page_sources.h"
 #include "cli/commands/report_tree.h"
 #include "cli/terminal/page_output.h"
 
-DEFINE_VEC(asked_vec, char *)
-
 /* Which page is wanted, and where. Texts are borrowed. */
 struct page_file {
 	struct view_request shown; /* query.base: what it is compared with */
 	struct page_change change; /* and how */
-	struct asked_vec asked;    /* options that choose what the page is of; owned */
+	struct option_words asked; /* options that choose what the page is of; owned */
 	const char *path;          /* also of a folder; NULL: the newest recording here */
 	const char *output;        /* NULL: named after the recording, in the current folder */
 	bool force;                /* replaces any file of that name */
@@ -44,11 +41,6 @@ struct page_file {
 	}
 
 void page_file_deinit(struct page_file *file);
-
-/* Notes an option of the command's table that chooses what the page is of, as "--focus=^parse_".
- * False, after saying so: no memory. */
-bool page_file_note_asked(
-	struct page_file *file, const struct option_spec *specs, int id, const char *argument);
 
 /* Returns whether the page may be written to `output`: that is stdout, a page, empty, no regular
  * file, or not there; or the page replaces anything. False, after saying so: it may not. */

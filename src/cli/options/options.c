@@ -220,3 +220,28 @@ int command_print_help(const struct command *command)
 		text_printf(&text, "\nExamples\n%s", command->examples);
 	return output_text(&text);
 }
+
+bool option_words_note(
+	struct option_words *words, const struct option_spec *specs, int id, const char *argument)
+{
+	char *word = NULL;
+	while (specs->id && specs->id != id)
+		specs++;
+	if (!specs->id)
+		return true;
+	if (asprintf(&word, "--%s%s%s", specs->name, argument ? "=" : "",
+		    argument ? argument : "") < 0)
+		word = NULL;
+	if (word && option_words_push(words, word))
+		return true;
+	free(word);
+	message_error(error_no_memory());
+	return false;
+}
+
+void option_words_free(struct option_words *words)
+{
+	for (size_t i = 0; i < words->len; i++)
+		free(words->data[i]);
+	option_words_deinit(words);
+}

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "cli/command.h"
 
 struct options {
@@ -61,6 +62,15 @@ extern const struct option_spec option_help;
 
 /* Says why the argument of an option can't be used. options_each() leaves with the error's code. */
 void options_refuse(const struct options *options, const struct error *error);
+
+DEFINE_VEC(option_words, char *)
+
+/* Adds an option of a table as one word, "--focus=^parse_"; one of another table is left out.
+ * Returns false, after saying so, if there is no memory. */
+bool option_words_note(
+	struct option_words *words, const struct option_spec *specs, int id, const char *argument);
+/* Frees the words, too. */
+void option_words_free(struct option_words *words);
 
 /* For an option that stands in the command's table and that nobody takes, a mistake in the command:
  * says so. Returns false. */

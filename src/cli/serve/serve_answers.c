@@ -159,13 +159,6 @@ static void kept_add(
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static bool add_to_text(void *ctx, const char *data, size_t len)
-{
-	struct text *text = ctx;
-	text_add_n(text, data, len);
-	return !text->failed;
-}
-
 /* Of the command line or the file: the client's; else of this machine. */
 static unsigned status_of(int code)
 {
@@ -180,7 +173,7 @@ static void answer_failure(
 	_cleanup_free_ struct json *json = malloc(sizeof(*json));
 	text_init(&text);
 	if (json) {
-		json_init(json, add_to_text, &text);
+		json_init(json, text_write, &text);
 		json_object_begin(json);
 		json_key(json, "error");
 		json_string(json, message);

@@ -238,13 +238,6 @@ static void write_file_row(const struct serve_files *files, size_t number, struc
 	json_object_end(json);
 }
 
-static bool add_to_text(void *ctx, const char *data, size_t len)
-{
-	struct text *text = ctx;
-	text_add_n(text, data, len);
-	return !text->failed;
-}
-
 void serve_files_write(const struct serve_files *files, bool compares, struct text *ret)
 {
 	_cleanup_free_ struct json *json = malloc(sizeof(*json));
@@ -252,7 +245,7 @@ void serve_files_write(const struct serve_files *files, bool compares, struct te
 		ret->failed = true;
 		return;
 	}
-	json_init(json, add_to_text, ret);
+	json_init(json, text_write, ret);
 	json_object_begin(json);
 	json_key(json, "schema");
 	json_string(json, "heapwise.serve/1");
