@@ -401,8 +401,7 @@ static void put_html(const struct page_draft *draft, const struct sink *sink)
 static struct error *build_ranks(struct page_draft *draft)
 {
 	const struct page_wanted *wanted = draft->wanted;
-	struct error *error =
-		page_moments_build(wanted->profile, wanted->over_time, &draft->moments);
+	struct error *error = page_moments_build(wanted, &draft->moments);
 	return error ? error : page_ranks_build(wanted->profile, &draft->moments, &draft->ranks);
 }
 

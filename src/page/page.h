@@ -26,6 +26,8 @@
 #define PAGE_DOCUMENT_ROWS 1000u
 /* Nodes of the tree of retained memory; the smallest ones are summed up beyond it. */
 #define PAGE_OWNERS_MAX 200000u
+/* Marks that are moments of a page: of each the recording is read again. */
+#define PAGE_MARKS_MAX 16u
 
 /* A document of the page: what a command writes with --json. */
 struct page_document {
@@ -47,6 +49,12 @@ struct page_owner {
 	uint64_t bytes, blocks; /* of the node itself, which those below are not among */
 };
 
+/* What the file was at one of its marks. */
+struct page_mark {
+	uint64_t time_ns;          /* as of struct mark */
+	const struct model *model; /* borrowed */
+};
+
 /* What a page is to contain. All is borrowed. */
 struct page_wanted {
 	const char *writer; /* "heapwise 0.1.0" */
@@ -63,6 +71,8 @@ struct page_wanted {
 	/* The same file with a series of moments and their sites; NULL: not known, or there is a
 	 * base. */
 	const struct model *over_time;
+	const struct page_mark *marks; /* the first ones of over_time */
+	size_t mark_count;
 	const struct page_owner *owners; /* of a heap; NULL: there are none */
 	size_t owner_count;
 	/* Of HTML: the smallest stacks and owners are summed up beyond it. */

@@ -25,7 +25,7 @@ function timeWord(ns) {
 
 /** What rows had live at moments; cells are changes since the moment before, rows distances. */
 class Moments {
-    constructor({ columns: c }) {
+    constructor({ columns: c, documents: { marks } }) {
         this.times = c["moment.time_ns"];
         this.peak = c["moment.flags"].findIndex((flags) => flags & 1);
         this.first = new Uint32Array(this.times.length + 1);
@@ -45,6 +45,27 @@ class Moments {
         this.names = Array.from(this.times, (ns, i) =>
             i === this.peak ? "peak" : c["moment.flags"][i] & 2 ? "end" : timeWord(ns),
         );
+        this.placeMarks(marks?.marks ?? [], c["moment.mark"]);
+    }
+
+    /** Marks by the word for each: { moment: that it is at, or that is nearest, isExact, text }. */
+    placeMarks(marks, numbers) {
+        this.marks = new Map();
+        marks.forEach(({ name, nth, time_ns: ns }, i) => {
+            const at = numbers?.indexOf(i + 1) ?? -1,
+                isExact = at >= 0,
+                isFirst = nth === 1 && !/#\d+$/.test(name),
+                moment = isExact ? at : this.nearest(ns),
+                by = this.times[moment] - ns,
+                word = `mark:${name}${isFirst ? "" : `#${nth}`}`;
+            if (isExact && this.names[at] !== "peak") this.names[at] = word;
+            const near = by ? `${duration(Math.abs(by))} ${by < 0 ? "before" : "after"} it` : "at its time";
+            this.marks.set(word, {
+                moment,
+                isExact,
+                text: `${word.slice(5)}${isExact ? "" : ` – nearest exact moment: ${near}`}`,
+            });
+        });
     }
 
     /** What each row had at the moment. */
@@ -65,7 +86,7 @@ class Moments {
 
     /** The number of "peak", "end" or "12.5ms"; undefined: it is none. */
     parse(word) {
-        const known = this.names.indexOf(word),
+        const known = this.marks.get(word)?.moment ?? this.names.indexOf(word),
             time = /^(\d+(?:\.\d+)?)(ns|us|ms|s)$/.exec(word);
         return known >= 0 ? known : time ? this.nearest(time[1] * UNIT_NS[time[2]]) : undefined;
     }
@@ -77,7 +98,9 @@ class Moments {
     }
 
     said(moment) {
-        return `${duration(this.times[moment])}${moment === this.peak ? " (the peak)" : ""}: ${bytes(this.totals[moment])}`;
+        const name = this.names[moment],
+            what = moment === this.peak ? "the peak" : name.startsWith("mark:") ? name : "";
+        return `${duration(this.times[moment])}${what && ` (${what})`}: ${bytes(this.totals[moment])}`;
     }
 }
 
@@ -224,6 +247,15 @@ function topStacks(data, stacks, metric) {
     ];
 }
 
+/** A choice of marks for an end of the range; null: there are none. */
+function markChoice(text, { marks }, choose) {
+    if (!marks.size) return null;
+    const options = [["", "at mark …"], ...[...marks].map(([word, one]) => [word, one.text])],
+        made = choice("", options, "", (word) => word && choose(marks.get(word).moment));
+    made.firstElementChild.setAttribute("aria-label", `${text} of the range at a mark`);
+    return made;
+}
+
 /** The view of the timeline: the chart, a range in it, and what the range means. */
 export function timelineView(data, stacks, { peak, marks }) {
     const { documents, cut } = data,
@@ -268,7 +300,16 @@ export function timelineView(data, stacks, { peak, marks }) {
                         number,
                     ),
             });
-        return { input, said, label: el("label", {}, text, input, said) };
+        const atMark = markChoice(text, moments, (moment) => {
+            const both = ends.map((one) => Number(one.input.value));
+            both[number] = moment;
+            choose(both, number);
+        });
+        return {
+            input,
+            said,
+            label: el("span", { class: "end" }, el("label", {}, text, input, said), atMark),
+        };
     };
     const ends = [end("Start", 0), end("End", 1)];
     const picture = chart(timeline, {

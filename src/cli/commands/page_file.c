@@ -80,6 +80,8 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 		.document_count = content->parts->count,
 		.profile = &content->stacks->profile,
 		.over_time = content->parts->over_time,
+		.marks = content->parts->marks.marks,
+		.mark_count = content->parts->marks.count,
 		.most_bytes = content->file->most_bytes,
 		.container = content->file->container,
 	};

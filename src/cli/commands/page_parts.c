@@ -16,6 +16,7 @@ void page_parts_deinit(struct page_parts *parts)
 	error_destroy(parts->no_times);
 	operand_deinit(&parts->older_times);
 	model_destroy(parts->over_time);
+	page_marks_deinit(&parts->marks);
 	operand_deinit(&parts->older);
 	model_destroy(parts->model);
 }
@@ -233,6 +234,17 @@ static struct error *open_times(struct view_request *request, struct page_parts 
 	return error;
 }
 
+/* The recording at its marks, where moments are those of all of it. */
+static struct error *open_marks(struct view_request *request, struct page_parts *ret)
+{
+	struct query *query = &request->query;
+	const struct model *of = ret->over_time;
+	if (!of || ret->older.model || moments_query(&query->moments) || query->anonymize)
+		return NULL;
+	return page_marks_open(query, of,
+		has_many_events(ret->model) ? PAGE_MARKS_OF_MANY : PAGE_MARKS_MAX, &ret->marks);
+}
+
 static bool has_series(const struct model *model)
 {
 	return !(model_recording(model)->unknown & UNKNOWN_SERIES);
@@ -318,6 +330,8 @@ int page_parts_open(struct view_request *request, const char *path, struct page_
 	struct error *error = leak_report_create(&ret->leak_options, &ret->leaks);
 	if (!error)
 		error = look_at_times(request, ret);
+	if (!error)
+		error = open_marks(request, ret);
 	if (error)
 		return message_error(error);
 	set_options(request, ret);

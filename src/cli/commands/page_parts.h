@@ -5,6 +5,7 @@
 #define CLI_PAGE_PARTS_H
 
 #include "cli/commands/leak_report.h"
+#include "cli/commands/page_marks.h"
 #include "cli/options/view_options.h"
 #include "page/page.h"
 #include "views/diff_view.h"
@@ -13,6 +14,9 @@
 
 /* Lifetimes take a pass over all events, some 3 s for so many: beyond it they are for who asks. */
 #define PAGE_LIVES_EVENTS 10000000u
+
+/* Marks that are exact moments of a recording of more events than that. */
+#define PAGE_MARKS_OF_MANY 4u
 
 enum page_lifetimes { PAGE_LIFETIMES_AUTO, PAGE_LIFETIMES_NO, PAGE_LIFETIMES_YES };
 
@@ -55,6 +59,7 @@ struct page_parts {
 	struct model *model;        /* what the report is of, and the stacks */
 	struct model *over_time;    /* the same with a series of moments and lives; NULL: without */
 	struct operand older;       /* what it is compared with; model NULL: nothing */
+	struct page_marks marks;    /* as it was at marks */
 	struct operand older_times; /* the same over time */
 	struct error *no_times;     /* why there are no times; NULL: there are */
 	const char *no_leaks, *no_older_leaks, *no_lives;

@@ -143,9 +143,43 @@ static bool add_moments(struct moment_maker *maker, const struct model *over_tim
 	return true;
 }
 
-struct error *page_moments_build(
-	const struct profile *profile, const struct model *over_time, struct page_moments *ret)
+/* Adds the cells of a mark and puts its moment where its time is. */
+static bool add_mark(struct moment_maker *maker, const struct page_mark *mark, uint32_t number)
 {
+	size_t count, first = maker->moments->cells.len;
+	const struct site *sites = model_sites(mark->model, &count);
+	const struct series_row at = {.time_ns = mark->time_ns};
+	for (size_t i = 0; i < count; i++) {
+		const struct series_site site = {
+			{(uint32_t)i}, sites[i].live_blocks, sites[i].live_bytes};
+		if ((site.live_bytes || site.live_blocks) && !add_site(maker, &site))
+			return false;
+	}
+	if (!add_moment(maker, &at, first, false))
+		return false;
+	struct page_moment *moments = maker->moments->moments.data;
+	size_t place = maker->moments->moments.len - 1;
+	struct page_moment made = moments[place];
+	made.mark = number;
+	for (; place > 0 && moments[place - 1].time_ns >= made.time_ns; place--)
+		moments[place] = moments[place - 1];
+	moments[place] = made;
+	return true;
+}
+
+static bool add_marks(struct moment_maker *maker, const struct page_wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->mark_count; i++)
+		if (has_same_sites(maker->profile->model, wanted->marks[i].model) &&
+			!add_mark(maker, &wanted->marks[i], (uint32_t)i + 1))
+			return false;
+	return true;
+}
+
+struct error *page_moments_build(const struct page_wanted *wanted, struct page_moments *ret)
+{
+	const struct profile *profile = wanted->profile;
+	const struct model *over_time = wanted->over_time;
 	ret->problem = find_problem(profile, over_time);
 	if (ret->problem)
 		return NULL;
@@ -165,7 +199,7 @@ struct error *page_moments_build(
 		.shown_of = shown == &profile->left.rows ? profile->left.row_of : NULL,
 		.now = now,
 		.moments = ret};
-	if (!add_moments(&maker, over_time))
+	if (!add_moments(&maker, over_time) || !add_marks(&maker, wanted))
 		return error_no_memory();
 	if (ret->moments.len < 2)
 		ret->problem = "there are not two moments of which it is known";
@@ -175,7 +209,8 @@ struct error *page_moments_build(
 static bool is_kept(const struct page_moments *moments, size_t step, size_t number)
 {
 	return number % step == 0 || number + 1 == moments->moments.len ||
-	       moments->moments.data[number].flags & PAGE_MOMENT_PEAK;
+	       moments->moments.data[number].flags & PAGE_MOMENT_PEAK ||
+	       moments->moments.data[number].mark;
 }
 
 size_t page_moments_left(const struct page_moments *moments, size_t step)
@@ -192,7 +227,7 @@ struct cell_value {
 
 /* Columns that are filled, and what rows of the page had before and have at a moment. */
 struct cell_columns {
-	struct page_column *time, *flags, *cells, *row, *bytes, *blocks;
+	struct page_column *time, *flags, *mark, *cells, *row, *bytes, *blocks;
 	struct cell_value *before, *now;
 	size_t count;
 };
@@ -202,6 +237,7 @@ static void begin_columns(
 {
 	ret->time = page_columns_add(columns, "moment.time_ns", PAGE_F64);
 	ret->flags = page_columns_add(columns, "moment.flags", PAGE_U8);
+	ret->mark = page_columns_add(columns, "moment.mark", PAGE_U32);
 	ret->cells = page_columns_add(columns, "moment.cells", PAGE_U32);
 	ret->row = page_columns_add(columns, "cell.row", PAGE_U32);
 	ret->bytes = page_columns_add(columns, "cell.bytes", PAGE_F64);
@@ -261,6 +297,7 @@ bool page_moments_put(const struct page_moments *moments, size_t step, const uin
 		fill_now(moments, moment, number_of, &at);
 		page_column_f64(at.time, (double)moment->time_ns);
 		page_column_u8(at.flags, moment->flags);
+		page_column_u32(at.mark, moment->mark);
 		put_cells(&at);
 		memcpy(at.before, at.now, count * sizeof(*at.before));
 	}

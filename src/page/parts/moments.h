@@ -10,6 +10,7 @@
 #include "analysis/profile.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "page/page.h"
 #include "page/parts/columns.h"
 
 /* Bits of moment.flags. */
@@ -27,6 +28,7 @@ DEFINE_VEC(page_cells, struct page_cell)
 struct page_moment {
 	uint64_t time_ns;
 	uint8_t flags;       /* of enum page_moment_flag */
+	uint32_t mark;       /* that it is at: its number, from 1; 0: none */
 	size_t first, count; /* of the cells; several may be of one row */
 };
 DEFINE_VEC(page_moment_vec, struct page_moment)
@@ -44,13 +46,15 @@ void page_moments_init(struct page_moments *moments);
 void page_moments_deinit(struct page_moments *moments);
 
 /*
- * Fills empty ones with what `over_time` (NULL: nothing), a model of the same file as the
- * profile's with a series, knows of moments. Not an error: there are none, see `problem`.
+ * Fills empty ones with what wanted->over_time (NULL: nothing), a model of the same file as the
+ * profile's with a series, and wanted->marks know of moments. Not an error: there are none, see
+ * `problem`.
  */
-struct error *page_moments_build(const struct profile *profile, const struct model *over_time,
-	struct page_moments *ret) must_check_;
+struct error *page_moments_build(
+	const struct page_wanted *wanted, struct page_moments *ret) must_check_;
 
-/* Returns how many of them are left if only every `step`-th is kept, and the peak and the last. */
+/* Returns how many of them are left if only every `step`-th is kept, and the peak, the last and
+ * marks. */
 size_t page_moments_left(const struct page_moments *moments, size_t step);
 
 /*

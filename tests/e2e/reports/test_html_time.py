@@ -103,6 +103,24 @@ def stacks(folder):
 
 
 @TESTS.test
+def marks(folder):
+    """Marks are moments, with what the report at each says; those beyond the first 16 are not"""
+    for options in ((), ("--mode", "sample:200")):
+        path = folder / "marks.hpw"
+        hw.record([hw.TARGETS / "marks"], path, options=("-q", *options))
+        page = page_of(path)
+        all_marks = page.documents["marks"]["marks"]
+        found = dict(zip(page.columns["moment.mark"], moments(page)))
+        found.pop(0)
+        hw.need(all_marks and sorted(found) == list(range(1, min(16, len(all_marks)) + 1)), f"{sorted(found)} of {len(all_marks)} marks")
+        for number, (time, _, rows) in found.items():
+            mark = all_marks[number - 1]
+            wanted = reported(path, "--at", f"mark:{mark['name']}#{mark['nth']}")
+            hw.need(time == mark["time_ns"] and by_stack(page, rows) == wanted, f"{mark}: {time}, {by_stack(page, rows)}, report: {wanted}")
+        path.unlink()
+
+
+@TESTS.test
 def filters(folder):
     """With a filter moments are of the stacks that it leaves"""
     path = recording(folder)

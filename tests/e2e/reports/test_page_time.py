@@ -85,6 +85,46 @@ def meanings(folder):
         page.done()
 
 
+MANY_MARKS = """
+#include <heapwise/client.h>
+#include <stdlib.h>
+#include <string.h>
+static void *volatile kept;
+int main(void)
+{
+	for (int i = 1; i <= 20; i++) {
+		kept = malloc(1000 * i);
+		memset(kept, 1, 1000);
+		heapwise_mark(i == 3 ? "third" : "one of many");
+	}
+	return 0;
+}
+"""
+
+
+@TESTS.test
+def marks(folder):
+    """A range begins and ends at marks, exactly; of marks that are no moments the nearest one is named"""
+    (folder / "m.c").write_text(MANY_MARKS)
+    made = hw.run([hw.need_program("gcc"), "-g", "-O1", "-fno-builtin-malloc", "-I", hw.SOURCE / "include", folder / "m.c", "-o", folder / "m"])
+    hw.need(made.status == 0, str(made))
+    path = folder / "m.hpw"
+    hw.record([folder / "m"], path)
+    choose = """((number, word) => { const one = document.querySelectorAll('.range select')[number];
+        one.value = word; one.dispatchEvent(new Event('change')); })"""
+    with Page(folder, page_of(path), "#view=timeline") as page:
+        texts = page.evaluate("[...document.querySelector('.range select').options].map((one) => one.textContent)")
+        hw.need(len(texts) == 21 and "third" in texts and "nearest exact moment" in texts[20] and "nearest" not in texts[16], f"{texts}")
+        page.evaluate(f"{choose}(0, 'mark:third'), {choose}(1, 'mark:one of many#6'), 0")
+        change = json.loads(heapwise("diff", "--json", f"{path}@mark:third", f"{path}@mark:one of many#6").text)["totals"]["live_bytes"]["change"]
+        hw.need(change == sum(1000 * i for i in range(4, 8)) and f"+{amount(change)} in the heap" in page.text(), f"{change}: {page.text()}")
+        hw.need("m.hpw@mark:third" in page.text(), page.text())
+        fragment = page.evaluate("location.hash")
+        page.go(fragment)
+        hw.need(f"+{amount(change)} in the heap" in page.text(), f"{fragment}: {page.text()}")
+        page.done()
+
+
 @TESTS.test
 def hands(folder):
     """A range is chosen by keys, by a drag and by the URL; it can be left again"""

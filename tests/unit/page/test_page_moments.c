@@ -34,17 +34,29 @@ struct made {
 	struct fixture fixture;
 	struct profile profile;
 	struct page_moments moments;
+	struct page_mark mark;
 };
 
-static void made_init(struct made *made, uint64_t more_bytes)
+/* mark_ns: of a mark at which the end's figures were; 0: there is none. */
+static void made_init_marked(struct made *made, uint64_t more_bytes, uint64_t mark_ns)
 {
 	fixture_demo(&made->fixture);
 	add_moments(&made->fixture, model_totals(made->fixture.model)->live_bytes + more_bytes);
 	profile_init(&made->profile);
 	CHECK_OK(profile_build(made->fixture.model, false, NULL, &made->profile));
 	page_moments_init(&made->moments);
-	CHECK_OK(page_moments_build(&made->profile, made->fixture.model, &made->moments));
+	const struct page_wanted wanted = {.profile = &made->profile,
+		.over_time = made->fixture.model,
+		.marks = &made->mark,
+		.mark_count = mark_ns > 0};
+	made->mark = (struct page_mark){mark_ns, made->fixture.model};
+	CHECK_OK(page_moments_build(&wanted, &made->moments));
 	CHECK(!made->moments.problem);
+}
+
+static void made_init(struct made *made, uint64_t more_bytes)
+{
+	made_init_marked(made, more_bytes, 0);
 }
 
 static void made_deinit(struct made *made)
@@ -79,6 +91,22 @@ CASE(end, "the end has what rows have, if the series has no sites of it")
 	made_deinit(&made);
 }
 
+CASE(marks, "a mark is a moment with its own figures, where its time is, and is kept")
+{
+	struct made made;
+	made_init_marked(&made, 0, 4000);
+	const struct page_moment_vec *moments = &made.moments.moments;
+	CHECK_U64(moments->len, 4);
+	CHECK_U64(moments->data[0].mark, 0);
+	CHECK_U64(moments->data[1].mark, 1);
+	CHECK_U64(moments->data[1].time_ns, 4000);
+	CHECK_U64(moment_bytes(&made, 1), model_totals(made.fixture.model)->live_bytes);
+	CHECK_U64(moments->data[2].flags, PAGE_MOMENT_PEAK);
+	CHECK_U64(moment_bytes(&made, 2), 600);
+	CHECK_U64(page_moments_left(&made.moments, 9), 4);
+	made_deinit(&made);
+}
+
 CASE(no_end, "a last moment with other bytes than the end is not the end")
 {
 	struct made made;
@@ -101,14 +129,14 @@ CASE(changes, "columns have changes; rows that are one add up; others are left o
 		numbers[i] = 1;
 	CHECK(page_moments_put(&made.moments, 1, numbers, 2, &columns));
 	const uint64_t wanted[] = {300, 600, model_totals(made.fixture.model)->live_bytes};
-	CHECK_STR(columns.data[4].name, "cell.bytes");
-	CHECK_U64(columns.data[3].count, 3);
+	CHECK_STR(columns.data[5].name, "cell.bytes");
+	CHECK_U64(columns.data[4].count, 3);
 	double before = 0;
 	for (size_t i = 0; i < 3; i++) {
 		double change;
 		uint32_t row;
-		memcpy(&change, columns.data[4].data.data + i * sizeof(change), sizeof(change));
-		memcpy(&row, columns.data[3].data.data + i * sizeof(row), sizeof(row));
+		memcpy(&change, columns.data[5].data.data + i * sizeof(change), sizeof(change));
+		memcpy(&row, columns.data[4].data.data + i * sizeof(row), sizeof(row));
 		CHECK_U64(row, 1);
 		before += change;
 		CHECK_U64((uint64_t)before, wanted[i]);
@@ -118,7 +146,7 @@ CASE(changes, "columns have changes; rows that are one add up; others are left o
 		numbers[i] = ROWS_NONE;
 	page_columns_init(&columns);
 	CHECK(page_moments_put(&made.moments, 1, numbers, 2, &columns));
-	CHECK_U64(columns.data[3].count, 0);
+	CHECK_U64(columns.data[4].count, 0);
 	page_columns_deinit(&columns);
 	made_deinit(&made);
 }
