@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A tree of calls in elements (ARIA tree): what the flame graph shows, for keyboards and screen readers, too.
 import { el } from "./dom.js";
+import { baseName } from "./format.js";
 import { childrenOf } from "./stacks.js";
 
 const FIRST = 50; // children that are shown at once
@@ -20,7 +21,7 @@ export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) 
             { class: "line", title: `${text(node)}${where(node) ? `\n${where(node)}` : ""}` },
             mark,
             el("span", {}, name, " "),
-            el("span", { class: "where" }, where(node)),
+            el("span", { class: "where" }, baseName(where(node))),
             el("span", { class: "figures" }, cells(node)),
         );
         line.style.setProperty("--in", `${(level - 1) * 0.9}rem`);

@@ -11,6 +11,7 @@ const SHORT = { focus: "Only with", ignore: "Without", hide: "Hide", show: "Show
 const RUNTIME =
     "^(std|__gnu_cxx|__cxxabiv1|core|alloc|runtime)::|^operator (new|delete)|^(__libc_|_start$|_dl_)|/(libc|libstdc\\+\\+|libc\\+\\+|libm|libgcc_s|ld-linux[^/]*)(-[0-9.]+)?\\.so[^/]*$";
 
+let isOpen = false; // the bar of filters
 let tell = null; // takes the trail of a served page, whose filters of PARTS are the server's
 
 /** For a served page: `show(items, command, none)` shows what of the trail the tool does not compute. */
@@ -57,7 +58,7 @@ export function add(part, text) {
 
 export const exactName = (name) => `^${quote(name)}$`;
 
-const OF_TABLES = ["functions", "files", "modules"];
+const OF_TABLES = ["functions", "files", "modules", "sites"];
 
 const isRegular = (text) => {
     try {
@@ -154,8 +155,10 @@ export function filterBar() {
         button(name, () => add(part, text.value), { title: `--${part}: ${PARTS[part]} …` }),
     );
     text.addEventListener("keydown", (event) => event.key === "Enter" && add("focus", text.value));
-    const bar = el("div", { class: "bar" }, text, buttons, quickFilters());
-    return el("details", { open: innerWidth > 600 }, el("summary", {}, "Filters of stacks and frames"), bar);
+    const bar = el("div", { class: "bar" }, text, buttons);
+    const box = el("details", { open: isOpen }, el("summary", {}, "Filters of stacks and frames"), bar);
+    box.addEventListener("toggle", () => (isOpen = box.open));
+    return el("div", { class: "bar filters" }, box, quickFilters());
 }
 
 /** A pattern as the trail says it. */

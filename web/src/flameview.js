@@ -419,7 +419,7 @@ function picture(at) {
               ]
             : el(
                   "span",
-                  { class: "note" },
+                  { class: "note hint" },
                   "Click a box to zoom, with Ctrl to remove it; Ctrl and wheel scale; press ? for keys.",
               ),
         saving(box, metric),

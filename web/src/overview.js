@@ -6,6 +6,7 @@ import { blocksAndBytes, judged, siteList, leftWords } from "./parts.js";
 import * as state from "./state.js";
 import { chart } from "./timeline.js";
 
+const FEW = 3;
 const UNKNOWN = "This file does not say it.";
 
 export const marksOf = (documents) => documents.marks?.marks ?? [];
@@ -101,6 +102,20 @@ export const overTime = ({ documents, columns }) =>
           )
         : null;
 
+/** The first sites of a list of the report; null: it has none. */
+function most(data, title, list, metric, figure) {
+    const sites = data.documents.report.top?.[list] ?? [];
+    return sites.length
+        ? el(
+              "section",
+              {},
+              el("h2", {}, title),
+              siteList(data, sites.slice(0, FEW), figure),
+              el("p", {}, el("a", { href: state.href({ view: "flame", metric, at: "" }) }, "Flame graph")),
+          )
+        : null;
+}
+
 export function overview(data) {
     const { report } = data.documents,
         { totals, recording } = report;
@@ -156,6 +171,16 @@ export function overview(data) {
                           : "Nothing was allocated.",
                 ),
                 el("p", {}, link("flame", "Flame graph")),
+            ),
+            most(data, "Most allocations", "calls", "allocations", (site) =>
+                plural(site.allocations, "call", "calls"),
+            ),
+            most(
+                data,
+                "Most temporary allocations",
+                "temporary",
+                "temporary",
+                (site) => `${count(site.temporary)} of ${plural(site.allocations, "call", "calls")}`,
             ),
         ),
         data.cut?.documents?.report

@@ -11,7 +11,7 @@ const AHEAD = 12,
     MARKDOWN = 100, // rows that are copied
     PRINTED = 1000;
 
-/** columns: { key, title, number, width, value(row): null is not known, rank(row): sorted by, text(row), exact(row), element(row) }.
+/** columns: { key, title, number, width, value(row): null is not known, rank(row): sorted by, part(row): of a bar behind it, 0 to 1, text(row), exact(row), element(row) }.
  *  name: in the URL and in files. onRow(row): by Enter or a double click; rowText(row): for the key c. */
 export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
     const find = el("input", {
@@ -132,6 +132,10 @@ export function table({ name, columns, rows, sorted, label, onRow, rowText }) {
                             class: classOf(column, column.number ? "number" : "name"),
                             title: column.exact ? column.exact(row) : column.text(row),
                         });
+                        if (column.part) {
+                            cell.classList.add("barred");
+                            cell.style.setProperty("--part", `${100 * column.part(row)}%`);
+                        }
                         cell.append(column.element ? column.element(row) : column.text(row));
                         return cell;
                     }),

@@ -10,9 +10,15 @@ import * as state from "./state.js";
 import { table } from "./table.js";
 
 const OF_SPOTS = { functions: "Functions", files: "Files", modules: "Modules" };
+const FOLDED = 4, // a frame of libc or of a language's runtime
+    CALLERS = 3; // frames that an allocation site is named after
 
 export function tables(data, stacks) {
-    const views = [...Object.entries(OF_SPOTS), ...(data.documents.threads ? [["threads", "Threads"]] : [])];
+    const views = [
+        ...Object.entries(OF_SPOTS),
+        ...(stacks.was ? [] : [["sites", "Allocation sites"]]),
+        ...(data.documents.threads ? [["threads", "Threads"]] : []),
+    ];
     const chosen = views.some(([name]) => name === state.get("table")) ? state.get("table") : "functions";
     const metric = stacks.metric(state.get("metric")),
         cut = data.cut?.documents?.threads;
@@ -31,14 +37,18 @@ export function tables(data, stacks) {
         stacks.was && chosen !== "threads"
             ? choice("Rows", onlyChoice, state.get("only"), (value) => state.set({ only: value }))
             : null,
-        chosen === "functions" && stacks.hasShort
+        /functions|sites/.test(chosen) && stacks.hasShort
             ? button("Whole names", () => state.set({ names: state.get("names") ? "" : "1" }), {
                   "aria-pressed": String(state.get("names") === "1"),
               })
             : null,
         chosen === "threads"
             ? null
-            : el("span", { class: "note" }, "Enter or a double click shows a row's stacks as a flame graph."),
+            : el(
+                  "span",
+                  { class: "note" },
+                  "A name leads to its stacks in the flame graph; also Enter, or a double click on a row.",
+              ),
     );
     if (chosen === "threads") {
         const rows = data.documents.threads.threads;
@@ -79,7 +89,7 @@ export function tables(data, stacks) {
             : null,
         stacks.was
             ? spotsTable(chosen, OF_SPOTS[chosen], stacks, metric, left, onRow(chosen))
-            : spots(chosen, stacks, metric, left),
+            : (chosen === "sites" ? sites : spots)(chosen, stacks, metric, left),
     ];
 }
 
@@ -91,10 +101,136 @@ function allOf(stacks, metric, left) {
     return `${amount(metric, sum)}, ${percent(sum, stacks.totals[metric]) || "0%"} of all`;
 }
 
-const onRow = (name) =>
-    name === "functions"
-        ? (spot) => state.set({ view: "flame", of: spot.whole, ofin: spot.module, at: "", drop: "" })
-        : (spot) => state.set({ view: "flame", [keyOf("focus")]: exactName(spot.whole), at: "", drop: "" });
+/** What shows the stacks of a row. */
+const leadsTo = (name, spot) => ({
+    view: "flame",
+    ...(name === "functions"
+        ? { of: spot.whole, ofin: spot.module, at: "" }
+        : name === "sites"
+          ? { at: spot.path(), inverted: "", of: "", ofin: "" }
+          : { [keyOf("focus")]: exactName(spot.whole), at: "" }),
+    drop: "",
+});
+const onRow = (name) => (spot) => state.set(leadsTo(name, spot));
+const nameLink = (name) => (spot) =>
+    el(
+        "a",
+        { href: state.href(leadsTo(name, spot)), tabIndex: -1 },
+        state.get("names") ? spot.whole : spot.name,
+    );
+
+/** A row of a table of stacks; its texts are made when they are asked for. */
+class Site {
+    constructor(stacks, row, value, keep) {
+        Object.assign(this, { stacks, row, value, keep });
+    }
+
+    /** From the inside out. */
+    nodes() {
+        const { rowNode, nodeParent } = this.stacks,
+            found = [];
+        for (let node = rowNode[this.row]; node; node = nodeParent[node])
+            if (!this.keep || this.keep[node]) found.push(node);
+        return found;
+    }
+
+    /** The first ones that say something. */
+    frames() {
+        const { frames, nodeFrame } = this.stacks,
+            all = this.nodes().map((node) => nodeFrame[node]),
+            told = all.filter((frame) => !(frames.flags[frame] & FOLDED));
+        return (told.length ? told : all).slice(0, CALLERS);
+    }
+
+    named(key) {
+        const { functions, functionOf } = this.stacks;
+        return (
+            this.frames()
+                .map((frame) => functions[functionOf[frame]][key])
+                .join(" ← ") || "(no stack)"
+        );
+    }
+
+    get name() {
+        return this.named("name");
+    }
+
+    get whole() {
+        return this.named("whole");
+    }
+
+    get kind() {
+        return this.stacks.strings[this.stacks.rowKind[this.row]] || "several";
+    }
+
+    get where() {
+        const [frame] = this.frames(),
+            { frames, strings } = this.stacks;
+        return frame === undefined ? "" : this.stacks.where(frame) || strings[frames.module[frame]];
+    }
+
+    /** As state.at has it. */
+    path() {
+        const { functionOf, nodeFrame } = this.stacks;
+        return this.nodes()
+            .map((node) => functionOf[nodeFrame[node]])
+            .reverse()
+            .join(".");
+    }
+}
+
+function sites(name, stacks, metric, { rows: kept, keep }) {
+    const values = stacks.values[metric],
+        total = stacks.totals[metric];
+    const rows = [...values.keys()]
+        .filter((row) => kept[row] && values[row])
+        .map((row) => new Site(stacks, row, values[row], keep));
+    return table({
+        name,
+        label: "Allocation sites",
+        sorted: "value down",
+        rows,
+        onRow: onRow(name),
+        columns: [
+            {
+                key: "value",
+                title: METRICS[metric][1] === "bytes" ? "Bytes" : "Number",
+                says: METRICS[metric].join(", "),
+                number: true,
+                part: ({ value }) => value / total,
+                value: ({ value }) => value,
+                text: ({ value }) => amount(metric, value),
+                exact: ({ value }) => exact(metric, value),
+            },
+            {
+                key: "share",
+                title: "Share",
+                number: true,
+                width: "5.5rem",
+                value: ({ value }) => value,
+                text: ({ value }) => percent(value, total),
+            },
+            { ...nameColumn(name), title: "Allocated in" },
+            { key: "kind", title: "By", width: "8rem", text: ({ kind }) => kind },
+            {
+                key: "where",
+                title: "Where",
+                width: "minmax(8rem, .5fr)",
+                text: ({ where }) => baseName(where),
+                whole: ({ where }) => where,
+                exact: ({ where }) => where,
+            },
+        ],
+    });
+}
+
+const nameColumn = (name) => ({
+    key: "name",
+    text: (spot) => (state.get("names") ? spot.whole : spot.name),
+    whole: (spot) => spot.whole,
+    exact: (spot) => spot.whole,
+    element: nameLink(name),
+});
 
 function spots(name, stacks, metric, left) {
     const total = stacks.totals[metric];
@@ -103,6 +239,7 @@ function spots(name, stacks, metric, left) {
         title,
         says,
         number: true,
+        part: (spot) => spot[which] / total,
         value: (spot) => spot[which],
         text: (spot) => amount(metric, spot[which]),
         exact: (spot) => exact(metric, spot[which]),
@@ -121,16 +258,13 @@ function spots(name, stacks, metric, left) {
                 title: "Share",
                 says: "of all, with callees",
                 number: true,
-                width: "5rem",
+                width: "5.5rem",
                 value: (spot) => spot.cum,
                 text: (spot) => percent(spot.cum, total),
             },
             {
-                key: "name",
-                title: name === "functions" ? "Function" : name === "files" ? "File" : "Module",
-                text: (spot) => (state.get("names") ? spot.whole : spot.name),
-                whole: (spot) => spot.whole,
-                exact: (spot) => spot.whole,
+                ...nameColumn(name),
+                title: OF_SPOTS[name].slice(0, -1),
             },
             ...(name === "functions"
                 ? [

@@ -72,7 +72,7 @@ export function chart(
                 cursor: { drag: { x: true, y: false, setScale: !onRange } },
                 scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
                 axes: [
-                    { ...axis, values: (_, ticks) => ticks.map(short(form)) },
+                    { ...axis, size: 34, values: (_, ticks) => ticks.map(short(form)) },
                     { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) },
                 ],
                 series: [
@@ -84,6 +84,7 @@ export function chart(
                         label: "Live",
                         stroke: style("--heap"),
                         fill: style("--heap") + "33",
+                        points: { show: false },
                         width: 1.5,
                         paths: uPlot.paths.stepped({ align: 1 }),
                         value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),
@@ -95,6 +96,7 @@ export function chart(
                                   label: "Before",
                                   stroke: style("--dim"),
                                   dash: [5, 4],
+                                  points: { show: false },
                                   width: 1.5,
                                   paths: uPlot.paths.stepped({ align: 1 }),
                                   value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),

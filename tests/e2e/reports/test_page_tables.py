@@ -67,11 +67,30 @@ def filtered(folder):
 
 
 @TESTS.test
+def sites(folder):
+    """Allocation sites are the report's; a name leads to its box of the flame graph"""
+    path = recording(folder)
+    with Page(folder, page_of(path)) as page:
+        page.go("#view=tables&table=sites&metric=allocated_bytes")
+        shown = json.loads(page.evaluate("JSON.stringify([...document.querySelectorAll('.rows [role=row]')].map((row) => Number(row.firstElementChild.title.replace(/[^0-9]/g, ''))))"))
+        wanted = sorted((site["allocated_bytes"] for site in hw.report(path, "--view", "sites")["sites"]), reverse=True)
+        hw.need(shown == wanted, f"{shown}, and not {wanted}")
+        hw.need("work ← main" in page.text(), page.text())
+        page.evaluate("[...document.querySelectorAll('.rows a')].find((one) => one.textContent === 'work ← main').click(), 0")
+        page.when("window.heapwiseFlame?.tree && heapwiseFlame.zoomed", "0")
+        name, total = page.evaluate("[heapwiseFlame.options.label(heapwiseFlame.zoomed), heapwiseFlame.tree.total[heapwiseFlame.zoomed]]")
+        hw.need(name == "work" and total == 5 * 50000, f"{name}: {total}")
+        page.go("#view=overview")
+        hw.need("Most allocations" in page.text() and "30 calls" in page.text(), page.text())
+        page.done()
+
+
+@TESTS.test
 def narrow(folder):
     """At 400 pixels each row's name is in sight above its figures, however far the table is scrolled; heads stay"""
     path = recording(folder)
     with Page(folder, page_of(path), width=400) as page:
-        for kind in (*SPOTS, "threads"):
+        for kind in (*SPOTS, "sites", "threads"):
             page.go(f"#view=tables&table={kind}")
             for rows in json.loads(page.evaluate(NAMES)):
                 hw.need(rows, f"{kind}: no rows")
