@@ -137,7 +137,10 @@ function onKey(event) {
     const flip = (name) => state.set({ [name]: state.get(name) ? "" : "1", at: "", drop: "" });
     const keys = {
         "/": () =>
-            (document.getElementById("find") ?? document.querySelector('input[type="search"]'))?.focus(),
+            (
+                document.getElementById("find") ??
+                document.querySelector('main input[aria-label^="Filter rows"]')
+            )?.focus(),
         "?": help,
         i: () => flip("inverted"),
         f: () => flip("flip"),

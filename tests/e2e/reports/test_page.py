@@ -131,7 +131,7 @@ def tables_sorted(folder):
         hw.need(page.evaluate(names)[:2] == ["lose", "keep"], f"{page.evaluate(names)[:5]}")
         page.evaluate("document.querySelector('.head button').click(), 0")
         hw.need(page.evaluate(names)[0] not in ("lose", "keep"), "sorted the other way round it begins alike")
-        page.evaluate("const f = document.querySelector('main input[type=search]'); f.value = 'KEEP'; f.dispatchEvent(new Event('input')), 0")
+        page.evaluate("const f = document.querySelector('[aria-label^=\"Filter rows\"]'); f.value = 'KEEP'; f.dispatchEvent(new Event('input')), 0")
         hw.need(page.evaluate(names) == ["keep"], f"{page.evaluate(names)}")
         hw.need("functions.find=KEEP" in page.evaluate("location.hash"), page.evaluate("location.hash"))
         page.done()
