@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/commands/page_file.h"
-#include "cli/commands/page_options.h"
 #include "cli/heap/heap_html.h"
+#include "cli/pages/page_file.h"
+#include "cli/pages/page_options.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
 #include "query/heap_operand.h"

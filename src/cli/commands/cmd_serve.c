@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/commands/page_options.h"
 #include "cli/commands/report_tree.h"
+#include "cli/pages/page_options.h"
 #include "cli/serve/open_browser.h"
 #include "cli/serve/serve_answers.h"
 #include "cli/serve/serve_files.h"

@@ -11,9 +11,9 @@
 #ifndef CLI_PAGE_FILE_H
 #define CLI_PAGE_FILE_H
 
-#include "cli/commands/page_parts.h"
-#include "cli/commands/page_sources.h"
 #include "cli/commands/report_tree.h"
+#include "cli/pages/page_parts.h"
+#include "cli/pages/page_sources.h"
 #include "cli/terminal/page_output.h"
 
 /* Which page is wanted, and where. Texts are borrowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/commands/page_marks.h"
+#include "cli/pages/page_marks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/commands/page_parts.h"
+#include "cli/pages/page_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>

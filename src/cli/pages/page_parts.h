@@ -5,8 +5,8 @@
 #define CLI_PAGE_PARTS_H
 
 #include "cli/commands/leak_report.h"
-#include "cli/commands/page_marks.h"
 #include "cli/options/view_options.h"
+#include "cli/pages/page_marks.h"
 #include "page/page.h"
 #include "views/diff_view.h"
 

@@ -10,7 +10,7 @@
  *	- it is a regular file of at most SOURCE_FILE_BYTES without NUL bytes;
  *	- for a bundle, which brings debug information itself: it is in the bundle.
  */
-#include "cli/commands/page_sources.h"
+#include "cli/pages/page_sources.h"
 
 #include <stdlib.h>
 #include <string.h>
