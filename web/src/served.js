@@ -318,7 +318,12 @@ function form() {
     return el(
         "form",
         { onsubmit: apply },
-        el("div", { class: "bar" }, all.slice(0, FIRST).map(field), el("button", {}, "Apply"), quick),
+        el(
+            "details",
+            { class: "fold", open: innerWidth > 544 },
+            el("summary", {}, "Range and filters"),
+            el("div", { class: "bar" }, all.slice(0, FIRST).map(field), el("button", {}, "Apply"), quick),
+        ),
         el(
             "details",
             {},
