@@ -50,8 +50,9 @@ export const swatch = (colour, text, title) => {
     return el("li", { title }, box, text);
 };
 
-/** { fill(node, dark, faded), legend(dark): elements }. temporary: totals by node, and of all calls; null: unknown. */
-export function painter(stacks, tree, mode, temporary) {
+/** { fill(node, dark, faded), legend(dark): elements }. temporary: totals by node, and of all calls; null: unknown. beside: another
+ *  tree whose modules are in the legend, too. */
+export function painter(stacks, tree, mode, temporary, beside) {
     const known = [[], [], [], []];
     const cached = (make) => (node, dark, faded) => {
         const of = known[(dark ? 2 : 0) + (faded ? 1 : 0)],
@@ -83,14 +84,18 @@ export function painter(stacks, tree, mode, temporary) {
         };
     if (mode === "one")
         return { fill: cached((f, dark, faded) => fill(0, shadeOf(f.name), dark, faded)), legend: () => [] };
-    const modules = modulesOf(stacks, tree),
-        rank = new Map(modules.map((module, i) => [module, i]));
+    const modules = [...new Set([tree, beside].flatMap((one) => (one ? modulesOf(stacks, one) : [])))],
+        rank = (stacks.moduleRank ??= new Map());
+    // A module keeps its colour, whatever is shown next.
+    for (const module of modules) if (!rank.has(module)) rank.set(module, rank.size);
     return {
         fill: cached((f, dark, faded) => fill(rank.get(f.module) ?? 8, shadeOf(f.name), dark, faded)),
         legend: (dark) => [
             ...modules
                 .slice(0, LEGEND)
-                .map((module, i) => swatch(fill(i, 0, dark, false), baseName(module) || "(unknown)", module)),
+                .map((module) =>
+                    swatch(fill(rank.get(module), 0, dark, false), baseName(module) || "(unknown)", module),
+                ),
             ...(modules.length > LEGEND
                 ? [el("li", {}, `${(modules.length - LEGEND).toLocaleString("en-US")} more modules`)]
                 : []),

@@ -332,7 +332,10 @@ function boxOf(at, onChoose, onRemove) {
         mode === "temporary" && stacks.values.temporary && stacks.values.allocations
             ? { total: sums("temporary"), calls: sums("allocations") }
             : null;
-    const paint = mode === "change" && at.tell.paint ? at.tell.paint : painter(stacks, tree, mode, temporary),
+    const paint =
+            mode === "change" && at.tell.paint
+                ? at.tell.paint
+                : painter(stacks, tree, mode, temporary, at.beside),
         made = flameBox({ ...at, paint, onChoose, onRemove });
     const legend = el("ul", { class: "legend", "aria-label": "Colours" });
     legend.retint = () => legend.replaceChildren(...paint.legend(isDark()));
@@ -366,6 +369,8 @@ const asTree = ({ stacks, tree, name, where }, text) =>
 function bothWays(up, down) {
     shown = [];
     const pivot = (tree) => (node) => node && change(ofFunction(down.stacks, tree.functions[node]));
+    up.beside = down.tree;
+    down.beside = up.tree;
     const boxes = [up, down].map((at) => boxOf(at, pivot(at.tree), null));
     boxes[0].flame.flipped = true;
     const caption = (at) => `${at.title}, in all ${at.tell.text(0)}`;

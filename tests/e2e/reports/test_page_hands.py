@@ -248,6 +248,13 @@ def colours(folder):
         hw.need("libother.so" in legend and "libc.so.6" in legend, legend)
         fills = page.evaluate("new Set([...document.querySelectorAll('.swatch')].map((one) => one.style.background)).size")
         hw.need(fills == page.evaluate("document.querySelectorAll('.swatch').length"), "two modules have one colour")
+        # Modules keep their colours in other trees; the legend is of callers and callees.
+        swatches = "Object.fromEntries([...document.querySelectorAll('.legend li')].map((one) => [one.textContent, one.firstElementChild.style.background]))"
+        before = page.evaluate(swatches)
+        page.evaluate("location.hash = '#view=flame&metric=allocations&of=other_make', 0")
+        page.when("document.querySelectorAll('main canvas').length === 2", "0")
+        now = page.evaluate(swatches)
+        hw.need({"n", "libother.so", "libc.so.6"} <= set(now) and now.items() <= before.items(), f"{before}, of a function: {now}")
         page.go("#view=flame&metric=allocations&colour=temporary")
         page.when("window.heapwiseFlame?.tree", "0")
         hw.need("0% temporary" in page.evaluate("document.querySelector('.legend').innerText"), page.text())
