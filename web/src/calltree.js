@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A tree of calls in elements (ARIA tree): what the flame graph shows, for keyboards and screen readers, too.
 import { el } from "./dom.js";
-import { baseName } from "./format.js";
+import { baseName, count } from "./format.js";
 import { childrenOf } from "./stacks.js";
 
 const FIRST = 50; // children that are shown at once
@@ -62,11 +62,7 @@ export function calltree(tree, { label, where, cells, text, onChoose, onCopy }) 
             const more = el(
                 "li",
                 { role: "treeitem", "aria-level": level, tabIndex: -1 },
-                el(
-                    "div",
-                    { class: "line note" },
-                    `${(kids.length - from - FIRST).toLocaleString("en-US")} more…`,
-                ),
+                el("div", { class: "line note" }, `${count(kids.length - from - FIRST)} more…`),
             );
             more.toggle = () => {
                 more.remove();

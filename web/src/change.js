@@ -111,8 +111,9 @@ export function changeTeller(stacks, metric, tree, rows) {
             fill: (node, dark, faded) => {
                 const [was, now] = [tree.was[node], tree.now[node]],
                     by = (now - was) / Math.max(was, now, 1);
+                // In steps: few colours are found faster than many.
                 return by && !faded
-                    ? shade(by, dark)
+                    ? shade((Math.sign(by) * Math.ceil(Math.abs(by) * 64)) / 64, dark)
                     : `hsl(220 8% ${dark ? (faded ? 24 : 31) : faded ? 92 : 84}%)`;
             },
             legend: (dark) => [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Colours of boxes: by module, by function, by the share of temporary allocations; and what they mean.
 import { el } from "./dom.js";
-import { baseName, percent } from "./format.js";
+import { baseName, count, percent } from "./format.js";
 
 // Paul Tol's "light" scheme: fills for text that stay apart for all kinds of colour vision.
 const FILLS = [0x77aadd, 0xee8866, 0xeedd88, 0xffaabb, 0x44bb99, 0x99ddff, 0xbbcc33, 0xaaaa00, 0xdddddd];
@@ -36,11 +36,13 @@ export function fill(number, shade, dark, faded) {
 
 /** Modules by what is drawn of them, so that the largest have colours of their own. */
 function modulesOf(stacks, tree) {
-    const drawn = new Map();
-    for (let node = 1; node < tree.count; node++) {
-        const { module } = stacks.functions[tree.functions[node]];
-        drawn.set(module, (drawn.get(module) ?? 0) + tree.total[node]);
-    }
+    const sums = new Float64Array(stacks.functions.length),
+        drawn = new Map();
+    for (let node = 1; node < tree.count; node++) sums[tree.functions[node]] += tree.total[node];
+    sums.forEach((sum, number) => {
+        const { module } = stacks.functions[number];
+        if (sum) drawn.set(module, (drawn.get(module) ?? 0) + sum);
+    });
     return [...drawn].sort((a, b) => b[1] - a[1]).map(([module]) => module);
 }
 
@@ -97,7 +99,7 @@ export function painter(stacks, tree, mode, temporary, beside) {
                     swatch(fill(rank.get(module), 0, dark, false), baseName(module) || "(unknown)", module),
                 ),
             ...(modules.length > LEGEND
-                ? [el("li", {}, `${(modules.length - LEGEND).toLocaleString("en-US")} more modules`)]
+                ? [el("li", {}, `${count(modules.length - LEGEND)} more modules`)]
                 : []),
         ],
     };

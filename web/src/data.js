@@ -3,10 +3,16 @@
 
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f64: Float64Array };
 
-async function inflate(base64) {
+function bytesOf(base64) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64); // browsers of 2025
     const text = atob(base64.trim()),
-        packed = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+        ret = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) ret[i] = text.charCodeAt(i);
+    return ret;
+}
+
+async function inflate(base64) {
+    const packed = bytesOf(base64);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).arrayBuffer();
 }

@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flame graph on a canvas: boxes by level, sorted by place, so that a frame draws only what is seen.
+import { endsAfter, layOut } from "./places.js";
 import { childrenOf } from "./stacks.js";
+import { Strips } from "./strips.js";
 
 const HEIGHT = 18,
     CANVAS_MOST = 32000, // pixels that a canvas can be high in all browsers
     TEXT_LEAST = 24,
+    BOX_LEAST = 1,
+    MATCH_HEIGHT = 2,
     MOVE_MS = 160;
-
-/** Where each node is, from 0 to the root's figure, and the nodes of each level from left to right. */
-function layOut(tree) {
-    const start = new Float64Array(tree.count),
-        { order, firstChild, total } = tree,
-        levels = [Uint32Array.of(0)];
-    for (let depth = 0; depth < tree.deepest; depth++) {
-        let count = 0;
-        for (const node of levels[depth]) count += firstChild[node + 1] - firstChild[node];
-        const level = new Uint32Array(count);
-        count = 0;
-        for (const node of levels[depth]) {
-            let at = start[node];
-            for (let i = firstChild[node]; i < firstChild[node + 1] && total[order[i]] > 0; i++) {
-                const child = order[i];
-                start[child] = at;
-                at += total[child];
-                level[count++] = child;
-            }
-        }
-        levels.push(level.subarray(0, count));
-    }
-    return { start, levels };
-}
 
 export class Flame {
     /** options: label(node), fill(node, dark, faded), onHover(node, event), onChoose(node), onRemove(node) */
@@ -37,7 +17,9 @@ export class Flame {
         this.canvas = canvas;
         this.options = options;
         this.context = canvas.getContext("2d");
+        this.strips = new Strips();
         this.flipped = false;
+        this.frames = 0;
         this.matches = null;
         this.at = 0;
         canvas.addEventListener("mousemove", (event) => this.hover(event));
@@ -57,23 +39,28 @@ export class Flame {
             },
             { passive: false },
         );
-        new ResizeObserver(() => this.draw()).observe(canvas);
+        new ResizeObserver(() => this.drawnWidth !== canvas.clientWidth && this.draw()).observe(canvas);
     }
 
+    /** What draw() draws. */
     show(tree, zoomed = 0) {
         this.tree = tree;
-        this.places = layOut(tree);
+        this.places = tree.places ??= layOut(tree);
         this.root = zoomed;
         this.at = zoomed;
-        [this.from, this.width] = [this.places.start[zoomed], tree.total[zoomed] || 1];
-        this.canvas.style.height = `${(tree.deepest + 1) * HEIGHT + 1}px`;
-        this.draw();
+        [this.from, this.width] = [this.leftOf(zoomed), tree.total[zoomed] || 1];
+        this.deepest = this.places.levels.length - 2;
+        this.canvas.style.height = `${(this.deepest + 1) * HEIGHT + 1}px`;
+    }
+
+    leftOf(node) {
+        return this.places.left[this.places.place[node]];
     }
 
     zoom(node) {
         this.root = node;
         this.at = node;
-        const [from, width] = [this.places.start[node], this.tree.total[node] || 1];
+        const [from, width] = [this.leftOf(node), this.tree.total[node] || 1];
         if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
             [this.from, this.width] = [from, width];
             return this.draw();
@@ -99,88 +86,116 @@ export class Flame {
     }
 
     top(depth) {
-        return this.flipped ? (this.tree.deepest - depth) * HEIGHT : depth * HEIGHT;
-    }
-
-    /** The first of a level that ends after a place. */
-    first(level, place) {
-        const { start } = this.places,
-            nodes = this.places.levels[level];
-        let low = 0,
-            high = nodes.length;
-        while (low < high) {
-            const middle = (low + high) >> 1,
-                node = nodes[middle];
-            if (start[node] + this.tree.total[node] <= place) low = middle + 1;
-            else high = middle;
-        }
-        return low;
+        return this.flipped ? (this.deepest - depth) * HEIGHT : depth * HEIGHT;
     }
 
     draw() {
-        if (!this.tree) return;
-        const width = this.canvas.clientWidth,
-            height = (this.tree.deepest + 1) * HEIGHT + 1,
+        const width = this.canvas.clientWidth;
+        if (!this.tree || !width) return;
+        this.drawnWidth = width;
+        const height = (this.deepest + 1) * HEIGHT + 1,
             ratio = Math.min(devicePixelRatio || 1, CANVAS_MOST / height);
         if (this.canvas.width !== Math.round(width * ratio)) this.canvas.width = Math.round(width * ratio);
         if (this.canvas.height !== Math.round(height * ratio))
             this.canvas.height = Math.round(height * ratio);
         const c = this.context,
             dark = document.documentElement.dataset.theme === "dark";
+        // What this frame costs, for tests: boxes, runs of tiny ones, what was looked at for them.
+        this.drawn = this.runs = this.visited = 0;
+        this.frames++;
+        this.drawBoxes(c, width, ratio, dark);
         c.setTransform(ratio, 0, 0, ratio, 0, 0);
-        c.clearRect(0, 0, width, height);
-        c.font = "12px system-ui, sans-serif";
-        c.textBaseline = "middle";
-        this.letter ??= c.measureText("abcdefghij").width / 10;
-        this.drawn = 0;
-        for (let level = 0; level < this.places.levels.length; level++) this.drawLevel(c, level, width, dark);
+        this.drawLabels(c, dark);
         this.outline(c, width);
     }
 
-    drawLevel(c, level, width, dark) {
-        const { start, levels } = this.places,
-            { total } = this.tree,
-            nodes = levels[level];
-        const scale = width / this.width,
-            end = this.from + this.width,
-            y = this.top(level);
-        for (let i = this.first(level, this.from); i < nodes.length && start[nodes[i]] < end; i++) {
-            const node = nodes[i],
-                x = Math.max(0, (start[node] - this.from) * scale);
-            let right = Math.min(width, (start[node] + total[node] - this.from) * scale);
-            if (right - x < 0.7) {
-                // the run of boxes that are too small to be seen is one
-                const place = this.from + (x + 1) / scale;
-                const next = Math.max(i + 1, this.first(level, place));
-                c.fillStyle = dark ? "#4a4f59" : "#b9bec8";
-                c.fillRect(x, y, 1, HEIGHT - 1);
-                i = next - 1;
-                continue;
-            }
-            right = Math.max(right, x + 1);
-            this.drawBox(c, node, x, y, right - x, dark);
+    drawBoxes(c, width, ratio, dark) {
+        const { strips, deepest, matches } = this;
+        this.labels = [];
+        strips.begin(this.canvas.width, (deepest + 1) * (matches ? 2 : 1));
+        for (let level = 0; level <= deepest; level++) this.fillLevel(level, width, ratio, dark);
+        strips.end();
+        c.setTransform(1, 0, 0, 1, 0, 0);
+        c.clearRect(0, 0, this.canvas.width, this.canvas.height);
+        c.imageSmoothingEnabled = false;
+        for (let level = 0; level <= deepest; level++) {
+            const y = this.top(level),
+                pixels = (from, to) => [
+                    Math.round((y + from) * ratio),
+                    Math.round((y + to) * ratio) - Math.round((y + from) * ratio),
+                ];
+            strips.draw(c, level, ...pixels(0, HEIGHT - 1));
+            if (matches) strips.draw(c, deepest + 1 + level, ...pixels(0, MATCH_HEIGHT));
         }
     }
 
-    drawBox(c, node, x, y, width, dark) {
-        this.drawn++;
-        const matched = this.matches && this.matches[this.tree.functions[node]];
-        c.fillStyle = this.colour(node, dark, Boolean(this.matches) && !matched);
-        c.fillRect(x, y, Math.max(1, width - 0.6), HEIGHT - 1);
-        if (matched) {
-            c.fillStyle = dark ? "#ffd98a" : "#5b3a00";
-            c.fillRect(x, y, Math.max(1, width - 0.6), 2);
+    fillLevel(level, width, ratio, dark) {
+        const { nodes, left, right, levels } = this.places,
+            { from } = this,
+            to = levels[level + 1],
+            scale = width / this.width;
+        // Boxes too small to be seen that are less than a pixel apart are one run.
+        let run = -1,
+            runEnd = -1;
+        const end = () => {
+            if (run < 0) return;
+            this.runs++;
+            const start = Math.round(run * ratio),
+                colour = dark ? "#4a4f59" : "#b9bec8";
+            this.strips.fill(level, start, Math.max(start + 1, Math.round(runEnd * ratio)), colour);
+            run = -1;
+        };
+        for (let i = endsAfter(right, levels[level], to, from); i < to;) {
+            const x = Math.max(0, (left[i] - from) * scale);
+            if (x >= width) break;
+            this.visited++;
+            const boxEnd = Math.min(width, (right[i] - from) * scale);
+            if (boxEnd - x >= BOX_LEAST) {
+                end();
+                this.fillBox(nodes[i++], level, x, boxEnd, ratio, dark);
+                continue;
+            }
+            if (x - runEnd >= 1) end();
+            if (run < 0) run = x;
+            i = endsAfter(right, i + 1, to, from + (x + 1) / scale);
+            runEnd = Math.min(width, Math.max(x + 1, (right[i - 1] - from) * scale));
         }
-        if (width < TEXT_LEAST) return;
-        const room = Math.floor((width - 8) / this.letter),
-            label = this.options.label(node);
+        end();
+    }
+
+    fillBox(node, level, x, boxEnd, ratio, dark) {
+        this.drawn++;
+        const matched = this.matches && this.matches[this.tree.functions[node]],
+            start = Math.round(x * ratio),
+            end = Math.max(start + 1, Math.round(boxEnd * ratio)),
+            gap = end - start > 3 ? 1 : 0;
+        this.strips.fill(level, start, end - gap, this.colour(node, dark, Boolean(this.matches) && !matched));
+        if (matched)
+            this.strips.fill(this.deepest + 1 + level, start, end - gap, dark ? "#ffd98a" : "#5b3a00");
+        if (boxEnd - x >= TEXT_LEAST) this.labels.push(node, level, x, boxEnd - x);
+    }
+
+    drawLabels(c, dark) {
+        const { labels } = this;
+        c.font = "12px system-ui, sans-serif";
+        c.textBaseline = "middle";
+        this.letter ??= c.measureText("abcdefghij").width / 10;
         c.fillStyle = dark ? "#f3f5f8" : "#14161a";
-        c.fillText(
-            label.length > room ? label.slice(0, Math.max(1, room - 1)) + "…" : label,
-            x + 4,
-            y + HEIGHT / 2,
-            width - 6,
-        );
+        for (let i = 0; i < labels.length; i += 4) {
+            const [node, level, x, width] = labels.slice(i, i + 4);
+            c.fillText(
+                this.fitted(this.options.label(node), width),
+                x + 4,
+                this.top(level) + HEIGHT / 2,
+                width - 6,
+            );
+        }
+    }
+
+    /** A label as far as it has room in a box. */
+    fitted(label, width) {
+        const room = Math.floor((width - 8) / this.letter);
+        return label.length > room ? label.slice(0, Math.max(1, room - 1)) + "…" : label;
     }
 
     colour(node, dark, faded) {
@@ -190,7 +205,7 @@ export class Flame {
     outline(c, width) {
         if (document.activeElement !== this.canvas || this.at < 0) return;
         const scale = width / this.width,
-            x = (this.places.start[this.at] - this.from) * scale;
+            x = (this.leftOf(this.at) - this.from) * scale;
         c.lineWidth = 2;
         c.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--text");
         c.strokeRect(
@@ -203,13 +218,14 @@ export class Flame {
 
     find(event) {
         const level = this.flipped
-            ? this.tree.deepest - Math.floor(event.offsetY / HEIGHT)
+            ? this.deepest - Math.floor(event.offsetY / HEIGHT)
             : Math.floor(event.offsetY / HEIGHT);
-        const nodes = this.places.levels[level];
-        if (!nodes) return -1;
-        const place = this.from + (event.offsetX / this.canvas.clientWidth) * this.width,
-            node = nodes[this.first(level, place)];
-        return node !== undefined && this.places.start[node] <= place ? node : -1;
+        const { nodes, left, right, levels } = this.places,
+            to = levels[level + 1];
+        if (level < 0 || to === undefined) return -1;
+        const x = this.from + (event.offsetX / this.canvas.clientWidth) * this.width,
+            i = endsAfter(right, levels[level], to, x);
+        return i < to && left[i] <= x ? nodes[i] : -1;
     }
 
     hover(event) {
@@ -219,14 +235,17 @@ export class Flame {
     /** By arrow keys: to the parent, the largest child, or a neighbour. */
     move(key) {
         const { tree } = this,
-            level = this.places.levels[tree.depth[this.at]],
-            i = level.indexOf(this.at);
+            { nodes, place, levels } = this.places,
+            depth = tree.depth[this.at];
         const inward = this.flipped ? "ArrowUp" : "ArrowDown",
             outward = this.flipped ? "ArrowDown" : "ArrowUp";
         let next = this.at;
         if (key === outward) next = tree.parent[this.at];
         else if (key === inward) next = childrenOf(tree, this.at)[0] ?? this.at;
-        else next = level[i + (key === "ArrowLeft" ? -1 : 1)] ?? this.at;
+        else {
+            const beside = place[this.at] + (key === "ArrowLeft" ? -1 : 1);
+            if (beside >= levels[depth] && beside < levels[depth + 1]) next = nodes[beside];
+        }
         this.at = next;
         this.draw();
         return next;
@@ -234,18 +253,12 @@ export class Flame {
 
     /** Nodes that match the search, level by level, of what is zoomed to. */
     hits() {
-        const { start, levels } = this.places,
-            { functions, total } = this.tree,
+        const { nodes, left, right, levels } = this.places,
+            { functions } = this.tree,
             hits = [];
-        for (const level of levels)
-            for (const node of level)
-                if (
-                    node &&
-                    this.matches?.[functions[node]] &&
-                    start[node] < this.from + this.width &&
-                    start[node] + total[node] > this.from
-                )
-                    hits.push(node);
+        for (let i = 1; this.matches && i < levels.at(-1); i++)
+            if (this.matches[functions[nodes[i]]] && left[i] < this.from + this.width && right[i] > this.from)
+                hits.push(nodes[i]);
         return hits;
     }
 
@@ -262,7 +275,7 @@ export class Flame {
     /** Where a box is in the window. */
     seen(node) {
         const box = this.canvas.getBoundingClientRect(),
-            x = ((this.places.start[node] - this.from) * box.width) / this.width;
+            x = ((this.leftOf(node) - this.from) * box.width) / this.width;
         return {
             left: box.left + Math.max(0, x),
             top: box.top + this.top(this.tree.depth[node]),
@@ -280,27 +293,27 @@ export class Flame {
             text
                 .replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
                 .replace(/[^\t\n\r -\ud7ff\ue000-\ufffd]/g, "?");
-        for (let level = 0; level < this.places.levels.length; level++) {
-            const nodes = this.places.levels[level];
+        const { nodes, left, right, levels } = this.places,
+            { from } = this;
+        for (let level = 0; level <= this.deepest; level++) {
+            const y = this.top(level);
             for (
-                let i = this.first(level, this.from);
-                i < nodes.length && this.places.start[nodes[i]] < this.from + this.width;
+                let i = endsAfter(right, levels[level], levels[level + 1], from);
+                i < levels[level + 1];
                 i++
             ) {
                 const node = nodes[i],
-                    x = Math.max(0, (this.places.start[node] - this.from) * scale);
-                const w =
-                    Math.min(width, (this.places.start[node] + this.tree.total[node] - this.from) * scale) -
-                    x;
-                if (w < 0.7) continue;
+                    x = Math.max(0, (left[i] - from) * scale),
+                    w = Math.min(width, (right[i] - from) * scale) - x;
+                if (x >= width) break;
+                if (w < BOX_LEAST) continue;
                 const label = this.options.label(node),
-                    room = Math.floor((w - 8) / this.letter);
-                const text =
-                    w < TEXT_LEAST
-                        ? ""
-                        : `<text x="${(x + 4).toFixed(1)}" y="${this.top(level) + 13}">${escape(label.length > room ? label.slice(0, Math.max(1, room - 1)) + "…" : label)}</text>`;
+                    text =
+                        w < TEXT_LEAST
+                            ? ""
+                            : `<text x="${(x + 4).toFixed(1)}" y="${y + 13}">${escape(this.fitted(label, w))}</text>`;
                 parts.push(
-                    `<g><title>${escape(label)}</title><rect x="${x.toFixed(1)}" y="${this.top(level)}" width="${Math.max(1, w - 0.6).toFixed(1)}" height="${HEIGHT - 1}" fill="${this.colour(node, false, false)}"/>${text}</g>`,
+                    `<g><title>${escape(label)}</title><rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(1, w - 0.6).toFixed(1)}" height="${HEIGHT - 1}" fill="${this.colour(node, false, false)}"/>${text}</g>`,
                 );
             }
         }

@@ -15,7 +15,8 @@ function digits(amount) {
     return amount >= 100 ? amount.toFixed(0) : amount >= 10 ? amount.toFixed(1) : amount.toFixed(2);
 }
 
-export const count = (value) => Math.round(value).toLocaleString("en-US");
+// Not toLocaleString(): the first call of it takes longer than a flame graph.
+export const count = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 
 export function duration(ns) {
     if (ns < 1e3) return `${ns} ns`;

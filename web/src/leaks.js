@@ -2,6 +2,7 @@
 // Leaks by kind, with who holds them; other errors.
 import { el } from "./dom.js";
 import { leakSums } from "./diffview.js";
+import { count } from "./format.js";
 import { blocksAndBytes, judged, leftWords, stackList } from "./parts.js";
 
 /** What a search of a heap tells apart. */
@@ -107,7 +108,7 @@ export function leaks(data) {
             ? el(
                   "p",
                   { class: "warn" },
-                  `${data.cut.documents.leaks.toLocaleString("en-US")} more are not in the page: heapwise leaks --show-leak-kinds=all has all.`,
+                  `${count(data.cut.documents.leaks)} more are not in the page: heapwise leaks --show-leak-kinds=all has all.`,
               )
             : null,
         found.records.length

@@ -3,8 +3,10 @@
 (async () => {
     try {
         const place = document.getElementById("heapwise-script"),
-            packed = Uint8Array.from(atob(place.textContent), (one) => one.charCodeAt(0)),
-            stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")),
+            text = atob(place.textContent),
+            packed = new Uint8Array(text.length);
+        for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")),
             script = document.createElement("script");
         script.textContent = await new Response(stream).text();
         place.replaceWith(script);

@@ -16,7 +16,7 @@ import {
     threadStacks,
     types,
 } from "./heap.js";
-import { nameLive } from "./format.js";
+import { count, nameLive } from "./format.js";
 import { leaks } from "./leaks.js";
 import { marksOf, overTime, overview, peakOf } from "./overview.js";
 import { ofProcesses, processesView } from "./processes.js";
@@ -227,7 +227,7 @@ function start(data, before) {
                   el(
                       "p",
                       { class: "warn cut" },
-                      `${data.cut.rows.toLocaleString("en-US")} small stacks were added up to keep the page small.`,
+                      `${count(data.cut.rows)} small stacks were added up to keep the page small.`,
                   ),
               ]
             : []),

@@ -16,11 +16,9 @@ export function ownerTree({ columns, strings }, metric) {
         firstChild = new Uint32Array(count + 1),
         order = new Uint32Array(count - 1);
     for (let node = count; --node > 0;) total[parent[node]] += total[node];
-    let deepest = 0;
     for (let node = 1; node < count; node++) {
         firstChild[parent[node] + 1]++;
         depth[node] = depth[parent[node]] + 1;
-        if (total[node] > 0 && depth[node] > deepest) deepest = depth[node];
     }
     for (let node = 0; node < count; node++) firstChild[node + 1] += firstChild[node];
     const next = firstChild.slice();
@@ -38,7 +36,6 @@ export function ownerTree({ columns, strings }, metric) {
         self,
         total,
         depth,
-        deepest,
         firstChild,
         order,
         functions,

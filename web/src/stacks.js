@@ -2,6 +2,13 @@
 // Rows of stacks as trees of calls, for one metric, after filters. A tree is columns by node: node 0
 // is the root, parents come before their children.
 import { METRICS } from "./format.js";
+import { callers, calls, NONE, sorted } from "./treeshape.js";
+
+const sum = (values) => {
+    let all = 0;
+    for (let i = 0; i < values.length; i++) all += values[i];
+    return all;
+};
 
 /** Names that frames are compared and shown by. */
 export class Stacks {
@@ -27,10 +34,7 @@ export class Stacks {
             (name) => c["row." + name] && (ranged || !name.startsWith("kept_")),
         );
         this.values = Object.fromEntries(this.metrics.map((name) => [name, c["row." + name]]));
-        const totals = (of) =>
-            Object.fromEntries(
-                this.metrics.map((name) => [name, of[name].reduce((sum, value) => sum + value, 0)]),
-            );
+        const totals = (of) => Object.fromEntries(this.metrics.map((name) => [name, sum(of[name])]));
         this.totals = totals(this.values);
         // Of a difference: the older figures of the same rows.
         if (data.kind === "diff") {
@@ -49,7 +53,7 @@ export class Stacks {
         this.functionOf = new Uint32Array(name.length);
         this.functions = [];
         for (let i = 0; i < name.length; i++) {
-            const key = `${whole[i]},${module[i]}`; // short names may be those of several
+            const key = whole[i] * this.strings.length + module[i]; // short names may be those of several
             let number = known.get(key);
             if (number === undefined) {
                 known.set(key, (number = this.functions.length));
@@ -111,53 +115,11 @@ export class Stacks {
     shape(key, inverted, of, keep) {
         let known = this.shapes.get(key);
         if (!known) {
-            known = inverted || of ? this.shapeByPaths(inverted, of, keep) : this.shapeDown(keep);
+            known = (inverted ? callers : calls)(this, keep, of);
             if (this.shapes.size > 1) this.shapes.delete(this.shapes.keys().next().value);
             this.shapes.set(key, known);
         }
         return known;
-    }
-
-    shapeDown(keep) {
-        const build = new Builder(this.nodeParent.length),
-            at = new Uint32Array(this.nodeParent.length);
-        for (let node = 1; node < at.length; node++) {
-            const above = at[this.nodeParent[node]],
-                frame = this.nodeFrame[node];
-            at[node] = !keep || keep[node] ? build.child(above, this.functionOf[frame], frame) : above;
-        }
-        return build.finish(this.rowNode.map((node) => at[node]));
-    }
-
-    /** Stacks from the inside to the outside, or the part of them below or above a function. */
-    shapeByPaths(inverted, of, keep) {
-        const build = new Builder(this.nodeParent.length),
-            ends = new Map(),
-            path = [];
-        const is = (at) => of[this.functionOf[this.nodeFrame[at]]];
-        const end = (node) => {
-            path.length = 0;
-            for (let at = node; at; at = this.nodeParent[at]) if (!keep || keep[at]) path.push(at);
-            if (of) {
-                // callers: from the innermost of it outward; callees: from the outermost of it inward
-                const found = inverted ? path.findIndex(is) : path.findLastIndex(is);
-                if (found < 0) return NONE;
-                if (inverted) path.splice(0, found);
-                else path.length = found + 1;
-            }
-            if (!inverted) path.reverse();
-            let at = 0;
-            for (const one of path)
-                at = build.child(at, this.functionOf[this.nodeFrame[one]], this.nodeFrame[one]);
-            return at;
-        };
-        return build.finish(
-            this.rowNode.map((node) => {
-                let known = ends.get(node);
-                if (known === undefined) ends.set(node, (known = end(node)));
-                return known;
-            }),
-        );
     }
 
     /** Functions, files or modules with what each allocated itself and with callees, of what sift() left. */
@@ -239,94 +201,14 @@ export class Stacks {
      *  what is below (callees) or above (inverted: callers) them. left: what sift() left, and its key.
      *  drop(shape, rows): takes rows out. */
     tree(metric, left, { inverted = false, of = null, ofKey = "", drop = null } = {}) {
-        const shape = this.shape(`${inverted} ${ofKey} ${left.key}`, inverted, of, left.keep),
-            { count, firstChild } = shape;
+        const shape = this.shape(`${inverted} ${ofKey} ${left.key}`, inverted, of, left.keep);
         drop?.(shape, left.rows);
-        const { self, total } = this.sumsOf(metric, left.rows, shape),
-            order = shape.order.slice();
-        for (let node = 0; node < count; node++)
-            if (firstChild[node + 1] - firstChild[node] > 1)
-                order.subarray(firstChild[node], firstChild[node + 1]).sort((a, b) => total[b] - total[a]);
-        let deepest = 0;
-        for (let node = 0; node < count; node++)
-            if (total[node] > 0 && shape.depth[node] > deepest) deepest = shape.depth[node];
-        return { ...shape, self, total, order, deepest };
+        const { self, total } = this.sumsOf(metric, left.rows, shape);
+        return { ...shape, self, total, order: sorted(shape, total) };
     }
 }
 
-/** What a row of shape.rowEnd is that the tree has no part of. */
-export const NONE = 0xffffffff;
-
-/** Makes a tree: children by parent and function, in an open hash table. */
-class Builder {
-    constructor(expected) {
-        this.count = 1;
-        this.grow(Math.max(16, expected));
-        this.functions[0] = this.frame[0] = -1;
-    }
-
-    grow(room) {
-        const larger = (Type, old) => {
-            const made = new Type(room);
-            if (old) made.set(old);
-            return made;
-        };
-        this.parent = larger(Uint32Array, this.parent);
-        this.functions = larger(Int32Array, this.functions);
-        this.frame = larger(Int32Array, this.frame);
-        this.depth = larger(Uint16Array, this.depth);
-        this.mask = 2 ** Math.ceil(Math.log2(room * 2)) - 1;
-        this.slots = new Uint32Array(this.mask + 1);
-        for (let node = 1; node < this.count; node++)
-            this.slots[this.slot(this.parent[node], this.functions[node])] = node;
-    }
-
-    slot(parent, number) {
-        let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b)) >>> 0;
-        at = (at ^ (at >>> 15)) & this.mask;
-        for (let node; (node = this.slots[at]); at = (at + 1) & this.mask)
-            if (this.parent[node] === parent && this.functions[node] === number) break;
-        return at;
-    }
-
-    child(parent, number, frame) {
-        let at = this.slot(parent, number);
-        if (this.slots[at]) return this.slots[at];
-        if (this.count === this.parent.length) {
-            this.grow(this.count * 2);
-            at = this.slot(parent, number);
-        }
-        const node = this.count++;
-        this.slots[at] = node;
-        this.parent[node] = parent;
-        this.functions[node] = number;
-        this.frame[node] = frame;
-        this.depth[node] = this.depth[parent] + 1;
-        return node;
-    }
-
-    finish(rowEnd) {
-        const { count } = this,
-            part = (column) => column.subarray(0, count),
-            firstChild = new Uint32Array(count + 1);
-        for (let node = 1; node < count; node++) firstChild[this.parent[node] + 1]++;
-        for (let node = 0; node < count; node++) firstChild[node + 1] += firstChild[node];
-        const order = new Uint32Array(count - 1),
-            next = firstChild.slice();
-        for (let node = 1; node < count; node++) order[next[this.parent[node]]++] = node;
-        this.slots = null;
-        return {
-            count,
-            rowEnd,
-            firstChild,
-            order,
-            parent: part(this.parent),
-            functions: part(this.functions),
-            frame: part(this.frame),
-            depth: part(this.depth),
-        };
-    }
-}
+export { NONE };
 
 /** The children that have something, the largest first. */
 export function childrenOf(tree, node) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The heap over time, by uPlot.
-import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { el } from "./dom.js";
 import { bytes, duration } from "./format.js";
 import { besides, PAPER, printing } from "./print.js";
+
+// Not before a chart is drawn: it asks the browser for its language and time zone, which takes 20 ms.
+const plots = () => require("../vendor/uplot/uPlot.esm.js").default;
 
 // Ticks of the axis of bytes.
 const STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
@@ -35,7 +37,7 @@ export function chart(
         before = older?.snapshots ?? [],
         // On one axis: each moment of either, and what is known of the other then.
         [times, used, was] = before.length
-            ? uPlot.join(
+            ? plots().join(
                   [snapshots, before].map((all) => [all.map(place), all.map((one) => one.useful_bytes)]),
               )
             : [snapshots.map(place), snapshots.map((one) => one.useful_bytes)];
@@ -64,6 +66,7 @@ export function chart(
         const width = printing ? Math.min(box.clientWidth, PAPER) : box.clientWidth;
         if (!width) return;
         plot?.destroy();
+        const uPlot = plots();
         plot = new uPlot(
             {
                 width,

@@ -61,7 +61,6 @@ export class Treemap {
 
     show(tree, zoomed = 0) {
         [this.tree, this.root, this.at] = [tree, zoomed, zoomed];
-        this.draw();
     }
 
     /** Boxes from the outside in: { node, x, y, width, height, own }. */
