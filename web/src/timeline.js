@@ -26,6 +26,66 @@ const LABEL = 13,
     LEVELS = 4;
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+const known = (form) => (value) => (value === null || value === undefined ? "–" : form(value));
+
+/** Columns of moments: where, what was live, and if there is an older file, what was live in that. On one axis: each
+ *  moment of either, and what is known of the other then. */
+function columnsOf(snapshots, before, place) {
+    const columns = (all) => [all.map(place), all.map((one) => one.useful_bytes)];
+    return before.length ? plots().join([columns(snapshots), columns(before)]) : columns(snapshots);
+}
+
+function axesOf(form) {
+    const axis = {
+        stroke: () => style("--dim"),
+        grid: { stroke: () => style("--line"), width: 1 },
+        ticks: { stroke: () => style("--line") },
+        font: "12px system-ui, sans-serif",
+    };
+    return [
+        { ...axis, size: 34, values: (_, ticks) => ticks.map(short(form)) },
+        { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) },
+    ];
+}
+
+function seriesOf(unit, form, isTwo) {
+    const steps = {
+        points: { show: false },
+        width: 1.5,
+        paths: plots().paths.stepped({ align: 1 }),
+        value: (_, value) => known(bytes)(value),
+        spanGaps: true,
+    };
+    return [
+        {
+            label: unit === "ms" ? "Time" : unit === "B" ? "Allocated and freed" : "Snapshot",
+            value: (_, x) => known(form)(x),
+        },
+        { label: "Live", stroke: style("--heap"), fill: style("--heap") + "33", ...steps },
+        ...(isTwo ? [{ label: "Before", stroke: style("--dim"), dash: [5, 4], ...steps }] : []),
+    ];
+}
+
+/** The same for those who don't see the chart. */
+function momentsTable([times, ...columns], form) {
+    const row = (name, cells, attributes) =>
+        el(
+            "tr",
+            {},
+            cells.map((cell) => el(name, attributes, cell)),
+        );
+    return el(
+        "table",
+        { class: "moments" },
+        el("thead", {}, row("th", ["At", "Live", "Before"].slice(0, columns.length + 1), { scope: "col" })),
+        el(
+            "tbody",
+            {},
+            times.map((time, i) => row("td", [form(time), ...columns.map((all) => known(bytes)(all[i]))])),
+        ),
+    );
+}
+
 /** a heapwise.timeline/1; marks: [{ time_ns, name }]. range: gives the chosen one, in seconds, or nothing;
  *  onRange: takes one that was drawn, instead of a zoom; drawRange() of what is returned shows it anew. */
 export function chart(
@@ -35,25 +95,14 @@ export function chart(
     const box = el("div", { class: "canvas", role: "img" });
     const [place, form] = AXES[unit] ?? AXES.n,
         before = older?.snapshots ?? [],
-        // On one axis: each moment of either, and what is known of the other then.
-        [times, used, was] = before.length
-            ? plots().join(
-                  [snapshots, before].map((all) => [all.map(place), all.map((one) => one.useful_bytes)]),
-              )
-            : [snapshots.map(place), snapshots.map((one) => one.useful_bytes)];
+        columns = columnsOf(snapshots, before, place);
     const most = (all) => bytes(Math.max(0, ...all.map((one) => one.useful_bytes)));
     const told = el(
         "p",
         { class: "said" },
-        `The heap over time: ${snapshots.length} moments, highest ${most(snapshots)}${was ? `; before, highest ${most(before)}` : ""}.`,
+        `The heap over time: ${snapshots.length} moments, highest ${most(snapshots)}${before.length ? `; before, highest ${most(before)}` : ""}.`,
     );
     box.setAttribute("aria-label", told.textContent);
-    const axis = {
-        stroke: () => style("--dim"),
-        grid: { stroke: () => style("--line"), width: 1 },
-        ticks: { stroke: () => style("--line") },
-        font: "12px system-ui, sans-serif",
-    };
     const levels = unit === "ms" ? Math.min(LEVELS, marks.length + (peak ? 1 : 0)) : 0;
     let plot = null;
     const select = (u) => {
@@ -62,88 +111,33 @@ export function chart(
         const [left, right] = chosen.map((seconds) => u.valToPos(seconds, "x"));
         u.setSelect({ left, width: Math.max(2, right - left), top: 0, height: u.over.clientHeight }, false);
     };
+    const onSelect = ({ select: { left, width } }) =>
+        width > 1 && onRange?.([left, left + width].map((x) => plot.posToVal(x, "x")));
     const draw = () => {
         const width = printing ? Math.min(box.clientWidth, PAPER) : box.clientWidth;
         if (!width) return;
         plot?.destroy();
-        const uPlot = plots();
-        plot = new uPlot(
-            {
-                width,
-                height,
-                padding: [6 + LABEL * levels, 12, null, null],
-                cursor: { drag: { x: true, y: false, setScale: !onRange } },
-                scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
-                axes: [
-                    { ...axis, size: 34, values: (_, ticks) => ticks.map(short(form)) },
-                    { ...axis, size: 78, incrs: STEPS, values: (_, ticks) => ticks.map(short(bytes)) },
-                ],
-                series: [
-                    {
-                        label: unit === "ms" ? "Time" : unit === "B" ? "Allocated and freed" : "Snapshot",
-                        value: (_, x) => (x === null ? "–" : form(x)),
-                    },
-                    {
-                        label: "Live",
-                        stroke: style("--heap"),
-                        fill: style("--heap") + "33",
-                        points: { show: false },
-                        width: 1.5,
-                        paths: uPlot.paths.stepped({ align: 1 }),
-                        value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),
-                        spanGaps: true,
-                    },
-                    ...(was
-                        ? [
-                              {
-                                  label: "Before",
-                                  stroke: style("--dim"),
-                                  dash: [5, 4],
-                                  points: { show: false },
-                                  width: 1.5,
-                                  paths: uPlot.paths.stepped({ align: 1 }),
-                                  value: (_, v) => (v === null || v === undefined ? "–" : bytes(v)),
-                                  spanGaps: true,
-                              },
-                          ]
-                        : []),
-                ],
-                hooks: {
-                    draw: [(u) => unit === "ms" && lines(u, peak, marks, levels)],
-                    ready: [select],
-                    setSelect: [
-                        ({ select: { left, width } }) =>
-                            width > 1 && onRange?.([left, left + width].map((x) => plot.posToVal(x, "x"))),
-                    ],
-                },
+        const options = {
+            width,
+            height,
+            padding: [6 + LABEL * levels, 12, null, null],
+            cursor: { drag: { x: true, y: false, setScale: !onRange } },
+            scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.08 || 1] } },
+            axes: axesOf(form),
+            series: seriesOf(unit, form, before.length > 0),
+            hooks: {
+                draw: [(u) => unit === "ms" && lines(u, peak, marks, levels)],
+                ready: [select],
+                setSelect: [onSelect],
             },
-            was ? [times, used, was] : [times, used],
-            box,
-        );
+        };
+        plot = new (plots())(options, columns, box);
     };
     new ResizeObserver(draw).observe(box);
     const onTheme = () => (box.isConnected ? draw() : removeEventListener("themechange", onTheme));
     addEventListener("themechange", onTheme);
-    const moments = () =>
-        el(
-            "table",
-            { class: "moments" },
-            el(
-                "thead",
-                {},
-                el("tr", {}, el("th", { scope: "col" }, "At"), el("th", { scope: "col" }, "Live")),
-            ),
-            el(
-                "tbody",
-                {},
-                snapshots.map((_, i) =>
-                    el("tr", {}, el("td", {}, form(times[i])), el("td", {}, bytes(used[i]))),
-                ),
-            ),
-        );
-    return Object.assign(el("div", {}, box, told, besides("The chart as a table", moments)), {
-        drawRange: () => plot && select(plot),
-    });
+    const asTable = besides("The chart as a table", () => momentsTable(columns, form));
+    return Object.assign(el("div", {}, box, told, asTable), { drawRange: () => plot && select(plot) });
 }
 
 /** Lines at the peak and at marks, whose labels are above the chart; a label without room is left out. */

@@ -76,6 +76,13 @@ def views(folder):
             place = told["places"][status]
             hw.need(f"{sign}: {place['count']} allocation site, {signed(place['change'])}" in text, f"{status}: {text}")
 
+        page.go("#view=timeline")
+        page.evaluate("document.querySelector('details.besides').open = true, 0")
+        moments = page.when("document.querySelector('.moments')", "[...document.querySelectorAll('.moments tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        for column, path in ((1, new), (2, old)):
+            times = {one["time_ns"] for one in json.loads(hw.ask("timeline", "--json", path))["snapshots"]}
+            hw.need(sum(row[column] != "–" for row in moments) == len(times), f"moments of {path}: {len(times)}; {moments}")
+
         page.go("#view=flame")
         for name, (was, now), label in (("grows", GROWS, "▲ grows +6.00 KiB"), ("leaks", LEAKS, "▲ new: leaks +1.24 KiB"),
                                         ("shrinks", SHRINKS, "▼ shrinks -530 B"), ("stale", STALE, "▼ gone: stale -316 B")):
