@@ -259,148 +259,172 @@ function markChoice(text, { marks }, choose) {
 /** The view of the timeline: the chart, a range in it, and what the range means. */
 export function timelineView(data, stacks, { peak, marks }) {
     const { documents, cut } = data,
-        { timeline } = documents,
-        { moments } = stacks;
+        { timeline } = documents;
     if (!(timeline?.snapshots?.length > 1))
         return el(
             "p",
             { class: "empty" },
-            documents.timeline
+            timeline
                 ? "There is one moment alone."
                 : (cut?.missing?.timeline ?? "This file does not say when anything happened."),
         );
-    if (!moments)
+    if (stacks.moments) return new Ranges(data, stacks, { peak, marks }).elements();
+    return [
+        el(
+            "p",
+            { class: "note" },
+            `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all. No range can be chosen: ${cut?.missing?.moments ?? "the file does not know which stacks had what"}.`,
+        ),
+        chart(timeline, { peak, marks, height: 420 }),
+    ];
+}
+
+/** What of a range the URL asks for: its meaning, in bytes or blocks. */
+function askedOf(moments) {
+    const metric = state.get("metric"),
+        meaning = /^range_(\w+)_/.exec(metric)?.[1];
+    return {
+        meaning: MEANINGS[meaning] ? meaning : "grown",
+        unit: metric.endsWith("_blocks") && moments.values.blocks ? "blocks" : "bytes",
+    };
+}
+
+/** The chart in which a range is chosen, the two ends of it, and what it means. */
+class Ranges {
+    constructor(data, stacks, { peak, marks }) {
+        const { moments } = stacks;
+        Object.assign(this, { data, stacks, moments }, askedOf(moments));
+        this.result = el("div");
+        this.told = el("p", { class: "note", role: "status" });
+        this.ends = ["Start", "End"].map((text, number) => this.end(text, number));
+        this.buttons = Object.keys(MEANINGS).map((name) => button("", () => this.ask({ meaning: name })));
+        this.picture = chart(data.documents.timeline, {
+            peak,
+            marks,
+            height: 320,
+            range: () => stacks.range?.map((moment) => moments.times[moment] / 1e9),
+            onRange: (seconds) => this.choose(seconds.map((one) => moments.nearest(one * 1e9))),
+        });
+    }
+
+    elements() {
+        const { cut } = this.data;
+        this.result.append(this.told);
+        this.show();
         return [
+            this.picture,
             el(
-                "p",
-                { class: "note" },
-                `Live bytes at ${timeline.snapshots.length} moments; drag to zoom, double-click to show all. No range can be chosen: ${cut?.missing?.moments ?? "the file does not know which stacks had what"}.`,
+                "div",
+                { class: "bar range" },
+                this.ends.map((one) => one.label),
             ),
-            chart(timeline, { peak, marks, height: 420 }),
+            cut?.moments
+                ? el(
+                      "p",
+                      { class: "note" },
+                      `${count(cut.moments)} moments were left out to keep the page small.`,
+                  )
+                : null,
+            this.result,
         ];
-    const last = moments.times.length - 1,
-        result = el("div"),
-        told = el("p", { class: "note", role: "status" });
-    let [unit] = (/_(blocks)$/.exec(state.get("metric")) ?? [, "bytes"]).slice(1),
-        meaning = /^range_(\w+)_/.exec(state.get("metric"))?.[1];
-    if (!MEANINGS[meaning]) meaning = "grown";
-    if (!moments.values[unit]) unit = "bytes";
-    const end = (text, number) => {
-        const said = el("span", { class: "note" }),
+    }
+
+    end(text, number) {
+        const last = this.moments.times.length - 1,
+            said = el("span", { class: "note" }),
             input = el("input", {
                 type: "range",
                 min: 0,
                 max: last,
                 step: 1,
-                value: (stacks.range ?? [0, last])[number],
+                value: (this.stacks.range ?? [0, last])[number],
                 "aria-label": `${text} of the range`,
-                oninput: () =>
-                    choose(
-                        ends.map((one) => Number(one.input.value)),
-                        number,
-                    ),
+                oninput: () => this.choose(this.placed(), number),
             });
-        const atMark = markChoice(text, moments, (moment) => {
-            const both = ends.map((one) => Number(one.input.value));
+        const atMark = markChoice(text, this.moments, (moment) => {
+            const both = this.placed();
             both[number] = moment;
-            choose(both, number);
+            this.choose(both, number);
         });
         return {
             input,
             said,
             label: el("span", { class: "end" }, el("label", {}, text, input, said), atMark),
         };
-    };
-    const ends = [end("Start", 0), end("End", 1)];
-    const picture = chart(timeline, {
-        peak,
-        marks,
-        height: 320,
-        range: () => stacks.range?.map((moment) => moments.times[moment] / 1e9),
-        onRange: (seconds) => choose(seconds.map((one) => moments.nearest(one * 1e9))),
-    });
-    const buttons = Object.entries(MEANINGS).map(([name]) =>
-        button("", () => {
-            meaning = name;
-            show();
-        }),
-    );
-    const choose = ([from, to], moved = 1) => {
-        // An end that is moved beyond the other one takes it along.
+    }
+
+    /** The moments that the ends are at. */
+    placed() {
+        return this.ends.map((one) => Number(one.input.value));
+    }
+
+    /** moved: the end that was. Beyond the other one it takes that along. */
+    choose([from, to], moved = 1) {
         if (from > to) moved ? (from = to) : (to = from);
-        setRange(stacks, [from, to]);
-        ends.forEach(({ input }, i) => (input.value = stacks.range[i]));
-        picture.drawRange();
-        show();
-    };
-    const show = () => {
-        ends.forEach(({ input, said }) => {
+        setRange(this.stacks, [from, to]);
+        this.ends.forEach(({ input }, i) => (input.value = this.stacks.range[i]));
+        this.picture.drawRange();
+        this.show();
+    }
+
+    ask(what) {
+        Object.assign(this, what);
+        this.show();
+    }
+
+    totals(meaning) {
+        return this.stacks.totals[`range_${meaning}_${this.unit}`];
+    }
+
+    show() {
+        const { moments, stacks, meaning, unit, told } = this;
+        for (const { input, said } of this.ends) {
             said.textContent = moments.said(Number(input.value));
             input.setAttribute("aria-valuetext", said.textContent);
-        });
+        }
         if (!stacks.range) {
             told.textContent = `${moments.times.length} moments. Drag over the chart, or move the two ends, to choose a range.`;
             return;
         }
         const metric = `range_${meaning}_${unit}`,
-            totals = (name) => stacks.totals[`range_${name}_${unit}`],
-            net = totals("grown") - totals("shrunk");
+            net = this.totals("grown") - this.totals("shrunk"),
+            sampled = this.data.documents.report.recording.mode === "sample";
         state.set({ range: rangeWord(stacks), metric }, true);
-        told.textContent = `${rangeText(stacks)}: ${net < 0 ? "" : "+"}${amount(metric, net)} in the heap. ${NOTES[meaning](documents.report.recording.mode === "sample", stacks)}`;
-        Object.entries(MEANINGS).forEach(([name, text], i) => {
-            buttons[i].textContent = `${text}: ${amount(metric, totals(name))}`;
-            buttons[i].setAttribute("aria-pressed", String(name === meaning));
-        });
-        const link = (view, text) => el("a", { href: state.href({ view, at: "" }) }, text);
-        result.replaceChildren(
-            el(
-                "div",
-                { class: "bar", role: "group", "aria-label": "What of the range" },
-                buttons,
-                moments.values.blocks
-                    ? choice(
-                          "in",
-                          [
-                              ["bytes", "bytes"],
-                              ["blocks", "blocks"],
-                          ],
-                          unit,
-                          (value) => {
-                              unit = value;
-                              show();
-                          },
-                      )
-                    : "",
-            ),
+        told.textContent = `${rangeText(stacks)}: ${net < 0 ? "" : "+"}${amount(metric, net)} in the heap. ${NOTES[meaning](sampled, stacks)}`;
+        this.result.replaceChildren(
+            this.meanings(metric),
             told,
-            el(
-                "div",
-                { class: "bar" },
-                link("flame", "Flame graph"),
-                link("calls", "Call tree"),
-                link("tables", "Tables"),
-                button("No range", () => state.set({ range: "", metric: "" })),
-            ),
-            ...exactly(data, stacks, meaning, unit),
-            ...topStacks(data, stacks, metric),
+            hands(),
+            ...exactly(this.data, stacks, meaning, unit),
+            ...topStacks(this.data, stacks, metric),
         );
-    };
-    result.append(told);
-    show();
-    return [
-        picture,
-        el(
+    }
+
+    /** What of the range is shown, and in which unit. */
+    meanings(metric) {
+        Object.entries(MEANINGS).forEach(([name, text], i) => {
+            this.buttons[i].textContent = `${text}: ${amount(metric, this.totals(name))}`;
+            this.buttons[i].setAttribute("aria-pressed", String(name === this.meaning));
+        });
+        const units = ["bytes", "blocks"].map((unit) => [unit, unit]);
+        return el(
             "div",
-            { class: "bar range" },
-            ends.map((one) => one.label),
-        ),
-        cut?.moments
-            ? el(
-                  "p",
-                  { class: "note" },
-                  `${count(cut.moments)} moments were left out to keep the page small.`,
-              )
-            : null,
-        result,
-    ];
+            { class: "bar", role: "group", "aria-label": "What of the range" },
+            this.buttons,
+            this.moments.values.blocks ? choice("in", units, this.unit, (unit) => this.ask({ unit })) : "",
+        );
+    }
 }
+
+/** Where else the range is shown. */
+const hands = () =>
+    el(
+        "div",
+        { class: "bar" },
+        [
+            ["flame", "Flame graph"],
+            ["calls", "Call tree"],
+            ["tables", "Tables"],
+        ].map(([view, text]) => el("a", { href: state.href({ view, at: "" }) }, text)),
+        button("No range", () => state.set({ range: "", metric: "" })),
+    );
