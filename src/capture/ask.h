@@ -27,6 +27,10 @@ struct error *ask_for_leaks(
  */
 struct error *ask_for_dump(pid_t pid, struct hw_reply *ret, int *ret_fd) must_check_;
 
+/* Lets the collector that listens at `session` list the processes that it records: the lines of
+ * HW_ASK_PROCESSES can be read from *ret_fd, which the caller closes. */
+struct error *ask_for_processes(const char *session, int *ret_fd) must_check_;
+
 /* Returns what is wrong with a mark's name; NULL if nothing is. */
 const char *ask_mark_problem(const char *name);
 

@@ -27,6 +27,12 @@ struct launch_options {
 	recording_end_function *on_recording; /* of autostart_record(): see collector.h */
 	void *on_recording_context;
 	bool overwrite;
+	/* A descriptor that the collector keeps open for as long as it lives; -1: none. */
+	int lifeline;
+	/* Called once, when the program's process and the session's socket (a path) are there;
+	 * NULL: not called. */
+	void (*on_start)(void *context, pid_t root, const char *session);
+	void *on_start_context;
 };
 
 enum launch_collector {

@@ -58,7 +58,7 @@ struct session_caller {
 	bool is_other;       /* of another user than root and ours */
 	uid_t uid;           /* its user and group */
 	gid_t gid;
-	bool has_ended;      /* its number may be another process's by now; of hellos alone */
+	bool has_ended; /* its number may be another process's by now; of hellos alone */
 	union {
 		struct hw_hello hello;
 		struct hw_notice notice;   /* its path ends with a NUL; reason: any number */

@@ -34,6 +34,7 @@ const struct command *const commands[] = {
 	&command_heap,
 	&command_prompt,
 	&command_dump,
+	&command_http_answer,
 	&command_mark,
 	&command_doctor,
 	&command_help,

@@ -30,7 +30,10 @@ enum hw_request_what {
 	HW_ASK_STOP = 6,   /* allocations are no longer recorded; frees of known blocks are */
 	HW_ASK_RESET = 7,  /* the sums of dumps begin anew */
 	HW_ASK_STATUS = 8, /* lines KEY=VALUE in the reply's `message` */
-	HW_ASK_MODE = 9,   /* how much is recorded: `text` is exact, aggregate, sample[:BYTES] */
+	/* All recorded processes, in a descriptor of the reply: lines "PID LIVE PEAK PROGRAM",
+	 * bytes as decimal numbers. */
+	HW_ASK_PROCESSES = 16,
+	HW_ASK_MODE = 9, /* how much is recorded: `text` is exact, aggregate, sample[:BYTES] */
 };
 
 struct hw_request {

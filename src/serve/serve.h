@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An HTTP server for one user: it listens on the loopback interface, wants a random token in each
- * URL, answers GET and HEAD alone, and hands what it lets pass to a site. It knows nothing of what
- * the site answers with. One thread does all: the site must not wait in its functions, it answers
- * later instead, and names the descriptors that it waits for.
+ * URL or, from programs, as "Authorization: Bearer TOKEN", answers GET and HEAD alone, and hands
+ *what it lets pass to a site. It knows nothing of what the site answers with. One thread does all:
+ *the site must not wait in its functions, it answers later instead, and names the descriptors that
+ *it waits for.
  *
  *	error = serve_open(&settings, &site, &server);
  *	…serve_url(server)…
@@ -105,7 +106,9 @@ struct serve_bounds {
 struct serve_settings {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0", "8080"; NULL: 127.0.0.1, any port */
 	bool allow_remote;  /* other addresses than those of loopback */
-	const char *policy; /* Content-Security-Policy of all answers */
+	/* On addresses of loopback no token is wanted: every user of this machine may ask. */
+	bool open_on_loopback;
+	const char *policy;                /* Content-Security-Policy of all answers */
 	const volatile sig_atomic_t *stop; /* not 0: serve_run() ends */
 	const sigset_t *wait_mask;         /* blocked signals while it waits */
 	struct serve_bounds bounds;        /* SERVE_BOUNDS */
@@ -119,7 +122,7 @@ struct serve_settings {
 struct error *serve_open(const struct serve_settings *settings, const struct serve_site *site,
 	struct serve_server **ret) must_check_;
 
-/* "http://127.0.0.1:8080/TOKEN/"; as long as the server. */
+/* "http://127.0.0.1:8080/TOKEN/", without the token if none is wanted; as long as the server. */
 const char *serve_url(const struct serve_server *server);
 
 /* A URL that leads to that one, once and within SERVE_TICKET_SECONDS_MAX: what starts a browser has

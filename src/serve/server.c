@@ -34,6 +34,17 @@ static bool request_has_body(const struct serve_exchange *exchange)
 	return header_of(exchange, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
+/* What is asked for, below the token; NULL: the token is missing. */
+static const char *path_below(const struct serve_exchange *exchange, const char *path)
+{
+	const struct serve_server *server = exchange->server;
+	const char *below = path_after_token(path, server->token);
+	if (!below && *path == '/' &&
+		(server->is_open || bearer_is(header_of(exchange, "Authorization"), server->token)))
+		below = path + 1;
+	return below;
+}
+
 /* All users can see the command line of a browser that is started, so a ticket is this user's. */
 static bool ticket_is_good(const struct serve_exchange *exchange, const char *path)
 {
@@ -68,12 +79,12 @@ static struct refusal request_check(
 		return (struct refusal){413, "Requests have no body.\n"};
 	if (!host_is_own(host, address, server->port))
 		return (struct refusal){403, "This host is not served here.\n"};
-	const char *below = path_after_token(path, server->token);
+	const char *below = path_below(exchange, path);
 	if (!below && ticket_is_good(exchange, path))
 		return (struct refusal){302, "See the page.\n"};
 	if (!below)
 		return (struct refusal){
-			403, "The URL lacks the token that 'heapwise serve' has printed.\n"};
+			403, "The URL lacks the token that heapwise has printed.\n"};
 	/* The page itself may be opened by a link; it has no data. */
 	if (*below && (!origin_is_own(header_of(exchange, "Origin"), host) ||
 			      !fetch_site_is_own(header_of(exchange, "Sec-Fetch-Site"))))
@@ -111,7 +122,7 @@ static void hand_to_site(struct serve_exchange *exchange, const char *url)
 		serve_answer_text(exchange, 400, PLAIN, "These arguments can't be taken.\n");
 		return;
 	}
-	const struct serve_request request = {.path = path_after_token(url, server->token),
+	const struct serve_request request = {.path = path_below(exchange, url),
 		.arguments = arguments.data,
 		.argument_count = arguments.len};
 	server->site.request(server->site.ctx, &request, exchange);
@@ -240,13 +251,14 @@ static struct error *start_daemon(struct serve_server *server, bool is_remote)
 
 /* A URL with a new secret in it. */
 static struct error *url_make(
-	const struct listen_place *place, char secret[TOKEN_LEN + 1], char **ret)
+	const struct listen_place *place, bool is_open, char secret[TOKEN_LEN + 1], char **ret)
 {
 	struct error *error = token_make(secret);
 	if (error)
 		return error;
-	if (asprintf(ret, "http://%s%s%s:%u/%s/", place->is_six ? "[" : "", place->address,
-		    place->is_six ? "]" : "", place->port, secret) >= 0)
+	if (asprintf(ret, "http://%s%s%s:%u/%s%s", place->is_six ? "[" : "", place->address,
+		    place->is_six ? "]" : "", place->port, is_open ? "" : secret,
+		    is_open ? "" : "/") >= 0)
 		return NULL;
 	*ret = NULL;
 	return error_no_memory();
@@ -256,7 +268,7 @@ static struct error *server_start(struct serve_server *server)
 {
 	struct error *error = http_library_load(&server->http);
 	if (error)
-		return error_prefix(error, "heapwise serve needs libmicrohttpd");
+		return error_prefix(error, "this needs libmicrohttpd");
 	struct listen_place place;
 	error = listen_open(server->settings.listen, server->settings.allow_remote, &place);
 	if (error)
@@ -264,9 +276,10 @@ static struct error *server_start(struct serve_server *server)
 	server->listen_fd = place.fd;
 	server->port = place.port;
 	server->opened_ms = clock_ms();
-	error = url_make(&place, server->token, &server->url);
+	server->is_open = server->settings.open_on_loopback && place.is_loopback;
+	error = url_make(&place, server->is_open, server->token, &server->url);
 	if (!error)
-		error = url_make(&place, server->ticket, &server->ticket_url);
+		error = url_make(&place, false, server->ticket, &server->ticket_url);
 	return error ? error : start_daemon(server, !place.is_loopback);
 }
 

@@ -15,6 +15,7 @@
 struct exported {
 	const struct profile *profile;
 	enum metric metric;                      /* for formats with one figure per stack */
+	bool metric_given;                       /* the user has chosen it */
 	const struct timeline_options *timeline; /* for formats with snapshots */
 	const struct event_stream *events;       /* for formats of events; else NULL */
 	struct text *lost; /* sentences, each with a newline: what the format can't represent */
@@ -24,11 +25,12 @@ struct export_format {
 	const char *name;
 	const char *what; /* for the help: its tool and readers */
 	enum packing packing;
-	bool one_figure;  /* which --metric selects */
-	bool differences; /* can represent negative figures */
-	bool moments;     /* needs a series with sites, if there is one; filters don't apply */
-	bool leaks;       /* contains the leaks of a search; filters don't apply */
-	bool events;      /* needs all events; filters don't apply */
+	bool one_figure;   /* which --metric selects */
+	bool first_figure; /* --metric selects which of several readers show first */
+	bool differences;  /* can represent negative figures */
+	bool moments;      /* needs a series with sites, if there is one; filters don't apply */
+	bool leaks;        /* contains the leaks of a search; filters don't apply */
+	bool events;       /* needs all events; filters don't apply */
 	bool ranges;  /* of events: may begin later, with frees of blocks that it does not have */
 	bool samples; /* can mark figures as those of a sample */
 	bool ends;    /* can represent the exit status, and whether data is missing */

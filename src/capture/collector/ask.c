@@ -23,6 +23,7 @@
 #define ANSWER_MS 300000
 /* The process is stopped meanwhile. */
 #define BLOCKS_ANSWER_MS 3000
+#define LIST_ANSWER_MS 10000
 
 /* A process whose collector is looked for. */
 struct asked {
@@ -234,6 +235,25 @@ struct error *ask_for_dump(pid_t pid, struct hw_reply *ret, int *ret_fd)
 	return error_create(ERROR_ENVIRONMENT,
 		"the collector of process %d has sent no dump (is it of another version?)",
 		(int)pid);
+}
+
+struct error *ask_for_processes(const char *session, int *ret_fd)
+{
+	const struct asked any = {.pid = -1, .user = geteuid()};
+	struct hw_request request = {
+		.magic = HW_REQUEST_MAGIC, .version = HW_SHM_VERSION, .what = HW_ASK_PROCESSES};
+	struct hw_reply reply;
+	*ret_fd = -1;
+	_cleanup_close_ int fd = try_socket(session, &any);
+	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	if (fd < 0)
+		return error_create(
+			ERROR_ENVIRONMENT, "the collector at %s can't be reached", session);
+	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request) ||
+		poll(&answer, 1, LIST_ANSWER_MS) != 1 ||
+		!descriptor_receive(fd, &reply, sizeof(reply), ret_fd) || *ret_fd < 0)
+		return error_create(ERROR_ENVIRONMENT, "the collector does not answer");
+	return NULL;
 }
 
 struct error *ask_for_blocks(pid_t pid, bool anyhow, struct hw_reply *ret, int *ret_fd)

@@ -78,9 +78,11 @@ struct error *autostart_record(
 	if (error)
 		return error;
 	caller.session = session.path;
-	const int kept[] = {
-		caller.connection, file.fd, session.socket, session.abstract, session.lock};
-	daemonize(&apart, kept, 5);
+	const int kept[] = {caller.connection, file.fd, session.socket, session.abstract,
+		session.lock, options->lifeline};
+	if (options->on_start)
+		options->on_start(options->on_start_context, caller.pid, session.path);
+	daemonize(&apart, kept, 6);
 	daemonize_close_streams(2);
 	struct collector_start start = {.session = session,
 		.control = -1,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The recorded process that a command means; NULL: there is none. */
@@ -55,6 +56,32 @@ static bool is_allowed(const struct session_caller *caller, const struct tracked
 	       (s->pid == caller->pid && what != HW_ASK_LEAKS && what != HW_ASK_BLOCKS);
 }
 
+/* To a memfd. -1: there is no memory. */
+static int list_processes(const struct collector *c)
+{
+	int fd = memfd_create("heapwise-list", MFD_CLOEXEC);
+	for (uint32_t i = 0; fd >= 0 && i < c->process_count; i++) {
+		const struct tracked_process *s = c->processes[i];
+		if (!s->recorder)
+			continue;
+		const struct dump_figures now = recorder_figures(s->recorder);
+		dprintf(fd, "%d %llu %llu %s\n", (int)s->pid, (unsigned long long)now.live_bytes,
+			(unsigned long long)now.peak_bytes, s->command);
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void send_list(const struct collector *c, const struct session_caller *caller)
+{
+	int fd = list_processes(c);
+	ask_reply_send_with(caller->connection, &(struct hw_reply){.ok = 1},
+		fd < 0 ? "there is no memory" : NULL, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
 	struct tracked_process *s = asked_for(c, caller);
@@ -62,6 +89,10 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 	if (caller->is_other && (!s || !is_allowed(caller, s))) {
 		refused.error = EPERM;
 		ask_reply_send(caller->connection, &refused, "it is recorded by another user");
+		return;
+	}
+	if (caller->request.what == HW_ASK_PROCESSES && !caller->is_other) {
+		send_list(c, caller);
 		return;
 	}
 	if (!s) {

@@ -151,9 +151,9 @@ static struct error *file_open(struct launcher *l)
 
 static int collector_main(struct launcher *l, int control)
 {
-	const int kept[] = {
-		control, l->file.fd, l->session.socket, l->session.abstract, l->session.lock};
-	daemonize(&l->apart, kept, 5);
+	const int kept[] = {control, l->file.fd, l->session.socket, l->session.abstract,
+		l->session.lock, l->options->lifeline};
+	daemonize(&l->apart, kept, 6);
 	daemonize_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
@@ -355,6 +355,8 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		return abort_launch(&l, error);
 	close(l.file.fd);
 	session_stop_listening(&l.session);
+	if (options->on_start)
+		options->on_start(options->on_start_context, l.target, l.session.path);
 	(void)!write(l.go, "", 1);
 	close(l.go);
 	int why = 0;

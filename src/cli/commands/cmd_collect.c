@@ -38,7 +38,13 @@ static struct error *cmd_collect_record(struct recording_options *options, int c
 	struct shim_run run = {.folder = getcwd(folder, sizeof(folder)), .quiet = true};
 	options->launch.on_recording = keep_recording;
 	options->launch.on_recording_context = &ends;
-	struct error *error = autostart_record(&options->launch, connection, on_first);
+	_cleanup_(http_server_deinit) struct http_server http;
+	struct error *error = recording_options_serve(options, &http);
+	if (error) { /* the program is recorded all the same */
+		message("%s", error->message);
+		error_destroy(error);
+	}
+	error = autostart_record(&options->launch, connection, on_first);
 	run.recordings = ends.data;
 	run.recording_count = ends.len;
 	if (!error)

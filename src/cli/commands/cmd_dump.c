@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,11 +16,14 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "capture/ask.h"
-#include "cli/options/dump_options.h"
 #include "cli/options/options.h"
 #include "cli/terminal/message.h"
+#include "views/export.h"
 
-enum { OPT_DUMP_FORMAT = 256 };
+enum { OPT_DUMP_FORMAT = 256, OPT_DUMP_SECONDS, OPT_DUMP_METRIC };
+
+#define FORMAT_HTML "html"
+#define SECONDS_MAX 86400u
 
 #define DUMP_MODE 0600
 #define COPY_BYTES ((size_t)1 << 20)
@@ -31,13 +35,18 @@ static const struct option_spec option_specs[] = {
 		"current "
 		"directory)"},
 	{OPT_DUMP_FORMAT, "format", "FORMAT",
-		"hpw (default), which all commands read, or a format of 'heapwise export'"},
+		"hpw (default), which all commands read, html (a page for browsers), or a format "
+		"of 'heapwise export'"},
+	{OPT_DUMP_SECONDS, "seconds", "N",
+		"write what changes in N seconds; needs a format for differences, such as pprof"},
+	{OPT_DUMP_METRIC, "metric", "METRIC", "as of 'heapwise export', for its formats"},
 	{'f', "force", NULL, "replace FILE if it exists"},
 	{'q', "quiet", NULL, "do not name the file that was written"}, {0}};
 
 struct request {
-	const char *output, *format;
+	const char *output, *format, *metric;
 	bool force, quiet;
+	uint64_t seconds; /* 0: the state is written, not a difference */
 	pid_t pid;
 };
 
@@ -89,17 +98,49 @@ static struct error *write_dump(const struct request *request, int dump, const c
 	return error ? error : output_file_commit(&file);
 }
 
-/* By `heapwise export`, which becomes this process. */
-static struct error *convert_dump(const struct request *request, int dump, const char *name)
+/* Gives a dump a name that another program of this process can open. */
+static bool name_dump(int dump, char *ret, size_t bytes)
 {
-	char from[64];
 	int kept = fcntl(dump, F_DUPFD, 3);
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", kept);
-	const char *const words[] = {
-		"heapwise", "export", "--format", request->format, "-o", name, from, NULL};
+	snprintf(ret, bytes, "/proc/self/fd/%d", kept);
+	return kept >= 0;
+}
+
+/* By `heapwise export` or `html`, which becomes this process. `base`: -1, or the dump before. */
+static struct error *convert_dump(
+	const struct request *request, int base, int dump, const char *name)
+{
+	char from[64], before[64];
+	bool is_page = !strcmp(request->format, FORMAT_HTML);
+	const char *words[16] = {"heapwise", is_page ? "html" : "export", "-o", name};
+	size_t n = 4;
+	if (!is_page) {
+		words[n++] = "--format";
+		words[n++] = request->format;
+	}
+	if (request->metric) {
+		words[n++] = "--metric";
+		words[n++] = request->metric;
+	}
+	if (!name_dump(dump, from, sizeof(from)) ||
+		(base >= 0 && !name_dump(base, before, sizeof(before))))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't keep the dump open");
+	if (base >= 0) {
+		words[n++] = "--base";
+		words[n++] = before;
+	}
+	words[n++] = from;
 	fflush(NULL);
 	execv("/proc/self/exe", (char *const *)words);
 	return error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise export'");
+}
+
+/* Waits so long, whatever signals come. */
+static void wait_seconds(uint64_t seconds)
+{
+	struct timespec left = {.tv_sec = (time_t)seconds};
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
 }
 
 static int cmd_dump_show(const char *name, const struct hw_reply *reply)
@@ -115,16 +156,43 @@ static int cmd_dump_show(const char *name, const struct hw_reply *reply)
 	return 0;
 }
 
+/* Returns -1 if the options fit together, or an exit code. */
+static int check_format(const struct command *command, struct request *request)
+{
+	const char *name = request->format;
+	if (name && !strcmp(name, "hpw"))
+		name = request->format = NULL;
+	const struct export_format *format = name ? export_find(name) : NULL;
+	bool is_page = name && !strcmp(name, FORMAT_HTML);
+	if (name && !format && !is_page)
+		return options_wrong(command,
+			"invalid --format '%s': expected hpw, html or a format of 'heapwise "
+			"export'",
+			name);
+	if (request->metric && !format)
+		return options_wrong(command, "--metric needs a format of 'heapwise export'");
+	if (request->seconds && !is_page && (!format || !format->differences))
+		return options_wrong(command,
+			"--seconds needs --format html or one that can show differences, such as "
+			"pprof");
+	return -1;
+}
+
 static int cmd_dump_parse(
 	const struct command *command, int argc, char **argv, struct request *request)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
+	const char *seconds = NULL;
 	int id;
 	while ((id = options_next(&options)) > 0) {
 		if (id == 'o')
 			request->output = options.argument;
 		else if (id == OPT_DUMP_FORMAT)
 			request->format = options.argument;
+		else if (id == OPT_DUMP_METRIC)
+			request->metric = options.argument;
+		else if (id == OPT_DUMP_SECONDS)
+			seconds = options.argument;
 		request->force |= id == 'f';
 		request->quiet |= id == 'q';
 	}
@@ -136,19 +204,11 @@ static int cmd_dump_parse(
 	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX)
 		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
 	request->pid = (pid_t)pid;
-	struct dump_plan plan = {.keep = 0};
-	struct error *error =
-		dump_options_check(&(struct dump_options){.format = request->format}, &plan);
-	if (!error && !plan.convert)
-		request->format = NULL;
-	if (!error)
-		return -1;
-	int code = options_wrong(command,
-		"invalid --format '%s': expected hpw or a format of "
-		"'heapwise export'",
-		request->format);
-	error_destroy(error);
-	return code;
+	if (seconds &&
+		(!number_whole(seconds, &request->seconds) || request->seconds > SECONDS_MAX))
+		return options_wrong(command,
+			"invalid --seconds '%s': expected a whole number from 1 to 86400", seconds);
+	return check_format(command, request);
 }
 
 static int cmd_dump_run(const struct command *command, int argc, char **argv)
@@ -159,14 +219,22 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 		return code;
 	struct hw_reply reply;
 	_cleanup_close_ int dump = -1;
-	struct error *error = ask_for_dump(request.pid, &reply, &dump);
+	_cleanup_close_ int before = -1;
+	struct error *error = NULL;
+	if (request.seconds) {
+		error = ask_for_dump(request.pid, &reply, &before);
+		if (!error)
+			wait_seconds(request.seconds);
+	}
+	if (!error)
+		error = ask_for_dump(request.pid, &reply, &dump);
 	if (error)
 		return message_error(error);
 	_cleanup_free_ char *name =
 		request.output ? strdup(request.output) : free_name(request.pid);
 	if (!name)
 		return message_error(error_no_memory());
-	error = request.format ? convert_dump(&request, dump, name)
+	error = request.format ? convert_dump(&request, before, dump, name)
 			       : write_dump(&request, dump, name);
 	if (error)
 		return message_error(error);
@@ -175,7 +243,7 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 
 const struct command command_dump = {
 	.name = "dump",
-	.synopsis = "PID [-o FILE] [--format FORMAT]",
+	.synopsis = "PID [-o FILE] [--format FORMAT] [--seconds N]",
 	.what = "Writes what a recorded process has live now, and all its sums so far.",
 	.about = "The process runs on. A dump is a recording without single events: all commands "
 		 "read it, and 'heapwise\n"

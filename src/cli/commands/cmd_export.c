@@ -22,8 +22,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_FORMAT, "format", "FORMAT", "output format, see above"},
 	{OPT_OUTPUT, "output", "FILE",
 		"write to FILE (default and -: stdout); .gz and .zst are compressed"},
-	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
-		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_FILTER
+		VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 struct request {
@@ -137,7 +137,8 @@ static bool cmd_export_check(const struct command *command, void *ctx)
 	if (!check_leaks(command, request) || !check_moments(command, request) ||
 		!check_events(command, request))
 		return false;
-	if (request->shown.metric_name && !request->format->one_figure) {
+	if (request->shown.metric_name && !request->format->one_figure &&
+		!request->format->first_figure) {
 		options_wrong(command,
 			"--metric works for formats with one metric per stack only; %s has several",
 			request->format->name);
@@ -156,15 +157,18 @@ static void describe_lost(const struct text *lost)
 }
 
 /* What is below 0 in a difference would be left out, and what is above 0 taken for all. */
-static int check_difference(const struct stacks *view, const struct export_format *format)
+static int check_difference(
+	const struct stacks *view, const struct export_format *format, bool has_base)
 {
-	if (format->differences || !model_subtracted(view->model))
+	if (format->differences || (!has_base && !model_subtracted(view->model)))
 		return 0;
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	export_add_names(&names, true);
-	message("%s is a difference of two states, which format %s can't represent; these can: %s",
-		model_recording(view->model)->path, format->name, names.data ? names.data : "");
+	message("%s%s is a difference of two states, which format %s can't represent; these can: "
+		"%s",
+		model_recording(view->model)->path, has_base ? " with --base" : "", format->name,
+		names.data ? names.data : "");
 	return ERROR_INPUT;
 }
 
@@ -193,7 +197,7 @@ static int check_unit(const struct stacks *view, struct request *request)
 static int check_file(const struct stacks *view, void *ctx)
 {
 	struct request *request = ctx;
-	int code = check_difference(view, request->format);
+	int code = check_difference(view, request->format, request->shown.query.base);
 	return code ? code : check_unit(view, request);
 }
 
@@ -220,6 +224,7 @@ static struct error *write_export(const struct stacks *view, void *ctx, const st
 	const struct exported from = {.profile = &view->profile,
 		.events = request->format->events ? &events : NULL,
 		.metric = request->shown.options.sort,
+		.metric_given = request->shown.metric_name,
 		.timeline = &request->shown.options.timeline,
 		.lost = &request->lost};
 	enum packing packing = request->output ? packing_by_name(request->output) : PACKING_NONE;

@@ -538,6 +538,17 @@ static struct error *cmd_run_add_shims(struct request *request, const char *imag
 	return ret->failed ? error_no_memory() : NULL;
 }
 
+/* Starts the server if it is wanted. Returns false, after saying why, if it can't be. */
+static bool start_http(struct recording_options *recording, struct http_server *ret)
+{
+	struct error *error = recording_options_serve(recording, ret);
+	if (error)
+		message_error(error);
+	else if (ret->url && !recording->quiet)
+		message("profiles: %sdebug/pprof/", ret->url);
+	return !error;
+}
+
 static int cmd_run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
@@ -569,6 +580,9 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 		return EXIT_OURS;
 	}
 	options->beside = beside.data;
+	_cleanup_(http_server_deinit) struct http_server http = HTTP_SERVER_NONE;
+	if (!start_http(&request.recording, &http))
+		return EXIT_OURS;
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {

@@ -94,6 +94,12 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_LEAK_CHECK_CLEAR:
 		options->leak_clear = argument;
 		return true;
+	case OPT_HTTP:
+		options->http = argument;
+		return true;
+	case OPT_HTTP_REMOTE:
+		options->http_remote = true;
+		return true;
 	case OPT_AS:
 		options->as = argument;
 		return true;
@@ -226,6 +232,19 @@ static struct error *prepare_shim(struct recording_options *options)
 						       : NULL;
 }
 
+struct error *recording_options_serve(struct recording_options *options, struct http_server *ret)
+{
+	*ret = HTTP_SERVER_NONE;
+	struct error *error =
+		options->http ? http_server_start(options->http, options->http_remote, ret) : NULL;
+	if (error || !options->http)
+		return error;
+	options->launch.lifeline = ret->link;
+	options->launch.on_start = http_server_report;
+	options->launch.on_start_context = ret;
+	return NULL;
+}
+
 struct error *recording_options_check(struct recording_options *options)
 {
 	struct error *error = kept_parse(options, &options->launch.mode);
@@ -237,6 +256,8 @@ struct error *recording_options_check(struct recording_options *options)
 		error = dump_options_check(&options->dumps, &options->launch.dumps);
 	if (error)
 		return error;
+	if (options->http_remote && !options->http)
+		return error_create(ERROR_USAGE, "--allow-remote needs --http");
 	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))
 		return error_create(ERROR_USAGE,
 			"invalid --seed '%s': expected a whole number, 1 or more", options->seed);

@@ -7,6 +7,7 @@
 #define CLI_RECORDING_OPTIONS_H
 
 #include "capture/launch.h"
+#include "cli/http/http_server.h"
 #include "cli/options/dump_options.h"
 #include "cli/options/options.h"
 
@@ -34,6 +35,8 @@ enum recording_option {
 	OPT_DUMP_FILE,
 	OPT_DUMP_FORMAT_OF,
 	OPT_DUMP_KEEP,
+	OPT_HTTP,
+	OPT_HTTP_REMOTE,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -99,6 +102,12 @@ enum recording_option {
 		{OPT_DUMP_FORMAT_OF, "dump-format", "FORMAT",                                      \
 			"hpw (default), which all commands read, or a format of 'heapwise "        \
 			"export'"},                                                                \
+		{OPT_HTTP, "http", "ADDRESS:PORT",                                                 \
+			"serve profiles as net/http/pprof does, at /debug/pprof/heap and "         \
+			"/allocs"},                                                                \
+		{OPT_HTTP_REMOTE, "allow-remote", NULL,                                            \
+			"let --http be an address that other machines reach; the URL has a token " \
+			"then, and nothing is encrypted"},                                         \
 		{OPT_DUMP_KEEP, "keep", "N",                                                       \
 			"keep only the latest N dumps of each process (default: all)"},            \
 	{                                                                                          \
@@ -116,13 +125,14 @@ struct recording_options {
 	const char *as;
 	struct dump_options dumps; /* likewise */
 	const struct shim *shim;   /* of `as`; NULL: none. Set by recording_options_check() */
-	bool quiet, leak_on_death, free_stacks;
+	const char *http;
+	bool quiet, leak_on_death, free_stacks, http_remote;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
 
 #define RECORDING_OPTIONS_DEFAULT                                                                  \
 	((struct recording_options){                                                               \
-		.launch = {.children = COLLECTOR_CHILDREN_ALL}, .mode = "exact"})
+		.launch = {.children = COLLECTOR_CHILDREN_ALL, .lifeline = -1}, .mode = "exact"})
 
 /* Takes the option that options_next() has just given. False: it is none of these. */
 bool recording_options_take(struct recording_options *options, int id, const char *argument);
@@ -138,6 +148,11 @@ bool recording_options_from_environment(
 
 /* Whether the values make sense, and completes `launch`; the error is one sentence. */
 struct error *recording_options_check(struct recording_options *options) must_check_;
+
+/* Starts the server of --http, if that was given, and has `launch` report to it what is recorded;
+ * *ret must stay where it is. Errors are those of http_server_start(). */
+struct error *recording_options_serve(
+	struct recording_options *options, struct http_server *ret) must_check_;
 
 /* What of them is about the search for leaks; the error is one sentence. */
 struct error *recording_options_leak_check(

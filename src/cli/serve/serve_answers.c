@@ -13,6 +13,7 @@
 #include "cli/serve/serve_child.h"
 
 #define JSON_TYPE "application/json"
+#define PLAIN_TYPE "text/plain; charset=utf-8"
 /* Until a process that was asked to end is ended. */
 #define PATIENCE_MS 5000
 /* Looks at the time so often while something runs. */
@@ -160,15 +161,30 @@ static void kept_add(
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Of the command line or the file: the client's; else of this machine. */
-static unsigned status_of(int code)
+static unsigned status_of(const struct serve_answers *answers, int code)
 {
+	if (answers->settings.status_of)
+		return answers->settings.status_of(code);
 	return code == ERROR_USAGE || code == ERROR_INPUT ? 422 : 500;
 }
 
-/* The answer to who can't have another one. `code` -1: none, a signal or a bound. */
-static void answer_failure(
-	struct serve_exchange *exchange, unsigned status, const char *message, int code)
+static void answer_plainly(struct serve_exchange *exchange, unsigned status, const char *message)
 {
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "%s\n", message);
+	serve_answer_text(
+		exchange, status, PLAIN_TYPE, text.failed ? "out of memory\n" : text.data);
+}
+
+/* The answer to who can't have another one. `code` -1: none, a signal or a bound. */
+static void answer_failure(const struct serve_answers *answers, struct serve_exchange *exchange,
+	unsigned status, const char *message, int code)
+{
+	if (answers->settings.plain) {
+		answer_plainly(exchange, status, message);
+		return;
+	}
 	_cleanup_(text_deinit) struct text text;
 	_cleanup_free_ struct json *json = malloc(sizeof(*json));
 	text_init(&text);
@@ -205,8 +221,8 @@ void serve_answer_error(
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	const char *message = message_shown(answers, error->message, &text);
-	answer_failure(
-		exchange, status_of(error->code), message ? message : "out of memory", error->code);
+	answer_failure(answers, exchange, status_of(answers, (int)error->code),
+		message ? message : "out of memory", error->code);
 	error_destroy(error);
 }
 
@@ -231,10 +247,11 @@ static void add_message(const struct buf *written, struct text *ret)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static void job_fail(struct serve_job *job, unsigned status, const char *message, int code)
+static void job_fail(const struct serve_answers *answers, struct serve_job *job, unsigned status,
+	const char *message, int code)
 {
 	for (size_t i = 0; i < job->waiting.len; i++)
-		answer_failure(job->waiting.data[i], status, message, code);
+		answer_failure(answers, job->waiting.data[i], status, message, code);
 	exchange_vec_clear(&job->waiting);
 }
 
@@ -249,7 +266,7 @@ static void job_succeed(struct serve_answers *answers, struct serve_job *job)
 		bytes = serve_bytes_create(data, out->len);
 	}
 	if (!bytes) {
-		job_fail(job, 500, "out of memory", ERROR_ENVIRONMENT);
+		job_fail(answers, job, 500, "out of memory", ERROR_ENVIRONMENT);
 		return;
 	}
 	for (size_t i = 0; i < job->waiting.len; i++)
@@ -274,7 +291,7 @@ static void job_exceed(const struct serve_answers *answers, struct serve_job *jo
 	} else {
 		text_printf(&why, "the answer took more than %u s", bounds->compute_seconds);
 	}
-	job_fail(job, 500, why.failed ? "out of memory" : why.data, -1);
+	job_fail(answers, job, 500, why.failed ? "out of memory" : why.data, -1);
 }
 
 /* Fails with what the command said. */
@@ -286,7 +303,8 @@ static void job_refuse(const struct serve_answers *answers, struct serve_job *jo
 	add_message(&job->child.out[1], &message);
 	const char *text = message.data ? message.data : "the command failed";
 	text = message_shown(answers, text, &shown);
-	job_fail(job, status_of(code), text && !message.failed ? text : "out of memory", code);
+	job_fail(answers, job, status_of(answers, code),
+		text && !message.failed ? text : "out of memory", code);
 }
 
 static void job_end(struct serve_answers *answers, struct serve_job *job)
@@ -294,13 +312,13 @@ static void job_end(struct serve_answers *answers, struct serve_job *job)
 	char ended[64];
 	int status = serve_child_wait(&job->child);
 	if (job->child.out[0].failed) {
-		job_fail(job, 500, "out of memory", ERROR_ENVIRONMENT);
+		job_fail(answers, job, 500, "out of memory", ERROR_ENVIRONMENT);
 	} else if (job->child.is_large || job->took_too_long) {
 		job_exceed(answers, job);
 	} else if (WIFSIGNALED(status)) {
 		snprintf(ended, sizeof(ended), "the command was ended by signal %d",
 			WTERMSIG(status));
-		job_fail(job, 500, ended, -1);
+		job_fail(answers, job, 500, ended, -1);
 	} else if (WEXITSTATUS(status)) {
 		job_refuse(answers, job, WEXITSTATUS(status));
 	} else {
@@ -316,7 +334,7 @@ static bool job_may_start(const struct serve_answers *answers, const struct serv
 		if (other->is_running && other->file == job->file)
 			return false;
 	}
-	return running < SERVE_RUNNING_MAX;
+	return running < answers->settings.bounds.running;
 }
 
 static void job_start(const struct serve_answers *answers, struct serve_job *job)
@@ -328,7 +346,7 @@ static void job_start(const struct serve_answers *answers, struct serve_job *job
 	struct error *error = serve_child_start(&job->child, job->words, job->run, job->ctx);
 	if (!error)
 		return;
-	job_fail(job, 500, error->message, (int)error->code);
+	job_fail(answers, job, 500, error->message, (int)error->code);
 	error_destroy(error);
 }
 
@@ -482,7 +500,8 @@ void serve_answers_ask(struct serve_answers *answers, const struct serve_work *w
 		return;
 	struct serve_job *job = job_for(answers, work, &waiting);
 	if (!job && waiting)
-		answer_failure(exchange, 503, "too many questions wait for their answers", -1);
+		answer_failure(
+			answers, exchange, 503, "too many questions wait for their answers", -1);
 	else if (!job || !exchange_vec_push(&job->waiting, exchange))
-		answer_failure(exchange, 500, "out of memory", ERROR_ENVIRONMENT);
+		answer_failure(answers, exchange, 500, "out of memory", ERROR_ENVIRONMENT);
 }

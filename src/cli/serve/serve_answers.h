@@ -50,13 +50,14 @@ struct serve_work {
 /* What an answer may come to; for tests. */
 struct serve_answer_bounds {
 	size_t answer_bytes, message_bytes;
-	unsigned compute_seconds;
+	unsigned compute_seconds, running;
 };
 #define SERVE_ANSWER_BOUNDS                                                                        \
 	((struct serve_answer_bounds){                                                             \
 		.answer_bytes = SERVE_ANSWER_BYTES_MAX,                                            \
 		.message_bytes = SERVE_MESSAGE_BYTES_MAX,                                          \
 		.compute_seconds = SERVE_COMPUTE_SECONDS_MAX,                                      \
+		.running = SERVE_RUNNING_MAX,                                                      \
 	})
 
 struct serve_answers_settings {
@@ -64,6 +65,9 @@ struct serve_answers_settings {
 	/* Adds what a process said of errors, as pages may show it. NULL: as it is. */
 	void (*show_message)(void *ctx, const char *message, struct text *ret);
 	void *ctx;
+	bool plain; /* errors are texts, not JSON */
+	/* The status of HTTP for an exit code other than 0; NULL: as for pages. */
+	unsigned (*status_of)(int code);
 };
 
 struct error *serve_answers_create(

@@ -18,13 +18,28 @@ struct error *token_make(char ret[TOKEN_LEN + 1])
 	return NULL;
 }
 
-const char *path_after_token(const char *path, const char *token)
+/* `text` has at least TOKEN_LEN bytes. */
+static bool token_differs(const char *text, const char *token)
 {
 	unsigned differs = 0;
+	for (size_t i = 0; i < TOKEN_LEN; i++)
+		differs |= (unsigned)(unsigned char)(text[i] ^ token[i]);
+	return differs;
+}
+
+bool bearer_is(const char *header, const char *token)
+{
+	static const char scheme[] = "Bearer ";
+	return header && strncmp(header, scheme, strlen(scheme)) == 0 &&
+	       strlen(header + strlen(scheme)) == TOKEN_LEN &&
+	       !token_differs(header + strlen(scheme), token);
+}
+
+const char *path_after_token(const char *path, const char *token)
+{
 	if (strlen(path) < TOKEN_LEN + 2)
 		return NULL;
-	for (size_t i = 0; i < TOKEN_LEN; i++)
-		differs |= (unsigned)(unsigned char)(path[1 + i] ^ token[i]);
+	bool differs = token_differs(path + 1, token);
 	return differs || path[0] != '/' || path[TOKEN_LEN + 1] != '/' ? NULL
 								       : path + TOKEN_LEN + 2;
 }

@@ -22,6 +22,10 @@ struct error *token_make(char ret[TOKEN_LEN + 1]) must_check_;
  * the difference is. */
 const char *path_after_token(const char *path, const char *token);
 
+/* Returns whether an Authorization header, NULL: none, is "Bearer TOKEN". Takes the same time
+ * wherever the difference is. */
+bool bearer_is(const char *header, const char *token);
+
 /*
  * Returns whether a Host header means this server: localhost or an address of loopback, or
  * `address` (as inet_ntop() writes it), at which the connection came in, with the port. `host`

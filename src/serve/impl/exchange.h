@@ -44,6 +44,7 @@ struct serve_server {
 	struct MHD_Daemon *daemon;
 	int listen_fd, epoll_fd;
 	unsigned port;
+	bool is_open; /* no token is wanted */
 	char token[TOKEN_LEN + 1];
 	char ticket[TOKEN_LEN + 1]; /* as good as the token, once; "": used */
 	int64_t opened_ms;

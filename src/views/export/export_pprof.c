@@ -199,13 +199,21 @@ static struct error *export_pprof_put_head(struct writing *at)
 	/* String 0 is the empty one. */
 	put_bytes(&at->out, PROFILE_STRING, "", 0);
 	struct error *error = NULL;
+	bool chosen = false;
 	for (size_t i = 0; i < ARRAY_SIZE(sample_values) && !error; i++) {
 		if (!is_written(at, i))
 			continue;
-		at->default_type = sample_values[i].type;
+		if (!chosen)
+			at->default_type = sample_values[i].type;
+		chosen |= at->from->metric_given && sample_values[i].metric == at->from->metric;
 		error = put_type(
 			at, PROFILE_SAMPLE_TYPE, sample_values[i].type, sample_values[i].unit);
 	}
+	if (!error && at->from->metric_given && !chosen)
+		error = error_create(ERROR_USAGE,
+			"A pprof profile can't show %s first, which it "
+			"does not contain",
+			metric_name(at->from->metric));
 	if (!error && !at->default_type)
 		error = error_create(ERROR_INPUT, "A pprof profile contains allocated and live "
 						  "memory; this file contains neither");

@@ -291,7 +291,7 @@ def differences(folder):
         refused = heapwise(*command)
         hw.need(refused.status == 3 and "difference of two states" in refused.errors, f"{command}: {refused}")
     for command in (("report", path, "--view", "marks"), *(("export", path, "--format", name) for name in (
-            "massif", "dhat", "speedscope", "firefox", "callgrind", "csv", "gperftools", "jemalloc"))):
+            "massif", "dhat", "speedscope", "firefox", "callgrind", "csv", "gperftools", "jemalloc", "json"))):
         refused = heapwise(*command)
         hw.need(refused.status == 3 and "difference of two states" in refused.errors, f"{command}: {refused}")
     again = folder / "again.pb.gz"
