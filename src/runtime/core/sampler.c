@@ -142,6 +142,28 @@ uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes)
 	return gap < 1e18 ? (uint64_t)gap : (uint64_t)1e18;
 }
 
+/* 1 - exp(-x) for x from 0 on: of a small part of x by its series, to 1e-13, then 1 - exp(-2 h) =
+ * u (2 - u) with u = 1 - exp(-h). */
+static double part_below(double x)
+{
+	int halvings = 0;
+	double sum = 0;
+	for (; x > 0.125; x /= 2)
+		halvings++;
+	for (int n = 8; n > 0; n--)
+		sum = x / n * (1 - sum);
+	while (halvings--)
+		sum *= 2 - sum;
+	return sum;
+}
+
+uint64_t rt_sampler_weight(uint64_t size, uint64_t mean_bytes)
+{
+	double x = ((double)size + 1) / (double)mean_bytes;
+	/* Beyond this 1 - exp(-x) is 1 in a double. */
+	return x > 40 ? size : (uint64_t)((double)size / part_below(x) + 0.5);
+}
+
 uint64_t rt_sampler_seed(uint64_t seed, uint64_t number)
 {
 	uint64_t state = seed + number * 0xd1342543de82ef95ull;

@@ -75,6 +75,14 @@ enum rt_sampler_answer rt_sampler_take(struct rt_sampler *sampler, uint64_t addr
  */
 uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes);
 
+/*
+ * Returns the bytes that a sampled block of `size` bytes stands for, rounded: size / (1 -
+ * exp(-(size
+ * + 1) / mean)). Their sum is an unbiased estimate of all bytes (Horvitz and Thompson), and what
+ * the reader of a recording has for the block (sources/events/hpw_estimate.h).
+ */
+uint64_t rt_sampler_weight(uint64_t size, uint64_t mean_bytes);
+
 /* Returns initial state number `number` of a seed; never 0. */
 uint64_t rt_sampler_seed(uint64_t seed, uint64_t number);
 

@@ -2,12 +2,24 @@
 /* Runs when: see sampling.h. May touch: the same. */
 #include "runtime/preload/sampling.h"
 
+#include "runtime/core/probe.h"
 #include "runtime/preload/memory.h"
 
 uint32_t rt_mode;
 uint64_t rt_filter[RT_FILTER_WORDS];
 
 static uint64_t mean_bytes, seed, seeds_given;
+
+/*
+ * The probes of OpenTelemetry's design for memory profiles
+ * (opentelemetry-ebpf-profiler/design-docs/00003-memory-profiling): alloc(address, bytes, bytes
+ * that they stand for) after a block was sampled, free(address) before it is given back. They are
+ * of sampled recordings alone: events of an exact one are far too many for a tracer, and its usual
+ * path (rt_event_alloc) has no branch that they could share. A realloc is a free and, if its new
+ * block is sampled, an allocation; of one that fails the block was told to be free.
+ */
+RT_PROBE_DEFINE(otel_memory, alloc);
+RT_PROBE_DEFINE(otel_memory, free);
 
 void rt_sampling_prepare(struct rt_process *p)
 {
@@ -89,7 +101,11 @@ bool rt_sampling_records(const void *block, size_t size)
 		return true;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
 	     added = add_sample(here, block);
-	return end_sampling(here, ours) && added;
+	if (!end_sampling(here, ours) || !added)
+		return false;
+	if (rt_probe_on(otel_memory, alloc))
+		rt_probe_3(otel_memory, alloc, block, size, rt_sampler_weight(size, mean_bytes));
+	return true;
 }
 
 static bool take_sample(const void *block)
@@ -110,7 +126,11 @@ bool rt_sampling_records_free(const void *block)
 	struct rt_here *here = &rt_here;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
 	     taken = take_sample(block);
-	return end_sampling(here, ours) && taken;
+	if (!end_sampling(here, ours) || !taken)
+		return false;
+	if (rt_probe_on(otel_memory, free))
+		rt_probe_1(otel_memory, free, block);
+	return true;
 }
 
 void rt_sampling_goes_on(const void *block)

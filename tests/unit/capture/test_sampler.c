@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "lib/tap.h"
 #include "runtime/core/sampler.h"
 
@@ -68,6 +69,21 @@ CASE(seeds_differ, "threads of one seed draw different distances, the same ones 
 	CHECK(a && b && a != b);
 	CHECK_U64(again, a);
 	CHECK(rt_sampler_gap(&a, MEAN) != rt_sampler_gap(&b, MEAN));
+}
+
+CASE(weights, "a sampled block stands for as many bytes as the reader says, whatever its size and "
+	      "the mean")
+{
+	static const uint64_t means[] = {1, 2, 4096, 512 << 10, 64ull << 30};
+	for (size_t m = 0; m < ARRAY_SIZE(means); m++) {
+		CHECK_U64(rt_sampler_weight(0, means[m]), 0);
+		for (uint64_t size = 1; size < 1ull << 46; size = size * 3 + 1) {
+			double exact =
+				(double)size / -expm1(-((double)size + 1) / (double)means[m]);
+			double found = (double)rt_sampler_weight(size, means[m]);
+			CHECK(fabs(found - exact) <= 0.501 + exact * 1e-12);
+		}
+	}
 }
 
 #define ADDRESSES 200000u
