@@ -5,11 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "query/bundles.h"
 #include "query/inputs.h"
 #include "query/spool.h"
+
+struct error *query_context_set_program(struct query_context *context, const char *program)
+{
+	struct stat st;
+	if (program && (stat(program, &st) || !S_ISREG(st.st_mode) || access(program, R_OK)))
+		return error_create(ERROR_USAGE, "%s: no file that can be read", program);
+	context->program = program;
+	return NULL;
+}
 
 void query_context_init(struct query_context *context, const struct query_listener *listener)
 {

@@ -79,12 +79,22 @@ struct query_context {
 	struct spooled_file *spooled;
 	struct unpacked_bundle *unpacked;
 	struct input_file *inputs;
+	const char *program;
+	bool program_unused_noted;
 };
 
 /* Prepares it; `listener` NULL: nobody is told. Functions and their ctx must outlive it. */
 void query_context_init(struct query_context *context, const struct query_listener *listener);
 /* Removes what was unpacked, and gives copies of pipes back. Paths that it gave are invalid. */
 void query_context_deinit(struct query_context *context);
+
+/*
+ * Sets which program the logs are of that are opened from now on, for those that name it by a path
+ * where it is not (mtrace's); NULL: it is there. The text must outlive the context. ERROR_USAGE: no
+ * such file can be read.
+ */
+struct error *query_context_set_program(
+	struct query_context *context, const char *program) must_check_;
 
 /* Calls `each` with the folders of all bundles that are unpacked. May be called in a signal
  * handler.

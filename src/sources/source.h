@@ -118,8 +118,9 @@ struct error *source_open_query(
 /* A file that is not where, and how, the user knows it. */
 struct source_place {
 	const char *path;
-	const char *name; /* is in messages and for the path of the recording */
-	const char *root; /* as of struct input; NULL: files that it names are where it says */
+	const char *name;    /* is in messages and for the path of the recording */
+	const char *root;    /* as of struct input; NULL: files that it names are where it says */
+	const char *program; /* as of struct input; NULL: it is where the file says */
 };
 
 /* As above, for such a file. */

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/util.h"
 #include "cli/options/options.h"
+#include "cli/setup/context.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/progress.h"
 
@@ -84,6 +85,9 @@ struct error *symbol_options_take(
 	case SYMBOL_OPT_NO_CACHE:
 		names->no_cache = true;
 		break;
+	case SYMBOL_OPT_EXE:
+		error = query_context_set_program(cli_context(), argument);
+		return error ? error_prefix(error, "invalid --exe") : NULL;
 	case SYMBOL_OPT_FIRST:
 	case SYMBOL_OPT_LAST:
 		break;

@@ -16,6 +16,7 @@ enum symbol_option {
 	SYMBOL_OPT_DEBUGINFOD,
 	SYMBOL_OPT_NAMES,
 	SYMBOL_OPT_NO_CACHE,
+	SYMBOL_OPT_EXE,
 	SYMBOL_OPT_LAST,
 };
 
@@ -34,6 +35,11 @@ enum symbol_option {
 		{SYMBOL_OPT_NO_CACHE, "no-symbol-cache", NULL,                                     \
 			"neither use nor fill the cache of names (also with "                      \
 			"HEAPWISE_SYMBOL_CACHE=0)"},
+
+/* Of commands that read files of other tools. */
+#define SYMBOL_SPEC_EXE                                                                            \
+	{SYMBOL_OPT_EXE, "exe", "FILE",                                                            \
+		"of mtrace logs: the program, if it is not where the log says"},
 
 /* Takes an option if it is one of these; *ret_taken says whether. The error is one sentence. */
 struct error *symbol_options_take(

@@ -86,7 +86,7 @@ enum view_option {
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
 		"show whole stacks: do not fold frames of std, runtimes and allocators"},
 /* And what else is about frames. */
-#define VIEW_SPEC_ALL_FRAMES VIEW_SPEC_WHOLE_STACKS SYMBOL_SPECS
+#define VIEW_SPEC_ALL_FRAMES VIEW_SPEC_WHOLE_STACKS SYMBOL_SPECS SYMBOL_SPEC_EXE
 #define VIEW_SPECS_TERMINAL                                                                        \
 	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
 		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "bundle/unpack.h"
+#include "model/model.h"
 #include "query/inputs.h"
 #include "query/spool.h"
 #include "query/state_folder.h"
@@ -240,9 +241,22 @@ struct error *recording_place(
 			return error;
 		one = bundles_find(context, file);
 	}
-	*ret = (struct source_place){
-		.path = one ? one->recording : file, .name = path, .root = one ? one->root : NULL};
+	*ret = (struct source_place){.path = one ? one->recording : file,
+		.name = path,
+		.root = one ? one->root : NULL,
+		.program = context->program};
 	return NULL;
+}
+
+/* Only logs of mtrace name programs by paths alone; recordings have build-ids. */
+static void note_program_unused(struct query_context *context, const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	if (!context->program || context->program_unused_noted ||
+		strcmp(recording->source, "mtrace") == 0)
+		return;
+	context->program_unused_noted = true;
+	query_note(context, "%s is no mtrace log: --exe has no effect", recording->path);
 }
 
 struct error *recording_open(struct query_context *context, const char *path, unsigned flags,
@@ -250,7 +264,11 @@ struct error *recording_open(struct query_context *context, const char *path, un
 {
 	struct source_place place;
 	struct error *error = recording_place(context, path, &place);
-	return error ? error : source_open_place(&place, flags, query, ret);
+	if (!error)
+		error = source_open_place(&place, flags, query, ret);
+	if (!error)
+		note_program_unused(context, *ret);
+	return error;
 }
 
 struct error *recording_events(struct query_context *context, const char *path,

@@ -206,6 +206,25 @@ static uint64_t bias_of(const char *root, struct foreign_text file)
 	return path.failed ? 0 : foreign_bias(root, found, 0, 0);
 }
 
+/* Whether what the log calls so is the program, and no library. */
+static bool is_program(struct foreign_text file)
+{
+	static const char library[] = ".so";
+	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
+	const char *name = slash ? slash + 1 : file.data;
+	return !file.len ||
+	       !memmem(name, (size_t)(file.data + file.len - name), library, strlen(library));
+}
+
+/* The file that the log means: of the program the one that the user names. */
+static struct foreign_text file_of(const struct log *log, const struct caller *caller)
+{
+	const char *program = log->foreign.root ? NULL : log->input->program;
+	if (!program || caller->address >= FILE_ADDRESS_MAX || !is_program(caller->file))
+		return caller->file;
+	return (struct foreign_text){.data = program, .len = strlen(program)};
+}
+
 /* A file that is there says more of its code than the log does. */
 static struct error *make_frame(
 	struct log *log, const struct caller *caller, struct foreign_frame *ret)
@@ -213,14 +232,14 @@ static struct error *make_frame(
 	struct foreign *foreign = &log->foreign;
 	struct module_id module = {0};
 	struct foreign_line line = {.function = caller->function};
+	const struct foreign_text file = file_of(log, caller);
 	bool look_up = false;
-	if (caller->file.len) {
-		struct module about = {.bias = bias_of(foreign->root, caller->file)};
-		struct error *error = foreign_module(foreign, caller->file, &about, &module);
+	if (file.len) {
+		struct module about = {.bias = bias_of(foreign->root, file)};
+		struct error *error = foreign_module(foreign, file, &about, &module);
 		if (error)
 			return error;
-		look_up =
-			caller->address < FILE_ADDRESS_MAX && is_there(foreign->root, caller->file);
+		look_up = caller->address < FILE_ADDRESS_MAX && is_there(foreign->root, file);
 	}
 	return foreign_frame(foreign, module, caller->address, false, look_up ? NULL : &line,
 		look_up ? 0 : 1, ret);

@@ -19,6 +19,9 @@ struct input {
 	/* The folder that stands for "/" where other files are looked for that this one names;
 	 * NULL: "/" itself. Borrowed. */
 	const char *root;
+	/* The program that a log is of, wherever the log says that it is; NULL: it is there.
+	 * Borrowed. */
+	const char *program;
 	uint64_t bytes;
 	/* Reads exactly len bytes at offset; the caller keeps to offset + len <= bytes. */
 	struct error *(*read)(const struct input *input, uint64_t offset, void *buffer, size_t len);

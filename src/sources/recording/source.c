@@ -204,6 +204,7 @@ static struct error *open_place(struct input *input, const struct source_place *
 	}
 	input->name = place->name;
 	input->root = place->root;
+	input->program = place->program;
 	return NULL;
 }
 

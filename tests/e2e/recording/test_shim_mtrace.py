@@ -3,6 +3,7 @@
 """Programs that call mtrace(), beside glibc's own log of them: the script mtrace says the same of both."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -54,6 +55,34 @@ def as_glibc(folder):
         status, left, complaints = script(log)
         hw.need((status, [size for size, _ in left], complaints) == (ours[0], [size for size, _ in ours[1]], ours[2]),
                 f"{story}: without the program {left} {complaints}, with it {ours}")
+
+
+@TESTS.test
+def report_elsewhere(folder):
+    """--exe names the program of a log: the report has the script's lines, also where the program is no more where it was"""
+    for story in ("whole", "part"):
+        program, moved = folder / "prog", folder / "moved" / "renamed"
+        shutil.copy(MTRACED, program)
+        moved.parent.mkdir(exist_ok=True)
+        env = hw.clean_environment(LD_PRELOAD="libc_malloc_debug.so.0", MALLOC_TRACE="a.log")
+        _, left, _ = script(glibc_log(folder, story), MTRACED)
+        hw.need(hw.run(["./prog", story], env=env, cwd=folder).status == 0, "not run")
+        expected = {}
+        for size, place in left:
+            place = place.rpartition("/")[2]
+            expected[place] = expected.get(place, 0) + size
+        program.rename(moved)
+        said = hw.report(folder / "a.log", "--view", "lines", "--all-frames", "--exe", moved)
+        found = {f"{Path(spot['file']).name}:{spot['line']}": spot["cum"]["live_bytes"]
+                 for spot in said["spots"] if spot["line"] and spot["cum"]["live_bytes"]}
+        hw.need(found == expected, f"{story}: {found}, the script {expected}")
+        unnamed = hw.report(folder / "a.log", "--view", "lines", "--all-frames")
+        hw.need(not any(spot["line"] for spot in unnamed["spots"]), f"without --exe: {unnamed['spots'][:2]}")
+    ended = hw.run([hw.HEAPWISE, "report", "--exe", folder / "none", folder / "a.log"])
+    hw.need(ended.status == 2 and "no file that can be read" in ended.errors, str(ended))
+    run(folder, MTRACED, "never")
+    ended = hw.run([hw.HEAPWISE, "report", "--exe", moved, folder / "a.hpw"])
+    hw.need(ended.status == 0 and "no mtrace log" in ended.errors, str(ended))
 
 
 @TESTS.test
