@@ -233,6 +233,16 @@ def tidy(tap, scratch):
         good = status == (1 if word else 0) and place in output and word in output
         tap.result(good or status == 77, f"check-tidy: {word or 'a clean file'}", output,
                    skip=output.splitlines()[0] if status == 77 else None)
+    # Two of a library are read as one; where that doesn't compile, each by itself.
+    write(build / "compile_commands.json", json.dumps(
+        [{"directory": str(build), "file": f"../src/base/{name}.c", "command": f"cc -o base.p/{name}.o -c ../src/base/{name}.c",
+          "output": f"base.p/{name}.o"} for name in "xy"]))
+    for own, how in [("static int g;\n", "with another"), ("static long h;\n#define f(a, b) f(b, a)\n", "by itself")]:
+        write(source, GPL + function.format("b") + "int h(void);\nint h(void)\n{\n\treturn 1;\n}\n")
+        write(tree / "src/base/y.c", GPL + own)
+        status, output = run(TOOLS / "check-tidy", build, tree)
+        tap.result(status == 77 or status == 1 and "src/base/x.c:5:" in output and "2 files" in output,
+                   f"check-tidy: a file {how}", output, skip=output.splitlines()[0] if status == 77 else None)
 
 
 def main():
