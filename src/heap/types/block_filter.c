@@ -45,9 +45,9 @@ struct error *heap_block_filter_subtypes(const struct heap_scan *scan,
 /* The name as it is shown, or as one spells it. */
 static bool name_fits(const char *pattern, const char *spelled, const char *name)
 {
-	_cleanup_(text_deinit) struct text text;
 	if (pattern_fits(pattern, name))
 		return true;
+	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	types_spell(name, &text);
 	return text.data && pattern_fits(spelled, text.data);
