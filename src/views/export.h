@@ -78,6 +78,8 @@ struct error *export_json(const struct exported *from, const struct sink *sink) 
 struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_gperftools(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_jemalloc(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_jemalloc_live(
+	const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_valgrind(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_heaptrack(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_heaptrack2(const struct exported *from, const struct sink *sink) must_check_;

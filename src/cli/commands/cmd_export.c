@@ -275,6 +275,7 @@ const struct command command_export = {
 		 "  csv          the same as a table, one row per stack\n"
 		 "  gperftools   google-pprof, go tool pprof: addresses and mappings\n"
 		 "  jemalloc     jeprof: the same, as a jemalloc heap dump\n"
+		 "  jemalloc-live  the same of what is live alone, as without prof_accum\n"
 		 "  valgrind     Memcheck's XML: leaks that a search found (run --leak-check)\n"
 		 "  heaptrack    heaptrack_gui, heaptrack_print: all events\n"
 		 "  heaptrack2   the same, for older versions\n"

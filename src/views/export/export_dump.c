@@ -42,6 +42,7 @@ struct dump {
 	struct mapped_code_vec by_address; /* the same */
 	uint64_t period;                   /* 0: figures stand as they are */
 	bool named, remarks, empty_blocks;
+	bool live_only; /* what was freed is left out */
 };
 
 static void dump_deinit(struct dump *at)
@@ -68,10 +69,11 @@ static void export_dump_unscale(struct dump *at, uint64_t *blocks, uint64_t *byt
 
 static struct figures figures_of(struct dump *at, const struct site *sums)
 {
-	struct figures ret = {.live_blocks = sums->live_blocks,
-		.live_bytes = sums->live_bytes,
-		.allocations = sums->allocations,
-		.allocated_bytes = sums->allocated_bytes};
+	struct figures ret = {.live_blocks = sums->live_blocks, .live_bytes = sums->live_bytes};
+	if (!at->live_only) {
+		ret.allocations = sums->allocations;
+		ret.allocated_bytes = sums->allocated_bytes;
+	}
 	export_dump_unscale(at, &ret.live_blocks, &ret.live_bytes);
 	export_dump_unscale(at, &ret.allocations, &ret.allocated_bytes);
 	return ret;
@@ -229,7 +231,9 @@ static void export_dump_describe_losses(const struct dump *at)
 	export_omit(at->from, "heap profiles",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS | EXPORT_TEMPORARY |
 			EXPORT_FAILED);
-	if (!metric_is_known(METRIC_ALLOCATIONS, recording))
+	if (at->live_only)
+		text_add(lost, "Total allocations are omitted.\n");
+	else if (!metric_is_known(METRIC_ALLOCATIONS, recording))
 		text_add(lost, "Total allocations are unknown and written as 0.\n");
 	if (recording->sample_bytes)
 		text_add(lost, "Estimates are written as whole samples, which readers scale up "
@@ -287,9 +291,10 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 }
 
 static struct error *export_dump(
-	const struct exported *from, const struct sink *sink, bool jemalloc)
+	const struct exported *from, const struct sink *sink, bool jemalloc, bool live_only)
 {
-	_cleanup_(dump_deinit) struct dump at = {.from = from, .rows = profile_rows(from->profile)};
+	_cleanup_(dump_deinit) struct dump at = {
+		.from = from, .rows = profile_rows(from->profile), .live_only = live_only};
 	const struct recording *recording = model_recording(from->profile->model);
 	if (!metric_is_known(METRIC_LIVE_BLOCKS, recording) ||
 		!metric_is_known(METRIC_LIVE_BYTES, recording))
@@ -318,10 +323,15 @@ static struct error *export_dump(
 
 struct error *export_gperftools(const struct exported *from, const struct sink *sink)
 {
-	return export_dump(from, sink, false);
+	return export_dump(from, sink, false, false);
 }
 
 struct error *export_jemalloc(const struct exported *from, const struct sink *sink)
 {
-	return export_dump(from, sink, true);
+	return export_dump(from, sink, true, false);
+}
+
+struct error *export_jemalloc_live(const struct exported *from, const struct sink *sink)
+{
+	return export_dump(from, sink, true, true);
 }

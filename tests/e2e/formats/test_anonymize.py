@@ -95,7 +95,7 @@ void *quokka_library(int n);
 static __attribute__((noinline)) char *quokka_inner(int n) { char *p = malloc((size_t)n); p[0] = 1; return p; }
 void *quokka_library(int n) { char *p = quokka_inner(n); p[1] = 2; return p; }
 """
-FORMATS = ["pprof", "massif", "dhat", "speedscope", "firefox", "callgrind", "json", "csv", "gperftools", "jemalloc",
+FORMATS = ["pprof", "massif", "dhat", "speedscope", "firefox", "callgrind", "json", "csv", "gperftools", "jemalloc", "jemalloc-live",
            "valgrind", "heaptrack", "heaptrack2", "heaptrack1", "mtrace", "folded"]
 
 
