@@ -18,6 +18,7 @@ struct mode {
 	uint64_t seed;         /* of the random numbers; 0: another one each time */
 	uint64_t ring_bytes;   /* MODE_EXACT: bytes for the last events; 0: all are kept */
 	uint64_t file_bytes;   /* MODE_EXACT: file size that ends the events; 0: none */
+	bool is_chosen;        /* by an option; else a tool of --as may choose another */
 	bool free_stacks;      /* not MODE_SAMPLE: stacks of frees are recorded, too */
 };
 

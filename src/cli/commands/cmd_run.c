@@ -527,6 +527,11 @@ static struct error *cmd_run_add_shims(struct request *request, const char *imag
 	const char *runtime = request->recording.launch.runtime;
 	if (wanted && !shim_add_library(wanted, runtime, ret))
 		return shim_missing(wanted);
+	struct error *error = wanted && wanted->examine
+				      ? wanted->examine(image, &request->recording.launch)
+				      : NULL;
+	if (error)
+		return error;
 	bool speaks = wanted == lsan || elf_mentions_name(image, LSAN_PREFIX);
 	if (speaks && wanted != lsan && !shim_add_library(lsan, runtime, ret))
 		message_error(shim_missing(lsan));
@@ -632,7 +637,14 @@ const struct command command_run = {
 		 "if there are leaks. --as=mtrace logs the calls between mtrace() and muntrace() "
 		 "to the "
 		 "file that\n"
-		 "MALLOC_TRACE names, as glibc does, when the program has ended.\n"
+		 "MALLOC_TRACE names, as glibc does, when the program has ended. --as=jemalloc "
+		 "gives "
+		 "programs\n"
+		 "jemalloc's heap profiler, on any allocator: MALLOC_CONF and mallctl() have it "
+		 "write its files,\n"
+		 "which jeprof reads. With prof:true there, and without --mode, lg_prof_sample is "
+		 "the distance of\n"
+		 "samples.\n"
 		 "\nWith --html, the recording is also written as a page for a browser ('heapwise "
 		 "html'): of several\n"
 		 "processes the one with the largest peak.\n",
@@ -642,6 +654,7 @@ const struct command command_run = {
 		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
 		    "  heapwise run -q --as=lsan ./app\n"
 		    "  MALLOC_TRACE=app.log heapwise run --as=mtrace ./app\n"
+		    "  MALLOC_CONF=prof:true,prof_final:true heapwise run --as=jemalloc ./app\n"
 		    "  heapwise run --html=app.html --leak-check ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,

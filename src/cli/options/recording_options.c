@@ -162,7 +162,9 @@ static struct error *max_file_parse(const char *text, uint64_t *ret)
 /* What of all that happens is kept. */
 static struct error *kept_parse(const struct recording_options *options, struct mode *ret)
 {
-	struct error *error = mode_parse(options->mode, ret);
+	struct error *error = mode_parse(options->mode ? options->mode : "exact", ret);
+	ret->is_chosen =
+		options->mode || options->ring || options->max_file || options->free_stacks;
 	if (!error)
 		error = ring_parse(options->ring, &ret->ring_bytes);
 	if (!error)

@@ -83,7 +83,8 @@ enum recording_option {
 			"it (default: yes)"},                                                      \
 		{OPT_AS, "as", "TOOL",                                                             \
 			"lsan: search when LeakSanitizer would, with its exit status (23) and "    \
-			"LSAN_OPTIONS; mtrace: log the calls from mtrace() to muntrace() to the "  \
+			"LSAN_OPTIONS; jemalloc: MALLOC_CONF and mallctl() write its heap "        \
+			"profiles; mtrace: log the calls from mtrace() to muntrace() to the "      \
 			"file that MALLOC_TRACE names"},                                           \
 		{OPT_DUMP_ALLOCATED, "dump-allocated", "SIZE",                                     \
 			"write a dump each time that SIZE more bytes were allocated"},             \
@@ -132,7 +133,7 @@ struct recording_options {
 
 #define RECORDING_OPTIONS_DEFAULT                                                                  \
 	((struct recording_options){                                                               \
-		.launch = {.children = COLLECTOR_CHILDREN_ALL, .lifeline = -1}, .mode = "exact"})
+		.launch = {.children = COLLECTOR_CHILDREN_ALL, .lifeline = -1}})
 
 /* Takes the option that options_next() has just given. False: it is none of these. */
 bool recording_options_take(struct recording_options *options, int id, const char *argument);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cli/commands/mtrace_log.h"
+#include "cli/options/jemalloc_options.h"
 #include "cli/options/lsan_options.h"
 
 static struct error *prepare_lsan(struct launch_options *launch)
@@ -16,6 +17,11 @@ static struct error *prepare_lsan(struct launch_options *launch)
 }
 
 const struct shim shims[] = {
+	{.name = "jemalloc",
+		.library = "libheapwise-jemalloc.so",
+		.what = "jemalloc",
+		.prepare = jemalloc_options_prepare,
+		.examine = jemalloc_options_examine},
 	{.name = "lsan",
 		.library = "libheapwise-lsan.so",
 		.what = "LeakSanitizer",

@@ -30,6 +30,8 @@ struct shim {
 	/* Sets what follows from it in options that are complete otherwise; ERROR_USAGE: they
 	 * exclude it. NULL: nothing follows. */
 	struct error *(*prepare)(struct launch_options *launch);
+	/* Sets what follows from the program's file, when that is known. NULL: nothing follows. */
+	struct error *(*examine)(const char *image, struct launch_options *launch);
 	/* Says which options of the tool, in the environment, mean nothing here; NULL: nothing to
 	 * say. */
 	void (*warn)(void);

@@ -44,9 +44,16 @@ static bool unreachable;              /* no collector answered the last attempt 
 
 /* The last ones are what a collector that this process starts has to know of it: also those that
  * the tools of --as have (cli/options/shims.c). */
-enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLE_MALLOC_TRACE, VARIABLES };
-static const char *const names[VARIABLES] = {
-	HW_SESSION_ENV "=", HW_OPTIONS_ENV "=", "XDG_RUNTIME_DIR=", "MALLOC_TRACE="};
+enum {
+	VARIABLE_SESSION,
+	VARIABLE_OPTIONS,
+	VARIABLE_RUNTIME_DIR,
+	VARIABLE_MALLOC_TRACE,
+	VARIABLE_MALLOC_CONF,
+	VARIABLES
+};
+static const char *const names[VARIABLES] = {HW_SESSION_ENV "=", HW_OPTIONS_ENV "=",
+	"XDG_RUNTIME_DIR=", "MALLOC_TRACE=", "MALLOC_CONF="};
 
 /* Those of our variables that there are, in whole. */
 struct variables {
