@@ -114,6 +114,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		collector_dump_for(c, s, caller);
 		break;
 	case HW_ASK_CONFIGURE:
+		collector_dump_due(c, s);
 		collector_configure(s, caller);
 		break;
 	default:

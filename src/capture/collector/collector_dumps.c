@@ -200,6 +200,17 @@ void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint6
 	}
 }
 
+void collector_dump_due(struct collector *c, struct tracked_process *s)
+{
+	if (!dump_plan_has_triggers(&s->dumps.plan))
+		return;
+	recorder_drain(s->recorder);
+	s->dumps.looked_ns = 0;
+	collector_dump_if_due(c, s, clock_pair_now().ns);
+	/* What is due while another one is written would find the same. */
+	s->dumps.due = 0;
+}
+
 static void finish_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
 {
 	char problem[HW_REPLY_MESSAGE];

@@ -116,6 +116,8 @@ void collector_begin_dumps(
 void collector_configure(struct tracked_process *s, const struct session_caller *caller);
 /* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
+/* Drains a process, and starts a dump that is due: before its plan changes. */
+void collector_dump_due(struct collector *c, struct tracked_process *s);
 /* Starts a dump that a command or the program asks for, and answers it when that is written. */
 void collector_dump_for(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller);

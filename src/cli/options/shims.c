@@ -17,16 +17,16 @@ static struct error *prepare_lsan(struct launch_options *launch)
 }
 
 const struct shim shims[] = {
-	{.name = "jemalloc",
-		.library = "libheapwise-jemalloc.so",
-		.what = "jemalloc",
-		.prepare = jemalloc_options_prepare,
-		.examine = jemalloc_options_examine},
 	{.name = "lsan",
 		.library = "libheapwise-lsan.so",
 		.what = "LeakSanitizer",
 		.prepare = prepare_lsan,
 		.warn = lsan_options_warn},
+	{.name = "jemalloc",
+		.library = "libheapwise-jemalloc.so",
+		.what = "jemalloc",
+		.prepare = jemalloc_options_prepare,
+		.examine = jemalloc_options_examine},
 	{.name = "mtrace",
 		.library = "libheapwise-mtrace.so",
 		.what = "mtrace",

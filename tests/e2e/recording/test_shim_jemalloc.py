@@ -180,6 +180,17 @@ def dumps_forked(folder):
 
 
 @TESTS.test
+def activated(folder):
+    """prof.active begins and ends what is counted"""
+    ended = run(folder, "prof:true,lg_prof_sample:0,prof_active:false", USER, "heap_profile")
+    if ended.text.startswith("14\n"):
+        raise hw.Skip("this recorder can't pause")
+    hw.need(ended.text == "0\n" * 5, str(ended))
+    found = [jeprof(heap_file(folder, name)).get("keep_block", 0) for name in ("jeprof.*.0.m0.heap", "named.heap", "jeprof.*.1.m1.heap")]
+    hw.need(found == [0, 200300, 200300], found)
+
+
+@TESTS.test
 def sampled(folder):
     """Without --mode the distance of samples is jemalloc's, and jeprof scales the file to what there was"""
     ended = run(folder, "prof:true,lg_prof_sample:12,prof_final:true", USER, "leak_check", options=("--seed=7",))
@@ -211,8 +222,8 @@ def answers_as_real(folder):
     ours = run(folder, "prof:true", USER, "answers")
     hw.need(theirs.status == 0 and ours.status == 0, f"{theirs}; {ours}")
     for one, other in zip(ours.text.splitlines(), theirs.text.splitlines()):
-        if one.startswith(("prof.reset 0 0:", "prof.active 1 1:", "prof.active 2 1:")):
-            continue
+        if "prof.reset 0 0: EFAULT" in ours.text and one.startswith(("prof.reset 0 0:", "prof.active 1 1:", "prof.active 2 1:")):
+            continue  # this recorder can neither pause nor begin anew
         hw.need(one == other, f"{one!r}, the real one's {other!r}")
     hw.need(len(ours.text.splitlines()) == len(theirs.text.splitlines()) > 200, "one answers more")
 
@@ -269,7 +280,16 @@ def free_port():
 def start(folder, conf, *program):
     return subprocess.Popen([hw.HEAPWISE, "run", "-q", "--as=jemalloc", "-f", "-o", folder / "a.%p.hpw", "--", *program],
                             env=hw.clean_environment(MALLOC_CONF=conf), cwd=folder,
-                            stdout=subprocess.DEVNULL, stderr=open(folder / "errors", "wb"))
+                            stdout=subprocess.DEVNULL, stderr=open(folder / "errors", "wb"), start_new_session=True)
+
+
+def end(process):
+    """All of them, if a test has failed in between."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
+    except ProcessLookupError:
+        pass
 
 
 LUA = """{modules}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log notice;
@@ -306,10 +326,10 @@ def nginx_reloaded(folder):
         hw.need(urllib.request.urlopen(f"http://127.0.0.1:{port}/").read() == b"hello\n", "no answer")
         os.kill(pid, signal.SIGHUP)
         wait_for(lambda: list(folder.glob("jeprof.*.m1.heap")), "the second dump")
-        os.kill(pid, signal.SIGQUIT)
+        os.kill(pid, signal.SIGTERM)  # which a worker that has just begun does not miss, in contrast to SIGQUIT
         hw.need(process.wait(60) == 0, (folder / "errors").read_text())
     finally:
-        process.kill()
+        end(process)
     hw.need((folder / "error.log").read_text().count("dumped: 0") >= 1, (folder / "error.log").read_text())
     dumps = [heap_file(folder, f"jeprof.{pid}.{i}.m{i}.heap") for i in range(2)]
     shown = hw.ask("diff", *dumps, "--all-frames")
@@ -332,7 +352,7 @@ def redis_serves(folder):
         hw.run([client, "-s", path, "shutdown", "nosave"])
         hw.need(process.wait(60) == 0, (folder / "errors").read_text())
     finally:
-        process.kill()
+        end(process)
     hw.need(heaps(folder) == ["jeprof.PID.0.f.heap"], heaps(folder))
     hw.need(total(heap_file(folder, "*.heap"))[2] > 100000, "hardly anything is live")
 

@@ -15,6 +15,7 @@
 extern int heapwise_rt_request(uint32_t what, const char *text, char *message, size_t bytes)
 	__attribute__((weak));
 extern int heapwise_rt_is_recording(void) __attribute__((weak));
+extern void heapwise_rt_ignore(int begins) __attribute__((weak));
 
 bool je_collector_is_there(void)
 {
@@ -24,6 +25,14 @@ bool je_collector_is_there(void)
 int je_collector_ask(uint32_t what, const char *text)
 {
 	return heapwise_rt_request ? heapwise_rt_request(what, text, NULL, 0) : ENOSYS;
+}
+
+bool je_collector_leave_out(bool begins)
+{
+	if (!heapwise_rt_ignore)
+		return false;
+	heapwise_rt_ignore(begins);
+	return true;
 }
 
 static void add_key_number(struct je_line *line, const char *key, uint64_t number)

@@ -17,6 +17,9 @@ bool je_collector_is_there(void);
 /* Asks for something (enum hw_request_what) and waits for the answer. Returns 0 or an errno. */
 int je_collector_ask(uint32_t what, const char *text);
 
+/* Begins or ends leaving out what this thread allocates. False: the runtime can't do that. */
+bool je_collector_leave_out(bool begins);
+
 /* The dumps that are wanted. */
 struct je_plan {
 	const char *prefix;

@@ -25,6 +25,7 @@ struct je_conf je_conf;
 
 static bool is_active, gdump_wanted;
 static uint64_t lg_sample;
+static __thread bool thread_is_off __attribute__((tls_model("initial-exec")));
 static char prefix[JE_PREFIX_BYTES];
 static char prefix_is_locked;
 /* Dumps one after the other, as there. */
@@ -138,10 +139,15 @@ void je_profiler_end(void)
 	char file[JE_FILE_BYTES];
 	if (je_conf.stats_print && !je_real_find())
 		malloc_stats_print(NULL, NULL, "");
-	/* As jemalloc: an empty prefix of the options counts, not one that was set later. */
-	if (!je_conf.prof || !je_conf.prof_final || !je_conf.prof_prefix[0] ||
-		!je_collector_is_there())
+	if (!je_conf.prof || !je_collector_is_there())
 		return;
+	/* As jemalloc: an empty prefix of the options counts, not one that was set later. */
+	if (!je_conf.prof_final || !je_conf.prof_prefix[0]) {
+		/* With a plan the collector looks at what is due by the one before. */
+		if (je_profiler_interval() || je_profiler_gdump())
+			plan_dumps(false);
+		return;
+	}
 	int error = plan_dumps(true);
 	if (!error)
 		error = je_collector_dump(NULL, file);
@@ -233,15 +239,19 @@ int je_profiler_dump(const char *file)
 	return error ? EFAULT : 0;
 }
 
-/* One thread alone can't be left out. */
 bool je_profiler_thread_active(void)
 {
-	return je_conf.prof;
+	return je_conf.prof && !thread_is_off;
 }
 
 int je_profiler_set_thread_active(bool wanted)
 {
 	if (!je_conf.prof)
 		return ENOENT;
-	return wanted ? 0 : EAGAIN;
+	if (wanted == !thread_is_off)
+		return 0;
+	if (!je_collector_leave_out(!wanted))
+		return EAGAIN;
+	thread_is_off = !wanted;
+	return 0;
 }
