@@ -14,6 +14,9 @@
 #ifndef HEAPWISE_CLIENT_H
 #define HEAPWISE_CLIENT_H
 
+#include <errno.h>
+#include <stddef.h>
+
 /* Where heapwise can record programs; elsewhere the calls do nothing. */
 #if defined(__linux__) && defined(__x86_64__)
 #define HEAPWISE_CLIENT_SUPPORTED 1
@@ -74,6 +77,118 @@ static __inline__ __attribute__((nothrow)) int heapwise_is_recording(void)
 	return is_recording ? is_recording() : 0;
 #else
 	return 0;
+#endif
+}
+
+/* Calls a function of the runtime that returns 0 or an errno; -1 with errno, ESRCH without it. */
+static __inline__ __attribute__((nothrow)) int heapwise_result_(int error)
+{
+	if (!error)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+/*
+ * Stops recording allocations, and starts it again. Frees of blocks that were recorded are always
+ * recorded; blocks that are allocated in between are in no figure, and reports say for how long
+ * that was so. Returns 0, after it has taken effect, or -1 with errno: ESRCH if this process is not
+ * recorded, EHOSTDOWN or ETIMEDOUT if the recorder does not answer. Thread-safe; not for signal
+ * handlers.
+ */
+static __inline__ __attribute__((nothrow)) int heapwise_start(void)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	int (*start)(void);
+	HEAPWISE_FIND_("heapwise_rt_start", start);
+	return heapwise_result_(start ? start() : ESRCH);
+#else
+	return heapwise_result_(ESRCH);
+#endif
+}
+
+static __inline__ __attribute__((nothrow)) int heapwise_stop(void)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	int (*stop)(void);
+	HEAPWISE_FIND_("heapwise_rt_stop", stop);
+	return heapwise_result_(stop ? stop() : ESRCH);
+#else
+	return heapwise_result_(ESRCH);
+#endif
+}
+
+/*
+ * Writes a dump: what is live now, and all counts so far, by call stack. `file` is relative to the
+ * working directory; NULL: the next name of this process's dumps (`heapwise run --dump-file`). The
+ * file exists, and is whole, when this returns 0; else -1 with errno, as heapwise_stop(), or EIO if
+ * it can't be written. Other threads run on. Thread-safe; not for signal handlers.
+ */
+static __inline__ __attribute__((nothrow)) int heapwise_dump(const char *file)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	int (*dump)(const char *);
+	HEAPWISE_FIND_("heapwise_rt_dump", dump);
+	return heapwise_result_(dump ? dump(file) : ESRCH);
+#else
+	(void)file;
+	return heapwise_result_(ESRCH);
+#endif
+}
+
+/*
+ * Leaves out what this thread allocates between the two calls, which nest: these blocks are in no
+ * figure, nor are their frees, wherever these are. For an allocator's own memory, whose blocks
+ * heapwise_block_alloc() reports. In a program that does so, frees of unknown blocks are not
+ * reported as wrong.
+ */
+static __inline__ __attribute__((nothrow)) void heapwise_ignore_begin(void)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	void (*ignore)(int);
+	HEAPWISE_FIND_("heapwise_rt_ignore", ignore);
+	if (ignore)
+		ignore(1);
+#endif
+}
+
+static __inline__ __attribute__((nothrow)) void heapwise_ignore_end(void)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	void (*ignore)(int);
+	HEAPWISE_FIND_("heapwise_rt_ignore", ignore);
+	if (ignore)
+		ignore(0);
+#endif
+}
+
+/*
+ * Reports a block that an allocator of the program's own gives out, and that it takes back: with
+ * its call stack, as if malloc had given it. Memory that the allocator itself has from malloc is
+ * counted too, unless it is allocated between heapwise_ignore_begin() and heapwise_ignore_end().
+ * NULL is no block. Thread-safe and async-signal-safe, as heapwise_mark() is.
+ */
+static __inline__ __attribute__((nothrow)) void heapwise_block_alloc(void *block, size_t size)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	void (*alloc)(void *, size_t);
+	HEAPWISE_FIND_("heapwise_rt_block_alloc", alloc);
+	if (alloc)
+		alloc(block, size);
+#else
+	(void)block, (void)size;
+#endif
+}
+
+static __inline__ __attribute__((nothrow)) void heapwise_block_free(void *block)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	void (*release)(void *);
+	HEAPWISE_FIND_("heapwise_rt_block_free", release);
+	if (release)
+		release(block);
+#else
+	(void)block;
 #endif
 }
 

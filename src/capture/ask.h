@@ -38,6 +38,11 @@ const char *ask_mark_problem(const char *name);
  * the name. Errors are those of ask_for_leaks(). */
 struct error *ask_for_mark(pid_t pid, const char *name, struct hw_reply *ret) must_check_;
 
+/* Asks the collector of a recorded process for what needs no other answer than a reply: HW_ASK_MARK
+ * to HW_ASK_MODE, but not HW_ASK_DUMP. Errors are those of ask_for_leaks(). */
+struct error *ask_for(
+	pid_t pid, enum hw_request_what what, const char *text, struct hw_reply *ret) must_check_;
+
 /*
  * Lets the collector of a recorded process, which is stopped, record all its events so far and list
  * the live blocks: ret->blocks rows can be read from *ret_fd, which the caller closes. The

@@ -61,6 +61,7 @@ extern const struct command command_http_answer;
 extern const struct command command_leaks;
 extern const struct command command_list;
 extern const struct command command_symbols;
+extern const struct command command_ctl;
 extern const struct command command_dump;
 extern const struct command command_mark;
 extern const struct command command_peek;

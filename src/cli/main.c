@@ -35,6 +35,7 @@ const struct command *const commands[] = {
 	&command_prompt,
 	&command_dump,
 	&command_http_answer,
+	&command_ctl,
 	&command_mark,
 	&command_doctor,
 	&command_help,

@@ -178,6 +178,8 @@ enum hpw_target_key {
 	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
 	/* HPW_COUNTED, or why instructions are not: the name of an errno. Missing: nobody tried. */
 	HPW_TARGET_INSTRUCTIONS = 18,
+	/* Of a dump: when sums began anew, ns since the recording did. Missing: with that. */
+	HPW_TARGET_RESET_NS = 20,
 	HPW_TARGET_DUMP = 19, /* of a dump: why it was made, a sentence's part in English */
 };
 
@@ -224,6 +226,12 @@ enum hpw_summary_key {
 	/* Largest resident size of the process, without shared memory; 0: unknown. */
 	HPW_SUM_RESIDENT = 66,
 	HPW_SUM_WAITS = 67, /* how often threads slept for room in their rings */
+	/* Times in which allocations were not recorded: how many, how long, frees of what was not
+	 * known after the first, and whether the last one had not ended. */
+	HPW_SUM_STOPS = 80,
+	HPW_SUM_STOPPED_NS = 81,
+	HPW_SUM_STOPPED_FREES = 82,
+	HPW_SUM_STOPPED_AT_END = 83, /* 1: it had not */
 };
 
 /* Why an event is not in the recording. */
@@ -245,9 +253,12 @@ enum hpw_lost {
 
 /* What the runtime found out about the program. */
 enum hpw_note {
-	HPW_NOTE_OWN_MALLOC = 1,   /* the executable has a malloc of its own, not seen */
-	HPW_NOTE_IN_FRONT = 16,    /* with that: not there, but in a library before the runtime's */
-	HPW_NOTE_SANDBOXED = 2,    /* the program forbade itself system calls or the TSC */
+	HPW_NOTE_OWN_MALLOC = 1, /* the executable has a malloc of its own, not seen */
+	HPW_NOTE_IN_FRONT = 16,  /* with that: not there, but in a library before the runtime's */
+	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
+	HPW_NOTE_SIGNAL_TAKEN = 64, /* the program handles the signal that was to dump it itself */
+	/* The program had allocations left out (heapwise_ignore_begin). */
+	HPW_NOTE_IGNORES = 128,
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 	HPW_NOTE_APART =
 		8, /* libraries loaded with RTLD_DEEPBIND or dlmopen: theirs was not seen */

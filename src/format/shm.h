@@ -193,7 +193,8 @@ enum hw_lsan_text { HW_LSAN_SUPPRESSIONS = 0, HW_LSAN_OPTIONS = 1, HW_LSAN_TEXTS
 struct hw_shm {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t reserved;
+	/* *collector*, at any time: 1: allocations are not wanted; frees are */
+	uint32_t stopped;
 	uint64_t total_bytes;
 	uint64_t sample_bytes; /* mean distance of samples; 0: every event is recorded */
 	uint64_t sample_seed;
@@ -259,8 +260,12 @@ struct hw_shm {
 	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as
 	 * awaited. */
 	uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
+	uint32_t dump_signal; /* number of a signal that dumps the process, if it has no handler of
+				 its own: the runtime installs one when a recording begins or
+				 after a request of its own; 0: none */
 	/* Target: notices (struct hw_notice) that did not get through. */
 	_Alignas(64) uint32_t unsent_notices;
+	uint32_t dump_signals; /* how often that signal came */
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -291,6 +296,10 @@ enum hw_note {
 	HW_NOTE_OPERATORS = 32,
 	/* The runtime has mapped this memory; without it nothing was recorded. */
 	HW_NOTE_ATTACHED = 4,
+	/* The program handles the signal that was to dump it (dump_signal) itself. */
+	HW_NOTE_SIGNAL_TAKEN = 64,
+	/* The program had allocations left out: frees of unknown blocks may be of these. */
+	HW_NOTE_IGNORES = 128,
 };
 
 /* Offsets of the parts; each starts on a page. */

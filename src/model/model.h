@@ -169,10 +169,17 @@ struct recording {
 	/* "counted", or why they are not, as the name of an errno; NULL: not tried. */
 	const char *instructions;
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
-	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
-	uint64_t wait_ns;             /* of all threads together */
-	uint64_t waits;               /* how many these were */
-	bool waits_unknown;           /* the file does not say how many */
+	/* Times in which allocations were not recorded, since somebody had stopped that: how many,
+	 * how long; frees of blocks that were not known afterwards; the last one had not ended. */
+	uint64_t stops, stopped_ns, stopped_frees;
+	bool stopped_at_end;
+	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */
+	const char *dump;
+	uint64_t reset_ns; /* of a dump: its counts of calls begin then; 0: with the recording */
+	uint64_t longest_wait_ns; /* of one thread for room in its ring */
+	uint64_t wait_ns;         /* of all threads together */
+	uint64_t waits;           /* how many these were */
+	bool waits_unknown;       /* the file does not say how many */
 	/* Largest resident size of the process, without shared memory; 0: not known. */
 	uint64_t resident_peak_bytes;
 	bool own_malloc;      /* the executable defines malloc: its calls were not seen */
@@ -180,6 +187,8 @@ struct recording {
 			       */
 	bool sandboxed;       /* the program forbade itself system calls or the TSC */
 	bool loaded_apart;    /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
+	bool signal_taken; /* the program handles the signal that was to dump it itself */
+	bool ignores;      /* the program had allocations left out */
 	bool not_attached;    /* the recorder got no memory inside the program: nothing was seen */
 };
 

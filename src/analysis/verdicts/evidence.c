@@ -115,6 +115,22 @@ static bool is_loaded_apart(const struct model *model)
 	return model_recording(model)->loaded_apart;
 }
 
+static bool was_stopped(const struct model *model)
+{
+	return model_recording(model)->stops > 0;
+}
+
+static bool has_ignored(const struct model *model)
+{
+	return model_recording(model)->ignores;
+}
+
+static bool is_dump(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return recording->dump && recording->snapshot && recording->complete;
+}
+
 static bool has_lost_events(const struct model *model)
 {
 	return model_recording(model)->lost_events > 0;
@@ -162,6 +178,7 @@ static const struct reason {
 	{has_no_heap, OF_ALL | OF_STACKS, 0, "no heap was found"},
 	{is_unread_heap, OF_ALL | OF_STACKS, 0, "not all of the heap could be read"},
 	{is_running, OF_ALL | OF_STACKS, OF_LIVE, "the program is still running"},
+	{is_dump, OF_ALL | OF_STACKS, OF_LIVE, "it is a dump: the program went on after it"},
 	{lacks_end, OF_ALL | OF_STACKS, OF_LIVE,
 		"the recording is incomplete: it covers only the time up to its end"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
@@ -175,6 +192,9 @@ static const struct reason {
 		"Massif takes no snapshot at exit or at every peak: what came after its last "
 		"snapshot is not in the file"},
 	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
+	{was_stopped, OF_ALL | OF_STACKS, 0,
+		"recording was stopped for a time: what was allocated then is not in it"},
+	{has_ignored, OF_ALL | OF_STACKS, 0, "the program had some allocations left out"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"allocations and frees of libraries loaded with RTLD_DEEPBIND or dlmopen are not "
 		"recorded"},
@@ -202,8 +222,9 @@ static struct evidence not_known(const char *why)
 /* Whether a reason is about where the recording ends: what a search has seen, it has seen. */
 static bool is_of_end(const struct reason *reason)
 {
-	return reason->holds == is_running || reason->holds == lacks_end ||
-	       reason->holds == went_on_recorded || reason->holds == was_killed;
+	return reason->holds == is_running || reason->holds == is_dump ||
+	       reason->holds == lacks_end || reason->holds == went_on_recorded ||
+	       reason->holds == was_killed;
 }
 
 struct evidence evidence_of_metric(
@@ -348,6 +369,12 @@ const char *evidence_of_errors(const struct model *model)
 		       : has_lost_events(model)
 			       ? "events were lost: invalid frees may be missing"
 			       : "the recording does not contain whether all frees were valid";
+	if (was_stopped(model))
+		return "recording was stopped for a time: after that, frees of unknown blocks are "
+		       "not checked";
+	if (has_ignored(model))
+		return "the program had some allocations left out: frees of unknown blocks are not "
+		       "checked";
 	if (count && has_lost_events(model))
 		return "events were lost: an apparent double free may be the free of a new block";
 	if (count && is_loaded_apart(model))

@@ -162,6 +162,45 @@ static void add_sampled(const struct model *model, struct text *text)
 			       : "\n");
 }
 
+/* Times in which allocations were not recorded. */
+static void add_stops(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->stops)
+		return;
+	text_add(text, "Recording was stopped ");
+	text_add_counted(text, recording->stops, "time", "times");
+	text_add(text, ", for ");
+	text_add_duration_ns(text, recording->stopped_ns);
+	text_add(text, recording->stopped_at_end ? " until the end: " : " in total: ");
+	text_add(text, "blocks that were allocated meanwhile are not in any figure");
+	if (recording->stopped_frees) {
+		text_add(text, ", nor are ");
+		text_add_counted(text, recording->stopped_frees, "free", "frees");
+		text_add(text, " of blocks that are not known");
+	}
+	text_add(text, ".\n");
+}
+
+/* Of a moment of a program that went on, or of its end. */
+static void add_dump(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->dump)
+		return;
+	text_add(text, "A dump, written after ");
+	text_add_duration_ns(text, recording->duration_ns);
+	text_add(text, " because ");
+	text_add_shown(text, recording->dump, SIZE_MAX);
+	text_add(text, recording->snapshot ? ": the program went on.\n" : ".\n");
+	if (!recording->reset_ns)
+		return;
+	text_add(text, "Its counts of calls were reset after ");
+	text_add_duration_ns(text, recording->reset_ns);
+	text_add(text,
+		": they are of the time since. What is live, and the peak, are of all time.\n");
+}
+
 static void add_kept_events(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
@@ -195,6 +234,12 @@ static void add_other_malloc(const struct model *model, struct text *text)
 static void add_surroundings(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
+	if (recording->ignores)
+		text_add(text, "The program had some of its allocations left out "
+			       "(heapwise_ignore_begin): they are in no figure.\n");
+	if (recording->signal_taken)
+		text_add(text, "The program handles the signal that was to dump it itself: no dump "
+			       "was written for it.\n");
 	if (recording->loaded_apart)
 		text_add(text,
 			"The program loads libraries that bypass the recorder (RTLD_DEEPBIND, "
@@ -240,6 +285,8 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_small,
 	add_ancestors,
 	add_sampled,
+	add_dump,
+	add_stops,
 	add_kept_events,
 	add_other_malloc,
 	add_surroundings,

@@ -219,11 +219,16 @@ struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct hw
 	return send_request(pid, &request, ret);
 }
 
+struct error *ask_for(pid_t pid, enum hw_request_what what, const char *text, struct hw_reply *ret)
+{
+	struct hw_request request = {.what = what};
+	snprintf(request.text, sizeof(request.text), "%s", text);
+	return send_request(pid, &request, ret);
+}
+
 struct error *ask_for_mark(pid_t pid, const char *name, struct hw_reply *ret)
 {
-	struct hw_request request = {.what = HW_ASK_MARK};
-	snprintf(request.text, sizeof(request.text), "%s", name);
-	return send_request(pid, &request, ret);
+	return ask_for(pid, HW_ASK_MARK, name, ret);
 }
 
 struct error *ask_for_dump(pid_t pid, struct hw_reply *ret, int *ret_fd)

@@ -3,8 +3,13 @@
 #include "capture/collector/collector_impl.h"
 #include "capture/leaks/paused_target.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,6 +51,76 @@ static void send_blocks(struct tracked_process *s, const struct session_caller *
 	ask_reply_send_with(caller->connection, &reply, problem, fd);
 	if (fd >= 0)
 		close(fd);
+}
+
+static void answer_done(const struct tracked_process *s, const struct session_caller *caller)
+{
+	struct hw_reply reply = {.ok = 1, .time_ns = clock_pair_now().ns - s->recorder->began.ns};
+	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
+	ask_reply_send(caller->connection, &reply, NULL);
+}
+
+static void reset_sums(struct tracked_process *s, const struct session_caller *caller)
+{
+	const char *problem = recorder_reset(s->recorder);
+	if (problem)
+		ask_reply_send(caller->connection, &(struct hw_reply){.error = ENOMEM}, problem);
+	else
+		answer_done(s, caller);
+}
+
+static const char *mode_name(const struct mode *mode)
+{
+	static const char *const names[] = {
+		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
+	return names[mode->kind];
+}
+
+/* The lines of HW_ASK_STATUS: see request.h. */
+static void answer_status(struct tracked_process *s, const struct session_caller *caller)
+{
+	struct recorder *r = s->recorder;
+	struct hw_reply reply = {.ok = 1};
+	recorder_drain(r);
+	const struct dump_figures now = recorder_figures(r);
+	const struct recorder_state state = recorder_state(r);
+	reply.time_ns = clock_pair_now().ns - r->began.ns;
+	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
+	snprintf(reply.message, sizeof(reply.message),
+		"recording=%d\nmode=%s\nsample_bytes=%" PRIu64 "\nelapsed_ns=%" PRIu64
+		"\nsince_ns=%" PRIu64 "\nstops=%" PRIu64 "\nstopped_ns=%" PRIu64 "\nevents=%" PRIu64
+		"\nlost_events=%" PRIu64 "\nallocated_bytes=%" PRIu64 "\nfreed_bytes=%" PRIu64
+		"\nlive_bytes=%" PRIu64 "\nlive_blocks=%" PRIu64 "\npeak_bytes=%" PRIu64
+		"\ndumps=%" PRIu64 "\nfailed_dumps=%" PRIu64 "\nresets=%" PRIu64 "\n",
+		!r->stopped, mode_name(&r->mode), r->mode.sample_bytes, reply.time_ns,
+		state.since_ns, r->stop_count, state.stopped_ns, state.events, state.lost,
+		now.allocated_bytes, now.freed_bytes, now.live_bytes, state.live_blocks,
+		now.peak_bytes, s->dumps.done, s->dumps.failed, r->resets);
+	ask_reply_send(caller->connection, &reply, NULL);
+}
+
+/* A recording has one mode: its file says how to read all of it. */
+static void answer_mode(const struct tracked_process *s, const struct session_caller *caller)
+{
+	const struct mode *mode = &s->recorder->mode;
+	const char *wanted = caller->request.text, *name = mode_name(mode);
+	struct hw_reply refused = {.error = ENOTSUP};
+	_cleanup_free_ char *now = NULL;
+	_cleanup_free_ char *problem = NULL;
+	bool known = mode->kind != MODE_SAMPLE
+			     ? (now = strdup(name)) != NULL
+			     : asprintf(&now, "%s:%" PRIu64, name, mode->sample_bytes) >= 0;
+	if (known && !strcmp(now, wanted)) {
+		answer_done(s, caller);
+		return;
+	}
+	if (asprintf(&problem,
+		    "its mode is %s, and a recording keeps the mode that it began with (blocks "
+		    "that were not recorded can't be weighted later): start the program with "
+		    "'heapwise run --mode %s', or use 'heapwise ctl PID stop' and 'start'",
+		    known ? now : name, wanted) < 0)
+		problem = NULL;
+	ask_reply_send(caller->connection, &refused, problem ? problem : "out of memory");
 }
 
 /* What a process of another user may ask of a collector that is root's, of itself. */
@@ -116,6 +191,23 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 	case HW_ASK_CONFIGURE:
 		collector_dump_due(c, s);
 		collector_configure(s, caller);
+		break;
+	case HW_ASK_START:
+		recorder_resume(s->recorder);
+		answer_done(s, caller);
+		break;
+	case HW_ASK_STOP:
+		recorder_stop(s->recorder);
+		answer_done(s, caller);
+		break;
+	case HW_ASK_RESET:
+		reset_sums(s, caller);
+		break;
+	case HW_ASK_STATUS:
+		answer_status(s, caller);
+		break;
+	case HW_ASK_MODE:
+		answer_mode(s, caller);
 		break;
 	default:
 		refused.error = EINVAL;

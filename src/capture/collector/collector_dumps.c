@@ -179,6 +179,21 @@ static void start_due(struct collector *c, struct tracked_process *s, enum dump_
 		dump_failed(c, s, problem);
 }
 
+/* What the recorder does not count. */
+static void look_around(struct tracked_process *s, struct dump_figures *now)
+{
+	struct process_dumps *d = &s->dumps;
+	const struct dump_plan *plan = &d->plan;
+	now->signals = recorder_dump_signals(s->recorder);
+	bool watches = plan->resident_bytes || plan->resident_percent || plan->pressure;
+	if (!watches || !memory_watch_is_due(&d->memory, now->now_ns))
+		return;
+	struct memory_state memory = memory_watch_look(&d->memory, plan, s->pid, now->now_ns);
+	now->resident_bytes = memory.resident_bytes;
+	now->used_percent = memory.used_percent;
+	now->is_short = memory.is_short;
+}
+
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns)
 {
 	struct process_dumps *d = &s->dumps;
@@ -188,6 +203,7 @@ void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint6
 	d->looked_ns = now_ns;
 	struct dump_figures now = recorder_figures(s->recorder);
 	now.now_ns = now_ns;
+	look_around(s, &now);
 	enum dump_reason reason;
 	while (dump_trigger_is_due(&d->trigger, plan, &now, &reason))
 		d->due |= 1u << reason;
@@ -303,6 +319,7 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 	plan_set(d, &plan, files);
 	if (plan.at_exit)
 		recorder_await_end(s->recorder);
+	recorder_want_signal(s->recorder, plan.signal);
 	ask_reply_send(caller->connection, &reply, NULL);
 }
 

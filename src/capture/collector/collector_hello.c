@@ -242,8 +242,10 @@ static void record_image(
 	bool is_first = s->is_root && !c->recorded;
 	int file = is_first ? root_file(c, s) : tracked_process_file_create(s, c->start->file_name);
 	collector_watch_for_death(c, s);
+	const struct tracked_process *from = forked_from(c, caller);
+	const struct dump_plan *plan = from ? &from->dumps.plan : &c->start->dumps;
 	const struct recording_settings settings = {next_mode(c), c->start->leak_check,
-		c->start->dumps.at_exit, c->tsc_hz, c->write_queue};
+		plan->signal, plan->at_exit, c->tsc_hz, c->write_queue};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = forked_by(c, caller);
 	if (parent) { /* it may have ended, and the child be another's by now */
@@ -261,7 +263,9 @@ static void record_image(
 	if (error)
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
-		collector_begin_dumps(c, s, forked_from(c, caller));
+		collector_begin_dumps(c, s, from);
+		if (from && from->recorder->stopped)
+			recorder_stop(s->recorder);
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
 		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
 			s->recorder->began.tsc, path_last_part(s->file));

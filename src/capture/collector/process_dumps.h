@@ -4,6 +4,7 @@
 #define CAPTURE_PROCESS_DUMPS_H
 
 #include "capture/dumps/dump_job.h"
+#include "capture/dumps/memory_watch.h"
 
 struct process_dumps {
 	struct dump_plan plan; /* the session's, or as the process has changed it */
@@ -12,6 +13,7 @@ struct process_dumps {
 	struct dump_owner owner;
 	struct dump_files files;
 	struct dump_trigger trigger;
+	struct memory_watch memory;
 	struct dump_job jobs[DUMP_JOBS_MAX];
 	uint64_t looked_ns; /* when the trigger was asked last */
 	uint32_t due;       /* 1 << enum dump_reason: to be made when there is a place for it */

@@ -39,8 +39,8 @@ bool small_is(const struct tracked_process *process, const struct recorder_end *
 	const struct recorder_totals *totals, bool empty)
 {
 	return totals->peak_bytes <= SMALL_PEAK_BYTES && totals->duration_ns <= SMALL_NS &&
-	       small_ended_well(end) && !process->searched && !(empty && totals->live_blocks) &&
-	       !has_more(process->recorder, totals);
+	       small_ended_well(end) && !totals->stopped_ns && !process->searched &&
+	       !(empty && totals->live_blocks) && !has_more(process->recorder, totals);
 }
 
 void small_note(struct small_vec *list, const struct tracked_process *process,

@@ -81,6 +81,7 @@ int tracked_process_file_create(struct tracked_process *process, const char *roo
 struct recording_settings {
 	struct mode mode;
 	struct leak_check leak_check;
+	int dump_signal;    /* as in recorder_start */
 	bool dumps_at_exit; /* the process waits for the dump of its end */
 	uint64_t tsc_hz;
 	struct write_queue *write_queue; /* as in recorder_start */

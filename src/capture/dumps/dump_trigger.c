@@ -3,6 +3,8 @@
 
 /* Resident memory that wanders around the threshold is reported once it was below by a part. */
 #define RESIDENT_PART 16
+/* Between two reports of a shortage that lasts. */
+#define PRESSURE_PAUSE_NS 10000000000u
 
 void dump_trigger_init(struct dump_trigger *trigger, uint64_t now_ns)
 {
@@ -27,24 +29,50 @@ static bool has_grown(struct dump_trigger *t, const struct dump_plan *plan, uint
 	return is_passed(&t->last.live_bytes, live, plan->growth_bytes);
 }
 
-static bool resident_is_passed(struct dump_trigger *t, const struct dump_plan *plan, uint64_t now)
+/* Whether `now` has come to `most`, and had not before. */
+static bool is_reached(bool *passed, uint64_t now, uint64_t most)
 {
-	if (!plan->resident_bytes || !now)
+	if (!most || !now)
 		return false;
-	if (now < plan->resident_bytes - plan->resident_bytes / RESIDENT_PART)
-		t->resident_passed = false;
-	if (now < plan->resident_bytes || t->resident_passed)
+	if (now < most - most / RESIDENT_PART)
+		*passed = false;
+	if (now < most || *passed)
 		return false;
-	t->resident_passed = true;
+	*passed = true;
 	return true;
+}
+
+/* One that lasts is reported again after a while. */
+static bool is_pressed(
+	struct dump_trigger *t, const struct dump_plan *plan, const struct dump_figures *now)
+{
+	if (!plan->pressure || !now->is_short ||
+		(t->pressed_ns && now->now_ns - t->pressed_ns < PRESSURE_PAUSE_NS))
+		return false;
+	t->pressed_ns = now->now_ns;
+	return true;
+}
+
+static bool got_signal(
+	struct dump_trigger *t, const struct dump_plan *plan, const struct dump_figures *now)
+{
+	bool more = plan->signal && now->signals != t->last.signals;
+	t->last.signals = now->signals;
+	return more;
 }
 
 bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *plan,
 	const struct dump_figures *now, enum dump_reason *ret)
 {
 	struct dump_figures *last = &trigger->last;
-	if (resident_is_passed(trigger, plan, now->resident_bytes))
+	if (got_signal(trigger, plan, now))
+		*ret = DUMP_SIGNAL;
+	else if (is_reached(&trigger->resident_passed, now->resident_bytes, plan->resident_bytes))
 		*ret = DUMP_RESIDENT;
+	else if (is_reached(&trigger->percent_passed, now->used_percent, plan->resident_percent))
+		*ret = DUMP_RESIDENT;
+	else if (is_pressed(trigger, plan, now))
+		*ret = DUMP_PRESSURE;
 	else if (has_grown(trigger, plan, now->live_bytes))
 		*ret = DUMP_GROWTH;
 	else if (is_passed(&last->peak_bytes, now->peak_bytes, plan->peak_bytes))

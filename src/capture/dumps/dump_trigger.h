@@ -13,12 +13,17 @@
 struct dump_figures {
 	uint64_t allocated_bytes, freed_bytes, live_bytes, peak_bytes;
 	uint64_t resident_bytes; /* 0: not looked at */
+	uint32_t used_percent;   /* likewise */
+	bool is_short;           /* of memory: see struct memory_state */
+	uint32_t signals;        /* that were to dump it, so far */
 	uint64_t now_ns;
 };
 
 struct dump_trigger {
 	struct dump_figures last; /* where each distance begins; now_ns: for period_ns */
 	bool resident_passed;     /* it has been reported, and not fallen below since */
+	bool percent_passed;      /* likewise */
+	uint64_t pressed_ns;      /* when a shortage was reported last; 0: never */
 };
 
 void dump_trigger_init(struct dump_trigger *trigger, uint64_t now_ns);

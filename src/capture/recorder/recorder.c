@@ -157,6 +157,7 @@ void recorder_destroy(struct recorder *recorder)
 	code_names_deinit(&recorder->code_names);
 	unrecorded_deinit(&recorder->unrecorded);
 	bad_frees_deinit(&recorder->bad_frees);
+	recorder_reset_end(recorder->before);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -187,8 +188,7 @@ void recorder_drain_until(struct recorder *r, uint64_t stamp)
 	while (r->merge.delivered_until < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
 }
 
-/* One that lives, if there is one. */
-static uint32_t any_thread(const struct recorder *r)
+uint32_t recorder_any_thread(const struct recorder *r)
 {
 	uint32_t thread = 0;
 	while (thread < r->tally.thread_count && r->tally.threads[thread].ended)
@@ -205,7 +205,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 		return "its recording has no events, so it can't contain the mark";
 	if (!r->tally.thread_count)
 		return "it has not allocated anything yet";
-	recorder_put_mark(r, any_thread(r), name, strlen(name),
+	recorder_put_mark(r, recorder_any_thread(r), name, strlen(name),
 		r->merge.delivered_until > now.tsc ? r->merge.delivered_until : now.tsc);
 	*ret_ns = now.ns - r->began.ns;
 	return NULL;
@@ -291,6 +291,7 @@ static void fill_totals(
 		.file_bytes = r->writer.offset,
 		.threads = t->threads_seen,
 		.wrong_frees = wrong_frees(r),
+		.stopped_ns = recorder_stopped_ns(r),
 		.lost_notices = s->unrecorded - r->unrecorded.count,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,

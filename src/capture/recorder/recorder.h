@@ -45,6 +45,7 @@ struct recorder_start {
 	bool awaited;             /* it announces its end and waits for the answer */
 	bool awaited_at_main_end; /* it announces the end of main, too */
 	bool as_lsan;             /* see struct leak_check */
+	int dump_signal;          /* see recorder_want_signal() */
 	bool clears;              /* it clears memory as it gives it out */
 	/* Of the executable, HW_LSAN_FUNCTIONS of them; NULL: not known. */
 	const uint64_t *lsan_functions;
@@ -96,6 +97,17 @@ struct recorder {
 	uint64_t blocks_dropped; /* for lack of memory: the counters are not exact any more */
 	uint32_t in_flight;      /* at the end: events that were begun and never completed */
 	int instructions;        /* see instructions.h; -1: not counted */
+	bool stopped;            /* allocations are not recorded now */
+	uint64_t stop_count;     /* how often they were not */
+	uint64_t stop_began_ns, stopped_ns; /* the last time; all earlier ones together */
+	uint64_t resumed_ns;                /* when the last one ended; 0: none has */
+	uint64_t resets;                    /* how often the sums of dumps began anew */
+	struct sums_before *before;         /* what they were then; NULL: they never did */
+	/* Of a sample: what blocks stand for, in bytes. */
+	struct {
+		double allocated, live, peak;
+	} estimate;
+	uint64_t stopped_frees; /* of blocks of such times, or of what is no block */
 	uint64_t marks; /* set by the program or from outside, among the steps that are kept */
 	uint64_t forks; /* that the process reported */
 	uint64_t frees_added;    /* of blocks whose address was allocated again */
@@ -118,6 +130,7 @@ struct recorder_totals {
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
 	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
 				  more */
+	uint64_t stopped_ns;   /* that allocations were not recorded */
 	uint64_t lost_notices; /* programs that it started, or that went on as it, unrecorded, of
 			     which only the number is known */
 	uint64_t memory_bytes; /* the collector's largest resident size */
@@ -156,6 +169,28 @@ void recorder_service(struct recorder *recorder);
 const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns);
 
 /*
+ * Stops recording allocations, from the present moment on, or records them again. Frees of blocks
+ * that are known are always recorded; once it was stopped, others may be right or wrong,
+ * and are only counted. Does nothing if it is so already.
+ */
+void recorder_stop(struct recorder *recorder);
+void recorder_resume(struct recorder *recorder);
+/* Returns how long it has been stopped so far, in ns. */
+uint64_t recorder_stopped_ns(const struct recorder *recorder);
+
+/* Lets the sums of dumps begin anew. What is live stays; the recording itself keeps its sums.
+ * Returns NULL, or why it can't be done. */
+const char *recorder_reset(struct recorder *recorder);
+
+/* What is worth knowing of one that goes on; beside recorder_figures(). */
+struct recorder_state {
+	uint64_t events, lost, live_blocks, stopped_ns;
+	/* When it began to record as it does now, or stopped: ns since the recording began. */
+	uint64_t since_ns;
+};
+struct recorder_state recorder_state(const struct recorder *recorder);
+
+/*
  * Writes all events so far to the file and lists the live blocks: *ret_count rows (struct
  * ask_block) can be read from the pipe *ret_fd. A copy of this process, which is not its child,
  * writes them. Returns NULL, or why it can't be done.
@@ -187,6 +222,12 @@ struct dump_figures recorder_figures(const struct recorder *recorder);
 /* Returns whether the process has announced its end and waits for recorder_release(). ret->kind is
  * HPW_EXIT_UNKNOWN if its exit status is not known. */
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);
+
+/* The signal that dumps the process, unless that handles it itself; 0: none. The process learns it
+ * when it begins, or after a request of its own. */
+void recorder_want_signal(struct recorder *recorder, int signal);
+/* Returns how often it has come. */
+uint32_t recorder_dump_signals(const struct recorder *recorder);
 
 /* From now on the process announces its end and waits for the answer. */
 void recorder_await_end(struct recorder *recorder);

@@ -99,6 +99,8 @@ static uint32_t recorder_notes(const struct recorder *r)
 	return (notes & HW_NOTE_OWN_MALLOC || r->own_malloc ? HPW_NOTE_OWN_MALLOC : 0u) |
 	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
+	       (notes & HW_NOTE_SIGNAL_TAKEN ? HPW_NOTE_SIGNAL_TAKEN : 0u) |
+	       (notes & HW_NOTE_IGNORES ? HPW_NOTE_IGNORES : 0u) |
 	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
 	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
 }
@@ -154,7 +156,13 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 	struct clock_pair now = recorder_now(r);
 	const struct event_report report = report_of(r, now.ns - r->began.ns);
 	struct footer_summary s = {.end = *end,
-		.events = r->merge.events - r->merge.dropped + r->frees_added,
+		.events = recorder_has_unseen(r)
+				  ? r->sums.calls
+				  : r->merge.events - r->merge.dropped + r->frees_added,
+		.stops = r->stop_count,
+		.stopped_ns = recorder_stopped_ns(r),
+		.stopped_frees = r->stopped_frees,
+		.stopped = r->stopped,
 		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
 			[HPW_LOST_DAMAGED] = r->merge.damaged + report.damaged,
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},

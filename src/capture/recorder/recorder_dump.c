@@ -8,6 +8,8 @@
 #include "base/cursor.h"
 #include "base/util.h"
 
+#include <endian.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,12 @@ static bool put_target(const struct recorder *r, const char *why, struct buf *re
 		buf_varint(ret, is_mode ? sizeof(mode) - 1 : bytes);
 		buf_bytes(ret, is_mode ? (const void *)mode : value,
 			is_mode ? sizeof(mode) - 1 : bytes);
+	}
+	uint64_t reset = htole64(recorder_reset_ns(r));
+	if (reset) {
+		buf_varint(ret, HPW_TARGET_RESET_NS);
+		buf_varint(ret, sizeof(reset));
+		buf_bytes(ret, &reset, sizeof(reset));
 	}
 	buf_varint(ret, HPW_TARGET_DUMP);
 	buf_varint(ret, strlen(why));
@@ -92,6 +100,7 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	if (!listed || !put_target(r, dump->why, &r->payload))
 		return error_no_memory();
 	recorder_write_chunk(r, HPW_TARGET, true, false);
+	recorder_take_off_sums(r);
 	recorder_write_stacks(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_counters(r, &dump->end);
@@ -101,9 +110,20 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	return r->error;
 }
 
+static struct dump_figures estimated_figures(const struct recorder *r)
+{
+	uint64_t allocated = (uint64_t)r->estimate.allocated, live = (uint64_t)r->estimate.live;
+	return (struct dump_figures){.allocated_bytes = allocated,
+		.freed_bytes = allocated - min(allocated, live),
+		.live_bytes = live,
+		.peak_bytes = (uint64_t)r->estimate.peak};
+}
+
 struct dump_figures recorder_figures(const struct recorder *recorder)
 {
 	const struct recorder *r = recorder;
+	if (r->mode.kind == MODE_SAMPLE)
+		return estimated_figures(r);
 	const struct heap_counters *heap = &r->tally.heap;
 	uint64_t allocated = 0;
 	for (uint32_t i = 0; i < r->tally.thread_count; i++)
@@ -112,4 +132,9 @@ struct dump_figures recorder_figures(const struct recorder *recorder)
 		.freed_bytes = allocated - min(allocated, heap->live_bytes),
 		.live_bytes = heap->live_bytes,
 		.peak_bytes = heap->peak_bytes};
+}
+
+double recorder_weighted_bytes(const struct recorder *r, uint64_t size)
+{
+	return (double)size / -expm1(-((double)size + 1) / (double)r->mode.sample_bytes);
 }

@@ -31,6 +31,22 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
 /* Writes a mark of a thread. */
 void recorder_put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
+/* Returns how many bytes a sampled block of `size` bytes stands for: FORMAT.md, HPW_TARGET_MODE. */
+double recorder_weighted_bytes(const struct recorder *r, uint64_t size);
+/* Returns whether blocks may be live that were not recorded: frees of unknown ones may be theirs.
+ */
+static inline bool recorder_has_unseen(const struct recorder *r)
+{
+	return r->stop_count || (r->shm && r->shm->notes & HW_NOTE_IGNORES);
+}
+/* Takes off the sums what they were at the last reset: for a copy that writes a dump. */
+void recorder_take_off_sums(struct recorder *r);
+/* When that was, ns since the recording began; 0: never. */
+uint64_t recorder_reset_ns(const struct recorder *r);
+/* Frees what a reset has kept; NULL is allowed. */
+void recorder_reset_end(struct sums_before *before);
+/* Returns a thread that lives, if there is one. */
+uint32_t recorder_any_thread(const struct recorder *r);
 /* Settles the reallocs that an ended process has not completed. */
 void recorder_end_reallocs(struct recorder *r, uint64_t stamp);
 /* Reads the present name of a thread. */

@@ -8,6 +8,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+void recorder_want_signal(struct recorder *recorder, int signal)
+{
+	if (recorder->shm)
+		__atomic_store_n(&recorder->shm->dump_signal, (uint32_t)signal, __ATOMIC_RELAXED);
+}
+
+uint32_t recorder_dump_signals(const struct recorder *recorder)
+{
+	return recorder->shm ? __atomic_load_n(&recorder->shm->dump_signals, __ATOMIC_RELAXED) : 0;
+}
+
 void recorder_await_end(struct recorder *recorder)
 {
 	if (recorder->shm)
@@ -62,7 +73,8 @@ bool recorder_ends_empty(struct recorder *recorder)
 {
 	const struct hw_shm *shm = recorder->shm;
 	struct paused_target target;
-	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_bypassed(recorder) ||
+	if (recorder->mode.kind == MODE_SAMPLE || recorder->stop_count ||
+		recorder->shm->notes & HW_NOTE_IGNORES || recorder_is_bypassed(recorder) ||
 		!pause_waiting_target(recorder->pid, shm, &target))
 		return false;
 	merge_pass_until(&recorder->merge, target.heads);

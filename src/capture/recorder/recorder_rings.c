@@ -49,6 +49,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->awaited_at_main_end = start->awaited_at_main_end;
 	r->shm->as_lsan = start->as_lsan;
 	r->shm->clears = start->clears;
+	r->shm->dump_signal = (uint32_t)start->dump_signal;
 	if (start->lsan_functions)
 		memcpy(r->shm->lsan_functions, start->lsan_functions,
 			sizeof(r->shm->lsan_functions));

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "capture/recorder/drain_fast_path.h"
 
 #include <fcntl.h>
@@ -159,6 +160,10 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		.same_frame = same_frame,
 		.special_kind = -1,
 		.stamp = stamp};
+	if (__builtin_expect(!block && recorder_has_unseen(r), 0)) {
+		r->stopped_frees++;
+		return;
+	}
 	if (!block) {
 		r->tally.unknown_frees++;
 		account_unknown_free(&r->tally.threads[thread].calls);
@@ -179,6 +184,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		else if (r->bad_frees.all)
 			bad_frees_note(&r->bad_frees, address, block->site, thread, kind);
 		bad_frees_pass(&r->bad_frees, address, block->site, thread);
+		if (r->mode.kind == MODE_SAMPLE)
+			r->estimate.live -= recorder_weighted_bytes(r, block->size);
 		e.known = true;
 		e.owner = block->thread;
 		e.number = block->number;
@@ -280,10 +287,22 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
 }
 
+static void estimate_alloc(struct recorder *r, uint64_t size)
+{
+	double bytes = recorder_weighted_bytes(r, size);
+	r->estimate.allocated += bytes;
+	r->estimate.live += bytes;
+	r->estimate.peak = max(r->estimate.peak, r->estimate.live);
+}
+
 static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
+	if (__builtin_expect(r->stopped, 0)) {
+		r->tally.threads[thread].in_realloc = false;
+		return;
+	}
 	uint32_t site = site_of(r, stack, kind);
 	if (__builtin_expect(site == UINT32_MAX, 0)) {
 		r->blocks_dropped++;
@@ -308,6 +327,8 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		added = live_table_add(&r->live, &block);
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
+	if (r->mode.kind == MODE_SAMPLE)
+		estimate_alloc(r, size);
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
 	bool is_of_realloc = *in_realloc && kind == HW_REALLOC;
 	r->sums.calls += !is_of_realloc;
@@ -327,6 +348,11 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
+	if (r->stopped) {
+		if (kind == HW_REALLOC && r->moving.len)
+			moving_failed(r, thread, stamp);
+		return;
+	}
 	uint32_t site = site_of(r, stack, kind);
 	if (site == UINT32_MAX)
 		return;

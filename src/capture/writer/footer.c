@@ -297,7 +297,9 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
 		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
 		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes},
-		{HPW_SUM_WAITS, s->waits}};
+		{HPW_SUM_WAITS, s->waits}, {HPW_SUM_STOPS, s->stops},
+		{HPW_SUM_STOPPED_NS, s->stopped_ns}, {HPW_SUM_STOPPED_FREES, s->stopped_frees},
+		{HPW_SUM_STOPPED_AT_END, s->stopped}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

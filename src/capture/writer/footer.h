@@ -22,6 +22,8 @@ struct footer_summary {
 	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
 	uint64_t marks, instructions;
+	uint64_t stops, stopped_ns, stopped_frees; /* as in struct recorder */
+	bool stopped;
 	uint64_t resident_bytes;
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */

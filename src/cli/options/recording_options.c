@@ -32,7 +32,8 @@ static bool take_dump_option(struct dump_options *dumps, int id, const char *arg
 		const char **to;
 	} texts[] = {{OPT_DUMP_ALLOCATED, &dumps->allocated}, {OPT_DUMP_FREED, &dumps->freed},
 		{OPT_DUMP_GROWTH, &dumps->growth}, {OPT_DUMP_PEAK, &dumps->peak},
-		{OPT_DUMP_EVERY, &dumps->every}, {OPT_DUMP_FILE, &dumps->files},
+		{OPT_DUMP_EVERY, &dumps->every}, {OPT_DUMP_RSS, &dumps->rss},
+		{OPT_DUMP_SIGNAL, &dumps->signal}, {OPT_DUMP_FILE, &dumps->files},
 		{OPT_DUMP_FORMAT_OF, &dumps->format}, {OPT_DUMP_KEEP, &dumps->keep}};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (texts[i].id == id) {
@@ -41,7 +42,8 @@ static bool take_dump_option(struct dump_options *dumps, int id, const char *arg
 		}
 	}
 	dumps->at_exit |= id == OPT_DUMP_AT_EXIT;
-	return id == OPT_DUMP_AT_EXIT;
+	dumps->pressure |= id == OPT_DUMP_PRESSURE;
+	return id == OPT_DUMP_AT_EXIT || id == OPT_DUMP_PRESSURE;
 }
 
 bool recording_options_take(struct recording_options *options, int id, const char *argument)

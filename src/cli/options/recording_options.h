@@ -31,6 +31,9 @@ enum recording_option {
 	OPT_DUMP_GROWTH,
 	OPT_DUMP_PEAK,
 	OPT_DUMP_EVERY,
+	OPT_DUMP_RSS,
+	OPT_DUMP_PRESSURE,
+	OPT_DUMP_SIGNAL,
 	OPT_DUMP_AT_EXIT,
 	OPT_DUMP_FILE,
 	OPT_DUMP_FORMAT_OF,
@@ -96,6 +99,13 @@ enum recording_option {
 			"write a dump at each new peak that is SIZE above the last dumped one"},   \
 		{OPT_DUMP_EVERY, "dump-every", "TIME",                                             \
 			"write a dump after each TIME (500ms, 10s, 5min, 1h)"},                    \
+		{OPT_DUMP_RSS, "dump-rss", "SIZE",                                                 \
+			"write a dump when the process has SIZE resident, or its cgroup a part "   \
+			"(90%) of its limit"},                                                     \
+		{OPT_DUMP_PRESSURE, "dump-pressure", NULL,                                         \
+			"write a dump when memory.high or memory.max is reached or tasks stall"},  \
+		{OPT_DUMP_SIGNAL, "dump-signal", "SIGNAL",                                         \
+			"write a dump when the process gets SIGNAL, unless it handles that"},      \
 		{OPT_DUMP_AT_EXIT, "dump-at-exit", NULL, "write a dump when a process ends"},      \
 		{OPT_DUMP_FILE, "dump-file", "PATTERN",                                            \
 			"write dumps to PATTERN (default: the recording's name with .%i.dump): "   \

@@ -3,9 +3,11 @@
  * Runs when: the program calls a function of heapwise/client.h; any thread, any moment. May touch:
  * events, the process's state.
  */
+#include "runtime/preload/dump_signal.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 #include "runtime/preload/session.h"
 
 #include <errno.h>
@@ -16,6 +18,16 @@
 void heapwise_rt_mark(const char *name);
 int heapwise_rt_is_recording(void);
 int heapwise_rt_request(uint32_t what, const char *text, char *message, size_t bytes);
+int heapwise_rt_start(void);
+int heapwise_rt_stop(void);
+int heapwise_rt_dump(const char *file);
+void heapwise_rt_ignore(int begins);
+void heapwise_rt_block_alloc(void *block, size_t size);
+void heapwise_rt_block_free(void *block);
+/* As heaptrack_api.h of KDE's heaptrack declares them. */
+void heaptrack_report_alloc(void *block, size_t size);
+void heaptrack_report_realloc(void *old, size_t size, void *block);
+void heaptrack_report_free(void *block);
 
 HOOK void heapwise_rt_mark(const char *name)
 {
@@ -97,7 +109,71 @@ HOOK int heapwise_rt_request(uint32_t what, const char *text, char *message, siz
 		return ENOMEM;
 	struct exchange *x = (struct exchange *)at;
 	int error = ask_collector(x, what, text);
+	if (!error && what == HW_ASK_CONFIGURE)
+		rt_dump_signal_prepare(rt_process->shm);
 	copy_answer(&x->reply, what, message, bytes);
 	sys_call(__NR_munmap, at, sizeof(*x), 0);
 	return error;
+}
+
+HOOK int heapwise_rt_start(void)
+{
+	return heapwise_rt_request(HW_ASK_START, NULL, NULL, 0);
+}
+
+HOOK int heapwise_rt_stop(void)
+{
+	return heapwise_rt_request(HW_ASK_STOP, NULL, NULL, 0);
+}
+
+HOOK int heapwise_rt_dump(const char *file)
+{
+	return heapwise_rt_request(HW_ASK_DUMP, file, NULL, 0);
+}
+
+HOOK void heapwise_rt_ignore(int begins)
+{
+	rt_event_ignore(begins);
+}
+
+/* Blocks of an allocator of the program's own, recorded as if malloc had given them. */
+HOOK void heapwise_rt_block_alloc(void *block, size_t size)
+{
+	if (!block || rt_passes(size))
+		return;
+	struct rt_caller c = RT_CALLER();
+	rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
+}
+
+HOOK void heapwise_rt_block_free(void *block)
+{
+	if (!block || rt_passes_free(block))
+		return;
+	struct rt_caller c = RT_CALLER();
+	rt_event_free(block, HW_FREE, c.pc, c.sp, c.rbp);
+}
+
+HOOK void heaptrack_report_alloc(void *block, size_t size)
+{
+	if (!block || rt_passes(size))
+		return;
+	struct rt_caller c = RT_CALLER();
+	rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
+}
+
+HOOK void heaptrack_report_free(void *block)
+{
+	if (!block || rt_passes_free(block))
+		return;
+	struct rt_caller c = RT_CALLER();
+	rt_event_free(block, HW_FREE, c.pc, c.sp, c.rbp);
+}
+
+HOOK void heaptrack_report_realloc(void *old, size_t size, void *block)
+{
+	struct rt_caller c = RT_CALLER();
+	if (old && !rt_passes_free(old))
+		rt_event_free(old, HW_FREE, c.pc, c.sp, c.rbp);
+	if (block && !rt_passes(size))
+		rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
 }

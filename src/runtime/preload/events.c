@@ -74,8 +74,17 @@ static inline void ring_begin(struct rt_thread *t, uint64_t sp)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* In a stopped recording, or where the program has allocations left out, the usual event is not
+ * usual, and each looks whether it goes on. */
+static inline void rest_if_stopped(struct rt_thread *t)
+{
+	if (rt_unlikely(rt_mode == RT_MODE_STOPPED || rt_here.ignores))
+		t->limit = t->head;
+}
+
 static inline void ring_end(struct rt_thread *t)
 {
+	rest_if_stopped(t);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 	end_event();
@@ -193,6 +202,8 @@ static __attribute__((noinline)) void *put_alloc(
 	look_at_stack(t, sp);
 	bool with_stamp = needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
+	if (rt_unlikely(t->head + HW_R_WORDS_MAX > t->limit))
+		rt_stop_look(p->shm);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
 		uint32_t n = 3;
@@ -214,12 +225,22 @@ static __attribute__((noinline)) void *put_alloc(
 	return block;
 }
 
+/* The latest block is another one, which is not known. */
+static void forget_address(void)
+{
+	if (rt_here.thread->ring)
+		rt_here.thread->last_address = 0;
+}
+
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_records(block, size)) {
+	if (rt_unlikely(rt_here.ignores ||
+			(rt_mode != RT_MODE_EXACT && !rt_sampling_records(block, size)))) {
 		if (!block)
 			rt_here.failed = true; /* it had its chance */
+		if (rt_mode != RT_MODE_SAMPLE)
+			forget_address();
 		return block;
 	}
 	return put_alloc(block, size, kind, pc, sp, rbp);
@@ -246,6 +267,24 @@ __attribute__((flatten)) void *rt_event_alloc(
 	void *result = (void *)(t->words[head] >> 8);
 	usual_end(&rt_here, t, head + 2);
 	return result;
+}
+
+void rt_event_ignore(bool begins)
+{
+	struct rt_here *here = &rt_here;
+	if (!begins) {
+		here->ignores -= here->ignores > 0;
+		return;
+	}
+	struct rt_process *p;
+	struct rt_thread *t = begin_event((uint64_t)__builtin_frame_address(0), &p);
+	here->ignores++;
+	if (p)
+		__atomic_fetch_or(&p->shm->notes, (uint32_t)HW_NOTE_IGNORES, __ATOMIC_RELAXED);
+	if (t)
+		ring_end(t);
+	else
+		end_elsewhere((uint64_t)__builtin_frame_address(0));
 }
 
 bool rt_event_is_latest(const void *block)
@@ -399,7 +438,7 @@ static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, 
 		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
 	else if (rt_unlikely(failed && sampled))
 		rt_sampling_goes_on(block);
-	if ((!moved && !failed) || !rt_sampling_records(moved, size))
+	if ((!moved && !failed) || rt_here.ignores || !rt_sampling_records(moved, size))
 		return moved;
 	return put_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 }
@@ -432,7 +471,8 @@ static uint32_t put_free_by_realloc(
 
 void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
-	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && rt_sampling())
+	if (rt_unlikely(rt_here.ignores) ||
+		(rt_unlikely(rt_mode != RT_MODE_EXACT) && (rt_stopped() || rt_sampling())))
 		return sample_realloc(block, size, c);
 	struct rt_process *p;
 	struct rt_thread *t = begin_event(c.sp, &p);
@@ -479,9 +519,15 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	return moved;
 }
 
+/* Whether the recording has single events. */
+static bool has_forks(void)
+{
+	return rt_mode == RT_MODE_EXACT || rt_mode == RT_MODE_STOPPED;
+}
+
 uint64_t rt_event_fork(uint64_t sp)
 {
-	if (rt_mode != RT_MODE_EXACT || !rt_process || rt_here.busy || sys_no_calls())
+	if (!has_forks() || !rt_process || rt_here.busy || sys_no_calls())
 		return 0;
 	uint32_t state = __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE);
 	if (state != RT_RECORDING && state != RT_NONE)
@@ -493,7 +539,7 @@ uint64_t rt_event_fork(uint64_t sp)
 		end_elsewhere(sp);
 		return child;
 	}
-	if (rt_mode != RT_MODE_EXACT) { /* it has just begun */
+	if (!has_forks()) { /* it has just begun */
 		ring_end(t);
 		return 0;
 	}

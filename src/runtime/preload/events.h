@@ -50,6 +50,9 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
  */
 void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp);
 
+/* Begins, or ends, a time in which the allocations of this thread are not recorded; these nest. */
+void rt_event_ignore(bool begins);
+
 /* Drops the unfinished event of this thread, which will not go on. Signals may come. */
 void rt_event_abandon(void);
 

@@ -92,6 +92,7 @@ struct rt_here {
 	uint64_t until_before; /* see rt_event_forget_latest() */
 	/* A failed allocation was recorded: see rt_event_has_failed(). */
 	bool failed;
+	uint32_t ignores; /* heapwise_ignore_begin() so many times more than _end() */
 	bool disabled;    /* the program wants its allocations ignored: see enum hw_annotation */
 	bool asks;        /* an allocator is asked for the size of a block: see clear.c */
 	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */

@@ -41,6 +41,77 @@ bool rt_sampling(void)
 	return rt_mode == RT_MODE_SAMPLE;
 }
 
+/*
+ * Blocks that were allocated while the recording was stopped: their frees need no event. Those that
+ * others have pushed out get one, which the collector ignores. An entry is an address and, in its
+ * low bits, the number of the stop, so that one of an earlier stop is none.
+ */
+#define PASSED_PLACES (1u << 15)
+#define STOP_BITS 15u
+static uint64_t passed_blocks[PASSED_PLACES];
+static uint32_t stops;
+
+static uint64_t *passed_place(uint64_t address)
+{
+	return &passed_blocks[((address >> 4) ^ (address >> 19)) % PASSED_PLACES];
+}
+
+static uint64_t passed_entry(uint64_t address)
+{
+	return (address & ~(uint64_t)STOP_BITS) |
+	       (__atomic_load_n(&stops, __ATOMIC_RELAXED) & STOP_BITS);
+}
+
+static void note_passed(uint64_t address)
+{
+	if (!(address & STOP_BITS)) /* as all blocks of 16 bytes and more */
+		__atomic_store_n(passed_place(address), passed_entry(address), __ATOMIC_RELAXED);
+}
+
+/* Returns whether the block was one, and removes it. */
+static bool take_passed(uint64_t address)
+{
+	uint64_t entry = passed_entry(address), *place = passed_place(address);
+	return !(address & STOP_BITS) && __atomic_load_n(place, __ATOMIC_RELAXED) == entry &&
+	       __atomic_compare_exchange_n(
+		       place, &entry, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void rt_stop_begin(void)
+{
+	uint32_t mode = RT_MODE_EXACT;
+	if (__atomic_load_n(&rt_mode, __ATOMIC_RELAXED) != mode)
+		return;
+	/* First: an entry of an earlier stop must not be one of this. */
+	if (!(__atomic_add_fetch(&stops, 1, __ATOMIC_SEQ_CST) & STOP_BITS)) {
+		for (unsigned i = 0; i < PASSED_PLACES; i++)
+			__atomic_store_n(&passed_blocks[i], 0, __ATOMIC_RELAXED);
+	}
+	__atomic_compare_exchange_n(
+		&rt_mode, &mode, RT_MODE_STOPPED, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* A forked child goes on when its own recording says so. */
+bool rt_stopped(void)
+{
+	const struct rt_process *p = rt_process;
+	if (rt_mode != RT_MODE_STOPPED)
+		return false;
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
+		__atomic_load_n(&p->shm->stopped, __ATOMIC_RELAXED))
+		return true;
+	__atomic_store_n(&rt_mode, RT_MODE_EXACT, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Of a sampled recording. Its samples come seldom: no need to remember it. */
+static bool samples_stopped(void)
+{
+	const struct rt_process *p = rt_process;
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
+	       __atomic_load_n(&p->shm->stopped, __ATOMIC_RELAXED);
+}
+
 static void draw_distance(struct rt_here *here)
 {
 	here->until = rt_sampler_gap(&here->random, mean_bytes);
@@ -86,6 +157,10 @@ static bool add_sample(struct rt_here *here, const void *block)
 
 bool rt_sampling_records(const void *block, size_t size)
 {
+	if (rt_unlikely(rt_stopped())) {
+		note_passed((uint64_t)block);
+		return false;
+	}
 	if (!rt_sampling())
 		return true;
 	struct rt_here *here = &rt_here;
@@ -97,6 +172,8 @@ bool rt_sampling_records(const void *block, size_t size)
 	if (rt_passes(size))
 		return false;
 	draw_distance(here);
+	if (samples_stopped())
+		return false;
 	if (!block)
 		return true;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
@@ -121,6 +198,8 @@ static bool take_sample(const void *block)
 
 bool rt_sampling_records_free(const void *block)
 {
+	if (rt_mode == RT_MODE_STOPPED)
+		return !take_passed((uint64_t)block);
 	if (!rt_sampling())
 		return true;
 	struct rt_here *here = &rt_here;
@@ -136,6 +215,8 @@ bool rt_sampling_records_free(const void *block)
 void rt_sampling_goes_on(const void *block)
 {
 	struct rt_here *here = &rt_here;
+	if (rt_mode != RT_MODE_SAMPLE)
+		return;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0));
 	add_sample(here, block);
 	end_sampling(here, ours);

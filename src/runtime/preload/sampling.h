@@ -17,6 +17,8 @@ enum rt_mode {
 	RT_MODE_UNKNOWN = 0, /* the process's recording has not begun */
 	RT_MODE_EXACT = 1,   /* or none at all */
 	RT_MODE_SAMPLE = 2,
+	/* As exact, but allocations are not recorded until the collector wants them again. */
+	RT_MODE_STOPPED = 3,
 };
 
 /* Set when a recording begins; a forked child has its parent's until then. */
@@ -52,6 +54,21 @@ bool rt_sampling(void);
  * is a failed call, which is sampled by its requested size.
  */
 bool rt_sampling_records(const void *block, size_t size);
+
+/* Begins to leave out allocations, in an exact recording. */
+void rt_stop_begin(void);
+
+/* Looks whether an exact recording has been stopped: called now and then, while it is not known
+ * that it has. */
+static inline void rt_stop_look(const struct hw_shm *shm)
+{
+	if (rt_unlikely(__atomic_load_n(&shm->stopped, __ATOMIC_RELAXED)))
+		rt_stop_begin();
+}
+
+/* Returns whether allocations are not recorded now, in a recording that is exact otherwise; looks
+ * whether they are wanted again. */
+bool rt_stopped(void);
 
 /* Returns whether a free is to be recorded; called before it. */
 bool rt_sampling_records_free(const void *block);

@@ -149,11 +149,18 @@ static void put_summary(struct reader *reader)
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
 	recording->waits = sum[HPW_SUM_WAITS];
 	recording->waits_unknown = !reader->footer.has_waits;
+	recording->stops = sum[HPW_SUM_STOPS];
+	recording->stopped_ns = sum[HPW_SUM_STOPPED_NS];
+	recording->stopped_frees = sum[HPW_SUM_STOPPED_FREES];
+	recording->stopped_at_end = sum[HPW_SUM_STOPPED_AT_END];
+	recording->snapshot |= sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_RUNNING;
 	recording->resident_peak_bytes = sum[HPW_SUM_RESIDENT];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
 	recording->loaded_apart = sum[HPW_SUM_NOTES] & HPW_NOTE_APART;
+	recording->signal_taken = sum[HPW_SUM_NOTES] & HPW_NOTE_SIGNAL_TAKEN;
+	recording->ignores = sum[HPW_SUM_NOTES] & HPW_NOTE_IGNORES;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
 	recording->marks = reader->footer.has_summary ? sum[HPW_SUM_MARKS] : reader->replay.marks;
 	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];

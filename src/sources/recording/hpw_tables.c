@@ -26,7 +26,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
 	uint64_t pid, ppid, outer_pid, outer_ppid, wall_start_ns, tsc_start, tsc_hz, forked,
-		sample_bytes, forked_at;
+		reset_ns, sample_bytes, forked_at;
 };
 
 static const struct {
@@ -54,6 +54,8 @@ static const struct {
 	{HPW_TARGET_PARENT_FILE, VALUE_TEXT, offsetof(struct target, parent_file), false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
 	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
+	{HPW_TARGET_RESET_NS, VALUE_NUMBER, offsetof(struct target_numbers, reset_ns), false},
+	{HPW_TARGET_DUMP, VALUE_TEXT, offsetof(struct recording, dump), true},
 	{HPW_TARGET_INSTRUCTIONS, VALUE_TEXT, offsetof(struct recording, instructions), true},
 };
 
@@ -103,6 +105,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	target->outer_ppid = (uint32_t)(numbers.outer_pid ? numbers.outer_ppid : numbers.ppid);
 	target->forked = numbers.forked == 1;
 	target->forked_at = numbers.forked_at;
+	build_recording(tables->model)->reset_ns = numbers.reset_ns;
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
 	if (numbers.sample_bytes)
 		build_recording(tables->model)->unknown |= hpw_estimate_unknown();

@@ -224,10 +224,10 @@ enum {
 	FIRST_COUNT,
 	STRAY_FREES = 14,
 	WAITS = 22,
-	LAST_COUNT = 26,
+	LAST_COUNT = 30,
 	RANGE,
-	LOST = 29,
-	UNRECORDED = 34,
+	LOST = 33,
+	UNRECORDED = 40,
 	DAMAGE
 };
 static const struct column recording_columns[] = {
@@ -271,6 +271,10 @@ static const struct column recording_columns[] = {
 			      "for others that wait for room, or for its answer at the start"),
 	TIME(wait_ns, "that all threads together waited for room"),
 	[WAITS] = COUNT(waits, "how often they did; null: the file does not say it"),
+	COUNT(stops, "times in which allocations were not recorded, since that was stopped"),
+	TIME(stopped_ns, "how long these were together"),
+	COUNT(stopped_frees, "frees of blocks that are not known, after the first of these"),
+	TIME(reset_ns, "of a dump: its counts of calls begin then; 0: with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
 	COUNT(kept_steps, "and those that it contains"),
@@ -291,7 +295,9 @@ static const struct column recording_columns[] = {
 	FLAG(sandboxed, "the program forbade itself system calls or the time stamp counter"),
 	FLAG(loaded_apart, "the program loaded libraries with `RTLD_DEEPBIND` or `dlmopen`: what "
 			   "these allocate and free was not seen"),
+	FLAG(ignores, "the program had some of its allocations left out"),
 	FLAG(not_attached, "the recorder got no memory inside the program: nothing was seen"),
+	WORD(dump, "of a dump, why it was written, a clause; empty: it is none"),
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
 		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "
 			"frequent first",

@@ -20,7 +20,8 @@ TESTS = hw.Tests()
 MARKS = hw.TARGETS / "marks"
 MARKS_CC = hw.TARGETS / "marks_cc"
 LIBRARY = hw.BUILD / "src/runtime/libheapwise-rt.so"
-EXPORTED = {"heapwise_rt_is_recording", "heapwise_rt_mark", "heapwise_rt_lsan_check", "heapwise_rt_lsan_function",
+EXPORTED = {"heapwise_rt_request", "heapwise_rt_start", "heapwise_rt_stop", "heapwise_rt_dump", "heapwise_rt_ignore",
+            "heapwise_rt_block_alloc", "heapwise_rt_block_free", "heapwise_rt_is_recording", "heapwise_rt_mark", "heapwise_rt_lsan_check", "heapwise_rt_lsan_function",
             "heapwise_rt_lsan_join", "heapwise_rt_lsan_annotate"}
 SITE = "site_marked"
 RANGES = 60

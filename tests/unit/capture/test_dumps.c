@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When dumps are due, what they are called, and which remain. */
+#include "capture/dumps/dump_files.h"
+#include "capture/dumps/dump_trigger.h"
+#include "capture/dumps/memory_watch.h"
+#include "lib/tap.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTHING DUMP_REASONS
+
+static enum dump_reason due(
+	struct dump_trigger *t, const struct dump_plan *plan, struct dump_figures now)
+{
+	enum dump_reason ret = NOTHING;
+	return dump_trigger_is_due(t, plan, &now, &ret) ? ret : NOTHING;
+}
+
+CASE(distances, "a distance is passed once, and begins anew at what was found")
+{
+	const struct dump_plan plan = {.allocated_bytes = 100, .growth_bytes = 50};
+	struct dump_trigger t;
+	dump_trigger_init(&t, 0);
+	struct dump_figures now = {.allocated_bytes = 99, .live_bytes = 49};
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now = (struct dump_figures){.allocated_bytes = 130, .live_bytes = 60};
+	CHECK(due(&t, &plan, now) == DUMP_GROWTH);
+	CHECK(due(&t, &plan, now) == DUMP_ALLOCATED);
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.allocated_bytes = 229;
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.allocated_bytes = 230;
+	CHECK(due(&t, &plan, now) == DUMP_ALLOCATED);
+	now.live_bytes = 5; /* fallen by more than the distance: growth counts from here */
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.live_bytes = 55;
+	CHECK(due(&t, &plan, now) == DUMP_GROWTH);
+}
+
+CASE(restarts, "with restart_all a dump for one reason begins all distances anew")
+{
+	const struct dump_plan plan = {
+		.allocated_bytes = 100, .period_ns = 10, .restart_all = true};
+	struct dump_trigger t;
+	dump_trigger_init(&t, 0);
+	CHECK(due(&t, &plan, (struct dump_figures){.allocated_bytes = 90, .now_ns = 10}) ==
+		DUMP_TIME);
+	CHECK(due(&t, &plan, (struct dump_figures){.allocated_bytes = 110, .now_ns = 11}) ==
+		NOTHING);
+}
+
+CASE(memory, "resident memory and pressure are reported once, until they were left or last")
+{
+	const struct dump_plan plan = {
+		.resident_bytes = 1600, .resident_percent = 90, .pressure = true, .signal = 10};
+	struct dump_trigger t;
+	dump_trigger_init(&t, 0);
+	CHECK(due(&t, &plan, (struct dump_figures){.resident_bytes = 1600}) == DUMP_RESIDENT);
+	CHECK(due(&t, &plan, (struct dump_figures){.resident_bytes = 1599}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.resident_bytes = 1700}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.resident_bytes = 1400}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.resident_bytes = 1601}) == DUMP_RESIDENT);
+	CHECK(due(&t, &plan, (struct dump_figures){.used_percent = 89}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.used_percent = 90}) == DUMP_RESIDENT);
+	struct dump_figures now = {.is_short = true, .now_ns = 1000000000};
+	CHECK(due(&t, &plan, now) == DUMP_PRESSURE);
+	now.now_ns += 9000000000;
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.now_ns += 1000000000;
+	CHECK(due(&t, &plan, now) == DUMP_PRESSURE);
+	now.is_short = false;
+	now.signals = 1;
+	CHECK(due(&t, &plan, now) == DUMP_SIGNAL);
+	CHECK(due(&t, &plan, now) == NOTHING);
+}
+
+static void need_name(struct dump_files *files, const char *pattern, enum dump_reason reason,
+	const char *expected)
+{
+	const struct dump_plan plan = {.files = pattern};
+	const struct dump_naming naming = {.plan = &plan,
+		.recording = "/r/app.hpw",
+		.program = "app",
+		.folder = "/work",
+		.pid = 47};
+	char *name = dump_files_next(files, &naming, reason);
+	CHECK(name && !strcmp(name, expected));
+	free(name);
+}
+
+CASE(names, "patterns of names, and those without one")
+{
+	struct dump_files files;
+	dump_files_init(&files);
+	need_name(&files, NULL, DUMP_TIME, "/r/app.0001.dump");
+	need_name(&files, "/d/%n.%p.%i.%s.%r%c%%", DUMP_ASKED, "/d/app.47.0002.1.m0%");
+	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_ASKED, "/work/j.47.2.m1.heap");
+	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_EXIT, "/work/j.47.3.f.heap");
+	dump_files_deinit(&files);
+	CHECK(dump_files_problem("a.%x") && dump_files_problem("a") && dump_files_problem(""));
+	CHECK(!dump_files_problem("a.%i") && dump_files_problem("a%"));
+}
+
+static char *make_file(const char *folder, int number)
+{
+	char *name = NULL;
+	CHECK(asprintf(&name, "%s/%d", folder, number) > 0);
+	close(open(name, O_CREAT | O_WRONLY, 0600));
+	return name;
+}
+
+CASE(keeps, "only the latest files remain; one that is written again counts once")
+{
+	char folder[] = "/tmp/heapwise-dumps-XXXXXX", path[64];
+	CHECK(mkdtemp(folder) != NULL);
+	struct dump_files files;
+	dump_files_init(&files);
+	for (int i = 0; i < 4; i++)
+		dump_files_note(&files, make_file(folder, i), 2);
+	dump_files_note(&files, make_file(folder, 3), 2);
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		CHECK(!access(path, F_OK) == (i >= 2));
+		unlink(path);
+	}
+	dump_files_deinit(&files);
+	rmdir(folder);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "we");
+	CHECK(file != NULL);
+	if (file) {
+		fputs(text, file);
+		fclose(file);
+	}
+}
+
+CASE(limits, "of a cgroup and those above it the limit counts that is nearest")
+{
+	char top[] = "/tmp/heapwise-cgroup-XXXXXX", inner[64];
+	CHECK(mkdtemp(top) != NULL);
+	snprintf(inner, sizeof(inner), "%s/a", top);
+	CHECK(!mkdir(inner, 0700));
+	uint64_t used = 7, limit = 7;
+	CHECK(!memory_cgroup_use(top, "/a", false, &used, &limit));
+	write_file(top, "memory.max", "1000\n");
+	write_file(top, "memory.current", "500\n");
+	write_file(inner, "memory.max", "max\n");
+	write_file(inner, "memory.current", "300\n");
+	CHECK(memory_cgroup_use(top, "/a", false, &used, &limit) && used == 500 && limit == 1000);
+	write_file(inner, "memory.high", "400\n");
+	CHECK(memory_cgroup_use(top, "/a", false, &used, &limit) && used == 300 && limit == 400);
+	CHECK(!memory_cgroup_use(top, "/a", true, &used, &limit));
+	write_file(inner, "memory.limit_in_bytes", "9223372036854771712\n");
+	write_file(inner, "memory.usage_in_bytes", "10\n");
+	CHECK(!memory_cgroup_use(top, "/a", true, &used, &limit));
+	const char *const names[] = {"memory.max", "memory.current", "a/memory.max",
+		"a/memory.current", "a/memory.high", "a/memory.limit_in_bytes",
+		"a/memory.usage_in_bytes", NULL};
+	for (int i = 0; names[i]; i++) {
+		char path[128];
+		snprintf(path, sizeof(path), "%s/%s", top, names[i]);
+		unlink(path);
+	}
+	rmdir(inner);
+	rmdir(top);
+}
+
+TAP_MAIN
