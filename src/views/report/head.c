@@ -218,6 +218,17 @@ const struct table_type report_unrecorded_type = {
 #define FLAG(name, ...) MEMBER(name, COLUMN_BOOLEAN, UNIT_NONE, __VA_ARGS__)
 #define WORD(name, ...) MEMBER(name, COLUMN_TEXT, UNIT_NONE, __VA_ARGS__)
 
+/* What most recordings do not have. */
+#define RARE(name, type, unit, ...)                                                                \
+	{                                                                                          \
+#name, type, unit, COLUMN_OF(recording, name), .optional = true,                   \
+							       .says = __VA_ARGS__                 \
+	}
+#define RARE_COUNT(name, ...) RARE(name, COLUMN_INTEGER, UNIT_COUNT, __VA_ARGS__)
+#define RARE_TIME(name, ...) RARE(name, COLUMN_INTEGER, UNIT_NS, __VA_ARGS__)
+#define RARE_FLAG(name, ...) RARE(name, COLUMN_BOOLEAN, UNIT_NONE, __VA_ARGS__)
+#define RARE_WORD(name, ...) RARE(name, COLUMN_TEXT, UNIT_NONE, __VA_ARGS__)
+
 enum {
 	RESIDENT_PEAK = 3,
 	READ = 9,
@@ -271,10 +282,10 @@ static const struct column recording_columns[] = {
 			      "for others that wait for room, or for its answer at the start"),
 	TIME(wait_ns, "that all threads together waited for room"),
 	[WAITS] = COUNT(waits, "how often they did; null: the file does not say it"),
-	COUNT(stops, "times in which allocations were not recorded, since that was stopped"),
-	TIME(stopped_ns, "how long these were together"),
-	COUNT(stopped_frees, "frees of blocks that are not known, after the first of these"),
-	TIME(reset_ns, "of a dump: its counts of calls begin then; 0: with the recording"),
+	RARE_COUNT(stops, "times in which allocations were not recorded, since that was stopped"),
+	RARE_TIME(stopped_ns, "how long these were together"),
+	RARE_COUNT(stopped_frees, "frees of blocks that are not known, after the first of these"),
+	RARE_TIME(reset_ns, "of a dump: its counts of calls begin then, not with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
 	COUNT(kept_steps, "and those that it contains"),
@@ -295,9 +306,9 @@ static const struct column recording_columns[] = {
 	FLAG(sandboxed, "the program forbade itself system calls or the time stamp counter"),
 	FLAG(loaded_apart, "the program loaded libraries with `RTLD_DEEPBIND` or `dlmopen`: what "
 			   "these allocate and free was not seen"),
-	FLAG(ignores, "the program had some of its allocations left out"),
+	RARE_FLAG(ignores, "the program had some of its allocations left out"),
 	FLAG(not_attached, "the recorder got no memory inside the program: nothing was seen"),
-	WORD(dump, "of a dump, why it was written, a clause; empty: it is none"),
+	RARE_WORD(dump, "of a dump: why it was written, a clause"),
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
 		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "
 			"frequent first",
@@ -313,6 +324,12 @@ static void damage_cell(const struct recorded *rows, struct cell *ret)
 	ret->nested = (struct table){&report_word_type, damage, count, .limit = TABLE_NO_LIMIT};
 }
 
+/* Of the columns with a member, which most recordings leave out. */
+static bool is_rare(const struct column *column)
+{
+	return column->optional;
+}
+
 /* What other tools' files do not count is not 0 by that; frees of unknown blocks are counted of
  * their events. */
 static void count_cell(const struct recording *recording, unsigned column, struct cell *ret)
@@ -321,6 +338,11 @@ static void count_cell(const struct recording *recording, unsigned column, struc
 	bool counted = column == STRAY_FREES && recording->read_way == READ_REPLAY;
 	bool is_count = column >= FIRST_COUNT && column <= LAST_COUNT;
 	table_member(&recording_columns[column], recording, ret);
+	if (is_rare(&recording_columns[column])) {
+		bool is_there = ret->number || ret->truth || ret->text;
+		ret->state = is_there ? CELL_KNOWN : CELL_ABSENT;
+		return;
+	}
 	if (!ret->number && (column == RESIDENT_PEAK || (is_count && !own && !counted)))
 		ret->state = CELL_UNKNOWN;
 	if (column == WAITS && recording->waits_unknown)
