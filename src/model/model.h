@@ -187,8 +187,8 @@ struct recording {
 			       */
 	bool sandboxed;       /* the program forbade itself system calls or the TSC */
 	bool loaded_apart;    /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
-	bool signal_taken; /* the program handles the signal that was to dump it itself */
-	bool ignores;      /* the program had allocations left out */
+	bool signal_taken;    /* the program handles the signal that was to dump it itself */
+	bool ignores;         /* the program had allocations left out */
 	bool not_attached;    /* the recorder got no memory inside the program: nothing was seen */
 };
 

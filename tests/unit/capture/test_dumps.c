@@ -86,7 +86,7 @@ static void need_name(struct dump_files *files, const char *pattern, enum dump_r
 	const struct dump_naming naming = {.plan = &plan,
 		.recording = "/r/app.hpw",
 		.program = "app",
-		.folder = "/work",
+		.folder = "/folder",
 		.pid = 47};
 	char *name = dump_files_next(files, &naming, reason);
 	CHECK(name && !strcmp(name, expected));
@@ -99,8 +99,8 @@ CASE(names, "patterns of names, and those without one")
 	dump_files_init(&files);
 	need_name(&files, NULL, DUMP_TIME, "/r/app.0001.dump");
 	need_name(&files, "/d/%n.%p.%i.%s.%r%c%%", DUMP_ASKED, "/d/app.47.0002.1.m0%");
-	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_ASKED, "/work/j.47.2.m1.heap");
-	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_EXIT, "/work/j.47.3.f.heap");
+	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_ASKED, "/folder/j.47.2.m1.heap");
+	need_name(&files, "j.%p.%s.%r%c.heap", DUMP_EXIT, "/folder/j.47.3.f.heap");
 	dump_files_deinit(&files);
 	CHECK(dump_files_problem("a.%x") && dump_files_problem("a") && dump_files_problem(""));
 	CHECK(!dump_files_problem("a.%i") && dump_files_problem("a%"));
