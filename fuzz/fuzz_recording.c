@@ -62,6 +62,19 @@ static void mend(uint8_t *data, size_t size)
 		at + offsetof(struct hpw_trailer, checksum));
 }
 
+/* What the program mapped, in place of its heap. */
+static void open_mappings(const uint8_t *data, size_t size)
+{
+	static const struct source_query query = {
+		.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_END}};
+	struct model *model = NULL;
+	struct error *error = source_open_bytes_query("input", data, size, 0, &query, &model);
+	if (!error == !model || (error && error->code != ERROR_INPUT))
+		abort();
+	model_destroy(model);
+	error_destroy(error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
@@ -86,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		model_destroy(model);
 		error_destroy(error);
 	}
+	open_mappings(copy, size);
 	free(copy);
 	return 0;
 }

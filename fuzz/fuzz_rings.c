@@ -193,6 +193,21 @@ static void put_mark(struct script *s)
 	put(s, stamp(s));
 }
 
+/* What was mapped or unmapped; a kind with its highest bit set: without a stamp. */
+static void put_mapped(struct script *s)
+{
+	uint8_t kind = byte(s);
+	uint64_t stamped = kind & 0x80 ? 0 : HW_R_STAMPED;
+	bool maps = kind & 0x40;
+	make_room_for(s, HW_R_WORDS_MAPPED);
+	put(s, (maps ? HW_R_MAP : HW_R_UNMAP) | stamped | number(s) << 8);
+	if (maps)
+		put(s, number(s) % NODES | (uint64_t)(kind & 0x3f) << 32 | number(s) << 40);
+	put(s, number(s));
+	if (stamped)
+		put(s, stamp(s));
+}
+
 static void put_raw(struct script *s)
 {
 	put(s, number(s));
@@ -266,7 +281,7 @@ static void tend(struct script *s)
 
 static void (*const commands[])(struct script *s) = {choose_ring, claim, publish, put_alloc,
 	put_free, put_realloc, put_failed, put_other, put_raw, skip_lap, set_head, set_ring,
-	set_header, set_node, set_module, set_string, drain, tend, put_mark};
+	set_header, set_node, set_module, set_string, drain, tend, put_mark, put_mapped};
 
 static void check_file(int fd)
 {
@@ -291,6 +306,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.tsc_hz =
 			settings & 2 ? 1000 : 3000000000u, /* "busy for long" comes soon, or not */
 		.began = now,
+		.mode.mappings = settings & 16 ? MODE_MAPPINGS_TOO : MODE_MAPPINGS_OFF,
 		.file = own,
 		.file_name = "rings",
 	};

@@ -8,7 +8,7 @@ import os
 
 COMMANDS = ["ring", "claim", "publish", "alloc", "free", "realloc", "failed", "other", "raw", "lap",
             "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend",
-            "mark"]
+            "mark", "mapped"]
 STAMPED, SAME_FRAME = 0x80, 0x40
 TIME, LOST, FOREIGN, NAME = range(4)
 SHARED = 10
@@ -51,6 +51,14 @@ def realloc(new, stack, size, old, stamps=None):
 
 def other(what, value, *more):
     return ["other", bytes([what]), value] + list(more)
+
+
+def mapped(kind, address, size, stack=0, flags=0, stamp=1):
+    return ["mapped", bytes([0x40 | kind]), address, stack, flags, size, stamp]
+
+
+def unmapped(address, size, stamp=1):
+    return ["mapped", b"\x00", address, size, stamp]
 
 
 def mark(name, claimed=None, stamp=0):
@@ -96,6 +104,14 @@ SEEDS = {
         mark("fork:7", stamp=1), mark("", stamp=1), mark("a longer name", claimed=255, stamp=1), "publish", "drain",
         "ring %d" % SHARED, other(FOREIGN, 7), mark("handler", stamp=2), mark("name", claimed="2^56", stamp=2),
         "publish", "drain", "tend", "ring 1", "claim 8", mark("b" * 200, claimed=4, stamp=1), "publish", "drain"),
+    "mappings": script(
+        21, *TREE, "ring 0", "claim 100", mapped(0, 1 << 20, 1 << 16, stack=3), mapped(4, 1 << 22, 1 << 14), "publish",
+        "drain", unmapped((1 << 20) + 4096, 4096), mapped(1, (1 << 20) + 8192, 1 << 20), "publish", "drain", "tend",
+        unmapped(0, 1 << 30), mapped(9, 1 << 20, 4096), mapped(0, 1 << 20, 0), mapped(0, 5, 4096), "publish", "drain",
+        ["mapped", b"\xc0", 1 << 20, 1, 0, 4096], "publish", "drain", "tend"),
+    "mappings-far": script(
+        21, *TREE, "ring 0", "claim 100", mapped(0, "2^56", 4096), mapped(0, 4096, "-1"), unmapped(4096, "2^56"),
+        mapped(2, 1 << 40, 1 << 47, flags=7), mapped(0, 1 << 20, 4096, flags=255), "publish", "drain", "tend"),
     "busy": script(
         2, "ring 0", "claim 5", ["set_ring", b"\x01", 77], "ring 1", "claim 6",
         alloc(16, 0, 5, stamp=1), "publish", "drain", "drain", "ring 0", free(16, stamp=1),

@@ -12,13 +12,15 @@
 
 #define HPW_MAGIC "HEAPWISE"
 #define HPW_VERSION_MAJOR 1
-#define HPW_VERSION_MINOR 1
+#define HPW_VERSION_MINOR 2
 /* Required-feature bits: a reader that does not know one would show wrong figures. */
 enum hpw_feature {
 	HPW_FEATURE_SAMPLED = 1, /* of mode "sample": what is there stands for more */
 	HPW_FEATURE_CODE = 2,    /* frames may be of code in no loaded file: CODE */
+	HPW_FEATURE_NO_HEAP = 4, /* calls of the heap's functions were not recorded */
 };
-#define HPW_FEATURES_KNOWN ((uint32_t)(HPW_FEATURE_SAMPLED | HPW_FEATURE_CODE))
+#define HPW_FEATURES_KNOWN                                                                         \
+	((uint32_t)(HPW_FEATURE_SAMPLED | HPW_FEATURE_CODE | HPW_FEATURE_NO_HEAP))
 
 struct hpw_header {
 	char magic[8];
@@ -88,6 +90,41 @@ enum hpw_chunk_type {
 	HPW_BAD_FREES = 25,
 	HPW_SMALL = 26,
 	HPW_CODE = 27,
+	HPW_MAPPINGS = 28,
+	HPW_RESIDENT = 29, /* format/resident.h */
+};
+
+/* Columns of a MAPPINGS chunk: one row for each change. */
+enum hpw_mapping_column {
+	HPW_MAPPING_STAMP = 0, /* zigzag difference from the row before */
+	HPW_MAPPING_THREAD,    /* index of the thread + 1; 0: not by a thread */
+	HPW_MAPPING_WHAT,      /* enum hpw_mapping */
+	HPW_MAPPING_FLAGS,     /* enum hpw_mapping_flag, or'ed */
+	HPW_MAPPING_PAGE,      /* the first one; zigzag difference from the row before */
+	HPW_MAPPING_PAGES,
+	HPW_MAPPING_STACK, /* 0: not known */
+	HPW_MAPPING_COLUMNS
+};
+#define HPW_MAPPING_PAGE_BYTES 4096u
+/* Rows of all MAPPINGS together, and the pages that there can be. */
+#define HPW_MAPPINGS_MAX (1u << 21)
+#define HPW_MAPPING_PAGES_MAX (1ull << 44)
+enum hpw_mapping {
+	HPW_MAPPING_UNMAPPED = 0, /* by a call of the program */
+	HPW_MAPPING_GONE = 1,     /* it was seen to be mapped no longer */
+	HPW_MAPPING_MMAP = 2,     /* from here on: enum hw_map_kind + 2 */
+	HPW_MAPPING_MREMAP = 3,
+	HPW_MAPPING_BRK = 4,
+	HPW_MAPPING_SBRK = 5,
+	HPW_MAPPING_THREAD_STACK = 6,
+	HPW_MAPPING_KINDS
+};
+enum hpw_mapping_flag {
+	HPW_MAPPING_FILE = 1,      /* of a file */
+	HPW_MAPPING_SHARED = 2,    /* with the file, or with other processes */
+	HPW_MAPPING_RESERVED = 4,  /* without any access, at first */
+	HPW_MAPPING_ALLOCATOR = 8, /* by the library that has malloc: blocks lie in it */
+	HPW_MAPPING_FLAG_BITS = 15
 };
 
 /* What was wrong with the frees of a row of BAD_FREES. */
@@ -181,6 +218,8 @@ enum hpw_target_key {
 	/* Of a dump: when sums began anew, ns since the recording did. Missing: with that. */
 	HPW_TARGET_RESET_NS = 20,
 	HPW_TARGET_DUMP = 19, /* of a dump: why it was made, a sentence's part in English */
+	/* 1: what the program maps is recorded: MAPPINGS. Missing: it is not. */
+	HPW_TARGET_MAPPINGS = 21,
 };
 
 #define HPW_COUNTED "counted"
@@ -225,7 +264,8 @@ enum hpw_summary_key {
 	HPW_SUM_INSTRUCTIONS = 65, /* executed by all threads; see HPW_TARGET_INSTRUCTIONS */
 	/* Largest resident size of the process, without shared memory; 0: unknown. */
 	HPW_SUM_RESIDENT = 66,
-	HPW_SUM_WAITS = 67, /* how often threads slept for room in their rings */
+	HPW_SUM_WAITS = 67,         /* how often threads slept for room in their rings */
+	HPW_SUM_MAPPINGS_LOST = 68, /* changes that are in no MAPPINGS: there were too many */
 	/* Times in which allocations were not recorded: how many, how long, frees of what was not
 	 * known after the first, and whether the last one had not ended. */
 	HPW_SUM_STOPS = 80,
@@ -391,6 +431,9 @@ enum hpw_names_column {
 	HPW_NAMES_COLUMNS
 };
 #define HPW_NAMES_FRAMES_MAX 256u /* functions at one place */
+
+/* In THREADS: how far down each stack was used, in bytes; 0: not known. */
+#define HPW_THREAD_STACK_USED 11u
 
 /* Columns of a SITE_STATS chunk: one row a site. */
 enum hpw_site_column {

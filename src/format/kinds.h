@@ -38,6 +38,23 @@ enum hw_free_kind {
 	HW_FREE_KINDS = 5
 };
 
+/* By which function memory was mapped. */
+enum hw_map_kind {
+	HW_MAP_MMAP = 0,
+	HW_MAP_MREMAP = 1, /* a mapping that was moved or has grown */
+	HW_MAP_BRK = 2,
+	HW_MAP_SBRK = 3,
+	HW_MAP_THREAD = 4, /* the stack that pthread_create made, with what lies above and below */
+	HW_MAP_KINDS = 5
+};
+
+enum hw_map_flag {
+	HW_MAP_FILE = 1,     /* of a file */
+	HW_MAP_SHARED = 2,   /* what is written there goes to the file, or to other processes */
+	HW_MAP_RESERVED = 4, /* no access: only address space, so far */
+	HW_MAP_FLAGS = 7
+};
+
 /* Why a program that a recorded process started, or went on as, is not recorded. */
 enum hw_unrecorded {
 	HW_UNRECORDED_NOT = 0,       /* it is, or nothing speaks against it */

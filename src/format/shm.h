@@ -164,6 +164,13 @@ enum hw_lost {
 	HW_LOST_REASONS = 6
 };
 
+/* Whether memory that the program maps is recorded. */
+enum hw_mappings {
+	HW_MAPPINGS_OFF = 0,
+	HW_MAPPINGS_TOO = 1,  /* beside the heap */
+	HW_MAPPINGS_ONLY = 2, /* calls of the heap's functions are not recorded */
+};
+
 #define HW_LEAVING_REGISTERS 6
 
 enum hw_leaving_what {
@@ -199,6 +206,7 @@ struct hw_shm {
 	uint64_t sample_bytes; /* mean distance of samples; 0: every event is recorded */
 	uint64_t sample_seed;
 	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_ANNOTATE_FREED_FROM) */
+	uint32_t mappings;    /* enum hw_mappings */
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	uint32_t lines_more;         /* enum hw_lines_more */
@@ -376,6 +384,12 @@ enum hw_record {
 	HW_R_STACK = 0x0b, /* number = the stack pointer of the next record, which is lower than
 			      those since the collector last asked, and of some words before */
 
+	/* Always stamped, after the call. Address; [stack | enum hw_map_kind << 32 | flags << 40,
+	 * of enum hw_map_flag] [bytes]: the program has mapped this, in place of what was there. */
+	HW_R_MAP = 0x0c,
+	/* Always stamped, before the call, and recorded after it; address; [bytes]. */
+	HW_R_UNMAP = 0x0d,
+
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
@@ -399,6 +413,9 @@ enum hw_annotation {
 #define HW_R_SIZE_BIG 0xffffffffu
 /* The longest record of a call in words: realloc with a big size, stamped. */
 #define HW_R_WORDS_MAX 6
+
+/* An HW_R_UNMAP and an HW_R_MAP. */
+#define HW_R_WORDS_MAPPED 7
 
 /* Of a mark's name, without a NUL. */
 #define HW_MARK_NAME_MAX 255u

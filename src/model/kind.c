@@ -21,6 +21,12 @@ static const char *const names[] = {
 	[KIND_NEW_ARRAY_ALIGNED] = "operator new[]",
 	[KIND_NEW_ALIGNED_NOTHROW] = "operator new",
 	[KIND_NEW_ARRAY_ALIGNED_NOTHROW] = "operator new[]",
+	[KIND_MMAP] = "mmap",
+	[KIND_MREMAP] = "mremap",
+	[KIND_BRK] = "brk",
+	[KIND_SBRK] = "sbrk",
+	[KIND_THREAD_STACK] = "pthread_create",
+	[KIND_ALLOCATOR_MAP] = "mmap for malloc",
 	[KIND_UNKNOWN] = "unknown",
 };
 static_assert(sizeof(names) / sizeof(names[0]) == ALLOC_KINDS, "each kind has a name");

@@ -30,6 +30,7 @@ void model_destroy(struct model *model)
 	series_row_vec_deinit(&model->series);
 	series_site_vec_deinit(&model->series_sites);
 	mark_vec_deinit(&model->marks);
+	resident_part_vec_deinit(&model->resident_parts);
 	realloc_vec_deinit(&model->reallocs);
 	site_vec_deinit(&model->inherited_sites);
 	leak_root_vec_deinit(&model->leak_roots);

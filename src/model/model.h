@@ -118,10 +118,28 @@ enum unknown_figure {
 	UNKNOWN_FAILED_SIZE = 65536,  /* largest size that a site requested without success */
 };
 
+/* What figures are of. */
+enum recorded_what {
+	RECORDED_HEAP,
+	RECORDED_MAPPINGS, /* what the program has mapped: each call is an allocation */
+};
+
+/* What the program has mapped by calls of its own, and has not unmapped: beside the heap. */
+struct mapped_sums {
+	uint64_t bytes, mappings; /* live at the end, or at that of the part */
+	uint64_t peak_bytes;      /* at most, up to then */
+	uint64_t calls;           /* that map something, up to then */
+	uint64_t allocator_bytes; /* of `bytes`: by the library that has malloc; blocks lie there */
+};
+
 struct recording {
 	const char *path;   /* as the user gave it */
 	const char *source; /* static; what kind of file it is: "recording", "pprof"… */
 	uint32_t unknown;   /* of enum unknown_figure */
+	enum recorded_what what;
+	bool mappings;             /* what the program maps was recorded */
+	bool only_mappings;        /* … and nothing of its heap */
+	struct mapped_sums mapped; /* with `mappings`, of RECORDED_HEAP */
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
@@ -291,7 +309,10 @@ struct thread {
 	uint64_t first_ns, last_ns; /* of its first and last event */
 	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* its part of the recording's; 0 also of one that had ended */
-	bool ended;           /* before the process did */
+	/* How far down its stack was used, in whole pages, as far as that was seen; 0: not known.
+	 */
+	uint64_t stack_used_bytes;
+	bool ended; /* before the process did */
 };
 
 struct size_count {

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "model/resident.h"
 
 /* Code of no module that has a name: nodes there become names in the end. */
 struct named_address {
@@ -27,6 +28,7 @@ DEFINE_VEC(small_process_vec, struct small_process)
 DEFINE_VEC(series_row_vec, struct series_row)
 DEFINE_VEC(series_site_vec, struct series_site)
 DEFINE_VEC(mark_vec, struct mark)
+DEFINE_VEC(resident_part_vec, struct resident_part)
 DEFINE_VEC(realloc_vec, struct realloc_site)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
@@ -122,6 +124,9 @@ struct model {
 	struct program_error_vec errors;
 	struct error_stack_vec error_stacks;
 	struct error_suppression_vec error_suppressions;
+	bool has_resident;
+	struct resident_sample resident;
+	struct resident_part_vec resident_parts;
 };
 
 #endif

@@ -125,6 +125,15 @@ static struct error *rename_code(struct model *model, const struct renamer *rena
 	return error;
 }
 
+static struct error *rename_resident(struct model *model, const struct renamer *renamer)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < model->resident_parts.len && !error; i++)
+		error = rename_one(
+			model, renamer, NAME_MODULE, &model->resident_parts.data[i].file);
+	return error;
+}
+
 static struct error *rename_modules(struct model *model, const struct renamer *renamer)
 {
 	struct error *error = NULL;
@@ -183,6 +192,8 @@ struct error *model_rename(struct model *model, const struct renamer *renamer)
 		error = rename_modules(model, renamer);
 	if (!error)
 		error = rename_rows(model, renamer);
+	if (!error)
+		error = rename_resident(model, renamer);
 	if (!error)
 		error = rename_errors(model, renamer);
 	drop_words(model);

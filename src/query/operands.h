@@ -24,6 +24,7 @@ struct operand {
 struct operand_wanted {
 	unsigned flags;                     /* enum source_flag */
 	const struct source_blocks *blocks; /* as of struct source_query */
+	enum source_class class;            /* likewise */
 	const struct source_series *series; /* likewise */
 	enum heap_by by;                    /* of cores and processes */
 	bool again; /* it was opened before: what is missing is not noted anew */

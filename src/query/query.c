@@ -53,6 +53,7 @@ static struct error *open_one(
 		wanted = *moments;
 	wanted.series = series_of(query, &series);
 	wanted.blocks = query_blocks(query);
+	wanted.class = query->class;
 	struct error *error = recording_open(query->context, path, flags, &wanted, ret);
 	if (error && wanted.series && query->series_if_known && error->code == ERROR_INPUT) {
 		error_destroy(error);
@@ -192,6 +193,7 @@ struct error *query_open_base(struct query *query, unsigned flags, struct operan
 	const struct operand_wanted wanted = {
 		.flags = flags,
 		.blocks = query_blocks(query),
+		.class = query->class,
 		.series = series_of(query, &series),
 		.by = query->base_by,
 		.again = query->again,

@@ -32,6 +32,7 @@ struct query {
 	struct moments moments;
 	struct filter filter;
 	struct name_settings names;
+	enum source_class class;     /* all 0: the heap, or what there is */
 	struct source_blocks blocks; /* all 0: all */
 	/* Which moments of a series are wanted; rows 0: none. Those that are come with their sites.
 	 */

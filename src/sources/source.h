@@ -94,7 +94,15 @@ static inline bool source_blocks_are_all(const struct source_blocks *blocks)
 }
 
 /* What a model is to be about: see struct range. */
+/* What figures are to be of. */
+enum source_class {
+	SOURCE_CLASS_ANY, /* the heap; of a recording without one what the program maps */
+	SOURCE_HEAP,
+	SOURCE_MAPPINGS, /* what the program maps: recordings with `run --mmap` */
+};
+
 struct source_query {
+	enum source_class class;
 	struct source_moment from, to;
 	const char *from_text, *to_text;    /* as the user says them */
 	const struct source_blocks *blocks; /* NULL: all */

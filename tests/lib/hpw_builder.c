@@ -31,7 +31,10 @@ void builder_header(struct builder *builder)
 	buf_bytes(file, HPW_MAGIC, 8);
 	buf_u16(file, HPW_VERSION_MAJOR);
 	/* Files with native frames alone are as version 1.0 had them. */
-	buf_u16(file, builder->features & HPW_FEATURE_CODE ? HPW_VERSION_MINOR : 0);
+	/* The first version that had them. */
+	buf_u16(file, builder->features & HPW_FEATURE_NO_HEAP ? 2
+		      : builder->features & HPW_FEATURE_CODE  ? 1
+							      : 0);
 	buf_u32(file, builder->features);
 	buf_u64(file, 0);
 	buf_u64(file, checksum64(file->data + start, 24));

@@ -65,7 +65,7 @@ void filter_add_kind_names(struct text *text)
 	for (int kind = 0; kind < ALLOC_KINDS; kind++) {
 		const char *name = alloc_kind_name((enum alloc_kind)kind);
 		/* Forms of one operator share its name. */
-		if (kind <= KIND_NEW_ARRAY || kind == KIND_UNKNOWN)
+		if (kind <= KIND_NEW_ARRAY || kind >= KIND_MMAP)
 			text_printf(text, "%s%s", kind ? ", " : "", name);
 	}
 }
@@ -82,7 +82,7 @@ void filter_add_options(const struct filter *filter, struct text *text)
 		joint = " ";
 	}
 	for (int kind = 0; filter->by_kind && kind < ALLOC_KINDS; kind++) {
-		if (!filter->kinds[kind] || (kind > KIND_NEW_ARRAY && kind != KIND_UNKNOWN))
+		if (!filter->kinds[kind] || (kind > KIND_NEW_ARRAY && kind < KIND_MMAP))
 			continue;
 		text_printf(text, "%s--kind '%s'", joint, alloc_kind_name((enum alloc_kind)kind));
 		joint = " ";

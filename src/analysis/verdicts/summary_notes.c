@@ -276,6 +276,31 @@ static void add_waiting(const struct model *model, struct text *text)
 	text_add(text, " in total for room in their buffers, because the recorder was slower.\n");
 }
 
+/* What the program has mapped is in no figure of the heap, or all that figures are of. */
+static void add_mapped(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	const struct mapped_sums *mapped = &recording->mapped;
+	if (recording->what == RECORDED_MAPPINGS)
+		text_printf(text,
+			"These figures are of what the program mapped by mmap, brk and "
+			"pthread_create, not of its heap%s. What libc mapped for itself is not "
+			"among them.\n",
+			recording->only_mappings ? ", which was not recorded" : "");
+	if (recording->what != RECORDED_HEAP || !mapped->calls)
+		return;
+	text_add(text, "Apart from its heap, the program had mapped ");
+	text_add_bytes(text, mapped->bytes);
+	text_add(text, " by calls of its own, at most ");
+	text_add_bytes(text, mapped->peak_bytes);
+	if (mapped->allocator_bytes) {
+		text_add(text, "; ");
+		text_add_bytes(text, mapped->allocator_bytes);
+		text_add(text, " of it is its allocator's, in which blocks lie");
+	}
+	text_add(text, ": --class mapping shows who did.\n");
+}
+
 static void (*const notes[])(const struct model *, struct text *) = {
 	add_ending,
 	summary_notes_add_damage,
@@ -290,6 +315,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_kept_events,
 	add_other_malloc,
 	add_surroundings,
+	add_mapped,
 	add_waiting,
 };
 

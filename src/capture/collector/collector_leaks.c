@@ -104,6 +104,8 @@ static bool is_trivial(const struct tracked_process *s, enum hpw_leak_moment mom
 static void release_process(struct collector *c, struct tracked_process *s)
 {
 	struct recorder_end end;
+	if (recorder_leaving_what(s->recorder) == HW_LEAVES)
+		recorder_look_at_mappings(s->recorder, true);
 	if (s->takes_along && recorder_leaving_what(s->recorder) == HW_LEAVES &&
 		recorder_is_leaving(s->recorder, &end))
 		collector_finish_exiting(c, s, end);

@@ -57,6 +57,12 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 		if (!r.number || r.number > HW_MARK_NAME_MAX || !r.stamped)
 			return r;
 		n += (uint32_t)(r.number + 7) / 8;
+	} else if (r.op == HW_R_MAP || r.op == HW_R_UNMAP) {
+		if (!r.stamped)
+			return r;
+		r.old = r.op == HW_R_MAP ? lane_word(lane, at + n++) : 0;
+		r.stack = (uint32_t)r.old;
+		r.size = lane_word(lane, at + n++);
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
 	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
@@ -128,7 +134,7 @@ inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64
 static inline bool is_call(uint32_t op)
 {
 	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_ANNOTATION &&
-	       op != HW_R_MARK;
+	       op != HW_R_MARK && op != HW_R_MAP && op != HW_R_UNMAP;
 }
 
 /* Of a mark that the program has set. The name is hostile input: it ends at the first NUL. */
@@ -142,6 +148,19 @@ static void put_mark(const struct merge *merge, const struct merge_lane *lane, u
 	if (bytes)
 		merge->sink.on_mark(
 			merge->sink.context, thread, (const char *)name, bytes, r->stamp);
+}
+
+/* What the words say is checked by who keeps it. */
+static void put_mapping(const struct merge *merge, uint32_t thread, const struct record *r)
+{
+	merge->sink.on_mapping(merge->sink.context, thread,
+		&(struct merge_mapping){.maps = r->op == HW_R_MAP,
+			.kind = (uint32_t)(r->old >> 32) & 0xff,
+			.flags = (uint32_t)(r->old >> 40) & 0xff,
+			.stack = r->stack,
+			.address = r->number,
+			.bytes = r->size,
+			.stamp = r->stamp});
 }
 
 /* Delivers one record. */
@@ -170,6 +189,8 @@ static inline void emit_record(struct merge *merge, struct merge_lane *lane, con
 		s->on_annotation(s->context, thread, r->stack, r->number, r->size);
 	else if (r->op == HW_R_MARK && s->on_mark)
 		put_mark(merge, lane, thread, r);
+	else if ((r->op == HW_R_MAP || r->op == HW_R_UNMAP) && s->on_mapping)
+		put_mapping(merge, thread, r);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }

@@ -53,6 +53,14 @@ static inline bool merge_is_free(uint32_t op)
 	       (op & 7) < HW_FREE_KINDS;
 }
 
+/* What a thread has mapped, or unmapped; as it says. */
+struct merge_mapping {
+	bool maps;
+	uint32_t kind, flags; /* enum hw_map_kind, enum hw_map_flag; or nonsense */
+	uint32_t stack;
+	uint64_t address, bytes, stamp;
+};
+
 /* What receives the steps, in order. `thread` is what on_thread() returned. */
 struct merge_sink {
 	void *context;
@@ -76,6 +84,8 @@ struct merge_sink {
 	 * HW_MARK_NAME_MAX bytes. */
 	void (*on_mark)(
 		void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
+	/* Or NULL. */
+	void (*on_mapping)(void *context, uint32_t thread, const struct merge_mapping *mapping);
 	/* Or NULL. The thread forks; the stamp is the fork's number. */
 	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
 	/*

@@ -12,14 +12,22 @@ enum mode_kind {
 	MODE_SAMPLE,    /* some blocks are seen, by chance */
 };
 
+/* What the program maps, apart from the heap. */
+enum mode_mappings {
+	MODE_MAPPINGS_OFF,
+	MODE_MAPPINGS_TOO,
+	MODE_MAPPINGS_ONLY, /* MODE_EXACT: and of the heap nothing */
+};
+
 struct mode {
 	enum mode_kind kind;
-	uint64_t sample_bytes; /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
-	uint64_t seed;         /* of the random numbers; 0: another one each time */
-	uint64_t ring_bytes;   /* MODE_EXACT: bytes for the last events; 0: all are kept */
-	uint64_t file_bytes;   /* MODE_EXACT: file size that ends the events; 0: none */
-	bool is_chosen;        /* by an option; else a tool of --as may choose another */
-	bool free_stacks;      /* not MODE_SAMPLE: stacks of frees are recorded, too */
+	uint64_t sample_bytes;       /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
+	uint64_t seed;               /* of the random numbers; 0: another one each time */
+	uint64_t ring_bytes;         /* MODE_EXACT: bytes for the last events; 0: all are kept */
+	uint64_t file_bytes;         /* MODE_EXACT: file size that ends the events; 0: none */
+	bool is_chosen;              /* by an option; else a tool of --as may choose another */
+	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
+	enum mode_mappings mappings; /* not with ring_bytes or file_bytes */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

@@ -48,6 +48,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
 	if (start->source && start->source->ops->code_count)
 		features |= HPW_FEATURE_CODE;
+	if (start->mode.mappings == MODE_MAPPINGS_ONLY)
+		features |= HPW_FEATURE_NO_HEAP;
 	r->features = features;
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
@@ -106,6 +108,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	code_names_init(&r->code_names);
 	unrecorded_init(&r->unrecorded);
 	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);
+	mappings_init(&r->mappings);
 	live_table_init(&r->live);
 	moving_init(&r->moving);
 	lsan_annotations_init(&r->annotations);
@@ -158,6 +161,8 @@ void recorder_destroy(struct recorder *recorder)
 	unrecorded_deinit(&recorder->unrecorded);
 	bad_frees_deinit(&recorder->bad_frees);
 	recorder_reset_end(recorder->before);
+	mappings_deinit(&recorder->mappings);
+	resident_deinit(&recorder->resident);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -258,6 +263,8 @@ void recorder_service(struct recorder *recorder)
 	}
 	look_at_memory(recorder);
 	recorder_flush(recorder);
+	recorder_look_at_mappings(recorder, false);
+	recorder_write_mappings(recorder);
 	if (due)
 		recorder_checkpoint(recorder);
 }
@@ -292,6 +299,9 @@ static void fill_totals(
 		.threads = t->threads_seen,
 		.wrong_frees = wrong_frees(r),
 		.stopped_ns = recorder_stopped_ns(r),
+		.mapped_bytes = r->mappings.mapped_bytes,
+		.mapped_peak_bytes = r->mappings.peak_bytes,
+		.mappings = r->mappings.written + r->mappings.lost,
 		.lost_notices = s->unrecorded - r->unrecorded.count,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
@@ -331,6 +341,7 @@ void recorder_finish(
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);
+	recorder_write_mappings(r);
 	struct footer_summary s = recorder_write_counters(r, end);
 	recorder_write_code_names(r);
 	recorder_write_live(r);

@@ -14,9 +14,11 @@
 #include "capture/recorder/bad_frees.h"
 #include "capture/recorder/code_names.h"
 #include "capture/recorder/live_table.h"
+#include "capture/recorder/mappings.h"
 #include "capture/recorder/merge.h"
 #include "capture/recorder/mode.h"
 #include "capture/recorder/moving.h"
+#include "capture/recorder/resident.h"
 #include "capture/recorder/ring_source.h"
 #include "capture/recorder/tally.h"
 #include "capture/recorder/unrecorded.h"
@@ -92,13 +94,15 @@ struct recorder {
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* filled by the collector */
 	struct bad_frees bad_frees;
-	uint32_t stacks_end;     /* one more than the largest number in the file */
-	uint64_t stacks_bad;     /* invalid numbers of stacks */
-	uint64_t blocks_dropped; /* for lack of memory: the counters are not exact any more */
-	uint32_t in_flight;      /* at the end: events that were begun and never completed */
-	int instructions;        /* see instructions.h; -1: not counted */
-	bool stopped;            /* allocations are not recorded now */
-	uint64_t stop_count;     /* how often they were not */
+	struct mappings mappings; /* empty unless they are recorded */
+	struct resident resident; /* likewise */
+	uint32_t stacks_end;      /* one more than the largest number in the file */
+	uint64_t stacks_bad;      /* invalid numbers of stacks */
+	uint64_t blocks_dropped;  /* for lack of memory: the counters are not exact any more */
+	uint32_t in_flight;       /* at the end: events that were begun and never completed */
+	int instructions;         /* see instructions.h; -1: not counted */
+	bool stopped;             /* allocations are not recorded now */
+	uint64_t stop_count;      /* how often they were not */
 	uint64_t stop_began_ns, stopped_ns; /* the last time; all earlier ones together */
 	uint64_t resumed_ns;                /* when the last one ended; 0: none has */
 	uint64_t resets;                    /* how often the sums of dumps began anew */
@@ -134,11 +138,13 @@ struct recorder_totals {
 	uint64_t lost_notices; /* programs that it started, or that went on as it, unrecorded, of
 			     which only the number is known */
 	uint64_t memory_bytes; /* the collector's largest resident size */
-	uint32_t connected;    /* 1: the program loaded the runtime and answered */
-	uint32_t notes;        /* enum hpw_note */
-	uint32_t write_error;  /* 1: the file is incomplete; the message says why */
-	uint32_t file_gone;    /* 1: that is because it was removed or replaced */
-	uint32_t went_on;      /* 1: the process became another program (exec) */
+	uint64_t mapped_bytes, mapped_peak_bytes; /* by the program, now and at most */
+	uint64_t mappings;                        /* changes of these */
+	uint32_t connected;   /* 1: the program loaded the runtime and answered */
+	uint32_t notes;       /* enum hpw_note */
+	uint32_t write_error; /* 1: the file is incomplete; the message says why */
+	uint32_t file_gone;   /* 1: that is because it was removed or replaced */
+	uint32_t went_on;     /* 1: the process became another program (exec) */
 	struct leak_found found;
 	char message[256];
 };
@@ -218,6 +224,10 @@ struct error *recorder_dump(
 /* Returns the bytes of blocks that were allocated, freed, are live and were live at most; of
  * samples these are estimates. Cheap: to be called after each recorder_drain(). */
 struct dump_figures recorder_figures(const struct recorder *recorder);
+
+/* Looks what of that which the process has mapped is mapped no longer, and how far down stacks were
+ * used, if that is recorded; not at_once: now and then. Drains the rings. */
+void recorder_look_at_mappings(struct recorder *recorder, bool at_once);
 
 /* Returns whether the process has announced its end and waits for recorder_release(). ret->kind is
  * HPW_EXIT_UNKNOWN if its exit status is not known. */

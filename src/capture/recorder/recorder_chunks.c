@@ -171,6 +171,7 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 		.unrecorded = r->unrecorded.count,
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
+		.mappings_lost = r->mappings.lost,
 		.instructions = instructions_read(r->instructions),
 		.resident_bytes = resident_of(r, report.resident_bytes),
 		.end_tsc = now.tsc,
@@ -257,6 +258,28 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 	bool ok = footer_bad_frees(&r->payload, rows);
 	recorder_write_chunk(r, HPW_BAD_FREES, ok, true);
 	bad_frees_clear(&r->bad_frees);
+}
+
+void recorder_write_mappings(struct recorder *r)
+{
+	struct mappings *m = &r->mappings;
+	if (r->resident.lines.len) {
+		for (size_t i = 0; i < r->resident.lines.len; i++)
+			if (r->resident.lines.data[i].what == HPW_RESIDENT_MAPPING)
+				recorder_want_stack(r, (uint32_t)r->resident.lines.data[i].detail);
+		recorder_write_stacks(r);
+		bool made = resident_put(&r->resident, &r->payload);
+		recorder_write_chunk(r, HPW_RESIDENT, made, true);
+	}
+	if (!m->rows.len)
+		return;
+	for (size_t i = 0; i < m->rows.len; i++)
+		m->rows.data[i].stack = recorder_want_stack(r, m->rows.data[i].stack);
+	recorder_write_stacks(r);
+	bool ok = footer_mappings(&r->payload, &m->rows);
+	recorder_write_chunk(r, HPW_MAPPINGS, ok, true);
+	m->written += m->rows.len;
+	mapping_row_vec_clear(&m->rows);
 }
 
 /* Everything that happened since the last flush, with what it refers to first. Never inlined:

@@ -22,7 +22,8 @@ uint64_t recorder_prepare_dump(struct recorder *recorder)
 	return now.ns - recorder->began.ns;
 }
 
-/* The description of the process, with the mode of a recording without events. */
+/* The description of the process, with the mode of a recording without events. What it has mapped
+ * is not in a dump. */
 static bool put_target(const struct recorder *r, const char *why, struct buf *ret)
 {
 	static const char mode[] = "aggregate";
@@ -36,6 +37,8 @@ static bool put_target(const struct recorder *r, const char *why, struct buf *re
 			return false;
 		value = cursor.pos;
 		cursor.pos += bytes;
+		if (key == HPW_TARGET_MAPPINGS)
+			continue;
 		bool is_mode = key == HPW_TARGET_MODE && r->mode.kind == MODE_EXACT;
 		buf_varint(ret, key);
 		buf_varint(ret, is_mode ? sizeof(mode) - 1 : bytes);

@@ -64,6 +64,11 @@ void recorder_write_unrecorded(struct recorder *r, bool end);
 void recorder_write_bad_frees(struct recorder *r, bool end);
 /* Takes all that happened before the stamp, or what can be had of it in a short while. */
 void recorder_drain_until(struct recorder *r, uint64_t stamp);
+/* Adds what a thread says that it has mapped or unmapped. */
+struct merge_mapping;
+void recorder_add_mapping(struct recorder *r, uint32_t thread, const struct merge_mapping *mapping);
+/* Writes what was mapped and unmapped since. */
+void recorder_write_mappings(struct recorder *r);
 /* Drains the rings of a stopped process, and puts all steps into chunks. */
 void recorder_catch_up(struct recorder *r);
 /* Writes the counters as they are, without the list of live blocks. */

@@ -24,6 +24,10 @@ static struct error *rings_refused(int why)
 		(unsigned long long)limit.rlim_cur >> 20, mib);
 }
 
+_Static_assert(
+	(int)MODE_MAPPINGS_TOO == HW_MAPPINGS_TOO && (int)MODE_MAPPINGS_ONLY == HW_MAPPINGS_ONLY,
+	"one for one");
+
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
 struct error *recorder_create_rings(struct recorder *r, const struct recorder_start *start)
 {
@@ -43,6 +47,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->sample_bytes = r->mode.sample_bytes;
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->free_stacks = r->mode.free_stacks;
+	r->shm->mappings = r->mode.mappings;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
 	r->shm->awaited = start->awaited ? start->target_pid : 0;

@@ -119,7 +119,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 	if (thread == UINT32_MAX)
 		return MERGE_NO_THREAD;
 	name_row(r, &r->tally.threads[thread]);
-	r->tally.threads[thread].stack_bytes = 0;
+	r->tally.threads[thread].stack_bytes = r->tally.threads[thread].stack_used = 0;
 	/* A row that was another thread's goes on counting. */
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations,
 		HPW_SP_THREAD_START, stamp);
@@ -421,6 +421,11 @@ static void on_mark(void *context, uint32_t thread, const char *name, size_t byt
 		recorder_put_mark(context, thread, plain.data, plain.len, stamp);
 }
 
+static void on_mapping(void *context, uint32_t thread, const struct merge_mapping *mapping)
+{
+	recorder_add_mapping(context, thread, mapping);
+}
+
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
@@ -450,6 +455,7 @@ void recorder_steps_init(struct recorder *r)
 		.on_moving = on_moving,
 		.on_annotation = on_annotation,
 		.on_lost = on_lost,
+		.on_mapping = on_mapping,
 		.on_mark = on_mark,
 		.on_fork = on_fork,
 		.on_run = on_run};

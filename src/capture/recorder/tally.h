@@ -42,6 +42,7 @@ struct tally_thread {
 	uint64_t first_stamp, last_stamp;
 	CALL_COUNTERS_MEMBERS;
 	uint64_t stack_bytes; /* largest size when it was last seen; 0: not known */
+	uint64_t stack_used;  /* how far down it was used, as seen in its pages; 0: not known */
 };
 
 /* How many threads have a row of their own; later ones take over rows of ended threads. */

@@ -102,6 +102,8 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	footer_put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
 	if (start->mode.sample_bytes)
 		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
+	if (start->mode.mappings)
+		put_number(ret, HPW_TARGET_MAPPINGS, 1);
 	footer_put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
@@ -217,7 +219,8 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
 static bool footer_put_threads(struct buf *ret, const struct tally *tally)
 {
 	struct columns c;
-	columns_init(&c, 11);
+	columns_init(&c, HPW_THREAD_STACK_USED + 1);
+	bool stacks = false;
 	for (uint32_t i = 0; i < tally->thread_count; i++) {
 		const struct tally_thread *t = &tally->threads[i];
 		size_t length = strnlen(t->name, sizeof(t->name));
@@ -228,6 +231,12 @@ static bool footer_put_threads(struct buf *ret, const struct tally *tally)
 		buf_bytes(&c.column[8], t->name, length);
 		columns_add(&c, 9, t->ended);
 		columns_add(&c, 10, t->threads - 1);
+		columns_add(&c, HPW_THREAD_STACK_USED, t->stack_used);
+		stacks |= t->stack_used;
+	}
+	if (!stacks) {
+		buf_clear(&c.column[HPW_THREAD_STACK_USED]);
+		columns_leave(&c, HPW_THREAD_STACK_USED);
 	}
 	return columns_finish(&c, ret);
 }
@@ -297,9 +306,9 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
 		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
 		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes},
-		{HPW_SUM_WAITS, s->waits}, {HPW_SUM_STOPS, s->stops},
-		{HPW_SUM_STOPPED_NS, s->stopped_ns}, {HPW_SUM_STOPPED_FREES, s->stopped_frees},
-		{HPW_SUM_STOPPED_AT_END, s->stopped}};
+		{HPW_SUM_WAITS, s->waits}, {HPW_SUM_MAPPINGS_LOST, s->mappings_lost},
+		{HPW_SUM_STOPS, s->stops}, {HPW_SUM_STOPPED_NS, s->stopped_ns},
+		{HPW_SUM_STOPPED_FREES, s->stopped_frees}, {HPW_SUM_STOPPED_AT_END, s->stopped}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);
@@ -382,6 +391,26 @@ bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows)
 			row->first_thread + 1u, row->first_stack};
 		for (unsigned k = 0; k < HPW_BAD_FREES_COLUMNS; k++)
 			columns_add(&c, k, values[k]);
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_mappings(struct buf *ret, const struct mapping_row_vec *rows)
+{
+	struct columns c;
+	columns_init(&c, HPW_MAPPING_COLUMNS);
+	uint64_t stamp = 0, page = 0;
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct mapping_row *row = &rows->data[i];
+		columns_add(&c, HPW_MAPPING_STAMP, zigzag_encode((int64_t)(row->stamp - stamp)));
+		columns_add(&c, HPW_MAPPING_THREAD, row->thread);
+		columns_add(&c, HPW_MAPPING_WHAT, row->what);
+		columns_add(&c, HPW_MAPPING_FLAGS, row->flags);
+		columns_add(&c, HPW_MAPPING_PAGE, zigzag_encode((int64_t)(row->page - page)));
+		columns_add(&c, HPW_MAPPING_PAGES, row->pages);
+		columns_add(&c, HPW_MAPPING_STACK, row->stack);
+		stamp = row->stamp;
+		page = row->page;
 	}
 	return columns_finish(&c, ret);
 }

@@ -25,8 +25,9 @@ struct footer_summary {
 	uint64_t stops, stopped_ns, stopped_frees; /* as in struct recorder */
 	bool stopped;
 	uint64_t resident_bytes;
-	uint32_t notes;        /* enum hpw_note */
-	struct keep_span kept; /* of the events */
+	uint32_t notes;         /* enum hpw_note */
+	struct keep_span kept;  /* of the events */
+	uint64_t mappings_lost; /* changes of mappings without a row */
 };
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);
@@ -64,6 +65,9 @@ bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end
 
 /* Appends all rows. */
 bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
+
+/* Appends all rows. */
+bool footer_mappings(struct buf *ret, const struct mapping_row_vec *rows);
 
 /* Returns the total of all losses. */
 uint64_t footer_lost(const struct footer_summary *summary);

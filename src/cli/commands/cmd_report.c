@@ -27,7 +27,7 @@ static const struct option_spec option_specs[] = {
 		"kept, "
 		"functions, lines, addresses, files, modules, growth, timeline, lifetimes, "
 		"realloc, sizes, threads, "
-		"marks or errors"},
+		"marks, rss or errors"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 3)"},
 	{OPT_CUM, "cum", NULL,

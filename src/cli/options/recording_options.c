@@ -102,6 +102,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_HTTP_REMOTE:
 		options->http_remote = true;
 		return true;
+	case OPT_MMAP:
+		options->mmap = argument ? argument : "too";
+		return true;
 	case OPT_AS:
 		options->as = argument;
 		return true;
@@ -161,6 +164,24 @@ static struct error *max_file_parse(const char *text, uint64_t *ret)
 		"invalid --max-file '%s': expected a size from 64K on (K, M, G)", text);
 }
 
+static struct error *mmap_parse(const char *text, struct mode *ret)
+{
+	ret->mappings = MODE_MAPPINGS_OFF;
+	if (!text || !strcmp(text, "no"))
+		return NULL;
+	ret->mappings = !strcmp(text, "only") ? MODE_MAPPINGS_ONLY : MODE_MAPPINGS_TOO;
+	if (ret->mappings == MODE_MAPPINGS_TOO && strcmp(text, "too"))
+		return error_create(ERROR_USAGE,
+			"invalid --mmap '%s': expected too (default), only or no", text);
+	if (ret->ring_bytes || ret->file_bytes)
+		return error_create(ERROR_USAGE, "--mmap doesn't work with --ring and --max-file: "
+						 "what is mapped is kept as a whole");
+	if (ret->mappings == MODE_MAPPINGS_ONLY && ret->kind != MODE_EXACT)
+		return error_create(
+			ERROR_USAGE, "--mmap=only records no heap: it needs --mode exact");
+	return NULL;
+}
+
 /* What of all that happens is kept. */
 static struct error *kept_parse(const struct recording_options *options, struct mode *ret)
 {
@@ -179,6 +200,9 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 			ERROR_USAGE, "--free-stacks needs --mode exact or aggregate, not sample");
 	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)
 		return error_create(ERROR_USAGE, "--ring and --max-file need --mode exact");
+	error = mmap_parse(options->mmap, ret);
+	if (error)
+		return error;
 	if (ret->ring_bytes && ret->file_bytes)
 		return error_create(ERROR_USAGE, "--ring (keep the last events) and --max-file "
 						 "(keep the first) exclude each other");

@@ -40,6 +40,7 @@ enum recording_option {
 	OPT_DUMP_KEEP,
 	OPT_HTTP,
 	OPT_HTTP_REMOTE,
+	OPT_MMAP,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -67,6 +68,10 @@ enum recording_option {
 		{OPT_FREE_STACKS, "free-stacks", NULL,                                             \
 			"record the stacks of frees too, so that a double free shows who freed "   \
 			"first"},                                                                  \
+		{OPT_MMAP, "mmap", "[=WHICH]",                                                     \
+			"record what the program maps too (mmap, brk, stacks of threads), apart "  \
+			"from "                                                                    \
+			"the heap: see report --class; only: not the heap"},                       \
 		{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",                                          \
 			"search for leaks at the end: full (each allocation site), summary, no "   \
 			"(default)"},                                                              \
@@ -137,6 +142,7 @@ struct recording_options {
 	struct dump_options dumps; /* likewise */
 	const struct shim *shim;   /* of `as`; NULL: none. Set by recording_options_check() */
 	const char *http;
+	const char *mmap; /* "too", or as it was given; NULL: not */
 	bool quiet, leak_on_death, free_stacks, http_remote;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

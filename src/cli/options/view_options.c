@@ -203,6 +203,18 @@ static bool take_symbols(
 	return taken;
 }
 
+static bool take_class(const struct options *options, struct query *query)
+{
+	if (!strcmp(options->argument, "heap"))
+		query->class = SOURCE_HEAP;
+	else if (!strcmp(options->argument, "mapping"))
+		query->class = SOURCE_MAPPINGS;
+	else
+		return !options_wrong(options->command,
+			"invalid --class '%s': expected heap or mapping", options->argument);
+	return true;
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
 	bool ok;
@@ -230,6 +242,8 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_FROM:
 		return take_moment_text(
 			options->command, &request->query.moments, options->argument, true);
+	case VIEW_OPT_CLASS:
+		return take_class(options, &request->query);
 	case VIEW_OPT_FOCUS:
 	case VIEW_OPT_IGNORE:
 	case VIEW_OPT_HIDE:

@@ -26,6 +26,7 @@ static struct error *open_recording(
 	if (moments)
 		query = *moments;
 	query.blocks = wanted->blocks;
+	query.class = wanted->class;
 	query.series = wanted->series;
 	struct error *error =
 		recording_open(context, operand->path, wanted->flags, &query, &operand->model);

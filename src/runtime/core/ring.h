@@ -138,6 +138,15 @@ static inline uint32_t rt_put_annotation(
 	return with_stamp ? 3 : 2;
 }
 
+/* Writes the three words of an unmapping; returns how many. */
+static inline uint32_t rt_put_unmap(uint64_t *w, uint64_t address, uint64_t bytes, uint64_t stamp)
+{
+	w[0] = HW_R_UNMAP | HW_R_STAMPED | address << 8;
+	w[1] = bytes;
+	w[2] = stamp;
+	return 3;
+}
+
 /* Writes a mark, whose name has `bytes` bytes in the words `name`. Returns the number of words, at
  * most HW_R_WORDS_LONGEST. A mark always has a stamp: events after it without one are later. */
 static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *name)

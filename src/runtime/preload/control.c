@@ -120,6 +120,7 @@ static void cast_adrift(void)
 	/* Another holder is not in this process. */
 	p->modules.lock.holder = 0;
 	p->sampler.lock.holder = 0;
+	p->mapping_lock.holder = 0;
 	rt_shared_inherit(p);
 	__atomic_store_n(&p->state, RT_FORKED_MID_EVENT, __ATOMIC_RELAXED);
 }

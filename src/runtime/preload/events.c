@@ -19,6 +19,7 @@
 #include "runtime/core/extent.h"
 #include "runtime/preload/control.h"
 #include "runtime/preload/frees.h"
+#include "runtime/preload/mappings.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -56,6 +57,7 @@ void rt_event_abandon(void)
 		rt_lock_abandon(&p->modules.lock);
 		rt_lock_abandon(&p->solo_trial);
 		rt_lock_abandon(&p->sampler.lock);
+		rt_lock_abandon(&p->mapping_lock);
 	}
 	if (p)
 		rt_shared_abandon(p);
@@ -618,5 +620,82 @@ void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 		return;
 	}
 	rt_ring_publish(t, rt_put_mark(w, bytes, name));
+	ring_end(t);
+}
+
+/* In the middle of an event (a realloc whose allocator maps memory, a signal handler's): the shared
+ * ring has a walk of its own. */
+static struct rt_process *process_of_nested(void)
+{
+	struct rt_process *p = rt_process;
+	bool records =
+		p && !rt_real.front && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+	return records ? p : NULL;
+}
+
+void rt_event_mapping_begin(
+	struct rt_mapping_event *event, const struct rt_mapping *mapping, uint64_t sp)
+{
+	*event = (struct rt_mapping_event){.nested = rt_here.busy};
+	if (event->nested)
+		event->p = process_of_nested();
+	else
+		event->t = begin_event(sp, &event->p);
+	if (event->t) {
+		event->with_stamp = needs_stamp(event->p, event->t);
+		event->before = event->with_stamp ? sys_tsc_fenced() : 0;
+	} else if (event->p && mapping->gone_bytes) {
+		rt_shared_unmap(event->p, mapping->gone_at, mapping->gone_bytes, sp);
+		event->gone_recorded = true;
+	}
+}
+
+/* The thread's own walk keeps what its latest event has found. */
+static uint32_t stack_of_mapping(struct rt_process *p, struct rt_thread *t, struct rt_caller c)
+{
+	if (!rt_lock_try(&p->mapping_lock)) {
+		t->last_address = 0;
+		return rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	}
+	rt_walk_forget(&p->mapping_walk);
+	p->mapping_walk.readable_low = p->mapping_walk.readable_high = 0;
+	if (sys_no_calls())
+		rt_walk_trust(&p->mapping_walk, c.sp, sys_thread_pointer());
+	uint32_t stack = rt_unwind(&p->unwinder, &p->mapping_walk, c.pc, c.sp, c.rbp);
+	rt_unlock(&p->mapping_lock);
+	return stack;
+}
+
+void rt_event_mapping_end(
+	struct rt_mapping_event *event, const struct rt_mapping *mapping, struct rt_caller caller)
+{
+	struct rt_process *p = event->p;
+	struct rt_thread *t = event->t;
+	if (!t) {
+		if (p && mapping)
+			rt_shared_map(p, mapping, event->gone_recorded, caller);
+		if (!event->nested)
+			end_elsewhere(caller.sp);
+		return;
+	}
+	uint32_t stack = mapping && mapping->bytes ? stack_of_mapping(p, t, caller) : 0;
+	uint64_t *w = mapping ? rt_ring_reserve(t, HW_R_WORDS_MAPPED) : NULL;
+	if (!w) {
+		end_dropped_event(t, NULL);
+		return;
+	}
+	/* As in rt_event_realloc(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (rt_unlikely(!event->with_stamp && rt_stamps(t))) {
+		event->with_stamp = true;
+		event->before = t->untimed_since;
+	}
+	uint32_t n = 0;
+	if (mapping->gone_bytes)
+		n = rt_put_unmap(w, mapping->gone_at, mapping->gone_bytes,
+			event->with_stamp ? event->before : sys_tsc_fenced());
+	if (mapping->bytes)
+		n += rt_put_map(w + n, mapping, stack);
+	rt_ring_publish(t, n);
 	ring_end(t);
 }

@@ -9,10 +9,9 @@
 #include "runtime/preload/process.h"
 #include "runtime/preload/clear.h"
 #include "runtime/preload/dump_signal.h"
-
-#include "runtime/preload/dump_signal.h"
 #include "runtime/preload/frees.h"
 #include "runtime/preload/leave.h"
+#include "runtime/preload/mappings.h"
 #include "runtime/preload/memory.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -225,6 +224,7 @@ static void process_fill(struct rt_process *p)
 	rt_clear_prepare(shm);
 	rt_sampling_prepare(p);
 	rt_dump_signal_prepare(shm);
+	rt_mappings_prepare(p);
 	if (!p->shm->sample_bytes)
 		rt_frees_prepare(p->shm->free_stacks);
 	rt_solo_prepare(p);

@@ -65,6 +65,9 @@ struct rt_process {
 	struct rt_thread shared;           /* writes HW_RING_SHARED */
 	struct rt_modules modules;
 	struct rt_sampler sampler;
+	/* Of mappings.c: a walk that leaves those of the threads as they are. */
+	struct rt_lock mapping_lock;
+	struct rt_walk mapping_walk;
 	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
 	int32_t pid;         /* of the process that has mapped it, in its own PID namespace */
 	uint32_t shrinking;  /* 1: a thread gives some of it back */
@@ -72,6 +75,7 @@ struct rt_process {
 	uint32_t first_ring; /* those before it are not mapped */
 	struct rt_rules rules;
 	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
+	struct rt_frame mapping_frames[2 * RT_DEPTH_MAX];
 };
 
 /* NULL before the first event of the first process. */

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_REAL_H
 #define RUNTIME_REAL_H
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,12 @@ struct rt_real {
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*mlockall)(int);
+	void *(*mmap)(void *, size_t, int, int, int, long);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, void *);
+	int (*brk)(void *);
+	void *(*sbrk)(long);
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*setrlimit)(int, const void *);
 	int (*prlimit)(pid_t, int, const void *, void *);
 	int (*fork)(void);

@@ -9,6 +9,7 @@ uint32_t rt_mode;
 uint64_t rt_filter[RT_FILTER_WORDS];
 
 static uint64_t mean_bytes, seed, seeds_given;
+static bool only_mappings; /* no block is a sample */
 
 /*
  * The probes of OpenTelemetry's design for memory profiles
@@ -23,6 +24,11 @@ RT_PROBE_DEFINE(otel_memory, free);
 
 void rt_sampling_prepare(struct rt_process *p)
 {
+	only_mappings = p->shm->mappings == HW_MAPPINGS_ONLY;
+	if (only_mappings) {
+		__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
+		return;
+	}
 	if (!p->shm->sample_bytes) {
 		__atomic_store_n(&rt_mode, RT_MODE_EXACT, __ATOMIC_RELAXED);
 		return;
@@ -164,6 +170,10 @@ bool rt_sampling_records(const void *block, size_t size)
 	if (!rt_sampling())
 		return true;
 	struct rt_here *here = &rt_here;
+	if (rt_unlikely(only_mappings)) {
+		here->until = UINT64_MAX;
+		return false;
+	}
 	if (!here->random) {
 		here->random = rt_sampler_seed(
 			seed, __atomic_fetch_add(&seeds_given, 1, __ATOMIC_RELAXED));
@@ -202,6 +212,8 @@ bool rt_sampling_records_free(const void *block)
 		return !take_passed((uint64_t)block);
 	if (!rt_sampling())
 		return true;
+	if (rt_unlikely(only_mappings))
+		return false;
 	struct rt_here *here = &rt_here;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
 	     taken = take_sample(block);

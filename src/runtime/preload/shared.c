@@ -2,6 +2,7 @@
 /* Runs when: see shared.h. May touch: the same. */
 #include "runtime/preload/shared.h"
 
+#include "runtime/preload/mappings.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/solo.h"
@@ -290,6 +291,38 @@ void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, 
 	uint64_t *w = shared_reserve(t, HW_R_WORDS_LONGEST, tid);
 	if (w)
 		rt_ring_publish(t, 1 + rt_put_mark(w, bytes, name));
+	shared_end(p);
+}
+
+void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool gone_recorded,
+	struct rt_caller c)
+{
+	uint64_t gone = gone_recorded ? 0 : mapping->gone_bytes;
+	uint32_t tid;
+	if (!gone && !mapping->bytes)
+		return;
+	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	if (!t)
+		return;
+	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint64_t *w = gone ? shared_reserve(t, 3, tid) : NULL;
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_unmap(w, mapping->gone_at, gone, sys_tsc_fenced()));
+	w = mapping->bytes ? shared_reserve(t, 4, tid) : NULL;
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_map(w, mapping, stack));
+	shared_end(p);
+}
+
+void rt_shared_unmap(struct rt_process *p, uint64_t at, uint64_t bytes, uint64_t sp)
+{
+	uint32_t tid;
+	struct rt_thread *t = shared_begin(p, sp, &tid);
+	if (!t)
+		return;
+	uint64_t *w = shared_reserve(t, 3, tid);
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_unmap(w, at, bytes, sys_tsc_fenced()));
 	shared_end(p);
 }
 

@@ -52,4 +52,10 @@ void rt_shared_abandon(struct rt_process *p);
 /* Resets the lock in a forked child that has its parent's memory: another holder is not in it. */
 void rt_shared_inherit(struct rt_process *p);
 
+/* Record what a call has mapped, or what one is about to unmap: see mappings.h. */
+struct rt_mapping;
+void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool gone_recorded,
+	struct rt_caller caller);
+void rt_shared_unmap(struct rt_process *p, uint64_t at, uint64_t bytes, uint64_t sp);
+
 #endif

@@ -92,7 +92,7 @@ enum alloc_kind valgrind_kind_of(struct foreign_text function)
 {
 	const char *end = function.len ? memchr(function.data, '(', function.len) : NULL;
 	size_t len = end ? (size_t)(end - function.data) : function.len;
-	for (int kind = 0; kind < KIND_UNKNOWN; kind++) {
+	for (int kind = 0; kind < KIND_MMAP; kind++) {
 		const char *name = alloc_kind_name((enum alloc_kind)kind);
 		if (strlen(name) == len && memcmp(name, function.data, len) == 0)
 			return (enum alloc_kind)kind;

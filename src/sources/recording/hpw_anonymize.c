@@ -445,6 +445,7 @@ static struct error *rewrite_chunk(
 	case HPW_LEAK_GROUPS:
 	case HPW_LEAK_RECORDS:
 	case HPW_BAD_FREES:
+	case HPW_MAPPINGS:
 		return copy_chunk(at, type, payload);
 	default:
 		return NULL;

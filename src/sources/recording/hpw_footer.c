@@ -192,7 +192,7 @@ static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_pa
 	return error;
 }
 
-enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 11 };
+enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 12 };
 
 /* Values that are not 64 bits wide in the model. */
 struct thread_extra {
@@ -206,6 +206,7 @@ static const struct field thread_fields[] = {
 	{5, offsetof(struct hpw_thread_row, row.frees)},
 	{6, offsetof(struct hpw_thread_row, row.temporary)},
 	{10, offsetof(struct hpw_thread_row, row.others)},
+	{HPW_THREAD_STACK_USED, offsetof(struct hpw_thread_row, row.stack_used_bytes)},
 };
 static const struct field thread_extra_fields[] = {
 	{0, offsetof(struct thread_extra, tid)},

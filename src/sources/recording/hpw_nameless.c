@@ -11,7 +11,7 @@ static bool names_nothing(uint64_t key)
 	static const enum hpw_target_key kept[] = {HPW_TARGET_PID, HPW_TARGET_PPID,
 		HPW_TARGET_TSC_START, HPW_TARGET_TSC_HZ, HPW_TARGET_MODE, HPW_TARGET_SAMPLE_BYTES,
 		HPW_TARGET_FORKED, HPW_TARGET_OUTER_PID, HPW_TARGET_OUTER_PPID,
-		HPW_TARGET_INSTRUCTIONS};
+		HPW_TARGET_INSTRUCTIONS, HPW_TARGET_MAPPINGS};
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (kept[i] == key)
 			return true;

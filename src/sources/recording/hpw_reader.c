@@ -363,6 +363,17 @@ static bool is_part(const struct source_query *query)
 	return query && (query->from.kind != SOURCE_START || query->to.kind != SOURCE_END);
 }
 
+/* Of what is mapped no other sites are wanted. */
+static bool names_things(uint16_t type)
+{
+	return type != HPW_SITES && hpw_tables_has(type);
+}
+
+static bool sums_up(uint16_t type)
+{
+	return type != HPW_SITE_STATS && type != HPW_SIZES && hpw_footer_takes(type);
+}
+
 /* Opens the file, and reads all but events. */
 static struct error *read_tables(struct reader *reader)
 {
@@ -370,12 +381,15 @@ static struct error *read_tables(struct reader *reader)
 	struct error *error = hpw_file_open(&reader->file, reader->input, &reader->damage);
 	if (!error && !reader->file.closed)
 		error = open_places(reader);
+	bool heap = reader->class != SOURCE_MAPPINGS;
 	if (!error)
-		error = hpw_reader_decode(reader, hpw_tables_has, into_tables);
+		error = hpw_reader_decode(
+			reader, heap ? hpw_tables_has : names_things, into_tables);
 	if (!error)
-		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
+		error = hpw_reader_decode(reader, heap ? hpw_footer_takes : sums_up, into_footer);
 	put_ring(reader);
-	return error ? error : hpw_reader_check_sites(reader);
+	build_recording(reader->model)->only_mappings = reader->file.features & HPW_FEATURE_NO_HEAP;
+	return error || !heap ? error : hpw_reader_check_sites(reader);
 }
 
 /* Whether going through all events takes no time; a cut-off file does not contain their number. */
@@ -432,6 +446,10 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_measure_stacks(reader);
 	if (!error)
 		error = hpw_reader_put(reader);
+	if (!error && build_recording(reader->model)->mappings)
+		error = hpw_reader_sum_mappings(reader);
+	if (!error && build_recording(reader->model)->mappings)
+		error = hpw_reader_put_resident(reader);
 	if (!error)
 		error = hpw_reader_put_series(reader);
 	if (!error && with_marks)
@@ -461,18 +479,92 @@ static struct error *make_model(struct reader *reader)
 	return error;
 }
 
-struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
-	struct model **ret)
+/* Stamps of moments that are no times, which the heap's events have. */
+static struct error *find_stamps(struct reader *reader)
+{
+	const struct source_query *query = reader->query;
+	bool by_events =
+		query && (query->from.kind >= SOURCE_MARK || query->to.kind >= SOURCE_MARK);
+	if (!by_events)
+		return NULL;
+	_cleanup_(reader_deinit) struct reader heap = {.input = reader->input,
+		.query = query,
+		.class = SOURCE_HEAP,
+		.span = {.to_step = UINT64_MAX}};
+	struct error *error = make_model(&heap);
+	if (!error)
+		error = read_tables(&heap);
+	if (!error)
+		error = hpw_reader_find_span(&heap);
+	reader->span = heap.span;
+	return error;
+}
+
+static struct error *refuse_class(const struct reader *reader)
+{
+	const struct recording *recording = build_recording(reader->model);
+	const char *name = reader->input->name;
+	if (reader->class == SOURCE_HEAP && recording->only_mappings)
+		return error_create(ERROR_INPUT,
+			"%s: contains no heap, only what the program mapped (run --mmap=only)",
+			name);
+	if (reader->class == SOURCE_MAPPINGS && !recording->mappings)
+		return error_create(ERROR_INPUT,
+			"%s: doesn't say what the program mapped: record it with heapwise run "
+			"--mmap",
+			name);
+	if (reader->class == SOURCE_MAPPINGS && reader->choice.wanted)
+		return error_create(ERROR_INPUT,
+			"%s: options that choose blocks (--min-size, --thread, --min-lifetime…) "
+			"don't work with mappings",
+			name);
+	return NULL;
+}
+
+/* As read_all(), of what the program mapped. */
+static struct error *read_mappings(struct reader *reader)
+{
+	struct error *error = build_string(reader->model, reader->input->name,
+		strlen(reader->input->name), &build_recording(reader->model)->path);
+	if (!error)
+		error = read_tables(reader);
+	if (!error)
+		error = refuse_class(reader);
+	if (!error)
+		error = find_stamps(reader);
+	hpw_reader_set_clock(reader);
+	hpw_reader_put_summary(reader);
+	if (!error)
+		error = hpw_reader_put_mappings(reader);
+	if (!error)
+		error = hpw_reader_put_resident(reader);
+	if (!error)
+		error = hpw_reader_check(reader);
+	return error ? error : hpw_damage_finish(&reader->damage);
+}
+
+static bool has_only_mappings(const struct reader *reader)
+{
+	return reader->class == SOURCE_CLASS_ANY && build_recording(reader->model)->only_mappings;
+}
+
+static struct error *open_class(const struct input *input, unsigned flags,
+	const struct source_query *query, enum source_class class, struct model **ret)
 {
 	_cleanup_(reader_deinit) struct reader reader = {.input = input,
 		.flags = flags,
 		.query = is_part(query) ? query : NULL,
 		.wanted_series = query ? query->series : NULL,
 		.choice = {.wanted = query ? query->blocks : NULL},
+		.class = class,
 		.span = {.to_step = UINT64_MAX}};
 	struct error *error = make_model(&reader);
 	if (!error)
-		error = read_all(&reader);
+		error = class == SOURCE_MAPPINGS ? read_mappings(&reader) : read_all(&reader);
+	if (!error && has_only_mappings(&reader))
+		return open_class(input, flags, query, SOURCE_MAPPINGS, ret);
+	if (!error && class == SOURCE_HEAP)
+		error = refuse_class(&reader);
 	if (error)
 		return error;
 	build_recording(reader.model)->read_way = reader.query && reader.has_parts ? READ_SUMS
@@ -481,6 +573,12 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 	build_finish(reader.model);
 	*ret = steal_ptr(reader.model);
 	return NULL;
+}
+
+struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
+	struct model **ret)
+{
+	return open_class(input, flags, query, query ? query->class : SOURCE_CLASS_ANY, ret);
 }
 
 /* What is needed to go through the events of a range: tables, clock, and where it ends. */

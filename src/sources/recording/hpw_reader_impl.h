@@ -25,6 +25,7 @@ struct reader {
 	const struct input *input;
 	unsigned flags;
 	const struct source_query *query; /* NULL: all of it */
+	enum source_class class;
 	struct hpw_span span;
 	struct hpw_ranges parts;
 	bool has_parts;
@@ -83,6 +84,16 @@ struct error *hpw_reader_put_marks(struct reader *reader);
 
 /* Finds out whether the footer has the figures of all sites; after tables and footer. */
 struct error *hpw_reader_check_sites(struct reader *reader);
+
+/* What only the writer knows, into the model: its end, losses, waits. */
+void hpw_reader_put_summary(struct reader *reader);
+
+/* What the program has mapped, in place of its heap: all figures. */
+struct error *hpw_reader_put_mappings(struct reader *reader);
+/* What of it and of all else was resident. */
+struct error *hpw_reader_put_resident(struct reader *reader);
+/* And what that comes to, beside the heap; after the part was found. */
+struct error *hpw_reader_sum_mappings(struct reader *reader);
 
 /* All else into the model. */
 struct error *hpw_reader_put(struct reader *reader);

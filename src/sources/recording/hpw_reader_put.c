@@ -133,7 +133,7 @@ static void put_inherited(struct reader *reader)
 }
 
 /* What only the writer knows: 0 if the summary is missing. */
-static void put_summary(struct reader *reader)
+void hpw_reader_put_summary(struct reader *reader)
 {
 	const uint64_t *sum = reader->footer.summary;
 	struct recording *recording = build_recording(reader->model);
@@ -326,7 +326,7 @@ struct error *hpw_reader_put(struct reader *reader)
 		put_totals_replay(reader);
 	else
 		put_totals_summary(reader);
-	put_summary(reader);
+	hpw_reader_put_summary(reader);
 	put_inherited(reader);
 	struct error *error = hpw_reader_decode(reader, is_unrecorded, into_unrecorded);
 	if (!error)

@@ -26,7 +26,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
 	uint64_t pid, ppid, outer_pid, outer_ppid, wall_start_ns, tsc_start, tsc_hz, forked,
-		reset_ns, sample_bytes, forked_at;
+		reset_ns, sample_bytes, forked_at, mappings;
 };
 
 static const struct {
@@ -50,6 +50,7 @@ static const struct {
 	{HPW_TARGET_FORKED, VALUE_NUMBER, offsetof(struct target_numbers, forked), false},
 	{HPW_TARGET_SAMPLE_BYTES, VALUE_NUMBER, offsetof(struct target_numbers, sample_bytes),
 		false},
+	{HPW_TARGET_MAPPINGS, VALUE_NUMBER, offsetof(struct target_numbers, mappings), false},
 	{HPW_TARGET_FORKED_AT, VALUE_NUMBER, offsetof(struct target_numbers, forked_at), false},
 	{HPW_TARGET_PARENT_FILE, VALUE_TEXT, offsetof(struct target, parent_file), false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
@@ -109,6 +110,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
 	if (numbers.sample_bytes)
 		build_recording(tables->model)->unknown |= hpw_estimate_unknown();
+	build_recording(tables->model)->mappings = numbers.mappings;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;

@@ -192,6 +192,11 @@ static struct error *open_input(const struct input *input, unsigned flags,
 	error = find_foreign(input, &source);
 	if (error)
 		return error;
+	if (source && query && query->class == SOURCE_MAPPINGS)
+		return error_create(ERROR_INPUT,
+			"%s: %s files don't say what a program mapped: record it with heapwise run "
+			"--mmap",
+			input->name, source->name);
 	return source ? source->open(input, flags, query, ret) : source_refuse(input);
 }
 

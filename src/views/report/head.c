@@ -239,8 +239,25 @@ enum {
 	RANGE,
 	LOST = 33,
 	UNRECORDED = 40,
-	DAMAGE
+	DAMAGE,
+	CLASS,
+	MAPPED
 };
+#define MAPPED_SUM(name, unit, what)                                                               \
+	{                                                                                          \
+#name, COLUMN_INTEGER, unit, COLUMN_OF(mapped_sums, name), .says = what            \
+	}
+static const struct column mapped_columns[] = {
+	MAPPED_SUM(bytes, UNIT_BYTES, "mapped at the end, or at that of the range"),
+	MAPPED_SUM(mappings, UNIT_COUNT, "calls of which something is still mapped then"),
+	MAPPED_SUM(peak_bytes, UNIT_BYTES, "mapped at most, up to then"),
+	MAPPED_SUM(calls, UNIT_COUNT, "that mapped something, up to then"),
+	MAPPED_SUM(allocator_bytes, UNIT_BYTES,
+		"of `bytes`: mapped by the library that has malloc; blocks lie there"),
+	COLUMNS_END};
+static const struct table_type mapped_type = {
+	.columns = mapped_columns, .row_bytes = sizeof(struct mapped_sums)};
+
 static const struct column recording_columns[] = {
 	WORD_AS("file", recording, path, "as given on the command line"),
 	WORD(source, "what the file was read as: `recording`, or a format of others (`pprof`…)"),
@@ -315,6 +332,13 @@ static const struct column recording_columns[] = {
 		.nested = &report_unrecorded_type},
 	[DAMAGE] = {"damage", COLUMN_LIST, .says = "what is missing from the file, as sentences",
 		.nested = &report_word_type},
+	[CLASS] = {"class", COLUMN_TEXT, .optional = true,
+		.says = "`mapping`: figures are of what the program mapped, and its calls of mmap "
+			"and the like are the allocations"},
+	[MAPPED] = {"mapped", COLUMN_RECORD, .optional = true,
+		.says = "what the program mapped beside its heap, where `run --mmap` recorded it; "
+			"in no other figure",
+		.nested = &mapped_type},
 	COLUMNS_END};
 
 static void damage_cell(const struct recorded *rows, struct cell *ret)
@@ -376,6 +400,15 @@ static void recording_cell(const void *context, size_t row, unsigned column, str
 		break;
 	case DAMAGE:
 		damage_cell(rows, ret);
+		break;
+	case CLASS:
+		ret->text = "mapping";
+		ret->state = recording->what == RECORDED_MAPPINGS ? CELL_KNOWN : CELL_ABSENT;
+		break;
+	case MAPPED:
+		ret->nested = (struct table){&mapped_type, &recording->mapped, 1, .limit = 1};
+		ret->state = recording->mappings && recording->what == RECORDED_HEAP ? CELL_KNOWN
+										     : CELL_ABSENT;
 		break;
 	default:
 		count_cell(recording, column, ret);
@@ -446,7 +479,7 @@ static const struct column order_columns[] = {
 			"`totals` are of all of them. null: nothing"},
 	[SORTED_BY] = {"sorted_by", COLUMN_TEXT,
 		.says = "the metric that rows are sorted by, largest first; `time_ns` of marks, "
-			"which ascend; null of errors, which come as the checker has them"},
+			"which ascend; null of errors and `rss`, which come as they are"},
 	COLUMNS_END};
 
 static void order_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -457,8 +490,8 @@ static void order_cell(const void *context, size_t row, unsigned column, struct 
 		cell_take_filter(ret, view_can_filter(page->view) ? page->options->filter : NULL);
 	else if (page->sort < METRICS)
 		ret->text = metric_name(page->sort);
-	else /* errors come as the checker has them, marks as time goes */
-		ret->text = page->view->needs_errors ? NULL : "time_ns";
+	else /* errors come as the checker has them, marks as time goes, memory by what it is */
+		ret->text = page->view->needs_marks ? "time_ns" : NULL;
 }
 
 const struct table_type report_order_type = {.columns = order_columns, .cell = order_cell};

@@ -7,6 +7,7 @@
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "model/errors.h"
+#include "model/resident.h"
 #include "views/compare/change_view.h"
 #include "views/report/head.h"
 #include "views/report/report_answers.h"
@@ -209,6 +210,13 @@ static struct error *check_known(const struct view *view, const struct model *mo
 	size_t count;
 	bool unknown = (recording->unknown & view->needs) ||
 		       (view->needs_errors && !model_errors(model, &count));
+	if (view->needs_resident && !model_resident(model))
+		return error_create(ERROR_INPUT,
+			"%s: doesn't say what was resident: record it with heapwise run --mmap%s",
+			recording->path,
+			recording->mappings ? "; that program ended, or may not be looked at, "
+					      "before the recorder could"
+					    : "");
 	return unknown ? error_create(ERROR_INPUT, "%s: %s files contain no data for --view %s",
 				 recording->path, recording->source, view->name)
 		       : NULL;

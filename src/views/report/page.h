@@ -82,11 +82,12 @@ struct view {
 	enum grain grain;               /* what distinguishes spots */
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
-	uint32_t needs;    /* of recording.unknown: without it there is nothing to show */
-	bool needs_marks;  /* model_marks() */
-	bool needs_errors; /* model_errors() */
-	bool needs_lives;  /* model_lifetimes(), model_reallocs() */
-	bool inherited;    /* these are of what the process was forked with */
+	uint32_t needs;      /* of recording.unknown: without it there is nothing to show */
+	bool needs_marks;    /* model_marks() */
+	bool needs_errors;   /* model_errors() */
+	bool needs_resident; /* model_resident() */
+	bool needs_lives;    /* model_lifetimes(), model_reallocs() */
+	bool inherited;      /* these are of what the process was forked with */
 	/* With a base, in place of those above; NULL: as above. */
 	struct error *(*fill_change)(struct page *page);
 	void (*answer_change)(const struct page *page, struct answer *answer);

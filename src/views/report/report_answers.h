@@ -20,6 +20,7 @@ void report_spots(const struct page *page, struct answer *answer);
 void report_sizes(const struct page *page, struct answer *answer);
 void report_threads(const struct page *page, struct answer *answer);
 void report_marks(const struct page *page, struct answer *answer);
+void report_rss(const struct page *page, struct answer *answer);
 
 /* What they are made of. */
 extern const struct table_type report_inherited_type, report_leaks_type, report_libraries_type,
@@ -27,7 +28,8 @@ extern const struct table_type report_inherited_type, report_leaks_type, report_
 	report_timeline_type, report_snapshots_type, report_node_type, report_life_types[2],
 	report_reallocs_type, report_errors_count_type, report_errors_type,
 	report_suppressions_type, report_spots_by_type, report_spots_type, report_size_classes_type,
-	report_sizes_type, report_threads_type, report_marks_type;
+	report_sizes_type, report_threads_type, report_marks_type, report_rss_moment_type,
+	report_rss_type;
 
 /* A list of sites. */
 struct site_list {

@@ -24,7 +24,8 @@ static const struct table_type *const tables[] = {&report_view_type, &report_tar
 	&report_spots_by_type, &report_spots_type, &report_growth_type, &report_places_type,
 	&report_life_types[0], &report_life_types[1], &report_reallocs_type,
 	&report_size_classes_type, &report_sizes_type, &report_threads_type, &report_marks_type,
-	&report_errors_count_type, &report_errors_type, &report_suppressions_type, NULL};
+	&report_rss_moment_type, &report_rss_type, &report_errors_count_type, &report_errors_type,
+	&report_suppressions_type, NULL};
 static const struct table_type *const parts[] = {&site_type, &frame_type, &plain_frame_type, NULL};
 
 static const struct answer_type report_type = {.schema = "heapwise.report/1",

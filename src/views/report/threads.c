@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The view threads: what each thread allocated and freed. */
+#include <string.h>
+
+#include "base/util.h"
 #include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
@@ -27,7 +30,7 @@ static void threads_show_name(
 	text_thread_name(((const struct thread_rows *)context)->threads[row], out);
 }
 
-enum { TID, NAME, THREADS, ALLOCATIONS, BYTES, FREES, TEMPORARY, FIRST, LAST, ENDED };
+enum { TID, NAME, THREADS, ALLOCATIONS, BYTES, FREES, TEMPORARY, STACK, FIRST, LAST, ENDED };
 static const struct column columns[] = {
 	[TID] = {"tid", COLUMN_INTEGER, .says = "its number", .ascending = true, .title = "tid",
 		.width = 10, .plain = true},
@@ -47,6 +50,10 @@ static const struct column columns[] = {
 		.says = "allocations that it freed at once; null: not known, as of samples",
 		.title = "temporary", .gap = 1, .width = 15, .unknown = "not known",
 		COLUMN_OF(thread, temporary)},
+	[STACK] = {"stack_used_bytes", COLUMN_INTEGER, UNIT_BYTES, .optional = true,
+		.says = "how far down its stack was used, in whole pages, as far as the recorder "
+			"saw it: it looks about once a second, and at the end; null: not known",
+		.gap = 1, .width = 12, .unknown = "not known", COLUMN_OF(thread, stack_used_bytes)},
 	[FIRST] = TIME_OF(thread, first_ns, "its first event"),
 	[LAST] = TIME_OF(thread, last_ns, "its last event"),
 	[ENDED] = FLAG_OF(thread, ended, "it ended before the program"),
@@ -65,6 +72,8 @@ static void threads_cell_of(const void *context, size_t number, unsigned column,
 		ret->number = thread->others + 1;
 	else
 		table_member(&columns[column], thread, ret);
+	if (column == STACK && !thread->stack_used_bytes)
+		ret->state = rows->recording->mappings ? CELL_UNKNOWN : CELL_ABSENT;
 	if (is_figure && !figure_is_known(rows->recording, columns[column].name))
 		ret->state = CELL_UNKNOWN;
 }
@@ -79,8 +88,12 @@ const struct table_type report_threads_type = {.name = "threads",
 void report_threads(const struct page *page, struct answer *answer)
 {
 	const struct thread_rows rows = {model_recording(page->model), page->threads.data};
-	const struct table threads = {
-		&report_threads_type, &rows, page->threads.len, .limit = page->limit};
+	struct column shown[ARRAY_SIZE(columns)];
+	struct table_type type = report_threads_type;
+	memcpy(shown, columns, sizeof(shown));
+	shown[STACK].title = rows.recording->mappings ? "stack used" : NULL;
+	type.columns = shown;
+	const struct table threads = {&type, &rows, page->threads.len, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
 	uint64_t more = 0;
 	if (prose)

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a program maps (run --mmap): each call with its stack, pieces that are unmapped, moved and covered."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+from hw import heapwise
+
+TESTS = hw.Tests()
+MAPS = hw.ANSWERS / "maps_memory"
+
+
+def recorded(folder, *options, program=MAPS):
+    """A recording of the program, and what it says of itself: function -> (calls, allocated, live)."""
+    path = folder / "maps.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "-f", *options, "-o", str(path), str(program)])
+    hw.need(ended.status == 0, f"{options}: {ended}")
+    truth = {}
+    for line in ended.text.splitlines():
+        words = line.split()
+        if words[:2] == ["#", "expect:"]:
+            truth[words[2]] = tuple(int(word) for word in words[3:])
+    hw.need(len(truth) > 10, f"the program says too little: {ended.text}")
+    return path, truth
+
+
+def report(path, *options):
+    ended = heapwise("report", "--json", *options, str(path))
+    hw.need(ended.status == 0, f"{options}: {ended}")
+    return json.loads(ended.text)
+
+
+def by_function(rows, names):
+    """(calls, allocated, live) of the nearest caller that the program speaks of."""
+    sums = {}
+    for row in rows:
+        functions = [frame["function"] for frame in row["stack"]]
+        owner = next((name for name in functions[:3] if name in names), None)
+        before = sums.get(owner, (0, 0, 0))
+        more = (row["allocations"], row["allocated_bytes"], row["live_bytes"])
+        sums[owner] = tuple(a + b for a, b in zip(before, more))
+    return sums
+
+
+@TESTS.test
+def truth(folder):
+    """Pieces, moves, breaks and racing threads: what is mapped at the end is what the program says, by function"""
+    path, expected = recorded(folder, "--mmap")
+    document = report(path, "--class", "mapping", "--view", "sites")
+    found = by_function(document["sites"], expected)
+    for name, figures in expected.items():
+        hw.need(found.get(name) == figures, f"{name}: {found.get(name)}, not {figures}")
+    live = sum(row["live_bytes"] for row in document["sites"])
+    hw.need(document["totals"]["live_bytes_at_end"] == live, f"the sum is {document['totals']}, not {live}")
+    peak = sum(row["peak_bytes"] for row in document["sites"])
+    hw.need(document["totals"]["peak_bytes"] == peak >= live, f"at the peak {document['totals']}, not {peak}")
+    kinds = {row["kind"] for row in document["sites"]}
+    hw.need({"mmap", "mremap", "sbrk", "brk", "pthread_create"} <= kinds, f"kinds: {kinds}")
+
+
+@TESTS.test
+def modes(folder):
+    """Mappings are recorded as a whole in sums and samples, too, and without the heap"""
+    for options in (["--mmap", "--mode", "aggregate"], ["--mmap", "--mode", "sample:1M"], ["--mmap=only"]):
+        path, expected = recorded(folder, *options)
+        document = report(path, "--class", "mapping", "--view", "sites")
+        found = by_function(document["sites"], expected)
+        wrong = {name: found.get(name) for name in expected if found.get(name) != expected[name]}
+        hw.need(not wrong, f"{options}: {wrong}")
+
+
+@TESTS.test
+def heap_stays(folder):
+    """Figures of the heap are the same with and without --mmap"""
+    def figures(*options):
+        path, _ = recorded(folder, *options, program=MAPS)
+        document = report(path, "--view", "sites")
+        rows = sorted(
+            [[frame["function"] for frame in row["stack"]], row["kind"]]
+            + [row[key] for key in ("allocations", "allocated_bytes", "live_bytes", "live_blocks", "temporary")]
+            for row in document["sites"])
+        return rows, {key: document["totals"][key] for key in ("allocations", "allocated_bytes", "frees", "live_bytes_at_end", "failed")}
+    hw.need(figures() == figures("--mmap"), "they differ")
+
+
+@TESTS.test
+def without_heap(folder):
+    """A recording of mappings alone shows these, and says that it has no heap"""
+    path, _ = recorded(folder, "--mmap=only")
+    document = report(path, "--view", "sites")
+    hw.need(any(row["kind"] == "mmap" for row in document["sites"]), "its mappings are not what it shows")
+    ended = heapwise("report", "--class", "heap", str(path))
+    hw.need(ended.status and "no heap" in ended.errors, f"of its heap: {ended}")
+
+
+@TESTS.test
+def stacks(folder):
+    """How far down each thread has used its stack, while it allocated nothing: pages tell it, at the end at least"""
+    path = folder / "deep.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", str(path), str(hw.ANSWERS / "deep_threads")])
+    truth = {line.split()[2]: int(line.split()[3]) for line in ended.text.splitlines() if line.startswith("# expect:")}
+    hw.need(ended.status == 0 and len(truth) == 4, str(ended))
+    used = {row["name"]: row["stack_used_bytes"] for row in report(path, "--view", "threads")["threads"]}
+    for name, bytes_used in truth.items():
+        found = used.get(name)
+        hw.need(found and bytes_used <= found < bytes_used + (128 << 10), f"{name}: {found}, not {bytes_used}: {used}")
+    ended = heapwise("report", "--view", "threads", str(path))
+    hw.need("stack used" in ended.text, f"people are not told: {ended.text}")
+
+
+@TESTS.test
+def ledger(folder):
+    """The resident memory of a program adds up, and its parts are what the program has made them"""
+    path = folder / "fills.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", str(path), str(hw.ANSWERS / "fills_memory"), str(folder / "file")])
+    truth = {line.split()[2]: int(line.split()[3]) for line in ended.text.splitlines() if line.startswith("# expect:")}
+    hw.need(ended.status == 0 and len(truth) == 5, str(ended))
+    document = report(path, "--view", "rss")
+    rows = document["rss"]
+    hw.need(sum(row["bytes"] for row in rows) == document["resident_bytes"], f"it does not add up: {rows}")
+
+    def sum_of(what, function=None):
+        return sum(row["bytes"] for row in rows if row["what"] == what
+                   and (not function or function in [frame["function"] for frame in row["stack"]]))
+
+    hw.need(sum_of("mapped", "maps_much") == truth["maps_much"], f"10 of 64 MiB: {sum_of('mapped', 'maps_much')}")
+    hw.need(sum_of("mapped", "maps_file") == truth["maps_file"], f"the file: {sum_of('mapped', 'maps_file')}")
+    hw.need(any(row["what"] == "mapped" and row["file"] == str(folder / "file") for row in rows), f"the file's name: {rows}")
+    slack = 1 << 20
+    for what, part in (("blocks", "blocks"), ("allocator", "holes"), ("stacks", "stack")):
+        hw.need(truth[part] <= sum_of(what) < truth[part] + slack, f"{what}: {sum_of(what)}, not {truth[part]}")
+    text = heapwise("report", "--view", "rss", str(path)).text
+    hw.need("maps_much" in text and "stacks of threads" in text and "estimate" in text, f"for people: {text}")
+    early = report(path, "--view", "rss", "--at", "end")
+    hw.need(early["resident_bytes"] == sum(row["bytes"] for row in early["rss"]), "at the end")
+
+
+@TESTS.test
+def no_looks(folder):
+    """Recordings that don't say what was resident say so, and what to do"""
+    path, _ = recorded(folder)
+    ended = heapwise("report", "--view", "rss", str(path))
+    hw.need(ended.status and "--mmap" in ended.errors, str(ended))
+
+
+@TESTS.test
+def not_recorded(folder):
+    """A recording without mappings says so, and what to do"""
+    path, _ = recorded(folder)
+    ended = heapwise("report", "--class", "mapping", str(path))
+    hw.need(ended.status and "--mmap" in ended.errors, str(ended))
+
+
+@TESTS.test
+def wrong_options(folder):
+    """What --mmap can't do is refused before the program starts"""
+    for options in (["--mmap=none"], ["--mmap", "--ring", "1M"], ["--mmap", "--max-file", "1M"], ["--mmap=only", "--mode", "sample"]):
+        ended = hw.run([hw.HEAPWISE, "run", "-q", *options, "-o", str(folder / "wrong.hpw"), str(MAPS)])
+        hw.need(ended.status == 125 and "--m" in ended.errors and not ended.text, f"{options}: {ended}")
+
+
+@TESTS.test
+def moments(folder):
+    """At a moment what was mapped then: at the peak as much as the totals say, at the start nothing"""
+    path, _ = recorded(folder, "--mmap")
+    whole = report(path, "--class", "mapping", "--view", "sites")["totals"]
+    peak = report(path, "--class", "mapping", "--view", "sites", "--at", "peak")["totals"]
+    hw.need(peak["live_bytes_at_end"] == whole["peak_bytes"], f"{peak} at the peak of {whole}")
+    start = report(path, "--class", "mapping", "--view", "sites", "--at", "start")["totals"]
+    hw.need(start["live_bytes_at_end"] == 0 and start["allocations"] == 0, f"at the start: {start}")
+
+
+TESTS.main()
