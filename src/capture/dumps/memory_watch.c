@@ -47,8 +47,8 @@ static uint64_t resident_bytes(pid_t pid)
 static bool read_number(const char *folder, const char *name, uint64_t *ret)
 {
 	char path[PATH_MAX + 64], text[TEXT_BYTES], *end;
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (!read_text(path, text))
+	int bytes = snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (bytes < 0 || (size_t)bytes >= sizeof(path) || !read_text(path, text))
 		return false;
 	*ret = strtoull(text, &end, 10);
 	return end != text && *ret < V1_UNSET;
