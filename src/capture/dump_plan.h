@@ -27,14 +27,20 @@ enum dump_reason {
 	DUMP_REASONS
 };
 
+struct dump_plan;
+
+struct dump_conversion {
+	const struct dump_plan *plan;
+	enum dump_reason reason;
+	const char *from, *to; /* a recording, and the file that is written */
+};
+
 /*
- * Writes the dump at `from`, a recording, to `to` in another format. Runs in a process of its own.
+ * Writes a dump in another format, and says so if plan->announce. Runs in a process of its own.
  * Returns 0, or an exit status of a failure that `message` (at most `bytes`) describes.
  */
 typedef int dump_convert_function(
-	const void *context, const char *from, const char *to, char *message, size_t bytes);
-
-struct dump_plan;
+	const struct dump_conversion *conversion, char *message, size_t bytes);
 
 /*
  * Changes a plan as lines KEY=VALUE say: see HW_ASK_CONFIGURE. On failure *plan may have changed in
@@ -54,13 +60,14 @@ struct dump_plan {
 	bool at_exit;
 	/* When a time or a growth is due, all distances begin anew, as gperftools has it. */
 	bool restart_all;
+	bool announce; /* on standard error, as the tool does whose format it is */
 	uint32_t keep; /* how many files remain of each process, the latest ones; 0: all */
 	/* Name of the files; NULL: beside the recording, with .NNNN.dump in place of .hpw. Letters:
 	 * dump_files.h. */
 	const char *files;
 	/* Makes the files from the dumps; NULL: the dumps are the files. */
 	dump_convert_function *convert;
-	const void *convert_context;        /* lives as long as this process */
+	const void *convert_context;        /* for it; lives as long as this process */
 	dump_configure_function *configure; /* NULL: processes can't change their plans */
 };
 

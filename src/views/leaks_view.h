@@ -58,7 +58,13 @@ struct leaks_view_options {
 /* NULL if there is no form of that name. */
 const char *leaks_form_name(enum leaks_form form);
 
+/* Blocks of the kinds that are errors, and of all. */
+struct leaks_sums {
+	uint64_t lost_blocks, lost_bytes, blocks, bytes;
+};
+
 struct leaks_outcome {
+	struct leaks_sums sums;  /* blocks; 0 unless LEAKS_FULL */
 	uint64_t errors;         /* rows that surely are errors; 0 unless LEAKS_FULL */
 	uint64_t wrong;          /* other errors: rows of wrong frees */
 	const char *wrong_doubt; /* why these are not certain; NULL: they are */

@@ -34,6 +34,7 @@ static void inherit_plan(struct process_dumps *d, const struct process_dumps *pa
 	if (parent->own_files)
 		d->plan.files = files;
 	d->owner = parent->owner;
+	d->inherited = parent->own_files;
 }
 
 void collector_begin_dumps(
@@ -88,7 +89,8 @@ static char *next_name(struct tracked_process *s, enum dump_reason reason)
 		.recording = s->file,
 		.program = s->command,
 		.folder = folder,
-		.pid = s->recorder->target_pid};
+		.pid = s->recorder->target_pid,
+		.inherited = s->dumps.inherited};
 	return dump_files_next(&s->dumps.files, &naming, reason);
 }
 
@@ -302,7 +304,8 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 			      : plan.configure ? plan.configure(&plan, lines)
 					       : error_create(ERROR_INPUT, "plans are fixed here");
 	char *files = NULL;
-	if (!error && plan.files != d->plan.files && plan.files) {
+	bool files_are_new = plan.files != d->plan.files;
+	if (!error && files_are_new && plan.files) {
 		plan.files = files = strdup(plan.files);
 		if (!files)
 			error = error_no_memory();
@@ -316,6 +319,7 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 	}
 	if (files && caller->is_other)
 		d->owner = (struct dump_owner){true, caller->uid, caller->gid};
+	d->inherited &= !files_are_new;
 	plan_set(d, &plan, files);
 	if (plan.at_exit)
 		recorder_await_end(s->recorder);

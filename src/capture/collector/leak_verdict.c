@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leak_verdict.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +10,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
-
-/* The process's standard error becomes ours: its own description where that may be had, so that
- * both write after each other; else what is there, opened anew. */
-static void take_stream(int target, pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_getfd, target, STDERR_FILENO, 0);
-	if (fd < 0) {
-		char path[64];
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, STDERR_FILENO);
-		fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	}
-	if (fd >= 0)
-		dup2(fd, STDERR_FILENO);
-}
+#include "capture/collector/target_stderr.h"
 
 static struct leak_verdict_child *discard_verdict(struct leak_verdict_child *child)
 {
@@ -49,7 +35,7 @@ struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, c
 	child->pid = fork();
 	if (!child->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		take_stream(target, target_pid);
+		target_stderr_take(target, target_pid);
 		if (getppid() == self)
 			*child->verdict = function(context, file);
 		_exit(0);

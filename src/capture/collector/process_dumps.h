@@ -8,6 +8,7 @@
 
 struct process_dumps {
 	struct dump_plan plan; /* the session's, or as the process has changed it */
+	bool inherited;        /* plan is what the process that it was forked from has set */
 	char *own_files;       /* plan.files if the process has set it; owned */
 	/* A process of another user has set that: its dumps are written with that one's rights. */
 	struct dump_owner owner;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LETTERS "nphisrc%"
+#define LETTERS "nphisrcf%"
 
 static const char reason_letters[DUMP_REASONS] = {
 	[DUMP_ASKED] = 'm',
@@ -47,7 +47,7 @@ const char *dump_files_problem(const char *pattern)
 		if (!*++p || !strchr(LETTERS, *p))
 			return "unknown letter after %: expected %i or %s (number), %p (PID), %n "
 			       "(program), %h (host), %r (letter of the reason), %c (number for "
-			       "that reason) or %%";
+			       "that reason), %f (_PID in forked children) or %%";
 		differs |= *p == 'i' || *p == 's' || *p == 'c';
 	}
 	return differs ? NULL : "expected %i, the dump's number, in it";
@@ -64,6 +64,8 @@ static void add_letter(struct text *t, char letter, const struct dump_files *fil
 	} else if (letter == 'h') {
 		gethostname(host, sizeof(host) - 1);
 		text_add(t, host);
+	} else if (letter == 'f' && naming->inherited) {
+		text_printf(t, "_%d", (int)naming->pid);
 	} else if (letter == 'i') {
 		text_printf(t, "%04u", files->count + 1);
 	} else if (letter == 's') {

@@ -3,7 +3,8 @@
  * The files that dumps of one process are written to. In a pattern: %n program, %p PID, %h host, %i
  * number of the dump from 1 with four digits, %s the same from 0, %r letter of the reason
  * (dump_plan.h), %c number of the dump among those for that reason from 0 (nothing for the last
- * one), %% percent. A relative name is relative to the process's working directory at its start.
+ * one), %f "_" and the PID in forked children that go on with their parent's plan (nothing in
+ * others), %% percent. A relative name is relative to the process's working directory at its start.
  */
 #ifndef CAPTURE_DUMP_FILES_H
 #define CAPTURE_DUMP_FILES_H
@@ -30,6 +31,7 @@ struct dump_naming {
 	const char *program;   /* base name */
 	const char *folder;    /* what relative names are relative to */
 	pid_t pid;
+	bool inherited; /* the plan is what the process that it was forked from has set */
 };
 
 /* Makes the name of the next dump. Returns NULL if there is no memory; the caller frees it. */

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/output_file.h"
 #include "capture/ask.h"
+#include "capture/collector/target_stderr.h"
 
 #define DUMP_MODE 0600
 #define NO_MEMORY "out of memory"
@@ -37,6 +38,14 @@ static struct error *write_to(struct recorder *recorder, const struct dump_order
 	return recorder_dump(recorder, &dump);
 }
 
+static void take_stderr(pid_t pid)
+{
+	int target = (int)syscall(SYS_pidfd_open, pid, 0);
+	target_stderr_take(target, pid);
+	if (target >= 0)
+		close(target);
+}
+
 /* To a file without a name, which becomes `name` by a conversion. */
 static void write_converted(
 	struct recorder *recorder, const struct dump_order *order, char *ret_problem)
@@ -54,10 +63,10 @@ static void write_converted(
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	const struct dump_plan *plan = order->plan;
-	if (plan->convert(
-		    plan->convert_context, path, order->name, ret_problem, HW_REPLY_MESSAGE) &&
-		!*ret_problem)
+	if (order->plan->announce)
+		take_stderr(recorder->pid);
+	const struct dump_conversion conversion = {order->plan, order->reason, path, order->name};
+	if (order->plan->convert(&conversion, ret_problem, HW_REPLY_MESSAGE) && !*ret_problem)
 		snprintf(ret_problem, HW_REPLY_MESSAGE, "can't write %s", order->name);
 }
 

@@ -33,6 +33,7 @@ struct leak_check {
 	bool at_main_end;    /* before them */
 	bool on_death;       /* and at a fatal signal: the process is traced for life */
 	bool as_lsan;        /* only where LeakSanitizer would */
+	bool by_tool;        /* not by an option: the tool of --as has it so */
 	bool clears;         /* memory is cleared as it is given out */
 	unsigned alignment;  /* of words that are looked at: 1, 2, 4 or 8; 0: 8 */
 	unsigned heuristics; /* enum search_heuristic */

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/commands/leak_report.h"
+#include "cli/options/gperftools_options.h"
 #include "cli/options/leak_judge.h"
 #include "cli/options/recording_options.h"
 #include "cli/options/shims.h"
@@ -82,6 +83,8 @@ static struct error *cmd_run_check(struct request *request)
 	request->leaks.of_run = true;
 	if (search->as_lsan)
 		leak_options_as_lsan(&request->leaks);
+	if (search->by_tool)
+		gperftools_options_leaks(&request->leaks);
 	leak_judge_init(&request->judge, &request->leaks);
 	request->recording.launch.verdict = leak_judge;
 	request->recording.launch.verdict_context = &request->judge;
@@ -466,6 +469,9 @@ static int judge_leaks(const struct request *request, const struct launch_result
 	if (!request->report)
 		return -1;
 	describe_leaks(result, request->report);
+	if (request->recording.launch.leak_check.by_tool)
+		gperftools_describe_leaks(leak_report_sums(request->report),
+			result->file ? short_name(result->file) : NULL);
 	if (WIFSIGNALED(result->status)) /* which is worse */
 		return -1;
 	if (leak_report_fails(request->report))
@@ -644,7 +650,9 @@ const struct command command_run = {
 		 "write its files,\n"
 		 "which jeprof reads. With prof:true there, and without --mode, lg_prof_sample is "
 		 "the distance of\n"
-		 "samples.\n"
+		 "samples. --as=gperftools writes the heap profiles that HEAPPROFILE and "
+		 "HeapProfilerStart() ask\n"
+		 "for, and takes HEAPCHECK for --leak-check.\n"
 		 "\nWith --html, the recording is also written as a page for a browser ('heapwise "
 		 "html'): of several\n"
 		 "processes the one with the largest peak.\n",
@@ -654,6 +662,7 @@ const struct command command_run = {
 		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
 		    "  heapwise run -q --as=lsan ./app\n"
 		    "  MALLOC_TRACE=app.log heapwise run --as=mtrace ./app\n"
+		    "  HEAPPROFILE=/tmp/app heapwise run --as=gperftools ./app\n"
 		    "  MALLOC_CONF=prof:true,prof_final:true heapwise run --as=jemalloc ./app\n"
 		    "  heapwise run --html=app.html --leak-check ./app\n",
 	.options = option_specs,

@@ -26,6 +26,7 @@ struct leak_report {
 	unsigned shown;                 /* recordings, for %n */
 	int log;                        /* --log-file, if it is one of all recordings; else -1 */
 	bool has_heading;               /* of CSV: the file that all go to has one */
+	struct leaks_sums sums;         /* of these, as far as they were searched */
 	uint64_t errors;                /* in these, where that is decided */
 	unsigned undecided;             /* of these, where a status was asked for */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
@@ -290,6 +291,10 @@ static void leak_report_count(
 {
 	const struct target *target = model_target(model);
 	report->errors += outcome->doubt ? 0 : outcome->errors;
+	report->sums.lost_blocks += outcome->sums.lost_blocks;
+	report->sums.lost_bytes += outcome->sums.lost_bytes;
+	report->sums.blocks += outcome->sums.blocks;
+	report->sums.bytes += outcome->sums.bytes;
 	report->errors += outcome->wrong_doubt ? 0 : outcome->wrong;
 	const char *doubt = outcome->doubt ? outcome->doubt : outcome->wrong_doubt;
 	bool has_gone_on = report->options->of_run && target->exit_kind == EXIT_KIND_EXEC;
@@ -404,6 +409,11 @@ struct error *leak_report_write(const struct leak_report *report, const struct m
 	error = leaks_view_write(model, &view, sink, &outcome);
 	*ret_left_out += outcome.left_out;
 	return error;
+}
+
+struct leaks_sums leak_report_sums(const struct leak_report *report)
+{
+	return report->sums;
 }
 
 uint64_t leak_report_errors(const struct leak_report *report)

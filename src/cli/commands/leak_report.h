@@ -6,6 +6,7 @@
 #include "analysis/suppress.h"
 #include "base/sink.h"
 #include "cli/options/leak_options.h"
+#include "views/leaks_view.h"
 
 struct leak_report;
 
@@ -46,6 +47,9 @@ struct error *leak_report_write(const struct leak_report *report, const struct m
 
 /* How many errors there were in what was shown so far. */
 uint64_t leak_report_errors(const struct leak_report *report);
+
+/* The sums of what was shown so far and was searched. */
+struct leaks_sums leak_report_sums(const struct leak_report *report);
 
 /* Whether the last one shown was searched at all. */
 bool leak_report_searched(const struct leak_report *report);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/util.h"
+#include "cli/options/gperftools_options.h"
 #include "cli/options/options.h"
 #include "views/export.h"
 
@@ -118,17 +119,17 @@ static void read_all(int fd, char *message, size_t bytes)
 	message[strcspn(message, "\n")] = 0;
 }
 
-/* A struct dump_plan's: by `heapwise export`. `context` is the format's name. */
-static int convert_dump(
-	const void *context, const char *from, const char *to, char *message, size_t bytes)
+/* A struct dump_plan's: by `heapwise export`. The context is the format's name. */
+static int convert_dump(const struct dump_conversion *conversion, char *message, size_t bytes)
 {
 	int ends[2], status = 1;
 	if (pipe2(ends, O_CLOEXEC))
 		return 1;
 	pid_t child = fork();
 	if (!child) {
-		const char *const words[] = {
-			"heapwise", "export", "--format", context, "-o", to, from, NULL};
+		const char *const words[] = {"heapwise", "export", "--format",
+			conversion->plan->convert_context, "-o", conversion->to, conversion->from,
+			NULL};
 		dup2(ends[1], STDERR_FILENO);
 		execv("/proc/self/exe", (char *const *)words);
 		_exit(ERROR_INTERNAL);
@@ -140,6 +141,8 @@ static int convert_dump(
 	bool ended = child > 0 && child_wait(child, &status, 0) == child;
 	if (ended && !status)
 		*message = 0;
+	if (ended && conversion->plan->announce)
+		gperftools_announce(conversion, !status);
 	return !ended || status;
 }
 
@@ -227,6 +230,7 @@ static bool take_flag(struct dump_plan *plan, const struct line *line)
 	bool on = !is_off(line->value);
 	bool *flag = !strcmp(line->key, "pressure")      ? &plan->pressure
 		     : !strcmp(line->key, "at-exit")     ? &plan->at_exit
+		     : !strcmp(line->key, "announce")    ? &plan->announce
 		     : !strcmp(line->key, "restart-all") ? &plan->restart_all
 							 : NULL;
 	if (flag)

@@ -212,7 +212,8 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 struct error *recording_options_leak_check(
 	const struct recording_options *options, struct leak_check *ret)
 {
-	const char *unasked = ret->as_lsan || options->leak_on_death ? "full" : "no",
+	bool by_tool = ret->as_lsan || ret->by_tool;
+	const char *unasked = by_tool || options->leak_on_death ? "full" : "no",
 		   *what = options->leak_check ? options->leak_check : unasked,
 		   *at = options->leak_check_at ? options->leak_check_at : "exit";
 	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
@@ -252,7 +253,8 @@ static struct error *describe_unknown_shim(const char *name)
 
 static struct error *prepare_shim(struct recording_options *options)
 {
-	options->launch.leak_check.as_lsan = false; /* of an --as that was given before */
+	/* Of an --as that was given before. */
+	options->launch.leak_check.as_lsan = options->launch.leak_check.by_tool = false;
 	options->shim = options->as ? shim_find(options->as) : NULL;
 	if (options->as && !options->shim)
 		return describe_unknown_shim(options->as);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cli/commands/mtrace_log.h"
+#include "cli/options/gperftools_options.h"
 #include "cli/options/jemalloc_options.h"
 #include "cli/options/lsan_options.h"
 
@@ -22,6 +23,10 @@ const struct shim shims[] = {
 		.what = "LeakSanitizer",
 		.prepare = prepare_lsan,
 		.warn = lsan_options_warn},
+	{.name = "gperftools",
+		.library = "libheapwise-gperftools.so",
+		.what = "gperftools",
+		.prepare = gperftools_options_prepare},
 	{.name = "jemalloc",
 		.library = "libheapwise-jemalloc.so",
 		.what = "jemalloc",

@@ -261,6 +261,20 @@ static struct error *write_page(struct leaks_page *page, const struct sink *sink
 	return error;
 }
 
+static struct leaks_sums leaks_view_sums(const struct leaks_page *page, bool counts)
+{
+	struct leaks_sums ret = {.blocks = 0};
+	for (unsigned i = 0; counts && page->leaks.searched && i < LEAK_CLASSES; i++) {
+		const struct leak_sum *sum = &page->leaks.sums[i];
+		bool lost = i < LEAK_KINDS && page->sure_kinds >> i & 1;
+		ret.blocks += sum->blocks;
+		ret.bytes += sum->bytes;
+		ret.lost_blocks += lost ? sum->blocks : 0;
+		ret.lost_bytes += lost ? sum->bytes : 0;
+	}
+	return ret;
+}
+
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
 	const struct sink *sink, struct leaks_outcome *ret)
 {
@@ -289,7 +303,7 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	if (!error)
 		error = write_page(&page, sink);
 	bool counts = options->detail == LEAKS_FULL && !options->errors_only;
-	*ret = (struct leaks_outcome){
+	*ret = (struct leaks_outcome){.sums = leaks_view_sums(&page, counts),
 		.errors = counts ? leaks_count(&page.leaks, page.sure_kinds) : 0,
 		.wrong = page.error_count,
 		.wrong_doubt = page.error_doubt,
