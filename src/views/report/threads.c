@@ -93,8 +93,9 @@ void report_threads(const struct page *page, struct answer *answer)
 	memcpy(shown, columns, sizeof(shown));
 	shown[STACK].title = rows.recording->mappings ? "stack used" : NULL;
 	type.columns = shown;
-	const struct table threads = {&type, &rows, page->threads.len, .limit = page->limit};
 	struct text *prose = answer_prose(answer);
+	const struct table threads = {prose ? &type : &report_threads_type, &rows,
+		page->threads.len, .limit = page->limit};
 	uint64_t more = 0;
 	if (prose)
 		text_printf(prose, "\n%s\n", page->view->title);

@@ -261,7 +261,7 @@ CASE(view_metrics, "each view names what it can be sorted by")
 		"summary, sites, never-freed, libraries, kept, peak, inherited, temporary, "
 		"functions, lines, addresses, "
 		"files, modules, growth, timeline, lifetimes, "
-		"realloc, sizes, threads, marks, errors");
+		"realloc, sizes, threads, marks, rss, errors");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));
