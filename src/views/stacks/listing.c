@@ -339,8 +339,12 @@ static const struct column listed_columns[] = {
 /* A text of C ends at a NUL, which a line may contain. */
 static void add_whole_line(struct text *out, struct source_line line)
 {
-	for (size_t i = 0; i < line.len; i++)
-		text_add_char(out, line.text[i] ? line.text[i] : '?');
+	for (size_t i = 0; i < line.len; i++) {
+		char c = line.text[i];
+		if (!c)
+			c = '?';
+		text_add_char(out, c);
+	}
 }
 
 static void listing_line_cell(const void *context, size_t row, unsigned column, struct cell *ret)

@@ -504,7 +504,7 @@ def malformed_requests(folder):
                         request(running.pid, what=99), request(running.pid, what=0xFFFFFFFF),
                         request(running.pid, what=1)):
             answer = ask(path, message, wait=True)
-            hw.need(answer[:4] == b"\0\0\0\0" and answer[-512:].strip(b"\0"), f"{message}: {answer[:4]}")
+            hw.need(answer[:4] == b"\0\0\0\0" and answer[-1024:].strip(b"\0"), f"{message}: {answer[:4]}")
         ask(path, good, wait=False)  # somebody who does not wait for the answer
         hw.wait_until(lambda: running.leaks()[0].status == 0, "the collector does not answer any more")
         running.children = []
@@ -531,7 +531,7 @@ def need_refusal(listener, pid, env, answer):
 def malformed_replies(folder):
     """A collector that answers nonsense makes `leaks PID` fail, and say so"""
     path = folder / "session"
-    size = 4 + 4200 + 512
+    size = 32 + 4200 + 1024
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(os.fspath(path))
         listener.listen()
