@@ -7,6 +7,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,9 +45,17 @@ def document(name, path, *options):
     return json.loads(ended.text)
 
 
+def without_peak_note(answer):
+    """A page has a timeline; a note of samples about the time of the peak, which goes with that, is in its other answers."""
+    notes = [re.sub(r" What all samples show of the time of the peak .*?\(docs/quantities\.md, Peak of a sample\)\.", "", note)
+             for note in answer.get("notes") or []]
+    return {**answer, "notes": notes}
+
+
 def check_documents(page, path, *options):
     for name, found in page.documents.items():
-        hw.need(found == document(name, path, *([] if name == "leaks" else options)), f"{name} is another one")
+        expected = document(name, path, *([] if name == "leaks" else options))
+        hw.need(without_peak_note(found) == without_peak_note(expected), f"{name} is another one")
 
 
 def check_sums(page, totals):
