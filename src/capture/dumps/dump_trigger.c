@@ -67,9 +67,8 @@ bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *p
 	struct dump_figures *last = &trigger->last;
 	if (got_signal(trigger, plan, now))
 		*ret = DUMP_SIGNAL;
-	else if (is_reached(&trigger->resident_passed, now->resident_bytes, plan->resident_bytes))
-		*ret = DUMP_RESIDENT;
-	else if (is_reached(&trigger->percent_passed, now->used_percent, plan->resident_percent))
+	else if (is_reached(&trigger->resident_passed, now->resident_bytes, plan->resident_bytes) ||
+		 is_reached(&trigger->percent_passed, now->used_percent, plan->resident_percent))
 		*ret = DUMP_RESIDENT;
 	else if (is_pressed(trigger, plan, now))
 		*ret = DUMP_PRESSURE;

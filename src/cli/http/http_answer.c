@@ -19,6 +19,9 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 
+/* How the answer to HW_ASK_STATUS begins then. */
+#define STOPPED "recording=0\n"
+
 static const char *const kinds[HTTP_KINDS] = {"heap", "allocs", "index", "page"};
 
 /* A process that is being recorded. */
@@ -137,6 +140,29 @@ static int answer_dump(pid_t pid, const struct http_question *question)
 	return message_error(error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise dump'"));
 }
 
+/* Returns whether allocations of a process are not recorded now. */
+static struct error *look_for_stop(pid_t pid, bool *ret)
+{
+	struct hw_reply reply;
+	struct error *error = ask_for(pid, HW_ASK_STATUS, "", &reply);
+	*ret = !error && strncmp(reply.message, STOPPED, strlen(STOPPED)) == 0;
+	return error;
+}
+
+static int answer_profile(pid_t pid, const struct http_question *question)
+{
+	bool stopped = false;
+	struct error *error = look_for_stop(pid, &stopped);
+	if (error)
+		return message_error(error);
+	if (!stopped)
+		return answer_dump(pid, question);
+	message("heap profiling not activated: recording of process %d is stopped; start it with "
+		"'heapwise ctl %d start'",
+		(int)pid, (int)pid);
+	return HTTP_EXIT_STOPPED;
+}
+
 static int http_answer(const struct http_question *question)
 {
 	_cleanup_(recorded_vec_deinit) struct recorded_vec all;
@@ -154,7 +180,8 @@ static int http_answer(const struct http_question *question)
 					  (int)question->pid)
 				: error_create(
 					  ERROR_INPUT, "no process is being recorded any more"));
-	return answer_dump(one->pid, question);
+	return question->kind == HTTP_PAGE ? answer_dump(one->pid, question)
+					   : answer_profile(one->pid, question);
 }
 
 static int cmd_http_answer(const struct command *command, int argc, char **argv)

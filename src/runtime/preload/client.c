@@ -87,7 +87,8 @@ static int ask_collector(struct exchange *x, uint32_t what, const char *text)
 
 /*
  * For heapwise/client.h and the shims: asks the collector (enum hw_request_what) and waits for the
- * answer, 30 s at most. Any thread, but not in a signal handler. Keeps errno. Returns 0 or an
+ * answer, 30 s at most. Any thread, also in a signal handler: if that interrupts an event, the
+ * collector goes on without it after a moment. Keeps errno. Returns 0 or an
  * errno, as rt_session_ask(). `message` (NULL: not wanted; `bytes` with the NUL) becomes the reason
  * for a failure as the collector says it, or "", or the answer: of HW_ASK_DUMP the file's name, of
  * HW_ASK_STATUS its lines. A dump's file exists when this returns 0; without `text` it is the next

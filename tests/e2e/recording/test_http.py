@@ -179,6 +179,21 @@ def texts(folder):
 
 
 @TESTS.test
+def stopped(folder):
+    """While recording is stopped the answer is 403, and says what to do; afterwards there are profiles again"""
+    with served(folder) as one:
+        one.allocate(5)
+        root = re.search(rb"<td>(\d+) ", get(f"{one.url}debug/pprof/")[2])[1].decode()
+        hw.ask("ctl", root, "stop")
+        status, kind, text = get(f"{one.url}debug/pprof/heap")
+        hw.need((status, kind[:10]) == (403, "text/plain") and b"heap profiling not activated" in text, f"{status} {kind} {text}")
+        hw.need(get(one.url)[0] == 200, "the page is refused, too")
+        hw.ask("ctl", root, "start")
+        one.allocate(2)
+        hw.need(blocks_of(folder, get(f"{one.url}debug/pprof/heap")[2]) == (7, 7), "the profile after that is wrong")
+
+
+@TESTS.test
 def who_may_ask(folder):
     """Names that were made to stand for 127.0.0.1 are refused, as is POST; other addresses need --allow-remote and a token"""
     with served(folder) as one:

@@ -35,6 +35,11 @@ extern int heapwise_rt_request(uint32_t what, const char *text, char *message, s
 	__attribute__((weak));
 extern int heapwise_rt_is_recording(void) __attribute__((weak));
 
+/*
+ * NOLINTBEGIN(bugprone-signal-handler): what a handler gets to here makes system calls, reads
+ * constant texts, and tries a lock; the runtime's request has no lock either. If the signal came
+ * while an event was recorded, the dump lacks that event.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on, has_ended;
 static struct gp_settings settings;
@@ -246,6 +251,8 @@ static void dump_on_signal(int number)
 		dump_locked("signal");
 	pthread_mutex_unlock(&lock);
 }
+
+/* NOLINTEND(bugprone-signal-handler) */
 
 static void set_signal(const char *text)
 {

@@ -60,7 +60,9 @@ bool gp_settings_plan(const struct gp_settings *settings, const char *prefix, st
 		if (*p == '\n')
 			return false;
 		letters[0] = *p;
-		letters[1] = *p == '%' ? *p : 0;
+		letters[1] = 0;
+		if (*p == '%')
+			letters[1] = '%';
 		gp_line_add(lines, letters);
 	}
 	gp_line_add(lines, "%f.%i.heap\n");

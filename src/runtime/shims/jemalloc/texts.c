@@ -98,7 +98,7 @@ static char *text_for_real(void)
 	if (!conf.prof || bytes + sizeof("," SENT_TO_REAL) > sizeof(sent))
 		return NULL;
 	if (bytes)
-		memcpy(sent, text, bytes);
+		memcpy(sent, text, bytes + 1);
 	if (bytes && sent[bytes - 1] != ',')
 		sent[bytes++] = ',';
 	memcpy(sent + bytes, SENT_TO_REAL, sizeof(SENT_TO_REAL));
