@@ -433,6 +433,8 @@ static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the sma
  */
 #define HW_SESSION_ENV "HEAPWISE_SESSION"
 #define HW_OPTIONS_ENV "HEAPWISE_OPTIONS"
+/* Set by `run --mmap`, for processes that map before they allocate. */
+#define HW_MAPPINGS_ENV "HEAPWISE_MAPPINGS"
 #define HW_SESSION_BYTES 108 /* of a socket's path, with the NUL: unix(7) */
 #define HW_HELLO_MAGIC 0x6f6c6568u
 

@@ -52,7 +52,7 @@ static char **environment_make(const struct launcher *l)
 	size_t count = 0, n = 0;
 	while (environ[count])
 		count++;
-	char **env = calloc(count + 3, sizeof(*env));
+	char **env = calloc(count + 4, sizeof(*env));
 	if (!env)
 		return NULL;
 	const char *preload = getenv("LD_PRELOAD");
@@ -63,6 +63,8 @@ static char **environment_make(const struct launcher *l)
 		asprintf(&env[n + 1], HW_SESSION_ENV "=%s", l->session.path) < 0)
 		return NULL; /* the process is about to give up */
 	n += 2;
+	if (l->options->mode.mappings != MODE_MAPPINGS_OFF)
+		env[n++] = (char *)HW_MAPPINGS_ENV "=1";
 	for (size_t i = 0; i < count; i++) {
 		if (strncmp(environ[i], "LD_PRELOAD=", 11) &&
 			strncmp(environ[i], HW_SESSION_ENV "=", strlen(HW_SESSION_ENV) + 1))

@@ -12,6 +12,7 @@
 #include "runtime/preload/sampling.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,9 +32,34 @@ void rt_mappings_prepare(struct rt_process *p)
 	__atomic_store_n(&rt_mappings, p->shm->mappings, __ATOMIC_RELAXED);
 }
 
+static bool has_word(const char *text, const char *word, size_t bytes)
+{
+	while (*text && strncmp(text, word, bytes) != 0)
+		text++;
+	return *text;
+}
+
+/*
+ * Before the first event the collector has not said whether mappings are wanted. Where they are
+ * not, no mapping begins the recording: that would move the memory that an allocator maps first.
+ */
+static bool are_asked_for(void)
+{
+	static const char variable[] = HW_MAPPINGS_ENV "=", options[] = HW_OPTIONS_ENV "=",
+			  word[] = "--mmap";
+	for (char **e = environ; e && *e; e++) {
+		if (!strncmp(*e, variable, sizeof(variable) - 1) ||
+			(!strncmp(*e, options, sizeof(options) - 1) &&
+				has_word(*e, word, sizeof(word) - 1)))
+			return true;
+	}
+	return false;
+}
+
 bool rt_mappings_wanted(void)
 {
-	if (rt_unlikely(__atomic_load_n(&rt_mode, __ATOMIC_RELAXED) == RT_MODE_UNKNOWN))
+	if (rt_unlikely(__atomic_load_n(&rt_mode, __ATOMIC_RELAXED) == RT_MODE_UNKNOWN) &&
+		are_asked_for())
 		rt_thread_start();
 	return __atomic_load_n(&rt_mappings, __ATOMIC_RELAXED) != HW_MAPPINGS_OFF;
 }
