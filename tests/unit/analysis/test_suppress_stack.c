@@ -76,7 +76,8 @@ CASE(frames, "frames have the name that Valgrind shows, the others beside it, an
 CASE(kinds, "the allocation function comes first, whatever it was, and once")
 {
 	static const size_t counts[ALLOC_KINDS] = {[KIND_POSIX_MEMALIGN] = 6};
-	for (unsigned kind = 0; kind < ALLOC_KINDS; kind++) {
+	/* Those after are of mappings, which no search finds leaked. */
+	for (unsigned kind = 0; kind < KIND_MMAP; kind++) {
 		struct fixture fixture;
 		struct resolver *resolver;
 		struct suppress_frame_vec frames;
