@@ -87,16 +87,17 @@ static uint32_t mapping_flags(int protection, int flags)
 	       (protection == PROT_NONE ? (uint32_t)HW_MAP_RESERVED : 0);
 }
 
-/* By either name; with 64-bit offsets both are one function (_FILE_OFFSET_BITS). */
-#define DEFINE_MMAP(function, name)                                                                \
+/* With 64-bit offsets both names are one function of libc (_FILE_OFFSET_BITS), but another preload
+ * may wrap either. */
+#define DEFINE_MMAP(function, real, name)                                                          \
 	HOOK void *function(void *at, size_t bytes, int protection, int flags, int fd,             \
 		off_t offset) __asm__(name);                                                       \
 	HOOK void *function(                                                                       \
 		void *at, size_t bytes, int protection, int flags, int fd, off_t offset)           \
 	{                                                                                          \
-		if (rt_unlikely(!rt_real.mmap))                                                    \
+		if (rt_unlikely(!rt_real.real))                                                    \
 			rt_real_resolve();                                                         \
-		void *mapped = rt_real.mmap(at, bytes, protection, flags, fd, offset);             \
+		void *mapped = rt_real.real(at, bytes, protection, flags, fd, offset);             \
 		struct rt_caller caller = RT_CALLER();                                             \
 		if (rt_unlikely(rt_mappings_wanted()) && mapped != MAP_FAILED)                     \
 			put_mapped((uint64_t)mapped, bytes, HW_MAP_MMAP,                           \
@@ -104,8 +105,8 @@ static uint32_t mapping_flags(int protection, int flags)
 		return mapped;                                                                     \
 	}
 
-DEFINE_MMAP(mmap_short, "mmap")
-DEFINE_MMAP(mmap_long, "mmap64")
+DEFINE_MMAP(mmap_short, mmap, "mmap")
+DEFINE_MMAP(mmap_long, mmap64, "mmap64")
 
 HOOK int munmap(void *at, size_t bytes)
 {

@@ -44,6 +44,7 @@ struct rt_real {
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*mlockall)(int);
 	void *(*mmap)(void *, size_t, int, int, int, long);
+	void *(*mmap64)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, void *);
 	int (*brk)(void *);

@@ -148,7 +148,7 @@ def chosen_rows(folder):
     need([b["address"] for b in alone["alone"]], [b["address"] for b in everyone if b["size"] <= 100], "alone")
     for words, wanted in (((), {"definitely", "possibly"}), (("--leak", "possible"), {"possibly"}),
                           (("--leaked",), {"definitely", "possibly", "indirectly"})):
-        places = hw.run([hw.HEAPWISE, "core", core, "leaks", "--limit", "2000", *words]).text.split("\nAllocation sites\n")[1]
+        places = hw.run([hw.HEAPWISE, "core", core, "leaks", "--limit", "2000", *words]).text.split("\nTypes\n")[1]
         found = {line.split()[0] for line in places.splitlines() if " lost " in line}
         need(found, wanted, f"places of leaks {' '.join(words)}")
 
