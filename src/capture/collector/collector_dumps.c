@@ -333,12 +333,33 @@ bool collector_dump_at_exit(
 	if (!s->dumps.plan.at_exit || s->dumps.exit_begun || !s->recorder)
 		return false;
 	s->dumps.exit_begun = true;
+	s->dumps.exit_began_ns = clock_pair_now().ns;
 	char *name = next_name(s, DUMP_EXIT);
 	const char *problem =
 		name ? start_dump(c, s, DUMP_EXIT, name, -1, &s->dumps.owner, *end) : NO_MEMORY;
 	if (problem)
 		dump_failed(c, s, problem);
 	return !problem;
+}
+
+static void cancel_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
+{
+	collector_unwatch(c, job->pidfd);
+	dump_job_cancel(job);
+	dump_failed(c, s, "writing it took too long");
+}
+
+bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s)
+{
+	if (!s->dumps.exit_begun || !collector_dumps_run(s))
+		return false;
+	if (clock_pair_now().ns - s->dumps.exit_began_ns < DUMP_WAIT_MS * 1000000ull)
+		return true;
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (s->dumps.jobs[i].writer)
+			cancel_job(c, s, &s->dumps.jobs[i]);
+	}
+	return false;
 }
 
 void collector_end_dumps(
@@ -348,7 +369,10 @@ void collector_end_dumps(
 	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
 		if (!s->dumps.jobs[i].writer)
 			continue;
-		dump_job_wait(&s->dumps.jobs[i]);
-		finish_job(c, s, &s->dumps.jobs[i]);
+		struct dump_job *job = &s->dumps.jobs[i];
+		if (dump_job_wait(job))
+			finish_job(c, s, job);
+		else
+			cancel_job(c, s, job);
 	}
 }

@@ -125,6 +125,9 @@ void collector_dump_for(
  * begun now. */
 bool collector_dump_at_exit(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end);
+/* Returns whether a process that announced its end waits for dumps; ends those that take longer
+ * than DUMP_WAIT_MS. */
+bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s);
 /* Returns whether dumps of a process are being written. */
 bool collector_dumps_run(const struct tracked_process *s);
 /* The present image ends: waits until all its dumps are written, that of its end among them. */

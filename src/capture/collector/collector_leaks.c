@@ -128,7 +128,7 @@ void collector_look_for_leaving(struct collector *c, struct tracked_process *s)
 {
 	struct recorder_end end;
 	enum hpw_leak_moment moment;
-	bool ending = s->dumps.exit_begun && collector_dumps_run(s);
+	bool ending = collector_dump_delays_exit(c, s);
 	if (s->recorder && (s->verdict_child || s->leaks || ending))
 		recorder_heartbeat(s->recorder);
 	if (!s->recorder || s->leaks || s->verdict_child || ending ||

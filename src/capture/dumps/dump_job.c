@@ -162,11 +162,14 @@ const char *dump_job_start(
 	return NULL;
 }
 
-void dump_job_wait(const struct dump_job *job)
+bool dump_job_wait(const struct dump_job *job)
 {
 	struct pollfd ended = {.fd = job->pidfd, .events = POLLIN};
-	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
-		;
+	int ready;
+	do
+		ready = poll(&ended, 1, DUMP_WAIT_MS);
+	while (ready < 0 && errno == EINTR);
+	return ready == 1;
 }
 
 char *dump_job_finish(struct dump_job *job, char *ret_problem)

@@ -12,6 +12,9 @@
 /* At a time, of one process. */
 #define DUMP_JOBS_MAX 4u
 
+/* How long the end of a process waits for its dumps. */
+#define DUMP_WAIT_MS 30000
+
 struct dump_job {
 	pid_t writer; /* 0: this place is free */
 	int pidfd;    /* readable when the dump is written */
@@ -51,8 +54,9 @@ const char *dump_job_start(
  */
 char *dump_job_finish(struct dump_job *job, char *ret_problem);
 
-/* Waits until a job is done; then it can be finished. */
-void dump_job_wait(const struct dump_job *job);
+/* Waits until a job is done, DUMP_WAIT_MS at most. Returns whether it is: then it can be finished.
+ * A pipe that nobody reads, or a disk that does not answer, must not hold the collector. */
+bool dump_job_wait(const struct dump_job *job);
 
 /* Ends a job that nobody needs any more; nothing of it remains. */
 void dump_job_cancel(struct dump_job *job);

@@ -18,7 +18,7 @@ struct memory_watch {
 	uint64_t limit_events; /* of the cgroup: how often it reached memory.high or .max */
 	uint64_t stalled_us;   /* of tasks, for memory */
 	bool is_short;         /* it was at the last look */
-	bool has_limit_events, has_stalled; /* whether the kernel tells these */
+	bool has_limit_events, has_stalled; /* whether the kernel reports these */
 };
 
 /* What was found; 0: not known. */

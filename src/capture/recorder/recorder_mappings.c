@@ -14,7 +14,8 @@
 #include "base/util.h"
 #include "process/maps.h"
 
-/* Looks at the mappings of the process are so far apart, or so many times as long as one takes. */
+/* The pause between two looks at the process's mappings, and how many times as long as a look it is
+ * at least. */
 #define LOOK_PAUSE_NS 1000000000ull
 #define LOOK_COST 200ull
 /* Larger than any that was measured. */
@@ -192,7 +193,7 @@ void recorder_look_at_mappings(struct recorder *recorder, bool at_once)
 	if (r->mode.mappings == MODE_MAPPINGS_OFF ||
 		(!at_once && now.ns < r->mappings.look_next_ns))
 		return;
-	/* What was told so far happened before the look. */
+	/* What was recorded so far happened before the look. */
 	recorder_drain(r);
 	look_at_process(r, now.tsc);
 	uint64_t after = recorder_now(r).ns, pause = LOOK_COST * (after - now.ns);

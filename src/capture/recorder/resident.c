@@ -155,7 +155,7 @@ static void add_owned(struct looking *l, uint32_t owner, const char *path, uint6
 		add_named(l, HPW_RESIDENT_MAPPING, bytes, info.stack, what, path);
 }
 
-/* The kernel makes one mapping of several that are alike: pagemap tells how much of each is
+/* The kernel makes one mapping of several that are alike: pagemap shows how much of each is
  * resident. What it does not tell (it was read at another moment) is the last one's. */
 static void add_pieces(struct looking *l, const struct process_map *map,
 	const struct process_map *before, uint64_t bytes)

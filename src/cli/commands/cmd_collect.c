@@ -24,7 +24,7 @@ static void on_first(const char *text)
 
 DEFINE_VEC(recording_ends, struct collector_recording)
 
-/* Without memory it is left out; there is nobody to be told. */
+/* Without memory it is left out; nobody reads a message. */
 static void keep_recording(void *context, const struct collector_recording *recording)
 {
 	(void)!recording_ends_push(context, *recording);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* heapwise ctl: stops and starts the recording of a running process, and tells how it stands. */
+/* heapwise ctl: stops and starts the recording of a running process, and shows its state. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

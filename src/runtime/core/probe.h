@@ -10,7 +10,7 @@
  *	name size, descriptor size, 3 │ "stapsdt" │ address of the probe, of .stapsdt.base, of the
  *	semaphore │ provider │ name │ arguments: "8@%rdi 8@%rax", bytes and where in GNU as's syntax
  *
- * .stapsdt.base is a section of one byte whose address in the note tells by how much the file was
+ * .stapsdt.base is a section of one byte whose address in the note shows by how much the file was
  * moved after the link (prelink). A tracer that attaches adds 1 to the semaphore, in the memory of
  * each process: while it is 0, arguments need not be made. It must lie in the file: not in .bss.
  */
