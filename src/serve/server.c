@@ -365,6 +365,7 @@ struct error *serve_run(struct serve_server *server)
 			errno != EINTR)
 			return error_errno(ERROR_INTERNAL, errno, "cannot wait for requests");
 		server->resumed = false;
+		server->turns++;
 		if (server->http.MHD_run(server->daemon) != MHD_YES)
 			return error_create(ERROR_INTERNAL, "libmicrohttpd has failed");
 		server->site.ready(server->site.ctx);

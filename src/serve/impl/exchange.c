@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
+/* Turns of libmicrohttpd after which it has nothing left to read in its buffer. */
+#define IDLE_TURNS 3
+
 struct serve_bytes {
 	void *data;
 	size_t len;
@@ -52,6 +55,7 @@ void exchange_enter(struct serve_exchange *exchange, enum exchange_phase phase)
 {
 	exchange->phase = phase;
 	exchange->since_ms = clock_ms();
+	exchange->since_turn = exchange->server->turns;
 }
 
 /* libmicrohttpd sees the end of the connection, and closes it. */
@@ -155,12 +159,18 @@ static bool other_end_left(struct serve_exchange *exchange)
 }
 
 /* Whether it has its answers and nothing can come any more: libmicrohttpd doesn't see the end of a
- * connection of which it has read the last byte. */
+ * connection of which it has read the last byte. Requests may still be in its buffer, of which it
+ * takes up one a turn, so it gets turns in which nothing comes. */
 static bool exchange_has_ended(const struct serve_exchange *exchange)
 {
-	struct pollfd look = {.fd = exchange->fd, .events = POLLRDHUP};
-	return exchange->phase == EXCHANGE_WAITING && exchange->answered && !exchange->seen &&
-	       poll(&look, 1, 0) > 0;
+	struct serve_server *server = exchange->server;
+	char next;
+	if (exchange->phase != EXCHANGE_WAITING || !exchange->answered || exchange->seen ||
+		recv(exchange->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return false;
+	bool idle = server->turns - exchange->since_turn >= IDLE_TURNS;
+	server->resumed = server->resumed || !idle;
+	return idle;
 }
 
 void exchanges_sweep(struct serve_server *server)

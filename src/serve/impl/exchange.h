@@ -26,9 +26,10 @@ struct serve_exchange {
 	struct MHD_Connection *connection;
 	int fd; /* libmicrohttpd's */
 	enum exchange_phase phase;
-	int64_t since_ms; /* monotonic: when the phase began */
-	bool seen;        /* the headers of the request */
-	bool answered;    /* a request before */
+	int64_t since_ms;    /* monotonic: when the phase began */
+	uint64_t since_turn; /* of the server */
+	bool seen;           /* the headers of the request */
+	bool answered;       /* a request before */
 	bool suspended, gone;
 	bool closing;                  /* its socket was shut down */
 	bool no_interim;               /* the client speaks HTTP/1.0 */
@@ -51,7 +52,8 @@ struct serve_server {
 	char *url, *ticket_url;
 	struct serve_exchange *oldest, *newest;
 	size_t connections;
-	bool resumed; /* a connection was: the daemon has to run before anything is waited for */
+	bool resumed;   /* the daemon has to run before anything is waited for */
+	uint64_t turns; /* of the daemon */
 };
 
 /* Milliseconds of a clock that never goes back. */
