@@ -2,13 +2,17 @@
 """Pages in headless Chromium, by the DevTools protocol on a pair of pipes: messages are JSON, each with a
 NUL behind it (https://chromedevtools.github.io/devtools-protocol/)."""
 
+import atexit
 import fcntl
 import json
 import os
 import select
 import signal
 import subprocess
+import tempfile
+import threading
 import time
+from pathlib import Path
 
 import hw
 
@@ -25,42 +29,35 @@ def pipe():
     return high
 
 
-class Browser:
-    """One page of a browser whose profile is in the folder; a context, at the end of which it is closed."""
+class Chromium:
+    """A process of the browser, which shows one page after the other: to start one takes longer than most tests."""
 
-    def __init__(self, folder):
+    idle, lock = [], threading.Lock()
+
+    def __init__(self):
         chromium = hw.need_program("chromium")
+        self.folder = tempfile.TemporaryDirectory(prefix="heapwise-browser-", ignore_cleanup_errors=True)
+        self.log = Path(self.folder.name) / "chromium.log"
         (theirs_in, self.to), (self.back, theirs_out) = pipe(), pipe()
-        with open(folder / "chromium.log", "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 ["bash", "-c", ON_PIPES.format(theirs_in, theirs_out), "bash", chromium, "--headless", "--no-sandbox",
-                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder / 'browser'}",
+                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={self.folder.name}/profile",
                  "--remote-debugging-pipe", "about:blank"],
-                env=hw.clean_environment(HOME=folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=hw.clean_environment(HOME=self.folder.name), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(theirs_in, theirs_out), start_new_session=True)
         os.close(theirs_in)
         os.close(theirs_out)
-        self.log, self.calls, self.session, self.got, self.events = folder / "chromium.log", 0, None, b"", []
-        self.exceptions = []
+        self.calls, self.got = 0, b""
 
-    def __enter__(self):
-        page = next(one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "DOM"):
-            self.call(f"{domain}.enable")
-        return self
+    @classmethod
+    def take(cls):
+        with cls.lock:
+            return cls.idle.pop() if cls.idle else cls()
 
-    def __exit__(self, *_):
-        try:  # in order, so that none of its processes writes to the folder any more
-            self.call("Browser.close")
-            self.process.wait(10)
-        except (OSError, hw.Failure, subprocess.TimeoutExpired):
-            pass
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        os.close(self.to)
-        os.close(self.back)
+    def give_back(self):
+        with self.lock:
+            self.idle.append(self)
 
     def message(self):
         until = time.monotonic() + hw.TIMEOUT
@@ -72,6 +69,62 @@ class Browser:
         one, _, self.got = self.got.partition(b"\0")
         return json.loads(one)
 
+    def send(self, said):
+        self.calls += 1
+        os.write(self.to, json.dumps(dict(said, id=self.calls)).encode() + b"\0")
+        return self.calls
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.back)
+        self.folder.cleanup()
+
+    @classmethod
+    def close_idle(cls):
+        while cls.idle:
+            cls.idle.pop().close()
+
+
+atexit.register(Chromium.close_idle)
+
+
+class Browser:
+    """One page, with cookies, storage and a cache of its own; a context, at the end of which it is closed."""
+
+    def __init__(self, _folder=None):
+        self.session, self.exceptions = None, []
+
+    def __enter__(self):
+        self.chromium = Chromium.take()
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        page = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "DOM"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, kind, *_):
+        """Of a test that failed nobody knows what it left behind."""
+        try:
+            self.session = None
+            self.call("Target.disposeBrowserContext", browserContextId=self.context)
+        except (OSError, hw.Failure) as error:
+            kind = kind or type(error)
+        if kind:
+            self.chromium.close()
+        else:
+            self.chromium.give_back()
+
+    def message(self):
+        """The next one of this page."""
+        while True:
+            one = self.chromium.message()
+            if one.get("sessionId") == self.session:
+                return one
+
     def next(self, wanted):
         """The next message that is wanted. What pages throw meanwhile is kept."""
         while True:
@@ -82,12 +135,11 @@ class Browser:
                 return one
 
     def call(self, method, **parameters):
-        self.calls += 1
-        said = {"id": self.calls, "method": method, "params": parameters}
+        said = {"method": method, "params": parameters}
         if self.session:
             said["sessionId"] = self.session
-        os.write(self.to, json.dumps(said).encode() + b"\0")
-        answer = self.next(lambda one: one.get("id") == said["id"])
+        number = self.chromium.send(said)
+        answer = self.next(lambda one: one.get("id") == number)
         hw.need("error" not in answer, f"{method}: {answer.get('error')}")
         return answer["result"]
 

@@ -3,7 +3,6 @@
 """The page of heapwise html in Chromium: its figures are the report's, it loads nothing, hands and eyes work."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -179,7 +178,6 @@ def verdicts(folder):
             told = page.evaluate("document.getElementById('page').innerText")
             hw.need(not options or f"{options[0]}={options[1]}" in told, f"{options} is not said: {told[:300]}")
             page.done()
-        shutil.rmtree(folder / "browser")
 
 
 @TESTS.test
@@ -199,7 +197,6 @@ def hostile_names(folder):
             for name in names:
                 hw.need(name in page.evaluate("document.body.innerText"), f"{name} is not shown: {page.text()}")
             page.done()
-        shutil.rmtree(folder / "browser")
 
 
 @TESTS.test

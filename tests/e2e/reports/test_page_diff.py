@@ -4,7 +4,6 @@
 compared is said."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -176,7 +175,6 @@ def unlike(folder):
         page.go("#view=sizes")
         hw.need("sampling rates differ" in page.text(), page.text())
         page.done()
-    shutil.rmtree(folder / "browser")
     files = [folder / "a.folded", folder / "b.folded"]
     files[0].write_text("main;read_all;grow 4096\nmain;parse 1024\n")
     files[1].write_text("main;read_all;grow 8192\nmain;</script><img_src=x_onerror=alert(1)> 100\n")

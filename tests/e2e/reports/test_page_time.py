@@ -4,7 +4,6 @@
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -173,7 +172,6 @@ def without(folder):
         page.go("#view=flame&range=1s..end&metric=range_live_bytes")
         hw.need(total(page) > 0 and "range" not in page.evaluate("document.querySelector('main select').value"), page.text())
         page.done()
-    shutil.rmtree(folder / "browser")
     # Of another tool's file ranges can be chosen, but no command knows its moments.
     hw.ask("export", path, "--format", "massif", "-o", folder / "massif.out")
     with Page(folder, page_of(folder / "massif.out"), "#view=timeline") as page:
