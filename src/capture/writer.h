@@ -32,8 +32,9 @@ struct writer {
 	struct buf packed; /* reused for each chunk */
 	struct writer_entry *entries;
 	size_t entry_count, entry_capacity;
-	bool named;   /* the file had a name when it was opened */
-	bool stopped; /* a write failed: nothing more is written */
+	bool named;          /* the file had a name when it was opened */
+	bool stopped;        /* a write failed: nothing more is written */
+	bool all_or_nothing; /* the file is for nobody then; false, as writer_open() leaves it */
 	/* Borrowed; NULL, as writer_open() leaves it: everything is written at once. While chunks
 	 * are in the queue its thread has all of the above. */
 	struct write_queue *queue;

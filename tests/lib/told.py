@@ -5,8 +5,10 @@ import contextlib
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import hw
+from processes import children, state
 
 DUMPS = hw.TARGETS / "dumps"
 
@@ -24,13 +26,21 @@ class Told:
         hw.need(line, "the target has ended")
         return line
 
-    def tell(self, word, number=0):
-        """Returns what the target says to it."""
+    def ask(self, word, number=0):
+        """The answer is to come."""
         self.process.stdin.write(f"{word} {number}\n".encode())
         self.process.stdin.flush()
+
+    def told(self, word):
+        """Returns the answer."""
         found = self.answer().split()
         hw.need(found[0] == word, f"{found} to {word}")
         return float(found[1])
+
+    def tell(self, word, number=0):
+        """Returns what the target says to it."""
+        self.ask(word, number)
+        return self.told(word)
 
 
 @contextlib.contextmanager
@@ -54,3 +64,30 @@ def told(folder, *options, before=(), status=0):
 def of_site(report, figure, site="site_kept"):
     """The sum of a figure over the sites in that function."""
     return sum(s[figure] for s in report["sites"] if s["stack"] and s["stack"][0].get("function") == site)
+
+
+def collector_of(folder):
+    """The collector's number: it has the recording open."""
+    for path in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(path) == str(folder / "x.hpw"):
+                return int(path.parts[2])
+        except OSError:
+            continue
+    raise hw.Failure("there is no collector")
+
+
+def stop_writer(collector, ask):
+    """Stops what writes a dump, which `ask` begins, in the middle of that. None: it was done before."""
+    before = children(collector)
+    ask()
+    found = []
+    def is_there():
+        found[:] = [pid for pid in children(collector) if pid not in before]
+        return found
+    hw.wait_until(is_there, "nothing writes a dump")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(found[0]), signal.SIGSTOP)
+        hw.wait_until(lambda: state(found[0]) in "TZX", "the writer does not stop")
+        return int(found[0]) if state(found[0]) == "T" else None
+    return None

@@ -24,6 +24,10 @@
 /* The process is stopped meanwhile. */
 #define BLOCKS_ANSWER_MS 3000
 #define LIST_ANSWER_MS 10000
+/* As long as a command waits for its turn if too many dumps are being written, and in such steps.
+ */
+#define TURN_MS 30000
+#define TURN_STEP_MS 20
 
 /* A process whose collector is looked for. */
 struct asked {
@@ -233,8 +237,16 @@ struct error *ask_for_mark(pid_t pid, const char *name, struct hw_reply *ret)
 
 struct error *ask_for_dump(pid_t pid, struct hw_reply *ret, int *ret_fd)
 {
-	struct hw_request request = {.what = HW_ASK_DUMP};
-	struct error *error = ask_with(pid, &request, ret, ret_fd);
+	struct error *error = NULL;
+	for (int waited = 0; waited <= TURN_MS; waited += TURN_STEP_MS) {
+		struct hw_request request = {.what = HW_ASK_DUMP};
+		*ret = (struct hw_reply){.ok = 0};
+		error = ask_with(pid, &request, ret, ret_fd);
+		if (!error || ret->error != EAGAIN || waited == TURN_MS)
+			break;
+		error_destroy(steal_ptr(error));
+		poll(NULL, 0, TURN_STEP_MS);
+	}
 	if (error || *ret_fd >= 0)
 		return error;
 	return error_create(ERROR_ENVIRONMENT,

@@ -163,6 +163,15 @@ void collector_listen_meanwhile(struct collector *c)
 	ask_callers(c);
 }
 
+void collector_go_on_meanwhile(struct collector *c, const struct tracked_process *but)
+{
+	for (uint32_t i = 0; i < c->process_count; i++) {
+		if (c->processes[i] != but && c->processes[i]->recorder)
+			recorder_drain(c->processes[i]->recorder);
+	}
+	collector_listen_meanwhile(c);
+}
+
 /* Some of them take long (those that say that they are others'
  * children, or have a large map of memory), and meanwhile no ring is looked at. */
 bool collector_answer_callers(struct collector *c)
@@ -290,6 +299,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	uint64_t own = DESCRIPTORS_OWN + callers;
 	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
+	dump_files_init(&c->shared_dumps);
 	c->sleep_ns = SLEEP_MIN_NS;
 	c->process_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->processes = calloc(c->process_max, sizeof(struct tracked_process *));
@@ -328,6 +338,7 @@ static void collector_deinit(struct collector *c)
 	session_summary_deinit(&c->summary);
 	lineage_deinit(&c->lineage);
 	small_deinit(&c->small);
+	dump_files_deinit(&c->shared_dumps);
 	if (c->start->file >= 0)
 		close(c->start->file);
 	if (!c->recorded)

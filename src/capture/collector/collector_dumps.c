@@ -16,6 +16,7 @@
 
 /* The pause between two looks at what a process has allocated. */
 #define LOOK_NS 1000000u
+#define LOOK_MS (LOOK_NS / 1000000)
 #define NO_MEMORY "there is no memory"
 #define TOO_MANY "too many dumps of that process are being written"
 
@@ -37,18 +38,43 @@ static void inherit_plan(struct process_dumps *d, const struct process_dumps *pa
 	d->inherited = parent->own_files;
 }
 
+/* Looks where the program is now. Of one that has ended that can't be seen any more, and its number
+ * may be another process's. */
+static void note_folder(struct tracked_process *s)
+{
+	char path[64], folder[PATH_MAX];
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)s->pid);
+	ssize_t n = readlink(path, folder, sizeof(folder) - 1);
+	if (n <= 0 || tracked_process_has_ended(s))
+		return;
+	char *noted = strndup(folder, (size_t)n);
+	if (!noted)
+		return;
+	free(s->dumps.folder);
+	s->dumps.folder = noted;
+}
+
 void collector_begin_dumps(
 	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent)
 {
-	dump_files_deinit(&s->dumps.files);
-	free(s->dumps.own_files);
-	s->dumps = (struct process_dumps){.looked_ns = 0};
-	dump_files_init(&s->dumps.files);
-	dump_trigger_init(&s->dumps.trigger, clock_pair_now().ns);
+	struct process_dumps *d = &s->dumps, before = *d;
+	*d = (struct process_dumps){.folder = before.folder};
+	memcpy(d->jobs, before.jobs, sizeof(d->jobs));
+	dump_trigger_init(&d->trigger, clock_pair_now().ns);
 	if (parent)
-		inherit_plan(&s->dumps, &parent->dumps);
+		inherit_plan(d, &parent->dumps);
 	else
-		s->dumps.plan = c->start->dumps;
+		d->plan = c->start->dumps;
+	/* Names that are made of the recording's begin anew with that, as those that a program
+	 * sets. */
+	if (d->plan.files && !d->own_files && !before.own_files) {
+		d->files = before.files;
+	} else {
+		dump_files_deinit(&before.files);
+		dump_files_init(&d->files);
+	}
+	free(before.own_files);
+	note_folder(s);
 }
 
 static struct dump_job *free_job(struct tracked_process *s)
@@ -69,29 +95,40 @@ bool collector_dumps_run(const struct tracked_process *s)
 	return false;
 }
 
-/* Where the program is now: relative names of dumps are relative to that. */
-static void folder_of(const struct tracked_process *s, char ret[static PATH_MAX])
+static char *recording_folder(const struct tracked_process *s)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)s->pid);
-	ssize_t n = readlink(path, ret, PATH_MAX - 1);
-	if (n > 0)
-		ret[n] = 0;
-	else
-		snprintf(ret, PATH_MAX, "%.*s", (int)(path_last_part(s->file) - s->file), s->file);
+	return strndup(s->file, (size_t)(path_last_part(s->file) - s->file));
 }
 
-static char *next_name(struct tracked_process *s, enum dump_reason reason)
+/* What relative names of dumps are relative to. NULL: there is no memory. */
+static const char *folder_of(struct tracked_process *s)
 {
-	char folder[PATH_MAX];
-	folder_of(s, folder);
-	const struct dump_naming naming = {.plan = &s->dumps.plan,
+	note_folder(s);
+	if (!s->dumps.folder)
+		s->dumps.folder = recording_folder(s);
+	return s->dumps.folder;
+}
+
+static bool has_shared_numbers(const struct process_dumps *d)
+{
+	return d->plan.files && !d->own_files && !dump_files_name_process(d->plan.files);
+}
+
+/* NULL: there is no memory. */
+static char *next_name(struct collector *c, struct tracked_process *s, enum dump_reason reason)
+{
+	struct process_dumps *d = &s->dumps;
+	const struct dump_naming naming = {.plan = &d->plan,
 		.recording = s->file,
 		.program = s->command,
-		.folder = folder,
+		.folder = folder_of(s),
 		.pid = s->recorder->target_pid,
-		.inherited = s->dumps.inherited};
-	return dump_files_next(&s->dumps.files, &naming, reason);
+		.inherited = d->inherited};
+	if (!naming.folder)
+		return NULL;
+	if (!has_shared_numbers(d))
+		return dump_files_next(&d->files, &naming, reason);
+	return dump_files_next(&c->shared_dumps, &naming, reason);
 }
 
 static void add_amount(struct text *t, uint64_t bytes, const char *what)
@@ -101,7 +138,8 @@ static void add_amount(struct text *t, uint64_t bytes, const char *what)
 }
 
 /* "1.2 GB were allocated in all": what recorder_dump() writes into the file. */
-static char *describe_reason(const struct tracked_process *s, enum dump_reason reason)
+static char *describe_reason(
+	const struct tracked_process *s, enum dump_reason reason, const struct recorder_end *end)
 {
 	const struct dump_figures now = recorder_figures(s->recorder);
 	struct text t;
@@ -132,7 +170,8 @@ static char *describe_reason(const struct tracked_process *s, enum dump_reason r
 		text_add(&t, "the process got the signal for it");
 		break;
 	case DUMP_EXIT:
-		text_add(&t, "the process ended");
+		text_add(&t, end->kind == HPW_EXIT_EXEC ? "the process executed another program"
+							: "the process ended");
 		break;
 	case DUMP_ASKED:
 	case DUMP_REASONS:
@@ -148,7 +187,7 @@ static const char *start_dump(struct collector *c, struct tracked_process *s,
 	struct recorder_end end)
 {
 	struct dump_job *job = free_job(s);
-	_cleanup_free_ char *why = describe_reason(s, reason);
+	_cleanup_free_ char *why = describe_reason(s, reason, &end);
 	const struct dump_order order = {.plan = &s->dumps.plan,
 		.reason = reason,
 		.why = why ? why : "",
@@ -174,7 +213,7 @@ static void dump_failed(struct collector *c, struct tracked_process *s, const ch
 static void start_due(struct collector *c, struct tracked_process *s, enum dump_reason reason)
 {
 	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
-	char *name = next_name(s, reason);
+	char *name = next_name(c, s, reason);
 	const char *problem =
 		name ? start_dump(c, s, reason, name, -1, &s->dumps.owner, running) : NO_MEMORY;
 	if (problem)
@@ -257,14 +296,13 @@ bool collector_on_dumped(struct collector *c, const void *tag)
 }
 
 /* The file that a request names; NULL: there is no memory. */
-static char *named_file(const struct tracked_process *s, const char *name)
+static char *named_file(struct tracked_process *s, const char *name)
 {
-	char folder[PATH_MAX];
 	char *ret = NULL;
 	if (*name == '/')
 		return strdup(name);
-	folder_of(s, folder);
-	return asprintf(&ret, "%s/%s", folder, name) < 0 ? NULL : ret;
+	const char *folder = folder_of(s);
+	return !folder || asprintf(&ret, "%s/%s", folder, name) < 0 ? NULL : ret;
 }
 
 void collector_dump_for(
@@ -278,7 +316,7 @@ void collector_dump_for(
 	char *name = NULL;
 	const char *problem = NULL;
 	if (is_next)
-		name = next_name(s, DUMP_ASKED);
+		name = next_name(c, s, DUMP_ASKED);
 	else if (*request->text)
 		name = named_file(s, request->text);
 	if (!name && (is_next || *request->text)) {
@@ -319,6 +357,10 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 	}
 	if (files && caller->is_other)
 		d->owner = (struct dump_owner){true, caller->uid, caller->gid};
+	if (files && !d->own_files && files_are_new) {
+		dump_files_deinit(&d->files);
+		dump_files_init(&d->files);
+	}
 	d->inherited &= !files_are_new;
 	plan_set(d, &plan, files);
 	if (plan.at_exit)
@@ -334,7 +376,7 @@ bool collector_dump_at_exit(
 		return false;
 	s->dumps.exit_begun = true;
 	s->dumps.exit_began_ns = clock_pair_now().ns;
-	char *name = next_name(s, DUMP_EXIT);
+	char *name = next_name(c, s, DUMP_EXIT);
 	const char *problem =
 		name ? start_dump(c, s, DUMP_EXIT, name, -1, &s->dumps.owner, *end) : NO_MEMORY;
 	if (problem)
@@ -349,11 +391,16 @@ static void cancel_job(struct collector *c, struct tracked_process *s, struct du
 	dump_failed(c, s, "writing it took too long");
 }
 
+static bool waited_too_long(uint64_t since_ns)
+{
+	return clock_pair_now().ns - since_ns >= DUMP_WAIT_MS * 1000000ull;
+}
+
 bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s)
 {
 	if (!s->dumps.exit_begun || !collector_dumps_run(s))
 		return false;
-	if (clock_pair_now().ns - s->dumps.exit_began_ns < DUMP_WAIT_MS * 1000000ull)
+	if (!waited_too_long(s->dumps.exit_began_ns))
 		return true;
 	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
 		if (s->dumps.jobs[i].writer)
@@ -362,17 +409,30 @@ bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s)
 	return false;
 }
 
+static void await_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
+{
+	uint64_t began = clock_pair_now().ns;
+	while (!dump_job_is_done(job, LOOK_MS)) {
+		if (waited_too_long(began)) {
+			cancel_job(c, s, job);
+			return;
+		}
+		collector_go_on_meanwhile(c, s);
+	}
+	finish_job(c, s, job);
+}
+
 void collector_end_dumps(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
 {
 	collector_dump_at_exit(c, s, end);
+	if (end->kind == HPW_EXIT_EXEC) { /* it waits, and dumps go on without it */
+		if (collector_dumps_run(s))
+			recorder_keep_shared(s->recorder);
+		return;
+	}
 	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
-		if (!s->dumps.jobs[i].writer)
-			continue;
-		struct dump_job *job = &s->dumps.jobs[i];
-		if (dump_job_wait(job))
-			finish_job(c, s, job);
-		else
-			cancel_job(c, s, job);
+		if (s->dumps.jobs[i].writer)
+			await_job(c, s, &s->dumps.jobs[i]);
 	}
 }

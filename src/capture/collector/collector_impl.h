@@ -30,6 +30,8 @@ struct collector {
 	struct write_queue *write_queue; /* NULL: this thread writes */
 	struct lineage lineage;
 	struct small_vec small; /* recordings that may become rows */
+	/* Numbers of dumps whose names don't say of which process they are: no two are the same. */
+	struct dump_files shared_dumps;
 	/* The program that was looked at last, and whether it has an allocator of its own: most
 	 * processes are forks of one another. */
 	struct {
@@ -62,6 +64,10 @@ void collector_on_hello(struct collector *c, struct session_caller *caller);
 void collector_on_notice(struct collector *c, const struct session_caller *caller);
 /* Reports how the start of the first program went to the caller that waits for it; once. */
 void collector_describe_first(struct collector *c);
+
+/* Looks at the rings of all processes but one, and hears those who call. To be called in the middle
+ * of long work. */
+void collector_go_on_meanwhile(struct collector *c, const struct tracked_process *but);
 
 /* Completes the recording of the present image, if there is one; a large one in a thread. */
 void collector_finish(
@@ -108,8 +114,8 @@ bool collector_on_dying(struct collector *c, const void *tag);
 /* Searches a running process for a command, and answers it. */
 void collector_search(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
-/* The present image of a process begins: it has no dumps yet, and its parent's plan, if it was
- * forked (else NULL), or the session's. */
+/* The present image of a process begins, with its parent's plan, if it was forked (else NULL), or
+ * the session's. */
 void collector_begin_dumps(
 	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent);
 /* Changes when a process is dumped, as it asks, and answers it. */
@@ -130,7 +136,8 @@ bool collector_dump_at_exit(
 bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s);
 /* Returns whether dumps of a process are being written. */
 bool collector_dumps_run(const struct tracked_process *s);
-/* The present image ends: waits until all its dumps are written, that of its end among them. */
+/* The present image ends: waits until all its dumps are written, that of its end among them, unless
+ * another one follows. The rings of the other processes are drained meanwhile. */
 void collector_end_dumps(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end);
 /* Handles a dump that was written. Returns whether the tag belonged to one. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The dumps of one recorded process: what was written, what is being written, what is due. */
+/*
+ * The dumps of one recorded process: what was written, what is being written, what is due. When it
+ * executes another program, jobs go on, and so do the numbers of names that the user chose.
+ */
 #ifndef CAPTURE_PROCESS_DUMPS_H
 #define CAPTURE_PROCESS_DUMPS_H
 
@@ -10,6 +13,8 @@ struct process_dumps {
 	struct dump_plan plan; /* the session's, or as the process has changed it */
 	bool inherited;        /* plan is what the process that it was forked from has set */
 	char *own_files;       /* plan.files if the process has set it; owned */
+	/* Where the process was when that was last looked at; owned, NULL: not known yet. */
+	char *folder;
 	/* A process of another user has set that: its dumps are written with that one's rights. */
 	struct dump_owner owner;
 	struct dump_files files;

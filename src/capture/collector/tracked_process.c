@@ -49,6 +49,7 @@ void tracked_process_destroy(struct tracked_process *process)
 		dump_job_cancel(&process->dumps.jobs[i]);
 	dump_files_deinit(&process->dumps.files);
 	free(process->dumps.own_files);
+	free(process->dumps.folder);
 	death_watch_end(&process->watch);
 	leak_verdict_cancel(process->verdict_child);
 	recorder_destroy(process->recorder);

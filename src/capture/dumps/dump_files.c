@@ -53,6 +53,17 @@ const char *dump_files_problem(const char *pattern)
 	return differs ? NULL : "expected %i, the dump's number, in it";
 }
 
+bool dump_files_name_process(const char *pattern)
+{
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '%' && *++p == 'p')
+			return true;
+		if (!*p)
+			break;
+	}
+	return false;
+}
+
 static void add_letter(struct text *t, char letter, const struct dump_files *files,
 	const struct dump_naming *naming, enum dump_reason reason)
 {

@@ -25,6 +25,9 @@ struct dump_files {
 void dump_files_init(struct dump_files *files);
 void dump_files_deinit(struct dump_files *files);
 
+/* Returns whether a pattern has the number of the process in it. */
+bool dump_files_name_process(const char *pattern);
+
 struct dump_naming {
 	const struct dump_plan *plan;
 	const char *recording; /* absolute name of the recording */

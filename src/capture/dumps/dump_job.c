@@ -86,6 +86,14 @@ static void write_named(
 		write_problem(ret_problem, error);
 }
 
+/* Nothing is written any more once the collector has died. */
+static void end_with(pid_t collector)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != collector)
+		_exit(1);
+}
+
 /* For good: this process ends with the file. */
 static bool become_owner(const struct dump_owner *owner)
 {
@@ -95,8 +103,8 @@ static bool become_owner(const struct dump_owner *owner)
 }
 
 /* The writer's life. */
-static void write_dump(
-	struct recorder *recorder, const struct dump_order *order, int file, char *ret_problem)
+static void write_dump(struct recorder *recorder, const struct dump_order *order, int file,
+	pid_t collector, char *ret_problem)
 {
 	struct error *error = NULL;
 	signal(SIGXFSZ, SIG_IGN);
@@ -104,6 +112,7 @@ static void write_dump(
 		snprintf(ret_problem, HW_REPLY_MESSAGE, "can't become the user of the process");
 		return;
 	}
+	end_with(collector); /* which another user's rights have undone */
 	if (order->name && order->plan->convert) {
 		write_converted(recorder, order, ret_problem);
 	} else if (order->name) {
@@ -144,9 +153,8 @@ const char *dump_job_start(
 	pid_t self = getpid();
 	job->writer = fork();
 	if (!job->writer) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == self)
-			write_dump(recorder, order, job->file, job->problem);
+		end_with(self);
+		write_dump(recorder, order, job->file, self, job->problem);
 		_exit(0);
 	}
 	job->pidfd = job->writer > 0 ? (int)syscall(SYS_pidfd_open, job->writer, 0) : -1;
@@ -162,12 +170,12 @@ const char *dump_job_start(
 	return NULL;
 }
 
-bool dump_job_wait(const struct dump_job *job)
+bool dump_job_is_done(const struct dump_job *job, int ms)
 {
 	struct pollfd ended = {.fd = job->pidfd, .events = POLLIN};
 	int ready;
 	do
-		ready = poll(&ended, 1, DUMP_WAIT_MS);
+		ready = poll(&ended, 1, ms);
 	while (ready < 0 && errno == EINTR);
 	return ready == 1;
 }

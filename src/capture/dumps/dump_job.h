@@ -54,9 +54,10 @@ const char *dump_job_start(
  */
 char *dump_job_finish(struct dump_job *job, char *ret_problem);
 
-/* Waits until a job is done, DUMP_WAIT_MS at most. Returns whether it is: then it can be finished.
- * A pipe that nobody reads, or a disk that does not answer, must not hold the collector. */
-bool dump_job_wait(const struct dump_job *job);
+/* Waits until a job is done, for `ms` milliseconds at most. Returns whether it is: then it can be
+ * finished. A pipe that nobody reads, or a disk that does not answer, must not hold the collector.
+ */
+bool dump_job_is_done(const struct dump_job *job, int ms);
 
 /* Ends a job that nobody needs any more; nothing of it remains. */
 void dump_job_cancel(struct dump_job *job);

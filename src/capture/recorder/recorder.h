@@ -214,6 +214,10 @@ struct recorder_dump {
 	struct recorder_end end; /* HPW_EXIT_RUNNING, or how the process is ending */
 };
 
+/* Leaves what is shared with the process to the copies of this process that read it, when the
+ * recorder is destroyed. */
+void recorder_keep_shared(struct recorder *recorder);
+
 /*
  * Writes what is live and all sums as a recording without events. For a copy of this process, which
  * ends afterwards: the recorder is of no more use.

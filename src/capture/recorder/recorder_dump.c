@@ -98,6 +98,7 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	struct error *error = writer_open(&r->writer, dump->fd, dump->name, r->features);
 	if (error)
 		return error;
+	r->writer.all_or_nothing = true;
 	bool listed = list_stacks(r);
 	begin_anew(r);
 	if (!listed || !put_target(r, dump->why, &r->payload))
@@ -111,6 +112,11 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	recorder_write_live(r);
 	recorder_keep_error(r, writer_finish(&r->writer));
 	return r->error;
+}
+
+void recorder_keep_shared(struct recorder *recorder)
+{
+	recorder->outlived = true;
 }
 
 static struct dump_figures estimated_figures(const struct recorder *r)

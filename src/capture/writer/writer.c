@@ -51,6 +51,8 @@ struct error *writer_stop(struct writer *writer, int failed)
 	if (ftruncate(w->fd, (off_t)w->offset)) {
 		/* then the reader passes over it */
 	}
+	if (w->all_or_nothing || !w->offset)
+		return error_errno(ERROR_ENVIRONMENT, failed, "can't write %s", w->name);
 	return error_errno(ERROR_ENVIRONMENT, failed,
 		"%s: can't write past %llu bytes; the recording stays readable up to there",
 		w->name, (unsigned long long)w->offset);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,7 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	int code = cmd_dump_parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
+	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of write(2), which can be said */
 	struct hw_reply reply;
 	_cleanup_close_ int dump = -1;
 	_cleanup_close_ int before = -1;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -125,8 +126,12 @@ static int convert_dump(const struct dump_conversion *conversion, char *message,
 	int ends[2], status = 1;
 	if (pipe2(ends, O_CLOEXEC))
 		return 1;
-	pid_t child = fork();
+	pid_t self = getpid(), child = fork();
 	if (!child) {
+		/* Nothing is written once it is said that nothing was. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(ERROR_INTERNAL);
 		const char *const words[] = {"heapwise", "export", "--format",
 			conversion->plan->convert_context, "-o", conversion->to, conversion->from,
 			NULL};

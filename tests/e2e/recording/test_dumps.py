@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from told import of_site, told
+from told import collector_of, of_site, told
 
 TESTS = hw.Tests()
 MIB = 1 << 20
@@ -216,17 +216,6 @@ def stopped_target(folder):
         hw.ask("dump", target.name, "-o", folder / "a.dump")
         os.kill(target.pid, signal.SIGCONT)
     hw.need(live(folder / "a.dump") == 99, "live bytes")
-
-
-def collector_of(folder):
-    """The collector's number: it has the recording open."""
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(path) == str(folder / "x.hpw"):
-                return path.parts[2]
-        except OSError:
-            continue
-    raise hw.Failure("there is no collector")
 
 
 def held(pid):

@@ -107,6 +107,8 @@ static double does(const char *word, long number)
 		return longest_pause((double)number);
 	if (!strcmp(word, "cost"))
 		return cost_ns(number);
+	if (!strcmp(word, "exec"))
+		execl("/proc/self/exe", "dumps", NULL);
 	if (!strcmp(word, "fork") && !fork()) {
 		site_kept((size_t)number);
 		_exit(0);

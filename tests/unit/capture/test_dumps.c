@@ -21,6 +21,15 @@ static enum dump_reason due(
 	return dump_trigger_is_due(t, plan, &now, &ret) ? ret : NOTHING;
 }
 
+CASE(numbers, "only patterns with %p tell the dumps of several processes apart")
+{
+	CHECK(dump_files_name_process("a.%p.%i"));
+	CHECK(dump_files_name_process("%%%p"));
+	CHECK(!dump_files_name_process("a.%i%%p"));
+	CHECK(!dump_files_name_process("%n.%i"));
+	CHECK(!dump_files_name_process("p%"));
+}
+
 CASE(distances, "a distance is passed once, and begins anew at what was found")
 {
 	const struct dump_plan plan = {.allocated_bytes = 100, .growth_bytes = 50};
