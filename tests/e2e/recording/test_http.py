@@ -20,11 +20,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+from told import collector_of, stop_writer
 
 TESTS = hw.Tests()
 GO = shutil.which("go")
 SIZE = 1_000_003
-SLEEPS = ("35", "230")  # nanosleep, clock_nanosleep
 # Allocates and frees as its standard input says, and answers each line when it is done.
 PROGRAM = f"""
 import ctypes, sys
@@ -128,11 +128,11 @@ def differences(folder):
     """?seconds=N has what changed meanwhile: less than nothing, too"""
     with served(folder) as one:
         one.allocate(30)
+        root = re.search(rb"<td>(\d+) ", get(f"{one.url}debug/pprof/")[2])[1].decode()
         with contextlib.ExitStack() as stack:
             asked = subprocess.Popen([sys.executable, "-c", f"import urllib.request,sys;sys.stdout.buffer.write(urllib.request.urlopen('{one.url}debug/pprof/heap?seconds=3').read())"], stdout=subprocess.PIPE)
             stack.callback(asked.wait)
-            # The first dump is made when the answer's process sleeps.
-            hw.wait_until(lambda: is_asleep(asked.pid), "the first dump")
+            hw.wait_until(lambda: dumps_made(root), "the first dump")
             one.allocate(-25)
             one.allocate(3)
             profile = asked.communicate(timeout=hw.TIMEOUT)[0]
@@ -148,14 +148,8 @@ def write(path, data):
     return path
 
 
-def is_asleep(_):
-    """Whether a `heapwise dump --seconds` sleeps."""
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else ()
-            if b"--seconds=3" in words and (entry / "syscall").read_text().split()[0] in SLEEPS:
-                return True
-    return False
+def dumps_made(pid):
+    return json.loads(hw.ask("ctl", pid, "status", "--json"))["dumps"]
 
 
 @TESTS.test
@@ -233,6 +227,27 @@ def ends(folder):
         os.kill(root, signal.SIGKILL)
         one.process.wait(hw.TIMEOUT)
         hw.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in servers), "the end of the server")
+
+
+@TESTS.test
+def server_killed(folder):
+    """The server is killed in the middle of an answer: the client gets none, the program goes on, its recording is whole"""
+    with served(folder) as one:
+        one.allocate(50)
+        port = int(one.url.rsplit(":", 1)[1].strip("/"))
+        collector = collector_of(folder)
+        servers = [pid for pid in of_server(one.process.pid) if pid != collector]
+        hw.need(len(servers) == 1, f"{servers} are servers")
+        asked = socket.create_connection(("127.0.0.1", port), timeout=hw.TIMEOUT)
+        writer = stop_writer(collector, lambda: asked.sendall(b"GET /debug/pprof/heap HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port))
+        os.kill(servers[0], signal.SIGKILL)
+        with contextlib.suppress(ConnectionResetError):
+            hw.need(asked.recv(10) == b"", "a dead server answers")
+        if writer:
+            os.kill(writer, signal.SIGCONT)
+        one.allocate(1)
+    hw.need(one.process.returncode == 0, hw.describe(one.process.returncode))
+    hw.need(hw.report(one.file)["recording"]["complete"], "the recording is not whole")
 
 
 def of_server(pid):

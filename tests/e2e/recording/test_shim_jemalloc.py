@@ -6,16 +6,16 @@ mallctl() and messages, and files that jeprof reads."""
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
+import threading
 import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+from processes import free_port
 
 TESTS = hw.Tests()
 USER = hw.TARGETS / "jemalloc_user"
@@ -259,24 +259,10 @@ def real_one_there(folder):
     hw.need(ended.errors.count("Invalid conf pair: nonsense:1") == 2 and "Arenas: " in ended.errors, str(ended)[-600:])
 
 
-def wait_for(condition, what):
-    for _ in range(1200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise hw.Failure(f"{what}: not in a minute")
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def start(folder, conf, *program):
+def start(folder, conf, *program, **more):
     return subprocess.Popen([hw.HEAPWISE, "run", "-q", "--as=jemalloc", "-f", "-o", folder / "a.%p.hpw", "--", *program],
                             env=hw.clean_environment(MALLOC_CONF=conf), cwd=folder,
-                            stdout=subprocess.DEVNULL, stderr=open(folder / "errors", "wb"), start_new_session=True)
+                            stdout=subprocess.DEVNULL, start_new_session=True, **more)
 
 
 def end(process):
@@ -288,7 +274,7 @@ def end(process):
         pass
 
 
-LUA = """{modules}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log notice;
+LUA = """{modules}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr notice;
 {user}events {{ worker_connections 64; }}
 http {{ access_log off; lua_package_path "/usr/share/lua/5.1/?.lua;;";
 client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4;
@@ -303,6 +289,21 @@ server {{ listen 127.0.0.1:{port}; location / {{ content_by_lua_block {{ ngx.say
 """
 
 
+def wait_for_line(process, part):
+    """Reads what a server writes to standard error until there is a line with `part`; the lines."""
+    lines = []
+    alarm = threading.Timer(hw.TIMEOUT, process.kill)
+    alarm.start()
+    try:
+        while not lines or part not in lines[-1]:
+            line = process.stderr.readline()
+            hw.need(line, f"no {part!r} in {''.join(lines)}")
+            lines.append(line)
+    finally:
+        alarm.cancel()
+    return lines
+
+
 @TESTS.test
 def nginx_reloaded(folder):
     """nginx, whose Lua asks for a dump through FFI and leaks: the diff of two dumps, with a reload between, shows that block"""
@@ -313,20 +314,20 @@ def nginx_reloaded(folder):
     modules = "".join(f"load_module {path};\n" for path in LUA_MODULES)
     user = "user root;\n" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(LUA.format(folder=folder, modules=modules, port=port, user=user))
-    process = start(folder, f"prof:true,lg_prof_sample:0,prof_prefix:{folder}/jeprof", server, "-p", folder, "-e",
-                    folder / "error.log", "-c", folder / "nginx.conf")
+    process = start(folder, f"prof:true,lg_prof_sample:0,prof_prefix:{folder}/jeprof", server, "-p", folder, "-e", "stderr", "-c",
+                    folder / "nginx.conf", stderr=subprocess.PIPE, text=True)
     try:
-        wait_for(lambda: list(folder.glob("jeprof.*.m0.heap")) and (folder / "nginx.pid").exists(), "the first dump")
+        wait_for_line(process, "dumped: 0")
+        wait_for_line(process, "start worker process ")
         pid = int((folder / "nginx.pid").read_text())
-        wait_for(lambda: "start worker process " in (folder / "error.log").read_text(), "a worker")
         hw.need(urllib.request.urlopen(f"http://127.0.0.1:{port}/").read() == b"hello\n", "no answer")
         os.kill(pid, signal.SIGHUP)
-        wait_for(lambda: list(folder.glob("jeprof.*.m1.heap")), "the second dump")
+        wait_for_line(process, "dumped: 0")
         os.kill(pid, signal.SIGTERM)  # which a worker that has just begun does not miss, in contrast to SIGQUIT
-        hw.need(process.wait(60) == 0, (folder / "errors").read_text())
+        errors = process.communicate(timeout=60)[1]
+        hw.need(process.returncode == 0, errors)
     finally:
         end(process)
-    hw.need((folder / "error.log").read_text().count("dumped: 0") >= 1, (folder / "error.log").read_text())
     dumps = [heap_file(folder, f"jeprof.{pid}.{i}.m{i}.heap") for i in range(2)]
     shown = hw.ask("diff", *dumps, "--all-frames")
     hw.need(re.search(r"^New .*\n  \+603 KiB .*\+50 blocks, from 0 to 50", shown, re.M), f"{50 * 12345} bytes are not first: {shown}")
@@ -337,16 +338,18 @@ def redis_serves(folder):
     """Redis, which Debian links with jemalloc: its own commands go on, one dump is written"""
     server, client = hw.need_program("redis-server"), hw.need_program("redis-cli")
     path = folder / "socket"
-    process = start(folder, "prof:true,lg_prof_sample:0,prof_final:true", server, "--port", "0", "--unixsocket", path, "--save", "")
+    process = start(folder, "prof:true,lg_prof_sample:0,prof_final:true", server, "--port", "0", "--unixsocket", path, "--save", "",
+                    stderr=subprocess.PIPE, text=True)
     try:
-        wait_for(path.exists, "the socket")
+        hw.wait_until(path.exists, "the socket")
         for words in (("set", "a", "b"), ("memory", "doctor"), ("memory", "stats"), ("memory", "purge"), ("memory", "malloc-stats"),
                       ("config", "set", "activedefrag", "yes"), ("info", "memory"), ("ping",)):
             ended = hw.run([client, "-s", path, *words])
             hw.need(ended.status == 0 and ended.text, f"{words}: {ended}")
         hw.need(ended.text == "PONG\n", str(ended))
         hw.run([client, "-s", path, "shutdown", "nosave"])
-        hw.need(process.wait(60) == 0, (folder / "errors").read_text())
+        errors = process.communicate(timeout=60)[1]
+        hw.need(process.returncode == 0, errors)
     finally:
         end(process)
     hw.need(heaps(folder) == ["jeprof.PID.0.f.heap"], heaps(folder))
