@@ -18,6 +18,7 @@
 
 #include "runtime/core/extent.h"
 #include "runtime/preload/control.h"
+#include "runtime/preload/event_frame.h"
 #include "runtime/preload/frees.h"
 #include "runtime/preload/mappings.h"
 #include "runtime/preload/process.h"
@@ -36,8 +37,7 @@ extern void *__libc_stack_end; /* of ld.so */
  * 1.0, section 3.2.2; arch/x86/include/asm/sigframe.h). */
 #define HANDLER_BELOW 512
 
-/* The thread is in an event already. True if that one will not go on. */
-static __attribute__((noinline)) bool is_event_abandoned(uint64_t sp, uint64_t busy)
+__attribute__((noinline)) bool rt_event_is_abandoned(uint64_t sp, uint64_t busy)
 {
 	if (sp + HANDLER_BELOW <= busy || sp - busy + HANDLER_BELOW > SAME_STACK ||
 		rt_on_signal_stack())
@@ -64,89 +64,22 @@ void rt_event_abandon(void)
 	rt_here.busy = 0;
 }
 
-static inline void end_event(void)
+__attribute__((noinline)) void *rt_event_end_dropped(struct rt_thread *t, void *result)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	rt_here.busy = 0;
-}
-
-static inline void ring_begin(struct rt_thread *t, uint64_t sp)
-{
-	__atomic_store_n(&t->ring->busy, sp, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-/* In a stopped recording, or where the program has allocations left out, the usual event is not
- * usual, and each looks whether it goes on. */
-static inline void rest_if_stopped(struct rt_thread *t)
-{
-	if (rt_unlikely(rt_mode == RT_MODE_STOPPED || rt_here.ignores))
-		t->limit = t->head;
-}
-
-static inline void ring_end(struct rt_thread *t)
-{
-	rest_if_stopped(t);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
-	end_event();
-}
-
-/* Ends an event that found no place. Among the reasons is that this is a child, forked by a handler
- * that interrupted the event (control.c): from here on it is like any other child. */
-static __attribute__((noinline)) void *end_dropped_event(struct rt_thread *t, void *result)
-{
-	ring_end(t);
+	rt_event_ring_end(t);
 	if (__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_FORKED_MID_EVENT)
 		rt_process_leave();
 	return result;
 }
 
-/* Whether the event that begins carries a stamp. */
-static inline bool needs_stamp(struct rt_process *p, struct rt_thread *t)
-{
-	if (rt_unlikely(!__libc_single_threaded))
-		t->stamped = true;
-	if (rt_unlikely(rt_stamps(t) && t->head >= t->solo_due))
-		rt_solo_try(p, t);
-	return rt_stamps(t);
-}
-
-/* The end of an event that went elsewhere than to a ring of its own. */
-static void end_elsewhere(uint64_t sp)
+void rt_event_end_elsewhere(uint64_t sp)
 {
 	if (rt_here.busy != sp)
 		return; /* of a handler: the interrupted one is still to end */
-	end_event();
+	rt_event_end();
 	if (rt_process &&
 		__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_FORKED_MID_EVENT)
 		rt_process_leave();
-}
-
-/*
- * Begins an event. The thread to record with; NULL if the event has to go to the shared ring
- * (*ret_process set) or nowhere (*ret_process NULL), and is ended by end_elsewhere().
- */
-static inline struct rt_thread *begin_event(uint64_t sp, struct rt_process **ret_process)
-{
-	uint64_t busy = rt_here.busy;
-	if (rt_unlikely(busy) && !is_event_abandoned(sp, busy)) {
-		*ret_process = rt_real.front ? NULL : rt_process;
-		return NULL;
-	}
-	rt_here.busy = sp;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	struct rt_thread *t = rt_here.thread;
-	if (rt_unlikely(!t->ring)) {
-		t = rt_thread_start();
-		*ret_process = t ? rt_process : NULL;
-		if (!t || t == &rt_process->shared)
-			return NULL;
-	}
-	*ret_process = rt_process;
-	ring_begin(t, sp);
-	rt_solo_meet(rt_process, t);
-	return t;
 }
 
 /* How large the stack is, allocations say: frees need not. */
@@ -194,15 +127,15 @@ static __attribute__((noinline)) void *put_alloc(
 	if (!block)
 		rt_here.failed = true;
 	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_alloc(p, block, size, kind, (struct rt_caller){pc, sp, rbp});
-		end_elsewhere(sp);
+		rt_event_end_elsewhere(sp);
 		return block;
 	}
 	look_at_stack(t, sp);
-	bool with_stamp = needs_stamp(p, t);
+	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	if (rt_unlikely(t->head + HW_R_WORDS_MAX > t->limit))
 		rt_stop_look(p->shm);
@@ -221,9 +154,9 @@ static __attribute__((noinline)) void *put_alloc(
 		}
 		rt_ring_publish(t, n);
 	} else {
-		return end_dropped_event(t, block);
+		return rt_event_end_dropped(t, block);
 	}
-	ring_end(t);
+	rt_event_ring_end(t);
 	return block;
 }
 
@@ -279,14 +212,14 @@ void rt_event_ignore(bool begins)
 		return;
 	}
 	struct rt_process *p;
-	struct rt_thread *t = begin_event((uint64_t)__builtin_frame_address(0), &p);
+	struct rt_thread *t = rt_event_begin((uint64_t)__builtin_frame_address(0), &p);
 	here->ignores++;
 	if (p)
 		__atomic_fetch_or(&p->shm->notes, (uint32_t)HW_NOTE_IGNORES, __ATOMIC_RELAXED);
 	if (t)
-		ring_end(t);
+		rt_event_ring_end(t);
 	else
-		end_elsewhere((uint64_t)__builtin_frame_address(0));
+		rt_event_end_elsewhere((uint64_t)__builtin_frame_address(0));
 }
 
 bool rt_event_is_latest(const void *block)
@@ -300,14 +233,14 @@ static __attribute__((noinline)) void put_free(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_free(p, block, kind, sp);
-		end_elsewhere(sp);
+		rt_event_end_elsewhere(sp);
 		return;
 	}
-	bool with_stamp = needs_stamp(p, t);
+	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint64_t op = HW_R_FREE + kind;
 	if (t->last_address == (uint64_t)block) {
 		t->last_address = 0;
@@ -324,10 +257,10 @@ static __attribute__((noinline)) void put_free(
 		w[0] = op | (uint64_t)block << 8;
 		rt_ring_publish(t, n);
 	} else {
-		end_dropped_event(t, NULL);
+		rt_event_end_dropped(t, NULL);
 		return;
 	}
-	ring_end(t);
+	rt_event_ring_end(t);
 }
 
 bool rt_event_has_failed(void)
@@ -398,16 +331,16 @@ static __attribute__((noinline)) void *half_realloc(
 {
 	enum hw_free_kind kind = size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO;
 	struct rt_process *p;
-	struct rt_thread *t = begin_event(c.sp, &p);
+	struct rt_thread *t = rt_event_begin(c.sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
 			rt_shared_free(p, block, kind, c.sp);
 		*ret_early = p;
 		void *moved = rt_real.realloc(block, size);
-		end_elsewhere(c.sp);
+		rt_event_end_elsewhere(c.sp);
 		return moved;
 	}
-	bool with_stamp = needs_stamp(p, t);
+	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
 	/* As in rt_event_realloc(). */
@@ -418,11 +351,11 @@ static __attribute__((noinline)) void *half_realloc(
 	}
 	uint64_t *w = moved || !size ? rt_ring_reserve(t, 2) : NULL;
 	if (rt_unlikely(!w))
-		return end_dropped_event(t, moved);
+		return rt_event_end_dropped(t, moved);
 	w[0] = (HW_R_FREE + kind) | (with_stamp ? HW_R_STAMPED : 0) | (uint64_t)block << 8;
 	w[1] = before;
 	rt_ring_publish(t, with_stamp ? 2 : 1);
-	ring_end(t);
+	rt_event_ring_end(t);
 	return moved;
 }
 
@@ -477,14 +410,14 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		(rt_unlikely(rt_mode != RT_MODE_EXACT) && (rt_stopped() || rt_sampling())))
 		return sample_realloc(block, size, c);
 	struct rt_process *p;
-	struct rt_thread *t = begin_event(c.sp, &p);
+	struct rt_thread *t = rt_event_begin(c.sp, &p);
 	if (rt_unlikely(!t)) {
 		void *moved = rt_shared_realloc(p, block, size, c);
-		end_elsewhere(c.sp);
+		rt_event_end_elsewhere(c.sp);
 		return moved;
 	}
 	look_at_stack(t, c.sp);
-	bool with_stamp = needs_stamp(p, t);
+	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
 	void *moved = seen_realloc(t->ring, block, size, stack);
@@ -515,187 +448,8 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		t->last_address = (uint64_t)moved;
 		rt_ring_publish(t, n);
 	} else {
-		return end_dropped_event(t, moved);
+		return rt_event_end_dropped(t, moved);
 	}
-	ring_end(t);
+	rt_event_ring_end(t);
 	return moved;
-}
-
-/* Whether the recording has single events. */
-static bool has_forks(void)
-{
-	return rt_mode == RT_MODE_EXACT || rt_mode == RT_MODE_STOPPED;
-}
-
-uint64_t rt_event_fork(uint64_t sp)
-{
-	if (!has_forks() || !rt_process || rt_here.busy || sys_no_calls())
-		return 0;
-	uint32_t state = __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE);
-	if (state != RT_RECORDING && state != RT_NONE)
-		return 0;
-	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
-	if (!t) {
-		uint64_t child = p ? rt_shared_fork(p, sp) : 0;
-		end_elsewhere(sp);
-		return child;
-	}
-	if (!has_forks()) { /* it has just begun */
-		ring_end(t);
-		return 0;
-	}
-	needs_stamp(p, t);
-	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);
-	if (!w) {
-		end_dropped_event(t, NULL);
-		return 0;
-	}
-	/* Stamped in any case: what follows without a stamp is later than this one. */
-	stamp = sys_tsc_fenced();
-	w[0] = HW_R_FORK | HW_R_STAMPED;
-	w[1] = stamp;
-	rt_ring_publish(t, 2);
-	ring_end(t);
-	return stamp;
-}
-
-void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes, uint64_t sp)
-{
-	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
-	if (!t) {
-		if (p)
-			rt_shared_annotate(p, what, address, bytes, sp);
-		end_elsewhere(sp);
-		return;
-	}
-	bool with_stamp = needs_stamp(p, t);
-	uint64_t *w = rt_ring_reserve(t, 3);
-	if (!w) {
-		end_dropped_event(t, NULL);
-		return;
-	}
-	uint32_t n = rt_put_annotation(w, with_stamp, what, address, bytes);
-	rt_ring_publish(t, n);
-	ring_end(t);
-}
-
-void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
-{
-	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
-	if (!t) {
-		end_elsewhere(
-			sp); /* without a ring of its own: the free is recorded, its stack is not */
-		return;
-	}
-	bool with_stamp = needs_stamp(p, t);
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
-	t->last_address = 0; /* the memo is this call's now */
-	uint64_t *w = rt_ring_reserve(t, 3);
-	if (!w) {
-		end_dropped_event(t, NULL);
-		return;
-	}
-	rt_ring_publish(t,
-		rt_put_annotation(w, with_stamp, HW_ANNOTATE_FREED_FROM, (uint64_t)block, stack));
-	ring_end(t);
-}
-
-void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
-{
-	struct rt_process *p;
-	struct rt_thread *t = begin_event(sp, &p);
-	if (!t) {
-		if (p)
-			rt_shared_mark(p, bytes, name, sp);
-		end_elsewhere(sp);
-		return;
-	}
-	needs_stamp(p, t);
-	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_LONGEST);
-	if (!w) {
-		end_dropped_event(t, NULL);
-		return;
-	}
-	rt_ring_publish(t, rt_put_mark(w, bytes, name));
-	ring_end(t);
-}
-
-/* In the middle of an event (a realloc whose allocator maps memory, a signal handler's): the shared
- * ring has a walk of its own. */
-static struct rt_process *process_of_nested(void)
-{
-	struct rt_process *p = rt_process;
-	bool records =
-		p && !rt_real.front && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
-	return records ? p : NULL;
-}
-
-void rt_event_mapping_begin(
-	struct rt_mapping_event *event, const struct rt_mapping *mapping, uint64_t sp)
-{
-	*event = (struct rt_mapping_event){.nested = rt_here.busy};
-	if (event->nested)
-		event->p = process_of_nested();
-	else
-		event->t = begin_event(sp, &event->p);
-	if (event->t) {
-		event->with_stamp = needs_stamp(event->p, event->t);
-		event->before = event->with_stamp ? sys_tsc_fenced() : 0;
-	} else if (event->p && mapping->gone_bytes) {
-		rt_shared_unmap(event->p, mapping->gone_at, mapping->gone_bytes, sp);
-		event->gone_recorded = true;
-	}
-}
-
-/* The thread's own walk keeps what its latest event has found. */
-static uint32_t stack_of_mapping(struct rt_process *p, struct rt_thread *t, struct rt_caller c)
-{
-	if (!rt_lock_try(&p->mapping_lock)) {
-		t->last_address = 0;
-		return rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
-	}
-	rt_walk_forget(&p->mapping_walk);
-	p->mapping_walk.readable_low = p->mapping_walk.readable_high = 0;
-	if (sys_no_calls())
-		rt_walk_trust(&p->mapping_walk, c.sp, sys_thread_pointer());
-	uint32_t stack = rt_unwind(&p->unwinder, &p->mapping_walk, c.pc, c.sp, c.rbp);
-	rt_unlock(&p->mapping_lock);
-	return stack;
-}
-
-void rt_event_mapping_end(
-	struct rt_mapping_event *event, const struct rt_mapping *mapping, struct rt_caller caller)
-{
-	struct rt_process *p = event->p;
-	struct rt_thread *t = event->t;
-	if (!t) {
-		if (p && mapping)
-			rt_shared_map(p, mapping, event->gone_recorded, caller);
-		if (!event->nested)
-			end_elsewhere(caller.sp);
-		return;
-	}
-	uint32_t stack = mapping && mapping->bytes ? stack_of_mapping(p, t, caller) : 0;
-	uint64_t *w = mapping ? rt_ring_reserve(t, HW_R_WORDS_MAPPED) : NULL;
-	if (!w) {
-		end_dropped_event(t, NULL);
-		return;
-	}
-	/* As in rt_event_realloc(). */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (rt_unlikely(!event->with_stamp && rt_stamps(t))) {
-		event->with_stamp = true;
-		event->before = t->untimed_since;
-	}
-	uint32_t n = 0;
-	if (mapping->gone_bytes)
-		n = rt_put_unmap(w, mapping->gone_at, mapping->gone_bytes,
-			event->with_stamp ? event->before : sys_tsc_fenced());
-	if (mapping->bytes)
-		n += rt_put_map(w + n, mapping, stack);
-	rt_ring_publish(t, n);
-	ring_end(t);
 }

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see events.h. May touch: the same.
+ *
+ * How an event begins and ends: for events.c, whose opening tells the idea, and events_rare.c.
+ */
+#ifndef RUNTIME_EVENT_FRAME_H
+#define RUNTIME_EVENT_FRAME_H
+
+#include "runtime/preload/process.h"
+#include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
+#include "runtime/preload/solo.h"
+
+#include <sys/single_threaded.h>
+
+/* The thread is in an event already. Returns whether that one will not go on; it is dropped then.
+ */
+bool rt_event_is_abandoned(uint64_t sp, uint64_t busy);
+
+/*
+ * Ends an event that found no place; returns `result`. Among the reasons is that this is a child,
+ * forked by a handler that interrupted the event (control.c): from here on it is like any other
+ * child.
+ */
+void *rt_event_end_dropped(struct rt_thread *t, void *result);
+
+/* Ends an event that went elsewhere than to a ring of its own. */
+void rt_event_end_elsewhere(uint64_t sp);
+
+static inline void rt_event_end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rt_here.busy = 0;
+}
+
+static inline void rt_event_ring_begin(struct rt_thread *t, uint64_t sp)
+{
+	__atomic_store_n(&t->ring->busy, sp, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* In a stopped recording, or where the program has allocations left out, the usual event is not
+ * usual, and each looks whether it goes on. */
+static inline void rt_event_rest_if_stopped(struct rt_thread *t)
+{
+	if (rt_unlikely(rt_mode == RT_MODE_STOPPED || rt_here.ignores))
+		t->limit = t->head;
+}
+
+static inline void rt_event_ring_end(struct rt_thread *t)
+{
+	rt_event_rest_if_stopped(t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
+	rt_event_end();
+}
+
+/* Whether the event that begins carries a stamp. */
+static inline bool rt_event_needs_stamp(struct rt_process *p, struct rt_thread *t)
+{
+	if (rt_unlikely(!__libc_single_threaded))
+		t->stamped = true;
+	if (rt_unlikely(rt_stamps(t) && t->head >= t->solo_due))
+		rt_solo_try(p, t);
+	return rt_stamps(t);
+}
+
+/*
+ * Begins an event. The thread to record with; NULL if the event has to go to the shared ring
+ * (*ret_process set) or nowhere (*ret_process NULL), and is ended by rt_event_end_elsewhere().
+ */
+static inline struct rt_thread *rt_event_begin(uint64_t sp, struct rt_process **ret_process)
+{
+	uint64_t busy = rt_here.busy;
+	if (rt_unlikely(busy) && !rt_event_is_abandoned(sp, busy)) {
+		*ret_process = rt_real.front ? NULL : rt_process;
+		return NULL;
+	}
+	rt_here.busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	struct rt_thread *t = rt_here.thread;
+	if (rt_unlikely(!t->ring)) {
+		t = rt_thread_start();
+		*ret_process = t ? rt_process : NULL;
+		if (!t || t == &rt_process->shared)
+			return NULL;
+	}
+	*ret_process = rt_process;
+	rt_event_ring_begin(t, sp);
+	rt_solo_meet(rt_process, t);
+	return t;
+}
+
+#endif
