@@ -47,8 +47,9 @@ enum session_call caller_queue_take(struct caller_queue *queue, struct session_c
 		return SESSION_UNKNOWN;
 	const struct queued_caller *one = place_at(queue, 0);
 	*ret = one->caller;
-	queue->first = (queue->first + 1) % queue->max;
 	queue->count--;
+	/* An empty one begins at its beginning, so that the same few places are in memory. */
+	queue->first = queue->count ? (queue->first + 1) % queue->max : 0;
 	return one->call;
 }
 

@@ -27,7 +27,7 @@ IDLE_MS = 3000
 # itself may do that to one now and then: a dump that does it does it each time.
 SLOW_MOST = max(1, DUMPS // 100)
 # The collector's memory goes up and down by pieces of its allocator.
-GROWTH_KIB = 2048
+GROWTH_KIB = 400
 KEPT = 3
 
 
