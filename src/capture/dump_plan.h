@@ -71,12 +71,23 @@ struct dump_plan {
 	dump_configure_function *configure; /* NULL: processes can't change their plans */
 };
 
+/* Milliseconds matter for shorter periods than this. */
+#define DUMP_PERIOD_LONG_NS 1000000000u
+
 /* Returns whether a process may have to be dumped without being asked. */
 static inline bool dump_plan_has_triggers(const struct dump_plan *plan)
 {
 	return plan->allocated_bytes || plan->freed_bytes || plan->growth_bytes ||
 	       plan->peak_bytes || plan->period_ns || plan->resident_bytes ||
 	       plan->resident_percent || plan->pressure || plan->signal || plan->at_exit;
+}
+
+/* Returns whether dumps depend on figures or times that may be passed within milliseconds. */
+static inline bool dump_plan_follows_counts(const struct dump_plan *plan)
+{
+	return plan->allocated_bytes || plan->freed_bytes || plan->growth_bytes ||
+	       plan->peak_bytes || plan->resident_bytes || plan->resident_percent ||
+	       (plan->period_ns && plan->period_ns < DUMP_PERIOD_LONG_NS);
 }
 
 /* Returns what is wrong with a pattern of file names; NULL if nothing is. */

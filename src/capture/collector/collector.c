@@ -30,6 +30,11 @@
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
+/* If only samples are recorded, a pass costs more than what it finds, and the cores are the
+ * program's. So a pass that brings fewer than FEW_WORDS, a quarter of the smallest ring, is
+ * followed by a longer sleep, as one that brings nothing; one with SOME_WORDS by the shortest. */
+#define FEW_WORDS (1u << 10)
+#define SOME_WORDS (4 * FEW_WORDS)
 /* The longest pause between polls of an idle process, unless it rings (hw_shm.doorbell). Its next
  * event may have happened at any time since the last poll, so with few processes the pause is
  * shorter: about one idle process is polled in SLEEP_MAX_NS. */
@@ -267,9 +272,30 @@ static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64
 	return moved;
 }
 
+/* Returns whether it makes no difference if what a process has done is read some milliseconds
+ * later. */
+static bool can_wait(const struct tracked_process *s)
+{
+	return !s->recorder ||
+	       (recorder_is_slow(s->recorder) && !dump_plan_follows_counts(&s->dumps.plan));
+}
+
+/* Returns how long to sleep after a pass that brought at most so many words of a process; `slow`:
+ * all of them can wait. */
+static uint64_t next_sleep_ns(const struct collector *c, uint64_t words, bool slow)
+{
+	uint64_t few = slow ? FEW_WORDS : 1, some = slow ? SOME_WORDS : 1;
+	if (words > BUSY_WORDS)
+		return 0;
+	if (words >= some || !c->sleep_ns)
+		return SLEEP_MIN_NS;
+	return words < few && c->sleep_ns < SLEEP_MAX_NS ? c->sleep_ns * 2 : c->sleep_ns;
+}
+
 static void drain_all(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
+	bool slow = true;
 	if (now - c->serviced_ns > SERVICE_NS) {
 		c->serviced_ns = now;
 		wake_launcher(c);
@@ -281,13 +307,9 @@ static void drain_all(struct collector *c)
 		collector_look_for_leaving(c, s);
 		uint64_t moved = drain_one(c, s, now);
 		most = moved > most ? moved : most;
+		slow &= can_wait(s);
 	}
-	if (most > BUSY_WORDS)
-		c->sleep_ns = 0;
-	else if (most)
-		c->sleep_ns = SLEEP_MIN_NS;
-	else if (c->sleep_ns < SLEEP_MAX_NS)
-		c->sleep_ns = c->sleep_ns ? c->sleep_ns * 2 : SLEEP_MIN_NS;
+	c->sleep_ns = next_sleep_ns(c, most, slow);
 }
 
 static bool collector_init(struct collector *c, struct collector_start *start)

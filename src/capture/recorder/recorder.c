@@ -33,6 +33,9 @@
 #define GAPS_A_SECOND 200u
 /* No other request is served while a mark is being set. */
 #define MARK_WAIT_NS 20000000ull
+/* From this mean distance on, a thread that allocates 3 GB/s fills no more than the smallest ring
+ * in 10 ms. */
+#define SLOW_SAMPLE_BYTES (64u << 10)
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
 void recorder_keep_error(struct recorder *r, struct error *error)
@@ -227,6 +230,12 @@ void recorder_catch_up(struct recorder *r)
 bool recorder_is_called(const struct recorder *recorder)
 {
 	return event_source_is_called(recorder->source);
+}
+
+bool recorder_is_slow(const struct recorder *recorder)
+{
+	return recorder->mode.kind == MODE_SAMPLE &&
+	       recorder->mode.sample_bytes >= SLOW_SAMPLE_BYTES;
 }
 
 bool recorder_has_unwritten(const struct recorder *recorder)

@@ -159,6 +159,9 @@ uint64_t recorder_drain(struct recorder *recorder);
 /* Returns whether the process wants its rings to be drained now. */
 bool recorder_is_called(const struct recorder *recorder);
 
+/* Returns whether the rings fill slowly, since so few blocks are sampled. */
+bool recorder_is_slow(const struct recorder *recorder);
+
 /* Returns whether something was taken from the rings that is not in the file yet. */
 bool recorder_has_unwritten(const struct recorder *recorder);
 
