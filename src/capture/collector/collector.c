@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "capture/collector/pace.h"
 #include "capture/shared_memory.h"
 #include "capture/writer/write_queue.h"
 #include "process/proc_info.h"
@@ -28,20 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEP_MIN_NS 300000
-#define SLEEP_MAX_NS 5000000
-/* If only samples are recorded, a pass costs more than what it finds, and the cores are the
- * program's. So a pass that brings fewer than FEW_WORDS, a quarter of the smallest ring, is
- * followed by a longer sleep, as one that brings nothing; one with SOME_WORDS by the shortest. */
-#define FEW_WORDS (1u << 10)
-#define SOME_WORDS (4 * FEW_WORDS)
+/* Processes whose pause is longer have a time when they are due. */
+#define PAUSE_NS 5000000
 /* The longest pause between polls of an idle process, unless it rings (hw_shm.doorbell). Its next
  * event may have happened at any time since the last poll, so with few processes the pause is
- * shorter: about one idle process is polled in SLEEP_MAX_NS. */
+ * shorter: about one idle process is polled in PAUSE_NS. */
 #define PAUSE_MAX_NS 320000000
 #define IDLE_NS 500000000 /* while no process is recorded */
-/* A pass that brought more than this many words is followed by the next at once. */
-#define BUSY_WORDS (1u << 16)
 #define SERVICE_NS 50000000
 /* Processes at a time: each takes two descriptors and some hundred KiB. */
 #define SUBJECTS_MAX 1024u
@@ -241,7 +235,7 @@ static void wait_for_events(struct collector *c)
 
 static uint64_t pause_max_ns(const struct collector *c)
 {
-	return min((uint64_t)SLEEP_MAX_NS * c->process_count, (uint64_t)PAUSE_MAX_NS);
+	return min((uint64_t)PAUSE_NS * c->process_count, (uint64_t)PAUSE_MAX_NS);
 }
 
 /* Drains the rings of a process; the less there is, the later is the next time. */
@@ -251,8 +245,8 @@ static uint64_t drain_rings(const struct collector *c, struct tracked_process *s
 	if (moved)
 		s->pause_ns = 0;
 	else
-		s->pause_ns = s->pause_ns ? min(s->pause_ns * 2, pause_max_ns(c)) : SLEEP_MIN_NS;
-	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
+		s->pause_ns = s->pause_ns ? min(s->pause_ns * 2, pause_max_ns(c)) : PACE_MIN_NS;
+	s->due_ns = s->pause_ns > PAUSE_NS ? now + s->pause_ns : 0;
 	return moved;
 }
 
@@ -280,22 +274,10 @@ static bool can_wait(const struct tracked_process *s)
 	       (recorder_is_slow(s->recorder) && !dump_plan_follows_counts(&s->dumps.plan));
 }
 
-/* Returns how long to sleep after a pass that brought at most so many words of a process; `slow`:
- * all of them can wait. */
-static uint64_t next_sleep_ns(const struct collector *c, uint64_t words, bool slow)
-{
-	uint64_t few = slow ? FEW_WORDS : 1, some = slow ? SOME_WORDS : 1;
-	if (words > BUSY_WORDS)
-		return 0;
-	if (words >= some || !c->sleep_ns)
-		return SLEEP_MIN_NS;
-	return words < few && c->sleep_ns < SLEEP_MAX_NS ? c->sleep_ns * 2 : c->sleep_ns;
-}
-
 static void drain_all(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
-	bool slow = true;
+	bool all_wait = true;
 	if (now - c->serviced_ns > SERVICE_NS) {
 		c->serviced_ns = now;
 		wake_launcher(c);
@@ -307,9 +289,9 @@ static void drain_all(struct collector *c)
 		collector_look_for_leaving(c, s);
 		uint64_t moved = drain_one(c, s, now);
 		most = moved > most ? moved : most;
-		slow &= can_wait(s);
+		all_wait &= can_wait(s);
 	}
-	c->sleep_ns = next_sleep_ns(c, most, slow);
+	c->sleep_ns = pace_sleep_ns(c->sleep_ns, most, all_wait);
 }
 
 static bool collector_init(struct collector *c, struct collector_start *start)
@@ -322,7 +304,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
 	dump_files_init(&c->shared_dumps);
-	c->sleep_ns = SLEEP_MIN_NS;
+	c->sleep_ns = PACE_MIN_NS;
 	c->process_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->processes = calloc(c->process_max, sizeof(struct tracked_process *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -16,7 +16,7 @@ TESTS = hw.Tests()
 STEPS = 4000
 STEP_BLOCKS = 600  # of 1,000 bytes: about one sample
 # Sleeps are up to 10 ms long. If each step woke it, there were a thousand and more.
-WAKES_A_SECOND_MOST = 250
+SAMPLED_A_SECOND_MOST = 250
 
 
 def collector_of(target):
@@ -41,7 +41,7 @@ def few_samples(folder):
     """Samples that come now and then are collected some at a time; none is lost"""
     with told(folder, "--mode", "sample:512K", "--dump-every", "1h") as target:
         wakes, seconds = wakes_while(target)
-    hw.need(wakes < WAKES_A_SECOND_MOST * seconds + 50, f"{wakes} times in {seconds:.1f} s")
+    hw.need(wakes < SAMPLED_A_SECOND_MOST * seconds + 50, f"{wakes} times in {seconds:.1f} s")
     report = hw.report(folder / "x.hpw")
     hw.need(report["recording"]["lost_events"] == 0, f"{report['recording']}")
     allocations = report["totals"]["allocations"]
