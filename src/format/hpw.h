@@ -92,6 +92,7 @@ enum hpw_chunk_type {
 	HPW_CODE = 27,
 	HPW_MAPPINGS = 28,
 	HPW_RESIDENT = 29, /* format/resident.h */
+	HPW_ESTIMATES = 30,
 };
 
 /* Columns of a MAPPINGS chunk: one row for each change. */
@@ -168,6 +169,29 @@ enum hpw_code_column {
 /* Rows of all CODE chunks, and lines of each. */
 #define HPW_CODE_MAX (1u << 24)
 #define HPW_CODE_LINES_MAX (1u << 20)
+
+/* Columns of ESTIMATES: doubles, each as the varint of its bits. */
+enum hpw_estimates_column {
+	HPW_ESTIMATES_FIRST = 0, /* one varint: number of the first site; missing: 0 */
+	HPW_ESTIMATES_SITE = 1,  /* + enum hpw_estimates_site: one row a site */
+	HPW_ESTIMATES_SITE_COLUMNS = 10,
+	HPW_ESTIMATES_THREAD = 11, /* allocations, their bytes, frees: one row a thread */
+	HPW_ESTIMATES_THREAD_COLUMNS = 3,
+	HPW_ESTIMATES_COLUMNS = 14
+};
+/* "Variance": of the figure before it. */
+enum hpw_estimates_site {
+	HPW_ESTIMATES_ALLOCATIONS,
+	HPW_ESTIMATES_ALLOCATIONS_VARIANCE,
+	HPW_ESTIMATES_ALLOCATED_BYTES,
+	HPW_ESTIMATES_ALLOCATED_BYTES_VARIANCE,
+	HPW_ESTIMATES_LIVE_BLOCKS,
+	HPW_ESTIMATES_LIVE_BLOCKS_VARIANCE,
+	HPW_ESTIMATES_LIVE_BYTES,
+	HPW_ESTIMATES_LIVE_BYTES_VARIANCE,
+	HPW_ESTIMATES_FAILED,
+	HPW_ESTIMATES_FAILED_VARIANCE
+};
 
 /* Bytes of each of the two parts of a row of SMALL: arguments may be long. */
 #define HPW_SMALL_PART_MAX (64u << 10)

@@ -164,6 +164,7 @@ void recorder_destroy(struct recorder *recorder)
 	unrecorded_deinit(&recorder->unrecorded);
 	bad_frees_deinit(&recorder->bad_frees);
 	recorder_reset_end(recorder->before);
+	samples_deinit(&recorder->samples);
 	mappings_deinit(&recorder->mappings);
 	resident_deinit(&recorder->resident);
 	error_destroy(recorder->error);

@@ -25,6 +25,7 @@
 #include "capture/writer.h"
 #include "capture/writer/checkpoint.h"
 #include "capture/writer/encode.h"
+#include "capture/writer/samples.h"
 #include "capture/writer/sums.h"
 #include "format/shm.h"
 
@@ -111,6 +112,7 @@ struct recorder {
 	struct {
 		double allocated, live, peak;
 	} estimate;
+	struct samples samples; /* likewise, by site and thread */
 	uint64_t stopped_frees; /* of blocks of such times, or of what is no block */
 	uint64_t marks; /* set by the program or from outside, among the steps that are kept */
 	uint64_t forks; /* that the process reported */

@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/util.h"
+#include "capture/recorder/site_stats.h"
 
 #include <endian.h>
 #include <math.h>
@@ -92,6 +93,21 @@ static void begin_anew(struct recorder *r)
 	r->unrecorded.written = 0;
 }
 
+/* After the figures of sites, that is of the samples alone. */
+static void write_estimates(struct recorder *r)
+{
+	struct samples_rows rows = {.rows = SITE_STATS_ROWS,
+		.sites = r->tally.site_count,
+		.threads = r->tally.thread_count};
+	if (r->mode.kind != MODE_SAMPLE || r->samples.failed)
+		return;
+	do {
+		bool ok = samples_put(&r->samples, &rows, &r->payload);
+		recorder_write_chunk(r, HPW_ESTIMATES, ok, true);
+		rows.first += rows.rows;
+	} while (rows.first < rows.sites);
+}
+
 struct error *recorder_dump(struct recorder *recorder, const struct recorder_dump *dump)
 {
 	struct recorder *r = recorder;
@@ -108,6 +124,7 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	recorder_write_stacks(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_counters(r, &dump->end);
+	write_estimates(r);
 	recorder_write_code_names(r);
 	recorder_write_live(r);
 	recorder_keep_error(r, writer_finish(&r->writer));

@@ -20,6 +20,7 @@ struct sums_before {
 	uint32_t site_count, thread_count;
 	size_t size_count;
 	uint64_t failed, at_ns;
+	struct samples samples;
 };
 
 void recorder_reset_end(struct sums_before *before)
@@ -29,6 +30,7 @@ void recorder_reset_end(struct sums_before *before)
 	free(before->sites);
 	free(before->threads);
 	free(before->sizes);
+	samples_deinit(&before->samples);
 	free(before);
 }
 
@@ -80,7 +82,7 @@ const char *recorder_reset(struct recorder *recorder)
 		b->sizes = calloc(t->sizes.count + t->part_sizes.count + 1, sizeof(*b->sizes));
 		b->at_ns = now.ns - r->began.ns;
 	}
-	if (!b || !has_arrays(b)) {
+	if (!b || !has_arrays(b) || !samples_copy(&r->samples, &b->samples)) {
 		recorder_reset_end(b);
 		return "there is no memory";
 	}
@@ -153,5 +155,6 @@ void recorder_take_off_sums(struct recorder *r)
 		calls->temporary -= b->threads[i].temporary;
 	}
 	t->heap.failed -= b->failed;
+	samples_take_off(&r->samples, &b->samples);
 	sizes_take_off(&t->sizes, b);
 }

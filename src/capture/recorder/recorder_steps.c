@@ -150,6 +150,38 @@ static inline enum hw_free_kind kind_of_free(
 	return kind;
 }
 
+static struct samples_block sampled_block(
+	const struct recorder *r, uint32_t site, uint32_t thread, uint64_t size)
+{
+	return (struct samples_block){.site = site,
+		.thread = thread,
+		.size = size,
+		.mean_bytes = (double)r->mode.sample_bytes};
+}
+
+static void estimate_alloc(struct recorder *r, uint32_t site, uint32_t thread, uint64_t size)
+{
+	const struct samples_block block = sampled_block(r, site, thread, size);
+	double bytes = recorder_weighted_bytes(r, size);
+	r->estimate.allocated += bytes;
+	r->estimate.live += bytes;
+	r->estimate.peak = max(r->estimate.peak, r->estimate.live);
+	samples_alloc(&r->samples, &block);
+}
+
+static void estimate_free(struct recorder *r, uint32_t site, uint32_t thread, uint64_t size)
+{
+	const struct samples_block block = sampled_block(r, site, thread, size);
+	r->estimate.live -= recorder_weighted_bytes(r, size);
+	samples_free(&r->samples, &block);
+}
+
+static void estimate_failed(struct recorder *r, uint32_t site, uint64_t size)
+{
+	const struct samples_block block = sampled_block(r, site, 0, size);
+	samples_failed(&r->samples, &block);
+}
+
 /* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
 static inline void free_block(struct recorder *r, uint32_t thread, uint64_t address,
 	const struct live_entry *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
@@ -185,7 +217,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 			bad_frees_note(&r->bad_frees, address, block->site, thread, kind);
 		bad_frees_pass(&r->bad_frees, address, block->site, thread);
 		if (r->mode.kind == MODE_SAMPLE)
-			r->estimate.live -= recorder_weighted_bytes(r, block->size);
+			estimate_free(r, block->site, thread, block->size);
 		e.known = true;
 		e.owner = block->thread;
 		e.number = block->number;
@@ -287,14 +319,6 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
 }
 
-static void estimate_alloc(struct recorder *r, uint64_t size)
-{
-	double bytes = recorder_weighted_bytes(r, size);
-	r->estimate.allocated += bytes;
-	r->estimate.live += bytes;
-	r->estimate.peak = max(r->estimate.peak, r->estimate.live);
-}
-
 static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
 {
@@ -328,7 +352,7 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
 	if (r->mode.kind == MODE_SAMPLE)
-		estimate_alloc(r, size);
+		estimate_alloc(r, site, thread, size);
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
 	bool is_of_realloc = *in_realloc && kind == HW_REALLOC;
 	r->sums.calls += !is_of_realloc;
@@ -357,6 +381,8 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	if (site == UINT32_MAX)
 		return;
 	tally_failed(&r->tally, site, size);
+	if (r->mode.kind == MODE_SAMPLE)
+		estimate_failed(r, site, size);
 	r->sums.calls++;
 	r->tally.threads[thread].in_realloc = false;
 	if (kind == HW_REALLOC && r->moving.len)

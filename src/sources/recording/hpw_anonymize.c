@@ -438,6 +438,7 @@ static struct error *rewrite_chunk(
 	case HPW_STACKS:
 	case HPW_SITES:
 	case HPW_SITE_STATS:
+	case HPW_ESTIMATES:
 	case HPW_SIZES:
 	case HPW_LIVE:
 	case HPW_SUMMARY:

@@ -2,6 +2,7 @@
 #include "sources/recording/hpw_footer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,11 @@
 #include "base/util.h"
 #include "format/kinds.h"
 #include "sources/events/hpw_columns.h"
+#include "sources/events/hpw_estimate.h"
 #include "sources/hpw_unrecorded.h"
 
 #define LIVE_BATCH 1024u
+#define COLUMNS_OF(first, count) (((1u << (count)) - 1) << (first))
 
 void hpw_footer_init(struct hpw_footer *footer)
 {
@@ -414,4 +417,190 @@ struct error *hpw_footer_unrecorded(
 	for (size_t i = 0; !error && i < rows; i++)
 		error = read_unrecorded(model, clock, columns);
 	return error;
+}
+
+void hpw_estimates_init(struct hpw_estimates *estimates)
+{
+	hpw_estimates_row_vec_init(&estimates->sites);
+	hpw_estimates_thread_vec_init(&estimates->threads);
+}
+
+void hpw_estimates_deinit(struct hpw_estimates *estimates)
+{
+	hpw_estimates_row_vec_deinit(&estimates->sites);
+	hpw_estimates_thread_vec_deinit(&estimates->threads);
+}
+
+bool hpw_estimates_takes(uint16_t type)
+{
+	return type == HPW_ESTIMATES;
+}
+
+static struct error *read_doubles(struct hpw_column *columns, size_t count, double *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bits;
+		struct error *error = hpw_column_next(&columns[i], &bits);
+		if (error)
+			return error;
+		memcpy(&ret[i], &bits, sizeof(bits));
+		if (!isfinite(ret[i]) || ret[i] < 0)
+			return error_create(ERROR_INPUT, "an estimate is no number");
+	}
+	return NULL;
+}
+
+static struct error *read_sites(
+	struct hpw_estimates *estimates, struct hpw_column *columns, size_t rows)
+{
+	struct hpw_estimates_row row;
+	for (size_t i = 0; i < rows; i++) {
+		struct error *error = read_doubles(
+			columns + HPW_ESTIMATES_SITE, HPW_ESTIMATES_SITE_COLUMNS, row.figures);
+		if (error)
+			return error;
+		if (!hpw_estimates_row_vec_push(&estimates->sites, row))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *read_threads(
+	struct hpw_estimates *estimates, struct hpw_column *columns, size_t rows)
+{
+	struct hpw_estimates_thread row;
+	for (size_t i = 0; i < rows; i++) {
+		struct error *error = read_doubles(
+			columns + HPW_ESTIMATES_THREAD, HPW_ESTIMATES_THREAD_COLUMNS, row.figures);
+		if (error)
+			return error;
+		if (!hpw_estimates_thread_vec_push(&estimates->threads, row))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *decode_rows(struct hpw_estimates *estimates, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[HPW_ESTIMATES_COLUMNS];
+	struct hpw_column *begin = &columns[HPW_ESTIMATES_FIRST];
+	const uint32_t of_sites = COLUMNS_OF(HPW_ESTIMATES_SITE, HPW_ESTIMATES_SITE_COLUMNS);
+	const uint32_t of_threads = COLUMNS_OF(HPW_ESTIMATES_THREAD, HPW_ESTIMATES_THREAD_COLUMNS);
+	size_t sites, threads;
+	uint64_t first = 0;
+	struct error *error = hpw_columns_open(payload, columns, HPW_ESTIMATES_COLUMNS);
+	if (!error)
+		error = hpw_columns_rows(columns, HPW_ESTIMATES_COLUMNS, of_sites, &sites);
+	if (!error)
+		error = hpw_columns_rows(columns, HPW_ESTIMATES_COLUMNS, of_threads, &threads);
+	if (!error && begin->present)
+		error = hpw_column_next(begin, &first);
+	if (error)
+		return error;
+	if (first != estimates->sites.len)
+		return error_create(ERROR_INPUT,
+			"estimates go on at site %" PRIu64 ", where %zu came before", first,
+			estimates->sites.len);
+	if (sites > BUILD_SITES_MAX - first || threads > BUILD_THREADS_MAX)
+		return error_create(ERROR_INPUT, "estimates of too many sites or threads");
+	error = read_sites(estimates, columns, sites);
+	return error ? error : read_threads(estimates, columns, threads);
+}
+
+struct error *hpw_estimates_decode(
+	struct hpw_estimates *estimates, const struct hpw_payload *payload)
+{
+	struct error *error = decode_rows(estimates, payload);
+	if (error) {
+		hpw_estimates_row_vec_clear(&estimates->sites);
+		hpw_estimates_thread_vec_clear(&estimates->threads);
+	}
+	return error;
+}
+
+bool hpw_estimates_are_whole(const struct hpw_estimates *estimates, const struct model *model)
+{
+	size_t count;
+	model_sites(model, &count);
+	return estimates->sites.len >= count;
+}
+
+/* As hpw_estimate.c: a few small blocks make most of it, and those that were missed do not show. */
+static double variance_of_live(const double *figures)
+{
+	double all = figures[HPW_ESTIMATES_ALLOCATIONS];
+	double step = all > 0 ? figures[HPW_ESTIMATES_ALLOCATIONS_VARIANCE] / all : 0;
+	return fmax(figures[HPW_ESTIMATES_LIVE_BLOCKS_VARIANCE],
+		figures[HPW_ESTIMATES_LIVE_BLOCKS] * step);
+}
+
+static void put_site(const double *figures, struct site *ret)
+{
+	ret->counters = (struct site_counters){
+		.allocations = hpw_estimate_whole(figures[HPW_ESTIMATES_ALLOCATIONS]),
+		.allocated_bytes = hpw_estimate_whole(figures[HPW_ESTIMATES_ALLOCATED_BYTES]),
+		.live_blocks = hpw_estimate_whole(figures[HPW_ESTIMATES_LIVE_BLOCKS]),
+		.live_bytes = hpw_estimate_whole(figures[HPW_ESTIMATES_LIVE_BYTES]),
+		.failed = hpw_estimate_whole(figures[HPW_ESTIMATES_FAILED]),
+		.min_size = ret->min_size,
+		.max_size = ret->max_size,
+		.max_failed_size = ret->max_failed_size,
+	};
+	ret->kept_blocks = ret->live_blocks;
+	ret->kept_bytes = ret->live_bytes;
+	ret->spread = (struct spread){
+		.allocations = figures[HPW_ESTIMATES_ALLOCATIONS_VARIANCE],
+		.allocated_bytes = figures[HPW_ESTIMATES_ALLOCATED_BYTES_VARIANCE],
+		.live_blocks = variance_of_live(figures),
+		.live_bytes = figures[HPW_ESTIMATES_LIVE_BYTES_VARIANCE],
+		.failed = figures[HPW_ESTIMATES_FAILED_VARIANCE],
+	};
+}
+
+/* So that rows add up to it. */
+static void put_totals(struct model *model, size_t count)
+{
+	struct totals sums = {.allocations = 0};
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = build_site_at(model, (struct site_id){(uint32_t)i});
+		sums.allocations += site->allocations;
+		sums.allocated_bytes += site->allocated_bytes;
+		sums.live_blocks += site->live_blocks;
+		sums.live_bytes += site->live_bytes;
+		sums.failed += site->failed;
+		spread_add(&sums.spread, &site->spread);
+	}
+	struct totals *totals = build_totals(model);
+	sums.kept_blocks = sums.live_blocks;
+	sums.kept_bytes = sums.live_bytes;
+	sums.threads = totals->threads;
+	*totals = sums;
+}
+
+void hpw_estimates_put(const struct hpw_estimates *estimates, struct model *model)
+{
+	size_t count;
+	model_sites(model, &count);
+	for (size_t i = 0; i < count; i++)
+		put_site(estimates->sites.data[i].figures,
+			build_site_at(model, (struct site_id){(uint32_t)i}));
+	put_totals(model, count);
+	double frees = 0;
+	for (size_t i = 0; i < estimates->threads.len; i++)
+		frees += estimates->threads.data[i].figures[2];
+	build_totals(model)->frees = hpw_estimate_whole(frees);
+	build_recording(model)->unknown |=
+		hpw_estimate_unknown() | UNKNOWN_PEAK_BLOCKS | UNKNOWN_PEAK_BYTES;
+}
+
+void hpw_estimates_put_thread(
+	const struct hpw_estimates *estimates, size_t number, struct call_counters *ret)
+{
+	*ret = (struct call_counters){.allocations = 0};
+	if (number >= estimates->threads.len)
+		return;
+	const double *figures = estimates->threads.data[number].figures;
+	ret->allocations = hpw_estimate_whole(figures[0]);
+	ret->allocated_bytes = hpw_estimate_whole(figures[1]);
+	ret->frees = hpw_estimate_whole(figures[2]);
 }

@@ -66,4 +66,36 @@ struct error *hpw_footer_unrecorded(
 /* Puts one LIVE chunk into a model that has its sites and threads. */
 struct error *hpw_footer_live(struct model *model, const struct hpw_payload *payload);
 
+/* What the sampled blocks of a dump stand for: FORMAT.md, ESTIMATES. Recordings with events need
+ * none, see events/hpw_estimate.h. */
+struct hpw_estimates_row {
+	double figures[HPW_ESTIMATES_SITE_COLUMNS];
+};
+struct hpw_estimates_thread {
+	double figures[HPW_ESTIMATES_THREAD_COLUMNS];
+};
+DEFINE_VEC(hpw_estimates_row_vec, struct hpw_estimates_row)
+DEFINE_VEC(hpw_estimates_thread_vec, struct hpw_estimates_thread)
+
+struct hpw_estimates {
+	struct hpw_estimates_row_vec sites;
+	struct hpw_estimates_thread_vec threads;
+};
+
+void hpw_estimates_init(struct hpw_estimates *estimates);
+void hpw_estimates_deinit(struct hpw_estimates *estimates);
+
+bool hpw_estimates_takes(uint16_t type);
+/* Decodes a chunk; after an error nothing is known. */
+struct error *hpw_estimates_decode(
+	struct hpw_estimates *estimates, const struct hpw_payload *payload);
+
+/* Returns whether there is a row for each of the model's sites. */
+bool hpw_estimates_are_whole(const struct hpw_estimates *estimates, const struct model *model);
+/* Puts the figures of sites into the model, and totals that are their sums. */
+void hpw_estimates_put(const struct hpw_estimates *estimates, struct model *model);
+/* Puts the figures of a thread; without any it has none. */
+void hpw_estimates_put_thread(
+	const struct hpw_estimates *estimates, size_t number, struct call_counters *ret);
+
 #endif

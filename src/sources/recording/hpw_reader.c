@@ -27,6 +27,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_file_deinit(&reader->file);
 	hpw_tables_deinit(&reader->tables);
 	hpw_footer_deinit(&reader->footer);
+	hpw_estimates_deinit(&reader->estimates);
 	hpw_replay_deinit(&reader->replay);
 	hpw_estimate_deinit(&reader->peak);
 	hpw_ranges_deinit(&reader->parts);
@@ -469,6 +470,7 @@ static struct error *read_all(struct reader *reader)
 static struct error *make_model(struct reader *reader)
 {
 	hpw_footer_init(&reader->footer);
+	hpw_estimates_init(&reader->estimates);
 	struct error *error = build_create(&reader->model);
 	reader->damage.model = reader->model;
 	reader->tables.model = reader->model;

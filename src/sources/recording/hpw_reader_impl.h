@@ -40,6 +40,7 @@ struct reader {
 	struct hpw_file file;
 	struct hpw_tables tables;
 	struct hpw_footer footer;
+	struct hpw_estimates estimates; /* of a sample without events */
 	struct hpw_replay replay;
 	struct hpw_estimate peak; /* as of struct hpw_moments */
 	struct hpw_leaks leaks;

@@ -61,9 +61,11 @@ struct error *hpw_reader_find_span(struct reader *reader)
 	const char *name = reader->input->name;
 	if (!hpw_reader_has_all_events(reader))
 		return error_create(ERROR_INPUT,
-			"%s: contains only sums, no single events (recorded with --mode aggregate, "
-			"--ring or --max-file): only its end is known",
-			name);
+			"%s: contains only sums, no single events (%s): only its end is known",
+			name,
+			model_recording(reader->model)->dump
+				? "it is a dump"
+				: "recorded with --mode aggregate, --ring or --max-file");
 	struct error *error = reader->footer.has_summary ? NULL : read_clock(reader);
 	if (!error && reader->file.closed)
 		error = hpw_journal_ring(&reader->file, &reader->damage, &reader->ring);

@@ -197,6 +197,35 @@ static struct error *put_unknown_stack(struct reader *reader)
 	return NULL;
 }
 
+static struct error *into_estimates(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	(void)type;
+	return hpw_estimates_decode(&reader->estimates, payload);
+}
+
+/* Whether what a sample stands for can't be found out from its events. */
+static bool is_estimated(const struct reader *reader)
+{
+	return model_recording(reader->model)->sample_bytes && !hpw_reader_has_all_events(reader);
+}
+
+/* In place of the footer's figures, which are of the samples. */
+static struct error *put_estimates(struct reader *reader)
+{
+	if (!is_estimated(reader))
+		return NULL;
+	struct error *error = hpw_reader_decode(reader, hpw_estimates_takes, into_estimates);
+	if (error)
+		return error;
+	if (!hpw_estimates_are_whole(&reader->estimates, reader->model))
+		return hpw_damage_add(&reader->damage,
+			"what its samples stand for is missing: figures cover only the sampled "
+			"blocks");
+	hpw_estimates_put(&reader->estimates, reader->model);
+	return NULL;
+}
+
 /* Those of the footer are there already. */
 static struct error *hpw_reader_put_sites(struct reader *reader)
 {
@@ -213,9 +242,15 @@ static struct error *put_sizes(struct reader *reader)
 	if (from_replay(reader, reader->footer.has_sizes))
 		return hpw_replay_put_sizes(&reader->replay, reader->model);
 	struct error *error = NULL;
-	for (size_t i = 0; !error && i < reader->footer.sizes.len; i++)
-		error = build_size(reader->model, reader->footer.sizes.data[i].size,
-			reader->footer.sizes.data[i].allocations);
+	const struct hpw_estimate of = {
+		.mean_bytes = (double)model_recording(reader->model)->sample_bytes};
+	for (size_t i = 0; !error && i < reader->footer.sizes.len; i++) {
+		struct size_count row = reader->footer.sizes.data[i];
+		if (is_estimated(reader))
+			row.allocations = hpw_estimate_whole(
+				(double)row.allocations * hpw_estimate_weight(&of, row.size));
+		error = build_size(reader->model, row.size, row.allocations);
+	}
 	return error;
 }
 
@@ -235,6 +270,8 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		name_len = stored->name_len;
 	}
 	row.stack_bytes = i < reader->stacks_len ? reader->stacks[i] : 0;
+	if (reader->estimates.threads.len)
+		hpw_estimates_put_thread(&reader->estimates, i, &row.calls);
 	if (reader->query)
 		row.calls = (struct call_counters){0};
 	if (replayed && i < reader->replay.threads.len) {
@@ -333,6 +370,8 @@ struct error *hpw_reader_put(struct reader *reader)
 		error = hpw_reader_decode(reader, hpw_small_takes, into_small);
 	if (!error)
 		error = hpw_reader_put_sites(reader);
+	if (!error)
+		error = put_estimates(reader);
 	if (!error)
 		error = hpw_reader_put_threads(reader);
 	if (!error)

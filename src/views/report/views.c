@@ -62,7 +62,8 @@ static const struct view views[] = {
 		.no_base = "it shows a range of one recording; to compare what is live at two "
 			   "moments, use --view never-freed --base OLD@MOMENT NEW@MOMENT",
 		.of_program = true, SHOWS_SITES},
-	{LISTS("peak", "Live at the peak", METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES), SHOWS_SITES},
+	{LISTS("peak", "Live at the peak", METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES), SHOWS_SITES,
+		.needs = UNKNOWN_PEAK_BYTES},
 	{LISTS("inherited", "Allocated by the process that it was forked from", METRIC_LIVE_BLOCKS,
 		 METRIC_LIVE_BYTES),
 		.metrics = BIT(METRIC_LIVE_BLOCKS) | BIT(METRIC_LIVE_BYTES),

@@ -66,6 +66,8 @@ def gates_do_not_pass(folder):
     with told(folder) as target:
         target.tell("keep", 1001)
         hw.ask("dump", target.name, "-o", folder / "a.dump")
+    timeline = hw.heapwise("timeline", folder / "a.dump")
+    hw.need("no single events (it is a dump)" in timeline.errors, f"{timeline}")
     ended = hw.heapwise("budget", folder / "a.dump", "--max-never-freed", "1M")
     hw.need(ended.status != 0 and "dump" in ended.text + ended.errors, f"{ended}")
 
@@ -114,6 +116,47 @@ def samples_weigh(folder):
         wait_for_dumps(folder, 1)
         target.tell("brief1000", 80000)
         wait_for_dumps(folder, 2)
+
+
+def site_figures(recording, site):
+    """A site's estimates, and the ranges of them."""
+    rows = [s for s in hw.report(recording, "--view", "sites")["sites"] if s["stack"][0].get("function") == site]
+    hw.need(len(rows) == 1, f"{len(rows)} rows of {site}")
+    figures = ("allocations", "allocated_bytes", "live_blocks", "live_bytes")
+    return {name: rows[0][name] for name in figures}, {name: rows[0]["ranges"][name] for name in figures}
+
+
+@TESTS.test
+def samples_stand_for_all(folder):
+    """A dump of a sampled recording has the estimates that the recording itself has, not the samples"""
+    with told(folder, "-q", "--mode", "sample:4K", "--seed", "5") as target:
+        target.tell("keep64", 200000)
+        target.tell("brief1000", 20000)
+        target.tell("free", 50000)
+        hw.ask("dump", target.name, "-o", folder / "a.dump")
+        hw.ask("dump", target.name, "-o", folder / "a.heap", "--format", "jemalloc")
+        hw.ask("ctl", target.name, "reset")
+        target.tell("brief1000", 10000)
+        hw.ask("dump", target.name, "-o", folder / "b.dump")
+    truth = {"allocations": 200000, "allocated_bytes": 12800000, "live_blocks": 150000, "live_bytes": 9600000}
+    figures, ranges = site_figures(folder / "a.dump", "site_kept")
+    hw.need(all(abs(figures[name] / true - 1) < 0.1 for name, true in truth.items()), f"{figures} for {truth}")
+    hw.need(all(low < figures[name] < high for name, (low, high) in ranges.items()), f"{figures} in {ranges}")
+    hw.need((figures, ranges) == site_figures(folder / "x.hpw", "site_kept"), "the recording says otherwise")
+    dump, whole = hw.report(folder / "a.dump"), hw.report(folder / "b.dump")
+    hw.need(dump["totals"]["peak_bytes"] is None, "the peak of samples")
+    peak = hw.heapwise("report", "--view", "peak", folder / "a.dump")
+    hw.need(peak.status == 3 and "no data for --view peak" in peak.errors, f"{peak}")
+    hw.need(abs(dump["totals"]["allocations"] / 220000 - 1) < 0.1, f"{dump['totals']}")
+    hw.need(abs(dump["totals"]["frees"] / 70000 - 1) < 0.1, f"{dump['totals']}")
+    hw.need(abs(whole["totals"]["allocations"] / 10000 - 1) < 0.1, f"{whole['totals']} after a reset")
+    hw.need(whole["totals"]["live_bytes_at_end"] == dump["totals"]["live_bytes_at_end"], "live after a reset")
+    thread = hw.report(folder / "a.dump", "--view", "threads")["threads"][0]
+    hw.need(abs(thread["allocations"] / 220000 - 1) < 0.1, f"{thread}")
+    sizes = hw.report(folder / "a.dump", "--view", "sizes")["sizes"]
+    hw.need(any(s["size"] == 64 and abs(s["allocations"] / 200000 - 1) < 0.1 for s in sizes), f"{sizes}")
+    heap = hw.report(folder / "a.heap")["totals"]
+    hw.need(abs(heap["live_bytes_at_end"] / 9600000 - 1) < 0.1, f"{heap} of jemalloc's format")
 
 
 @TESTS.test
