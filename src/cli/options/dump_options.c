@@ -100,7 +100,9 @@ static struct error *take_signal(const char *text, int *ret)
 		if (number == (uint64_t)unfit[i])
 			number = 0;
 	}
-	*ret = number <= (uint64_t)SIGRTMAX ? (int)number : 0;
+	/* Between those with names and the first real-time one are libc's own. */
+	bool is_of_libc = number > SIGSYS && number < (uint64_t)SIGRTMIN;
+	*ret = number <= (uint64_t)SIGRTMAX && !is_of_libc ? (int)number : 0;
 	return *ret ? NULL
 		    : error_create(ERROR_USAGE,
 			      "invalid --dump-signal '%s': expected a signal that a program can "

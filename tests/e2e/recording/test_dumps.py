@@ -195,6 +195,9 @@ def by_signal(folder):
         target.tell("raise", signal.SIGUSR2)
         hw.ask("dump", target.name, "-o", folder / "last")
     hw.need(len(dumps_in(folder)) == 2 and live(first) == 1234, f"{dumps_in(folder)}")
+    for unfit in ("KILL", "33"):
+        wrong = hw.heapwise("run", "--dump-signal", unfit, "true")
+        hw.need(wrong.status == 125 and f"invalid --dump-signal '{unfit}'" in wrong.errors, f"{wrong}")
 
 
 @TESTS.test
