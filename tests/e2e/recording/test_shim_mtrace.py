@@ -123,6 +123,17 @@ def child_logged(folder):
 
 
 @TESTS.test
+def both_logged(folder):
+    """A child that calls mtrace() has a log of its own, though its parent's had begun before the fork"""
+    ended = run(folder, MTRACED, "both")
+    hw.need(ended.status == 0 and "other process called mtrace(), too" in ended.errors, str(ended))
+    hw.need([size for size, _ in script(folder / "a.log", MTRACED)[1]] == [709], (folder / "a.log").read_text())
+    child = next(path for path in folder.glob("a.*.hpw"))
+    hw.ask("export", "--format", "mtrace", "--from", "mark:mtrace", "-o", folder / "child.log", child)
+    hw.need([size for size, _ in script(folder / "child.log", MTRACED)[1]] == [701], (folder / "child.log").read_text())
+
+
+@TESTS.test
 def not_writable(folder):
     """A log that can't be written is an error that is told, after the program has run"""
     ended = run(folder, MTRACED, "whole", variable=str(folder / "none" / "a.log"))

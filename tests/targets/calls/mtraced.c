@@ -124,6 +124,15 @@ static void log_in_child(void)
 	waitpid(child, NULL, 0);
 }
 
+/* Each has a log of its own. */
+static void log_in_both(void)
+{
+	mtrace();
+	log_in_child();
+	keep_row(709);
+	muntrace();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -136,6 +145,7 @@ static const struct {
 	{"never", log_never},
 	{"own_file", log_to_own_file},
 	{"child", log_in_child},
+	{"both", log_in_both},
 };
 
 int main(int argc, char **argv)

@@ -7,7 +7,8 @@
  * records. They mark these moments; the log is written from the recording when it is complete, by
  * the tool. glibc's own functions do nothing unless libc_malloc_debug.so is preloaded (since 2.34).
  */
-#include <stdbool.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <heapwise/client.h>
 
@@ -17,17 +18,19 @@
 void mtrace(void);
 void muntrace(void);
 
-/* Whether the log has begun and not ended: mtrace(3), a second call has no effect. */
-static bool logging;
+/* The process whose log has begun and not ended, 0: none. A second call has no effect (mtrace(3)),
+ * but in a forked child, which has a log of its own. */
+static pid_t logging;
 
 API void mtrace(void)
 {
-	if (!__atomic_exchange_n(&logging, true, __ATOMIC_RELAXED))
+	pid_t self = getpid();
+	if (__atomic_exchange_n(&logging, self, __ATOMIC_RELAXED) != self)
 		heapwise_mark("mtrace");
 }
 
 API void muntrace(void)
 {
-	if (__atomic_exchange_n(&logging, false, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&logging, 0, __ATOMIC_RELAXED) == getpid())
 		heapwise_mark("muntrace");
 }
