@@ -15,13 +15,23 @@
 struct leak_verdict {
 	enum hw_found found;
 	uint32_t status; /* exit status for leaks; 0: the program goes on */
+	struct hw_found_sums sums;
+};
+
+/* The search that it is of. */
+struct leak_question {
+	const char *file; /* the recording, which is not complete yet; borrowed */
+	enum hw_leak_asker asker;
+	int target; /* the program's pidfd */
+	pid_t pid;
 };
 
 /*
- * Returns the verdict of the last search in the recording `file`, which is not complete yet. Runs
- * in a process of its own, whose standard error is the program's or /dev/null.
+ * Returns the verdict of the last search in the question's recording. Runs in a process of its own,
+ * whose standard error is the program's or /dev/null.
  */
-typedef struct leak_verdict leak_verdict_function(const void *context, const char *file);
+typedef struct leak_verdict leak_verdict_function(
+	const void *context, const struct leak_question *question);
 
 struct leak_verdict_child {
 	pid_t pid;
@@ -29,10 +39,9 @@ struct leak_verdict_child {
 	struct leak_verdict *verdict; /* shared */
 };
 
-/* Starts the child. `target` is the program's pidfd. Returns NULL if there is no memory or no
- * process. */
-struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, const void *context,
-	const char *file, int target, pid_t target_pid);
+/* Starts the child. Returns NULL if there is no memory or no process. */
+struct leak_verdict_child *leak_verdict_start(
+	leak_verdict_function *function, const void *context, const struct leak_question *question);
 
 /* Returns the verdict and frees `child`; called when its pidfd is readable. */
 struct leak_verdict leak_verdict_finish(struct leak_verdict_child *child);

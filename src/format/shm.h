@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 15u
+#define HW_SHM_VERSION 16u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -187,6 +187,30 @@ enum hw_found {
 	HW_FOUND_LEAKS = 2,
 };
 
+/* Whose function has the process searched (HW_LEAVES_NOT): whose rules count. */
+enum hw_leak_asker {
+	HW_ASKER_LSAN = 0,    /* LeakSanitizer's */
+	HW_ASKER_CHECKER = 1, /* gperftools' HeapLeakChecker */
+};
+
+/* What HEAPCHECK wants of a process that is recorded as gperftools'. */
+enum hw_heap_check {
+	HW_HEAP_CHECK_NOT = 0,         /* it is not set, or counts for nothing */
+	HW_HEAP_CHECK_LOCAL = 1,       /* the program makes its own checks */
+	HW_HEAP_CHECK_WHOLE = 2,       /* and the whole is checked at the end */
+	HW_HEAP_CHECK_SINCE_START = 3, /* of that what came after the start of the library */
+};
+
+/* The check of the whole program (hw_shm.leaving_check), if it leaves out what was there at its
+ * beginning. */
+#define HW_CHECK_MAIN 1u
+
+/* What a search came to, after suppressions, in blocks and bytes. */
+struct hw_found_sums {
+	uint64_t lost_blocks, lost_bytes; /* leaks */
+	uint64_t blocks, bytes;           /* all that are live */
+};
+
 /* Functions that a program may have for LeakSanitizer. */
 enum hw_lsan_function {
 	HW_LSAN_DEFAULT_SUPPRESSIONS = 0,
@@ -237,6 +261,10 @@ struct hw_shm {
 	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
 	uint32_t asker;              /* id of the thread whose words these are; 0: of no thread */
 	uint32_t leaving_unsearched; /* 1: what it says to LeakSanitizer leaves nothing to search */
+	uint32_t leaving_asker;      /* enum hw_leak_asker, of HW_LEAVES_NOT */
+	/* Of HW_LEAVES_NOT: the search is for leaks among what was allocated since that
+	 * HW_ANNOTATE_CHECK alone; 0: among all blocks. */
+	uint32_t leaving_check;
 	/* Grows when it begins to wait in such a way that no code of the program runs on that
 	 * thread, and when that is over: odd while it does. And its thread pointer. */
 	uint32_t leaving_quiet;
@@ -261,10 +289,12 @@ struct hw_shm {
 			  */
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
-	uint32_t as_lsan; /* 1: ends are searched where LeakSanitizer would; set as awaited */
-	uint32_t clears;  /* 1: memory is cleared as it is given out; set as awaited */
+	uint32_t as_lsan;    /* 1: ends are searched where LeakSanitizer would; set as awaited */
+	uint32_t heap_check; /* enum hw_heap_check; set as awaited */
+	uint32_t clears;     /* 1: memory is cleared as it is given out; set as awaited */
 	uint32_t found; /* enum hw_found: the answer to HW_LEAVES_NOT and HW_LEAVES_AFTER_VERDICT */
 	uint32_t found_status; /* exit status for leaks; 0: go on */
+	struct hw_found_sums found_sums;
 	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as
 	 * awaited. */
 	uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
@@ -406,6 +436,9 @@ enum hw_annotation {
 	/* Not of the program's own accord: the free of the address that this thread recorded last
 	 * came from the stack whose number is in place of the size. */
 	HW_ANNOTATE_FREED_FROM = 6,
+	HW_ANNOTATE_CHECK = 7,      /* a check begins; its number is in place of the address … */
+	HW_ANNOTATE_CHECK_END = 8,  /* … is over */
+	HW_ANNOTATE_IGNORE_END = 9, /* the block is no longer to be kept, as HW_ANNOTATE_IGNORE */
 };
 
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the

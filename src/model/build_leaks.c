@@ -10,6 +10,7 @@ struct leak_search *build_leak_search(struct model *model)
 {
 	model->has_leak_search = true;
 	model->leak_search = (struct leak_search){.moment = LEAK_AT_EXIT};
+	model->leak_rules = (struct leak_search_rules){.offset_limit = 0};
 	leak_root_vec_clear(&model->leak_roots);
 	leak_group_vec_clear(&model->leak_groups);
 	leak_record_vec_clear(&model->leak_records);
@@ -20,6 +21,11 @@ struct leak_search *build_leak_search_more(struct model *model)
 {
 	assert(model->has_leak_search);
 	return &model->leak_search;
+}
+
+void build_leak_rules(struct model *model, const struct leak_search_rules *rules)
+{
+	model->leak_rules = *rules;
 }
 
 static struct error *too_many(const char *rows)

@@ -214,6 +214,11 @@ const struct site *model_inherited_sites(const struct model *model, size_t *ret_
 	return model->inherited_sites.data;
 }
 
+const struct leak_search_rules *model_leak_rules(const struct model *model)
+{
+	return &model->leak_rules;
+}
+
 const struct leak_search *model_leak_search(const struct model *model)
 {
 	return model->has_leak_search ? &model->leak_search : NULL;

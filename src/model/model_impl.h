@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/leak_rules.h"
 #include "model/model.h"
 #include "model/resident.h"
 
@@ -117,6 +118,7 @@ struct model {
 	struct realloc_vec reallocs;
 	bool has_leak_search;
 	struct leak_search leak_search;
+	struct leak_search_rules leak_rules;
 	struct leak_root_vec leak_roots;
 	struct leak_group_vec leak_groups; /* parents have smaller numbers */
 	struct leak_record_vec leak_records;

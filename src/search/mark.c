@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "search/counting.h"
 #include "search/impl/search_impl.h"
 
 enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
@@ -53,7 +54,13 @@ bool search_holds(const struct search *s, uint32_t edge_number)
 	return is_start(s, &link);
 }
 
-void search_drop_interiors(struct search *search)
+/* Returns whether a pointer is to hold nothing. */
+static bool is_dropped(const struct search *search, const struct link *link, uint64_t beyond)
+{
+	return link->edge & GRAPH_INTERIOR && link->offset > beyond && !is_start(search, link);
+}
+
+void search_drop_far_interiors(struct search *search, uint64_t bytes)
 {
 	struct graph *graph = &search->graph;
 	struct graph_roots *roots = &graph->roots;
@@ -65,17 +72,22 @@ void search_drop_interiors(struct search *search)
 			if (!(link.edge & GRAPH_INTERIOR))
 				continue;
 			link.offset = graph_offset(graph, i);
-			if (!is_start(search, &link))
+			if (is_dropped(search, &link, bytes))
 				graph->edges.data[i] = block;
 		}
 	}
 	for (size_t i = 0; i < roots->len; i++) {
 		const struct graph_root *root = &roots->data[i];
 		struct link link = {.edge = root->edge, .offset = root->offset};
-		if (!(link.edge & GRAPH_INTERIOR) || is_start(search, &link))
+		if (!is_dropped(search, &link, bytes))
 			roots->data[kept++] = *root;
 	}
 	roots->len = kept;
+}
+
+void search_drop_interiors(struct search *search)
+{
+	search_drop_far_interiors(search, 0);
 }
 
 /*

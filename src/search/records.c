@@ -2,6 +2,7 @@
 /* Sums of blocks by site, kind and the group that holds them. */
 #include <stdlib.h>
 
+#include "search/counting.h"
 #include "search/impl/search_impl.h"
 
 struct record_key {
@@ -54,8 +55,24 @@ static struct search_record *record_at(struct search *s, struct record_counts *c
 	return &s->records.data[record];
 }
 
+void search_set_counting(
+	struct search *search, bool (*counts)(void *context, uint64_t address), void *context)
+{
+	search->counts = counts;
+	search->counts_context = context;
+}
+
+static bool is_counted(const struct search *s, uint64_t address)
+{
+	return !s->counts || s->counts(s->counts_context, address);
+}
+
 static bool count_block(struct search *s, struct record_counts *c, uint32_t block, uint64_t address)
 {
+	enum search_kind block_kind = node_kind(sites_node(&s->sites, block));
+	bool is_lost = block_kind == SEARCH_DEFINITE || block_kind == SEARCH_INDIRECT;
+	if (is_lost && !is_counted(s, address))
+		return true;
 	struct search_record *record = record_at(s, c, block);
 	if (!record)
 		return false;
@@ -71,7 +88,10 @@ static bool count_block(struct search *s, struct record_counts *c, uint32_t bloc
 	s->totals.bytes[kind] += size;
 	if (kind != SEARCH_INDIRECT)
 		return true;
-	record = record_at(s, c, search_leader_of(s, block));
+	uint32_t leader = search_leader_of(s, block);
+	if (!is_counted(s, space_address(&s->space, leader)))
+		return true;
+	record = record_at(s, c, leader);
 	if (record) {
 		record->indirect_blocks++;
 		record->indirect_bytes += size;

@@ -5,6 +5,7 @@
 
 #include "analysis/leaks.h"
 #include "base/util.h"
+#include "model/leak_rules.h"
 
 /* "1 block (24 B) is", "1,204 blocks (3.4 KiB) are" */
 static void add_blocks(
@@ -264,6 +265,24 @@ bool leak_ways_are_partial(const struct model *model)
 	return false;
 }
 
+/* What was searched by other rules than heapwise's own. */
+static void describe_rules(const struct leak_search_rules *rules, struct text *ret)
+{
+	if (rules->since_start)
+		text_add(ret, "Only blocks that were allocated since the check began can be lost "
+			      "here; older ones that nothing references are in no figure.\n");
+	if (rules->no_globals || rules->no_threads)
+		text_printf(ret, "As HEAPCHECK wants it, references from %s%s%s did not count.\n",
+			rules->no_globals ? "global data and the first thread's stack" : "",
+			rules->no_globals && rules->no_threads ? " and " : "",
+			rules->no_threads ? "registers and other threads' stacks" : "");
+	if (rules->offset_limit)
+		text_printf(ret,
+			"Pointers %" PRIu64 " or more bytes into a block did not count "
+			"(HEAP_CHECK_MAX_POINTER_OFFSET).\n",
+			rules->offset_limit);
+}
+
 void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 {
 	const struct leak_search *search = leaks->search;
@@ -287,6 +306,7 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 	if (search->partial)
 		text_add(ret, "Some blocks are unknown and were treated as roots: leaks may be "
 			      "missed, but none is a false positive.\n");
+	describe_rules(model_leak_rules(leaks->model), ret);
 	if (leak_ways_are_partial(leaks->model))
 		text_add(ret, "Partial: there are very many references, so some within one page (4 "
 			      "KiB) were combined: a few of the blocks \"held by\" one variable "

@@ -146,9 +146,12 @@ void collector_look_for_leaving(struct collector *c, struct tracked_process *s)
 /* The program waits for what its search has come to. */
 static void start_verdict(struct collector *c, struct tracked_process *s)
 {
-	recorder_send_verdict(s->recorder, HW_FOUND_UNKNOWN, 0);
-	s->verdict_child = leak_verdict_start(
-		c->start->verdict, c->start->verdict_context, s->file, s->pidfd, s->pid);
+	const struct leak_verdict unknown = {.found = HW_FOUND_UNKNOWN};
+	const struct leak_question question = {
+		s->file, recorder_leaving_asker(s->recorder), s->pidfd, s->pid};
+	recorder_send_verdict(s->recorder, &unknown);
+	s->verdict_child =
+		leak_verdict_start(c->start->verdict, c->start->verdict_context, &question);
 	if (s->verdict_child)
 		collector_watch(c, s->verdict_child->pidfd, s->verdict_child);
 	else
@@ -159,7 +162,7 @@ static void on_judged(struct collector *c, struct tracked_process *s)
 {
 	collector_unwatch_jobs(c, s);
 	struct leak_verdict verdict = leak_verdict_finish(steal_ptr(s->verdict_child));
-	recorder_send_verdict(s->recorder, verdict.found, verdict.status);
+	recorder_send_verdict(s->recorder, &verdict);
 	recorder_go_on(s->recorder);
 }
 
@@ -216,6 +219,7 @@ void collector_search(
 	struct leak_check check = c->start->leak_check;
 	check.alignment = request->alignment;
 	check.heuristics = request->heuristics;
+	check.rules = (struct leak_rules){.offset_limit = 0};
 	const char *problem = NULL;
 	if (s->leaks)
 		problem = "another search is running in that process";

@@ -18,8 +18,8 @@ static struct leak_verdict_child *discard_verdict(struct leak_verdict_child *chi
 	return NULL;
 }
 
-struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, const void *context,
-	const char *file, int target, pid_t target_pid)
+struct leak_verdict_child *leak_verdict_start(
+	leak_verdict_function *function, const void *context, const struct leak_question *question)
 {
 	struct leak_verdict_child *child = calloc(1, sizeof(*child));
 	if (!child)
@@ -35,9 +35,9 @@ struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, c
 	child->pid = fork();
 	if (!child->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		target_stderr_take(target, target_pid);
+		target_stderr_take(question->target, question->pid);
 		if (getppid() == self)
-			*child->verdict = function(context, file);
+			*child->verdict = function(context, question);
 		_exit(0);
 	}
 	if (child->pid > 0)
@@ -48,7 +48,7 @@ struct leak_verdict_child *leak_verdict_start(leak_verdict_function *function, c
 struct leak_verdict leak_verdict_finish(struct leak_verdict_child *child)
 {
 	int status = 0;
-	struct leak_verdict verdict = {HW_FOUND_UNKNOWN, 0};
+	struct leak_verdict verdict = {.found = HW_FOUND_UNKNOWN};
 	if (child_wait(child->pid, &status, 0) == child->pid && !status)
 		verdict = *child->verdict;
 	child->pid = -1;

@@ -257,6 +257,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 			   settings->dumps_at_exit || settings->mode.mappings != MODE_MAPPINGS_OFF,
 		.awaited_at_main_end = leaks->at_main_end,
 		.as_lsan = leaks->as_lsan,
+		.heap_check = leaks->heap_check,
 		.clears = leaks->clears,
 		.dump_signal = settings->dump_signal,
 		.lsan_functions = lsan_program_is(&leaks->program, caller->pid)

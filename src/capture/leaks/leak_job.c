@@ -95,10 +95,27 @@ static bool is_exit_moment(enum hpw_leak_moment moment)
 	       moment == HPW_LEAK_BY_PROGRAM;
 }
 
+/* Finds the moment that a search counts from. False: it is not known, so the search is refused. A
+ * forked child has not seen its parent's checks begin: all of its blocks came later. */
+static bool find_since(const struct recorder *r, struct leak_search_request *asked)
+{
+	uint32_t id = 0;
+	if (asked->moment == HPW_LEAK_BY_PROGRAM)
+		id = __atomic_load_n(&r->shm->leaving_check, __ATOMIC_RELAXED);
+	else if (asked->check.rules.since_start)
+		id = HW_CHECK_MAIN;
+	asked->since = id ? check_starts_find(&r->checks, id) : NULL;
+	return !id || asked->since || r->forked;
+}
+
 static bool prepare_search(
 	struct leak_job *job, struct recorder *r, struct leak_search_request *asked)
 {
 	merge_pass_until(&r->merge, job->target.heads);
+	if (!find_since(r, asked))
+		return answer_without_search(job, asked,
+			error_create(ERROR_INPUT,
+				"it is not known what was allocated since the check began"));
 	asked->place = (struct leak_target){.target = &job->target,
 		.live = &r->live,
 		.tally = &r->tally,

@@ -266,7 +266,7 @@ static bool add_register_root(struct finding *f, uint32_t number)
 static bool add_unstopped_leaving(struct finding *f)
 {
 	bool ok = true;
-	for (size_t i = 0; ok && i < f->space.threads.len; i++) {
+	for (size_t i = 0; ok && !f->place->no_threads && i < f->space.threads.len; i++) {
 		const struct paused_thread *held = &f->place->target->threads.data[i];
 		if (!held->stopped && thread_is_exiting(f->place, held) &&
 			f->place->shm->leaving_sp)
@@ -296,8 +296,34 @@ static bool add_stack_root(struct finding *f, const struct memory_root *from)
 	return searched_root_vec_push(roots, root);
 }
 
+static bool is_of_first_thread(const struct finding *f, const struct memory_root *root)
+{
+	const struct paused_target *target = f->place->target;
+	return root->thread != MEMORY_ROOT_NO_THREAD &&
+	       target->threads.data[root->thread].tid == target->pid;
+}
+
+/* By the rules of who asks for the search. The first thread's stack counts with global data, as
+ * gperftools finds both in the list of mappings. */
+static bool is_left_out(const struct finding *f, const struct memory_root *root)
+{
+	switch (root->kind) {
+	case MEMORY_ROOT_REGISTERS:
+		return f->place->no_threads;
+	case MEMORY_ROOT_STACK:
+	case MEMORY_ROOT_TLS:
+		return is_of_first_thread(f, root) ? f->place->no_globals : f->place->no_threads;
+	case MEMORY_ROOT_DATA:
+	case MEMORY_ROOT_MAPPING:
+		break;
+	}
+	return f->place->no_globals;
+}
+
 static bool add_found(struct finding *f, const struct memory_root *from)
 {
+	if (is_left_out(f, from))
+		return true;
 	switch (from->kind) {
 	case MEMORY_ROOT_REGISTERS: {
 		/* The stack pointer follows the others, and comes with them. */

@@ -57,6 +57,8 @@ struct leak_target {
 	bool is_leaving; /* a thread waits for the collector to end the process, or for a search */
 	bool is_partial; /* not all blocks are known: the rest of the heap is a root */
 	bool is_sampled; /* not all blocks are known since they are sampled */
+	bool no_globals; /* as in struct leak_rules */
+	bool no_threads;
 };
 
 /* Finds what is searched. Free the result by leak_roots_deinit(). */

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/writer/columns.h"
+#include "format/leak_rules.h"
+#include "search/counting.h"
 
 #define BEAT_BYTES (32u << 20)
 
@@ -82,9 +84,24 @@ static bool is_array(void *context, uint32_t site)
 	return kind == HW_NEW_ARRAY || kind == HW_NEW_ARRAY_NOTHROW;
 }
 
+/* A block and the moment that it counts from on. */
+struct counting {
+	const struct live_table *live;
+	const struct check_start *since;
+};
+
+static bool is_since(void *context, uint64_t address)
+{
+	const struct counting *counting = context;
+	struct live_entry block;
+	return !live_table_find(counting->live, address, &block) ||
+	       check_start_precedes(counting->since, block.thread, block.number);
+}
+
 static struct error *run_search(const struct leak_search_request *asked,
 	const struct leak_roots *roots, struct reading *reading, struct search **ret)
 {
+	struct counting counting = {asked->place.live, asked->since};
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
@@ -111,7 +128,13 @@ static struct error *run_search(const struct leak_search_request *asked,
 	}
 	if (!error)
 		error = add_blocks(*ret, asked->place.live, reading);
-	return error ? error : search_run(*ret, &memory, list, roots->roots.len);
+	if (!error)
+		error = search_read(*ret, &memory, list, roots->roots.len);
+	if (!error && asked->since)
+		search_set_counting(*ret, is_since, &counting);
+	if (!error && asked->check.rules.offset_limit)
+		search_drop_far_interiors(*ret, asked->check.rules.offset_limit - 1);
+	return error ? error : search_classify(*ret);
 }
 
 static void put_pair(struct buf *buf, uint64_t key, uint64_t value)
@@ -160,6 +183,14 @@ static bool is_held_for_sure(const struct search *search, const struct leak_root
 			return false;
 	}
 	return true;
+}
+
+static uint64_t search_rules(const struct leak_search_request *asked)
+{
+	const struct leak_rules *rules = &asked->check.rules;
+	return (asked->since ? HPW_LEAK_RULE_SINCE : 0u) |
+	       (rules->no_globals ? HPW_LEAK_RULE_NO_GLOBALS : 0u) |
+	       (rules->no_threads ? HPW_LEAK_RULE_NO_THREADS : 0u);
 }
 
 static uint64_t search_notes(const struct leak_target *place, const struct search *search,
@@ -212,6 +243,8 @@ static void put_search(const struct leak_search_request *asked, const struct sea
 		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
 		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
 		{HPW_LEAK_NOTES, search_notes(&asked->place, search, roots)},
+		{HPW_LEAK_RULES, search_rules(asked)},
+		{HPW_LEAK_TOO_FAR, asked->check.rules.offset_limit},
 		{HPW_LEAK_THREADS, target->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
 		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
@@ -375,6 +408,8 @@ struct error *leak_search(
 	if (error)
 		return error;
 	now.place.memory = &reading.memory;
+	now.place.no_globals = asked->check.rules.no_globals;
+	now.place.no_threads = asked->check.rules.no_threads;
 	error = leak_roots_find(&now.place, &roots);
 	if (!error) {
 		error = run_search(&now, &roots, &reading, &search);

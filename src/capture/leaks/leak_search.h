@@ -4,6 +4,7 @@
 #define CAPTURE_LEAK_SEARCH_H
 
 #include "base/buf.h"
+#include "capture/leaks/check_starts.h"
 #include "capture/leaks/leak_check.h"
 #include "capture/leaks/leak_roots.h"
 
@@ -18,6 +19,8 @@ struct leak_search_request {
 	struct leak_target place; /* `memory` is ours to set */
 	struct leak_check check;
 	enum hpw_leak_moment moment;
+	/* What was there then can't be a leak; borrowed. NULL: all can. */
+	const struct check_start *since;
 	uint64_t tsc;        /* of the moment */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the process was stopped for it */
 	uint32_t *heartbeat; /* incremented while the search goes on */

@@ -75,6 +75,22 @@ static bool spare_block(
 		(struct kept_block){block.address, block.number, block.thread});
 }
 
+static void unspare_block(
+	struct lsan_annotations *annotations, const struct live_table *live, uint64_t address)
+{
+	struct live_entry block;
+	struct kept_blocks *blocks = &annotations->blocks;
+	if (!live_table_find(live, address, &block) && !find_around(live, address, &block))
+		return;
+	for (size_t i = 0; i < blocks->len; i++) {
+		const struct kept_block *kept = &blocks->data[i];
+		if (kept->thread != block.thread || kept->number != block.number)
+			continue;
+		blocks->data[i] = blocks->data[--blocks->len];
+		return;
+	}
+}
+
 static bool begin_span(struct lsan_annotations *annotations, uint32_t thread, uint64_t allocations)
 {
 	size_t *last = kept_threads_find(&annotations->threads, thread);
@@ -129,6 +145,9 @@ bool lsan_annotations_add(struct lsan_annotations *annotations, const struct liv
 	switch (what) {
 	case HW_ANNOTATE_IGNORE:
 		return spare_block(annotations, live, address);
+	case HW_ANNOTATE_IGNORE_END:
+		unspare_block(annotations, live, address);
+		return true;
 	case HW_ANNOTATE_DISABLE:
 		return begin_span(annotations, thread, allocations);
 	case HW_ANNOTATE_ENABLE:
@@ -139,7 +158,9 @@ bool lsan_annotations_add(struct lsan_annotations *annotations, const struct liv
 	case HW_ANNOTATE_ROOT_END:
 		root_end(annotations, address, stop);
 		return true;
-	case HW_ANNOTATE_FREED_FROM: /* concerns no kept block */
+	case HW_ANNOTATE_FREED_FROM: /* these concern no kept block */
+	case HW_ANNOTATE_CHECK:
+	case HW_ANNOTATE_CHECK_END:
 		return true;
 	}
 	return true;

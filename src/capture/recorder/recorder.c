@@ -115,6 +115,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	live_table_init(&r->live);
 	moving_init(&r->moving);
 	lsan_annotations_init(&r->annotations);
+	check_starts_init(&r->checks);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
 	r->encoder.gaps.least = start->tsc_hz / GAPS_A_SECOND;
@@ -152,6 +153,7 @@ void recorder_destroy(struct recorder *recorder)
 	live_table_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
 	lsan_annotations_deinit(&recorder->annotations);
+	check_starts_deinit(&recorder->checks);
 	tally_deinit(&recorder->tally);
 	sums_deinit(&recorder->sums);
 	encoder_deinit(&recorder->encoder);

@@ -9,6 +9,8 @@
 #include "capture/collector/clock_pair.h"
 #include "capture/dumps/dump_trigger.h"
 #include "capture/keep.h"
+#include "capture/leak_verdict.h"
+#include "capture/leaks/check_starts.h"
 #include "capture/leaks/leak_check.h"
 #include "capture/leaks/lsan_annotations.h"
 #include "capture/recorder/bad_frees.h"
@@ -48,8 +50,9 @@ struct recorder_start {
 	bool awaited;             /* it announces its end and waits for the answer */
 	bool awaited_at_main_end; /* it announces the end of main, too */
 	bool as_lsan;             /* see struct leak_check */
-	int dump_signal;          /* see recorder_want_signal() */
-	bool clears;              /* it clears memory as it gives it out */
+	enum hw_heap_check heap_check;
+	int dump_signal; /* see recorder_want_signal() */
+	bool clears;     /* it clears memory as it gives it out */
 	/* Of the executable, HW_LSAN_FUNCTIONS of them; NULL: not known. */
 	const uint64_t *lsan_functions;
 	struct write_queue *write_queue; /* borrowed; NULL: the caller's thread writes */
@@ -73,6 +76,7 @@ struct recorder {
 	struct live_table live;
 	struct moving moving;
 	struct lsan_annotations annotations;
+	struct check_starts checks;
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;
@@ -266,7 +270,9 @@ bool recorder_ends_empty(struct recorder *recorder);
 /* Returns whether the process says that there is nothing to search. */
 bool recorder_is_unsearched(const struct recorder *recorder);
 /* Gives the process the result of the search that it requested, before recorder_go_on(). */
-void recorder_send_verdict(struct recorder *recorder, enum hw_found found, uint32_t status);
+void recorder_send_verdict(struct recorder *recorder, const struct leak_verdict *verdict);
+/* Returns whose function has requested the search that the process waits for. */
+enum hw_leak_asker recorder_leaving_asker(const struct recorder *recorder);
 /* Tells a process that waits for an answer that the work on it goes on. */
 void recorder_heartbeat(struct recorder *recorder);
 

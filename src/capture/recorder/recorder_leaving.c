@@ -92,10 +92,17 @@ bool recorder_is_unsearched(const struct recorder *recorder)
 	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
 }
 
-void recorder_send_verdict(struct recorder *recorder, enum hw_found found, uint32_t status)
+enum hw_leak_asker recorder_leaving_asker(const struct recorder *recorder)
 {
-	recorder->shm->found = found;
-	recorder->shm->found_status = status;
+	uint32_t asker = __atomic_load_n(&recorder->shm->leaving_asker, __ATOMIC_RELAXED);
+	return asker == HW_ASKER_CHECKER ? HW_ASKER_CHECKER : HW_ASKER_LSAN;
+}
+
+void recorder_send_verdict(struct recorder *recorder, const struct leak_verdict *verdict)
+{
+	recorder->shm->found = verdict->found;
+	recorder->shm->found_status = verdict->status;
+	recorder->shm->found_sums = verdict->sums;
 }
 
 void recorder_heartbeat(struct recorder *recorder)

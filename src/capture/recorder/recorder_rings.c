@@ -53,6 +53,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->awaited = start->awaited ? start->target_pid : 0;
 	r->shm->awaited_at_main_end = start->awaited_at_main_end;
 	r->shm->as_lsan = start->as_lsan;
+	r->shm->heap_check = start->heap_check;
 	r->shm->clears = start->clears;
 	r->shm->dump_signal = (uint32_t)start->dump_signal;
 	if (start->lsan_functions)

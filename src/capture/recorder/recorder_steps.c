@@ -409,6 +409,10 @@ static void on_annotation(
 	struct recorder *r = context;
 	if (what == HW_ANNOTATE_FREED_FROM)
 		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
+	else if (what == HW_ANNOTATE_CHECK)
+		check_starts_add(&r->checks, address, &r->tally);
+	else if (what == HW_ANNOTATE_CHECK_END)
+		check_starts_remove(&r->checks, address);
 	else if (!lsan_annotations_add(&r->annotations, &r->live, thread,
 			 r->tally.threads[thread].allocations, (enum hw_annotation)what, address,
 			 bytes))

@@ -83,8 +83,8 @@ static struct error *cmd_run_check(struct request *request)
 	request->leaks.of_run = true;
 	if (search->as_lsan)
 		leak_options_as_lsan(&request->leaks);
-	if (search->by_tool)
-		gperftools_options_leaks(&request->leaks);
+	if (search->heap_check)
+		gperftools_options_leaks(&request->leaks, search->by_tool);
 	leak_judge_init(&request->judge, &request->leaks);
 	request->recording.launch.verdict = leak_judge;
 	request->recording.launch.verdict_context = &request->judge;
@@ -468,8 +468,11 @@ static int judge_leaks(const struct request *request, const struct launch_result
 {
 	if (!request->report)
 		return -1;
+	bool by_tool = request->recording.launch.leak_check.by_tool;
+	if (by_tool)
+		leak_report_leave_out_requested(request->report);
 	describe_leaks(result, request->report);
-	if (request->recording.launch.leak_check.by_tool)
+	if (by_tool && leak_report_searched_any(request->report))
 		gperftools_describe_leaks(leak_report_sums(request->report),
 			result->file ? short_name(result->file) : NULL);
 	if (WIFSIGNALED(result->status)) /* which is worse */

@@ -31,7 +31,9 @@ struct leak_report {
 	unsigned undecided;             /* of these, where a status was asked for */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
-	struct name_settings symbols;   /* the options' own settings if they have some */
+	bool searched_any;
+	bool no_requested;            /* what programs requested is left out */
+	struct name_settings symbols; /* the options' own settings if they have some */
 };
 
 /* What LeakSanitizer's options say about one recording: none if they don't count. */
@@ -178,7 +180,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.verbose = options->verbose,
 		.all_frames = options->all_frames,
 		.errors_only = options->errors_only,
-		.no_errors = options->as_lsan,
+		.no_errors = options->only_leaks,
 		.quiet = options->quiet,
 		.version = HW_VERSION,
 		.limit = options->limit ? options->limit : default_limit(options),
@@ -269,7 +271,7 @@ static void lsan_wishes_deinit(struct lsan_wishes *wishes)
 static struct error *write_view(const struct leak_report *report, const struct model *model,
 	const struct leaks_view_options *view, const struct sink *sink, struct leaks_outcome *ret)
 {
-	if (!report->options->as_lsan || view->form != LEAKS_TEXT)
+	if (!report->options->only_leaks || view->form != LEAKS_TEXT)
 		return leaks_view_write(model, view, sink, ret);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -357,7 +359,10 @@ static bool leak_report_is_shown(struct leak_report *report, const struct model 
 {
 	const struct leak_search *search = model_leak_search(model);
 	const struct leak_options *options = report->options;
+	if (report->no_requested && search && search->moment == LEAK_BY_PROGRAM)
+		return report->searched = false;
 	report->searched = search && search->way != LEAK_WAY_NONE;
+	report->searched_any |= report->searched;
 	if (!lsan->counts)
 		return true;
 	report->exitcode = options->error_exitcode;
@@ -424,6 +429,16 @@ uint64_t leak_report_errors(const struct leak_report *report)
 bool leak_report_searched(const struct leak_report *report)
 {
 	return report->searched;
+}
+
+bool leak_report_searched_any(const struct leak_report *report)
+{
+	return report->searched_any;
+}
+
+void leak_report_leave_out_requested(struct leak_report *report)
+{
+	report->no_requested = true;
 }
 
 int leak_report_exitcode(const struct leak_report *report)

@@ -54,6 +54,13 @@ struct leaks_sums leak_report_sums(const struct leak_report *report);
 /* Whether the last one shown was searched at all. */
 bool leak_report_searched(const struct leak_report *report);
 
+/* Whether any of those shown was. */
+bool leak_report_searched_any(const struct leak_report *report);
+
+/* Leaves out searches that programs requested themselves: they were shown then. A program that
+ * wants none at its end has no other. */
+void leak_report_leave_out_requested(struct leak_report *report);
+
 /* The exit status that is for errors, or LEAK_NO_EXITCODE: --error-exitcode, or LeakSanitizer's as
  * the last one shown wants it. */
 int leak_report_exitcode(const struct leak_report *report);

@@ -2,6 +2,7 @@
 #include "cli/options/gperftools_options.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,16 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "cli/terminal/message.h"
 #include "model/model.h"
 
 #define CHECK_VARIABLE "HEAPCHECK"
 /* The exit status for leaks. */
 #define CHECK_FAILED 1
 #define MEGA_BITS 20
+#define SOURCE_ALIGNMENT "HEAP_CHECK_POINTER_SOURCE_ALIGNMENT"
+#define POINTER_OFFSET "HEAP_CHECK_MAX_POINTER_OFFSET"
+#define POINTER_OFFSET_DEFAULT 1024 /* gperftools' */
 #define NS_A_SECOND 1000000000u
 
 static const char *check_variable(void)
@@ -25,18 +30,68 @@ static const char *check_variable(void)
 	return text && *text ? text : NULL;
 }
 
+/* As there: what begins so is true, and so is an empty value. */
+static bool flag_of(const char *name, bool otherwise)
+{
+	const char *text = getenv(name);
+	return text ? !*text || strchr("tTyY1", *text) : otherwise;
+}
+
+static long number_of(const char *name, long otherwise)
+{
+	const char *text = getenv(name);
+	return text ? strtol(text, NULL, 10) : otherwise;
+}
+
+/* A mode of HEAPCHECK, as gperftools' HeapLeakChecker_InternalInitStart() has it: what the program
+ * is told, and what holds blocks. */
+static const struct check_mode {
+	const char *name;
+	enum hw_heap_check heap_check;
+	bool by_variables; /* whether these places hold blocks is said by variables */
+	bool no_roots;
+} check_modes[] = {
+	{"minimal", HW_HEAP_CHECK_SINCE_START, false, false},
+	{"normal", HW_HEAP_CHECK_WHOLE, false, false},
+	{"strict", HW_HEAP_CHECK_WHOLE, false, false},
+	{"draconian", HW_HEAP_CHECK_WHOLE, false, true},
+	{"as-is", HW_HEAP_CHECK_WHOLE, true, false},
+	{"local", HW_HEAP_CHECK_LOCAL, true, false},
+};
+
+static unsigned source_alignment(void)
+{
+	long bytes = number_of(SOURCE_ALIGNMENT, 0);
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 ? (unsigned)bytes : 0;
+}
+
+static struct leak_rules check_rules(const struct check_mode *mode)
+{
+	long offset = number_of(POINTER_OFFSET, POINTER_OFFSET_DEFAULT);
+	bool by_variables = mode->by_variables;
+	return (struct leak_rules){.since_start = mode->heap_check == HW_HEAP_CHECK_SINCE_START,
+		.no_globals = mode->no_roots ||
+			      (by_variables && !flag_of("HEAP_CHECK_IGNORE_GLOBAL_LIVE", true)),
+		.no_threads = mode->no_roots ||
+			      (by_variables && !flag_of("HEAP_CHECK_IGNORE_THREAD_LIVE", true)),
+		.offset_limit = offset < 0 ? 0 : (uint64_t)offset + 1,
+		.alignment = source_alignment()};
+}
+
 /* The whole program is searched at its end, in all modes but "local". */
 static struct error *check_prepare(struct leak_check *ret)
 {
-	static const char *const modes[] = {
-		"minimal", "normal", "strict", "draconian", "as-is", "local"};
-	const char *mode = check_variable();
+	const char *name = check_variable();
 	size_t i = 0;
-	while (mode && i < ARRAY_SIZE(modes) && strcmp(modes[i], mode) != 0)
+	if (!name)
+		return NULL;
+	while (i < ARRAY_SIZE(check_modes) && strcmp(check_modes[i].name, name) != 0)
 		i++;
-	if (i == ARRAY_SIZE(modes))
-		return error_create(ERROR_USAGE, "Unsupported heap_check flag: %s", mode);
-	ret->by_tool = mode && strcmp(mode, "local") != 0;
+	if (i == ARRAY_SIZE(check_modes))
+		return error_create(ERROR_USAGE, "Unsupported heap_check flag: %s", name);
+	ret->heap_check = check_modes[i].heap_check;
+	ret->by_tool = ret->heap_check != HW_HEAP_CHECK_LOCAL;
+	ret->rules = check_rules(&check_modes[i]);
 	return NULL;
 }
 
@@ -49,19 +104,45 @@ struct error *gperftools_options_prepare(struct launch_options *launch)
 	return check_prepare(&launch->leak_check);
 }
 
-void gperftools_options_leaks(struct leak_options *options)
+void gperftools_options_check(struct leak_options *options)
 {
-	unsigned kinds = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT;
-	if (check_variable() && !strcmp(check_variable(), "draconian"))
-		kinds = LEAK_KINDS_ALL;
+	const unsigned kinds = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT;
+	const long most = number_of("HEAP_CHECK_MAX_LEAKS", LONG_MAX);
+	if (!options->limit && most != LONG_MAX)
+		options->limit = most > 0 ? (size_t)most : SIZE_MAX;
 	if (!options->show_kinds_given)
 		options->show_kinds = kinds;
 	if (!options->error_kinds_given)
 		options->error_kinds = kinds;
-	if (options->error_exitcode == LEAK_NO_EXITCODE)
-		options->error_exitcode = CHECK_FAILED;
+	options->only_leaks = true;
+}
+
+void gperftools_options_leaks(struct leak_options *options, bool at_end)
+{
 	/* The real library, should the program have it, is not to search, too. */
 	unsetenv(CHECK_VARIABLE);
+	if (!at_end)
+		return;
+	gperftools_options_check(options);
+	options->only_leaks = false;
+	if (options->error_exitcode == LEAK_NO_EXITCODE)
+		options->error_exitcode = CHECK_FAILED;
+}
+
+void gperftools_options_warn(void)
+{
+	static const char *const ignored[][2] = {
+		{"HEAP_CHECK_TEST_POINTER_ALIGNMENT", SOURCE_ALIGNMENT "=1 searches so"},
+		{"HEAP_CHECK_IDENTIFY_LEAKS", "'heapwise leaks -v' names an address of each leak"},
+		{"HEAP_CHECK_DUMP_DIRECTORY",
+			"the recording has the leaks, 'heapwise leaks' shows them"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		if (getenv(ignored[i][0]))
+			message("%s counts for nothing here: %s", ignored[i][0], ignored[i][1]);
+	if (getenv(SOURCE_ALIGNMENT) && !source_alignment())
+		message("%s=%s counts for nothing here: expected 1, 2, 4 or 8", SOURCE_ALIGNMENT,
+			getenv(SOURCE_ALIGNMENT));
 }
 
 void gperftools_describe_leaks(struct leaks_sums sums, const char *recording)

@@ -19,10 +19,16 @@ struct error *gperftools_options_prepare(struct launch_options *launch) must_che
  */
 void gperftools_announce(const struct dump_conversion *conversion, bool done);
 
-/* Sets what HEAPCHECK means for the judgement of leaks, where options don't say it: exit status 1,
- * and which kinds are leaks. The program that is started then has no HEAPCHECK: what
+/* Sets what HEAPCHECK means for the judgement of leaks `at_end`, where options don't say it: exit
+ * status 1, and which kinds are leaks. The program that is started then has no HEAPCHECK: what
  * it knows of it would search, too. */
-void gperftools_options_leaks(struct leak_options *options);
+void gperftools_options_leaks(struct leak_options *options, bool at_end);
+
+/* Sets likewise what counts, and is shown, of a check that the program makes itself. */
+void gperftools_options_check(struct leak_options *options);
+
+/* The `warn` of its row of the table of shims. */
+void gperftools_options_warn(void);
 
 /* Says on standard error what was found, in gperftools' words. `recording` (NULL: not known) is
  * where more is to be found. */

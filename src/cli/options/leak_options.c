@@ -37,7 +37,7 @@ void leak_options_deinit(struct leak_options *options)
 
 void leak_options_as_lsan(struct leak_options *options)
 {
-	options->as_lsan = true;
+	options->as_lsan = options->only_leaks = true;
 	if (!options->show_kinds_given)
 		options->show_kinds = DEFINITE | INDIRECT;
 	if (!options->error_kinds_given)

@@ -113,8 +113,9 @@ struct leak_options {
 	bool show_error_list, verbose, quiet, all_frames;
 	enum colour_when colour; /* of text on stdout */
 	bool no_pager;
-	bool of_run;  /* at a run's end: of an image that went on by exec no places are listed */
-	bool as_lsan; /* what LeakSanitizer's options say counts, and only leaks are shown */
+	bool of_run;     /* at a run's end: of an image that went on by exec no places are listed */
+	bool as_lsan;    /* what LeakSanitizer's options say counts, and only leaks are shown */
+	bool only_leaks; /* only leaks are shown, and nothing if there are none */
 	bool show_kinds_given, error_kinds_given;
 };
 

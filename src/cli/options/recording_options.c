@@ -231,12 +231,15 @@ struct error *recording_options_leak_check(
 	if (strcmp(clear, "yes") && strcmp(clear, "no"))
 		return error_create(
 			ERROR_USAGE, "invalid --leak-check-clear '%s': expected yes or no", clear);
-	ret->clears = (wanted || options->leak_on_death) && !strcmp(clear, "yes");
+	ret->clears =
+		(wanted || options->leak_on_death || ret->heap_check) && !strcmp(clear, "yes");
 	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
 	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
 		return error_create(ERROR_USAGE,
 			"invalid --leak-check-alignment '%s': expected 1, 2, 4 or 8", alignment);
 	ret->alignment = (unsigned)(*alignment - '0');
+	if (!options->leak_alignment && ret->rules.alignment)
+		ret->alignment = ret->rules.alignment;
 	return heuristics_parse(
 		options->leak_heuristics ? options->leak_heuristics : "all", &ret->heuristics);
 }
@@ -254,7 +257,10 @@ static struct error *describe_unknown_shim(const char *name)
 static struct error *prepare_shim(struct recording_options *options)
 {
 	/* Of an --as that was given before. */
-	options->launch.leak_check.as_lsan = options->launch.leak_check.by_tool = false;
+	struct leak_check *leaks = &options->launch.leak_check;
+	leaks->as_lsan = leaks->by_tool = false;
+	leaks->heap_check = HW_HEAP_CHECK_NOT;
+	leaks->rules = (struct leak_rules){.offset_limit = 0};
 	options->shim = options->as ? shim_find(options->as) : NULL;
 	if (options->as && !options->shim)
 		return describe_unknown_shim(options->as);

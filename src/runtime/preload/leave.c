@@ -213,6 +213,12 @@ static bool ask_and_wait(struct hw_shm *shm)
 	return asks;
 }
 
+/* Of client.c. */
+int heapwise_rt_is_recording(void);
+
+/* The program wants no search at its end. */
+static bool is_cancelled;
+
 static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitizer */
 
 /* Gives the collector what the program has to say. */
@@ -233,7 +239,7 @@ static enum rt_lsan_over send_program_texts(struct hw_shm *shm)
 static bool is_unsearched(const struct hw_shm *shm, enum exit_path path)
 {
 	enum rt_lsan_over over = send_program_texts((struct hw_shm *)shm);
-	return over == RT_LSAN_ENDS ||
+	return over == RT_LSAN_ENDS || __atomic_load_n(&is_cancelled, __ATOMIC_RELAXED) ||
 	       (shm->as_lsan && (over || path == EXIT_BY_CALL || path == EXIT_BY_QUICK));
 }
 
@@ -330,11 +336,18 @@ HOOK void heapwise_rt_lsan_join(rt_lsan_ask *ask)
 	lsan_ask = ask;
 }
 
-HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, uint32_t *ret_status)
+/* A search that the program requests, and whose. */
+struct wanted_search {
+	const struct rt_lsan_caller *caller;
+	enum hw_leak_asker asker;
+	uint32_t check;
+};
+
+static enum hw_found check_now(
+	const struct wanted_search *wanted, uint32_t *ret_status, struct hw_found_sums *ret_sums)
 {
 	struct rt_process *p = rt_process;
 	uint32_t tid = rt_thread_id();
-	*ret_status = 0;
 	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING ||
 		!asking_begin(p->shm, tid))
 		return HW_FOUND_UNKNOWN;
@@ -342,11 +355,42 @@ HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, u
 	send_program_texts(shm);
 	shm->leaving_tid = tid;
 	shm->leaving_what = HW_LEAVES_NOT;
-	shm->leaving_sp = (uint64_t)caller->sp;
-	memcpy(shm->leaving_registers, caller->registers, sizeof(caller->registers));
+	shm->leaving_asker = wanted->asker;
+	shm->leaving_check = wanted->check;
+	shm->leaving_sp = (uint64_t)wanted->caller->sp;
+	memcpy(shm->leaving_registers, wanted->caller->registers, sizeof(shm->leaving_registers));
 	enum hw_found found = ask_what_is_found(shm, ret_status);
+	if (found != HW_FOUND_UNKNOWN)
+		*ret_sums = shm->found_sums;
 	asking_end(shm);
 	return found;
+}
+
+HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, uint32_t *ret_status)
+{
+	const struct wanted_search wanted = {caller, HW_ASKER_LSAN, 0};
+	struct hw_found_sums sums;
+	*ret_status = 0;
+	return check_now(&wanted, ret_status, &sums);
+}
+
+HOOK enum hw_found heapwise_rt_leak_check(
+	const struct rt_lsan_caller *caller, uint32_t check, struct hw_found_sums *ret_sums)
+{
+	const struct wanted_search wanted = {caller, HW_ASKER_CHECKER, check};
+	uint32_t status = 0;
+	*ret_sums = (struct hw_found_sums){.lost_blocks = 0};
+	return check_now(&wanted, &status, ret_sums);
+}
+
+HOOK uint32_t heapwise_rt_heap_check(void)
+{
+	return heapwise_rt_is_recording() ? rt_process->shm->heap_check : HW_HEAP_CHECK_NOT;
+}
+
+HOOK void heapwise_rt_leak_check_cancel(void)
+{
+	__atomic_store_n(&is_cancelled, true, __ATOMIC_RELAXED);
 }
 
 /* Main has returned, or a thread has called exit. */

@@ -56,4 +56,18 @@ struct rt_lsan_caller {
 enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, uint32_t *ret_status)
 	__attribute__((weak));
 
+/*
+ * As heapwise_rt_lsan_check(), for gperftools' HeapLeakChecker and by its rules: searches for leaks
+ * among what was allocated since HW_ANNOTATE_CHECK `check`; 0: among all blocks. *ret_sums: what
+ * was found, 0 unless the result is known.
+ */
+enum hw_found heapwise_rt_leak_check(const struct rt_lsan_caller *caller, uint32_t check,
+	struct hw_found_sums *ret_sums) __attribute__((weak));
+
+/* Returns what HEAPCHECK wants of this process: enum hw_heap_check. */
+uint32_t heapwise_rt_heap_check(void) __attribute__((weak));
+
+/* Leaves out the search at the end of this process, and of those that it forks. */
+void heapwise_rt_leak_check_cancel(void) __attribute__((weak));
+
 #endif

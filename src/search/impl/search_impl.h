@@ -45,6 +45,8 @@ DEFINE_VEC(explained_vec, struct explained)
 
 struct search {
 	struct search_options options;
+	bool (*counts)(void *context, uint64_t address); /* see counting.h; NULL: all do */
+	void *counts_context;
 	struct space space;
 	struct sites sites; /* of each block */
 	uint32_t *leaders;  /* of each indirect block its leader, or another one on the way to it;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "format/leak_rules.h"
+#include "model/leak_rules.h"
 #include "sources/events/hpw_columns.h"
 
 /* Longer ones are no sentence. */
@@ -41,6 +43,7 @@ static const enum leak_place places[] = {
 /* What a search says of itself, as stored. */
 struct leak_summary {
 	uint64_t values[HPW_LEAK_KEYS];
+	uint64_t rules, offset_limit;
 	const uint8_t *problem;
 	uint64_t problem_len;
 };
@@ -63,6 +66,10 @@ static struct error *read_search(const struct hpw_payload *payload, struct leak_
 			error = cursor_bytes(&c, value, &ret->problem);
 			if (error)
 				return error;
+		} else if (key == HPW_LEAK_RULES) {
+			ret->rules = value;
+		} else if (key == HPW_LEAK_TOO_FAR) {
+			ret->offset_limit = value;
 		} else if (key < HPW_LEAK_KEYS) {
 			ret->values[key] = value;
 		}
@@ -115,6 +122,12 @@ static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_pay
 		search->heuristic_blocks[i] = v[HPW_LEAK_HEURISTIC_BLOCKS + i];
 		search->heuristic_bytes[i] = v[HPW_LEAK_HEURISTIC_BYTES + i];
 	}
+	const struct leak_search_rules rules = {
+		.since_start = (leak_summary.rules & HPW_LEAK_RULE_SINCE) != 0,
+		.no_globals = (leak_summary.rules & HPW_LEAK_RULE_NO_GLOBALS) != 0,
+		.no_threads = (leak_summary.rules & HPW_LEAK_RULE_NO_THREADS) != 0,
+		.offset_limit = leak_summary.offset_limit};
+	build_leak_rules(leaks->model, &rules);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "model/leak_rules.h"
 #include "views/leaks/leaks_page.h"
 #include "views/leaks/leaks_records.h"
 #include "views/leaks/leaks_text.h"
@@ -133,6 +134,10 @@ enum {
 	PARTIAL,
 	PARTIAL_HOLDERS,
 	UNCLEARED,
+	SINCE_START,
+	NO_GLOBALS,
+	NO_THREADS,
+	OFFSET_LIMIT,
 	UNCOPIED,
 	PROBLEM
 };
@@ -187,6 +192,18 @@ static const struct column search_columns[] = {
 		"`--leak-check-clear=no`): words of earlier uses may reference blocks, leaks may "
 		"be "
 		"missed"),
+	[SINCE_START] = {"since_start", COLUMN_BOOLEAN, UNIT_NONE,
+		.says = "only what was allocated since the program's check began can be lost "
+			"([gperftools](../drop-in.md#gperftools)); older blocks that nothing "
+			"references "
+			"are in no figure"},
+	[NO_GLOBALS] = {"no_globals", COLUMN_BOOLEAN, UNIT_NONE,
+		.says = "global data and the first thread's stack were not searched for "
+			"references, as HEAPCHECK wanted it"},
+	[NO_THREADS] = {"no_threads", COLUMN_BOOLEAN, UNIT_NONE,
+		.says = "likewise registers and other threads' stacks"},
+	[OFFSET_LIMIT] = {"offset_limit", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "pointers so far into a block, or further, did not count; or null"},
 	[UNCOPIED] = {"uncopied", COLUMN_TEXT,
 		.says = "why no copy of the process was searched, as is usual while a program "
 			"runs; it was stopped instead; or null"},
@@ -207,6 +224,7 @@ static void search_cell(const void *context, size_t row, unsigned column, struct
 		[LEAK_WAY_UNSTOPPED] = "unstopped"};
 	const struct leaks_page *page = context;
 	const struct leak_search *search = page->leaks.search;
+	const struct leak_search_rules *rules = model_leak_rules(page->model);
 	/* Other tools don't say how they went about it: 0 is not known then. */
 	bool own = search->search_ns || search->pause_ns || search->root_bytes;
 	bool is_known = true;
@@ -217,6 +235,14 @@ static void search_cell(const void *context, size_t row, unsigned column, struct
 		is_known = own || ret->number;
 	else if (column >= ALLOCATIONS && column <= ALLOCATED_BYTES)
 		is_known = search->allocations > 0;
+	else if (column == SINCE_START)
+		ret->truth = rules->since_start;
+	else if (column == NO_GLOBALS)
+		ret->truth = rules->no_globals;
+	else if (column == NO_THREADS)
+		ret->truth = rules->no_threads;
+	else if (column == OFFSET_LIMIT)
+		is_known = (ret->number = rules->offset_limit) > 0;
 	else if (column == MOMENT)
 		ret->text = moments[search->moment];
 	else if (column == WAY)

@@ -78,6 +78,21 @@ CASE(by_name, "a block is ignored by any of its bytes, and by none of its neighb
 	stop();
 }
 
+CASE(no_longer, "a block that is no longer ignored is as any other")
+{
+	start();
+	allocate(0, ADDRESS, 100);
+	allocate(1, ADDRESS + 4096, 100);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS, 0);
+	tell(0, HW_ANNOTATE_IGNORE, ADDRESS + 4096, 0);
+	tell(1, HW_ANNOTATE_IGNORE_END, ADDRESS + 99, 0);
+	check_found(1, ADDRESS + 4096);
+	tell(1, HW_ANNOTATE_IGNORE_END, ADDRESS, 0);       /* it is none */
+	tell(1, HW_ANNOTATE_IGNORE_END, ADDRESS + 100, 0); /* likewise */
+	check_found(1, ADDRESS + 4096);
+	stop();
+}
+
 CASE(given_out_again,
 	"an ignored block that is freed drops out, though its address is given out again")
 {

@@ -4,6 +4,7 @@
 #include "search/search.h"
 
 #include "lib/tap.h"
+#include "search/counting.h"
 #include "search/graph.h"
 #include "search/space.h"
 
@@ -125,6 +126,48 @@ CASE(lost_list, "the first of a lost list leads all others, and so does one of a
 		CHECK_U64(record->example, HEAP);
 		search_destroy(search);
 	}
+}
+
+static bool is_above(void *context, uint64_t address)
+{
+	return address >= *(const uint64_t *)context;
+}
+
+/* A lost list of four blocks, of which the first two do not count. */
+CASE(counting, "lost blocks that do not count are in no figure; what they hold is lost no less")
+{
+	uint64_t heap[8] = {HEAP + 16, 0, HEAP + 32, 0, HEAP + 48, 0, 0, 0}, root = 0;
+	uint64_t from = HEAP + 32;
+	struct picture picture = {heap, &root, 8, 1};
+	struct search *search = new_search(8);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, 5));
+	search_set_counting(search, is_above, &from);
+	run(search, &picture);
+	const struct search_totals *totals = search_totals(search);
+	CHECK(!totals->blocks[SEARCH_DEFINITE] && totals->blocks[SEARCH_INDIRECT] == 2);
+	size_t records;
+	const struct search_record *record = search_records(search, &records);
+	CHECK(records == 1 && record->blocks == 2 && record->bytes == 32);
+	CHECK_U64(record->indirect_blocks, 0);
+	search_destroy(search);
+}
+
+CASE(far_interiors, "pointers that lead too far into a block hold nothing")
+{
+	uint64_t heap[32] = {0}, roots[2] = {HEAP + 64, HEAP + 128 + 65};
+	struct picture picture = {heap, roots, 32, 2};
+	const struct search_memory memory = {&picture, read_picture, NULL};
+	const struct search_root root = {.start = ROOTS, .end = ROOTS + sizeof(roots)};
+	struct search *search = new_search(8);
+	CHECK_OK(search_add_block(search, HEAP, 128, 1));
+	CHECK_OK(search_add_block(search, HEAP + 128, 128, 2));
+	CHECK_OK(search_read(search, &memory, &root, 1));
+	search_drop_far_interiors(search, 64);
+	CHECK_OK(search_classify(search));
+	CHECK_U64(search_totals(search)->blocks[SEARCH_POSSIBLE], 1);
+	CHECK_U64(search_totals(search)->blocks[SEARCH_DEFINITE], 1);
+	search_destroy(search);
 }
 
 CASE(reserved, "room that was made is no promise: fewer blocks may come, or more")

@@ -3,7 +3,7 @@
  * Runs when: the program says which blocks are no leaks, in any thread. May touch: the runtime.
  *
  * What HeapLeakChecker of gperftools/heap-checker.h has for that, by its C++ names: such blocks are
- * no leaks for heapwise either. A program with other functions of that class has the real library.
+ * no leaks for heapwise either. The other functions of that class: leak_checker.c.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +18,8 @@ extern void heapwise_rt_lsan_annotate(enum hw_annotation what, const void *addre
 
 /* static void HeapLeakChecker::DoIgnoreObject(const void *), which IgnoreObject() calls. */
 void _ZN15HeapLeakChecker14DoIgnoreObjectEPKv(const void *object);
+/* static void HeapLeakChecker::UnIgnoreObject(const void *). */
+void _ZN15HeapLeakChecker14UnIgnoreObjectEPKv(const void *object);
 /* HeapLeakChecker::Disabler::Disabler(), ~Disabler(), each under two names. */
 void _ZN15HeapLeakChecker8DisablerC1Ev(void *self);
 void _ZN15HeapLeakChecker8DisablerC2Ev(void *self);
@@ -35,6 +37,11 @@ static void annotate_memory(enum hw_annotation what, const void *address)
 API void _ZN15HeapLeakChecker14DoIgnoreObjectEPKv(const void *object)
 {
 	annotate_memory(HW_ANNOTATE_IGNORE, object);
+}
+
+API void _ZN15HeapLeakChecker14UnIgnoreObjectEPKv(const void *object)
+{
+	annotate_memory(HW_ANNOTATE_IGNORE_END, object);
 }
 
 API void _ZN15HeapLeakChecker8DisablerC1Ev(void *self)
