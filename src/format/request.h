@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define HW_REQUEST_MAGIC 0x6b736177u
+#define HW_RESET_LIVE "live"
 #define HW_REQUEST_TEXT 4096 /* bytes, with the NUL */
 #define HW_REPLY_FILE 4200
 #define HW_REPLY_MESSAGE 1024
@@ -28,7 +29,8 @@ enum hw_request_what {
 	HW_ASK_CONFIGURE = 4,
 	HW_ASK_START = 5,  /* allocations are recorded again */
 	HW_ASK_STOP = 6,   /* allocations are no longer recorded; frees of known blocks are */
-	HW_ASK_RESET = 7,  /* the sums of dumps begin anew */
+	HW_ASK_RESET = 7,  /* the sums of dumps begin anew; `text` HW_RESET_LIVE: without the blocks
+			    * that are live now, and the plan's distances begin anew, too */
 	HW_ASK_STATUS = 8, /* lines KEY=VALUE in the reply's `message` */
 	/* All recorded processes, in a descriptor of the reply: lines "PID LIVE PEAK PROGRAM",
 	 * bytes as decimal numbers. */

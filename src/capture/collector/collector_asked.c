@@ -62,7 +62,10 @@ static void answer_done(const struct tracked_process *s, const struct session_ca
 
 static void reset_sums(struct tracked_process *s, const struct session_caller *caller)
 {
-	const char *problem = recorder_reset(s->recorder);
+	const bool with_live = !strcmp(caller->request.text, HW_RESET_LIVE);
+	const char *problem = recorder_reset(s->recorder, with_live);
+	if (!problem && with_live)
+		collector_restart_distances(s);
 	if (problem)
 		ask_reply_send(caller->connection, &(struct hw_reply){.error = ENOMEM}, problem);
 	else

@@ -257,6 +257,14 @@ void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint6
 	}
 }
 
+void collector_restart_distances(struct tracked_process *s)
+{
+	struct dump_figures now = recorder_figures(s->recorder);
+	now.now_ns = clock_pair_now().ns;
+	look_around(s, &now);
+	dump_trigger_restart(&s->dumps.trigger, &now);
+}
+
 void collector_dump_due(struct collector *c, struct tracked_process *s)
 {
 	if (!dump_plan_has_triggers(&s->dumps.plan))

@@ -123,6 +123,8 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 /* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
 /* Drains a process, and starts a dump that is due: before its plan changes. */
+/* Measures the distances of its dumps from now on: see dump_trigger_restart(). */
+void collector_restart_distances(struct tracked_process *s);
 void collector_dump_due(struct collector *c, struct tracked_process *s);
 /* Starts a dump that a command or the program asks for, and answers it when that is written. */
 void collector_dump_for(

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/dumps/dump_trigger.h"
 
+#include "base/util.h"
+
 /* Resident memory that wanders around the threshold is reported once it was below by a part. */
 #define RESIDENT_PART 16
 /* Between two reports of a shortage that lasts. */
@@ -9,6 +11,25 @@
 void dump_trigger_init(struct dump_trigger *trigger, uint64_t now_ns)
 {
 	*trigger = (struct dump_trigger){.last = {.now_ns = now_ns}};
+}
+
+void dump_trigger_restart(struct dump_trigger *trigger, const struct dump_figures *now)
+{
+	trigger->last = trigger->start = *now;
+	trigger->last.peak_bytes = trigger->highest_bytes = 0;
+	trigger->is_restarted = true;
+}
+
+/* The highest that live memory was since the restart. Between two looks it is only known if it was
+ * higher than ever. */
+static uint64_t peak_since(struct dump_trigger *t, const struct dump_figures *now)
+{
+	if (!t->is_restarted)
+		return now->peak_bytes;
+	uint64_t top = now->peak_bytes > t->start.peak_bytes ? now->peak_bytes : now->live_bytes;
+	top -= min(top, t->start.live_bytes);
+	t->highest_bytes = max(t->highest_bytes, top);
+	return t->highest_bytes;
 }
 
 /* Whether `now` is at least `distance` after *last, which becomes `now` then. */
@@ -65,6 +86,7 @@ bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *p
 	const struct dump_figures *now, enum dump_reason *ret)
 {
 	struct dump_figures *last = &trigger->last;
+	const uint64_t peak = peak_since(trigger, now);
 	if (got_signal(trigger, plan, now))
 		*ret = DUMP_SIGNAL;
 	else if (is_reached(&trigger->resident_passed, now->resident_bytes, plan->resident_bytes) ||
@@ -74,7 +96,7 @@ bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *p
 		*ret = DUMP_PRESSURE;
 	else if (has_grown(trigger, plan, now->live_bytes))
 		*ret = DUMP_GROWTH;
-	else if (is_passed(&last->peak_bytes, now->peak_bytes, plan->peak_bytes))
+	else if (is_passed(&last->peak_bytes, peak, plan->peak_bytes))
 		*ret = DUMP_PEAK;
 	else if (is_passed(&last->allocated_bytes, now->allocated_bytes, plan->allocated_bytes))
 		*ret = DUMP_ALLOCATED;
@@ -86,5 +108,7 @@ bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *p
 		return false;
 	if (plan->restart_all)
 		*last = *now;
+	if (plan->restart_all)
+		last->peak_bytes = peak;
 	return true;
 }

@@ -24,9 +24,17 @@ struct dump_trigger {
 	bool resident_passed;     /* it has been reported, and not fallen below since */
 	bool percent_passed;      /* likewise */
 	uint64_t pressed_ns;      /* when a shortage was reported last; 0: never */
+	/* After dump_trigger_restart(): what there was then, and the most that was live beyond it.
+	 */
+	bool is_restarted;
+	struct dump_figures start;
+	uint64_t highest_bytes;
 };
 
 void dump_trigger_init(struct dump_trigger *trigger, uint64_t now_ns);
+
+/* Measures all distances from `now` on, and the height of live memory from what is live now. */
+void dump_trigger_restart(struct dump_trigger *trigger, const struct dump_figures *now);
 
 /*
  * Returns whether a dump is due, and why. The distance then begins anew; all of them do with

@@ -193,9 +193,9 @@ void recorder_resume(struct recorder *recorder);
 /* Returns how long it has been stopped so far, in ns. */
 uint64_t recorder_stopped_ns(const struct recorder *recorder);
 
-/* Lets the sums of dumps begin anew. What is live stays; the recording itself keeps its sums.
- * Returns NULL, or why it can't be done. */
-const char *recorder_reset(struct recorder *recorder);
+/* Lets the sums of dumps begin anew. What is live stays, unless `with_live`: then dumps leave it
+ * out from now on, too. The recording itself keeps all. Returns NULL, or why it can't be done. */
+const char *recorder_reset(struct recorder *recorder, bool with_live);
 
 /* What is worth knowing of one that goes on; beside recorder_figures(). */
 struct recorder_state {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums that begin anew, for dumps: what they were at the reset is kept, and the copy of the
- * collector that writes a dump takes it off. The recording itself keeps all. What is live, and the
- * peak, are as ever.
+ * collector that writes a dump takes it off. The recording itself keeps all. The peak is as ever,
+ * and so is what is live, unless its older blocks are to be left out, too.
  */
 #include "capture/recorder/recorder_impl.h"
 
+#include "accounts/accounts.h"
+#include "base/cleanup.h"
 #include "base/util.h"
+#include "base/vec.h"
+#include "capture/leaks/check_starts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +25,12 @@ struct sums_before {
 	size_t size_count;
 	uint64_t failed, at_ns;
 	struct samples samples;
+	bool with_live;
+	struct check_start start; /* with_live: older blocks are left out */
 };
+
+/* Blocks that were live at the reset, and still are. */
+DEFINE_VEC(old_block_vec, struct live_entry)
 
 void recorder_reset_end(struct sums_before *before)
 {
@@ -31,6 +40,7 @@ void recorder_reset_end(struct sums_before *before)
 	free(before->threads);
 	free(before->sizes);
 	samples_deinit(&before->samples);
+	check_start_deinit(&before->start);
 	free(before);
 }
 
@@ -68,9 +78,11 @@ static void copy_sums(struct sums_before *b, const struct tally *t)
 	b->failed = t->heap.failed;
 }
 
-const char *recorder_reset(struct recorder *recorder)
+const char *recorder_reset(struct recorder *recorder, bool with_live)
 {
 	struct recorder *r = recorder;
+	if (with_live && r->mode.kind == MODE_SAMPLE)
+		return "of a sample, live blocks can't be left out";
 	struct clock_pair now = recorder_now(r);
 	recorder_drain_until(r, now.tsc);
 	struct tally *t = &r->tally;
@@ -81,8 +93,10 @@ const char *recorder_reset(struct recorder *recorder)
 		b->threads = calloc(t->thread_count + 1u, sizeof(*b->threads));
 		b->sizes = calloc(t->sizes.count + t->part_sizes.count + 1, sizeof(*b->sizes));
 		b->at_ns = now.ns - r->began.ns;
+		b->with_live = with_live;
 	}
-	if (!b || !has_arrays(b) || !samples_copy(&r->samples, &b->samples)) {
+	if (!b || !has_arrays(b) || !samples_copy(&r->samples, &b->samples) ||
+		(with_live && !check_start_init(&b->start, 0, t))) {
 		recorder_reset_end(b);
 		return "there is no memory";
 	}
@@ -138,6 +152,48 @@ static void sizes_take_off(struct tally_sizes *sizes, const struct sums_before *
 	}
 }
 
+static bool list_old_blocks(const struct recorder *r, struct old_block_vec *ret)
+{
+	struct live_walk walk;
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(&r->live, &walk))
+		return false;
+	bool ok = true;
+	for (size_t n; ok && (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));)
+		for (size_t i = 0; ok && i < n; i++)
+			ok = check_start_precedes(
+				     &r->before->start, blocks[i].thread, blocks[i].number) ||
+			     old_block_vec_push(ret, blocks[i]);
+	live_table_walk_end(&walk);
+	return ok;
+}
+
+static void take_off_block(struct recorder *r, const struct live_entry *block)
+{
+	struct heap_counters *heap = &r->tally.heap;
+	struct site_counters *site = &r->tally.sites[block->site].counters;
+	struct live_entry taken;
+	if (!live_table_take(&r->live, block->address, &taken))
+		return;
+	site->live_blocks--;
+	site->live_bytes -= block->size;
+	heap->live_blocks--;
+	heap->live_bytes -= block->size;
+	heap->live_padding -= account_padding(block->size);
+}
+
+static void take_off_live(struct recorder *r)
+{
+	struct old_block_vec blocks;
+	old_block_vec_init(&blocks);
+	if (list_old_blocks(r, &blocks))
+		for (size_t i = 0; i < blocks.len; i++)
+			take_off_block(r, &blocks.data[i]);
+	else
+		recorder_keep_error(r, error_no_memory());
+	old_block_vec_deinit(&blocks);
+}
+
 void recorder_take_off_sums(struct recorder *r)
 {
 	const struct sums_before *b = r->before;
@@ -145,6 +201,8 @@ void recorder_take_off_sums(struct recorder *r)
 	if (!b)
 		return;
 	tally_settle(t);
+	if (b->with_live)
+		take_off_live(r);
 	for (uint32_t i = 0; i < b->site_count; i++)
 		site_take_off(&t->sites[i].counters, &b->sites[i]);
 	for (uint32_t i = 0; i < b->thread_count; i++) {

@@ -89,8 +89,22 @@ def calls(folder):
 
 
 @TESTS.test
+def late_starts(folder):
+    """A profile begins empty at each HeapProfilerStart(), whatever was allocated before; its files are numbered on"""
+    ended, found = ours(folder, "later", prefix="")
+    hw.need(ended.status == 0 and found == {".0001.heap": (1, 2000, 2, 4100), ".0002.heap": (1, 4000, 1, 4000)}, f"{found} {ended}")
+    env = hw.clean_environment(LD_PRELOAD=REAL[0]) if REAL else None
+    if env:
+        hw.run([PROFILED, "later", folder / "real"], env=env, cwd=folder)
+        real = {path.name[len("real"):]: sums(path) for path in folder.glob("real*.heap")}
+        hw.need(real == found, f"{found}, really {real}")
+
+
+@TESTS.test
 def profile_text(folder):
-    """GetHeapProfile gives the profile of the moment"""
+    """GetHeapProfile gives the profile of the moment; its file is in TMPDIR"""
+    ended, _ = ours(folder, "get", TMPDIR=str(folder / "missing"))
+    hw.need(ended.status == 0 and not ended.text, str(ended))
     ended, _ = ours(folder, "get")
     first = FIRST.match(ended.text)
     hw.need(ended.status == 0 and first and first.groups()[:2] == ("1", "1234"), str(ended))

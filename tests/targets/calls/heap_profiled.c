@@ -107,6 +107,26 @@ static void run_calls(void)
 	HeapProfilerDump("never");
 }
 
+/* Starts late, and again. */
+static void run_later(void)
+{
+	if (!HeapProfilerStart || !HeapProfilerStop || !HeapProfilerDump)
+		exit(3);
+	keep_block(1000);
+	HeapProfilerStart(prefix);
+	keep_block(2000);
+	keep_block(2100);
+	drop_block();
+	HeapProfilerDump("first");
+	HeapProfilerStop();
+	drop_block();
+	keep_block(3000);
+	HeapProfilerStart(prefix);
+	keep_block(4000);
+	HeapProfilerDump("second");
+	HeapProfilerStop();
+}
+
 static void run_get(void)
 {
 	if (!GetHeapProfile)
@@ -184,6 +204,8 @@ int main(int argc, char **argv)
 		run_signal();
 	else if (!strcmp(story, "calls"))
 		run_calls();
+	else if (!strcmp(story, "later"))
+		run_later();
 	else if (!strcmp(story, "get"))
 		run_get();
 	else if (!strcmp(story, "fork"))

@@ -63,6 +63,27 @@ CASE(restarts, "with restart_all a dump for one reason begins all distances anew
 		NOTHING);
 }
 
+CASE(restarted, "after a restart distances are measured from there, live memory from what was live")
+{
+	const struct dump_plan plan = {
+		.allocated_bytes = 1000, .peak_bytes = 100, .restart_all = true};
+	struct dump_trigger t;
+	dump_trigger_init(&t, 0);
+	struct dump_figures now = {.allocated_bytes = 900, .live_bytes = 50, .peak_bytes = 600};
+	dump_trigger_restart(&t, &now);
+	now.allocated_bytes = 1000;
+	now.live_bytes = 149;
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.live_bytes = 150; /* below the old peak */
+	CHECK(due(&t, &plan, now) == DUMP_PEAK);
+	now.live_bytes = 249;
+	CHECK(due(&t, &plan, now) == NOTHING);
+	now.peak_bytes = 601; /* between two looks */
+	CHECK(due(&t, &plan, now) == DUMP_PEAK);
+	now.allocated_bytes = 2000;
+	CHECK(due(&t, &plan, now) == DUMP_ALLOCATED);
+}
+
 CASE(memory, "resident memory and pressure are reported once, until they were left or last")
 {
 	const struct dump_plan plan = {

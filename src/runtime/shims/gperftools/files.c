@@ -96,7 +96,14 @@ void gp_files_remove_old(const char *prefix)
 
 bool gp_folder_make(char ret[static GP_FOLDER_BYTES])
 {
-	strcpy(ret, "/tmp/heapwise-profile-XXXXXX");
+	const char *place = secure_getenv("TMPDIR");
+	static const char name[] = "/heapwise-profile-XXXXXX";
+	if (!place || !*place)
+		place = "/tmp";
+	if (strlen(place) + sizeof(name) > GP_FOLDER_BYTES)
+		return false;
+	strcpy(ret, place);
+	strcat(ret, name);
 	return mkdtemp(ret) != NULL;
 }
 

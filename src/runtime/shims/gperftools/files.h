@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define GP_FOLDER_BYTES 64
+#define GP_FOLDER_BYTES 4096
 #define GP_FOLDER_FILE "/profile"
 
 /* Reads the first bytes of a file, with a NUL behind. Returns false if it can't. */
@@ -18,7 +18,8 @@ char *gp_file_read(const char *path);
 /* Removes PREFIX.*.heap, profiles of an earlier run. */
 void gp_files_remove_old(const char *prefix);
 
-/* Makes a folder for one file, GP_FOLDER_FILE in it. Returns false if it can't. */
+/* Makes a folder for one file, GP_FOLDER_FILE in it, in TMPDIR, or else in /tmp. Returns false if
+ * it can't. */
 bool gp_folder_make(char ret[static GP_FOLDER_BYTES]);
 
 /* Removes it and that file. */
