@@ -66,7 +66,8 @@ def truth(folder):
 @TESTS.test
 def modes(folder):
     """Mappings are recorded as a whole in sums and samples, too, and without the heap"""
-    for options in (["--mmap", "--mode", "aggregate"], ["--mmap", "--mode", "sample:1M"], ["--mmap=only"]):
+    for options in (["--mmap", "--mode", "aggregate"], ["--mmap", "--mode", "sample:1M"], ["--mmap=only"],
+                    ["--mmap", "--ring", "64K"], ["--mmap", "--max-file", "64K"], ["--mmap=only", "--ring", "64K"]):
         path, expected = recorded(folder, *options)
         document = report(path, "--class", "mapping", "--view", "sites")
         found = by_function(document["sites"], expected)
@@ -156,10 +157,26 @@ def not_recorded(folder):
     hw.need(ended.status and "--mmap" in ended.errors, str(ended))
 
 
+def rows_of(path):
+    """Figures by the functions of a stack and the kind."""
+    figures = ("allocations", "allocated_bytes", "live_bytes", "live_blocks", "peak_bytes")
+    sites = report(path, "--class", "mapping", "--view", "sites")["sites"]
+    return sorted([[frame["function"] for frame in row["stack"]], row["kind"]] + [row[name] for name in figures] for row in sites)
+
+
+@TESTS.test
+def dumps(folder):
+    """A dump at the end says what the recording says, of each stack; so does one of a recording without a heap"""
+    for option in ("--mmap", "--mmap=only"):
+        path, _ = recorded(folder, option, "--dump-at-exit", "--dump-file", str(folder / f"{option}.%i.dump"))
+        whole, dump = rows_of(path), rows_of(folder / f"{option}.0001.dump")
+        hw.need(len(whole) > 10 and whole == dump, f"{option}: {[row for row in dump if row not in whole]}")
+
+
 @TESTS.test
 def wrong_options(folder):
     """What --mmap can't do is refused before the program starts"""
-    for options in (["--mmap=none"], ["--mmap", "--ring", "1M"], ["--mmap", "--max-file", "1M"], ["--mmap=only", "--mode", "sample"]):
+    for options in (["--mmap=none"], ["--mmap=only", "--mode", "sample"]):
         ended = hw.run([hw.HEAPWISE, "run", "-q", *options, "-o", str(folder / "wrong.hpw"), str(MAPS)])
         hw.need(ended.status == 125 and "--m" in ended.errors and not ended.text, f"{options}: {ended}")
 

@@ -3,6 +3,8 @@
 
 #include "format/kinds.h"
 
+#include <string.h>
+
 #define ADDRESS_MAX (1ull << 56)
 
 _Static_assert(HPW_MAPPING_MMAP + HW_MAP_KINDS == HPW_MAPPING_KINDS &&
@@ -18,6 +20,7 @@ void mappings_init(struct mappings *mappings)
 	mapping_row_vec_init(&mappings->rows);
 	mapping_info_vec_init(&mappings->infos);
 	interval_map_init(&mappings->live);
+	buf_init(&mappings->kept);
 }
 
 void mappings_deinit(struct mappings *mappings)
@@ -25,6 +28,7 @@ void mappings_deinit(struct mappings *mappings)
 	mapping_row_vec_deinit(&mappings->rows);
 	mapping_info_vec_deinit(&mappings->infos);
 	interval_map_deinit(&mappings->live);
+	buf_deinit(&mappings->kept);
 }
 
 static void on_lost_piece(void *context, uint32_t owner, uint64_t bytes)
@@ -87,4 +91,24 @@ void mappings_gone(struct mappings *mappings, uint64_t start, uint64_t end, uint
 		.pages = (end - start) / HPW_MAPPING_PAGE_BYTES,
 		.what = HPW_MAPPING_GONE};
 	put_row(mappings, &row);
+}
+
+void mappings_keep(struct mappings *mappings, const struct buf *payload)
+{
+	uint64_t bytes = payload->len;
+	buf_bytes(&mappings->kept, &bytes, sizeof(bytes));
+	buf_bytes(&mappings->kept, payload->data, payload->len);
+}
+
+const uint8_t *mappings_kept(const struct mappings *mappings, size_t *at, size_t *ret_bytes)
+{
+	const struct buf *kept = &mappings->kept;
+	uint64_t bytes;
+	if (kept->failed || *at >= kept->len)
+		return NULL;
+	memcpy(&bytes, kept->data + *at, sizeof(bytes));
+	const uint8_t *chunk = kept->data + *at + sizeof(bytes);
+	*at += sizeof(bytes) + bytes;
+	*ret_bytes = bytes;
+	return chunk;
 }

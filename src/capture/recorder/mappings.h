@@ -6,6 +6,7 @@
 #ifndef CAPTURE_MAPPINGS_H
 #define CAPTURE_MAPPINGS_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "capture/recorder/merge.h"
 #include "format/hpw.h"
@@ -55,6 +56,7 @@ struct mappings {
 	uint64_t lost;                 /* changes without a row */
 	struct mapping_info_vec infos; /* by number of the row */
 	struct interval_map live;      /* owner: mapping_owner() */
+	struct buf kept;               /* all chunks written so far, for dumps; failed: not all */
 	uint64_t mapped_bytes;         /* live now */
 	uint64_t peak_bytes;
 	uint64_t look_next_ns; /* when the process's mappings are to be looked at again */
@@ -67,6 +69,14 @@ void mappings_deinit(struct mappings *mappings);
  * sense. */
 bool mappings_add(
 	struct mappings *mappings, uint32_t thread, const struct merge_mapping *mapping, bool own);
+
+/* Keeps the payload of a chunk of rows: a dump contains them all, and the recording's own file may
+ * be on its way to another place, or full. */
+void mappings_keep(struct mappings *mappings, const struct buf *payload);
+
+/* Reads the chunk that was kept at *at, and moves *at behind it. Returns its bytes, NULL after the
+ * last one; valid until the next mappings_keep(). */
+const uint8_t *mappings_kept(const struct mappings *mappings, size_t *at, size_t *ret_bytes);
 
 /* Notes that [start, end) was not mapped any more at a stamp. */
 void mappings_gone(struct mappings *mappings, uint64_t start, uint64_t end, uint64_t stamp);

@@ -27,7 +27,7 @@ struct mode {
 	uint64_t file_bytes;         /* MODE_EXACT: file size that ends the events; 0: none */
 	bool is_chosen;              /* by an option; else a tool of --as may choose another */
 	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
-	enum mode_mappings mappings; /* not with ring_bytes or file_bytes */
+	enum mode_mappings mappings; /* whole in each mode */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

@@ -260,23 +260,36 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 	bad_frees_clear(&r->bad_frees);
 }
 
+static void write_resident(struct recorder *r)
+{
+	if (!r->resident.lines.len)
+		return;
+	for (size_t i = 0; i < r->resident.lines.len; i++)
+		if (r->resident.lines.data[i].what == HPW_RESIDENT_MAPPING)
+			recorder_want_stack(r, (uint32_t)r->resident.lines.data[i].detail);
+	recorder_write_stacks(r);
+	bool made = resident_put(&r->resident, &r->payload);
+	recorder_write_chunk(r, HPW_RESIDENT, made, true);
+}
+
+void recorder_want_mapping_stacks(struct recorder *r)
+{
+	struct mapping_row_vec *rows = &r->mappings.rows;
+	for (size_t i = 0; i < rows->len; i++)
+		rows->data[i].stack = recorder_want_stack(r, rows->data[i].stack);
+}
+
 void recorder_write_mappings(struct recorder *r)
 {
 	struct mappings *m = &r->mappings;
-	if (r->resident.lines.len) {
-		for (size_t i = 0; i < r->resident.lines.len; i++)
-			if (r->resident.lines.data[i].what == HPW_RESIDENT_MAPPING)
-				recorder_want_stack(r, (uint32_t)r->resident.lines.data[i].detail);
-		recorder_write_stacks(r);
-		bool made = resident_put(&r->resident, &r->payload);
-		recorder_write_chunk(r, HPW_RESIDENT, made, true);
-	}
+	write_resident(r);
 	if (!m->rows.len)
 		return;
-	for (size_t i = 0; i < m->rows.len; i++)
-		m->rows.data[i].stack = recorder_want_stack(r, m->rows.data[i].stack);
+	recorder_want_mapping_stacks(r);
 	recorder_write_stacks(r);
 	bool ok = footer_mappings(&r->payload, &m->rows);
+	if (ok)
+		mappings_keep(m, &r->payload);
 	recorder_write_chunk(r, HPW_MAPPINGS, ok, true);
 	m->written += m->rows.len;
 	mapping_row_vec_clear(&m->rows);

@@ -23,8 +23,7 @@ uint64_t recorder_prepare_dump(struct recorder *recorder)
 	return now.ns - recorder->began.ns;
 }
 
-/* The description of the process, with the mode of a recording without events. What it has mapped
- * is not in a dump. */
+/* The description of the process, with the mode of a recording without events. */
 static bool put_target(const struct recorder *r, const char *why, struct buf *ret)
 {
 	static const char mode[] = "aggregate";
@@ -38,7 +37,7 @@ static bool put_target(const struct recorder *r, const char *why, struct buf *re
 			return false;
 		value = cursor.pos;
 		cursor.pos += bytes;
-		if (key == HPW_TARGET_MAPPINGS)
+		if (key == HPW_TARGET_MAPPINGS && r->mappings.kept.failed)
 			continue;
 		bool is_mode = key == HPW_TARGET_MODE && r->mode.kind == MODE_EXACT;
 		buf_varint(ret, key);
@@ -108,6 +107,21 @@ static void write_estimates(struct recorder *r)
 	} while (rows.first < rows.sites);
 }
 
+/* All that was ever mapped and unmapped, and what is resident now. */
+static void write_all_mappings(struct recorder *r)
+{
+	const uint8_t *chunk;
+	size_t bytes, at = 0;
+	if (r->mode.mappings == MODE_MAPPINGS_OFF || r->mappings.kept.failed)
+		return;
+	while ((chunk = mappings_kept(&r->mappings, &at, &bytes))) {
+		bool ok = buf_bytes(&r->payload, chunk, bytes);
+		recorder_write_chunk(r, HPW_MAPPINGS, ok, true);
+	}
+	recorder_look_for_dump(r);
+	recorder_write_mappings(r);
+}
+
 struct error *recorder_dump(struct recorder *recorder, const struct recorder_dump *dump)
 {
 	struct recorder *r = recorder;
@@ -115,6 +129,7 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	if (error)
 		return error;
 	r->writer.all_or_nothing = true;
+	recorder_want_mapping_stacks(r);
 	bool listed = list_stacks(r);
 	begin_anew(r);
 	if (!listed || !put_target(r, dump->why, &r->payload))
@@ -123,6 +138,7 @@ struct error *recorder_dump(struct recorder *recorder, const struct recorder_dum
 	recorder_take_off_sums(r);
 	recorder_write_stacks(r);
 	recorder_write_unrecorded(r, true);
+	write_all_mappings(r);
 	recorder_write_counters(r, &dump->end);
 	write_estimates(r);
 	recorder_write_code_names(r);

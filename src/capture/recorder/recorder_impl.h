@@ -67,6 +67,10 @@ void recorder_drain_until(struct recorder *r, uint64_t stamp);
 /* Adds what a thread says that it has mapped or unmapped. */
 struct merge_mapping;
 void recorder_add_mapping(struct recorder *r, uint32_t thread, const struct merge_mapping *mapping);
+/* Puts the stacks of mappings that are not written yet on the list of those to be written. */
+void recorder_want_mapping_stacks(struct recorder *r);
+/* Looks at what is resident now, for a dump, in place of earlier looks. */
+void recorder_look_for_dump(struct recorder *r);
 /* Writes what was mapped and unmapped since. */
 void recorder_write_mappings(struct recorder *r);
 /* Drains the rings of a stopped process, and puts all steps into chunks. */

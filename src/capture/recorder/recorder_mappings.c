@@ -186,6 +186,24 @@ static void look_at_process(struct recorder *r, uint64_t stamp)
 	note_resident(r, &maps, pagemap, stamp);
 }
 
+void recorder_look_for_dump(struct recorder *r)
+{
+	_cleanup_(process_maps_deinit) struct process_maps maps = {.text = NULL};
+	resident_deinit(&r->resident);
+	r->resident = (struct resident){.written = 0};
+	struct error *error = process_maps_read(r->pid, &maps);
+	if (error) {
+		error_destroy(error);
+		return;
+	}
+	if (!is_same_image(r, &maps))
+		return;
+	_cleanup_close_ int pagemap = open_pagemap(r->pid);
+	/* What the program has unmapped since then is no news of the dump's moment. */
+	note_stacks_used(r, &maps, pagemap);
+	note_resident(r, &maps, pagemap, recorder_now(r).tsc);
+}
+
 void recorder_look_at_mappings(struct recorder *recorder, bool at_once)
 {
 	struct recorder *r = recorder;

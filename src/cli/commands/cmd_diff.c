@@ -53,7 +53,7 @@ static const struct option_spec option_specs[] = {
 		"compare cores and processes by type (default), owner (what references the "
 		"blocks), or stack (where a recording says they were allocated; default together "
 		"with a recording)"},
-	VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPEC_CLASS VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -86,7 +86,8 @@ static bool take_view(const struct options *options, struct request *request)
 /* What chooses stacks and blocks is said on a page. */
 static bool note_asked(const struct options *options, int id, struct request *request)
 {
-	static const struct option_spec choosing[] = {VIEW_SPECS_FILTER VIEW_SPEC_WHOLE_STACKS{0}};
+	static const struct option_spec choosing[] = {
+		VIEW_SPEC_CLASS VIEW_SPECS_FILTER VIEW_SPEC_WHOLE_STACKS{0}};
 	return option_words_note(&request->page.asked, choosing, id, options->argument);
 }
 
@@ -391,6 +392,7 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
 		.blocks = query_blocks(&request->page.shown.query),
 		.by = request->by,
+		.class = request->page.shown.query.class,
 		.again = request->html,
 	};
 	for (int i = 0; i < count && !code; i++) {

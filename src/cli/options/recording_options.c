@@ -173,9 +173,6 @@ static struct error *mmap_parse(const char *text, struct mode *ret)
 	if (ret->mappings == MODE_MAPPINGS_TOO && strcmp(text, "too"))
 		return error_create(ERROR_USAGE,
 			"invalid --mmap '%s': expected too (default), only or no", text);
-	if (ret->ring_bytes || ret->file_bytes)
-		return error_create(ERROR_USAGE, "--mmap doesn't work with --ring and --max-file: "
-						 "what is mapped is kept as a whole");
 	if (ret->mappings == MODE_MAPPINGS_ONLY && ret->kind != MODE_EXACT)
 		return error_create(
 			ERROR_USAGE, "--mmap=only records no heap: it needs --mode exact");

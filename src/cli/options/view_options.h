@@ -93,14 +93,15 @@ enum view_option {
 		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \
 			"write directly to the terminal, without a pager ($HEAPWISE_PAGER, "       \
 			"$PAGER or less)"},
-#define VIEW_SPECS_MOMENTS                                                                         \
+#define VIEW_SPEC_CLASS                                                                            \
 	{VIEW_OPT_CLASS, "class", "heap|mapping",                                                  \
 		"what figures are of: heap (default), or what the program mapped (recorded with "  \
-		"run --mmap)"},                                                                    \
-		{VIEW_OPT_AT, "at", "MOMENT",                                                      \
-			"show the state at a point in time: start, end, peak, a time (3.2s, "      \
-			"150ms, 2min) "                                                            \
-			"or mark:NAME (mark:NAME#2: the second of that name)"},                    \
+		"run --mmap)"},
+#define VIEW_SPECS_MOMENTS                                                                         \
+	VIEW_SPEC_CLASS{VIEW_OPT_AT, "at", "MOMENT",                                               \
+		"show the state at a point in time: start, end, peak, a time (3.2s, "              \
+		"150ms, 2min) "                                                                    \
+		"or mark:NAME (mark:NAME#2: the second of that name)"},                            \
 		{VIEW_OPT_FROM, "from", "MOMENT",                                                  \
 			"leave out what happened before; kept_bytes is what was allocated "        \
 			"since and is live"},                                                      \

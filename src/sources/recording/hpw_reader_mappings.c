@@ -27,7 +27,8 @@ struct filling {
 	struct reader *reader;
 	const struct hpw_mappings *mappings;
 	struct hpw_mapped mapped;
-	size_t from, to; /* rows */
+	size_t from, to;     /* rows */
+	size_t counted_from; /* calls before it don't count: sums were reset */
 	size_t sites;
 	struct totals totals;
 	size_t peak;                 /* after so many rows */
@@ -143,16 +144,17 @@ static struct error *count_part(struct filling *f)
 	for (size_t i = 0; !error && i < f->to; i++) {
 		uint64_t bytes;
 		error = hpw_mapped_apply(&f->mapped, i, &bytes);
-		if (i + 1 == f->from) {
+		if (i + 1 == f->from)
 			note_peak(f, i + 1);
+		if (i + 1 == f->counted_from) {
 			f->mapped.ended = 0;
 			memset(f->mapped.ends_of_thread, 0, f->threads * sizeof(uint64_t));
 		}
-		if (i < f->from || error)
+		if (error)
 			continue;
-		if (bytes)
+		if (bytes && i >= f->counted_from)
 			count_mapping(f, i, bytes);
-		if (f->mapped.live_bytes > f->totals.peak_bytes)
+		if (i >= f->from && f->mapped.live_bytes > f->totals.peak_bytes)
 			note_peak(f, i + 1);
 	}
 	f->totals.live_blocks = f->mapped.live_mappings;
@@ -299,6 +301,10 @@ static struct error *find_part(struct filling *f)
 {
 	struct reader *reader = f->reader;
 	f->to = f->mappings->rows.len;
+	uint64_t reset_ns = build_recording(reader->model)->reset_ns;
+	if (reset_ns)
+		f->counted_from = hpw_mappings_until(
+			f->mappings, hpw_clock_stamp(&reader->tables.clock, reset_ns));
 	const struct source_query *query = reader->query;
 	if (!query)
 		return NULL;
@@ -310,6 +316,7 @@ static struct error *find_part(struct filling *f)
 		error = error_create(ERROR_INPUT,
 			"%s: the part ends before it begins (--from comes after --to)",
 			reader->input->name);
+	f->counted_from = max(f->counted_from, f->from);
 	const struct hpw_mapping_row *rows = f->mappings->rows.data;
 	if (!error && query->from.kind == SOURCE_PEAK && f->from)
 		span->from_stamp = rows[f->from - 1].stamp;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,24 @@ static __attribute__((noinline)) void site_brief(size_t size)
 {
 	void *volatile block = malloc(size);
 	free(block);
+}
+
+static char *mapped;
+static size_t mapped_bytes;
+
+static __attribute__((noinline)) void site_mapped(size_t size)
+{
+	mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mapped_bytes = size;
+	if (mapped != MAP_FAILED)
+		memset(mapped, 1, size);
+}
+
+/* Unmaps the last bytes of the latest mapping. */
+static void unmap_tail(size_t size)
+{
+	mapped_bytes -= size;
+	munmap(mapped + mapped_bytes, size);
 }
 
 static void free_last(void)
@@ -85,6 +104,10 @@ static double does(const char *word, long number)
 		free_last();
 	if (!strcmp(word, "touch") && count)
 		memset(blocks[count - 1], 1, (size_t)number);
+	if (!strcmp(word, "map"))
+		site_mapped((size_t)number);
+	if (!strcmp(word, "unmap"))
+		unmap_tail((size_t)number);
 	if (!strcmp(word, "grow") && count)
 		blocks[count - 1] = realloc(blocks[count - 1], (size_t)number);
 	if (!strcmp(word, "stop"))
