@@ -77,6 +77,11 @@ struct timeline {
 			       */
 };
 
+/* Returns how many bytes `extra` has for each block: of mappings, which are pages, none. */
+uint64_t timeline_admin(const struct timeline_options *options, const struct model *model);
+/* Returns what the root of a tree is called in files of Massif: what the figures are of. */
+const char *timeline_root_name(const struct model *model);
+
 void timeline_init(struct timeline *timeline);
 void timeline_deinit(struct timeline *timeline);
 

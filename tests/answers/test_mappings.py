@@ -25,7 +25,7 @@ def recorded(folder, *options, program=MAPS):
         words = line.split()
         if words[:2] == ["#", "expect:"]:
             truth[words[2]] = tuple(int(word) for word in words[3:])
-    hw.need(len(truth) > 10, f"the program says too little: {ended.text}")
+    hw.need(len(truth) > 5, f"the program says too little: {ended.text}")
     return path, truth
 
 
@@ -61,6 +61,15 @@ def truth(folder):
     hw.need(document["totals"]["peak_bytes"] == peak >= live, f"at the peak {document['totals']}, not {peak}")
     kinds = {row["kind"] for row in document["sites"]}
     hw.need({"mmap", "mremap", "sbrk", "brk", "pthread_create"} <= kinds, f"kinds: {kinds}")
+
+
+@TESTS.test
+def at_random(folder):
+    """Threads that map, unmap and move over each other's pieces: as /proc/self/maps and the program have it"""
+    path, expected = recorded(folder, "--mmap", program=hw.ANSWERS / "maps_at_random")
+    found = by_function(report(path, "--class", "mapping", "--view", "sites")["sites"], expected)
+    wrong = {name: (found.get(name), expected[name]) for name in expected if found.get(name, (0, 0, 0)) != expected[name]}
+    hw.need(not wrong, f"found and expected: {wrong}")
 
 
 @TESTS.test
@@ -171,6 +180,41 @@ def dumps(folder):
         path, _ = recorded(folder, option, "--dump-at-exit", "--dump-file", str(folder / f"{option}.%i.dump"))
         whole, dump = rows_of(path), rows_of(folder / f"{option}.0001.dump")
         hw.need(len(whole) > 10 and whole == dump, f"{option}: {[row for row in dump if row not in whole]}")
+
+
+@TESTS.test
+def over_time(folder):
+    """Timelines of mappings: each moment is what --at says of its time; peak, end and Massif's files agree with the report"""
+    path, _ = recorded(folder, "--mmap")
+    totals = report(path, "--class", "mapping", "--view", "sites")["totals"]
+    rows = json.loads(hw.ask("timeline", "--json", "--class", "mapping", path))["snapshots"]
+    hw.need(4 <= len(rows) <= 100, f"{len(rows)} moments")
+    hw.need([row["useful_bytes"] for row in rows if row["peak"]] == [totals["peak_bytes"]], f"the peak: {totals}")
+    hw.need(rows[-1]["useful_bytes"] == totals["live_bytes_at_end"], f"the end: {rows[-1]}")
+    hw.need(rows[-1]["allocated_bytes"] == totals["allocated_bytes"], f"in all: {rows[-1]}")
+    hw.need(not any(row["extra_bytes"] for row in rows), "pages are not rounded up")
+    for row in rows[1:-1:max(1, len(rows) // 5)]:
+        then = report(path, "--class", "mapping", "--view", "sites", "--at", f"{row['time_ns']}ns")["totals"]
+        found = (row["useful_bytes"], row["live_blocks"])
+        hw.need(row["peak"] or found == (then["live_bytes_at_end"], then["live_blocks_at_end"]), f"{row} at {then}")
+    for tree in (row["tree"] for row in rows if row["tree"]):
+        hw.need(sum(child["bytes"] for child in tree["children"]) == tree["bytes"], f"a tree: {tree}")
+    part = json.loads(hw.ask("timeline", "--json", "--class", "mapping", "--to", "peak", path))["snapshots"]
+    hw.need(part[-1]["peak"] and part[-1]["useful_bytes"] == totals["peak_bytes"], f"up to the peak: {part[-1]}")
+    hw.ask("export", "--class", "mapping", "--format", "massif", "-o", folder / "maps.massif", path)
+    lines = (folder / "maps.massif").read_text().splitlines()
+    highest = max(int(line.split("=")[1]) for line in lines if line.startswith("mem_heap_B="))
+    hw.need(highest == totals["peak_bytes"] and any("mmap/mremap/brk" in line for line in lines), f"{highest}: {totals}")
+
+
+@TESTS.test
+def growth(folder):
+    """What keeps mapping more is a suspect"""
+    path = folder / "grows.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", str(path), str(hw.ANSWERS / "maps_at_random"), "grow"])
+    hw.need(ended.status == 0, str(ended))
+    rows = report(path, "--class", "mapping", "--view", "growth")["growth"]["places"]
+    hw.need(rows[0]["verdict"] == "leak-suspect" and rows[0]["stack"][0]["function"] == "maps_more", f"{rows[:1]}")
 
 
 @TESTS.test

@@ -81,14 +81,17 @@ function cards({ totals, recording }) {
     );
 }
 
+const subject = ({ report }) => (report?.recording?.class ? "What was mapped" : "The heap");
+
 /** The chart; null: there is none. */
 export const overTime = ({ documents, columns }) =>
     documents.timeline?.snapshots?.length > 1
         ? el(
               "section",
               {},
-              el("h2", {}, "The heap over time"),
+              el("h2", {}, `${subject(documents)} over time`),
               chart(documents.timeline, {
+                  what: subject(documents),
                   peak: peakOf(documents.report),
                   marks: marksOf(documents),
                   onRange:

@@ -90,7 +90,7 @@ function momentsTable([times, ...columns], form) {
  *  onRange: takes one that was drawn, instead of a zoom; drawRange() of what is returned shows it anew. */
 export function chart(
     { snapshots, time_unit: unit, older },
-    { peak, marks = [], height = 220, range, onRange },
+    { what = "The heap", peak, marks = [], height = 220, range, onRange },
 ) {
     const box = el("div", { class: "canvas", role: "img" });
     const [place, form] = AXES[unit] ?? AXES.n,
@@ -100,7 +100,7 @@ export function chart(
     const told = el(
         "p",
         { class: "said" },
-        `The heap over time: ${snapshots.length} moments, highest ${most(snapshots)}${before.length ? `; before, highest ${most(before)}` : ""}.`,
+        `${what} over time: ${snapshots.length} moments, highest ${most(snapshots)}${before.length ? `; before, highest ${most(before)}` : ""}.`,
     );
     box.setAttribute("aria-label", told.textContent);
     const levels = unit === "ms" ? Math.min(LEVELS, marks.length + (peak ? 1 : 0)) : 0;

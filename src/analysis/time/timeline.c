@@ -73,15 +73,32 @@ static uint64_t time_of(const struct series_row *row, enum timeline_unit unit)
 	}
 }
 
-static struct timeline_snapshot snapshot_of(
-	const struct series_row *row, const struct timeline_options *options)
+static bool is_of_mappings(const struct model *model)
+{
+	return model_recording(model)->what == RECORDED_MAPPINGS;
+}
+
+uint64_t timeline_admin(const struct timeline_options *options, const struct model *model)
+{
+	return is_of_mappings(model) ? 0 : options->heap_admin;
+}
+
+const char *timeline_root_name(const struct model *model)
+{
+	return is_of_mappings(model)
+		       ? "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc."
+		       : "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
+}
+
+static struct timeline_snapshot snapshot_of(const struct model *model, const struct series_row *row,
+	const struct timeline_options *options)
 {
 	struct timeline_snapshot ret = {
 		.row = row,
 		.time = time_of(row, options->unit),
 		.stacks = options->stacks ? row->stack_bytes : 0,
 		.useful = row->live_bytes,
-		.extra = options->heap_admin * row->live_blocks +
+		.extra = timeline_admin(options, model) * row->live_blocks +
 			 (options->alignment == TIMELINE_ALIGNMENT ? row->padding : 0),
 		.peak = row->peak,
 	};
@@ -116,7 +133,7 @@ struct error *timeline_build_curve(
 	size_t count;
 	const struct series_row *rows = model_series(model, &count);
 	for (size_t i = 0; i < count; i++) {
-		struct timeline_snapshot snapshot = snapshot_of(&rows[i], options);
+		struct timeline_snapshot snapshot = snapshot_of(model, &rows[i], options);
 		if (!timeline_snapshots_push(&ret->snapshots, snapshot))
 			return error_no_memory();
 		ret->end_time = snapshot.time;
@@ -194,9 +211,10 @@ static struct error *add_ends(
 		.live_bytes = totals->live_bytes};
 	bool has_peak = !(recording->unknown & UNKNOWN_PEAK_BYTES) && peak->live_bytes;
 	/* A sample's peak may be below its end. */
-	if (has_peak && !timeline_snapshots_push(&ret->snapshots, snapshot_of(peak, options)))
+	if (has_peak &&
+		!timeline_snapshots_push(&ret->snapshots, snapshot_of(model, peak, options)))
 		return error_no_memory();
-	if (!timeline_snapshots_push(&ret->snapshots, snapshot_of(end, options)))
+	if (!timeline_snapshots_push(&ret->snapshots, snapshot_of(model, end, options)))
 		return error_no_memory();
 	return NULL;
 }

@@ -32,7 +32,8 @@ static void export_massif_add_head(struct massif *at)
 		"desc: --time-unit=%s --threshold=%g --detailed-freq=%zu --max-snapshots=%zu "
 		"--depth=%zu --heap-admin=%" PRIu64 " --alignment=%u\ncmd:",
 		timeline_unit_name(options->unit), options->threshold, options->detailed_freq,
-		options->max_snapshots, options->depth, options->heap_admin, options->alignment);
+		options->max_snapshots, options->depth,
+		timeline_admin(options, at->from->profile->model), options->alignment);
 	for (size_t i = 0; i < target->command_len; i++) {
 		text_add_char(out, ' ');
 		text_add_plain(out, target->command[i]);
@@ -69,7 +70,7 @@ static void export_massif_add_node(
 		text_add_char(out, ' ');
 	text_printf(out, "n%" PRIu32 ": %" PRIu64 " ", node->children, node->bytes);
 	if (!node->depth)
-		text_add(out, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.");
+		text_add(out, timeline_root_name(at->from->profile->model));
 	else if (node->places)
 		text_printf(out, "in %" PRIu32 " place%s below massif's threshold (%.2f%%)",
 			node->places, node->places == 1 ? "," : "s, all",

@@ -327,6 +327,7 @@ struct lines {
 	const struct timeline_node *next;
 	uint64_t whole;
 	double threshold;
+	const char *root; /* its name */
 	struct text prefix, *out;
 };
 
@@ -340,8 +341,7 @@ static void timeline_add_figures(const struct lines *lines, const struct timelin
 static void timeline_add_words(const struct lines *lines, const struct timeline_node *node)
 {
 	if (!node->depth)
-		text_add(lines->out,
-			"(heap allocation functions) malloc/new/new[], --alloc-fns, etc.");
+		text_add(lines->out, lines->root);
 	else if (node->places)
 		text_printf(lines->out, "in %" PRIu32 " place%s, %s below the threshold (%.2f%%)",
 			node->places, node->places == 1 ? "" : "s",
@@ -381,6 +381,7 @@ static void add_tree(
 	struct lines lines = {.next = snapshot->tree.data,
 		.whole = snapshot->total,
 		.threshold = page->options->timeline.threshold,
+		.root = timeline_root_name(page->model),
 		.out = out};
 	text_init(&lines.prefix);
 	timeline_add_node(&lines, true);
@@ -587,7 +588,9 @@ void report_timeline(const struct page *page, struct answer *answer)
 		timeline_chart_add(page, prose);
 		return;
 	}
-	answer_record_of(answer, &report_timeline_type, &page->options->timeline);
+	struct timeline_options options = page->options->timeline;
+	options.heap_admin = timeline_admin(&options, page->model);
+	answer_record_of(answer, &report_timeline_type, &options);
 	if (prose) {
 		add_graph(page, prose);
 		add_numbers(page, prose);

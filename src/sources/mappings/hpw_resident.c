@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sources/events/hpw_resident.h"
+#include "sources/mappings/hpw_resident.h"
 
 #include <inttypes.h>
 

@@ -14,8 +14,9 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "sources/events/hpw_mappings.h"
-#include "sources/events/hpw_resident.h"
+#include "sources/mappings/hpw_mapping_series.h"
+#include "sources/mappings/hpw_mappings.h"
+#include "sources/mappings/hpw_resident.h"
 
 static inline bool same_site_key(uint64_t a, uint64_t b)
 {
@@ -350,6 +351,29 @@ static struct error *into_mappings(struct hpw_mappings *mappings, struct reader 
 	return error;
 }
 
+/* The moments that were asked for. */
+static struct error *put_mapping_series(const struct filling *f)
+{
+	struct reader *reader = f->reader;
+	if (!reader->wanted_series)
+		return NULL;
+	struct hpw_mapping_series series = {.wanted = reader->wanted_series,
+		.mappings = f->mappings,
+		.clock = &reader->tables.clock,
+		.from = f->from,
+		.to = f->to,
+		.peak = f->peak,
+		.first_site = f->mapped.first_site,
+		.sites = f->sites};
+	if (reader->query)
+		hpw_span_times(&reader->span, reader->query, &reader->tables.clock, &series.from_ns,
+			&series.to_ns);
+	if (!reader->query || reader->query->to.kind == SOURCE_END)
+		series.to_ns = build_recording(reader->model)->duration_ns;
+	series.to_ns = max(series.to_ns, series.from_ns);
+	return hpw_mapping_series_put(&series, reader->model);
+}
+
 struct error *hpw_reader_put_mappings(struct reader *reader)
 {
 	_cleanup_(hpw_mappings_deinit) struct hpw_mappings mappings = {.rows = {.len = 0}};
@@ -364,9 +388,11 @@ struct error *hpw_reader_put_mappings(struct reader *reader)
 		error = count_part(&filling);
 	if (!error)
 		error = put_figures(&filling);
+	if (!error)
+		error = put_mapping_series(&filling);
 	struct recording *recording = build_recording(reader->model);
-	recording->unknown |= UNKNOWN_TEMPORARY | UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE |
-			      UNKNOWN_SERIES | UNKNOWN_LIVES | UNKNOWN_SERIES_SITES;
+	recording->unknown |=
+		UNKNOWN_TEMPORARY | UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE | UNKNOWN_LIVES;
 	recording->what = RECORDED_MAPPINGS;
 	if (!error && reader->query)
 		error = hpw_span_put(

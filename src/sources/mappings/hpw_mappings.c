@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sources/events/hpw_mappings.h"
+#include "sources/mappings/hpw_mappings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
