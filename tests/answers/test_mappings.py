@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a program maps (run --mmap): each call with its stack, pieces that are unmapped, moved and covered."""
 
+import ctypes
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -205,6 +207,63 @@ def over_time(folder):
     lines = (folder / "maps.massif").read_text().splitlines()
     highest = max(int(line.split("=")[1]) for line in lines if line.startswith("mem_heap_B="))
     hw.need(highest == totals["peak_bytes"] and any("mmap/mremap/brk" in line for line in lines), f"{highest}: {totals}")
+
+
+def massif_most(folder, *command):
+    """Function -> bytes of it in the snapshot of Massif in which these are most: it marks a peak only where something goes."""
+    path = folder / "massif.out"
+    ended = hw.run([hw.need_program("valgrind"), "--tool=massif", "--pages-as-heap=yes", "--threshold=0", "--peak-inaccuracy=0",
+                    "--detailed-freq=1", f"--massif-out-file={path}", *command])
+    hw.need(ended.status == 0, str(ended))
+    sums = {}
+    for size, function in re.findall(r"^ *n\d+: (\d+) 0x[0-9A-F]+: (\w+) \(", path.read_text(), re.M):
+        sums[function] = max(sums.get(function, 0), int(size))
+    return sums
+
+
+@TESTS.test
+def as_massif(folder):
+    """What functions have mapped at the peak is what massif --pages-as-heap=yes says of them"""
+    for name, functions, word in (("maps_at_random", ["maps_more"], "grow"),
+                                  ("fills_memory", ["maps_much", "maps_file"], str(folder / "file"))):
+        program = str(hw.ANSWERS / name)
+        theirs = massif_most(folder, program, word)
+        path = folder / f"{name}.hpw"
+        ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", path, program, word])
+        hw.need(ended.status == 0, str(ended))
+        ours = {}
+        for row in report(path, "--class", "mapping", "--view", "sites")["sites"]:
+            function = row["stack"][0]["function"]
+            ours[function] = ours.get(function, 0) + row["peak_bytes"]
+        for function in functions:
+            hw.need(ours.get(function) == theirs.get(function, 0) > 0, f"{function}: {ours}, massif: {theirs}")
+
+
+LUA = """
+import ctypes
+lua = ctypes.CDLL("libluajit-5.1.so.2")
+lua.luaL_newstate.restype = ctypes.c_void_p
+state = ctypes.c_void_p(lua.luaL_newstate())
+lua.luaL_openlibs(state)
+code = b"local t = {} for i = 1, 100000 do t[i] = {i} end kept = t collectgarbage() print(collectgarbage('count') * 1024)"
+assert lua.luaL_loadstring(state, code) == 0 and lua.lua_pcall(state, 0, 0, 0) == 0
+"""
+
+
+@TESTS.test
+def luajit(folder):
+    """LuaJIT's own arena, which no malloc knows, is mapped by its library: about as much as Lua says that it uses"""
+    try:
+        ctypes.CDLL("libluajit-5.1.so.2")
+    except OSError as error:
+        raise hw.Skip("LuaJIT's library is not installed (./dev deps --peers)") from error
+    path = folder / "lua.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", path, "/usr/bin/python3", "-c", LUA])
+    hw.need(ended.status == 0, str(ended))
+    used = float(ended.text)
+    live = sum(row["live_bytes"] for row in report(path, "--class", "mapping", "--view", "sites")["sites"]
+               if row["stack"] and "libluajit" in (row["stack"][0]["module"] or ""))
+    hw.need(used > 4e6 and used <= live < used + (4 << 20), f"{live} mapped, {used} used")
 
 
 @TESTS.test
