@@ -75,6 +75,18 @@ def at_random(folder):
 
 
 @TESTS.test
+def ended_stacks(folder):
+    """Stacks that libc has unmapped don't stay: it keeps about 40 MiB of them, each as a whole"""
+    path = folder / "stacks.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", path, hw.ANSWERS / "maps_at_random", "stacks"])
+    hw.need(ended.status == 0, str(ended))
+    rows = [row for row in report(path, "--class", "mapping", "--view", "sites")["sites"] if row["kind"] == "pthread_create"]
+    hw.need(len(rows) == 1 and rows[0]["allocations"] == 1600, f"{rows}")
+    stack, live = rows[0]["max_size"], rows[0]["live_bytes"]
+    hw.need(live % stack == 0 and live <= (40 << 20) + 2 * stack, f"{live} in stacks of {stack}")
+
+
+@TESTS.test
 def modes(folder):
     """Mappings are recorded as a whole in sums and samples, too, and without the heap"""
     for options in (["--mmap", "--mode", "aggregate"], ["--mmap", "--mode", "sample:1M"], ["--mmap=only"],

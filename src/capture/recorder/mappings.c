@@ -65,6 +65,26 @@ static void put_row(struct mappings *m, const struct mapping_row *row)
 		m->peak_bytes = m->mapped_bytes;
 }
 
+/* Libc unmaps stacks of ended threads as a whole, which no call says. Where something new lies over
+ * a part of one, the rest of it is gone as well. (A program that maps something amid a stack that
+ * is in use, by MAP_FIXED, is not known.) */
+static void end_stacks_below(struct mappings *m, uint64_t start, uint64_t end, uint64_t stamp)
+{
+	const struct owned_range *range;
+	for (uint64_t at = start; (range = interval_map_from(&m->live, at));) {
+		const struct owned_range old = *range; /* rows change the map */
+		if (old.start >= end)
+			return;
+		at = old.end;
+		if (mapping_owner_what(old.owner) != HPW_MAPPING_THREAD_STACK)
+			continue;
+		if (old.start < start)
+			mappings_gone(m, old.start, start, stamp);
+		if (old.end > end)
+			mappings_gone(m, end, old.end, stamp);
+	}
+}
+
 bool mappings_add(
 	struct mappings *mappings, uint32_t thread, const struct merge_mapping *mapping, bool own)
 {
@@ -80,6 +100,8 @@ bool mappings_add(
 		.stack = m->maps ? m->stack : 0,
 		.what = (uint8_t)(m->maps ? HPW_MAPPING_MMAP + m->kind : HPW_MAPPING_UNMAPPED),
 		.flags = m->maps ? (uint8_t)(m->flags | (own ? HPW_MAPPING_ALLOCATOR : 0u)) : 0};
+	if (m->maps)
+		end_stacks_below(mappings, m->address, m->address + m->bytes, m->stamp);
 	put_row(mappings, &row);
 	return true;
 }

@@ -78,9 +78,38 @@ static bool is_same_image(const struct recorder *r, const struct process_maps *m
 	return own && process_maps_find(maps, own);
 }
 
+/* Whether libc may still have the stack, which it unmaps as a whole; something else may lie there
+ * by now. All of a stack is mapped, and its top can be written to: what libc reserves for arenas
+ * can't, nor can code and most files. */
+static bool may_be_stack(const struct process_maps *maps, const struct owned_range *range)
+{
+	const struct process_map *top = process_maps_find(maps, range->end - 1), *map;
+	for (uint64_t at = range->start; at < range->end; at = map->end) {
+		map = process_maps_find(maps, at);
+		if (!map)
+			return false;
+	}
+	return top && top->writable;
+}
+
+static void note_stacks_unmapped(
+	struct recorder *r, const struct process_maps *maps, uint64_t stamp)
+{
+	const struct owned_range *range;
+	for (uint64_t at = 0; (range = interval_map_from(&r->mappings.live, at));) {
+		const struct owned_range stack = *range;
+		at = stack.end;
+		if (mapping_owner_what(stack.owner) != HPW_MAPPING_THREAD_STACK)
+			continue;
+		if (!may_be_stack(maps, &stack))
+			mappings_gone(&r->mappings, stack.start, stack.end, stamp);
+	}
+}
+
 static void note_unmapped(struct recorder *r, const struct process_maps *maps, uint64_t stamp)
 {
 	uint64_t start, end = 0;
+	note_stacks_unmapped(r, maps, stamp);
 	while (find_unmapped(&r->mappings, maps, end, &start, &end))
 		mappings_gone(&r->mappings, start, end, stamp);
 }

@@ -6,7 +6,8 @@
  *
  *     # expect: FUNCTION CALLS ALLOCATED LIVE
  *
- * With the word "grow": maps a little more all the time, and unmaps the last piece.
+ * With the word "grow": maps a little more all the time, and unmaps the last piece. With "stacks":
+ * makes many threads, whose stacks libc keeps, reuses and unmaps.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -225,12 +226,35 @@ static int grow_all_the_time(void)
 	return munmap(latest, 16 * PAGE); /* Massif sees a peak when something goes */
 }
 
+enum { ROUNDS = 100, AT_ONCE = 16 };
+
+static void *map_a_little(void *argument)
+{
+	free(malloc(100)); /* an arena of this thread, which takes the place of stacks */
+	return mmap(NULL, 3 * PAGE, ACCESS, PRIVATE, -1, 0);
+}
+
+static int make_threads(void)
+{
+	pthread_t threads[AT_ONCE];
+	void *mapped;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < AT_ONCE; i++)
+			need(!pthread_create(&threads[i], NULL, map_a_little, NULL), "a thread");
+		for (int i = 0; i < AT_ONCE; i++) {
+			pthread_join(threads[i], &mapped);
+			need(!munmap(mapped, 3 * PAGE), "munmap");
+		}
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct region regions[THREADS];
 	pthread_t threads[THREADS];
 	if (argc > 1)
-		return grow_all_the_time();
+		return strcmp(argv[1], "grow") ? make_threads() : grow_all_the_time();
 	for (size_t i = 0; i < THREADS; i++) {
 		/* Where the kernel puts nothing by itself. */
 		regions[i] = (struct region){(char *)(0x10000000000ul + (i << 32)), i + 1};
