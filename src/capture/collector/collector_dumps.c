@@ -430,6 +430,14 @@ static void await_job(struct collector *c, struct tracked_process *s, struct dum
 	finish_job(c, s, job);
 }
 
+void collector_await_dumps(struct collector *c, struct tracked_process *s)
+{
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (s->dumps.jobs[i].writer)
+			await_job(c, s, &s->dumps.jobs[i]);
+	}
+}
+
 void collector_end_dumps(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
 {
@@ -439,8 +447,5 @@ void collector_end_dumps(
 			recorder_keep_shared(s->recorder);
 		return;
 	}
-	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
-		if (s->dumps.jobs[i].writer)
-			await_job(c, s, &s->dumps.jobs[i]);
-	}
+	collector_await_dumps(c, s);
 }

@@ -66,8 +66,11 @@ void collector_finish(
 	collector_unwatch_jobs(c, s);
 	leak_job_cancel(steal_ptr(s->leaks));
 	leak_verdict_cancel(steal_ptr(s->verdict_child));
-	if (!s->recorder)
+	if (!s->recorder) { /* the image before may have been recorded */
+		if (kind != HPW_EXIT_EXEC)
+			collector_await_dumps(c, s);
 		return;
+	}
 	collector_listen_meanwhile(c);
 	struct recorder_end end = {.kind = kind, .value = value};
 	collector_end_dumps(c, s, &end);

@@ -138,6 +138,8 @@ bool collector_dump_at_exit(
 bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s);
 /* Returns whether dumps of a process are being written. */
 bool collector_dumps_run(const struct tracked_process *s);
+/* Waits until all dumps of a process are written, that of an image before the present one, too. */
+void collector_await_dumps(struct collector *c, struct tracked_process *s);
 /* The present image ends: waits until all its dumps are written, that of its end among them, unless
  * another one follows. The rings of the other processes are drained meanwhile. */
 void collector_end_dumps(

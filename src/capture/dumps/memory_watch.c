@@ -20,6 +20,9 @@
 /* A limit that is none is about so large in cgroup v1. */
 #define V1_UNSET ((uint64_t)1 << 60)
 #define PERCENT 100u
+/* At so much of its limit a cgroup is short of memory: the kernel may kill at the next allocation.
+ */
+#define FULL_PERCENT 95u
 
 #define CGROUP_TOP "/sys/fs/cgroup"
 #define CGROUP_V1_TOP "/sys/fs/cgroup/memory"
@@ -66,6 +69,55 @@ static void take_limit(const char *folder, const char *limit_name, const char *u
 		*used = now;
 		*limit = most;
 	}
+}
+
+/* The number after `key` at the start of a line. */
+static bool find_count(const char *text, const char *key, uint64_t *ret)
+{
+	const char *at = strstr(text, key);
+	if (!at)
+		return false;
+	*ret = strtoull(at + strlen(key), NULL, 10);
+	return true;
+}
+
+/* Pages of files, which the kernel drops before it kills. */
+static uint64_t droppable_bytes(const char *folder, bool is_v1)
+{
+	char path[PATH_MAX + 64], text[TEXT_BYTES];
+	uint64_t active = 0, inactive = 0;
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	if (read_text(path, text)) {
+		find_count(text, is_v1 ? "\ntotal_active_file " : "\nactive_file ", &active);
+		find_count(text, is_v1 ? "\ntotal_inactive_file " : "\ninactive_file ", &inactive);
+	}
+	return active + inactive;
+}
+
+static bool is_folder_full(const char *folder, bool is_v1)
+{
+	uint64_t most, now;
+	if (!read_number(folder, is_v1 ? "memory.limit_in_bytes" : "memory.max", &most) || !most ||
+		!read_number(folder, is_v1 ? "memory.usage_in_bytes" : "memory.current", &now))
+		return false;
+	uint64_t full = most / PERCENT * FULL_PERCENT;
+	return now >= full && now - full >= droppable_bytes(folder, is_v1);
+}
+
+bool memory_cgroup_is_full(const char *top, const char *path, bool is_v1)
+{
+	char folder[PATH_MAX];
+	size_t top_len = strlen(top);
+	if ((size_t)snprintf(folder, sizeof(folder), "%s%s", top, path) >= sizeof(folder))
+		return false;
+	for (char *slash; strlen(folder) >= top_len; *slash = 0) {
+		if (is_folder_full(folder, is_v1))
+			return true;
+		slash = strrchr(folder, '/');
+		if (!slash)
+			break;
+	}
+	return false;
 }
 
 bool memory_cgroup_use(
@@ -144,16 +196,6 @@ static uint32_t used_percent(pid_t pid)
 	return machine_percent();
 }
 
-/* The number after `key` at the start of a line. */
-static bool find_count(const char *text, const char *key, uint64_t *ret)
-{
-	const char *at = strstr(text, key);
-	if (!at)
-		return false;
-	*ret = strtoull(at + strlen(key), NULL, 10);
-	return true;
-}
-
 static bool read_limit_events(const char *path, bool is_v1, uint64_t *ret)
 {
 	char file[PATH_MAX + 64], text[TEXT_BYTES];
@@ -198,6 +240,14 @@ static bool look_for_pressure(struct memory_watch *w, pid_t pid, uint64_t passed
 	return is_short;
 }
 
+static bool is_full(pid_t pid)
+{
+	char path[PATH_MAX];
+	bool is_v1;
+	return find_cgroup(pid, &is_v1, path) &&
+	       memory_cgroup_is_full(is_v1 ? CGROUP_V1_TOP : CGROUP_TOP, path, is_v1);
+}
+
 bool memory_watch_is_due(const struct memory_watch *watch, uint64_t now_ns)
 {
 	return now_ns - watch->looked_ns >= LOOK_NS;
@@ -216,6 +266,8 @@ struct memory_state memory_watch_look(
 		watch->is_short = ret.is_short;
 		watch->pressure_ns = now_ns;
 	}
+	if (plan->pressure)
+		ret.is_short |= is_full(pid);
 	watch->looked_ns = now_ns;
 	return ret;
 }

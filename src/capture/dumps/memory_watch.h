@@ -25,7 +25,8 @@ struct memory_watch {
 struct memory_state {
 	uint64_t resident_bytes; /* without shared memory: the recorder's rings, too */
 	uint32_t used_percent;   /* of the limit of its cgroup, or of the machine's memory */
-	bool is_short;           /* a limit was reached, or tasks stalled, since the look before */
+	/* A limit was reached, or tasks stalled, since the look before; or a cgroup is full. */
+	bool is_short;
 };
 
 /* Returns whether a look is due. `now_ns`: CLOCK_MONOTONIC. */
@@ -42,5 +43,9 @@ struct memory_state memory_watch_look(
  */
 bool memory_cgroup_use(
 	const char *top, const char *path, bool is_v1, uint64_t *ret_used, uint64_t *ret_limit);
+
+/* Returns whether that cgroup, or one above it, is near the limit at which the kernel kills, with
+ * memory that can't be taken back from it: not with pages of files. */
+bool memory_cgroup_is_full(const char *top, const char *path, bool is_v1);
 
 #endif

@@ -26,8 +26,8 @@ IDLE_MS = 3000
 # The program counts requests that were held for 20 ms, in which it did not just wait for a processor. The machine
 # itself may do that to one now and then: a dump that does it does it each time.
 SLOW_MOST = max(1, DUMPS // 100)
-# The collector's memory goes up and down by pieces of its allocator.
-GROWTH_KIB = 400
+# The collector's memory goes up and down by pieces of its allocator, and grows slowly with the recording.
+GROWTH_KIB = 400 + DUMPS // 4
 KEPT = 3
 
 

@@ -182,6 +182,37 @@ def executes(folder):
 
 
 @TESTS.test
+def executes_unrecorded(folder):
+    """The dump of a program that executes one that is not recorded is written, though the process ends before it is"""
+    script = '/usr/bin/perl -e "my @a = map { q(x) x 100 } 1 .. 200000; exec q(/bin/true)"; true'
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "--children", "perl", "--dump-at-exit", "--dump-file", "%n.%i", "-o", "x.hpw", "--",
+                    "/bin/sh", "-c", script], cwd=folder)
+    hw.need(ended.status == 0 and not ended.errors, f"{ended}")
+    found = [path for path in folder.glob("perl.*")]
+    hw.need(len(found) == 1, f"{files(folder)}")
+    hw.need(hw.report(found[0])["totals"]["live_blocks_at_end"] > 200_000, "its blocks")
+
+
+# What ends a program, and its status as a shell has it.
+ENDS = {"exit 3": 3, "POSIX::_exit(5)": 5, "POSIX::abort()": -6, "kill 'TERM', $$; sleep 60": -15, "kill 'SEGV', $$; sleep 60": -11,
+        "kill 'KILL', $$; sleep 60": -9}
+
+
+@TESTS.test
+def at_each_end(folder):
+    """--dump-at-exit: exit, _exit, abort and signals, those that can't be handled as well, with what was live"""
+    for number, (how, status) in enumerate(ENDS.items()):
+        name = f"e{number}"
+        ended = hw.run([hw.HEAPWISE, "run", "-q", "--dump-at-exit", "-o", folder / f"{name}.hpw", "--", "/usr/bin/perl", "-MPOSIX",
+                        "-e", f"our $x = 'x' x 7654321; {how}"])
+        hw.need(ended.status == status, f"{how}: {ended}")
+        report = hw.report(folder / f"{name}.0001.dump")
+        expected = {"code": status} if status > 0 else {"signal": -status}
+        hw.need(report["target"]["exit"] == expected and report["totals"]["live_bytes_at_end"] > 7654321,
+                f"{how}: {report['target']} {report['totals']}")
+
+
+@TESTS.test
 def numbers_shared(folder):
     """Names without the process's number are used once, whoever is dumped: a child, and the program after an exec"""
     with told(folder, "-q", "--dump-at-exit", "--dump-file", "own.%i") as target:
@@ -297,6 +328,51 @@ def killed_elsewhere(folder):
         target.tell("keep", 501)
         os.kill(target.pid, signal.SIGKILL)
     hw.need("own.0002" in files(place) and live(place / "own.0002") == 501, f"{files(folder)} {files(place)}")
+
+
+CGROUPS = Path("/sys/fs/cgroup")
+# Takes memory in steps, until it is killed.
+GREEDY = "my @a; while (1) { push @a, 'x' x (1 << 20); select undef, undef, undef, 0.004 }"
+
+
+@contextlib.contextmanager
+def memory_cgroup(limit):
+    """A cgroup of that size, if this machine lets us make one."""
+    v1 = (CGROUPS / "memory/memory.limit_in_bytes").exists()
+    place = (CGROUPS / "memory" if v1 else CGROUPS) / f"heapwise-test-{os.getpid()}"
+    try:
+        place.mkdir()
+    except OSError as error:
+        raise hw.Skip(f"no cgroup can be made: {error.strerror}") from error
+    try:
+        (place / ("memory.limit_in_bytes" if v1 else "memory.max")).write_text(str(limit))
+        with contextlib.suppress(OSError):
+            (place / ("memory.memsw.limit_in_bytes" if v1 else "memory.swap.max")).write_text(str(limit if v1 else 0))
+        yield place
+    except OSError as error:
+        raise hw.Skip(f"the cgroup has no limit: {error}") from error
+    finally:
+        def is_removed():
+            with contextlib.suppress(OSError):
+                place.rmdir()
+            return not place.exists()
+        hw.wait_until(is_removed, "the cgroup is in use")
+
+
+@TESTS.test
+def out_of_memory(folder):
+    """Killed for want of memory in a cgroup: the dump of --dump-pressure was there before, and the recording is whole"""
+    limit = 96 << 20
+    with memory_cgroup(limit) as place:
+        for options in (("--dump-pressure",), ("--dump-rss", "80%")):
+            ended = hw.run(["/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', place, hw.HEAPWISE, "run", "-f", "-o",
+                            folder / "x.hpw", *options, "--", "/usr/bin/perl", "-e", GREEDY])
+            hw.need(ended.status == -signal.SIGKILL, f"{ended}")
+            need_whole(folder)
+            report = hw.report(folder / "x.0001.dump")
+            share = report["totals"]["live_bytes_at_end"] / limit
+            hw.need(report["target"]["exit"] == {"running": True} and 0.6 < share < 1, f"{options}: {share}")
+            (folder / "x.0001.dump").unlink()
 
 
 TESTS.main(width=2)

@@ -205,4 +205,35 @@ CASE(limits, "of a cgroup and those above it the limit counts that is nearest")
 	rmdir(top);
 }
 
+CASE(full, "a cgroup near its limit is full, but not of pages of files")
+{
+	char top[] = "/tmp/heapwise-cgroup-XXXXXX";
+	CHECK(mkdtemp(top) != NULL);
+	CHECK(!memory_cgroup_is_full(top, "", false));
+	write_file(top, "memory.max", "1000000\n");
+	write_file(top, "memory.current", "949999\n");
+	CHECK(!memory_cgroup_is_full(top, "/gone", false));
+	write_file(top, "memory.current", "960000\n");
+	CHECK(memory_cgroup_is_full(top, "/gone", false) && memory_cgroup_is_full(top, "", false));
+	write_file(top, "memory.stat", "anon 1\ninactive_file 9000\nactive_file 1000\n");
+	CHECK(memory_cgroup_is_full(top, "", false));
+	write_file(top, "memory.stat", "anon 1\ninactive_file 9000\nactive_file 1001\n");
+	CHECK(!memory_cgroup_is_full(top, "", false));
+	write_file(top, "memory.high", "100\n"); /* which slows down, and doesn't kill */
+	CHECK(!memory_cgroup_is_full(top, "", false));
+	write_file(top, "memory.limit_in_bytes", "1000000\n");
+	write_file(top, "memory.usage_in_bytes", "960000\n");
+	CHECK(memory_cgroup_is_full(top, "", true));
+	write_file(top, "memory.stat", "inactive_file 0\ntotal_inactive_file 20000\n");
+	CHECK(!memory_cgroup_is_full(top, "", true));
+	const char *const names[] = {"memory.max", "memory.current", "memory.stat", "memory.high",
+		"memory.limit_in_bytes", "memory.usage_in_bytes", NULL};
+	for (int i = 0; names[i]; i++) {
+		char path[128];
+		snprintf(path, sizeof(path), "%s/%s", top, names[i]);
+		unlink(path);
+	}
+	rmdir(top);
+}
+
 TAP_MAIN
