@@ -108,7 +108,8 @@ enum recording_option {
 			"write a dump when the process has SIZE resident, or its cgroup a part "   \
 			"(90%) of its limit"},                                                     \
 		{OPT_DUMP_PRESSURE, "dump-pressure", NULL,                                         \
-			"write a dump when memory.high or memory.max is reached or tasks stall"},  \
+			"write a dump when the cgroup is nearly full, at memory.high, or when "    \
+			"tasks stall for memory"},                                                 \
 		{OPT_DUMP_SIGNAL, "dump-signal", "SIGNAL",                                         \
 			"write a dump when the process gets SIGNAL, unless it handles that"},      \
 		{OPT_DUMP_AT_EXIT, "dump-at-exit", NULL, "write a dump when a process ends"},      \
