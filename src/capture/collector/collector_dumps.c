@@ -189,6 +189,7 @@ static const char *start_dump(struct collector *c, struct tracked_process *s,
 	struct dump_job *job = free_job(s);
 	_cleanup_free_ char *why = describe_reason(s, reason, &end);
 	const struct dump_order order = {.plan = &s->dumps.plan,
+		.process = s->pidfd,
 		.reason = reason,
 		.why = why ? why : "",
 		.end = end,

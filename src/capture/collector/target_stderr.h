@@ -4,6 +4,7 @@
 #define CAPTURE_TARGET_STDERR_H
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -12,7 +13,8 @@
 /*
  * The process's standard error becomes ours: its own description where that may be had, so that
  * both write after each other; else what is there, opened anew; else it stays as it is. `target`:
- * the process's pidfd. For forked copies of the collector alone.
+ * the process's pidfd: once it has ended, its number may be another process's. For forked copies of
+ * the collector alone.
  */
 static inline void target_stderr_take(int target, pid_t pid)
 {
@@ -21,6 +23,11 @@ static inline void target_stderr_take(int target, pid_t pid)
 		char path[64];
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, STDERR_FILENO);
 		fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+		struct pollfd ended = {.fd = target, .events = POLLIN};
+		if (fd >= 0 && poll(&ended, 1, 0)) {
+			close(fd);
+			fd = -1;
+		}
 	}
 	if (fd >= 0)
 		dup2(fd, STDERR_FILENO);

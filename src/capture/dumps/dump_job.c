@@ -38,14 +38,6 @@ static struct error *write_to(struct recorder *recorder, const struct dump_order
 	return recorder_dump(recorder, &dump);
 }
 
-static void take_stderr(pid_t pid)
-{
-	int target = (int)syscall(SYS_pidfd_open, pid, 0);
-	target_stderr_take(target, pid);
-	if (target >= 0)
-		close(target);
-}
-
 /* To a file without a name, which becomes `name` by a conversion. */
 static void write_converted(
 	struct recorder *recorder, const struct dump_order *order, char *ret_problem)
@@ -64,7 +56,7 @@ static void write_converted(
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (order->plan->announce)
-		take_stderr(recorder->pid);
+		target_stderr_take(order->process, recorder->pid);
 	const struct dump_conversion conversion = {order->plan, order->reason, path, order->name};
 	if (order->plan->convert(&conversion, ret_problem, HW_REPLY_MESSAGE) && !*ret_problem)
 		snprintf(ret_problem, HW_REPLY_MESSAGE, "can't write %s", order->name);

@@ -34,6 +34,7 @@ struct dump_owner {
 
 struct dump_order {
 	const struct dump_plan *plan;
+	int process; /* its pidfd, borrowed */
 	enum dump_reason reason;
 	const char *why;         /* see struct recorder_dump */
 	struct recorder_end end; /* see there */

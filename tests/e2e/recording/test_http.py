@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+from processes import state
 from told import collector_of, stop_writer
 
 TESTS = hw.Tests()
@@ -248,6 +249,22 @@ def server_killed(folder):
         one.allocate(1)
     hw.need(one.process.returncode == 0, hw.describe(one.process.returncode))
     hw.need(hw.report(one.file)["recording"]["complete"], "the recording is not whole")
+
+
+@TESTS.test
+def collector_killed(folder):
+    """The collector is killed: answers say so, the program goes on, and the server ends with it"""
+    with served(folder) as one:
+        collector = collector_of(folder)
+        servers = [pid for pid in of_server(one.process.pid) if pid != collector]
+        os.kill(collector, signal.SIGKILL)
+        for path in ("debug/pprof/heap", "debug/pprof/", ""):
+            status, kind, text = get(one.url + path)
+            hw.need((status, kind[:10]) == (500, "text/plain") and b"can't be reached" in text, f"{path}: {status} {kind} {text}")
+        one.allocate(1)
+        one.process.stdin.close()
+        hw.need(one.process.wait(hw.TIMEOUT) == 0 and "the collector was killed" in one.process.stderr.read(), "the program's end")
+        hw.wait_until(lambda: all(state(pid) in "ZX" for pid in servers), "the end of the server")
 
 
 def of_server(pid):
