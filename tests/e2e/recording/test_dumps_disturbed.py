@@ -106,6 +106,9 @@ def converter_killed(folder):
         writer, converter = found[0]
         os.kill(converter, signal.SIGSTOP)
         os.kill(writer, signal.SIGKILL)
+        hw.wait_until(lambda: state(writer) in "ZX", "the writer does not die")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(converter, signal.SIGCONT)  # it may have been stopped before it said that it wants to end, too
         hw.wait_until(lambda: state(converter) in "ZX", "the converter goes on")
         hw.need(target.told("dump") != 0 and files(folder) == ["x.hpw"], f"{files(folder)}")
     need_whole(folder)
