@@ -64,12 +64,26 @@ static int options_stop(struct options *options, int exit_code)
 	return -1;
 }
 
+/* Whether getopt_long stopped at a letter that the command has not. */
+static bool is_unknown_letter(const struct command *command)
+{
+	if (optopt <= 0 || optopt > OPTION_LETTER_MAX)
+		return false;
+	const struct option_spec *spec = command->options;
+	while (spec && spec->name && spec->id != optopt)
+		spec++;
+	return optopt != 'h' && (!spec || !spec->name);
+}
+
 /* The word that getopt_long could not use; problem NULL: there is no such option. A bad letter may
- * stand inside a group of letters. */
+ * stand inside a group of letters, which is not behind it then: `word` is the one before. */
 static int wrong_option(struct options *options, const char *problem)
 {
 	const char *word = options->argv[optind - 1];
-	if (!problem && !strncmp(word, "--", 2)) {
+	bool is_letter =
+		problem ? optopt > 0 && optopt <= OPTION_LETTER_MAX && strncmp(word, "--", 2) != 0
+			: is_unknown_letter(options->command);
+	if (!problem && !is_letter && !strncmp(word, "--", 2)) {
 		_cleanup_(text_deinit) struct text text;
 		text_init(&text);
 		suggest_option(options->command, word, &text);
@@ -84,7 +98,7 @@ static int wrong_option(struct options *options, const char *problem)
 		message("%s: %s '%s'; nothing is recorded", options->origin, problem, word);
 		return options_stop(options, ERROR_USAGE);
 	}
-	if (optopt > 0 && optopt <= OPTION_LETTER_MAX && strncmp(word, "--", 2) != 0)
+	if (is_letter)
 		return options_stop(
 			options, options_wrong(options->command, "%s '-%c'", problem, optopt));
 	return options_stop(options, options_wrong(options->command, "%s '%s'", problem, word));

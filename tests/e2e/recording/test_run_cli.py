@@ -188,6 +188,8 @@ def usage_errors(folder):
         ended = heapwise_run(*arguments, cwd=folder)
         hw.need(ended.status == 125, f"{arguments}: {ended}")
         hw.need("heapwise" in ended.errors, f"{arguments}: nothing said")
+    group = heapwise_run("--children=no", "-Zq", TRUE, cwd=folder)
+    hw.need("unknown option '-Z'" in group.errors, f"the letter of a group: {group}")
     hw.need(not files(folder), f"files left: {files(folder)}")
 
 
