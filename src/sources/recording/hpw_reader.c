@@ -323,8 +323,8 @@ static struct error *hpw_reader_check(struct reader *reader)
 			&reader->damage, "the name of the recorded program can't be read");
 	if (!error && reader->file.features & HPW_FEATURE_SAMPLED &&
 		!build_recording(reader->model)->sample_bytes)
-		error = hpw_damage_add(&reader->damage,
-			"it was sampled at an unknown rate: figures cover only the sampled blocks");
+		error = hpw_damage_add(&reader->damage, "what its samples stand for is not known: "
+							"figures cover only the sampled blocks");
 	if (!error && reader->tables.sites_unknown_stack)
 		error = hpw_damage_add(&reader->damage,
 			"the call stacks of %" PRIu64 " allocation sites are missing",

@@ -218,11 +218,11 @@ static struct error *put_estimates(struct reader *reader)
 	struct error *error = hpw_reader_decode(reader, hpw_estimates_takes, into_estimates);
 	if (error)
 		return error;
+	/* They are no estimates then, and the damage says so. */
 	if (!hpw_estimates_are_whole(&reader->estimates, reader->model))
-		return hpw_damage_add(&reader->damage,
-			"what its samples stand for is missing: figures cover only the sampled "
-			"blocks");
-	hpw_estimates_put(&reader->estimates, reader->model);
+		build_recording(reader->model)->sample_bytes = 0;
+	else
+		hpw_estimates_put(&reader->estimates, reader->model);
 	return NULL;
 }
 
@@ -338,7 +338,8 @@ static struct error *put_bad_frees(struct reader *reader)
 	uint64_t *others = recording->inherited_frees ? &recording->inherited_frees
 						      : &recording->unknown_frees;
 	/* Nothing was wrong, and nothing is missing of which it could have been. */
-	if (!error && recording->complete && !recording->sample_bytes && !recording->lost_events &&
+	bool is_sample = reader->file.features & HPW_FEATURE_SAMPLED;
+	if (!error && recording->complete && !is_sample && !recording->lost_events &&
 		!recording->unknown_frees && !recording->mismatched_frees)
 		build_errors(reader->model);
 	*others -= frees->unknown < *others ? frees->unknown : *others;

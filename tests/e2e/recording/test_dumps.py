@@ -17,6 +17,8 @@ TESTS = hw.Tests()
 MIB = 1 << 20
 # So long a request of the target may take while a dump is written, in ms.
 PAUSE_MOST_MS = 20
+# FORMAT.md: the type of that chunk, and the bytes of the head of each.
+ESTIMATES, CHUNK_HEAD = 30, 32
 
 
 def dumps_in(folder, pattern="*.dump"):
@@ -143,6 +145,11 @@ def samples_stand_for_all(folder):
     hw.need(all(abs(figures[name] / true - 1) < 0.1 for name, true in truth.items()), f"{figures} for {truth}")
     hw.need(all(low < figures[name] < high for name, (low, high) in ranges.items()), f"{figures} in {ranges}")
     hw.need((figures, ranges) == site_figures(folder / "x.hpw", "site_kept"), "the recording says otherwise")
+    broken = bytearray((folder / "a.dump").read_bytes())
+    broken[broken.index(b"hwck" + bytes([ESTIMATES])) + CHUNK_HEAD] ^= 255
+    (folder / "broken.dump").write_bytes(broken)
+    said = hw.heapwise("report", folder / "broken.dump")
+    hw.need("what its samples stand for is not known" in said.text and "95%" not in said.text, f"{said}")
     dump, whole = hw.report(folder / "a.dump"), hw.report(folder / "b.dump")
     hw.need(dump["totals"]["peak_bytes"] is None, "the peak of samples")
     peak = hw.heapwise("report", "--view", "peak", folder / "a.dump")
