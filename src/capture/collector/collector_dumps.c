@@ -19,6 +19,7 @@
 #define LOOK_MS (LOOK_NS / 1000000)
 #define NO_MEMORY "there is no memory"
 #define TOO_MANY "too many dumps of that process are being written"
+#define TOO_LONG "writing it took too long"
 
 static void plan_set(struct process_dumps *d, const struct dump_plan *plan, char *own_files)
 {
@@ -58,7 +59,7 @@ void collector_begin_dumps(
 	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent)
 {
 	struct process_dumps *d = &s->dumps, before = *d;
-	*d = (struct process_dumps){.folder = before.folder};
+	*d = (struct process_dumps){.folder = before.folder, .end = {.kind = HPW_EXIT_RUNNING}};
 	memcpy(d->jobs, before.jobs, sizeof(d->jobs));
 	dump_trigger_init(&d->trigger, clock_pair_now().ns);
 	if (parent)
@@ -183,16 +184,15 @@ static char *describe_reason(
 
 /* Starts a dump. Returns NULL, or why it can't be done; `asker` stays the caller's then. */
 static const char *start_dump(struct collector *c, struct tracked_process *s,
-	enum dump_reason reason, char *name, int asker, const struct dump_owner *owner,
-	struct recorder_end end)
+	enum dump_reason reason, char *name, int asker, const struct dump_owner *owner)
 {
 	struct dump_job *job = free_job(s);
-	_cleanup_free_ char *why = describe_reason(s, reason, &end);
+	_cleanup_free_ char *why = describe_reason(s, reason, &s->dumps.end);
 	const struct dump_order order = {.plan = &s->dumps.plan,
 		.process = s->pidfd,
 		.reason = reason,
 		.why = why ? why : "",
-		.end = end,
+		.end = s->dumps.end,
 		.owner = *owner,
 		.name = name,
 		.asker = asker};
@@ -213,11 +213,34 @@ static void dump_failed(struct collector *c, struct tracked_process *s, const ch
 
 static void start_due(struct collector *c, struct tracked_process *s, enum dump_reason reason)
 {
-	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
 	char *name = next_name(c, s, reason);
 	const char *problem =
-		name ? start_dump(c, s, reason, name, -1, &s->dumps.owner, running) : NO_MEMORY;
+		name ? start_dump(c, s, reason, name, -1, &s->dumps.owner) : NO_MEMORY;
 	if (problem)
+		dump_failed(c, s, problem);
+}
+
+/*
+ * Starts what is due: one at a time, what was asked for by a signal first, or at_once as many as
+ * there are places for. What is due for the same reason again meanwhile is one dump.
+ */
+static void start_all_due(struct collector *c, struct tracked_process *s, bool at_once)
+{
+	struct process_dumps *d = &s->dumps;
+	for (unsigned i = DUMP_REASONS; i-- > 0 && d->due;) {
+		if (!(d->due >> i & 1))
+			continue;
+		if (at_once ? !free_job(s) : collector_dumps_run(s))
+			return;
+		d->due &= ~(1u << i);
+		start_due(c, s, (enum dump_reason)i);
+	}
+}
+
+/* What is due can't be written. */
+static void drop_all_due(struct collector *c, struct tracked_process *s, const char *problem)
+{
+	for (; s->dumps.due; s->dumps.due &= s->dumps.due - 1)
 		dump_failed(c, s, problem);
 }
 
@@ -249,13 +272,7 @@ void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint6
 	enum dump_reason reason;
 	while (dump_trigger_is_due(&d->trigger, plan, &now, &reason))
 		d->due |= 1u << reason;
-	/* One at a time: they would find the same. */
-	for (unsigned i = 0; d->due && i < DUMP_REASONS && !collector_dumps_run(s); i++) {
-		if (!(d->due >> i & 1))
-			continue;
-		d->due = 0;
-		start_due(c, s, (enum dump_reason)i);
-	}
+	start_all_due(c, s, false);
 }
 
 void collector_restart_distances(struct tracked_process *s)
@@ -273,8 +290,9 @@ void collector_dump_due(struct collector *c, struct tracked_process *s)
 	recorder_drain(s->recorder);
 	s->dumps.looked_ns = 0;
 	collector_dump_if_due(c, s, clock_pair_now().ns);
-	/* What is due while another one is written would find the same. */
-	s->dumps.due = 0;
+	/* By the plan as it is now, so that they can't wait for others. */
+	start_all_due(c, s, true);
+	drop_all_due(c, s, TOO_MANY);
 }
 
 static void finish_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
@@ -297,6 +315,8 @@ bool collector_on_dumped(struct collector *c, const void *tag)
 		for (unsigned k = 0; k < DUMP_JOBS_MAX; k++) {
 			if (tag == &s->dumps.jobs[k] && s->dumps.jobs[k].writer) {
 				finish_job(c, s, &s->dumps.jobs[k]);
+				if (s->recorder)
+					start_all_due(c, s, false);
 				return true;
 			}
 		}
@@ -317,7 +337,6 @@ static char *named_file(struct tracked_process *s, const char *name)
 void collector_dump_for(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
 {
-	const struct recorder_end running = {.kind = HPW_EXIT_RUNNING};
 	const struct hw_request *request = &caller->request;
 	const struct dump_owner asker = {caller->is_other, caller->uid, caller->gid};
 	bool is_next = !*request->text && request->by_plan;
@@ -336,7 +355,7 @@ void collector_dump_for(
 		refused.error = EAGAIN;
 	if (!problem)
 		problem = start_dump(c, s, DUMP_ASKED, name, caller->connection,
-			is_next ? &s->dumps.owner : &asker, running);
+			is_next ? &s->dumps.owner : &asker);
 	if (problem)
 		ask_reply_send(caller->connection, &refused, problem);
 }
@@ -385,19 +404,17 @@ bool collector_dump_at_exit(
 		return false;
 	s->dumps.exit_begun = true;
 	s->dumps.exit_began_ns = clock_pair_now().ns;
-	char *name = next_name(c, s, DUMP_EXIT);
-	const char *problem =
-		name ? start_dump(c, s, DUMP_EXIT, name, -1, &s->dumps.owner, *end) : NO_MEMORY;
-	if (problem)
-		dump_failed(c, s, problem);
-	return !problem;
+	s->dumps.end = *end;
+	s->dumps.due |= 1u << DUMP_EXIT;
+	start_all_due(c, s, true);
+	return collector_dumps_run(s);
 }
 
 static void cancel_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
 {
 	collector_unwatch(c, job->pidfd);
 	dump_job_cancel(job);
-	dump_failed(c, s, "writing it took too long");
+	dump_failed(c, s, TOO_LONG);
 }
 
 static bool waited_too_long(uint64_t since_ns)
@@ -415,38 +432,63 @@ bool collector_dump_delays_exit(struct collector *c, struct tracked_process *s)
 		if (s->dumps.jobs[i].writer)
 			cancel_job(c, s, &s->dumps.jobs[i]);
 	}
+	drop_all_due(c, s, TOO_LONG);
 	return false;
 }
 
-static void await_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
+/* Returns whether it was written in time. */
+static bool await_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
 {
 	uint64_t began = clock_pair_now().ns;
 	while (!dump_job_is_done(job, LOOK_MS)) {
 		if (waited_too_long(began)) {
 			cancel_job(c, s, job);
-			return;
+			return false;
 		}
 		collector_go_on_meanwhile(c, s);
 	}
 	finish_job(c, s, job);
+	return true;
+}
+
+/* Waits for all dumps that are being written. Returns whether all were in time. */
+static bool await_jobs(struct collector *c, struct tracked_process *s)
+{
+	bool all = true;
+	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
+		if (s->dumps.jobs[i].writer)
+			all &= await_job(c, s, &s->dumps.jobs[i]);
+	}
+	return all;
+}
+
+/* A signal that came since the last look. */
+static void note_signal(struct process_dumps *d, struct recorder *recorder)
+{
+	if (d->plan.signal && recorder_dump_signals(recorder) != d->trigger.last.signals)
+		d->due |= 1u << DUMP_SIGNAL;
+	d->trigger.last.signals = recorder_dump_signals(recorder);
 }
 
 void collector_await_dumps(struct collector *c, struct tracked_process *s)
 {
-	for (unsigned i = 0; i < DUMP_JOBS_MAX; i++) {
-		if (s->dumps.jobs[i].writer)
-			await_job(c, s, &s->dumps.jobs[i]);
-	}
+	await_jobs(c, s);
 }
 
 void collector_end_dumps(
 	struct collector *c, struct tracked_process *s, const struct recorder_end *end)
 {
+	s->dumps.end = *end;
 	collector_dump_at_exit(c, s, end);
+	note_signal(&s->dumps, s->recorder);
 	if (end->kind == HPW_EXIT_EXEC) { /* it waits, and dumps go on without it */
+		start_all_due(c, s, true);
+		drop_all_due(c, s, TOO_MANY);
 		if (collector_dumps_run(s))
 			recorder_keep_shared(s->recorder);
 		return;
 	}
-	collector_await_dumps(c, s);
+	while (await_jobs(c, s) && s->dumps.due)
+		start_all_due(c, s, false);
+	drop_all_due(c, s, TOO_LONG);
 }

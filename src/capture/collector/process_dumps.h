@@ -21,12 +21,13 @@ struct process_dumps {
 	struct dump_trigger trigger;
 	struct memory_watch memory;
 	struct dump_job jobs[DUMP_JOBS_MAX];
-	uint64_t looked_ns;     /* when the trigger was asked last */
-	uint32_t due;           /* 1 << enum dump_reason: to be made when there is a place for it */
-	bool exit_begun;        /* that of the process's end was begun */
-	uint64_t exit_began_ns; /* when, CLOCK_MONOTONIC */
-	uint64_t failed;        /* dumps that could not be written */
-	uint64_t done;          /* that were */
+	uint64_t looked_ns; /* when the trigger was asked last */
+	uint32_t due;       /* 1 << enum dump_reason: to be made when there is a place for it */
+	struct recorder_end end; /* how the process ends; HPW_EXIT_RUNNING: it does not yet */
+	bool exit_begun;         /* that of the process's end was begun */
+	uint64_t exit_began_ns;  /* when, CLOCK_MONOTONIC */
+	uint64_t failed;         /* dumps that could not be written */
+	uint64_t done;           /* that were */
 };
 
 #endif

@@ -65,8 +65,8 @@ static struct error *copy_dump(int from, int to, const char *name)
 	return n ? error_errno(ERROR_ENVIRONMENT, errno, "can't read the dump") : NULL;
 }
 
-/* The next name that no file has; NULL: no memory, or there are too many. */
-static char *free_name(pid_t pid)
+/* The next name that no file has. */
+static struct error *free_name(pid_t pid, char **ret)
 {
 	char command[64] = "", path[64];
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
@@ -76,12 +76,17 @@ static char *free_name(pid_t pid)
 	for (int i = 1; i < NUMBERS_MAX; i++) {
 		char *name = NULL;
 		if (asprintf(&name, "heapwise.%s.%d.%04d.dump", command, (int)pid, i) < 0)
+			return error_no_memory();
+		if (access(name, F_OK)) {
+			*ret = name;
 			return NULL;
-		if (access(name, F_OK))
-			return name;
+		}
 		free(name);
 	}
-	return NULL;
+	return error_create(ERROR_ENVIRONMENT,
+		"heapwise.%s.%d.0001.dump to %d.dump all exist already; use -o FILE for another "
+		"name",
+		command, (int)pid, NUMBERS_MAX - 1);
 }
 
 static struct error *write_dump(const struct request *request, int dump, const char *name)
@@ -205,8 +210,8 @@ static int cmd_dump_parse(
 	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX)
 		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
 	request->pid = (pid_t)pid;
-	if (seconds &&
-		(!number_whole(seconds, &request->seconds) || request->seconds > SECONDS_MAX))
+	if (seconds && (!number_whole(seconds, &request->seconds) || !request->seconds ||
+			       request->seconds > SECONDS_MAX))
 		return options_wrong(command,
 			"invalid --seconds '%s': expected a whole number from 1 to 86400", seconds);
 	return check_format(command, request);
@@ -232,10 +237,13 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 		error = ask_for_dump(request.pid, &reply, &dump);
 	if (error)
 		return message_error(error);
-	_cleanup_free_ char *name =
-		request.output ? strdup(request.output) : free_name(request.pid);
-	if (!name)
-		return message_error(error_no_memory());
+	_cleanup_free_ char *name = request.output ? strdup(request.output) : NULL;
+	if (request.output && !name)
+		error = error_no_memory();
+	else if (!request.output)
+		error = free_name(request.pid, &name);
+	if (error)
+		return message_error(error);
 	error = request.format ? convert_dump(&request, before, dump, name)
 			       : write_dump(&request, dump, name);
 	if (error)

@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <heapwise/client.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +94,41 @@ static double cost_ns(long calls)
 	return (processor_ns() - begin) / (double)calls;
 }
 
+#define DUMPERS_MAX 8
+
+static pthread_t dumpers[DUMPERS_MAX];
+static long dumper_count;
+static sem_t refused;
+
+static void *dump_once(void *unused)
+{
+	(void)unused;
+	int error = heapwise_dump(NULL) ? errno : 0;
+	if (error == EAGAIN)
+		sem_post(&refused);
+	return (void *)(long)error;
+}
+
+/* So many threads, each of which dumps the process once. */
+static void start_dumps(long number)
+{
+	sem_init(&refused, 0, 0);
+	for (dumper_count = 0; dumper_count < number && dumper_count < DUMPERS_MAX; dumper_count++)
+		pthread_create(&dumpers[dumper_count], NULL, dump_once, NULL);
+}
+
+/* How many of them have written one, when all have ended. */
+static long end_dumps(void)
+{
+	long written = 0;
+	for (long i = 0; i < dumper_count; i++) {
+		void *error;
+		pthread_join(dumpers[i], &error);
+		written += !error;
+	}
+	return written;
+}
+
 static double does(const char *word, long number)
 {
 	if (!strcmp(word, "keep"))
@@ -116,6 +153,12 @@ static double does(const char *word, long number)
 		return heapwise_start() ? errno : 0;
 	if (!strcmp(word, "dump"))
 		return heapwise_dump(number ? "own.dump" : NULL) ? errno : 0;
+	if (!strcmp(word, "dumps"))
+		start_dumps(number);
+	if (!strcmp(word, "refused"))
+		return sem_wait(&refused);
+	if (!strcmp(word, "dumped"))
+		return (double)end_dumps();
 	if (!strcmp(word, "ignore"))
 		number ? heapwise_ignore_begin() : heapwise_ignore_end();
 	if (!strcmp(word, "block"))
