@@ -32,16 +32,20 @@ def live(dump):
 def collector_of(folder):
     """The collector's number: it has the recording open, and is no copy that writes a dump."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if os.readlink(path) == str(folder / "x.hpw"):
-                found.append(int(path.parts[2]))
+            if any(os.readlink(path) == str(folder / "x.hpw") for path in Path(f"/proc/{pid}/fd").iterdir()):
+                found.append(int(pid))
     return min(found)
 
 
 def writers(collector):
     """How many copies of it there are."""
-    return sum(len(path.read_text().split()) for path in Path(f"/proc/{collector}/task").glob("*/children"))
+    found = 0
+    for task in os.listdir(f"/proc/{collector}/task"):
+        with contextlib.suppress(OSError):
+            found += len(Path(f"/proc/{collector}/task/{task}/children").read_text().split())
+    return found
 
 
 def looks(target):
