@@ -166,7 +166,8 @@ static __inline__ __attribute__((nothrow)) void heapwise_ignore_end(void)
  * Reports a block that an allocator of the program's own gives out, and that it takes back: with
  * its call stack, as if malloc had given it. Memory that the allocator itself has from malloc is
  * counted too, unless it is allocated between heapwise_ignore_begin() and heapwise_ignore_end().
- * NULL is no block. Thread-safe and async-signal-safe, as heapwise_mark() is.
+ * A block of malloc that contains reported ones is no leak by itself. NULL is no block. Thread-safe
+ * and async-signal-safe, as heapwise_mark() is.
  */
 static __inline__ __attribute__((nothrow)) void heapwise_block_alloc(void *block, size_t size)
 {
@@ -189,6 +190,95 @@ static __inline__ __attribute__((nothrow)) void heapwise_block_free(void *block)
 		release(block);
 #else
 	(void)block;
+#endif
+}
+
+/*
+ * Pools: allocators of the program's own whose blocks are given back one by one or all at once. A
+ * pool is known by an address, any that stays its own, such as that of its struct. Its blocks are
+ * as those of heapwise_block_alloc(), and "pool NAME" is the innermost frame of their call stacks;
+ * several pools may have the same name. Blocks may begin where a block of malloc does that the pool
+ * has its memory from.
+ *
+ * NAME: bytes up to a NUL, of which the first 255 count, read during the call alone; NULL or "":
+ * "memory pool". All but heapwise_pool_exists() are thread-safe and async-signal-safe, as
+ * heapwise_mark() is; what is said of one pool in several threads at a time comes in some order.
+ */
+#if HEAPWISE_CLIENT_SUPPORTED
+#define HEAPWISE_POOL_CALL_(function, type, arguments)                                             \
+	do {                                                                                       \
+		void(*heapwise_call_) type;                                                        \
+		HEAPWISE_FIND_(function, heapwise_call_);                                          \
+		if (heapwise_call_)                                                                \
+			heapwise_call_ arguments;                                                  \
+	} while (0)
+#else
+#define HEAPWISE_POOL_CALL_(function, type, arguments) ((void)0)
+#endif
+
+/* Names a pool, or renames it: for blocks that it gives out from then on. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_create(void *pool, const char *name)
+{
+	(void)pool, (void)name;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_create", (void *, const char *), (pool, name));
+}
+
+/* Reports a block that the pool gives out. NULL is no block. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_alloc(
+	void *pool, void *block, size_t size)
+{
+	(void)pool, (void)block, (void)size;
+	HEAPWISE_POOL_CALL_(
+		"heapwise_rt_pool_alloc", (void *, void *, size_t), (pool, block, size));
+}
+
+/* Reports a block that the pool takes back. One that it has not given out is a wrong free. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_free(void *pool, void *block)
+{
+	(void)pool, (void)block;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_free", (void *, void *), (pool, block));
+}
+
+/* Reports that all blocks of the pool are free; destroy: and that the pool is gone. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_reset(void *pool)
+{
+	(void)pool;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_reset", (void *), (pool));
+}
+
+static __inline__ __attribute__((nothrow)) void heapwise_pool_destroy(void *pool)
+{
+	(void)pool;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_destroy", (void *), (pool));
+}
+
+/* Reports that all of its blocks outside of `size` bytes from `start` on are free; of blocks that
+ * reach out of these, the part that does. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_trim(
+	void *pool, void *start, size_t size)
+{
+	(void)pool, (void)start, (void)size;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_trim", (void *, void *, size_t), (pool, start, size));
+}
+
+/* Reports that the pool is known by the address `to` from now on. */
+static __inline__ __attribute__((nothrow)) void heapwise_pool_move(void *pool, void *to)
+{
+	(void)pool, (void)to;
+	HEAPWISE_POOL_CALL_("heapwise_rt_pool_move", (void *, void *), (pool, to));
+}
+
+/* Returns 1 if the process is recorded and has this pool, else 0. Asks the recorder, which takes as
+ * long as heapwise_stop(); not for signal handlers. */
+static __inline__ __attribute__((nothrow)) int heapwise_pool_exists(void *pool)
+{
+#if HEAPWISE_CLIENT_SUPPORTED
+	int (*exists)(void *);
+	HEAPWISE_FIND_("heapwise_rt_pool_exists", exists);
+	return exists ? exists(pool) : 0;
+#else
+	(void)pool;
+	return 0;
 #endif
 }
 

@@ -35,6 +35,8 @@ enum hw_request_what {
 	/* All recorded processes, in a descriptor of the reply: lines "PID LIVE PEAK PROGRAM",
 	 * bytes as decimal numbers. */
 	HW_ASK_PROCESSES = 16,
+	HW_ASK_POOL =
+		10, /* whether there is a pool: `text` is its address, hexadecimal; error ENOENT */
 	HW_ASK_MODE = 9, /* how much is recorded: `text` is exact, aggregate, sample[:BYTES] */
 };
 

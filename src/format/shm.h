@@ -338,6 +338,8 @@ enum hw_note {
 	HW_NOTE_SIGNAL_TAKEN = 64,
 	/* The program had allocations left out: frees of unknown blocks may be of these. */
 	HW_NOTE_IGNORES = 128,
+	/* The program has reported blocks of its own allocators: others may contain them. */
+	HW_NOTE_BLOCKS = 256,
 };
 
 /* Offsets of the parts; each starts on a page. */
@@ -420,6 +422,11 @@ enum hw_record {
 	/* Always stamped, before the call, and recorded after it; address; [bytes]. */
 	HW_R_UNMAP = 0x0d,
 
+	/* Always stamped. Address; [pool | enum hw_pool_what << 56] [size] [stack | bytes of a
+	 * name, HW_MARK_NAME_MAX at most, << 32] [name, 8 bytes a word, zeros after]…: the program
+	 * says so of a pool of its blocks. */
+	HW_R_POOL = 0x0e,
+
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
@@ -441,6 +448,19 @@ enum hw_annotation {
 	HW_ANNOTATE_IGNORE_END = 9, /* the block is no longer to be kept, as HW_ANNOTATE_IGNORE */
 };
 
+/* What a program says of a pool, which is known by an address. Its blocks and those of malloc may
+ * have the same addresses. */
+enum hw_pool_what {
+	HW_POOL_CREATE = 0, /* name; or none */
+	HW_POOL_ALLOC =
+		1, /* address, size, stack: of a new block; of a pool that is not known, too */
+	HW_POOL_FREE = 2,    /* address: of a block of any pool */
+	HW_POOL_RESET = 3,   /* all its blocks are free */
+	HW_POOL_DESTROY = 4, /* as is the pool */
+	HW_POOL_TRIM = 5,    /* address, size: what of its blocks is not in there is free */
+	HW_POOL_MOVE = 6,    /* address: the pool is known by this one from now on */
+};
+
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the
  * size. */
 #define HW_R_SIZE_BIG 0xffffffffu
@@ -453,8 +473,10 @@ enum hw_annotation {
 /* Of a mark's name, without a NUL. */
 #define HW_MARK_NAME_MAX 255u
 #define HW_MARK_NAME_WORDS 32u
-/* The longest record of all: a mark. */
-#define HW_R_WORDS_LONGEST (HW_MARK_NAME_WORDS + 2u)
+/* An HW_R_POOL without a name. */
+#define HW_R_WORDS_POOL 5u
+/* The longest record of all: an HW_R_POOL with a name. */
+#define HW_R_WORDS_LONGEST (HW_MARK_NAME_WORDS + HW_R_WORDS_POOL)
 static_assert(HW_MARK_NAME_WORDS * 8 > HW_MARK_NAME_MAX, "in whole words");
 static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the smallest part of one");
 

@@ -126,6 +126,15 @@ static void answer_mode(const struct tracked_process *s, const struct session_ca
 	ask_reply_send(caller->connection, &refused, problem ? problem : "out of memory");
 }
 
+static void answer_pool(struct tracked_process *s, const struct session_caller *caller)
+{
+	char *end;
+	uint64_t address = strtoull(caller->request.text, &end, 16);
+	bool has = *caller->request.text && !*end && recorder_has_pool(s->recorder, address);
+	struct hw_reply reply = {.error = ENOENT};
+	ask_reply_send(caller->connection, &reply, has ? NULL : "there is no such pool");
+}
+
 /* What a process of another user may ask of a collector that is root's, of itself. */
 static bool is_allowed(const struct session_caller *caller, const struct tracked_process *s)
 {
@@ -208,6 +217,9 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		break;
 	case HW_ASK_STATUS:
 		answer_status(s, caller);
+		break;
+	case HW_ASK_POOL:
+		answer_pool(s, caller);
 		break;
 	case HW_ASK_MODE:
 		answer_mode(s, caller);

@@ -234,6 +234,13 @@ static const struct tracked_process *forked_from(
 	return parent && parent->recorder ? parent : NULL;
 }
 
+/* Of what it has said before the fork. */
+static void inherit_pools(struct tracked_process *s, const struct tracked_process *from)
+{
+	recorder_drain(from->recorder);
+	recorder_inherit_pools(s->recorder, from->recorder);
+}
+
 static void record_image(
 	struct collector *c, struct tracked_process *s, struct session_caller *caller)
 {
@@ -264,6 +271,8 @@ static void record_image(
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
 		collector_begin_dumps(c, s, from);
+		if (from)
+			inherit_pools(s, from);
 		if (from && from->recorder->stopped)
 			recorder_stop(s->recorder);
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);

@@ -49,9 +49,43 @@ static size_t count_untouched_bytes(void *context, uint64_t address, size_t byte
 	return process_memory_untouched(&r->memory, address, bytes);
 }
 
-static struct error *add_blocks(
-	struct search *search, const struct live_table *live, struct reading *reading)
+/*
+ * Blocks come by ascending address. A program that reports blocks of its own allocators has them in
+ * blocks of malloc or of another such allocator: what contains others is not searched, and is no
+ * leak, as in memcheck.
+ */
+struct block_filter {
+	bool drops;             /* the program reports blocks */
+	struct live_entry last; /* to be added, unless the next one lies in it */
+	bool has_last;
+};
+
+static struct error *add_last(struct search *search, struct block_filter *filter)
 {
+	const struct live_entry *last = &filter->last;
+	bool has = filter->has_last;
+	filter->has_last = false;
+	return has ? search_add_block(search, last->address, last->size, last->site) : NULL;
+}
+
+static struct error *add_block(
+	struct search *search, struct block_filter *filter, const struct live_entry *block)
+{
+	if (!filter->drops)
+		return search_add_block(search, block->address, block->size, block->site);
+	struct error *error = NULL;
+	if (filter->has_last && block->address - filter->last.address >= filter->last.size)
+		error = add_last(search, filter);
+	filter->last = *block;
+	filter->has_last = true;
+	return error;
+}
+
+static struct error *add_blocks(
+	struct search *search, const struct leak_target *place, struct reading *reading)
+{
+	const struct live_table *live = place->live;
+	struct block_filter filter = {.drops = place->shm && place->shm->notes & HW_NOTE_BLOCKS};
 	struct live_walk walk;
 	size_t room = (size_t)4 * LIVE_WALK_ROOM;
 	_cleanup_free_ struct live_entry *blocks = calloc(room, sizeof(*blocks));
@@ -60,12 +94,11 @@ static struct error *add_blocks(
 	struct error *error = search_reserve(search, live->blocks);
 	for (size_t n; !error && (n = live_table_walk_next(&walk, blocks, room));) {
 		for (size_t i = 0; !error && i < n; i++)
-			error = search_add_block(
-				search, blocks[i].address, blocks[i].size, blocks[i].site);
+			error = add_block(search, &filter, &blocks[i]);
 		advance_heartbeat(reading);
 	}
 	live_table_walk_end(&walk);
-	return error;
+	return error ? error : add_last(search, &filter);
 }
 
 /* The ordinal of a block among those of its thread: threads are assumed to have allocated side by
@@ -127,7 +160,7 @@ static struct error *run_search(const struct leak_search_request *asked,
 		}
 	}
 	if (!error)
-		error = add_blocks(*ret, asked->place.live, reading);
+		error = add_blocks(*ret, &asked->place, reading);
 	if (!error)
 		error = search_read(*ret, &memory, list, roots->roots.len);
 	if (!error && asked->since)

@@ -30,7 +30,7 @@ void code_names_note(struct code_names *names, pid_t pid, uint64_t address)
 {
 	if (names->rows.len >= CODE_ADDRESSES_MAX)
 		return;
-	if (!names->rows.len) {
+	if (names->folder < 0) {
 		char path[64];
 		snprintf(path, sizeof(path),
 			"/proc/%d/root"
@@ -86,6 +86,13 @@ static void set_name(struct code_name *row, const char *name, size_t len)
 	free(row->name);
 	row->name = copy;
 	row->name_len = (uint32_t)len;
+}
+
+void code_names_add(struct code_names *names, uint64_t address, const char *name, size_t bytes)
+{
+	if (names->rows.len < CODE_ADDRESSES_MAX &&
+		code_name_vec_push(&names->rows, (struct code_name){.address = address}))
+		set_name(&names->rows.data[names->rows.len - 1], name, bytes);
 }
 
 /* One line, without its end; what is no such line is passed over. Returns how many rows it names.

@@ -47,6 +47,9 @@ void code_names_deinit(struct code_names *names);
  */
 void code_names_note(struct code_names *names, pid_t pid, uint64_t address);
 
+/* Names frames at this address, which were not noted. `name` is copied. */
+void code_names_add(struct code_names *names, uint64_t address, const char *name, size_t bytes);
+
 /*
  * Reads the list of the program, whose id is `target_pid` to itself and `pid` to us. Afterwards
  * rows are those with a name, ascending by address, each address once.

@@ -63,6 +63,17 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 		r.old = r.op == HW_R_MAP ? lane_word(lane, at + n++) : 0;
 		r.stack = (uint32_t)r.old;
 		r.size = lane_word(lane, at + n++);
+	} else if (r.op == HW_R_POOL) {
+		if (!r.stamped || left < HW_R_WORDS_POOL)
+			return r;
+		r.old = lane_word(lane, at + n++);
+		r.size = lane_word(lane, at + n++);
+		uint64_t w3 = lane_word(lane, at + n++);
+		r.stack = (uint32_t)w3;
+		r.name_bytes = (uint32_t)(w3 >> 32);
+		if (r.name_bytes > HW_MARK_NAME_MAX)
+			return r;
+		n += (r.name_bytes + 7) / 8;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
 	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
@@ -150,6 +161,25 @@ static void put_mark(const struct merge *merge, const struct merge_lane *lane, u
 			merge->sink.context, thread, (const char *)name, bytes, r->stamp);
 }
 
+/* As put_mark(). */
+static void put_pool(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
+	const struct record *r)
+{
+	uint64_t name[HW_MARK_NAME_WORDS];
+	for (uint32_t i = 0; i * 8 < r->name_bytes; i++)
+		name[i] = lane_word(lane, lane->tail + HW_R_WORDS_POOL - 1 + i);
+	merge->sink.on_pool(merge->sink.context, thread,
+		&(struct merge_pool){.what = (uint32_t)(r->old >> 56),
+			.stack = r->stack,
+			.pool = r->old & ((1ull << 56) - 1),
+			.address = r->number,
+			.size = r->size,
+			.stamp = r->stamp,
+			.name = (const char *)name,
+			.name_bytes =
+				r->name_bytes ? strnlen((const char *)name, r->name_bytes) : 0});
+}
+
 /* What the words say is checked by who keeps it. */
 static void put_mapping(const struct merge *merge, uint32_t thread, const struct record *r)
 {
@@ -191,6 +221,8 @@ static inline void emit_record(struct merge *merge, struct merge_lane *lane, con
 		put_mark(merge, lane, thread, r);
 	else if ((r->op == HW_R_MAP || r->op == HW_R_UNMAP) && s->on_mapping)
 		put_mapping(merge, thread, r);
+	else if (r->op == HW_R_POOL && s->on_pool)
+		put_pool(merge, lane, thread, r);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }

@@ -12,6 +12,7 @@ struct record {
 	bool stamped;
 	uint64_t number; /* address, or what the operation says */
 	uint32_t stack;
+	uint32_t name_bytes;
 	uint64_t size, old;
 	uint64_t stamp, stamp2;
 };

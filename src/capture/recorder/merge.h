@@ -61,6 +61,15 @@ struct merge_mapping {
 	uint64_t address, bytes, stamp;
 };
 
+/* What a thread says of a pool; as it says. */
+struct merge_pool {
+	uint32_t what; /* enum hw_pool_what, or nonsense */
+	uint32_t stack;
+	uint64_t pool, address, size, stamp;
+	const char *name; /* without a NUL in it */
+	size_t name_bytes;
+};
+
 /* What receives the steps, in order. `thread` is what on_thread() returned. */
 struct merge_sink {
 	void *context;
@@ -86,6 +95,8 @@ struct merge_sink {
 		void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
 	/* Or NULL. */
 	void (*on_mapping)(void *context, uint32_t thread, const struct merge_mapping *mapping);
+	/* Or NULL. */
+	void (*on_pool)(void *context, uint32_t thread, const struct merge_pool *pool);
 	/* Or NULL. The thread forks; the stamp is the fork's number. */
 	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
 	/*

@@ -114,6 +114,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	mappings_init(&r->mappings);
 	live_table_init(&r->live);
 	moving_init(&r->moving);
+	own_pools_init(&r->pools);
 	lsan_annotations_init(&r->annotations);
 	check_starts_init(&r->checks);
 	tally_init(&r->tally);
@@ -152,6 +153,7 @@ void recorder_destroy(struct recorder *recorder)
 	merge_deinit(&recorder->merge);
 	live_table_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
+	own_pools_deinit(&recorder->pools);
 	lsan_annotations_deinit(&recorder->annotations);
 	check_starts_deinit(&recorder->checks);
 	tally_deinit(&recorder->tally);

@@ -13,6 +13,7 @@
 #include "capture/leaks/check_starts.h"
 #include "capture/leaks/leak_check.h"
 #include "capture/leaks/lsan_annotations.h"
+#include "capture/pools/own_pools.h"
 #include "capture/recorder/bad_frees.h"
 #include "capture/recorder/code_names.h"
 #include "capture/recorder/live_table.h"
@@ -75,6 +76,7 @@ struct recorder {
 	struct merge merge;
 	struct live_table live;
 	struct moving moving;
+	struct own_pools pools;
 	struct lsan_annotations annotations;
 	struct check_starts checks;
 	struct tally tally;
@@ -120,7 +122,9 @@ struct recorder {
 	uint64_t stopped_frees; /* of blocks of such times, or of what is no block */
 	uint64_t marks; /* set by the program or from outside, among the steps that are kept */
 	uint64_t forks; /* that the process reported */
-	uint64_t frees_added;    /* of blocks whose address was allocated again */
+	/* Of blocks whose address was allocated again, and with pools; less the records that say
+	 * the latter. */
+	uint64_t frees_added;
 	struct error *error;     /* the first that happened; recording goes on without the file */
 	bool has_search;         /* the result of a search for leaks is in the file */
 	struct leak_found found; /* by the last search */
@@ -192,6 +196,11 @@ void recorder_stop(struct recorder *recorder);
 void recorder_resume(struct recorder *recorder);
 /* Returns how long it has been stopped so far, in ns. */
 uint64_t recorder_stopped_ns(const struct recorder *recorder);
+
+/* Takes all events so far. Returns whether the program has a pool at the address. */
+bool recorder_has_pool(struct recorder *recorder, uint64_t address);
+/* The process was just forked from another one, which had these pools. */
+void recorder_inherit_pools(struct recorder *recorder, const struct recorder *parent);
 
 /* Lets the sums of dumps begin anew. What is live stays, unless `with_live`: then dumps leave it
  * out from now on, too. The recording itself keeps all. Returns NULL, or why it can't be done. */

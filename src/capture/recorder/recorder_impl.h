@@ -28,6 +28,20 @@ void recorder_steps_init(struct recorder *r);
 /* Puts a node of the stacks and its ancestors on the list of those to be written. Returns the node,
  * or 0 if it is invalid or there is no memory. */
 uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
+/* The fields of struct merge_sink. */
+void recorder_on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
+	uint32_t stack, uint64_t size, uint64_t stamp);
+void recorder_on_pool(void *context, uint32_t thread, const struct merge_pool *pool);
+/* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
+void recorder_free_block(struct recorder *r, uint32_t thread, uint64_t address,
+	const struct live_entry *block, enum hw_free_kind kind, uint64_t stamp);
+/* A free of what may be at the address of a covered block (own_pools.h). Returns false if there is
+ * none there; else that block, or the inner one, is free. */
+bool recorder_free_covered(struct recorder *r, uint32_t thread, enum hw_free_kind kind,
+	uint64_t address, uint64_t stamp);
+/* A block was allocated where `there` lives. Returns whether that is one of malloc that contains
+ * it: then it is covered. */
+bool recorder_cover(struct recorder *r, const struct live_entry *there);
 /* Writes a mark of a thread. */
 void recorder_put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);

@@ -37,7 +37,8 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
 		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
 		r->stacks[r->stacks_count++] = id;
 		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
-		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK)
+		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK &&
+			!pool_is_frame(frame))
 			code_names_note(&r->code_names, r->pid, frame);
 		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
 		if (parent >= id) {
@@ -240,6 +241,12 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 	after_step(r);
 }
 
+void recorder_free_block(struct recorder *r, uint32_t thread, uint64_t address,
+	const struct live_entry *block, enum hw_free_kind kind, uint64_t stamp)
+{
+	free_block(r, thread, address, block, kind, false, stamp);
+}
+
 static void on_moving(void *context, uint32_t thread, uint64_t address)
 {
 	struct recorder *r = context;
@@ -315,8 +322,31 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 			stamp);
 		return;
 	}
+	if (__builtin_expect(r->pools.covers.len, 0) &&
+		recorder_free_covered(r, thread, kind, address, stamp))
+		return;
 	bool known = live_table_take(&r->live, address, &block);
 	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
+}
+
+/* The address of a new block is that of another one. */
+static enum live_added add_at_occupied(
+	struct recorder *r, const struct live_entry *block, uint64_t stamp)
+{
+	struct live_entry old;
+	bool reports = r->shm && r->shm->notes & HW_NOTE_BLOCKS;
+	if (reports && live_table_find(&r->live, block->address, &old) && recorder_cover(r, &old))
+		return live_table_add(&r->live, block);
+	/* Its free was lost, or came out of order, or was in a realloc that a kill cut off. */
+	if (r->in_flight)
+		r->in_flight--;
+	else
+		r->tally.repairs += !r->tally.lost;
+	r->frees_added++;
+	live_table_take(&r->live, block->address, &old);
+	free_block(r, block->thread, block->address, &old,
+		hw_matching_free(r->tally.sites[old.site].kind), false, stamp);
+	return live_table_add(&r->live, block);
 }
 
 static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
@@ -336,20 +366,8 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	const struct live_entry block = {
 		.address = address, .size = size, .thread = thread, .number = number, .site = site};
 	enum live_added added = address ? live_table_add(&r->live, &block) : LIVE_NO_MEMORY;
-	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
-		/* Its free was lost, or came out of order, or was in a realloc that a kill cut off.
-		 */
-		struct live_entry old;
-		if (r->in_flight)
-			r->in_flight--;
-		else
-			r->tally.repairs += !r->tally.lost;
-		r->frees_added++;
-		live_table_take(&r->live, address, &old);
-		free_block(r, thread, address, &old,
-			hw_matching_free(r->tally.sites[old.site].kind), false, stamp);
-		added = live_table_add(&r->live, &block);
-	}
+	if (__builtin_expect(added == LIVE_OCCUPIED, 0))
+		added = add_at_occupied(r, &block, stamp);
 	r->blocks_dropped += added != LIVE_ADDED;
 	if (r->mode.kind == MODE_SAMPLE)
 		estimate_alloc(r, site, thread, size);
@@ -366,6 +384,12 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		r->tally.peak_stamp =
 			encoder_peak(&r->encoder, r->encoder.steps - 1, r->tally.peak_stamp);
 	after_step(r);
+}
+
+void recorder_on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
+	uint32_t stack, uint64_t size, uint64_t stamp)
+{
+	on_alloc(context, thread, kind, address, stack, size, stamp);
 }
 
 static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
@@ -487,6 +511,7 @@ void recorder_steps_init(struct recorder *r)
 		.on_lost = on_lost,
 		.on_mapping = on_mapping,
 		.on_mark = on_mark,
+		.on_pool = recorder_on_pool,
 		.on_fork = on_fork,
 		.on_run = on_run};
 	merge_init(&r->merge, r->source, &sink);

@@ -159,6 +159,33 @@ static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *
 	return n;
 }
 
+/* What an HW_R_POOL says. */
+struct rt_pool_words {
+	enum hw_pool_what what;
+	uint32_t name_bytes;
+	uint64_t pool, address, size;
+	const uint64_t *name; /* HW_MARK_NAME_WORDS, if name_bytes is not 0 */
+};
+
+static inline uint32_t rt_pool_words_most(const struct rt_pool_words *pool)
+{
+	return pool->name_bytes ? HW_R_WORDS_LONGEST : HW_R_WORDS_POOL;
+}
+
+/* Writes what is said of a pool, in rt_pool_words_most() words at most; returns how many. */
+static inline uint32_t rt_put_pool(uint64_t *w, const struct rt_pool_words *pool, uint32_t stack)
+{
+	uint32_t n = 4;
+	w[0] = HW_R_POOL | HW_R_STAMPED | pool->address << 8;
+	w[1] = (pool->pool & ((1ull << 56) - 1)) | (uint64_t)pool->what << 56;
+	w[2] = pool->size;
+	w[3] = stack | (uint64_t)pool->name_bytes << 32;
+	for (uint32_t i = 0; i < pool->name_bytes; i += 8)
+		w[n++] = pool->name[i / 8];
+	w[n++] = sys_tsc_fenced();
+	return n;
+}
+
 /* Counts one more dropped event. */
 static inline void rt_ring_count_lost(struct hw_shm *shm, enum hw_lost why)
 {

@@ -3,6 +3,7 @@
  * Runs when: the program calls a function of heapwise/client.h; any thread, any moment. May touch:
  * events, the process's state.
  */
+#include "runtime/core/ring.h"
 #include "runtime/preload/dump_signal.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
@@ -24,23 +25,36 @@ int heapwise_rt_dump(const char *file);
 void heapwise_rt_ignore(int begins);
 void heapwise_rt_block_alloc(void *block, size_t size);
 void heapwise_rt_block_free(void *block);
+void heapwise_rt_pool_create(void *pool, const char *name);
+void heapwise_rt_pool_alloc(void *pool, void *block, size_t size);
+void heapwise_rt_pool_free(void *pool, void *block);
+void heapwise_rt_pool_reset(void *pool);
+void heapwise_rt_pool_destroy(void *pool);
+void heapwise_rt_pool_trim(void *pool, void *start, size_t size);
+void heapwise_rt_pool_move(void *pool, void *to);
+int heapwise_rt_pool_exists(void *pool);
 /* As heaptrack_api.h of KDE's heaptrack declares them. */
 void heaptrack_report_alloc(void *block, size_t size);
 void heaptrack_report_realloc(void *old, size_t size, void *block);
 void heaptrack_report_free(void *block);
 
-HOOK void heapwise_rt_mark(const char *name)
+/* Before the event: should the name be no string, it is not ours to be in its way. */
+static uint32_t copy_name(const char *name, uint64_t words[HW_MARK_NAME_WORDS])
 {
-	/* Before the event: should the name be no string, it is not ours to be in its way. */
-	uint64_t words[HW_MARK_NAME_WORDS];
 	size_t bytes = name ? strnlen(name, HW_MARK_NAME_MAX) : 0;
-	if (!bytes)
-		return;
 	for (size_t i = 0; i < bytes; i++) {
 		uint64_t byte = (uint8_t)name[i];
 		words[i / 8] = (i % 8 ? words[i / 8] : 0) | byte << (i % 8 * 8);
 	}
-	rt_event_mark((uint32_t)bytes, words, RT_CALLER().sp);
+	return (uint32_t)bytes;
+}
+
+HOOK void heapwise_rt_mark(const char *name)
+{
+	uint64_t words[HW_MARK_NAME_WORDS];
+	uint32_t bytes = copy_name(name, words);
+	if (bytes)
+		rt_event_mark(bytes, words, RT_CALLER().sp);
 }
 
 /* A forked child's recording begins with its first event: it is asked for now. */
@@ -137,44 +151,131 @@ HOOK void heapwise_rt_ignore(int begins)
 	rt_event_ignore(begins);
 }
 
+/* A block of malloc may contain those that are reported, and have the address of the first. */
+static void note_own_blocks(void)
+{
+	if (!is_recorded())
+		return;
+	struct hw_shm *shm = rt_process->shm;
+	if (!(__atomic_load_n(&shm->notes, __ATOMIC_RELAXED) & HW_NOTE_BLOCKS))
+		__atomic_fetch_or(&shm->notes, (uint32_t)HW_NOTE_BLOCKS, __ATOMIC_RELAXED);
+}
+
 /* Blocks of an allocator of the program's own, recorded as if malloc had given them. */
-HOOK void heapwise_rt_block_alloc(void *block, size_t size)
+static inline __attribute__((always_inline)) void report_alloc(
+	void *block, size_t size, struct rt_caller c)
 {
 	if (!block || rt_passes(size))
 		return;
-	struct rt_caller c = RT_CALLER();
+	note_own_blocks();
 	rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
+}
+
+static inline __attribute__((always_inline)) void report_free(void *block, struct rt_caller c)
+{
+	if (block && !rt_passes_free(block))
+		rt_event_free(block, HW_FREE, c.pc, c.sp, c.rbp);
+}
+
+HOOK void heapwise_rt_block_alloc(void *block, size_t size)
+{
+	report_alloc(block, size, RT_CALLER());
 }
 
 HOOK void heapwise_rt_block_free(void *block)
 {
-	if (!block || rt_passes_free(block))
-		return;
-	struct rt_caller c = RT_CALLER();
-	rt_event_free(block, HW_FREE, c.pc, c.sp, c.rbp);
+	report_free(block, RT_CALLER());
 }
 
 HOOK void heaptrack_report_alloc(void *block, size_t size)
 {
-	if (!block || rt_passes(size))
-		return;
-	struct rt_caller c = RT_CALLER();
-	rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
+	report_alloc(block, size, RT_CALLER());
 }
 
 HOOK void heaptrack_report_free(void *block)
 {
-	if (!block || rt_passes_free(block))
-		return;
-	struct rt_caller c = RT_CALLER();
-	rt_event_free(block, HW_FREE, c.pc, c.sp, c.rbp);
+	report_free(block, RT_CALLER());
 }
 
 HOOK void heaptrack_report_realloc(void *old, size_t size, void *block)
 {
 	struct rt_caller c = RT_CALLER();
-	if (old && !rt_passes_free(old))
-		rt_event_free(old, HW_FREE, c.pc, c.sp, c.rbp);
-	if (block && !rt_passes(size))
-		rt_event_alloc(block, size, HW_MALLOC, c.pc, c.sp, c.rbp);
+	report_free(old, c);
+	report_alloc(block, size, c);
+}
+
+HOOK void heapwise_rt_pool_create(void *pool, const char *name)
+{
+	uint64_t words[HW_MARK_NAME_WORDS];
+	const struct rt_pool_words event = {.what = HW_POOL_CREATE,
+		.name_bytes = copy_name(name, words),
+		.pool = (uint64_t)pool,
+		.name = words};
+	note_own_blocks();
+	rt_event_pool(&event, RT_CALLER());
+}
+
+HOOK void heapwise_rt_pool_alloc(void *pool, void *block, size_t size)
+{
+	struct rt_caller c = RT_CALLER();
+	if (!block || rt_passes(size) || rt_here.ignores)
+		return;
+	if (rt_mode != RT_MODE_EXACT && !rt_sampling_records(rt_pool_block(block), size))
+		return;
+	note_own_blocks();
+	rt_event_pool(&(const struct rt_pool_words){.what = HW_POOL_ALLOC,
+			      .pool = (uint64_t)pool,
+			      .address = (uint64_t)block,
+			      .size = size},
+		c);
+}
+
+HOOK void heapwise_rt_pool_free(void *pool, void *block)
+{
+	struct rt_caller c = RT_CALLER();
+	if (!block || rt_passes_free(rt_pool_block(block)))
+		return;
+	if (rt_mode != RT_MODE_EXACT && !rt_sampling_records_free(rt_pool_block(block)))
+		return;
+	rt_event_pool(
+		&(const struct rt_pool_words){
+			.what = HW_POOL_FREE, .pool = (uint64_t)pool, .address = (uint64_t)block},
+		c);
+}
+
+static inline __attribute__((always_inline)) void report_pool(
+	enum hw_pool_what what, void *pool, void *address, size_t size, struct rt_caller c)
+{
+	const struct rt_pool_words event = {
+		.what = what, .pool = (uint64_t)pool, .address = (uint64_t)address, .size = size};
+	rt_event_pool(&event, c);
+}
+
+HOOK void heapwise_rt_pool_reset(void *pool)
+{
+	report_pool(HW_POOL_RESET, pool, NULL, 0, RT_CALLER());
+}
+
+HOOK void heapwise_rt_pool_destroy(void *pool)
+{
+	report_pool(HW_POOL_DESTROY, pool, NULL, 0, RT_CALLER());
+}
+
+HOOK void heapwise_rt_pool_trim(void *pool, void *start, size_t size)
+{
+	report_pool(HW_POOL_TRIM, pool, start, size, RT_CALLER());
+}
+
+HOOK void heapwise_rt_pool_move(void *pool, void *to)
+{
+	report_pool(HW_POOL_MOVE, pool, to, 0, RT_CALLER());
+}
+
+HOOK int heapwise_rt_pool_exists(void *pool)
+{
+	static const char digits[16] = "0123456789abcdef";
+	char text[17] = "";
+	for (unsigned i = 0; i < 16; i++)
+		text[i] = digits[(uint64_t)pool >> (60 - 4 * i) & 15];
+	return !heapwise_rt_request(HW_ASK_POOL, text, NULL, 0);
 }

@@ -7,12 +7,15 @@
 #ifndef RUNTIME_EVENT_FRAME_H
 #define RUNTIME_EVENT_FRAME_H
 
+#include "runtime/core/extent.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
+
+extern void *__libc_stack_end; /* of ld.so */
 
 /* The thread is in an event already. Returns whether that one will not go on; it is dropped then.
  */
@@ -90,6 +93,13 @@ static inline struct rt_thread *rt_event_begin(uint64_t sp, struct rt_process **
 	rt_event_ring_begin(t, sp);
 	rt_solo_meet(rt_process, t);
 	return t;
+}
+
+/* How large the stack is, allocations say: frees need not. */
+static inline void rt_event_look_at_stack(struct rt_thread *t, uint64_t sp)
+{
+	if (rt_unlikely(rt_extent_wanted(t, sp)))
+		rt_extent_note(t, sp, (uint64_t)__libc_stack_end, sys_thread_pointer());
 }
 
 #endif

@@ -16,7 +16,6 @@
  */
 #include "runtime/preload/events.h"
 
-#include "runtime/core/extent.h"
 #include "runtime/preload/control.h"
 #include "runtime/preload/event_frame.h"
 #include "runtime/preload/frees.h"
@@ -28,8 +27,6 @@
 #include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
-
-extern void *__libc_stack_end; /* of ld.so */
 
 /* Further away than this it is not the same stack. */
 #define SAME_STACK (8u << 20)
@@ -82,13 +79,6 @@ void rt_event_end_elsewhere(uint64_t sp)
 		rt_process_leave();
 }
 
-/* How large the stack is, allocations say: frees need not. */
-static inline void look_at_stack(struct rt_thread *t, uint64_t sp)
-{
-	if (rt_unlikely(rt_extent_wanted(t, sp)))
-		rt_extent_note(t, sp, (uint64_t)__libc_stack_end, sys_thread_pointer());
-}
-
 /*
  * The usual event: the program has one thread, which has a ring with room and is in no other event.
  * It needs no stamp, and only a signal handler of the same thread can come between: the word in the
@@ -134,7 +124,7 @@ static __attribute__((noinline)) void *put_alloc(
 		rt_event_end_elsewhere(sp);
 		return block;
 	}
-	look_at_stack(t, sp);
+	rt_event_look_at_stack(t, sp);
 	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	if (rt_unlikely(t->head + HW_R_WORDS_MAX > t->limit))
@@ -416,7 +406,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		rt_event_end_elsewhere(c.sp);
 		return moved;
 	}
-	look_at_stack(t, c.sp);
+	rt_event_look_at_stack(t, c.sp);
 	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);

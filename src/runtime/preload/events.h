@@ -75,6 +75,10 @@ void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes
 /* Records a mark at this moment: see rt_put_mark(). Async-signal-safe. */
 void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp);
 
+/* Records what the program says of a pool. Async-signal-safe. */
+struct rt_pool_words;
+void rt_event_pool(const struct rt_pool_words *pool, struct rt_caller caller);
+
 /* Calls realloc for a block that is not NULL and records it. Returns the result. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);
 

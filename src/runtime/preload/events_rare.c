@@ -111,6 +111,32 @@ void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 	rt_event_ring_end(t);
 }
 
+void rt_event_pool(const struct rt_pool_words *pool, struct rt_caller c)
+{
+	struct rt_process *p;
+	struct rt_thread *t = rt_event_begin(c.sp, &p);
+	if (!t) {
+		if (p)
+			rt_shared_pool(p, pool, c);
+		rt_event_end_elsewhere(c.sp);
+		return;
+	}
+	uint32_t stack = 0;
+	rt_event_needs_stamp(p, t);
+	if (pool->what == HW_POOL_ALLOC) {
+		rt_event_look_at_stack(t, c.sp);
+		stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+		t->last_address = 0; /* the memo is this call's now */
+	}
+	uint64_t *w = rt_ring_reserve(t, rt_pool_words_most(pool));
+	if (!w) {
+		rt_event_end_dropped(t, NULL);
+		return;
+	}
+	rt_ring_publish(t, rt_put_pool(w, pool, stack));
+	rt_event_ring_end(t);
+}
+
 /* In the middle of an event (a realloc whose allocator maps memory, a signal handler's): the shared
  * ring has a walk of its own. */
 static struct rt_process *process_of_nested(void)

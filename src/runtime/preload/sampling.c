@@ -191,7 +191,8 @@ bool rt_sampling_records(const void *block, size_t size)
 	if (!end_sampling(here, ours) || !added)
 		return false;
 	if (rt_probe_on(otel_memory, alloc))
-		rt_probe_3(otel_memory, alloc, block, size, rt_sampler_weight(size, mean_bytes));
+		rt_probe_3(otel_memory, alloc, (uint64_t)block & ~RT_POOL_BLOCK, size,
+			rt_sampler_weight(size, mean_bytes));
 	return true;
 }
 
@@ -220,7 +221,7 @@ bool rt_sampling_records_free(const void *block)
 	if (!end_sampling(here, ours) || !taken)
 		return false;
 	if (rt_probe_on(otel_memory, free))
-		rt_probe_1(otel_memory, free, block);
+		rt_probe_1(otel_memory, free, (uint64_t)block & ~RT_POOL_BLOCK);
 	return true;
 }
 

@@ -70,6 +70,16 @@ static inline void rt_stop_look(const struct hw_shm *shm)
  * whether they are wanted again. */
 bool rt_stopped(void);
 
+/*
+ * A block of one of the program's own pools, as sampling knows it: the block of malloc that the
+ * pool took it from may have the same address. For rt_sampling_records() and the like.
+ */
+#define RT_POOL_BLOCK (1ull << 63)
+static inline const void *rt_pool_block(const void *block)
+{
+	return (const void *)((uint64_t)block | RT_POOL_BLOCK);
+}
+
 /* Returns whether a free is to be recorded; called before it. */
 bool rt_sampling_records_free(const void *block);
 

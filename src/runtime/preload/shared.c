@@ -294,6 +294,20 @@ void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, 
 	shared_end(p);
 }
 
+void rt_shared_pool(struct rt_process *p, const struct rt_pool_words *pool, struct rt_caller c)
+{
+	uint32_t tid, stack = 0;
+	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	if (!t)
+		return;
+	if (pool->what == HW_POOL_ALLOC)
+		stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint64_t *w = shared_reserve(t, rt_pool_words_most(pool), tid);
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_pool(w, pool, stack));
+	shared_end(p);
+}
+
 void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool gone_recorded,
 	struct rt_caller c)
 {

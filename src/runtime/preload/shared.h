@@ -45,6 +45,10 @@ void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t 
 /* Does what rt_event_mark() does. */
 void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp);
 
+/* Does what rt_event_pool() does. */
+void rt_shared_pool(
+	struct rt_process *p, const struct rt_pool_words *pool, struct rt_caller caller);
+
 /* Drops the unfinished event of this thread that holds the lock, if there is one. Signals may come.
  */
 void rt_shared_abandon(struct rt_process *p);
