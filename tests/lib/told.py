@@ -67,14 +67,14 @@ def of_site(report, figure, site="site_kept"):
 
 
 def collector_of(folder):
-    """The collector's number: it has the recording open."""
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(path) == str(folder / "x.hpw"):
-                return int(path.parts[2])
-        except OSError:
-            continue
-    raise hw.Failure("there is no collector")
+    """The collector's number: it has the recording open, and is no copy that writes a dump."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if any(os.readlink(path) == str(folder / "x.hpw") for path in Path(f"/proc/{pid}/fd").iterdir()):
+                found.append(int(pid))
+    hw.need(found, "there is no collector")
+    return min(found)
 
 
 def stop_writer(collector, ask):

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from told import of_site, told
+from told import collector_of, of_site, told
 
 TESTS = hw.Tests()
 MIB = 1 << 20
@@ -28,16 +28,6 @@ SIGNAL_AND_GROWTH = ("-q", "--dump-signal", "USR2", "--dump-growth", "1M", "--du
 
 def live(dump):
     return of_site(hw.report(dump, "--view", "sites"), "live_bytes")
-
-
-def collector_of(folder):
-    """The collector's number: it has the recording open, and is no copy that writes a dump."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if any(os.readlink(path) == str(folder / "x.hpw") for path in Path(f"/proc/{pid}/fd").iterdir()):
-                found.append(int(pid))
-    return min(found)
 
 
 def writers(collector):
