@@ -17,9 +17,9 @@
 #define PACE_FEW_NS (PACE_MIN_NS << 2)
 #define PACE_MAX_NS (PACE_MIN_NS << 5)
 /* A quarter of the smallest ring: a pass that brings less is followed by a longer sleep. */
-#define PACE_FEW_WORDS (1u << 10)
+#define PACE_FEW_WORDS (1ul << 10)
 #define PACE_SOME_WORDS (4 * PACE_FEW_WORDS) /* the shortest sleep follows */
-#define PACE_BUSY_WORDS (1u << 16)           /* the next pass follows at once */
+#define PACE_BUSY_WORDS (1ul << 16)          /* the next pass follows at once */
 
 /* Returns how long to sleep, in nanoseconds, after a sleep of `slept_ns` and a pass that brought at
  * most `words` of one process. `can_wait`: none of them minds the longest sleep. */
