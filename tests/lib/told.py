@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -77,17 +78,25 @@ def collector_of(folder):
     return min(found)
 
 
-def stop_writer(collector, ask):
-    """Stops what writes a dump, which `ask` begins, in the middle of that. None: it was done before."""
+def stop_writer(collector, ask, is_answered):
+    """Stops what writes a dump, which `ask` begins, in the middle of that. None: it was done before, which is sure when
+    that is answered."""
     before = children(collector)
     ask()
     found = []
     def is_there():
         found[:] = [pid for pid in children(collector) if pid not in before]
-        return found
+        return found or is_answered()
     hw.wait_until(is_there, "nothing writes a dump")
+    if not found:
+        return None
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(found[0]), signal.SIGSTOP)
         hw.wait_until(lambda: state(found[0]) in "TZX", "the writer does not stop")
         return int(found[0]) if state(found[0]) == "T" else None
     return None
+
+
+def is_readable(file):
+    """Whether there is something to read, or the end."""
+    return bool(select.select([file], [], [], 0)[0])

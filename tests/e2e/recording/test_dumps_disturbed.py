@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from processes import children, state
-from told import collector_of, of_site, stop_writer, told
+from told import collector_of, is_readable, of_site, stop_writer, told
 
 TESTS = hw.Tests()
 # So many blocks make a dump that takes long enough to be caught.
@@ -42,7 +42,7 @@ def need_whole(folder, name="x.hpw"):
 def caught(target, collector, word="dump", number=1):
     """The stopped writer of a dump that the target has asked for and waits for."""
     for _ in range(TRIES):
-        writer = stop_writer(collector, lambda: target.ask(word, number))
+        writer = stop_writer(collector, lambda: target.ask(word, number), lambda: is_readable(target.process.stdout))
         if writer:
             return writer
         target.told(word)
@@ -56,7 +56,8 @@ def caught_command(target, collector, *options):
         ran = []
         words = [os.fspath(word) for word in (hw.HEAPWISE, "dump", target.name, *options)]
         writer = stop_writer(collector, lambda: ran.append(
-            subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=target.folder, env=hw.clean_environment())))
+            subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=target.folder, env=hw.clean_environment())),
+            lambda: ran[0].poll() is not None)
         if writer:
             return writer, ran[0]
         ran[0].communicate(timeout=hw.TIMEOUT)
