@@ -40,7 +40,7 @@ static void inherit_plan(struct process_dumps *d, const struct process_dumps *pa
 }
 
 /* Looks where the program is now. Of one that has ended that can't be seen any more, and its number
- * may be another process's. */
+ * may be another process's. Another user's may be where that one can't write, but we can. */
 static void note_folder(struct tracked_process *s)
 {
 	char path[64], folder[PATH_MAX];
@@ -49,17 +49,20 @@ static void note_folder(struct tracked_process *s)
 	if (n <= 0 || tracked_process_has_ended(s))
 		return;
 	char *noted = strndup(folder, (size_t)n);
+	char **to = tracked_process_is_of_other(s) ? &s->dumps.folder_of_other : &s->dumps.folder;
 	if (!noted)
 		return;
-	free(s->dumps.folder);
-	s->dumps.folder = noted;
+	free(*to);
+	*to = noted;
 }
 
 void collector_begin_dumps(
 	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent)
 {
 	struct process_dumps *d = &s->dumps, before = *d;
-	*d = (struct process_dumps){.folder = before.folder, .end = {.kind = HPW_EXIT_RUNNING}};
+	*d = (struct process_dumps){.folder = before.folder,
+		.folder_of_other = before.folder_of_other,
+		.end = {.kind = HPW_EXIT_RUNNING}};
 	memcpy(d->jobs, before.jobs, sizeof(d->jobs));
 	dump_trigger_init(&d->trigger, clock_pair_now().ns);
 	if (parent)
@@ -76,6 +79,8 @@ void collector_begin_dumps(
 	}
 	free(before.own_files);
 	note_folder(s);
+	if (!d->folder && parent && parent->dumps.folder)
+		d->folder = strdup(parent->dumps.folder);
 }
 
 static struct dump_job *free_job(struct tracked_process *s)
@@ -101,10 +106,12 @@ static char *recording_folder(const struct tracked_process *s)
 	return strndup(s->file, (size_t)(path_last_part(s->file) - s->file));
 }
 
-/* What relative names of dumps are relative to. NULL: there is no memory. */
-static const char *folder_of(struct tracked_process *s)
+/* What relative names of dumps are relative to that `owner` writes. NULL: there is no memory. */
+static const char *folder_of(struct tracked_process *s, const struct dump_owner *owner)
 {
 	note_folder(s);
+	if (owner->is_other && s->dumps.folder_of_other)
+		return s->dumps.folder_of_other;
 	if (!s->dumps.folder)
 		s->dumps.folder = recording_folder(s);
 	return s->dumps.folder;
@@ -122,7 +129,7 @@ static char *next_name(struct collector *c, struct tracked_process *s, enum dump
 	const struct dump_naming naming = {.plan = &d->plan,
 		.recording = s->file,
 		.program = s->command,
-		.folder = folder_of(s),
+		.folder = folder_of(s, &d->owner),
 		.pid = s->recorder->target_pid,
 		.inherited = d->inherited};
 	if (!naming.folder)
@@ -299,11 +306,12 @@ static void finish_job(struct collector *c, struct tracked_process *s, struct du
 {
 	char problem[HW_REPLY_MESSAGE];
 	bool named = job->name, was_asked = job->asker >= 0;
+	const struct dump_owner owner = job->owner;
 	collector_unwatch(c, job->pidfd);
 	char *name = dump_job_finish(job, problem);
 	s->dumps.done += !*problem;
 	if (name)
-		dump_files_note(&s->dumps.files, name, s->dumps.plan.keep);
+		dump_files_note(&s->dumps.files, name, &owner, s->dumps.plan.keep);
 	else if (named && *problem && !was_asked)
 		dump_failed(c, s, problem);
 }
@@ -325,12 +333,12 @@ bool collector_on_dumped(struct collector *c, const void *tag)
 }
 
 /* The file that a request names; NULL: there is no memory. */
-static char *named_file(struct tracked_process *s, const char *name)
+static char *named_file(struct tracked_process *s, const char *name, const struct dump_owner *owner)
 {
 	char *ret = NULL;
 	if (*name == '/')
 		return strdup(name);
-	const char *folder = folder_of(s);
+	const char *folder = folder_of(s, owner);
 	return !folder || asprintf(&ret, "%s/%s", folder, name) < 0 ? NULL : ret;
 }
 
@@ -346,7 +354,7 @@ void collector_dump_for(
 	if (is_next)
 		name = next_name(c, s, DUMP_ASKED);
 	else if (*request->text)
-		name = named_file(s, request->text);
+		name = named_file(s, request->text, &asker);
 	if (!name && (is_next || *request->text)) {
 		problem = NO_MEMORY;
 		refused.error = ENOMEM;

@@ -13,8 +13,9 @@ struct process_dumps {
 	struct dump_plan plan; /* the session's, or as the process has changed it */
 	bool inherited;        /* plan is what the process that it was forked from has set */
 	char *own_files;       /* plan.files if the process has set it; owned */
-	/* Where the process was when that was last looked at; owned, NULL: not known yet. */
-	char *folder;
+	/* Where the process was when that was last looked at: with the rights of the collector's
+	 * user, and with another's. Owned, NULL: not known. */
+	char *folder, *folder_of_other;
 	/* A process of another user has set that: its dumps are written with that one's rights. */
 	struct dump_owner owner;
 	struct dump_files files;

@@ -24,6 +24,8 @@
 #define NAMES_MAX 10000
 /* The machine's own PID namespace (linux/proc_ns.h: PROC_PID_INIT_INO). */
 #define FIRST_NAMESPACE 0xeffffffcu
+#define STATUS_BYTES 16384
+#define UID_LINE "\nUid:"
 
 struct tracked_process *tracked_process_create(pid_t pid)
 {
@@ -50,6 +52,7 @@ void tracked_process_destroy(struct tracked_process *process)
 	dump_files_deinit(&process->dumps.files);
 	free(process->dumps.own_files);
 	free(process->dumps.folder);
+	free(process->dumps.folder_of_other);
 	death_watch_end(&process->watch);
 	leak_verdict_cancel(process->verdict_child);
 	recorder_destroy(process->recorder);
@@ -90,6 +93,23 @@ static bool ids_are(const char *status, const char *name, unsigned id)
 	       real == id && effective == id && saved == id;
 }
 
+bool tracked_process_is_of_other(const struct tracked_process *process)
+{
+	unsigned real, effective;
+	char *status;
+	size_t bytes;
+	struct error *error = process_read(process->pid, "status", STATUS_BYTES, &status, &bytes);
+	if (error) {
+		error_destroy(error);
+		return true;
+	}
+	const char *line = strstr(status, UID_LINE);
+	bool is_ours = line && sscanf(line + strlen(UID_LINE), "%u %u", &real, &effective) == 2 &&
+		       effective == geteuid();
+	free(status);
+	return !is_ours;
+}
+
 /* Returns whether the kernel shows how that process ended, which it does if this process may trace
  * it (ptrace(2)). The owner of an ended process's files does not show that: they all belong to
  * root. */
@@ -99,12 +119,12 @@ static bool may_know_exit(pid_t pid)
 		return true;
 	char *status;
 	size_t bytes;
-	struct error *error = process_read(pid, "status", 16384, &status, &bytes);
+	struct error *error = process_read(pid, "status", STATUS_BYTES, &status, &bytes);
 	if (error) {
 		error_destroy(error);
 		return false;
 	}
-	bool may = ids_are(status, "\nUid:", geteuid()) && ids_are(status, "\nGid:", getegid());
+	bool may = ids_are(status, UID_LINE, geteuid()) && ids_are(status, "\nGid:", getegid());
 	free(status);
 	return may;
 }

@@ -53,6 +53,10 @@ void tracked_process_destroy(struct tracked_process *process);
 
 bool tracked_process_has_ended(const struct tracked_process *process);
 
+/* Returns whether a process acts with the rights of another user than this one (its effective
+ * user), or that is unknown. */
+bool tracked_process_is_of_other(const struct tracked_process *process);
+
 /* Returns whether what says hello is the image that is being recorded already: it still has its
  * rings. */
 bool tracked_process_is_same_image(const struct tracked_process *process);

@@ -26,14 +26,14 @@ static const char reason_letters[DUMP_REASONS] = {
 void dump_files_init(struct dump_files *files)
 {
 	*files = (struct dump_files){.count = 0};
-	dump_name_vec_init(&files->written);
+	dump_written_vec_init(&files->written);
 }
 
 void dump_files_deinit(struct dump_files *files)
 {
 	for (size_t i = 0; i < files->written.len; i++)
-		free(files->written.data[i]);
-	dump_name_vec_deinit(&files->written);
+		free(files->written.data[i].name);
+	dump_written_vec_deinit(&files->written);
 }
 
 const char *dump_files_problem(const char *pattern)
@@ -120,26 +120,30 @@ char *dump_files_next(
 	return text_steal(&t);
 }
 
-void dump_files_note(struct dump_files *files, char *name, uint32_t keep)
+static void forget_written(struct dump_written_vec *written, size_t i)
 {
-	struct dump_name_vec *written = &files->written;
+	free(written->data[i].name);
+	memmove(&written->data[i], &written->data[i + 1],
+		(written->len - i - 1) * sizeof(*written->data));
+	written->len--;
+}
+
+void dump_files_note(
+	struct dump_files *files, char *name, const struct dump_owner *owner, uint32_t keep)
+{
+	struct dump_written_vec *written = &files->written;
 	for (size_t i = 0; i < written->len; i++) {
-		if (!strcmp(written->data[i], name)) {
-			free(written->data[i]);
-			memmove(&written->data[i], &written->data[i + 1],
-				(written->len - i - 1) * sizeof(*written->data));
-			written->len--;
+		if (!strcmp(written->data[i].name, name)) {
+			forget_written(written, i);
 			break;
 		}
 	}
-	if (!keep || !dump_name_vec_push(written, name)) {
+	if (!keep || !dump_written_vec_push(written, (struct dump_written){name, *owner})) {
 		free(name);
 		return;
 	}
-	for (; written->len > keep; written->len--) {
-		unlink(written->data[0]);
-		free(written->data[0]);
-		memmove(written->data, written->data + 1,
-			(written->len - 1) * sizeof(*written->data));
+	while (written->len > keep) {
+		dump_owner_unlink(&written->data[0].owner, written->data[0].name);
+		forget_written(written, 0);
 	}
 }

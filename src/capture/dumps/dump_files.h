@@ -4,22 +4,27 @@
  * number of the dump from 1 with four digits, %s the same from 0, %r letter of the reason
  * (dump_plan.h), %c number of the dump among those for that reason from 0 (nothing for the last
  * one), %f "_" and the PID in forked children that go on with their parent's plan (nothing in
- * others), %% percent. A relative name is relative to the process's working directory at its start.
+ * others), %% percent. A relative name is relative to a folder that the caller gives.
  */
 #ifndef CAPTURE_DUMP_FILES_H
 #define CAPTURE_DUMP_FILES_H
 
 #include "base/vec.h"
 #include "capture/dump_plan.h"
+#include "capture/dumps/dump_owner.h"
 
 #include <sys/types.h>
 
-DEFINE_VEC(dump_name_vec, char *)
+struct dump_written {
+	char *name; /* absolute; owned */
+	struct dump_owner owner;
+};
+DEFINE_VEC(dump_written_vec, struct dump_written)
 
 struct dump_files {
-	uint32_t count;                /* dumps that were given a name */
-	uint32_t counts[DUMP_REASONS]; /* of them, for each reason */
-	struct dump_name_vec written;  /* absolute names, the oldest first */
+	uint32_t count;                  /* dumps that were given a name */
+	uint32_t counts[DUMP_REASONS];   /* of them, for each reason */
+	struct dump_written_vec written; /* the oldest first */
 };
 
 void dump_files_init(struct dump_files *files);
@@ -41,8 +46,9 @@ struct dump_naming {
 char *dump_files_next(
 	struct dump_files *files, const struct dump_naming *naming, enum dump_reason reason);
 
-/* Notes a file that was written, and removes the oldest ones beyond `keep` (0: none). Takes `name`
- * over. A file that was written again counts once. */
-void dump_files_note(struct dump_files *files, char *name, uint32_t keep);
+/* Notes a file that `owner` has written, and removes the oldest ones beyond `keep` (0: none), each
+ * with the rights of its owner. Takes `name` over. A file that was written again counts once. */
+void dump_files_note(
+	struct dump_files *files, char *name, const struct dump_owner *owner, uint32_t keep);
 
 #endif

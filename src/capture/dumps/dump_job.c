@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,21 +85,13 @@ static void end_with(pid_t collector)
 		_exit(1);
 }
 
-/* For good: this process ends with the file. */
-static bool become_owner(const struct dump_owner *owner)
-{
-	return !owner->is_other ||
-	       (!setgroups(0, NULL) && !setresgid(owner->gid, owner->gid, owner->gid) &&
-		       !setresuid(owner->uid, owner->uid, owner->uid));
-}
-
 /* The writer's life. */
 static void write_dump(struct recorder *recorder, const struct dump_order *order, int file,
 	pid_t collector, char *ret_problem)
 {
 	struct error *error = NULL;
 	signal(SIGXFSZ, SIG_IGN);
-	if (!become_owner(&order->owner)) {
+	if (!dump_owner_become(&order->owner)) {
 		snprintf(ret_problem, HW_REPLY_MESSAGE, "can't become the user of the process");
 		return;
 	}
@@ -158,6 +149,7 @@ const char *dump_job_start(
 		return job_fail(job, "there is no process to write it with");
 	}
 	job->name = order->name;
+	job->owner = order->owner;
 	job->asker = order->asker;
 	return NULL;
 }

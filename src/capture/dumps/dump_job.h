@@ -21,15 +21,9 @@ struct dump_job {
 	int asker;    /* connection that waits for a struct hw_reply; -1: none */
 	int file;     /* the dump, for the asker; -1: it is in `name` */
 	char *name;   /* absolute; NULL: it is in `file` */
+	struct dump_owner owner;
 	uint64_t time_ns;
 	char *problem; /* shared with the writer, HW_REPLY_MESSAGE bytes; "": there is none */
-};
-
-/* Whose rights a file is written with, if not the collector's. */
-struct dump_owner {
-	bool is_other;
-	uid_t uid;
-	gid_t gid;
 };
 
 struct dump_order {

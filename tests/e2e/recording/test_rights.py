@@ -114,6 +114,57 @@ def other_user_from_now_on(folder):
         hw.need(all(report["totals"]["allocations"] == 1 for report in blocks), f"{name}: {blocks}")
 
 
+# Of a program that is recorded: REQUEST TEXT, which must be answered with success.
+ASK = """
+import ctypes, os, sys
+def ask(what, text=None):
+    error = ctypes.CDLL(None).heapwise_rt_request(what, text and os.fsencode(text), None, 0)
+    if error:
+        sys.exit(f"request {what} {text}: {os.strerror(error)}")
+CONFIGURE, DUMP = 4, 3
+"""
+
+
+def run_as_other(folder, env, *options, script):
+    """Root's recording of a Python program of another user, in a folder that this one can write to."""
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", *options, *as_user(), sys.executable, "-c", ASK + script],
+                   env=env, cwd=folder)
+    hw.need(ended.status == 0 and not ended.errors, f"{ended}")
+    wait_sessions(folder)
+
+
+@TESTS.test
+def dumps_that_others_name(folder):
+    """Of another user's process, --keep removes with that user's rights what it has had written"""
+    env = open_to_all(folder)
+    (folder / "root").mkdir(0o755)
+    precious = folder / "root" / "precious"
+    precious.write_text("root's")
+    run_as_other(folder, env, script=f"""
+os.mkdir("mine")
+os.mkdir("further")
+ask(CONFIGURE, "keep=1")
+ask(DUMP, "mine/precious")
+os.rename("mine", "before")
+os.symlink("{folder}/root", "mine")
+ask(DUMP, "further/second")
+ask(DUMP, "further/third")
+""")
+    hw.wait_until(lambda: not (folder / "further" / "second").exists(), "the second of three remains")
+    hw.need(precious.exists() and (folder / "further" / "third").exists(), "the third, or root's file, is gone")
+    hw.need((folder / "further" / "third").stat().st_uid == NOBODY_KNOWN, "whose dump it is")
+
+
+@TESTS.test
+def dumps_where_others_are(folder):
+    """What root writes by its own plan is not written where another user's process has gone to"""
+    env = open_to_all(folder)
+    (folder / "root").mkdir(0o755)
+    run_as_other(folder, env, "--dump-file", "d.%i", script='os.chdir("root")\nask(DUMP)\nask(DUMP)\n')
+    hw.need(not list((folder / "root").iterdir()), f"{list((folder / 'root').iterdir())}")
+    hw.need(sorted(path.name for path in folder.glob("d.*")) == ["d.0001", "d.0002"], f"{list(folder.iterdir())}")
+
+
 @TESTS.test
 def strangers(folder):
     """Another user's process that knows a session of root's has itself recorded by nobody"""

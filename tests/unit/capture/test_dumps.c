@@ -148,11 +148,12 @@ CASE(keeps, "only the latest files remain; one that is written again counts once
 {
 	char folder[] = "/tmp/heapwise-dumps-XXXXXX", path[64];
 	CHECK(mkdtemp(folder) != NULL);
+	const struct dump_owner ours = {.is_other = false};
 	struct dump_files files;
 	dump_files_init(&files);
 	for (int i = 0; i < 4; i++)
-		dump_files_note(&files, make_file(folder, i), 2);
-	dump_files_note(&files, make_file(folder, 3), 2);
+		dump_files_note(&files, make_file(folder, i), &ours, 2);
+	dump_files_note(&files, make_file(folder, 3), &ours, 2);
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/%d", folder, i);
 		CHECK(!access(path, F_OK) == (i >= 2));
