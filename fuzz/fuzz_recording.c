@@ -62,17 +62,38 @@ static void mend(uint8_t *data, size_t size)
 		at + offsetof(struct hpw_trailer, checksum));
 }
 
+static const struct source_series by_time = {.rows = 5, .with_sites = true},
+				  by_bytes = {.rows = 5, .axis = SOURCE_BY_BYTES},
+				  by_steps = {.rows = 5, .axis = SOURCE_BY_STEPS};
+static const struct source_query of_mappings[] = {
+	{.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_END}},
+	{.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_PEAK}},
+	{.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_END}, .series = &by_time},
+	{.class = SOURCE_MAPPINGS,
+		.from = {.kind = SOURCE_TIME, .time_ns = 200},
+		.to = {.kind = SOURCE_END},
+		.series = &by_time},
+	{.class = SOURCE_MAPPINGS,
+		.from = {.kind = SOURCE_PEAK},
+		.to = {.kind = SOURCE_END},
+		.series = &by_bytes},
+	{.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_END}, .series = &by_steps},
+};
+
 /* What the program mapped, in place of its heap. */
 static void open_mappings(const uint8_t *data, size_t size)
 {
-	static const struct source_query query = {
-		.class = SOURCE_MAPPINGS, .to = {.kind = SOURCE_END}};
-	struct model *model = NULL;
-	struct error *error = source_open_bytes_query("input", data, size, 0, &query, &model);
-	if (!error == !model || (error && error->code != ERROR_INPUT))
-		abort();
-	model_destroy(model);
-	error_destroy(error);
+	for (size_t i = 0; i < sizeof(of_mappings) / sizeof(of_mappings[0]); i++) {
+		struct model *model = NULL;
+		struct error *error =
+			source_open_bytes_query("input", data, size, 0, &of_mappings[i], &model);
+		if (!error == !model || (error && error->code != ERROR_INPUT))
+			abort();
+		if (model)
+			check_model(model);
+		model_destroy(model);
+		error_destroy(error);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -420,6 +420,8 @@ static struct error *each_resident(
 			error = hpw_damage_take(&reader->damage, error,
 				"chunk %zu at offset %" PRIu64 ", of resident memory, is damaged",
 				i, chunk->offset);
+		if (error && error->code == ERROR_INPUT)
+			error_destroy(steal_ptr(error)); /* it was said at the look */
 	}
 	return error;
 }
@@ -433,12 +435,7 @@ struct error *hpw_reader_put_resident(struct reader *reader)
 			 : by_time ? hpw_clock_stamp(&reader->tables.clock, query->to.time_ns)
 				   : reader->span.to_stamp};
 	struct error *error = each_resident(reader, &choice, true);
-	if (!error && choice.found)
-		error = each_resident(reader, &choice, false);
-	if (!error || error->code != ERROR_INPUT)
-		return error;
-	error_destroy(error); /* it was said */
-	return NULL;
+	return error || !choice.found ? error : each_resident(reader, &choice, false);
 }
 
 /* What the program had mapped at the end of the part, and at most in it: beside the heap. */

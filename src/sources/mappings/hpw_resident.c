@@ -60,6 +60,7 @@ static struct error *lines_next(struct lines *lines, struct line *ret)
 struct error *hpw_resident_look(
 	struct hpw_resident_choice *choice, const struct hpw_payload *payload)
 {
+	struct hpw_resident_choice seen = *choice;
 	struct lines lines;
 	struct line line;
 	struct error *error = lines_open(&lines, payload);
@@ -67,16 +68,18 @@ struct error *hpw_resident_look(
 		error = lines_next(&lines, &line);
 		if (error || line.what != HPW_RESIDENT_ALL)
 			continue;
-		choice->samples++;
-		bool most = line.bytes > choice->highest_bytes;
+		seen.samples++;
+		bool most = line.bytes > seen.highest_bytes;
 		if (most)
-			choice->highest_bytes = line.bytes;
-		if (choice->highest ? !most : line.stamp > choice->stamp)
+			seen.highest_bytes = line.bytes;
+		if (seen.highest ? !most : line.stamp > seen.stamp)
 			continue;
-		choice->found = true;
-		choice->found_stamp = line.stamp;
-		choice->found_bytes = line.bytes;
+		seen.found = true;
+		seen.found_stamp = line.stamp;
+		seen.found_bytes = line.bytes;
 	}
+	if (!error)
+		*choice = seen;
 	return error;
 }
 

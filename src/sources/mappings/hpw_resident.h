@@ -17,7 +17,8 @@ struct hpw_resident_choice {
 	uint64_t found_stamp, found_bytes, highest_bytes;
 };
 
-/* Looks through the samples of one chunk. Called for each of them, in order. */
+/* Looks through the samples of one chunk; after an error none of them counts. Called for each
+ * chunk, in order. */
 struct error *hpw_resident_look(
 	struct hpw_resident_choice *choice, const struct hpw_payload *payload) must_check_;
 /* Puts the lines of the chosen sample that are in this chunk into the model. Afterwards it is

@@ -501,7 +501,7 @@ static struct error *decode_rows(struct hpw_estimates *estimates, const struct h
 		return error_create(ERROR_INPUT,
 			"estimates go on at site %" PRIu64 ", where %zu came before", first,
 			estimates->sites.len);
-	if (sites > BUILD_SITES_MAX - first || threads > BUILD_THREADS_MAX)
+	if (sites > BUILD_SITES_MAX - first || threads > BUILD_THREADS_MAX - estimates->threads.len)
 		return error_create(ERROR_INPUT, "estimates of too many sites or threads");
 	error = read_sites(estimates, columns, sites);
 	return error ? error : read_threads(estimates, columns, threads);

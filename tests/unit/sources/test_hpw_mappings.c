@@ -2,8 +2,10 @@
 /* MAPPINGS as FORMAT.md has them: pieces, covers, moments, and rows that lie. */
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "format/resident.h"
 #include "lib/hpw_builder.h"
 #include "lib/tap.h"
+#include "model/resident.h"
 #include "sources/source.h"
 
 #define _cleanup_model_ _cleanup_(model_cleanup) __attribute__((unused))
@@ -50,7 +52,7 @@ static void put_rows(struct builder *builder, const struct row *rows, size_t cou
 }
 
 /* A recording that has stacks 1 and 2, and these rows in two chunks. */
-static void make_file(struct builder *builder, uint32_t features, const struct row *rows,
+static void begin_file(struct builder *builder, uint32_t features, const struct row *rows,
 	size_t count, bool recorded)
 {
 	struct buf target;
@@ -76,6 +78,10 @@ static void make_file(struct builder *builder, uint32_t features, const struct r
 	builder_columns(builder, HPW_STACKS, &stacks);
 	put_rows(builder, rows, count / 2);
 	put_rows(builder, rows + count / 2, count - count / 2);
+}
+
+static void end_file(struct builder *builder)
+{
 	struct buf summary;
 	buf_init(&summary);
 	const uint64_t pairs[] = {HPW_SUM_TSC_END, START + 1000, HPW_SUM_NS_DURATION, 1000,
@@ -85,6 +91,13 @@ static void make_file(struct builder *builder, uint32_t features, const struct r
 	builder_chunk(builder, HPW_SUMMARY, &summary);
 	buf_deinit(&summary);
 	builder_index(builder);
+}
+
+static void make_file(struct builder *builder, uint32_t features, const struct row *rows,
+	size_t count, bool recorded)
+{
+	begin_file(builder, features, rows, count, recorded);
+	end_file(builder);
 }
 
 static struct error *open_class(
@@ -243,6 +256,42 @@ CASE(too_many, "more rows than there may be are left out, and that is said")
 	CHECK_U64(damage, 1);
 	CHECK(strstr(sentences[0], "more than 2097152 changes of mappings"));
 	CHECK_U64(model_totals(model)->live_bytes, 4096);
+}
+
+/* A sample of so many bytes of the allocator; a line of a kind that there is not. */
+static void put_resident(struct builder *builder, uint64_t stamp, uint64_t bytes, uint64_t what)
+{
+	const uint64_t lines[][2] = {{HPW_RESIDENT_ALL, bytes}, {what, bytes}};
+	struct columns c;
+	columns_init(&c, HPW_RESIDENT_COLUMNS);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		buf_varint(&c.column[HPW_RESIDENT_STAMP], i ? 0 : zigzag(stamp));
+		buf_varint(&c.column[HPW_RESIDENT_WHAT], lines[i][0]);
+		buf_varint(&c.column[HPW_RESIDENT_BYTES], lines[i][1]);
+		for (size_t k = HPW_RESIDENT_DETAIL; k < HPW_RESIDENT_NAMES; k++)
+			buf_varint(&c.column[k], 0);
+	}
+	builder_columns(builder, HPW_RESIDENT, &c);
+}
+
+CASE(resident_lies, "a damaged sample of resident memory takes no other one away")
+{
+	for (size_t wrong = 0; wrong < 3; wrong++) {
+		struct builder builder;
+		_cleanup_model_ struct model *model = NULL;
+		begin_file(&builder, 0, shapes, ARRAY_SIZE(shapes), true);
+		for (size_t i = 0; i < 3; i++)
+			put_resident(&builder, START + i, 4096 * (i + 1),
+				i == wrong ? HPW_RESIDENT_WHATS : HPW_RESIDENT_HEAP);
+		end_file(&builder);
+		CHECK_OK(open_class(&builder, NULL, &model));
+		builder_deinit(&builder);
+		size_t damage;
+		model_damage(model, &damage);
+		CHECK_U64(damage, 1);
+		const struct resident_sample *sample = model_resident(model);
+		CHECK(sample && sample->bytes == 4096 * (wrong == 2 ? 2 : 3));
+	}
 }
 
 TAP_MAIN
