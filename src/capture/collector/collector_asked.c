@@ -66,8 +66,10 @@ static void reset_sums(struct tracked_process *s, const struct session_caller *c
 	const char *problem = recorder_reset(s->recorder, with_live);
 	if (!problem && with_live)
 		collector_restart_distances(s);
+	const bool is_sample = s->recorder->mode.kind == MODE_SAMPLE;
+	const struct hw_reply refused = {.error = with_live && is_sample ? ENOTSUP : ENOMEM};
 	if (problem)
-		ask_reply_send(caller->connection, &(struct hw_reply){.error = ENOMEM}, problem);
+		ask_reply_send(caller->connection, &refused, problem);
 	else
 		answer_done(s, caller);
 }

@@ -223,7 +223,8 @@ static bool read_stalled(const char *path, bool is_v1, uint64_t *ret)
 	return find_count(text, "total=", ret);
 }
 
-/* Whether a limit was reached or tasks stalled since the last look at that. */
+/* Whether a limit was reached or tasks stalled since the last look at that. Counts are lower than
+ * before if the process has been moved to another cgroup. */
 static bool look_for_pressure(struct memory_watch *w, pid_t pid, uint64_t passed_ns)
 {
 	char path[PATH_MAX] = "";
@@ -233,7 +234,7 @@ static bool look_for_pressure(struct memory_watch *w, pid_t pid, uint64_t passed
 		w->has_limit_events = read_limit_events(path, is_v1, &events);
 	w->has_stalled = read_stalled(path, is_v1, &stalled);
 	bool is_short = (before && w->has_limit_events && events > w->limit_events) ||
-			(before_stalled && w->has_stalled &&
+			(before_stalled && w->has_stalled && stalled > w->stalled_us &&
 				(stalled - w->stalled_us) * 1000u > passed_ns / STALL_PART);
 	w->limit_events = events;
 	w->stalled_us = stalled;

@@ -200,10 +200,12 @@ static int resident_compare_lines(const void *left, const void *right)
 	return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
 }
 
-static void push_line(struct resident *resident, const struct resident_line *line, bool *failed)
+/* The name is the list's then. Returns false if there is no memory. */
+static bool push_line(struct resident *resident, const struct resident_line *line, bool *failed)
 {
-	if (!resident_vec_push(&resident->lines, *line))
-		*failed = true;
+	bool pushed = resident_vec_push(&resident->lines, *line);
+	*failed |= !pushed;
+	return pushed;
 }
 
 /* The largest lines of one kind, and one of all others. */
@@ -220,9 +222,8 @@ static void push_named(struct resident *resident, struct looking *l, enum hpw_re
 			continue;
 		}
 		line->stamp = l->view->stamp;
-		push_line(resident, line, &l->failed);
-		if (!l->failed)
-			line->name = NULL; /* it is the other's now */
+		if (push_line(resident, line, &l->failed))
+			line->name = NULL;
 	}
 	if (others.bytes)
 		push_line(resident, &others, &l->failed);
