@@ -52,6 +52,9 @@ CASE(plan, "a plan has the distances, and a prefix without letters of patterns")
 	CHECK(gp_settings_plan(&s, "/tmp/50%i", &lines));
 	CHECK_STR(lines.data, "format=gperftools\nrestart-all=1\nannounce=1\nallocated=7\nfreed=0\n"
 			      "peak=0\nevery=0\nfile=/tmp/50%%i%f.%i.heap\n");
+	s.in_use = 5 << 20;
+	gp_line_init(&lines);
+	CHECK(gp_settings_plan(&s, "a", &lines) && strstr(lines.data, "\npeak=5242881\n"));
 	gp_line_init(&lines);
 	CHECK(!gp_settings_plan(&s, "a\nkeep=1", &lines));
 	static char name[GP_LINE_BYTES];

@@ -53,7 +53,9 @@ bool gp_settings_plan(const struct gp_settings *settings, const char *prefix, st
 	gp_line_add(lines, settings->talks ? "announce=1\n" : "announce=0\n");
 	add_distance(lines, "allocated=", settings->allocated);
 	add_distance(lines, "freed=", settings->freed);
-	add_distance(lines, "peak=", settings->in_use);
+	/* More than the interval, there; as much as the distance, here. */
+	bool is_spaced = settings->in_use > 0 && settings->in_use < INT64_MAX;
+	add_distance(lines, "peak=", settings->in_use + is_spaced);
 	add_distance(lines, "every=", settings->seconds);
 	gp_line_add(lines, "file=");
 	for (const char *p = prefix; *p; p++) {
