@@ -143,7 +143,7 @@ def ledger(folder):
     path = folder / "fills.hpw"
     ended = hw.run([hw.HEAPWISE, "run", "-q", "--mmap", "-o", str(path), str(hw.ANSWERS / "fills_memory"), str(folder / "file")])
     truth = {line.split()[2]: int(line.split()[3]) for line in ended.text.splitlines() if line.startswith("# expect:")}
-    hw.need(ended.status == 0 and len(truth) == 5, str(ended))
+    hw.need(ended.status == 0 and len(truth) == 6, str(ended))
     document = report(path, "--view", "rss")
     rows = document["rss"]
     hw.need(sum(row["bytes"] for row in rows) == document["resident_bytes"], f"it does not add up: {rows}")
@@ -156,7 +156,7 @@ def ledger(folder):
     hw.need(sum_of("mapped", "maps_file") == truth["maps_file"], f"the file: {sum_of('mapped', 'maps_file')}")
     hw.need(any(row["what"] == "mapped" and row["file"] == str(folder / "file") for row in rows), f"the file's name: {rows}")
     slack = 1 << 20
-    for what, part in (("blocks", "blocks"), ("allocator", "holes"), ("stacks", "stack")):
+    for what, part in (("blocks", "blocks"), ("allocator", "holes"), ("stacks", "stack"), ("other", "unseen")):
         hw.need(truth[part] <= sum_of(what) < truth[part] + slack, f"{what}: {sum_of(what)}, not {truth[part]}")
     text = heapwise("report", "--view", "rss", str(path)).text
     hw.need("maps_much" in text and "stacks of threads" in text and "estimate" in text, f"for people: {text}")

@@ -119,21 +119,34 @@ static bool has_block(const struct resident_view *view, uint64_t start, uint64_t
 	return false;
 }
 
-/* What no call of the program has mapped. `before` is the mapping below; NULL: there is none. */
-static void add_unowned(struct looking *l, const struct process_map *map,
-	const struct process_map *before, uint64_t start, uint64_t end, uint64_t bytes)
+/*
+ * Whether a mapping without a file is the zero-initialised data of the module below. Files of data
+ * have none: what is above one is there by chance, the kernel fills address space downwards.
+ */
+static bool is_zeroed_data(const struct resident_view *view, const struct process_map *map)
 {
-	bool is_file = map->path[0] == '/';
-	bool follows = before && before->end == map->start && before->path[0] == '/' &&
-		       map->writable && !map->path[0];
+	const struct process_map *first = view->maps->maps.data, *below = map;
+	bool has_code = false;
+	if (map == first || map->path[0] || !map->writable || map[-1].shared)
+		return false;
+	while (below > first && below[-1].end == below->start && below[-1].path[0] == '/' &&
+		!strcmp(below[-1].path, map[-1].path))
+		has_code |= (--below)->executable;
+	return has_code;
+}
+
+/* What no call of the program has mapped. */
+static void add_unowned(struct looking *l, const struct process_map *map, uint64_t start,
+	uint64_t end, uint64_t bytes)
+{
 	if (!bytes)
 		return;
-	if (is_file)
+	if (map->path[0] == '/')
 		add_named(l, HPW_RESIDENT_FILE, bytes, 0, 0, map->path);
 	else if (!strcmp(map->path, "[heap]") || has_block(l->view, start, end))
 		l->sums[HPW_RESIDENT_HEAP] += bytes;
-	else if (follows) /* the zero-initialised data of a module */
-		add_named(l, HPW_RESIDENT_FILE, bytes, 0, 0, before->path);
+	else if (is_zeroed_data(l->view, map))
+		add_named(l, HPW_RESIDENT_FILE, bytes, 0, 0, map[-1].path);
 	else
 		l->sums[HPW_RESIDENT_OTHER] += bytes;
 }
@@ -157,8 +170,7 @@ static void add_owned(struct looking *l, uint32_t owner, const char *path, uint6
 
 /* The kernel makes one mapping of several that are alike: pagemap shows how much of each is
  * resident. What it does not tell (it was read at another moment) is the last one's. */
-static void add_pieces(struct looking *l, const struct process_map *map,
-	const struct process_map *before, uint64_t bytes)
+static void add_pieces(struct looking *l, const struct process_map *map, uint64_t bytes)
 {
 	const struct interval_map *live = &l->view->mappings->live;
 	const char *path = map->path[0] == '/' ? map->path : "";
@@ -175,7 +187,7 @@ static void add_pieces(struct looking *l, const struct process_map *map,
 		if (owned)
 			add_owned(l, range->owner, path, part);
 		else
-			add_unowned(l, map, before, at, end, part);
+			add_unowned(l, map, at, end, part);
 		left -= part;
 		at = end;
 	}
@@ -190,7 +202,7 @@ static void add_map(struct looking *l, size_t i, uint64_t bytes)
 	} else if (is_own(l->view, map)) {
 		l->sums[HPW_RESIDENT_RECORDER] += bytes;
 	} else {
-		add_pieces(l, map, i ? map - 1 : NULL, bytes);
+		add_pieces(l, map, bytes);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fills its memory in known parts, and ends: maps 64 MiB and touches 10, maps a file and reads all
- * of it, leaves holes between blocks, uses its stack.
+ * of it, leaves holes between blocks, uses its stack, has memory right above a file that no
+ * function of libc has mapped.
  *
  *     # expect: PART BYTES
  */
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MIB (1024ul * 1024)
@@ -44,6 +46,21 @@ static NOINLINE void maps_file(const char *path)
 	printf("# expect: maps_file %lu\n", 20 * MIB);
 }
 
+static NOINLINE void maps_unseen(void)
+{
+	FILE *file = fopen("/proc/self/exe", "r");
+	char *at = (char *)syscall(SYS_mmap, NULL, 6 * MIB, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED || !file ||
+		mmap(at, MIB, PROT_READ, MAP_PRIVATE | MAP_FIXED, fileno(file), 0) == MAP_FAILED)
+		exit(1);
+	madvise(at + MIB, 5 * MIB, MADV_NOHUGEPAGE);
+	for (size_t i = MIB; i < 6 * MIB; i += PAGE)
+		at[i] = 1;
+	fclose(file);
+	printf("# expect: unseen %lu\n", 5 * MIB);
+}
+
 enum { BLOCKS = 4000, BLOCK = 4000 };
 
 static NOINLINE void leaves_holes(void)
@@ -72,6 +89,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	maps_much();
 	maps_file(argv[1]);
+	maps_unseen();
 	leaves_holes();
 	uses_stack();
 	(void)argc;
