@@ -189,9 +189,10 @@ static char *describe_reason(
 	return text_steal(&t);
 }
 
-/* Starts a dump. Returns NULL, or why it can't be done; `asker` stays the caller's then. */
+/* Starts a dump. `named_by` (NULL: the process's plan) has chosen the name. Returns NULL, or why it
+ * can't be done; `asker` stays the caller's then. */
 static const char *start_dump(struct collector *c, struct tracked_process *s,
-	enum dump_reason reason, char *name, int asker, const struct dump_owner *owner)
+	enum dump_reason reason, char *name, int asker, const struct dump_owner *named_by)
 {
 	struct dump_job *job = free_job(s);
 	_cleanup_free_ char *why = describe_reason(s, reason, &s->dumps.end);
@@ -200,8 +201,9 @@ static const char *start_dump(struct collector *c, struct tracked_process *s,
 		.reason = reason,
 		.why = why ? why : "",
 		.end = s->dumps.end,
-		.owner = *owner,
+		.owner = named_by ? *named_by : s->dumps.owner,
 		.name = name,
+		.number = named_by ? 0 : ++c->dumps_begun,
 		.asker = asker};
 	const char *problem = job ? dump_job_start(job, s->recorder, &order) : TOO_MANY;
 	if (problem)
@@ -221,20 +223,21 @@ static void dump_failed(struct collector *c, struct tracked_process *s, const ch
 static void start_due(struct collector *c, struct tracked_process *s, enum dump_reason reason)
 {
 	char *name = next_name(c, s, reason);
-	const char *problem =
-		name ? start_dump(c, s, reason, name, -1, &s->dumps.owner) : NO_MEMORY;
+	const char *problem = name ? start_dump(c, s, reason, name, -1, NULL) : NO_MEMORY;
 	if (problem)
 		dump_failed(c, s, problem);
 }
 
 /*
- * Starts what is due: one at a time, what was asked for by a signal first, or at_once as many as
- * there are places for. What is due for the same reason again meanwhile is one dump.
+ * Starts what is due: one at a time, what was asked for by a signal first and that of the end last,
+ * or at_once as many as there are places for. What is due for the same reason again meanwhile is
+ * one dump.
  */
 static void start_all_due(struct collector *c, struct tracked_process *s, bool at_once)
 {
 	struct process_dumps *d = &s->dumps;
-	for (unsigned i = DUMP_REASONS; i-- > 0 && d->due;) {
+	for (unsigned k = DUMP_REASONS; k-- > 0 && d->due;) {
+		unsigned i = k ? k - 1 : DUMP_EXIT;
 		if (!(d->due >> i & 1))
 			continue;
 		if (at_once ? !free_job(s) : collector_dumps_run(s))
@@ -307,11 +310,16 @@ static void finish_job(struct collector *c, struct tracked_process *s, struct du
 	char problem[HW_REPLY_MESSAGE];
 	bool named = job->name, was_asked = job->asker >= 0;
 	const struct dump_owner owner = job->owner;
+	uint64_t order = job->order;
 	collector_unwatch(c, job->pidfd);
 	char *name = dump_job_finish(job, problem);
 	s->dumps.done += !*problem;
-	if (name)
-		dump_files_note(&s->dumps.files, name, &owner, s->dumps.plan.keep);
+	if (name && order)
+		dump_files_note(&s->dumps.files,
+			(struct dump_file){.name = name, .order = order, .owner = owner},
+			s->dumps.plan.keep);
+	else if (name)
+		free(name);
 	else if (named && *problem && !was_asked)
 		dump_failed(c, s, problem);
 }
@@ -362,8 +370,8 @@ void collector_dump_for(
 	if (!problem && !free_job(s))
 		refused.error = EAGAIN;
 	if (!problem)
-		problem = start_dump(c, s, DUMP_ASKED, name, caller->connection,
-			is_next ? &s->dumps.owner : &asker);
+		problem = start_dump(
+			c, s, DUMP_ASKED, name, caller->connection, is_next ? NULL : &asker);
 	if (problem)
 		ask_reply_send(caller->connection, &refused, problem);
 }

@@ -32,6 +32,7 @@ struct collector {
 	struct small_vec small; /* recordings that may become rows */
 	/* Numbers of dumps whose names don't say of which process they are: no two are the same. */
 	struct dump_files shared_dumps;
+	uint64_t dumps_begun; /* with names by plans, of all processes */
 	/* The program that was looked at last, and whether it has an allocator of its own: most
 	 * processes are forks of one another. */
 	struct {

@@ -26,14 +26,14 @@ static const char reason_letters[DUMP_REASONS] = {
 void dump_files_init(struct dump_files *files)
 {
 	*files = (struct dump_files){.count = 0};
-	dump_written_vec_init(&files->written);
+	dump_file_vec_init(&files->written);
 }
 
 void dump_files_deinit(struct dump_files *files)
 {
 	for (size_t i = 0; i < files->written.len; i++)
 		free(files->written.data[i].name);
-	dump_written_vec_deinit(&files->written);
+	dump_file_vec_deinit(&files->written);
 }
 
 const char *dump_files_problem(const char *pattern)
@@ -120,30 +120,32 @@ char *dump_files_next(
 	return text_steal(&t);
 }
 
-static void forget_written(struct dump_written_vec *written, size_t i)
+static void remove_at(struct dump_file_vec *files, size_t i)
 {
-	free(written->data[i].name);
-	memmove(&written->data[i], &written->data[i + 1],
-		(written->len - i - 1) * sizeof(*written->data));
-	written->len--;
+	free(files->data[i].name);
+	memmove(&files->data[i], &files->data[i + 1], (files->len - i - 1) * sizeof(*files->data));
+	files->len--;
 }
 
-void dump_files_note(
-	struct dump_files *files, char *name, const struct dump_owner *owner, uint32_t keep)
+void dump_files_note(struct dump_files *files, struct dump_file file, uint32_t keep)
 {
-	struct dump_written_vec *written = &files->written;
+	struct dump_file_vec *written = &files->written;
 	for (size_t i = 0; i < written->len; i++) {
-		if (!strcmp(written->data[i].name, name)) {
-			forget_written(written, i);
+		if (!strcmp(written->data[i].name, file.name)) {
+			remove_at(written, i);
 			break;
 		}
 	}
-	if (!keep || !dump_written_vec_push(written, (struct dump_written){name, *owner})) {
-		free(name);
+	if (!keep || !dump_file_vec_push(written, file)) {
+		free(file.name);
 		return;
+	}
+	for (size_t i = written->len - 1; i && written->data[i - 1].order > file.order; i--) {
+		written->data[i] = written->data[i - 1];
+		written->data[i - 1] = file;
 	}
 	while (written->len > keep) {
 		dump_owner_unlink(&written->data[0].owner, written->data[0].name);
-		forget_written(written, 0);
+		remove_at(written, 0);
 	}
 }

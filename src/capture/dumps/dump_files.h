@@ -15,16 +15,17 @@
 
 #include <sys/types.h>
 
-struct dump_written {
-	char *name; /* absolute; owned */
+struct dump_file {
+	char *name;     /* absolute */
+	uint64_t order; /* ascends as dumps were begun */
 	struct dump_owner owner;
 };
-DEFINE_VEC(dump_written_vec, struct dump_written)
+DEFINE_VEC(dump_file_vec, struct dump_file)
 
 struct dump_files {
-	uint32_t count;                  /* dumps that were given a name */
-	uint32_t counts[DUMP_REASONS];   /* of them, for each reason */
-	struct dump_written_vec written; /* the oldest first */
+	uint32_t count;                /* dumps that were given a name */
+	uint32_t counts[DUMP_REASONS]; /* of them, for each reason */
+	struct dump_file_vec written;  /* those that were begun first at first */
 };
 
 void dump_files_init(struct dump_files *files);
@@ -46,9 +47,9 @@ struct dump_naming {
 char *dump_files_next(
 	struct dump_files *files, const struct dump_naming *naming, enum dump_reason reason);
 
-/* Notes a file that `owner` has written, and removes the oldest ones beyond `keep` (0: none), each
- * with the rights of its owner. Takes `name` over. A file that was written again counts once. */
-void dump_files_note(
-	struct dump_files *files, char *name, const struct dump_owner *owner, uint32_t keep);
+/* Notes a file that was written, and removes those beyond `keep` (0: none) that were begun first,
+ * which several at a time don't end in the order of, each with the rights of its owner. Takes
+ * `file.name` over. A file that was written again counts once. */
+void dump_files_note(struct dump_files *files, struct dump_file file, uint32_t keep);
 
 #endif

@@ -150,6 +150,7 @@ const char *dump_job_start(
 	}
 	job->name = order->name;
 	job->owner = order->owner;
+	job->order = order->number;
 	job->asker = order->asker;
 	return NULL;
 }

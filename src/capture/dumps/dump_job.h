@@ -16,11 +16,12 @@
 #define DUMP_WAIT_MS 30000
 
 struct dump_job {
-	pid_t writer; /* 0: this place is free */
-	int pidfd;    /* readable when the dump is written */
-	int asker;    /* connection that waits for a struct hw_reply; -1: none */
-	int file;     /* the dump, for the asker; -1: it is in `name` */
-	char *name;   /* absolute; NULL: it is in `file` */
+	pid_t writer;   /* 0: this place is free */
+	int pidfd;      /* readable when the dump is written */
+	int asker;      /* connection that waits for a struct hw_reply; -1: none */
+	int file;       /* the dump, for the asker; -1: it is in `name` */
+	char *name;     /* absolute; NULL: it is in `file` */
+	uint64_t order; /* see struct dump_file; 0: someone has named the file, so that it stays */
 	struct dump_owner owner;
 	uint64_t time_ns;
 	char *problem; /* shared with the writer, HW_REPLY_MESSAGE bytes; "": there is none */
@@ -33,8 +34,9 @@ struct dump_order {
 	const char *why;         /* see struct recorder_dump */
 	struct recorder_end end; /* see there */
 	struct dump_owner owner;
-	char *name; /* taken over; NULL: for the asker alone */
-	int asker;  /* taken over; -1: none */
+	char *name;      /* taken over; NULL: for the asker alone */
+	uint64_t number; /* the job's order */
+	int asker;       /* taken over; -1: none */
 };
 
 /* Starts to write a dump. Returns NULL after starting, or why it can't be done; `name` and `asker`

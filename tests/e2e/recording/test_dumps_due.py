@@ -106,6 +106,29 @@ def at_the_end(folder):
 
 
 @TESTS.test
+def end_is_last(folder):
+    """The dump of the end is the last one, by its number too, so that --keep keeps it"""
+    os.mkfifo(folder / "0001.s")
+    with told(folder, *SIGNAL_AND_GROWTH, "--dump-at-exit", "--keep", "1") as target:
+        hold_first(folder, target)
+        target.process.stdin.close()
+        target.process.stdin = None
+        hw.wait_until((folder / "0004.f").exists, "no dump of the end")
+        read_pipe(folder / "0001.s")
+    names = sorted(path.name for path in folder.glob("*.[a-z]") if path.is_file())
+    hw.need(names == ["0004.f"] and not (folder / "0001.s").exists(), f"{names}")
+
+
+@TESTS.test
+def named_stay(folder):
+    """--keep removes files of the plan's names, not those that the program has named"""
+    with told(folder, "-q", "--keep", "1", "--dump-file", "%i.next") as target:
+        for number in (1, 0, 0):
+            hw.need(target.tell("dump", number) == 0, "it was not written")
+    hw.need(sorted(path.name for path in folder.glob("*.*[!w]")) == ["0002.next", "own.dump"], f"{list(folder.iterdir())}")
+
+
+@TESTS.test
 def signal_at_the_end(folder):
     """A signal that comes right before the end still gives its dump"""
     for number in range(5):

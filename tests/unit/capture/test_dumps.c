@@ -148,15 +148,18 @@ CASE(keeps, "only the latest files remain; one that is written again counts once
 {
 	char folder[] = "/tmp/heapwise-dumps-XXXXXX", path[64];
 	CHECK(mkdtemp(folder) != NULL);
-	const struct dump_owner ours = {.is_other = false};
 	struct dump_files files;
 	dump_files_init(&files);
-	for (int i = 0; i < 4; i++)
-		dump_files_note(&files, make_file(folder, i), &ours, 2);
-	dump_files_note(&files, make_file(folder, 3), &ours, 2);
-	for (int i = 0; i < 4; i++) {
+	/* The third one ends after the fourth. */
+	static const int ends[] = {0, 1, 3, 2, 4, 4};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		dump_files_note(&files,
+			(struct dump_file){
+				.name = make_file(folder, ends[i]), .order = (uint64_t)ends[i] + 1},
+			2);
+	for (int i = 0; i < 5; i++) {
 		snprintf(path, sizeof(path), "%s/%d", folder, i);
-		CHECK(!access(path, F_OK) == (i >= 2));
+		CHECK(!access(path, F_OK) == (i >= 3));
 		unlink(path);
 	}
 	dump_files_deinit(&files);
