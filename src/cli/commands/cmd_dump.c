@@ -32,9 +32,8 @@ enum { OPT_DUMP_FORMAT = 256, OPT_DUMP_SECONDS, OPT_DUMP_METRIC };
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
-		"write to FILE; - is stdout (default: heapwise.PROGRAM.PID.NNNN.dump in the "
-		"current "
-		"directory)"},
+		"write to FILE; - is stdout (default: heapwise.PROGRAM.PID.mNNNN.dump in the "
+		"current directory, with .pb.gz, .html or .FORMAT for other formats)"},
 	{OPT_DUMP_FORMAT, "format", "FORMAT",
 		"hpw (default), which all commands read, html (a page for browsers), or a format "
 		"of 'heapwise export'"},
@@ -65,8 +64,18 @@ static struct error *copy_dump(int from, int to, const char *name)
 	return n ? error_errno(ERROR_ENVIRONMENT, errno, "can't read the dump") : NULL;
 }
 
-/* The next name that no file has. */
-static struct error *free_name(pid_t pid, char **ret)
+/* How the names of files of that format end. `format`: NULL for heapwise's own. */
+static const char *name_end(const char *format)
+{
+	return !format ? "dump" : !strcmp(format, "pprof") ? "pb.gz" : format;
+}
+
+/*
+ * Sets *ret to the next name that no file has. The m, for a dump that was requested (%r of
+ * --dump-file), keeps it apart from the names of `heapwise run --dump-every` and the like: their
+ * dumps replace files.
+ */
+static struct error *free_name(pid_t pid, const char *format, char **ret)
 {
 	char command[64] = "", path[64];
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
@@ -75,7 +84,8 @@ static struct error *free_name(pid_t pid, char **ret)
 		command[strcspn(command, "\n/")] = 0;
 	for (int i = 1; i < NUMBERS_MAX; i++) {
 		char *name = NULL;
-		if (asprintf(&name, "heapwise.%s.%d.%04d.dump", command, (int)pid, i) < 0)
+		if (asprintf(&name, "heapwise.%s.%d.m%04d.%s", command, (int)pid, i,
+			    name_end(format)) < 0)
 			return error_no_memory();
 		if (access(name, F_OK)) {
 			*ret = name;
@@ -84,9 +94,9 @@ static struct error *free_name(pid_t pid, char **ret)
 		free(name);
 	}
 	return error_create(ERROR_ENVIRONMENT,
-		"heapwise.%s.%d.0001.dump to %d.dump all exist already; use -o FILE for another "
+		"heapwise.%s.%d.m0001.%s to m%d.%s all exist already; use -o FILE for another "
 		"name",
-		command, (int)pid, NUMBERS_MAX - 1);
+		command, (int)pid, name_end(format), NUMBERS_MAX - 1, name_end(format));
 }
 
 static struct error *write_dump(const struct request *request, int dump, const char *name)
@@ -149,10 +159,12 @@ static void wait_seconds(uint64_t seconds)
 		;
 }
 
-static int cmd_dump_show(const char *name, const struct hw_reply *reply)
+/* Names the file. `is_written`: false if a converter is still to write it. */
+static int cmd_dump_show(const char *name, const struct hw_reply *reply, bool is_written)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
+	text_add(&text, is_written ? "" : "writing ");
 	text_add_shown(&text, name, SIZE_MAX);
 	text_add(&text, ": after ");
 	text_add_duration_ns(&text, reply->time_ns);
@@ -208,7 +220,8 @@ static int cmd_dump_parse(
 	if (argc - options.operand != 1)
 		return options_wrong(command, "expected a PID");
 	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX)
-		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
+		return options_wrong(command, "'%s' is not a PID (pgrep finds those of a program)",
+			argv[options.operand]);
 	request->pid = (pid_t)pid;
 	if (seconds && (!number_whole(seconds, &request->seconds) || !request->seconds ||
 			       request->seconds > SECONDS_MAX))
@@ -241,14 +254,17 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	if (request.output && !name)
 		error = error_no_memory();
 	else if (!request.output)
-		error = free_name(request.pid, &name);
+		error = free_name(request.pid, request.format, &name);
 	if (error)
 		return message_error(error);
+	bool quiet = request.quiet || !strcmp(name, "-");
+	if (request.format && !quiet) /* converters do not name their file */
+		cmd_dump_show(name, &reply, false);
 	error = request.format ? convert_dump(&request, before, dump, name)
 			       : write_dump(&request, dump, name);
 	if (error)
 		return message_error(error);
-	return request.quiet || !strcmp(name, "-") ? 0 : cmd_dump_show(name, &reply);
+	return quiet ? 0 : cmd_dump_show(name, &reply, true);
 }
 
 const struct command command_dump = {
@@ -259,10 +275,11 @@ const struct command command_dump = {
 		 "read it, and 'heapwise\n"
 		 "diff' compares two of them. The process must have been started with 'heapwise "
 		 "run', or with the\n"
-		 "environment that 'heapwise env' prints. 'heapwise run --dump-growth' and its "
-		 "kin write dumps by\n"
+		 "environment that 'heapwise env' prints. 'heapwise run --dump-growth' and "
+		 "the like write dumps by\n"
 		 "themselves.\n",
 	.examples = "  heapwise dump 4711 -o now.dump\n"
+		    "  heapwise dump $(pgrep -n redis-server)\n"
 		    "  heapwise dump 4711 --format pprof -o now.pb.gz   then: go tool pprof "
 		    "now.pb.gz\n",
 	.options = option_specs,

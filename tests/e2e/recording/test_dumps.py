@@ -63,6 +63,20 @@ def by_command(folder):
 
 
 @TESTS.test
+def names_of_requested(folder):
+    """Without -o: a name that dumps of --dump-every do not replace, and that tells the format"""
+    with told(folder, "-q") as target:
+        asked = [
+            hw.heapwise("dump", target.name, *options, cwd=folder)
+            for options in ((), ("--format", "pprof"), ("--format", "folded"), ("--format", "html"), ())
+        ]
+    stem = f"heapwise.dumps.{target.pid}.m"
+    expected = [stem + end for end in ("0001.dump", "0001.pb.gz", "0001.folded", "0001.html", "0002.dump")]
+    for one, name in zip(asked, expected):
+        hw.need(one.status == 0 and (folder / name).exists() and name in one.errors, f"{name}: {one}")
+
+
+@TESTS.test
 def gates_do_not_pass(folder):
     """A dump says nothing of the end: a limit that it keeps is undecided"""
     with told(folder) as target:

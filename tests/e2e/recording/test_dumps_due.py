@@ -184,7 +184,7 @@ def seconds_and_names(folder):
             hw.need(said.status == 2 and "--seconds" in said.errors, f"{seconds}: {said}")
         with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else folder) as many:
             hw.need(hw.heapwise("dump", target.name, cwd=many).status == 0, "a dump failed")
-            first = f"{many}/heapwise.dumps.{target.pid}.0001.dump"
+            first = f"{many}/heapwise.dumps.{target.pid}.m0001.dump"
             hw.need(os.path.exists(first), f"{os.listdir(many)}")
             for number in range(2, NAMES_MAX + 1):
                 os.symlink("/", first.replace("0001", f"{number:04}"))
