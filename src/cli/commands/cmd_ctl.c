@@ -184,7 +184,8 @@ static int check_words(
 	uint64_t pid;
 	size_t i = 0;
 	if (count < 2)
-		return options_wrong(command, "expected a PID and what to do with it");
+		return options_wrong(command, "expected a PID, then start, stop, reset, mark, mode "
+					      "or status");
 	if (!number_whole(words[0], &pid) || pid > INT_MAX)
 		return options_wrong(command, "'%s' is not a PID", words[0]);
 	while (i < ARRAY_SIZE(actions) && strcmp(actions[i].name, words[1]) != 0)

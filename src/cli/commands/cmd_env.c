@@ -79,8 +79,15 @@ static bool cmd_env_take(struct request *request, int id, const char *argument)
 	return recording_options_take(&request->recording, id, argument);
 }
 
-static void format_shell(struct text *text, const char *library, const char *words)
+static const char *words_of(const struct request *request)
 {
+	return request->words.data ? request->words.data : "";
+}
+
+static void format_shell(struct text *text, const struct request *request, const char *library)
+{
+	const char *words = words_of(request);
+
 	text_add(text, "export LD_PRELOAD=");
 	add_quoted(text, library);
 	text_add(text, "${LD_PRELOAD:+:$LD_PRELOAD}");
@@ -93,12 +100,17 @@ static void format_shell(struct text *text, const char *library, const char *wor
 
 /* systemd.exec(5), Environment=: C escapes, and % begins a specifier. Good as a drop-in and at the
  * end of a unit: sections may come again. */
-static void format_systemd(struct text *text, const char *library, const char *words)
+static void format_systemd(struct text *text, const struct request *request, const char *library)
 {
+	const char *file = request->recording.launch.file, *words = words_of(request);
 	text_add(text, "[Service]\n"
 		       "# This replaces an LD_PRELOAD of the unit: if it has one, append it after "
-		       "a colon.\n"
-		       "Environment=\"LD_PRELOAD=");
+		       "a colon.\n");
+	if (!file || *file != '/')
+		text_add(text, "# The recording goes to the unit's WorkingDirectory= (/ if it has "
+			       "none), where its\n# user must be able to write; -o names another "
+			       "place.\n");
+	text_add(text, "Environment=\"LD_PRELOAD=");
 	cmd_env_add_value(text, library, "\"\\", '%');
 	text_add_char(text, '"');
 	if (*words) {
@@ -109,8 +121,9 @@ static void format_systemd(struct text *text, const char *library, const char *w
 	text_add_char(text, '\n');
 }
 
-static void format_docker(struct text *text, const char *library, const char *words)
+static void format_docker(struct text *text, const struct request *request, const char *library)
 {
+	const char *words = words_of(request);
 	text_add(text, "ENV LD_PRELOAD=\"");
 	cmd_env_add_value(text, library, "\"\\$", 0);
 	text_add(text, "${LD_PRELOAD:+:${LD_PRELOAD}}\"");
@@ -124,7 +137,7 @@ static void format_docker(struct text *text, const char *library, const char *wo
 
 static const struct format {
 	const char *name;
-	void (*write)(struct text *text, const char *library, const char *words);
+	void (*write)(struct text *text, const struct request *request, const char *library);
 } formats[] = {
 	{"shell", format_shell},
 	{"systemd", format_systemd},
@@ -158,7 +171,7 @@ static int cmd_env_print(const struct command *command, const struct request *re
 		return message_error(shim_missing(shim));
 	if (libraries.failed)
 		return message_error(error_no_memory());
-	format->write(&text, libraries.data, request->words.data ? request->words.data : "");
+	format->write(&text, request, libraries.data);
 	if (text.failed || request->words.failed)
 		return message_error(error_no_memory());
 	if (fputs(text.data, stdout) < 0 || fflush(stdout))

@@ -510,6 +510,16 @@ static bool conclude_shim(
 	       shim_conclude(recording->shim, &run);
 }
 
+/* Names the option for a habit of another tool that has no effect without it. */
+static void suggest_shim(const struct recording_options *recording)
+{
+	const struct shim *shim = NULL;
+	const char *variable = recording->shim || recording->quiet ? NULL : shim_find_asked(&shim);
+	if (variable)
+		message("%s is set: 'heapwise run --as=%s' does what it asks for", variable,
+			shim->name);
+}
+
 /* The exit status of a program that could not be executed, of leaks or of a missing file; -1: the
  * program's own. */
 static int cmd_run_conclude(struct request *request, const struct launch_result *result)
@@ -517,6 +527,7 @@ static int cmd_run_conclude(struct request *request, const struct launch_result 
 	const struct recording_options *recording = &request->recording;
 	if (result->exec_errno)
 		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
+	suggest_shim(recording);
 	const struct collector_recording *first = describe_end(result, recording->quiet);
 	fflush(stderr);
 	int code = judge_leaks(request, result);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/options/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -164,9 +165,10 @@ bool options_size(const char *text, uint64_t *ret)
 	if (*text < '0' || *text > '9' || errno)
 		return false;
 	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+	bool is_whole = !*end || (unit && (!end[1] || !strcmp(end + 1, "iB")));
+	if (!is_whole || value > UINT64_MAX >> shift)
 		return false;
 	*ret = (uint64_t)value << shift;
 	return true;

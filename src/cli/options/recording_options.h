@@ -91,7 +91,8 @@ enum recording_option {
 			"it (default: yes)"},                                                      \
 		{OPT_AS, "as", "TOOL",                                                             \
 			"lsan: search when LeakSanitizer would, with its exit status (23) and "    \
-			"LSAN_OPTIONS; jemalloc: MALLOC_CONF and mallctl() write its heap "        \
+			"LSAN_OPTIONS; gperftools: HEAPPROFILE, HEAPCHECK and their functions; "   \
+			"jemalloc: MALLOC_CONF and mallctl() write its heap "                      \
 			"profiles; mtrace: log the calls from mtrace() to muntrace() to the "      \
 			"file that MALLOC_TRACE names"},                                           \
 		{OPT_DUMP_ALLOCATED, "dump-allocated", "SIZE",                                     \

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "cli/commands/mtrace_log.h"
 #include "cli/options/gperftools_options.h"
 #include "cli/options/jemalloc_options.h"
@@ -27,17 +28,21 @@ const struct shim shims[] = {
 		.library = "libheapwise-gperftools.so",
 		.what = "gperftools",
 		.prepare = gperftools_options_prepare,
-		.warn = gperftools_options_warn},
+		.warn = gperftools_options_warn,
+		.variables = {"HEAPPROFILE", "HEAPCHECK"}},
 	{.name = "jemalloc",
 		.library = "libheapwise-jemalloc.so",
 		.what = "jemalloc",
 		.prepare = jemalloc_options_prepare,
-		.examine = jemalloc_options_examine},
+		.examine = jemalloc_options_examine,
+		.variables = {"MALLOC_CONF"},
+		.wanted = {"prof:true", "prof_leak:true"}},
 	{.name = "mtrace",
 		.library = "libheapwise-mtrace.so",
 		.what = "mtrace",
 		.prepare = mtrace_log_prepare,
-		.conclude = mtrace_log_write},
+		.conclude = mtrace_log_write,
+		.variables = {"MALLOC_TRACE"}},
 	{.name = NULL},
 };
 
@@ -76,6 +81,28 @@ struct error *shim_missing(const struct shim *shim)
 		"can't find %s, which --as=%s needs, next to libheapwise-rt.so; build or install "
 		"heapwise again",
 		shim->library, shim->name);
+}
+
+static bool value_asks(const struct shim *shim, const char *value)
+{
+	bool asks = !shim->wanted[0];
+	for (size_t i = 0; i < ARRAY_SIZE(shim->wanted) && shim->wanted[i]; i++)
+		asks |= strstr(value, shim->wanted[i]) != NULL;
+	return asks && *value;
+}
+
+const char *shim_find_asked(const struct shim **ret_shim)
+{
+	for (const struct shim *shim = shims; shim->name; shim++) {
+		for (size_t i = 0; i < ARRAY_SIZE(shim->variables) && shim->variables[i]; i++) {
+			const char *value = getenv(shim->variables[i]);
+			if (!value || !value_asks(shim, value))
+				continue;
+			*ret_shim = shim;
+			return shim->variables[i];
+		}
+	}
+	return NULL;
 }
 
 bool shim_conclude(const struct shim *shim, const struct shim_run *run)

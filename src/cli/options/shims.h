@@ -38,6 +38,11 @@ struct shim {
 	/* Writes the files that the tool would have left, when all is recorded. False, after saying
 	 * why: one of them is missing. NULL: it leaves none. */
 	bool (*conclude)(const struct shim_run *run);
+	/* Variables of the environment that ask the tool for files or checks, up to the first NULL.
+	 */
+	const char *variables[2];
+	/* What they contain if they ask for some, up to the first NULL; none: anything asks. */
+	const char *wanted[2];
 };
 
 /* The table; ends with a row without a name. */
@@ -57,6 +62,10 @@ bool shim_add_library(const struct shim *shim, const char *runtime, struct text 
 
 /* Returns the error that the shim's library is not there. */
 struct error *shim_missing(const struct shim *shim);
+
+/* Returns the variable that asks for something of a tool, and is set; NULL: there is none.
+ * `ret_shim`: that tool. */
+const char *shim_find_asked(const struct shim **ret_shim);
 
 /* Has the shim write its files. True, too, if there is no shim, or none that has files. */
 bool shim_conclude(const struct shim *shim, const struct shim_run *run);

@@ -38,7 +38,7 @@ static bool address_is_loopback(const union place_address *address)
 static struct error *refuse_text(const char *text)
 {
 	return error_create(ERROR_USAGE,
-		"invalid --listen '%s': expected ADDRESS:PORT with a whole numeric address, "
+		"invalid address '%s': expected ADDRESS:PORT with a whole numeric address, "
 		"like 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080 (all, with --allow-remote)",
 		text);
 }
@@ -151,7 +151,7 @@ struct error *listen_open(const char *text, bool allow_remote, struct listen_pla
 	ret->is_loopback = address_is_loopback(&address);
 	if (!ret->is_loopback && !allow_remote)
 		return error_create(ERROR_USAGE,
-			"--listen %s lets other machines connect, which can read all that is sent; "
+			"%s lets other machines connect, which can read all that is sent; "
 			"add --allow-remote if you want that",
 			text);
 	error = open_socket(text, &address, len, &ret->fd);

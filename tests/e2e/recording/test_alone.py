@@ -140,11 +140,15 @@ def printed_for_others(folder):
     """env --format quotes as systemd units and Dockerfiles want it; what an image preloads stays, a unit's is named"""
     for format_name, wanted in (
         ("systemd", f"[Service]\n# This replaces an LD_PRELOAD of the unit: if it has one, append it after a colon.\n"
+         "# The recording goes to the unit's WorkingDirectory= (/ if it has none), where its\n"
+         "# user must be able to write; -o names another place.\n"
          f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
         ("docker", f'ENV LD_PRELOAD="{LIBRARY}${{LD_PRELOAD:+:${{LD_PRELOAD}}}}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
     ):
         ended = hw.run([hw.HEAPWISE, "env", f"--format={format_name}", "-o", "%n$.hpw"])
-        hw.need(ended.text.replace("'", "") == wanted and ended.status == 0, f"{ended.text} {ended}")
+        hw.need(ended.text.replace("'", "") == wanted.replace("'", "") and ended.status == 0, f"{ended.text} {ended}")
+    ended = hw.run([hw.HEAPWISE, "env", "--format=systemd", "-o", "/var/lib/x.hpw"])
+    hw.need("WorkingDirectory" not in ended.text, ended.text)
 
 
 @TESTS.test

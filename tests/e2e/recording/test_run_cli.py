@@ -266,6 +266,33 @@ def summary_at_the_end(folder):
 
 
 @TESTS.test
+def habits_of_other_tools(folder):
+    """A variable that asks another tool for a profile, without --as: one sentence names the option; not with it, nor with -q"""
+    for name, value, tool in (("HEAPPROFILE", "x", "gperftools"), ("HEAPCHECK", "normal", "gperftools"),
+                              ("MALLOC_CONF", "prof:true", "jemalloc"), ("MALLOC_TRACE", "x.log", "mtrace"),
+                              ("MALLOC_CONF", "narenas:1", None), ("MALLOC_TRACE", "", None)):
+        ended = heapwise_run("-f", "-o", folder / "x.hpw", TRUE, env=hw.clean_environment(**{name: value}))
+        wanted = f"heapwise: {name} is set: 'heapwise run --as={tool}' does what it asks for"
+        said = [line for line in ended.errors.splitlines() if " is set: " in line]
+        hw.need(ended.status == 0 and said == ([wanted] if tool else []), f"{name}: {ended}")
+    env = hw.clean_environment(MALLOC_TRACE=str(folder / "x.log"))
+    for options in (("-q",), ("--as=mtrace",)):
+        ended = heapwise_run("-f", "-o", folder / "x.hpw", *options, TRUE, env=env)
+        hw.need(ended.status == 0 and " is set: " not in ended.errors, f"{ended}")
+
+
+@TESTS.test
+def sizes_of_options(folder):
+    """Sizes have units of either case, and those that reports show; units of 1000 are refused"""
+    for size in ("10K", "10k", "10KiB", "1g"):
+        ended = heapwise_run("-q", "-f", "-o", folder / "x.hpw", "--dump-growth", size, TRUE)
+        hw.need(ended.status == 0 and not ended.errors, f"{size}: {ended}")
+    for size in ("10KB", "10kib ", "10x", "k", "0k", "99999999999G"):
+        ended = heapwise_run("-q", "-f", "-o", folder / "x.hpw", "--dump-growth", size, TRUE)
+        hw.need(ended.status == 125 and "expected a size (K, M, G)" in ended.errors, f"{size}: {ended}")
+
+
+@TESTS.test
 def options_end_at_the_program(folder):
     """Options after PROGRAM, or after --, are the program's"""
     for arguments in (
