@@ -608,6 +608,7 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 	_cleanup_(http_server_deinit) struct http_server http = HTTP_SERVER_NONE;
 	if (!start_http(&request.recording, &http))
 		return EXIT_OURS;
+	dump_options_warn(&request.recording.dumps);
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {

@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "cli/options/gperftools_options.h"
 #include "cli/options/options.h"
+#include "cli/terminal/message.h"
 #include "views/export.h"
 
 #define NS_A_SECOND 1e9
@@ -286,6 +287,17 @@ static struct error *take_line(struct dump_plan *plan, const struct line *line)
 		}
 	}
 	return error_create(ERROR_USAGE, "unknown setting of dumps '%s'", line->key);
+}
+
+void dump_options_warn(const struct dump_options *options)
+{
+	const char *end = options->files ? strrchr(options->files, '/') : NULL;
+	if (!end || end == options->files)
+		return;
+	_cleanup_free_ char *folder = strndup(options->files, (size_t)(end - options->files));
+	if (folder && !strchr(folder, '%') && access(folder, W_OK | X_OK))
+		message("--dump-file: %s: %s; until that changes, no dumps are written there",
+			folder, strerror(errno));
 }
 
 struct error *dump_options_configure(struct dump_plan *plan, char *lines)

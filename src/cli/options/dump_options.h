@@ -18,6 +18,9 @@ struct dump_options {
 struct error *dump_options_check(
 	const struct dump_options *options, struct dump_plan *ret) must_check_;
 
+/* Says so if this process can't write to the folder of --dump-file now: it may be made later. */
+void dump_options_warn(const struct dump_options *options);
+
 /* The dump_configure_function of all plans. */
 struct error *dump_options_configure(struct dump_plan *plan, char *lines) must_check_;
 

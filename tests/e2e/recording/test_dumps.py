@@ -77,6 +77,17 @@ def names_of_requested(folder):
 
 
 @TESTS.test
+def folder_that_is_missing(folder):
+    """--dump-file in a folder that is not there: said when the program starts; not of one whose name is not known yet"""
+    for pattern, is_said in (("gone/%i.dump", True), ("there/%i.dump", False), ("%n/%i.dump", False), ("%i.dump", False)):
+        (folder / "there").mkdir(exist_ok=True)
+        ended = hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", folder / "x.hpw", "--dump-growth", "1G", "--dump-file", pattern,
+                        "--", "/bin/sh", "-c", "echo started >&2"], cwd=folder)
+        lines = ["heapwise: --dump-file: gone: No such file or directory; until that changes, no dumps are written there"]
+        hw.need(ended.errors.splitlines() == lines * is_said + ["started"], f"{pattern}: {ended}")
+
+
+@TESTS.test
 def gates_do_not_pass(folder):
     """A dump says nothing of the end: a limit that it keeps is undecided"""
     with told(folder) as target:
