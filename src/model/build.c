@@ -340,6 +340,11 @@ struct error *build_thread(
 	return thread_vec_push(&model->threads, copy) ? NULL : error_no_memory();
 }
 
+struct thread *build_thread_at(struct model *model, size_t index)
+{
+	return index < model->threads.len ? &model->threads.data[index] : NULL;
+}
+
 struct error *build_size(struct model *model, uint64_t size, uint64_t allocations)
 {
 	const struct size_vec *sizes = &model->sizes;
@@ -347,6 +352,25 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
 		return error_create(ERROR_INPUT, "sizes do not ascend at %" PRIu64, size);
 	struct size_count row = {.size = size, .allocations = allocations};
 	return size_vec_push(&model->sizes, row) ? NULL : error_no_memory();
+}
+
+struct error *build_more_sizes(struct model *model, const struct size_count *rows, size_t count)
+{
+	struct size_vec there = model->sizes;
+	size_t i = 0, k = 0;
+	struct error *error = NULL;
+	size_vec_init(&model->sizes);
+	while (!error && (i < there.len || k < count)) {
+		bool old = i < there.len && (k == count || there.data[i].size <= rows[k].size);
+		bool new = k < count && (!old || there.data[i].size == rows[k].size);
+		uint64_t allocations =
+			(old ? there.data[i].allocations : 0) + (new ? rows[k].allocations : 0);
+		error = build_size(model, old ? there.data[i].size : rows[k].size, allocations);
+		i += old;
+		k += new;
+	}
+	size_vec_deinit(&there);
+	return error;
 }
 
 static struct error *check_code(const struct model *model, const struct code *row)

@@ -99,6 +99,14 @@ struct error *build_inherited_site(struct model *model, struct stack_id stack, e
 struct error *build_thread(
 	struct model *model, const struct thread *row, const char *name, size_t name_len);
 
+/* Returns a thread, for a source to add to its calls; NULL: there is none with that index. The
+ * pointer is valid until the next build_thread(). */
+struct thread *build_thread_at(struct model *model, size_t index);
+
+/* Adds rows, which ascend, each size once, to those that are there. */
+struct error *build_more_sizes(
+	struct model *model, const struct size_count *rows, size_t count) must_check_;
+
 /* Adds a size; they come ascending, each once. */
 struct error *build_size(struct model *model, uint64_t size, uint64_t allocations);
 

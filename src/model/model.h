@@ -122,6 +122,7 @@ enum unknown_figure {
 enum recorded_what {
 	RECORDED_HEAP,
 	RECORDED_MAPPINGS, /* what the program has mapped: each call is an allocation */
+	RECORDED_BOTH,     /* without what its allocator has mapped, in which blocks lie */
 };
 
 /* What the program has mapped by calls of its own, and has not unmapped: beside the heap. */
@@ -139,7 +140,7 @@ struct recording {
 	enum recorded_what what;
 	bool mappings;             /* what the program maps was recorded */
 	bool only_mappings;        /* … and nothing of its heap */
-	struct mapped_sums mapped; /* with `mappings`, of RECORDED_HEAP */
+	struct mapped_sums mapped; /* with `mappings`, unless `what` is RECORDED_MAPPINGS */
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;

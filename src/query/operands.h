@@ -39,6 +39,9 @@ struct error *operand_open(struct query_context *context, const struct operand_w
 	struct operand *operand) must_check_;
 void operand_deinit(struct operand *operand);
 
+/* Refuses to compare what a program has mapped with a heap: ERROR_INPUT. */
+struct error *operand_check_class(const struct recording *a, const struct recording *b) must_check_;
+
 /* Whether both are of one recording. */
 bool operand_same_file(const struct operand *a, const struct operand *b);
 /* Whether the model is of that recording, and of no other. */

@@ -179,6 +179,7 @@ struct error *query_open(struct query *query, const char *path, unsigned flags, 
 	query->opened = strdup(path);
 	if (!query->opened)
 		return error_no_memory();
+	query->opened_what = model_recording(model)->what;
 	error = query_names(query, model);
 	if (!error && query->anonymize)
 		error = query_anonymize(query, model);
@@ -205,5 +206,8 @@ struct error *query_open_base(struct query *query, unsigned flags, struct operan
 	query_task_begin(query->context, &task, "reading %s", query->base);
 	error = operand_open(query->context, &wanted, ret);
 	query_task_end(query->context, &task);
+	const struct recording opened = {.path = query->opened, .what = query->opened_what};
+	if (!error && opened.path)
+		error = operand_check_class(&opened, model_recording(ret->model));
 	return error ? error : query_names(query, ret->model);
 }

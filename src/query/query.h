@@ -46,8 +46,9 @@ struct query {
 	bool again;     /* it was opened before: what is noted then is not noted anew */
 
 	/* Set by query_open(). */
-	struct anonymizer *anonymizer; /* of `anonymize`; knows all tokens */
-	char *opened;                  /* the file that was opened; NULL: none yet */
+	struct anonymizer *anonymizer;  /* of `anonymize`; knows all tokens */
+	char *opened;                   /* the file that was opened; NULL: none yet */
+	enum recorded_what opened_what; /* what its figures are of */
 };
 
 void query_deinit(struct query *query);

@@ -93,14 +93,17 @@ static inline bool source_blocks_are_all(const struct source_blocks *blocks)
 				  blocks->by_life || blocks->hidden_frames);
 }
 
-/* What a model is to be about: see struct range. */
 /* What figures are to be of. */
 enum source_class {
 	SOURCE_CLASS_ANY, /* the heap; of a recording without one what the program maps */
 	SOURCE_HEAP,
 	SOURCE_MAPPINGS, /* what the program maps: recordings with `run --mmap` */
+	/* Both, as one: without mappings in which blocks lie. There is no peak of both, and no
+	 * series. */
+	SOURCE_HEAP_AND_MAPPINGS,
 };
 
+/* What a model is to be about: see struct range. */
 struct source_query {
 	enum source_class class;
 	struct source_moment from, to;

@@ -307,4 +307,55 @@ def moments(folder):
     hw.need(start["live_bytes_at_end"] == 0 and start["allocations"] == 0, f"at the start: {start}")
 
 
+@TESTS.test
+def with_heap(folder):
+    """--class all: sums, sites and threads are those of the heap and of mappings; no peak, no mapping in which blocks lie"""
+    path, _ = recorded(folder, "--mmap")
+    heap, mapping, both = (report(path, "--class", name, "--view", "sites") for name in ("heap", "mapping", "all"))
+    mapped = both["recording"]["mapped"]
+    hw.need(both["recording"]["class"] == "all" and mapped == heap["recording"]["mapped"], f"{both['recording']}")
+    for figure in ("allocations", "allocated_bytes", "frees", "live_blocks_at_end", "live_bytes_at_end"):
+        found, wanted = both["totals"][figure], heap["totals"][figure] + mapping["totals"][figure]
+        hw.need(found == wanted, f"{figure}: {found}, not {wanted}")
+    hw.need(all(both["totals"][figure] is None for figure in ("peak_bytes", "peak_blocks", "temporary", "failed")), f"{both['totals']}")
+    hw.need(sum(row["live_bytes"] for row in both["sites"]) == both["totals"]["live_bytes_at_end"], "sites")
+    hw.need("together" in hw.ask("report", "--class", "all", path), "no note says it")
+    then = [report(path, "--class", name, "--at", "5ms")["totals"]["live_bytes_at_end"] for name in ("heap", "mapping", "all")]
+    hw.need(then[0] + then[1] == then[2], f"at 5 ms: {then}")
+    for words in (("--at", "peak"), ("--view", "timeline"), ("--min-size", "10")):
+        ended = heapwise("report", "--class", "all", *words, str(path))
+        hw.need(ended.status == 3 and "mapping" in ended.errors, f"{words}: {ended}")
+    for words in (("tree",), ("flame",), ("graph",), ("export", "--format", "folded", "-o", "-")):
+        hw.ask(*words, "--class", "all", path)
+
+
+@TESTS.test
+def without_allocator(folder):
+    """--class all leaves out what an allocator mapped for blocks, and says so"""
+    jemalloc = next((p for p in Path("/usr/lib/x86_64-linux-gnu").glob("libjemalloc.so.2")), None)
+    if not jemalloc:
+        print("# libjemalloc.so.2 is not here")
+        return
+    path = folder / "j.hpw"
+    hw.run([hw.HEAPWISE, "run", "-q", "-f", "--mmap", "-o", path, MAPS], env=hw.clean_environment(LD_PRELOAD=jemalloc))
+    heap, both = (report(path, "--class", name)["totals"]["live_bytes_at_end"] for name in ("heap", "all"))
+    mapped = report(path)["recording"]["mapped"]
+    hw.need(mapped["allocator_bytes"] and both == heap + mapped["bytes"] - mapped["allocator_bytes"], f"{heap} {both} {mapped}")
+    hw.need("its allocator mapped" in hw.ask("report", "--class", "all", path), "no note says it")
+
+
+@TESTS.test
+def not_compared(folder):
+    """Mappings are not compared with a heap, nor added to one; their verdict is about mappings"""
+    heap, _ = recorded(folder, "--mmap")
+    heap = heap.rename(folder / "heap.hpw")
+    maps, _ = recorded(folder, "--mmap=only")
+    for words in (("diff", heap, maps), ("report", "--base", maps, heap)):
+        ended = heapwise(*map(str, words))
+        hw.need(ended.status == 3 and "can't be compared" in ended.errors, f"{words}: {ended}")
+    hw.ask("diff", "--class", "mapping", heap, maps)
+    text = hw.ask("report", maps)
+    hw.need("mappings were never unmapped" in text, text[:600])
+
+
 TESTS.main()

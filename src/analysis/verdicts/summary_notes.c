@@ -238,8 +238,9 @@ static void add_surroundings(const struct model *model, struct text *text)
 		text_add(text, "The program had some of its allocations left out "
 			       "(heapwise_ignore_begin): they are in no figure.\n");
 	if (recording->signal_taken)
-		text_add(text, "The program handles the signal that was to dump it itself: no dump "
-			       "was written for it.\n");
+		text_add(text,
+			"The program handles the signal that was to dump it itself: from then "
+			"on no dump was written for it.\n");
 	if (recording->loaded_apart)
 		text_add(text,
 			"The program loads libraries that bypass the recorder (RTLD_DEEPBIND, "
@@ -281,6 +282,19 @@ static void add_mapped(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
 	const struct mapped_sums *mapped = &recording->mapped;
+	if (recording->what == RECORDED_BOTH) {
+		text_add(text,
+			"These figures are of the heap and of what the program mapped by mmap, brk "
+			"and pthread_create, together. ");
+		if (mapped->allocator_bytes) {
+			text_add_bytes(text, mapped->allocator_bytes);
+			text_add(text, " that its allocator mapped are left out, since blocks lie "
+				       "in them. ");
+		}
+		text_add(text,
+			"The peak of both together is not known, nor are lifetimes and failed "
+			"calls.\n");
+	}
 	if (recording->what == RECORDED_MAPPINGS)
 		text_printf(text,
 			"These figures are of what the program mapped by mmap, brk and "

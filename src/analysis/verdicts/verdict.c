@@ -82,7 +82,28 @@ static void describe_nothing_allocated(const struct facts *facts, struct text *t
 		 facts->recording->not_attached || !facts->recording->complete)
 		text_add(text, "No allocation was seen.\n");
 	else
-		text_add(text, "The program allocated nothing.\n");
+		text_printf(text, "The program %s nothing.\n",
+			facts->recording->what == RECORDED_MAPPINGS ? "mapped" : "allocated");
+}
+
+/* What a figure counts. */
+static const struct counted_words {
+	const char *one, *more, *freed;
+} counted_words[] = {
+	[RECORDED_HEAP] = {"block", "blocks", "freed"},
+	[RECORDED_MAPPINGS] = {"mapping", "mappings", "unmapped"},
+	[RECORDED_BOTH] = {"block or mapping", "blocks and mappings", "freed or unmapped"},
+};
+
+static const struct counted_words *words_of(const struct facts *facts)
+{
+	return &counted_words[facts->recording->what];
+}
+
+/* "5 blocks" */
+static void add_counted(const struct facts *facts, uint64_t count, struct text *text)
+{
+	text_add_counted(text, count, words_of(facts)->one, words_of(facts)->more);
 }
 
 /* "about ", before a figure of a sample. */
@@ -116,7 +137,7 @@ static void describe_live_then(const struct facts *facts, struct text *text)
 	text_add_bytes(text, totals->live_bytes);
 	if (counted) {
 		text_add(text, " in ");
-		text_add_counted(text, totals->live_blocks, "block", "blocks");
+		add_counted(facts, totals->live_blocks, text);
 	}
 	text_printf(text, " %s live then",
 		verdict_plural(counted ? totals->live_blocks : 2, "was", "were"));
@@ -124,9 +145,10 @@ static void describe_live_then(const struct facts *facts, struct text *text)
 		text_add(text, "; of these ");
 		text_add_bytes(text, totals->kept_bytes);
 		text_add(text, " in ");
-		text_add_counted(text, totals->kept_blocks, "block", "blocks");
-		text_printf(text, " %s allocated in the range",
-			verdict_plural(totals->kept_blocks, "was", "were"));
+		add_counted(facts, totals->kept_blocks, text);
+		text_printf(text, " %s %s in the range",
+			verdict_plural(totals->kept_blocks, "was", "were"),
+			facts->recording->what == RECORDED_MAPPINGS ? "mapped" : "allocated");
 	}
 	enum metric metric = from_start ? METRIC_LIVE_BYTES : METRIC_KEPT_BYTES;
 	uint64_t total = metric_of_totals(metric, totals);
@@ -136,11 +158,12 @@ static void describe_live_then(const struct facts *facts, struct text *text)
 }
 
 /* "4.00 KiB in 1 block" */
-static void add_amount(struct text *text, uint64_t bytes, uint64_t blocks)
+static void add_amount(
+	const struct facts *facts, struct text *text, uint64_t bytes, uint64_t blocks)
 {
 	text_add_bytes(text, bytes);
 	text_add(text, " in ");
-	text_add_counted(text, blocks, "block", "blocks");
+	add_counted(facts, blocks, text);
 }
 
 /* Whether memory that libraries keep is counted separately: figures at the end of a whole
@@ -162,11 +185,15 @@ static void describe_nothing_left(const struct facts *facts, struct text *text)
 	}
 	text_add(text, recording->blocks         ? "None of these blocks was live at the end"
 		       : recording->sample_bytes ? "No sampled block was live at the end"
-		       : recording->complete     ? "No leaks: every block was freed"
-						 : "No block was live at the end of the recording");
+		       : recording->what == RECORDED_MAPPINGS
+			       ? "Nothing was mapped any more at the end"
+		       : recording->what == RECORDED_BOTH
+			       ? "Nothing was allocated or mapped any more at the end"
+		       : recording->complete ? "No leaks: every block was freed"
+					     : "No block was live at the end of the recording");
 	if (separates_own(facts)) {
 		text_add(text, ", except ");
-		add_amount(text, facts->own.live_bytes, facts->own.live_blocks);
+		add_amount(facts, text, facts->own.live_bytes, facts->own.live_blocks);
 		text_add(text, " that libraries keep for themselves (report --view libraries)");
 	}
 	text_add(text, ".\n");
@@ -193,7 +220,7 @@ static void describe_never_freed(const struct facts *facts, struct text *text)
 	text_add(text, facts->hidden ? "at least " : "");
 	add_about(facts, text);
 	if (counted)
-		add_amount(text, totals->live_bytes, totals->live_blocks);
+		add_amount(facts, text, totals->live_bytes, totals->live_blocks);
 	else
 		text_add_bytes(text, totals->live_bytes);
 	verdict_add_range(facts, METRIC_LIVE_BYTES, totals, text);
@@ -204,7 +231,8 @@ static void describe_never_freed(const struct facts *facts, struct text *text)
 		text_printf(text, " %s live when the program was killed",
 			verdict_plural(count, "was", "were"));
 	else
-		text_printf(text, " %s never freed", verdict_plural(count, "was", "were"));
+		text_printf(text, " %s never %s", verdict_plural(count, "was", "were"),
+			words_of(facts)->freed);
 	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
 	uint64_t total = metric_of_totals(metric, totals);
 	if (total)
@@ -242,7 +270,7 @@ static void describe_leaks(const struct facts *facts, struct text *text)
 				       : facts->recording->sample_bytes
 					       ? "of the sampled blocks only, "
 					       : "of these, ");
-		add_amount(text, sum->bytes, sum->blocks);
+		add_amount(facts, text, sum->bytes, sum->blocks);
 		text_printf(text, " %s %s",
 			facts->early ? verdict_plural(sum->blocks, "was", "were")
 				     : verdict_plural(sum->blocks, "is", "are"),
@@ -332,8 +360,8 @@ static void describe_resident(const struct facts *facts, struct text *text)
 	const struct recording *recording = facts->recording;
 	uint64_t resident = recording->resident_peak_bytes, peak = facts->totals->peak_bytes;
 	if (recording->range.part || recording->merged || recording->blocks ||
-		resident < RESIDENT_UNEXPLAINED_BYTES || resident / 2 < peak ||
-		!metric_is_known(METRIC_PEAK_BYTES, recording))
+		recording->what != RECORDED_HEAP || resident < RESIDENT_UNEXPLAINED_BYTES ||
+		resident / 2 < peak || !metric_is_known(METRIC_PEAK_BYTES, recording))
 		return;
 	const char *own = own_heap_of(facts->target);
 	text_add(text, "The process's resident memory peaked at ");
@@ -366,8 +394,9 @@ static void describe_churn(const struct facts *facts, struct text *text)
 	if (facts->recording->range.part || facts->recording->merged || !notable_churn(totals))
 		return;
 	add_about(facts, text);
+	bool maps = facts->recording->what == RECORDED_MAPPINGS;
 	text_add_count(text, totals->allocations);
-	text_add(text, " allocations of ");
+	text_add(text, maps ? " calls that map " : " allocations of ");
 	text_add_bytes(text, totals->allocated_bytes);
 	text_add(text, " were made for a peak of ");
 	text_add_bytes(text, totals->peak_bytes);

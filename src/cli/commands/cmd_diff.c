@@ -364,6 +364,16 @@ static int cmd_diff_page(struct request *request, const struct command *command,
 		       : ERROR_USAGE;
 }
 
+/* Mappings of one and blocks of the other are nothing to compare. */
+static int cmd_diff_check_classes(const struct operand *operands, size_t count)
+{
+	struct error *error = NULL;
+	for (size_t i = 1; !error && i < count; i++)
+		error = operand_check_class(
+			model_recording(operands[0].model), model_recording(operands[i].model));
+	return error ? message_error(error) : 0;
+}
+
 static int name_model(struct query *query, struct model *model)
 {
 	struct error *error = query_names(query, model);
@@ -400,6 +410,8 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 		if (!code)
 			code = name_model(&request->page.shown.query, operands[i].model);
 	}
+	if (!code)
+		code = cmd_diff_check_classes(operands, (size_t)count);
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)
 		code = request->trend ? show_trend(request, operands, (size_t)count)

@@ -209,9 +209,11 @@ static bool take_class(const struct options *options, struct query *query)
 		query->class = SOURCE_HEAP;
 	else if (!strcmp(options->argument, "mapping"))
 		query->class = SOURCE_MAPPINGS;
+	else if (!strcmp(options->argument, "all"))
+		query->class = SOURCE_HEAP_AND_MAPPINGS;
 	else
 		return !options_wrong(options->command,
-			"invalid --class '%s': expected heap or mapping", options->argument);
+			"invalid --class '%s': expected heap, mapping or all", options->argument);
 	return true;
 }
 

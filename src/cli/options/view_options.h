@@ -94,9 +94,9 @@ enum view_option {
 			"write directly to the terminal, without a pager ($HEAPWISE_PAGER, "       \
 			"$PAGER or less)"},
 #define VIEW_SPEC_CLASS                                                                            \
-	{VIEW_OPT_CLASS, "class", "heap|mapping",                                                  \
-		"what figures are of: heap (default), or what the program mapped (recorded with "  \
-		"run --mmap)"},
+	{VIEW_OPT_CLASS, "class", "heap|mapping|all",                                              \
+		"what figures are of: heap (default), what the program mapped (recorded with run " \
+		"--mmap), or both as one"},
 #define VIEW_SPECS_MOMENTS                                                                         \
 	VIEW_SPEC_CLASS{VIEW_OPT_AT, "at", "MOMENT",                                               \
 		"show the state at a point in time: start, end, peak, a time (3.2s, "              \

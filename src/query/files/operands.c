@@ -54,6 +54,17 @@ struct error *operand_open(
 		       : open_recording(context, wanted, operand);
 }
 
+struct error *operand_check_class(const struct recording *a, const struct recording *b)
+{
+	if (a->what == b->what)
+		return NULL;
+	const struct recording *mapped = a->what == RECORDED_HEAP ? b : a;
+	return error_create(ERROR_INPUT,
+		"%s contains what the program mapped (run --mmap=only), %s contains a heap: they "
+		"can't be compared; --class mapping compares mappings, if both have them",
+		mapped->path, (mapped == a ? b : a)->path);
+}
+
 void operand_deinit(struct operand *operand)
 {
 	model_destroy(operand->model);

@@ -128,10 +128,9 @@ struct error *hpw_mapped_apply(struct hpw_mapped *mapped, size_t row, uint64_t *
 	struct hpw_mapped *m = mapped;
 	const struct hpw_mapping_row *r = &m->mappings->rows.data[row];
 	bool own = r->flags & HPW_MAPPING_ALLOCATOR;
-	bool maps = hpw_mapping_maps(r) && !(own && m->which == HPW_MAPPINGS_NOT_ALLOCATORS);
 	m->current_thread = r->thread;
 	*ret_bytes = 0;
-	if (!maps)
+	if (!hpw_mapping_counts(r, m->which))
 		return interval_map_remove(&m->live, r->start, r->start + r->bytes, lose_piece, m)
 			       ? NULL
 			       : error_no_memory();

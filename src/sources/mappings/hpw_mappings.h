@@ -46,6 +46,14 @@ enum hpw_mappings_which {
 	HPW_MAPPINGS_NOT_ALLOCATORS, /* those without blocks in them */
 };
 
+/* Returns whether a row maps something of these. */
+static inline bool hpw_mapping_counts(
+	const struct hpw_mapping_row *row, enum hpw_mappings_which which)
+{
+	return hpw_mapping_maps(row) &&
+	       !(which == HPW_MAPPINGS_NOT_ALLOCATORS && (row->flags & HPW_MAPPING_ALLOCATOR));
+}
+
 /* The state after some rows. */
 struct hpw_mapped {
 	const struct hpw_mappings *mappings; /* borrowed */

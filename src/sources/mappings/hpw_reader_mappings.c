@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A model of what the program has mapped, in place of its heap: each call that maps something is an
- * allocation, at the site of its stack and its function. There are few of them, so all that is
- * asked is answered by going through them: once up to the end, once more up to the peak.
+ * A model of what the program has mapped, in place of its heap, or added to it: each call that maps
+ * something is an allocation, at the site of its stack and its function. There are few of them, so
+ * all that is asked is answered by going through them: once up to the end, once more up to the
+ * peak.
  */
 #include "sources/recording/hpw_reader_impl.h"
 
@@ -27,6 +28,7 @@ DEFINE_MAP(mapping_site_map, uint64_t, uint32_t, hash_u64, same_site_key)
 struct filling {
 	struct reader *reader;
 	const struct hpw_mappings *mappings;
+	enum hpw_mappings_which which;
 	struct hpw_mapped mapped;
 	size_t from, to;     /* rows */
 	size_t counted_from; /* calls before it don't count: sums were reset */
@@ -35,7 +37,7 @@ struct filling {
 	size_t peak;                 /* after so many rows */
 	struct call_counters *calls; /* by thread */
 	size_t threads;
-	uint64_t *sizes; /* of what was mapped */
+	struct size_count *sizes; /* of what was mapped */
 	size_t sizes_len;
 };
 
@@ -59,8 +61,8 @@ static enum alloc_kind mapping_kind(const struct hpw_mapping_row *row)
 }
 
 /* Adds the sites of all rows to the model, after those that it has. */
-static struct error *put_mapping_sites(
-	struct model *model, struct hpw_mappings *mappings, size_t *ret_sites)
+static struct error *put_mapping_sites(struct model *model, struct hpw_mappings *mappings,
+	enum hpw_mappings_which which, size_t *ret_sites)
 {
 	_cleanup_(mapping_site_map_deinit) struct mapping_site_map known;
 	mapping_site_map_init(&known);
@@ -70,7 +72,7 @@ static struct error *put_mapping_sites(
 	for (size_t i = 0; i < mappings->rows.len; i++) {
 		struct hpw_mapping_row *row = &mappings->rows.data[i];
 		row->site = (uint32_t)first;
-		if (!hpw_mapping_maps(row))
+		if (!hpw_mapping_counts(row, which))
 			continue;
 		enum alloc_kind kind = mapping_kind(row);
 		bool is_new;
@@ -99,7 +101,7 @@ static struct error *begin_filling(struct filling *f)
 	size_t known;
 	model_sites(f->reader->model, &known);
 	f->threads = footer->has_threads ? footer->threads.len : 0;
-	struct error *error = hpw_mapped_init(&f->mapped, f->mappings, HPW_MAPPINGS_ALL);
+	struct error *error = hpw_mapped_init(&f->mapped, f->mappings, f->which);
 	if (error)
 		return error;
 	f->mapped.first_site = (uint32_t)(known - f->sites);
@@ -124,7 +126,7 @@ static void count_mapping(struct filling *f, size_t i, uint64_t bytes)
 	site->allocated_bytes += bytes;
 	f->totals.allocations++;
 	f->totals.allocated_bytes += bytes;
-	f->sizes[f->sizes_len++] = bytes;
+	f->sizes[f->sizes_len++] = (struct size_count){bytes, 1};
 	if (row->thread && row->thread <= f->threads) {
 		f->calls[row->thread - 1].allocations++;
 		f->calls[row->thread - 1].allocated_bytes += bytes;
@@ -183,7 +185,7 @@ static void put_kept(struct filling *f)
 static struct error *put_peak_shares(struct filling *f)
 {
 	_cleanup_(hpw_mapped_deinit) struct hpw_mapped then;
-	struct error *error = hpw_mapped_init(&then, f->mappings, HPW_MAPPINGS_ALL);
+	struct error *error = hpw_mapped_init(&then, f->mappings, f->which);
 	then.first_site = f->mapped.first_site;
 	then.sites = error ? NULL : calloc(f->sites + 1, sizeof(*then.sites));
 	if (!error && !then.sites)
@@ -201,22 +203,22 @@ static struct error *put_peak_shares(struct filling *f)
 
 static int compare_mapped_sizes(const void *left, const void *right)
 {
-	const uint64_t *a = left, *b = right;
-	return *a < *b ? -1 : *a > *b;
+	const struct size_count *a = left, *b = right;
+	return a->size < b->size ? -1 : a->size > b->size;
 }
 
 static struct error *put_mapped_sizes(struct filling *f)
 {
+	size_t count = 0;
 	if (f->sizes_len)
 		qsort(f->sizes, f->sizes_len, sizeof(*f->sizes), compare_mapped_sizes);
-	for (size_t i = 0, next; i < f->sizes_len; i = next) {
-		for (next = i; next < f->sizes_len && f->sizes[next] == f->sizes[i];)
-			next++;
-		struct error *error = build_size(f->reader->model, f->sizes[i], next - i);
-		if (error)
-			return error;
+	for (size_t i = 0; i < f->sizes_len; i++) {
+		if (count && f->sizes[count - 1].size == f->sizes[i].size)
+			f->sizes[count - 1].allocations++;
+		else
+			f->sizes[count++] = f->sizes[i];
 	}
-	return NULL;
+	return build_more_sizes(f->reader->model, f->sizes, count);
 }
 
 static struct error *put_mapped_threads(struct filling *f)
@@ -313,11 +315,13 @@ static struct error *find_part(struct filling *f)
 	struct error *error = find_row(f, &query->from, span->from_stamp, &f->from);
 	if (!error)
 		error = find_row(f, &query->to, span->to_stamp, &f->to);
+	f->counted_from = max(f->counted_from, f->from);
+	if (reader->class == SOURCE_HEAP_AND_MAPPINGS)
+		return error;
 	if (!error && f->from > f->to)
 		error = error_create(ERROR_INPUT,
 			"%s: the part ends before it begins (--from comes after --to)",
 			reader->input->name);
-	f->counted_from = max(f->counted_from, f->from);
 	const struct hpw_mapping_row *rows = f->mappings->rows.data;
 	if (!error && query->from.kind == SOURCE_PEAK && f->from)
 		span->from_stamp = rows[f->from - 1].stamp;
@@ -383,7 +387,7 @@ struct error *hpw_reader_put_mappings(struct reader *reader)
 	if (!error)
 		error = find_part(&filling);
 	if (!error)
-		error = put_mapping_sites(reader->model, &mappings, &filling.sites);
+		error = put_mapping_sites(reader->model, &mappings, filling.which, &filling.sites);
 	if (!error)
 		error = count_part(&filling);
 	if (!error)
@@ -397,6 +401,79 @@ struct error *hpw_reader_put_mappings(struct reader *reader)
 	if (!error && reader->query)
 		error = hpw_span_put(
 			&reader->span, reader->query, &reader->tables.clock, reader->model);
+	return error;
+}
+
+/* What nobody knows of heap and mappings together is not the heap's alone either. */
+static void forget_heap_figures(struct reader *reader)
+{
+	struct totals *totals = build_totals(reader->model);
+	struct recording *recording = build_recording(reader->model);
+	size_t count;
+	model_sites(reader->model, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct site *site = build_site_at(reader->model, (struct site_id){i});
+		site->peak_blocks = site->peak_bytes = site->temporary = site->failed = 0;
+		site->spread.peak_blocks = site->spread.peak_bytes = site->spread.failed = 0;
+	}
+	totals->peak_blocks = totals->peak_bytes = totals->peak_time_ns = 0;
+	totals->temporary = totals->failed = 0;
+	totals->spread.peak_blocks = totals->spread.peak_bytes = totals->spread.failed = 0;
+	recording->unknown |= UNKNOWN_PEAK_BLOCKS | UNKNOWN_PEAK_BYTES | UNKNOWN_TEMPORARY |
+			      UNKNOWN_FAILED | UNKNOWN_FAILED_SIZE | UNKNOWN_LIVES | UNKNOWN_SERIES;
+}
+
+static void add_to_threads(struct filling *f, struct totals *totals)
+{
+	for (size_t i = 0; i < f->threads; i++) {
+		struct thread *thread = build_thread_at(f->reader->model, i);
+		if (!thread)
+			return;
+		bool was_idle = !thread->allocations && !thread->frees;
+		thread->allocations += f->calls[i].allocations;
+		thread->allocated_bytes += f->calls[i].allocated_bytes;
+		thread->frees += f->mapped.ends_of_thread[i];
+		thread->temporary = 0;
+		/* Of a part those that did something are counted, else all of them. */
+		totals->threads +=
+			f->reader->query && was_idle && (thread->allocations || thread->frees);
+	}
+}
+
+static struct error *add_figures(struct filling *f)
+{
+	struct totals *totals = build_totals(f->reader->model);
+	for (size_t i = 0; i < f->sites; i++) {
+		struct site_id id = {f->mapped.first_site + (uint32_t)i};
+		build_site_at(f->reader->model, id)->counters = f->mapped.sites[i];
+	}
+	put_kept(f);
+	add_to_threads(f, totals);
+	totals->allocations += f->totals.allocations;
+	totals->allocated_bytes += f->totals.allocated_bytes;
+	totals->frees += f->totals.frees;
+	totals->live_blocks += f->totals.live_blocks;
+	totals->live_bytes += f->totals.live_bytes;
+	totals->kept_blocks += f->totals.kept_blocks;
+	totals->kept_bytes += f->totals.kept_bytes;
+	build_recording(f->reader->model)->events += f->to - f->from;
+	return put_mapped_sizes(f);
+}
+
+/* To the heap's figures, which the model has. */
+static struct error *add_mappings(struct reader *reader, struct hpw_mappings *mappings)
+{
+	_cleanup_(filling_deinit) struct filling filling = {
+		.reader = reader, .mappings = mappings, .which = HPW_MAPPINGS_NOT_ALLOCATORS};
+	forget_heap_figures(reader);
+	struct error *error = find_part(&filling);
+	if (!error)
+		error = put_mapping_sites(reader->model, mappings, filling.which, &filling.sites);
+	if (!error)
+		error = count_part(&filling);
+	if (!error)
+		error = add_figures(&filling);
+	build_recording(reader->model)->what = RECORDED_BOTH;
 	return error;
 }
 
@@ -438,7 +515,8 @@ struct error *hpw_reader_put_resident(struct reader *reader)
 	return error || !choice.found ? error : each_resident(reader, &choice, false);
 }
 
-/* What the program had mapped at the end of the part, and at most in it: beside the heap. */
+/* What the program had mapped at the end of the part, and at most in it: beside the heap, or added
+ * to it. */
 struct error *hpw_reader_sum_mappings(struct reader *reader)
 {
 	_cleanup_(hpw_mappings_deinit) struct hpw_mappings mappings = {.rows = {.len = 0}};
@@ -462,5 +540,6 @@ struct error *hpw_reader_sum_mappings(struct reader *reader)
 	recording->mapped.bytes = mapped.live_bytes;
 	recording->mapped.mappings = mapped.live_mappings;
 	recording->mapped.allocator_bytes = mapped.allocator_bytes;
-	return error;
+	bool adds = reader->class == SOURCE_HEAP_AND_MAPPINGS;
+	return error || !adds ? error : add_mappings(reader, &mappings);
 }

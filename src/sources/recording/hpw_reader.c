@@ -408,12 +408,62 @@ static bool has_many_sites(const struct reader *reader)
 	return sites > LIVES_FEW_SITES;
 }
 
+/* A class that needs mappings. */
+static bool wants_mappings(const struct reader *reader)
+{
+	return reader->class == SOURCE_MAPPINGS || reader->class == SOURCE_HEAP_AND_MAPPINGS;
+}
+
+static bool is_at_peak(const struct source_query *query)
+{
+	return query && (query->from.kind == SOURCE_PEAK || query->to.kind == SOURCE_PEAK);
+}
+
+static struct error *refuse_class(const struct reader *reader)
+{
+	const struct recording *recording = build_recording(reader->model);
+	const char *name = reader->input->name;
+	bool both = reader->class == SOURCE_HEAP_AND_MAPPINGS;
+	if ((both || reader->class == SOURCE_HEAP) && recording->only_mappings)
+		return error_create(ERROR_INPUT,
+			"%s: contains no heap, only what the program mapped (run --mmap=only)",
+			name);
+	if (wants_mappings(reader) && !recording->mappings)
+		return error_create(ERROR_INPUT,
+			"%s: doesn't say what the program mapped: record it with heapwise run "
+			"--mmap",
+			name);
+	if (wants_mappings(reader) && reader->choice.wanted)
+		return error_create(ERROR_INPUT,
+			"%s: options that choose blocks (--min-size, --thread, --min-lifetime…) "
+			"don't work with mappings",
+			name);
+	if (both && is_at_peak(reader->query))
+		return error_create(ERROR_INPUT,
+			"%s: when heap and mappings together were largest is not known: use "
+			"--class "
+			"heap or --class mapping with that moment",
+			name);
+	return NULL;
+}
+
+/* What is not known of heap and mappings together. */
+static void leave_heap_parts(struct reader *reader)
+{
+	reader->wanted_series = NULL;
+	reader->flags &= ~(unsigned)(SOURCE_WITH_LIVES | SOURCE_WITH_MARKS | SOURCE_WITH_LIVE);
+}
+
 static struct error *read_all(struct reader *reader)
 {
 	struct error *error = build_string(reader->model, reader->input->name,
 		strlen(reader->input->name), &build_recording(reader->model)->path);
 	if (!error)
 		error = read_tables(reader);
+	if (!error && reader->class != SOURCE_CLASS_ANY)
+		error = refuse_class(reader);
+	if (!error && reader->class == SOURCE_HEAP_AND_MAPPINGS)
+		leave_heap_parts(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	if (!error && (reader->flags & SOURCE_IF_FEW) && !has_few_events(reader)) {
@@ -448,8 +498,6 @@ static struct error *read_all(struct reader *reader)
 	if (!error)
 		error = hpw_reader_put(reader);
 	if (!error && build_recording(reader->model)->mappings)
-		error = hpw_reader_sum_mappings(reader);
-	if (!error && build_recording(reader->model)->mappings)
 		error = hpw_reader_put_resident(reader);
 	if (!error)
 		error = hpw_reader_put_series(reader);
@@ -461,6 +509,8 @@ static struct error *read_all(struct reader *reader)
 			&story, &reader->tables.clock, &reader->span, reader->model);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
+	if (!error && build_recording(reader->model)->mappings)
+		error = hpw_reader_sum_mappings(reader);
 	if (!error)
 		error = hpw_reader_check(reader);
 	return error ? error : hpw_damage_finish(&reader->damage);
@@ -500,27 +550,6 @@ static struct error *find_stamps(struct reader *reader)
 		error = hpw_reader_find_span(&heap);
 	reader->span = heap.span;
 	return error;
-}
-
-static struct error *refuse_class(const struct reader *reader)
-{
-	const struct recording *recording = build_recording(reader->model);
-	const char *name = reader->input->name;
-	if (reader->class == SOURCE_HEAP && recording->only_mappings)
-		return error_create(ERROR_INPUT,
-			"%s: contains no heap, only what the program mapped (run --mmap=only)",
-			name);
-	if (reader->class == SOURCE_MAPPINGS && !recording->mappings)
-		return error_create(ERROR_INPUT,
-			"%s: doesn't say what the program mapped: record it with heapwise run "
-			"--mmap",
-			name);
-	if (reader->class == SOURCE_MAPPINGS && reader->choice.wanted)
-		return error_create(ERROR_INPUT,
-			"%s: options that choose blocks (--min-size, --thread, --min-lifetime…) "
-			"don't work with mappings",
-			name);
-	return NULL;
 }
 
 /* As read_all(), of what the program mapped. */
@@ -565,8 +594,6 @@ static struct error *open_class(const struct input *input, unsigned flags,
 		error = class == SOURCE_MAPPINGS ? read_mappings(&reader) : read_all(&reader);
 	if (!error && has_only_mappings(&reader))
 		return open_class(input, flags, query, SOURCE_MAPPINGS, ret);
-	if (!error && class == SOURCE_HEAP)
-		error = refuse_class(&reader);
 	if (error)
 		return error;
 	build_recording(reader.model)->read_way = reader.query && reader.has_parts ? READ_SUMS

@@ -93,7 +93,7 @@ void hpw_reader_put_summary(struct reader *reader);
 struct error *hpw_reader_put_mappings(struct reader *reader);
 /* What of it and of all else was resident. */
 struct error *hpw_reader_put_resident(struct reader *reader);
-/* And what that comes to, beside the heap; after the part was found. */
+/* And what that comes to, beside the heap, or added to it if that is wanted; after all else. */
 struct error *hpw_reader_sum_mappings(struct reader *reader);
 
 /* All else into the model. */

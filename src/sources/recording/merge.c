@@ -50,6 +50,7 @@ static struct error *copy_target(struct merge *merge, const struct model *from)
 		error = build_argument(merge->ret, target->command[i], strlen(target->command[i]));
 	struct recording *recording = build_recording(merge->ret);
 	recording->mode = model_recording(from)->mode;
+	recording->what = model_recording(from)->what;
 	recording->writer = model_recording(from)->writer;
 	recording->complete = true;
 	recording->source = model_recording(from)->source;
@@ -273,6 +274,10 @@ static void add_recording(struct merge *merge, const struct model *from)
 
 static struct error *add_model(struct merge *merge, const struct model *from)
 {
+	if (model_recording(from)->what != model_recording(merge->ret)->what)
+		return error_create(ERROR_INPUT,
+			"%s: what a program mapped can't be added to a heap of another recording",
+			model_recording(from)->path);
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
 		merge_add_stacks, merge_add_sites, add_threads, add_unrecorded, add_small,
 		merge_add_damage, add_sizes};

@@ -192,7 +192,7 @@ static struct error *open_input(const struct input *input, unsigned flags,
 	error = find_foreign(input, &source);
 	if (error)
 		return error;
-	if (source && query && query->class == SOURCE_MAPPINGS)
+	if (source && query && query->class >= SOURCE_MAPPINGS)
 		return error_create(ERROR_INPUT,
 			"%s: %s files don't say what a program mapped: record it with heapwise run "
 			"--mmap",

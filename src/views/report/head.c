@@ -334,10 +334,11 @@ static const struct column recording_columns[] = {
 		.nested = &report_word_type},
 	[CLASS] = {"class", COLUMN_TEXT, .optional = true,
 		.says = "`mapping`: figures are of what the program mapped, and its calls of mmap "
-			"and the like are the allocations"},
+			"and the like are the allocations; `all`: of its heap and of that, without "
+			"what its allocator mapped"},
 	[MAPPED] = {"mapped", COLUMN_RECORD, .optional = true,
 		.says = "what the program mapped beside its heap, where `run --mmap` recorded it; "
-			"in no other figure",
+			"in no other figure, unless `class` is `all`",
 		.nested = &mapped_type},
 	COLUMNS_END};
 
@@ -402,13 +403,14 @@ static void recording_cell(const void *context, size_t row, unsigned column, str
 		damage_cell(rows, ret);
 		break;
 	case CLASS:
-		ret->text = "mapping";
-		ret->state = recording->what == RECORDED_MAPPINGS ? CELL_KNOWN : CELL_ABSENT;
+		ret->text = recording->what == RECORDED_BOTH ? "all" : "mapping";
+		ret->state = recording->what == RECORDED_HEAP ? CELL_ABSENT : CELL_KNOWN;
 		break;
 	case MAPPED:
 		ret->nested = (struct table){&mapped_type, &recording->mapped, 1, .limit = 1};
-		ret->state = recording->mappings && recording->what == RECORDED_HEAP ? CELL_KNOWN
-										     : CELL_ABSENT;
+		ret->state = recording->mappings && recording->what != RECORDED_MAPPINGS
+				     ? CELL_KNOWN
+				     : CELL_ABSENT;
 		break;
 	default:
 		count_cell(recording, column, ret);

@@ -217,6 +217,12 @@ static struct error *check_known(const struct view *view, const struct model *mo
 			recording->mappings ? "; that program ended, or may not be looked at, "
 					      "before the recorder could"
 					    : "");
+	if (unknown && recording->what == RECORDED_BOTH)
+		return error_create(ERROR_INPUT,
+			"%s: --view %s is not known of heap and mappings together: use --class "
+			"heap "
+			"or --class mapping",
+			recording->path, view->name);
 	return unknown ? error_create(ERROR_INPUT, "%s: %s files contain no data for --view %s",
 				 recording->path, recording->source, view->name)
 		       : NULL;
