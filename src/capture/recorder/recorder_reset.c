@@ -103,6 +103,12 @@ const char *recorder_reset(struct recorder *recorder, bool with_live)
 	copy_sums(b, t);
 	recorder_reset_end(r->before);
 	r->before = b;
+	/* Dumps then have none of the mappings that are there now either. */
+	if (with_live && r->mode.mappings != MODE_MAPPINGS_OFF) {
+		recorder_write_mappings(r);
+		if (!r->mappings.kept.failed)
+			buf_clear(&r->mappings.kept);
+	}
 	r->resets++;
 	if (!r->folds && t->thread_count)
 		recorder_put_mark(r, recorder_any_thread(r), MARK_RESET, strlen(MARK_RESET),

@@ -123,8 +123,26 @@ static void read_all(int fd, char *message, size_t bytes)
 	message[strcspn(message, "\n")] = 0;
 }
 
-/* A struct dump_plan's: by `heapwise export`. The context is the format's name. */
-static int convert_dump(const struct dump_conversion *conversion, char *message, size_t bytes)
+/* Formats with what the program maps, for libraries of --as. */
+static const struct mapped_format {
+	const char *text, *format, *class;
+} mapped_formats[] = {
+	{"gperftools/all", "gperftools", "all"},
+	{"gperftools/mapping", "gperftools", "mapping"},
+};
+
+static const struct mapped_format *mapped_format_find(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mapped_formats); i++) {
+		if (!strcmp(mapped_formats[i].text, text))
+			return &mapped_formats[i];
+	}
+	return NULL;
+}
+
+/* Returns an exit status; 0: the file is there. */
+static int export_dump_file(const struct dump_conversion *conversion, const char *format,
+	const char *class, char *message, size_t bytes)
 {
 	int ends[2], status = 1;
 	if (pipe2(ends, O_CLOEXEC))
@@ -135,9 +153,8 @@ static int convert_dump(const struct dump_conversion *conversion, char *message,
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != self)
 			_exit(ERROR_INTERNAL);
-		const char *const words[] = {"heapwise", "export", "--format",
-			conversion->plan->convert_context, "-o", conversion->to, conversion->from,
-			NULL};
+		const char *const words[] = {"heapwise", "export", "--format", format, "-o",
+			conversion->to, conversion->from, class ? "--class" : NULL, class, NULL};
 		dup2(ends[1], STDERR_FILENO);
 		execv("/proc/self/exe", (char *const *)words);
 		_exit(ERROR_INTERNAL);
@@ -149,9 +166,24 @@ static int convert_dump(const struct dump_conversion *conversion, char *message,
 	bool ended = child > 0 && child_wait(child, &status, 0) == child;
 	if (ended && !status)
 		*message = 0;
-	if (ended && conversion->plan->announce)
-		gperftools_announce(conversion, !status);
 	return !ended || status;
+}
+
+/* A struct dump_plan's: by `heapwise export`. The context is the format's name. Where mappings are
+ * wanted that were not recorded, the heap has to do. */
+static int convert_dump(const struct dump_conversion *conversion, char *message, size_t bytes)
+{
+	const char *format = conversion->plan->convert_context;
+	const struct mapped_format *mapped = mapped_format_find(format);
+	int status =
+		mapped ? export_dump_file(conversion, mapped->format, mapped->class, message, bytes)
+		       : 1;
+	if (status)
+		status = export_dump_file(
+			conversion, mapped ? mapped->format : format, NULL, message, bytes);
+	if (conversion->plan->announce)
+		gperftools_announce(conversion, !status);
+	return status;
 }
 
 static struct error *take_files(const struct dump_options *options, struct dump_plan *ret)
@@ -172,13 +204,15 @@ static struct error *take_format(const struct dump_options *options, struct dump
 	if (!text)
 		return NULL;
 	bool is_own = !*text || !strcmp(text, "hpw");
-	const struct export_format *format = is_own ? NULL : export_find(text);
+	const struct mapped_format *mapped = mapped_format_find(text);
+	const struct export_format *format =
+		is_own ? NULL : export_find(mapped ? mapped->format : text);
 	if (!is_own && !format)
 		return error_create(ERROR_USAGE,
 			"invalid --dump-format '%s': expected hpw or a format of 'heapwise export'",
 			text);
 	ret->convert = format ? convert_dump : NULL;
-	ret->convert_context = format ? format->name : NULL;
+	ret->convert_context = mapped ? mapped->text : format ? format->name : NULL;
 	return NULL;
 }
 

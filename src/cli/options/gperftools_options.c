@@ -95,13 +95,27 @@ static struct error *check_prepare(struct leak_check *ret)
 	return NULL;
 }
 
+/* As there: HEAP_PROFILE_ONLY_MMAP leaves the heap out, unless the user wants something of it. */
+static void prepare_mappings(struct launch_options *launch)
+{
+	struct mode *mode = &launch->mode;
+	const struct leak_check *leaks = &launch->leak_check;
+	bool only = flag_of("HEAP_PROFILE_ONLY_MMAP", false);
+	bool needs_heap = mode->is_chosen || leaks->heap_check || leaks->at_exit ||
+			  leaks->at_main_end || leaks->on_death;
+	if (mode->mappings == MODE_MAPPINGS_OFF && (only || flag_of("HEAP_PROFILE_MMAP", false)))
+		mode->mappings = only && !needs_heap ? MODE_MAPPINGS_ONLY : MODE_MAPPINGS_TOO;
+}
+
 struct error *gperftools_options_prepare(struct launch_options *launch)
 {
 	const struct mode *mode = &launch->mode;
 	if (mode->kind == MODE_SAMPLE)
 		return error_create(ERROR_USAGE,
 			"--as=gperftools needs all allocations: --mode exact or aggregate");
-	return check_prepare(&launch->leak_check);
+	struct error *error = check_prepare(&launch->leak_check);
+	prepare_mappings(launch);
+	return error;
 }
 
 void gperftools_options_check(struct leak_options *options)

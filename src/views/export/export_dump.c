@@ -43,6 +43,8 @@ struct dump {
 	uint64_t period;                   /* 0: figures stand as they are */
 	bool named, remarks, empty_blocks;
 	bool live_only; /* what was freed is left out */
+	/* As gperftools has it: mappings come first, and are not in the sum. */
+	bool maps_first;
 };
 
 static void dump_deinit(struct dump *at)
@@ -165,10 +167,17 @@ static void export_dump_add_figures(struct text *out, struct figures figures)
 		figures.live_bytes, figures.allocations, figures.allocated_bytes);
 }
 
+static bool is_mapping_row(const struct row *row)
+{
+	return row->sums->kind >= KIND_MMAP && row->sums->kind <= KIND_ALLOCATOR_MAP;
+}
+
 static struct figures sum_up(struct dump *at)
 {
 	struct figures sum = {.live_blocks = 0};
 	for (size_t i = 0; i < at->rows->rows.len; i++) {
+		if (at->maps_first && is_mapping_row(&at->rows->rows.data[i]))
+			continue;
 		struct figures one = figures_of(at, at->rows->rows.data[i].sums);
 		sum.live_blocks += one.live_blocks;
 		sum.live_bytes += one.live_bytes;
@@ -251,6 +260,24 @@ static void export_dump_describe_losses(const struct dump *at)
 		text_add(lost, EXPORT_REMARKS_LOST);
 }
 
+static struct error *write_row(struct dump *at, const struct row *row, bool jemalloc)
+{
+	struct text *out = &at->out.text;
+	struct figures figures = figures_of(at, row->sums);
+	if (!figures.allocations && !figures.live_blocks)
+		return NULL;
+	if (!jemalloc)
+		export_dump_add_figures(out, figures);
+	text_add(out, jemalloc ? "@" : " @");
+	struct error *error = export_dump_add_stack(at, row);
+	if (jemalloc) {
+		text_add(out, "\n  t*: ");
+		export_dump_add_figures(out, figures);
+	}
+	text_add_char(out, '\n');
+	return error ? error : export_out_flush(&at->out);
+}
+
 /* The rows, each of them as one of these says it. */
 static struct error *write_dump(struct dump *at, bool jemalloc)
 {
@@ -267,23 +294,12 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 	else if (!jemalloc)
 		text_add(out, " @ heapprofile");
 	text_add_char(out, '\n');
-	for (size_t i = 0; !error && !at->out.stopped && i < at->rows->rows.len; i++) {
-		const struct row *row = &at->rows->rows.data[i];
-		struct figures figures = figures_of(at, row->sums);
-		if (!figures.allocations && !figures.live_blocks)
-			continue;
-		if (!jemalloc)
-			export_dump_add_figures(out, figures);
-		text_add(out, jemalloc ? "@" : " @");
-		error = export_dump_add_stack(at, row);
-		if (jemalloc) {
-			text_add(out, "\n  t*: ");
-			export_dump_add_figures(out, figures);
+	for (unsigned pass = at->maps_first ? 0 : 1; pass < 2; pass++)
+		for (size_t i = 0; !error && !at->out.stopped && i < at->rows->rows.len; i++) {
+			const struct row *row = &at->rows->rows.data[i];
+			if (!at->maps_first || is_mapping_row(row) == !pass)
+				error = write_row(at, row, jemalloc);
 		}
-		text_add_char(out, '\n');
-		if (!error)
-			error = export_out_flush(&at->out);
-	}
 	if (error)
 		return error;
 	add_mappings(at);
@@ -304,6 +320,7 @@ static struct error *export_dump(
 			jemalloc ? "jemalloc" : "gperftools");
 	uint64_t period = recording->sample_bytes;
 	at.period = period ? period : jemalloc;
+	at.maps_first = !jemalloc && recording->what != RECORDED_HEAP;
 	export_out_init(&at.out, sink);
 	mapped_code_vec_init(&at.mapped);
 	mapped_code_vec_init(&at.by_address);

@@ -169,4 +169,29 @@ def leak_check(folder):
         hw.need(mode != "local" or not ended.errors, f"{mode}: {ended}")
 
 
+ROW = re.compile(r"\s*(\d+):\s+(\d+)\s+\[\s*(\d+):\s+(\d+)\] @")
+
+
+def mapped(path):
+    """Live and allocated bytes of the rows of a profile, of sizes that the program maps."""
+    rows = [tuple(map(int, ROW.match(line).groups())) for line in path.read_text().split("\nMAPPED_")[0].splitlines()[1:] if ROW.match(line)]
+    return sorted((row[1], row[3]) for row in rows if row[3] in (0x200000, 0x10000, 0x5000, 0x3000, 0x30000, 0x7000, 1234))
+
+
+@TESTS.test
+def mappings(folder):
+    """HEAP_PROFILE_MMAP and HEAP_PROFILE_ONLY_MMAP: the real library's bytes of what is mapped, and its first line"""
+    wanted = [(0, 0x10000), (0, 0x3000), (0x4000, 0x5000), (0x30000, 0x30000), (0x200000, 0x200000)]
+    for name, head, blocks in (("HEAP_PROFILE_MMAP", (1, 1234, 1, 1234), [(1234, 1234)]), ("HEAP_PROFILE_ONLY_MMAP", (0, 0, 0, 0), [])):
+        place = folder / name
+        place.mkdir()
+        ended, found = ours(place, "maps", prefix="", **{name: "true"})
+        hw.need(ended.status == 0 and found[".0001.heap"] == head, f"{name}: {found} {ended}")
+        rows = mapped(place / "ours.0001.heap")
+        hw.need(rows == sorted(wanted + blocks), f"{name}: {rows}")
+        real = theirs(place, "maps", prefix="", **{name: "true"})
+        if real:
+            hw.need(real[1][".0001.heap"] == head and mapped(place / "real.0001.heap") == rows, f"{name}: really {real[1]} {mapped(place / 'real.0001.heap')}")
+
+
 TESTS.main()

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /* gperftools/heap-profiler.h; NULL: the library is not there. */
@@ -173,6 +174,28 @@ static void run_ignored(void)
 	kept[--count] = NULL;
 }
 
+static __attribute__((noinline)) void *map_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	kept[count++] = pages;
+	return pages;
+}
+
+/* Mapped before the start and after it, unmapped in part, moved. */
+static void run_maps(void)
+{
+	if (!HeapProfilerStart || !HeapProfilerDump)
+		exit(3);
+	map_pages(0x7000);
+	HeapProfilerStart(prefix);
+	keep_block(1234);
+	map_pages(0x200000);
+	munmap(map_pages(0x10000), 0x10000);
+	munmap((char *)map_pages(0x5000) + 0x1000, 0x1000);
+	kept[count - 1] = mremap(map_pages(0x3000), 0x3000, 0x30000, MREMAP_MAYMOVE);
+	HeapProfilerDump("maps");
+}
+
 static void run_start(char *self)
 {
 	keep_block(1000);
@@ -214,6 +237,8 @@ int main(int argc, char **argv)
 		run_leaks();
 	else if (!strcmp(story, "ignored"))
 		run_ignored();
+	else if (!strcmp(story, "maps"))
+		run_maps();
 	else if (!strcmp(story, "start"))
 		run_start(argv[0]);
 	else

@@ -55,6 +55,11 @@ CASE(plan, "a plan has the distances, and a prefix without letters of patterns")
 	s.in_use = 5 << 20;
 	gp_line_init(&lines);
 	CHECK(gp_settings_plan(&s, "a", &lines) && strstr(lines.data, "\npeak=5242881\n"));
+	s.maps = s.only_maps = true;
+	gp_line_init(&lines);
+	CHECK(gp_settings_plan(&s, "a", &lines));
+	CHECK_STR(lines.data, "format=gperftools/mapping\nrestart-all=1\nannounce=1\n"
+			      "allocated=0\nfreed=0\npeak=0\nevery=0\nfile=a%f.%i.heap\n");
 	gp_line_init(&lines);
 	CHECK(!gp_settings_plan(&s, "a\nkeep=1", &lines));
 	static char name[GP_LINE_BYTES];

@@ -166,10 +166,6 @@ static void start_locked(const char *wanted)
 	prefix[bytes] = 0;
 	is_on = true;
 	print_unless_quiet("Starting tracking the heap\n");
-	if (settings.maps)
-		gp_print(
-			"heapwise: HEAP_PROFILE_MMAP and HEAP_PROFILE_ONLY_MMAP are not supported: "
-			"profiles are of malloc, new and the like\n");
 	/* The profile is of what comes from here on: gperftools begins with an empty table. */
 	if (ask_collector(HW_ASK_RESET, HW_RESET_LIVE, NULL, 0))
 		gp_print("heapwise: heap profiles have blocks of before their start, too\n");

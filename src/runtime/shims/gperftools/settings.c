@@ -49,13 +49,18 @@ bool gp_settings_plan(const struct gp_settings *settings, const char *prefix, st
 {
 	char letters[3] = "";
 	/* The key that a program's end belongs to is left out: that dump is requested. */
-	gp_line_add(lines, "format=gperftools\nrestart-all=1\n");
+	gp_line_add(lines, "format=gperftools");
+	if (settings->maps)
+		gp_line_add(lines, settings->only_maps ? "/mapping" : "/all");
+	gp_line_add(lines, "\nrestart-all=1\n");
 	gp_line_add(lines, settings->talks ? "announce=1\n" : "announce=0\n");
-	add_distance(lines, "allocated=", settings->allocated);
-	add_distance(lines, "freed=", settings->freed);
+	/* Distances are of the heap, which is not counted then. */
+	const bool no_heap = settings->only_maps;
 	/* More than the interval, there; as much as the distance, here. */
-	bool is_spaced = settings->in_use > 0 && settings->in_use < INT64_MAX;
-	add_distance(lines, "peak=", settings->in_use + is_spaced);
+	const bool is_spaced = settings->in_use > 0 && settings->in_use < INT64_MAX;
+	add_distance(lines, "allocated=", no_heap ? 0 : settings->allocated);
+	add_distance(lines, "freed=", no_heap ? 0 : settings->freed);
+	add_distance(lines, "peak=", no_heap ? 0 : settings->in_use + is_spaced);
 	add_distance(lines, "every=", settings->seconds);
 	gp_line_add(lines, "file=");
 	for (const char *p = prefix; *p; p++) {
