@@ -36,7 +36,7 @@ static void inherit_plan(struct process_dumps *d, const struct process_dumps *pa
 	if (parent->own_files)
 		d->plan.files = files;
 	d->owner = parent->owner;
-	d->inherited = parent->own_files;
+	d->inherited = true;
 }
 
 /* Looks where the program is now. Of one that has ended that can't be seen any more, and its number

@@ -11,7 +11,7 @@
 
 struct process_dumps {
 	struct dump_plan plan; /* the session's, or as the process has changed it */
-	bool inherited;        /* plan is what the process that it was forked from has set */
+	bool inherited;        /* it was forked, and its files are named by its parent's plan */
 	char *own_files;       /* plan.files if the process has set it; owned */
 	/* Where the process was when that was last looked at: with the rights of the collector's
 	 * user, and with another's. Owned, NULL: not known. */

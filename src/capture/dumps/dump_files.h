@@ -40,7 +40,7 @@ struct dump_naming {
 	const char *program;   /* base name */
 	const char *folder;    /* what relative names are relative to */
 	pid_t pid;
-	bool inherited; /* the plan is what the process that it was forked from has set */
+	bool inherited; /* it was forked, and goes on with its parent's plan */
 };
 
 /* Makes the name of the next dump. Returns NULL if there is no memory; the caller frees it. */

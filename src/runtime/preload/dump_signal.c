@@ -40,6 +40,17 @@ static void count_signal(int number)
 	__atomic_store_n(&p->shm->doorbell, 1, __ATOMIC_RELAXED);
 }
 
+void rt_dump_signal_review(struct hw_shm *shm)
+{
+	uint32_t number = __atomic_load_n(&shm->dump_signal, __ATOMIC_RELAXED);
+	struct kernel_action now = {.handler = SIG_IGN};
+	if (!number || sys_no_calls() ||
+		sys_failed(sys_call4(__NR_rt_sigaction, number, NULL, &now, MASK_BYTES)))
+		return;
+	if (now.handler != count_signal)
+		__atomic_fetch_or(&shm->notes, (uint32_t)HW_NOTE_SIGNAL_TAKEN, __ATOMIC_RELAXED);
+}
+
 void rt_dump_signal_prepare(struct hw_shm *shm)
 {
 	uint32_t number = __atomic_load_n(&shm->dump_signal, __ATOMIC_RELAXED);

@@ -9,6 +9,7 @@
 #include "runtime/preload/leave.h"
 
 #include "format/status.h"
+#include "runtime/preload/dump_signal.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/lsan_bridge.h"
 #include "runtime/preload/process.h"
@@ -403,6 +404,8 @@ static void main_ends(int status)
 /* exit(3), from the last exit handler, goes on with what is still to do: writing streams out. */
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
+	if (rt_process && rt_process->shm)
+		rt_dump_signal_review(rt_process->shm);
 	int end = wait_for_collector(status & 0xff, EXIT_BY_HANDLER);
 	if (end != (status & 0xff))
 		rt_real.exit(end);

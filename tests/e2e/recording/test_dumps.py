@@ -3,6 +3,7 @@
 """Dumps of recorded processes: when they are written, where, and what they say."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -227,6 +228,7 @@ def by_signal(folder):
         target.tell("raise", signal.SIGUSR2)
         hw.ask("dump", target.name, "-o", folder / "last")
     hw.need(len(dumps_in(folder)) == 2 and live(first) == 1234, f"{dumps_in(folder)}")
+    hw.need("handles the signal" in hw.ask("report", folder / "x.hpw"), "that the program took the signal is not said")
     for unfit in ("KILL", "33"):
         wrong = hw.heapwise("run", "--dump-signal", unfit, "true")
         hw.need(wrong.status == 125 and f"invalid --dump-signal '{unfit}'" in wrong.errors, f"{wrong}")
@@ -256,6 +258,12 @@ def at_exit_and_children(folder):
     hw.need(len(found) == 2 and (folder / f"{pid}.f0001") in found, f"{found}")
     report = hw.report(folder / f"{pid}.f0001")
     hw.need(report["recording"]["dump"] == "the process ended" and not report["recording"]["snapshot"], "the end")
+    place = folder / "names"
+    place.mkdir()
+    with told(place, "-q", "--dump-at-exit", "--dump-file", "of%f-%i") as target:
+        target.tell("fork", 2000)
+    names = sorted(re.sub(r"\d+", "N", path.name) for path in place.glob("of*"))
+    hw.need(names == ["of-N", "of_N-N"], f"%f: {names}")
 
 
 @TESTS.test
