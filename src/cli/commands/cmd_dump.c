@@ -2,12 +2,15 @@
 /* heapwise dump: what a recorded process has live now, and all its sums, while it runs on. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,12 +154,24 @@ static struct error *convert_dump(
 	return error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise export'");
 }
 
-/* Waits so long, whatever signals come. */
-static void wait_seconds(uint64_t seconds)
+/* Waits so long, whatever signals come, unless the process ends before. */
+static struct error *wait_seconds(pid_t pid, uint64_t seconds)
 {
-	struct timespec left = {.tv_sec = (time_t)seconds};
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
+	_cleanup_close_ int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct timespec end, now;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)seconds;
+	bool ended = process < 0 && errno == ESRCH;
+	while (!ended && !clock_gettime(CLOCK_MONOTONIC, &now)) {
+		int64_t left_ms = (end.tv_sec - now.tv_sec) * INT64_C(1000) +
+				  (end.tv_nsec - now.tv_nsec) / 1000000;
+		struct pollfd one = {.fd = process, .events = POLLIN};
+		if (left_ms <= 0)
+			return NULL;
+		ended = poll(&one, 1, (int)left_ms) > 0;
+	}
+	return error_create(ERROR_INPUT,
+		"process %d has ended before %" PRIu64 " seconds were over", (int)pid, seconds);
 }
 
 /* Names the file. `is_written`: false if a converter is still to write it. */
@@ -244,7 +259,7 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	if (request.seconds) {
 		error = ask_for_dump(request.pid, &reply, &before);
 		if (!error)
-			wait_seconds(request.seconds);
+			error = wait_seconds(request.pid, request.seconds);
 	}
 	if (!error)
 		error = ask_for_dump(request.pid, &reply, &dump);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -24,6 +25,9 @@
 #define POLICY "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 #define RUNNING_MAX 16u
 #define URL_BYTES 256
+/* For a client to read the last answer, and between two looks at that. */
+#define LAST_ANSWER_MS 500
+#define LAST_LOOK_MS 50
 
 /* What the launcher reports. */
 struct http_subject {
@@ -42,6 +46,9 @@ struct http_state {
 	struct http_subject subject; /* root 0: not news yet */
 	struct serve_answers *answers;
 	uint64_t asked;
+	/* The collector has ended: the server ends when what was asked before is answered. */
+	bool ended;
+	int64_t answered_ms; /* with `ended`: when the last answer was made */
 };
 
 static volatile sig_atomic_t stopped;
@@ -106,9 +113,11 @@ static void http_request(
 	struct http_question question = {.kind = page->kind, .root = state->subject.root};
 	snprintf(question.session, sizeof(question.session), "%s", state->subject.session);
 	const char *problem = question_take(request, &question);
-	if (problem || !state->subject.root) {
+	if (problem || !state->subject.root || state->ended) {
 		serve_answer_text(exchange, problem ? 400 : 503, PLAIN,
-			problem ? problem : "The program has not started yet.\n");
+			problem        ? problem
+			: state->ended ? "The program has ended.\n"
+				       : "The program has not started yet.\n");
 		return;
 	}
 	struct http_words words;
@@ -130,8 +139,29 @@ static void http_gone(void *ctx, struct serve_exchange *exchange)
 static size_t http_watch(void *ctx, struct pollfd *ret, size_t most, int *timeout_ms)
 {
 	const struct http_state *state = ctx;
-	*ret = (struct pollfd){.fd = state->link, .events = POLLIN};
+	*ret = (struct pollfd){.fd = state->ended ? -1 : state->link, .events = POLLIN};
+	if (state->ended)
+		*timeout_ms = LAST_LOOK_MS;
 	return 1 + serve_answers_watch(state->answers, ret + 1, most - 1, timeout_ms);
+}
+
+static int64_t http_now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The last answers are still to be sent. */
+static void http_end(struct http_state *state)
+{
+	bool pending = serve_answers_are_pending(state->answers);
+	int64_t now = http_now_ms();
+	if (pending)
+		state->answered_ms = now;
+	state->ended = true;
+	if (!pending && now - state->answered_ms >= LAST_ANSWER_MS)
+		stopped = 1;
 }
 
 static void http_ready(void *ctx)
@@ -142,7 +172,7 @@ static void http_ready(void *ctx)
 	if (n == (ssize_t)sizeof(news))
 		state->subject = news;
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		stopped = 1; /* the collector has ended */
+		http_end(state);
 	serve_answers_ready(state->answers);
 }
 

@@ -505,3 +505,8 @@ void serve_answers_ask(struct serve_answers *answers, const struct serve_work *w
 	else if (!job || !exchange_vec_push(&job->waiting, exchange))
 		answer_failure(answers, exchange, 500, "out of memory", ERROR_ENVIRONMENT);
 }
+
+bool serve_answers_are_pending(const struct serve_answers *answers)
+{
+	return answers->jobs;
+}

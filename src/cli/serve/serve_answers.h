@@ -88,5 +88,7 @@ void serve_answers_gone(struct serve_answers *answers, struct serve_exchange *ex
 size_t serve_answers_watch(
 	struct serve_answers *answers, struct pollfd *ret, size_t most, int *timeout_ms);
 void serve_answers_ready(struct serve_answers *answers);
+/* Returns whether an answer is being made. */
+bool serve_answers_are_pending(const struct serve_answers *answers);
 
 #endif

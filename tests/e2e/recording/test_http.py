@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -320,6 +321,20 @@ def from_the_environment(folder):
         program.stdin.close()
         program.wait(hw.TIMEOUT)
         hw.need(blocks_of(folder, profile) == (9, 9), f"{blocks_of(folder, profile)}")
+
+
+@TESTS.test
+def ends_meanwhile(folder):
+    """?seconds=N of a program that ends before: 404 with the reason, at once"""
+    with served(folder) as one:
+        root = re.search(rb"<td>(\d+) ", get(f"{one.url}debug/pprof/")[2])[1].decode()
+        found = []
+        asks = threading.Thread(target=lambda: found.append(get(f"{one.url}debug/pprof/heap?seconds=300")))
+        asks.start()
+        hw.wait_until(lambda: dumps_made(root), "the first dump")
+        one.end()
+        asks.join(hw.TIMEOUT)
+        hw.need(found and found[0][0] == 404 and b"has ended before 300 seconds" in found[0][2], f"{found}")
 
 
 if __name__ == "__main__":
