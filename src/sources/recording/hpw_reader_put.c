@@ -218,11 +218,13 @@ static struct error *put_estimates(struct reader *reader)
 	struct error *error = hpw_reader_decode(reader, hpw_estimates_takes, into_estimates);
 	if (error)
 		return error;
-	/* They are no estimates then, and the damage says so. */
-	if (!hpw_estimates_are_whole(&reader->estimates, reader->model))
-		build_recording(reader->model)->sample_bytes = 0;
-	else
+	if (hpw_estimates_are_whole(&reader->estimates, reader->model)) {
 		hpw_estimates_put(&reader->estimates, reader->model);
+		return NULL;
+	}
+	/* They are no estimates then, and the damage says so. */
+	build_recording(reader->model)->sample_bytes = 0;
+	reader->file.features |= HPW_FEATURE_SAMPLED; /* which a damaged file may lack */
 	return NULL;
 }
 

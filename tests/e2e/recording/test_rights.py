@@ -138,21 +138,24 @@ def dumps_that_others_name(folder):
     """Of another user's process, --keep removes with that user's rights what it has had written"""
     env = open_to_all(folder)
     (folder / "root").mkdir(0o755)
-    precious = folder / "root" / "precious"
+    precious = folder / "root" / "dump.0001"
     precious.write_text("root's")
-    run_as_other(folder, env, script=f"""
+    run_as_other(folder, env, script="""
 os.mkdir("mine")
 os.mkdir("further")
-ask(CONFIGURE, "keep=1")
-ask(DUMP, "mine/precious")
+ask(CONFIGURE, "keep=1\\nfile=mine/dump.%i")
+ask(DUMP)
 os.rename("mine", "before")
-os.symlink("{folder}/root", "mine")
-ask(DUMP, "further/second")
-ask(DUMP, "further/third")
+os.symlink("root", "mine")
+ask(CONFIGURE, "keep=1\\nfile=further/dump.%i")
+ask(DUMP)
+ask(DUMP)
 """)
-    hw.wait_until(lambda: not (folder / "further" / "second").exists(), "the second of three remains")
-    hw.need(precious.exists() and (folder / "further" / "third").exists(), "the third, or root's file, is gone")
-    hw.need((folder / "further" / "third").stat().st_uid == NOBODY_KNOWN, "whose dump it is")
+    further = folder / "further"
+    hw.need((folder / "before" / "dump.0001").exists(), "the first was not written where it should be")
+    hw.wait_until(lambda: len(list(further.iterdir())) == 1, "the second of three remains")
+    hw.need(precious.exists() and (further / "dump.0003").exists(), f"the third, or root's file, is gone: {list(further.iterdir())}")
+    hw.need((further / "dump.0003").stat().st_uid == NOBODY_KNOWN, "whose dump it is")
 
 
 @TESTS.test
