@@ -49,8 +49,8 @@ extern "C" {
  * mark without a name, or with one that begins with "fork:", is none. In the recording control
  * characters, and what is no UTF-8, are '?'.
  *
- * All that this thread has allocated and freed before the call is before the mark, all after it
- * behind; what other threads do is before or after as it happens. Thread-safe and
+ * All that this thread has allocated and freed before the call is before the mark, all that it does
+ * later is after it; what other threads do is before or after as it happens. Thread-safe and
  * async-signal-safe; keeps errno. Never blocks for longer than an allocation under heapwise does;
  * where that is dropped and counted (a signal handler that has interrupted the recording of an
  * event, and finds no room), the mark is.
@@ -80,7 +80,7 @@ static __inline__ __attribute__((nothrow)) int heapwise_is_recording(void)
 #endif
 }
 
-/* Calls a function of the runtime that returns 0 or an errno; -1 with errno, ESRCH without it. */
+/* Returns 0 for 0, and -1 with that errno else. */
 static __inline__ __attribute__((nothrow)) int heapwise_result_(int error)
 {
 	if (!error)
@@ -93,8 +93,9 @@ static __inline__ __attribute__((nothrow)) int heapwise_result_(int error)
  * Stops recording allocations, and starts it again. Frees of blocks that were recorded are always
  * recorded; blocks that are allocated in between are in no figure, and reports say for how long
  * that was so. Returns 0, after it has taken effect, or -1 with errno: ESRCH if this process is not
- * recorded, EHOSTDOWN or ETIMEDOUT if the recorder does not answer. Thread-safe; not for signal
- * handlers.
+ * recorded, EHOSTDOWN or ETIMEDOUT if the recorder does not answer, or what the system calls of the
+ * question failed with (ENOMEM, EMFILE, or EPERM and ENOSYS in a sandbox). Thread-safe; not for
+ * signal handlers.
  */
 static __inline__ __attribute__((nothrow)) int heapwise_start(void)
 {

@@ -48,9 +48,9 @@ for line in sys.stdin:
 class Served:
     """A program under `run --http`."""
 
-    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", program=sys.executable):
         self.file = folder / "x.hpw"
-        words = [hw.HEAPWISE, "run", "-f", "-o", self.file, "--http", listen, *options, "--", sys.executable, "-c", PROGRAM]
+        words = [hw.HEAPWISE, "run", "-f", "-o", self.file, "--http", listen, *options, "--", program, "-c", PROGRAM]
         self.process = subprocess.Popen([os.fspath(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=hw.clean_environment(), cwd=folder)
         found = re.search(r"profiles: (http://\S+)debug/pprof/", self.process.stderr.readline())
@@ -251,6 +251,16 @@ def server_killed(folder):
         one.allocate(1)
     hw.need(one.process.returncode == 0, hw.describe(one.process.returncode))
     hw.need(hw.report(one.file)["recording"]["complete"], "the recording is not whole")
+
+
+@TESTS.test
+def forged_names(folder):
+    """A program whose name has a line end in it is one process in the list"""
+    program = folder / "x\n7 1 1 forged"
+    shutil.copy(sys.executable, program)
+    with served(folder, program=program) as one:
+        status, _, text = get(one.url + "debug/pprof/")
+        hw.need(status == 200 and text.count(b"<tr>") == 2 and b"x?7 1 1 forged (default)" in text, text.decode())
 
 
 @TESTS.test

@@ -180,6 +180,14 @@ def dumps_forked(folder):
 
 
 @TESTS.test
+def stats_forked(folder):
+    """A child reads statistics, whatever its parent's threads do when it is forked"""
+    for conf in ("prof:false", "prof:true"):
+        ended = run(folder, conf, USER, "stats_in_children", options=("--children=no",))
+        hw.need(ended.text == "300 of 300\n", f"{conf}: {ended}")
+
+
+@TESTS.test
 def activated(folder):
     """prof.active begins and ends what is counted"""
     ended = run(folder, "prof:true,lg_prof_sample:0,prof_active:false", USER, "heap_profile")

@@ -223,6 +223,41 @@ static void show_stats(void)
 	malloc_stats_print(NULL, NULL, "J");
 }
 
+static bool reading_ends;
+
+static void *read_stats(void *unused)
+{
+	size_t allocated, bytes = sizeof(allocated);
+	while (!__atomic_load_n(&reading_ends, __ATOMIC_RELAXED))
+		mallctl("stats.allocated", &allocated, &bytes, NULL, 0);
+	return unused;
+}
+
+/* Children of a process whose threads read statistics all the time read them, too. */
+static void stats_in_children(void)
+{
+	enum { THREADS = 3, CHILDREN = 300 };
+	pthread_t threads[THREADS];
+	int good = 0;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, read_stats, NULL);
+	for (int i = 0; i < CHILDREN && good == i; i++) {
+		int status = 1;
+		size_t allocated, bytes = sizeof(allocated);
+		pid_t child = fork();
+		if (!child) {
+			alarm(20);
+			_exit(mallctl("stats.allocated", &allocated, &bytes, NULL, 0));
+		}
+		waitpid(child, &status, 0);
+		good += status == 0;
+	}
+	__atomic_store_n(&reading_ends, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d of %d\n", good, CHILDREN);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -235,6 +270,7 @@ static const struct {
 	{"in_child", in_child},
 	{"answers", answers},
 	{"stats", show_stats},
+	{"stats_in_children", stats_in_children},
 };
 
 int main(int argc, char **argv)

@@ -91,7 +91,7 @@ CASE(places, "it listens at numeric addresses, at others than those of loopback 
 		"example:80", "127.0.0.1:80 ", "0.0.0.0:0", "[::]:0", "192.0.2.1:1", "*:0", "0:0",
 		"127.1:0", "0x7f000001:0", "2130706433:0"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		CHECK_ERROR(listen_open(wrong[i], false, &place), ERROR_USAGE, "--listen");
+		CHECK_ERROR(listen_open(wrong[i], false, &place), ERROR_USAGE, wrong[i]);
 }
 
 CASE(peer, "a connection's other end is of the user who has it")

@@ -15,6 +15,7 @@
 #include "runtime/shims/jemalloc/collector.h"
 #include "runtime/shims/jemalloc/line.h"
 #include "runtime/shims/jemalloc/mallctl.h"
+#include "runtime/shims/jemalloc/stats.h"
 #include "runtime/shims/jemalloc/texts.h"
 
 /* jemalloc dumps when a page more is in use than ever: so does the collector, by what is live. */
@@ -70,6 +71,7 @@ static int plan_dumps(bool is_last)
 static void free_locks(void)
 {
 	__atomic_clear(&prefix_is_locked, __ATOMIC_RELEASE);
+	je_stats_free_lock();
 	pthread_mutex_init(&dumping, NULL);
 }
 
@@ -84,6 +86,7 @@ void je_profiler_start(void)
 {
 	char buffer[PATH_MAX + 1];
 	struct je_conf_texts texts;
+	pthread_atfork(NULL, NULL, free_locks);
 	je_texts_collect(buffer, &texts);
 	bool is_alone = !je_real_find();
 	je_conf_read(&texts, is_alone ? print_line : NULL, NULL, &je_conf);
@@ -98,7 +101,6 @@ void je_profiler_start(void)
 	gdump_wanted = je_conf.prof_gdump;
 	lg_sample = je_conf.lg_prof_sample;
 	copy_prefix(prefix, je_conf.prof_prefix);
-	pthread_atfork(NULL, NULL, free_locks);
 	if (plan_dumps(false))
 		print_line(NULL, "<jemalloc>: heapwise: can't set up heap profiles\n");
 	if (!is_active)

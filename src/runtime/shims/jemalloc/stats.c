@@ -32,6 +32,11 @@ static void unlock_stats(void)
 	__atomic_clear(&is_locked, __ATOMIC_RELEASE);
 }
 
+void je_stats_free_lock(void)
+{
+	unlock_stats();
+}
+
 /* The process's; 0: not to be read. */
 static size_t read_resident(void)
 {

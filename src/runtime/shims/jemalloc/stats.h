@@ -20,5 +20,7 @@ uint64_t je_stats_refresh(void);
 /* Returns those of the last reading; of the first one if there was none. */
 struct je_stats je_stats_read(void);
 uint64_t je_stats_epoch(void);
+/* In a forked child: another thread may have held the lock in its parent. */
+void je_stats_free_lock(void);
 
 #endif
