@@ -21,10 +21,12 @@ THREADS = [int(argument) for argument in sys.argv[1:]]
 del sys.argv[1:]
 # Half a microsecond an event, on a machine that does other things.
 TIMEOUT = hw.TIMEOUT + EVENTS / 2_000_000
+# A thread that gets no processor for so long within an event is waited for no longer while another has no room (BUSY_SECONDS_FULL).
+HELD_NS = 800_000_000
 
 
 def handed_on(threads):
-    def test(folder):
+    def test(folder, tries=3):
         recording = folder / "x.hpw"
         began = time.monotonic()
         ended = hw.record([hw.TARGETS / "handed_on", str(EVENTS), str(threads)], recording, timeout=TIMEOUT)
@@ -32,11 +34,14 @@ def handed_on(threads):
         hw.need(ended.status == 0 and not ended.stderr, str(ended))
         expectations, problems = truth.parse(ended.text)
         report = hw.report(recording, "--view", "sites")
-        problems += truth.check(expectations, report) + truth.check_itself(report)
         found = report["recording"]
+        if found["repairs"] and found["longest_wait_ns"] >= HELD_NS and tries > 1:
+            recording.unlink()
+            return test(folder, tries - 1)
+        problems += truth.check(expectations, report) + truth.check_itself(report)
         for figure in ("lost_events", "repairs", "unknown_frees", "mismatched_frees", "stacks_full", "dropped_steps"):
             if found[figure]:
-                problems.append(f"{figure} is {found[figure]}")
+                problems.append(f"{figure} is {found[figure]}; a thread waited for {found['longest_wait_ns']} ns at most")
         if not found["complete"] or found["kept_steps"] < EVENTS:
             problems.append(f"complete: {found['complete']}, {found['kept_steps']} events of {EVENTS}")
         hw.need(not problems, "\n".join(problems[:20]))
