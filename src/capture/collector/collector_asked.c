@@ -156,8 +156,10 @@ static int list_processes(const struct collector *c)
 		const struct dump_figures now = recorder_figures(s->recorder);
 		char name[sizeof(s->command)];
 		memcpy(name, s->command, sizeof(name));
-		for (char *p = name; *p; p++)
-			*p = (unsigned char)*p < ' ' ? '?' : *p; /* no line of its own */
+		for (char *p = name; *p; p++) {
+			if ((unsigned char)*p < ' ')
+				*p = '?'; /* no line of its own */
+		}
 		dprintf(fd, "%d %llu %llu %s\n", (int)s->pid, (unsigned long long)now.live_bytes,
 			(unsigned long long)now.peak_bytes, name);
 	}
