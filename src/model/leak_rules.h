@@ -13,7 +13,7 @@ struct leak_search_rules {
 	bool since_start; /* blocks of before the check are in no figure if they are lost */
 	bool no_globals;  /* global data and the first thread's stack hold nothing */
 	bool no_threads;  /* registers and other threads' stacks hold nothing */
-	/* Pointers that lead so many bytes into a block, or further, hold nothing; 0: they do. */
+	/* A pointer this many bytes into a block, or further, is no reference; 0: all are. */
 	uint64_t offset_limit;
 };
 

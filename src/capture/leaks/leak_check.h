@@ -34,7 +34,7 @@ struct leak_rules {
 	bool since_start; /* at the end: what was there at HW_CHECK_MAIN can't be a leak */
 	bool no_globals;  /* data of modules, other memory, the first thread's stack hold nothing */
 	bool no_threads;  /* registers, and other threads' stacks and local storage, hold nothing */
-	/* Pointers that lead so many bytes into a block, or further, hold nothing; 0: they do. */
+	/* A pointer this many bytes into a block, or further, is no reference; 0: all are. */
 	uint64_t offset_limit;
 	unsigned alignment; /* of words that are looked at, unless an option says it; 0: any */
 };
@@ -45,7 +45,7 @@ struct leak_check {
 	bool on_death;                 /* and at a fatal signal: the process is traced for life */
 	bool as_lsan;                  /* only where LeakSanitizer would */
 	bool by_tool;                  /* not by an option: the tool of --as has it so */
-	enum hw_heap_check heap_check; /* what the program is told of HEAPCHECK */
+	enum hw_heap_check heap_check; /* the program's HEAPCHECK */
 	bool clears;                   /* memory is cleared as it is given out */
 	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8; 0: 8 */
 	unsigned heuristics;           /* enum search_heuristic */

@@ -38,7 +38,7 @@ DEFINE_VEC(pool_name_vec, char *)
 struct own_pool {
 	uint32_t name; /* 0: none */
 	struct pool_block_vec blocks;
-	size_t full; /* with so many entries the dead ones are thrown out */
+	size_t full; /* at this many entries freed blocks are removed */
 };
 
 static inline uint64_t own_pools_hash(uint64_t key)

@@ -74,7 +74,7 @@ bool mappings_add(
  * be on its way to another place, or full. */
 void mappings_keep(struct mappings *mappings, const struct buf *payload);
 
-/* Reads the chunk that was kept at *at, and moves *at behind it. Returns its bytes, NULL after the
+/* Reads the chunk that was kept at *at, and advances *at past it. Returns its bytes, NULL after the
  * last one; valid until the next mappings_keep(). */
 const uint8_t *mappings_kept(const struct mappings *mappings, size_t *at, size_t *ret_bytes);
 

@@ -51,7 +51,7 @@ static double weight_of(const struct samples_block *block)
 	return -1 / expm1(-((double)block->size + 1) / block->mean_bytes);
 }
 
-/* A sum of blocks, and behind it its variance, and the same of bytes. */
+/* A sum of blocks and its variance, then the same of bytes. */
 static void add_block(double *sum, const struct samples_block *block, double sign)
 {
 	double weight = weight_of(block), size = (double)block->size;

@@ -40,7 +40,7 @@ struct samples_block {
 
 void samples_alloc(struct samples *samples, const struct samples_block *block);
 void samples_free(struct samples *samples, const struct samples_block *block);
-/* A call for so many bytes, which failed. */
+/* Counts a call that asked for this many bytes and failed. */
 void samples_failed(struct samples *samples, const struct samples_block *block);
 
 /* Copies. Returns false if there is no memory; *ret is empty then. */
