@@ -19,6 +19,8 @@
 #ifndef FORMAT_SHM_H
 #define FORMAT_SHM_H
 
+#include "format/check.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -304,6 +306,7 @@ struct hw_shm {
 	/* Target: notices (struct hw_notice) that did not get through. */
 	_Alignas(64) uint32_t unsent_notices;
 	uint32_t dump_signals; /* how often that signal came */
+	struct hw_check_sums check;
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -427,6 +430,10 @@ enum hw_record {
 	 * says so of a pool of its blocks. */
 	HW_R_POOL = 0x0e,
 
+	/* Always stamped. Number = enum hw_error_kind; [struct hw_error_report, HW_ERROR_WORDS]…:
+	 * an error of the program that `heapwise check` has found. */
+	HW_R_ERROR = 0x0f,
+
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
@@ -478,6 +485,7 @@ enum hw_pool_what {
 /* The longest record of all: an HW_R_POOL with a name. */
 #define HW_R_WORDS_LONGEST (HW_MARK_NAME_WORDS + HW_R_WORDS_POOL)
 static_assert(HW_MARK_NAME_WORDS * 8 > HW_MARK_NAME_MAX, "in whole words");
+static_assert(HW_ERROR_WORDS + 2 <= HW_R_WORDS_LONGEST, "an HW_R_ERROR is shorter");
 static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the smallest part of one");
 
 /*
