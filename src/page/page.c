@@ -69,11 +69,18 @@ static void draft_deinit(struct page_draft *draft)
 	buf_deinit(&draft->packed);
 }
 
+/* How many rows tables of a document have where those of others have at most `limit`. */
+static size_t rows_of_document(const struct page_document *document, size_t limit)
+{
+	return document->rows_most ? min(document->rows_most, limit) : limit;
+}
+
 static struct error *write_document(
 	const struct page_document *document, size_t limit, struct written_document *ret)
 {
 	const struct sink sink = {text_write, &ret->json};
-	struct error *error = document->write(document->ctx, limit, &sink, &ret->left_out);
+	struct error *error = document->write(
+		document->ctx, rows_of_document(document, limit), &sink, &ret->left_out);
 	if (error && error->code == ERROR_INPUT) {
 		text_add(&ret->problem, error->message);
 		text_clear(&ret->json);
@@ -152,6 +159,22 @@ static void put_unknown_figures(const struct profile *profile, struct json *json
 	json_object_end(json);
 }
 
+/* Of documents that were written with a limit of their own: which. */
+static void put_limits(const struct page_draft *draft, struct json *json)
+{
+	json_key(json, "limits");
+	json_object_begin(json);
+	for (size_t i = 0; i < draft->wanted->document_count; i++) {
+		const struct page_document *document = &draft->wanted->documents[i];
+		size_t rows = rows_of_document(document, draft->document_rows);
+		if (rows == draft->document_rows || !draft->documents[i].json.len)
+			continue;
+		json_key(json, document->name);
+		json_u64(json, rows);
+	}
+	json_object_end(json);
+}
+
 /* What is not in the page, and why. */
 static void put_cut(
 	const struct page_draft *draft, const struct page_stacks *stacks, struct json *json)
@@ -170,6 +193,7 @@ static void put_cut(
 		put_summed_up(json, "owners", stacks->owners_summed_up);
 	json_key(json, "limit");
 	json_u64(json, draft->document_rows);
+	put_limits(draft, json);
 	json_key(json, "documents");
 	json_object_begin(json);
 	for (size_t i = 0; i < wanted->document_count; i++)

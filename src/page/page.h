@@ -24,6 +24,9 @@
 #define PAGE_BYTES_MAX ((uint64_t)16 << 20)
 /* Rows of a table in a document, unless that needs too much of the page. */
 #define PAGE_DOCUMENT_ROWS 1000u
+/* Of these in `report`: its sites are in the page as columns, too, and to read 1,000 of them with
+ * their stacks takes a browser as long as to draw them all. */
+#define PAGE_REPORT_ROWS 100u
 /* Nodes of the tree of retained memory; the smallest ones are summed up beyond it. */
 #define PAGE_OWNERS_MAX 200000u
 /* Marks that are moments of a page: of each the recording is read again. */
@@ -38,6 +41,7 @@ struct page_document {
 	struct error *(*write)(
 		void *ctx, size_t limit, const struct sink *sink, size_t *ret_left_out);
 	void *ctx;
+	size_t rows_most; /* of its tables, where that is fewer than others have; 0: as others */
 };
 
 /* A node of the tree of retained memory. Texts are borrowed. */

@@ -31,12 +31,14 @@ class Page:
         self.header = json.loads(data[12:12 + length])
         begin = (12 + length + 7) // 8 * 8
         hw.need(not any(data[12 + length:begin]), "the header's padding isn't zero")
-        self.columns, end = {}, begin
+        self.columns, places, end = {}, set(), begin
         for name, column in self.header["columns"].items():
-            hw.need(column["offset"] % 8 == 0 and begin + column["offset"] >= end, f"{name} overlaps: {column}")
-            form = f"<{column['count']}{TYPES[column['type']]}"
-            self.columns[name] = struct.unpack_from(form, data, begin + column["offset"])
-            end = begin + column["offset"] + struct.calcsize(form)
+            place, form = begin + column["offset"], f"<{column['count']}{TYPES[column['type']]}"
+            # Columns with the same numbers are at the same place.
+            hw.need(place % 8 == begin % 8 and (place >= end or (place, form) in places), f"{name} overlaps: {column}")
+            self.columns[name] = struct.unpack_from(form, data, place)
+            places.add((place, form))
+            end = max(end, place + struct.calcsize(form))
         hw.need(len(data) == (end + 7) // 8 * 8, f"{len(data)} bytes, columns end at {end}")
 
     @property
@@ -58,4 +60,18 @@ class Page:
         for node in range(1, len(parents)):
             hw.need(parents[node] < node, f"node {node} comes before its parent {parents[node]}")
             paths.append((*paths[parents[node]], functions[frames[node]]))
+        if names == "frame.whole":
+            self.check_order(list(zip(functions, self.columns["frame.module"])))
         return [paths[node] for node in self.columns["row.node"]]
+
+    def check_order(self, functions):
+        """Nodes are in the order of the tree of functions: level by level, those that are one in it side by side."""
+        parents, frames = self.columns["node.parent"], self.columns["node.frame"]
+        at, last, known = [0], (0, None), set()
+        for node in range(1, len(parents)):
+            here = (at[parents[node]], functions[frames[node]])
+            hw.need(here[0] >= last[0], f"node {node} is a child of {here[0]}, after one of {last[0]}")
+            hw.need(here == last or here not in known, f"node {node} is not beside those that are one with it: {here}")
+            known.add(here)
+            at.append(at[-1] + (here != last))
+            last = here

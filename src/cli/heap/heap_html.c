@@ -165,8 +165,8 @@ static struct error *write_heap_page(void *ctx, const struct sink *sink)
 	struct page_document documents[ARRAY_SIZE(heap_parts)];
 	for (size_t i = 0; i < ARRAY_SIZE(heap_parts); i++) {
 		parts[i] = (struct heap_document){writing->look, &heap_parts[i]};
-		documents[i] =
-			(struct page_document){heap_parts[i].name, write_heap_part, &parts[i]};
+		documents[i] = (struct page_document){
+			.name = heap_parts[i].name, .write = write_heap_part, .ctx = &parts[i]};
 	}
 	const struct page_wanted wanted = {
 		.writer = "heapwise " HW_VERSION,

@@ -62,8 +62,10 @@ static void add_part(struct page_parts *parts, const char *name, const struct pa
 	assert(parts->count < PAGE_PARTS_MAX);
 	struct page_part *kept = &parts->parts[parts->count];
 	*kept = *part;
-	parts->documents[parts->count++] =
-		(struct page_document){.name = name, .write = write_part, .ctx = kept};
+	parts->documents[parts->count++] = (struct page_document){.name = name,
+		.write = write_part,
+		.ctx = kept,
+		.rows_most = strcmp(name, "report") == 0 ? PAGE_REPORT_ROWS : 0};
 }
 
 void page_parts_add(struct page_parts *parts, const char *name,

@@ -49,27 +49,50 @@ void page_column_f64(struct page_column *column, double value)
 	buf_u64(&column->data, bits);
 }
 
+uint32_t page_column_at(const struct page_column *column, size_t index)
+{
+	const uint8_t *at = column->data.data + index * sizeof(uint32_t);
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
 static size_t aligned_len(size_t len)
 {
 	return (len + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
 }
 
+/* Returns the first column with the numbers of that one, which may be itself. */
+static size_t same_column(const struct page_columns *columns, size_t index)
+{
+	const struct page_column *column = &columns->data[index];
+	for (size_t i = 0; i < index; i++) {
+		const struct page_column *other = &columns->data[i];
+		if (other->type == column->type && other->data.len == column->data.len &&
+			column->data.len &&
+			memcmp(other->data.data, column->data.data, column->data.len) == 0)
+			return i;
+	}
+	return index;
+}
+
 void page_columns_describe(const struct page_columns *columns, struct json *json)
 {
-	size_t offset = 0;
+	size_t next = 0, offsets[PAGE_COLUMNS_ROOM];
 	json_object_begin(json);
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct page_column *column = &columns->data[i];
+		size_t same = same_column(columns, i);
+		offsets[i] = same < i ? offsets[same] : next;
 		json_key(json, column->name);
 		json_object_begin(json);
 		json_key(json, "type");
 		json_string(json, type_names[column->type]);
 		json_key(json, "offset");
-		json_u64(json, offset);
+		json_u64(json, offsets[i]);
 		json_key(json, "count");
 		json_u64(json, column->count);
 		json_object_end(json);
-		offset = aligned_len(offset + column->data.len);
+		if (same == i)
+			next = aligned_len(next + column->data.len);
 	}
 	json_object_end(json);
 }
@@ -84,7 +107,10 @@ bool page_columns_put(const struct page_columns *columns, struct buf *out)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct buf *data = &columns->data[i].data;
-		if (data->failed || !buf_bytes(out, data->data, data->len) || !page_align(out))
+		if (data->failed)
+			return false;
+		if (same_column(columns, i) == i &&
+			!(buf_bytes(out, data->data, data->len) && page_align(out)))
 			return false;
 	}
 	return !out->failed;

@@ -40,9 +40,12 @@ void page_column_u8(struct page_column *column, uint8_t value);
 void page_column_u32(struct page_column *column, uint32_t value);
 void page_column_f64(struct page_column *column, double value);
 
-/* Writes the object that says where each of them is. */
+/* Returns a number of a column of u32 whose `data` did not fail. */
+uint32_t page_column_at(const struct page_column *column, size_t index);
+
+/* Writes the object that says where each of them is: equal ones at the same place. */
 void page_columns_describe(const struct page_columns *columns, struct json *json);
-/* Adds the bytes of all of them. False: no memory, here or before. */
+/* Adds the bytes of all of them, of equal ones once. False: no memory, here or before. */
 bool page_columns_put(const struct page_columns *columns, struct buf *out);
 /* Adds zeros up to a multiple of PAGE_ALIGNMENT. */
 bool page_align(struct buf *out);

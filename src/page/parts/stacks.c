@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "page/parts/lost.h"
+#include "page/parts/order.h"
 
 static inline bool number_equal(uint64_t a, uint64_t b)
 {
@@ -21,14 +22,14 @@ struct first_child {
 	uint32_t frame, node; /* 0, 0: there is none */
 };
 DEFINE_VEC(first_children, struct first_child)
+DEFINE_VEC(page_numbers_list, uint32_t)
 
 /* What is filled. */
 struct stack_columns {
 	struct page_stacks *stacks;
 	bool has_whole_names;
 	struct page_column *function, *module, *file, *line, *flags, *whole;
-	struct page_column *parent, *frame;
-	struct page_column *node, *kind, *leak;
+	struct page_column *kind, *leak;
 	struct page_column *figures[METRICS]; /* NULL: unknown */
 	struct page_column *older[METRICS];   /* of the base; NULL: unknown, or there is none */
 	struct page_column *lost_blocks, *lost_bytes;
@@ -36,6 +37,8 @@ struct stack_columns {
 	struct page_numbers frames;   /* by place */
 	struct first_children firsts; /* of each node */
 	struct page_numbers nodes;    /* by parent and frame: all others */
+	/* Columns that put_nodes() writes: of each node, and the nodes of rows. */
+	struct page_numbers_list parents, node_frames, row_nodes;
 };
 
 void page_stacks_init(struct page_stacks *stacks)
@@ -95,9 +98,6 @@ static void begin_columns(const struct profile *profile, struct stack_columns *a
 	at->file = page_columns_add(columns, "frame.file", PAGE_U32);
 	at->line = page_columns_add(columns, "frame.line", PAGE_U32);
 	at->flags = page_columns_add(columns, "frame.flags", PAGE_U8);
-	at->parent = page_columns_add(columns, "node.parent", PAGE_U32);
-	at->frame = page_columns_add(columns, "node.frame", PAGE_U32);
-	at->node = page_columns_add(columns, "row.node", PAGE_U32);
 	at->kind = page_columns_add(columns, "row.kind", PAGE_U32);
 	at->leak = page_columns_add(columns, "row.leak", PAGE_U8);
 	for (int i = 0; i < METRICS; i++)
@@ -110,9 +110,6 @@ static void begin_columns(const struct profile *profile, struct stack_columns *a
 		at->lost_blocks = page_columns_add(columns, "row.lost_blocks", PAGE_F64);
 		at->lost_bytes = page_columns_add(columns, "row.lost_bytes", PAGE_F64);
 	}
-	/* The root has no frame, and says frame 0. */
-	page_column_u32(at->parent, 0);
-	page_column_u32(at->frame, 0);
 }
 
 static bool add_string(struct stack_columns *at, struct page_column *column, const char *string)
@@ -182,10 +179,10 @@ static bool find_frame(struct stack_columns *at, const struct shown_frame *frame
 
 static bool add_node(struct stack_columns *at, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	*ret = (uint32_t)at->parent->count;
-	page_column_u32(at->parent, parent);
-	page_column_u32(at->frame, frame);
-	return first_children_push(&at->firsts, (struct first_child){0, 0});
+	*ret = (uint32_t)at->parents.len;
+	return page_numbers_list_push(&at->parents, parent) &&
+	       page_numbers_list_push(&at->node_frames, frame) &&
+	       first_children_push(&at->firsts, (struct first_child){0, 0});
 }
 
 /* Sets *node to the node of that frame below it, another one than its first child. */
@@ -254,7 +251,6 @@ static void row_sums_add(
 static bool put_sums(
 	struct stack_columns *at, uint32_t node, const char *kind, const struct row_sums *sums)
 {
-	page_column_u32(at->node, node);
 	page_column_u8(at->leak, (uint8_t)sums->leak_kinds);
 	for (int i = 0; i < METRICS; i++) {
 		if (at->figures[i])
@@ -266,7 +262,7 @@ static bool put_sums(
 		page_column_f64(at->lost_blocks, (double)sums->lost.blocks);
 		page_column_f64(at->lost_bytes, (double)sums->lost.bytes);
 	}
-	return add_string(at, at->kind, kind);
+	return page_numbers_list_push(&at->row_nodes, node) && add_string(at, at->kind, kind);
 }
 
 static bool put_row(struct stack_columns *at, const struct rows *rows, size_t number)
@@ -300,7 +296,7 @@ static bool put_rows(struct stack_columns *at, const struct rows *rows, const ui
 	struct row_sums left_out = {.count = 0};
 	uint32_t *numbers = at->stacks->row_numbers;
 	for (size_t i = 0; i < rows->rows.len; i++) {
-		numbers[i] = uses[i] == ROW_SHOWN ? (uint32_t)at->node->count : ROWS_NONE;
+		numbers[i] = uses[i] == ROW_SHOWN ? (uint32_t)at->row_nodes.len : ROWS_NONE;
 		if (uses[i] == ROW_SHOWN && !put_row(at, rows, i))
 			return false;
 		if (uses[i] == ROW_LEFT_OUT)
@@ -308,10 +304,80 @@ static bool put_rows(struct stack_columns *at, const struct rows *rows, const ui
 	}
 	for (size_t i = 0; i < rows->rows.len; i++)
 		if (uses[i] == ROW_LEFT_OUT)
-			numbers[i] = (uint32_t)at->node->count;
-	at->stacks->row_count = at->node->count + (left_out.count > 0);
+			numbers[i] = (uint32_t)at->row_nodes.len;
+	at->stacks->row_count = at->row_nodes.len + (left_out.count > 0);
 	at->stacks->summed_up = left_out.count;
 	return !left_out.count || put_left_out(at, &left_out);
+}
+
+/* Sets ret[i] to a number for the function of frame i, *ret_count to how many there are. */
+static bool number_functions(const struct stack_columns *at, uint32_t *ret, size_t *ret_count)
+{
+	const struct page_column *whole = at->whole ? at->whole : at->function;
+	struct page_numbers functions;
+	page_numbers_init(&functions);
+	bool is_new, done = !whole->data.failed && !at->module->data.failed;
+	for (size_t i = 0; done && i < whole->count; i++) {
+		uint64_t name = page_column_at(whole, i), module = page_column_at(at->module, i);
+		uint32_t *number = page_numbers_insert(&functions, name << 32 | module, &is_new);
+		done = number != NULL;
+		if (number && is_new)
+			*number = functions.len - 1;
+		if (number)
+			ret[i] = *number;
+	}
+	*ret_count = functions.len;
+	page_numbers_deinit(&functions);
+	return done;
+}
+
+/* Replaces the frames of nodes by functions, in a new array. NULL: no memory. */
+static uint32_t *make_node_functions(const struct stack_columns *at, size_t *ret_count)
+{
+	size_t count = at->parents.len;
+	_cleanup_free_ uint32_t *functions = calloc(at->line->count + 1, sizeof(*functions));
+	uint32_t *ret = calloc(count, sizeof(*ret));
+	if (!functions || !ret || !number_functions(at, functions, ret_count)) {
+		free(ret);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		ret[i] = functions[at->node_frames.data[i]];
+	return ret;
+}
+
+/* Writes the columns of nodes, and of rows that of their nodes: numbers[i] is the one of node i. */
+static bool put_numbered(struct stack_columns *at, const uint32_t *numbers)
+{
+	struct page_columns *columns = &at->stacks->columns;
+	struct page_column *parent = page_columns_add(columns, "node.parent", PAGE_U32),
+			   *frame = page_columns_add(columns, "node.frame", PAGE_U32),
+			   *node = page_columns_add(columns, "row.node", PAGE_U32);
+	size_t count = at->parents.len;
+	_cleanup_free_ uint32_t *nodes = calloc(count, sizeof(*nodes)); /* by number */
+	if (!nodes)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		nodes[numbers[i]] = (uint32_t)i;
+	for (size_t i = 0; i < count; i++) {
+		page_column_u32(parent, numbers[at->parents.data[nodes[i]]]);
+		page_column_u32(frame, at->node_frames.data[nodes[i]]);
+	}
+	for (size_t i = 0; i < at->row_nodes.len; i++)
+		page_column_u32(node, numbers[at->row_nodes.data[i]]);
+	return true;
+}
+
+/* Writes the columns of nodes, in the order of the tree of functions. */
+static bool put_nodes(struct stack_columns *at)
+{
+	size_t function_count;
+	_cleanup_free_ uint32_t *functions = make_node_functions(at, &function_count);
+	_cleanup_free_ uint32_t *numbers = calloc(at->parents.len, sizeof(*numbers));
+	return functions && numbers &&
+	       page_order_nodes(
+		       at->parents.data, functions, at->parents.len, function_count, numbers) &&
+	       put_numbered(at, numbers);
 }
 
 struct error *page_stacks_build(const struct profile *profile, const struct page_ranks *ranks,
@@ -323,19 +389,26 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	page_numbers_init(&at.frames);
 	page_numbers_init(&at.nodes);
 	first_children_init(&at.firsts);
+	page_numbers_list_init(&at.parents);
+	page_numbers_list_init(&at.node_frames);
+	page_numbers_list_init(&at.row_nodes);
 	for (size_t i = 0; uses && i < ranks->count; i++)
 		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
 	ret->row_numbers = calloc(rows->rows.len + 1, sizeof(*ret->row_numbers));
-	bool is_ready = uses && ret->row_numbers &&
-			first_children_push(&at.firsts, (struct first_child){0, 0});
+	/* The root has no frame, and says frame 0. */
+	uint32_t root;
+	bool is_ready = uses && ret->row_numbers && add_node(&at, 0, 0, &root);
 	struct error *error = is_ready ? page_lost_build(profile, &at.lost) : error_no_memory();
 	if (!error)
 		begin_columns(profile, &at);
-	if (!error && !put_rows(&at, rows, uses))
+	if (!error && !(put_rows(&at, rows, uses) && put_nodes(&at)))
 		error = error_no_memory();
 	page_numbers_deinit(&at.frames);
 	page_numbers_deinit(&at.nodes);
 	first_children_deinit(&at.firsts);
+	page_numbers_list_deinit(&at.parents);
+	page_numbers_list_deinit(&at.node_frames);
+	page_numbers_list_deinit(&at.row_nodes);
 	free(at.lost);
 	return error;
 }

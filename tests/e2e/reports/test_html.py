@@ -71,7 +71,7 @@ def documents(folder):
     hw.need(page.header["schema"] == "heapwise.page/1" and page.header["kind"] == "recording", str(page.header.keys()))
     hw.need(page.header["title"] == "a.hpw", page.header["title"])
     hw.need(ALL <= set(page.documents), f"missing: {ALL - set(page.documents)}")
-    hw.need(page.header["cut"] == {"rows": None, "moments": None, "limit": 1000, "documents": {}, "missing": {}, "figures": {}}, str(page.header["cut"]))
+    hw.need(page.header["cut"] == {"rows": None, "moments": None, "limit": 1000, "limits": {"report": 100}, "documents": {}, "missing": {}, "figures": {}}, str(page.header["cut"]))
     check_documents(page, path)
 
 

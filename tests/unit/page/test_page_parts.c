@@ -151,6 +151,33 @@ CASE(page_column_places, "columns begin at multiples of 8, and are where the hea
 	page_columns_deinit(&columns);
 }
 
+CASE(page_column_equal, "equal columns of one type are at one place")
+{
+	static struct json json; /* too large for a small stack */
+	struct page_columns columns;
+	struct text header;
+	struct buf bytes;
+	page_columns_init(&columns);
+	text_init(&header);
+	buf_init(&bytes);
+	page_column_f64(page_columns_add(&columns, "a", PAGE_F64), 1.5);
+	page_column_u32(page_columns_add(&columns, "b", PAGE_U32), 9);
+	page_column_f64(page_columns_add(&columns, "c", PAGE_F64), 1.5);
+	page_column_u32(page_columns_add(&columns, "d", PAGE_U32), 8);
+	json_init(&json, add_to_text, &header);
+	page_columns_describe(&columns, &json);
+	CHECK(json_finish(&json));
+	CHECK_CONTAINS(header.data, "\"a\": {\"type\": \"f64\", \"offset\": 0, \"count\": 1}");
+	CHECK_CONTAINS(header.data, "\"c\": {\"type\": \"f64\", \"offset\": 0, \"count\": 1}");
+	CHECK_CONTAINS(header.data, "\"d\": {\"type\": \"u32\", \"offset\": 16, \"count\": 1}");
+	CHECK(page_columns_put(&columns, &bytes));
+	CHECK_U64(bytes.len, 24);
+	CHECK_U64(page_column_at(&columns.data[3], 0), 8);
+	buf_deinit(&bytes);
+	text_deinit(&header);
+	page_columns_deinit(&columns);
+}
+
 CASE(page_shell_halves, "the shell has a place for the data, and is no page without it")
 {
 	struct page_shell shell = page_shell();
