@@ -25,9 +25,21 @@ export function hash(text) {
     return (value ^ (value >>> 15)) >>> 0;
 }
 
+const fills = []; // that were made: thousands of functions share them
+
 /** A fill of the scheme; shade: from -2 to 2. What doesn't match a search is nearly grey. */
 export function fill(number, shade, dark, faded) {
-    let colour = parts(FILLS[number % FILLS.length]);
+    const of = number % FILLS.length;
+    return (fills[(of * 5 + shade + 2) * 4 + (dark ? 2 : 0) + (faded ? 1 : 0)] ??= mixed(
+        of,
+        shade,
+        dark,
+        faded,
+    ));
+}
+
+function mixed(of, shade, dark, faded) {
+    let colour = parts(FILLS[of]);
     if (faded) colour = mix(colour, GREY, 0.75);
     const light = dark ? 0.4 + 0.025 * shade : 1 + 0.035 * shade;
     if (faded && !dark) return rgb(mix(colour, [255, 255, 255], 0.6 + 0.05 * shade));

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is in the page: docs/schema/page-1.md describes it.
+import { inflate } from "./packed.js";
 
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f64: Float64Array };
-
-function bytesOf(base64) {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64); // browsers of 2025
-    const text = atob(base64.trim()),
-        ret = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) ret[i] = text.charCodeAt(i);
-    return ret;
-}
-
-async function inflate(base64) {
-    const packed = bytesOf(base64);
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).arrayBuffer();
-}
 
 export function parse(buffer) {
     const view = new DataView(buffer);
@@ -37,7 +24,11 @@ export function parse(buffer) {
 export async function load() {
     const place = document.getElementById("heapwise-data");
     if (!place) throw new Error("this page has no data: it is the form that heapwise fills");
-    const data = parse(await inflate(place.textContent));
+    performance.mark("heapwise: script");
+    const container = await inflate(place.textContent);
+    performance.mark("heapwise: unpacked");
+    const data = parse(container);
+    performance.mark("heapwise: read");
     place.remove();
     return data;
 }

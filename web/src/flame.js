@@ -182,11 +182,11 @@ export class Flame {
         this.letter ??= c.measureText("abcdefghij").width / 10;
         c.fillStyle = dark ? "#f3f5f8" : "#14161a";
         for (let i = 0; i < labels.length; i += 4) {
-            const [node, level, x, width] = labels.slice(i, i + 4);
+            const width = labels[i + 3];
             c.fillText(
-                this.fitted(this.options.label(node), width),
-                x + 4,
-                this.top(level) + HEIGHT / 2,
+                this.fitted(this.options.label(labels[i]), width),
+                labels[i + 2] + 4,
+                this.top(labels[i + 1]) + HEIGHT / 2,
                 width - 6,
             );
         }

@@ -135,11 +135,10 @@ function dropStacks(stacks, paths, shape, rows, gone) {
 function nodeOf(tree, path) {
     let node = 0;
     for (const number of path ? path.split(".").map(Number) : []) {
-        const next = [...tree.order.subarray(tree.firstChild[node], tree.firstChild[node + 1])].find(
-            (child) => tree.functions[child] === number,
-        );
-        if (next === undefined) return 0;
-        node = next;
+        const end = tree.firstChild[node + 1] + 1;
+        node = tree.firstChild[node] + 1;
+        while (node < end && tree.functions[node] !== number) node++;
+        if (node === end) return 0;
     }
     return node;
 }
@@ -292,6 +291,7 @@ export function flameView(data, stacks, view) {
     requestAnimationFrame(() => {
         for (const flame of shown) flame.show(flame.shows, flame.zoomed);
         search(paint);
+        performance.mark("heapwise: drawn");
     });
     window.heapwiseFlame = shown.at(-1); // for tests and for those who look
     return [...above, ...pictures];

@@ -261,6 +261,7 @@ function start(data, before) {
     before?.(stacks);
     redraw = draw;
     draw();
+    performance.mark("heapwise: elements");
     document.documentElement.dataset.ready = "1";
     if (first) listen();
     return stacks;

@@ -7,6 +7,7 @@ import * as state from "./state.js";
 import { chart } from "./timeline.js";
 
 const FEW = 3;
+const TOP = 5; // of the report's lists
 const UNKNOWN = "This file does not say it.";
 
 export const marksOf = (documents) => documents.marks?.marks ?? [];
@@ -186,7 +187,7 @@ export function overview(data) {
                 (site) => `${count(site.temporary)} of ${plural(site.allocations, "call", "calls")}`,
             ),
         ),
-        data.cut?.documents?.report
+        data.cut?.documents?.report && data.cut.limit < TOP
             ? el(
                   "p",
                   { class: "warn" },

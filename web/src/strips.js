@@ -28,7 +28,7 @@ export class Strips {
         let pixel = this.known.get(colour);
         if (pixel === undefined) this.known.set(colour, (pixel = pixelOf(this.context, colour)));
         const start = line * this.image.width;
-        for (let at = start + from; at < start + to; at++) this.pixels[at] = pixel;
+        this.pixels.fill(pixel, start + from, start + to);
     }
 
     end() {

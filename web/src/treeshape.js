@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Shapes of trees: columns by node. Nodes are numbered level by level, so parents come before their children, and the
-// children of a node follow one another. Children of one function are one.
+// children of a node follow one another: the k-th node that is a child is number k + 1. Children of one function are one.
 
 const FEW = 12; // so many are sorted by insertion
 
@@ -28,14 +28,11 @@ function columnsOf(room, old = {}) {
 }
 
 function shapeOf({ parent, functions, frame, depth, firstChild }, count, rowEnd) {
-    const order = new Uint32Array(count - 1),
-        part = (column) => column.subarray(0, count);
-    for (let i = 0; i < order.length; i++) order[i] = i + 1;
+    const part = (column) => column.subarray(0, count);
     firstChild[count] = count - 1;
     return {
         count,
         rowEnd,
-        order,
         firstChild: firstChild.subarray(0, count + 1),
         parent: part(parent),
         functions: part(functions),
@@ -78,9 +75,37 @@ function aboveOf({ nodeParent, nodeFrame, functionOf }, kept, of) {
     return above;
 }
 
+/** The tree of calls of all stacks. The page's nodes are in its order (docs/schema/page-1.md): those that are one of its nodes
+ *  follow one another. */
+function allCalls({ nodeParent, nodeFrame, functionOf, rowNode }) {
+    const room = nodeParent.length,
+        columns = columnsOf(room + 1),
+        { parent, functions, frame, depth, firstChild } = columns,
+        at = new Uint32Array(room); // by node of the page
+    let last = 0,
+        next = 1; // whose children are not begun
+    for (let node = 1; node < room; node++) {
+        const above = at[nodeParent[node]],
+            number = functionOf[nodeFrame[node]];
+        if (number !== functions[last] || above !== parent[last]) {
+            while (next <= above) firstChild[next++] = last;
+            functions[++last] = number;
+            parent[last] = above;
+            frame[last] = nodeFrame[node];
+            depth[last] = depth[above] + 1;
+        }
+        at[node] = last;
+    }
+    while (next <= last) firstChild[next++] = last;
+    const rowEnd = new Uint32Array(rowNode.length);
+    for (let row = 0; row < rowEnd.length; row++) rowEnd[row] = at[rowNode[row]];
+    return shapeOf(columns, last + 1, rowEnd);
+}
+
 /** The tree of calls. keep: 1 for each node that stays; what doesn't is part of its caller; null: all stay. of: 1 for functions: only
  *  what is below them; null: all. */
 export function calls(stacks, keep, of) {
+    if (!keep && !of) return allCalls(stacks);
     const { nodeParent, nodeFrame, functionOf, rowNode } = stacks,
         kept = keep && nearest(nodeParent, (node) => keep[node]),
         { first, kids } = kidsOf(aboveOf(stacks, kept, of)),
@@ -176,20 +201,20 @@ export function callers(stacks, keep, of) {
 }
 
 /** The order of children by what they have, the largest first. */
-export function sorted({ count, firstChild, order }, total) {
-    const ret = order.slice();
-    for (let node = 0; node < count; node++) {
-        const from = firstChild[node],
-            to = firstChild[node + 1];
+export function sorted({ count, firstChild }, total) {
+    const ret = new Uint32Array(count - 1);
+    for (let node = 0, to = 0; node < count; node++) {
+        const from = to;
+        to = firstChild[node + 1];
         if (to - from > FEW) {
+            for (let i = from; i < to; i++) ret[i] = i + 1;
             ret.subarray(from, to).sort((a, b) => total[b] - total[a]);
             continue;
         }
-        for (let i = from + 1; i < to; i++) {
-            const one = ret[i];
+        for (let i = from; i < to; i++) {
             let k = i;
-            for (; k > from && total[ret[k - 1]] < total[one]; k--) ret[k] = ret[k - 1];
-            ret[k] = one;
+            for (; k > from && total[ret[k - 1]] < total[i + 1]; k--) ret[k] = ret[k - 1];
+            ret[k] = i + 1;
         }
     }
     return ret;

@@ -96,8 +96,16 @@ def need_frames(page):
     return found
 
 
-def times(nodes, made, painted, found):
-    return (f"{nodes:,} nodes: page of {made.stat().st_size / 1e6:.1f} MB, painted after {painted:.0f} ms, a frame takes "
+def marks(page):
+    """When each step of the page ended."""
+    found = page.evaluate("performance.getEntriesByType('mark').map((one) => [one.name, one.startTime])")
+    names = [name.removeprefix("heapwise: ") for name, _ in found]
+    hw.need(names == ["script", "unpacked", "read", "elements", "drawn"], f"{found}")
+    return ", ".join(f"{name} {at:.0f}" for name, (_, at) in zip(names, found))
+
+
+def times(nodes, made, painted, steps, found):
+    return (f"{nodes:,} nodes: page of {made.stat().st_size / 1e6:.1f} MB, painted after {painted:.0f} ms ({steps}), a frame takes "
             f"{found['median']:.1f} ms, at most {found['longest']:.1f} ms; {found['drawn']:,} boxes")
 
 
@@ -116,13 +124,13 @@ def hundred_thousand(folder):
     shell = made.read_text(encoding="utf-8")[:20000]
     hw.need("Content-Security-Policy" in shell and "default-src 'none'" in shell, "no strict policy")
     with Page(folder, made, "#view=flame") as page:
-        after = painted(page, 90_000)
+        after, steps = painted(page, 90_000), marks(page)
         found = need_frames(page)
         for view in ("calls", "tables", "overview"):
             page.go(f"#view={view}")
             hw.need(len(page.text()) > 30, f"{view}: {page.text()}")
         page.done()
-    return times(115_000, made, after, found)
+    return times(115_000, made, after, steps, found)
 
 
 @TESTS.test
@@ -137,7 +145,7 @@ def million(folder):
     total = json.loads(answers[1].text)["totals"]["live_bytes_at_end"]
     hw.need(total == sum(map(weight, range(STACKS))), f"the report says {total}")
     with Page(folder, made, "#view=flame") as page:
-        after = painted(page, MILLION)
+        after, steps = painted(page, MILLION), marks(page)
         hw.need(page.evaluate("[heapwiseFlame.tree.count, heapwiseFlame.tree.total[0], heapwiseFlame.tree.self.reduce((a, b) => a + b)]")
                 == [MILLION, total, total], "not all of it is in the tree")
         hw.need(amount(total) in page.evaluate("heapwiseFlame.options.label(0)"), page.evaluate("heapwiseFlame.options.label(0)"))
@@ -163,7 +171,7 @@ def million(folder):
         hw.need(said.startswith(f"matched {amount(matched)}, "), f"{said}; {amount(matched)}")
         hw.need(page.evaluate("heapwiseFlame.matches.reduce((a, b) => a + b)") == 1 and page.evaluate("heapwiseFlame.hits().length") > 0, "no box matches")
         page.done()
-    return times(MILLION, made, after, found)
+    return times(MILLION, made, after, steps, found)
 
 
 TESTS.main()
