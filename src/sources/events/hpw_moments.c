@@ -232,8 +232,13 @@ static void replay_cleanup(struct hpw_replay *replay)
 static struct error *find_peak(const struct hpw_moments *moments, struct wanted *wanted)
 {
 	wanted->found = true;
-	if (moments->parts)
-		return hpw_ranges_peak(moments->parts, &wanted->step, &wanted->stamp);
+	if (moments->parts) {
+		struct error *error =
+			hpw_ranges_peak(moments->parts, &wanted->step, &wanted->stamp);
+		if (!error || error->code != ERROR_INPUT)
+			return error;
+		error_destroy(error);
+	}
 	_cleanup_(replay_cleanup) struct hpw_replay replay;
 	const struct event_replay *story = moments->story;
 	struct error *error = hpw_replay_init(&replay, moments->model, story->blocks_max);

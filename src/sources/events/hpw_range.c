@@ -53,12 +53,11 @@ static struct error *add_chunk(struct hpw_ranges *parts, struct hpw_range_chunk 
 	struct hpw_sums sums;
 	struct error *error = payload_of(parts, chunk->sums, &payload);
 	if (!error)
-		error = hpw_sums_decode(&payload, &sums);
+		error = hpw_sums_open(&payload, &sums);
 	if (error)
 		return error;
 	memcpy(chunk->head, sums.head, sizeof(chunk->head));
 	error = add_marks(parts, &sums, chunk);
-	hpw_sums_deinit(&sums);
 	if (error)
 		return error;
 	if (chunk->head[HPW_SUMS_FIRST_STEP] != parts->steps || !chunk->head[HPW_SUMS_STEPS] ||
@@ -523,6 +522,28 @@ struct error *hpw_ranges_fill(const struct hpw_ranges *parts, struct hpw_replay 
 	return error ? error : hpw_range_check(replay);
 }
 
+/*
+ * Goes through a chunk alone. What was live before it is known, not of which sites: so totals, and
+ * the moment of their peak, are right in the end, and figures of sites are not.
+ */
+static struct error *replay_alone(
+	const struct hpw_ranges *parts, size_t number, struct hpw_replay *ret)
+{
+	struct filling filling = {.parts = parts, .replay = ret, .first = number};
+	const uint64_t *head = parts->chunks.data[number].head;
+	struct error *error = hpw_replay_init(
+		ret, parts->model, hpw_replay_blocks_max(parts->file->input->bytes));
+	if (error)
+		return error;
+	ret->from_step = head[HPW_SUMS_FIRST_STEP];
+	ret->heap.live_blocks = head[HPW_SUMS_LIVE_BLOCKS];
+	ret->heap.live_bytes = head[HPW_SUMS_LIVE_BYTES];
+	error = replay_chunk(&filling, number);
+	if (!error)
+		hpw_replay_settle(ret);
+	return error;
+}
+
 struct error *hpw_ranges_peak(
 	const struct hpw_ranges *parts, uint64_t *ret_step, uint64_t *ret_stamp)
 {
@@ -532,7 +553,7 @@ struct error *hpw_ranges_peak(
 			parts->chunks.data[highest].head[HPW_SUMS_HIGHEST_BYTES])
 			highest = i;
 	_cleanup_(replay_cleanup) struct hpw_replay one = {0};
-	struct error *error = hpw_ranges_replay_one(parts, highest, &one);
+	struct error *error = replay_alone(parts, highest, &one);
 	*ret_step = one.peak_step;
 	*ret_stamp = one.peak_stamp;
 	return error;

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "format/hpw.h"
 
 #define MARK_FIGURES (HPW_SUMS_MARK_BYTES - HPW_SUMS_MARK_STAMP + 1)
+/* Rows of sites that are read at once, column by column. */
+#define SITES_BATCH 256u
 #define THREAD_COLUMNS (HPW_SUMS_THREAD_TEMPORARY - HPW_SUMS_THREAD + 1)
 
 static struct error *hpw_sums_malformed(const char *what)
@@ -65,35 +68,63 @@ static void note_unknown(const struct hpw_column *columns, struct hpw_sums *sums
 	}
 }
 
-static bool read_counters(struct hpw_column *columns, struct site_counters *ret)
+static struct error *read_site_numbers(struct hpw_column *column, struct hpw_sums_sites *ret)
 {
-	for (size_t i = 0; i < SITE_COUNTERS_COUNT; i++) {
-		const struct site_column *column = &site_columns[i];
-		uint64_t value = 0;
-		if (column->part == SITE_COLUMN_NONE)
-			continue;
-		bool missing = may_be_missing(column->part) && !columns[column->part].present;
-		if (!missing && !read_row(&columns[column->part], 1, &value))
-			return false;
-		site_column_take_part(column, value, ret);
+	uint64_t numbers[SITES_BATCH], site = 0;
+	size_t count;
+	struct error *error = hpw_columns_rows(column, 1, 1, &count);
+	if (error)
+		return error;
+	if (!hpw_sums_sites_reserve(ret, count))
+		return error_no_memory();
+	while (ret->len < count) {
+		size_t some = min(count - ret->len, (size_t)SITES_BATCH);
+		error = hpw_column_read(column, numbers, some);
+		for (size_t i = 0; !error && i < some; i++) {
+			if (numbers[i] >= HPW_SITES_MAX || (site += numbers[i]) >= HPW_SITES_MAX ||
+				(ret->len && !numbers[i]))
+				return hpw_sums_malformed("allocation sites");
+			ret->data[ret->len++] = (struct hpw_sums_site){.site = (uint32_t)site};
+		}
+		if (error)
+			return error;
 	}
-	return true;
+	return has_rows(column) ? hpw_sums_malformed("allocation sites") : NULL;
+}
+
+/* A counter of all sites, whose earlier ones are there. */
+static struct error *read_site_counter(
+	struct hpw_column *column, const struct site_column *as, struct hpw_sums_sites *sites)
+{
+	uint64_t values[SITES_BATCH];
+	for (size_t i = 0; i < sites->len; i += SITES_BATCH) {
+		size_t some = min(sites->len - i, (size_t)SITES_BATCH);
+		struct error *error = hpw_column_read(column, values, some);
+		if (error)
+			return error;
+		for (size_t k = 0; k < some; k++)
+			site_column_take_part(as, values[k], &sites->data[i + k].counters);
+	}
+	return NULL;
 }
 
 static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sums)
 {
-	uint64_t number, site = 0;
-	while (has_rows(&columns[HPW_SUMS_SITE])) {
-		struct hpw_sums_site row = {.site = 0};
-		if (!read_row(&columns[HPW_SUMS_SITE], 1, &number) || number >= HPW_SITES_MAX ||
-			(site += number) >= HPW_SITES_MAX || (sums->sites.len && !number) ||
-			!read_counters(columns, &row.counters))
+	if (!has_rows(&columns[HPW_SUMS_SITE]))
+		return NULL;
+	struct error *error = read_site_numbers(&columns[HPW_SUMS_SITE], &sums->sites);
+	for (size_t i = 0; !error && i < SITE_COUNTERS_COUNT; i++) {
+		uint32_t part = site_columns[i].part;
+		if (part == SITE_COLUMN_NONE)
+			continue;
+		if (!columns[part].present && !may_be_missing(part))
 			return hpw_sums_malformed("allocation sites");
-		row.site = (uint32_t)site;
-		if (!hpw_sums_sites_push(&sums->sites, row))
-			return error_no_memory();
+		error = read_site_counter(&columns[part], &site_columns[i], &sums->sites);
 	}
-	return NULL;
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	return hpw_sums_malformed("allocation sites");
 }
 
 static struct error *read_threads(
@@ -135,26 +166,40 @@ static struct error *read_sizes(struct hpw_column *columns, struct hpw_sums *sum
 	return NULL;
 }
 
-struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret)
+static struct error *open_sums(
+	const struct hpw_payload *payload, struct hpw_column *columns, struct hpw_sums *ret)
 {
-	struct hpw_column columns[HPW_SUMS_COLUMNS];
-	hpw_sums_sites_init(&ret->sites);
-	hpw_sums_threads_init(&ret->threads);
-	hpw_sums_sizes_init(&ret->sizes);
+	*ret = (struct hpw_sums){.unknown = 0};
 	struct error *error = hpw_columns_open(payload, columns, HPW_SUMS_COLUMNS);
 	if (!error)
 		error = hpw_sums_read_head(&columns[HPW_SUMS_HEAD], ret->head);
-	if (!error)
-		error = read_sites(columns, ret);
+	if (error)
+		return error;
+	ret->marks = columns[HPW_SUMS_MARKS];
+	for (unsigned i = 0; i < MARK_FIGURES; i++)
+		ret->mark_figures[i] = columns[HPW_SUMS_MARK_STAMP + i];
+	return NULL;
+}
+
+struct error *hpw_sums_open(const struct hpw_payload *payload, struct hpw_sums *ret)
+{
+	struct hpw_column columns[HPW_SUMS_COLUMNS];
+	return open_sums(payload, columns, ret);
+}
+
+struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret)
+{
+	struct hpw_column columns[HPW_SUMS_COLUMNS];
+	struct error *error = open_sums(payload, columns, ret);
+	if (error)
+		return error;
 	note_unknown(columns, ret);
+	error = read_sites(columns, ret);
 	if (!error)
 		error = read_threads(
 			&columns[HPW_SUMS_THREAD], &columns[HPW_SUMS_THREAD_STACK], ret);
 	if (!error)
 		error = read_sizes(&columns[HPW_SUMS_SIZE], ret);
-	ret->marks = columns[HPW_SUMS_MARKS];
-	for (unsigned i = 0; i < MARK_FIGURES; i++)
-		ret->mark_figures[i] = columns[HPW_SUMS_MARK_STAMP + i];
 	if (error)
 		hpw_sums_deinit(ret);
 	return error;

@@ -41,6 +41,9 @@ struct hpw_sums {
 	struct hpw_column mark_figures[3];
 };
 
+/* Finds the head and the marks of a chunk, and no rows of sites, threads and sizes. They stay valid
+ * as long as the payload; there is nothing to free. ERROR_INPUT: the head is malformed. */
+struct error *hpw_sums_open(const struct hpw_payload *payload, struct hpw_sums *ret);
 /* Finds all of a chunk; it stays valid as long as the payload. ERROR_INPUT: it is malformed. */
 struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums *ret);
 /* Decodes only the head. */
