@@ -117,6 +117,15 @@ static bool same_frame(const struct shown_frame *a, const struct shown_frame *b)
 	return a == b;
 }
 
+/* Stacks that follow one another mostly have the same outer frames: what the frame fits that came
+ * last so many frames inward of the outermost one. */
+#define LATEST_DEPTHS 64u
+
+struct latest_fits {
+	const struct shown_frame *frame; /* NULL: none yet */
+	unsigned fits;
+};
+
 /* Which parts a frame fits, as bits. */
 DEFINE_MAP(fits_map, const struct shown_frame *, unsigned, hash_frame, same_frame)
 DEFINE_MAP(row_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
@@ -124,6 +133,7 @@ DEFINE_MAP(row_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
 struct filtering {
 	const struct filter *filter;
 	struct fits_map fits;
+	struct latest_fits latest[LATEST_DEPTHS];
 	struct row_map map;
 	struct frame_vec left; /* of the current row */
 	unsigned met;          /* parts that fitted any frame */
@@ -173,6 +183,23 @@ static struct error *frame_fits(
 	return NULL;
 }
 
+/* As frame_fits(), of a frame that is so far inward of the outermost one of its stack. */
+static struct error *fits_at_depth(
+	struct filtering *at, const struct shown_frame *frame, size_t depth, unsigned *ret)
+{
+	if (depth >= LATEST_DEPTHS)
+		return frame_fits(at, frame, ret);
+	struct latest_fits *latest = &at->latest[depth];
+	if (latest->frame != frame) {
+		struct error *error = frame_fits(at, frame, &latest->fits);
+		latest->frame = error ? NULL : frame;
+		if (error)
+			return error;
+	}
+	*ret = latest->fits;
+	return NULL;
+}
+
 /* Whether hide and show leave a frame; marks say something of their neighbours, so they stay. */
 static bool is_left(const struct filter *filter, const struct shown_frame *frame, unsigned fits)
 {
@@ -199,7 +226,7 @@ static struct error *cut_stack(struct filtering *at, const struct row *row, bool
 	at->left.len = 0;
 	for (size_t i = 0; i < row->depth; i++) {
 		unsigned fits = 0;
-		struct error *error = frame_fits(at, row->frames[i], &fits);
+		struct error *error = fits_at_depth(at, row->frames[i], row->depth - 1 - i, &fits);
 		if (error)
 			return error;
 		all |= fits;

@@ -34,12 +34,22 @@ static bool same_name(const char *a, const char *b)
 DEFINE_MAP(frame_spots, const struct shown_frame *, const struct spot *, hash_frame, same_frame)
 DEFINE_MAP(key_spots, const char *, const struct spot *, hash_name, same_name)
 
+/* Stacks that follow one another mostly have the same outer frames: what was found for the frame
+ * that came last so many frames inward of the outermost one. */
+#define LATEST_DEPTHS 64u
+
+struct latest_spot {
+	const struct shown_frame *frame; /* NULL: none yet */
+	const struct spot *spot;
+};
+
 struct spots {
 	enum grain grain;
 	struct arena arena;
 	struct frame_spots by_frame;
 	struct key_spots by_key;
 	struct spot_vec all;
+	struct latest_spot latest[LATEST_DEPTHS];
 };
 
 static const struct {
@@ -246,6 +256,23 @@ struct error *spots_find(
 	return NULL;
 }
 
+/* As spots_find(), of a frame that is so far inward of the outermost one of its stack. */
+static struct error *find_at_depth(
+	struct spots *spots, const struct shown_frame *frame, size_t depth, const struct spot **ret)
+{
+	if (depth >= LATEST_DEPTHS)
+		return spots_find(spots, frame, ret);
+	struct latest_spot *latest = &spots->latest[depth];
+	if (latest->frame != frame) {
+		struct error *error = spots_find(spots, frame, &latest->spot);
+		latest->frame = error ? NULL : frame;
+		if (error)
+			return error;
+	}
+	*ret = latest->spot;
+	return NULL;
+}
+
 struct error *spots_join(
 	struct spots *spots, const struct shown_frame *frame, const struct shown_frame *with)
 {
@@ -259,6 +286,7 @@ struct error *spots_join(
 		return error_no_memory();
 	if (is_new)
 		*known = spot;
+	memset(spots->latest, 0, sizeof(spots->latest));
 	return NULL;
 }
 
@@ -269,7 +297,7 @@ struct error *spots_stack(struct spots *spots, const struct shown_frame *const *
 	ret->len = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct spot *spot;
-		struct error *error = spots_find(spots, frames[i], &spot);
+		struct error *error = find_at_depth(spots, frames[i], count - 1 - i, &spot);
 		if (error)
 			return error;
 		if (!spot || (joins && ret->len && ret->data[ret->len - 1] == spot))

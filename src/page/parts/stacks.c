@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "page/parts/lost.h"
 #include "page/parts/order.h"
 
@@ -24,6 +25,13 @@ struct first_child {
 DEFINE_VEC(first_children, struct first_child)
 DEFINE_VEC(page_numbers_list, uint32_t)
 
+/* A step of a row's way from the root inward. */
+struct page_step {
+	const struct shown_frame *frame;
+	uint32_t node;
+};
+DEFINE_VEC(page_steps, struct page_step)
+
 /* What is filled. */
 struct stack_columns {
 	struct page_stacks *stacks;
@@ -39,6 +47,7 @@ struct stack_columns {
 	struct page_numbers nodes;    /* by parent and frame: all others */
 	/* Columns that put_nodes() writes: of each node, and the nodes of rows. */
 	struct page_numbers_list parents, node_frames, row_nodes;
+	struct page_steps way; /* of the latest row: the next one mostly begins with the same */
 };
 
 void page_stacks_init(struct page_stacks *stacks)
@@ -215,10 +224,16 @@ static bool go_down(struct stack_columns *at, uint32_t frame, uint32_t *node)
 /* The row's node; 0: it has no frames. */
 static bool find_node(struct stack_columns *at, const struct row *row, uint32_t *ret)
 {
-	*ret = 0;
-	for (size_t i = row->depth; i-- > 0;) {
+	struct page_steps *way = &at->way;
+	size_t same = 0, most = min(way->len, (size_t)row->depth);
+	while (same < most && way->data[same].frame == row->frames[row->depth - 1 - same])
+		same++;
+	way->len = same;
+	*ret = same ? way->data[same - 1].node : 0;
+	for (size_t i = row->depth - same; i-- > 0;) {
 		uint32_t frame;
-		if (!find_frame(at, row->frames[i], &frame) || !go_down(at, frame, ret))
+		if (!find_frame(at, row->frames[i], &frame) || !go_down(at, frame, ret) ||
+			!page_steps_push(way, (struct page_step){row->frames[i], *ret}))
 			return false;
 	}
 	return true;
@@ -392,6 +407,7 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	page_numbers_list_init(&at.parents);
 	page_numbers_list_init(&at.node_frames);
 	page_numbers_list_init(&at.row_nodes);
+	page_steps_init(&at.way);
 	for (size_t i = 0; uses && i < ranks->count; i++)
 		uses[ranks->rows[i]] = i < count ? ROW_SHOWN : ROW_LEFT_OUT;
 	ret->row_numbers = calloc(rows->rows.len + 1, sizeof(*ret->row_numbers));
@@ -409,6 +425,7 @@ struct error *page_stacks_build(const struct profile *profile, const struct page
 	page_numbers_list_deinit(&at.parents);
 	page_numbers_list_deinit(&at.node_frames);
 	page_numbers_list_deinit(&at.row_nodes);
+	page_steps_deinit(&at.way);
 	free(at.lost);
 	return error;
 }
