@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page of heapwise html in Chromium: its figures are the report's, it loads nothing, hands and eyes work."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+from browser import Browser
 from hw import heapwise
+from pagefile import DATA
 from pages import KEPT, VIEWS, Page, amount, page_of, recording
 
 TESTS = hw.Tests()
@@ -223,6 +226,30 @@ def foreign(folder):
         page.go("#view=flame")
         hw.need(page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]") == 5120, "not all of it is there")
         page.done()
+
+
+@TESTS.test
+def damaged(folder):
+    """Data that is damaged or not all there is said to be so, also in browsers that can't read base64 by themselves"""
+    made = page_of(recording(folder))
+    html = made.read_text(encoding="utf-8")
+    data = DATA.search(html)[1]
+    packed = base64.b64decode(data)
+    cases = [("whole", packed, None), ("cut", packed[:len(packed) // 2], "truncated"), ("empty", b"", "not all there"),
+             ("longer", packed[:-4] + b"\1\0\0\0", "length check"), ("changed", packed[:-8] + bytes(4) + packed[-4:], "not valid")]
+    for old in (False, True):
+        with Browser(folder) as browser:
+            if old:
+                browser.call("Page.addScriptToEvaluateOnNewDocument", source="delete Uint8Array.fromBase64")
+            for name, content, said in cases:
+                made.write_text(html.replace(data, base64.b64encode(content).decode(), 1), encoding="utf-8")
+                browser.open("about:blank")
+                browser.open(made.as_uri())
+                ready = browser.when("document.documentElement.dataset.ready", "document.documentElement.dataset.ready")
+                text = browser.evaluate("document.body.innerText")
+                hw.need(ready == ("failed" if said else "1"), f"{name}: {ready}: {text[:200]}")
+                hw.need(not said or ("can't be shown" in text and said in text), f"{name}: {text[:200]}")
+            hw.need(not browser.exceptions, f"{browser.exceptions}")
 
 
 @TESTS.test
