@@ -19,6 +19,7 @@ enum dump_reason {
 	DUMP_FREED,     /* or freed: i */
 	DUMP_GROWTH,    /* more is live than at the last dump, by so many bytes: u */
 	DUMP_PEAK,      /* more is live than ever before, by so many bytes: u */
+	DUMP_PAGES,     /* the same in pages that jemalloc would need: u */
 	DUMP_TIME,      /* some time has passed: t */
 	DUMP_RESIDENT,  /* the process has so much memory resident: r */
 	DUMP_PRESSURE,  /* its cgroup is short of memory: p */
@@ -55,6 +56,8 @@ struct dump_plan {
 	uint64_t resident_bytes; /* once it has so much, and again when that was left; 0: none */
 	/* The same for the memory of its cgroup, in percent of its limit; 0: none. */
 	uint32_t resident_percent;
+	/* When more pages are needed for live blocks than ever before: dumps/heap_pages.h. */
+	bool pages;
 	bool pressure; /* when memory.high is reached, or tasks stall for memory */
 	int signal;    /* number; 0: none */
 	bool at_exit;
@@ -78,7 +81,7 @@ struct dump_plan {
 static inline bool dump_plan_has_triggers(const struct dump_plan *plan)
 {
 	return plan->allocated_bytes || plan->freed_bytes || plan->growth_bytes ||
-	       plan->peak_bytes || plan->period_ns || plan->resident_bytes ||
+	       plan->peak_bytes || plan->pages || plan->period_ns || plan->resident_bytes ||
 	       plan->resident_percent || plan->pressure || plan->signal || plan->at_exit;
 }
 
@@ -86,7 +89,7 @@ static inline bool dump_plan_has_triggers(const struct dump_plan *plan)
 static inline bool dump_plan_follows_counts(const struct dump_plan *plan)
 {
 	return plan->allocated_bytes || plan->freed_bytes || plan->growth_bytes ||
-	       plan->peak_bytes || plan->resident_bytes || plan->resident_percent ||
+	       plan->peak_bytes || plan->pages || plan->resident_bytes || plan->resident_percent ||
 	       (plan->period_ns && plan->period_ns < DUMP_PERIOD_LONG_NS);
 }
 

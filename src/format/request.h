@@ -25,8 +25,9 @@ enum hw_request_what {
 	/* When the process is dumped, and to which files: lines KEY=VALUE in `text`. Keys are the
 	 * names of the options of `heapwise run` without "dump-": allocated, freed, growth, peak,
 	 * every, rss, pressure, signal, at-exit, file, format (also gperftools/all and
-	 * gperftools/mapping, with what the program maps), keep; and announce, restart-all (see
-	 * capture/dump_plan.h). No value, or 0: not (any more). Other keys stay as they are. */
+	 * gperftools/mapping, with what the program maps), keep; and announce, pages, restart-all
+	 * (see capture/dump_plan.h). No value, or 0: not (any more). Other keys stay as they are.
+	 */
 	HW_ASK_CONFIGURE = 4,
 	HW_ASK_START = 5,  /* allocations are recorded again */
 	HW_ASK_STOP = 6,   /* allocations are no longer recorded; frees of known blocks are */

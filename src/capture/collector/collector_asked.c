@@ -210,7 +210,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		break;
 	case HW_ASK_CONFIGURE:
 		collector_dump_due(c, s);
-		collector_configure(s, caller);
+		collector_configure(c, s, caller);
 		break;
 	case HW_ASK_START:
 		recorder_resume(s->recorder);

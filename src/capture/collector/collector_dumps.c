@@ -165,6 +165,10 @@ static char *describe_reason(
 	case DUMP_PEAK:
 		add_amount(&t, now.peak_bytes, "had been live, more than ever before");
 		break;
+	case DUMP_PAGES:
+		add_amount(&t, now.peak_pages * HEAP_PAGE_BYTES,
+			"in pages would have been needed by jemalloc, more than ever before");
+		break;
 	case DUMP_TIME:
 		text_add(&t, "its time had come");
 		break;
@@ -269,6 +273,22 @@ static void look_around(struct tracked_process *s, struct dump_figures *now)
 	now->is_short = memory.is_short;
 }
 
+/* Heights are counted from when a plan wants them. */
+static void follow_pages(struct collector *c, struct tracked_process *s)
+{
+	struct process_dumps *d = &s->dumps;
+	if (d->plan.pages == s->recorder->heap_pages.is_on)
+		return;
+	if (!d->plan.pages) {
+		recorder_end_pages(s->recorder);
+	} else if (recorder_count_pages(s->recorder)) {
+		d->trigger.last.peak_pages = recorder_figures(s->recorder).peak_pages;
+	} else {
+		d->plan.pages = false;
+		dump_failed(c, s, NO_MEMORY);
+	}
+}
+
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns)
 {
 	struct process_dumps *d = &s->dumps;
@@ -276,6 +296,7 @@ void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint6
 	if (!dump_plan_has_triggers(plan) || !s->recorder || now_ns - d->looked_ns < LOOK_NS)
 		return;
 	d->looked_ns = now_ns;
+	follow_pages(c, s);
 	struct dump_figures now = recorder_figures(s->recorder);
 	now.now_ns = now_ns;
 	look_around(s, &now);
@@ -376,7 +397,8 @@ void collector_dump_for(
 		ask_reply_send(caller->connection, &refused, problem);
 }
 
-void collector_configure(struct tracked_process *s, const struct session_caller *caller)
+void collector_configure(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller)
 {
 	struct process_dumps *d = &s->dumps;
 	struct hw_reply reply = {.error = EINVAL};
@@ -407,6 +429,7 @@ void collector_configure(struct tracked_process *s, const struct session_caller 
 	}
 	d->inherited &= !files_are_new;
 	plan_set(d, &plan, files);
+	follow_pages(c, s);
 	if (plan.at_exit)
 		recorder_await_end(s->recorder);
 	recorder_want_signal(s->recorder, plan.signal);

@@ -120,7 +120,8 @@ void collector_search(
 void collector_begin_dumps(
 	const struct collector *c, struct tracked_process *s, const struct tracked_process *parent);
 /* Changes when a process is dumped, as it asks, and answers it. */
-void collector_configure(struct tracked_process *s, const struct session_caller *caller);
+void collector_configure(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
 /* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
 /* Drains a process, and starts a dump that is due: before its plan changes. */

@@ -16,6 +16,7 @@ static const char reason_letters[DUMP_REASONS] = {
 	[DUMP_FREED] = 'i',
 	[DUMP_GROWTH] = 'u',
 	[DUMP_PEAK] = 'u',
+	[DUMP_PAGES] = 'u',
 	[DUMP_TIME] = 't',
 	[DUMP_RESIDENT] = 'r',
 	[DUMP_PRESSURE] = 'p',

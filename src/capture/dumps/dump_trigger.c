@@ -98,6 +98,8 @@ bool dump_trigger_is_due(struct dump_trigger *trigger, const struct dump_plan *p
 		*ret = DUMP_GROWTH;
 	else if (is_passed(&last->peak_bytes, peak, plan->peak_bytes))
 		*ret = DUMP_PEAK;
+	else if (is_passed(&last->peak_pages, now->peak_pages, plan->pages))
+		*ret = DUMP_PAGES;
 	else if (is_passed(&last->allocated_bytes, now->allocated_bytes, plan->allocated_bytes))
 		*ret = DUMP_ALLOCATED;
 	else if (is_passed(&last->freed_bytes, now->freed_bytes, plan->freed_bytes))

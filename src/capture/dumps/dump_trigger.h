@@ -12,6 +12,7 @@
 /* What is counted now: bytes of all blocks (estimates if they are sampled), and the clock. */
 struct dump_figures {
 	uint64_t allocated_bytes, freed_bytes, live_bytes, peak_bytes;
+	uint64_t peak_pages;     /* 0: not counted */
 	uint64_t resident_bytes; /* 0: not looked at */
 	uint32_t used_percent;   /* likewise */
 	bool is_short;           /* of memory: see struct memory_state */

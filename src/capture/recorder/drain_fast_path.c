@@ -38,7 +38,7 @@ static uint64_t steps_free(const struct recorder *r, uint32_t thread)
 {
 	const struct encoder *encoder = &r->encoder;
 	if (thread >= encoder->thread_capacity || encoder->steps >= ENCODE_STEPS_MAX ||
-		r->bad_frees.all || r->stopped || r->pools.covers.len ||
+		r->bad_frees.all || r->stopped || r->pools.covers.len || r->heap_pages.is_on ||
 		r->mode.kind == MODE_SAMPLE)
 		return 0;
 	const struct encode_thread *t = encoder->threads[thread];
@@ -94,7 +94,7 @@ static bool begin_run(struct run *run, struct recorder *r, uint32_t thread, uint
 static uint64_t steps_free_folding(const struct recorder *r, uint32_t thread)
 {
 	if (thread >= r->tally.thread_count || r->encoder.steps >= ENCODE_STEPS_MAX ||
-		r->bad_frees.all || r->stopped || r->pools.covers.len ||
+		r->bad_frees.all || r->stopped || r->pools.covers.len || r->heap_pages.is_on ||
 		r->tally.threads[thread].fresh)
 		return 0;
 	uint64_t number = r->tally.threads[thread].allocations, last = number + FOLDED_STEPS;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "capture/collector/clock_pair.h"
 #include "capture/dumps/dump_trigger.h"
+#include "capture/dumps/heap_pages.h"
 #include "capture/keep.h"
 #include "capture/leak_verdict.h"
 #include "capture/leaks/check_starts.h"
@@ -119,6 +120,7 @@ struct recorder {
 		double allocated, live, peak;
 	} estimate;
 	struct samples samples; /* likewise, by site and thread */
+	struct heap_pages heap_pages;
 	uint64_t stopped_frees; /* of blocks of such times, or of what is no block */
 	uint64_t marks; /* set by the program or from outside, among the steps that are kept */
 	uint64_t forks; /* that the process reported */
@@ -246,6 +248,11 @@ struct error *recorder_dump(
 /* Returns the bytes of blocks that were allocated, freed, are live and were live at most; of
  * samples these are estimates. Cheap: to be called after each recorder_drain(). */
 struct dump_figures recorder_figures(const struct recorder *recorder);
+
+/* Begins to count pages for recorder_figures(), from what is live now on. Each event then costs
+ * more. Returns false, and counts nothing, if there is no memory. */
+bool recorder_count_pages(struct recorder *recorder);
+void recorder_end_pages(struct recorder *recorder);
 
 /* Looks what of that which the process has mapped is mapped no longer, and how far down stacks were
  * used, if that is recorded; not at_once: now and then. Drains the rings. */

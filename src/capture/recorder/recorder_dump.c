@@ -5,6 +5,7 @@
  */
 #include "capture/recorder/recorder_impl.h"
 
+#include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/util.h"
 #include "capture/recorder/site_stats.h"
@@ -158,7 +159,8 @@ static struct dump_figures estimated_figures(const struct recorder *r)
 	return (struct dump_figures){.allocated_bytes = allocated,
 		.freed_bytes = allocated - min(allocated, live),
 		.live_bytes = live,
-		.peak_bytes = (uint64_t)r->estimate.peak};
+		.peak_bytes = (uint64_t)r->estimate.peak,
+		.peak_pages = r->heap_pages.peak};
 }
 
 struct dump_figures recorder_figures(const struct recorder *recorder)
@@ -173,10 +175,41 @@ struct dump_figures recorder_figures(const struct recorder *recorder)
 	return (struct dump_figures){.allocated_bytes = allocated,
 		.freed_bytes = allocated - min(allocated, heap->live_bytes),
 		.live_bytes = heap->live_bytes,
-		.peak_bytes = heap->peak_bytes};
+		.peak_bytes = heap->peak_bytes,
+		.peak_pages = r->heap_pages.peak};
 }
 
 double recorder_weighted_bytes(const struct recorder *r, uint64_t size)
 {
 	return (double)size / -expm1(-((double)size + 1) / (double)r->mode.sample_bytes);
+}
+
+double recorder_weight(const struct recorder *r, uint64_t size)
+{
+	if (r->mode.kind != MODE_SAMPLE)
+		return 1;
+	return 1 / -expm1(-((double)size + 1) / (double)r->mode.sample_bytes);
+}
+
+bool recorder_count_pages(struct recorder *recorder)
+{
+	struct recorder *r = recorder;
+	struct live_walk walk;
+	recorder_drain(r);
+	_cleanup_free_ struct live_entry *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	if (!blocks || !live_table_walk_begin(&r->live, &walk))
+		return false;
+	heap_pages_begin(&r->heap_pages);
+	for (size_t n; (n = live_table_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+		for (size_t i = 0; i < n; i++)
+			heap_pages_add(
+				&r->heap_pages, blocks[i].size, recorder_weight(r, blocks[i].size));
+	}
+	live_table_walk_end(&walk);
+	return true;
+}
+
+void recorder_end_pages(struct recorder *recorder)
+{
+	recorder->heap_pages = (struct heap_pages){.is_on = false};
 }

@@ -47,6 +47,8 @@ void recorder_put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
 /* Returns how many bytes a sampled block of `size` bytes stands for: FORMAT.md, HPW_TARGET_MODE. */
 double recorder_weighted_bytes(const struct recorder *r, uint64_t size);
+/* Returns how many blocks of `size` bytes a recorded one stands for. */
+double recorder_weight(const struct recorder *r, uint64_t size);
 /* Returns whether blocks may be live that were not recorded: frees of unknown ones may be theirs.
  */
 static inline bool recorder_has_unseen(const struct recorder *r)

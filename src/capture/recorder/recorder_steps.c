@@ -219,6 +219,9 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		bad_frees_pass(&r->bad_frees, address, block->site, thread);
 		if (r->mode.kind == MODE_SAMPLE)
 			estimate_free(r, block->site, thread, block->size);
+		if (__builtin_expect(r->heap_pages.is_on, 0))
+			heap_pages_remove(
+				&r->heap_pages, block->size, recorder_weight(r, block->size));
 		e.known = true;
 		e.owner = block->thread;
 		e.number = block->number;
@@ -371,6 +374,8 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	r->blocks_dropped += added != LIVE_ADDED;
 	if (r->mode.kind == MODE_SAMPLE)
 		estimate_alloc(r, site, thread, size);
+	if (__builtin_expect(r->heap_pages.is_on, 0))
+		heap_pages_add(&r->heap_pages, size, recorder_weight(r, size));
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
 	bool is_of_realloc = *in_realloc && kind == HW_REALLOC;
 	r->sums.calls += !is_of_realloc;

@@ -271,6 +271,7 @@ static bool take_flag(struct dump_plan *plan, const struct line *line)
 {
 	bool on = !is_off(line->value);
 	bool *flag = !strcmp(line->key, "pressure")      ? &plan->pressure
+		     : !strcmp(line->key, "pages")       ? &plan->pages
 		     : !strcmp(line->key, "at-exit")     ? &plan->at_exit
 		     : !strcmp(line->key, "announce")    ? &plan->announce
 		     : !strcmp(line->key, "restart-all") ? &plan->restart_all

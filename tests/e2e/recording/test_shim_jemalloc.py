@@ -159,6 +159,27 @@ def dumps_automatic(folder):
     hw.need(names and names == [f"jeprof.PID.{i}.u{i}.heap" for i in range(len(names))], names)
 
 
+def heights(folder):
+    """How many dumps of new heights there are with each prefix."""
+    names = [path.name[0] for path in folder.glob("*.u*.heap")]
+    for path in folder.glob("*.heap"):
+        path.unlink()
+    return [names.count(prefix) for prefix in "abcd"]
+
+
+@TESTS.test
+def dumps_by_page(folder):
+    """prof_gdump dumps when another slab or page of large blocks is needed, as often as jemalloc does"""
+    # Slabs of 64 blocks of 320 bytes, 4 of 5120, 2 of 10240; large blocks by themselves.
+    ended = run(folder, "prof:true,lg_prof_sample:0", USER, "grow_pages")
+    ours = heights(folder)
+    hw.need(ended.status == 0 and not ended.text and ours == [3, 3, 3, 3], f"{ours} {ended}")
+    # Thread caches fetch blocks before they are wanted.
+    ended = native(folder, "prof:true,lg_prof_sample:40,tcache:false", USER, "grow_pages")
+    theirs = heights(folder)
+    hw.need(ended.status == 0 and theirs == ours, f"{ours}, really {theirs} {ended}")
+
+
 @TESTS.test
 def dumps_concurrent(folder):
     """32 dumps from eight threads at a time are all written"""

@@ -258,6 +258,45 @@ static void stats_in_children(void)
 	printf("%d of %d\n", good, CHILDREN);
 }
 
+/* heapwise dumps what is due when the prefix is set; a dump of another name gives it time to be
+ * written. The real one dumps in malloc(). */
+static void await_due(const char *prefix)
+{
+	static const char *const sync = "sync.heap";
+	const char *version = "";
+	size_t bytes = sizeof(version);
+	mallctl("version", &version, &bytes, NULL, 0);
+	if (!strstr(version, "heapwise"))
+		return;
+	mallctl("prof.prefix", NULL, NULL, (void *)&prefix, sizeof(prefix));
+	if (mallctl("prof.dump", NULL, NULL, (void *)&sync, sizeof(sync)))
+		puts("no dump");
+}
+
+/* Grows block by block, with blocks of several sizes. */
+static void grow_pages(void)
+{
+	static const struct {
+		const char *prefix;
+		size_t bytes;
+		unsigned blocks;
+	} kinds[] = {{"a", 300, 130}, {"b", 5000, 12}, {"c", 10000, 6}, {"d", 20000, 3}};
+	bool yes = true;
+	mallctl("prof.gdump", NULL, NULL, &yes, sizeof(yes));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		mallctl("prof.prefix", NULL, NULL, (void *)&kinds[i].prefix,
+			sizeof(kinds[i].prefix));
+		for (unsigned k = 0; k < kinds[i].blocks; k++) {
+			keep_block(kinds[i].bytes);
+			await_due(kinds[i].prefix);
+		}
+		/* What is free is used again. */
+		free(kept[--count]);
+		keep_block(kinds[i].bytes);
+		await_due(kinds[i].prefix);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -271,6 +310,7 @@ static const struct {
 	{"answers", answers},
 	{"stats", show_stats},
 	{"stats_in_children", stats_in_children},
+	{"grow_pages", grow_pages},
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 /* When dumps are due, what they are called, and which remain. */
 #include "capture/dumps/dump_files.h"
 #include "capture/dumps/dump_trigger.h"
+#include "capture/dumps/heap_pages.h"
 #include "capture/dumps/memory_watch.h"
 #include "lib/tap.h"
 
@@ -238,6 +239,72 @@ CASE(full, "a cgroup near its limit is full, but not of pages of files")
 		unlink(path);
 	}
 	rmdir(top);
+}
+
+/* Pages of one block of a size, and how many blocks need no other ones. */
+static uint64_t pages_of(uint64_t bytes, uint64_t *ret_blocks)
+{
+	struct heap_pages pages;
+	heap_pages_begin(&pages);
+	heap_pages_add(&pages, bytes, 1);
+	uint64_t first = pages.pages;
+	for (*ret_blocks = 1; pages.pages == first && *ret_blocks < 1000; ++*ret_blocks)
+		heap_pages_add(&pages, bytes, 1);
+	--*ret_blocks;
+	return first;
+}
+
+CASE(pages, "size classes, slabs and large blocks are those of jemalloc")
+{
+	/* Size, pages of a slab or block, blocks in it: as malloc_stats_print() shows them. */
+	static const uint64_t rows[][3] = {{0, 1, 512}, {8, 1, 512}, {9, 1, 256}, {17, 1, 128},
+		{48, 3, 256}, {80, 5, 256}, {128, 1, 32}, {129, 5, 128}, {160, 5, 128},
+		{161, 3, 64}, {224, 7, 128}, {1000, 1, 4}, {1025, 5, 16}, {4096, 1, 1},
+		{4097, 5, 4}, {6144, 3, 2}, {8192, 2, 1}, {10240, 5, 2}, {14336, 7, 2},
+		{14337, 5, 1}, {16384, 5, 1}, {16385, 6, 1}, {100000, 29, 1}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t blocks, pages = pages_of(rows[i][0], &blocks);
+		CHECK_U64(pages, rows[i][1]);
+		CHECK_U64(blocks, rows[i][2]);
+	}
+}
+
+CASE(pages_return,
+	"pages of freed blocks count again, samples cancel out, and nothing goes below 0")
+{
+	struct heap_pages pages;
+	heap_pages_begin(&pages);
+	for (int i = 0; i < 5; i++)
+		heap_pages_add(&pages, 5000, 1);
+	CHECK(pages.pages == 10 && pages.peak == 10);
+	heap_pages_remove(&pages, 5000, 1);
+	CHECK(pages.pages == 5 && pages.peak == 10);
+	heap_pages_add(&pages, 5000, 1);
+	CHECK(pages.peak == 10);
+	heap_pages_begin(&pages);
+	for (int i = 0; i < 1000; i++)
+		heap_pages_add(&pages, 24, 21845.83 + i);
+	for (int i = 0; i < 1000; i++)
+		heap_pages_remove(&pages, 24, 21845.83 + i);
+	CHECK(pages.pages == 0 && pages.peak > 100000);
+	heap_pages_remove(&pages, 24, 1);
+	heap_pages_remove(&pages, 1 << 20, 1);
+	CHECK(pages.pages == 0);
+	heap_pages_add(&pages, UINT64_MAX, 1e30);
+	heap_pages_remove(&pages, UINT64_MAX, 1e30);
+	CHECK(pages.pages == 0);
+}
+
+CASE(pages_due, "a dump is due once for each height in pages")
+{
+	const struct dump_plan plan = {.pages = true}, none = {.pages = false};
+	struct dump_trigger t;
+	dump_trigger_init(&t, 0);
+	CHECK(due(&t, &plan, (struct dump_figures){.peak_pages = 0}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.peak_pages = 1}) == DUMP_PAGES);
+	CHECK(due(&t, &plan, (struct dump_figures){.peak_pages = 1}) == NOTHING);
+	CHECK(due(&t, &plan, (struct dump_figures){.peak_pages = 9}) == DUMP_PAGES);
+	CHECK(due(&t, &none, (struct dump_figures){.peak_pages = 12}) == NOTHING);
 }
 
 TAP_MAIN

@@ -59,7 +59,7 @@ int je_collector_plan(const struct je_plan *plan)
 	je_line_init(&line);
 	je_line_add(&line, plan->accumulated ? "format=jemalloc\n" : "format=jemalloc-live\n");
 	add_key_number(&line, "allocated=", plan->allocated);
-	add_key_number(&line, "peak=", plan->peak);
+	add_key_number(&line, "pages=", plan->pages);
 	je_line_add(&line, "file=");
 	if (!add_prefix(&line, plan->prefix))
 		return EINVAL;

@@ -23,9 +23,10 @@ bool je_collector_leave_out(bool begins);
 /* The dumps that are wanted. */
 struct je_plan {
 	const char *prefix;
-	bool is_last;             /* the next file is PREFIX.PID.SEQ.f.heap */
-	bool accumulated;         /* with what was freed */
-	uint64_t allocated, peak; /* bytes between two; 0: none */
+	bool is_last;       /* the next file is PREFIX.PID.SEQ.f.heap */
+	bool accumulated;   /* with what was freed */
+	uint64_t allocated; /* bytes between two; 0: none */
+	bool pages;         /* when more pages are in use than ever */
 };
 
 /* Tells the collector. Returns 0 or an errno; EINVAL: the prefix can't be a part of a file's name.

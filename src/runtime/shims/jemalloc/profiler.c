@@ -18,8 +18,6 @@
 #include "runtime/shims/jemalloc/stats.h"
 #include "runtime/shims/jemalloc/texts.h"
 
-/* jemalloc dumps when a page more is in use than ever: so does the collector, by what is live. */
-#define GDUMP_BYTES 4096
 #define LG_MOST 63
 
 struct je_conf je_conf;
@@ -62,7 +60,7 @@ static int plan_dumps(bool is_last)
 		.prefix = name, .is_last = is_last, .accumulated = je_conf.prof_accum};
 	if (*name && !is_last) {
 		plan.allocated = je_profiler_interval();
-		plan.peak = je_profiler_gdump() ? GDUMP_BYTES : 0;
+		plan.pages = je_profiler_gdump();
 	}
 	return je_collector_plan(&plan);
 }
